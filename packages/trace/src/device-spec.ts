@@ -1,0 +1,20 @@
+/** What the roofline cost model and the allocator model need to know about a device. */
+export interface DeviceSpec {
+  /** Short name, as given on the command line (`a100`). */
+  readonly name: string;
+  /** Peak dense throughput in TFLOP/s by dtype; a dtype that is missing is priced as `float32`. */
+  readonly tflops: Readonly<Record<string, number>>;
+  /** Memory bandwidth in GB/s (1e9 bytes). */
+  readonly memoryGBps: number;
+  /** Memory of the device in bytes, where that is known. */
+  readonly memoryBytes?: number;
+  /** Allocations are rounded up to a multiple of this many bytes: 512 for PyTorch's CUDA caching allocator, 1 elsewhere. */
+  readonly allocationUnitBytes: number;
+  /** Where the numbers come from. */
+  readonly source?: string;
+}
+
+/** `bytes` rounded up to a multiple of `unitBytes`. */
+export function roundUpBytes(bytes: number, unitBytes: number): number {
+  return unitBytes <= 1 ? bytes : Math.ceil(bytes / unitBytes) * unitBytes;
+}

@@ -1,0 +1,28 @@
+type TypedArray = Float64Array | Int32Array | Uint16Array | Uint8Array;
+type Constructor<T> = new (length: number) => T;
+
+/** A typed array that grows by doubling; `values.length` is capacity, `length` is what has been pushed. @internal */
+export class GrowableColumn<T extends TypedArray> {
+  values: T;
+  length = 0;
+  private readonly make: Constructor<T>;
+
+  constructor(make: Constructor<T>, capacity = 64) {
+    this.make = make;
+    this.values = new make(capacity);
+  }
+
+  push(value: number): void {
+    if (this.length === this.values.length) {
+      const grown = new this.make(this.values.length * 2);
+      grown.set(this.values);
+      this.values = grown;
+    }
+    this.values[this.length++] = value;
+  }
+
+  /** What has been pushed so far, without a copy. */
+  view(): T {
+    return this.values.subarray(0, this.length) as T;
+  }
+}

@@ -1,0 +1,41 @@
+export { type DeviceSpec, roundUpBytes } from "./device-spec.js";
+export type { MemorySnapshot } from "./memory-snapshot.js";
+export { type ByteSource, parseTrace, type ReadTraceOptions, readTrace } from "./read-trace.js";
+export { RematError } from "./remat-error.js";
+export {
+  type CallColumns,
+  type EventColumns,
+  type Module,
+  type ModuleEventColumns,
+  type OpColumns,
+  opEventPositions,
+  type Rows,
+  row,
+  type SaveColumns,
+  type Scope,
+  type StorageColumns,
+  type TensorColumns,
+  Trace,
+  type TraceHeader,
+  type TraceParts,
+} from "./trace.js";
+export { type OpRecord, type TensorRecord, TraceBuilder } from "./trace-builder.js";
+export {
+  bytesPerElement,
+  Category,
+  type CategoryName,
+  categoryNames,
+  EventKind,
+  OpFlag,
+  type OpFlagName,
+  Phase,
+  type PhaseName,
+  phaseNames,
+  RuntimeSource,
+  type RuntimeSourceName,
+  runtimeSourceNames,
+  SavedAs,
+  type SavedAsName,
+  savedAsNames,
+} from "./vocabulary.js";
+export { encodeProgress, opFlagNames, TraceEncoder, traceFormatVersion, writeTrace } from "./write-trace.js";

@@ -1,0 +1,394 @@
+import { GrowableColumn } from "./growable-column.js";
+import { RematError } from "./remat-error.js";
+import { type Module, type Rows, type Scope, Trace, type TraceHeader } from "./trace.js";
+import { Category, EventKind, Phase, RuntimeSource, SavedAs } from "./vocabulary.js";
+
+export interface OpRecord {
+  readonly name: string;
+  readonly phase?: number;
+  readonly flags?: number;
+  /** From `TraceBuilder.stack` or `TraceBuilder.stackOfCall`; 0 is outside every module. */
+  readonly stack?: number;
+  readonly scope?: number;
+  readonly forwardOp?: number;
+  readonly forwardScope?: number;
+  readonly inputs?: ArrayLike<number>;
+  readonly outputs?: ArrayLike<number>;
+  /** Kept as JSON; must hold nothing that JSON cannot. */
+  readonly attributes?: Readonly<Record<string, unknown>> | undefined;
+  readonly runtimeMs?: number;
+  readonly runtimeSource?: number;
+  readonly runtimeSpreadMs?: number;
+  readonly runtimeRuns?: number;
+  readonly flops?: number;
+  readonly bytesRead?: number;
+  readonly bytesWritten?: number;
+}
+
+export interface TensorRecord {
+  readonly storage: number | readonly number[];
+  readonly dtype: string;
+  readonly shape: readonly number[];
+  /** Left out: contiguous. */
+  readonly strides?: readonly number[] | undefined;
+}
+
+class GrowableRows<T extends Int32Array | Float64Array> {
+  readonly start = new GrowableColumn(Int32Array);
+  readonly values: GrowableColumn<T>;
+
+  constructor(make: new (length: number) => T) {
+    this.values = new GrowableColumn(make);
+    this.start.push(0);
+  }
+
+  push(items: ArrayLike<number>): void {
+    for (let i = 0; i < items.length; i++) this.values.push(items[i]);
+    this.start.push(this.values.length);
+  }
+
+  view(): Rows<T> {
+    return { start: this.start.view(), values: this.values.view() };
+  }
+}
+
+const none: readonly number[] = [];
+
+/**
+ * Writes a trace, one observation at a time and in the order in which they happen. Every method that makes something returns its index.
+ *
+ * @example
+ * const b = new TraceBuilder({ framework: "tfjs", device: "cpu", mode: "real", allocationUnitBytes: 1 });
+ * const a = b.tensor({ storage: b.allocate(400, "cpu", Category.input), dtype: "float32", shape: [10, 10] });
+ * const out = b.tensor({ storage: b.allocate(400, "cpu", Category.activation), dtype: "float32", shape: [10, 10] });
+ * b.op({ name: "Relu", inputs: [a], outputs: [out] });
+ * const trace = b.build();
+ */
+export class TraceBuilder {
+  readonly header: TraceHeader;
+  private readonly strings: string[] = [];
+  private readonly stringIds = new Map<string, number>();
+  private readonly modules: Module[] = [];
+  private readonly scopes: Scope[] = [];
+  private readonly stackRows = new GrowableRows(Int32Array);
+  private readonly stackIds = new Map<string, number>();
+  private readonly stackByCall: number[] = [];
+  private readonly callsOfModule: number[] = [];
+  private readonly calls = {
+    module: new GrowableColumn(Int32Array),
+    number: new GrowableColumn(Int32Array),
+    parent: new GrowableColumn(Int32Array),
+    tensorInput: new GrowableColumn(Uint8Array),
+  };
+  private readonly ops = {
+    name: new GrowableColumn(Int32Array),
+    phase: new GrowableColumn(Uint8Array),
+    flags: new GrowableColumn(Uint16Array),
+    stack: new GrowableColumn(Int32Array),
+    scope: new GrowableColumn(Int32Array),
+    forwardOp: new GrowableColumn(Int32Array),
+    forwardScope: new GrowableColumn(Int32Array),
+    inputs: new GrowableRows(Int32Array),
+    outputs: new GrowableRows(Int32Array),
+    attributes: new GrowableColumn(Int32Array),
+    runtimeMs: new GrowableColumn(Float64Array),
+    runtimeSource: new GrowableColumn(Uint8Array),
+    runtimeSpreadMs: new GrowableColumn(Float64Array),
+    runtimeRuns: new GrowableColumn(Int32Array),
+    flops: new GrowableColumn(Float64Array),
+    bytesRead: new GrowableColumn(Float64Array),
+    bytesWritten: new GrowableColumn(Float64Array),
+  };
+  private readonly storages = {
+    bytes: new GrowableColumn(Float64Array),
+    device: new GrowableColumn(Int32Array),
+    category: new GrowableColumn(Uint8Array),
+  };
+  private readonly tensors = {
+    storage: new GrowableColumn(Int32Array),
+    dtype: new GrowableColumn(Int32Array),
+    shape: new GrowableRows(Float64Array),
+    strides: new GrowableRows(Float64Array),
+    moreStorages: new Map<number, readonly number[]>(),
+  };
+  private readonly moduleEvents = {
+    call: new GrowableColumn(Int32Array),
+    phase: new GrowableColumn(Uint8Array),
+    tensors: new GrowableRows(Int32Array),
+  };
+  private readonly saves = {
+    op: new GrowableColumn(Int32Array),
+    storage: new GrowableColumn(Int32Array),
+    tensor: new GrowableColumn(Int32Array),
+    as: new GrowableColumn(Uint8Array),
+  };
+  private readonly events = {
+    kind: new GrowableColumn(Uint8Array),
+    subject: new GrowableColumn(Int32Array),
+    value: new GrowableColumn(Float64Array),
+  };
+
+  constructor(header: TraceHeader) {
+    this.header = header;
+    this.stackRows.push(none);
+    this.stackIds.set("", 0);
+  }
+
+  get opCount(): number {
+    return this.ops.name.length;
+  }
+  get storageCount(): number {
+    return this.storages.bytes.length;
+  }
+  get tensorCount(): number {
+    return this.tensors.storage.length;
+  }
+  get callCount(): number {
+    return this.calls.module.length;
+  }
+  get moduleCount(): number {
+    return this.modules.length;
+  }
+  get scopeCount(): number {
+    return this.scopes.length;
+  }
+
+  /** Index of `text` in the trace's strings. */
+  string(text: string): number {
+    let id = this.stringIds.get(text);
+    if (id === undefined) {
+      id = this.strings.length;
+      this.strings.push(text);
+      this.stringIds.set(text, id);
+    }
+    return id;
+  }
+
+  module(module: Module): number {
+    this.modules.push(module);
+    this.callsOfModule.push(0);
+    return this.modules.length - 1;
+  }
+
+  /** A call of `module` inside the call `parent` (-1: none). Enter and exit are events of their own. */
+  call(module: number, parent: number, tensorInput: boolean): number {
+    this.check("module", module, this.modules.length);
+    this.checkOptional("parent", parent, this.callCount);
+    this.calls.module.push(module);
+    this.calls.number.push(this.callsOfModule[module]++);
+    this.calls.parent.push(parent);
+    this.calls.tensorInput.push(tensorInput ? 1 : 0);
+    return this.callCount - 1;
+  }
+
+  /** Index of a list of active module calls, outermost first. Most ops need only `stackOfCall`. */
+  stack(calls: ArrayLike<number>): number {
+    const key = Array.prototype.join.call(calls, ",");
+    let id = this.stackIds.get(key);
+    if (id === undefined) {
+      for (let i = 0; i < calls.length; i++) this.check("stack", calls[i], this.callCount);
+      id = this.stackIds.size;
+      this.stackRows.push(calls);
+      this.stackIds.set(key, id);
+    }
+    return id;
+  }
+
+  /** The stack of `call` and the calls around it; 0 for -1. */
+  stackOfCall(call: number): number {
+    if (call < 0) return 0;
+    const known = this.stackByCall[call];
+    if (known !== undefined) return known;
+    const chain: number[] = [];
+    for (let c = call; c >= 0; c = this.calls.parent.values[c]) chain.push(c);
+    return (this.stackByCall[call] = this.stack(chain.reverse()));
+  }
+
+  scope(name: string, parent = -1): number {
+    this.checkOptional("parent", parent, this.scopes.length);
+    this.scopes.push({ name, parent });
+    return this.scopes.length - 1;
+  }
+
+  /** A new storage of `bytes` bytes as requested, live from here on. */
+  allocate(bytes: number, device: string = this.header.device, category: number = Category.other): number {
+    if (!(bytes >= 0)) throw fieldError("bytes", `expected a number of bytes, found ${bytes}`);
+    this.storages.bytes.push(bytes);
+    this.storages.device.push(this.string(device));
+    this.storages.category.push(category);
+    const storage = this.storageCount - 1;
+    this.event(EventKind.allocate, storage);
+    return storage;
+  }
+
+  free(storage: number): void {
+    this.check("storage", storage, this.storageCount);
+    this.event(EventKind.free, storage);
+  }
+
+  resize(storage: number, bytes: number): void {
+    this.check("storage", storage, this.storageCount);
+    if (!(bytes >= 0)) throw fieldError("bytes", `expected a number of bytes, found ${bytes}`);
+    this.event(EventKind.resize, storage, bytes);
+  }
+
+  categorize(storage: number, category: number): void {
+    this.check("storage", storage, this.storageCount);
+    this.event(EventKind.categorize, storage, category);
+  }
+
+  tensor(tensor: TensorRecord): number {
+    const id = this.tensorCount;
+    let storage: number;
+    if (typeof tensor.storage === "number") {
+      storage = tensor.storage;
+      this.check("storage", storage, this.storageCount);
+    } else {
+      if (tensor.storage.length === 0) throw fieldError("storage", "expected at least one storage, found none");
+      for (const s of tensor.storage) this.check("storage", s, this.storageCount);
+      storage = tensor.storage[0];
+      if (tensor.storage.length > 1) this.tensors.moreStorages.set(id, tensor.storage);
+    }
+    this.tensors.storage.push(storage);
+    this.tensors.dtype.push(this.string(tensor.dtype));
+    this.tensors.shape.push(tensor.shape);
+    this.tensors.strides.push(tensor.strides ?? none);
+    return id;
+  }
+
+  /** An op that has run: its outputs' storages were allocated before. */
+  op(op: OpRecord): number {
+    const { ops } = this;
+    const inputs = op.inputs ?? none;
+    const outputs = op.outputs ?? none;
+    for (let i = 0; i < inputs.length; i++) this.check("inputs", inputs[i], this.tensorCount);
+    for (let i = 0; i < outputs.length; i++) this.check("outputs", outputs[i], this.tensorCount);
+    this.check("stack", op.stack ?? 0, this.stackIds.size);
+    ops.name.push(this.string(op.name));
+    ops.phase.push(op.phase ?? Phase.forward);
+    ops.flags.push(op.flags ?? 0);
+    ops.stack.push(op.stack ?? 0);
+    ops.scope.push(op.scope ?? -1);
+    ops.forwardOp.push(op.forwardOp ?? -1);
+    ops.forwardScope.push(op.forwardScope ?? -1);
+    ops.inputs.push(inputs);
+    ops.outputs.push(outputs);
+    ops.attributes.push(op.attributes === undefined ? -1 : this.string(JSON.stringify(op.attributes)));
+    ops.runtimeMs.push(op.runtimeMs ?? 0);
+    ops.runtimeSource.push(
+      op.runtimeSource ?? (op.runtimeMs === undefined ? RuntimeSource.none : RuntimeSource.imported),
+    );
+    ops.runtimeSpreadMs.push(op.runtimeSpreadMs ?? Number.NaN);
+    ops.runtimeRuns.push(op.runtimeRuns ?? 0);
+    ops.flops.push(op.flops ?? Number.NaN);
+    ops.bytesRead.push(op.bytesRead ?? Number.NaN);
+    ops.bytesWritten.push(op.bytesWritten ?? Number.NaN);
+    this.event(EventKind.op, this.opCount - 1);
+    return this.opCount - 1;
+  }
+
+  /** `tensors`: the call's inputs (gradients of its outputs in the backward pass). */
+  enterModule(call: number, phase: number = Phase.forward, tensors: ArrayLike<number> = none): void {
+    this.moduleEvent(EventKind.enterModule, call, phase, tensors);
+  }
+
+  /** `tensors`: the call's outputs (gradients of its inputs in the backward pass). */
+  exitModule(call: number, phase: number = Phase.forward, tensors: ArrayLike<number> = none): void {
+    this.moduleEvent(EventKind.exitModule, call, phase, tensors);
+  }
+
+  enterScope(scope: number): void {
+    this.check("scope", scope, this.scopes.length);
+    this.event(EventKind.enterScope, scope);
+  }
+
+  exitScope(scope: number): void {
+    this.check("scope", scope, this.scopes.length);
+    this.event(EventKind.exitScope, scope);
+  }
+
+  /** Autograd holds `storage` for the gradient of `op` (-1: not known). */
+  save(storage: number, op = -1, as: number = SavedAs.other, tensor = -1): void {
+    this.check("storage", storage, this.storageCount);
+    this.checkOptional("tensor", tensor, this.tensorCount);
+    this.saves.op.push(op);
+    this.saves.storage.push(storage);
+    this.saves.tensor.push(tensor);
+    this.saves.as.push(as);
+    this.event(EventKind.save, this.saves.op.length - 1);
+  }
+
+  /** A named moment, e.g. the end of a step. */
+  mark(name: string): void {
+    this.event(EventKind.mark, this.string(name));
+  }
+
+  /** The trace so far. Its columns are views: what is recorded later does not appear in it. */
+  build(truncated?: { line: number; reason: string }): Trace {
+    const columns = <T extends Record<string, { view(): unknown }>>(group: T) =>
+      Object.fromEntries(Object.entries(group).map(([key, column]) => [key, column.view()])) as {
+        [K in keyof T]: ReturnType<T[K]["view"]>;
+      };
+    const { moreStorages, ...tensors } = this.tensors;
+    return new Trace({
+      header: this.header,
+      strings: this.strings.slice(),
+      modules: this.modules.slice(),
+      scopes: this.scopes.slice(),
+      stacks: this.stackRows.view(),
+      calls: { count: this.callCount, ...columns(this.calls) },
+      ops: { count: this.opCount, ...columns(this.ops) },
+      storages: { count: this.storageCount, ...columns(this.storages) },
+      tensors: { count: this.tensorCount, ...columns(tensors), moreStorages: new Map(moreStorages) },
+      moduleEvents: { count: this.moduleEvents.call.length, ...columns(this.moduleEvents) },
+      saves: { count: this.saves.op.length, ...columns(this.saves) },
+      events: { count: this.events.kind.length, ...columns(this.events) },
+      truncated,
+    });
+  }
+
+  private moduleEvent(kind: number, call: number, phase: number, tensors: ArrayLike<number>): void {
+    this.check("call", call, this.callCount);
+    for (let i = 0; i < tensors.length; i++) this.check("tensors", tensors[i], this.tensorCount);
+    this.moduleEvents.call.push(call);
+    this.moduleEvents.phase.push(phase);
+    this.moduleEvents.tensors.push(tensors);
+    this.event(kind, this.moduleEvents.call.length - 1);
+  }
+
+  private event(kind: number, subject: number, value = 0): void {
+    this.events.kind.push(kind);
+    this.events.subject.push(subject);
+    this.events.value.push(value);
+  }
+
+  private check(field: string, index: number, count: number): void {
+    if (!(index >= 0 && index < count && Number.isInteger(index)))
+      throw fieldError(
+        field,
+        count === 0
+          ? `found ${index}, but none is known yet`
+          : `expected an integer from 0 to ${count - 1}, found ${index}`,
+      );
+  }
+
+  private checkOptional(field: string, index: number, count: number): void {
+    if (index !== -1) this.check(field, index, count);
+  }
+}
+
+/** An observation that does not fit what came before; `readTrace` adds the line. @internal */
+export class TraceFieldError extends RematError {
+  readonly field: string;
+  readonly detail: string;
+
+  constructor(field: string, detail: string) {
+    super("TRACE_FIELD", `trace field '${field}': ${detail}`);
+    this.field = field;
+    this.detail = detail;
+  }
+}
+
+function fieldError(field: string, detail: string): TraceFieldError {
+  return new TraceFieldError(field, detail);
+}

@@ -1,0 +1,268 @@
+import { EventKind } from "./vocabulary.js";
+
+/** What a trace says about itself: the first record of a file. */
+export interface TraceHeader {
+  readonly framework: "tfjs" | "pytorch" | (string & {});
+  readonly frameworkVersion?: string;
+  /** tfjs: the backend that ran, or that fake mode stood for. */
+  readonly backend?: string;
+  /** The device whose memory and time are meant, e.g. `cpu`, `cuda:0`. */
+  readonly device: string;
+  /** `fake`: shapes only; `real`: kernels ran. */
+  readonly mode: "fake" | "real";
+  /** Allocations on `device` are rounded up to a multiple of this many bytes. */
+  readonly allocationUnitBytes: number;
+  /** Name of the model or function that was traced. */
+  readonly model?: string;
+  /** Versions of what was involved, by package name. */
+  readonly libraries?: Readonly<Record<string, string>>;
+  /** Sentences a reader should see, e.g. which loss was assumed. */
+  readonly notes?: readonly string[];
+}
+
+export interface Module {
+  /** Fully qualified name, components joined by dots: `model.block_1.conv`. */
+  readonly fqn: string;
+  /** Class of the module: `Conv2D`, `Linear`. */
+  readonly kind: string;
+  readonly leaf: boolean;
+}
+
+/** A composite with a gradient of its own (`customGrad`), kept as a scope around its ops (T1). */
+export interface Scope {
+  readonly name: string;
+  /** The scope around this one, or -1. */
+  readonly parent: number;
+}
+
+/** Compressed rows: row i is `values[start[i]] … values[start[i + 1] - 1]`. */
+export interface Rows<T extends Int32Array | Float64Array = Int32Array> {
+  readonly start: Int32Array;
+  readonly values: T;
+}
+
+export interface OpColumns {
+  readonly count: number;
+  /** Index into `trace.strings`: tfjs kernel name, or `aten.addmm.default`. */
+  readonly name: Int32Array;
+  /** {@link Phase}. */
+  readonly phase: Uint8Array;
+  /** Bits of {@link OpFlag}. */
+  readonly flags: Uint16Array;
+  /** Index into `trace.stacks`: the active module calls, outermost first (T5). */
+  readonly stack: Int32Array;
+  /** Innermost customGrad scope, or -1. */
+  readonly scope: Int32Array;
+  /** For a backward op the forward op that it differentiates, else -1. */
+  readonly forwardOp: Int32Array;
+  /** For a backward op of a customGrad's gradient function that scope, else -1. */
+  readonly forwardScope: Int32Array;
+  /** Tensors read and tensors made, in argument order. */
+  readonly inputs: Rows;
+  readonly outputs: Rows;
+  /** Index into `trace.strings` of a JSON object with the attributes, or -1. */
+  readonly attributes: Int32Array;
+  readonly runtimeMs: Float64Array;
+  /** {@link RuntimeSource}. */
+  readonly runtimeSource: Uint8Array;
+  /** Of a measured runtime: half the interquartile range in ms (NaN where unknown), and how many runs the median is of. */
+  readonly runtimeSpreadMs: Float64Array;
+  readonly runtimeRuns: Int32Array;
+  /** NaN where unknown. */
+  readonly flops: Float64Array;
+  /** Bytes moved from and to memory, NaN where unknown. */
+  readonly bytesRead: Float64Array;
+  readonly bytesWritten: Float64Array;
+}
+
+export interface StorageColumns {
+  readonly count: number;
+  /** Bytes as requested when first allocated. */
+  readonly bytes: Float64Array;
+  /** Index into `trace.strings`. */
+  readonly device: Int32Array;
+  /** {@link Category} when first allocated; later changes are `categorize` events. */
+  readonly category: Uint8Array;
+}
+
+export interface TensorColumns {
+  readonly count: number;
+  readonly storage: Int32Array;
+  /** Index into `trace.strings`. */
+  readonly dtype: Int32Array;
+  readonly shape: Rows<Float64Array>;
+  /** In elements; an empty row means contiguous. */
+  readonly strides: Rows<Float64Array>;
+  /** Storages of a tensor that has several (complex numbers, wrapper subclasses), by tensor. */
+  readonly moreStorages: ReadonlyMap<number, readonly number[]>;
+}
+
+export interface CallColumns {
+  readonly count: number;
+  readonly module: Int32Array;
+  /** How many calls of this module came before. */
+  readonly number: Int32Array;
+  /** The module call around this one, or -1. */
+  readonly parent: Int32Array;
+  /** Whether any argument of the call was a tensor. */
+  readonly tensorInput: Uint8Array;
+}
+
+export interface ModuleEventColumns {
+  readonly count: number;
+  readonly call: Int32Array;
+  /** {@link Phase}: forward, backward, or recompute (a forward call run again for checkpointing). */
+  readonly phase: Uint8Array;
+  /** Tensors passed: inputs on enter, outputs on exit. */
+  readonly tensors: Rows;
+}
+
+export interface SaveColumns {
+  readonly count: number;
+  /** The op for whose gradient the tensor is held, or -1 where that is not known. */
+  readonly op: Int32Array;
+  readonly storage: Int32Array;
+  /** The tensor held, or -1. */
+  readonly tensor: Int32Array;
+  /** {@link SavedAs}. */
+  readonly as: Uint8Array;
+}
+
+/**
+ * Everything in the order it happened. `kind` is {@link EventKind}; `subject` and `value` mean, by kind:
+ * op (op, -) · allocate (storage, -) · free (storage, -) · resize (storage, bytes) · categorize (storage, category) ·
+ * enterModule, exitModule (row of `moduleEvents`, -) · save (row of `saves`, -) · enterScope, exitScope (scope, -) ·
+ * mark (index into `strings`, -). Storages that an op makes are allocated before its op event; what is freed between the allocation
+ * of an op's storages and its op event was freed by the op itself.
+ */
+export interface EventColumns {
+  readonly count: number;
+  readonly kind: Uint8Array;
+  readonly subject: Int32Array;
+  readonly value: Float64Array;
+}
+
+export interface TraceParts {
+  readonly header: TraceHeader;
+  readonly strings: readonly string[];
+  readonly modules: readonly Module[];
+  readonly scopes: readonly Scope[];
+  readonly stacks: Rows;
+  readonly calls: CallColumns;
+  readonly ops: OpColumns;
+  readonly storages: StorageColumns;
+  readonly tensors: TensorColumns;
+  readonly moduleEvents: ModuleEventColumns;
+  readonly saves: SaveColumns;
+  readonly events: EventColumns;
+  readonly truncated?: { readonly line: number; readonly reason: string } | undefined;
+}
+
+/**
+ * One run of a model: its modules, storages, tensors, ops and what happened to them, in columns. Made by `TraceBuilder` or `readTrace`;
+ * not to be changed. Indices everywhere; -1 means none.
+ */
+export class Trace implements TraceParts {
+  readonly header: TraceHeader;
+  /** Interned names: kernels, dtypes, devices, marks, attributes as JSON. */
+  readonly strings: readonly string[];
+  readonly modules: readonly Module[];
+  readonly scopes: readonly Scope[];
+  /** Distinct lists of active module calls, outermost first; row 0 is the empty list. */
+  readonly stacks: Rows;
+  readonly calls: CallColumns;
+  readonly ops: OpColumns;
+  readonly storages: StorageColumns;
+  readonly tensors: TensorColumns;
+  readonly moduleEvents: ModuleEventColumns;
+  readonly saves: SaveColumns;
+  readonly events: EventColumns;
+  /** Set when a file ended early: the last line that was whole, and why reading stopped. */
+  readonly truncated: { readonly line: number; readonly reason: string } | undefined;
+
+  constructor(parts: TraceParts) {
+    this.header = parts.header;
+    this.strings = parts.strings;
+    this.modules = parts.modules;
+    this.scopes = parts.scopes;
+    this.stacks = parts.stacks;
+    this.calls = parts.calls;
+    this.ops = parts.ops;
+    this.storages = parts.storages;
+    this.tensors = parts.tensors;
+    this.moduleEvents = parts.moduleEvents;
+    this.saves = parts.saves;
+    this.events = parts.events;
+    this.truncated = parts.truncated;
+  }
+
+  opName(op: number): string {
+    return this.strings[this.ops.name[op]];
+  }
+
+  /** Attributes of `op` as an object; parsed anew at each call. */
+  opAttributes(op: number): Readonly<Record<string, unknown>> {
+    const id = this.ops.attributes[op];
+    return id < 0 ? {} : (JSON.parse(this.strings[id]) as Record<string, unknown>);
+  }
+
+  opInputs(op: number): Int32Array {
+    return row(this.ops.inputs, op);
+  }
+
+  opOutputs(op: number): Int32Array {
+    return row(this.ops.outputs, op);
+  }
+
+  /** The module calls active when `op` ran, outermost first. */
+  opCalls(op: number): Int32Array {
+    return row(this.stacks, this.ops.stack[op]);
+  }
+
+  /** Innermost module of `op`, or undefined outside every module. */
+  opModule(op: number): Module | undefined {
+    const calls = this.opCalls(op);
+    return calls.length === 0 ? undefined : this.modules[this.calls.module[calls[calls.length - 1]]];
+  }
+
+  tensorShape(tensor: number): readonly number[] {
+    return Array.from(row(this.tensors.shape, tensor));
+  }
+
+  tensorDtype(tensor: number): string {
+    return this.strings[this.tensors.dtype[tensor]];
+  }
+
+  /** Every storage that `tensor` is a view of; one, but for complex numbers and wrapper subclasses. */
+  tensorStorages(tensor: number): readonly number[] {
+    return this.tensors.moreStorages.get(tensor) ?? [this.tensors.storage[tensor]];
+  }
+
+  /** Whether any op ran in `phase`. */
+  hasPhase(phase: number): boolean {
+    return this.ops.phase.includes(phase);
+  }
+
+  /** A copy with other runtimes, for pricing one trace on another device. */
+  withRuntimes(runtimes: Pick<OpColumns, "runtimeMs" | "runtimeSource"> & Partial<OpColumns>): Trace {
+    return new Trace({ ...this, ops: { ...this.ops, ...runtimes } });
+  }
+
+  /** A copy with another header, for notes added after the run. */
+  withHeader(header: TraceHeader): Trace {
+    return new Trace({ ...this, header });
+  }
+}
+
+/** Row `index` of compressed rows, without a copy. */
+export function row<T extends Int32Array | Float64Array>(rows: Rows<T>, index: number): T {
+  return rows.values.subarray(rows.start[index], rows.start[index + 1]) as T;
+}
+
+/** Position in `trace.events` of each op. */
+export function opEventPositions(trace: Trace): Int32Array {
+  const positions = new Int32Array(trace.ops.count);
+  const { count, kind, subject } = trace.events;
+  for (let i = 0; i < count; i++) if (kind[i] === EventKind.op) positions[subject[i]] = i;
+  return positions;
+}

@@ -1,0 +1,80 @@
+/** When an op ran. The numbers are what the `ops.phase` column holds. */
+export const Phase = { forward: 0, backward: 1, optimizer: 2, recompute: 3, outside: 4 } as const;
+export type PhaseName = keyof typeof Phase;
+
+/** What a storage is for (T4). The numbers are what the `storages.category` column and `categorize` events hold. */
+export const Category = {
+  other: 0,
+  parameter: 1,
+  buffer: 2,
+  input: 3,
+  activation: 4,
+  gradient: 5,
+  temporary: 6,
+  optimizerState: 7,
+} as const;
+export type CategoryName = keyof typeof Category;
+
+/** Where an op's milliseconds come from (T7). */
+export const RuntimeSource = { none: 0, roofline: 1, measured: 2, imported: 3 } as const;
+export type RuntimeSourceName = keyof typeof RuntimeSource;
+
+/**
+ * Properties of an op that matter to replay and to selective activation checkpointing (T8); bits of the `ops.flags` column.
+ * `view`: the output shares its input's storage. `inPlace`: writes into an input's storage. `random`: draws from a generator.
+ * `effectful`: does more than compute its outputs. `sacSkip`: selective activation checkpointing leaves it out.
+ * `source`: the values come from outside the engine (drawn in JavaScript, given by the caller) and cannot be replayed.
+ */
+export const OpFlag = { view: 1, inPlace: 2, random: 4, effectful: 8, sacSkip: 16, source: 32 } as const;
+export type OpFlagName = keyof typeof OpFlag;
+
+/** How autograd came to hold a tensor (T6). */
+export const SavedAs = { input: 0, output: 1, other: 2 } as const;
+export type SavedAsName = keyof typeof SavedAs;
+
+/** Kinds of entries in a trace's event list; see {@link Trace.events}. */
+export const EventKind = {
+  op: 0,
+  allocate: 1,
+  free: 2,
+  resize: 3,
+  categorize: 4,
+  enterModule: 5,
+  exitModule: 6,
+  save: 7,
+  enterScope: 8,
+  exitScope: 9,
+  mark: 10,
+} as const;
+
+const nameOf = <T extends Record<string, number>>(table: T): readonly (keyof T)[] => {
+  const names: (keyof T)[] = [];
+  for (const [name, value] of Object.entries(table)) names[value] = name;
+  return names;
+};
+
+export const phaseNames: readonly PhaseName[] = nameOf(Phase);
+export const categoryNames: readonly CategoryName[] = nameOf(Category);
+export const runtimeSourceNames: readonly RuntimeSourceName[] = nameOf(RuntimeSource);
+export const savedAsNames: readonly SavedAsName[] = nameOf(SavedAs);
+
+const elementBytes: Record<string, number> = {
+  float64: 8,
+  int64: 8,
+  complex64: 8,
+  complex128: 16,
+  float32: 4,
+  int32: 4,
+  float16: 2,
+  bfloat16: 2,
+  int16: 2,
+  int8: 1,
+  uint8: 1,
+  bool: 1,
+  string: 0,
+};
+
+/** Bytes of one element of `dtype`, by tfjs's or PyTorch's name for it; `undefined` for a dtype that is not known. */
+export function bytesPerElement(dtype: string): number | undefined {
+  return elementBytes[dtype];
+}

@@ -1,0 +1,1 @@
+export { type Golden, type GoldenFile, goldenFiles, goldensFolder, goldensOf, readGolden } from "./goldens.js";
