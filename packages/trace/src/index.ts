@@ -1,5 +1,13 @@
+export {
+  type AtenArguments,
+  type AtenTensor,
+  type AtenValue,
+  atenArguments,
+  encodeAtenArguments,
+} from "./aten-arguments.js";
 export { type DeviceSpec, roundUpBytes } from "./device-spec.js";
 export type { MemorySnapshot } from "./memory-snapshot.js";
+export { type ModuleHook, moduleHookMark, parseModuleHookMark } from "./module-hook-mark.js";
 export { type ByteSource, parseTrace, type ReadTraceOptions, readTrace } from "./read-trace.js";
 export { RematError } from "./remat-error.js";
 export {
@@ -26,6 +34,9 @@ export {
   type CategoryName,
   categoryNames,
   EventKind,
+  FsdpHook,
+  type FsdpHookName,
+  fsdpHookNames,
   OpFlag,
   type OpFlagName,
   Phase,
@@ -33,6 +44,7 @@ export {
   phaseNames,
   RuntimeSource,
   type RuntimeSourceName,
+  resetModStatsMark,
   runtimeSourceNames,
   SavedAs,
   type SavedAsName,

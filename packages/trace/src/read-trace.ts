@@ -2,7 +2,7 @@ import { Gunzip } from "fflate";
 import { RematError } from "./remat-error.js";
 import type { Trace, TraceHeader } from "./trace.js";
 import { type OpRecord, TraceBuilder, TraceFieldError } from "./trace-builder.js";
-import { Category, OpFlag, Phase, RuntimeSource, SavedAs } from "./vocabulary.js";
+import { Category, FsdpHook, OpFlag, Phase, RuntimeSource, SavedAs } from "./vocabulary.js";
 import { traceFormatVersion } from "./write-trace.js";
 
 export type ByteSource = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
@@ -234,6 +234,9 @@ class TraceDecoder {
         break;
       case "mark":
         b.mark(text(r, "name"));
+        break;
+      case "fsdp":
+        b.fsdpHook(number(r, "call"), oneOf(r, "phase", Phase), oneOf(r, "hook", FsdpHook));
         break;
       case "end":
         this.events--;

@@ -297,6 +297,11 @@ export class TraceBuilder {
     this.moduleEvent(EventKind.exitModule, call, phase, tensors);
   }
 
+  /** FSDP's work around `call` starts or ends (`hook` is an {@link FsdpHook}). */
+  fsdpHook(call: number, phase: number, hook: number): void {
+    this.moduleEvent(EventKind.fsdpHook, call, phase, none, hook);
+  }
+
   enterScope(scope: number): void {
     this.check("scope", scope, this.scopes.length);
     this.event(EventKind.enterScope, scope);
@@ -347,13 +352,13 @@ export class TraceBuilder {
     });
   }
 
-  private moduleEvent(kind: number, call: number, phase: number, tensors: ArrayLike<number>): void {
+  private moduleEvent(kind: number, call: number, phase: number, tensors: ArrayLike<number>, value = 0): void {
     this.check("call", call, this.callCount);
     for (let i = 0; i < tensors.length; i++) this.check("tensors", tensors[i], this.tensorCount);
     this.moduleEvents.call.push(call);
     this.moduleEvents.phase.push(phase);
     this.moduleEvents.tensors.push(tensors);
-    this.event(kind, this.moduleEvents.call.length - 1);
+    this.event(kind, this.moduleEvents.call.length - 1, value);
   }
 
   private event(kind: number, subject: number, value = 0): void {

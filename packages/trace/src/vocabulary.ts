@@ -2,7 +2,10 @@
 export const Phase = { forward: 0, backward: 1, optimizer: 2, recompute: 3, outside: 4 } as const;
 export type PhaseName = keyof typeof Phase;
 
-/** What a storage is for (T4). The numbers are what the `storages.category` column and `categorize` events hold. */
+/**
+ * What a storage is for (T4). The numbers are what the `storages.category` column and `categorize` events hold. From `shardedParameter`
+ * on they are of fully sharded data parallelism (FSDP): there a parameter or gradient is a shard or gathered, and collectives have buffers.
+ */
 export const Category = {
   other: 0,
   parameter: 1,
@@ -12,6 +15,12 @@ export const Category = {
   gradient: 5,
   temporary: 6,
   optimizerState: 7,
+  shardedParameter: 8,
+  unshardedParameter: 9,
+  shardedGradient: 10,
+  unshardedGradient: 11,
+  allGather: 12,
+  reduceScatter: 13,
 } as const;
 export type CategoryName = keyof typeof Category;
 
@@ -32,6 +41,19 @@ export type OpFlagName = keyof typeof OpFlag;
 export const SavedAs = { input: 0, output: 1, other: 2 } as const;
 export type SavedAsName = keyof typeof SavedAs;
 
+/** Where FSDP's work around a module call starts and ends: gathering before it, resharding after, reducing gradients. */
+export const FsdpHook = {
+  preForwardBegin: 0,
+  preForwardEnd: 1,
+  postForwardBegin: 2,
+  postForwardEnd: 3,
+  preBackwardBegin: 4,
+  preBackwardEnd: 5,
+  postBackwardBegin: 6,
+  postBackwardEnd: 7,
+} as const;
+export type FsdpHookName = keyof typeof FsdpHook;
+
 /** Kinds of entries in a trace's event list; see {@link Trace.events}. */
 export const EventKind = {
   op: 0,
@@ -45,7 +67,11 @@ export const EventKind = {
   enterScope: 8,
   exitScope: 9,
   mark: 10,
+  fsdpHook: 11,
 } as const;
+
+/** The mark between two iterations at which statistics by module start anew (PyTorch's `MemTracker.reset_mod_stats`). */
+export const resetModStatsMark = "resetModStats";
 
 const nameOf = <T extends Record<string, number>>(table: T): readonly (keyof T)[] => {
   const names: (keyof T)[] = [];
@@ -56,6 +82,7 @@ const nameOf = <T extends Record<string, number>>(table: T): readonly (keyof T)[
 export const phaseNames: readonly PhaseName[] = nameOf(Phase);
 export const categoryNames: readonly CategoryName[] = nameOf(Category);
 export const runtimeSourceNames: readonly RuntimeSourceName[] = nameOf(RuntimeSource);
+export const fsdpHookNames: readonly FsdpHookName[] = nameOf(FsdpHook);
 export const savedAsNames: readonly SavedAsName[] = nameOf(SavedAs);
 
 const elementBytes: Record<string, number> = {

@@ -4,6 +4,7 @@ import type { TraceBuilder } from "./trace-builder.js";
 import {
   categoryNames,
   EventKind,
+  fsdpHookNames,
   OpFlag,
   type OpFlagName,
   phaseNames,
@@ -104,6 +105,17 @@ export class TraceEncoder {
         case EventKind.mark:
           yield JSON.stringify({ t: "mark", name: strings[subject] });
           break;
+        case EventKind.fsdpHook: {
+          const call = moduleEvents.call[subject];
+          yield* this.definitions(trace, -1, call, -1);
+          yield JSON.stringify({
+            t: "fsdp",
+            call,
+            phase: phaseNames[moduleEvents.phase[subject]],
+            hook: fsdpHookNames[events.value[next.event]],
+          });
+          break;
+        }
       }
     }
   }

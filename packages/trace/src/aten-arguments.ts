@@ -1,0 +1,106 @@
+import type { Trace } from "./trace.js";
+
+/** A tensor among an ATen op's arguments or results: its index in `trace.tensors`. */
+export interface AtenTensor {
+  readonly tensor: number;
+}
+
+/** An argument as the op's schema has it: dtypes, devices and layouts are strings without a prefix (`float32`, `cuda:0`). */
+export type AtenValue =
+  | null
+  | boolean
+  | number
+  | string
+  | AtenTensor
+  | readonly AtenValue[]
+  | { readonly [name: string]: AtenValue };
+
+export interface AtenArguments {
+  /** Positional arguments, as passed: arguments left to their defaults at the end are missing. */
+  readonly args: readonly AtenValue[];
+  /** Keyword arguments, as passed. */
+  readonly kwargs: Readonly<Record<string, AtenValue>>;
+  /** The result: a tensor, a list with tensors and nulls in it, or null. */
+  readonly out: AtenValue;
+}
+
+/**
+ * The arguments and the result of an op of a PyTorch trace, in the structure that its ATen schema gives them.
+ *
+ * In the trace they are the op's attributes `{args, kwargs?, out?}`, the whole with every tensor replaced by `"%"`. The op's `inputs` hold the
+ * tensors in the order of the arguments, positional before keyword ones, nested lists in place, a tensor passed twice twice; so the n-th
+ * `"%"` of `args` and `kwargs` is the op's n-th input, and the n-th of `out` its n-th output. A string that begins with `%` or `\\` in itself has a
+ * `\\` before it, and non-finite numbers are `"\\inf"`, `"\\-inf"`, `"\\nan"`. `out` is left out where it is one tensor.
+ *
+ * @example
+ * const { args, kwargs } = atenArguments(trace, op); // aten.addmm.default
+ * const shape = trace.tensorShape((args[1] as AtenTensor).tensor);
+ */
+export function atenArguments(trace: Trace, op: number): AtenArguments {
+  const attributes = trace.opAttributes(op) as { args?: readonly unknown[]; kwargs?: object; out?: unknown };
+  const inputs = tensorReader(trace.opInputs(op));
+  const args = (attributes.args ?? []).map(inputs);
+  const kwargs = Object.fromEntries(
+    Object.entries(attributes.kwargs ?? {}).map(([name, value]) => [name, inputs(value)]),
+  );
+  return { args, kwargs, out: tensorReader(trace.opOutputs(op))(attributes.out === undefined ? "%" : attributes.out) };
+}
+
+/**
+ * The other direction: attributes for `TraceBuilder.op`, with the inputs and outputs that go with them.
+ * @see atenArguments
+ */
+export function encodeAtenArguments(call: AtenArguments): {
+  readonly attributes: Readonly<Record<string, unknown>>;
+  readonly inputs: readonly number[];
+  readonly outputs: readonly number[];
+} {
+  const inputs: number[] = [];
+  const outputs: number[] = [];
+  const attributes: Record<string, unknown> = { args: call.args.map((value) => encode(value, inputs)) };
+  if (Object.keys(call.kwargs).length > 0) attributes["kwargs"] = encode(call.kwargs, inputs);
+  const out = encode(call.out, outputs);
+  if (out !== "%") attributes["out"] = out;
+  return { attributes, inputs, outputs };
+}
+
+const nonFinite: Readonly<Record<string, number>> = { inf: Infinity, "-inf": -Infinity, nan: Number.NaN };
+
+function tensorReader(tensors: Int32Array): (value: unknown) => AtenValue {
+  let next = 0;
+  const decode = (value: unknown): AtenValue => {
+    if (typeof value === "string") {
+      if (value === "%") return { tensor: next < tensors.length ? tensors[next++] : -1 };
+      if (!value.startsWith("\\")) return value;
+      const rest = value.slice(1);
+      return Object.hasOwn(nonFinite, rest) ? nonFinite[rest] : rest;
+    }
+    if (Array.isArray(value)) return value.map(decode);
+    if (typeof value === "object" && value !== null)
+      return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, decode(item)]));
+    return value as null | boolean | number;
+  };
+  return decode;
+}
+
+function encode(value: AtenValue, tensors: number[]): unknown {
+  if (typeof value === "string") return /^[%\\]/.test(value) ? `\\${value}` : value;
+  if (typeof value === "number" && !Number.isFinite(value))
+    return Number.isNaN(value) ? "\\nan" : value > 0 ? "\\inf" : "\\-inf";
+  if (Array.isArray(value)) return value.map((item) => encode(item as AtenValue, tensors));
+  if (typeof value !== "object" || value === null) return value;
+  if (isTensor(value)) {
+    tensors.push(value.tensor);
+    return "%";
+  }
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, encode(item as AtenValue, tensors)]));
+}
+
+function isTensor(value: AtenValue): value is AtenTensor {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    !Array.isArray(value) &&
+    typeof (value as AtenTensor).tensor === "number"
+  );
+}
