@@ -1,0 +1,50 @@
+import { elementsOf } from "../op-call.js";
+import type { AtenArguments } from "./aten-arguments.js";
+
+type Shape = readonly number[];
+
+/**
+ * FLOPs of a convolution over NC… tensors: every element of the weight meets every spatial position of the output, or of the input
+ * when the convolution is transposed. Groups are in the weight's shape already. Padding is counted as if it were data and the bias
+ * is not counted (both as upstream).
+ */
+export function convolutionFlops(input: Shape, weight: Shape, output: Shape, transposed: boolean): number {
+  if (input.length === 0 || weight.length === 0) return 0;
+  return 2 * input[0] * elementsOf(weight) * elementsOf((transposed ? input : output).slice(2));
+}
+
+export function convolution(a: AtenArguments): number {
+  const output = a.call.outputs[0]?.shape ?? [];
+  return convolutionFlops(a.shape(0, "input"), a.shape(1, "weight"), output, a.value(6, "transposed") === true);
+}
+
+/** A convolution whose schema has no `transposed`: cuDNN's and the slow CPU one. (Upstream reads cuDNN's `benchmark` flag in its place.) */
+export function plainConvolution(a: AtenArguments): number {
+  return convolutionFlops(a.shape(0, "self"), a.shape(1, "weight"), a.call.outputs[0]?.shape ?? [], false);
+}
+
+/**
+ * The two convolutions of the backward pass: the input's gradient is the opposite convolution (transposed or not) of the output's
+ * gradient with the weight; the weight's gradient convolves input and output gradient with batch and channels exchanged.
+ */
+export function convolutionBackward(a: AtenArguments): number {
+  const gradOutput = a.shape(0, "grad_output");
+  const input = a.shape(1, "input");
+  const weight = a.shape(2, "weight");
+  if (gradOutput.length === 0 || input.length === 0 || weight.length === 0) return 0;
+  const transposed = a.value(7, "transposed") === true;
+  const mask = a.value(10, "output_mask");
+  const [wantsInput, wantsWeight] = Array.isArray(mask) ? (mask as boolean[]) : [true, true];
+  let flops = 0;
+  if (wantsInput) flops += convolutionFlops(gradOutput, weight, input, !transposed);
+  if (wantsWeight) {
+    flops += transposed
+      ? convolutionFlops(exchange(gradOutput), exchange(input), exchange(weight), false)
+      : convolutionFlops(exchange(input), exchange(gradOutput), exchange(weight), false);
+  }
+  return flops;
+}
+
+function exchange(shape: Shape): Shape {
+  return [shape[1], shape[0], ...shape.slice(2)];
+}

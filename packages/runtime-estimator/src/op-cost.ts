@@ -1,0 +1,28 @@
+import { atenCost } from "./aten/aten-cost.js";
+import type { OpCall, OpCost } from "./op-call.js";
+import { tfjsCost } from "./tfjs/tfjs-cost.js";
+
+/**
+ * FLOPs and bytes of one op call. `framework` is the trace header's: `pytorch` counts as PyTorch's own FLOP registry and roofline
+ * model do, anything else as tfjs kernels.
+ *
+ * @example
+ * opCost({ name: "aten.mm.default", inputs: [a, b], outputs: [c] }, "pytorch").flops; // 2 · m · n · k
+ */
+export function opCost(call: OpCall, framework: string): OpCost {
+  return framework === "pytorch" ? atenCost(call) : tfjsCost(call);
+}
+
+/** FLOPs of one op call; see {@link opCost}. */
+export function flopsOf(call: OpCall, framework: string): number {
+  return opCost(call, framework).flops;
+}
+
+/** Bytes that one op call moves, from memory and to it; see {@link opCost}. */
+export function bytesOf(
+  call: OpCall,
+  framework: string,
+): { readonly bytesRead: number; readonly bytesWritten: number } {
+  const { bytesRead, bytesWritten } = opCost(call, framework);
+  return { bytesRead, bytesWritten };
+}

@@ -1,0 +1,21 @@
+import type { DeviceSpec } from "@remat/trace";
+import type { OpCost } from "./op-call.js";
+
+/** Share of a device's peak throughput that the roofline model grants a kernel (upstream's figure). */
+const achievableShare = 0.75;
+
+/**
+ * Milliseconds that an op takes at least on `device`: the longer of moving its bytes at full bandwidth and computing. Computing takes
+ * half its FLOPs (upstream counts multiply-adds here) at 75 % of the peak of its dtype; a dtype without a figure counts as `float32`,
+ * a peak of 0 as no bound. Arithmetic in upstream's order, so the doubles are equal: torch/utils/_runtime_estimation.py and
+ * `_roofline_estimate` of torch/distributed/_tools/runtime_estimator.py (2.13).
+ *
+ * @example
+ * rooflineMs({ flops: 2e12, bytesRead: 8e6, bytesWritten: 8e6, dtype: "float32" }, deviceSpec("a100")); // 68.4 ms
+ */
+export function rooflineMs(cost: OpCost, device: DeviceSpec): number {
+  const transferNs = (cost.bytesRead + cost.bytesWritten) / device.memoryGBps;
+  const peak = (device.tflops[cost.dtype] ?? device.tflops["float32"] ?? 0) * 1e12;
+  const computeNs = peak === 0 ? 0 : (cost.flops / 2 / (achievableShare * peak)) * 1e9;
+  return Math.max(transferNs, computeNs) / 1e6;
+}
