@@ -1,0 +1,31 @@
+const byteUnits = ["B", "KiB", "MiB", "GiB", "TiB"] as const;
+
+/** Bytes for people: four significant digits, binary units. `formatBytes(1536) === "1.5 KiB"`. */
+export function formatBytes(bytes: number): string {
+  let unit = 0;
+  let value = bytes;
+  while (Math.abs(value) >= 1024 && unit < byteUnits.length - 1) {
+    value /= 1024;
+    unit++;
+  }
+  return `${unit === 0 ? String(value) : trim(value, 4)} ${byteUnits[unit]}`;
+}
+
+/** Milliseconds for people: µs, ms or s with four significant digits. `formatMs(0.0123) === "12.3 µs"`. */
+export function formatMs(ms: number): string {
+  const size = Math.abs(ms);
+  if (size === 0) return "0 ms";
+  if (size < 0.9995) return `${trim(ms * 1000, 4)} µs`;
+  if (size < 999.95) return `${trim(ms, 4)} ms`;
+  return `${trim(ms / 1000, 4)} s`;
+}
+
+/** A fraction as per cent with one decimal. `formatPercent(0.1234) === "12.3 %"`. */
+export function formatPercent(fraction: number): string {
+  return `${(fraction * 100).toFixed(1)} %`;
+}
+
+function trim(value: number, digits: number): string {
+  const text = value.toPrecision(digits);
+  return text.includes("e") ? String(Math.round(value)) : text.includes(".") ? text.replace(/\.?0+$/, "") : text;
+}
