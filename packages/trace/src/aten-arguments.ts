@@ -27,10 +27,10 @@ export interface AtenArguments {
 /**
  * The arguments and the result of an op of a PyTorch trace, in the structure that its ATen schema gives them.
  *
- * In the trace they are the op's attributes `{args, kwargs?, out?}`, the whole with every tensor replaced by `"%"`. The op's `inputs` hold the
- * tensors in the order of the arguments, positional before keyword ones, nested lists in place, a tensor passed twice twice; so the n-th
- * `"%"` of `args` and `kwargs` is the op's n-th input, and the n-th of `out` its n-th output. A string that begins with `%` or `\\` in itself has a
- * `\\` before it, and non-finite numbers are `"\\inf"`, `"\\-inf"`, `"\\nan"`. `out` is left out where it is one tensor.
+ * In the trace they are the op's attributes `{args, kwargs?, out?}`, in which `"%3"` stands for a tensor: input 3 of the op in `args` and `kwargs`,
+ * output 3 in `out`. An op's inputs are in the order of its arguments, positional before keyword ones, nested lists in place, a tensor
+ * passed twice twice; outputs likewise. A string that begins with `%` or `\\` in itself has a `\\` before it, and numbers that are not finite are
+ * `"\\inf"`, `"\\-inf"` and `"\\nan"`. `out` is left out where it is one tensor.
  *
  * @example
  * const { args, kwargs } = atenArguments(trace, op); // aten.addmm.default
@@ -43,7 +43,7 @@ export function atenArguments(trace: Trace, op: number): AtenArguments {
   const kwargs = Object.fromEntries(
     Object.entries(attributes.kwargs ?? {}).map(([name, value]) => [name, inputs(value)]),
   );
-  return { args, kwargs, out: tensorReader(trace.opOutputs(op))(attributes.out === undefined ? "%" : attributes.out) };
+  return { args, kwargs, out: tensorReader(trace.opOutputs(op))(attributes.out === undefined ? "%0" : attributes.out) };
 }
 
 /**
@@ -60,17 +60,16 @@ export function encodeAtenArguments(call: AtenArguments): {
   const attributes: Record<string, unknown> = { args: call.args.map((value) => encode(value, inputs)) };
   if (Object.keys(call.kwargs).length > 0) attributes["kwargs"] = encode(call.kwargs, inputs);
   const out = encode(call.out, outputs);
-  if (out !== "%") attributes["out"] = out;
+  if (out !== "%0") attributes["out"] = out;
   return { attributes, inputs, outputs };
 }
 
 const nonFinite: Readonly<Record<string, number>> = { inf: Infinity, "-inf": -Infinity, nan: Number.NaN };
 
 function tensorReader(tensors: Int32Array): (value: unknown) => AtenValue {
-  let next = 0;
   const decode = (value: unknown): AtenValue => {
     if (typeof value === "string") {
-      if (value === "%") return { tensor: next < tensors.length ? tensors[next++] : -1 };
+      if (value.startsWith("%")) return { tensor: tensors[Number(value.slice(1))] ?? -1 };
       if (!value.startsWith("\\")) return value;
       const rest = value.slice(1);
       return Object.hasOwn(nonFinite, rest) ? nonFinite[rest] : rest;
@@ -90,8 +89,7 @@ function encode(value: AtenValue, tensors: number[]): unknown {
   if (Array.isArray(value)) return value.map((item) => encode(item as AtenValue, tensors));
   if (typeof value !== "object" || value === null) return value;
   if (isTensor(value)) {
-    tensors.push(value.tensor);
-    return "%";
+    return `%${tensors.push(value.tensor) - 1}`;
   }
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, encode(item as AtenValue, tensors)]));
 }

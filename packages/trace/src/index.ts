@@ -7,7 +7,6 @@ export {
 } from "./aten-arguments.js";
 export { type DeviceSpec, roundUpBytes } from "./device-spec.js";
 export type { MemorySnapshot } from "./memory-snapshot.js";
-export { type ModuleHook, moduleHookMark, parseModuleHookMark } from "./module-hook-mark.js";
 export { type ByteSource, parseTrace, type ReadTraceOptions, readTrace } from "./read-trace.js";
 export { RematError } from "./remat-error.js";
 export {
