@@ -1,0 +1,64 @@
+import { FsdpHook, Phase, type TraceBuilder } from "@remat/trace";
+import type { ModuleActivity } from "./module-activity.js";
+import type { OracleEvent, OracleFile } from "./oracle-file.js";
+
+const beginOf: Readonly<Record<string, number>> = {
+  pre_fw: FsdpHook.preForwardBegin,
+  post_fw: FsdpHook.postForwardBegin,
+  pre_bw: FsdpHook.preBackwardBegin,
+  post_bw: FsdpHook.postBackwardBegin,
+};
+const endOf: Readonly<Record<string, number>> = {
+  pre_fw: FsdpHook.preForwardEnd,
+  post_fw: FsdpHook.postForwardEnd,
+  pre_bw: FsdpHook.preBackwardEnd,
+  post_bw: FsdpHook.postBackwardEnd,
+};
+
+/**
+ * FSDP's hooks as events, each at the moment at which upstream's tracker takes its snapshot: the beginning, but for the hook after the
+ * backward pass, which categorises the gradients before it looks; and the last look before the end.
+ */
+export class FsdpHooks {
+  private readonly builder: TraceBuilder;
+  private readonly activity: ModuleActivity;
+  private readonly file: OracleFile;
+  /** The `end` events whose moment has been told already. */
+  private readonly told = new Set<number>();
+
+  constructor(builder: TraceBuilder, activity: ModuleActivity, file: OracleFile) {
+    this.builder = builder;
+    this.activity = activity;
+    this.file = file;
+  }
+
+  hook(event: OracleEvent, at: number): void {
+    const kind = String(event.k);
+    if (beginOf[kind] === undefined) throw new Error(`unknown hook ${JSON.stringify(kind)}`);
+    if (event.ph === "end") {
+      if (!this.told.has(at)) this.tell(event, endOf[kind]);
+    } else if (event.ph === (kind === "post_bw" ? "orig" : "begin")) this.tell(event, beginOf[kind]);
+  }
+
+  /** A look at memory: if the next hook event is the end of one, this is its moment. */
+  snapshot(at: number): void {
+    const { events } = this.file;
+    let next = at + 1;
+    while (next < events.length && events[next].e !== "hook" && events[next].e !== "snapshot") next++;
+    if (events[next]?.e !== "hook" || events[next].ph !== "end") return;
+    this.told.add(next);
+    this.tell(events[next], endOf[String(events[next].k)]);
+  }
+
+  private tell(event: OracleEvent, hook: number): void {
+    if (event.m === null || event.m === undefined) return;
+    const fqn = this.file.fqns[event.m];
+    const isForwardHook = event.k === "pre_fw" || event.k === "post_fw";
+    const phase = isForwardHook ? (event.bw ? Phase.recompute : Phase.forward) : Phase.backward;
+    const opens = hook === FsdpHook.preForwardBegin || hook === FsdpHook.preBackwardBegin;
+    if (opens && !this.activity.isActive(fqn))
+      this.builder.enterModule(this.activity.enter(fqn, phase, undefined, true), phase);
+    const call = this.activity.latestCall(fqn);
+    if (call !== undefined) this.builder.fsdpHook(call, phase, hook);
+  }
+}

@@ -1,0 +1,144 @@
+import { Phase, type TraceBuilder } from "@remat/trace";
+import type { OracleFile } from "./oracle-file.js";
+
+interface ActiveCall {
+  readonly call: number;
+  readonly phase: number;
+}
+
+/**
+ * Which module calls are active, from the exporter's module events or, in files without them, from the set of active modules that each op
+ * carries. A backward call, or a recomputation, is of the latest forward call of that module that has not been through a backward pass.
+ */
+export class ModuleActivity {
+  private readonly builder: TraceBuilder;
+  private readonly file: OracleFile;
+  private readonly kinds = new Map<string, { readonly kind: string; readonly leaf: boolean }>();
+  private readonly modules = new Map<string, number>();
+  /** Nesting depth of each call in the forward pass. */
+  private readonly depth: number[] = [];
+  /** By module: forward calls without a backward pass so far. */
+  private readonly pending = new Map<string, number[]>();
+  /** By module: the call whose forward or backward pass was seen last. */
+  private readonly latest = new Map<string, number>();
+  /** By module, in the order of entering. */
+  private readonly active = new Map<string, ActiveCall[]>();
+  private readonly forwardStack: number[] = [];
+  private stackId: number | undefined = 0;
+
+  constructor(builder: TraceBuilder, file: OracleFile) {
+    this.builder = builder;
+    this.file = file;
+    const names = new Set(file.fqns);
+    // Sharded models list their modules without the root's name.
+    const root = file.module_tree.find((module) => module.fqn === "")?.type;
+    const fqnOf = (fqn: string): string => (root === undefined ? fqn : fqn === "" ? root : `${root}.${fqn}`);
+    const parents = new Set<string>();
+    for (const module of file.module_tree) {
+      const fqn = fqnOf(module.fqn);
+      for (let dot = fqn.lastIndexOf("."); dot >= 0; dot = fqn.lastIndexOf(".", dot - 1))
+        parents.add(fqn.slice(0, dot));
+      names.add(fqn);
+    }
+    for (const module of file.module_tree) {
+      const fqn = fqnOf(module.fqn);
+      const leaf = module.n_children === undefined ? !parents.has(fqn) : module.n_children === 0;
+      this.kinds.set(fqn, { kind: module.type, leaf });
+    }
+  }
+
+  /** Stack for `TraceBuilder.op`: the active calls, outermost first. */
+  stack(): number {
+    if (this.stackId === undefined) {
+      const calls = new Set<number>();
+      for (const list of this.active.values()) for (const { call } of list) calls.add(call);
+      this.stackId = this.builder.stack([...calls].sort((a, b) => this.depth[a] - this.depth[b] || a - b));
+    }
+    return this.stackId;
+  }
+
+  /** Opens a call of the module in `phase` and returns it; the caller tells the builder. */
+  enter(fqn: string, phase: number, leaf: boolean | undefined, tensorInput: boolean): number {
+    const call =
+      phase === Phase.forward ? this.newCall(fqn, leaf, tensorInput) : this.earlierCall(fqn, phase, leaf, tensorInput);
+    this.latest.set(fqn, call);
+    const list = this.active.get(fqn);
+    if (list === undefined) this.active.set(fqn, [{ call, phase }]);
+    else list.push({ call, phase });
+    if (phase === Phase.forward) this.forwardStack.push(call);
+    this.stackId = undefined;
+    return call;
+  }
+
+  /** Closes the innermost call of the module that is active in `phase`, if there is one. */
+  exit(fqn: string, phase: number): number | undefined {
+    const list = this.active.get(fqn);
+    const at = list?.findLastIndex((active) => active.phase === phase) ?? -1;
+    if (list === undefined || at < 0) return undefined;
+    const [{ call }] = list.splice(at, 1);
+    if (list.length === 0) this.active.delete(fqn);
+    if (phase === Phase.forward) this.forwardStack.splice(this.forwardStack.lastIndexOf(call), 1);
+    this.stackId = undefined;
+    return call;
+  }
+
+  isActive(fqn: string): boolean {
+    return this.active.has(fqn);
+  }
+
+  /** The call of the module that is active, or that was last. */
+  latestCall(fqn: string): number | undefined {
+    return this.active.get(fqn)?.at(-1)?.call ?? this.latest.get(fqn);
+  }
+
+  /** Brings the active modules in line with the set that an op carries, telling the builder of each one that comes or goes. */
+  follow(fqnIds: readonly number[], phase: number): void {
+    const fqns = fqnIds.map((id) => this.file.fqns[id]).filter((fqn) => fqn !== "Global");
+    if (fqns.length === this.active.size && fqns.every((fqn) => this.active.has(fqn))) return;
+    const wanted = new Set(fqns);
+    const gone = [...this.active].filter(([fqn]) => !wanted.has(fqn)).reverse();
+    for (const [fqn, list] of gone)
+      for (const { phase: entered } of [...list].reverse())
+        this.builder.exitModule(this.exit(fqn, entered) as number, entered);
+    const came = fqns.filter((fqn) => !this.active.has(fqn)).sort((a, b) => dots(a) - dots(b));
+    for (const fqn of came) {
+      const entered = phase === Phase.backward || phase === Phase.recompute ? phase : Phase.forward;
+      this.builder.enterModule(this.enter(fqn, entered, undefined, true), entered);
+    }
+  }
+
+  private newCall(fqn: string, leaf: boolean | undefined, tensorInput: boolean): number {
+    const parent = this.forwardStack.at(-1) ?? -1;
+    const call = this.builder.call(this.module(fqn, leaf), parent, tensorInput);
+    this.depth[call] = parent < 0 ? 0 : this.depth[parent] + 1;
+    const pending = this.pending.get(fqn);
+    if (pending === undefined) this.pending.set(fqn, [call]);
+    else pending.push(call);
+    return call;
+  }
+
+  private earlierCall(fqn: string, phase: number, leaf: boolean | undefined, tensorInput: boolean): number {
+    const active = this.active.get(fqn)?.at(-1);
+    if (phase === Phase.recompute && active !== undefined) return active.call;
+    const pending = this.pending.get(fqn);
+    const call = phase === Phase.backward ? pending?.pop() : pending?.at(-1);
+    // A module without a recorded forward pass: its first observation makes the call.
+    return call ?? this.latest.get(fqn) ?? this.newCall(fqn, leaf, tensorInput);
+  }
+
+  private module(fqn: string, leaf: boolean | undefined): number {
+    let module = this.modules.get(fqn);
+    if (module === undefined) {
+      const known = this.kinds.get(fqn);
+      module = this.builder.module({ fqn, kind: known?.kind ?? "Module", leaf: leaf ?? known?.leaf ?? false });
+      this.modules.set(fqn, module);
+    }
+    return module;
+  }
+}
+
+function dots(fqn: string): number {
+  let count = 0;
+  for (let i = fqn.indexOf("."); i >= 0; i = fqn.indexOf(".", i + 1)) count++;
+  return count;
+}

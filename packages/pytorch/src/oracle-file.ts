@@ -1,0 +1,106 @@
+import { RematError } from "@remat/trace";
+
+/** `"%3"` is tensor 3 of the file; `"str:…"` anything that is not JSON; `"obj:…"` an object of TorchScript; `"float:inf"`. */
+export type Encoded = null | boolean | number | string | readonly Encoded[] | { readonly [name: string]: Encoded };
+
+export interface OracleTensor {
+  /** Storages. */
+  readonly s: number | readonly number[];
+  readonly dt: string;
+  readonly sh: readonly number[];
+  readonly st: readonly number[] | null;
+}
+
+export interface OracleModule {
+  readonly fqn: string;
+  readonly type: string;
+  readonly n_children?: number;
+  /** Sharded models describe their parameters otherwise. */
+  readonly params?: readonly (readonly [string, number, ...unknown[]])[];
+  readonly buffers?: readonly (readonly [string, number])[];
+}
+
+/**
+ * One event of the exporter, as far as it is an observation. What the oracle answers in the same place (times, bytes, categorised memory,
+ * in-place parents) is deliberately not part of the type.
+ */
+export interface OracleEvent {
+  readonly e: string;
+  // op
+  readonly f?: number;
+  readonly a?: readonly Encoded[];
+  /** Keyword arguments of an op; which hook (a string) of a hook. */
+  readonly k?: Readonly<Record<string, Encoded>> | string;
+  readonly o?: Encoded;
+  readonly raised?: string;
+  readonly bw?: number;
+  readonly ac?: number;
+  readonly opt?: number;
+  /** Active modules, unordered, with `Global`. */
+  readonly p?: readonly number[];
+  // modules and hooks
+  readonly m?: number | null;
+  readonly leaf?: number;
+  readonly in?: Encoded;
+  readonly x?: Encoded;
+  readonly ph?: string;
+  // storages
+  readonly s?: number | readonly number[];
+  readonly r?: string;
+  readonly n?: number;
+  // mark
+  readonly name?: string;
+}
+
+export interface OracleConfig {
+  readonly device: string;
+  readonly tflops: Readonly<Record<string, number>>;
+  readonly dram_gbps: number;
+  readonly min_allocate: number;
+  readonly torch: string;
+  readonly numpy?: string;
+}
+
+export interface OracleFile {
+  readonly schema: string;
+  readonly case: string;
+  readonly config: OracleConfig;
+  readonly events: readonly OracleEvent[];
+  readonly funcs: readonly { readonly name: string }[];
+  readonly fqns: readonly string[];
+  readonly storages: readonly { readonly bytes: number; readonly dev: string }[];
+  readonly tensors: readonly OracleTensor[];
+  readonly module_tree: readonly OracleModule[];
+  readonly input?: Encoded;
+  readonly error?: { readonly type: string; readonly msg: string } | null;
+}
+
+/** Schemas that {@link readPyTorchTrace} understands. */
+export const traceSchemas: readonly string[] = ["sac-oracle/1", "rt-oracle/1", "mem-oracle/1", "fsdp-oracle/1"];
+
+/** `value` as a file of the exporter, or an error that says what it lacks. */
+export function asOracleFile(value: unknown): OracleFile {
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    throw new RematError(
+      "PYTORCH_FILE",
+      `not a file of the PyTorch exporter: expected an object with 'schema', found ${value === null ? "null" : Array.isArray(value) ? "a list" : typeof value}. Pass the parsed JSON of one of its files.`,
+    );
+  const file = value as Record<string, unknown>;
+  if (!traceSchemas.includes(file["schema"] as string))
+    throw new RematError(
+      "PYTORCH_SCHEMA",
+      `unknown schema ${JSON.stringify(file["schema"]) ?? "(none)"}: expected one of ${traceSchemas.join(", ")}. Export the run again with the exporter of this version.`,
+    );
+  for (const field of ["events", "funcs", "fqns", "storages", "tensors", "module_tree"])
+    if (!Array.isArray(file[field]))
+      throw new RematError(
+        "PYTORCH_FILE",
+        `field '${field}' of a ${String(file["schema"])} file: expected a list, found ${typeof file[field]}. Export the run again.`,
+      );
+  if (typeof file["config"] !== "object" || file["config"] === null)
+    throw new RematError(
+      "PYTORCH_FILE",
+      `field 'config' of a ${String(file["schema"])} file: expected an object, found ${typeof file["config"]}. Export the run again.`,
+    );
+  return file as unknown as OracleFile;
+}

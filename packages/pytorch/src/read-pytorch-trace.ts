@@ -1,0 +1,271 @@
+import {
+  type AtenValue,
+  Category,
+  encodeAtenArguments,
+  Phase,
+  RematError,
+  resetModStatsMark,
+  type Trace,
+  TraceBuilder,
+} from "@remat/trace";
+import { atenFlags } from "./aten-flags.js";
+import { FsdpHooks } from "./fsdp-hooks.js";
+import { ModuleActivity } from "./module-activity.js";
+import { asOracleFile, type Encoded, type OracleEvent, type OracleFile } from "./oracle-file.js";
+import { TensorTable } from "./tensor-table.js";
+
+/**
+ * A run of PyTorch as a trace, from the parsed JSON of a file that the exporter wrote (schemas `sac-oracle/1`, `rt-oracle/1`, `mem-oracle/1`
+ * and `fsdp-oracle/1`). Only what was observed is read: ops with their arguments and results, modules, saved tensors and what happens to
+ * storages. Times, memory figures and flags in the file are PyTorch's answers, and none is used.
+ *
+ * - **Ops** are named `aten.addmm.default`; `atenArguments` gives their arguments. Their phase is `optimizer`, `recompute`, `backward` or
+ *   `forward`; flags are ATen's ({@link atenFlags}). An op that raised is left out, and the trace's notes say so.
+ * - **Storages** that belong to a module or are the model's input are allocated first; others just before the op that makes them, with a
+ *   category by its phase (activation, temporary, optimizer state). In the memory schemas they appear where the tracker learns of them.
+ * - **Modules**: enter and exit events with the tensors passed, and each op's stack of active calls. `rt-oracle` and `fsdp-oracle` only give
+ *   the set of modules that are active at each op; enter and exit then stand where the set changes. Memory schemas: a module's enter event
+ *   comes when its hook has run, so the categories of its parameters are set.
+ * - **Memory**: `ref` becomes a change of category, `del` a free, `resize` a resize; marks keep their names, and the start of new statistics
+ *   is `resetModStatsMark`. FSDP's hooks are `fsdpHook` events, each at the moment at which the tracker looks at memory.
+ *
+ * @throws RematError `PYTORCH_SCHEMA` for another schema, `PYTORCH_FILE` for a file that is damaged, naming the event
+ * @example
+ * const trace = readPyTorchTrace(JSON.parse(await readFile("sac_03_mlp.json", "utf8")));
+ */
+export function readPyTorchTrace(file: unknown): Trace {
+  const oracle = asOracleFile(file);
+  const reader = new TraceReader(oracle);
+  for (let i = 0; i < oracle.events.length; i++) {
+    try {
+      reader.event(oracle.events[i], i);
+    } catch (cause) {
+      throw new RematError(
+        "PYTORCH_FILE",
+        `event ${i} (${JSON.stringify(oracle.events[i]?.e)}) of ${oracle.case}: ${(cause as Error).message}. Export the run again.`,
+        { cause },
+      );
+    }
+  }
+  return reader.end();
+}
+
+const categories: Readonly<Record<string, number>> = {
+  Parameter: Category.parameter,
+  Buffer: Category.buffer,
+  Gradient: Category.gradient,
+  Activation: Category.activation,
+  Temp: Category.temporary,
+  Optstate: Category.optimizerState,
+  OptState: Category.optimizerState,
+  Other: Category.other,
+  Inputs: Category.input,
+  "Sharded Param": Category.shardedParameter,
+  "Unsharded Param": Category.unshardedParameter,
+  "Sharded Grad": Category.shardedGradient,
+  "Unsharded Grad": Category.unshardedGradient,
+  "All Gather": Category.allGather,
+  "Reduce Scatter": Category.reduceScatter,
+};
+
+class TraceReader {
+  private readonly file: OracleFile;
+  private readonly builder: TraceBuilder;
+  private readonly tensors: TensorTable;
+  private readonly activity: ModuleActivity;
+  private readonly fsdp: FsdpHooks;
+  /** Whether modules come with events of their own; else the ops' sets of active modules are followed. */
+  private readonly hasModuleEvents: boolean;
+  /** Module hooks of the memory schemas that have begun, innermost last. */
+  private readonly openHooks: (() => void)[] = [];
+  private readonly openRecords: string[] = [];
+  private readonly notes: string[] = [];
+  private sawBackward = false;
+
+  constructor(file: OracleFile) {
+    const { config } = file;
+    this.file = file;
+    this.builder = new TraceBuilder({
+      framework: "pytorch",
+      frameworkVersion: config.torch,
+      device: config.device,
+      mode: "fake",
+      allocationUnitBytes: config.min_allocate,
+      model: file.case,
+      libraries: { torch: config.torch, ...(config.numpy !== undefined && { numpy: config.numpy }) },
+      notes: this.notes,
+    });
+    this.tensors = new TensorTable(this.builder, file);
+    this.activity = new ModuleActivity(this.builder, file);
+    this.fsdp = new FsdpHooks(this.builder, this.activity, file);
+    this.hasModuleEvents = file.schema === "sac-oracle/1" || file.schema === "mem-oracle/1";
+    // Where nothing in the events says what a storage is for, the model does.
+    if (file.schema === "sac-oracle/1" || file.schema === "rt-oracle/1") {
+      for (const module of file.module_tree) {
+        for (const [, tensor] of module.params ?? []) this.tensors.find(tensor, Category.parameter);
+        for (const [, tensor] of module.buffers ?? []) this.tensors.find(tensor, Category.buffer);
+      }
+      this.list(file.input, Category.input);
+    }
+    if (file.error) this.notes.push(`the run raised ${file.error.type}: ${file.error.msg}`);
+  }
+
+  end(): Trace {
+    return this.builder.build();
+  }
+
+  event(event: OracleEvent, at: number): void {
+    switch (event.e) {
+      case "op":
+        return this.op(event);
+      case "pre":
+        return this.enter(event, Phase.forward, event.in, event.leaf === 1);
+      case "post":
+        return this.exit(event, Phase.forward, undefined);
+      case "pack":
+        for (const storage of numbers(event.s)) this.builder.save(this.tensors.storage(storage, Category.other));
+        return;
+      case "pre_fw":
+        this.openHooks.push(() => this.enter(event, event.bw ? Phase.recompute : Phase.forward, event.x, undefined));
+        return;
+      case "post_fw":
+        this.openHooks.push(() => this.exit(event, event.bw ? Phase.recompute : Phase.forward, event.x));
+        return;
+      case "pre_bw":
+        this.openHooks.push(() => this.enter(event, Phase.backward, event.x, undefined));
+        return;
+      case "post_bw":
+        this.openHooks.push(() => this.exit(event, Phase.backward, event.x));
+        return;
+      case "hook_done": {
+        const hook = this.openHooks.pop();
+        if (hook === undefined) throw new Error("a hook is done that did not begin");
+        return hook();
+      }
+      case "hook":
+        return this.fsdp.hook(event, at);
+      case "snapshot":
+        return this.fsdp.snapshot(at);
+      case "ref":
+        for (const storage of numbers(event.s)) this.categorize(storage, event.r ?? "");
+        return;
+      case "del":
+        this.builder.free(this.tensors.storage(event.s as number, Category.other));
+        return;
+      case "resize":
+        this.builder.resize(this.tensors.storage(event.s as number, Category.other), event.n ?? Number.NaN);
+        return;
+      case "mark":
+        return this.builder.mark(event.name ?? "");
+      case "reset_mod_stats":
+        return this.builder.mark(resetModStatsMark);
+      case "opt_states":
+        return this.builder.mark("optimizerStates");
+      case "enter":
+      case "exit":
+        return this.builder.mark(event.e);
+      default:
+        throw new Error(`unknown kind of event ${JSON.stringify(event.e)}`);
+    }
+  }
+
+  private op(event: OracleEvent): void {
+    const name = this.file.funcs[event.f ?? -1]?.name;
+    if (name === undefined)
+      throw new Error(`expected an index below ${this.file.funcs.length} in 'f', found ${event.f}`);
+    if (event.raised !== undefined) {
+      this.notes.push(`${name} raised ${event.raised} and is left out`);
+      return;
+    }
+    const phase = this.phaseOf(event, name);
+    if (!this.hasModuleEvents && event.p !== undefined) this.activity.follow(event.p, phase);
+    const made =
+      phase === Phase.optimizer
+        ? Category.optimizerState
+        : phase === Phase.backward
+          ? Category.temporary
+          : Category.activation;
+    // The result first: what an op returns it may also have been given, and then its phase decides the category.
+    const out = this.value(event.o ?? null, made);
+    const args = (event.a ?? []).map((value) => this.value(value, Category.other));
+    const kwargs = Object.fromEntries(
+      Object.entries((event.k ?? {}) as Readonly<Record<string, Encoded>>).map(([key, value]) => [
+        key,
+        this.value(value, Category.other),
+      ]),
+    );
+    this.builder.op({
+      name,
+      phase,
+      flags: atenFlags(name, kwargs),
+      stack: this.activity.stack(),
+      ...encodeAtenArguments({ args, kwargs, out }),
+    });
+  }
+
+  /** Runtime files do not say which ops are the optimizer's; the profiler's records around its step do. */
+  private phaseOf(event: OracleEvent, name: string): number {
+    const inOptimizer = this.openRecords.some((record) => record.startsWith("Optimizer."));
+    if (name.startsWith("profiler._record_function_enter")) this.openRecords.push(String(event.a?.[0] ?? ""));
+    else if (name.startsWith("profiler._record_function_exit")) this.openRecords.pop();
+    if (event.opt) return Phase.optimizer;
+    if (event.ac) return Phase.recompute;
+    if (event.bw) {
+      this.sawBackward = true;
+      return Phase.backward;
+    }
+    if (this.file.schema !== "rt-oracle/1") return Phase.forward;
+    const entersOptimizer = this.openRecords.some((record) => record.startsWith("Optimizer."));
+    return this.sawBackward && (inOptimizer || entersOptimizer) ? Phase.optimizer : Phase.forward;
+  }
+
+  private enter(event: OracleEvent, phase: number, tensors: Encoded | undefined, leaf: boolean | undefined): void {
+    if (event.m === null || event.m === undefined) return;
+    const list = this.list(tensors, Category.other);
+    this.builder.enterModule(this.activity.enter(this.file.fqns[event.m], phase, leaf, list.length > 0), phase, list);
+  }
+
+  private exit(event: OracleEvent, phase: number, tensors: Encoded | undefined): void {
+    if (event.m === null || event.m === undefined) return;
+    const call = this.activity.exit(this.file.fqns[event.m], phase);
+    if (call !== undefined) this.builder.exitModule(call, phase, this.list(tensors, Category.other));
+  }
+
+  private categorize(storage: number, name: string): void {
+    const category = categories[name];
+    if (category === undefined)
+      throw new Error(`expected one of ${Object.keys(categories).join(", ")} in 'r', found ${JSON.stringify(name)}`);
+    if (this.tensors.hasStorage(storage)) this.builder.categorize(this.tensors.storage(storage, category), category);
+    else this.tensors.storage(storage, category);
+  }
+
+  private value(value: Encoded, category: number): AtenValue {
+    if (typeof value === "string") {
+      if (value.startsWith("%")) return { tensor: this.tensors.find(Number(value.slice(1)), category) };
+      if (value.startsWith("str:")) return value.slice(4).replace(/^torch\./, "");
+      if (value.startsWith("float:")) return pythonFloats[value.slice(6)] ?? Number(value.slice(6));
+      return value;
+    }
+    if (Array.isArray(value)) return value.map((item) => this.value(item as Encoded, category));
+    if (typeof value === "object" && value !== null)
+      return Object.fromEntries(
+        Object.entries(value).map(([key, item]) => [key, this.value(item as Encoded, category)]),
+      );
+    return value as null | boolean | number;
+  }
+
+  /** Every tensor in `value`, however nested. */
+  private list(value: Encoded | undefined, category: number, into: number[] = []): number[] {
+    if (typeof value === "string" && value.startsWith("%"))
+      into.push(this.tensors.find(Number(value.slice(1)), category));
+    else if (typeof value === "object" && value !== null)
+      for (const item of Object.values(value)) this.list(item as Encoded, category, into);
+    return into;
+  }
+}
+
+const pythonFloats: Readonly<Record<string, number>> = { inf: Infinity, "-inf": -Infinity, nan: Number.NaN };
+
+function numbers(value: number | readonly number[] | undefined): readonly number[] {
+  return typeof value === "number" ? [value] : (value ?? []);
+}

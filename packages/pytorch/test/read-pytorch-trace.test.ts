@@ -1,0 +1,220 @@
+import { type Golden, goldensOf } from "@remat/testkit";
+import { type AtenTensor, atenArguments, EventKind, OpFlag, type Trace } from "@remat/trace";
+import { describe, expect, test } from "vitest";
+import { pyTorchDevice, readPyTorchTrace } from "../src/index.js";
+
+const goldens = ["sac-oracle/1", "rt-oracle/1", "mem-oracle/1", "fsdp-oracle/1"].flatMap((schema) => goldensOf(schema));
+
+interface GoldenOp {
+  readonly f: number;
+  readonly a: unknown;
+  readonly k?: unknown;
+  readonly o: unknown;
+  readonly p: readonly number[];
+  readonly bw?: number;
+}
+
+const opsOf = (golden: Golden): readonly GoldenOp[] =>
+  golden["events"].filter((event: { e: string; raised?: string }) => event.e === "op" && event.raised === undefined);
+
+function tensorsIn(value: unknown): number[] {
+  if (typeof value === "string") return value.startsWith("%") ? [Number(value.slice(1))] : [];
+  if (typeof value !== "object" || value === null) return [];
+  return Object.values(value).flatMap(tensorsIn);
+}
+
+function describeTensor(trace: Trace, tensor: number): unknown {
+  return [
+    trace.tensorDtype(tensor),
+    trace.tensorShape(tensor),
+    Array.from(
+      trace.tensors.strides.values.subarray(
+        trace.tensors.strides.start[tensor],
+        trace.tensors.strides.start[tensor + 1],
+      ),
+    ),
+    trace.tensorStorages(tensor).map((s) => trace.storages.bytes[s]),
+  ];
+}
+
+describe.each(goldens)("$file.name", ({ golden }) => {
+  const trace = readPyTorchTrace(golden);
+  const ops = opsOf(golden);
+
+  test("has every op with its tensors in argument order", () => {
+    expect(trace.ops.count).toBe(ops.length);
+    const known = (t: number) => {
+      const { dt, sh, st, s } = golden["tensors"][t];
+      return [dt, sh, st ?? [], [s].flat().map((id: number) => golden["storages"][id].bytes)];
+    };
+    ops.forEach((op, i) => {
+      expect(trace.opName(i)).toBe(golden["funcs"][op.f].name);
+      expect(Array.from(trace.opInputs(i), (t) => describeTensor(trace, t))).toEqual(
+        [...tensorsIn(op.a), ...tensorsIn(op.k)].map(known),
+      );
+      expect(Array.from(trace.opOutputs(i), (t) => describeTensor(trace, t))).toEqual(tensorsIn(op.o).map(known));
+    });
+  });
+
+  test("tells storages apart exactly as the file does", () => {
+    const ours = new Map<number, number>();
+    const see = (trace: Trace, tensor: number, theirs: number) => {
+      const storages = trace.tensorStorages(tensor);
+      [golden["tensors"][theirs].s].flat().forEach((s: number, i: number) => {
+        expect(ours.get(s) ?? storages[i]).toBe(storages[i]);
+        ours.set(s, storages[i]);
+      });
+    };
+    ops.forEach((op, i) => {
+      for (const [n, t] of [...tensorsIn(op.a), ...tensorsIn(op.k)].entries()) see(trace, trace.opInputs(i)[n], t);
+      for (const [n, t] of tensorsIn(op.o).entries()) see(trace, trace.opOutputs(i)[n], t);
+    });
+    expect(new Set(ours.values()).size).toBe(ours.size);
+  });
+
+  test("has the module stack that PyTorch's ModTracker had", () => {
+    ops.forEach((op, i) => {
+      const theirs = op.p.map((q) => golden["fqns"][q]).filter((fqn) => fqn !== "Global");
+      const ours = Array.from(trace.opCalls(i), (call) => trace.modules[trace.calls.module[call]].fqn);
+      expect([...ours].sort()).toEqual([...theirs].sort());
+    });
+  });
+
+  test("keeps the structure of the arguments", () => {
+    const plain = (value: unknown): unknown =>
+      typeof value === "string"
+        ? value.startsWith("%")
+          ? golden["tensors"][Number(value.slice(1))].sh
+          : value.replace(/^str:(torch\.)?/, "")
+        : Array.isArray(value)
+          ? value.map(plain)
+          : value;
+    const decoded = (value: unknown): unknown =>
+      Array.isArray(value)
+        ? value.map(decoded)
+        : typeof value === "object" && value !== null
+          ? trace.tensorShape((value as AtenTensor).tensor)
+          : value;
+    for (let i = 0; i < ops.length; i += 7) {
+      const { args, kwargs, out } = atenArguments(trace, i);
+      expect(args.map(decoded)).toEqual((ops[i].a as unknown[]).map(plain));
+      expect(Object.values(kwargs).map(decoded)).toEqual(Object.values(ops[i].k ?? {}).map(plain));
+      expect(decoded(out)).toEqual(plain(ops[i].o ?? null));
+    }
+  });
+
+  test("derives the flags that PyTorch reports", () => {
+    ops.forEach((op, i) => {
+      const func = golden["funcs"][op.f];
+      const flags = trace.ops.flags[i];
+      expect([func.name, (flags & OpFlag.view) !== 0]).toEqual([func.name, func.is_view_fn || func.is_inplace_view_fn]);
+      expect([func.name, (flags & OpFlag.inPlace) !== 0]).toEqual([func.name, func.is_inplace]);
+      expect([func.name, (flags & OpFlag.sacSkip) !== 0]).toEqual([func.name, func.sac_skip]);
+      if (func.packet !== "_scaled_dot_product_flash_attention")
+        expect([func.name, (flags & OpFlag.random) !== 0]).toEqual([func.name, func.nondeterministic_seeded]);
+    });
+  });
+
+  test("opens and closes module calls in pairs", () => {
+    const open: string[] = [];
+    for (let i = 0; i < trace.events.count; i++) {
+      const kind = trace.events.kind[i];
+      if (kind !== EventKind.enterModule && kind !== EventKind.exitModule) continue;
+      const row = trace.events.subject[i];
+      const key = `${trace.moduleEvents.call[row]}/${trace.moduleEvents.phase[row]}`;
+      if (kind === EventKind.enterModule) open.push(key);
+      else expect(open.splice(open.lastIndexOf(key), 1)).toEqual([key]);
+    }
+  });
+
+  test("is not moved by the answers that stand in the file", () => {
+    const answers = new Set([
+      "t",
+      "mem",
+      "ip",
+      "v",
+      "r",
+      "rb",
+      "wb",
+      "flops",
+      "fdt",
+      "cur",
+      "i",
+      "start",
+      "fsr",
+      "saved",
+      "new",
+      "current",
+      "peak",
+    ]);
+    const stripped = {
+      ...golden,
+      results: undefined,
+      funcs: golden["funcs"].map(({ name }: { name: string }) => ({ name })),
+      events: golden["events"].map((event: { e: string }) =>
+        Object.fromEntries(
+          Object.entries(event).filter(([key]) => !answers.has(key) || (event.e === "ref" && key === "r")),
+        ),
+      ),
+    };
+    expect(readPyTorchTrace(stripped)).toEqual(trace);
+  });
+});
+
+test("reads the device that the run was priced on", () => {
+  expect(pyTorchDevice(goldens[0].golden)).toEqual({
+    name: "cuda:0",
+    tflops: { bfloat16: 312, float16: 312, float32: 19.5, float64: 19.5 },
+    memoryGBps: 2039,
+    allocationUnitBytes: 512,
+    source: "the exporter's config, torch 2.13.0+cpu",
+  });
+});
+
+describe("bad files", () => {
+  const { golden } = goldensOf("sac-oracle/1")[0];
+  test.each([
+    ["nothing", null, "PYTORCH_FILE", /expected an object with 'schema', found null/],
+    [
+      "another schema",
+      { schema: "sac-oracle/2" },
+      "PYTORCH_SCHEMA",
+      /unknown schema "sac-oracle\/2": expected one of sac-oracle\/1/,
+    ],
+    ["no schema", {}, "PYTORCH_SCHEMA", /unknown schema \(none\)/],
+    [
+      "no events",
+      { ...golden, events: undefined },
+      "PYTORCH_FILE",
+      /field 'events' of a sac-oracle\/1 file: expected a list/,
+    ],
+    [
+      "an unknown event",
+      { ...golden, events: [{ e: "boo" }] },
+      "PYTORCH_FILE",
+      /event 0 \("boo"\).*unknown kind of event "boo"/,
+    ],
+    [
+      "a tensor too many",
+      { ...golden, events: [{ e: "op", f: 0, a: ["%999"], o: null }] },
+      "PYTORCH_FILE",
+      /event 0.*expected a tensor below \d+, found 999/,
+    ],
+    [
+      "a function too many",
+      { ...golden, events: [{ e: "op", f: 99, a: [], o: null }] },
+      "PYTORCH_FILE",
+      /expected an index below \d+ in 'f', found 99/,
+    ],
+    [
+      "an unknown category",
+      { ...golden, events: [{ e: "ref", s: [0], r: "Boo" }] },
+      "PYTORCH_FILE",
+      /expected one of .* found "Boo"/,
+    ],
+  ])("%s", (_, file, code, message) => {
+    expect(() => readPyTorchTrace(file)).toThrow(
+      expect.objectContaining({ code, message: expect.stringMatching(message) }),
+    );
+  });
+});
