@@ -25,6 +25,7 @@ export {
   Trace,
   type TraceHeader,
   type TraceParts,
+  type WeightColumns,
 } from "./trace.js";
 export { type OpRecord, type TensorRecord, TraceBuilder } from "./trace-builder.js";
 export {

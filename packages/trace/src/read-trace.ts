@@ -216,6 +216,10 @@ class TraceDecoder {
         expectId(r, b.moduleCount);
         b.module({ fqn: text(r, "fqn"), kind: text(r, "kind"), leaf: bool(r, "leaf") });
         break;
+      case "weights":
+        this.events--;
+        b.moduleWeights(number(r, "module"), integers(r, "parameters"), integers(r, "buffers"));
+        break;
       case "call":
         this.events--;
         expectId(r, b.callCount);

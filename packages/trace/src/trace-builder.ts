@@ -80,6 +80,11 @@ export class TraceBuilder {
     parent: new GrowableColumn(Int32Array),
     tensorInput: new GrowableColumn(Uint8Array),
   };
+  private readonly weightRows = {
+    module: new GrowableColumn(Int32Array),
+    parameters: new GrowableRows(Int32Array),
+    buffers: new GrowableRows(Int32Array),
+  };
   private readonly ops = {
     name: new GrowableColumn(Int32Array),
     phase: new GrowableColumn(Uint8Array),
@@ -179,6 +184,19 @@ export class TraceBuilder {
     this.calls.parent.push(parent);
     this.calls.tensorInput.push(tensorInput ? 1 : 0);
     return this.callCount - 1;
+  }
+
+  /**
+   * What `module` owns: the tensors that are its parameters and buffers, those of the modules in it included. May be told at any time,
+   * and again when it has changed.
+   */
+  moduleWeights(module: number, parameters: ArrayLike<number>, buffers: ArrayLike<number> = none): void {
+    this.check("module", module, this.modules.length);
+    for (let i = 0; i < parameters.length; i++) this.check("parameters", parameters[i], this.tensorCount);
+    for (let i = 0; i < buffers.length; i++) this.check("buffers", buffers[i], this.tensorCount);
+    this.weightRows.module.push(module);
+    this.weightRows.parameters.push(parameters);
+    this.weightRows.buffers.push(buffers);
   }
 
   /** Index of a list of active module calls, outermost first. Most ops need only `stackOfCall`. */
@@ -342,6 +360,7 @@ export class TraceBuilder {
       scopes: this.scopes.slice(),
       stacks: this.stackRows.view(),
       calls: { count: this.callCount, ...columns(this.calls) },
+      weights: { count: this.weightRows.module.length, ...columns(this.weightRows) },
       ops: { count: this.opCount, ...columns(this.ops) },
       storages: { count: this.storageCount, ...columns(this.storages) },
       tensors: { count: this.tensorCount, ...columns(tensors), moreStorages: new Map(moreStorages) },

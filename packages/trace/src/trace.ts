@@ -108,6 +108,16 @@ export interface CallColumns {
   readonly tensorInput: Uint8Array;
 }
 
+/** What modules own. A later row replaces an earlier one of the same module (a layer may make its weights at its first call). */
+export interface WeightColumns {
+  readonly count: number;
+  readonly module: Int32Array;
+  /** Tensors that are its parameters, those of the modules in it included. */
+  readonly parameters: Rows;
+  /** Tensors that are its buffers (state without a gradient), those of the modules in it included. */
+  readonly buffers: Rows;
+}
+
 export interface ModuleEventColumns {
   readonly count: number;
   readonly call: Int32Array;
@@ -149,6 +159,7 @@ export interface TraceParts {
   readonly scopes: readonly Scope[];
   readonly stacks: Rows;
   readonly calls: CallColumns;
+  readonly weights: WeightColumns;
   readonly ops: OpColumns;
   readonly storages: StorageColumns;
   readonly tensors: TensorColumns;
@@ -171,6 +182,7 @@ export class Trace implements TraceParts {
   /** Distinct lists of active module calls, outermost first; row 0 is the empty list. */
   readonly stacks: Rows;
   readonly calls: CallColumns;
+  readonly weights: WeightColumns;
   readonly ops: OpColumns;
   readonly storages: StorageColumns;
   readonly tensors: TensorColumns;
@@ -187,6 +199,7 @@ export class Trace implements TraceParts {
     this.scopes = parts.scopes;
     this.stacks = parts.stacks;
     this.calls = parts.calls;
+    this.weights = parts.weights;
     this.ops = parts.ops;
     this.storages = parts.storages;
     this.tensors = parts.tensors;

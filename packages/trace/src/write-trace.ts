@@ -27,7 +27,7 @@ export function opFlagNames(flags: number): readonly OpFlagName[] {
  * so that a killed run leaves a readable file.
  */
 export class TraceEncoder {
-  private readonly next = { event: 0, module: 0, call: 0, scope: 0, tensor: 0 };
+  private readonly next = { event: 0, module: 0, call: 0, scope: 0, tensor: 0, weights: 0 };
   private started = false;
 
   /** The records that `trace` has beyond those encoded so far, without line ends. `trace` must extend the earlier one. */
@@ -118,6 +118,7 @@ export class TraceEncoder {
         }
       }
     }
+    yield* this.weights(trace);
   }
 
   /** Definitions that no event has needed yet, and the record that says the trace is whole. */
@@ -153,6 +154,23 @@ export class TraceEncoder {
         dtype: trace.tensorDtype(next.tensor),
         shape: trace.tensorShape(next.tensor),
         ...(strides.length > 0 && { strides: Array.from(strides) }),
+      });
+    }
+  }
+
+  private *weights(trace: Trace): Generator<string, void, undefined> {
+    const { weights } = trace;
+    for (; this.next.weights < weights.count; this.next.weights++) {
+      const module = weights.module[this.next.weights];
+      const parameters = row(weights.parameters, this.next.weights);
+      const buffers = row(weights.buffers, this.next.weights);
+      yield* this.modules(trace, module);
+      yield* this.definitions(trace, maxOf(parameters, buffers), -1, -1);
+      yield JSON.stringify({
+        t: "weights",
+        module,
+        parameters: Array.from(parameters),
+        buffers: Array.from(buffers),
       });
     }
   }
