@@ -1,1 +1,16 @@
-export {};
+export type {
+  CloseMode,
+  DispatchMode,
+  GradientScope,
+  GradientsCall,
+  GradientsResult,
+  KernelAttributes,
+  KernelInputs,
+  KernelOutput,
+  OpCall,
+  OpDone,
+  RunNext,
+  SavedTensor,
+  Storage,
+  TapeNode,
+} from "./dispatch-mode.js";

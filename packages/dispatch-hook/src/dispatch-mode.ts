@@ -1,0 +1,143 @@
+import type { DataId, Tensor, TensorInfo, Variable } from "@tensorflow/tfjs-core";
+
+/** What a kernel is given: tensors by name, or a list of them (`Concat`, `AddN`, `Pack`, `Einsum`). */
+export type KernelInputs = Readonly<Record<string, TensorInfo | undefined>> | readonly TensorInfo[];
+export type KernelAttributes = Readonly<Record<string, unknown>>;
+export type KernelOutput = TensorInfo | TensorInfo[];
+
+/**
+ * What memory is spent on: one buffer, which several `DataId`s may share (architecture rule 7). The object is the identity; `id` counts up
+ * over the life of the process and is never reused.
+ */
+export interface Storage {
+  readonly id: number;
+  /** As requested, by dtype and number of elements. */
+  readonly bytes: number;
+  /** Name of the backend that holds it (for the fake backend: the one it stands for). */
+  readonly backend: string;
+  /** True when the hook saw the allocation, false for data that was there before the first mode opened. */
+  readonly fresh: boolean;
+}
+
+/** A run of `customGrad`: a composite whose gradient belongs to it as a whole (T1). */
+export interface GradientScope {
+  readonly sequence: number;
+  /** Name of the tfjs op or tidy around it (`fusedMatMul`, `softmaxCrossEntropy`), or `customGrad`. */
+  readonly name: string;
+  readonly parent: GradientScope | undefined;
+  readonly inputs: readonly Tensor[];
+}
+
+/** A registered kernel of the user's computation that no other registered kernel is running (T1). */
+export interface OpCall {
+  /** Counts ops over the life of the process, those of other asynchronous work included; never reused. */
+  readonly sequence: number;
+  /** tfjs kernel name: `MatMul`, `Conv2DBackpropInput`. */
+  readonly kernel: string;
+  readonly inputs: KernelInputs;
+  /** `inputs` in argument order, without absent ones. */
+  readonly inputTensors: readonly Tensor[];
+  readonly attributes: KernelAttributes | undefined;
+  readonly backend: string;
+  /** `Phase` of `@remat/trace`. */
+  readonly phase: number;
+  /** Innermost `customGrad` that is running. */
+  readonly scope: GradientScope | undefined;
+  /** For a backward op the tape node that it differentiates; for the Add that accumulates a gradient the producer of the accumulated tensor. */
+  readonly differentiates: TapeNode | undefined;
+  /** For the Add that accumulates a gradient, the node whose contribution it adds. */
+  readonly accumulatesFrom: TapeNode | undefined;
+}
+
+/** An op that has run. */
+export interface OpDone extends OpCall {
+  readonly outputs: readonly Tensor[];
+}
+
+/** What the tape holds of one op, `customGrad` or saved clone. */
+export interface TapeNode {
+  readonly sequence: number;
+  /** `clone`: the engine's Identity that holds a saved tensor; `op` or `scope` is then what it was saved for. */
+  readonly kind: "op" | "scope" | "clone";
+  readonly op: OpDone | undefined;
+  readonly scope: GradientScope | undefined;
+  readonly inputs: readonly Tensor[];
+  readonly outputs: readonly Tensor[];
+  /** Tensors held for the gradient: clones made by the engine. */
+  readonly saved: readonly Tensor[];
+}
+
+/** A tensor that autograd holds until the end of the backward pass (T6). */
+export interface SavedTensor {
+  /** The op or the `customGrad` whose gradient needs it. */
+  readonly op: OpDone | undefined;
+  readonly scope: GradientScope | undefined;
+  readonly as: "input" | "output" | "other";
+  /** The user's tensor. */
+  readonly tensor: Tensor;
+  /** The engine's clone of it: on another storage where `Identity` copies (wasm). */
+  readonly clone: Tensor;
+}
+
+/** A call of `engine.gradients`, which `grad`, `variableGrads` and every optimizer reach. */
+export interface GradientsCall {
+  readonly forward: () => Tensor;
+  readonly xs: readonly Tensor[];
+  readonly dy: Tensor | undefined;
+  readonly allowNoGradients: boolean;
+}
+
+export interface GradientsResult {
+  value: Tensor;
+  grads: Tensor[];
+}
+
+/** Runs the op, with other inputs or attributes if given. What autograd saves and tapes stays the original. */
+export type RunNext = (inputs?: KernelInputs, attributes?: KernelAttributes) => KernelOutput;
+
+/**
+ * A layer over the tfjs engine, as `TorchDispatchMode` is over ATen. Every method is optional. `dispatch` and `gradients` stand in the
+ * way and must call `next` or answer themselves; all others observe, in the order in which things happen, and must not run ops.
+ *
+ * What a kernel allocates and releases inside itself is reported before its `opDone`.
+ *
+ * @example
+ * const names: string[] = [];
+ * withDispatchMode({ opDone: (op) => names.push(op.kernel) }, () => tf.tidy(() => tf.relu(tf.add(a, b)).sum().dispose()));
+ */
+export interface DispatchMode {
+  /** Whether work outside an asynchronous `withDispatchMode` is shown, as `Phase.outside`. Left out: it is not. */
+  readonly seesOutside?: boolean;
+
+  /** Stands between the engine and the kernel; the innermost mode comes first. Not called for work outside. */
+  dispatch?(call: OpCall, next: RunNext): KernelOutput;
+  /** Stands between the caller and the engine's forward and backward pass. */
+  gradients?(call: GradientsCall, next: () => GradientsResult): GradientsResult;
+
+  opDone?(op: OpDone): void;
+  /** The kernel threw; the error goes on to the caller. */
+  opFailed?(op: OpCall, error: unknown): void;
+  storageAllocated?(storage: Storage): void;
+  storageReleased?(storage: Storage): void;
+  scopeEntered?(scope: GradientScope): void;
+  scopeExited?(scope: GradientScope): void;
+  /** The tensors saved for one op, or for one `customGrad` (then just before its `scopeExited`). */
+  tensorsSaved?(saved: readonly SavedTensor[]): void;
+  tapeNodeAdded?(node: TapeNode): void;
+  phaseChanged?(phase: number, before: number): void;
+  /** The backward pass reaches `node`; `dys` are the gradients of its outputs (undefined where none arrived). */
+  backwardNodeEntered?(node: TapeNode, dys: readonly (Tensor | undefined)[]): void;
+  /** All gradients of the node's inputs are there: `dxs`, by input name. */
+  backwardNodeExited?(node: TapeNode, dxs: ReadonlyMap<string, Tensor>): void;
+  /** The outcome of a backward pass, before it leaves `engine.gradients`; a gradient is undefined where x does not reach y. */
+  gradientsDone?(xs: readonly Tensor[], grads: readonly (Tensor | undefined)[]): void;
+  /** `variable` has got its data: when it was made, or by `assign`. */
+  variableAssigned?(variable: Variable, made: boolean): void;
+  /** `minimize` or `applyGradients` has updated the weights. */
+  optimizerStepDone?(optimizer: object): void;
+  /** JavaScript is about to read values (`dataSync`, `data`). */
+  tensorRead?(dataId: DataId): void;
+}
+
+/** Closes a mode; a second call does nothing. */
+export type CloseMode = () => void;
