@@ -1,0 +1,38 @@
+import type { DeviceSpec } from "@remat/trace";
+import { allocationUnits } from "./allocation-units.js";
+
+/**
+ * The GPU of an Apple chip: `cores` of 128 float32 lanes, a multiply-add a clock each; float16 runs at the same rate, float64 is
+ * emulated and priced as float32. Memory is shared with the CPU and comes in several sizes, so it is not in the table.
+ */
+function gpu(name: string, cores: number, clockGHz: number, memoryGBps: number, source: string): DeviceSpec {
+  const tflops = Math.round(cores * 128 * 2 * clockGHz) / 1000;
+  return {
+    name,
+    tflops: { float32: tflops, float16: tflops },
+    memoryGBps,
+    allocationUnitBytes: allocationUnits.host,
+    source,
+  };
+}
+
+const measured = "cores and bandwidth: Apple's specifications; lanes and clock: philipturner/metal-benchmarks";
+const listed = "cores and bandwidth: Apple's specifications; lanes and clock: as commonly measured, Apple names none";
+
+/** Each chip with all of its GPU cores. */
+export const appleGpus: readonly DeviceSpec[] = [
+  gpu("m1", 8, 1.278, 68.3, measured),
+  gpu("m1-pro", 16, 1.296, 200, measured),
+  gpu("m1-max", 32, 1.296, 400, measured),
+  gpu("m1-ultra", 64, 1.296, 800, measured),
+  gpu("m2", 10, 1.398, 100, measured),
+  gpu("m2-pro", 19, 1.398, 200, measured),
+  gpu("m2-max", 38, 1.398, 400, measured),
+  gpu("m2-ultra", 76, 1.398, 800, measured),
+  gpu("m3", 10, 1.38, 100, listed),
+  gpu("m3-pro", 18, 1.38, 150, listed),
+  gpu("m3-max", 40, 1.38, 400, listed),
+  gpu("m4", 10, 1.47, 120, listed),
+  gpu("m4-pro", 20, 1.578, 273, listed),
+  gpu("m4-max", 40, 1.578, 546, listed),
+];

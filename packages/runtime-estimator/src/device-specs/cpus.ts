@@ -1,0 +1,38 @@
+import type { DeviceSpec } from "@remat/trace";
+import { allocationUnits } from "./allocation-units.js";
+
+/** `cores` at `clockGHz`, each with two fused multiply-add units of `lanes` float32 lanes. */
+function cpu(
+  name: string,
+  size: { readonly cores: number; readonly clockGHz: number; readonly lanes: number },
+  memoryGBps: number,
+  source: string,
+): DeviceSpec {
+  const float32 = (size.cores * size.clockGHz * size.lanes * 2 * 2) / 1000;
+  return {
+    name,
+    tflops: { float64: float32 / 2, float32 },
+    memoryGBps,
+    allocationUnitBytes: allocationUnits.host,
+    source,
+  };
+}
+
+const fma = "two FMA units a core (Intel 64 and IA-32 Optimization Reference Manual)";
+
+/** No product but round figures of a kind of machine; a user's own spec is better. */
+export const cpus: readonly DeviceSpec[] = [
+  cpu("cpu", { cores: 8, clockGHz: 3, lanes: 8 }, 51.2, `8 AVX2 cores at 3 GHz, ${fma}; two channels of DDR4-3200`),
+  cpu(
+    "cpu-core",
+    { cores: 1, clockGHz: 3, lanes: 8 },
+    12.8,
+    `1 AVX2 core at 3 GHz, ${fma}; 12 lines of 64 B in flight, 60 ns each`,
+  ),
+  cpu(
+    "cpu-server",
+    { cores: 32, clockGHz: 2.5, lanes: 16 },
+    204.8,
+    `32 AVX-512 cores at 2.5 GHz, ${fma}; eight channels of DDR4-3200`,
+  ),
+];

@@ -1,0 +1,48 @@
+import { type DeviceSpec, RematError } from "@remat/trace";
+import { appleGpus } from "./apple-gpus.js";
+import { cpus } from "./cpus.js";
+import { nvidiaGpus } from "./nvidia-gpus.js";
+
+/**
+ * Figures of well-known devices by name: peak dense TFLOP/s by dtype, memory bandwidth in GB/s, memory and allocation unit in bytes,
+ * and in `source` where they come from. `tf32` is there to be read; float32 ops are priced by `float32`.
+ *
+ * @example
+ * deviceSpecs["h100"].memoryGBps; // 3350
+ */
+export const deviceSpecs: Readonly<Record<string, DeviceSpec>> = Object.fromEntries(
+  [...nvidiaGpus, ...appleGpus, ...cpus].map((spec) => [spec.name, spec]),
+);
+
+const otherNames: Readonly<Record<string, string>> = {
+  "a100-80gb": "a100",
+  "a100-sxm": "a100",
+  "h100-sxm": "h100",
+  "h200-sxm": "h200",
+  "v100-32gb": "v100",
+  "v100-sxm2": "v100",
+  "generic-cpu": "cpu",
+};
+
+/**
+ * The device called `name`; case, spaces, underscores and a vendor in front do not matter. Throws `RematError` (`DEVICE_UNKNOWN`) that
+ * lists the names.
+ *
+ * @example
+ * deviceSpec("NVIDIA A100-SXM").memoryGBps; // 2039
+ */
+export function deviceSpec(name: string): DeviceSpec {
+  const key = name
+    .trim()
+    .toLowerCase()
+    .replace(/[\s_]+/g, "-")
+    .replace(/^(nvidia|apple|geforce|tesla)-/, "")
+    .replace(/^(geforce|tesla)-/, "")
+    .replace(/^rtx(?=\d)/, "rtx-");
+  const known = otherNames[key] ?? key;
+  if (Object.hasOwn(deviceSpecs, known)) return deviceSpecs[known];
+  throw new RematError(
+    "DEVICE_UNKNOWN",
+    `unknown device '${name}': expected one of ${Object.keys(deviceSpecs).join(", ")}; or give your own device's figures to parseDeviceSpec`,
+  );
+}

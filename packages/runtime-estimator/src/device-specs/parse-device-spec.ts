@@ -1,0 +1,80 @@
+import { type DeviceSpec, RematError } from "@remat/trace";
+import { allocationUnits } from "./allocation-units.js";
+
+const fields = ["name", "tflops", "memoryGBps", "memoryBytes", "allocationUnitBytes", "source"];
+
+/**
+ * A device spec of the user's own, from JSON text or a parsed value. `name`, `tflops` (TFLOP/s by dtype, `float32` at least) and
+ * `memoryGBps` are required; `allocationUnitBytes` is 1 unless given. Throws `RematError` (`DEVICE_SPEC`) naming the field, what was
+ * found and what was expected.
+ *
+ * @example
+ * parseDeviceSpec('{ "name": "my-gpu", "tflops": { "float32": 12.5 }, "memoryGBps": 448 }');
+ */
+export function parseDeviceSpec(json: unknown): DeviceSpec {
+  const value = typeof json === "string" ? parseJson(json) : json;
+  const record = expectObject("the spec", value);
+  for (const field of Object.keys(record))
+    if (!fields.includes(field)) fail(field, `expected one of the fields ${fields.join(", ")}`);
+  const spec: { -readonly [K in keyof DeviceSpec]: DeviceSpec[K] } = {
+    name: expectText("name", record["name"]),
+    tflops: expectTflops(record["tflops"]),
+    memoryGBps: expectNumber("memoryGBps", record["memoryGBps"], "GB/s above 0"),
+    allocationUnitBytes: allocationUnits.host,
+  };
+  if (record["allocationUnitBytes"] !== undefined)
+    spec.allocationUnitBytes = expectWhole("allocationUnitBytes", record["allocationUnitBytes"]);
+  if (record["memoryBytes"] !== undefined) spec.memoryBytes = expectWhole("memoryBytes", record["memoryBytes"]);
+  if (record["source"] !== undefined) spec.source = expectText("source", record["source"]);
+  return spec;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new RematError("DEVICE_SPEC", `device spec: expected JSON, found ${quote(text)}`, { cause });
+  }
+}
+
+function expectTflops(value: unknown): Readonly<Record<string, number>> {
+  const record = expectObject("tflops", value);
+  if (record["float32"] === undefined)
+    fail("tflops.float32", "found nothing, expected TFLOP/s above 0: it prices every dtype that has no figure");
+  for (const [dtype, peak] of Object.entries(record)) expectNumber(`tflops.${dtype}`, peak, "TFLOP/s above 0");
+  return record as Readonly<Record<string, number>>;
+}
+
+function expectObject(field: string, value: unknown): Readonly<Record<string, unknown>> {
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    fail(field, `found ${quote(value)}, expected an object`);
+  return value as Readonly<Record<string, unknown>>;
+}
+
+function expectText(field: string, value: unknown): string {
+  if (typeof value !== "string" || value === "")
+    fail(field, `found ${quote(value)}, expected a text that is not empty`);
+  return value as string;
+}
+
+function expectNumber(field: string, value: unknown, expected: string): number {
+  if (typeof value !== "number" || !Number.isFinite(value) || value <= 0)
+    fail(field, `found ${quote(value)}, expected ${expected}`);
+  return value as number;
+}
+
+function expectWhole(field: string, value: unknown): number {
+  if (!Number.isSafeInteger(expectNumber(field, value, "a whole number of bytes above 0")))
+    fail(field, `found ${quote(value)}, expected a whole number of bytes above 0`);
+  return value as number;
+}
+
+function quote(value: unknown): string {
+  if (value === undefined) return "nothing";
+  const text = typeof value === "string" ? value : (JSON.stringify(value) ?? typeof value);
+  return `'${text.length > 40 ? `${text.slice(0, 40)}…` : text}'`;
+}
+
+function fail(field: string, detail: string): never {
+  throw new RematError("DEVICE_SPEC", `device spec: field '${field}': ${detail}`);
+}

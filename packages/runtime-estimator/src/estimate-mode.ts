@@ -1,0 +1,21 @@
+import { RematError } from "@remat/trace";
+
+/** How an op's milliseconds are found: by the roofline model, or by running it. */
+export type EstimateMode = "operator-level-cost-model" | "operator-level-benchmark";
+
+export const estimateModes: readonly EstimateMode[] = ["operator-level-cost-model", "operator-level-benchmark"];
+
+/**
+ * `mode` if it is one of the two; throws `RematError` (`ESTIMATE_MODE`) naming both otherwise.
+ *
+ * @example
+ * parseEstimateMode("operator-level-cost-model");
+ */
+export function parseEstimateMode(mode: string): EstimateMode {
+  const known = estimateModes.find((name) => name === mode);
+  if (known !== undefined) return known;
+  throw new RematError(
+    "ESTIMATE_MODE",
+    `estimate mode '${mode}' is not supported: expected '${estimateModes[0]}' (roofline, any device) or '${estimateModes[1]}' (runs every op on this machine)`,
+  );
+}

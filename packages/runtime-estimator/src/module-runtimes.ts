@@ -1,0 +1,78 @@
+import { Phase, row, type Trace } from "@remat/trace";
+
+/** Milliseconds of the ops that ran while a module was active, itself or around the module that ran them. */
+export interface ModuleRuntime {
+  /** Forward pass and, for {@link globalModule}, optimizer. */
+  readonly forwardMs: number;
+  /** Backward pass, and what is computed again for it. */
+  readonly backwardMs: number;
+}
+
+/** The name under which every op counts, in a module or not. */
+export const globalModule = "Global";
+
+export interface ModuleRuntimes {
+  /** By FQN, in the order in which modules first ran an op; {@link globalModule} before all. */
+  readonly modRuntimes: ReadonlyMap<string, ModuleRuntime>;
+  readonly totalRuntimeMs: number;
+}
+
+/**
+ * Runtime of each module, forward and backward, from the `runtimeMs` column of `trace`. Calls of a module add up, and ops of other work
+ * in the process (phase `outside`) do not count. Modules that come in with one op are in ascending order.
+ *
+ * @example
+ * moduleRuntimes(priceTrace(trace, deviceSpec("a100"))).modRuntimes.get("ResNet.layer1"); // { forwardMs, backwardMs }
+ */
+export function moduleRuntimes(trace: Trace): ModuleRuntimes {
+  const { ops } = trace;
+  const { fqns, ofStack } = modulesOfStacks(trace);
+  const forwardMs = new Float64Array(fqns.length);
+  const backwardMs = new Float64Array(fqns.length);
+  const seen = new Uint8Array(fqns.length);
+  const seenStack = new Uint8Array(ofStack.length);
+  const order: number[] = [];
+  let totalRuntimeMs = 0;
+  for (let op = 0; op < ops.count; op++) {
+    const phase = ops.phase[op];
+    if (phase === Phase.outside) continue;
+    const stack = ops.stack[op];
+    const modules = ofStack[stack];
+    if (seenStack[stack] === 0) {
+      seenStack[stack] = 1;
+      for (const module of modules) {
+        if (seen[module] === 0) order.push(module);
+        seen[module] = 1;
+      }
+    }
+    const sums = phase === Phase.backward || phase === Phase.recompute ? backwardMs : forwardMs;
+    const ms = ops.runtimeMs[op];
+    for (let i = 0; i < modules.length; i++) sums[modules[i]] += ms;
+    totalRuntimeMs += ms;
+  }
+  const modRuntimes = new Map(
+    order.map((module) => [fqns[module], { forwardMs: forwardMs[module], backwardMs: backwardMs[module] }]),
+  );
+  return { modRuntimes, totalRuntimeMs };
+}
+
+/** For each stack of calls its modules, each once: Global, then by name. */
+function modulesOfStacks(trace: Trace): { readonly fqns: readonly string[]; readonly ofStack: readonly Int32Array[] } {
+  const fqns = [globalModule];
+  const numbers = new Map([[globalModule, 0]]);
+  const ofModule = trace.modules.map(({ fqn }) => {
+    let number = numbers.get(fqn);
+    if (number === undefined) {
+      number = fqns.push(fqn) - 1;
+      numbers.set(fqn, number);
+    }
+    return number;
+  });
+  const ofStack = Array.from({ length: trace.stacks.start.length - 1 }, (_, stack) => {
+    const modules = new Set(Array.from(row(trace.stacks, stack), (call) => ofModule[trace.calls.module[call]]));
+    modules.delete(0);
+    const named = [...modules].sort((a, b) => (fqns[a] < fqns[b] ? -1 : 1));
+    return Int32Array.from([0, ...named]);
+  });
+  return { fqns, ofStack };
+}

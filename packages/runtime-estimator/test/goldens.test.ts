@@ -1,0 +1,69 @@
+import { type Golden, goldenFiles, goldensOf, readGolden } from "@remat/testkit";
+import { describe, expect, test } from "vitest";
+import { compareOpCosts, compareRuntimes, hasOpCosts } from "./golden-comparison.js";
+
+const withOpCosts = goldenFiles()
+  .map((file) => ({ name: file.name, golden: readGolden(file) }))
+  .filter(({ golden }) => hasOpCosts(golden));
+const runtimes = goldensOf("rt-oracle/1").map(({ file, golden }) => ({ name: file.name, golden }));
+
+test("the project's own copy has goldens of both kinds", () => {
+  const foreignFolder = process.env["REMAT_GOLDENS"] !== undefined;
+  expect(foreignFolder || (runtimes.length > 0 && withOpCosts.length > runtimes.length)).toBe(true);
+});
+
+describe("FLOPs, bytes and milliseconds of every op are PyTorch's", () => {
+  test.each(withOpCosts)("$name", ({ golden }) => expect(compareOpCosts(golden)).toBeUndefined());
+});
+
+describe("module runtimes and their texts are PyTorch's", () => {
+  test.each(runtimes)("$name", ({ golden }) => expect(compareRuntimes(golden)).toBeUndefined());
+});
+
+describe("a golden with one number changed does not agree", () => {
+  // biome-ignore lint/suspicious/noExplicitAny: a golden file
+  const changed = (golden: Golden, change: (copy: any) => void): Golden => {
+    const copy = structuredClone(golden);
+    change(copy);
+    return copy;
+  };
+  // biome-ignore lint/suspicious/noExplicitAny: events of a golden file
+  const lastOpWith = (copy: any, field: string) => copy.events.findLast((event: any) => event[field] !== undefined);
+
+  test.each(withOpCosts)("$name: an answer of one op", ({ golden }) => {
+    for (const field of ["rb", "wb", "t", "flops"]) {
+      if (lastOpWith(golden, field) === undefined) continue;
+      const copy = changed(golden, (copy) => {
+        lastOpWith(copy, field)[field] += field === "t" ? 1e-6 : 1;
+      });
+      expect(compareOpCosts(copy), field).toContain(`${field} `);
+    }
+  });
+
+  test.each(withOpCosts)("$name: an input, the shape of a tensor that an op reads", ({ golden }) => {
+    const copy = changed(golden, (copy) => {
+      const read = copy.events
+        // biome-ignore lint/suspicious/noExplicitAny: events of a golden file
+        .filter((event: any) => event.e === "op" && event.rb > 0)
+        // biome-ignore lint/suspicious/noExplicitAny: events of a golden file
+        .flatMap((event: any) => JSON.stringify(event.a).match(/%\d+/g) ?? [])
+        .map((reference: string) => copy.tensors[Number(reference.slice(1))]);
+      // biome-ignore lint/suspicious/noExplicitAny: a tensor of a golden file
+      read.findLast(({ sh, st }: any) => sh.length > 0 && st[0] !== 0).sh[0] += 1;
+    });
+    expect(compareOpCosts(copy)).toBeDefined();
+  });
+
+  test.each(runtimes)("$name: an answer", ({ golden }) => {
+    // biome-ignore lint/suspicious/noExplicitAny: a golden file
+    const changes: [string, (copy: any) => void][] = [
+      ["total_runtime", ({ results }) => (results.total_runtime *= 1 + 1e-9)],
+      ["Global fw", ({ results }) => (results.mod_runtimes.Global.fw *= 1 + 1e-9)],
+      ["text_depth2", ({ results }) => (results.text_depth2 = results.text_depth2.replace(/\d(?=ms bw)/, "x"))],
+      ["text_depth4", ({ results }) => (results.text_depth4 = results.text_depth4.replace(/\d(?=ms bw)/, "x"))],
+      ["exit_text", ({ results }) => (results.exit_text = results.exit_text.replace(/\d(?= ms)/, "x"))],
+      ["modules", ({ results }) => delete results.mod_runtimes.Global],
+    ];
+    for (const [field, change] of changes) expect(compareRuntimes(changed(golden, change))).toContain(field);
+  });
+});
