@@ -1,1 +1,3 @@
-export {};
+export type { Cell } from "./column-type.js";
+export { formatTable, type TableFormat, type TableOptions } from "./format-table.js";
+export { pythonFixed, pythonFloat, pythonGeneral, pythonScientific } from "./python-number.js";
