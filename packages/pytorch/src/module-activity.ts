@@ -1,5 +1,6 @@
-import { Phase, type TraceBuilder } from "@remat/trace";
-import type { OracleFile } from "./oracle-file.js";
+import { Category, Phase, type TraceBuilder } from "@remat/trace";
+import type { OracleFile, OracleModule } from "./oracle-file.js";
+import type { TensorTable } from "./tensor-table.js";
 
 interface ActiveCall {
   readonly call: number;
@@ -13,6 +14,9 @@ interface ActiveCall {
 export class ModuleActivity {
   private readonly builder: TraceBuilder;
   private readonly file: OracleFile;
+  private readonly tensors: TensorTable;
+  /** By module: parameters and buffers, those of the modules in it included. */
+  private readonly weights = new Map<string, { readonly parameters: Set<number>; readonly buffers: Set<number> }>();
   private readonly kinds = new Map<string, { readonly kind: string; readonly leaf: boolean }>();
   private readonly modules = new Map<string, number>();
   /** Nesting depth of each call in the forward pass. */
@@ -26,19 +30,21 @@ export class ModuleActivity {
   private readonly forwardStack: number[] = [];
   private stackId: number | undefined = 0;
 
-  constructor(builder: TraceBuilder, file: OracleFile) {
+  constructor(builder: TraceBuilder, file: OracleFile, tensors: TensorTable) {
     this.builder = builder;
     this.file = file;
-    const names = new Set(file.fqns);
+    this.tensors = tensors;
     // Sharded models list their modules without the root's name.
     const root = file.module_tree.find((module) => module.fqn === "")?.type;
     const fqnOf = (fqn: string): string => (root === undefined ? fqn : fqn === "" ? root : `${root}.${fqn}`);
     const parents = new Set<string>();
     for (const module of file.module_tree) {
       const fqn = fqnOf(module.fqn);
-      for (let dot = fqn.lastIndexOf("."); dot >= 0; dot = fqn.lastIndexOf(".", dot - 1))
+      this.own(fqn, module);
+      for (let dot = fqn.lastIndexOf("."); dot >= 0; dot = fqn.lastIndexOf(".", dot - 1)) {
         parents.add(fqn.slice(0, dot));
-      names.add(fqn);
+        this.own(fqn.slice(0, dot), module);
+      }
     }
     for (const module of file.module_tree) {
       const fqn = fqnOf(module.fqn);
@@ -107,6 +113,14 @@ export class ModuleActivity {
     }
   }
 
+  private own(fqn: string, module: OracleModule): void {
+    let weights = this.weights.get(fqn);
+    if (weights === undefined) this.weights.set(fqn, (weights = { parameters: new Set(), buffers: new Set() }));
+    // Sharded models give shapes where others give tensors.
+    for (const [, tensor] of module.params ?? []) if (typeof tensor === "number") weights.parameters.add(tensor);
+    for (const [, tensor] of module.buffers ?? []) if (typeof tensor === "number") weights.buffers.add(tensor);
+  }
+
   private newCall(fqn: string, leaf: boolean | undefined, tensorInput: boolean): number {
     const parent = this.forwardStack.at(-1) ?? -1;
     const call = this.builder.call(this.module(fqn, leaf), parent, tensorInput);
@@ -132,6 +146,12 @@ export class ModuleActivity {
       const known = this.kinds.get(fqn);
       module = this.builder.module({ fqn, kind: known?.kind ?? "Module", leaf: leaf ?? known?.leaf ?? false });
       this.modules.set(fqn, module);
+      const { parameters, buffers } = this.weights.get(fqn) ?? { parameters: [], buffers: [] };
+      this.builder.moduleWeights(
+        module,
+        Array.from(parameters, (tensor) => this.tensors.find(tensor, Category.parameter)),
+        Array.from(buffers, (tensor) => this.tensors.find(tensor, Category.buffer)),
+      );
     }
     return module;
   }

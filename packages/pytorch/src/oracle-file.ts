@@ -15,8 +15,8 @@ export interface OracleModule {
   readonly fqn: string;
   readonly type: string;
   readonly n_children?: number;
-  /** Sharded models describe their parameters otherwise. */
-  readonly params?: readonly (readonly [string, number, ...unknown[]])[];
+  /** Names and tensors; of a sharded model names and shapes. */
+  readonly params?: readonly (readonly [string, number | readonly number[], ...unknown[]])[];
   readonly buffers?: readonly (readonly [string, number])[];
 }
 

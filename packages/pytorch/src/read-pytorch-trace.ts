@@ -23,7 +23,7 @@ import { TensorTable } from "./tensor-table.js";
  *   `forward`; flags are ATen's ({@link atenFlags}). An op that raised is left out, and the trace's notes say so.
  * - **Storages** that belong to a module or are the model's input are allocated first; others just before the op that makes them, with a
  *   category by its phase (activation, temporary, optimizer state). In the memory schemas they appear where the tracker learns of them.
- * - **Modules**: enter and exit events with the tensors passed, and each op's stack of active calls. `rt-oracle` and `fsdp-oracle` only give
+ * - **Modules**: their parameters and buffers (not of sharded models), enter and exit events with the tensors passed, and each op's stack of active calls. `rt-oracle` and `fsdp-oracle` only give
  *   the set of modules that are active at each op; enter and exit then stand where the set changes. Memory schemas: a module's enter event
  *   comes when its hook has run, so the categories of its parameters are set.
  * - **Memory**: `ref` becomes a change of category, `del` a free, `resize` a resize; marks keep their names, and the start of new statistics
@@ -96,13 +96,14 @@ class TraceReader {
       notes: this.notes,
     });
     this.tensors = new TensorTable(this.builder, file);
-    this.activity = new ModuleActivity(this.builder, file);
+    this.activity = new ModuleActivity(this.builder, file, this.tensors);
     this.fsdp = new FsdpHooks(this.builder, this.activity, file);
     this.hasModuleEvents = file.schema === "sac-oracle/1" || file.schema === "mem-oracle/1";
     // Where nothing in the events says what a storage is for, the model does.
     if (file.schema === "sac-oracle/1" || file.schema === "rt-oracle/1") {
       for (const module of file.module_tree) {
-        for (const [, tensor] of module.params ?? []) this.tensors.find(tensor, Category.parameter);
+        for (const [, tensor] of module.params ?? [])
+          if (typeof tensor === "number") this.tensors.find(tensor, Category.parameter);
         for (const [, tensor] of module.buffers ?? []) this.tensors.find(tensor, Category.buffer);
       }
       this.list(file.input, Category.input);

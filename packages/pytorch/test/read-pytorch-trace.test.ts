@@ -115,6 +115,23 @@ describe.each(goldens)("$file.name", ({ golden }) => {
     });
   });
 
+  test("knows the parameters and buffers in each module", () => {
+    const tree: { fqn: string; params?: [string, unknown][]; buffers?: [string, unknown][] }[] = golden["module_tree"];
+    for (let i = 0; i < trace.weights.count; i++) {
+      const { fqn } = trace.modules[trace.weights.module[i]];
+      const inside = tree.filter((module) => module.fqn === fqn || module.fqn.startsWith(`${fqn}.`));
+      const shapes = (kind: "params" | "buffers") => {
+        const ids = inside.flatMap((module) => module[kind] ?? []).map(([, tensor]) => tensor);
+        return [...new Set(ids)].filter((id) => typeof id === "number").map((id) => golden["tensors"][id].sh);
+      };
+      const ours = (rows: Trace["weights"]["parameters"]) =>
+        Array.from(rows.values.subarray(rows.start[i], rows.start[i + 1]), (t) => trace.tensorShape(t));
+      expect([fqn, ours(trace.weights.parameters)]).toEqual([fqn, shapes("params")]);
+      expect([fqn, ours(trace.weights.buffers)]).toEqual([fqn, shapes("buffers")]);
+    }
+    expect(trace.weights.count).toBe(trace.modules.length);
+  });
+
   test("opens and closes module calls in pairs", () => {
     const open: string[] = [];
     for (let i = 0; i < trace.events.count; i++) {
