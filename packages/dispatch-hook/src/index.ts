@@ -1,3 +1,4 @@
+export { sharedBuffers, sharingBackends } from "./buffer-sharing.js";
 export type {
   CloseMode,
   DispatchMode,
@@ -14,3 +15,4 @@ export type {
   Storage,
   TapeNode,
 } from "./dispatch-mode.js";
+export type { SharedBuffer, TensorShape } from "./sharing-rules.js";
