@@ -1,0 +1,101 @@
+import { RematError } from "@remat/trace";
+import { type Graph, NodeKind, type NodeKindName, type StorageKey } from "./graph.js";
+import { RowsWriter } from "./rows-writer.js";
+
+export interface GraphNodeRecord {
+  readonly name: string;
+  readonly kind: NodeKindName;
+  /** Names of earlier nodes. The node reads every storage that their results lie on. */
+  readonly inputs?: readonly string[];
+  /** Storages that the node's results lie on: those that no earlier node has, it allocates. */
+  readonly outputs?: readonly StorageKey[];
+}
+
+export interface GraphRecord {
+  readonly nodes: readonly GraphNodeRecord[];
+  readonly storages: readonly { readonly bytes: number; readonly device: string }[];
+  /** See `Graph.device`. */
+  readonly device?: string;
+  /** Which nodes' memory is the caller's. Left out: that of placeholders named `primals…`, as AOTAutograd names parameters and inputs. */
+  readonly isHeld?: (node: GraphNodeRecord) => boolean;
+}
+
+/**
+ * A graph from its nodes, in order. A node reads all that the nodes it names have made, which is how torch.fx sees it.
+ *
+ * @throws RematError `GRAPH_NODE` for a name given twice, an input that is no earlier node, or a storage that does not exist;
+ * `GRAPH_STORAGE` for bytes that are no number from 0 up.
+ * @example
+ * const graph = buildGraph({
+ *   storages: [{ bytes: 400, device: "cuda:0" }, { bytes: 400, device: "cuda:0" }],
+ *   nodes: [
+ *     { name: "primals_1", kind: "placeholder", outputs: [0] },
+ *     { name: "relu", kind: "compute", inputs: ["primals_1"], outputs: [1] },
+ *     { name: "output", kind: "output", inputs: ["relu"] },
+ *   ],
+ * });
+ */
+export function buildGraph(record: GraphRecord): Graph {
+  const { nodes, storages } = record;
+  const isHeld = record.isHeld ?? ((node) => node.kind === "placeholder" && node.name.startsWith("primals"));
+  const indices = new Map<string, number>();
+  const kinds = new Uint8Array(nodes.length);
+  const held = new Uint8Array(nodes.length);
+  const inputs = new RowsWriter();
+  const outputs = new RowsWriter();
+  const reads = new RowsWriter();
+  const storagesOf: (readonly StorageKey[])[] = [];
+  nodes.forEach((node, n) => {
+    if (indices.has(node.name))
+      throw nodeError(node, "has the name of an earlier node", "give every node its own name");
+    const read = new Set<StorageKey>();
+    const from = new Set<number>();
+    for (const name of node.inputs ?? []) {
+      const input = indices.get(name);
+      if (input === undefined)
+        throw nodeError(node, `reads '${name}', which no earlier node is called`, "put nodes after their inputs");
+      from.add(input);
+      for (const storage of storagesOf[input]) read.add(storage);
+    }
+    const made = new Set(node.outputs);
+    for (const storage of made)
+      if (!(Number.isInteger(storage) && storage >= 0 && storage < storages.length))
+        throw nodeError(node, `lies on storage ${storage}`, `name one of the ${storages.length} storages`);
+    indices.set(node.name, n);
+    storagesOf.push([...made]);
+    kinds[n] = NodeKind[node.kind];
+    held[n] = isHeld(node) ? 1 : 0;
+    for (const input of from) inputs.push(input);
+    inputs.endRow();
+    for (const storage of made) outputs.push(storage);
+    outputs.endRow();
+    for (const storage of read) reads.push(storage);
+    reads.endRow();
+  });
+  const devices = [...new Set(storages.map(({ device }) => device))];
+  return {
+    nodeCount: nodes.length,
+    kinds,
+    inputs: inputs.rows(),
+    outputs: outputs.rows(),
+    reads: reads.rows(),
+    storages: {
+      count: storages.length,
+      bytes: Float64Array.from(storages, ({ bytes }, s) => checkedBytes(bytes, s)),
+      device: Int32Array.from(storages, ({ device }) => devices.indexOf(device)),
+    },
+    devices,
+    device: record.device,
+    held,
+    nodeName: (node) => nodes[node].name,
+  };
+}
+
+function checkedBytes(bytes: number, storage: number): number {
+  if (bytes >= 0 && bytes < Number.POSITIVE_INFINITY) return bytes;
+  throw new RematError("GRAPH_STORAGE", `storage ${storage}: expected a number of bytes from 0 up, found ${bytes}`);
+}
+
+function nodeError(node: GraphNodeRecord, found: string, nextStep: string): RematError {
+  return new RematError("GRAPH_NODE", `graph node '${node.name}' ${found}; ${nextStep}`);
+}

@@ -1,0 +1,226 @@
+import { row, type Trace } from "@remat/trace";
+import { type Graph, NodeKind, type StorageKey } from "./graph.js";
+import { RowsWriter } from "./rows-writer.js";
+import { forEachStorage, forEachStorageOf, originsOfStorages, type StorageOrigins } from "./storage-origins.js";
+
+export interface GraphOfTraceOptions {
+  /** Only ops of these phases (`Phase`): a forward or a backward graph. Left out: all ops. */
+  readonly phases?: readonly number[];
+  /** Whether the caller gets `storage`, so that it outlives the graph. Left out: what the trace never frees. */
+  readonly isResult?: (storage: StorageKey) => boolean;
+}
+
+/** A graph whose nodes know what of the trace they are. */
+export interface TraceGraph extends Graph {
+  /** The op that each node is, or -1. */
+  readonly ops: Int32Array;
+  /** The storage that a node stands for that is no op, or -1. */
+  readonly sources: Int32Array;
+}
+
+/**
+ * The graph of a trace, for its *needed* lifetimes (trace rule T3): what each op allocates and which op reads it last, rather than when
+ * the engine let go. Bytes are as allocated, rounded up to the device's unit; a storage that is resized counts its largest size.
+ *
+ * Storages that exist before the first op are placeholders, and held. Others that no op makes (constants filled by JavaScript) are
+ * nodes without inputs, where they appeared. What an op allocates and frees inside itself, or makes and nobody reads, goes with that
+ * op. An output node reads what outlives the graph. With `phases`, what other ops made is a placeholder that may be released, and what they
+ * read afterwards is handed out; graphs of several phases share their storages, as `getPeakMemory` needs.
+ *
+ * @example
+ * const profile = buildMemoryProfile(graphOfTrace(trace));
+ */
+export function graphOfTrace(trace: Trace, options: GraphOfTraceOptions = {}): TraceGraph {
+  const { count, phase } = trace.ops;
+  const { phases } = options;
+  const selected = new Uint8Array(count + 1);
+  let last = -1;
+  for (let op = 0; op < count; op++)
+    if (phases === undefined || phases.includes(phase[op])) {
+      selected[op] = 1;
+      last = op;
+    }
+  // What appears after the last op goes with it.
+  if (last === count - 1) selected[count] = 1;
+
+  const origins = originsOfStorages(trace);
+  const builder = new TraceGraphBuilder(
+    trace,
+    selected,
+    origins,
+    options.isResult ?? ((storage) => origins.freed[storage] === 0),
+  );
+  builder.addPlaceholders();
+  for (let op = 0; op < count; op++)
+    if (selected[op] === 1) {
+      builder.addSources(op);
+      builder.addOp(op);
+    }
+  if (selected[count] === 1) builder.addSources(count);
+  builder.addOutput(last);
+  return builder.graph();
+}
+
+class TraceGraphBuilder {
+  private readonly trace: Trace;
+  private readonly selected: Uint8Array;
+  private readonly origins: StorageOrigins;
+  private readonly isResult: (storage: StorageKey) => boolean;
+  private readonly kinds: number[] = [];
+  private readonly held: number[] = [];
+  private readonly ops: number[] = [];
+  private readonly sources: number[] = [];
+  private readonly inputs = new RowsWriter();
+  private readonly outputs = new RowsWriter();
+  private readonly reads = new RowsWriter();
+  /** The first node that has each storage, and the last that has made each tensor; -1 for none so far. */
+  private readonly nodeOfStorage: Int32Array;
+  private readonly nodeOfTensor: Int32Array;
+  /** The node in whose row a storage or node is, so that each is in a row once. */
+  private readonly readBy: Int32Array;
+  private readonly madeBy: Int32Array;
+  private readonly inputOf: Int32Array;
+
+  constructor(trace: Trace, selected: Uint8Array, origins: StorageOrigins, isResult: (storage: StorageKey) => boolean) {
+    const storageCount = trace.storages.count;
+    this.trace = trace;
+    this.selected = selected;
+    this.origins = origins;
+    this.isResult = isResult;
+    this.nodeOfStorage = new Int32Array(storageCount).fill(-1);
+    this.nodeOfTensor = new Int32Array(trace.tensors.count).fill(-1);
+    this.readBy = new Int32Array(storageCount).fill(-1);
+    this.madeBy = new Int32Array(storageCount).fill(-1);
+    this.inputOf = new Int32Array(storageCount + trace.ops.count + 1).fill(-1);
+  }
+
+  private readonly addReadByNext = (storage: number): void => this.addRead(storage, this.kinds.length);
+  private readonly addMadeByNext = (storage: number): void => this.addMade(storage, this.kinds.length);
+
+  /** What is there before the first of the selected ops: the caller's, and what other ops made that the selected ones touch. */
+  addPlaceholders(): void {
+    const { trace, selected, origins } = this;
+    const callers = new Uint8Array(trace.storages.count);
+    for (const storage of row(origins.sources, 0)) {
+      callers[storage] = 1;
+      if (selected[0] === 1) this.addSource(storage, NodeKind.placeholder, 1);
+    }
+    const visit = (storage: number) => {
+      if (this.nodeOfStorage[storage] >= 0) return;
+      if (callers[storage] === 1 || selected[origins.birthOp[storage]] === 0)
+        this.addSource(storage, NodeKind.placeholder, callers[storage]);
+    };
+    for (let op = 0; op < trace.ops.count; op++) {
+      if (selected[op] === 0) continue;
+      forEachStorage(trace, trace.ops.inputs, op, visit);
+      forEachStorage(trace, trace.ops.outputs, op, visit);
+    }
+  }
+
+  addSources(op: number): void {
+    for (const storage of row(this.origins.sources, op))
+      if (this.nodeOfStorage[storage] < 0) this.addSource(storage, NodeKind.compute, 0);
+  }
+
+  addOp(op: number): void {
+    const { trace } = this;
+    const node = this.kinds.length;
+    const { inputs, outputs } = trace.ops;
+    for (let i = inputs.start[op]; i < inputs.start[op + 1]; i++) {
+      const tensor = inputs.values[i];
+      const maker = this.nodeOfTensor[tensor];
+      if (maker >= 0) this.addInput(maker, node);
+      else forEachStorageOf(trace, tensor, (storage) => this.addInput(this.nodeOfStorage[storage], node));
+    }
+    forEachStorage(trace, inputs, op, this.addReadByNext);
+    for (let i = outputs.start[op]; i < outputs.start[op + 1]; i++) this.nodeOfTensor[outputs.values[i]] = node;
+    forEachStorage(trace, outputs, op, this.addMadeByNext);
+    for (const storage of row(this.origins.workspaces, op)) this.addMade(storage, node);
+    this.endNode(NodeKind.compute, 0, op, -1);
+  }
+
+  /** Reads what is the caller's, what ops after `lastOp` read, and what outlives the trace. */
+  addOutput(lastOp: number): void {
+    const { trace, nodeOfStorage } = this;
+    const node = this.kinds.length;
+    const readLater = new Uint8Array(trace.storages.count);
+    for (let op = lastOp + 1; op < trace.ops.count; op++)
+      forEachStorage(trace, trace.ops.inputs, op, (storage) => (readLater[storage] = 1));
+    for (let storage = 0; storage < trace.storages.count; storage++) {
+      const maker = nodeOfStorage[storage];
+      if (maker < 0 || !(readLater[storage] === 1 || this.held[maker] === 1 || this.isResult(storage))) continue;
+      this.addInput(maker, node);
+      this.addRead(storage, node);
+    }
+    this.endNode(NodeKind.output, 0, -1, -1);
+  }
+
+  graph(): TraceGraph {
+    const { trace, origins } = this;
+    const { count, device } = trace.storages;
+    const deviceNames = [...new Set(device.subarray(0, count))];
+    const ops = Int32Array.from(this.ops);
+    const sources = Int32Array.from(this.sources);
+    return {
+      nodeCount: ops.length,
+      kinds: Uint8Array.from(this.kinds),
+      inputs: this.inputs.rows(),
+      outputs: this.outputs.rows(),
+      reads: this.reads.rows(),
+      storages: { count, bytes: origins.bytes, device: device.map((name) => deviceNames.indexOf(name)) },
+      devices: deviceNames.map((name) => trace.strings[name]),
+      device: trace.header.device,
+      held: Uint8Array.from(this.held),
+      ops,
+      sources,
+      nodeName: (node) =>
+        ops[node] >= 0
+          ? `${trace.opName(ops[node])}#${ops[node]}`
+          : sources[node] >= 0
+            ? `storage#${sources[node]}`
+            : "output",
+    };
+  }
+
+  private addSource(storage: number, kind: number, held: number): void {
+    const node = this.kinds.length;
+    if (kind === NodeKind.compute) this.addMade(storage, node);
+    else this.addOutputStorage(storage, node);
+    this.endNode(kind, held, -1, storage);
+  }
+
+  private endNode(kind: number, held: number, op: number, source: number): void {
+    this.kinds.push(kind);
+    this.held.push(held);
+    this.ops.push(op);
+    this.sources.push(source);
+    this.inputs.endRow();
+    this.outputs.endRow();
+    this.reads.endRow();
+  }
+
+  private addInput(maker: number, node: number): void {
+    if (maker < 0 || this.inputOf[maker] === node) return;
+    this.inputOf[maker] = node;
+    this.inputs.push(maker);
+  }
+
+  private addRead(storage: number, node: number): void {
+    if (this.readBy[storage] === node) return;
+    this.readBy[storage] = node;
+    this.reads.push(storage);
+  }
+
+  private addMade(storage: number, node: number): void {
+    // What nobody reads goes as soon as it is made; without a last use nothing would let go of it.
+    if (this.origins.read[storage] === 0 && !this.isResult(storage)) this.addRead(storage, node);
+    this.addOutputStorage(storage, node);
+  }
+
+  private addOutputStorage(storage: number, node: number): void {
+    if (this.madeBy[storage] === node) return;
+    this.madeBy[storage] = node;
+    if (this.nodeOfStorage[storage] < 0) this.nodeOfStorage[storage] = node;
+    this.outputs.push(storage);
+  }
+}

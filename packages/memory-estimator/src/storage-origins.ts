@@ -1,0 +1,86 @@
+import { EventKind, type Rows, roundUpBytes, type Trace } from "@remat/trace";
+import { RowsWriter } from "./rows-writer.js";
+
+/** Where the storages of a trace come from, and what they cost. @internal */
+export interface StorageOrigins {
+  /** The op that makes each storage, or the one before which it appears; the number of ops for what appears after the last. */
+  readonly birthOp: Int32Array;
+  /** Row k: what appears between ops k - 1 and k without being made by an op. Row 0 is what the caller has; the last row is after all ops. */
+  readonly sources: Rows;
+  /** Row k: what op k allocates and frees inside itself. */
+  readonly workspaces: Rows;
+  /** Bytes as allocated, the largest where a storage is resized. */
+  readonly bytes: Float64Array;
+  /** 1 where the trace frees the storage. */
+  readonly freed: Uint8Array;
+  /** 1 where an op reads the storage. */
+  readonly read: Uint8Array;
+}
+
+/** @internal */
+export function originsOfStorages(trace: Trace): StorageOrigins {
+  const { storages, events } = trace;
+  const bytes = Float64Array.from(storages.bytes.subarray(0, storages.count));
+  const freed = new Uint8Array(storages.count);
+  const read = new Uint8Array(storages.count);
+  const birthOp = new Int32Array(storages.count).fill(trace.ops.count);
+  const madeBy = new Int32Array(storages.count).fill(-1);
+  const sources = new RowsWriter();
+  const workspaces = new RowsWriter();
+  const pending: number[] = [];
+  let op = -1;
+  const onMade = (storage: number) => {
+    madeBy[storage] = op;
+  };
+  const onRead = (storage: number) => {
+    read[storage] = 1;
+    // Written in place: it was there before.
+    if (madeBy[storage] === op) madeBy[storage] = -1;
+  };
+  for (let e = 0; e < events.count; e++) {
+    const subject = events.subject[e];
+    switch (events.kind[e]) {
+      case EventKind.allocate:
+        pending.push(subject);
+        break;
+      case EventKind.free:
+        freed[subject] = 1;
+        break;
+      case EventKind.resize:
+        bytes[subject] = Math.max(bytes[subject], events.value[e]);
+        break;
+      case EventKind.op:
+        op = subject;
+        forEachStorage(trace, trace.ops.outputs, op, onMade);
+        forEachStorage(trace, trace.ops.inputs, op, onRead);
+        for (const storage of pending) {
+          birthOp[storage] = op;
+          // Freed already and no output: it lived inside the op.
+          if (madeBy[storage] !== op) (freed[storage] === 1 ? workspaces : sources).push(storage);
+        }
+        pending.length = 0;
+        sources.endRow();
+        workspaces.endRow();
+        break;
+    }
+  }
+  for (const storage of pending) sources.push(storage);
+  sources.endRow();
+  for (let s = 0; s < storages.count; s++) bytes[s] = roundUpBytes(bytes[s], trace.header.allocationUnitBytes);
+  return { birthOp, sources: sources.rows(), workspaces: workspaces.rows(), bytes, freed, read };
+}
+
+/** Visits the storages of the tensors in row `r` of an op's inputs or outputs. @internal */
+export function forEachStorage(trace: Trace, rows: Rows, r: number, visit: (storage: number) => void): void {
+  const { start, values } = rows;
+  const end = start[r + 1];
+  for (let i = start[r]; i < end; i++) forEachStorageOf(trace, values[i], visit);
+}
+
+/** @internal */
+export function forEachStorageOf(trace: Trace, tensor: number, visit: (storage: number) => void): void {
+  const { storage, moreStorages } = trace.tensors;
+  const several = moreStorages.size === 0 ? undefined : moreStorages.get(tensor);
+  if (several === undefined) visit(storage[tensor]);
+  else for (const one of several) visit(one);
+}
