@@ -1,1 +1,15 @@
-export {};
+export type { ModuleState } from "./mem-tracker.js";
+export { MemTracker } from "./mem-tracker.js";
+export type { MemoryReducer, TrackerOptions } from "./memory-reducer.js";
+export { type MemoryTimeline, memoryTimeline, type TimelineOptions } from "./memory-timeline.js";
+export { formatBytes, type MemoryUnit, memoryUnits, parseMemoryUnit } from "./memory-units.js";
+export type { ModuleMemory } from "./module-record.js";
+export {
+  type HeldStorage,
+  type MemoryMoment,
+  type MomentOptions,
+  type MomentPlace,
+  momentAt,
+  type StorageMaker,
+} from "./moment.js";
+export { memoryNotes, requireMemoryTrace, trackMemory, type TrackMemoryOptions } from "./track-memory.js";

@@ -1,0 +1,56 @@
+import { Category, type CategoryName } from "@remat/trace";
+
+/** Categories that a tracker shows even where they hold nothing, in the order of its displays, and upstream's names for them. */
+export interface CategoryLabels {
+  readonly always: readonly CategoryName[];
+  readonly labels: Readonly<Record<CategoryName, string>>;
+}
+
+const labels: Readonly<Record<CategoryName, string>> = {
+  parameter: "Parameter",
+  buffer: "Buffer",
+  gradient: "Gradient",
+  activation: "Activation",
+  temporary: "Temp",
+  optimizerState: "Optstate",
+  other: "Other",
+  input: "Input",
+  shardedParameter: "Sharded Param",
+  unshardedParameter: "Unsharded Param",
+  shardedGradient: "Sharded Grad",
+  unshardedGradient: "Unsharded Grad",
+  allGather: "All Gather",
+  reduceScatter: "Reduce Scatter",
+};
+
+/** Of `torch.distributed._tools.mem_tracker`; a category it does not have (`input`) is shown where a trace has it. */
+export const memTrackerLabels: CategoryLabels = {
+  always: ["parameter", "buffer", "gradient", "activation", "temporary", "optimizerState", "other"],
+  labels,
+};
+
+/** Of `torch.distributed._tools.fsdp2_mem_tracker`. */
+export const fsdpTrackerLabels: CategoryLabels = {
+  always: [
+    "shardedParameter",
+    "unshardedParameter",
+    "buffer",
+    "shardedGradient",
+    "unshardedGradient",
+    "activation",
+    "temporary",
+    "allGather",
+    "reduceScatter",
+    "optimizerState",
+    "input",
+  ],
+  labels: { ...labels, optimizerState: "OptState", input: "Inputs" },
+};
+
+/** The categories to show when those marked in `seen` (by {@link Category}) have occurred. */
+export function shownCategories(table: CategoryLabels, seen: Uint8Array): readonly CategoryName[] {
+  const more = (Object.keys(table.labels) as CategoryName[]).filter(
+    (name) => seen[Category[name]] === 1 && !table.always.includes(name),
+  );
+  return [...table.always, ...more];
+}

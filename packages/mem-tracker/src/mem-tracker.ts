@@ -1,0 +1,133 @@
+import { Category, Phase, RematError, row, type Trace } from "@remat/trace";
+import { memTrackerLabels } from "./category-labels.js";
+import { DeviceRows } from "./device-rows.js";
+import { MemoryReducer, type TrackerOptions } from "./memory-reducer.js";
+import type { ModuleRecord } from "./module-record.js";
+
+/** When memory is looked at around a module call. `…Checkpointed`: its forward pass is run again for checkpointing. */
+export type ModuleState =
+  | "preForward"
+  | "postForward"
+  | "peakForward"
+  | "preBackward"
+  | "preForwardCheckpointed"
+  | "postForwardCheckpointed"
+  | "postBackward"
+  | "peakBackward";
+
+const stateLabels: Readonly<Record<ModuleState, string>> = {
+  preForward: "Pre-Forward",
+  postForward: "Post-Forward",
+  peakForward: "Peak-Forward",
+  preBackward: "Pre-Backward",
+  preForwardCheckpointed: "Pre-Forward-AC",
+  postForwardCheckpointed: "Post-Forward-AC",
+  postBackward: "Post-Backward",
+  peakBackward: "Peak-Backward",
+};
+
+/**
+ * Memory by device and category (parameter, buffer, gradient, activation, temporary, optimizer state, other; and input where a trace tells
+ * inputs apart), at present and at the peak, and around every module call: what PyTorch's `MemTracker` tells, from a trace of any origin.
+ * A category that `torch` does not have is shown only where it occurs.
+ *
+ * Source: `torch/distributed/_tools/mem_tracker.py`, PyTorch 2.13.
+ *
+ * @example
+ * const tracker = new MemTracker().update(trace);
+ * console.log(tracker.displaySnapshot("peak", "MiB", true));
+ * console.log(tracker.peakMoment().largest[0]);
+ */
+export class MemTracker extends MemoryReducer<ModuleState> {
+  /** Forward calls that have been entered and not left, by call. */
+  private readonly open = new Map<number, number>();
+
+  constructor(options: TrackerOptions = {}) {
+    super(memTrackerLabels, stateLabels, options);
+  }
+
+  /**
+   * Shows `storages` of the trace in `category`, whatever its events say: for what was made outside and is nothing else.
+   *
+   * @param category left out: other
+   */
+  trackExternal(storages: Iterable<number>, category: number = Category.other): void {
+    this.override(storages, category);
+  }
+
+  protected enterModule(trace: Trace, eventRow: number, event: number): void {
+    const call = trace.moduleEvents.call[eventRow];
+    const module = trace.calls.module[call];
+    const phase = trace.moduleEvents.phase[eventRow];
+    if (phase === Phase.backward) {
+      const record = this.known(trace, module, "its backward pass begins", event);
+      record.startPass("peakBackward", true, DeviceRows.of(this.storages));
+      record.add("preBackward", DeviceRows.of(this.storages));
+      return;
+    }
+    this.open.set(call, (this.open.get(call) ?? 0) + 1);
+    let record = this.records.get(module);
+    if (record !== undefined && phase === Phase.recompute) {
+      record.add("preForwardCheckpointed", DeviceRows.of(this.storages));
+      return;
+    }
+    if (record !== undefined && trace.calls.parent[call] < 0) {
+      this.startIteration(trace, call);
+      record = undefined;
+    }
+    if (record === undefined) {
+      record = this.recordOf(trace, module);
+      this.countWeights(trace, module, record);
+    }
+    record.inputBytes = this.storages.bytesOf(trace, row(trace.moduleEvents.tensors, eventRow));
+    record.startPass("peakForward", false, DeviceRows.of(this.storages));
+    record.add("preForward", DeviceRows.of(this.storages));
+  }
+
+  protected exitModule(trace: Trace, eventRow: number, event: number): void {
+    const call = trace.moduleEvents.call[eventRow];
+    const module = trace.calls.module[call];
+    const phase = trace.moduleEvents.phase[eventRow];
+    if (phase === Phase.backward) {
+      const record = this.known(trace, module, "its backward pass ends", event);
+      record.add("postBackward", DeviceRows.of(this.storages));
+      return;
+    }
+    const record = this.known(trace, module, "its forward pass ends", event);
+    const entered = this.open.get(call) ?? 0;
+    if (entered === 0) throw outOfOrder(trace, module, "its forward pass ends", event);
+    this.open.set(call, entered - 1);
+    if (phase === Phase.recompute) {
+      record.add("postForwardCheckpointed", DeviceRows.of(this.storages));
+      return;
+    }
+    // A layer may make its weights at its first call.
+    if (record.parameterBytes + record.bufferBytes === 0) this.countWeights(trace, module, record);
+    record.outputBytes = this.storages.bytesOf(trace, row(trace.moduleEvents.tensors, eventRow));
+    record.add("postForward", DeviceRows.of(this.storages));
+  }
+
+  /** An FSDP trace seen with a plain tracker: its hooks say nothing more. */
+  protected fsdpHook(): void {}
+
+  private known(trace: Trace, module: number, what: string, event: number): ModuleRecord<ModuleState> {
+    const record = this.records.get(module);
+    if (record === undefined) throw outOfOrder(trace, module, what, event);
+    return record;
+  }
+
+  private countWeights(trace: Trace, module: number, record: ModuleRecord<ModuleState>): void {
+    const { weights } = trace;
+    const declared = weights.module.lastIndexOf(module);
+    if (declared < 0) return;
+    record.parameterBytes = this.storages.bytesOf(trace, row(weights.parameters, declared));
+    record.bufferBytes = this.storages.bytesOf(trace, row(weights.buffers, declared));
+  }
+}
+
+function outOfOrder(trace: Trace, module: number, what: string, event: number): RematError {
+  return new RematError(
+    "TRACE_EVENT_ORDER",
+    `event ${event} is out of order: of module ${trace.modules[module].fqn} ${what}, but its forward pass has not begun; expected it to be entered first. Record the trace again from before the first call.`,
+  );
+}

@@ -1,0 +1,283 @@
+import {
+  Category,
+  EventKind,
+  type MemorySnapshot,
+  Phase,
+  RematError,
+  resetModStatsMark,
+  type Trace,
+} from "@remat/trace";
+import { type CategoryLabels, shownCategories } from "./category-labels.js";
+import { DeviceRows } from "./device-rows.js";
+import { displaySnapshot, displayStates } from "./display.js";
+import { LiveStorages, rowWidth, totalColumn } from "./live-storages.js";
+import { type MemoryUnit, parseMemoryUnit } from "./memory-units.js";
+import { type ModuleMemory, ModuleRecord } from "./module-record.js";
+import { type MemoryMoment, type MomentOptions, momentIn } from "./moment.js";
+import { naturalOrder } from "./natural-order.js";
+
+export interface TrackerOptions {
+  /**
+   * What to do when the outermost module is called a second time and module statistics were not reset: `refuse`, as upstream does, or
+   * `reset` them, so that what is shown is of the last iteration.
+   */
+  readonly secondIteration?: "refuse" | "reset";
+}
+
+/**
+ * Memory by device and category from a trace's events, and the largest value it reached; subclasses say what a module's states are.
+ * Feeding a trace as it grows gives the same as feeding it whole. @internal
+ */
+export abstract class MemoryReducer<State extends string> {
+  protected readonly storages: LiveStorages = new LiveStorages();
+  protected readonly records: Map<number, ModuleRecord<State>> = new Map();
+  protected trace: Trace | undefined;
+  private readonly labels: CategoryLabels;
+  private readonly stateLabels: Readonly<Record<State, string>>;
+  private readonly peakRows = new DeviceRows();
+  /** By device: the event at which the peak was seen. */
+  private readonly peakEvents: number[] = [];
+  /** The most that was held since the last op and before something was freed: what the op at hand needs inside. */
+  private readonly within = new DeviceRows();
+  private readonly overrides = new Map<number, number>();
+  private position = 0;
+  /** The op whose event comes next. */
+  private nextOp = 0;
+  /** Whether more was allocated since memory was last looked at. */
+  private grew = false;
+  private readonly options: TrackerOptions;
+
+  protected constructor(
+    labels: CategoryLabels,
+    stateLabels: Readonly<Record<State, string>>,
+    options: TrackerOptions,
+  ) {
+    this.labels = labels;
+    this.stateLabels = stateLabels;
+    this.options = options;
+  }
+
+  /**
+   * Takes in the events of `trace` that were not taken in before, up to `endEvent`. For a run that goes on, pass
+   * `builder.build()` now and then: each trace must extend the one before.
+   *
+   * @throws RematError `TRACE_EVENT_ORDER` for a trace that contradicts itself, `MEMORY_SECOND_ITERATION`
+   */
+  update(trace: Trace, endEvent: number = trace.events.count): this {
+    this.trace = trace;
+    const { kind, subject, value } = trace.events;
+    const end = Math.min(endEvent, trace.events.count);
+    for (; this.position < end; this.position++) {
+      const event = this.position;
+      const item = subject[event];
+      switch (kind[event]) {
+        case EventKind.op:
+          this.look();
+          this.raiseModulePeaks(trace, item);
+          this.nextOp = item + 1;
+          break;
+        case EventKind.allocate:
+          this.storages.allocate(trace, item, this.overrides.get(item) ?? trace.storages.category[item], event);
+          this.grew = true;
+          break;
+        case EventKind.free:
+          // What the op at hand allocates and frees inside itself counts toward the peak.
+          if (this.grew) this.look(this.within);
+          this.storages.free(item, event);
+          break;
+        case EventKind.resize:
+          if (this.grew) this.look(this.within);
+          this.storages.resize(item, value[event], event);
+          this.grew = true;
+          break;
+        case EventKind.categorize:
+          this.categorize(item, value[event], event);
+          break;
+        case EventKind.enterModule:
+          this.within.clear();
+          this.enterModule(trace, item, event);
+          break;
+        case EventKind.exitModule:
+          this.within.clear();
+          this.exitModule(trace, item, event);
+          break;
+        case EventKind.fsdpHook:
+          this.fsdpHook(trace, item, value[event]);
+          break;
+        case EventKind.mark:
+          if (trace.strings[item] === resetModStatsMark) this.resetModStats();
+          break;
+      }
+    }
+    return this;
+  }
+
+  /** How many events have been taken in. */
+  get eventCount(): number {
+    return this.position;
+  }
+
+  /** What is held now, or was when most was held, by device. Bytes as allocated. */
+  snapshot(which: "current" | "peak" = "current"): readonly MemorySnapshot[] {
+    return this.rowsOf(which).snapshot(this.storages.devices, this.shown);
+  }
+
+  /** Largest total on `device`, by default the device that the trace is about. */
+  peakBytes(device: string | undefined = this.trace?.header.device): number {
+    return this.snapshot("peak").find((snapshot) => snapshot.device === device)?.totalBytes ?? 0;
+  }
+
+  /** What is known by module, in the order of their first calls. */
+  modules(): readonly ModuleMemory<State>[] {
+    const { shown } = this;
+    return [...this.records.values()].map((record) => record.memory(this.storages.devices, shown));
+  }
+
+  /** Forgets what is known by module; needed between two iterations. */
+  resetModStats(): void {
+    this.records.clear();
+  }
+
+  /**
+   * The moment of the peak: at which op in which module, and the largest storages alive then, with who made each.
+   *
+   * @throws RematError `MEMORY_NO_EVENTS` if nothing was held on the device
+   */
+  peakMoment(options: MomentOptions = {}): MemoryMoment {
+    const { trace } = this;
+    const device = options.device ?? trace?.header.device ?? "";
+    const event = this.peakEvents[this.storages.devices.indexOf(device)];
+    if (trace === undefined || event === undefined)
+      throw new RematError(
+        "MEMORY_NO_EVENTS",
+        `nothing was held on device ${JSON.stringify(device)}: expected one of ${this.storages.devices.join(", ") || "(none)"}. Update the tracker with a trace first.`,
+      );
+    return momentIn(trace, { event }, { ...options, device }, this.overrides);
+  }
+
+  /**
+   * The present or the peak snapshot as text, as upstream prints it.
+   *
+   * @param units B, KiB, MiB or GiB
+   * @throws RematError `UNKNOWN_UNIT`, `MEMORY_SNAPSHOT_KIND`
+   */
+  displaySnapshot(which: "current" | "peak" = "current", units: MemoryUnit = "B", tabulate = false): string {
+    return displaySnapshot(this.snapshot(which), this.labels.labels, parseMemoryUnit(units), tabulate);
+  }
+
+  /**
+   * Every module with at most `depth` names in its path, in natural order, with its snapshots by state and call, as upstream prints it.
+   *
+   * @throws RematError `UNKNOWN_UNIT`
+   */
+  displayModulewiseSnapshots(depth = 2, units: MemoryUnit = "B", tabulate = false): string {
+    const unit = parseMemoryUnit(units);
+    let text = "";
+    for (const module of naturalOrder(this.modules(), (m) => m.fqn)) {
+      if (module.fqn.split(".").length > depth) continue;
+      text += `Module:  ${module.fqn}\n`;
+      text += displayStates(module.snapshots, this.stateLabels, this.labels.labels, unit, tabulate);
+    }
+    return text;
+  }
+
+  protected abstract enterModule(trace: Trace, row: number, event: number): void;
+  protected abstract exitModule(trace: Trace, row: number, event: number): void;
+  protected abstract fsdpHook(trace: Trace, row: number, hook: number): void;
+
+  /** From now on `storages` count as `category`, also those that are allocated later. */
+  protected override(storages: Iterable<number>, category: number): void {
+    for (const storage of storages) {
+      this.overrides.set(storage, category);
+      if (this.storages.isAlive(storage)) this.storages.categorize(storage, category, this.position);
+    }
+  }
+
+  protected recordOf(trace: Trace, module: number): ModuleRecord<State> {
+    const { fqn, kind } = trace.modules[module];
+    const record = new ModuleRecord<State>(fqn, kind);
+    this.records.set(module, record);
+    return record;
+  }
+
+  /** Called when an outermost module that is known is called again in the forward pass. */
+  protected startIteration(trace: Trace, call: number): void {
+    if (this.options.secondIteration === "reset") return this.resetModStats();
+    throw new RematError(
+      "MEMORY_SECOND_ITERATION",
+      `${trace.modules[trace.calls.module[call]].fqn} is called a second time outside every module, so a second iteration begins; expected resetModStats() or the mark "${resetModStatsMark}" before it. Reset between iterations, or pass { secondIteration: "reset" } to keep the last.`,
+    );
+  }
+
+  private categorize(storage: number, category: number, event: number): void {
+    if (this.overrides.has(storage)) return;
+    const was = this.storages.isAlive(storage) ? this.storages.category[storage] : category;
+    this.storages.categorize(storage, category, event);
+    if (category === Category.gradient && was !== category) this.countGradient(storage);
+  }
+
+  private countGradient(storage: number): void {
+    const { trace } = this;
+    if (trace === undefined || this.nextOp === 0) return;
+    // A gradient is told when it reaches its parameter, right after the op that made it.
+    const { start, values } = trace.stacks;
+    const stack = trace.ops.stack[this.nextOp - 1];
+    for (let i = start[stack]; i < start[stack + 1]; i++) {
+      const record = this.records.get(trace.calls.module[values[i]]);
+      if (record !== undefined) record.gradientBytes += this.storages.bytes[storage];
+    }
+  }
+
+  /** Compares memory now with the peaks. */
+  private look(alsoRaise?: DeviceRows): void {
+    this.grew = false;
+    const { storages, peakRows } = this;
+    const { present, totals } = storages;
+    for (let i = 0; i < present.length; i++) {
+      const device = present[i];
+      const totalBytes = totals[device * rowWidth + totalColumn];
+      if (peakRows.totalBytes(device) < totalBytes) {
+        peakRows.copy(storages, device);
+        this.peakEvents[device] = this.position;
+      }
+      if (alsoRaise !== undefined && alsoRaise.totalBytes(device) < totalBytes) alsoRaise.copy(storages, device);
+    }
+  }
+
+  private raiseModulePeaks(trace: Trace, op: number): void {
+    const { within, storages } = this;
+    if (this.records.size > 0) {
+      const { present, totals } = storages;
+      const phase = trace.ops.phase[op];
+      const backward = phase === Phase.backward || phase === Phase.recompute;
+      const { start, values } = trace.stacks;
+      const stack = trace.ops.stack[op];
+      for (let i = start[stack]; i < start[stack + 1]; i++) {
+        const record = this.records.get(trace.calls.module[values[i]]);
+        if (record === undefined) continue;
+        for (let j = 0; j < within.devices.length; j++)
+          record.raisePeak(backward, within.devices[j], within.rows[j], 0);
+        for (let j = 0; j < present.length; j++) record.raisePeak(backward, present[j], totals, present[j] * rowWidth);
+      }
+    }
+    within.clear();
+  }
+
+  private rowsOf(which: string): DeviceRows {
+    if (which === "current") return DeviceRows.of(this.storages);
+    if (which !== "peak")
+      throw new RematError(
+        "MEMORY_SNAPSHOT_KIND",
+        `unknown kind of snapshot ${JSON.stringify(which)}: expected current or peak.`,
+      );
+    const rows = this.peakRows.clone();
+    for (const device of this.storages.present)
+      if (rows.totalBytes(device) < this.storages.totals[device * rowWidth + totalColumn])
+        rows.copy(this.storages, device);
+    return rows;
+  }
+
+  private get shown(): ReturnType<typeof shownCategories> {
+    return shownCategories(this.labels, this.storages.seen);
+  }
+}

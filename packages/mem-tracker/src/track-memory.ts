@@ -1,0 +1,63 @@
+import { EventKind, Phase, RematError, type Trace } from "@remat/trace";
+import { MemTracker } from "./mem-tracker.js";
+import type { TrackerOptions } from "./memory-reducer.js";
+
+export interface TrackMemoryOptions extends TrackerOptions {
+  /** Accept a trace without a backward pass, e.g. of inference. */
+  readonly forwardOnly?: boolean;
+}
+
+/**
+ * The memory of a finished run: a {@link MemTracker} that has taken in `trace`, after a check that the trace can answer. With several
+ * iterations the statistics by module are of the last one.
+ *
+ * @throws RematError `TRACE_NO_LIFETIMES`, `TRACE_NO_BACKWARD`, `TRACE_EVENT_ORDER`
+ * @example
+ * const tracker = trackMemory(await readTrace(file));
+ * console.log(tracker.displayModulewiseSnapshots(3, "MiB"));
+ */
+export function trackMemory(trace: Trace, options: TrackMemoryOptions = {}): MemTracker {
+  requireMemoryTrace(trace, options);
+  return new MemTracker({ secondIteration: "reset", ...options }).update(trace);
+}
+
+/**
+ * Refuses a trace that cannot say what memory is held: one in which nothing is freed, or, unless it breaks off or is allowed to, one without
+ * a backward pass.
+ *
+ * @throws RematError `TRACE_NO_LIFETIMES`, `TRACE_NO_BACKWARD`
+ */
+export function requireMemoryTrace(trace: Trace, options: { readonly forwardOnly?: boolean } = {}): void {
+  const { kind, count } = trace.events;
+  let allocations = 0;
+  let frees = 0;
+  for (let i = 0; i < count; i++) {
+    if (kind[i] === EventKind.allocate) allocations++;
+    else if (kind[i] === EventKind.free) frees++;
+  }
+  if (frees === 0 && trace.truncated === undefined)
+    throw new RematError(
+      "TRACE_NO_LIFETIMES",
+      `the trace says nothing about lifetimes: found ${allocations} allocations and no free, expected both. Record it with a memory tracker attached, or with the memory exporter of PyTorch.`,
+    );
+  if (!trace.hasPhase(Phase.backward) && options.forwardOnly !== true && trace.truncated === undefined)
+    throw new RematError(
+      "TRACE_NO_BACKWARD",
+      `the trace has no backward pass: found ${trace.ops.count} ops of other phases, expected a training step. Trace the step with its loss and gradients, or pass { forwardOnly: true }.`,
+    );
+}
+
+/**
+ * What a reader must know about the figures: that a trace breaks off, and where.
+ *
+ * @example
+ * for (const note of memoryNotes(trace)) console.warn(note);
+ */
+export function memoryNotes(trace: Trace): readonly string[] {
+  const notes = [...(trace.header.notes ?? [])];
+  if (trace.truncated !== undefined)
+    notes.push(
+      `The trace breaks off after line ${trace.truncated.line} (${trace.truncated.reason}): these figures hold for its first ${trace.events.count} events.`,
+    );
+  return notes;
+}
