@@ -1,3 +1,5 @@
+import type { Rows } from "./trace.js";
+
 type TypedArray = Float64Array | Int32Array | Uint16Array | Uint8Array;
 type Constructor<T> = new (length: number) => T;
 
@@ -24,5 +26,25 @@ export class GrowableColumn<T extends TypedArray> {
   /** What has been pushed so far, without a copy. */
   view(): T {
     return this.values.subarray(0, this.length) as T;
+  }
+}
+
+/** Compressed rows that grow; see {@link Rows}. @internal */
+export class GrowableRows<T extends Int32Array | Float64Array> {
+  readonly start: GrowableColumn<Int32Array> = new GrowableColumn(Int32Array);
+  readonly values: GrowableColumn<T>;
+
+  constructor(make: Constructor<T>) {
+    this.values = new GrowableColumn(make);
+    this.start.push(0);
+  }
+
+  push(items: ArrayLike<number>): void {
+    for (let i = 0; i < items.length; i++) this.values.push(items[i]);
+    this.start.push(this.values.length);
+  }
+
+  view(): Rows<T> {
+    return { start: this.start.view(), values: this.values.view() };
   }
 }

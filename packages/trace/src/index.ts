@@ -7,6 +7,7 @@ export {
 } from "./aten-arguments.js";
 export { type DeviceSpec, roundUpBytes } from "./device-spec.js";
 export type { MemorySnapshot } from "./memory-snapshot.js";
+export { opFlagNames } from "./op-flag-names.js";
 export { type ByteSource, parseTrace, type ReadTraceOptions, readTrace } from "./read-trace.js";
 export { RematError } from "./remat-error.js";
 export {
@@ -28,6 +29,7 @@ export {
   type WeightColumns,
 } from "./trace.js";
 export { type OpRecord, type TensorRecord, TraceBuilder } from "./trace-builder.js";
+export { encodeProgress, TraceEncoder, traceFormatVersion } from "./trace-encoder.js";
 export {
   bytesPerElement,
   Category,
@@ -50,4 +52,4 @@ export {
   type SavedAsName,
   savedAsNames,
 } from "./vocabulary.js";
-export { encodeProgress, opFlagNames, TraceEncoder, traceFormatVersion, writeTrace } from "./write-trace.js";
+export { writeTrace } from "./write-trace.js";

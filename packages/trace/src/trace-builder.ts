@@ -1,7 +1,29 @@
-import { GrowableColumn } from "./growable-column.js";
-import { RematError } from "./remat-error.js";
-import { type Module, type Rows, type Scope, Trace, type TraceHeader } from "./trace.js";
-import { Category, EventKind, Phase, RuntimeSource, SavedAs } from "./vocabulary.js";
+import {
+  checkAmount,
+  checkForwardIndex,
+  checkIndex,
+  checkIndices,
+  checkKnownAmount,
+  checkOptionalIndex,
+  checkShape,
+  checkStrides,
+} from "./check-field.js";
+import { GrowableColumn, GrowableRows } from "./growable-column.js";
+import { type Module, type Scope, Trace, type TraceHeader } from "./trace.js";
+import { TraceFieldError } from "./trace-field-error.js";
+import {
+  Category,
+  categoryNames,
+  EventKind,
+  fsdpHookNames,
+  OpFlag,
+  Phase,
+  phaseNames,
+  RuntimeSource,
+  runtimeSourceNames,
+  SavedAs,
+  savedAsNames,
+} from "./vocabulary.js";
 
 export interface OpRecord {
   readonly name: string;
@@ -33,26 +55,8 @@ export interface TensorRecord {
   readonly strides?: readonly number[] | undefined;
 }
 
-class GrowableRows<T extends Int32Array | Float64Array> {
-  readonly start = new GrowableColumn(Int32Array);
-  readonly values: GrowableColumn<T>;
-
-  constructor(make: new (length: number) => T) {
-    this.values = new GrowableColumn(make);
-    this.start.push(0);
-  }
-
-  push(items: ArrayLike<number>): void {
-    for (let i = 0; i < items.length; i++) this.values.push(items[i]);
-    this.start.push(this.values.length);
-  }
-
-  view(): Rows<T> {
-    return { start: this.start.view(), values: this.values.view() };
-  }
-}
-
 const none: readonly number[] = [];
+const allFlags = Object.values(OpFlag).reduce((all: number, flag) => all | flag, 0);
 
 /**
  * Writes a trace, one observation at a time and in the order in which they happen. Every method that makes something returns its index.
@@ -133,6 +137,9 @@ export class TraceBuilder {
     value: new GrowableColumn(Float64Array),
   };
 
+  /** The highest op that a saved tensor is held for, which may be one to come; -1 for none. @internal */
+  lastSavedOp = -1;
+
   constructor(header: TraceHeader) {
     this.header = header;
     this.stackRows.push(none);
@@ -157,6 +164,9 @@ export class TraceBuilder {
   get scopeCount(): number {
     return this.scopes.length;
   }
+  get eventCount(): number {
+    return this.events.kind.length;
+  }
 
   /** Index of `text` in the trace's strings. */
   string(text: string): number {
@@ -177,8 +187,8 @@ export class TraceBuilder {
 
   /** A call of `module` inside the call `parent` (-1: none). Enter and exit are events of their own. */
   call(module: number, parent: number, tensorInput: boolean): number {
-    this.check("module", module, this.modules.length);
-    this.checkOptional("parent", parent, this.callCount);
+    checkIndex("module", module, this.modules.length);
+    checkOptionalIndex("parent", parent, this.callCount);
     this.calls.module.push(module);
     this.calls.number.push(this.callsOfModule[module]++);
     this.calls.parent.push(parent);
@@ -191,9 +201,9 @@ export class TraceBuilder {
    * and again when it has changed.
    */
   moduleWeights(module: number, parameters: ArrayLike<number>, buffers: ArrayLike<number> = none): void {
-    this.check("module", module, this.modules.length);
-    for (let i = 0; i < parameters.length; i++) this.check("parameters", parameters[i], this.tensorCount);
-    for (let i = 0; i < buffers.length; i++) this.check("buffers", buffers[i], this.tensorCount);
+    checkIndex("module", module, this.modules.length);
+    checkIndices("parameters", parameters, this.tensorCount);
+    checkIndices("buffers", buffers, this.tensorCount);
     this.weightRows.module.push(module);
     this.weightRows.parameters.push(parameters);
     this.weightRows.buffers.push(buffers);
@@ -204,7 +214,7 @@ export class TraceBuilder {
     const key = Array.prototype.join.call(calls, ",");
     let id = this.stackIds.get(key);
     if (id === undefined) {
-      for (let i = 0; i < calls.length; i++) this.check("stack", calls[i], this.callCount);
+      checkIndices("stack", calls, this.callCount);
       id = this.stackIds.size;
       this.stackRows.push(calls);
       this.stackIds.set(key, id);
@@ -223,14 +233,15 @@ export class TraceBuilder {
   }
 
   scope(name: string, parent = -1): number {
-    this.checkOptional("parent", parent, this.scopes.length);
+    checkOptionalIndex("parent", parent, this.scopes.length);
     this.scopes.push({ name, parent });
     return this.scopes.length - 1;
   }
 
   /** A new storage of `bytes` bytes as requested, live from here on. */
   allocate(bytes: number, device: string = this.header.device, category: number = Category.other): number {
-    if (!(bytes >= 0)) throw fieldError("bytes", `expected a number of bytes, found ${bytes}`);
+    checkAmount("bytes", bytes, "bytes");
+    checkIndex("category", category, categoryNames.length);
     this.storages.bytes.push(bytes);
     this.storages.device.push(this.string(device));
     this.storages.category.push(category);
@@ -240,18 +251,19 @@ export class TraceBuilder {
   }
 
   free(storage: number): void {
-    this.check("storage", storage, this.storageCount);
+    checkIndex("storage", storage, this.storageCount);
     this.event(EventKind.free, storage);
   }
 
   resize(storage: number, bytes: number): void {
-    this.check("storage", storage, this.storageCount);
-    if (!(bytes >= 0)) throw fieldError("bytes", `expected a number of bytes, found ${bytes}`);
+    checkIndex("storage", storage, this.storageCount);
+    checkAmount("bytes", bytes, "bytes");
     this.event(EventKind.resize, storage, bytes);
   }
 
   categorize(storage: number, category: number): void {
-    this.check("storage", storage, this.storageCount);
+    checkIndex("storage", storage, this.storageCount);
+    checkIndex("category", category, categoryNames.length);
     this.event(EventKind.categorize, storage, category);
   }
 
@@ -260,17 +272,21 @@ export class TraceBuilder {
     let storage: number;
     if (typeof tensor.storage === "number") {
       storage = tensor.storage;
-      this.check("storage", storage, this.storageCount);
+      checkIndex("storage", storage, this.storageCount);
     } else {
-      if (tensor.storage.length === 0) throw fieldError("storage", "expected at least one storage, found none");
-      for (const s of tensor.storage) this.check("storage", s, this.storageCount);
+      if (tensor.storage.length === 0)
+        throw new TraceFieldError("storage", "expected at least one storage, found none");
+      checkIndices("storage", tensor.storage, this.storageCount);
       storage = tensor.storage[0];
-      if (tensor.storage.length > 1) this.tensors.moreStorages.set(id, tensor.storage);
     }
+    checkShape(tensor.shape);
+    if (tensor.strides !== undefined) checkStrides(tensor.strides);
     this.tensors.storage.push(storage);
     this.tensors.dtype.push(this.string(tensor.dtype));
     this.tensors.shape.push(tensor.shape);
     this.tensors.strides.push(tensor.strides ?? none);
+    if (typeof tensor.storage !== "number" && tensor.storage.length > 1)
+      this.tensors.moreStorages.set(id, tensor.storage.slice());
     return id;
   }
 
@@ -279,28 +295,51 @@ export class TraceBuilder {
     const { ops } = this;
     const inputs = op.inputs ?? none;
     const outputs = op.outputs ?? none;
-    for (let i = 0; i < inputs.length; i++) this.check("inputs", inputs[i], this.tensorCount);
-    for (let i = 0; i < outputs.length; i++) this.check("outputs", outputs[i], this.tensorCount);
-    this.check("stack", op.stack ?? 0, this.stackIds.size);
+    checkIndices("inputs", inputs, this.tensorCount);
+    checkIndices("outputs", outputs, this.tensorCount);
+    const phase = op.phase ?? Phase.forward;
+    const flags = op.flags ?? 0;
+    const stack = op.stack ?? 0;
+    const scope = op.scope ?? -1;
+    const forwardOp = op.forwardOp ?? -1;
+    const forwardScope = op.forwardScope ?? -1;
+    const runtimeMs = op.runtimeMs ?? 0;
+    const source = op.runtimeSource ?? (op.runtimeMs === undefined ? RuntimeSource.none : RuntimeSource.imported);
+    const spreadMs = op.runtimeSpreadMs ?? Number.NaN;
+    const runs = op.runtimeRuns ?? 0;
+    const flops = op.flops ?? Number.NaN;
+    const bytesRead = op.bytesRead ?? Number.NaN;
+    const bytesWritten = op.bytesWritten ?? Number.NaN;
+    checkIndex("phase", phase, phaseNames.length);
+    checkIndex("flags", flags, allFlags + 1);
+    checkIndex("stack", stack, this.stackIds.size);
+    checkOptionalIndex("scope", scope, this.scopes.length);
+    checkOptionalIndex("forwardOp", forwardOp, this.opCount);
+    checkOptionalIndex("forwardScope", forwardScope, this.scopes.length);
+    checkAmount("runtimeMs", runtimeMs, "ms");
+    checkIndex("runtimeSource", source, runtimeSourceNames.length);
+    checkKnownAmount("runtimeSpreadMs", spreadMs, "ms");
+    checkForwardIndex("runtimeRuns", runs);
+    checkKnownAmount("flops", flops, "operations");
+    checkKnownAmount("bytesRead", bytesRead, "bytes");
+    checkKnownAmount("bytesWritten", bytesWritten, "bytes");
     ops.name.push(this.string(op.name));
-    ops.phase.push(op.phase ?? Phase.forward);
-    ops.flags.push(op.flags ?? 0);
-    ops.stack.push(op.stack ?? 0);
-    ops.scope.push(op.scope ?? -1);
-    ops.forwardOp.push(op.forwardOp ?? -1);
-    ops.forwardScope.push(op.forwardScope ?? -1);
+    ops.phase.push(phase);
+    ops.flags.push(flags);
+    ops.stack.push(stack);
+    ops.scope.push(scope);
+    ops.forwardOp.push(forwardOp);
+    ops.forwardScope.push(forwardScope);
     ops.inputs.push(inputs);
     ops.outputs.push(outputs);
     ops.attributes.push(op.attributes === undefined ? -1 : this.string(JSON.stringify(op.attributes)));
-    ops.runtimeMs.push(op.runtimeMs ?? 0);
-    ops.runtimeSource.push(
-      op.runtimeSource ?? (op.runtimeMs === undefined ? RuntimeSource.none : RuntimeSource.imported),
-    );
-    ops.runtimeSpreadMs.push(op.runtimeSpreadMs ?? Number.NaN);
-    ops.runtimeRuns.push(op.runtimeRuns ?? 0);
-    ops.flops.push(op.flops ?? Number.NaN);
-    ops.bytesRead.push(op.bytesRead ?? Number.NaN);
-    ops.bytesWritten.push(op.bytesWritten ?? Number.NaN);
+    ops.runtimeMs.push(runtimeMs);
+    ops.runtimeSource.push(source);
+    ops.runtimeSpreadMs.push(spreadMs);
+    ops.runtimeRuns.push(runs);
+    ops.flops.push(flops);
+    ops.bytesRead.push(bytesRead);
+    ops.bytesWritten.push(bytesWritten);
     this.event(EventKind.op, this.opCount - 1);
     return this.opCount - 1;
   }
@@ -317,23 +356,27 @@ export class TraceBuilder {
 
   /** FSDP's work around `call` starts or ends (`hook` is an {@link FsdpHook}). */
   fsdpHook(call: number, phase: number, hook: number): void {
+    checkIndex("hook", hook, fsdpHookNames.length);
     this.moduleEvent(EventKind.fsdpHook, call, phase, none, hook);
   }
 
   enterScope(scope: number): void {
-    this.check("scope", scope, this.scopes.length);
+    checkIndex("scope", scope, this.scopes.length);
     this.event(EventKind.enterScope, scope);
   }
 
   exitScope(scope: number): void {
-    this.check("scope", scope, this.scopes.length);
+    checkIndex("scope", scope, this.scopes.length);
     this.event(EventKind.exitScope, scope);
   }
 
   /** Autograd holds `storage` for the gradient of `op` (-1: not known). */
   save(storage: number, op = -1, as: number = SavedAs.other, tensor = -1): void {
-    this.check("storage", storage, this.storageCount);
-    this.checkOptional("tensor", tensor, this.tensorCount);
+    checkIndex("storage", storage, this.storageCount);
+    checkOptionalIndex("tensor", tensor, this.tensorCount);
+    checkForwardIndex("op", op);
+    checkIndex("as", as, savedAsNames.length);
+    this.lastSavedOp = Math.max(this.lastSavedOp, op);
     this.saves.op.push(op);
     this.saves.storage.push(storage);
     this.saves.tensor.push(tensor);
@@ -372,8 +415,9 @@ export class TraceBuilder {
   }
 
   private moduleEvent(kind: number, call: number, phase: number, tensors: ArrayLike<number>, value = 0): void {
-    this.check("call", call, this.callCount);
-    for (let i = 0; i < tensors.length; i++) this.check("tensors", tensors[i], this.tensorCount);
+    checkIndex("call", call, this.callCount);
+    checkIndex("phase", phase, phaseNames.length);
+    checkIndices("tensors", tensors, this.tensorCount);
     this.moduleEvents.call.push(call);
     this.moduleEvents.phase.push(phase);
     this.moduleEvents.tensors.push(tensors);
@@ -385,34 +429,4 @@ export class TraceBuilder {
     this.events.subject.push(subject);
     this.events.value.push(value);
   }
-
-  private check(field: string, index: number, count: number): void {
-    if (!(index >= 0 && index < count && Number.isInteger(index)))
-      throw fieldError(
-        field,
-        count === 0
-          ? `found ${index}, but none is known yet`
-          : `expected an integer from 0 to ${count - 1}, found ${index}`,
-      );
-  }
-
-  private checkOptional(field: string, index: number, count: number): void {
-    if (index !== -1) this.check(field, index, count);
-  }
-}
-
-/** An observation that does not fit what came before; `readTrace` adds the line. @internal */
-export class TraceFieldError extends RematError {
-  readonly field: string;
-  readonly detail: string;
-
-  constructor(field: string, detail: string) {
-    super("TRACE_FIELD", `trace field '${field}': ${detail}`);
-    this.field = field;
-    this.detail = detail;
-  }
-}
-
-function fieldError(field: string, detail: string): TraceFieldError {
-  return new TraceFieldError(field, detail);
 }

@@ -112,5 +112,5 @@ const elementBytes: Record<string, number> = {
 
 /** Bytes of one element of `dtype`, by tfjs's or PyTorch's name for it; `undefined` for a dtype that is not known. */
 export function bytesPerElement(dtype: string): number | undefined {
-  return elementBytes[dtype];
+  return Object.hasOwn(elementBytes, dtype) ? elementBytes[dtype] : undefined;
 }

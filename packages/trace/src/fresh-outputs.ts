@@ -1,0 +1,56 @@
+import { row, type Trace } from "./trace.js";
+
+/** Which of an op's outputs, and which of the storages allocated just before it, its own record can define. @internal */
+export interface FreshOutputs {
+  /** Outputs from this tensor on are defined in the op's record; earlier ones are known by then. */
+  readonly firstTensor: number;
+  /** Storages from this one on are allocated in the op's record. */
+  readonly firstStorage: number;
+}
+
+/**
+ * What the record of `op` can define in place, so that the usual op (allocate, compute) is one line. That needs the reader, which goes through the
+ * outputs in order, to meet new tensors and new storages in the order of their ids, and nothing defined before the op to be a view of a storage that
+ * the op's record allocates. `nextTensor`: the first tensor not written yet. Storages `runStart … runEnd - 1` were allocated just before.
+ * @internal
+ */
+export function findFreshOutputs(
+  trace: Trace,
+  op: number,
+  nextTensor: number,
+  runStart: number,
+  runEnd: number,
+): FreshOutputs {
+  const { inputs, outputs } = trace.ops;
+  const { storage, moreStorages } = trace.tensors;
+  let known = nextTensor;
+  for (let i = inputs.start[op]; i < inputs.start[op + 1]; i++) known = Math.max(known, inputs.values[i] + 1);
+  const made = row(outputs, op);
+  const last = made.reduce((max, tensor) => Math.max(max, tensor), -1);
+  const none = { firstTensor: last + 1, firstStorage: runEnd };
+
+  let firstTensor = last + 1;
+  for (const tensor of made) if (tensor >= known && tensor < firstTensor) firstTensor = tensor;
+  let next = firstTensor;
+  for (const tensor of made) {
+    if (tensor > next) return none;
+    if (tensor === next) next++;
+  }
+
+  let firstStorage = runEnd;
+  for (let tensor = firstTensor; tensor <= last; tensor++)
+    if (storage[tensor] >= runStart && !moreStorages.has(tensor))
+      firstStorage = Math.min(firstStorage, storage[tensor]);
+  let nextStorage = firstStorage;
+  for (let tensor = firstTensor; tensor <= last; tensor++) {
+    const s = storage[tensor];
+    if (s > nextStorage || (s === nextStorage && moreStorages.has(tensor)))
+      return { firstTensor, firstStorage: runEnd };
+    if (s === nextStorage) nextStorage++;
+    if (moreStorages.get(tensor)?.some((other) => other >= firstStorage)) return { firstTensor, firstStorage: runEnd };
+  }
+  if (nextStorage !== runEnd) return { firstTensor, firstStorage: runEnd };
+  for (let tensor = nextTensor; tensor < firstTensor; tensor++)
+    for (const s of trace.tensorStorages(tensor)) if (s >= firstStorage) return { firstTensor, firstStorage: runEnd };
+  return { firstTensor, firstStorage };
+}

@@ -1,0 +1,111 @@
+/** Bytes are parsed in blocks of at least this many: one call of JSON.parse for many lines is several times faster than one for each. */
+const blockBytes = 1 << 18;
+const newline = 0x0a;
+
+/** A line that is no JSON in UTF-8. @internal */
+export class LineError extends Error {
+  readonly line: number;
+  /** The line itself, where it is text. */
+  readonly text: string | undefined;
+
+  constructor(line: number, text: string | undefined) {
+    super(text === undefined ? "not UTF-8" : "not JSON");
+    this.line = line;
+    this.text = text;
+  }
+}
+
+/**
+ * Cuts bytes into lines and hands on the JSON value of each. Bytes are decoded by whole lines, so a chunk may end within a character.
+ * @internal
+ */
+export class RecordLines {
+  /** Lines that have been handed on. */
+  line = 0;
+  private readonly utf8 = new TextDecoder("utf-8", { fatal: true });
+  private readonly take: (record: unknown, line: number) => void;
+  /** What has been pushed and not handed on; a copy, since the caller may use its buffer again. */
+  private buffer = new Uint8Array(2 * blockBytes);
+  private bufferBytes = 0;
+  private lastNewline = -1;
+
+  constructor(take: (record: unknown, line: number) => void) {
+    this.take = take;
+  }
+
+  push(bytes: Uint8Array): void {
+    const length = this.bufferBytes + bytes.length;
+    if (length > this.buffer.length) {
+      const grown = new Uint8Array(Math.max(length, 2 * this.buffer.length));
+      grown.set(this.buffer.subarray(0, this.bufferBytes));
+      this.buffer = grown;
+    }
+    this.buffer.set(bytes, this.bufferBytes);
+    const cut = bytes.lastIndexOf(newline);
+    if (cut >= 0) this.lastNewline = this.bufferBytes + cut;
+    this.bufferBytes = length;
+    if (length >= blockBytes) this.takeLines();
+  }
+
+  /** Hands on the rest. Whether the last line was whole; a last line without its line end is whole if it parses. */
+  end(): boolean {
+    this.takeLines();
+    const rest = this.buffer.subarray(0, this.bufferBytes);
+    if (rest.length === 0) return true;
+    let record: unknown;
+    try {
+      const text = this.utf8.decode(rest);
+      if (text.trim() === "") return true;
+      record = JSON.parse(text);
+    } catch {
+      return false;
+    }
+    this.take(record, ++this.line);
+    return true;
+  }
+
+  private takeLines(): void {
+    const cut = this.lastNewline;
+    if (cut < 0) return;
+    const lines = this.buffer.subarray(0, cut);
+    const records = this.parseTogether(lines);
+    if (records === undefined) this.takeOneByOne(lines);
+    else for (const record of records) this.take(record, ++this.line);
+    this.buffer.copyWithin(0, cut + 1, this.bufferBytes);
+    this.bufferBytes -= cut + 1;
+    this.lastNewline = -1;
+  }
+
+  /** Undefined unless every line is one record. */
+  private parseTogether(lines: Uint8Array): readonly unknown[] | undefined {
+    try {
+      const text = this.utf8.decode(lines);
+      let count = 1;
+      for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) {
+        if (text[at - 1] !== "}" || text[at + 1] !== "{") return undefined;
+        count++;
+      }
+      const records = JSON.parse(`[${text.replaceAll("\n", ",")}]`) as readonly unknown[];
+      return records.length === count ? records : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+
+  private takeOneByOne(lines: Uint8Array): void {
+    for (let start = 0; start <= lines.length; ) {
+      const end = lines.indexOf(newline, start);
+      const bytes = lines.subarray(start, end < 0 ? lines.length : end);
+      start += bytes.length + 1;
+      let text: string | undefined;
+      let record: unknown;
+      try {
+        text = this.utf8.decode(bytes);
+        record = JSON.parse(text);
+      } catch {
+        throw new LineError(this.line + 1, text);
+      }
+      this.take(record, ++this.line);
+    }
+  }
+}

@@ -1,0 +1,181 @@
+import { bool, expectNext, integers, list, number, numberOr, oneOf, type TraceRecord, text } from "./record-fields.js";
+import { parseTensorType, type TensorType } from "./tensor-type.js";
+import type { OpRecord, TraceBuilder } from "./trace-builder.js";
+import { excerpt, TraceFieldError } from "./trace-field-error.js";
+import { Category, FsdpHook, OpFlag, Phase, RuntimeSource, SavedAs } from "./vocabulary.js";
+
+/** Takes the records of a trace file in, one by one, and gives the trace that they tell. @internal */
+export class RecordReader {
+  /** Whether the end record has come. */
+  ended = false;
+  private readonly b: TraceBuilder;
+  private readonly types = new Map<string, TensorType>();
+
+  constructor(builder: TraceBuilder) {
+    this.b = builder;
+  }
+
+  /** @throws TraceFieldError naming the field that is wrong */
+  apply(r: TraceRecord): void {
+    if (this.ended) throw new TraceFieldError("t", "found a record after the end record");
+    const { b } = this;
+    switch (r["t"]) {
+      case "op":
+        return this.op(r);
+      case "tensor":
+        return this.tensor(r);
+      case "alloc":
+        return this.allocate(r);
+      case "free":
+        for (const storage of integers(r, "s")) b.free(storage);
+        return;
+      case "enter":
+        return b.enterModule(number(r, "call"), oneOf(r, "phase", Phase), integers(r, "tensors"));
+      case "exit":
+        return b.exitModule(number(r, "call"), oneOf(r, "phase", Phase), integers(r, "tensors"));
+      case "save":
+        return b.save(number(r, "s"), number(r, "op"), oneOf(r, "as", SavedAs), number(r, "tensor"));
+      case "category":
+        return b.categorize(number(r, "s"), oneOf(r, "category", Category));
+      case "resize":
+        return b.resize(number(r, "s"), number(r, "bytes"));
+      case "module":
+        expectNext("id", r["id"], b.moduleCount);
+        b.module({ fqn: text(r, "fqn"), kind: text(r, "kind"), leaf: bool(r, "leaf") });
+        return;
+      case "weights":
+        return b.moduleWeights(number(r, "module"), integers(r, "parameters"), integers(r, "buffers"));
+      case "call":
+        expectNext("id", r["id"], b.callCount);
+        b.call(number(r, "module"), number(r, "parent"), bool(r, "tensorInput"));
+        return;
+      case "scope":
+        expectNext("id", r["id"], b.scopeCount);
+        b.scope(text(r, "name"), number(r, "parent"));
+        return;
+      case "enterScope":
+        return b.enterScope(number(r, "scope"));
+      case "exitScope":
+        return b.exitScope(number(r, "scope"));
+      case "fsdp":
+        return b.fsdpHook(number(r, "call"), oneOf(r, "phase", Phase), oneOf(r, "hook", FsdpHook));
+      case "mark":
+        return b.mark(text(r, "name"));
+      case "end":
+        if (r["events"] !== b.eventCount)
+          throw new TraceFieldError(
+            "events",
+            `expected ${b.eventCount}, the number of events before it, found ${excerpt(r["events"])}`,
+          );
+        if (b.lastSavedOp >= b.opCount)
+          throw new TraceFieldError("events", `a saved tensor is held for op ${b.lastSavedOp}, which never ran`);
+        this.ended = true;
+        return;
+      default:
+        throw new TraceFieldError("t", `expected a known kind of record, found ${excerpt(r["t"])}`);
+    }
+  }
+
+  private op(r: TraceRecord): void {
+    const { b } = this;
+    expectNext("id", r["id"], b.opCount);
+    const stack = this.stack(r);
+    const outputs = this.outputs(r);
+    const record: OpRecord = {
+      name: text(r, "name"),
+      phase: oneOf(r, "phase", Phase),
+      flags: r["flags"] === undefined ? 0 : flags(r),
+      stack,
+      scope: numberOr(r, "scope", -1),
+      forwardOp: numberOr(r, "forwardOp", -1),
+      forwardScope: numberOr(r, "forwardScope", -1),
+      inputs: integers(r, "in"),
+      outputs,
+      attributes: r["attrs"] === undefined ? undefined : attributes(r),
+      runtimeMs: numberOr(r, "ms", 0),
+      runtimeSource: r["source"] === undefined ? RuntimeSource.none : oneOf(r, "source", RuntimeSource),
+      runtimeSpreadMs: numberOr(r, "spreadMs", Number.NaN),
+      runtimeRuns: numberOr(r, "runs", 0),
+      flops: numberOr(r, "flops", Number.NaN),
+      bytesRead: numberOr(r, "read", Number.NaN),
+      bytesWritten: numberOr(r, "written", Number.NaN),
+    };
+    b.op(record);
+  }
+
+  /** A new tensor among the outputs stands there as an object, with its storage's bytes and category where the op allocates that, too. */
+  private outputs(r: TraceRecord): readonly number[] {
+    const items = list(r, "out");
+    for (let i = 0; i < items.length; i++) {
+      const item = items[i];
+      if (Number.isInteger(item)) continue;
+      if (typeof item !== "object" || item === null)
+        throw new TraceFieldError("out", `expected tensors or new tensors, found ${excerpt(item)} at ${i}`);
+      try {
+        if ((item as TraceRecord)["bytes"] !== undefined) this.allocate(item as TraceRecord);
+        this.tensor(item as TraceRecord);
+      } catch (error) {
+        if (error instanceof TraceFieldError) throw new TraceFieldError(`out[${i}].${error.field}`, error.detail);
+        throw error;
+      }
+      (items as unknown[])[i] = (item as TraceRecord)["id"];
+    }
+    return items as readonly number[];
+  }
+
+  private stack(r: TraceRecord): number {
+    const { b } = this;
+    if (r["stack"] !== undefined) return b.stack(integers(r, "stack"));
+    if (r["call"] === undefined) return 0;
+    const call = number(r, "call");
+    if (!(Number.isInteger(call) && call >= 0 && call < b.callCount))
+      throw new TraceFieldError("call", `expected a call below ${b.callCount}, found ${call}`);
+    return b.stackOfCall(call);
+  }
+
+  private allocate(r: TraceRecord): void {
+    expectNext("s", r["s"], this.b.storageCount);
+    const device = r["device"] === undefined ? undefined : text(r, "device");
+    this.b.allocate(number(r, "bytes"), device, oneOf(r, "category", Category));
+  }
+
+  private tensor(r: TraceRecord): void {
+    expectNext("id", r["id"], this.b.tensorCount);
+    const { dtype, shape } = this.type(r);
+    this.b.tensor({
+      storage: typeof r["s"] === "number" ? r["s"] : integers(r, "s"),
+      dtype,
+      shape,
+      strides: r["strides"] === undefined ? undefined : integers(r, "strides"),
+    });
+  }
+
+  private type(r: TraceRecord): TensorType {
+    const written = text(r, "type");
+    let type = this.types.get(written);
+    if (type === undefined) {
+      type = parseTensorType(written);
+      if (type === undefined)
+        throw new TraceFieldError("type", `expected dtype and shape as in float32[2,3], found ${excerpt(written)}`);
+      this.types.set(written, type);
+    }
+    return type;
+  }
+}
+
+function flags(r: TraceRecord): number {
+  let bits = 0;
+  for (const name of list(r, "flags")) {
+    if (typeof name !== "string" || !Object.hasOwn(OpFlag, name))
+      throw new TraceFieldError("flags", `expected any of ${Object.keys(OpFlag).join(", ")}, found ${excerpt(name)}`);
+    bits |= OpFlag[name as keyof typeof OpFlag];
+  }
+  return bits;
+}
+
+function attributes(r: TraceRecord): TraceRecord {
+  const value = r["attrs"];
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    throw new TraceFieldError("attrs", `expected an object, found ${excerpt(value)}`);
+  return value as TraceRecord;
+}

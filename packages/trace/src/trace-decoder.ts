@@ -1,0 +1,135 @@
+import { GunzipStream, isGzip } from "./gunzip-stream.js";
+import { number, type TraceRecord, text } from "./record-fields.js";
+import { LineError, RecordLines } from "./record-lines.js";
+import { RecordReader } from "./record-reader.js";
+import { RematError } from "./remat-error.js";
+import type { Trace, TraceHeader } from "./trace.js";
+import { TraceBuilder } from "./trace-builder.js";
+import { traceFormatVersion } from "./trace-encoder.js";
+import { excerpt, TraceFieldError } from "./trace-field-error.js";
+
+/** What the fields of a file are called where the builder has other names for them. */
+const fileFields: ReadonlyMap<string, string> = new Map([
+  ["storage", "s"],
+  ["inputs", "in"],
+  ["outputs", "out"],
+  ["runtimeMs", "ms"],
+  ["runtimeSource", "source"],
+  ["runtimeSpreadMs", "spreadMs"],
+  ["runtimeRuns", "runs"],
+  ["bytesRead", "read"],
+  ["bytesWritten", "written"],
+]);
+
+/** Bytes of a trace file in, a trace out. @internal */
+export class TraceDecoder {
+  private readonly name: string;
+  private readonly lines: RecordLines;
+  private gunzip: GunzipStream | undefined;
+  private first = true;
+  private builder: TraceBuilder | undefined;
+  private records: RecordReader | undefined;
+
+  constructor(name: string) {
+    this.name = name;
+    this.lines = new RecordLines((record, line) => this.record(record, line));
+  }
+
+  push(chunk: Uint8Array): void {
+    if (chunk.length === 0) return;
+    if (this.first && isGzip(chunk)) this.gunzip = new GunzipStream((bytes) => this.lines.push(bytes));
+    this.first = false;
+    this.attempt(() => (this.gunzip ?? this.lines).push(chunk));
+  }
+
+  end(): Trace {
+    const intact = this.attempt(() => this.gunzip?.end());
+    const whole = this.attempt(() => this.lines.end());
+    if (this.builder === undefined)
+      throw this.notATrace(whole ? "the file is empty" : "its first line is not a whole header");
+    if (intact === false) throw this.damagedGzip("its checksum is another");
+    if (this.records?.ended) return this.builder.build();
+    const gzipBroken = this.gunzip !== undefined && intact === undefined;
+    const reason = gzipBroken
+      ? "the gzip data breaks off"
+      : whole
+        ? "there is no end record"
+        : "the last line breaks off";
+    return this.builder.build({ line: this.lines.line, reason });
+  }
+
+  /** Does `step`, and tells what is wrong with the file where it throws. */
+  private attempt<T>(step: () => T): T {
+    try {
+      return step();
+    } catch (error) {
+      if (error instanceof RematError) throw error;
+      if (error instanceof LineError) throw this.notJson(error);
+      if (this.gunzip === undefined) throw error;
+      throw this.damagedGzip(String((error as Error).message), error);
+    }
+  }
+
+  private record(record: unknown, line: number): void {
+    try {
+      if (typeof record !== "object" || record === null || Array.isArray(record))
+        throw new TraceFieldError("t", `expected an object, found ${excerpt(record)}`);
+      if (this.records !== undefined) return this.records.apply(record as TraceRecord);
+      this.builder = new TraceBuilder(this.header(record as TraceRecord));
+      this.records = new RecordReader(this.builder);
+    } catch (error) {
+      if (!(error instanceof TraceFieldError)) throw error;
+      const field = error.field.replace(/\w+$/, (name) => fileFields.get(name) ?? name);
+      throw new RematError(
+        "TRACE_CORRUPT",
+        `${this.name} line ${line}, field '${field}': ${error.detail}. Remove the line and all that follow to read what came before, or write the trace again.`,
+        { cause: error },
+      );
+    }
+  }
+
+  private header(r: TraceRecord): TraceHeader {
+    if (r["remat"] !== "trace") throw this.notATrace('its first line has no "remat":"trace"');
+    if (r["version"] !== traceFormatVersion)
+      throw new RematError(
+        "TRACE_VERSION",
+        `${this.name}: trace format version ${excerpt(r["version"])}, but this remat reads version ${traceFormatVersion}. Use the remat that wrote it, or write it again.`,
+      );
+    text(r, "framework");
+    text(r, "device");
+    if (r["mode"] !== "fake" && r["mode"] !== "real")
+      throw new TraceFieldError("mode", `expected "fake" or "real", found ${excerpt(r["mode"])}`);
+    if (!(number(r, "allocationUnitBytes") >= 1))
+      throw new TraceFieldError(
+        "allocationUnitBytes",
+        `expected at least 1, found ${excerpt(r["allocationUnitBytes"])}`,
+      );
+    const { remat: _, version: __, ...header } = r;
+    return header as unknown as TraceHeader;
+  }
+
+  private notATrace(found: string): RematError {
+    return new RematError(
+      "TRACE_NOT_A_TRACE",
+      `${this.name}: not a remat trace: ${found}. Expected a file written by \`remat … --trace\`.`,
+    );
+  }
+
+  private notJson(error: LineError): RematError {
+    if (error.line === 1) return this.notATrace("its first line is not JSON");
+    const found = error.text === undefined ? "" : `: ${excerpt(error.text)}`;
+    return new RematError(
+      "TRACE_CORRUPT",
+      `${this.name} line ${error.line}: ${error.message}${found}. Remove the line and all that follow to read what came before, or write the trace again.`,
+      { cause: error },
+    );
+  }
+
+  private damagedGzip(detail: string, cause?: unknown): RematError {
+    return new RematError(
+      "TRACE_CORRUPT",
+      `${this.name}: the gzip data is damaged, at the latest after line ${this.lines.line} (${detail}). Write the trace again.`,
+      { cause },
+    );
+  }
+}

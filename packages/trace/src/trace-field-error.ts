@@ -1,0 +1,20 @@
+import { RematError } from "./remat-error.js";
+
+/** An observation that does not fit what came before; the reader adds the line. @internal */
+export class TraceFieldError extends RematError {
+  readonly field: string;
+  readonly detail: string;
+
+  constructor(field: string, detail: string) {
+    super("TRACE_FIELD", `trace field '${field}': ${detail}`);
+    this.field = field;
+    this.detail = detail;
+  }
+}
+
+/** `value` as JSON, short enough for a message. @internal */
+export function excerpt(value: unknown): string {
+  const text = typeof value === "number" ? String(value) : JSON.stringify(value);
+  if (text === undefined) return "nothing";
+  return text.length <= 60 ? text : `${text.slice(0, 57)}...`;
+}
