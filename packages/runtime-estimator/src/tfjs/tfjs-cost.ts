@@ -1,11 +1,42 @@
-import { computeDtype, freeOp, type OpCall, type OpCost, sumBytes } from "../op-call.js";
+import { bytesOfTensor, computeDtype, freeOp, type OpCall, type OpCost, sumBytes } from "../op-call.js";
+import { contractionFlops } from "./contraction-flops.js";
+import { dataMovement, elementwiseFlops } from "./elementwise-flops.js";
+import type { KernelFormula } from "./kernel-formula.js";
+import { reductionFlops } from "./reduction-flops.js";
+import { windowFlops } from "./window-flops.js";
 
+/** FLOP formulas by tfjs kernel name. @internal */
+export const kernelFormulas: ReadonlyMap<string, KernelFormula> = new Map(
+  Object.entries({ ...contractionFlops, ...windowFlops, ...reductionFlops, ...elementwiseFlops, ...dataMovement }),
+);
+
+/** Kernels that only relabel a buffer, whatever the backend. */
+const relabelling: ReadonlySet<string> = new Set(["Reshape", "ExpandDims"]);
+
+/** Kernels that read of their first input no more than they put out. */
+const partialReaders: ReadonlySet<string> = new Set(["GatherNd", "GatherV2", "Slice", "StridedSlice", "RaggedGather"]);
+
+/** Kernels that need their input's shape alone. */
+const shapeReaders: ReadonlySet<string> = new Set(["OnesLike", "ZerosLike"]);
+
+/**
+ * Cost of a tfjs kernel: nothing for views, else FLOPs by formula, each input read once and each output written once. A kernel that
+ * tfjs does not have is priced by its bytes alone.
+ */
 export function tfjsCost(call: OpCall): OpCost {
-  if (call.view === true) return freeOp;
+  if (call.view === true || relabelling.has(call.name)) return freeOp;
   return {
-    flops: 0,
-    bytesRead: sumBytes(call.inputs),
+    flops: kernelFormulas.get(call.name)?.(call) ?? 0,
+    bytesRead: bytesRead(call),
     bytesWritten: sumBytes(call.outputs),
     dtype: computeDtype(call),
   };
+}
+
+function bytesRead(call: OpCall): number {
+  if (shapeReaders.has(call.name)) return 0;
+  const all = sumBytes(call.inputs);
+  if (!partialReaders.has(call.name) || call.inputs.length === 0) return all;
+  const source = bytesOfTensor(call.inputs[0]);
+  return all - source + Math.min(source, sumBytes(call.outputs));
 }

@@ -1,0 +1,79 @@
+import { elementsOf, type OpCall } from "../op-call.js";
+import { epilogueFlops } from "./elementwise-flops.js";
+import { inputElements, type KernelFormula, outputElements } from "./kernel-formula.js";
+
+/** Two FLOPs for every output element and position of the inner dimension; batches broadcast through the output's shape. */
+const matMul: KernelFormula = (call) => {
+  const left = call.inputs[0]?.shape ?? [];
+  const inner = left[left.length - (call.attributes?.["transposeA"] === true ? 2 : 1)] ?? 0;
+  return 2 * outputElements(call) * inner;
+};
+
+/** Elements of a filter [height, width, in, out] that each output element meets. */
+function filterPerOutput(filter: readonly number[]): number {
+  return elementsOf(filter.slice(0, -1));
+}
+
+/**
+ * A convolution meets every element of its output (of `dy`, for the two gradients) with the filter once: two FLOPs each. Strides,
+ * dilations, padding and data format show in the shapes alone. Padding is counted as data, as in PyTorch's formulas.
+ */
+const convolution: KernelFormula = (call) => 2 * outputElements(call) * filterPerOutput(call.inputs[1]?.shape ?? [0]);
+
+const convolutionGradInput: KernelFormula = (call) =>
+  2 * inputElements(call, 0) * filterPerOutput(call.inputs[1]?.shape ?? [0]);
+
+const convolutionGradFilter: KernelFormula = (call) =>
+  2 * inputElements(call, 1) * filterPerOutput(call.outputs[0]?.shape ?? [0]);
+
+/** Elements of a depthwise filter [height, width, in, multiplier] that each output element meets: one channel's. */
+function depthwisePerOutput(filter: readonly number[]): number {
+  return elementsOf(filter.slice(0, -2));
+}
+
+const depthwise: KernelFormula = (call) =>
+  2 * outputElements(call) * depthwisePerOutput(call.inputs[1]?.shape ?? [0, 0, 0]);
+
+const depthwiseGradInput: KernelFormula = (call) =>
+  2 * inputElements(call, 0) * depthwisePerOutput(call.inputs[1]?.shape ?? [0, 0, 0]);
+
+const depthwiseGradFilter: KernelFormula = (call) =>
+  2 * inputElements(call, 1) * depthwisePerOutput(call.outputs[0]?.shape ?? [0, 0, 0]);
+
+/**
+ * Two FLOPs (multiply, add) for every combination of index values, one where there is nothing to multiply or nothing to add up.
+ */
+const einsum: KernelFormula = (call) => {
+  const [terms = "", result = ""] = String(call.attributes?.["equation"] ?? "")
+    .replace(/\s/g, "")
+    .split("->");
+  const sizes = new Map<string, number>();
+  for (const [term, letters] of terms.split(",").entries())
+    for (const [axis, letter] of [...letters].entries()) sizes.set(letter, call.inputs[term]?.shape[axis] ?? 0);
+  const products = Math.max(0, call.inputs.length - 1);
+  const sums = [...sizes.keys()].some((letter) => !result.includes(letter)) ? 1 : 0;
+  return (products + sums) * elementsOf([...sizes.values()]);
+};
+
+const fused =
+  (formula: KernelFormula): KernelFormula =>
+  (call: OpCall) =>
+    formula(call) + epilogueFlops(call);
+
+/** Matrix products and convolutions. */
+export const contractionFlops: Readonly<Record<string, KernelFormula>> = {
+  BatchMatMul: matMul,
+  _FusedMatMul: fused(matMul),
+  Einsum: einsum,
+  Conv2D: convolution,
+  Conv3D: convolution,
+  FusedConv2D: fused(convolution),
+  Conv2DBackpropInput: convolutionGradInput,
+  Conv3DBackpropInputV2: convolutionGradInput,
+  Conv2DBackpropFilter: convolutionGradFilter,
+  Conv3DBackpropFilterV2: convolutionGradFilter,
+  DepthwiseConv2dNative: depthwise,
+  FusedDepthwiseConv2D: fused(depthwise),
+  DepthwiseConv2dNativeBackpropInput: depthwiseGradInput,
+  DepthwiseConv2dNativeBackpropFilter: depthwiseGradFilter,
+};

@@ -1,0 +1,121 @@
+import { RematError } from "@remat/trace";
+import { describe, expect, test } from "vitest";
+import { allocationUnits, deviceSpec, deviceSpecs, parseDeviceSpec } from "../src/index.js";
+
+describe("the device table", () => {
+  test.each(Object.entries(deviceSpecs))("%s is whole", (name, spec) => {
+    expect(spec.name).toBe(name);
+    expect(spec.source).toMatch(/\w{5}/);
+    expect(parseDeviceSpec(structuredClone(spec))).toEqual(spec);
+  });
+
+  test("holds the devices that people ask for", () => {
+    const wanted = [
+      "a100",
+      "a100-40gb",
+      "h100",
+      "h100-pcie",
+      "h200",
+      "l4",
+      "t4",
+      "v100",
+      "a10",
+      "rtx-4090",
+      "m1",
+      "m2-max",
+      "m3-pro",
+      "m4-max",
+      "cpu",
+    ];
+    for (const name of wanted) expect(deviceSpec(name).name).toBe(name);
+  });
+
+  test("the A100's figures are those that PyTorch's goldens were made with", () => {
+    expect(deviceSpec("a100")).toMatchObject({
+      tflops: { float64: 19.5, float32: 19.5, float16: 312, bfloat16: 312 },
+      memoryGBps: 2039,
+      allocationUnitBytes: 512,
+    });
+  });
+
+  test("allocation units", () => expect(allocationUnits).toEqual({ pytorchCuda: 512, tensorflowGpu: 256, host: 1 }));
+});
+
+describe("deviceSpec", () => {
+  test.each([
+    ["A100", "a100"],
+    ["NVIDIA A100-SXM", "a100"],
+    ["a100_80gb", "a100"],
+    ["NVIDIA GeForce RTX 4090", "rtx-4090"],
+    ["rtx4090", "rtx-4090"],
+    ["Tesla T4", "t4"],
+    ["Apple M2 Max", "m2-max"],
+  ])("%s is %s", (name, known) => expect(deviceSpec(name).name).toBe(known));
+
+  test.each(["a1000", "", "toString", "__proto__"])("'%s' is refused with the list of names", (name) => {
+    expect(() => deviceSpec(name)).toThrow(RematError);
+    expect(() => deviceSpec(name)).toThrow(
+      /unknown device '.*': expected one of a100, .*cpu-server; or give .* parseDeviceSpec/,
+    );
+  });
+});
+
+describe("parseDeviceSpec", () => {
+  const spec = { name: "mine", tflops: { float32: 12.5 }, memoryGBps: 448 };
+
+  test("takes text or a value; an allocation unit of 1 is assumed", () => {
+    expect(parseDeviceSpec(spec)).toEqual({ ...spec, allocationUnitBytes: 1 });
+    expect(
+      parseDeviceSpec(JSON.stringify({ ...spec, memoryBytes: 8e9, allocationUnitBytes: 512, source: "me" })),
+    ).toEqual({
+      ...spec,
+      memoryBytes: 8e9,
+      allocationUnitBytes: 512,
+      source: "me",
+    });
+  });
+
+  test.each<[string, unknown, string]>([
+    ["no JSON", "{name", "device spec: expected JSON, found '{name'"],
+    ["no object", [1], "device spec: field 'the spec': found '[1]', expected an object"],
+    [
+      "no name",
+      { ...spec, name: undefined },
+      "device spec: field 'name': found nothing, expected a text that is not empty",
+    ],
+    ["an empty name", { ...spec, name: "" }, "device spec: field 'name': found '', expected a text that is not empty"],
+    ["tflops as a number", { ...spec, tflops: 3 }, "device spec: field 'tflops': found '3', expected an object"],
+    [
+      "no float32",
+      { ...spec, tflops: { float16: 3 } },
+      "device spec: field 'tflops.float32': found nothing, expected TFLOP/s above 0: it prices every dtype that has no figure",
+    ],
+    [
+      "a negative peak",
+      { ...spec, tflops: { float32: 1, float16: -3 } },
+      "device spec: field 'tflops.float16': found '-3', expected TFLOP/s above 0",
+    ],
+    [
+      "bandwidth as text",
+      { ...spec, memoryGBps: "448" },
+      "device spec: field 'memoryGBps': found '448', expected GB/s above 0",
+    ],
+    [
+      "a fraction of a byte",
+      { ...spec, memoryBytes: 0.5 },
+      "device spec: field 'memoryBytes': found '0.5', expected a whole number of bytes above 0",
+    ],
+    [
+      "a unit of 0",
+      { ...spec, allocationUnitBytes: 0 },
+      "device spec: field 'allocationUnitBytes': found '0', expected a whole number of bytes above 0",
+    ],
+    [
+      "an unknown field",
+      { ...spec, bandwidth: 448 },
+      "device spec: field 'bandwidth': expected one of the fields name, tflops, memoryGBps, memoryBytes, allocationUnitBytes, source",
+    ],
+  ])("refuses %s", (_, json, message) => {
+    expect(() => parseDeviceSpec(json)).toThrow(new RematError("DEVICE_SPEC", message));
+  });
+});

@@ -1,0 +1,125 @@
+import { type DeviceSpec, OpFlag, parseTrace, RuntimeSource, type Trace, TraceBuilder, writeTrace } from "@remat/trace";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { deviceSpec, deviceSpecs, priceTrace, rooflineMs } from "../src/index.js";
+import { randomTrace } from "./random-trace.js";
+
+const device = fc.constantFrom(...Object.values(deviceSpecs));
+const runtimes = (trace: Trace) => Array.from(trace.ops.runtimeMs);
+
+describe("rooflineMs", () => {
+  const spec: DeviceSpec = {
+    name: "test",
+    tflops: { float32: 10, float16: 100, float64: 0 },
+    memoryGBps: 1000,
+    allocationUnitBytes: 1,
+  };
+  const cost = { flops: 0, bytesRead: 0, bytesWritten: 0, dtype: "float32" };
+
+  test("bytes over bandwidth", () => expect(rooflineMs({ ...cost, bytesRead: 3e9, bytesWritten: 1e9 }, spec)).toBe(4));
+  test("half the FLOPs over 75 % of the dtype's peak", () => {
+    expect(rooflineMs({ ...cost, flops: 15e9 }, spec)).toBeCloseTo(1, 12);
+    expect(rooflineMs({ ...cost, flops: 15e9, dtype: "float16" }, spec)).toBeCloseTo(0.1, 12);
+  });
+  test("the longer of both", () => {
+    expect(rooflineMs({ ...cost, flops: 15e9, bytesRead: 2e9 }, spec)).toBe(2);
+    expect(rooflineMs({ ...cost, flops: 45e9, bytesRead: 2e9 }, spec)).toBeCloseTo(3, 12);
+  });
+  test("a dtype without a figure is priced as float32, a peak of 0 as no bound", () => {
+    expect(rooflineMs({ ...cost, flops: 15e9, dtype: "int32" }, spec)).toBeCloseTo(1, 12);
+    expect(rooflineMs({ ...cost, flops: 15e9, dtype: "float64" }, spec)).toBe(0);
+  });
+});
+
+describe("priceTrace", () => {
+  test("prices every op, and views at nothing", () => {
+    fc.assert(
+      fc.property(randomTrace, device, (trace, spec) => {
+        const { ops } = priceTrace(trace, spec);
+        for (let op = 0; op < ops.count; op++) {
+          expect(ops.runtimeSource[op]).toBe(RuntimeSource.roofline);
+          const view = (ops.flags[op] & OpFlag.view) !== 0 || trace.opName(op) === "Reshape";
+          if (view)
+            expect([ops.runtimeMs[op], ops.flops[op], ops.bytesRead[op], ops.bytesWritten[op]]).toEqual([0, 0, 0, 0]);
+          else expect(ops.runtimeMs[op]).toBeGreaterThanOrEqual(0);
+        }
+      }),
+    );
+  });
+
+  test("is never slower on a device that is at least as fast in all respects", () => {
+    fc.assert(
+      fc.property(
+        randomTrace,
+        device,
+        fc.double({ min: 1, max: 10, noNaN: true }),
+        fc.double({ min: 1, max: 10, noNaN: true }),
+        (trace, spec, compute, memory) => {
+          const faster: DeviceSpec = {
+            ...spec,
+            tflops: Object.fromEntries(Object.entries(spec.tflops).map(([dtype, peak]) => [dtype, peak * compute])),
+            memoryGBps: spec.memoryGBps * memory,
+          };
+          const before = runtimes(priceTrace(trace, spec));
+          const after = runtimes(priceTrace(trace, faster));
+          for (const [op, ms] of before.entries()) expect(after[op]).toBeLessThanOrEqual(ms);
+        },
+      ),
+    );
+  });
+
+  test("takes the same time for an op whatever came before it", () => {
+    fc.assert(
+      fc.property(randomTrace, device, (trace, spec) => {
+        const byCall = new Map<string, number>();
+        const priced = priceTrace(trace, spec);
+        for (let op = 0; op < trace.ops.count; op++) {
+          const shapes = [...trace.opInputs(op), ...trace.opOutputs(op)].map((t) => [
+            trace.tensorDtype(t),
+            trace.tensorShape(t),
+          ]);
+          const key = JSON.stringify([trace.opName(op), trace.ops.flags[op], shapes]);
+          expect(priced.ops.runtimeMs[op]).toBe(byCall.get(key) ?? priced.ops.runtimeMs[op]);
+          byCall.set(key, priced.ops.runtimeMs[op]);
+        }
+      }),
+    );
+  });
+
+  test("a priced trace can be priced for another device, from a file too, as if it were new", () => {
+    fc.assert(
+      fc.property(randomTrace, device, device, (trace, first, second) => {
+        const fresh = priceTrace(trace, second);
+        expect(runtimes(priceTrace(priceTrace(trace, first), second))).toEqual(runtimes(fresh));
+        const read = parseTrace(Buffer.concat([...writeTrace(priceTrace(trace, first))]));
+        expect(runtimes(priceTrace(read, second))).toEqual(runtimes(fresh));
+      }),
+      { numRuns: 20 },
+    );
+  });
+
+  test("FLOPs and bytes that a trace brings are priced as they are, without a formula", () => {
+    const b = new TraceBuilder({ framework: "another", device: "gpu", mode: "real", allocationUnitBytes: 1 });
+    const tensor = b.tensor({ storage: b.allocate(8), dtype: "float16", shape: [4] });
+    b.op({ name: "MyFusedThing", outputs: [tensor], flops: 3e12, bytesRead: 1e9, bytesWritten: 2e9 });
+    b.op({ name: "MyFusedThing", outputs: [tensor], flops: 0, bytesRead: 1e9, bytesWritten: 2e9 });
+    b.op({ name: "MyFusedThing", outputs: [tensor] });
+    const a100 = deviceSpec("a100");
+    const { ops } = priceTrace(b.build(), a100);
+    const ms = (flops: number, bytesRead: number, bytesWritten: number) =>
+      rooflineMs({ flops, bytesRead, bytesWritten, dtype: "float16" }, a100);
+    expect(Array.from(ops.runtimeMs)).toEqual([ms(3e12, 1e9, 2e9), ms(0, 1e9, 2e9), ms(0, 0, 8)]);
+    expect(Array.from(ops.flops)).toEqual([3e12, 0, 0]);
+  });
+
+  test("leaves the trace that it was given as it was", () => {
+    fc.assert(
+      fc.property(randomTrace, device, (trace, spec) => {
+        const before = structuredClone({ ...trace.ops });
+        priceTrace(trace, spec);
+        expect({ ...trace.ops }).toEqual(before);
+      }),
+      { numRuns: 20 },
+    );
+  });
+});
