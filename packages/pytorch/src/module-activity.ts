@@ -63,6 +63,22 @@ export class ModuleActivity {
     return this.stackId;
   }
 
+  /** Says which storages a module's weights are on; known better than from the tree of modules, in which a shared module stands once. */
+  owns(fqn: string, storages: ReadonlySet<number>): void {
+    if (this.modules.has(fqn)) return;
+    const weights = { parameters: new Set<number>(), buffers: new Set<number>() };
+    const add = (tensors: readonly (readonly [string, unknown, ...unknown[]])[] | undefined, to: Set<number>): void => {
+      for (const [, tensor] of tensors ?? [])
+        if (typeof tensor === "number" && [this.file.tensors[tensor].s].flat().some((s) => storages.has(s)))
+          to.add(tensor);
+    };
+    for (const module of this.file.module_tree) {
+      add(module.params, weights.parameters);
+      add(module.buffers, weights.buffers);
+    }
+    this.weights.set(fqn, weights);
+  }
+
   /** Opens a call of the module in `phase` and returns it; the caller tells the builder. */
   enter(fqn: string, phase: number, leaf: boolean | undefined, tensorInput: boolean): number {
     const call =

@@ -22,7 +22,7 @@ import { TensorTable } from "./tensor-table.js";
  * - **Ops** are named `aten.addmm.default`; `atenArguments` gives their arguments. Their phase is `optimizer`, `recompute`, `backward` or
  *   `forward`; flags are ATen's ({@link atenFlags}). An op that raised is left out, and the trace's notes say so.
  * - **Storages** that belong to a module or are the model's input are allocated first; others just before the op that makes them, with a
- *   category by its phase (activation, temporary, optimizer state). In the memory schemas they appear where the tracker learns of them.
+ *   category by its phase (activation, temporary, optimizer state). In the memory schemas they appear where the tracker learns of them, and hold nothing before.
  * - **Modules**: their parameters and buffers (not of sharded models), enter and exit events with the tensors passed, and each op's stack of active calls. `rt-oracle` and `fsdp-oracle` only give
  *   the set of modules that are active at each op; enter and exit then stand where the set changes. Memory schemas: a module's enter event
  *   comes when its hook has run, so the categories of its parameters are set.
@@ -76,8 +76,12 @@ class TraceReader {
   private readonly fsdp: FsdpHooks;
   /** Whether modules come with events of their own; else the ops' sets of active modules are followed. */
   private readonly hasModuleEvents: boolean;
+  /** Whether a memory tracker ran: what an op is given and the tracker never learned of, it does not count. */
+  private readonly tracksMemory: boolean;
   /** Module hooks of the memory schemas that have begun, innermost last. */
   private readonly openHooks: (() => void)[] = [];
+  /** Storages that the tracker goes through as a module is entered: its weights, and their gradients. */
+  private owned: { readonly fqn: string; readonly storages: Set<number> } | undefined;
   private readonly openRecords: string[] = [];
   private readonly notes: string[] = [];
   private sawBackward = false;
@@ -98,6 +102,7 @@ class TraceReader {
     this.tensors = new TensorTable(this.builder, file);
     this.activity = new ModuleActivity(this.builder, file, this.tensors);
     this.fsdp = new FsdpHooks(this.builder, this.activity, file);
+    this.tracksMemory = file.schema === "mem-oracle/1" || file.schema === "fsdp-oracle/1";
     this.hasModuleEvents = file.schema === "sac-oracle/1" || file.schema === "mem-oracle/1";
     // Where nothing in the events says what a storage is for, the model does.
     if (file.schema === "sac-oracle/1" || file.schema === "rt-oracle/1") {
@@ -127,6 +132,7 @@ class TraceReader {
         for (const storage of numbers(event.s)) this.builder.save(this.tensors.storage(storage, Category.other));
         return;
       case "pre_fw":
+        this.owned = { fqn: this.file.fqns[event.m ?? -1], storages: new Set() };
         this.openHooks.push(() => this.enter(event, event.bw ? Phase.recompute : Phase.forward, event.x, undefined));
         return;
       case "post_fw":
@@ -141,6 +147,8 @@ class TraceReader {
       case "hook_done": {
         const hook = this.openHooks.pop();
         if (hook === undefined) throw new Error("a hook is done that did not begin");
+        if (this.owned !== undefined) this.activity.owns(this.owned.fqn, this.owned.storages);
+        this.owned = undefined;
         return hook();
       }
       case "hook":
@@ -148,7 +156,10 @@ class TraceReader {
       case "snapshot":
         return this.fsdp.snapshot(at);
       case "ref":
-        for (const storage of numbers(event.s)) this.categorize(storage, event.r ?? "");
+        for (const storage of numbers(event.s)) {
+          this.owned?.storages.add(storage);
+          this.categorize(storage, event.r ?? "");
+        }
         return;
       case "del":
         this.builder.free(this.tensors.storage(event.s as number, Category.other));
@@ -187,12 +198,13 @@ class TraceReader {
           ? Category.temporary
           : Category.activation;
     // The result first: what an op returns it may also have been given, and then its phase decides the category.
-    const out = this.value(event.o ?? null, made);
-    const args = (event.a ?? []).map((value) => this.value(value, Category.other));
+    const out = this.value(event.o ?? null, made, true);
+    const seen = !this.tracksMemory;
+    const args = (event.a ?? []).map((value) => this.value(value, Category.other, seen));
     const kwargs = Object.fromEntries(
       Object.entries((event.k ?? {}) as Readonly<Record<string, Encoded>>).map(([key, value]) => [
         key,
-        this.value(value, Category.other),
+        this.value(value, Category.other, seen),
       ]),
     );
     this.builder.op({
@@ -240,17 +252,17 @@ class TraceReader {
     else this.tensors.storage(storage, category);
   }
 
-  private value(value: Encoded, category: number): AtenValue {
+  private value(value: Encoded, category: number, tracked: boolean): AtenValue {
     if (typeof value === "string") {
-      if (value.startsWith("%")) return { tensor: this.tensors.find(Number(value.slice(1)), category) };
+      if (value.startsWith("%")) return { tensor: this.tensors.find(Number(value.slice(1)), category, tracked) };
       if (value.startsWith("str:")) return value.slice(4).replace(/^torch\./, "");
       if (value.startsWith("float:")) return pythonFloats[value.slice(6)] ?? Number(value.slice(6));
       return value;
     }
-    if (Array.isArray(value)) return value.map((item) => this.value(item as Encoded, category));
+    if (Array.isArray(value)) return value.map((item) => this.value(item as Encoded, category, tracked));
     if (typeof value === "object" && value !== null)
       return Object.fromEntries(
-        Object.entries(value).map(([key, item]) => [key, this.value(item as Encoded, category)]),
+        Object.entries(value).map(([key, item]) => [key, this.value(item as Encoded, category, tracked)]),
       );
     return value as null | boolean | number;
   }
@@ -258,7 +270,7 @@ class TraceReader {
   /** Every tensor in `value`, however nested. */
   private list(value: Encoded | undefined, category: number, into: number[] = []): number[] {
     if (typeof value === "string" && value.startsWith("%"))
-      into.push(this.tensors.find(Number(value.slice(1)), category));
+      into.push(this.tensors.find(Number(value.slice(1)), category, !this.tracksMemory));
     else if (typeof value === "object" && value !== null)
       for (const item of Object.values(value)) this.list(item as Encoded, category, into);
     return into;

@@ -7,6 +7,7 @@ export class TensorTable {
   private readonly file: OracleFile;
   private readonly tensorIds: (number | undefined)[] = [];
   private readonly storageIds: (number | undefined)[] = [];
+  private readonly untracked = new Set<number>();
 
   constructor(builder: TraceBuilder, file: OracleFile) {
     this.builder = builder;
@@ -17,24 +18,32 @@ export class TensorTable {
     return this.storageIds[storage] !== undefined;
   }
 
-  /** The trace's storage for storage `storage` of the file; one that was not known is allocated with `category`. */
-  storage(storage: number, category: number): number {
-    const known = this.storageIds[storage];
-    if (known !== undefined) return known;
+  /**
+   * The trace's storage for storage `storage` of the file; one that was not known is allocated with `category`. One that is not `tracked`
+   * (the run's memory tracker has not learned of it) holds nothing until it is.
+   */
+  storage(storage: number, category: number, tracked = true): number {
     const found = this.file.storages[storage];
     if (found === undefined) throw new Error(`expected a storage below ${this.file.storages.length}, found ${storage}`);
-    return (this.storageIds[storage] = this.builder.allocate(found.bytes, found.dev, category));
+    const known = this.storageIds[storage];
+    if (known === undefined) {
+      if (!tracked) this.untracked.add(storage);
+      return (this.storageIds[storage] = this.builder.allocate(tracked ? found.bytes : 0, found.dev, category));
+    }
+    if (tracked && this.untracked.delete(storage)) {
+      this.builder.resize(known, found.bytes);
+      this.builder.categorize(known, category);
+    }
+    return known;
   }
 
   /** The trace's tensor for tensor `tensor` of the file. */
-  find(tensor: number, category: number): number {
-    const known = this.tensorIds[tensor];
-    if (known !== undefined) return known;
+  find(tensor: number, category: number, tracked = true): number {
     const found = this.file.tensors[tensor];
     if (found === undefined) throw new Error(`expected a tensor below ${this.file.tensors.length}, found ${tensor}`);
-    const storages = typeof found.s === "number" ? [found.s] : found.s;
-    return (this.tensorIds[tensor] = this.builder.tensor({
-      storage: storages.map((storage) => this.storage(storage, category)),
+    const storages = (typeof found.s === "number" ? [found.s] : found.s).map((s) => this.storage(s, category, tracked));
+    return (this.tensorIds[tensor] ??= this.builder.tensor({
+      storage: storages,
       dtype: found.dt,
       shape: found.sh,
       strides: found.st ?? undefined,

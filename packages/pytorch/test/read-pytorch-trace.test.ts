@@ -37,15 +37,35 @@ function describeTensor(trace: Trace, tensor: number): unknown {
   ];
 }
 
+/** Storages that are told of while the hook before the module's first forward pass runs. */
+function storagesGoneThrough(golden: Golden, fqn: string): ReadonlySet<number> | undefined {
+  const { events, fqns } = golden as unknown as { events: { e: string; m: number; s: number[] }[]; fqns: string[] };
+  const begin = events.findIndex((event) => event.e === "pre_fw" && fqns[event.m] === fqn);
+  if (begin < 0) return undefined;
+  const end = events.findIndex((event, i) => i > begin && event.e === "hook_done");
+  return new Set(events.slice(begin + 1, end).flatMap((event) => (event.e === "ref" ? event.s : [])));
+}
+
+/** Storages that the run's memory tracker learned of: those it was told of, and those that ops returned. */
+function trackedStorages(golden: Golden): ReadonlySet<number> | undefined {
+  if (golden.schema !== "mem-oracle/1" && golden.schema !== "fsdp-oracle/1") return undefined;
+  const told = golden["events"].flatMap((event: { e: string; s: number[] }) => (event.e === "ref" ? event.s : []));
+  const returned = opsOf(golden).flatMap((op) => tensorsIn(op.o).flatMap((t) => [golden["tensors"][t].s].flat()));
+  return new Set([...told, ...returned]);
+}
+
 describe.each(goldens)("$file.name", ({ golden }) => {
   const trace = readPyTorchTrace(golden);
   const ops = opsOf(golden);
 
   test("has every op with its tensors in argument order", () => {
     expect(trace.ops.count).toBe(ops.length);
+    const tracked = trackedStorages(golden);
     const known = (t: number) => {
       const { dt, sh, st, s } = golden["tensors"][t];
-      return [dt, sh, st ?? [], [s].flat().map((id: number) => golden["storages"][id].bytes)];
+      const bytes = (id: number): number =>
+        tracked === undefined || tracked.has(id) ? golden["storages"][id].bytes : 0;
+      return [dt, sh, st ?? [], [s].flat().map(bytes)];
     };
     ops.forEach((op, i) => {
       expect(trace.opName(i)).toBe(golden["funcs"][op.f].name);
@@ -119,10 +139,16 @@ describe.each(goldens)("$file.name", ({ golden }) => {
     const tree: { fqn: string; params?: [string, unknown][]; buffers?: [string, unknown][] }[] = golden["module_tree"];
     for (let i = 0; i < trace.weights.count; i++) {
       const { fqn } = trace.modules[trace.weights.module[i]];
-      const inside = tree.filter((module) => module.fqn === fqn || module.fqn.startsWith(`${fqn}.`));
+      // A memory tracker goes through the weights of each module; elsewhere the tree of modules tells.
+      const gone = storagesGoneThrough(golden, fqn);
+      const inside = tree.filter(
+        (module) => gone !== undefined || module.fqn === fqn || module.fqn.startsWith(`${fqn}.`),
+      );
       const shapes = (kind: "params" | "buffers") => {
         const ids = inside.flatMap((module) => module[kind] ?? []).map(([, tensor]) => tensor);
-        return [...new Set(ids)].filter((id) => typeof id === "number").map((id) => golden["tensors"][id].sh);
+        return [...new Set(ids)]
+          .filter((id) => typeof id === "number" && (gone === undefined || gone.has(golden["tensors"][id].s)))
+          .map((id) => golden["tensors"][id as number].sh);
       };
       const ours = (rows: Trace["weights"]["parameters"]) =>
         Array.from(rows.values.subarray(rows.start[i], rows.start[i + 1]), (t) => trace.tensorShape(t));
