@@ -12,4 +12,4 @@ export {
   momentAt,
   type StorageMaker,
 } from "./moment.js";
-export { memoryNotes, requireMemoryTrace, trackMemory, type TrackMemoryOptions } from "./track-memory.js";
+export { memoryNotes, requireMemoryTrace, type TrackMemoryOptions, trackMemory } from "./track-memory.js";

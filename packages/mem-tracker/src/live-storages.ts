@@ -22,7 +22,7 @@ export class LiveStorages {
   totals: Float64Array<ArrayBuffer> = new Float64Array(2 * rowWidth);
   /** Devices that a snapshot lists, in the order in which they came to hold something. */
   readonly present: number[] = [];
-  /** Categories that have occurred. */
+  /** Categories that have held something. */
   readonly seen: Uint8Array = new Uint8Array(categoryNames.length);
   private readonly units: number[] = [];
   private readonly deviceOfString: number[] = [];
@@ -48,7 +48,6 @@ export class LiveStorages {
     this.category[storage] = category;
     this.bytes[storage] = bytes;
     this.device[storage] = device;
-    this.seen[category] = 1;
     if (bytes > 0) this.add(device, category, bytes);
   }
 
@@ -74,7 +73,7 @@ export class LiveStorages {
     if (old === category) return;
     const row = this.device[storage] * rowWidth;
     this.category[storage] = category;
-    this.seen[category] = 1;
+    if (this.bytes[storage] > 0) this.seen[category] = 1;
     this.show(this.device[storage]);
     this.totals[row + old] -= this.bytes[storage];
     this.totals[row + category] += this.bytes[storage];
@@ -82,6 +81,7 @@ export class LiveStorages {
 
   private add(device: number, category: number, bytes: number): void {
     this.show(device);
+    this.seen[category] = 1;
     this.totals[device * rowWidth + category] += bytes;
     this.totals[device * rowWidth + totalColumn] += bytes;
   }

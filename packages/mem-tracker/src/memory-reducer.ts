@@ -47,11 +47,7 @@ export abstract class MemoryReducer<State extends string> {
   private grew = false;
   private readonly options: TrackerOptions;
 
-  protected constructor(
-    labels: CategoryLabels,
-    stateLabels: Readonly<Record<State, string>>,
-    options: TrackerOptions,
-  ) {
+  protected constructor(labels: CategoryLabels, stateLabels: Readonly<Record<State, string>>, options: TrackerOptions) {
     this.labels = labels;
     this.stateLabels = stateLabels;
     this.options = options;

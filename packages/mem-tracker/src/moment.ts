@@ -1,4 +1,12 @@
-import { type CategoryName, categoryNames, EventKind, opEventPositions, phaseNames, RematError, type Trace } from "@remat/trace";
+import {
+  type CategoryName,
+  categoryNames,
+  EventKind,
+  opEventPositions,
+  phaseNames,
+  RematError,
+  type Trace,
+} from "@remat/trace";
 import { DeviceRows } from "./device-rows.js";
 import { LiveStorages, totalColumn } from "./live-storages.js";
 

@@ -1,7 +1,12 @@
 /** `items` sorted as people sort names: `layers.2` before `layers.10`, without regard to case; equal names keep their order. */
 export function naturalOrder<T>(items: readonly T[], nameOf: (item: T) => string): readonly T[] {
   return items
-    .map((item) => ({ item, parts: nameOf(item).toLowerCase().split(/([0-9]+)/) }))
+    .map((item) => ({
+      item,
+      parts: nameOf(item)
+        .toLowerCase()
+        .split(/([0-9]+)/),
+    }))
     .sort((a, b) => compareParts(a.parts, b.parts))
     .map(({ item }) => item);
 }

@@ -1,1 +1,1 @@
-export {};
+export { FSDPMemTracker, type FsdpModuleState } from "./fsdp-mem-tracker.js";

@@ -1,0 +1,191 @@
+import { readPyTorchTrace } from "@remat/pytorch";
+import type { Golden } from "@remat/testkit";
+import { EventKind, type MemorySnapshot, type Trace } from "@remat/trace";
+import { FSDPMemTracker } from "../src/fsdp/index.js";
+import { MemTracker, type ModuleMemory } from "../src/index.js";
+
+type Json = Record<string, unknown>;
+type Tracker = MemTracker | FSDPMemTracker;
+
+/**
+ * Follows a `mem-oracle/1` or `fsdp-oracle/1` golden with our tracker and compares every answer that the file holds: totals after each op,
+ * snapshots at each mark, sizes at each `del`, statistics by module and state, and texts. Returns what differs; nothing if all agree.
+ */
+export function compareMemoryGolden(golden: Golden): string[] {
+  const trace = readPyTorchTrace(golden);
+  const sharded = golden.schema === "fsdp-oracle/1";
+  const tracker: Tracker = sharded ? new FSDPMemTracker() : new MemTracker();
+  const differences: string[] = [];
+  const compare = (what: string, ours: unknown, theirs: unknown): void => {
+    const [a, b] = [stable(ours), stable(theirs)];
+    if (a !== b) differences.push(`${what}: found ${shorten(a)}, expected ${shorten(b)}`);
+  };
+  const events = golden["events"] as Json[];
+  const answers = events
+    .slice(0, events.length - afterResults(events))
+    .filter((e) => (e["e"] === "op" && e["raised"] === undefined) || e["e"] === "mark" || e["e"] === "del");
+  let next = 0;
+  const { kind, subject } = trace.events;
+  const end = endOfResults(golden, trace);
+  const ownMarks = new Set(["optimizerStates", "resetModStats", "enter", "exit"]);
+  for (let event = 0; event < end; event++) {
+    const isMark = kind[event] === EventKind.mark && !ownMarks.has(trace.strings[subject[event]]);
+    if (kind[event] === EventKind.free) {
+      tracker.update(trace, event);
+      const bytes = totalOf(tracker);
+      tracker.update(trace, event + 1);
+      compare(`event ${event} del`, bytes - totalOf(tracker), answers[next++]["m"]);
+    } else if (kind[event] === EventKind.op || isMark) {
+      tracker.update(trace, event + 1);
+      const answer = answers[next++];
+      if (isMark) {
+        compare(`mark ${answer["name"]} current`, upstream(tracker.snapshot("current"), sharded), answer["current"]);
+        compare(`mark ${answer["name"]} peak`, upstream(tracker.snapshot("peak"), sharded), answer["peak"]);
+      } else if (answer["cur"] !== undefined)
+        compare(`op ${subject[event]}`, totals(tracker.snapshot()), answer["cur"]);
+    }
+  }
+  compare("number of answers", next, answers.length);
+  const results = golden["results"] as Json;
+  compare("current", upstream(tracker.snapshot("current"), sharded), results["current"]);
+  compare("peak", upstream(tracker.snapshot("peak"), sharded), results["peak"]);
+  const stats = (tracker.modules() as ModuleMemory<string>[]).map((module) => statsOf(module, sharded));
+  compare(
+    "order of modules",
+    stats.map((s) => s["fqn"]),
+    (results["stats"] as Json[]).map((s) => s["fqn"]),
+  );
+  for (const theirs of results["stats"] as Json[]) {
+    const ours = stats.find((s) => s["fqn"] === theirs["fqn"]);
+    for (const key of new Set([...Object.keys(theirs), ...Object.keys(ours ?? {})]))
+      compare(`module ${theirs["fqn"]} ${key}`, ours?.[key], theirs[key]);
+  }
+  for (const [name, text] of Object.entries(results["text"] as Json))
+    compare(`text ${name}`, textOf(tracker, name, sharded), text);
+  return differences;
+}
+
+/** How many events were written after the results had been taken: at the exit, or at the last look at memory. */
+function afterResults(events: readonly Json[]): number {
+  return events.length - 1 - events.findLastIndex((e) => e["e"] === "exit" || e["e"] === "snapshot");
+}
+
+/** The end of the trace that the results are of: what follows them are frees, one event each. */
+function endOfResults(golden: Golden, trace: Trace): number {
+  return trace.events.count - afterResults(golden["events"] as Json[]);
+}
+
+function textOf(tracker: Tracker, name: string, sharded: boolean): string {
+  switch (name) {
+    case "snapshot_peak":
+      return tracker.displaySnapshot("peak", "MiB", false);
+    case "snapshot_peak_tabular":
+      return tracker.displaySnapshot("peak", "MiB", true);
+    case "snapshot_current_B":
+      return tracker.displaySnapshot("current", "B", false);
+    case "modulewise":
+      return tracker.displayModulewiseSnapshots(sharded ? 3 : 2, "MiB", false);
+    default:
+      return tracker.displayModulewiseSnapshots(sharded ? 3 : 2, sharded ? "MiB" : "KiB", true);
+  }
+}
+
+const memNames: Record<string, string> = {
+  parameter: "Parameter",
+  buffer: "Buffer",
+  gradient: "Gradient",
+  activation: "Activation",
+  temporary: "Temp",
+  optimizerState: "Optstate",
+  other: "Other",
+};
+const fsdpNames: Record<string, string> = {
+  shardedParameter: "Sharded Param",
+  unshardedParameter: "Unsharded Param",
+  buffer: "Buffer",
+  shardedGradient: "Sharded Grad",
+  unshardedGradient: "Unsharded Grad",
+  activation: "Activation",
+  temporary: "Temp",
+  allGather: "All Gather",
+  reduceScatter: "Reduce Scatter",
+  optimizerState: "OptState",
+  input: "Inputs",
+};
+const memStates: Record<string, string> = {
+  preForward: "Pre-Forward",
+  postForward: "Post-Forward",
+  peakForward: "Peak-Forward",
+  preBackward: "Pre-Backward",
+  preForwardCheckpointed: "Pre-Forward-AC",
+  postForwardCheckpointed: "Post-Forward-AC",
+  postBackward: "Post-Backward",
+  peakBackward: "Peak-Backward",
+};
+const fsdpStates: Record<string, string> = {
+  beforePreForward: "Before Pre-Forward",
+  afterPreForward: "After Pre-Forward",
+  beforePostForward: "Before Post-Forward",
+  afterPostForward: "After Post-Forward",
+  beforePreBackward: "Before Pre-Backward",
+  afterPreBackward: "After Pre-Backward",
+  beforePostBackward: "Before Post-Backward",
+  afterPostBackward: "After Post-Backward",
+  preForwardCheckpointed: "Pre-Forward AC",
+  postForwardCheckpointed: "Post-Forward AC",
+  peakForward: "Peak Forward",
+  peakBackward: "Peak Backward",
+};
+
+/** A snapshot as the goldens write it. */
+export function upstream(snapshot: readonly MemorySnapshot[], sharded: boolean): Json {
+  const names = sharded ? fsdpNames : memNames;
+  return Object.fromEntries(
+    snapshot.map(({ device, totalBytes, bytesByCategory }) => [
+      device,
+      {
+        ...Object.fromEntries(Object.entries(bytesByCategory).map(([name, bytes]) => [names[name] ?? name, bytes])),
+        Total: totalBytes,
+      },
+    ]),
+  );
+}
+
+function statsOf(module: ModuleMemory<string>, sharded: boolean): Json {
+  const states = sharded ? fsdpStates : memStates;
+  return {
+    fqn: module.fqn,
+    local_peak: module.localPeakBytes,
+    ...(!sharded && {
+      parameter_mem: module.parameterBytes,
+      buffer_mem: module.bufferBytes,
+      input_mem: module.inputBytes,
+      output_mem: module.outputBytes,
+    }),
+    snapshots: Object.fromEntries(
+      [...module.snapshots].map(([state, list]) => [states[state], list.map((s) => upstream(s, sharded))]),
+    ),
+  };
+}
+
+function totals(snapshot: readonly MemorySnapshot[]): Json {
+  return Object.fromEntries(snapshot.map(({ device, totalBytes }) => [device, totalBytes]));
+}
+
+function totalOf(tracker: Tracker): number {
+  return tracker.snapshot().reduce((sum, { totalBytes }) => sum + totalBytes, 0);
+}
+
+function stable(value: unknown): string {
+  return (
+    JSON.stringify(value, (_, v) =>
+      typeof v === "object" && v !== null && !Array.isArray(v)
+        ? Object.fromEntries(Object.entries(v as Json).sort(([a], [b]) => (a < b ? -1 : 1)))
+        : v,
+    ) ?? "nothing"
+  );
+}
+
+function shorten(text: string): string {
+  return text.length <= 400 ? text : `${text.slice(0, 400)}…`;
+}
