@@ -1,5 +1,5 @@
 import { type DeviceSpec, RuntimeSource, type Trace } from "@remat/trace";
-import { computeDtype, type OpCost } from "./op-call.js";
+import { computeDtype } from "./op-call.js";
 import { opCost } from "./op-cost.js";
 import { groupOps, opCallOf } from "./op-signatures.js";
 import { rooflineMs } from "./roofline.js";
@@ -11,35 +11,33 @@ import { rooflineMs } from "./roofline.js";
  * Needs no framework. Linear in the number of ops; ops that are alike are priced once.
  *
  * @example
- * const onH100 = priceTrace(readTrace(bytes), deviceSpec("h100-sxm"));
+ * const onH100 = priceTrace(await readTrace(bytes), deviceSpec("h100"));
  */
 export function priceTrace(trace: Trace, device: DeviceSpec): Trace {
   const { ops } = trace;
-  const { count } = ops;
   const { ofOp, firstOp } = groupOps(trace);
-  const priced = firstOp.map((op): PricedCost => {
-    const cost = opCost(opCallOf(trace, op), trace.header.framework);
-    return { ...cost, runtimeMs: rooflineMs(cost, device) };
-  });
-  const runtimeMs = new Float64Array(count);
+  const group = priceGroups(trace, firstOp, device);
+  const runtimeMs = new Float64Array(ops.count);
   const flops = ops.flops.slice();
   const bytesRead = ops.bytesRead.slice();
   const bytesWritten = ops.bytesWritten.slice();
-  for (let op = 0; op < count; op++) {
-    const cost = priced[ofOp[op]];
-    if (Number.isNaN(flops[op])) flops[op] = cost.flops;
-    if (Number.isNaN(bytesRead[op])) bytesRead[op] = cost.bytesRead;
-    if (Number.isNaN(bytesWritten[op])) bytesWritten[op] = cost.bytesWritten;
-    runtimeMs[op] =
-      flops[op] === cost.flops && bytesRead[op] === cost.bytesRead && bytesWritten[op] === cost.bytesWritten
-        ? cost.runtimeMs
-        : priceKept(op);
+  for (let op = 0; op < ops.count; op++) {
+    const g = ofOp[op];
+    // NaN, that is unknown, is what differs from itself.
+    if (flops[op] !== flops[op]) flops[op] = group.flops[g];
+    if (bytesRead[op] !== bytesRead[op]) bytesRead[op] = group.bytesRead[g];
+    if (bytesWritten[op] !== bytesWritten[op]) bytesWritten[op] = group.bytesWritten[g];
+    const computed =
+      flops[op] === group.flops[g] &&
+      bytesRead[op] === group.bytesRead[g] &&
+      bytesWritten[op] === group.bytesWritten[g];
+    runtimeMs[op] = computed ? group.runtimeMs[g] : priceKept(op);
   }
   return trace.withRuntimes({
     runtimeMs,
-    runtimeSource: new Uint8Array(count).fill(RuntimeSource.roofline),
-    runtimeSpreadMs: new Float64Array(count).fill(Number.NaN),
-    runtimeRuns: new Int32Array(count),
+    runtimeSource: new Uint8Array(ops.count).fill(RuntimeSource.roofline),
+    runtimeSpreadMs: new Float64Array(ops.count).fill(Number.NaN),
+    runtimeRuns: new Int32Array(ops.count),
     flops,
     bytesRead,
     bytesWritten,
@@ -51,6 +49,16 @@ export function priceTrace(trace: Trace, device: DeviceSpec): Trace {
   }
 }
 
-interface PricedCost extends OpCost {
-  readonly runtimeMs: number;
+/** Costs and milliseconds of one op of each group, by formula. In columns, so that the pass over ops touches no object. */
+function priceGroups(trace: Trace, firstOp: readonly number[], device: DeviceSpec) {
+  const column = () => new Float64Array(firstOp.length);
+  const group = { flops: column(), bytesRead: column(), bytesWritten: column(), runtimeMs: column() };
+  for (let g = 0; g < firstOp.length; g++) {
+    const cost = opCost(opCallOf(trace, firstOp[g]), trace.header.framework);
+    group.flops[g] = cost.flops;
+    group.bytesRead[g] = cost.bytesRead;
+    group.bytesWritten[g] = cost.bytesWritten;
+    group.runtimeMs[g] = rooflineMs(cost, device);
+  }
+  return group;
 }

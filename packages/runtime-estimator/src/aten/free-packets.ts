@@ -2,13 +2,14 @@
  * Operator packets that the roofline model prices at zero, whatever they move: metadata changes and tensor creation. Upstream:
  * `_IGNORE_OPS` of torch/utils/_runtime_estimation.py (2.13). Names end before the overload: `aten.view.default` is `view`.
  */
-export const freePackets: ReadonlySet<string> = new Set([
-  ...["lift_fresh", "t", "transpose", "view", "detach", "_unsafe_view", "split", "adjoint", "as_strided", "diagonal"],
-  ...["expand", "expand_as", "movedim", "permute", "select", "squeeze", "mT", "mH", "real", "imag", "view_as"],
-  ...["unflatten", "unfold", "unbind", "unsqueeze", "vsplit", "hsplit", "split_with_sizes", "swapaxes", "swapdims"],
-  ...["chunk", "randint", "randn", "rand", "randn_like", "rand_like", "randint_like", "arange", "ones_like"],
-  "zeros_like",
-]);
+export const freePackets: ReadonlySet<string> = new Set(
+  [
+    "lift_fresh t transpose view detach _unsafe_view split adjoint as_strided diagonal expand expand_as movedim permute",
+    "select squeeze mT mH real imag view_as unflatten unfold unbind unsqueeze vsplit hsplit split_with_sizes swapaxes",
+    "swapdims chunk",
+    "randint randn rand randn_like rand_like randint_like arange ones_like zeros_like",
+  ].flatMap((packets) => packets.split(" ")),
+);
 
 /** `aten.addmm.default` → `addmm`; `undefined` for an op outside the ATen namespace. */
 export function atenPacket(name: string): string | undefined {

@@ -63,7 +63,7 @@ function naiveEinsum(call: RecordedCall): { flops: number; values: number[] } {
   const letters = Object.keys(sizes);
   const summed = letters.some((letter) => !result.includes(letter));
   const outShape = [...result].map((letter) => sizes[letter]);
-  const values = new Array(size(outShape)).fill(0);
+  const values = Array.from({ length: size(outShape) }, () => 0);
   let flops = 0;
   for (const at of indices(letters.map((letter) => sizes[letter]))) {
     const of = (term: string) => [...term].map((letter) => at[letters.indexOf(letter)]);
