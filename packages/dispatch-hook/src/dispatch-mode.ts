@@ -19,6 +19,9 @@ export interface Storage {
   readonly fresh: boolean;
 }
 
+/** What allocated a storage: an op's kernel, the engine's clone that saves a tensor (where Identity copies), or JavaScript (`tensor()`). */
+export type StorageOrigin = "op" | "save" | "data";
+
 /** A run of `customGrad`: a composite whose gradient belongs to it as a whole (T1). */
 export interface GradientScope {
   readonly sequence: number;
@@ -99,7 +102,8 @@ export type RunNext = (inputs?: KernelInputs, attributes?: KernelAttributes) => 
  * A layer over the tfjs engine, as `TorchDispatchMode` is over ATen. Every method is optional. `dispatch` and `gradients` stand in the
  * way and must call `next` or answer themselves; all others observe, in the order in which things happen, and must not run ops.
  *
- * What a kernel allocates and releases inside itself is reported before its `opDone`.
+ * What a kernel allocates and releases inside itself is reported between its `opStarting` and its `opDone`. Kernels that a mode runs in
+ * its `dispatch` belong to the op.
  *
  * @example
  * const names: string[] = [];
@@ -114,10 +118,13 @@ export interface DispatchMode {
   /** Stands between the caller and the engine's forward and backward pass. */
   gradients?(call: GradientsCall, next: () => GradientsResult): GradientsResult;
 
+  /** Just before the kernel (and before `dispatch`). */
+  opStarting?(call: OpCall): void;
   opDone?(op: OpDone): void;
   /** The kernel threw; the error goes on to the caller. */
   opFailed?(op: OpCall, error: unknown): void;
-  storageAllocated?(storage: Storage): void;
+  storageAllocated?(storage: Storage, origin: StorageOrigin): void;
+  /** Its last `DataId` is gone. Told to every mode, whoever let go. */
   storageReleased?(storage: Storage): void;
   scopeEntered?(scope: GradientScope): void;
   scopeExited?(scope: GradientScope): void;

@@ -13,6 +13,8 @@ export type {
   RunNext,
   SavedTensor,
   Storage,
+  StorageOrigin,
   TapeNode,
 } from "./dispatch-mode.js";
 export type { SharedBuffer, TensorShape } from "./sharing-rules.js";
+export { openDispatchMode, storagesOf, watchOptimizer, withDispatchMode } from "./with-dispatch-mode.js";

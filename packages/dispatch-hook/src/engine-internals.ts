@@ -1,0 +1,87 @@
+import { RematError } from "@remat/trace";
+import {
+  type DataId,
+  engine,
+  type NamedTensorMap,
+  type Tensor,
+  type TensorInfo,
+  type Variable,
+} from "@tensorflow/tfjs-core";
+import type { GradientsResult, KernelAttributes } from "./dispatch-mode.js";
+
+/** An entry of the tape as tfjs-core keeps it. */
+export interface EngineTapeNode {
+  id: number;
+  kernelName: string;
+  outputs: Tensor[];
+  inputs: NamedTensorMap;
+  gradient?: (dys: Tensor[]) => Record<string, () => Tensor>;
+  saved?: Tensor[];
+}
+
+/** The arguments of `runKernelFunc`: a registered kernel, or the two functions of a `customGrad`. */
+export interface KernelParameters {
+  readonly kernelName?: string;
+  readonly inputs: NamedTensorMap;
+  readonly attrs?: KernelAttributes;
+}
+
+export interface EngineBackend {
+  /** Of the fake backend: the backend whose buffers it imitates. */
+  readonly standsFor?: string;
+}
+
+/** The parts of tfjs-core's engine that its own types hide. */
+export interface EngineInternals {
+  readonly state: {
+    activeTape: EngineTapeNode[] | null;
+    activeScope: { readonly name: string } | null;
+    gradientDepth: number;
+    tensorInfo: WeakMap<DataId, { backend: EngineBackend; bytes: number }>;
+  };
+  backendName: string | undefined;
+  backendInstance: EngineBackend | undefined;
+  registry: Record<string, EngineBackend>;
+  runKernelFunc(parameters: KernelParameters): Tensor | Tensor[];
+  getTensorsForGradient(kernelName: string, inputs: NamedTensorMap, outputs: Tensor[]): Tensor[] | null;
+  saveTensorsForBackwardMode(tensors: Tensor[]): Tensor[];
+  clone(x: Tensor): Tensor;
+  addTapeNode(kernelName: string, inputs: NamedTensorMap, outputs: Tensor[], ...more: unknown[]): void;
+  gradients(f: () => Tensor, xs: Tensor[], dy?: Tensor, allowNoGradients?: boolean): GradientsResult;
+  tidy(nameOrFn: unknown, fn?: () => unknown): unknown;
+  makeVariable(initialValue: Tensor, trainable?: boolean, name?: string, dtype?: string): Variable;
+  incRef(tensor: Tensor, backend: unknown): void;
+  setBackend(name: string): Promise<boolean>;
+  read(dataId: DataId): Promise<unknown>;
+  readSync(dataId: DataId): unknown;
+}
+
+const patched = [
+  "runKernelFunc",
+  "getTensorsForGradient",
+  "saveTensorsForBackwardMode",
+  "clone",
+  "addTapeNode",
+  "gradients",
+  "tidy",
+  "makeVariable",
+  "incRef",
+  "setBackend",
+  "read",
+  "readSync",
+] as const;
+
+/** The one engine of the process, checked to be one that the hook knows. */
+export function engineInternals(): EngineInternals {
+  const found = engine() as unknown as EngineInternals;
+  const missing = patched.filter((name) => typeof found[name] !== "function");
+  if (missing.length > 0)
+    throw new RematError(
+      "ENGINE_UNKNOWN",
+      `this TensorFlow.js engine lacks ${missing.join(", ")}, which the dispatch hook patches: expected @tensorflow/tfjs-core 4.22; install that version`,
+    );
+  return found;
+}
+
+/** tfjs marks a variable by `trainable`; its `instanceof` looks at five properties. */
+export const isVariable = (tensor: TensorInfo): tensor is Variable => (tensor as Variable).trainable !== undefined;

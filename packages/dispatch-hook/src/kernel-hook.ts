@@ -1,0 +1,174 @@
+import { Phase } from "@remat/trace";
+import { getKernel, type Tensor } from "@tensorflow/tfjs-core";
+import { accumulationOf, leaveNode } from "./backward-pass.js";
+import type { KernelAttributes, KernelInputs, KernelOutput } from "./dispatch-mode.js";
+import type { KernelParameters } from "./engine-internals.js";
+import { Op } from "./op.js";
+import { reportSaved } from "./saved-tensors.js";
+import { runScope } from "./scope-hook.js";
+import type { Session } from "./session.js";
+import { bufferBackend } from "./storage-table.js";
+
+const listOf = (outputs: Tensor | Tensor[]): readonly Tensor[] => (Array.isArray(outputs) ? outputs : [outputs]);
+
+/**
+ * Watches `runKernelFunc`, by which registered kernels and `customGrad` both enter (rule 1). Registered kernels are counted, not
+ * `kernelDepth`: a kernel inside a kernel is no op, a kernel inside a `customGrad` is one.
+ *
+ * @internal
+ */
+export function patchKernels(session: Session): void {
+  const { engine, patches, storages, modes } = session;
+
+  patches.patch(engine, "runKernelFunc", (original) => (parameters: KernelParameters) => {
+    const run = () => original.call(engine, parameters);
+    if (!session.alive) return run();
+    if (parameters.kernelName === undefined) return storages.holding ? run() : runScope(session, parameters, run);
+    if (storages.holding) return runNested(session, parameters, run);
+    return session.cloning ? runClone(session, parameters, run) : runOp(session, parameters, run);
+  });
+
+  // Between the kernel and the saving of tensors, if the tape is on: the kernel is done, and what follows is not its doing.
+  patches.patch(engine, "getTensorsForGradient", (original) => (kernelName, inputs, outputs) => {
+    const { starting } = session;
+    if (session.alive && starting !== undefined && starting.kernel === kernelName) finishOp(session, starting, outputs);
+    return original.call(engine, kernelName, inputs, outputs);
+  });
+
+  patches.patch(engine, "saveTensorsForBackwardMode", (original) => (tensors) => {
+    const clones = original.call(engine, tensors);
+    const op = session.finishing;
+    if (session.alive && op !== undefined && tensors.length > 0)
+      reportSaved(
+        session,
+        tensors.map((tensor, i) => ({
+          op,
+          scope: undefined,
+          as: op.outputs.includes(tensor) ? "output" : "input",
+          tensor,
+          clone: clones[i],
+        })),
+      );
+    return clones;
+  });
+
+  patches.patch(engine, "read", (original) => (dataId) => {
+    for (const open of modes.listeners("tensorRead")) if (modes.isInside(open)) open.mode.tensorRead(dataId);
+    return original.call(engine, dataId);
+  });
+  patches.patch(engine, "readSync", (original) => (dataId) => {
+    for (const open of modes.listeners("tensorRead")) if (modes.isInside(open)) open.mode.tensorRead(dataId);
+    return original.call(engine, dataId);
+  });
+}
+
+function runOp(session: Session, parameters: KernelParameters, run: () => Tensor | Tensor[]): Tensor | Tensor[] {
+  const { engine, storages, modes } = session;
+  const kernel = parameters.kernelName as string;
+  const inputs: KernelInputs = parameters.inputs;
+  const accumulation = session.phase === Phase.backward ? accumulationOf(session, kernel, inputs) : undefined;
+  const op = new Op(
+    kernel,
+    inputs,
+    parameters.attrs,
+    engine.backendName ?? "",
+    session.phase,
+    session.scope,
+    accumulation === undefined ? session.node : accumulation.producer,
+    accumulation?.consumer,
+  );
+  for (const open of modes.listeners("opStarting")) {
+    if (modes.isInside(open)) open.mode.opStarting(op);
+    else if (open.mode.seesOutside) open.mode.opStarting(op.outside());
+  }
+  session.starting = op;
+  if (modes.listeners("dispatch").length > 0) {
+    wrapKernel(session, kernel);
+    session.toDispatch = op;
+  }
+  storages.hold();
+  try {
+    const outputs = run();
+    if (session.starting === op) finishOp(session, op, listOf(outputs));
+    if (accumulation?.last) leaveNode(session);
+    return outputs;
+  } catch (error) {
+    // Where the op was done already, the failure is one of saving its tensors.
+    if (session.starting === op) {
+      session.starting = undefined;
+      storages.flush("op");
+      for (const open of modes.listeners("opFailed")) {
+        if (modes.isInside(open)) open.mode.opFailed(op, error);
+        else if (open.mode.seesOutside) open.mode.opFailed(op.outside(), error);
+      }
+    }
+    throw error;
+  } finally {
+    session.toDispatch = undefined;
+    session.finishing = undefined;
+  }
+}
+
+function finishOp(session: Session, op: Op, outputs: readonly Tensor[]): void {
+  const { engine, storages, modes } = session;
+  session.starting = undefined;
+  op.outputs = outputs;
+  const backend = bufferBackend(op.backend, engine.backendInstance);
+  storages.kernelDone(backend, op.kernel, op.inputs, op.attributes, outputs);
+  storages.flush("op");
+  session.finishing = op;
+  for (const open of modes.listeners("opDone")) {
+    if (modes.isInside(open)) open.mode.opDone(op);
+    else if (open.mode.seesOutside) open.mode.opDone(op.outside());
+  }
+}
+
+function runNested(session: Session, parameters: KernelParameters, run: () => Tensor | Tensor[]): Tensor | Tensor[] {
+  const outputs = run();
+  const { engine, storages } = session;
+  const backend = bufferBackend(engine.backendName ?? "", engine.backendInstance);
+  storages.kernelDone(backend, parameters.kernelName as string, parameters.inputs, parameters.attrs, listOf(outputs));
+  return outputs;
+}
+
+/** The Identity of `engine.clone`: no op, but on wasm a copy. */
+function runClone(session: Session, parameters: KernelParameters, run: () => Tensor | Tensor[]): Tensor | Tensor[] {
+  const { storages } = session;
+  storages.hold();
+  try {
+    return runNested(session, parameters, run);
+  } finally {
+    storages.flush("save");
+  }
+}
+
+/** Puts `dispatch` in front of a registered kernel's function; done at its first use, so kernels registered late are caught too. */
+function wrapKernel(session: Session, kernel: string): void {
+  const config = getKernel(kernel, session.engine.backendName as string);
+  if (config === undefined || session.wrappedKernels.get(config) === config.kernelFunc) return;
+  session.patches.patch(config, "kernelFunc", (original) => (parameters) => {
+    const op = session.toDispatch;
+    if (op === undefined || op.kernel !== kernel) return original.call(config, parameters);
+    session.toDispatch = undefined;
+    return dispatch(session, op, (inputs = op.inputs, attributes = op.attributes) =>
+      original.call(config, { ...parameters, inputs: inputs as never, attrs: attributes as never }),
+    );
+  });
+  session.wrappedKernels.set(config, config.kernelFunc);
+}
+
+function dispatch(
+  session: Session,
+  op: Op,
+  run: (inputs?: KernelInputs, attributes?: KernelAttributes) => KernelOutput,
+): KernelOutput {
+  const chain = session.modes.listeners("dispatch").filter((open) => session.modes.isInside(open));
+  const from = (depth: number, call: Op): KernelOutput => {
+    const open = chain[depth];
+    if (open === undefined) return run(call.inputs, call.attributes);
+    return open.mode.dispatch(call, (inputs = call.inputs, attributes = call.attributes) =>
+      from(depth - 1, inputs === call.inputs && attributes === call.attributes ? call : call.with(inputs, attributes)),
+    );
+  };
+  return from(chain.length - 1, op);
+}

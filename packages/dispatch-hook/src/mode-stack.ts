@@ -1,0 +1,72 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { DispatchMode } from "./dispatch-mode.js";
+
+/** One opening of a mode; a mode may be open twice. */
+export interface OpenMode {
+  readonly mode: DispatchMode;
+  /** Set once the mode turns out to be asynchronous: then only work that stems from its function is inside. */
+  asynchronous: boolean;
+}
+
+interface Context {
+  readonly open: OpenMode;
+  readonly around: Context | undefined;
+}
+
+/** Which modes the running code was started under. */
+const context = new AsyncLocalStorage<Context>();
+
+type MethodName = Exclude<keyof DispatchMode, "seesOutside">;
+type Listener<K extends MethodName> = OpenMode & { readonly mode: DispatchMode & Required<Pick<DispatchMode, K>> };
+
+/** The open modes, oldest first, and those of them that listen to each kind of observation. @internal */
+export class ModeStack {
+  private readonly modes: OpenMode[] = [];
+  private readonly byMethod = new Map<MethodName, readonly OpenMode[]>();
+
+  get size(): number {
+    return this.modes.length;
+  }
+
+  push(mode: DispatchMode): OpenMode {
+    const open = { mode, asynchronous: false };
+    this.modes.push(open);
+    this.byMethod.clear();
+    return open;
+  }
+
+  /** False if it was closed before. */
+  remove(open: OpenMode): boolean {
+    const index = this.modes.indexOf(open);
+    if (index < 0) return false;
+    this.modes.splice(index, 1);
+    this.byMethod.clear();
+    return true;
+  }
+
+  /** The open modes that have the method `name`, oldest first. */
+  listeners<K extends MethodName>(name: K): readonly Listener<K>[] {
+    let found = this.byMethod.get(name);
+    if (found === undefined) {
+      found = this.modes.filter(({ mode }) => mode[name] !== undefined);
+      this.byMethod.set(name, found);
+    }
+    return found as readonly Listener<K>[];
+  }
+
+  runInside<T>(open: OpenMode, run: () => T): T {
+    return context.run({ open, around: context.getStore() }, run);
+  }
+
+  /** Whether the running code belongs to `open`. Synchronous modes have nobody beside them. */
+  isInside(open: OpenMode): boolean {
+    if (!open.asynchronous) return true;
+    for (let at = context.getStore(); at !== undefined; at = at.around) if (at.open === open) return true;
+    return false;
+  }
+}
+
+/** Gives up the tracking of asynchronous work, which slows promises down. Only when no mode is open. @internal */
+export function forgetContexts(): void {
+  context.disable();
+}

@@ -1,0 +1,8 @@
+import type { SavedTensor } from "./dispatch-mode.js";
+import type { Session } from "./session.js";
+
+/** @internal */
+export function reportSaved(session: Session, saved: readonly SavedTensor[]): void {
+  for (const open of session.modes.listeners("tensorsSaved"))
+    if (session.modes.isInside(open)) open.mode.tensorsSaved(saved);
+}

@@ -1,0 +1,84 @@
+import type { Tensor } from "@tensorflow/tfjs-core";
+import type { GradientScope, SavedTensor } from "./dispatch-mode.js";
+import type { KernelParameters } from "./engine-internals.js";
+import { reportSaved } from "./saved-tensors.js";
+import type { Session } from "./session.js";
+
+let nextScopeSequence = 0;
+
+/** Names of tidies that say nothing about what runs in them. */
+const anonymous: ReadonlySet<string> = new Set(["", "unnamed scope", "forward", "backward"]);
+
+/** What `customGrad` functions of running scopes have saved, innermost scope last. */
+const savedByScope = new WeakMap<GradientScope, { tensor: Tensor; clone: Tensor }[]>();
+
+/** A `customGrad` is a scope around its ops, since its gradient belongs to it as a whole (T1). @internal */
+export function runScope(
+  session: Session,
+  parameters: KernelParameters,
+  run: () => Tensor | Tensor[],
+): Tensor | Tensor[] {
+  const { modes } = session;
+  const around = session.scope;
+  const scope: GradientScope = {
+    sequence: nextScopeSequence++,
+    name: scopeName(session.engine.state.activeScope?.name),
+    parent: around,
+    inputs: Object.values(parameters.inputs),
+  };
+  session.scope = scope;
+  for (const open of modes.listeners("scopeEntered")) if (modes.isInside(open)) open.mode.scopeEntered(scope);
+  try {
+    const output = run();
+    const saved = savedByScope.get(scope);
+    if (saved !== undefined)
+      reportSaved(
+        session,
+        saved.map((pair) => describe(session, scope, output, pair)),
+      );
+    return output;
+  } finally {
+    for (const open of modes.listeners("scopeExited")) if (modes.isInside(open)) open.mode.scopeExited(scope);
+    session.scope = around;
+  }
+}
+
+/** Every tensor saved for backward passes `engine.clone` (rule 2). @internal */
+export function patchClone(session: Session): void {
+  session.patches.patch(session.engine, "clone", (original) => (x) => {
+    const around = session.cloning;
+    session.cloning = true;
+    try {
+      const clone = original.call(session.engine, x);
+      if (session.scope !== undefined && session.finishing === undefined) {
+        const saved = savedByScope.get(session.scope);
+        if (saved === undefined) savedByScope.set(session.scope, [{ tensor: x, clone }]);
+        else saved.push({ tensor: x, clone });
+      }
+      return clone;
+    } finally {
+      session.cloning = around;
+    }
+  });
+}
+
+/** tfjs's ops run in a tidy of their name. */
+function scopeName(name = ""): string {
+  const op = name.endsWith("__op") ? name.slice(0, -"__op".length) : name;
+  return anonymous.has(op) ? "customGrad" : op;
+}
+
+/** A saved tensor may be a reshaped input or output: then it is the storage that tells. */
+function describe(
+  { storages }: Session,
+  scope: GradientScope,
+  output: Tensor | Tensor[],
+  { tensor, clone }: { tensor: Tensor; clone: Tensor },
+): SavedTensor {
+  const outputs = Array.isArray(output) ? output : [output];
+  const [storage] = storages.storagesOf(tensor);
+  const isOneOf = (others: readonly Tensor[]) =>
+    others.includes(tensor) || others.some((other) => storages.storagesOf(other)[0] === storage);
+  const as = isOneOf(scope.inputs) ? "input" : isOneOf(outputs) ? "output" : "other";
+  return { op: undefined, scope, as, tensor, clone };
+}

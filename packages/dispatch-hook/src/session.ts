@@ -1,0 +1,61 @@
+import { Phase } from "@remat/trace";
+import type { KernelConfig } from "@tensorflow/tfjs-core";
+import type { GradientsPass } from "./backward-pass.js";
+import type { GradientScope, OpDone, Storage, StorageOrigin, TapeNode } from "./dispatch-mode.js";
+import { type EngineInternals, engineInternals } from "./engine-internals.js";
+import { ModeStack } from "./mode-stack.js";
+import type { Op } from "./op.js";
+import { PatchSet } from "./patch-set.js";
+import { type StorageListener, StorageTable } from "./storage-table.js";
+
+/**
+ * What the patched methods share while at least one mode is open. tfjs runs one op at a time and never awaits inside one, nor inside
+ * `gradients` or `minimize`: so plain fields suffice even when asynchronous modes are open.
+ *
+ * @internal
+ */
+export class Session implements StorageListener {
+  readonly engine: EngineInternals = engineInternals();
+  readonly patches = new PatchSet();
+  readonly modes = new ModeStack();
+  readonly storages = new StorageTable(this);
+  /** False once the last mode is closed; wrappers that outlive the session then only pass through. */
+  alive = true;
+  phase: number = Phase.forward;
+  scope: GradientScope | undefined;
+  /** The op whose kernel runs. */
+  starting: Op | undefined;
+  /** That op until its kernel function is called, where some mode dispatches. */
+  toDispatch: Op | undefined;
+  readonly wrappedKernels = new Map<KernelConfig, KernelConfig["kernelFunc"]>();
+  /** The op that has run and whose saved tensors and tape node the engine now makes. */
+  finishing: OpDone | undefined;
+  /** Inside `engine.clone`, whose Identity is no op of the user's (rule 1). */
+  cloning = false;
+  /** The tape node whose gradient function runs. */
+  node: TapeNode | undefined;
+  /** The innermost `gradients` call. */
+  pass: GradientsPass | undefined;
+  /** How many `minimize` and `applyGradients` are running, one in the other. */
+  minimizing = 0;
+  readonly watchedOptimizers = new Set<object>();
+  /** By id of a tensor: the tape node that made it. */
+  readonly producers = new Map<number, TapeNode>();
+
+  setPhase(phase: number): void {
+    const before = this.phase;
+    if (phase === before) return;
+    this.phase = phase;
+    for (const open of this.modes.listeners("phaseChanged"))
+      if (this.modes.isInside(open)) open.mode.phaseChanged(phase, before);
+  }
+
+  storageAllocated(storage: Storage, origin: StorageOrigin): void {
+    for (const open of this.modes.listeners("storageAllocated"))
+      if (open.mode.seesOutside || this.modes.isInside(open)) open.mode.storageAllocated(storage, origin);
+  }
+
+  storageReleased(storage: Storage): void {
+    for (const { mode } of this.modes.listeners("storageReleased")) mode.storageReleased(storage);
+  }
+}

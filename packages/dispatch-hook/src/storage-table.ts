@@ -1,0 +1,163 @@
+import { type DataId, DataStorage, type TensorInfo } from "@tensorflow/tfjs-core";
+import { sharedBuffers } from "./buffer-sharing.js";
+import type { KernelAttributes, Storage, StorageOrigin } from "./dispatch-mode.js";
+import type { EngineBackend } from "./engine-internals.js";
+import type { PatchSet } from "./patch-set.js";
+import { type DataEntry, entryBytes, isComplexPair } from "./storage-bytes.js";
+
+/** Over the life of the process, so that ids of two sessions never meet (T2). */
+let nextStorageId = 0;
+
+class Buffer implements Storage {
+  readonly id = nextStorageId++;
+  /** `DataId`s that live in it. */
+  dataIds = 1;
+
+  constructor(
+    readonly bytes: number,
+    readonly backend: string,
+    readonly fresh: boolean,
+  ) {}
+}
+
+interface AttachedBackend {
+  readonly name: string;
+  readonly data: DataStorage<DataEntry>;
+}
+
+export interface StorageListener {
+  storageAllocated(storage: Storage, origin: StorageOrigin): void;
+  storageReleased(storage: Storage): void;
+}
+
+/** The backend whose buffers count: its own, or for the fake backend that which it stands for. */
+export const bufferBackend = (name: string, backend: EngineBackend | undefined): string => backend?.standsFor ?? name;
+
+/**
+ * Which buffer each `DataId` is in (rule 7). It listens where every backend keeps its data, a `DataStorage`. During a kernel what happens
+ * there is held back: only when the outputs are known can be told which of the new `DataId`s share an input's buffer.
+ *
+ * @internal
+ */
+export class StorageTable {
+  private readonly byDataId = new WeakMap<DataId, Buffer>();
+  private readonly attached: AttachedBackend[] = [];
+  private held: { dataId: DataId; bytes: number; backend: string; released: boolean }[] | undefined;
+  private readonly aliases = new Map<DataId, DataId>();
+
+  constructor(private readonly listener: StorageListener) {}
+
+  attach(name: string, backend: EngineBackend, patches: PatchSet): void {
+    const data = Object.values(backend).find((value): value is DataStorage<DataEntry> => value instanceof DataStorage);
+    if (data === undefined || this.attached.some((known) => known.data === data)) return;
+    const counted = bufferBackend(name, backend);
+    this.attached.push({ name: counted, data });
+    patches.patch(data, "set", (set) => (dataId: DataId, entry: DataEntry) => {
+      set.call(data, dataId, entry);
+      if (!isComplexPair(entry)) this.added(dataId, entryBytes(entry), counted);
+    });
+    patches.patch(data, "delete", (remove) => (dataId: DataId) => {
+      const removed = remove.call(data, dataId);
+      if (removed) this.removed(dataId);
+      return removed;
+    });
+  }
+
+  /** From here on a kernel runs. */
+  hold(): void {
+    this.held = [];
+  }
+
+  get holding(): boolean {
+    return this.held !== undefined;
+  }
+
+  /** Notes which outputs of a kernel that has run, be it inside another, live in an input's buffer. */
+  kernelDone(
+    backend: string,
+    kernel: string,
+    inputs: Readonly<Record<string, TensorInfo | undefined>> | readonly TensorInfo[],
+    attributes: KernelAttributes | undefined,
+    outputs: readonly TensorInfo[],
+  ): void {
+    for (const shared of sharedBuffers(backend, kernel, inputs, attributes)) {
+      const dataId = this.part(outputs[shared.output].dataId, shared.outputPart);
+      const source = this.part(shared.input.dataId, shared.inputPart);
+      if (dataId !== source) this.aliases.set(dataId, source);
+    }
+  }
+
+  /** The kernel is over: tells what it allocated and released, in order. */
+  flush(origin: StorageOrigin): void {
+    const held = this.held ?? [];
+    this.held = undefined;
+    for (const { dataId, bytes, backend, released } of held) {
+      if (released) this.removed(dataId);
+      else this.place(dataId, bytes, backend, origin);
+    }
+    if (this.aliases.size > 0) this.aliases.clear();
+  }
+
+  /** The buffers of a tensor: one, or two for a complex number on cpu; none where the backend keeps no `DataStorage`. */
+  storagesOf(tensor: TensorInfo): readonly Storage[] {
+    const known = this.byDataId.get(tensor.dataId);
+    if (known !== undefined) return [known];
+    const backend = this.attached.find(({ data }) => data.has(tensor.dataId));
+    if (backend === undefined) return [];
+    const entry = backend.data.get(tensor.dataId);
+    if (entry.complexTensorInfos === undefined) return [this.found(tensor.dataId, entry, backend.name)];
+    const { real, imag } = entry.complexTensorInfos;
+    return [real, imag].map(
+      ({ dataId }) => this.byDataId.get(dataId) ?? this.found(dataId, backend.data.get(dataId), backend.name),
+    );
+  }
+
+  private added(dataId: DataId, bytes: number, backend: string): void {
+    if (this.held !== undefined) this.held.push({ dataId, bytes, backend, released: false });
+    else this.place(dataId, bytes, backend, "data");
+  }
+
+  private removed(dataId: DataId): void {
+    if (this.held !== undefined) {
+      this.held.push({ dataId, bytes: 0, backend: "", released: true });
+      return;
+    }
+    const buffer = this.byDataId.get(dataId);
+    if (buffer === undefined) return;
+    this.byDataId.delete(dataId);
+    if (--buffer.dataIds === 0) this.listener.storageReleased(buffer);
+  }
+
+  private place(dataId: DataId, bytes: number, backend: string, origin: StorageOrigin): void {
+    const source = this.aliases.get(dataId);
+    const shared = source === undefined ? undefined : this.bufferOf(source);
+    if (shared !== undefined) {
+      shared.dataIds++;
+      this.byDataId.set(dataId, shared);
+      return;
+    }
+    const buffer = new Buffer(bytes, backend, true);
+    this.byDataId.set(dataId, buffer);
+    this.listener.storageAllocated(buffer, origin);
+  }
+
+  private bufferOf(dataId: DataId): Buffer | undefined {
+    const known = this.byDataId.get(dataId);
+    if (known !== undefined) return known;
+    const backend = this.attached.find(({ data }) => data.has(dataId));
+    return backend && this.found(dataId, backend.data.get(dataId), backend.name);
+  }
+
+  /** Data that was there before anybody watched. */
+  private found(dataId: DataId, entry: DataEntry, backend: string): Buffer {
+    const buffer = new Buffer(entryBytes(entry), backend, false);
+    this.byDataId.set(dataId, buffer);
+    return buffer;
+  }
+
+  private part(dataId: DataId, part: "real" | "imag" | undefined): DataId {
+    if (part === undefined) return dataId;
+    const backend = this.attached.find(({ data }) => data.has(dataId));
+    return backend?.data.get(dataId).complexTensorInfos?.[part].dataId ?? dataId;
+  }
+}

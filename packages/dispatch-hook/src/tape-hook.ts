@@ -1,0 +1,133 @@
+import { Phase } from "@remat/trace";
+import type { NamedTensorMap, Tensor } from "@tensorflow/tfjs-core";
+import { contribute, enterNode, type GradientsPass, insideNode, leaveNode } from "./backward-pass.js";
+import type { GradientsCall, GradientsResult, TapeNode } from "./dispatch-mode.js";
+import type { EngineTapeNode } from "./engine-internals.js";
+import type { Session } from "./session.js";
+
+let nextNodeSequence = 0;
+
+/** Watches the tape, and who runs when gradients are computed (rule 2). @internal */
+export function patchTape(session: Session): void {
+  const { engine, patches, modes } = session;
+
+  patches.patch(engine, "addTapeNode", (original) => (kernelName, inputs, outputs, ...more) => {
+    original.call(engine, kernelName, inputs, outputs, ...more);
+    const added = engine.state.activeTape?.at(-1);
+    if (!session.alive || added === undefined) return;
+    const node = describe(session, added);
+    for (const output of added.outputs) session.producers.set(output.id, node);
+    wrapGradient(session, added, node);
+    for (const open of modes.listeners("tapeNodeAdded")) if (modes.isInside(open)) open.mode.tapeNodeAdded(node);
+  });
+
+  patches.patch(engine, "gradients", (original) => (forward, xs, dy, allowNoGradients = false) => {
+    const stock = (call: GradientsCall) =>
+      original.call(engine, call.forward, [...call.xs], call.dy, call.allowNoGradients);
+    const call: GradientsCall = { forward, xs, dy: dy ?? undefined, allowNoGradients };
+    return runGradients(session, call, stock);
+  });
+
+  // Only `gradients` opens a tidy of this name just after its function has returned.
+  patches.patch(engine, "tidy", (original) => (nameOrFn, fn) => {
+    const { pass } = session;
+    if (nameOrFn !== "backward" || fn === undefined || !pass?.awaitsBackward)
+      return original.call(engine, nameOrFn, fn);
+    pass.awaitsBackward = false;
+    session.setPhase(Phase.backward);
+    return original.call(engine, nameOrFn, () => {
+      const result = fn() as GradientsResult;
+      leaveNode(session);
+      for (const open of modes.listeners("gradientsDone"))
+        if (modes.isInside(open)) open.mode.gradientsDone(pass.xs, result.grads);
+      return result;
+    });
+  });
+}
+
+function runGradients(
+  session: Session,
+  call: GradientsCall,
+  stock: (call: GradientsCall) => GradientsResult,
+): GradientsResult {
+  const { modes } = session;
+  const phaseBefore = session.phase;
+  const pass: GradientsPass = {
+    around: session.pass,
+    aroundNode: session.node,
+    awaitsBackward: false,
+    node: undefined,
+    dxs: new Map(),
+    nodeOver: false,
+    reached: new Set(),
+    xs: call.xs,
+    contribution: undefined,
+  };
+  session.pass = pass;
+  // What a gradient function differentiates anew it computes anew: a recomputation, not a part of the forward pass.
+  const inBackward = phaseBefore === Phase.backward || phaseBefore === Phase.recompute;
+  session.setPhase(inBackward ? Phase.recompute : Phase.forward);
+  const watched: GradientsCall = {
+    ...call,
+    forward: () => {
+      const y = call.forward();
+      pass.awaitsBackward = true;
+      return y;
+    },
+  };
+  const chain = modes.listeners("gradients").filter((open) => modes.isInside(open));
+  const from = (depth: number): GradientsResult => {
+    const open = chain[depth];
+    return open === undefined ? stock(watched) : open.mode.gradients(watched, () => from(depth - 1));
+  };
+  try {
+    return from(chain.length - 1);
+  } finally {
+    leaveNode(session);
+    session.pass = pass.around;
+    if (pass.around === undefined) session.producers.clear();
+    // Inside `minimize`, the weights are updated next; unless this was a gradient within its loss function.
+    const updatesNext = session.minimizing > 0 && pass.around === undefined;
+    session.setPhase(updatesNext ? Phase.optimizer : phaseBefore);
+  }
+}
+
+function describe(session: Session, added: EngineTapeNode): TapeNode {
+  const op = session.finishing;
+  return {
+    sequence: nextNodeSequence++,
+    kind: session.cloning ? "clone" : op === undefined ? "scope" : "op",
+    op,
+    scope: op === undefined ? session.scope : undefined,
+    inputs: tensorsIn(added.inputs),
+    outputs: added.outputs,
+    saved: added.saved ?? [],
+  };
+}
+
+/** Some kernels take a list of tensors in place of a map, and optional inputs may be missing. */
+const tensorsIn = (inputs: NamedTensorMap): Tensor[] => Object.values(inputs).filter((tensor) => tensor != null);
+
+/** Kernels that a node's gradient runs differentiate that node; they run in the function and in the thunks that it returns. */
+function wrapGradient(session: Session, added: EngineTapeNode, node: TapeNode): void {
+  const { gradient } = added;
+  if (gradient === undefined) return;
+  // Called on the engine's copy of the node, whose inputs are only those that lead to an x.
+  added.gradient = function (this: EngineTapeNode | undefined, dys) {
+    if (!session.alive) return gradient(dys);
+    const inputs = this?.inputs ?? added.inputs;
+    const last = Object.keys(inputs).at(-1);
+    enterNode(session, node, dys);
+    const dxs = insideNode(session, node, () => gradient(dys));
+    if (dxs === null || typeof dxs !== "object") return dxs;
+    const wrapped: Record<string, () => Tensor> = {};
+    for (const name of Object.keys(dxs)) {
+      wrapped[name] = () => {
+        const dx = insideNode(session, node, () => dxs[name]());
+        contribute(session, node, name, inputs[name], dx, name === last);
+        return dx;
+      };
+    }
+    return wrapped;
+  };
+}

@@ -1,0 +1,115 @@
+import type { TensorInfo } from "@tensorflow/tfjs-core";
+import { patchBackends } from "./backend-hook.js";
+import type { CloseMode, DispatchMode, Storage } from "./dispatch-mode.js";
+import { patchKernels } from "./kernel-hook.js";
+import { forgetContexts, type OpenMode } from "./mode-stack.js";
+import { patchOptimizers, watchOptimizerClass } from "./optimizer-hook.js";
+import { patchClone } from "./scope-hook.js";
+import { Session } from "./session.js";
+import { patchTape } from "./tape-hook.js";
+import { patchVariables } from "./variable-hook.js";
+
+/** While a mode is open; nothing is patched otherwise. */
+let session: Session | undefined;
+
+/**
+ * Runs `fn` with `mode` on top of the stack of modes, and closes the mode when `fn` is over or, where it returns a promise, when that is
+ * settled. Until then other asynchronous work of the process is outside: the mode does not see it, or sees it as `Phase.outside`.
+ *
+ * When the last mode closes the engine is as it was before the first, also after an exception, and modes may close in any order.
+ *
+ * @example
+ * const names: string[] = [];
+ * withDispatchMode({ opDone: (op) => names.push(op.kernel) }, () => tf.tidy(() => tf.relu(tf.tensor1d([-1, 1])).dataSync()));
+ * await withDispatchMode(mode, () => model.fit(x, y));
+ */
+export function withDispatchMode<T>(mode: DispatchMode, fn: () => T): T {
+  const { open, close, stack } = pushMode(mode);
+  let result: T;
+  try {
+    result = stack.runInside(open, fn);
+  } catch (error) {
+    close();
+    throw error;
+  }
+  if (!isPromise(result)) {
+    close();
+    return result;
+  }
+  open.asynchronous = true;
+  return result.then(
+    (value) => {
+      close();
+      return value;
+    },
+    (error: unknown) => {
+      close();
+      throw error;
+    },
+  ) as T;
+}
+
+/**
+ * Opens `mode` until the returned function is called. All work of the process counts as inside. Prefer `withDispatchMode`, which cannot
+ * forget to close.
+ *
+ * @example
+ * const close = openDispatchMode(mode);
+ * try { step(); } finally { close(); }
+ */
+export function openDispatchMode(mode: DispatchMode): CloseMode {
+  return pushMode(mode).close;
+}
+
+/**
+ * The storages that `tensor` lives in: one; two for a complex number on cpu; none where its backend is unknown. Only while a mode is open,
+ * since nobody watches buffers otherwise: then the list is empty, too.
+ */
+export function storagesOf(tensor: TensorInfo): readonly Storage[] {
+  return session?.storages.storagesOf(tensor) ?? [];
+}
+
+/**
+ * Lets the hook know an optimizer of a class that is not registered with tfjs and that overrides `minimize`, so that already its first step
+ * counts as `Phase.optimizer`. Only while a mode is open.
+ */
+export function watchOptimizer(optimizer: object): void {
+  if (session !== undefined) watchOptimizerClass(session, optimizer);
+}
+
+function pushMode(mode: DispatchMode): { open: OpenMode; close: CloseMode; stack: Session["modes"] } {
+  session ??= startSession();
+  const opened = session;
+  const open = opened.modes.push(mode);
+  const close = () => {
+    if (opened.modes.remove(open) && opened.modes.size === 0) endSession(opened);
+  };
+  return { open, close, stack: opened.modes };
+}
+
+function startSession(): Session {
+  const started = new Session();
+  try {
+    patchBackends(started);
+    patchKernels(started);
+    patchClone(started);
+    patchTape(started);
+    patchVariables(started);
+    patchOptimizers(started);
+  } catch (error) {
+    started.patches.restore();
+    throw error;
+  }
+  return started;
+}
+
+function endSession(ended: Session): void {
+  ended.alive = false;
+  ended.patches.restore();
+  session = undefined;
+  forgetContexts();
+}
+
+function isPromise(value: unknown): value is Promise<unknown> {
+  return typeof (value as Promise<unknown> | undefined)?.then === "function";
+}
