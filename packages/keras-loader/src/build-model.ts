@@ -1,0 +1,111 @@
+import { RematError } from "@remat/trace";
+import type { LayersModel, SymbolicTensor } from "@tensorflow/tfjs-layers";
+import { sentenceStart } from "./check-options.js";
+import { classMap, type Registration, withLayerClasses } from "./layer-classes.js";
+import {
+  isModelClass,
+  type LayerEntry,
+  type LayerNote,
+  type LayerNotes,
+  label,
+  type Shape,
+  showShapes,
+} from "./layer-note.js";
+import type { Layer } from "./layers/layer-class.js";
+
+type Apply = Layer["apply"];
+
+/**
+ * Lets tfjs-layers build the model, watching: an error of a layer's constructor or call is thrown on as a RematError that names the layer,
+ * and where the file holds the shapes that Keras computed, tfjs-layers must arrive at the same.
+ */
+export function buildModel(entry: LayerEntry, notes: LayerNotes, checksShapes: boolean): LayersModel {
+  const watched: Layer[] = [];
+  const observe = ([cls, fromConfig]: Registration): Registration => [
+    cls,
+    (_cls, config, customObjects, fast) => {
+      const note = notes.get(config);
+      const layer = naming(note, [], () => fromConfig(cls, config, customObjects, fast));
+      if (note !== undefined && note.className !== "InputLayer") {
+        watchCalls(layer, note, checksShapes);
+        watched.push(layer);
+      }
+      return layer;
+    },
+  ];
+  try {
+    const classNames = new Set([...notes.values()].map((note) => note.className));
+    return withLayerClasses(classNames, observe, () => deserialize(entry));
+  } catch (error) {
+    disposeWeights(watched);
+    throw error;
+  } finally {
+    for (const layer of watched) delete (layer as { apply?: Apply }).apply;
+  }
+}
+
+function deserialize(entry: LayerEntry): LayersModel {
+  const [cls, fromConfig] = classMap()[entry.className] as Registration;
+  return fromConfig(cls, entry.config, {}, false) as LayersModel;
+}
+
+/** A model that fails half-way has no owner for the weights made so far. */
+function disposeWeights(layers: readonly Layer[]): void {
+  for (const weight of new Set(layers.flatMap((layer) => layer.weights))) weight.dispose();
+}
+
+function watchCalls(layer: Layer, note: LayerNote, checksShapes: boolean): void {
+  const apply = layer.apply.bind(layer) as Apply;
+  let calls = 0;
+  layer.apply = (inputs, options) => {
+    const list = (Array.isArray(inputs) ? inputs : [inputs]) as SymbolicTensor[];
+    const shapes = list.map((input) => input?.shape as Shape);
+    const expected = note.inputShapes[calls];
+    calls += 1;
+    if (checksShapes && expected !== undefined && !agree(shapes, expected)) throw differingShapes(note, list, expected);
+    return naming(note, shapes, () => apply(inputs, options));
+  };
+}
+
+/** Recurrent layers take their initial state as further inputs, which Keras' build shapes leave out. */
+function agree(found: readonly Shape[], expected: readonly Shape[]): boolean {
+  return expected.every((shape, i) => {
+    const other = found[i];
+    return (
+      other !== undefined &&
+      shape.length === other.length &&
+      shape.every((size, axis) => size === null || other[axis] === null || size === other[axis])
+    );
+  });
+}
+
+function differingShapes(note: LayerNote, inputs: readonly SymbolicTensor[], expected: readonly Shape[]): RematError {
+  const sources = inputs
+    .map((input) => `'${input.sourceLayer.name}' (${input.sourceLayer.getClassName()})`)
+    .join(" and ");
+  return new RematError(
+    "KERAS_SHAPE_DIFFERS",
+    `Keras called ${label(note)} with ${showShapes(expected)}, tfjs-layers has ${showShapes(inputs.map((input) => input.shape))} there, ` +
+      `from ${sources}: tfjs-layers understands that layer differently. ` +
+      "Replace it in Keras by a layer that both have, or register a corrected class with tf.serialization.registerClass.",
+  );
+}
+
+function naming<T>(note: LayerNote | undefined, shapes: readonly Shape[], run: () => T): T {
+  try {
+    return run();
+  } catch (cause) {
+    // A model fails for one of its layers, which has been named already.
+    if (cause instanceof RematError || note === undefined) throw cause;
+    const inputs = shapes.length === 0 ? "" : ` on ${showShapes(shapes)}`;
+    const message = String((cause as Error).message).split("\n")[0] as string;
+    const reason =
+      cause instanceof TypeError ? `its configuration cannot be read (${message})` : message.replace(/\.$/, "");
+    throw new RematError(
+      isModelClass(note.className) ? "KERAS_MODEL_REFUSED" : "KERAS_LAYER_REFUSED",
+      `${sentenceStart(label(note))} at ${note.path} is refused by tfjs-layers${inputs}: ${reason}. ` +
+        "Change that layer in Keras and export the model again.",
+      { cause },
+    );
+  }
+}

@@ -1,0 +1,92 @@
+import { RematError } from "@remat/trace";
+import { isObject, type JsonObject, show } from "./json.js";
+import { label } from "./layer-note.js";
+
+/** An option that tfjs-layers 4.22 reads past: with any other value it would compute something else without a word. */
+interface IgnoredOption {
+  readonly classes: RegExp;
+  readonly field: string;
+  readonly accepted: readonly unknown[];
+  readonly reason: string;
+}
+
+const ignoredOptions: readonly IgnoredOption[] = [
+  {
+    classes: /^(Separable)?Conv[123]D(Transpose)?$/,
+    field: "groups",
+    accepted: [1],
+    reason: "it has no grouped convolution",
+  },
+  {
+    classes: /^Conv[123]DTranspose$/,
+    field: "output_padding",
+    accepted: [],
+    reason: "it has no output padding",
+  },
+  {
+    classes: /^ReLU$/,
+    field: "negative_slope",
+    accepted: [0],
+    reason: "its ReLU has no negative slope (LeakyReLU has)",
+  },
+  { classes: /^ReLU$/, field: "threshold", accepted: [0], reason: "its ReLU has no threshold" },
+  { classes: /^BatchNormalization$/, field: "renorm", accepted: [false], reason: "it has no batch renormalisation" },
+  { classes: /^LayerNormalization$/, field: "rms_scaling", accepted: [false], reason: "it has no RMS scaling" },
+  {
+    classes: /^(SimpleRNN|LSTM|GRU|RNN|ConvLSTM2D)$/,
+    field: "time_major",
+    accepted: [false],
+    reason: "it is batch-major only",
+  },
+  { classes: /./, field: "lora_rank", accepted: [], reason: "it has no LoRA" },
+  { classes: /./, field: "quantization_config", accepted: [], reason: "it has no quantised layers" },
+  { classes: /^InputLayer$/, field: "sparse", accepted: [false], reason: "it has no sparse tensors" },
+  { classes: /^InputLayer$/, field: "ragged", accepted: [false], reason: "it has no ragged tensors" },
+];
+
+/** Refuses what tfjs-layers would silently compute differently from Keras. */
+export function checkOptions(className: string, name: string, config: JsonObject): void {
+  for (const { classes, field, accepted, reason } of ignoredOptions) {
+    const value = config[field];
+    if (value === undefined || value === null || !classes.test(className) || accepted.includes(value)) continue;
+    throw new RematError(
+      "KERAS_OPTION_UNSUPPORTED",
+      `${sentenceStart(label({ name, className }))} has ${field}: ${show(value)}, which tfjs-layers would ignore: ${reason}. ` +
+        "Rebuild the model in Keras without that option, or register a class of your own under this class name in the file.",
+    );
+  }
+  config["dtype"] = understandDtype(className, name, config["dtype"]);
+}
+
+/** Element types that an input may have, and what tfjs calls them. */
+const inputDtypes: Readonly<Record<string, string>> = {
+  float32: "float32",
+  int64: "int32",
+  int32: "int32",
+  int16: "int32",
+  int8: "int32",
+  uint8: "int32",
+  bool: "bool",
+};
+
+/** `float32` of a name or of a policy object (Keras 2: `Policy`, Keras 3: `DTypePolicy`). tfjs-layers computes in float32 only. */
+function understandDtype(className: string, name: string, dtype: unknown): string | undefined {
+  if (dtype === undefined || dtype === null) return undefined;
+  const policy = isObject(dtype) && isObject(dtype["config"]) ? dtype["config"]["name"] : dtype;
+  const accepted = className === "InputLayer" || className === "Embedding" ? inputDtypes : { float32: "float32" };
+  const known =
+    typeof policy === "string" && Object.hasOwn(accepted, policy)
+      ? (accepted as Record<string, string>)[policy]
+      : undefined;
+  if (known !== undefined) return known;
+  throw new RematError(
+    "KERAS_DTYPE_UNSUPPORTED",
+    `${sentenceStart(label({ name, className }))} has the dtype ${show(policy)}; tfjs-layers computes in ${Object.keys(accepted).join(", ")}. ` +
+      "Rebuild the model in Keras under the policy 'float32'.",
+  );
+}
+
+/** The text with its first letter in upper case. */
+export function sentenceStart(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

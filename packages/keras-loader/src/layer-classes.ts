@@ -1,0 +1,122 @@
+import { serialization } from "@tensorflow/tfjs-core";
+import type { JsonObject } from "./json.js";
+import { withOptionalAffine } from "./layers/batch-normalization.js";
+import {
+  GlobalAveragePooling1D,
+  GlobalAveragePooling2D,
+  GlobalMaxPooling1D,
+  GlobalMaxPooling2D,
+} from "./layers/global-pooling.js";
+import type { Layer, LayerClass } from "./layers/layer-class.js";
+import { Normalization } from "./layers/normalization.js";
+import { withOwnArguments } from "./layers/recurrent.js";
+
+/** How tfjs-layers keeps a class under its name: the class, and what makes an instance of a configuration. */
+export type Registration = readonly [
+  unknown,
+  (cls: unknown, config: JsonObject, customObjects: object, fast: boolean) => Layer,
+];
+type ClassMap = Record<string, Registration>;
+
+/** Layers that tfjs-layers lacks. A class that is already registered under the name wins. */
+const missing: Readonly<Record<string, LayerClass>> = { Normalization };
+
+interface Correction {
+  readonly when: (config: JsonObject) => boolean;
+  readonly make: (stock: LayerClass) => LayerClass;
+}
+
+const recurrent: Correction = { when: () => true, make: withOwnArguments };
+
+/** Layers that tfjs-layers has and that need correcting, when the configuration says so. */
+const corrected: Readonly<Record<string, Correction>> = {
+  GlobalAveragePooling1D: { when: keepsDimensions, make: () => GlobalAveragePooling1D },
+  GlobalAveragePooling2D: { when: keepsDimensions, make: () => GlobalAveragePooling2D },
+  GlobalMaxPooling1D: { when: keepsDimensions, make: () => GlobalMaxPooling1D },
+  GlobalMaxPooling2D: { when: keepsDimensions, make: () => GlobalMaxPooling2D },
+  BatchNormalization: {
+    when: (config) => config["scale"] === false || config["center"] === false,
+    make: withOptionalAffine,
+  },
+  SimpleRNN: recurrent,
+  LSTM: recurrent,
+  GRU: recurrent,
+  Bidirectional: recurrent,
+};
+
+function keepsDimensions(config: JsonObject): boolean {
+  return config["keepdims"] === true;
+}
+
+/** Whether this package supplies a layer class that tfjs-layers lacks. */
+export function isSupplied(className: string): boolean {
+  return Object.hasOwn(missing, className);
+}
+
+/** tfjs-layers' table of classes by name, which is shared by the whole process. */
+export function classMap(): ClassMap {
+  return serialization.SerializationMap.getMap().classNameMap as unknown as ClassMap;
+}
+
+/** The registration of a class as loading a file needs it: tfjs-layers' or the user's own, supplied where missing, corrected where wrong. */
+function registrationOf(className: string): Registration | undefined {
+  const registered = classMap()[className];
+  if (registered === undefined) {
+    const Supplied = missing[className];
+    return Supplied && [Supplied, (_cls, config) => new Supplied(config)];
+  }
+  const correction = corrected[className];
+  if (correction === undefined) return registered;
+  const [cls, fromConfig] = registered;
+  return [
+    cls,
+    (_cls, config, customObjects, fast) => {
+      if (!correction.when(config)) return fromConfig(cls, config, customObjects, fast);
+      return fromConfig(correction.make(cls as LayerClass), config, customObjects, fast);
+    },
+  ];
+}
+
+/**
+ * Runs `build` while the table of classes answers the given names with what {@link registrationOf} finds, each `fromConfig` wrapped by
+ * `observe`; afterwards the table is what it was, after an exception too. (Custom objects would be the public way, but tfjs-layers does
+ * not pass them on to the layers of a Sequential.)
+ */
+export function withLayerClasses<T>(
+  classNames: Iterable<string>,
+  observe: (registration: Registration) => Registration,
+  build: () => T,
+): T {
+  const map = classMap();
+  const before = new Map<string, Registration | undefined>();
+  try {
+    for (const name of classNames) {
+      const registration = registrationOf(name);
+      if (registration === undefined || before.has(name)) continue;
+      before.set(name, map[name]);
+      map[name] = observe(registration);
+    }
+    return build();
+  } finally {
+    for (const [name, registration] of before) {
+      if (registration === undefined) delete map[name];
+      else map[name] = registration;
+    }
+  }
+}
+
+/**
+ * Registers the layers that tfjs-layers lacks (`Normalization`), so that `tf.loadLayersModel` and `tf.models.modelFromJSON` know them too.
+ * A class of that name that is already registered stays; calling this again changes nothing. `loadKerasModel` does not need it.
+ *
+ * @returns The names registered by this call.
+ * @example
+ * registerKerasLayers(); // ["Normalization"]
+ */
+export function registerKerasLayers(): string[] {
+  const added = Object.keys(missing).filter((name) => !(name in classMap()));
+  for (const name of added) {
+    serialization.registerClass(missing[name] as unknown as Parameters<typeof serialization.registerClass>[0]);
+  }
+  return added;
+}

@@ -1,0 +1,41 @@
+import type { LayersModel } from "@tensorflow/tfjs-layers";
+import { buildModel } from "./build-model.js";
+import type { LayerNotes } from "./layer-note.js";
+import { overrideInputShape } from "./override-input-shape.js";
+import { readTopology } from "./read-topology.js";
+import { understandTopology } from "./understand-model.js";
+
+/** Options of {@link loadKerasModel}. */
+export interface LoadKerasModelOptions {
+  /** A name for the model in place of the file's. */
+  readonly name?: string;
+  /**
+   * The shape of the input without the batch, in place of the file's; for a model of several inputs, shapes by the names of its input
+   * layers. The shapes that Keras computed are then not compared.
+   */
+  readonly inputShape?: readonly (number | null)[] | Readonly<Record<string, readonly (number | null)[]>>;
+}
+
+/**
+ * Makes a tfjs-layers model, with its real layers, of a Keras topology.
+ *
+ * Takes a tfjs-layers `model.json` (with or without a weights manifest), what Keras' `model.to_json()` writes, or the `config.json` of a
+ * `.keras` archive, of Keras 2 or 3, as text or parsed. No weight data are read: weights are what their initializers give, and under fake
+ * mode they have no data at all. Works at once, not asynchronously, and leaves tfjs-layers' table of classes as it was.
+ *
+ * What tfjs-layers lacks or gets wrong is supplied: `Normalization`; global pooling with `keepdims`; training a `BatchNormalization`
+ * without scale or centre; the names that Keras 3 has changed. Where the file holds the shapes that Keras computed, tfjs-layers must
+ * arrive at the same.
+ *
+ * @throws RematError `KERAS_…`, naming the layer or the field, the reason and a next step.
+ * @example
+ * const model = loadKerasModel(await readFile("resnet50.model.json", "utf8"));
+ * model.countParams(); // 25636712
+ */
+export function loadKerasModel(source: string | object, options: LoadKerasModelOptions = {}): LayersModel {
+  const topology = readTopology(source);
+  const notes: LayerNotes = new Map();
+  const entry = understandTopology(topology, options.name, notes);
+  if (options.inputShape !== undefined) overrideInputShape(entry, options.inputShape);
+  return buildModel(entry, notes, options.inputShape === undefined);
+}

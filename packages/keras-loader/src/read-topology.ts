@@ -1,0 +1,72 @@
+import { RematError } from "@remat/trace";
+import { isObject, type JsonObject, show } from "./json.js";
+
+/** A model's configuration and the path of it in the file, for messages. */
+export interface Topology {
+  readonly config: JsonObject;
+  readonly path: string;
+}
+
+/**
+ * Finds the model in what the caller has: a `model.json` of tfjs-layers (`modelTopology` with or without `model_config`), what Keras'
+ * `model.to_json()` writes, or the `config.json` of a `.keras` archive; as text or parsed. The caller's object is not changed.
+ */
+export function readTopology(source: string | object): Topology {
+  const file = typeof source === "string" ? parseText(source) : structuredClone(source as JsonObject);
+  if (!isObject(file)) throw corrupt("the file", file, "a JSON object");
+  if (file["format"] === "graph-model" || isGraph(file["modelTopology"])) {
+    throw new RematError(
+      "KERAS_GRAPH_MODEL",
+      "This model.json holds a graph model (a frozen TensorFlow graph), which has no layers to work on. " +
+        "Convert the Keras model itself with `tensorflowjs_converter --output_format tfjs_layers_model`.",
+    );
+  }
+  return findModel(file, "");
+}
+
+function findModel(value: JsonObject, path: string): Topology {
+  for (const field of ["modelTopology", "model_config"]) {
+    const inner = value[field];
+    if (inner === undefined || inner === null) continue;
+    // h5py writes the configuration as a string attribute, and some converters keep it so.
+    const parsed = typeof inner === "string" ? parseText(inner) : inner;
+    if (!isObject(parsed)) throw corrupt(join(path, field), inner, "a JSON object");
+    return findModel(parsed, join(path, field));
+  }
+  if (typeof value["class_name"] !== "string")
+    throw corrupt(join(path, "class_name"), value["class_name"], "a model's class");
+  return { config: value, path };
+}
+
+function parseText(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    const hint = text.startsWith("PK")
+      ? "This is a .keras archive: unzip it and load the config.json inside."
+      : text.includes("HDF\r\n")
+        ? "This is an HDF5 file: write the topology with Keras' model.to_json()."
+        : "Give the text of a tfjs-layers model.json or of Keras' model.to_json().";
+    throw new RematError("KERAS_NOT_JSON", `The Keras model is not JSON (${(cause as Error).message}). ${hint}`, {
+      cause,
+    });
+  }
+}
+
+function isGraph(topology: unknown): boolean {
+  return isObject(topology) && Array.isArray(topology["node"]);
+}
+
+/** The error for a field that is missing or of the wrong kind. */
+export function corrupt(path: string, found: unknown, expected: string): RematError {
+  return new RematError(
+    "KERAS_CORRUPT",
+    `Keras topology: ${path} is ${found === undefined ? "missing" : show(found)}, expected ${expected}. ` +
+      "Export the model again (Keras' model.to_json(), or tensorflowjs_converter).",
+  );
+}
+
+/** `a.b` of two parts, the first of which may be empty. */
+export function join(path: string, field: string): string {
+  return path === "" ? field : `${path}.${field}`;
+}
