@@ -27,7 +27,14 @@ export function accumulationOf(
   inputs: KernelInputs,
 ): { consumer: TapeNode; producer: TapeNode | undefined; last: boolean } | undefined {
   const contribution = pass?.contribution;
-  if (contribution === undefined || node !== pass?.aroundNode || kernel !== "Add" || !("b" in inputs)) return undefined;
+  if (
+    pass === undefined ||
+    contribution === undefined ||
+    node !== pass.aroundNode ||
+    kernel !== "Add" ||
+    !("b" in inputs)
+  )
+    return undefined;
   const { consumer, input, last } = contribution;
   pass.contribution = undefined;
   return { consumer, last, producer: input === undefined ? undefined : producers.get(input.id) };
@@ -39,6 +46,7 @@ export function enterNode(session: Session, node: TapeNode, dys: readonly (Tenso
   if (pass === undefined) return;
   leaveNode(session);
   pass.node = node;
+  pass.contribution = undefined;
   for (const open of modes.listeners("backwardNodeEntered"))
     if (modes.isInside(open)) open.mode.backwardNodeEntered(node, dys);
 }

@@ -17,4 +17,5 @@ export type {
   TapeNode,
 } from "./dispatch-mode.js";
 export type { SharedBuffer, TensorShape } from "./sharing-rules.js";
+export { optimizerStepMark, TraceRecorder, type TraceRecorderOptions } from "./trace-recorder.js";
 export { openDispatchMode, storagesOf, watchOptimizer, withDispatchMode } from "./with-dispatch-mode.js";

@@ -29,6 +29,11 @@ export class PatchSet {
     });
   }
 
+  /** Something else to undo with the rest. */
+  undoBy(restore: () => void): void {
+    this.restorers.push(restore);
+  }
+
   /** Newest first, so that a method patched twice ends as it began. */
   restore(): void {
     for (let restore = this.restorers.pop(); restore !== undefined; restore = this.restorers.pop()) restore();

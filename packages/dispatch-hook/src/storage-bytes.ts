@@ -41,4 +41,5 @@ function textBytes(texts: ArrayLike<unknown> | null | undefined): number {
 
 /** The pair of a complex tensor has no buffer of its own; its parts have. */
 export const isComplexPair = (entry: DataEntry): boolean =>
-  entry.dtype === "complex64" && entry.bytes === undefined && entry.shape === undefined && entry.values == null;
+  entry.complexTensorInfos !== undefined ||
+  (entry.dtype === "complex64" && entry.bytes === undefined && entry.shape === undefined && entry.values == null);

@@ -22,7 +22,20 @@ class Buffer implements Storage {
 
 interface AttachedBackend {
   readonly name: string;
-  readonly data: DataStorage<DataEntry>;
+  readonly source: object;
+  entryOf(dataId: DataId): DataEntry | undefined;
+}
+
+/**
+ * A backend without a `DataStorage` may tell of its data itself; the fake backend does.
+ *
+ * @internal
+ */
+export interface SelfReportingBackend extends EngineBackend {
+  /** Set while a dispatch mode is open. To be told when a `DataId` gets its data and when it loses it. */
+  dataWatcher: { added(dataId: DataId, entry: DataEntry): void; removed(dataId: DataId): void } | undefined;
+  /** What is there for `dataId`, or undefined if that is none of this backend's. */
+  entryOf(dataId: DataId): DataEntry | undefined;
 }
 
 export interface StorageListener {
@@ -48,10 +61,15 @@ export class StorageTable {
   constructor(private readonly listener: StorageListener) {}
 
   attach(name: string, backend: EngineBackend, patches: PatchSet): void {
-    const data = Object.values(backend).find((value): value is DataStorage<DataEntry> => value instanceof DataStorage);
-    if (data === undefined || this.attached.some((known) => known.data === data)) return;
     const counted = bufferBackend(name, backend);
-    this.attached.push({ name: counted, data });
+    if ("dataWatcher" in backend) {
+      this.watch(counted, backend as SelfReportingBackend, patches);
+      return;
+    }
+    const data = Object.values(backend).find((value): value is DataStorage<DataEntry> => value instanceof DataStorage);
+    if (data === undefined || this.attached.some(({ source }) => source === data)) return;
+    const entryOf = (dataId: DataId) => (data.has(dataId) ? data.get(dataId) : undefined);
+    this.attached.push({ name: counted, source: data, entryOf });
     patches.patch(data, "set", (set) => (dataId: DataId, entry: DataEntry) => {
       set.call(data, dataId, entry);
       if (!isComplexPair(entry)) this.added(dataId, entryBytes(entry), counted);
@@ -60,6 +78,20 @@ export class StorageTable {
       const removed = remove.call(data, dataId);
       if (removed) this.removed(dataId);
       return removed;
+    });
+  }
+
+  private watch(name: string, backend: SelfReportingBackend, patches: PatchSet): void {
+    if (this.attached.some(({ source }) => source === backend)) return;
+    this.attached.push({ name, source: backend, entryOf: (dataId) => backend.entryOf(dataId) });
+    backend.dataWatcher = {
+      added: (dataId, entry) => {
+        if (!isComplexPair(entry)) this.added(dataId, entryBytes(entry), name);
+      },
+      removed: (dataId) => this.removed(dataId),
+    };
+    patches.undoBy(() => {
+      backend.dataWatcher = undefined;
     });
   }
 
@@ -102,14 +134,12 @@ export class StorageTable {
   storagesOf(tensor: TensorInfo): readonly Storage[] {
     const known = this.byDataId.get(tensor.dataId);
     if (known !== undefined) return [known];
-    const backend = this.attached.find(({ data }) => data.has(tensor.dataId));
-    if (backend === undefined) return [];
-    const entry = backend.data.get(tensor.dataId);
-    if (entry.complexTensorInfos === undefined) return [this.found(tensor.dataId, entry, backend.name)];
+    const at = this.locate(tensor.dataId);
+    if (at === undefined) return [];
+    const { backend, entry } = at;
+    if (entry.complexTensorInfos === undefined) return [this.found(tensor.dataId, entry, backend)];
     const { real, imag } = entry.complexTensorInfos;
-    return [real, imag].map(
-      ({ dataId }) => this.byDataId.get(dataId) ?? this.found(dataId, backend.data.get(dataId), backend.name),
-    );
+    return [real, imag].flatMap(({ dataId }) => this.bufferOf(dataId) ?? []);
   }
 
   private added(dataId: DataId, bytes: number, backend: string): void {
@@ -144,8 +174,16 @@ export class StorageTable {
   private bufferOf(dataId: DataId): Buffer | undefined {
     const known = this.byDataId.get(dataId);
     if (known !== undefined) return known;
-    const backend = this.attached.find(({ data }) => data.has(dataId));
-    return backend && this.found(dataId, backend.data.get(dataId), backend.name);
+    const at = this.locate(dataId);
+    return at && this.found(dataId, at.entry, at.backend);
+  }
+
+  private locate(dataId: DataId): { backend: string; entry: DataEntry } | undefined {
+    for (const { name, entryOf } of this.attached) {
+      const entry = entryOf(dataId);
+      if (entry !== undefined) return { backend: name, entry };
+    }
+    return undefined;
   }
 
   /** Data that was there before anybody watched. */
@@ -157,7 +195,6 @@ export class StorageTable {
 
   private part(dataId: DataId, part: "real" | "imag" | undefined): DataId {
     if (part === undefined) return dataId;
-    const backend = this.attached.find(({ data }) => data.has(dataId));
-    return backend?.data.get(dataId).complexTensorInfos?.[part].dataId ?? dataId;
+    return this.locate(dataId)?.entry.complexTensorInfos?.[part].dataId ?? dataId;
   }
 }

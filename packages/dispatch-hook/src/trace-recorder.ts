@@ -1,0 +1,327 @@
+import {
+  Category,
+  type Module,
+  OpFlag,
+  Phase,
+  SavedAs,
+  type Trace,
+  TraceBuilder,
+  type TraceHeader,
+} from "@remat/trace";
+import type { Tensor, TensorInfo, Variable } from "@tensorflow/tfjs-core";
+import type {
+  DispatchMode,
+  GradientScope,
+  OpCall,
+  OpDone,
+  SavedTensor,
+  Storage,
+  StorageOrigin,
+  TapeNode,
+} from "./dispatch-mode.js";
+import { isVariable } from "./engine-internals.js";
+import { randomKernels } from "./kernel-properties.js";
+import { recordedAttributes } from "./recorded-attributes.js";
+import { SequenceIndex } from "./sequence-index.js";
+import { tracedHeader } from "./traced-header.js";
+import { storagesOf } from "./with-dispatch-mode.js";
+
+export interface TraceRecorderOptions {
+  /** What the header shall say besides, or instead of, what the engine tells: framework, versions, backend, device, mode. */
+  readonly header?: Partial<TraceHeader>;
+  /** Whether work outside an asynchronous mode is recorded, as `Phase.outside`; default true. */
+  readonly outside?: boolean;
+}
+
+/** Mark in the trace after each update of the weights. */
+export const optimizerStepMark = "optimizerStep";
+
+/**
+ * A dispatch mode that writes a trace. It knows ops, storages, scopes, phases and what autograd saves by itself; which module runs is told
+ * to it by `enterCall` and `exitCall` (`@remat/mod-tracker` does that), and then each backward op gets the calls of its forward op.
+ *
+ * Data that was there before is recorded when it is first seen: variables as parameters (not trainable: buffers, or optimizer state in
+ * the optimizer phase), other data as input. Data made in JavaScript while recording is input outside of module calls and gradients, else
+ * other. The output of an op is an activation in the forward pass and a temporary after it, until it proves to be a gradient or gets
+ * into a variable.
+ *
+ * @example
+ * const recorder = new TraceRecorder({ header: { model: "mlp" } });
+ * withDispatchMode(recorder, () => optimizer.minimize(() => loss(model.predict(x))));
+ * const trace = recorder.trace();
+ */
+export class TraceRecorder implements DispatchMode {
+  readonly seesOutside: boolean;
+  private readonly builder: TraceBuilder;
+  /** Trace indices by storage id, tensor id, op sequence, tape node sequence (the module call), scope sequence (scope, module call). */
+  private readonly storageRows = new SequenceIndex();
+  private readonly tensorRows = new SequenceIndex();
+  private readonly opRows = new SequenceIndex();
+  private readonly callOfNodes = new SequenceIndex();
+  private readonly scopeRows = new SequenceIndex();
+  private readonly callOfScopes = new SequenceIndex();
+  /** Variables change their data, so their rows go by data. */
+  private readonly variableRows = new WeakMap<object, number>();
+  private readonly variableCategories = new WeakMap<Variable, number>();
+  private readonly categories: number[] = [];
+  /** The (first) storage of each tensor row. */
+  private readonly storageOfTensors: number[] = [];
+  private readonly callOfOps: number[] = [];
+  private readonly callParents: number[] = [];
+  private readonly device: string;
+  private call = -1;
+  private phase: number = Phase.forward;
+  private gradientsDepth = 0;
+  private inputRows: number[] = [];
+
+  constructor(options: TraceRecorderOptions = {}) {
+    this.builder = new TraceBuilder({ ...tracedHeader(), ...options.header });
+    this.device = this.builder.header.device;
+    this.seesOutside = options.outside ?? true;
+  }
+
+  /** The trace so far; what is recorded later does not appear in it. */
+  trace(): Trace {
+    return this.builder.build();
+  }
+
+  /** The innermost module call that runs, or -1. */
+  get activeCall(): number {
+    return this.call;
+  }
+
+  /** Makes a module known and returns its index in the trace. */
+  module(module: Module): number {
+    return this.builder.module(module);
+  }
+
+  /** Which parameters and buffers `module` owns; these storages get their category. */
+  moduleWeights(module: number, parameters: readonly Variable[], buffers: readonly Variable[]): void {
+    for (const variable of parameters) this.categorizeVariable(variable, Category.parameter);
+    for (const variable of buffers) this.categorizeVariable(variable, Category.buffer);
+    this.builder.moduleWeights(
+      module,
+      parameters.map((variable) => this.tensorRow(variable)),
+      buffers.map((variable) => this.tensorRow(variable)),
+    );
+  }
+
+  /** From now on `variable` is known as `category`, and so is the storage that it has now. */
+  categorizeVariable(variable: Variable, category: number): void {
+    this.variableCategories.set(variable, category);
+    if (variable.isDisposed) return;
+    for (const storage of storagesOf(variable)) this.categorize(this.storageRow(storage, category), category);
+  }
+
+  /** A call of `module` begins, inside the active one. Returns its index in the trace. */
+  enterCall(module: number, inputs: readonly Tensor[], phase: number = Phase.forward): number {
+    const call = this.builder.call(module, this.call, inputs.length > 0);
+    this.callParents[call] = this.call;
+    this.call = call;
+    this.builder.enterModule(call, phase, this.rowsOf(inputs));
+    return call;
+  }
+
+  exitCall(call: number, outputs: readonly Tensor[], phase: number = Phase.forward): void {
+    this.call = this.callParents[call];
+    this.builder.exitModule(call, phase, this.rowsOf(outputs));
+  }
+
+  /** The backward pass reaches a forward call: `gradients` of its outputs. */
+  enterBackward(call: number, gradients: readonly Tensor[]): void {
+    this.builder.enterModule(call, Phase.backward, this.rowsOf(gradients));
+  }
+
+  exitBackward(call: number, gradients: readonly Tensor[]): void {
+    this.builder.exitModule(call, Phase.backward, this.rowsOf(gradients));
+  }
+
+  /** The module call around a tape node's forward op, or -1. */
+  callOfNode(node: TapeNode): number {
+    return this.callOfNodes.get(node.sequence);
+  }
+
+  mark(name: string): void {
+    this.builder.mark(name);
+  }
+
+  opStarting(op: OpCall): void {
+    // Inputs never seen before exist before the op, so their allocation is told before its own.
+    const { inputTensors } = op;
+    const rows: number[] = [];
+    for (let i = 0; i < inputTensors.length; i++) rows.push(this.tensorRow(inputTensors[i]));
+    this.inputRows = rows;
+  }
+
+  opDone(op: OpDone): void {
+    const { outputs, phase } = op;
+    const inputRows = this.inputRows;
+    const outputRows: number[] = [];
+    for (let i = 0; i < outputs.length; i++) outputRows.push(this.tensorRow(outputs[i]));
+    const node = op.differentiates;
+    const call = this.callOf(op);
+    const row = this.builder.op({
+      name: op.kernel,
+      phase,
+      flags: this.flagsOf(op, inputRows, outputRows),
+      stack: this.builder.stackOfCall(call),
+      scope: op.scope === undefined ? -1 : this.scopeRows.get(op.scope.sequence),
+      forwardOp: node?.op === undefined ? -1 : this.opRows.get(node.op.sequence),
+      forwardScope: node?.scope === undefined ? -1 : this.scopeRows.get(node.scope.sequence),
+      inputs: inputRows,
+      outputs: outputRows,
+      attributes: recordedAttributes(op.attributes),
+    });
+    this.opRows.set(op.sequence, row);
+    this.callOfOps[row] = call;
+  }
+
+  storageAllocated(storage: Storage, origin: StorageOrigin): void {
+    this.storageRow(storage, this.freshCategory(origin));
+  }
+
+  storageReleased(storage: Storage): void {
+    const row = this.storageRows.get(storage.id);
+    if (row >= 0) this.builder.free(row);
+  }
+
+  scopeEntered(scope: GradientScope): void {
+    const parent = scope.parent === undefined ? -1 : this.scopeRows.get(scope.parent.sequence);
+    const row = this.builder.scope(scope.name, parent);
+    this.scopeRows.set(scope.sequence, row);
+    this.callOfScopes.set(scope.sequence, this.call);
+    this.builder.enterScope(row);
+  }
+
+  scopeExited(scope: GradientScope): void {
+    const row = this.scopeRows.get(scope.sequence);
+    if (row >= 0) this.builder.exitScope(row);
+  }
+
+  tensorsSaved(saved: readonly SavedTensor[]): void {
+    for (const { op, as, clone } of saved) {
+      const row = op === undefined ? -1 : this.opRows.get(op.sequence);
+      for (const storage of storagesOf(clone))
+        this.builder.save(this.storageRow(storage, Category.activation), row, SavedAs[as], this.tensorRow(clone));
+    }
+  }
+
+  tapeNodeAdded(node: TapeNode): void {
+    const { op, scope } = node;
+    const row = op === undefined ? -1 : this.opRows.get(op.sequence);
+    const call =
+      row >= 0 ? this.callOfOps[row] : scope === undefined ? this.call : this.callOfScopes.get(scope.sequence);
+    this.callOfNodes.set(node.sequence, call);
+  }
+
+  phaseChanged(phase: number): void {
+    this.phase = phase;
+  }
+
+  gradients(_call: unknown, next: () => { value: Tensor; grads: Tensor[] }): { value: Tensor; grads: Tensor[] } {
+    this.gradientsDepth++;
+    try {
+      return next();
+    } finally {
+      this.gradientsDepth--;
+    }
+  }
+
+  gradientsDone(_xs: readonly Tensor[], grads: readonly (Tensor | undefined)[]): void {
+    for (const grad of grads) {
+      if (grad == null) continue;
+      for (const storage of storagesOf(grad)) {
+        const row = this.storageRow(storage, Category.gradient);
+        // A gradient function may return what it was given; a weight or an input stays what it is.
+        const now = this.categories[row];
+        if (now === Category.activation || now === Category.temporary || now === Category.other)
+          this.categorize(row, Category.gradient);
+      }
+    }
+  }
+
+  variableAssigned(variable: Variable): void {
+    const category = this.categoryOfVariable(variable);
+    for (const storage of storagesOf(variable)) this.categorize(this.storageRow(storage, category), category);
+  }
+
+  optimizerStepDone(): void {
+    this.builder.mark(optimizerStepMark);
+  }
+
+  private callOf(op: OpDone): number {
+    if (op.phase === Phase.outside) return -1;
+    const node = op.differentiates ?? op.accumulatesFrom;
+    return node === undefined ? this.call : this.callOfNode(node);
+  }
+
+  private flagsOf(op: OpDone, inputRows: readonly number[], outputRows: readonly number[]): number {
+    let flags = randomKernels.has(op.kernel) ? OpFlag.random : 0;
+    if (op.kernel === "Identity") flags |= OpFlag.sacSkip;
+    for (const output of outputRows)
+      for (const input of inputRows)
+        if (this.storageOfTensors[output] === this.storageOfTensors[input]) return flags | OpFlag.view;
+    return flags;
+  }
+
+  private freshCategory(origin: StorageOrigin): number {
+    if (origin === "save") return Category.activation;
+    if (origin === "op") {
+      if (this.phase === Phase.forward) return Category.activation;
+      return this.phase === Phase.outside ? Category.other : Category.temporary;
+    }
+    if (this.phase !== Phase.forward) return Category.temporary;
+    return this.call < 0 && this.gradientsDepth === 0 ? Category.input : Category.other;
+  }
+
+  private categoryOfVariable(variable: Variable): number {
+    let category = this.variableCategories.get(variable);
+    if (category === undefined) {
+      category = variable.trainable
+        ? Category.parameter
+        : this.phase === Phase.optimizer
+          ? Category.optimizerState
+          : Category.buffer;
+      this.variableCategories.set(variable, category);
+    }
+    return category;
+  }
+
+  private categorize(row: number, category: number): void {
+    if (this.categories[row] === category) return;
+    this.categories[row] = category;
+    this.builder.categorize(row, category);
+  }
+
+  private storageRow(storage: Storage, category: number): number {
+    let row = this.storageRows.get(storage.id);
+    if (row < 0) {
+      row = this.builder.allocate(storage.bytes, this.device, category);
+      this.storageRows.set(storage.id, row);
+      this.categories[row] = category;
+    }
+    return row;
+  }
+
+  private rowsOf(tensors: readonly Tensor[]): number[] {
+    return tensors.map((tensor) => this.tensorRow(tensor));
+  }
+
+  private tensorRow(tensor: TensorInfo & { id?: number }): number {
+    const variable = isVariable(tensor);
+    const known = variable ? this.variableRows.get(tensor.dataId) : this.tensorRows.get(tensor.id ?? -1);
+    if (known !== undefined && known >= 0) return known;
+    const category = variable ? this.categoryOfVariable(tensor) : Category.input;
+    const storages = storagesOf(tensor).map((storage) => this.storageRow(storage, category));
+    if (storages.length === 0) storages.push(this.builder.allocate(0, this.device, Category.other));
+    const row = this.builder.tensor({
+      storage: storages.length === 1 ? storages[0] : storages,
+      dtype: tensor.dtype,
+      shape: tensor.shape,
+    });
+    this.storageOfTensors[row] = storages[0];
+    if (variable) this.variableRows.set(tensor.dataId, row);
+    else if (tensor.id !== undefined) this.tensorRows.set(tensor.id, row);
+    return row;
+  }
+}

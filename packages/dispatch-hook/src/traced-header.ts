@@ -1,0 +1,23 @@
+import type { TraceHeader } from "@remat/trace";
+import { version_core } from "@tensorflow/tfjs-core";
+import { engineInternals } from "./engine-internals.js";
+import { bufferBackend } from "./storage-table.js";
+
+/** TensorFlow's allocator on GPUs rounds up to this (`BFCAllocator::kMinAllocationSize`). */
+const gpuUnitBytes = 256;
+
+/** What the engine says about itself now. @internal */
+export function tracedHeader(): TraceHeader {
+  const engine = engineInternals();
+  const { backendName, backendInstance } = engine;
+  const backend = bufferBackend(backendName ?? "none", backendInstance);
+  const onGpu = (backendInstance as { isUsingGpuDevice?: boolean } | undefined)?.isUsingGpuDevice === true;
+  return {
+    framework: "tfjs",
+    frameworkVersion: version_core,
+    backend,
+    device: onGpu ? "cuda:0" : "cpu",
+    mode: backendInstance?.standsFor === undefined ? "real" : "fake",
+    allocationUnitBytes: onGpu ? gpuUnitBytes : 1,
+  };
+}
