@@ -1,0 +1,164 @@
+import { globalModule, moduleRuntimes } from "@remat/runtime-estimator";
+import {
+  greedyOrder,
+  type SACGreedyOrderMeta,
+  type SACStats,
+  type SACStatsOptions,
+  type SACTradeOffStats,
+  sacStats,
+  tradeOff,
+} from "@remat/sac-core";
+import { RematError, type Trace } from "@remat/trace";
+
+/** Shares of a module's memory for which {@link ModuleSacSummary.recomputeShare} tells the price. */
+export const discardShares: readonly number[] = [0.25, 0.5, 0.75, 1];
+
+/** What one module could give up, and what that would cost. */
+export interface ModuleSacSummary {
+  readonly fqn: string;
+  readonly kind: string;
+  /** 1 for the outermost modules. */
+  readonly depth: number;
+  readonly calls: number;
+  readonly opCount: number;
+  /** Results of all its ops, but for views and the one that it returns. */
+  readonly memoryBytes: number;
+  /** The part of them that autograd holds for the backward pass. */
+  readonly savedBytes: number;
+  /** Of the ops counted here: one forward pass of the last call. */
+  readonly runtimeMs: number;
+  /** Over all calls and all ops of the trace. */
+  readonly forwardMs: number;
+  readonly backwardMs: number;
+  /** By {@link discardShares}: the least recomputation along the greedy order, over `runtimeMs`, that gives up that share of the memory. */
+  readonly recomputeShare: readonly number[];
+  readonly stats: SACStats;
+  readonly greedyOrder: SACGreedyOrderMeta;
+  readonly tradeOff: SACTradeOffStats;
+}
+
+/** The statistics of a run in the shape in which they are shown. */
+export interface SacSummary {
+  readonly trace: Trace;
+  /** The device whose time is meant, where that is not the trace's own. */
+  readonly pricedFor: string | undefined;
+  /** Everything below is at least this deep or shallower; Infinity for all. */
+  readonly maxDepth: number;
+  readonly opCount: number;
+  readonly forwardMs: number;
+  readonly backwardMs: number;
+  /** Of modules with children, outermost first. */
+  readonly modules: readonly ModuleSacSummary[];
+}
+
+export interface SummarizeSacOptions extends SACStatsOptions {
+  /** Modules deeper than this are left out; 2 if not given. */
+  readonly depth?: number;
+  /** Only this module, at any depth. */
+  readonly module?: string;
+  /** Pieces to fit to each trade-off; 2 if not given. */
+  readonly nSegments?: number;
+  /** How the device or the method that gave the milliseconds is called. */
+  readonly pricedFor?: string;
+}
+
+/**
+ * What each module of a priced trace could give up, and what that would cost to compute again.
+ *
+ * @throws RematError `MODULE_UNKNOWN` for a module that is not there or has no children, naming those that are near
+ * @example
+ * const summary = summarizeSac(priceTrace(trace, deviceSpec("a100")), { depth: 2 });
+ * console.log(renderSacSummary(summary, "table"));
+ */
+export function summarizeSac(trace: Trace, options: SummarizeSacOptions = {}): SacSummary {
+  const maxDepth = options.depth ?? 2;
+  const { modRuntimes } = moduleRuntimes(trace);
+  const stats = sacStats(trace, options);
+  if (options.module !== undefined && !stats.has(options.module)) throw unknownModule(options.module, trace, stats);
+  const total = modRuntimes.get(globalModule);
+  const calls = callsByModule(trace);
+  const modules: ModuleSacSummary[] = [];
+  for (const [fqn, moduleStats] of stats) {
+    const depth = fqn.split(".").length;
+    if (options.module === undefined ? depth > maxDepth : fqn !== options.module) continue;
+    const order = greedyOrder(moduleStats);
+    const curve = tradeOff(moduleStats, order, { nSegments: options.nSegments ?? 2 });
+    const runtimes = modRuntimes.get(fqn);
+    modules.push({
+      fqn,
+      kind: calls.get(fqn)?.kind ?? "",
+      depth,
+      calls: calls.get(fqn)?.count ?? 0,
+      opCount: moduleStats.ops.length,
+      memoryBytes: curve.sacMemoryBytes,
+      savedBytes: moduleStats.savedAutogradOps.reduce((bytes, op) => bytes + moduleStats.memoryBytes[op], 0),
+      runtimeMs: curve.sacRuntimeMs,
+      forwardMs: runtimes?.forwardMs ?? 0,
+      backwardMs: runtimes?.backwardMs ?? 0,
+      recomputeShare: discardShares.map((share) => recomputeShare(curve, share)),
+      stats: moduleStats,
+      greedyOrder: order,
+      tradeOff: curve,
+    });
+  }
+  const place = executionOrder(trace);
+  modules.sort((a, b) => (place.get(a.fqn) ?? 0) - (place.get(b.fqn) ?? 0));
+  return {
+    trace,
+    pricedFor: options.pricedFor,
+    maxDepth,
+    opCount: trace.ops.count,
+    forwardMs: total?.forwardMs ?? 0,
+    backwardMs: total?.backwardMs ?? 0,
+    modules,
+  };
+}
+
+/** Recomputation over forward time at the first point of the curve that gives up `share` of the memory. */
+function recomputeShare(
+  { tradeoffCurve: { discardedMemory, recomputationTime } }: SACTradeOffStats,
+  share: number,
+): number {
+  // The curve's memory axis is moved by 0.01; shares are sums of quotients, hence the tolerance.
+  const at = discardedMemory.findIndex((memory) => memory - 0.01 >= share - 1e-9);
+  return recomputationTime[at < 0 ? recomputationTime.length - 1 : at];
+}
+
+function callsByModule(trace: Trace): Map<string, { count: number; kind: string }> {
+  const calls = new Map<string, { count: number; kind: string }>();
+  for (const { fqn, kind } of trace.modules) if (!calls.has(fqn)) calls.set(fqn, { count: 0, kind });
+  for (let call = 0; call < trace.calls.count; call++) {
+    const known = calls.get(trace.modules[trace.calls.module[call]].fqn);
+    if (known !== undefined) known.count++;
+  }
+  return calls;
+}
+
+/** By name: place of a module's first call, so that a module comes before what is in it. */
+function executionOrder(trace: Trace): Map<string, number> {
+  const place = new Map<string, number>();
+  for (let call = 0; call < trace.calls.count; call++) {
+    const { fqn } = trace.modules[trace.calls.module[call]];
+    if (!place.has(fqn)) place.set(fqn, call);
+  }
+  return place;
+}
+
+function unknownModule(fqn: string, trace: Trace, stats: ReadonlyMap<string, SACStats>): RematError {
+  const known = [...stats.keys()];
+  const leaf = trace.modules.find((module) => module.fqn === fqn);
+  if (leaf !== undefined)
+    return new RematError(
+      "MODULE_UNKNOWN",
+      `module ${fqn} (${leaf.kind}) has no modules in it, and statistics are of modules that have. Name one of ${list(known)}.`,
+    );
+  const near = known.filter((name) => name.includes(fqn) || fqn.startsWith(name));
+  return new RematError(
+    "MODULE_UNKNOWN",
+    `there is no module ${fqn}. Name one of ${list(near.length > 0 ? near : known)}.`,
+  );
+}
+
+function list(names: readonly string[]): string {
+  return names.length > 6 ? `${names.slice(0, 6).join(", ")} and ${names.length - 6} more` : names.join(", ");
+}
