@@ -1,8 +1,5 @@
 import { TraceFieldError } from "./trace-field-error.js";
 
-/** Indices are kept in 32 bits. */
-const maxIndex = 2 ** 31 - 1;
-
 /** @internal */
 export function checkIndex(field: string, index: number, count: number): void {
   if (!(index >= 0 && index < count && Number.isInteger(index)))
@@ -22,11 +19,6 @@ export function checkOptionalIndex(field: string, index: number, count: number):
 /** @internal */
 export function checkIndices(field: string, indices: ArrayLike<number>, count: number): void {
   for (let i = 0; i < indices.length; i++) checkIndex(field, indices[i], count);
-}
-
-/** An index of something that may come later. @internal */
-export function checkForwardIndex(field: string, index: number): void {
-  if (index !== -1) checkIndex(field, index, maxIndex);
 }
 
 /** A number of bytes, milliseconds or operations. @internal */

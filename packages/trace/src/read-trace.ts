@@ -1,5 +1,6 @@
-import { isGzip } from "./gunzip-stream.js";
+import { type GzipState, gunzip, isGzip } from "./gunzip.js";
 import { gunzipByPlatform } from "./platform-gunzip.js";
+import { RematError } from "./remat-error.js";
 import type { Trace } from "./trace.js";
 import { TraceDecoder } from "./trace-decoder.js";
 
@@ -39,21 +40,22 @@ export async function readTrace(source: ByteSource, options: ReadTraceOptions = 
 }
 
 async function readChunks(name: string, next: () => Promise<Uint8Array | undefined>): Promise<Trace> {
-  let decoder = new TraceDecoder(name);
+  const decoder = new TraceDecoder(name);
   let chunk = await next();
   while (chunk?.length === 0) chunk = await next();
   if (chunk !== undefined && isGzip(chunk)) {
-    // Kept, so that a stream which breaks off can be read again by slower means up to where it does.
-    const compressed: Uint8Array[] = [];
+    // Kept, since data that breaks off has to be decompressed again, by slower means.
+    const kept: Uint8Array[] = [];
     const keep = async (): Promise<Uint8Array | undefined> => {
-      const kept = chunk?.slice();
-      if (kept !== undefined) compressed.push(kept);
-      chunk = kept && (await next());
-      return kept;
+      const compressed = chunk?.slice();
+      if (compressed === undefined) return undefined;
+      kept.push(compressed);
+      chunk = await next();
+      return compressed;
     };
-    if (await gunzipByPlatform(keep, (bytes) => decoder.push(bytes))) return decoder.end();
-    decoder = new TraceDecoder(name);
-    for (const kept of compressed) decoder.push(kept);
+    if (await gunzipByPlatform(keep, (bytes) => decoder.push(bytes))) return decoder.end("whole");
+    while ((await keep()) !== undefined);
+    return parseGzip(name, kept);
   }
   for (; chunk !== undefined; chunk = await next()) decoder.push(chunk);
   return decoder.end();
@@ -61,9 +63,25 @@ async function readChunks(name: string, next: () => Promise<Uint8Array | undefin
 
 /** {@link readTrace} for a whole file that is in memory. */
 export function parseTrace(bytes: Uint8Array | string, options: Pick<ReadTraceOptions, "name"> = {}): Trace {
-  const decoder = new TraceDecoder(options.name ?? "trace");
+  const name = options.name ?? "trace";
   const whole = typeof bytes === "string" ? new TextEncoder().encode(bytes) : bytes;
   const step = 1 << 20;
-  for (let i = 0; i < whole.length; i += step) decoder.push(whole.subarray(i, i + step));
+  const pieces: Uint8Array[] = [];
+  for (let i = 0; i < whole.length; i += step) pieces.push(whole.subarray(i, i + step));
+  if (isGzip(whole)) return parseGzip(name, pieces);
+  const decoder = new TraceDecoder(name);
+  for (const piece of pieces) decoder.push(piece);
   return decoder.end();
+}
+
+function parseGzip(name: string, pieces: readonly Uint8Array[]): Trace {
+  const decoder = new TraceDecoder(name);
+  let state: GzipState;
+  try {
+    state = gunzip(pieces, (bytes) => decoder.push(bytes));
+  } catch (error) {
+    if (error instanceof RematError) throw error;
+    throw decoder.damagedGzip((error as Error).message, error);
+  }
+  return decoder.end(state);
 }

@@ -81,6 +81,7 @@ export class RecordReader {
     expectNext("id", r["id"], b.opCount);
     const stack = this.stack(r);
     const outputs = this.outputs(r);
+    const timed = r["ms"] !== undefined || r["source"] !== undefined;
     const record: OpRecord = {
       name: text(r, "name"),
       phase: oneOf(r, "phase", Phase),
@@ -92,8 +93,8 @@ export class RecordReader {
       inputs: integers(r, "in"),
       outputs,
       attributes: r["attrs"] === undefined ? undefined : attributes(r),
-      runtimeMs: numberOr(r, "ms", 0),
-      runtimeSource: r["source"] === undefined ? RuntimeSource.none : oneOf(r, "source", RuntimeSource),
+      runtimeMs: timed ? number(r, "ms") : 0,
+      runtimeSource: timed ? oneOf(r, "source", RuntimeSource) : RuntimeSource.none,
       runtimeSpreadMs: numberOr(r, "spreadMs", Number.NaN),
       runtimeRuns: numberOr(r, "runs", 0),
       flops: numberOr(r, "flops", Number.NaN),
@@ -109,7 +110,7 @@ export class RecordReader {
     for (let i = 0; i < items.length; i++) {
       const item = items[i];
       if (Number.isInteger(item)) continue;
-      if (typeof item !== "object" || item === null)
+      if (typeof item !== "object" || item === null || Array.isArray(item))
         throw new TraceFieldError("out", `expected tensors or new tensors, found ${excerpt(item)} at ${i}`);
       try {
         if ((item as TraceRecord)["bytes"] !== undefined) this.allocate(item as TraceRecord);

@@ -1,6 +1,5 @@
 import {
   checkAmount,
-  checkForwardIndex,
   checkIndex,
   checkIndices,
   checkKnownAmount,
@@ -137,7 +136,7 @@ export class TraceBuilder {
     value: new GrowableColumn(Float64Array),
   };
 
-  /** The highest op that a saved tensor is held for, which may be one to come; -1 for none. @internal */
+  /** The highest op that a saved tensor is held for; -1 for none. @internal */
   lastSavedOp = -1;
 
   constructor(header: TraceHeader) {
@@ -319,7 +318,7 @@ export class TraceBuilder {
     checkAmount("runtimeMs", runtimeMs, "ms");
     checkIndex("runtimeSource", source, runtimeSourceNames.length);
     checkKnownAmount("runtimeSpreadMs", spreadMs, "ms");
-    checkForwardIndex("runtimeRuns", runs);
+    checkIndex("runtimeRuns", runs, 2 ** 31);
     checkKnownAmount("flops", flops, "operations");
     checkKnownAmount("bytesRead", bytesRead, "bytes");
     checkKnownAmount("bytesWritten", bytesWritten, "bytes");
@@ -370,11 +369,12 @@ export class TraceBuilder {
     this.event(EventKind.exitScope, scope);
   }
 
-  /** Autograd holds `storage` for the gradient of `op` (-1: not known). */
+  /** Autograd holds `storage` for the gradient of `op`: one that has run, the next one, or -1 where that is not known. */
   save(storage: number, op = -1, as: number = SavedAs.other, tensor = -1): void {
     checkIndex("storage", storage, this.storageCount);
     checkOptionalIndex("tensor", tensor, this.tensorCount);
-    checkForwardIndex("op", op);
+    // A kernel may save before it is done, so the op may be the next one.
+    checkOptionalIndex("op", op, this.opCount + 1);
     checkIndex("as", as, savedAsNames.length);
     this.lastSavedOp = Math.max(this.lastSavedOp, op);
     this.saves.op.push(op);

@@ -1,5 +1,5 @@
-import { GunzipStream, isGzip } from "./gunzip-stream.js";
-import { number, type TraceRecord, text } from "./record-fields.js";
+import type { GzipState } from "./gunzip.js";
+import type { TraceRecord } from "./record-fields.js";
 import { LineError, RecordLines } from "./record-lines.js";
 import { RecordReader } from "./record-reader.js";
 import { RematError } from "./remat-error.js";
@@ -7,6 +7,7 @@ import type { Trace, TraceHeader } from "./trace.js";
 import { TraceBuilder } from "./trace-builder.js";
 import { traceFormatVersion } from "./trace-encoder.js";
 import { excerpt, TraceFieldError } from "./trace-field-error.js";
+import { readHeader } from "./trace-header.js";
 
 /** What the fields of a file are called where the builder has other names for them. */
 const fileFields: ReadonlyMap<string, string> = new Map([
@@ -21,12 +22,10 @@ const fileFields: ReadonlyMap<string, string> = new Map([
   ["bytesWritten", "written"],
 ]);
 
-/** Bytes of a trace file in, a trace out. @internal */
+/** Bytes of a trace file in, decompressed, and a trace out. @internal */
 export class TraceDecoder {
   private readonly name: string;
   private readonly lines: RecordLines;
-  private gunzip: GunzipStream | undefined;
-  private first = true;
   private builder: TraceBuilder | undefined;
   private records: RecordReader | undefined;
 
@@ -36,37 +35,36 @@ export class TraceDecoder {
   }
 
   push(chunk: Uint8Array): void {
-    if (chunk.length === 0) return;
-    if (this.first && isGzip(chunk)) this.gunzip = new GunzipStream((bytes) => this.lines.push(bytes));
-    this.first = false;
-    this.attempt(() => (this.gunzip ?? this.lines).push(chunk));
+    this.attempt(() => this.lines.push(chunk));
   }
 
-  end(): Trace {
-    const intact = this.attempt(() => this.gunzip?.end());
+  /** `gzip`: how the compressed data was, where the file is compressed. */
+  end(gzip?: GzipState): Trace {
     const whole = this.attempt(() => this.lines.end());
+    if (gzip === "damaged") throw this.damagedGzip("its checksum does not match");
     if (this.builder === undefined)
       throw this.notATrace(whole ? "the file is empty" : "its first line is not a whole header");
-    if (intact === false) throw this.damagedGzip("its checksum is another");
     if (this.records?.ended) return this.builder.build();
-    const gzipBroken = this.gunzip !== undefined && intact === undefined;
-    const reason = gzipBroken
-      ? "the gzip data breaks off"
-      : whole
-        ? "there is no end record"
-        : "the last line breaks off";
+    const reason =
+      gzip === "brokenOff" ? "the gzip data breaks off" : whole ? "there is no end record" : "the last line breaks off";
     return this.builder.build({ line: this.lines.line, reason });
   }
 
-  /** Does `step`, and tells what is wrong with the file where it throws. */
+  /** The error for compressed data that is not what was once written. */
+  damagedGzip(detail: string, cause?: unknown): RematError {
+    return new RematError(
+      "TRACE_CORRUPT",
+      `${this.name}: the gzip data is damaged, at the latest after line ${this.lines.line} (${detail}). Write the trace again.`,
+      { cause },
+    );
+  }
+
+  /** Does `step`, and tells where in the file it fails. */
   private attempt<T>(step: () => T): T {
     try {
       return step();
     } catch (error) {
-      if (error instanceof RematError) throw error;
-      if (error instanceof LineError) throw this.notJson(error);
-      if (this.gunzip === undefined) throw error;
-      throw this.damagedGzip(String((error as Error).message), error);
+      throw error instanceof LineError ? this.notJson(error) : error;
     }
   }
 
@@ -95,17 +93,7 @@ export class TraceDecoder {
         "TRACE_VERSION",
         `${this.name}: trace format version ${excerpt(r["version"])}, but this remat reads version ${traceFormatVersion}. Use the remat that wrote it, or write it again.`,
       );
-    text(r, "framework");
-    text(r, "device");
-    if (r["mode"] !== "fake" && r["mode"] !== "real")
-      throw new TraceFieldError("mode", `expected "fake" or "real", found ${excerpt(r["mode"])}`);
-    if (!(number(r, "allocationUnitBytes") >= 1))
-      throw new TraceFieldError(
-        "allocationUnitBytes",
-        `expected at least 1, found ${excerpt(r["allocationUnitBytes"])}`,
-      );
-    const { remat: _, version: __, ...header } = r;
-    return header as unknown as TraceHeader;
+    return readHeader(r);
   }
 
   private notATrace(found: string): RematError {
@@ -122,14 +110,6 @@ export class TraceDecoder {
       "TRACE_CORRUPT",
       `${this.name} line ${error.line}: ${error.message}${found}. Remove the line and all that follow to read what came before, or write the trace again.`,
       { cause: error },
-    );
-  }
-
-  private damagedGzip(detail: string, cause?: unknown): RematError {
-    return new RematError(
-      "TRACE_CORRUPT",
-      `${this.name}: the gzip data is damaged, at the latest after line ${this.lines.line} (${detail}). Write the trace again.`,
-      { cause },
     );
   }
 }

@@ -1,0 +1,34 @@
+import { list, number, type TraceRecord, text } from "./record-fields.js";
+import type { TraceHeader } from "./trace.js";
+import { excerpt, TraceFieldError } from "./trace-field-error.js";
+
+/**
+ * What a trace's first record says; fields that this version does not know are kept.
+ * @throws TraceFieldError naming the field that is wrong
+ * @internal
+ */
+export function readHeader(r: TraceRecord): TraceHeader {
+  text(r, "framework");
+  text(r, "device");
+  for (const field of ["frameworkVersion", "backend", "model"]) if (r[field] !== undefined) text(r, field);
+  if (r["mode"] !== "fake" && r["mode"] !== "real")
+    throw new TraceFieldError("mode", `expected "fake" or "real", found ${excerpt(r["mode"])}`);
+  if (!(number(r, "allocationUnitBytes") >= 1))
+    throw new TraceFieldError("allocationUnitBytes", `expected at least 1, found ${excerpt(r["allocationUnitBytes"])}`);
+  const libraries = r["libraries"] === undefined ? {} : r["libraries"];
+  if (
+    typeof libraries !== "object" ||
+    libraries === null ||
+    Array.isArray(libraries) ||
+    !Object.values(libraries).every(isText)
+  )
+    throw new TraceFieldError("libraries", `expected versions by package name, found ${excerpt(libraries)}`);
+  if (r["notes"] !== undefined && !list(r, "notes").every(isText))
+    throw new TraceFieldError("notes", `expected sentences, found ${excerpt(r["notes"])}`);
+  const { remat: _, version: __, ...header } = r;
+  return header as unknown as TraceHeader;
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string";
+}

@@ -1,0 +1,265 @@
+import { gzipSync } from "node:zlib";
+import { describe, expect, it } from "vitest";
+import { Category, FsdpHook, Phase, parseTrace, RematError, TraceBuilder } from "../src/index.js";
+import { fileOf, linesOf } from "./bytes.js";
+import { tellTrace } from "./tell-trace.js";
+import { threeOps } from "./three-ops.js";
+
+/** Every kind of record with every one of its fields. */
+function everyRecord(): string[] {
+  const b = new TraceBuilder({
+    framework: "pytorch",
+    frameworkVersion: "2.13",
+    backend: "cuda",
+    device: "cuda:0",
+    mode: "fake",
+    allocationUnitBytes: 512,
+    model: "net",
+    libraries: { torch: "2.13" },
+    notes: ["the loss is the sum"],
+  });
+  const outer = b.call(b.module({ fqn: "net", kind: "Net", leaf: false }), -1, true);
+  const inner = b.call(b.module({ fqn: "net.fc", kind: "Linear", leaf: true }), outer, true);
+  b.fsdpHook(outer, Phase.forward, FsdpHook.preForwardBegin);
+  const s = b.allocate(4096, "cpu", Category.input);
+  b.resize(s, 0);
+  const x = b.tensor({ storage: [s, b.allocate(1)], dtype: "float32", shape: [4, 256], strides: [256, 1] });
+  b.enterModule(inner, Phase.forward, [x]);
+  const scope = b.scope("softmax", b.scope("attention"));
+  b.enterScope(scope);
+  const made = b.tensor({ storage: b.allocate(512, "cpu"), dtype: "int32", shape: [3], strides: [1] });
+  const op = b.op({ name: "aten.mm", stack: b.stack([inner, outer]), scope, inputs: [x], outputs: [made] });
+  b.op({
+    name: "aten.mm_backward",
+    phase: Phase.backward,
+    flags: 5,
+    stack: b.stackOfCall(inner),
+    forwardOp: op,
+    forwardScope: scope,
+    inputs: [x],
+    outputs: [made],
+    attributes: { k: 1 },
+    runtimeMs: 1,
+    runtimeSource: 1,
+    runtimeSpreadMs: 2,
+    runtimeRuns: 3,
+    flops: 4,
+    bytesRead: 5,
+    bytesWritten: 6,
+  });
+  b.save(s, op, 0, x);
+  b.categorize(s, Category.activation);
+  b.exitScope(scope);
+  b.exitModule(inner, Phase.forward, [made]);
+  b.free(s);
+  b.mark("step");
+  b.moduleWeights(1, [x], [made]);
+  return linesOf(b.build());
+}
+
+const lines = everyRecord();
+const optional = new Set(
+  "frameworkVersion backend model libraries notes device strides flags call stack scope forwardOp forwardScope runs spreadMs flops read written attrs".split(
+    " ",
+  ),
+);
+const indices = new Set(
+  "id s op tensor tensors module parent call stack scope forwardOp forwardScope in parameters buffers".split(" "),
+);
+const names = new Set("t phase category as hook source flags mode type".split(" "));
+
+interface Fault {
+  readonly line: number;
+  readonly kind: string;
+  readonly field: string;
+  readonly value: unknown;
+}
+
+/** Values that `field` cannot have; undefined leaves it out. */
+function wrongValues(field: string, right: unknown): unknown[] {
+  const wrong: unknown[] = [null];
+  if (typeof right !== "number") wrong.push(7);
+  if (typeof right !== "string") wrong.push("x");
+  if (typeof right !== "boolean") wrong.push(true);
+  if (typeof right !== "object" || Array.isArray(right)) wrong.push({ a: 1 });
+  if (!(Array.isArray(right) && typeof right[0] === "string") && !Array.isArray(right)) wrong.push([["x"]]);
+  if (Array.isArray(right)) wrong.push([null], [["x"]], [1.5]);
+  if (indices.has(field)) {
+    const bad = [99, -7, 0.5, 1e12];
+    wrong.push(...(Array.isArray(right) ? bad.map((n) => [n]) : bad));
+  } else if (typeof right === "number" && field !== "version") wrong.push(-7);
+  if (names.has(field)) {
+    const bad = ["nonsense", "__proto__", "toString", "constructor"];
+    wrong.push(...(Array.isArray(right) ? bad.map((n) => [n]) : bad));
+  }
+  if (field === "type")
+    wrong.push(
+      "float32",
+      "float32[",
+      "[2",
+      "float32[-1]",
+      "float32[1.5]",
+      "float32[2,]",
+      "float32[1e3]",
+      "float32[99999999999999999]",
+    );
+  if (!optional.has(field)) wrong.push(undefined);
+  return wrong;
+}
+
+function put(record: Record<string, unknown>, field: string, value: unknown): string {
+  const { [field]: _, ...rest } = record;
+  return JSON.stringify(value === undefined ? rest : { ...record, [field]: value });
+}
+
+function* faults(): Generator<Fault & { text: string }> {
+  for (const [i, line] of lines.entries()) {
+    const record = JSON.parse(line) as Record<string, unknown>;
+    const kind = i === 0 ? "header" : (record["t"] as string);
+    for (const [field, right] of Object.entries(record)) {
+      if (i === 0 && (field === "remat" || field === "version")) continue;
+      for (const value of wrongValues(field, right)) {
+        // A complex tensor's storages are a list, other tensors' a number; either is understood.
+        yield { line: i + 1, kind, field, value, text: put(record, field, value) };
+      }
+      if (field !== "out") continue;
+      for (const [at, item] of (right as unknown[]).entries()) {
+        if (typeof item !== "object") continue;
+        for (const [inner, innerRight] of Object.entries(item as object))
+          for (const value of wrongValues(inner, innerRight)) {
+            // Without its bytes the storage is one that is not known.
+            const named = inner === "bytes" && value === undefined ? "s" : inner;
+            const out = (right as unknown[]).slice();
+            out[at] = JSON.parse(put(item as Record<string, unknown>, inner, value));
+            yield { line: i + 1, kind, field: `out[${at}].${named}`, value, text: put(record, "out", out) };
+          }
+      }
+    }
+  }
+}
+
+function refusal(text: string | Uint8Array): RematError | undefined {
+  try {
+    parseTrace(text, { name: "run" });
+  } catch (error) {
+    if (error instanceof RematError) return error;
+    throw error;
+  }
+  return undefined;
+}
+
+describe("a corrupt trace", () => {
+  it("holds every kind of record and field in this test", () => {
+    const kinds = lines.map((line) => (JSON.parse(line) as { t?: string }).t ?? "header");
+    expect([...new Set(kinds)].sort()).toEqual(
+      "alloc call category end enter enterScope exit exitScope free fsdp header mark module op resize save scope tensor weights".split(
+        " ",
+      ),
+    );
+    expect(parseTrace(lines.join("\n")).truncated).toBeUndefined();
+  });
+
+  it("is refused naming line and field, for each wrong value of each field of each record", () => {
+    const all = [...faults()];
+    expect(all.length).toBeGreaterThan(500);
+    const wrong = all
+      .map(({ line, kind, field, value, text }) => {
+        const error = refusal(lines.with(line - 1, text).join("\n"));
+        const expected = `run line ${line}, field '${field}':`;
+        return error?.code === "TRACE_CORRUPT" && error.message.startsWith(expected)
+          ? undefined
+          : { kind, field, value, found: error?.message };
+      })
+      .filter((fault) => fault !== undefined);
+    expect(wrong).toEqual([]);
+  });
+
+  it("is refused naming the line that is no JSON or no text", () => {
+    for (let i = 1; i < lines.length; i++) {
+      const cut = lines.with(i, lines[i].slice(0, -1));
+      expect(refusal(`${cut.join("\n")}\n`)?.message).toMatch(`run line ${i + 1}: not JSON: `);
+      expect(refusal(`${lines.with(i, "").join("\n")}\n`)?.message).toMatch(`run line ${i + 1}: not JSON: `);
+      expect(refusal(lines.with(i, "[1]").join("\n"))?.message).toMatch(
+        `run line ${i + 1}, field 't': expected an object`,
+      );
+      const bytes = Buffer.from(lines.join("\n"));
+      const at = lines.slice(0, i).join("\n").length + 5;
+      bytes[at] = 0xff;
+      if (i < lines.length - 1) expect(refusal(new Uint8Array(bytes))?.message).toMatch(`run line ${i + 1}: not UTF-8`);
+    }
+  });
+
+  it("is refused where two records share a line, or one has two", () => {
+    expect(refusal(lines.with(2, `${lines[2]},${lines[3]}`).toSpliced(3, 1).join("\n"))?.message).toMatch(
+      "run line 3: not JSON",
+    );
+    const cut = lines[2].indexOf(",");
+    const halves = [lines[2].slice(0, cut), lines[2].slice(cut + 1)];
+    expect(refusal(lines.toSpliced(2, 1, ...halves).join("\n"))?.message).toMatch("run line 3: not JSON");
+  });
+
+  it("is refused where something follows the end record", () => {
+    expect(refusal([...lines, lines.at(-2)].join("\n"))?.message).toMatch(
+      `run line ${lines.length + 1}, field 't': found a record after the end record`,
+    );
+  });
+
+  it("is refused where a tensor is saved for an op that never ran", () => {
+    const at = lines.findIndex((line) => line.includes('"t":"save"'));
+    const text = lines.with(at, lines[at].replace('"op":0', '"op":2')).join("\n");
+    expect(refusal(text)?.message).toMatch(`run line ${lines.length}, field 'events': a saved tensor is held for op 2`);
+  });
+
+  it("is refused for another version, naming both", () => {
+    const error = refusal(lines.with(0, lines[0].replace('"version":1', '"version":2')).join("\n"));
+    expect(error?.code).toBe("TRACE_VERSION");
+    expect(error?.message).toBe(
+      "run: trace format version 2, but this remat reads version 1. Use the remat that wrote it, or write it again.",
+    );
+  });
+
+  it.each([
+    ["nothing", "", "the file is empty"],
+    ["no JSON", "hello\nworld\n", "its first line is not JSON"],
+    ["half a header", lines[0].slice(0, 20), "its first line is not a whole header"],
+    ["other JSON", '{"a":1}\n', 'its first line has no "remat":"trace"'],
+  ])("is no trace at all if it has %s", (_, text, found) => {
+    const error = refusal(text);
+    expect(error?.code).toBe("TRACE_NOT_A_TRACE");
+    expect(error?.message).toBe(`run: not a remat trace: ${found}. Expected a file written by \`remat … --trace\`.`);
+  });
+
+  it("understands lines that end in CR LF, and spaces", () => {
+    expect(tellTrace(parseTrace(`${lines.join("\r\n")}\r\n  `.replaceAll('":', '" : ')))).toEqual(
+      tellTrace(parseTrace(lines.join("\n"))),
+    );
+  });
+});
+
+describe("a damaged gzip file", () => {
+  const told = tellTrace(threeOps());
+
+  it.each([
+    ["by this package", fileOf(threeOps(), { gzip: true })],
+    ["by zlib", new Uint8Array(gzipSync(fileOf(threeOps())))],
+  ])("written %s never reads as another trace", (_, bytes) => {
+    const outcomes = { refused: 0, same: 0, truncated: 0 };
+    for (let bit = 0; bit < bytes.length * 8; bit++) {
+      const damaged = bytes.slice();
+      damaged[bit >> 3] ^= 1 << (bit & 7);
+      let trace: ReturnType<typeof parseTrace>;
+      try {
+        trace = parseTrace(damaged);
+      } catch (error) {
+        expect(error).toBeInstanceOf(RematError);
+        outcomes.refused++;
+        continue;
+      }
+      if (trace.truncated === undefined) {
+        expect(tellTrace(trace)).toEqual(told);
+        outcomes.same++;
+      } else outcomes.truncated++;
+    }
+    expect(outcomes.refused).toBeGreaterThan(bytes.length * 6);
+  });
+});
