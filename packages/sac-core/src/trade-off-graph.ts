@@ -56,7 +56,8 @@ export function tradeOffSvg(graph: TradeOffGraph): string {
   });
   const circles = graph.shifted.map(([x, y]) => `<circle cx="${px(x)}" cy="${py(y)}" r="3"/>`);
   const crosses = graph.original.map(([x, y]) => `<path d="M${px(x)} ${py(y)}m-3 -3l6 6m0 -6l-6 6"/>`);
-  const legend = (x: number, mark: string, text: string): string => `<g transform="translate(${x} 52)">${mark}<text x="14" y="4">${text}</text></g>`;
+  const legend = (x: number, mark: string, text: string): string =>
+    `<g transform="translate(${x} 52)">${mark}<text x="14" y="4">${text}</text></g>`;
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" font-family="system-ui, 'DejaVu Sans', sans-serif" font-size="12" fill="#24292f" role="img">
 <title>${escapeXml(graph.title)}: recomputation time against memory discarded</title>
 <rect width="${width}" height="${height}" fill="#fff"/>
@@ -76,13 +77,21 @@ ${legend(width - 124, '<line x1="-6" x2="6" stroke="#0969da" stroke-width="2"/>'
 `;
 }
 
-const xmlEscapes: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&apos;" };
+const xmlEscapes: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&apos;",
+};
 
 /** Text for XML: markup escaped, characters that XML 1.0 forbids replaced by U+FFFD. */
 function escapeXml(text: string): string {
-  return text
-    .toWellFormed()
-    .replace(/[&<>"']/g, (c) => xmlEscapes[c])
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: XML 1.0 forbids exactly these
-    .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "\ufffd");
+  return (
+    text
+      .replace(/\p{Surrogate}/gu, "\ufffd")
+      .replace(/[&<>"']/g, (c) => xmlEscapes[c])
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: XML 1.0 forbids exactly these
+      .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "\ufffd")
+  );
 }

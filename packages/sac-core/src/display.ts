@@ -1,0 +1,145 @@
+import { formatTable, pythonFixed, pythonFloat, pythonScientific } from "@remat/text-table";
+import { opsTogether, type SACGreedyOrderMeta } from "./greedy-order.js";
+import type { SACStats } from "./sac-stats.js";
+import { share, sum } from "./trade-off.js";
+
+export interface DisplayOptions {
+  /** Print tables of reStructuredText; left out, columns are parted by tabs. */
+  readonly tabular?: boolean;
+}
+
+export interface ModulewiseDisplayOptions extends DisplayOptions {
+  /** Modules of up to this many name components are shown; left out, 2. */
+  readonly depth?: number;
+}
+
+/**
+ * A module's statistics as PyTorch's `display_sac_stats` prints them: totals, then a row for each op.
+ *
+ * @example
+ * console.log(displaySacStats(stats, { tabular: true }));
+ */
+export function displaySacStats(stats: SACStats, options: DisplayOptions = {}): string {
+  const isView = new Set(stats.viewLikeOps);
+  const isRandom = new Set(stats.randOps);
+  const isSaved = new Set(stats.savedAutogradOps);
+  const parents = new Map(Array.from(stats.inplaceOps, (op, i) => [op, stats.inplaceParents[i]]));
+  const rows = stats.funcNames.map((name, i) => [
+    String(i),
+    name,
+    pythonFixed(stats.runtimesMs[i], 4),
+    String(stats.memoryBytes[i]),
+    pythonBool(isView.has(i)),
+    pythonBool(isRandom.has(i)),
+    pythonBool(isSaved.has(i)),
+    String(parents.get(i) ?? "None"),
+  ]);
+  const title =
+    `Total Memory: ${sum(stats.memoryBytes)} B Total Runtime: ${pythonTotal(stats.runtimesMs)} ms` +
+    ` Store Random: ${pythonBool(stats.forceStoreRandom)}`;
+  const headers = [
+    "Op Idx",
+    "Op Name",
+    "Runtimes(ms)",
+    "Memory (B)",
+    "View-like",
+    "Random",
+    "Saved Autograd",
+    "In-place",
+  ];
+  return `${title}\n${table(rows, headers, options)}`;
+}
+
+/**
+ * A module's trade-off as PyTorch's `display_sac_tradeoff_stats` prints it: a row for each group of ops, first those that are always
+ * recomputed, then the candidates in greedy order, then those always stored; memory and time add up from row to row. Sets are printed in
+ * ascending order. Without memory or time their shares are printed as 0.
+ *
+ * @example
+ * console.log(displaySacTradeoffStats(greedyOrder(stats), stats));
+ */
+export function displaySacTradeoffStats(
+  order: SACGreedyOrderMeta,
+  stats: SACStats,
+  options: DisplayOptions = {},
+): string {
+  const memory = sum(stats.memoryBytes);
+  const runtime = sum(stats.runtimesMs);
+  let discarded = 0;
+  let recomputed = 0;
+  const rows: string[][] = [];
+  const add = (op: number, kind: "stored" | "recomputed" | "candidate", msps?: number): void => {
+    const ops = opsTogether(order, op);
+    for (const member of ops) {
+      discarded += stats.memoryBytes[member];
+      recomputed += stats.runtimesMs[member];
+    }
+    const names = [...new Set(Array.from(ops, (member) => stats.funcNames[member]))].sort();
+    rows.push([
+      `{${ops.join(", ")}}`,
+      `{${names.map((name) => `'${name}'`).join(", ")}}`,
+      pythonFixed(share(discarded, memory), 4),
+      String(discarded),
+      pythonFixed(share(recomputed, runtime), 4),
+      pythonFloat(recomputed),
+      msps === undefined ? "nan" : pythonScientific(msps, 2),
+      pythonBool(kind === "stored"),
+      pythonBool(kind === "recomputed"),
+    ]);
+  };
+  for (const op of order.recomputedOps) add(op, "recomputed");
+  for (let i = 0; i < order.mspsMeta.count; i++) add(order.mspsMeta.opIdx[i], "candidate", order.mspsMeta.msps[i]);
+  for (const op of order.storedOps) add(op, "stored");
+  const headers = [
+    "Op Id(s)",
+    "Op Name(s)",
+    "Discarded Mem (%)",
+    "Discarded Mem (B)",
+    "Recomp time (%)",
+    "Recomp time (ms)",
+    "MSPS",
+    "Always Stored",
+    "Always Recomputed",
+  ];
+  return table(rows, headers, options);
+}
+
+/**
+ * Both displays for every module down to a depth, as PyTorch's `display_modulewise_sac_stats` prints them.
+ *
+ * @example
+ * const stats = sacStats(trace);
+ * const orders = new Map(Array.from(stats, ([fqn, one]) => [fqn, greedyOrder(one)]));
+ * console.log(displayModulewiseSacStats(stats, orders, { depth: 2, tabular: true }));
+ */
+export function displayModulewiseSacStats(
+  stats: ReadonlyMap<string, SACStats>,
+  orders: ReadonlyMap<string, SACGreedyOrderMeta>,
+  options: ModulewiseDisplayOptions = {},
+): string {
+  const texts: string[] = [];
+  for (const [fqn, moduleStats] of stats) {
+    const order = orders.get(fqn);
+    if (order === undefined || fqn.split(".").length > (options.depth ?? 2)) continue;
+    texts.push(
+      `Module: ${fqn}`,
+      displaySacStats(moduleStats, options),
+      `AC Trade-off for Module: ${fqn} MSPS = Memory/Runtime`,
+      displaySacTradeoffStats(order, moduleStats, options),
+    );
+  }
+  return texts.join("\n");
+}
+
+function table(rows: readonly (readonly string[])[], headers: readonly string[], options: DisplayOptions): string {
+  return formatTable(rows, { headers, format: options.tabular ? "rst" : "plain" });
+}
+
+/** Python's sum of no floats is the integer 0. */
+function pythonTotal(values: Float64Array): string {
+  return values.length === 0 ? "0" : pythonFloat(sum(values));
+}
+
+function pythonBool(value: boolean): string {
+  return value ? "True" : "False";
+}

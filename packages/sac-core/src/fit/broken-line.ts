@@ -1,0 +1,104 @@
+import { emptySums, type PointSums } from "./point-sums.js";
+
+/** A line by least squares through a run of points: `intercept` at x = 0, y from the centre of all points. */
+export interface Line {
+  slope: number;
+  intercept: number;
+  residual: number;
+}
+
+const sums = emptySums();
+
+/** The best line through the points from `from` up to, but not including, `to`; flat where they share one x. */
+export function bestLine(points: PointSums, from: number, to: number, into: Line): Line {
+  const { n, x, y, xx, xy, yy } = points.read(from, to, points.x[from], sums);
+  const spreadX = xx - (x * x) / n;
+  const product = xy - (x * y) / n;
+  into.slope = to - from > 1 && spreadX > 0 ? product / spreadX : 0;
+  into.intercept = (y - into.slope * x) / n - into.slope * points.x[from];
+  into.residual = Math.max(0, yy - (y * y) / n - into.slope * product);
+  return into;
+}
+
+/**
+ * Sum of squared residuals of the best continuous broken line through the points from `from` up to `to` with breaks at the x of `breaks`
+ * (ascending); `starts[k]` is the first point that is not before break k. With `outer`, its first and last lines are returned too.
+ *
+ * The line's heights at its breaks are the unknowns. A segment between two breaks ties their two heights; the segments at the ends have a
+ * free slope, which is eliminated first. That leaves a tridiagonal system of as many equations as there are breaks.
+ */
+export function brokenLineResidual(
+  points: PointSums,
+  from: number,
+  to: number,
+  breaks: readonly number[],
+  starts: readonly number[],
+  outer?: { readonly first: Line; readonly last: Line },
+): number {
+  const count = breaks.length;
+  let constant = 0;
+  const diagonal: number[] = [];
+  const right: number[] = [];
+  const above: number[] = [];
+  for (let k = 0; k < count; k++) {
+    diagonal.push(0);
+    right.push(0);
+    above.push(0);
+  }
+  const end = (low: number, high: number, at: number, k: number): void => {
+    const { n, x, y, xx, xy, yy } = points.read(low, high, at, sums);
+    if (xx > 0) {
+      diagonal[k] += n - (x * x) / xx;
+      right[k] += y - (xy * x) / xx;
+      constant += yy - (xy * xy) / xx;
+    } else {
+      diagonal[k] += n;
+      right[k] += y;
+      constant += yy;
+    }
+  };
+  // A point at a break is counted with the segment that begins there, the last break's with the last segment.
+  end(from, starts[0], breaks[0], 0);
+  for (let k = 0; k + 1 < count; k++) {
+    const width = breaks[k + 1] - breaks[k];
+    const { n, x, y, xx, xy, yy } = points.read(starts[k], starts[k + 1], breaks[k], sums);
+    if (!(width > 0)) continue;
+    const t = x / width;
+    const tt = xx / (width * width);
+    const ty = xy / width;
+    diagonal[k] += n - 2 * t + tt;
+    above[k] += t - tt;
+    diagonal[k + 1] += tt;
+    right[k] += y - ty;
+    right[k + 1] += ty;
+    constant += yy;
+  }
+  end(starts[count - 1], to, breaks[count - 1], count - 1);
+
+  let residual = constant;
+  for (let k = 0; k < count; k++) {
+    if (k > 0 && diagonal[k - 1] > 0) {
+      const factor = above[k - 1] / diagonal[k - 1];
+      diagonal[k] -= factor * above[k - 1];
+      right[k] -= factor * right[k - 1];
+    }
+    // A height that no point depends on is free: it takes nothing from the residual.
+    if (diagonal[k] > 1e-12) residual -= (right[k] * right[k]) / diagonal[k];
+    else diagonal[k] = 0;
+  }
+  if (outer !== undefined) {
+    const heights: number[] = [];
+    for (let k = count - 1; k >= 0; k--)
+      heights[k] = diagonal[k] > 0 ? (right[k] - (k + 1 < count ? above[k] * heights[k + 1] : 0)) / diagonal[k] : 0;
+    outerLine(points, from, starts[0], breaks[0], heights[0], outer.first);
+    outerLine(points, starts[count - 1], to, breaks[count - 1], heights[count - 1], outer.last);
+  }
+  return Math.max(0, residual);
+}
+
+/** The best line through a run of points that has the given height at `at`. */
+function outerLine(points: PointSums, from: number, to: number, at: number, height: number, into: Line): void {
+  const { x, xx, xy } = points.read(from, to, at, sums);
+  into.slope = xx > 0 ? (xy - height * x) / xx : 0;
+  into.intercept = height - into.slope * at;
+}

@@ -1,0 +1,112 @@
+import { brokenLineResidual } from "./broken-line.js";
+import type { PointSums } from "./point-sums.js";
+
+/** Golden ratio's share of an interval that golden-section search keeps. */
+const kept = (Math.sqrt(5) - 1) / 2;
+
+/**
+ * Breaks (x, ascending) for more segments than can be searched exactly: adds to `start` the point that helps most until there are
+ * enough, and after each moves every break to its best place between its neighbours, in turn, until none moves. The result is a local
+ * optimum, the same at every run, and never worse than the start.
+ */
+export function searchBreaks(points: PointSums, start: readonly number[], innerBreaks: number): readonly number[] {
+  let breaks: readonly number[] = start;
+  while (breaks.length < innerBreaks) {
+    let best = Infinity;
+    let bestBreaks = breaks;
+    for (let i = 1; i < points.count - 1; i++) {
+      if (points.x[i] === points.x[0] || points.x[i] === points.x[points.count - 1] || breaks.includes(points.x[i]))
+        continue;
+      const tried = [...breaks, points.x[i]].sort((a, b) => a - b);
+      const residual = residualWith(points, tried);
+      if (residual < best) {
+        best = residual;
+        bestBreaks = tried;
+      }
+    }
+    if (bestBreaks === breaks) return breaks;
+    breaks = settle(points, bestBreaks);
+  }
+  return breaks;
+}
+
+/** Residual of the best continuous line with the given inner breaks, over all points. */
+export function residualWith(points: PointSums, breaks: readonly number[]): number {
+  const starts = breaks.map((at) => firstFrom(points.x, at));
+  return brokenLineResidual(points, 0, points.count, breaks, starts);
+}
+
+function settle(points: PointSums, start: readonly number[]): readonly number[] {
+  const { x, count } = points;
+  const breaks = [...start];
+  let residual = residualWith(points, breaks);
+  const tryAt = (k: number, at: number): number => {
+    const before = breaks[k];
+    breaks[k] = at;
+    const tried = residualWith(points, breaks);
+    breaks[k] = before;
+    return tried;
+  };
+  // A gain within rounding would let two breaks take turns for ever.
+  const accept = (k: number, at: number, tried: number): boolean => {
+    if (!(tried < residual * (1 - 1e-10))) return false;
+    residual = tried;
+    breaks[k] = at;
+    return true;
+  };
+  for (let moved = true; moved; ) {
+    moved = false;
+    for (let k = 0; k < breaks.length; k++) {
+      const low = k === 0 ? x[0] : breaks[k - 1];
+      const high = k + 1 < breaks.length ? breaks[k + 1] : x[count - 1];
+      for (let i = firstFrom(x, low); i < count && x[i] < high; i++)
+        if (x[i] > low) moved = accept(k, x[i], tryAt(k, x[i])) || moved;
+      const i = firstFrom(x, breaks[k]);
+      for (const [from, to] of [
+        [Math.max(low, x[Math.max(0, i - 1)]), breaks[k]],
+        [breaks[k], Math.min(high, x[Math.min(count - 1, x[i] > breaks[k] ? i : i + 1)])],
+      ]) {
+        if (!(to > from)) continue;
+        const at = minimum((value) => tryAt(k, value), from, to);
+        if (at > low && at < high) moved = accept(k, at, tryAt(k, at)) || moved;
+      }
+    }
+  }
+  return breaks;
+}
+
+/** Golden-section search for the least value of `f` between `low` and `high`. */
+function minimum(f: (at: number) => number, low: number, high: number): number {
+  let a = high - kept * (high - low);
+  let b = low + kept * (high - low);
+  let fa = f(a);
+  let fb = f(b);
+  for (let round = 0; round < 50; round++) {
+    if (fa <= fb) {
+      high = b;
+      b = a;
+      fb = fa;
+      a = high - kept * (high - low);
+      fa = f(a);
+    } else {
+      low = a;
+      a = b;
+      fa = fb;
+      b = low + kept * (high - low);
+      fb = f(b);
+    }
+  }
+  return (low + high) / 2;
+}
+
+/** Index of the first item of `sorted` that is at least `value`. */
+function firstFrom(sorted: Float64Array, value: number): number {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (sorted[middle] < value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

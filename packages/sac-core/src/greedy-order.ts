@@ -1,0 +1,155 @@
+import { OpGroups } from "./op-groups.js";
+import type { SACStats } from "./sac-stats.js";
+
+/** Candidates for recomputation, from the one that gives most memory back per time on; row i of every column belongs together. */
+export interface MSPSColumns {
+  readonly count: number;
+  /** The op, or the head of the group of ops that are recomputed together; see {@link opsTogether}. */
+  readonly opIdx: Int32Array;
+  readonly memoryBytes: Float64Array;
+  readonly runtimeMs: Float64Array;
+  /** Memory per time, in bytes per ms; the largest double for what takes no time. */
+  readonly msps: Float64Array;
+}
+
+/** PyTorch's `SACGreedyOrderMeta`: what is always recomputed, what is always stored, and in which order to recompute the rest. */
+export interface SACGreedyOrderMeta {
+  readonly recomputedOps: Int32Array;
+  readonly storedOps: Int32Array;
+  /** In-place ops with the op whose result they write into, by that op. */
+  readonly inplaceOpGroups: OpGroups;
+  /** All random ops, by the first: they draw from one generator, so that they are recomputed together or not at all. */
+  readonly randomOpsGroup: OpGroups;
+  readonly mspsMeta: MSPSColumns;
+}
+
+/**
+ * The order in which to give up stored results: by descending memory per time, ops of equal ratio in ascending order. Ops that only make
+ * views are always recomputed; groups of in-place ops that write into an argument are always stored, and random ops if the module's
+ * arguments demand it.
+ *
+ * Source: `SACEstimator._get_greedy_order_meta` of PyTorch.
+ *
+ * @example
+ * const order = greedyOrder(stats);
+ * order.mspsMeta.opIdx[0]; // the best op to recompute
+ */
+export function greedyOrder(stats: SACStats): SACGreedyOrderMeta {
+  const count = stats.memoryBytes.length;
+  const isRandom = flags(count, stats.randOps);
+  const isRecomputed = flags(count, stats.viewLikeOps);
+  const isStored = new Uint8Array(count);
+  const isInPlace = new Uint8Array(count);
+  for (const op of stats.inplaceOps) isInPlace[op] = 1;
+  const inplaceOpGroups = new OpGroups(stats.inplaceOps, stats.inplaceParents, count);
+  const randomHead = stats.randOps.length > 0 ? stats.randOps[0] : -1;
+  const randomOpsGroup = new OpGroups(
+    stats.randOps,
+    stats.randOps.map(() => randomHead),
+    count,
+  );
+  if (randomHead >= 0 && stats.forceStoreRandom) isStored[randomHead] = 1;
+  for (const [head, ops] of inplaceOpGroups) {
+    let random = 0;
+    for (const op of ops) random += isRandom[op];
+    // Upstream writes `force & len(...) > 0`, which Python reads as a test of the lowest bit.
+    if (isInPlace[head] === 1 || (stats.forceStoreRandom && random % 2 === 1)) isStored[head] = 1;
+  }
+  const isCandidate = new Uint8Array(count);
+  for (let op = 0; op < count; op++)
+    if (!isRecomputed[op] && !isStored[op] && !isInPlace[op] && !isRandom[op]) isCandidate[op] = 1;
+  for (const head of inplaceOpGroups.heads) if (!isStored[head]) isCandidate[head] = 1;
+  if (randomHead >= 0 && !isStored[randomHead]) isCandidate[randomHead] = 1;
+  const candidates = indicesOf(isCandidate);
+  return {
+    recomputedOps: stats.viewLikeOps,
+    storedOps: indicesOf(isStored),
+    inplaceOpGroups,
+    randomOpsGroup,
+    mspsMeta: sortByMsps(stats, candidates, inplaceOpGroups, randomOpsGroup),
+  };
+}
+
+/**
+ * The ops that are stored or recomputed with `op`, itself included, ascending: those of the in-place group and of the random group that it
+ * heads.
+ */
+export function opsTogether(
+  { inplaceOpGroups, randomOpsGroup }: Pick<SACGreedyOrderMeta, "inplaceOpGroups" | "randomOpsGroup">,
+  op: number,
+): Int32Array {
+  const inPlace = inplaceOpGroups.size === 0 ? undefined : inplaceOpGroups.get(op);
+  const random = randomOpsGroup.size === 0 ? undefined : randomOpsGroup.get(op);
+  if (inPlace === undefined || random === undefined) return inPlace ?? random ?? Int32Array.of(op);
+  return Int32Array.from(new Set([...inPlace, ...random])).sort();
+}
+
+function sortByMsps(
+  stats: SACStats,
+  candidates: Int32Array,
+  inplaceOpGroups: OpGroups,
+  randomOpsGroup: OpGroups,
+): MSPSColumns {
+  const count = candidates.length;
+  const memory = new Float64Array(count);
+  const runtime = new Float64Array(count);
+  const msps = new Float64Array(count);
+  const groups = { inplaceOpGroups, randomOpsGroup };
+  const isHead = flags(stats.memoryBytes.length, inplaceOpGroups.heads, randomOpsGroup.heads);
+  for (let i = 0; i < count; i++) {
+    if (isHead[candidates[i]] === 1)
+      for (const op of opsTogether(groups, candidates[i])) {
+        memory[i] += stats.memoryBytes[op];
+        runtime[i] += stats.runtimesMs[op];
+      }
+    else {
+      memory[i] = stats.memoryBytes[candidates[i]];
+      runtime[i] = stats.runtimesMs[candidates[i]];
+    }
+    msps[i] = runtime[i] > 0 ? memory[i] / runtime[i] : Number.MAX_VALUE;
+  }
+  const order = descendingOrder(msps);
+  return {
+    count,
+    opIdx: candidates.map((_, i) => candidates[order[i]]),
+    memoryBytes: memory.map((_, i) => memory[order[i]]),
+    runtimeMs: runtime.map((_, i) => runtime[order[i]]),
+    msps: msps.map((_, i) => msps[order[i]]),
+  };
+}
+
+/** Indices of `values` from the largest value on, equal ones in ascending order. Sorts numbers natively, without a comparison in JavaScript. */
+function descendingOrder(values: Float64Array): Int32Array {
+  const sorted = values.slice().sort();
+  const count = values.length;
+  const order = new Int32Array(count);
+  /** By place of the first of a run of equal values: how many of them have been placed. */
+  const placed = new Int32Array(count);
+  for (let i = 0; i < count; i++) {
+    let low = 0;
+    let high = count;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (sorted[middle] <= values[i]) low = middle + 1;
+      else high = middle;
+    }
+    // `low` values are at most this one, so `count - low` come before its run.
+    const first = count - low;
+    order[first + placed[first]++] = i;
+  }
+  return order;
+}
+
+function flags(count: number, ...lists: readonly Int32Array[]): Uint8Array {
+  const set = new Uint8Array(count);
+  for (const list of lists) for (const index of list) set[index] = 1;
+  return set;
+}
+
+function indicesOf(set: Uint8Array): Int32Array {
+  let count = 0;
+  for (let i = 0; i < set.length; i++) count += set[i];
+  const indices = new Int32Array(count);
+  for (let i = 0, at = 0; i < set.length; i++) if (set[i] === 1) indices[at++] = i;
+  return indices;
+}

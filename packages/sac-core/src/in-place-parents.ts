@@ -1,0 +1,65 @@
+import type { OutputStorages } from "./output-storages.js";
+
+/** Ops found so far that put results in every storage of a set, ascending. */
+interface Matches {
+  readonly ops: number[];
+  /** How far the shortest list of ops has been looked through. */
+  looked: number;
+}
+
+/**
+ * Finds the op whose result an in-place op writes into: the first one from a given op on whose storages include all of the in-place op's.
+ * A lookup in sorted lists by storage, where upstream looks through all earlier ops.
+ */
+export class InPlaceParents {
+  private readonly outputs: OutputStorages;
+  private readonly bySet = new Map<string, Matches>();
+
+  constructor(outputs: OutputStorages) {
+    this.outputs = outputs;
+  }
+
+  /** The parent of `op` among the ops from `first` on; `op` itself where there is none, since it then writes into an argument. */
+  find(op: number, first: number): number {
+    const { opStart, storages, storageStart, ops } = this.outputs;
+    const count = opStart[op + 1] - opStart[op];
+    // An op without results: any op has all of none.
+    if (count === 0) return Math.min(first, op);
+    if (count > 1) return this.findAll(op, first);
+    const storage = storages[opStart[op]];
+    return ops[lowerBound(ops, first, storageStart[storage], storageStart[storage + 1])];
+  }
+
+  private findAll(op: number, first: number): number {
+    const { opStart, storages, storageStart, ops } = this.outputs;
+    const wanted = storages.slice(opStart[op], opStart[op + 1]).sort();
+    let rarest = wanted[0];
+    const uses = (s: number): number => storageStart[s + 1] - storageStart[s];
+    for (const storage of wanted) if (uses(storage) < uses(rarest)) rarest = storage;
+    const key = wanted.join();
+    let matches = this.bySet.get(key);
+    if (matches === undefined) this.bySet.set(key, (matches = { ops: [], looked: storageStart[rarest] }));
+    for (; matches.looked < storageStart[rarest + 1] && ops[matches.looked] <= op; matches.looked++)
+      if (this.hasAll(ops[matches.looked], wanted)) matches.ops.push(ops[matches.looked]);
+    return matches.ops[lowerBound(matches.ops, first, 0, matches.ops.length)];
+  }
+
+  private hasAll(op: number, wanted: Int32Array): boolean {
+    const { opStart, storages } = this.outputs;
+    for (const storage of wanted) {
+      const at = storages.indexOf(storage, opStart[op]);
+      if (at < 0 || at >= opStart[op + 1]) return false;
+    }
+    return true;
+  }
+}
+
+/** Index of the first item of `sorted` from `low` to `high` that is at least `value`. */
+function lowerBound(sorted: ArrayLike<number>, value: number, low: number, high: number): number {
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (sorted[middle] < value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

@@ -1,0 +1,69 @@
+/**
+ * Groups of ops by their first op, the head, in columns: what PyTorch keeps as a dictionary of sets. Groups and the ops in them are in
+ * ascending order, and a head is in its own group.
+ */
+export class OpGroups implements Iterable<readonly [head: number, ops: Int32Array]> {
+  readonly heads: Int32Array;
+  private readonly start: Int32Array;
+  private readonly ops: Int32Array;
+
+  /** `heads[i]` is the head of `ops[i]`'s group; all are below `opCount`. A head need not be among the ops. */
+  constructor(ops: Int32Array, heads: Int32Array, opCount: number) {
+    if (ops.length === 0) {
+      this.heads = new Int32Array(0);
+      this.start = new Int32Array(1);
+      this.ops = new Int32Array(0);
+      return;
+    }
+    const size = new Int32Array(opCount);
+    let count = 0;
+    let total = 0;
+    for (let i = 0; i < ops.length; i++) {
+      const head = heads[i];
+      if (size[head] === 0) {
+        size[head] = 1;
+        count++;
+        total++;
+      }
+      if (ops[i] !== head) {
+        size[head]++;
+        total++;
+      }
+    }
+    this.heads = new Int32Array(count);
+    this.start = new Int32Array(count + 1);
+    this.ops = new Int32Array(total);
+    /** By head: where the next op of its group goes. */
+    const next = size;
+    for (let head = 0, group = 0; head < opCount; head++) {
+      if (size[head] === 0) continue;
+      this.heads[group] = head;
+      this.start[group + 1] = this.start[group] + size[head];
+      this.ops[this.start[group]] = head;
+      next[head] = this.start[group++] + 1;
+    }
+    for (let i = 0; i < ops.length; i++) if (ops[i] !== heads[i]) this.ops[next[heads[i]]++] = ops[i];
+    for (let i = 0; i < count; i++) this.ops.subarray(this.start[i], this.start[i + 1]).sort();
+  }
+
+  get size(): number {
+    return this.heads.length;
+  }
+
+  /** The ops of the group whose first op is `head`, ascending; undefined if there is no such group. */
+  get(head: number): Int32Array | undefined {
+    let low = 0;
+    let high = this.heads.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.heads[middle] < head) low = middle + 1;
+      else high = middle;
+    }
+    return this.heads[low] === head ? this.ops.subarray(this.start[low], this.start[low + 1]) : undefined;
+  }
+
+  *[Symbol.iterator](): Iterator<readonly [head: number, ops: Int32Array]> {
+    for (let i = 0; i < this.heads.length; i++)
+      yield [this.heads[i], this.ops.subarray(this.start[i], this.start[i + 1])];
+  }
+}

@@ -1,0 +1,188 @@
+import { EventKind, OpFlag, Phase, RematError, type Trace } from "@remat/trace";
+import { InPlaceParents } from "./in-place-parents.js";
+import { deviceKind, type OutputStorages, outputBytes, outputStorages } from "./output-storages.js";
+
+/**
+ * What selective activation checkpointing needs to know of one module's forward pass: PyTorch's `SACStats`. Lists run over the module's ops,
+ * those of the modules in it included, without the ops that checkpointing leaves out; other fields hold indices into those lists.
+ */
+export interface SACStats {
+  /** Indices in the trace of the ops that the lists are about. */
+  readonly ops: Int32Array;
+  /** Names: of PyTorch's ops without namespace and overload (`addmm`), of tfjs kernels as they are. */
+  readonly funcNames: readonly string[];
+  readonly runtimesMs: Float64Array;
+  /** What keeping the op's results costs; 0 for views and for the op that the module's result comes from, which is kept anyway. */
+  readonly memoryBytes: Float64Array;
+  readonly viewLikeOps: Int32Array;
+  readonly randOps: Int32Array;
+  /** Ops all of whose results autograd held when the module was done. */
+  readonly savedAutogradOps: Int32Array;
+  /** In-place ops. */
+  readonly inplaceOps: Int32Array;
+  /** For each of `inplaceOps` the op whose result it writes into: itself where it writes into an argument of the module. */
+  readonly inplaceParents: Int32Array;
+  /** Whether no argument of the module was a tensor; random ops are then stored, as a recomputation could not be told from a first run. */
+  readonly forceStoreRandom: boolean;
+}
+
+export interface SACStatsOptions {
+  /**
+   * What to do with an in-place op that writes into the result of an op that checkpointing leaves out (`clone`, `detach`): raise an error as
+   * PyTorch does, or take the in-place op for its own parent. Left out: `"error"`.
+   */
+  readonly skippedParent?: "error" | "self";
+}
+
+/**
+ * Statistics of every module with children, by fully qualified name, in the order in which the modules were first done. Of a module that was
+ * called several times the last call counts, as in PyTorch. Modules without children have none; a module in which no op ran has empty
+ * lists, where PyTorch raises.
+ *
+ * One pass over the trace; time and memory grow with the number of ops times the depth of the modules around them.
+ *
+ * Source: `torch/distributed/_tools/sac_estimator.py`.
+ *
+ * @throws RematError `SAC_SKIPPED_PARENT` (see {@link SACStatsOptions}), `SAC_DEVICES` for an op with results on several accelerators
+ * @example
+ * const stats = sacStats(priceTrace(trace, deviceSpec("a100")));
+ * stats.get("Transformer.layers.0")?.memoryBytes;
+ */
+export function sacStats(trace: Trace, options: SACStatsOptions = {}): Map<string, SACStats> {
+  const collector = new StatsCollector(trace, options.skippedParent ?? "error");
+  const { kind, subject, count } = trace.events;
+  const { call, phase } = trace.moduleEvents;
+  const stats = new Map<string, SACStats>();
+  /** By call: how many ops came before it. */
+  const firstOp = new Int32Array(trace.calls.count).fill(-1);
+  let ops = 0;
+  for (let event = 0; event < count; event++) {
+    const at = subject[event];
+    if (kind[event] === EventKind.op) ops = at + 1;
+    else if (kind[event] === EventKind.save) collector.saved[trace.saves.storage[at]] = 1;
+    else if (kind[event] === EventKind.enterModule) {
+      if (phase[at] === Phase.forward) firstOp[call[at]] = ops;
+    } else if (kind[event] === EventKind.exitModule && phase[at] === Phase.forward && firstOp[call[at]] >= 0) {
+      const module = trace.modules[trace.calls.module[call[at]]];
+      if (!module.leaf) stats.set(module.fqn, collector.collect(call[at], firstOp[call[at]], ops));
+    }
+  }
+  return stats;
+}
+
+class StatsCollector {
+  /** By storage: whether autograd holds it so far. */
+  readonly saved: Uint8Array;
+  private readonly trace: Trace;
+  private readonly skippedParent: "error" | "self";
+  private readonly outputs: OutputStorages;
+  private readonly bytes: Float64Array;
+  private readonly parents: InPlaceParents;
+  /** By string of the trace: the name to print. */
+  private readonly names: (string | undefined)[] = [];
+  /** By op: index in the lists of the module at hand, or -1. */
+  private readonly position: Int32Array;
+
+  constructor(trace: Trace, skippedParent: "error" | "self") {
+    this.trace = trace;
+    this.skippedParent = skippedParent;
+    this.outputs = outputStorages(trace);
+    this.bytes = outputBytes(trace, this.outputs);
+    this.parents = new InPlaceParents(this.outputs);
+    this.saved = new Uint8Array(trace.storages.count);
+    this.position = new Int32Array(trace.ops.count);
+    checkDevices(trace, this.outputs);
+  }
+
+  /** Statistics of the ops from `first` up to, but not including, `end`, all of which ran in `call`. */
+  collect(call: number, first: number, end: number): SACStats {
+    const { trace, position, outputs, saved } = this;
+    const { phase, flags, name, runtimeMs } = trace.ops;
+    let count = 0;
+    for (let op = first; op < end; op++)
+      position[op] = phase[op] === Phase.forward && !(flags[op] & OpFlag.sacSkip) ? count++ : -1;
+    const ops = new Int32Array(count);
+    const funcNames = new Array<string>(count);
+    const runtimesMs = new Float64Array(count);
+    const memoryBytes = new Float64Array(count);
+    const inPlace = new Int32Array(count);
+    const parents = new Int32Array(count);
+    const views = new Int32Array(count);
+    const random = new Int32Array(count);
+    const held = new Int32Array(count);
+    let viewCount = 0;
+    let randomCount = 0;
+    let heldCount = 0;
+    let inPlaceCount = 0;
+    /** The op that the module's result comes from: the last one that is neither a view nor in-place. */
+    let last = -1;
+    for (let op = first; op < end; op++) {
+      const i = position[op];
+      if (i < 0) continue;
+      ops[i] = op;
+      funcNames[i] = this.names[name[op]] ??= this.printedName(name[op]);
+      runtimesMs[i] = runtimeMs[op];
+      memoryBytes[i] = this.bytes[op];
+      if (flags[op] & OpFlag.view) views[viewCount++] = i;
+      if (flags[op] & OpFlag.random) random[randomCount++] = i;
+      if (flags[op] & OpFlag.inPlace) {
+        inPlace[inPlaceCount] = i;
+        parents[inPlaceCount++] = this.parentPosition(call, op, first);
+      }
+      if (!(flags[op] & (OpFlag.view | OpFlag.inPlace))) last = i;
+      let at = outputs.opStart[op];
+      while (at < outputs.opStart[op + 1] && saved[outputs.storages[at]] === 1) at++;
+      if (at === outputs.opStart[op + 1]) held[heldCount++] = i;
+    }
+    // Where every op is a view or in-place upstream's index runs down to -1, which in Python is the last op.
+    if (count > 0) memoryBytes[last < 0 ? count - 1 : last] = 0;
+    return {
+      ops,
+      funcNames,
+      runtimesMs,
+      memoryBytes,
+      viewLikeOps: views.slice(0, viewCount),
+      randOps: random.slice(0, randomCount),
+      savedAutogradOps: held.slice(0, heldCount),
+      inplaceOps: inPlace.slice(0, inPlaceCount),
+      inplaceParents: parents.slice(0, inPlaceCount),
+      forceStoreRandom: trace.calls.tensorInput[call] === 0,
+    };
+  }
+
+  private parentPosition(call: number, op: number, first: number): number {
+    const parent = this.parents.find(op, first);
+    if (this.position[parent] >= 0) return this.position[parent];
+    if (this.skippedParent === "self") return this.position[op];
+    const { trace } = this;
+    throw new RematError(
+      "SAC_SKIPPED_PARENT",
+      `module ${trace.modules[trace.calls.module[call]].fqn}: in-place op ${op} (${trace.opName(op)}) writes into the result of op ${parent} ` +
+        `(${trace.opName(parent)}), which selective activation checkpointing leaves out. Expected a parent that it keeps: write ` +
+        `into another tensor, or pass { skippedParent: "self" } to take the op for its own parent.`,
+    );
+  }
+
+  private printedName(string: number): string {
+    const name = this.trace.strings[string];
+    return this.trace.header.framework === "pytorch" ? (name.split(".")[1] ?? name) : name;
+  }
+}
+
+function checkDevices(trace: Trace, { opStart, storages }: OutputStorages): void {
+  const { device } = trace.storages;
+  const accelerators = trace.strings.map((name) => deviceKind(name) !== "cpu");
+  for (let op = 0; op < trace.ops.count; op++) {
+    let found = -1;
+    for (let i = opStart[op]; i < opStart[op + 1]; i++) {
+      const id = device[storages[i]];
+      if (!accelerators[id]) continue;
+      if (found >= 0 && found !== id)
+        throw new RematError(
+          "SAC_DEVICES",
+          `op ${op} (${trace.opName(op)}) has results on ${trace.strings[found]} and ${trace.strings[id]}: expected one accelerator. Trace the part of the model that runs on one device.`,
+        );
+      found = id;
+    }
+  }
+}

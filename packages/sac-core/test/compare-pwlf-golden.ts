@@ -1,0 +1,78 @@
+import type { Golden } from "@remat/testkit";
+import { fitPiecewiseLinear } from "../src/index.js";
+
+/** Room for rounding in a sum of squares whose terms are about 1. */
+const rounding = 1e-20;
+
+interface PwlfInstance {
+  readonly from: string;
+  readonly x: readonly number[];
+  readonly y: readonly number[];
+  readonly n_segments: number;
+  readonly fits: readonly {
+    readonly ssr: number;
+    readonly fit_breaks: readonly number[];
+    readonly slopes: readonly number[];
+    readonly intercepts: readonly number[];
+  }[];
+  readonly grid_optimum?: { readonly ssr: number; readonly break: number };
+}
+
+/** A `pwlf-oracle/1` file against our fits: none of ours may be further from the points than any of pwlf's, or than the best of a dense grid. */
+export function comparePwlfGolden(golden: Golden): string | undefined {
+  for (const [i, instance] of (golden["instances"] as readonly PwlfInstance[]).entries()) {
+    const name = `instance ${i} (${instance.from}, ${instance.n_segments} segments)`;
+    for (const fit of instance.fits) {
+      const residual = residualOf({ ...fit, fitBreaks: fit.fit_breaks }, instance.x, instance.y);
+      if (Math.abs(residual - fit.ssr) > 1e-9 * (1 + fit.ssr))
+        return `${name}: ssr ${fit.ssr}, of the golden's slopes, intercepts and breaks ${residual}`;
+    }
+    const theirs = instance.fits.map(({ ssr }) => ssr);
+    if (instance.grid_optimum !== undefined) theirs.push(instance.grid_optimum.ssr);
+    const difference = fitDifference(name, instance.x, instance.y, instance.n_segments, theirs);
+    if (difference !== undefined) return difference;
+  }
+  return undefined;
+}
+
+/** Fits the points ourselves; a difference if the residual is above any of `theirs`, or is not that of the line we return. */
+export function fitDifference(
+  name: string,
+  x: readonly number[],
+  y: readonly number[],
+  segments: number,
+  theirs: readonly number[],
+): string | undefined {
+  const ours = fitPiecewiseLinear(x, y, segments);
+  const residual = residualOf({ ...ours, fitBreaks: ours.breaks }, x, y);
+  if (Math.abs(residual - ours.residualSumOfSquares) > 1e-12 * residual + rounding)
+    return `${name}: our residual ${ours.residualSumOfSquares}, of our line ${residual}`;
+  if (ours.slopes.length !== segments) return `${name}: ${segments} segments, ours ${ours.slopes.length}`;
+  for (const [k, slope] of ours.slopes.slice(1).entries()) {
+    const [at, before] = [ours.breaks[k + 1], ours.slopes[k] * ours.breaks[k + 1] + ours.intercepts[k]];
+    const after = slope * at + ours.intercepts[k + 1];
+    if (Math.abs(after - before) > 1e-9 * (1 + Math.abs(before)))
+      return `${name}: our line jumps from ${before} to ${after} at ${at}`;
+  }
+  const best = Math.min(...theirs);
+  return residual <= best * (1 + 1e-9) + rounding ? undefined : `${name}: residual ${best}, ours ${residual}`;
+}
+
+/** Sum of squared differences between a broken line and points. */
+export function residualOf(
+  line: {
+    readonly slopes: readonly number[];
+    readonly intercepts: readonly number[];
+    readonly fitBreaks: readonly number[];
+  },
+  x: ArrayLike<number>,
+  y: ArrayLike<number>,
+): number {
+  let residual = 0;
+  for (let i = 0; i < x.length; i++) {
+    let k = 0;
+    while (k + 1 < line.slopes.length && x[i] > line.fitBreaks[k + 1]) k++;
+    residual += (y[i] - line.slopes[k] * x[i] - line.intercepts[k]) ** 2;
+  }
+  return residual;
+}
