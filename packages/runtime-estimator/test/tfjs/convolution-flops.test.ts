@@ -2,6 +2,7 @@ import * as tf from "@tensorflow/tfjs";
 import fc from "fast-check";
 import { beforeAll, expect, test } from "vitest";
 import { flopsOf } from "../../src/index.js";
+import { type RecordedCall, recordKernels, useCpu } from "../record-kernels.js";
 import {
   type ConvolutionShape,
   type Counted,
@@ -10,7 +11,6 @@ import {
   convolveGradInput,
   size,
 } from "./naive-convolution.js";
-import { type RecordedCall, recordKernels, useCpu } from "./record-kernels.js";
 
 beforeAll(useCpu);
 

@@ -2,8 +2,8 @@ import * as tf from "@tensorflow/tfjs";
 import fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
 import { flopsOf } from "../../src/index.js";
+import { type RecordedCall, recordKernels, useCpu } from "../record-kernels.js";
 import { indices, size } from "./naive-convolution.js";
-import { type RecordedCall, recordKernels, useCpu } from "./record-kernels.js";
 
 beforeAll(useCpu);
 

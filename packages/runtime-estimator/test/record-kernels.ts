@@ -1,8 +1,10 @@
 import * as tf from "@tensorflow/tfjs";
-import type { OpCall, TensorType } from "../../src/index.js";
+import type { OpCall, TensorType } from "../src/index.js";
 
 /** A kernel call with what it was given and what it made, values included. */
 export interface RecordedCall extends OpCall {
+  /** Names of the inputs in the order given, without those that were absent; indices where they came as a list. */
+  readonly inputNames: readonly string[];
   readonly values: { readonly inputs: readonly Float32Array[]; readonly outputs: readonly Float32Array[] };
 }
 
@@ -29,10 +31,10 @@ export function recordKernels(body: () => void): RecordedCall[] {
     return Float32Array.from(values);
   };
   replace(({ kernelName, kernelFunc }) => (params) => {
-    const inputs = Object.values(params.inputs as Record<string, tf.TensorInfo | undefined>).filter(
-      (input) => input !== undefined,
-    );
-    const given = inputs.map(values);
+    const given = Object.entries(params.inputs as Record<string, tf.TensorInfo | undefined>);
+    const present = given.filter((entry): entry is [string, tf.TensorInfo] => entry[1] != null);
+    const inputs = present.map(([, input]) => input);
+    const inputValues = inputs.map(values);
     const made = kernelFunc(params);
     const outputs = Array.isArray(made) ? made : [made];
     calls.push({
@@ -40,12 +42,13 @@ export function recordKernels(body: () => void): RecordedCall[] {
       inputs: inputs.map(type),
       outputs: outputs.map(type),
       attributes: { ...params.attrs },
-      values: { inputs: given, outputs: outputs.map(values) },
+      inputNames: present.map(([name]) => name),
+      values: { inputs: inputValues, outputs: outputs.map(values) },
     });
     return made;
   });
   try {
-    tf.tidy(body);
+    tf.tidy(() => void body());
   } finally {
     replace(({ kernelFunc }) => kernelFunc);
   }

@@ -1,0 +1,173 @@
+import { type DeviceSpec, RematError, RuntimeSource, type Trace } from "@remat/trace";
+import * as tf from "@tensorflow/tfjs-core";
+import { deviceSpec } from "../device-specs/device-specs.js";
+import { type OpCall, sumBytes } from "../op-call.js";
+import { groupOps, opCallOf } from "../op-signatures.js";
+import { priceTrace } from "../price-trace.js";
+import { BenchmarkCache } from "./benchmark-cache.js";
+import { CannotRun } from "./cannot-run.js";
+import { describeEnvironment, isAsynchronous } from "./environment.js";
+import { IsolatedCall } from "./isolated-call.js";
+import { type Measurement, measure } from "./measure.js";
+
+export interface BenchmarkOptions {
+  /** Runs before the first that counts (2). */
+  readonly warmUpRuns?: number;
+  /** Samples at least (3) and at most (50) of each call. */
+  readonly minRuns?: number;
+  readonly maxRuns?: number;
+  /** Milliseconds after which no further sample of a call is taken (100). */
+  readonly budgetMsPerCall?: number;
+  /** Inputs and outputs of a call may take this many bytes together (2 GiB); larger calls are not run. */
+  readonly maxBytes?: number;
+  /** Prices the calls that are not run, by the roofline model (`cpu`). */
+  readonly device?: DeviceSpec;
+  /** Measurements to reuse and to add to. */
+  readonly cache?: BenchmarkCache;
+  /** The cache's name for this machine; left out: {@link describeEnvironment}. */
+  readonly environment?: string;
+  readonly onProgress?: (progress: BenchmarkProgress) => void;
+  /** Stops between two runs of a kernel; what was measured is in the cache. */
+  readonly signal?: AbortSignal;
+}
+
+export interface BenchmarkProgress {
+  readonly doneCalls: number;
+  readonly totalCalls: number;
+  /** The kernel that was measured last. */
+  readonly kernel: string;
+}
+
+/** Calls that were priced by the roofline model instead, and why. */
+export interface NotMeasured {
+  readonly kernel: string;
+  readonly reason: string;
+  readonly calls: number;
+  readonly ops: number;
+}
+
+export interface BenchmarkReport {
+  /** The trace with measured runtimes; a note in its header says what was not measured. */
+  readonly trace: Trace;
+  readonly environment: string;
+  readonly measuredCalls: number;
+  readonly cachedCalls: number;
+  readonly notMeasured: readonly NotMeasured[];
+}
+
+/**
+ * Times every distinct kernel call of a tfjs trace (kernel, shapes, dtypes, attributes) on the current backend, in isolation and with
+ * made-up inputs, and writes the medians into the trace's runtime columns as `RuntimeSource.measured`, with half the interquartile range
+ * and the number of samples. FLOPs and bytes are filled in too. Calls that cannot be run by themselves, that need more than `maxBytes`, or
+ * that fail are priced by the roofline model of `device` and listed.
+ *
+ * Throws `RematError`: `BENCHMARK_FRAMEWORK` for a trace that is not of tfjs, `BENCHMARK_FAKE` on a fake backend; and `signal`'s reason.
+ *
+ * @example
+ * const { trace: timed, notMeasured } = await benchmarkTrace(trace, { onProgress: ({ kernel }) => console.error(kernel) });
+ */
+export async function benchmarkTrace(trace: Trace, options: BenchmarkOptions = {}): Promise<BenchmarkReport> {
+  checkCanMeasure(trace);
+  const { cache = new BenchmarkCache(), environment = describeEnvironment(), device = deviceSpec("cpu") } = options;
+  const { ofOp, firstOp } = groupOps(trace);
+  const opsOf = new Int32Array(firstOp.length);
+  for (const group of ofOp) opsOf[group]++;
+  const measured: (Measurement | undefined)[] = [];
+  const notMeasured = new Map<string, NotMeasured>();
+  let measuredCalls = 0;
+  let cachedCalls = 0;
+  const breathe = breather();
+  for (const [group, op] of firstOp.entries()) {
+    options.signal?.throwIfAborted();
+    const call = opCallOf(trace, op);
+    const key = JSON.stringify([call.name, call.inputs, call.outputs, call.attributes]);
+    const known = cache.get(environment, key);
+    if (known !== undefined) cachedCalls++;
+    const result = known ?? (await measureCall(call, options));
+    if (typeof result === "string") addReason(notMeasured, call.name, result, opsOf[group]);
+    else {
+      measured[group] = result;
+      if (known === undefined) {
+        measuredCalls++;
+        cache.set(environment, key, result);
+      }
+    }
+    options.onProgress?.({ doneCalls: group + 1, totalCalls: firstOp.length, kernel: call.name });
+    await breathe();
+  }
+  const timed = writeMeasurements(priceTrace(trace, device), ofOp, measured);
+  const list = [...notMeasured.values()];
+  return { trace: withNote(timed, list, device), environment, measuredCalls, cachedCalls, notMeasured: list };
+}
+
+function checkCanMeasure(trace: Trace): void {
+  const { framework } = trace.header;
+  if (framework !== "tfjs")
+    throw new RematError(
+      "BENCHMARK_FRAMEWORK",
+      `this is a trace of '${framework}', and only tfjs kernels can be run here: price it with priceTrace instead`,
+    );
+  if ("standsFor" in tf.backend())
+    throw new RematError(
+      "BENCHMARK_FAKE",
+      `backend '${tf.getBackend()}' computes nothing, so it cannot be timed: run the benchmark outside fake mode, on a real backend`,
+    );
+}
+
+/** The measurement, or why there is none. */
+async function measureCall(call: OpCall, options: BenchmarkOptions): Promise<Measurement | string> {
+  const { warmUpRuns = 2, minRuns = 3, maxRuns = 50, budgetMsPerCall = 100, maxBytes = 2 ** 31, signal } = options;
+  const bytes = sumBytes(call.inputs) + sumBytes(call.outputs);
+  if (bytes > maxBytes) return `its tensors take ${bytes} bytes, more than the ${maxBytes} allowed`;
+  let isolated: IsolatedCall | undefined;
+  try {
+    isolated = new IsolatedCall(call, { asynchronous: isAsynchronous() });
+    const { maxRepeats } = isolated;
+    const sample = isolated.sample.bind(isolated);
+    await isolated.prepare();
+    return await measure(sample, { warmUpRuns, minRuns, maxRuns, budgetMs: budgetMsPerCall, maxRepeats, signal });
+  } catch (error) {
+    if (signal?.aborted === true) throw error;
+    if (error instanceof CannotRun) return error.message;
+    return `it failed: ${error instanceof Error ? error.message : String(error)}`;
+  } finally {
+    isolated?.dispose();
+  }
+}
+
+function writeMeasurements(priced: Trace, ofOp: Int32Array, measured: readonly (Measurement | undefined)[]): Trace {
+  const { runtimeMs, runtimeSource, runtimeSpreadMs, runtimeRuns } = priced.ops;
+  for (let op = 0; op < priced.ops.count; op++) {
+    const measurement = measured[ofOp[op]];
+    if (measurement === undefined) continue;
+    runtimeMs[op] = measurement.medianMs;
+    runtimeSource[op] = RuntimeSource.measured;
+    runtimeSpreadMs[op] = measurement.spreadMs;
+    runtimeRuns[op] = measurement.runs;
+  }
+  return priced;
+}
+
+function addReason(notMeasured: Map<string, NotMeasured>, kernel: string, reason: string, ops: number): void {
+  const key = `${kernel}: ${reason}`;
+  const before = notMeasured.get(key);
+  notMeasured.set(key, { kernel, reason, calls: (before?.calls ?? 0) + 1, ops: (before?.ops ?? 0) + ops });
+}
+
+function withNote(trace: Trace, notMeasured: readonly NotMeasured[], device: DeviceSpec): Trace {
+  if (notMeasured.length === 0) return trace;
+  const ops = notMeasured.reduce((sum, entry) => sum + entry.ops, 0);
+  const kernels = [...new Set(notMeasured.map(({ kernel }) => kernel))].join(", ");
+  const note = `${ops} of ${trace.ops.count} ops were not measured but priced by the roofline model of '${device.name}': ${kernels}`;
+  return trace.withHeader({ ...trace.header, notes: [...(trace.header.notes ?? []), note] });
+}
+
+/** Lets timers and input be served now and then. */
+function breather(): () => Promise<void> {
+  let last = performance.now();
+  return async () => {
+    if (performance.now() - last < 50) return;
+    await new Promise<void>((resolve) => setTimeout(resolve));
+    last = performance.now();
+  };
+}
