@@ -31,8 +31,12 @@ export function patchTape(session: Session): void {
   // Only `gradients` opens a tidy of this name just after its function has returned.
   patches.patch(engine, "tidy", (original) => (nameOrFn, fn) => {
     const { pass } = session;
-    if (nameOrFn !== "backward" || fn === undefined || !pass?.awaitsBackward)
-      return original.call(engine, nameOrFn, fn);
+    if (nameOrFn !== "backward" || fn === undefined || !pass?.awaitsBackward) {
+      const result = original.call(engine, nameOrFn, fn);
+      // The tidy around the last gradient of a node: what that gradient used on the way is gone now.
+      if (session.pass?.nodeOver && session.node === session.pass.aroundNode) leaveNode(session);
+      return result;
+    }
     pass.awaitsBackward = false;
     session.setPhase(Phase.backward);
     return original.call(engine, nameOrFn, () => {
