@@ -31,7 +31,7 @@ export class IsolatedCall {
     if (kernel === undefined) throw new CannotRun(`backend '${tf.getBackend()}' does not have it`);
     this.call = call;
     this.kernelFunc = kernel.kernelFunc;
-    this.attrs = (call.attributes ?? {}) as tf.NamedAttrMap;
+    this.attrs = kernelAttributes(call.attributes ?? {});
     this.asynchronous = asynchronous;
     this.maxRepeats = Math.max(1, Math.min(1000, Math.floor(sampleBytes / Math.max(1, sumBytes(call.outputs)))));
     try {
@@ -142,4 +142,12 @@ export class IsolatedCall {
     this.made.push(tensor);
     return tensor;
   }
+}
+
+/** Attributes as the kernel had them: a trace holds numbers that JSON lacks as text. */
+function kernelAttributes(recorded: Readonly<Record<string, unknown>>): tf.NamedAttrMap {
+  const numbers: Readonly<Record<string, number>> = { Infinity, "-Infinity": -Infinity, NaN: Number.NaN };
+  const decode = (value: unknown) =>
+    typeof value === "string" && Object.hasOwn(numbers, value) ? numbers[value] : value;
+  return Object.fromEntries(Object.entries(recorded).map(([name, value]) => [name, decode(value)])) as tf.NamedAttrMap;
 }

@@ -46,6 +46,25 @@ test("measures every kernel of the examples, and leaves nothing behind", async (
   expect(new RuntimeEstimator().mode("operator-level-benchmark").estimate(trace).totalRuntimeMs).toBeGreaterThan(0);
 });
 
+test("gives a kernel the numbers that a trace can only hold as text", async () => {
+  const clip = { ...relu, name: "ClipByValue", attributes: { clipValueMin: "-Infinity", clipValueMax: "NaN" } };
+  const seen: unknown[] = [];
+  const config = tf.getKernel("ClipByValue", "cpu");
+  const watching: tf.KernelFunc = (params) => {
+    seen.push(params.attrs);
+    return config.kernelFunc(params);
+  };
+  tf.unregisterKernel("ClipByValue", "cpu");
+  tf.registerKernel({ ...config, kernelFunc: watching });
+  try {
+    await benchmarkTrace(traceOf([clip]), quick);
+  } finally {
+    tf.unregisterKernel("ClipByValue", "cpu");
+    tf.registerKernel(config);
+  }
+  expect(seen[0]).toEqual({ clipValueMin: -Infinity, clipValueMax: Number.NaN });
+});
+
 test("measures calls that are alike once, and tells of the progress", async () => {
   const progress: string[] = [];
   const onProgress = ({ doneCalls, totalCalls, kernel }: { doneCalls: number; totalCalls: number; kernel: string }) =>

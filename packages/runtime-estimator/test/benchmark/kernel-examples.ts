@@ -14,48 +14,30 @@ const filter = (...shape: number[]) => floats(...shape) as tf.Tensor4D;
 const conv = () => filter(3, 3, 3, 4);
 const complex = () => tf.complex(floats(2, 8), floats(2, 8));
 
+type Op = (...tensors: tf.Tensor[]) => unknown;
+const ops = (names: string) => names.split(" ").map((name) => (tf as unknown as Record<string, Op>)[name]);
+
 /** Unary ops on floats between 0.2 and 1. */
 const unary = [
-  ...[
-    tf.abs,
-    tf.acos,
-    tf.asin,
-    tf.asinh,
-    tf.atan,
-    tf.atanh,
-    tf.ceil,
-    tf.cos,
-    tf.cosh,
-    tf.elu,
-    tf.erf,
-    tf.exp,
-    tf.expm1,
-  ],
-  ...[tf.floor, tf.isFinite, tf.isInf, tf.isNaN, tf.leakyRelu, tf.log, tf.log1p, tf.neg, tf.onesLike, tf.reciprocal],
-  ...[tf.relu, tf.relu6, tf.round, tf.rsqrt, tf.selu, tf.sigmoid, tf.sign, tf.sin, tf.sinh, tf.softplus, tf.sqrt],
-  ...[tf.square, tf.step, tf.tan, tf.tanh, tf.zerosLike, tf.clone, tf.softmax, tf.logSoftmax, tf.cumsum, tf.cumprod],
-  ...[tf.sum, tf.mean, tf.max, tf.min, tf.prod, tf.argMax, tf.argMin, tf.transpose, tf.reverse, tf.unique, tf.topk],
+  ...ops(
+    "abs acos asin asinh atan atanh ceil cos cosh elu erf exp expm1 floor isFinite isInf isNaN leakyRelu log log1p",
+  ),
+  ...ops(
+    "neg onesLike reciprocal relu relu6 round rsqrt selu sigmoid sign sin sinh softplus sqrt square step tan tanh",
+  ),
+  ...ops(
+    "zerosLike clone softmax logSoftmax cumsum cumprod sum mean max min prod argMax argMin transpose reverse unique topk",
+  ),
 ];
 const binary = [
-  ...[
-    tf.add,
-    tf.atan2,
-    tf.equal,
-    tf.floorDiv,
-    tf.greater,
-    tf.greaterEqual,
-    tf.less,
-    tf.lessEqual,
-    tf.maximum,
-    tf.minimum,
-  ],
-  ...[tf.mod, tf.mul, tf.notEqual, tf.pow, tf.div, tf.squaredDifference, tf.sub, tf.prelu],
+  ...ops("add atan2 equal floorDiv greater greaterEqual less lessEqual maximum minimum mod mul notEqual pow div"),
+  ...ops("squaredDifference sub prelu"),
 ];
 
 /** Runs that between them reach every kernel of the cpu backend that can be given made-up inputs. */
 export const kernelExamples: readonly (() => void)[] = [
-  ...unary.map((op) => () => void (op as (x: tf.Tensor) => unknown)(m())),
-  ...binary.map((op) => () => void (op as (a: tf.Tensor, b: tf.Tensor) => unknown)(m(), m())),
+  ...unary.map((op) => () => void op(m())),
+  ...binary.map((op) => () => void op(m(), m())),
   () => tf.acosh(tf.add(m(), 1)),
   () => tf.addN([m(), m(), m()]),
   () => [tf.all(bools([true, false])), tf.any(bools([true, false])), tf.logicalNot(bools([true, false]))],
