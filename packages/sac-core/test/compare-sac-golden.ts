@@ -11,7 +11,8 @@ import {
   sacStats,
   tradeOff,
 } from "../src/index.js";
-import { fitDifference, residualOf } from "./compare-pwlf-golden.js";
+import { fitDifference, givenFitDifference, residualOf } from "./compare-pwlf-golden.js";
+import { eventsDifference } from "./compare-sac-events.js";
 import { compareText } from "./compare-sac-text.js";
 import { firstDifference, listDifference, near, timesDifference } from "./numbers-agree.js";
 import type { GoldenOrder, GoldenStats, GoldenTradeOff, SacResults } from "./sac-golden-types.js";
@@ -24,6 +25,8 @@ import type { GoldenOrder, GoldenStats, GoldenTradeOff, SacResults } from "./sac
 export function compareSacGolden(golden: Golden): string | undefined {
   const { results, error } = golden as Golden & { results: SacResults; error: { msg: string } | null };
   const trace = priceTrace(readPyTorchTrace(golden), pyTorchDevice(golden));
+  const noted = eventsDifference(golden, trace);
+  if (noted !== undefined) return noted;
   let stats: Map<string, SACStats>;
   try {
     stats = sacStats(trace);
@@ -191,25 +194,8 @@ function tradeOffDifference(
       near(residualOf(found, x, y) + 1, found.fitResidual + 1)
         ? undefined
         : `fit: our residual ${found.fitResidual}, of the line ${residualOf(found, x, y)}`,
-    () => goldenFitDifference(expected),
+    () => givenFitDifference("fit", { ...expected, x: expected.fit_x, y: expected.fit_y, ssr: expected.fit_ssr }),
   );
-}
-
-/** The golden's line must have the residual that the golden says; else a number of it is wrong. */
-function goldenFitDifference({
-  slopes,
-  intercepts,
-  fit_breaks,
-  fit_x,
-  fit_y,
-  fit_ssr,
-}: GoldenTradeOff): string | undefined {
-  if (slopes.includes("nan") || intercepts.includes("nan")) return undefined;
-  const line = { slopes: slopes as number[], intercepts: intercepts as number[], fitBreaks: fit_breaks };
-  const residual = residualOf(line, fit_x, fit_y);
-  return Math.abs(residual - fit_ssr) <= 1e-9 * (1 + fit_ssr)
-    ? undefined
-    : `fit_ssr: ${fit_ssr}, of the golden's slopes, intercepts and breaks ${residual}`;
 }
 
 const ends = (values: readonly number[]): number[] => [values[0], values[values.length - 1]];
