@@ -1,0 +1,19 @@
+import { compareMemoryGolden } from "../../../packages/mem-tracker/test/compare-golden.js";
+import { compareFxGolden } from "../../../packages/memory-estimator/test/compare-fx-golden.js";
+import { compareOpCosts, compareRuntimes } from "../../../packages/runtime-estimator/test/golden-comparison.js";
+import { comparePwlfGolden } from "../../../packages/sac-core/test/compare-pwlf-golden.js";
+import { compareSacGolden } from "../../../packages/sac-core/test/compare-sac-golden.js";
+import type { Comparisons } from "./check-goldens.js";
+
+/**
+ * Every comparison of a golden file, by the file's schema. A package keeps its own beside its tests, so that they run with them; one line here
+ * has `pnpm goldens` run it, too.
+ */
+export const comparisons: Comparisons = {
+  "sac-oracle/1": [compareSacGolden, compareOpCosts],
+  "pwlf-oracle/1": [comparePwlfGolden],
+  "rt-oracle/1": [compareRuntimes, compareOpCosts],
+  "mem-oracle/1": [compareMemoryGolden],
+  "fsdp-oracle/1": [compareMemoryGolden],
+  "fx-memory-oracle/1": [compareFxGolden],
+};
