@@ -1,5 +1,5 @@
-import * as tf from "@tensorflow/tfjs";
 import { Phase, phaseNames } from "@remat/trace";
+import * as tf from "@tensorflow/tfjs";
 import { beforeEach, describe, expect, test } from "vitest";
 import { watchOptimizer, withDispatchMode } from "../src/index.js";
 import { eventLog, nameOf } from "./event-log.js";
@@ -159,7 +159,7 @@ describe("phases", () => {
     const byHand = phasesOf(() => {
       const { grads } = tf.variableGrads(loss);
       const clipped = Object.fromEntries(Object.entries(grads).map(([name, g]) => [name, tf.clipByValue(g, -1, 1)]));
-      make().applyGradients(clipped);
+      make().applyGradients(clipped as tf.NamedTensorMap as never);
     });
     expect(runsOf(byHand)).toEqual(["forward", "backward", "forward", "optimizer"]);
   });

@@ -40,7 +40,7 @@ test("stock's errors remain", async () => {
     () => tf.grad((t) => tf.customGrad((y) => ({ value: tf.relu(y as tf.Tensor), gradFunc: () => [] }))(t))(x),
     () => tf.engine().runKernel("NoSuchKernel", { x }),
     () => tf.matMul(tf.ones([2, 3]), tf.ones([2, 3])),
-    () => tf.variableGrads(() => tf.relu(x) as tf.Scalar, []),
+    () => tf.variableGrads(() => tf.relu(x).asScalar(), []),
   ];
   const messageOf = (run: () => unknown) => {
     try {
