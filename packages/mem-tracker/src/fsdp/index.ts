@@ -1,1 +1,5 @@
 export { FSDPMemTracker, type FsdpModuleState } from "./fsdp-mem-tracker.js";
+export type { GroupParameter, ParameterGroup } from "./parameter-groups.js";
+export { type ShardSize, shardRows, shardSize } from "./shard-size.js";
+export { checkShardingPlan, type MixedPrecision, parseShardingPlan, type ShardingPlan } from "./sharding-plan.js";
+export { type FsdpSimulation, simulateFsdp } from "./simulate-fsdp.js";

@@ -1,0 +1,174 @@
+import { EventKind, Phase, row, type Trace } from "@remat/trace";
+import type { ParameterGroup } from "./parameter-groups.js";
+import { elementBytes, isFloatDtype, type ShardingPlan } from "./sharding-plan.js";
+
+/** What mixed precision changes in a recorded run. */
+export interface CastStorages {
+  /** By storage: 1 where it is made in the parameters' dtype. */
+  readonly isLow: Uint8Array;
+  readonly lowDtype: string;
+  /** By event at which a module ends: storages of its outputs that the model's code then casts, and the dtype. */
+  readonly explicit: ReadonlyMap<number, readonly { readonly storage: number; readonly dtype: string }[]>;
+}
+
+export interface CastScope {
+  readonly root: number;
+  /** Modules whose outputs are cast to a wider dtype. */
+  readonly castModules: ReadonlyMap<number, string>;
+}
+
+/** Results that stay in float32 whatever goes in: statistics, by the position of the result. Source: ATen's CUDA kernels. */
+const wideResults: Readonly<Record<string, readonly number[]>> = {
+  native_layer_norm: [1, 2],
+  native_group_norm: [1, 2],
+  native_batch_norm: [1, 2],
+  cudnn_batch_norm: [1, 2],
+  _fused_rms_norm: [1],
+  _scaled_dot_product_efficient_attention: [1],
+  _scaled_dot_product_flash_attention: [1],
+  _scaled_dot_product_cudnn_attention: [1],
+};
+/**
+ * Kernels that may be given statistics or weights wider than their first tensor, whose dtype the result has: normalisation, and what computes
+ * a gradient from the gradient of a result.
+ */
+const firstDecides = /batch_norm|layer_norm|group_norm|rms_norm|BatchNorm|_backward/;
+
+/**
+ * Which storages a run makes in the parameters' lower dtype, when parameters are gathered and inputs cast in it: each op's results follow
+ * PyTorch's promotion (a wider tensor with dimensions wins; scalars do not), but for statistics. Undefined where the plan casts nothing.
+ */
+export function castStorages(
+  trace: Trace,
+  plan: ShardingPlan,
+  groups: readonly ParameterGroup[],
+  scope: CastScope,
+): CastStorages | undefined {
+  const lowDtype = plan.mixedPrecision?.param;
+  if (lowDtype === undefined) return undefined;
+  const flow = new DtypeFlow(trace, lowDtype, groups, scope);
+  const { kind, subject, count } = trace.events;
+  for (let event = 0; event < count; event++) {
+    if (kind[event] === EventKind.op) flow.op(subject[event]);
+    else if (kind[event] === EventKind.enterModule) flow.enter(subject[event]);
+    else if (kind[event] === EventKind.exitModule) flow.exit(subject[event], event);
+  }
+  return { isLow: flow.isLow, lowDtype, explicit: flow.explicit };
+}
+
+class DtypeFlow {
+  readonly isLow: Uint8Array;
+  readonly explicit = new Map<number, { storage: number; dtype: string }[]>();
+  private readonly trace: Trace;
+  private readonly lowDtype: string;
+  private readonly scope: CastScope;
+  private readonly known: Uint8Array;
+  /** Storages that are read in the lower dtype inside the root: gathered parameters and cast inputs. */
+  private readonly lowInside: Uint8Array;
+  /** Low storages that are read through a cast to a wider dtype. */
+  private readonly widened: Uint8Array;
+  /** The stack of the op that made each storage; -1 where none did. */
+  private readonly madeIn: Int32Array;
+
+  constructor(trace: Trace, lowDtype: string, groups: readonly ParameterGroup[], scope: CastScope) {
+    this.trace = trace;
+    this.lowDtype = lowDtype;
+    this.scope = scope;
+    this.isLow = new Uint8Array(trace.storages.count);
+    this.known = new Uint8Array(trace.storages.count);
+    this.lowInside = new Uint8Array(trace.storages.count);
+    this.widened = new Uint8Array(trace.storages.count);
+    this.madeIn = new Int32Array(trace.storages.count).fill(-1);
+    for (const group of groups)
+      for (const p of group.parameters) if (p.gatheredDtype !== p.dtype) this.lowInside[p.storage] = 1;
+  }
+
+  op(op: number): void {
+    const { trace } = this;
+    const outputs = trace.opOutputs(op);
+    const inputs = trace.opInputs(op);
+    const low = trace.ops.phase[op] !== Phase.optimizer && this.resultIsLow(op, inputs);
+    for (const tensor of inputs) for (const s of trace.tensorStorages(tensor)) this.known[s] = 1;
+    const wide = low ? wideResults[packetOf(trace.opName(op))] : undefined;
+    for (let k = 0; k < outputs.length; k++)
+      for (const s of trace.tensorStorages(outputs[k])) {
+        if (this.known[s] === 1) continue;
+        this.known[s] = 1;
+        this.madeIn[s] = trace.ops.stack[op];
+        if (low && !wide?.includes(k) && this.isWide(outputs[k])) this.isLow[s] = 1;
+      }
+  }
+
+  enter(eventRow: number): void {
+    const { trace, scope } = this;
+    const { call, phase, tensors } = trace.moduleEvents;
+    if (phase[eventRow] !== Phase.forward || trace.calls.module[call[eventRow]] !== scope.root) return;
+    for (const tensor of row(tensors, eventRow))
+      if (this.isWide(tensor)) this.lowInside[trace.tensors.storage[tensor]] = 1;
+  }
+
+  exit(eventRow: number, event: number): void {
+    const { trace, scope } = this;
+    if (trace.moduleEvents.phase[eventRow] !== Phase.forward) return;
+    const dtype = scope.castModules.get(trace.calls.module[trace.moduleEvents.call[eventRow]]);
+    if (dtype === undefined || elementBytes(dtype) <= elementBytes(this.lowDtype)) return;
+    const casts: { storage: number; dtype: string }[] = [];
+    for (const tensor of row(trace.moduleEvents.tensors, eventRow)) {
+      const storage = trace.tensors.storage[tensor];
+      if (this.isLow[storage] !== 1 || this.widened[storage] === 1) continue;
+      this.widened[storage] = 1;
+      casts.push({ storage, dtype });
+    }
+    if (casts.length > 0) this.explicit.set(event, casts);
+  }
+
+  private resultIsLow(op: number, inputs: Int32Array): boolean {
+    const { trace, scope } = this;
+    const phase = trace.ops.phase[op];
+    // Stacks of the backward pass may lack the root, whose pass is not nested as the forward pass is.
+    const inBackward = phase === Phase.backward || phase === Phase.recompute;
+    let inRoot = false;
+    let castModule = -1;
+    for (const call of trace.opCalls(op)) {
+      const module = trace.calls.module[call];
+      if (module === scope.root) inRoot = true;
+      if (phase === Phase.backward && scope.castModules.has(module)) castModule = module;
+    }
+    let lowTensor = false;
+    let wideTensor = false;
+    let lowScalar = false;
+    const onlyFirst = firstDecides.test(trace.opName(op));
+    for (const tensor of inputs) {
+      if (!isFloatDtype(trace.tensorDtype(tensor))) continue;
+      const s = trace.tensors.storage[tensor];
+      // The gradient that enters a module whose output was cast is cast back.
+      const castBack = castModule >= 0 && this.isWide(tensor) && !this.isMadeIn(s, castModule);
+      const low =
+        (this.isLow[s] === 1 && (this.widened[s] === 0 || castModule >= 0)) ||
+        (this.lowInside[s] === 1 && (inRoot || inBackward)) ||
+        castBack;
+      if (onlyFirst) return low;
+      const scalar = trace.tensors.shape.start[tensor] === trace.tensors.shape.start[tensor + 1];
+      if (scalar) lowScalar ||= low;
+      else if (low) lowTensor = true;
+      else if (this.isWide(tensor)) wideTensor = true;
+    }
+    return lowTensor ? !wideTensor : lowScalar && !wideTensor;
+  }
+
+  private isMadeIn(storage: number, module: number): boolean {
+    const { trace } = this;
+    const stack = this.madeIn[storage];
+    return stack >= 0 && row(trace.stacks, stack).some((call) => trace.calls.module[call] === module);
+  }
+
+  private isWide(tensor: number): boolean {
+    const dtype = this.trace.tensorDtype(tensor);
+    return isFloatDtype(dtype) && elementBytes(dtype) > elementBytes(this.lowDtype);
+  }
+}
+
+/** `native_layer_norm` of `aten.native_layer_norm.default`; a tfjs kernel's name as it is. */
+function packetOf(name: string): string {
+  return name.split(".")[1] ?? name;
+}

@@ -1,0 +1,46 @@
+import type { Module, Trace } from "@remat/trace";
+import { planError } from "./sharding-plan.js";
+
+/** The module whose call is outermost and comes first: what `fully_shard(model)` is applied to last. */
+export function rootModule(trace: Trace): number {
+  const call = trace.calls.parent.indexOf(-1);
+  if (call < 0 || trace.calls.count === 0)
+    throw planError("the trace calls no module, so there is nothing to wrap; expected a model traced by its modules.");
+  return trace.calls.module[call];
+}
+
+/**
+ * Modules whose names match any of `patterns`, with or without the root's name in front.
+ *
+ * @throws RematError `SHARDING_PLAN` for a pattern that matches none
+ */
+export function matchModules(trace: Trace, root: number, patterns: readonly string[]): number[] {
+  const prefix = `${trace.modules[root].fqn}.`;
+  const matched = new Set<number>();
+  for (const pattern of patterns) {
+    const expression = patternToRegExp(pattern);
+    let found = false;
+    trace.modules.forEach(({ fqn }, module) => {
+      if (!expression.test(fqn) && !(fqn.startsWith(prefix) && expression.test(fqn.slice(prefix.length)))) return;
+      found = true;
+      matched.add(module);
+    });
+    if (!found)
+      throw planError(
+        `no module is called ${JSON.stringify(pattern)}: expected the name or a pattern of one of ${excerpt(trace.modules)}.`,
+      );
+  }
+  return [...matched];
+}
+
+function patternToRegExp(pattern: string): RegExp {
+  const source = pattern.replace(/\*\*|\*|\?|[^*?]+/g, (part) =>
+    part === "**" ? ".*" : part === "*" ? "[^.]*" : part === "?" ? "[^.]" : part.replace(/[.+^${}()|[\]\\]/g, "\\$&"),
+  );
+  return new RegExp(`^${source}$`);
+}
+
+function excerpt(modules: readonly Module[]): string {
+  const names = modules.map(({ fqn }) => fqn);
+  return names.length <= 12 ? names.join(", ") : `${names.slice(0, 12).join(", ")} and ${names.length - 12} more`;
+}

@@ -1,0 +1,115 @@
+import { Category, Phase, row, type Trace, TraceBuilder } from "@remat/trace";
+
+/** Something that FSDP allocates. */
+export interface NewStorage {
+  readonly bytes: number;
+  readonly dtype: string;
+  readonly shape: readonly number[];
+  /** Left out: the device of the trace. */
+  readonly device?: string;
+}
+
+/** What a plan changes in the tensors of the source. */
+export interface DescribedTensors {
+  dtypeOf(tensor: number): string;
+  shapeOf(tensor: number): readonly number[];
+}
+
+/**
+ * The trace of one rank, written as the unsharded one is read: the same modules, calls and stacks by the same numbers, storages and tensors
+ * by new ones.
+ */
+export class RankTrace {
+  readonly builder: TraceBuilder;
+  private readonly source: Trace;
+  /** By storage of the source: the one that stands for it, or -1. */
+  private readonly storageFor: Int32Array;
+  private readonly tensorFor: Int32Array;
+  /** By tensor of the source: the storage its tensor here is on. */
+  private readonly tensorStorage: Int32Array;
+  private readonly opFor: Int32Array;
+  private readonly live = new Set<number>();
+
+  constructor(source: Trace, notes: readonly string[]) {
+    this.source = source;
+    this.builder = new TraceBuilder({ ...source.header, notes: [...(source.header.notes ?? []), ...notes] });
+    this.storageFor = new Int32Array(source.storages.count).fill(-1);
+    this.tensorFor = new Int32Array(source.tensors.count).fill(-1);
+    this.tensorStorage = new Int32Array(source.tensors.count).fill(-1);
+    this.opFor = new Int32Array(source.ops.count).fill(-1);
+    for (const module of source.modules) this.builder.module(module);
+    const { module, parent, tensorInput } = source.calls;
+    for (let call = 0; call < source.calls.count; call++)
+      this.builder.call(module[call], parent[call], tensorInput[call] === 1);
+    for (let stack = 1; stack < source.stacks.start.length - 1; stack++) this.builder.stack(row(source.stacks, stack));
+    for (const scope of source.scopes) this.builder.scope(scope.name, scope.parent);
+  }
+
+  /** A storage by itself, made by no op. */
+  allocate(bytes: number, device: string | undefined, category: number): number {
+    const storage = this.builder.allocate(bytes, device, category);
+    this.live.add(storage);
+    return storage;
+  }
+
+  free(storage: number): void {
+    if (this.live.delete(storage)) this.builder.free(storage);
+  }
+
+  isLive(storage: number): boolean {
+    return this.live.has(storage);
+  }
+
+  /** From now on `storage` stands for storage `of` of the source. */
+  stand(storage: number, of: number): void {
+    this.storageFor[of] = storage;
+  }
+
+  standsFor(of: number): number {
+    return this.storageFor[of];
+  }
+
+  /** An op of FSDP's own; returns the storages of its results. */
+  fsdpOp(name: string, phase: number, call: number, results: readonly NewStorage[] = []): number[] {
+    const category = phase === Phase.backward ? Category.temporary : Category.activation;
+    const storages = results.map(({ bytes, device }) => this.allocate(bytes, device, category));
+    const outputs = results.map(({ dtype, shape }, i) => this.builder.tensor({ storage: storages[i], dtype, shape }));
+    this.builder.op({ name, phase, stack: this.builder.stackOfCall(call), outputs });
+    return storages;
+  }
+
+  /** An op of the source, with what stands for its tensors. */
+  copyOp(op: number, described: DescribedTensors): void {
+    const { ops } = this.source;
+    this.opFor[op] = this.builder.op({
+      name: this.source.opName(op),
+      phase: ops.phase[op],
+      flags: ops.flags[op],
+      stack: ops.stack[op],
+      scope: ops.scope[op],
+      forwardOp: ops.forwardOp[op] < 0 ? -1 : this.opFor[ops.forwardOp[op]],
+      forwardScope: ops.forwardScope[op],
+      inputs: this.tensors(this.source.opInputs(op), described),
+      outputs: this.tensors(this.source.opOutputs(op), described),
+    });
+  }
+
+  /** The tensors that stand for `tensors` of the source; those whose storage has no counterpart are left out. */
+  tensors(tensors: Int32Array, described: DescribedTensors): number[] {
+    const here: number[] = [];
+    for (const tensor of tensors) {
+      const storage = this.storageFor[this.source.tensors.storage[tensor]];
+      if (storage < 0) continue;
+      if (this.tensorStorage[tensor] !== storage) {
+        this.tensorStorage[tensor] = storage;
+        this.tensorFor[tensor] = this.builder.tensor({
+          storage,
+          dtype: described.dtypeOf(tensor),
+          shape: described.shapeOf(tensor),
+        });
+      }
+      here.push(this.tensorFor[tensor]);
+    }
+    return here;
+  }
+}

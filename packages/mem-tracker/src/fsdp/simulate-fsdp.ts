@@ -1,0 +1,272 @@
+import { EventKind, Phase, RematError, row, type Trace } from "@remat/trace";
+import { requireMemoryTrace } from "../track-memory.js";
+import { CastCopies } from "./cast-copies.js";
+import { castStorages } from "./cast-storages.js";
+import { FSDPMemTracker } from "./fsdp-mem-tracker.js";
+import { FsdpRank, type GroupState } from "./fsdp-rank.js";
+import { matchModules, rootModule } from "./match-modules.js";
+import { type ParameterGroup, parameterGroups } from "./parameter-groups.js";
+import { RankTrace } from "./rank-trace.js";
+import { checkShardingPlan, type ShardingPlan } from "./sharding-plan.js";
+import { SourceStorages } from "./source-storages.js";
+import { type StorageRoles, storageRoles } from "./storage-roles.js";
+
+/** What a rank would hold. */
+export interface FsdpSimulation {
+  readonly plan: ShardingPlan;
+  readonly groups: readonly ParameterGroup[];
+  /** The run on that rank, with FSDP's own ops, buffers and hooks: for timelines, moments and displays like any other. */
+  readonly trace: Trace;
+  /** The tracker that has read it; its statistics by module are of the last iteration. */
+  readonly tracker: FSDPMemTracker;
+}
+
+/**
+ * Predicts the memory of one rank under FSDP from a run on one device: shards with padding, gathering and its buffers, prefetching, reduction
+ * in the reduction dtype, sharded gradients and optimizer states, lower precision, offload; checkpointing is as recorded.
+ *
+ * It follows PyTorch's FSDP2 event by event. What it cannot know: casts in the model's own code (tell them as `explicitCasts`), kernels
+ * that another dtype would choose, and optimizer states that are not of their parameter's shape, which stay whole.
+ *
+ * @throws RematError `SHARDING_PLAN`, `TRACE_NO_BACKWARD`, `TRACE_NO_LIFETIMES`, `TRACE_NO_PARAMETERS`, `TRACE_EVENT_ORDER`
+ * @example
+ * const { tracker } = simulateFsdp(trace, { worldSize: 8, wrap: ["layers.*"] });
+ * console.log(tracker.displaySnapshot("peak", "MiB", true));
+ */
+export function simulateFsdp(trace: Trace, plan: ShardingPlan): FsdpSimulation {
+  checkShardingPlan(plan);
+  requireMemoryTrace(trace);
+  const simulator = new Simulator(trace, plan);
+  const { groups } = simulator;
+  const sharded = simulator.run();
+  return { plan, groups, trace: sharded, tracker: new FSDPMemTracker({ secondIteration: "reset" }).update(sharded) };
+}
+
+class Simulator {
+  readonly groups: readonly ParameterGroup[];
+  private readonly trace: Trace;
+  private readonly root: number;
+  private readonly roles: StorageRoles;
+  private readonly out: RankTrace;
+  private readonly storages: SourceStorages;
+  private readonly copies: CastCopies | undefined;
+  private readonly rank: FsdpRank;
+  /** By wrapped module. */
+  private readonly stateOf = new Map<number, GroupState>();
+  /** Whether ops read shards; undefined when gathered parameters have been made anew. */
+  private pointedToShards: boolean | undefined;
+  private readonly latestCall = new Map<number, number>();
+  /** Backward passes that begin once those that end at the same time have ended, and casts of their gradients. */
+  private readonly beginning: (() => void)[] = [];
+  private readonly casting: (() => void)[] = [];
+  /** By group: gradients of the source that are not freed. */
+  private readonly unfreed: Set<number>[];
+  private inBackward = false;
+  private nextOp = 0;
+
+  constructor(trace: Trace, plan: ShardingPlan) {
+    this.trace = trace;
+    this.root = rootModule(trace);
+    const wrapped = new Set([this.root, ...matchModules(trace, this.root, plan.wrap)]);
+    this.groups = parameterGroups(trace, plan, this.root, [...wrapped]);
+    if (this.groups.length === 0)
+      throw new RematError(
+        "TRACE_NO_PARAMETERS",
+        "the trace has no parameters to shard: found none among its modules' weights and its storages. Trace a model whose parameters are told.",
+      );
+    const scope = { root: this.root, castModules: castModulesOf(trace, plan, this.root) };
+    this.roles = storageRoles(trace, this.groups, this.root);
+    const casts = castStorages(trace, plan, this.groups, scope);
+    this.out = new RankTrace(trace, [describe(plan, this.groups.length)]);
+    this.storages = new SourceStorages(trace, plan, this.groups, this.roles, casts, this.out);
+    this.copies = casts && new CastCopies(trace, casts, this.roles, this.storages, this.out, this.root);
+    this.rank = new FsdpRank(this.out, plan, this.groups, this.root);
+    this.unfreed = this.groups.map(() => new Set());
+    for (const state of this.rank.groups) this.stateOf.set(state.group.module, state);
+  }
+
+  run(): Trace {
+    const { trace, out } = this;
+    const { kind, subject, value, count } = trace.events;
+    this.rank.allocateShards();
+    for (let event = 0; event < count; event++) {
+      const item = subject[event];
+      switch (kind[event]) {
+        case EventKind.op:
+          this.op(item);
+          break;
+        case EventKind.allocate:
+          this.allocate(item);
+          break;
+        case EventKind.free:
+          this.free(item);
+          break;
+        case EventKind.resize:
+          this.storages.resize(item, value[event]);
+          break;
+        case EventKind.categorize:
+          this.storages.categorize(item, value[event]);
+          break;
+        case EventKind.enterModule:
+          this.enterModule(item);
+          break;
+        case EventKind.exitModule:
+          this.exitModule(item, event);
+          break;
+        case EventKind.enterScope:
+          out.builder.enterScope(item);
+          break;
+        case EventKind.exitScope:
+          out.builder.exitScope(item);
+          break;
+        case EventKind.mark:
+          this.endBackward();
+          out.builder.mark(trace.strings[item]);
+          break;
+      }
+    }
+    this.endBackward();
+    return out.builder.build(trace.truncated);
+  }
+
+  private op(op: number): void {
+    const phase = this.trace.ops.phase[op];
+    const backward = isBackward(phase);
+    if (!backward) this.endBackward();
+    this.inBackward ||= backward;
+    this.begin();
+    this.pointToWeights(phase === Phase.optimizer);
+    this.out.copyOp(op, this.storages);
+    this.copies?.afterOp(op);
+    this.nextOp = op + 1;
+  }
+
+  private allocate(storage: number): void {
+    this.storages.allocate(storage);
+    const gradient = this.roles.gradients.get(storage);
+    if (gradient === undefined) return;
+    const waiting = { storage: this.storages.ownOf(storage), parameter: gradient.parameter };
+    this.rank.groups[gradient.group].gradients.push(waiting);
+    this.unfreed[gradient.group].add(storage);
+  }
+
+  private free(storage: number): void {
+    this.copies?.free(storage);
+    const gradient = this.roles.gradients.get(storage);
+    if (gradient === undefined) return this.storages.free(storage);
+    // Until it is reduced the group holds it; after that the sharded gradient lives as long as any of those it stands for.
+    const unfreed = this.unfreed[gradient.group];
+    unfreed.delete(storage);
+    const { shardedGradients } = this.rank.groups[gradient.group];
+    const own = shardedGradients.get(gradient.parameter);
+    if (own !== undefined) this.out.free(own);
+    const common = shardedGradients.get(undefined);
+    if (common !== undefined && unfreed.size === 0) this.out.free(common);
+  }
+
+  private enterModule(eventRow: number): void {
+    const { out, rank, copies } = this;
+    const { module, call, phase } = this.moduleEvent(eventRow);
+    const state = this.stateOf.get(module);
+    if (phase === Phase.recompute) this.begin();
+    if (phase === Phase.forward) {
+      if (module === this.root) this.endBackward();
+      this.latestCall.set(module, call);
+    }
+    out.builder.enterModule(call, phase, out.tensors(this.tensorsOf(eventRow), this.storages));
+    if (phase === Phase.backward) {
+      this.inBackward = true;
+      const cast = (): void => copies?.castGradients(module, call);
+      if (module === this.root) this.beginning.push(cast);
+      else this.casting.push(cast);
+      if (state !== undefined) this.beginning.push(() => rank.preBackward(state, call));
+      return;
+    }
+    const castInputs = (): void => {
+      if (phase === Phase.forward && module === this.root) copies?.castInputs(eventRow, this.nextOp);
+    };
+    if (state === undefined) return castInputs();
+    rank.preForward(state, call, phase, castInputs);
+    this.pointedToShards = undefined;
+  }
+
+  private exitModule(eventRow: number, event: number): void {
+    const { out, rank, copies } = this;
+    const { module, call, phase } = this.moduleEvent(eventRow);
+    const state = this.stateOf.get(module);
+    const exit = (): void => out.builder.exitModule(call, phase, out.tensors(this.tensorsOf(eventRow), this.storages));
+    if (phase === Phase.backward) {
+      exit();
+      copies?.endBackward(module);
+      // A group whose inputs have no gradient is reduced when all is over.
+      if (!this.isNextBackward()) this.endBackward();
+      else if (state?.training === "preBackward") rank.postBackward(state, call);
+      return;
+    }
+    if (state !== undefined) rank.postForward(state, call, phase);
+    else if (module === this.root && phase === Phase.forward) rank.endForward();
+    exit();
+    if (phase === Phase.forward) copies?.castOutputs(eventRow, event);
+  }
+
+  /** Lets backward passes begin that have waited for others to end. */
+  private begin(): void {
+    for (const begin of this.beginning.splice(0)) begin();
+    for (const cast of this.casting.splice(0)) cast();
+  }
+
+  private endBackward(): void {
+    if (!this.inBackward || this.isNextBackward()) return;
+    this.begin();
+    this.rank.endBackward((state) => this.latestCall.get(state.group.module));
+    this.inBackward = false;
+  }
+
+  private isNextBackward(): boolean {
+    return this.nextOp < this.trace.ops.count && isBackward(this.trace.ops.phase[this.nextOp]);
+  }
+
+  /** Ops read gathered parameters, but the optimizer's read and write shards, and sharded gradients. */
+  private pointToWeights(shards: boolean): void {
+    if (this.pointedToShards === shards) return;
+    this.pointedToShards = shards;
+    for (const state of this.rank.groups) {
+      state.group.parameters.forEach(({ storage }, i) => {
+        this.out.stand((shards ? undefined : state.gathered[i]) ?? state.shards[i], storage);
+      });
+    }
+    if (!shards) return;
+    for (const [storage, { group, parameter }] of this.roles.gradients) {
+      const { shardedGradients } = this.rank.groups[group];
+      const sharded = shardedGradients.get(parameter) ?? shardedGradients.get(undefined);
+      if (sharded !== undefined && this.unfreed[group].has(storage)) this.out.stand(sharded, storage);
+    }
+  }
+
+  private moduleEvent(eventRow: number): { module: number; call: number; phase: number } {
+    const call = this.trace.moduleEvents.call[eventRow];
+    return { module: this.trace.calls.module[call], call, phase: this.trace.moduleEvents.phase[eventRow] };
+  }
+
+  private tensorsOf(eventRow: number): Int32Array {
+    return row(this.trace.moduleEvents.tensors, eventRow);
+  }
+}
+
+function isBackward(phase: number): boolean {
+  return phase === Phase.backward || phase === Phase.recompute;
+}
+
+/** Modules whose outputs are cast to a wider dtype: where the model's code does so, and the root if the plan says. */
+function castModulesOf(trace: Trace, plan: ShardingPlan, root: number): ReadonlyMap<number, string> {
+  const { output, explicitCasts = [] } = plan.mixedPrecision ?? {};
+  const modules = new Map<number, string>();
+  for (const { after, dtype } of explicitCasts)
+    for (const module of matchModules(trace, root, [after])) modules.set(module, dtype);
+  if (output !== undefined) modules.set(root, output);
+  return modules;
+}
+
+function describe(plan: ShardingPlan, groups: number): string {
+  return `Simulated from a run on one device: rank ${plan.rank ?? 0} of ${plan.worldSize} under FSDP, ${groups} parameter groups.`;
+}

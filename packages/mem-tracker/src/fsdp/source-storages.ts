@@ -1,0 +1,107 @@
+import { Category, roundUpBytes, type Trace } from "@remat/trace";
+import type { CastStorages } from "./cast-storages.js";
+import type { ParameterGroup } from "./parameter-groups.js";
+import type { RankTrace } from "./rank-trace.js";
+import { shardSize } from "./shard-size.js";
+import { elementBytes, type ShardingPlan } from "./sharding-plan.js";
+import type { StorageRoles } from "./storage-roles.js";
+
+/** What becomes of the storages of the unsharded run on the rank: their sizes, devices and categories. */
+export class SourceStorages {
+  private readonly trace: Trace;
+  private readonly plan: ShardingPlan;
+  private readonly roles: StorageRoles;
+  private readonly casts: CastStorages | undefined;
+  private readonly out: RankTrace;
+  /** By storage of the source: its own here, or -1. */
+  private readonly own: Int32Array;
+  /** Shapes of the parameters, joined. */
+  private readonly parameterShapes = new Set<string>();
+
+  constructor(
+    trace: Trace,
+    plan: ShardingPlan,
+    groups: readonly ParameterGroup[],
+    roles: StorageRoles,
+    casts: CastStorages | undefined,
+    out: RankTrace,
+  ) {
+    this.trace = trace;
+    this.plan = plan;
+    this.roles = roles;
+    this.casts = casts;
+    this.out = out;
+    this.own = new Int32Array(trace.storages.count).fill(-1);
+    for (const { parameters } of groups) for (const { shape } of parameters) this.parameterShapes.add(shape.join());
+  }
+
+  allocate(storage: number): void {
+    const { trace, roles } = this;
+    if (roles.isParameter[storage] === 1) return;
+    const onCpu = this.plan.cpuOffload === true && this.isSharded(storage);
+    const device = onCpu ? "cpu" : trace.strings[trace.storages.device[storage]];
+    let category = trace.storages.category[storage];
+    if (roles.isInput[storage] === 1) category = Category.input;
+    else if (category === Category.gradient) category = Category.temporary;
+    const here = this.out.allocate(this.bytesOf(storage, trace.storages.bytes[storage]), device, category);
+    this.own[storage] = here;
+    this.out.stand(here, storage);
+  }
+
+  free(storage: number): void {
+    if (this.own[storage] >= 0) this.out.free(this.own[storage]);
+  }
+
+  resize(storage: number, bytes: number): void {
+    const here = this.own[storage];
+    if (here >= 0 && this.out.isLive(here)) this.out.builder.resize(here, this.bytesOf(storage, bytes));
+  }
+
+  /** A change that FSDP has no say in. */
+  categorize(storage: number, category: number): void {
+    const here = this.own[storage];
+    if (here < 0 || !this.out.isLive(here) || category === Category.gradient || this.roles.isInput[storage] === 1)
+      return;
+    this.out.builder.categorize(here, category);
+  }
+
+  /** The storage here that was made for `storage`; -1 if none was. */
+  ownOf(storage: number): number {
+    return this.own[storage];
+  }
+
+  /** Shape of a tensor on the rank: a shard's where the optimizer works on one. */
+  shapeOf(tensor: number): readonly number[] {
+    const shape = this.trace.tensorShape(tensor);
+    if (!this.isSharded(this.trace.tensors.storage[tensor])) return shape;
+    const { elements } = shardSize(shape, this.plan.worldSize, this.plan.rank ?? 0);
+    const perRow = shape.slice(1).reduce((product, n) => product * n, 1);
+    return [perRow === 0 ? 0 : elements / perRow, ...shape.slice(1)];
+  }
+
+  dtypeOf(tensor: number): string {
+    const { casts } = this;
+    const dtype = this.trace.tensorDtype(tensor);
+    return casts !== undefined && casts.isLow[this.trace.tensors.storage[tensor]] === 1 ? casts.lowDtype : dtype;
+  }
+
+  /** Whether the optimizer keeps or makes `storage` per shard: it has the shape of a parameter. */
+  private isSharded(storage: number): boolean {
+    const tensor = this.roles.firstTensor[storage];
+    if (this.roles.isOptimizers[storage] === 0 || tensor < 0) return false;
+    const shape = this.trace.tensorShape(tensor);
+    return shape.length > 0 && this.parameterShapes.has(shape.join());
+  }
+
+  private bytesOf(storage: number, bytes: number): number {
+    const tensor = this.roles.firstTensor[storage];
+    if (tensor < 0) return bytes;
+    const dtype = this.trace.tensorDtype(tensor);
+    if (this.isSharded(storage)) {
+      const { elements } = shardSize(this.trace.tensorShape(tensor), this.plan.worldSize, this.plan.rank ?? 0);
+      return bytes === 0 ? 0 : elements * elementBytes(dtype);
+    }
+    if (this.casts?.isLow[storage] !== 1) return bytes;
+    return roundUpBytes((bytes * elementBytes(this.casts.lowDtype)) / elementBytes(dtype), 1);
+  }
+}

@@ -1,0 +1,120 @@
+import { Category, EventKind, Phase, row, type Trace } from "@remat/trace";
+import type { GroupParameter, ParameterGroup } from "./parameter-groups.js";
+
+/** The gradient of which parameter a storage becomes. */
+export interface GradientOf {
+  readonly group: number;
+  readonly parameter: GroupParameter;
+}
+
+/** What storages of the unsharded trace are for, as far as FSDP treats them in its own way. */
+export interface StorageRoles {
+  readonly gradients: ReadonlyMap<number, GradientOf>;
+  /** 1: a parameter, which FSDP shards. */
+  readonly isParameter: Uint8Array;
+  /** 1: made by the optimizer or holding its state, so of the shape of a shard where it has a parameter's shape. */
+  readonly isOptimizers: Uint8Array;
+  /** 1: given to the root by the caller. */
+  readonly isInput: Uint8Array;
+  /** By storage: the first tensor on it, or -1. */
+  readonly firstTensor: Int32Array;
+}
+
+export function storageRoles(trace: Trace, groups: readonly ParameterGroup[], root: number): StorageRoles {
+  const isParameter = new Uint8Array(trace.storages.count);
+  const isOptimizers = new Uint8Array(trace.storages.count);
+  const isInput = new Uint8Array(trace.storages.count);
+  const firstTensor = new Int32Array(trace.storages.count).fill(-1);
+  for (let t = trace.tensors.count - 1; t >= 0; t--) for (const s of trace.tensorStorages(t)) firstTensor[s] = t;
+  for (const group of groups) for (const { storage } of group.parameters) isParameter[storage] = 1;
+  const matcher = new GradientMatcher(trace, groups, firstTensor);
+  const { kind, subject, value, count } = trace.events;
+  const { ops } = trace;
+  let nextOp = 0;
+  for (let i = 0; i < count; i++) {
+    const item = subject[i];
+    switch (kind[i]) {
+      case EventKind.op:
+        nextOp = item + 1;
+        if (ops.phase[item] === Phase.optimizer) matcher.startIteration();
+        break;
+      case EventKind.allocate: {
+        const category = trace.storages.category[item];
+        if (category === Category.optimizerState || (nextOp < ops.count && ops.phase[nextOp] === Phase.optimizer))
+          isOptimizers[item] = 1;
+        if (category === Category.gradient) matcher.add(item, nextOp);
+        else matcher.allocated(item, nextOp);
+        break;
+      }
+      case EventKind.categorize:
+        if (value[i] === Category.gradient) matcher.add(item);
+        else if (value[i] === Category.optimizerState) isOptimizers[item] = 1;
+        break;
+      case EventKind.enterModule: {
+        const { call, phase, tensors } = trace.moduleEvents;
+        if (phase[item] !== Phase.forward || trace.calls.module[call[item]] !== root) break;
+        for (const tensor of row(tensors, item)) {
+          const s = trace.tensors.storage[tensor];
+          const category = trace.storages.category[s];
+          if (category === Category.other || category === Category.input) isInput[s] = 1;
+        }
+        break;
+      }
+    }
+  }
+  return { gradients: matcher.gradients, isParameter, isOptimizers, isInput, firstTensor };
+}
+
+/**
+ * Finds the parameter of each gradient: of the same shape, in the innermost group around the op that made it, and without a gradient in this
+ * iteration so far.
+ */
+class GradientMatcher {
+  readonly gradients = new Map<number, GradientOf>();
+  private readonly trace: Trace;
+  private readonly groups: readonly ParameterGroup[];
+  private readonly groupOfModule: ReadonlyMap<number, number>;
+  private readonly firstTensor: Int32Array;
+  private readonly madeAt: Int32Array;
+  private readonly taken = new Set<GroupParameter>();
+
+  constructor(trace: Trace, groups: readonly ParameterGroup[], firstTensor: Int32Array) {
+    this.trace = trace;
+    this.groups = groups;
+    this.firstTensor = firstTensor;
+    this.groupOfModule = new Map(groups.map(({ module }, i) => [module, i]));
+    this.madeAt = new Int32Array(trace.storages.count).fill(-1);
+  }
+
+  startIteration(): void {
+    this.taken.clear();
+  }
+
+  allocated(storage: number, op: number): void {
+    this.madeAt[storage] = op;
+  }
+
+  add(storage: number, op: number = this.madeAt[storage]): void {
+    if (this.gradients.has(storage)) return;
+    const { trace } = this;
+    const tensor = this.firstTensor[storage];
+    if (tensor < 0) return;
+    const shape = trace.tensorShape(tensor);
+    const elements = shape.reduce((product, n) => product * n, 1);
+    const around = op >= 0 && op < trace.ops.count ? trace.opCalls(op) : new Int32Array(0);
+    const candidates: number[] = [];
+    for (let i = around.length - 1; i >= 0; i--) {
+      const group = this.groupOfModule.get(trace.calls.module[around[i]]);
+      if (group !== undefined) candidates.push(group);
+    }
+    for (let group = 0; group < this.groups.length; group++) if (!candidates.includes(group)) candidates.push(group);
+    for (const group of candidates) {
+      const open = this.groups[group].parameters.filter((p) => p.elements === elements && !this.taken.has(p));
+      const parameter = open.find((p) => p.shape.join() === shape.join()) ?? open[0];
+      if (parameter === undefined) continue;
+      this.taken.add(parameter);
+      this.gradients.set(storage, { group, parameter });
+      return;
+    }
+  }
+}
