@@ -3,15 +3,18 @@
 // sources: `pnpm goldens [NAME…]` prints a line for each file, or for those whose names contain one of the words, and exits with 1 if one
 // differs.
 import { fileURLToPath } from "node:url";
-import { runnerImport } from "vite";
+import { createServer } from "vite";
 
 const conditions = ["@remat/source", "node", "import", "module", "default"];
-const { module } = await runnerImport(fileURLToPath(new URL("src/index.ts", import.meta.url)), {
+const vite = await createServer({
   configFile: false,
   logLevel: "error",
-  resolve: { conditions, externalConditions: conditions },
-  ssr: { resolve: { conditions, externalConditions: conditions } },
+  appType: "custom",
+  server: { middlewareMode: true, ws: false, watch: null },
+  // Packages are read from their sources, whatever may be built.
+  ssr: { noExternal: [/^@remat\//], resolve: { conditions } },
 });
+const module = await vite.ssrLoadModule(fileURLToPath(new URL("src/index.ts", import.meta.url)));
 const { goldensFolder, checkGoldens, comparisons } = module;
 console.log(`goldens of ${goldensFolder}`);
 let failed = 0;
@@ -23,3 +26,4 @@ for (const { name, difference } of checkGoldens({ folder: goldensFolder, compari
 }
 console.log(`${count - failed} of ${count} agree`);
 if (failed > 0 || count === 0) process.exitCode = 1;
+await vite.close();

@@ -1,6 +1,6 @@
 import { compareMemoryGolden } from "../../../packages/mem-tracker/test/compare-golden.js";
 import { compareFxGolden } from "../../../packages/memory-estimator/test/compare-fx-golden.js";
-import { compareOpCosts, compareRuntimes } from "../../../packages/runtime-estimator/test/golden-comparison.js";
+import { compareOpCosts, compareRtGolden } from "../../../packages/runtime-estimator/test/compare-rt-golden.js";
 import { comparePwlfGolden } from "../../../packages/sac-core/test/compare-pwlf-golden.js";
 import { compareSacGolden } from "../../../packages/sac-core/test/compare-sac-golden.js";
 import type { Comparisons } from "./check-goldens.js";
@@ -12,7 +12,7 @@ import type { Comparisons } from "./check-goldens.js";
 export const comparisons: Comparisons = {
   "sac-oracle/1": [compareSacGolden, compareOpCosts],
   "pwlf-oracle/1": [comparePwlfGolden],
-  "rt-oracle/1": [compareRuntimes, compareOpCosts],
+  "rt-oracle/1": [compareRtGolden],
   "mem-oracle/1": [compareMemoryGolden],
   "fsdp-oracle/1": [compareMemoryGolden],
   "fx-memory-oracle/1": [compareFxGolden],
