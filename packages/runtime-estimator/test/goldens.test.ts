@@ -1,6 +1,6 @@
 import { type Golden, goldenFiles, goldensOf, readGolden } from "@remat/testkit";
 import { describe, expect, test } from "vitest";
-import { compareOpCosts, compareRuntimes, hasOpCosts } from "./golden-comparison.js";
+import { compareOpCosts, compareRtGolden, hasOpCosts } from "./compare-rt-golden.js";
 
 const withOpCosts = goldenFiles()
   .map((file) => ({ name: file.name, golden: readGolden(file) }))
@@ -17,7 +17,7 @@ describe("FLOPs, bytes and milliseconds of every op are PyTorch's", () => {
 });
 
 describe("module runtimes and their texts are PyTorch's", () => {
-  test.each(runtimes)("$name", ({ golden }) => expect(compareRuntimes(golden)).toBeUndefined());
+  test.each(runtimes)("$name", ({ golden }) => expect(compareRtGolden(golden)).toBeUndefined());
 });
 
 describe("a golden with one number changed does not agree", () => {
@@ -58,12 +58,21 @@ describe("a golden with one number changed does not agree", () => {
     // biome-ignore lint/suspicious/noExplicitAny: a golden file
     const changes: [string, (copy: any) => void][] = [
       ["total_runtime", ({ results }) => (results.total_runtime *= 1 + 1e-9)],
-      ["Global fw", ({ results }) => (results.mod_runtimes.Global.fw *= 1 + 1e-9)],
       ["text_depth2", ({ results }) => (results.text_depth2 = results.text_depth2.replace(/\d(?=ms bw)/, "x"))],
       ["text_depth4", ({ results }) => (results.text_depth4 = results.text_depth4.replace(/\d(?=ms bw)/, "x"))],
       ["exit_text", ({ results }) => (results.exit_text = results.exit_text.replace(/\d(?= ms)/, "x"))],
       ["modules", ({ results }) => delete results.mod_runtimes.Global],
+      ["mod_fw_pre_order", ({ results }) => results.mod_fw_post_order.pop()],
+      ["mod_bw_pre_order", ({ results }) => results.mod_bw_pre_order.push("Global")],
     ];
-    for (const [field, change] of changes) expect(compareRuntimes(changed(golden, change))).toContain(field);
+    for (const [field, change] of changes) expect(compareRtGolden(changed(golden, change))).toContain(field);
+  });
+
+  test.each(runtimes)("$name: any module's runtime", { timeout: 60_000 }, ({ golden }) => {
+    for (const [fqn, times] of Object.entries(golden["results"].mod_runtimes as Record<string, Record<string, number>>))
+      for (const [pass, ms] of Object.entries(times)) {
+        const copy = changed(golden, ({ results }) => (results.mod_runtimes[fqn][pass] = ms * (1 + 1e-9) + 1e-12));
+        expect(compareRtGolden(copy)).toContain(`${fqn} ${pass} `);
+      }
   });
 });

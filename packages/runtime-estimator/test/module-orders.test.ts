@@ -2,7 +2,7 @@ import { readPyTorchTrace } from "@remat/pytorch";
 import { goldensOf } from "@remat/testkit";
 import { expect, test } from "vitest";
 import { moduleOrders } from "../src/index.js";
-import type { RtResults } from "./golden-comparison.js";
+import type { RtResults } from "./compare-rt-golden.js";
 
 /** The runtime goldens have no module events, but some memory goldens are runs of the same models, several steps long, and have. */
 const pairs = goldensOf("rt-oracle/1").flatMap(({ file, golden }) => {

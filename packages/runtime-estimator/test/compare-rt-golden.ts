@@ -43,8 +43,13 @@ export const compareOpCosts: Comparison = (golden) => {
   return undefined;
 };
 
-/** Total, module runtimes and texts of an `rt-oracle/1` file. */
-export const compareRuntimes: Comparison = (golden) => {
+/**
+ * An `rt-oracle/1` file against what we compute from its events: the first difference, with both sides, or `undefined`. Costs of every op,
+ * total, module runtimes and texts; integers and texts exactly, times to 1e-12.
+ */
+export const compareRtGolden: Comparison = (golden) => compareOpCosts(golden) ?? compareRuntimes(golden);
+
+const compareRuntimes: Comparison = (golden) => {
   const { results } = golden as Golden & { results: RtResults };
   const trace = priceTrace(readPyTorchTrace(golden), deviceOf(golden));
   const { modRuntimes, totalRuntimeMs } = moduleRuntimes(trace);
@@ -60,6 +65,14 @@ export const compareRuntimes: Comparison = (golden) => {
   }
   // The events hold ops only, so execution orders cannot be derived here: the golden's own are passed through to the texts. Ours are
   // tested on the memory goldens of the same models, which have module events.
+  for (const [pre, post] of [
+    ["mod_fw_pre_order", "mod_fw_post_order"] as const,
+    ["mod_bw_pre_order", "mod_bw_post_order"] as const,
+  ]) {
+    // What can be said without module events: every call that begins ends.
+    const [begun, ended] = [results[pre], results[post]].map((order) => [...order].sort().join(", "));
+    if (begun !== ended) return `${pre} and ${post} hold different calls: ${begun}; ${ended}`;
+  }
   const orders = { modFwPreOrder: results.mod_fw_pre_order, modBwPreOrder: results.mod_bw_pre_order };
   const rowGroups = rowGroupsOf(golden);
   for (const [field, depth] of [["text_depth2", 2] as const, ["text_depth4", 4] as const]) {
