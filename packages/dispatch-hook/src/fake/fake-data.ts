@@ -1,0 +1,25 @@
+import type { BackendValues, DataType } from "@tensorflow/tfjs-core";
+
+/** The two halves of a complex tensor; each has a data id of its own, as on the cpu backend. */
+export interface ComplexParts {
+  readonly real: FakeData;
+  readonly imag: FakeData;
+}
+
+/** What a fake tensor has in place of a buffer. It is itself the `DataId`: no map stands between a tensor and its record. */
+export class FakeData {
+  refCount = 1;
+  readonly dtype: DataType;
+  /** The kernel that made it, or how else it came about. */
+  madeBy: string;
+  /** Known only for constants that JavaScript gave. */
+  values: BackendValues | undefined;
+  readonly parts: ComplexParts | undefined;
+
+  constructor(dtype: DataType, madeBy: string, values?: BackendValues, parts?: ComplexParts) {
+    this.dtype = dtype;
+    this.madeBy = madeBy;
+    this.values = values;
+    this.parts = parts;
+  }
+}

@@ -1,0 +1,89 @@
+import { type TensorInfo, upcastType } from "@tensorflow/tfjs-core";
+import { type AB, forAll, type Infer, type InferTable, type X } from "./infer.js";
+import { broadcast, refuseComplex } from "./shapes.js";
+
+const unary: Infer<X> = ({ x }, _, backend) => {
+  refuseComplex(backend, x);
+  return backend.make(x.shape, x.dtype);
+};
+
+const unaryFloat: Infer<X> = ({ x }, _, backend) => {
+  refuseComplex(backend, x);
+  return backend.make(x.shape, "float32");
+};
+
+const unaryBool: Infer<X> = ({ x }, _, backend) => {
+  refuseComplex(backend, x);
+  return backend.make(x.shape, "bool");
+};
+
+const abs: Infer<X> = ({ x }, _, backend) => {
+  refuseComplex(backend, x);
+  return backend.make(x.shape, x.dtype === "complex64" ? "float32" : x.dtype);
+};
+
+/** Kernels that also know complex numbers. */
+const arithmetic: Infer<AB> = ({ a, b }, _, backend) => {
+  const dtype = b.dtype === "complex64" ? "complex64" : a.dtype;
+  return backend.make(broadcast(a.shape, b.shape, backend), dtype);
+};
+
+const binary: Infer<AB> = ({ a, b }, _, backend) => {
+  refuseComplex(backend, a);
+  refuseComplex(backend, b);
+  return backend.make(broadcast(a.shape, b.shape, backend), a.dtype);
+};
+
+const binaryBool: Infer<AB> = ({ a, b }, _, backend) => {
+  refuseComplex(backend, a);
+  refuseComplex(backend, b);
+  return backend.make(broadcast(a.shape, b.shape, backend), "bool");
+};
+
+const floorDivide: Infer<AB> = ({ a, b }, _, backend) => {
+  refuseComplex(backend, a);
+  refuseComplex(backend, b);
+  return backend.make(broadcast(a.shape, b.shape, backend), backend.standsFor === "cpu" ? "int32" : a.dtype);
+};
+
+const prelu: Infer<{ x: TensorInfo; alpha: TensorInfo }> = ({ x, alpha }, _, backend) => {
+  refuseComplex(backend, x);
+  refuseComplex(backend, alpha);
+  return backend.make(broadcast(x.shape, alpha.shape, backend), "float32");
+};
+
+const eluGrad: Infer<{ dy: TensorInfo; y: TensorInfo }> = ({ dy, y }, _, backend) => {
+  refuseComplex(backend, dy);
+  refuseComplex(backend, y);
+  return backend.make(y.shape, "float32");
+};
+
+const addN: Infer<TensorInfo[]> = (tensors, _, backend) => {
+  for (const tensor of tensors) refuseComplex(backend, tensor);
+  return backend.make(tensors[0].shape, tensors[0].dtype);
+};
+
+const select: Infer<{ condition: TensorInfo; t: TensorInfo; e: TensorInfo }> = ({ condition, t, e }, _, backend) => {
+  for (const tensor of [condition, t, e]) refuseComplex(backend, tensor);
+  return backend.make(t.shape, upcastType(t.dtype, e.dtype));
+};
+
+/** Element by element, broadcasting where there are two operands. */
+export const elementwiseKernels: InferTable = {
+  ...forAll(
+    `Acos Acosh Asin Asinh Atan Atanh Ceil ClipByValue Cos Cosh Elu Erf Expm1 Floor Log Log1p Neg Reciprocal Relu Relu6 Round Rsqrt Selu
+    Sigmoid Sign Sin Sinh Softplus Sqrt Square Step Tan Tanh`,
+    unary,
+  ),
+  ...forAll("Exp LeakyRelu", unaryFloat),
+  ...forAll("IsFinite IsInf IsNan LogicalNot", unaryBool),
+  ...forAll("Add Sub Multiply", arithmetic),
+  ...forAll("Atan2 BitwiseAnd Maximum Minimum Mod Pow RealDiv SquaredDifference", binary),
+  ...forAll("Equal Greater GreaterEqual Less LessEqual LogicalAnd LogicalOr LogicalXor NotEqual", binaryBool),
+  Abs: abs,
+  AddN: addN,
+  EluGrad: eluGrad,
+  FloorDiv: floorDivide,
+  Prelu: prelu,
+  Select: select,
+};

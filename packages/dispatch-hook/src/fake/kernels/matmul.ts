@@ -1,0 +1,45 @@
+import type { FakeBackend } from "../fake-backend.js";
+import { type FusedAttributes, type FusedInputs, fuse } from "./activation.js";
+import { einsum } from "./einsum.js";
+import type { AB, Infer, InferTable } from "./infer.js";
+import { broadcast, mismatch, refuseComplex } from "./shapes.js";
+
+interface Transposes {
+  readonly transposeA?: boolean;
+  readonly transposeB?: boolean;
+}
+
+/** The shape of `a · b` over broadcast batches. */
+function productShape({ a, b }: AB, { transposeA, transposeB }: Transposes, backend: FakeBackend): number[] {
+  refuseComplex(backend, a);
+  refuseComplex(backend, b);
+  const m = a.shape;
+  const n = b.shape;
+  const rankA = m.length;
+  const rankB = n.length;
+  if (rankA < 2 || rankB < 2) mismatch(backend, `operands of shapes [${m}] and [${n}] are no matrices`);
+  const inner = transposeA ? m[rankA - 2] : m[rankA - 1];
+  if (inner !== (transposeB ? n[rankB - 1] : n[rankB - 2])) {
+    mismatch(backend, `inner dimensions of [${m}]${transposeA ? "ᵀ" : ""} and [${n}]${transposeB ? "ᵀ" : ""} differ`);
+  }
+  const rows = transposeA ? m[rankA - 1] : m[rankA - 2];
+  const columns = transposeB ? n[rankB - 2] : n[rankB - 1];
+  if (rankA === 2 && rankB === 2) return [rows, columns];
+  if (rankA === 3 && rankB === 3 && m[0] === n[0]) return [m[0], rows, columns];
+  const shape = broadcast(m.slice(0, -2), n.slice(0, -2), backend).slice();
+  shape.push(rows, columns);
+  return shape;
+}
+
+const batchMatMul: Infer<AB, Transposes> = (inputs, attributes, backend) =>
+  backend.make(productShape(inputs, attributes, backend), inputs.a.dtype);
+
+const fusedMatMul: Infer<AB & FusedInputs, Transposes & FusedAttributes> = (inputs, attributes, backend) =>
+  fuse(productShape(inputs, attributes, backend), inputs.a.dtype, inputs, attributes, false, backend);
+
+/** Products of matrices. */
+export const matmulKernels: InferTable = {
+  _FusedMatMul: fusedMatMul,
+  BatchMatMul: batchMatMul,
+  Einsum: einsum,
+};

@@ -1,0 +1,41 @@
+import type { TensorInfo } from "@tensorflow/tfjs-core";
+import type { Infer, InferTable, X } from "./infer.js";
+import { mismatch, refuseComplex } from "./shapes.js";
+
+interface BatchNormInputs extends X {
+  readonly mean: TensorInfo;
+  readonly variance: TensorInfo;
+  readonly scale?: TensorInfo;
+  readonly offset?: TensorInfo;
+}
+
+const fusedBatchNorm: Infer<BatchNormInputs> = ({ x, mean, variance, scale, offset }, _, backend) => {
+  refuseComplex(backend, x);
+  const rank = mean.shape.length;
+  if (
+    variance.shape.length !== rank ||
+    (offset ?? mean).shape.length !== rank ||
+    (scale ?? mean).shape.length !== rank
+  ) {
+    mismatch(backend, "mean, variance, scale and offset must have one rank");
+  }
+  return backend.make(x.shape, x.dtype);
+};
+
+const localResponse: Infer<X> = ({ x }, _, backend) => {
+  refuseComplex(backend, x);
+  return backend.make(x.shape, x.dtype);
+};
+
+const localResponseGrad: Infer<X & { y: TensorInfo; dy: TensorInfo }> = ({ x, dy }, _, backend) => {
+  refuseComplex(backend, x);
+  refuseComplex(backend, dy);
+  return backend.make(dy.shape, x.dtype);
+};
+
+/** Normalization over channels. */
+export const normalizationKernels: InferTable = {
+  FusedBatchNorm: fusedBatchNorm,
+  LRN: localResponse,
+  LRNGrad: localResponseGrad,
+};

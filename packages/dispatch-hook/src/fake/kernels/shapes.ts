@@ -1,0 +1,62 @@
+import { RematError } from "@remat/trace";
+import type { DataType, TensorInfo } from "@tensorflow/tfjs-core";
+import type { FakeBackend } from "../fake-backend.js";
+
+/** A kernel's inputs or attributes contradict each other; the real kernel throws, too. */
+export function mismatch(backend: FakeBackend, found: string): never {
+  throw new RematError("KERNEL_ARGUMENTS", `Kernel ${backend.kernel} cannot run: ${found}.`);
+}
+
+/** Number of elements. */
+export function sizeOf(shape: readonly number[]): number {
+  let size = 1;
+  for (let i = 0; i < shape.length; i++) size *= shape[i];
+  return size;
+}
+
+export function sameShape(a: readonly number[], b: readonly number[]): boolean {
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+  return true;
+}
+
+/** The shape that two shapes broadcast to; returns one of them where it can. */
+export function broadcast(a: number[], b: number[], backend: FakeBackend): number[] {
+  if (a === b || b.length === 0 || sameShape(a, b)) return a;
+  if (a.length === 0) return b;
+  const rank = Math.max(a.length, b.length);
+  const shape = new Array<number>(rank);
+  for (let i = 1; i <= rank; i++) {
+    const m = i <= a.length ? a[a.length - i] : 1;
+    const n = i <= b.length ? b[b.length - i] : 1;
+    if (m !== n && m !== 1 && n !== 1) mismatch(backend, `shapes [${a}] and [${b}] do not broadcast`);
+    shape[rank - i] = m === 1 ? n : m;
+  }
+  return shape;
+}
+
+/** cpu and wasm kernels refuse complex tensors but for a few; native takes them. */
+export function refuseComplex(backend: FakeBackend, x: TensorInfo): void {
+  if (x.dtype === "complex64" && backend.standsFor !== "tensorflow")
+    mismatch(backend, "complex64 tensors are not supported");
+}
+
+/** `axis` counted from the front. */
+export function axisOf(axis: number, rank: number, backend: FakeBackend): number {
+  if (!Number.isInteger(axis) || axis < -rank || axis >= rank)
+    mismatch(backend, `axis ${axis} is not in [-${rank}, ${rank})`);
+  return axis < 0 ? axis + rank : axis;
+}
+
+/** The dtype of sums: bool is counted. */
+export function sumDtype(dtype: DataType): DataType {
+  return dtype === "bool" ? "int32" : dtype;
+}
+
+/** A window that is larger than what it slides over leaves less than nothing. */
+export function fitting<Info extends { readonly outShape: number[] }>(info: Info, backend: FakeBackend): Info {
+  for (const length of info.outShape) {
+    if (length < 0) mismatch(backend, `the window does not fit: the output would have shape [${info.outShape}]`);
+  }
+  return info;
+}
