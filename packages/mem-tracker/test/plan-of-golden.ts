@@ -8,7 +8,7 @@ export function planOfGolden(golden: Golden): ShardingPlan {
   return {
     worldSize: config.world_size,
     wrap,
-    reshardAfterForward: config.reshard_after_forward,
+    reshardAfterForward: config.reshard_after_forward ?? undefined,
     cpuOffload: config.cpu_offload,
     ...(config.mixed_precision !== null && {
       mixedPrecision: {

@@ -24,6 +24,8 @@ export class CastCopies {
   /** Ops of the source before which the root is called. */
   private readonly rootCalls: number[] = [];
   private readonly freeAfter = new Map<number, number[]>();
+  /** Read for the last time, but not freed. */
+  private readonly released: number[] = [];
   private readonly wide = new Map<number, number>();
   private readonly outputs = new Map<number, CastOutput[]>();
   private readonly gradients = new Map<number, number[]>();
@@ -106,12 +108,20 @@ export class CastCopies {
   }
 
   afterOp(op: number): void {
-    for (const copy of this.freeAfter.get(op) ?? []) this.out.free(copy);
+    const copies = this.freeAfter.get(op);
+    if (copies === undefined) return;
+    this.released.push(...copies);
     this.freeAfter.delete(op);
+  }
+
+  /** Frees what has been read last. A node of autograd lets go of all it saved at once, so that is when the source frees something. */
+  release(): void {
+    for (const copy of this.released.splice(0)) this.out.free(copy);
   }
 
   /** A storage of the source is freed, and with it the copies that stand for it. */
   free(storage: number): void {
+    this.release();
     const copy = this.wide.get(storage);
     if (copy !== undefined) this.out.free(copy);
     this.wide.delete(storage);

@@ -1,6 +1,6 @@
 import { Category, FsdpHook, Phase } from "@remat/trace";
 import type { GroupParameter, ParameterGroup } from "./parameter-groups.js";
-import type { RankTrace } from "./rank-trace.js";
+import type { NewStorage, RankTrace } from "./rank-trace.js";
 import { elementBytes, type ShardingPlan } from "./sharding-plan.js";
 
 /** Where a parameter group is, as in `FSDPParamGroup`. */
@@ -190,39 +190,42 @@ export class FsdpRank {
     const previous = phase === Phase.forward ? this.held : undefined;
     if (phase === Phase.forward) this.held = undefined;
     const { parameters } = state.group;
-    // With one rank there is no collective, and each parameter is cast by itself.
-    const casts = state.pending < 0 ? this.castAlone(parameters, call, phase) : [];
-    if (state.gathered.length === 0)
-      state.gathered = out.fsdpOp(
-        "fsdp.split_with_sizes_copy",
-        phase,
-        call,
-        parameters.map((p) => ({ bytes: p.gatheredBytes, dtype: p.gatheredDtype, shape: p.shape })),
-      );
+    const buffer = state.pending;
+    state.pending = undefined;
+    if (buffer < 0) this.copyAlone(state, call, phase);
     else {
-      state.gathered.forEach((storage, i) => {
-        out.builder.resize(storage, parameters[i].gatheredBytes);
+      parameters.forEach((_, i) => {
+        this.allocateGathered(state, i, call, phase);
       });
       out.fsdpOp("fsdp.split_with_sizes_copy", phase, call);
     }
-    for (const storage of casts) out.free(storage);
     state.isGathered = true;
-    const buffer = state.pending;
-    state.pending = undefined;
     if (phase === Phase.forward && buffer >= 0) this.held = buffer;
     else if (buffer >= 0) out.free(buffer);
     if (previous !== undefined) out.free(previous);
   }
 
-  private castAlone(parameters: readonly GroupParameter[], call: number, phase: number): number[] {
-    if (!this.plan.cpuOffload && parameters.every((p) => p.gatheredDtype === p.dtype)) return [];
-    return parameters
-      .filter((p) => this.plan.cpuOffload || p.gatheredDtype !== p.dtype)
-      .map((p) => {
-        if (this.plan.cpuOffload) return this.copyToDevice(p, call, phase);
-        const bytes = p.gatheredBytes;
-        return this.out.fsdpOp("aten._to_copy", phase, call, [{ bytes, dtype: p.gatheredDtype, shape: p.shape }])[0];
-      });
+  /** Space for a gathered parameter: new the first time, later what was given back. */
+  private allocateGathered(state: GroupState, i: number, call: number, phase: number): void {
+    const p = state.group.parameters[i];
+    if (i < state.gathered.length) return this.out.builder.resize(state.gathered[i], p.gatheredBytes);
+    state.gathered.push(...this.out.fsdpOp("aten.empty", phase, call, [gatheredResult(p)]));
+  }
+
+  /** With one rank there is no collective: each parameter is copied by itself, cast before where it must be. */
+  private copyAlone(state: GroupState, call: number, phase: number): void {
+    const { out, plan } = this;
+    let previous: number | undefined;
+    state.group.parameters.forEach((p, i) => {
+      let cast: number | undefined;
+      if (plan.cpuOffload) cast = this.copyToDevice(p, call, phase);
+      else if (p.gatheredDtype !== p.dtype) [cast] = out.fsdpOp("aten._to_copy", phase, call, [gatheredResult(p)]);
+      if (previous !== undefined) out.free(previous);
+      previous = cast;
+      this.allocateGathered(state, i, call, phase);
+      out.fsdpOp("aten.copy_", phase, call);
+    });
+    if (previous !== undefined) out.free(previous);
   }
 
   private reshard(state: GroupState): void {
@@ -246,15 +249,17 @@ export class FsdpRank {
     const [input] = out.fsdpOp("fsdp.chunk_cat", phase, call, [
       { bytes: elements * worldSize * elementBytes(dtype), dtype, shape: inputShape },
     ]);
-    // A loop variable of upstream holds the last gradient to the end, but not with one rank, where that loop does not run.
+    // Upstream's loop variable holds the last gradient until the reduction returns.
     const storages = state.gradients.splice(0).map(({ storage }) => storage);
-    const last = worldSize > 1 ? storages.pop() : undefined;
+    const last = storages.pop();
     for (const storage of storages) out.free(storage);
     let [output] = out.fsdpOp("aten.empty", phase, call, [
       { bytes: elements * elementBytes(dtype), dtype, shape: [elements] },
     ]);
-    out.builder.categorize(input, Category.reduceScatter);
-    out.fsdpOp("c10d._reduce_scatter_base_", phase, call);
+    if (worldSize > 1) {
+      out.builder.categorize(input, Category.reduceScatter);
+      out.fsdpOp("c10d._reduce_scatter_base_", phase, call);
+    } else out.fsdpOp("aten.copy_", phase, call);
     this.reduceInputs.push(input);
     if (dtype !== original) {
       const [cast] = out.fsdpOp("aten._to_copy", phase, call, [
@@ -297,6 +302,10 @@ export class FsdpRank {
     }
     if (this.plan.cpuOffload) out.free(output);
   }
+}
+
+function gatheredResult(p: GroupParameter): NewStorage {
+  return { bytes: p.gatheredBytes, dtype: p.gatheredDtype, shape: p.shape };
 }
 
 function sum<T>(items: readonly T[], of: (item: T) => number): number {

@@ -29,6 +29,9 @@ export class RankTrace {
   private readonly tensorStorage: Int32Array;
   private readonly opFor: Int32Array;
   private readonly live = new Set<number>();
+  /** Of the op of the source that ran last. */
+  private lastStack = 0;
+  private readonly stacks = new Map<number, number>();
 
   constructor(source: Trace, notes: readonly string[]) {
     this.source = source;
@@ -74,13 +77,28 @@ export class RankTrace {
     const category = phase === Phase.backward ? Category.temporary : Category.activation;
     const storages = results.map(({ bytes, device }) => this.allocate(bytes, device, category));
     const outputs = results.map(({ dtype, shape }, i) => this.builder.tensor({ storage: storages[i], dtype, shape }));
-    this.builder.op({ name, phase, stack: this.builder.stackOfCall(call), outputs });
+    this.builder.op({ name, phase, stack: this.stackOf(call, phase), outputs });
     return storages;
+  }
+
+  /** In the backward pass a module is active until the hooks on its inputs' gradients have run, and these are such hooks. */
+  private stackOf(call: number, phase: number): number {
+    const stack = this.builder.stackOfCall(call);
+    if (phase !== Phase.backward || this.lastStack === 0) return stack;
+    const key = this.lastStack * this.source.calls.count + call;
+    let known = this.stacks.get(key);
+    if (known === undefined) {
+      const calls = new Set(row(this.source.stacks, this.lastStack));
+      for (let c = call; c >= 0; c = this.source.calls.parent[c]) calls.add(c);
+      this.stacks.set(key, (known = this.builder.stack([...calls].sort((a, b) => a - b))));
+    }
+    return known;
   }
 
   /** An op of the source, with what stands for its tensors. */
   copyOp(op: number, described: DescribedTensors): void {
     const { ops } = this.source;
+    this.lastStack = ops.stack[op];
     this.opFor[op] = this.builder.op({
       name: this.source.opName(op),
       phase: ops.phase[op],

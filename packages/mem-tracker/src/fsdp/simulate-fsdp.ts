@@ -218,6 +218,7 @@ class Simulator {
   private endBackward(): void {
     if (!this.inBackward || this.isNextBackward()) return;
     this.begin();
+    this.copies?.release();
     this.rank.endBackward((state) => this.latestCall.get(state.group.module));
     this.inBackward = false;
   }
