@@ -46,9 +46,11 @@ export class IsolatedCall {
   async prepare(): Promise<void> {
     const outputs = this.issue(1);
     try {
-      const found = JSON.stringify(outputs.map(({ dtype, shape }) => [dtype, shape]));
-      const expected = JSON.stringify(this.call.outputs.map(({ dtype, shape }) => [dtype, shape]));
-      if (found !== expected) throw new CannotRun(`it made ${found} where the trace has ${expected}`);
+      // Backends differ in some dtypes; other shapes mean that they depend on the data.
+      const found = JSON.stringify(outputs.map(({ shape }) => shape));
+      const expected = JSON.stringify(this.call.outputs.map(({ shape }) => shape));
+      if (found !== expected)
+        throw new CannotRun(`it made outputs of the shapes ${found} where the trace has ${expected}`);
       if (!this.asynchronous) return;
       const waits: number[] = [];
       for (let i = 0; i < 4; i++) {
