@@ -1,0 +1,111 @@
+import { readFileSync } from "node:fs";
+import { isBuiltin } from "node:module";
+import { join, posix, relative, sep } from "node:path";
+import { alsoAllowed, entryOf, importTable } from "./import-table.js";
+
+/** Calls `check` with every module that a file names: static and dynamic imports, re-exports, types. */
+function onImports(check) {
+  const source = (node) => {
+    const literal = node.source?.literal ?? node.source ?? node.argument?.literal;
+    if (typeof literal?.value === "string") check(literal.value, node);
+  };
+  return {
+    ImportDeclaration: source,
+    ExportAllDeclaration: source,
+    ExportNamedDeclaration: source,
+    ImportExpression: source,
+    TSImportType: source,
+  };
+}
+
+const pathOf = (context) => relative(context.cwd, context.physicalFilename).split(sep).join("/");
+
+const declared = new Map();
+/** Names of the packages that users of `folder`'s package get with it. */
+function declaredBy(cwd, name) {
+  const file = join(cwd, "packages", name, "package.json");
+  if (!declared.has(file)) {
+    const { dependencies, peerDependencies, optionalDependencies } = JSON.parse(readFileSync(file, "utf8"));
+    declared.set(file, new Set(Object.keys({ ...dependencies, ...peerDependencies, ...optionalDependencies })));
+  }
+  return declared.get(file);
+}
+
+/** Why `specifier` must not be imported by the file at `path`; undefined where it may. */
+function refusal(specifier, path, cwd) {
+  const entry = entryOf(path);
+  const rules = importTable[entry];
+  if (rules === undefined)
+    return `packages/${entry} has no entry in tooling/lint/import-table.js: add one, and a row in ARCHITECTURE.md.`;
+  const name = entry.split("/")[0];
+  if (specifier.startsWith(".")) return relativeRefusal(specifier, path, entry);
+  if (specifier.startsWith("@remat/")) {
+    const other = specifier.slice("@remat/".length);
+    if (other === name || other.startsWith(`${name}/`)) return "A package imports its own files by relative path.";
+    if (!rules.imports.some((allowed) => allowed === other || alsoAllowed[allowed]?.includes(other)))
+      return `${entry} may import ${rules.imports.length === 0 ? "no other package" : `only ${rules.imports.join(", ")}`}, not ${other}: see the table in ARCHITECTURE.md, and change it there first if it is wrong.`;
+  } else if (isBuiltin(specifier)) {
+    return rules.pure
+      ? `${entry} runs in a browser, so it imports no Node module. What needs Node belongs in an app.`
+      : undefined;
+  } else if (specifier.startsWith("@tensorflow/")) {
+    if (rules.pure)
+      return `${entry} is pure: it reads traces and never sees a tensor, so it imports no tfjs. Observers (dispatch-hook, mod-tracker, tracer) write the trace.`;
+    if (specifier.split("/").length > 2) return "Deep imports of tfjs fail in ESM: import the package itself.";
+  }
+  const dependency = specifier.split("/", specifier.startsWith("@") ? 2 : 1).join("/");
+  if (!declaredBy(cwd, name).has(dependency))
+    return `${dependency} is neither a dependency nor a peer of @remat/${name}, so users would not have it. Add it to package.json.`;
+  return undefined;
+}
+
+function relativeRefusal(specifier, path, entry) {
+  const target = posix.join(posix.dirname(path), specifier);
+  const other = entryOf(target);
+  if (!target.startsWith(`packages/${entry.split("/")[0]}/src/`))
+    return "A relative import stays within the package's src; other packages are imported by name.";
+  if (other !== entry && importTable[entry].pure && !importTable[other].pure)
+    return `${entry} is pure, and ${other} is not: nothing of ${entry} imports it.`;
+  return undefined;
+}
+
+const importTableRule = {
+  create(context) {
+    const path = pathOf(context);
+    if (entryOf(path) === undefined) return {};
+    return onImports((specifier, node) => {
+      const message = refusal(specifier, path, context.cwd);
+      if (message !== undefined) context.report({ node, message });
+    });
+  },
+};
+
+const engineMessage =
+  "Only dispatch-hook touches the internals of tf.engine(): open a DispatchMode, or add what is missing to dispatch-hook.";
+
+const engineRule = {
+  create(context) {
+    const path = pathOf(context);
+    if (!/^(?:packages|apps)\/[^/]+\/src\//.test(path) || path.startsWith("packages/dispatch-hook/")) return {};
+    const report = (node) => context.report({ node, message: engineMessage });
+    return {
+      ImportSpecifier(node) {
+        const from = node.parent?.source?.value;
+        if (node.imported.name === "engine" && (from === undefined || from.startsWith("@tensorflow/"))) report(node);
+      },
+      MemberExpression(node) {
+        const name = node.computed ? node.property.value : node.property.name;
+        if (
+          (name === "engine" && node.parent?.type === "CallExpression" && node.parent.callee === node) ||
+          name === "_tfengine"
+        )
+          report(node);
+      },
+    };
+  },
+};
+
+export default {
+  meta: { name: "remat" },
+  rules: { "import-table": importTableRule, "engine-internals": engineRule },
+};

@@ -1,0 +1,178 @@
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, describe, expect, it } from "vitest";
+import { alsoAllowed, entryOf, importTable } from "../import-table.js";
+import { architectureTable, purePackages } from "./architecture-table.js";
+import { type Finding, lintFiles, root } from "./lint-fixtures.js";
+
+const entries = Object.keys(importTable);
+const packages = readdirSync(join(root, "packages"));
+const specifiers = [...entries, ...Object.values(alsoAllowed).flat()];
+const sourceOf = (entry: string): string => {
+  const [name, folder] = entry.split("/");
+  return `packages/${name}/src/${folder === undefined ? "" : `${folder}/`}`;
+};
+
+describe("the import table", () => {
+  it("is the one in ARCHITECTURE.md", () => {
+    const table = architectureTable();
+    expect(Object.keys(table).sort()).toEqual(entries.filter((entry) => !entry.includes("/")).sort());
+    expect(packages.filter((name) => !(name in table))).toEqual([]);
+    for (const [name, cell] of Object.entries(table)) {
+      const { imports } = importTable[name];
+      if (cell === "all of the above") {
+        const above = Object.keys(table).slice(0, Object.keys(table).indexOf(name));
+        expect([...new Set(imports.map((entry) => entry.split("/")[0]))].sort()).toEqual(above.sort());
+        continue;
+      }
+      const [own, tfjs] = cell.split("; tfjs");
+      const [root_, ...others] = own.split("; ");
+      const named = root_.replaceAll(" (root)", "");
+      expect(`${name}: ${named}`).toBe(`${name}: ${imports.length === 0 ? "nothing" : imports.join(", ")}`);
+      if (tfjs !== undefined) expect(importTable[name].pure).toBe(false);
+      for (const other of others) {
+        const match = /^`\.\/([\w-]+)` also (.+)$/.exec(other);
+        expect(match, other).not.toBeNull();
+        expect(importTable[`${name}/${match?.[1]}`].imports).toEqual([...imports, ...(match?.[2] ?? "").split(", ")]);
+      }
+    }
+    expect(purePackages().filter((name) => !importTable[name].pure)).toEqual([]);
+  });
+
+  it("rules sources, and leaves tests and apps alone", () => {
+    expect(entryOf("packages/trace/src/index.ts")).toBe("trace");
+    expect(entryOf("packages/sac-core/src/fit/find-breaks.ts")).toBe("sac-core");
+    expect(entryOf("packages/runtime-estimator/src/benchmark/index.ts")).toBe("runtime-estimator/benchmark");
+    expect(entryOf("packages/trace/test/round-trip.test.ts")).toBeUndefined();
+    expect(entryOf("apps/cli/src/main.ts")).toBeUndefined();
+  });
+});
+
+describe("the linter", () => {
+  const cases: Record<string, { text: string; refused: readonly (readonly [rule: string, message: RegExp])[] }> = {};
+  let number = 0;
+  const add = (folder: string, text: string, ...refused: (readonly [string, RegExp])[]): void => {
+    cases[`${folder}case-${number++}.ts`] = { text, refused };
+  };
+
+  // Every package importing every other: exactly those in the table pass.
+  for (const entry of entries)
+    for (const other of specifiers) {
+      const text = `export * from "@remat/${other}";\n`;
+      const own = other.split("/")[0] === entry.split("/")[0];
+      const { imports } = importTable[entry];
+      const allowed = imports.some((name) => name === other || alsoAllowed[name]?.includes(other));
+      if (own) add(sourceOf(entry), text, ["remat(import-table)", /imports its own files by relative path/]);
+      else if (allowed) add(sourceOf(entry), text);
+      else
+        add(sourceOf(entry), text, [
+          "remat(import-table)",
+          new RegExp(`^${entry} may import .*not ${other}: see the table`),
+        ]);
+    }
+  for (const entry of entries) {
+    const folder = sourceOf(entry);
+    const { pure } = importTable[entry];
+    const noNode = ["remat(import-table)", /imports no Node module/] as const;
+    const noTfjs = ["remat(import-table)", /imports no tfjs/] as const;
+    for (const text of [
+      'import { readFileSync } from "node:fs";\nexport const read = readFileSync;\n',
+      'export const load = (): Promise<unknown> => import("worker_threads");\n',
+    ])
+      add(folder, text, ...(pure ? [noNode] : []));
+    if (pure) {
+      add(folder, 'import type { Tensor } from "@tensorflow/tfjs-core";\nexport type T = Tensor;\n', noTfjs);
+      add(folder, "export const platform: unknown = process;\n", ["eslint(no-restricted-globals)", /process/]);
+    } else {
+      add(folder, 'export * from "@tensorflow/tfjs-core/dist/engine.js";\n', [
+        "remat(import-table)",
+        /Deep imports of tfjs fail/,
+      ]);
+    }
+    add(folder, 'export * from "left-pad";\n', [
+      "remat(import-table)",
+      /left-pad is neither a dependency nor a peer of/,
+    ]);
+    add(folder, 'export * from "../../../../sac-core/src/index.js";\n', [
+      "remat(import-table)",
+      /stays within the package's src/,
+    ]);
+    const touched =
+      entry === "dispatch-hook" ? [] : ([["remat(engine-internals)", /Only dispatch-hook touches/]] as const);
+    add(folder, "export const e = (tf: { engine(): unknown }): unknown => tf.engine();\n", ...touched);
+    add(folder, 'export const e = (tf: { engine(): unknown }): unknown => tf["engine"]();\n', ...touched);
+    if (!pure)
+      add(folder, 'import { engine as e } from "@tensorflow/tfjs-core";\nexport const x: unknown = e();\n', ...touched);
+  }
+  add("packages/runtime-estimator/src/", 'export * from "./benchmark/index.js";\n', [
+    "remat(import-table)",
+    /runtime-estimator is pure, and runtime-estimator\/benchmark is not/,
+  ]);
+  add("packages/runtime-estimator/src/benchmark/", 'export * from "../index.js";\n');
+  add("packages/sac-core/src/", 'export * from "@remat/trace";\nexport * from "./fit/index.js";\n');
+  add("packages/unheard-of/src/", 'export * from "@remat/trace";\n', ["remat(import-table)", /has no entry/]);
+  add("apps/cli/src/", 'import { engine } from "@tensorflow/tfjs-core";\nexport const x: unknown = engine();\n', [
+    "remat(engine-internals)",
+    /Only dispatch-hook touches/,
+  ]);
+  // Other rules that the project counts on.
+  add("packages/trace/src/", "export const f = (x: any): unknown => x;\n", ["typescript(no-explicit-any)", /any/]);
+  add("packages/trace/test/", "export const f = (x: any): unknown => x;\n");
+  add("packages/trace/src/", "const unused = 1;\nexport {};\n", ["eslint(no-unused-vars)", /unused/]);
+  add(
+    "packages/trace/src/",
+    "async function work(): Promise<void> {}\nexport function start(): void {\n  work();\n}\n",
+    ["typescript(no-floating-promises)", /Promises must be awaited/],
+  );
+  add("packages/trace/src/", 'export const f = (): void => console.log("hello");\n', ["eslint(no-console)", /console/]);
+  add("packages/trace/test/", 'import { it } from "vitest";\nit.only("works", () => {});\n', [
+    "vitest(no-focused-tests)",
+    /focused|only/i,
+  ]);
+  add("packages/trace/test/", 'import { it } from "vitest";\nit.skip("works", () => {});\n', [
+    "vitest(no-disabled-tests)",
+    /disabled|skip/i,
+  ]);
+
+  // Manifests that declare what the table allows, and tfjs.
+  const manifests = Object.fromEntries(
+    [...new Set([...entries.map((entry) => entry.split("/")[0]), "unheard-of"])].map((name) => {
+      const imports = entries
+        .filter((entry) => entry.split("/")[0] === name)
+        .flatMap((entry) => importTable[entry].imports);
+      const dependencies = Object.fromEntries(imports.map((other) => [`@remat/${other.split("/")[0]}`, "*"]));
+      const manifest = { name: `@remat/${name}`, dependencies, peerDependencies: { "@tensorflow/tfjs-core": "*" } };
+      return [`packages/${name}/package.json`, JSON.stringify(manifest)];
+    }),
+  );
+
+  let findings: Map<string, Finding[]>;
+  beforeAll(() => {
+    const texts = Object.entries(cases).map(([path, { text }]) => [path, text] as const);
+    findings = group(lintFiles({ ...manifests, ...Object.fromEntries(texts) }));
+  });
+
+  it("refuses each forbidden import with its reason, and nothing else", () => {
+    const wrong = Object.entries(cases)
+      .map(([path, { text, refused }]) => {
+        const found = findings.get(path) ?? [];
+        const asExpected =
+          found.length === refused.length &&
+          refused.every(([rule, message], i) => found[i].rule === rule && message.test(found[i].message));
+        return asExpected ? undefined : { path, text, expected: refused, found };
+      })
+      .filter((failure) => failure !== undefined);
+    expect(wrong).toEqual([]);
+    expect(Object.keys(cases).length).toBeGreaterThan(300);
+  });
+});
+
+function group(findings: readonly Finding[]): Map<string, Finding[]> {
+  const byPath = new Map<string, Finding[]>();
+  for (const finding of findings) {
+    const list = byPath.get(finding.path) ?? [];
+    list.push(finding);
+    byPath.set(finding.path, list);
+  }
+  return byPath;
+}
