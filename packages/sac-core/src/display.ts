@@ -70,10 +70,12 @@ export function displaySacTradeoffStats(
   const rows: string[][] = [];
   const add = (op: number, kind: "stored" | "recomputed" | "candidate", msps?: number): void => {
     const ops = opsTogether(order, op);
+    let groupRuntime = 0;
     for (const member of ops) {
       discarded += stats.memoryBytes[member];
-      recomputed += stats.runtimesMs[member];
+      groupRuntime += stats.runtimesMs[member];
     }
+    recomputed += groupRuntime;
     const names = [...new Set(Array.from(ops, (member) => stats.funcNames[member]))].sort();
     rows.push([
       `{${ops.join(", ")}}`,

@@ -1,0 +1,127 @@
+import { readPyTorchTrace } from "@remat/pytorch";
+import { goldensOf } from "@remat/testkit";
+import { OpFlag, TraceBuilder } from "@remat/trace";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { type SACStats, sacStats } from "../src/index.js";
+import { randomRun, traceOf } from "./random-run.js";
+import { referenceStats } from "./reference-estimator.js";
+
+const plain = (stats: SACStats) => ({
+  funcNames: stats.funcNames,
+  runtimesMs: [...stats.runtimesMs],
+  memoryBytes: [...stats.memoryBytes],
+  viewLikeOps: [...stats.viewLikeOps],
+  randOps: [...stats.randOps],
+  savedAutogradOps: [...stats.savedAutogradOps],
+  inplaceOps: Array.from(stats.inplaceOps, (op, i) => [op, stats.inplaceParents[i]]),
+  forceStoreRandom: stats.forceStoreRandom,
+});
+
+test("are those of an estimator that looks through everything", () => {
+  fc.assert(
+    fc.property(randomRun, (run) => {
+      const expected = referenceStats(run);
+      if (expected === "skipped parent") {
+        expect(() => sacStats(traceOf(run))).toThrow(expect.objectContaining({ code: "SAC_SKIPPED_PARENT" }));
+        return;
+      }
+      const found = sacStats(traceOf(run));
+      expect([...found.keys()]).toEqual([...expected.keys()]);
+      for (const [fqn, stats] of found) expect([fqn, plain(stats)]).toEqual([fqn, expected.get(fqn)]);
+    }),
+    { numRuns: 600 },
+  );
+});
+
+test("are about the ops that they name", () => {
+  fc.assert(
+    fc.property(randomRun, (run) => {
+      const trace = traceOf(run);
+      for (const { ops, funcNames } of sacStats(trace, { skippedParent: "self" }).values())
+        expect(Array.from(ops, (op) => trace.opName(op).split(".")[1])).toEqual([...funcNames]);
+    }),
+  );
+});
+
+test("with skippedParent 'self' an op on the result of a skipped one is its own parent", () => {
+  const golden = goldensOf("sac-oracle/1").find(({ file }) => file.name === "sac_09a_err_clone_inplace");
+  if (golden === undefined) return;
+  const trace = readPyTorchTrace(golden.golden);
+  expect(() => sacStats(trace)).toThrow(
+    /^module \S+: in-place op \d+ \(aten\.\w+_\.\w+\) writes into the result of op \d+ \(aten\.clone\.default\)/,
+  );
+  for (const { inplaceOps, inplaceParents } of sacStats(trace, { skippedParent: "self" }).values())
+    expect(inplaceParents).toEqual(inplaceOps);
+});
+
+test("of the seed's small model: relu_, cos_ and sin_ write into the result of addmm", () => {
+  const golden = goldensOf("sac-oracle/1").find(({ file }) => file.name === "sac_01_foo");
+  if (golden === undefined) return;
+  const stats = sacStats(readPyTorchTrace(golden.golden)).get("Foo") as SACStats;
+  expect(plain(stats).inplaceOps).toEqual([
+    [2, 1],
+    [3, 1],
+    [4, 1],
+  ]);
+});
+
+describe("memory", () => {
+  function oneOp(device: string, bytes: number): Float64Array {
+    const b = new TraceBuilder({ framework: "pytorch", device: "cuda:0", mode: "fake", allocationUnitBytes: 512 });
+    const call = b.call(b.module({ fqn: "Net", kind: "Net", leaf: false }), -1, true);
+    b.enterModule(call);
+    for (let i = 0; i < 2; i++)
+      b.op({
+        name: "aten.mm.default",
+        outputs: [b.tensor({ storage: b.allocate(bytes, device), dtype: "float32", shape: [1] })],
+      });
+    b.exitModule(call);
+    return sacStats(b.build()).get("Net")?.memoryBytes as Float64Array;
+  }
+
+  test("is rounded up to the device's unit, and the last op's is 0", () => {
+    expect([...oneOp("cuda:0", 513)]).toEqual([1024, 0]);
+    expect([...oneOp("cuda:1", 513)]).toEqual([1024, 0]);
+  });
+
+  test("is not rounded on another kind of device", () => {
+    expect([...oneOp("cpu", 513)]).toEqual([513, 0]);
+  });
+});
+
+test("an op with results on two accelerators is refused", () => {
+  const b = new TraceBuilder({ framework: "pytorch", device: "cuda:0", mode: "fake", allocationUnitBytes: 512 });
+  const tensor = (device: string) => b.tensor({ storage: b.allocate(4, device), dtype: "float32", shape: [1] });
+  b.op({ name: "aten.split.Tensor", outputs: [tensor("cuda:0"), tensor("cpu"), tensor("cuda:1")], flags: OpFlag.view });
+  expect(() => sacStats(b.build())).toThrow(
+    expect.objectContaining({
+      code: "SAC_DEVICES",
+      message: expect.stringMatching(/results on cuda:0 and cuda:1: expected one/),
+    }),
+  );
+});
+
+test("a tfjs kernel keeps its name, a module without ops has empty lists", () => {
+  const b = new TraceBuilder({ framework: "tfjs", device: "cpu", mode: "fake", allocationUnitBytes: 1 });
+  const net = b.call(b.module({ fqn: "net", kind: "Model", leaf: false }), -1, false);
+  const empty = b.call(b.module({ fqn: "net.empty", kind: "Sequential", leaf: false }), net, true);
+  b.enterModule(net);
+  b.enterModule(empty);
+  b.exitModule(empty);
+  b.op({ name: "Relu.x", outputs: [b.tensor({ storage: b.allocate(4), dtype: "float32", shape: [1] })], runtimeMs: 2 });
+  b.exitModule(net);
+  const none = {
+    funcNames: [],
+    runtimesMs: [],
+    memoryBytes: [],
+    viewLikeOps: [],
+    randOps: [],
+    savedAutogradOps: [],
+    inplaceOps: [],
+  };
+  expect(Array.from(sacStats(b.build()), ([fqn, stats]) => [fqn, plain(stats)])).toEqual([
+    ["net.empty", { ...none, forceStoreRandom: false }],
+    ["net", { ...none, funcNames: ["Relu.x"], runtimesMs: [2], memoryBytes: [0], forceStoreRandom: true }],
+  ]);
+});

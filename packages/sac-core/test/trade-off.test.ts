@@ -1,0 +1,67 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { greedyOrder, type SACStats, sacStats, tradeOff } from "../src/index.js";
+import { randomRun, traceOf } from "./random-run.js";
+
+const int32 = (...values: number[]): Int32Array => Int32Array.from(values);
+
+function stats(memoryBytes: readonly number[], runtimesMs: readonly number[], more: Partial<SACStats> = {}): SACStats {
+  return {
+    ops: Int32Array.from(memoryBytes.keys()),
+    funcNames: memoryBytes.map((_, i) => `op${i}`),
+    memoryBytes: Float64Array.from(memoryBytes),
+    runtimesMs: Float64Array.from(runtimesMs),
+    viewLikeOps: int32(),
+    randOps: int32(),
+    savedAutogradOps: int32(),
+    inplaceOps: int32(),
+    inplaceParents: int32(),
+    forceStoreRandom: false,
+    ...more,
+  };
+}
+
+const of = (one: SACStats, nSegments?: number) =>
+  tradeOff(one, greedyOrder(one), nSegments === undefined ? {} : { nSegments });
+const near = (...values: number[]) => values.map((value) => expect.closeTo(value, 12));
+
+test("goes through the candidates by memory per time, and ends with all memory and all time", () => {
+  const found = of(stats([100, 300, 0, 600], [2, 1, 1, 4], { viewLikeOps: int32(2) }));
+  expect([...found.tradeoffCurve.discardedMemory]).toEqual(near(0.01, 0.31, 0.91, 1.01));
+  expect([...found.tradeoffCurve.recomputationTime]).toEqual(near(1 / 8, 2 / 8, 6 / 8, 1));
+  expect([found.sacMemoryBytes, found.sacRuntimeMs, found.nSegments]).toEqual([1000, 8, 1]);
+});
+
+test("is finite for every run, never falls, and is fitted by as many segments as there is room for", () => {
+  fc.assert(
+    fc.property(randomRun, fc.integer({ min: 1, max: 4 }), (run, nSegments) => {
+      for (const one of sacStats(traceOf(run), { skippedParent: "self" }).values()) {
+        const { tradeoffCurve, slopes, intercepts, fitBreaks, ...found } = of(one, nSegments);
+        const { discardedMemory: x, recomputationTime: y } = tradeoffCurve;
+        expect([...x, ...y, ...slopes, ...intercepts, ...fitBreaks].every(Number.isFinite)).toBe(true);
+        for (let i = 1; i < x.length; i++) expect([x[i] > x[i - 1], y[i] >= y[i - 1] - 1e-12]).toEqual([true, true]);
+        expect(found.nSegments).toBe(Math.max(1, Math.min(x.length - 3, nSegments)));
+        expect([slopes.length, intercepts.length, fitBreaks.length]).toEqual([
+          found.nSegments,
+          found.nSegments,
+          found.nSegments + 1,
+        ]);
+      }
+    }),
+  );
+});
+
+describe("where PyTorch divides by zero or fits NaN", () => {
+  test.each([
+    ["no ops", stats([], []), [0.01], [0]],
+    ["no memory", stats([0, 0], [1, 3]), [0.01], [1]],
+    ["only views, and no time", stats([0, 0], [0, 0], { viewLikeOps: int32(0, 1) }), [0.01], [0]],
+    ["no time", stats([5, 5], [0, 0]), [0.01, 0.51, 1.01], [0, 0, 0]],
+    ["a curve with one point to fit", stats([5], [2]), [0.01, 1.01], [0, 1]],
+  ])("%s: there is an answer", (_, one, x, y) => {
+    const { tradeoffCurve, slopes, intercepts, fitBreaks } = of(one);
+    expect([...tradeoffCurve.discardedMemory]).toEqual(near(...x));
+    expect([...tradeoffCurve.recomputationTime]).toEqual(near(...y));
+    expect([...slopes, ...intercepts, ...fitBreaks].every(Number.isFinite)).toBe(true);
+  });
+});
