@@ -5,6 +5,6 @@ export default defineConfig({
   resolve: { conditions: ["@remat/source"] },
   ssr: { resolve: { conditions: ["@remat/source"], externalConditions: ["@remat/source"] } },
   test: {
-    projects: ["packages/*", "tooling/testkit", "tooling/goldens", "examples"],
+    projects: ["packages/*", "tooling/testkit", "tooling/goldens", "examples", "apps/*"],
   },
 });

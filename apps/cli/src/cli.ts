@@ -1,0 +1,93 @@
+import { RematError } from "@remat/trace";
+import { type CAC, cac } from "cac";
+import type { ConsoleIo } from "./console-io.js";
+import { UsageError } from "./usage-error.js";
+import { versionText } from "./version.js";
+
+/** A command's options as cac parses them. */
+export type CommandOptions = Readonly<Record<string, unknown>>;
+
+/** Exit codes of the command. */
+export const ExitCode = { ok: 0, failed: 1, usage: 2 } as const;
+
+/**
+ * Runs `remat` with `args` (without node and script) and returns its exit code: 0, 1 where a model or file cannot be handled, 2 where the
+ * command line is wrong. Errors are one line on stderr with the next step.
+ */
+export async function runCli(args: readonly string[], io: ConsoleIo): Promise<number> {
+  try {
+    const cli = program(io);
+    cli.parse(["node", "remat", ...args], { run: false });
+    if (cli.options["help"] === true || cli.options["version"] === true) return ExitCode.ok;
+    if (cli.matchedCommand === undefined) {
+      const [unknown] = cli.args;
+      if (unknown !== undefined) throw new UsageError(`there is no command ${JSON.stringify(unknown)}. Expected ${commandNames(cli)}; see remat --help.`);
+      cli.outputHelp();
+      return ExitCode.usage;
+    }
+    await cli.runMatchedCommand();
+    return ExitCode.ok;
+  } catch (error) {
+    return report(error, io);
+  }
+}
+
+function program(io: ConsoleIo): CAC {
+  const cli = cac("remat");
+  cli
+    .command("estimate <model>", "What a model's activations take, and what it would cost to recompute them")
+    .option("--mode <mode>", "operator-level-cost-model (roofline of a device) or operator-level-benchmark (runs each op here)", { default: "operator-level-cost-model" })
+    .option("--device <name>", "Device to price for: a name (a100, h100, rtx4090, cpu, …) or a JSON file with your own", { default: "a100" })
+    .option("--batch <n>", "Samples in a batch (default: the model's own)")
+    .option("--size <size>", "Which size of an example module to build: full or tiny", { default: "full" })
+    .option("--backend <name>", "Backend that fake mode stands for, or that is measured: tensorflow, wasm, cpu", { default: "tensorflow" })
+    .option("--loss <name>", "Loss where the model has none: sum, mean, meanSquaredError, categoricalCrossentropy, softmaxCrossEntropy")
+    .option("--group <by>", "How a flat Keras model gets a hierarchy: auto, prefix, cut, none", { default: "auto" })
+    .option("--depth <n>", "Show modules of up to this many name components", { default: 2 })
+    .option("--module <fqn>", "Show only this module, at any depth, with all its ops")
+    .option("--ops", "Show the op and trade-off tables of every module, as PyTorch prints them")
+    .option("--segments <n>", "Pieces to fit to each trade-off curve", { default: 2 })
+    .option("--format <format>", "table, plain, json, csv or md", { default: "table" })
+    .option("--trace <file>", "Also write the trace: out.remat.jsonl, or out.remat.jsonl.gz")
+    .option("--graphs <folder>", "Also draw each module's trade-off there, as SVG and PNG")
+    .example("remat estimate model.json --batch 8 --device a100")
+    .example("remat estimate ./my-model.js --module Transformer.layers.0")
+    .example("remat estimate run.remat.jsonl.gz --device h100 --format json")
+    .action(async (model: string, options: CommandOptions) => (await import("./commands/estimate.js")).estimate(model, options, io));
+  cli.help((sections) => [
+    ...sections,
+    ...(cli.matchedCommand === undefined
+      ? []
+      : [
+          {
+            title: "MODEL is one of",
+            body: [
+              "  model.json         a Keras topology as tfjs-layers or Keras writes it; its weights are not needed",
+              "  model.js           an ES module whose default export is a function that makes a model (see examples/README.md)",
+              "  run.remat.jsonl    a trace that remat wrote, gzipped or not; a PyTorch exporter's JSON file",
+            ].join("\n"),
+          },
+        ]),
+  ]);
+  cli.version(versionText());
+  return cli;
+}
+
+function commandNames(cli: CAC): string {
+  return cli.commands.map((command) => command.name).join(", ");
+}
+
+function report(error: unknown, io: ConsoleIo): number {
+  // cac's own complaints (unknown option, missing argument) are usage errors, too.
+  const usage = error instanceof UsageError || (error instanceof Error && error.name === "CACError");
+  const message = error instanceof Error ? error.message : String(error);
+  const expected = usage || error instanceof RematError;
+  io.stderr.write(`remat: ${oneLine(message)}${usage && !/see remat/.test(message) ? " See remat --help." : ""}\n`);
+  if (!expected || io.env["REMAT_DEBUG"] !== undefined) io.stderr.write(`${error instanceof Error ? (error.stack ?? "") : ""}\n`);
+  return usage ? ExitCode.usage : ExitCode.failed;
+}
+
+/** Names in messages can hold anything; a terminal must not be told what to do by them. */
+function oneLine(message: string): string {
+  return message.replace(/\s*\n\s*/g, " ").replace(/\p{Cc}/gu, (c) => `\\x${c.charCodeAt(0).toString(16).padStart(2, "0")}`);
+}

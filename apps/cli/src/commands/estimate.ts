@@ -1,0 +1,61 @@
+import { outputFormats, renderSacSummary, summarizeSac } from "@remat/reporting";
+import { priceTrace } from "@remat/runtime-estimator";
+import type { DeviceSpec, Trace } from "@remat/trace";
+import type { CommandOptions } from "../cli.js";
+import type { ConsoleIo } from "../console-io.js";
+import { readDevice } from "../read-device.js";
+import { loadTrace } from "../load-trace.js";
+import { parseModelOptions } from "../model-options.js";
+import { modelSource } from "../model-source.js";
+import { Progress } from "../progress.js";
+import { parseChoice, parseCount, parseText } from "../usage-error.js";
+import { writeTraceFile } from "../write-trace-file.js";
+
+const modes = ["operator-level-cost-model", "operator-level-benchmark"] as const;
+
+/** `remat estimate MODEL`: module-wise statistics of selective activation checkpointing. */
+export async function estimate(model: string, options: CommandOptions, io: ConsoleIo): Promise<void> {
+  const mode = parseChoice("mode", options["mode"], modes);
+  const format = parseChoice("format", options["format"], outputFormats);
+  const depth = parseCount("depth", options["depth"]);
+  const nSegments = parseCount("segments", options["segments"]);
+  const module = options["module"] === undefined ? undefined : parseText("module", options["module"]);
+  const tracePath = options["trace"] === undefined ? undefined : parseText("trace", options["trace"]);
+  const graphs = options["graphs"] === undefined ? undefined : parseText("graphs", options["graphs"]);
+  const modelOptions = parseModelOptions(options);
+  const device = readDevice(parseText("device", options["device"]));
+  const progress = new Progress(io);
+  try {
+    const loaded = await loadTrace(modelSource(model), modelOptions, progress);
+    const trace =
+      mode === "operator-level-benchmark"
+        ? await measure(loaded, modelOptions.backend, progress)
+        : priceTrace(onDevice(loaded, device), device);
+    progress.clear();
+    if (tracePath !== undefined) await writeTraceFile(trace, tracePath);
+    const pricedFor = mode === "operator-level-benchmark" ? "this machine, measured" : device.name;
+    const summary = summarizeSac(trace, { depth, nSegments, pricedFor, ...(module !== undefined && { module }) });
+    if (graphs !== undefined) await (await import("@remat/sac-estimator")).saveTradeoffGraphs(summary.modules, graphs);
+    io.stdout.write(renderSacSummary(summary, format, { ops: options["ops"] === true || module !== undefined }));
+  } finally {
+    progress.clear();
+  }
+}
+
+/** A tfjs trace made here is meant for `device`, whose allocator rounds up in its own way; one that was recorded elsewhere stays what it is. */
+function onDevice(trace: Trace, device: DeviceSpec): Trace {
+  if (trace.header.framework !== "tfjs" || trace.header.mode !== "fake") return trace;
+  return trace.withHeader({ ...trace.header, allocationUnitBytes: device.allocationUnitBytes });
+}
+
+async function measure(trace: Trace, backend: string, progress: Progress): Promise<Trace> {
+  const [{ useBackend }, { benchmarkTrace }] = await Promise.all([
+    import("../use-backend.js"),
+    import("@remat/runtime-estimator/benchmark"),
+  ]);
+  const note = await useBackend(backend);
+  const { trace: measured } = await benchmarkTrace(trace, {
+    onProgress: ({ doneCalls, totalCalls, kernel }) => progress.show(`measuring ${doneCalls}/${totalCalls}: ${kernel}`),
+  });
+  return measured.withHeader({ ...measured.header, notes: [...(measured.header.notes ?? []), note] });
+}

@@ -1,0 +1,66 @@
+import { createReadStream, readFileSync } from "node:fs";
+import { gunzipSync } from "node:zlib";
+import { readTrace, RematError, type Trace } from "@remat/trace";
+import type { ModelOptions } from "./model-options.js";
+import type { ModelSource } from "./model-source.js";
+import type { Progress } from "./progress.js";
+
+/** The trace that MODEL names, or one of a training step of the model that it names. */
+export async function loadTrace(source: ModelSource, options: ModelOptions, progress: Progress): Promise<Trace> {
+  switch (source.kind) {
+    case "trace":
+      return readTrace(createReadStream(source.path, { highWaterMark: 1 << 20 }), {
+        name: source.path,
+        onProgress: (bytes) => progress.show(`reading ${source.name}: ${(bytes / 1e6).toFixed(0)} MB`),
+      });
+    case "pytorch":
+      return (await import("@remat/pytorch")).readPyTorchTrace(parseJson(source.path));
+    default:
+      return traceModel(source, options, progress);
+  }
+}
+
+async function traceModel(source: ModelSource & { kind: "keras" | "module" }, options: ModelOptions, progress: Progress): Promise<Trace> {
+  const { traceFakeStep } = await import("@remat/tracer");
+  const { size, batch, backend, grouping, loss, optimizer } = options;
+  const load = source.kind === "keras" ? kerasModel(source.path) : moduleExport(source.path);
+  progress.show(`tracing ${source.name}`, true);
+  return traceFakeStep(await load, {
+    name: source.name,
+    size,
+    batch,
+    backend,
+    grouping,
+    ...(loss !== undefined && { loss }),
+    ...(optimizer !== undefined && { optimizer }),
+    onProgress: (module) => progress.show(`tracing ${source.name}: ${module}`),
+  });
+}
+
+/** A factory, so that the model is built where its weights need no memory. */
+async function kerasModel(path: string): Promise<unknown> {
+  const { loadKerasModel } = await import("@remat/keras-loader");
+  const json = parseJson(path);
+  return () => loadKerasModel(json as object);
+}
+
+async function moduleExport(path: string): Promise<unknown> {
+  let module: { default?: unknown };
+  try {
+    module = (await import(new URL(`file://${encodeURI(path)}`).href)) as { default?: unknown };
+  } catch (cause) {
+    throw new RematError("MODEL_IMPORT", `${path}: cannot be imported: ${(cause as Error).message}. Expected an ES module that runs by itself.`, { cause });
+  }
+  if (module.default === undefined) throw new RematError("MODEL_EXPORT", `${path}: has no default export. Expected a function that returns a model; see examples/README.md.`);
+  return module.default;
+}
+
+function parseJson(path: string): unknown {
+  const bytes = readFileSync(path);
+  try {
+    return JSON.parse((path.endsWith(".gz") ? gunzipSync(bytes) : bytes).toString("utf8"));
+  } catch (cause) {
+    throw new RematError("MODEL_JSON", `${path}: not JSON (${(cause as Error).message}). Expected a file as tfjs-layers or Keras writes it.`, { cause });
+  }
+}
+

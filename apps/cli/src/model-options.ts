@@ -1,0 +1,28 @@
+import type { CommandOptions } from "./cli.js";
+import { parseChoice, parseCount, parseText } from "./usage-error.js";
+
+export const backends = ["tensorflow", "wasm", "cpu"] as const;
+export const groupings = ["auto", "prefix", "cut", "none"] as const;
+export const sizes = ["full", "tiny"] as const;
+
+/** How a model is to be built and traced. */
+export interface ModelOptions {
+  readonly size: (typeof sizes)[number];
+  readonly batch: number | undefined;
+  readonly backend: (typeof backends)[number];
+  readonly grouping: (typeof groupings)[number];
+  readonly loss: string | undefined;
+  readonly optimizer: string | undefined;
+}
+
+/** The options that every command with a MODEL shares. */
+export function parseModelOptions(options: CommandOptions): ModelOptions {
+  return {
+    size: parseChoice("size", options["size"], sizes),
+    batch: options["batch"] === undefined ? undefined : parseCount("batch", options["batch"]),
+    backend: parseChoice("backend", options["backend"], backends),
+    grouping: parseChoice("group", options["group"] ?? "auto", groupings),
+    loss: options["loss"] === undefined ? undefined : parseText("loss", options["loss"]),
+    optimizer: options["optimizer"] === undefined ? undefined : parseText("optimizer", options["optimizer"]),
+  };
+}

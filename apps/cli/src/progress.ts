@@ -1,0 +1,28 @@
+import type { ConsoleIo } from "./console-io.js";
+
+/** One line on stderr that tells what long work is doing; nothing where stderr is no terminal, so that pipes and logs stay clean. */
+export class Progress {
+  private readonly io: ConsoleIo;
+  private readonly enabled: boolean;
+  private shown = false;
+  private lastMs = 0;
+
+  constructor(io: ConsoleIo) {
+    this.io = io;
+    this.enabled = io.stderr.isTTY === true && io.env["TERM"] !== "dumb" && io.env["CI"] === undefined;
+  }
+
+  /** Replaces the line; at most ten times a second unless `force`. */
+  show(text: string, force = false): void {
+    const now = performance.now();
+    if (!this.enabled || (!force && now - this.lastMs < 100)) return;
+    this.lastMs = now;
+    this.shown = true;
+    this.io.stderr.write(`\r\u001b[2K${text.replace(/\p{Cc}/gu, "?").slice(0, 100)}`);
+  }
+
+  clear(): void {
+    if (this.shown) this.io.stderr.write("\r\u001b[2K");
+    this.shown = false;
+  }
+}

@@ -1,0 +1,85 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { goldenFiles } from "@remat/testkit";
+import { afterAll, describe, expect, it } from "vitest";
+import { remat } from "./run.js";
+
+const folder = mkdtempSync(join(tmpdir(), "remat-cli-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+const mlp = goldenFiles().find((file) => file.name === "sac_03_mlp")?.path ?? "";
+
+describe("remat estimate TRACE", () => {
+  it("estimates a PyTorch exporter's file, writes a trace, and estimates that alike on the same device", async () => {
+    const trace = join(folder, "mlp.remat.jsonl.gz");
+    const first = await remat("estimate", mlp, "--trace", trace, "--format", "csv", "--depth", "9");
+    expect(first).toMatchObject({ code: 0, stderr: "" });
+    const second = await remat("estimate", trace, "--format", "csv", "--depth", "9");
+    expect(second).toEqual(first);
+  });
+
+  it("prices the same trace for another device", async () => {
+    const ms = async (device: string) => JSON.parse((await remat("estimate", mlp, "--device", device, "--format", "json")).stdout).forwardMs as number;
+    expect(await ms("t4")).toBeGreaterThan(await ms("h100"));
+  });
+
+  it("takes a device from a file and names the field that is wrong", async () => {
+    const mine = join(folder, "mine.json");
+    writeFileSync(mine, JSON.stringify({ name: "mine", tflops: { float32: 1 }, memoryGBps: 100, allocationUnitBytes: 256 }));
+    expect((await remat("estimate", mlp, "--device", mine)).stdout).toContain("priced for mine");
+    writeFileSync(mine, JSON.stringify({ name: "mine", tflops: { float32: 1 }, memoryGBps: "fast" }));
+    const { code, stderr } = await remat("estimate", mlp, "--device", mine);
+    expect(code).toBe(1);
+    expect(stderr).toContain("mine.json");
+    expect(stderr).toContain("memoryGBps");
+  });
+
+  it("reads a trace that breaks off, and says so; refuses one that is corrupt, naming line and field", async () => {
+    const whole = join(folder, "whole.remat.jsonl");
+    await remat("estimate", mlp, "--trace", whole);
+    const text = readFileSync(whole, "utf8");
+    const cut = join(folder, "cut.remat.jsonl");
+    writeFileSync(cut, text.slice(0, Math.floor(text.length * 0.7)));
+    const { code, stdout } = await remat("estimate", cut);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/note: the trace ends early, after line \d+/);
+    const corrupt = join(folder, "corrupt.remat.jsonl");
+    writeFileSync(corrupt, text.replace('"t":"op"', '"t":"pp"'));
+    const refused = await remat("estimate", corrupt);
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toMatch(/^remat: .*corrupt\.remat\.jsonl line \d+, field 't': .*\n$/);
+  });
+
+  it("shows every op of one module with --module", async () => {
+    const { stdout } = await remat("estimate", mlp, "--module", "MLP.blocks.1");
+    expect(stdout).toContain("Module: MLP.blocks.1");
+    expect(stdout).toContain("native_dropout");
+    expect(stdout).not.toContain("MLP.blocks.2");
+  });
+});
+
+describe("a wrong command line", () => {
+  it.each([
+    [["estimat"], 2, 'there is no command "estimat"'],
+    [["estimate"], 2, "missing required args"],
+    [["estimate", mlp, "--depth", "0"], 2, "--depth expects a whole number of at least 1"],
+    [["estimate", mlp, "--format", "xml"], 2, "--format expects one of table, plain, json, csv, md"],
+    [["estimate", mlp, "--mode", "guess"], 2, "operator-level-benchmark"],
+    [["estimate", mlp, "--colour"], 2, "Unknown option"],
+    [["estimate", mlp, "--device", "abacus"], 1, "unknown device 'abacus'"],
+    [["estimate", "nowhere.json"], 1, "nowhere.json: no such file"],
+    [["estimate", mlp, "--module", "MLP.block"], 1, "there is no module MLP.block. Name one of"],
+  ])("%j ends with one line and a next step", async (args, code, message) => {
+    const run = await remat(...args);
+    expect(run.stderr).toContain(message);
+    expect(run.stderr.trimEnd().split("\n")).toHaveLength(1);
+    expect(run).toMatchObject({ code, stdout: "" });
+  });
+
+  it("prints help that tells what MODEL can be", async () => {
+    const { code, stdout } = await remat("estimate", "--help");
+    expect(code).toBe(0);
+    expect(stdout).toContain("MODEL is one of");
+    expect(stdout).toContain("--device <name>");
+  });
+});
