@@ -1,5 +1,5 @@
 import type { Tensor } from "@tensorflow/tfjs-core";
-import type { KernelInputs, TapeNode } from "./dispatch-mode.js";
+import type { InputGradient, KernelInputs, TapeNode } from "./dispatch-mode.js";
 import type { Session } from "./session.js";
 
 /** One call of `engine.gradients` while it runs. @internal */
@@ -10,7 +10,7 @@ export interface GradientsPass {
   /** The forward function has returned; the next `tidy('backward')` is the engine's. */
   awaitsBackward: boolean;
   node: TapeNode | undefined;
-  dxs: Map<string, Tensor>;
+  gradients: InputGradient[];
   /** The node's last gradient is computed and needs no Add: the node is over once the tidy around that gradient is. */
   nodeOver: boolean;
   /** Ids of tensors that have got a gradient. */
@@ -54,12 +54,12 @@ export function enterNode(session: Session, node: TapeNode, dys: readonly (Tenso
 /** @internal */
 export function leaveNode({ pass, modes }: Session): void {
   if (pass?.node === undefined) return;
-  const { node, dxs } = pass;
+  const { node, gradients } = pass;
   pass.node = undefined;
   pass.nodeOver = false;
-  pass.dxs = new Map();
+  pass.gradients = [];
   for (const open of modes.listeners("backwardNodeExited"))
-    if (modes.isInside(open)) open.mode.backwardNodeExited(node, dxs);
+    if (modes.isInside(open)) open.mode.backwardNodeExited(node, gradients);
 }
 
 /** `node` has computed the gradient of its input `name`; `last` says whether it is asked for more. @internal */
@@ -72,7 +72,7 @@ export function contribute(
   last: boolean,
 ): void {
   if (pass?.node !== node) return;
-  pass.dxs.set(name, dx);
+  pass.gradients.push({ name, input, gradient: dx });
   const isAdded = input !== undefined && pass.reached.has(input.id);
   pass.contribution = isAdded ? { consumer: node, input, last } : undefined;
   pass.nodeOver = last && !isAdded;

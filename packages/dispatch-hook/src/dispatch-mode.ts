@@ -82,6 +82,14 @@ export interface SavedTensor {
   readonly clone: Tensor;
 }
 
+/** What the gradient of a tape node contributes to one of its inputs. */
+export interface InputGradient {
+  /** The kernel's name for the input. */
+  readonly name: string;
+  readonly input: Tensor | undefined;
+  readonly gradient: Tensor;
+}
+
 /** A call of `engine.gradients`, which `grad`, `variableGrads` and every optimizer reach. */
 export interface GradientsCall {
   readonly forward: () => Tensor;
@@ -134,8 +142,8 @@ export interface DispatchMode {
   phaseChanged?(phase: number, before: number): void;
   /** The backward pass reaches `node`; `dys` are the gradients of its outputs (undefined where none arrived). */
   backwardNodeEntered?(node: TapeNode, dys: readonly (Tensor | undefined)[]): void;
-  /** All gradients of the node's inputs are there: `dxs`, by input name. */
-  backwardNodeExited?(node: TapeNode, dxs: ReadonlyMap<string, Tensor>): void;
+  /** All gradients of the node's inputs that were asked for are there. */
+  backwardNodeExited?(node: TapeNode, gradients: readonly InputGradient[]): void;
   /** The outcome of a backward pass, before it leaves `engine.gradients`; a gradient is undefined where x does not reach y. */
   gradientsDone?(xs: readonly Tensor[], grads: readonly (Tensor | undefined)[]): void;
   /** `variable` has got its data: when it was made, or by `assign`. */

@@ -5,6 +5,7 @@ export type {
   GradientScope,
   GradientsCall,
   GradientsResult,
+  InputGradient,
   KernelAttributes,
   KernelInputs,
   KernelOutput,
@@ -18,4 +19,4 @@ export type {
 } from "./dispatch-mode.js";
 export type { SharedBuffer, TensorShape } from "./sharing-rules.js";
 export { optimizerStepMark, TraceRecorder, type TraceRecorderOptions } from "./trace-recorder.js";
-export { openDispatchMode, storagesOf, watchOptimizer, withDispatchMode } from "./with-dispatch-mode.js";
+export { isDispatching, openDispatchMode, storagesOf, watchOptimizer, withDispatchMode } from "./with-dispatch-mode.js";

@@ -54,6 +54,10 @@ export class ModeStack {
     return found as readonly Listener<K>[];
   }
 
+  isOpenInside(mode: DispatchMode): boolean {
+    return this.modes.some((open) => open.mode === mode && this.isInside(open));
+  }
+
   runInside<T>(open: OpenMode, run: () => T): T {
     return context.run({ open, around: context.getStore() }, run);
   }

@@ -61,7 +61,7 @@ function runGradients(
     aroundNode: session.node,
     awaitsBackward: false,
     node: undefined,
-    dxs: new Map(),
+    gradients: [],
     nodeOver: false,
     reached: new Set(),
     xs: call.xs,

@@ -67,7 +67,8 @@ export class TraceRecorder implements DispatchMode {
   /** The (first) storage of each tensor row. */
   private readonly storageOfTensors: number[] = [];
   private readonly callOfOps: number[] = [];
-  private readonly callParents: number[] = [];
+  /** By call: the one that was active before it. */
+  private readonly callsBefore: number[] = [];
   private readonly device: string;
   private call = -1;
   private phase: number = Phase.forward;
@@ -113,18 +114,21 @@ export class TraceRecorder implements DispatchMode {
     for (const storage of storagesOf(variable)) this.categorize(this.storageRow(storage, category), category);
   }
 
-  /** A call of `module` begins, inside the active one. Returns its index in the trace. */
-  enterCall(module: number, inputs: readonly Tensor[], phase: number = Phase.forward): number {
-    const call = this.builder.call(module, this.call, inputs.length > 0);
-    this.callParents[call] = this.call;
+  /**
+   * A call of `module` begins, inside `parent` (left out: the active call). Returns its index in the trace. While a gradient function runs,
+   * a forward call is a recomputation.
+   */
+  enterCall(module: number, inputs: readonly Tensor[], parent: number = this.call): number {
+    const call = this.builder.call(module, parent, inputs.length > 0);
+    this.callsBefore[call] = this.call;
     this.call = call;
-    this.builder.enterModule(call, phase, this.rowsOf(inputs));
+    this.builder.enterModule(call, this.forwardPhase(), this.rowsOf(inputs));
     return call;
   }
 
-  exitCall(call: number, outputs: readonly Tensor[], phase: number = Phase.forward): void {
-    this.call = this.callParents[call];
-    this.builder.exitModule(call, phase, this.rowsOf(outputs));
+  exitCall(call: number, outputs: readonly Tensor[]): void {
+    this.call = this.callsBefore[call];
+    this.builder.exitModule(call, this.forwardPhase(), this.rowsOf(outputs));
   }
 
   /** The backward pass reaches a forward call: `gradients` of its outputs. */
@@ -249,8 +253,13 @@ export class TraceRecorder implements DispatchMode {
     this.builder.mark(optimizerStepMark);
   }
 
+  private forwardPhase(): number {
+    return this.phase === Phase.backward || this.phase === Phase.recompute ? Phase.recompute : Phase.forward;
+  }
+
   private callOf(op: OpDone): number {
     if (op.phase === Phase.outside) return -1;
+    if (op.phase === Phase.recompute && this.call >= 0) return this.call;
     const node = op.differentiates ?? op.accumulatesFrom;
     return node === undefined ? this.call : this.callOfNode(node);
   }
@@ -272,6 +281,11 @@ export class TraceRecorder implements DispatchMode {
     }
     if (this.phase !== Phase.forward) return Category.temporary;
     return this.call < 0 && this.gradientsDepth === 0 ? Category.input : Category.other;
+  }
+
+  /** Of data that was there before anybody watched: an optimizer's constants, else what the user brought. */
+  private foundCategory(): number {
+    return this.phase === Phase.optimizer ? Category.optimizerState : Category.input;
   }
 
   private categoryOfVariable(variable: Variable): number {
@@ -311,7 +325,7 @@ export class TraceRecorder implements DispatchMode {
     const variable = isVariable(tensor);
     const known = variable ? this.variableRows.get(tensor.dataId) : this.tensorRows.get(tensor.id ?? -1);
     if (known !== undefined && known >= 0) return known;
-    const category = variable ? this.categoryOfVariable(tensor) : Category.input;
+    const category = variable ? this.categoryOfVariable(tensor) : this.foundCategory();
     const storages = storagesOf(tensor).map((storage) => this.storageRow(storage, category));
     if (storages.length === 0) storages.push(this.builder.allocate(0, this.device, Category.other));
     const row = this.builder.tensor({

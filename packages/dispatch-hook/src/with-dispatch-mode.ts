@@ -69,6 +69,11 @@ export function storagesOf(tensor: TensorInfo): readonly Storage[] {
   return session?.storages.storagesOf(tensor) ?? [];
 }
 
+/** Whether `mode` is open and the running code is inside of it. */
+export function isDispatching(mode: DispatchMode): boolean {
+  return session?.modes.isOpenInside(mode) ?? false;
+}
+
 /**
  * Lets the hook know an optimizer of a class that is not registered with tfjs and that overrides `minimize`, so that already its first step
  * counts as `Phase.optimizer`. Only while a mode is open.

@@ -1,5 +1,5 @@
-import * as tf from "@tensorflow/tfjs";
 import { phaseNames } from "@remat/trace";
+import * as tf from "@tensorflow/tfjs";
 import { beforeAll, expect, test } from "vitest";
 import { openDispatchMode, withDispatchMode } from "../src/index.js";
 

@@ -1,5 +1,5 @@
-import type { Tensor, TensorInfo } from "@tensorflow/tfjs-core";
 import { phaseNames } from "@remat/trace";
+import type { Tensor, TensorInfo } from "@tensorflow/tfjs-core";
 import { type DispatchMode, type OpCall, type Storage, storagesOf, type TapeNode } from "../src/index.js";
 
 /** A mode that writes down all it is told, one line each; storages are numbered as they are first seen. */
@@ -29,8 +29,8 @@ export function eventLog(): { mode: DispatchMode; lines: string[] } {
     tensorsSaved: (saved) => lines.push(`save ${saved.map((s) => `${s.as} ${on(s.clone)}`).join(", ")}`),
     phaseChanged: (phase) => lines.push(`phase ${phaseNames[phase]}`),
     backwardNodeEntered: (node, dys) => lines.push(`node ${nameOf(node)} dy ${all(dys)}`),
-    backwardNodeExited: (node, dxs) =>
-      lines.push(`done ${nameOf(node)} ${[...dxs].map(([name, dx]) => `d${name} ${on(dx)}`).join(" ")}`),
+    backwardNodeExited: (node, gradients) =>
+      lines.push(`done ${nameOf(node)} ${gradients.map(({ name, gradient }) => `d${name} ${on(gradient)}`).join(" ")}`),
     gradientsDone: (_, grads) => lines.push(`gradients ${all(grads)}`),
     variableAssigned: (variable, made) => lines.push(`${made ? "make" : "assign"} ${variable.name} ${on(variable)}`),
     optimizerStepDone: () => lines.push("step"),

@@ -107,9 +107,8 @@ describe("dispatch", () => {
       dispatch: (call, next) => (call.kernel === "Exp" ? tf.tensor1d([7, 7]) : next()),
     };
     const ran: string[] = [];
-    const answer = withDispatchMode(
-      { dispatch: (call, next) => (ran.push(call.kernel), next()) },
-      () => withDispatchMode(answers, () => tf.exp(x()).dataSync()),
+    const answer = withDispatchMode({ dispatch: (call, next) => (ran.push(call.kernel), next()) }, () =>
+      withDispatchMode(answers, () => tf.exp(x()).dataSync()),
     );
     expect([...answer]).toEqual([7, 7]);
     expect(ran).toEqual([]);
@@ -119,7 +118,9 @@ describe("dispatch", () => {
     const mode: DispatchMode = {
       dispatch: (call, next) => (call.kernel === "Sum" ? next(undefined, { ...call.attributes, axis: [0] }) : next()),
     };
-    const y = withDispatchMode(mode, () => tf.engine().runKernel("Sum", { x: tf.ones([2, 3]) }, { axis: [1] } as never));
+    const y = withDispatchMode(mode, () =>
+      tf.engine().runKernel("Sum", { x: tf.ones([2, 3]) }, { axis: [1] } as never),
+    );
     expect((y as tf.Tensor).shape).toEqual([3]);
   });
 
