@@ -15,7 +15,7 @@ export function kerasExample({ tf, size = "full", batch }, { name, file, tiny })
     name,
     model,
     inputs: tf.randomUniform([count, ...inputShape], 0, 255),
-    targets: tf.tidy(() => tf.oneHot(tf.randomUniformInt([count], 0, 1000, 1), 1000)),
+    targets: tf.tidy(() => tf.cast(tf.oneHot(tf.randomUniformInt([count], 0, 1000, 1), 1000), "float32")),
     loss: (probabilities, targets) => tf.mean(tf.metrics.categoricalCrossentropy(targets, probabilities)),
     ...(size === "tiny" && { notes: `Images of ${images.pixels} × ${images.pixels} pixels.` }),
   };

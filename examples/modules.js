@@ -48,9 +48,15 @@ export function moduleKit({ tf, scope }) {
 
   const embedding = (name, count, size) => {
     let weight;
+    // wasm has no kernel for the gradient of gather.
+    const trainsGather = !tf.getBackend().endsWith("wasm");
     const forward = module(name, () => {
       weight = parameter("weight", normal([count, size]));
-      return (indices) => tf.gather(weight, indices);
+      if (trainsGather) return (indices) => tf.gather(weight, indices);
+      return (indices) => {
+        const chosen = tf.cast(tf.oneHot(tf.reshape(indices, [-1]), count), "float32");
+        return tf.reshape(tf.matMul(chosen, weight), [...indices.shape, size]);
+      };
     });
     return Object.assign(forward, { weight });
   };

@@ -14,11 +14,9 @@ export default function build(args) {
 export function buildGpt({ tf, name, config, batch, scope = (_name, run) => run(), objective = "sum" }) {
   const tokensShape = [batch ?? config.batch, config.positions];
   const mask = causalMask(tf, config.positions);
-  const { forward, parameters } = gpt({ tf, name, scope, mask, ...config });
   return {
     name,
-    forward,
-    parameters,
+    ...gpt({ tf, name, scope, mask, ...config }),
     buffers: { [`${name}.mask`]: mask },
     inputs: tf.randomUniformInt(tokensShape, 0, config.vocabulary, 1),
     ...(objective === "next-token" && {
@@ -35,7 +33,8 @@ function gpt({ tf, name: rootName, scope, mask, layers, heads, vocabulary, posit
     module(name, () => {
       const qkv = linear("qkv", width, 3 * width);
       const o = linear("o", width, width);
-      const splitHeads = (x) => tf.transpose(tf.reshape(x, [...x.shape.slice(0, 2), heads, width / heads]), [0, 2, 1, 3]);
+      const splitHeads = (x) =>
+        tf.transpose(tf.reshape(x, [...x.shape.slice(0, 2), heads, width / heads]), [0, 2, 1, 3]);
       return (x, training) => {
         const [queries, keys, values] = tf.split(qkv(x), 3, 2).map(splitHeads);
         const output = attend(tf, { queries, keys, values, mask, dropoutRate, training });

@@ -1,26 +1,38 @@
 const sizes = {
-  full: { vocabulary: 20_000, words: 200, units: 128, batch: 32 },
-  tiny: { vocabulary: 100, words: 12, units: 16, batch: 4 },
+  full: { alphabet: 71, characters: 100, units: 256, batch: 64 },
+  tiny: { alphabet: 20, characters: 10, units: 16, batch: 4 },
 };
 
-/** Is a review positive? An embedding, an LSTM over the words, and one probability: the classifier of Keras' IMDB example. */
+/**
+ * Which character comes next? Two LSTMs over a piece of text and a probability for each character: the model of tfjs-examples'
+ * lstm-text-generation. Characters come in as one-hot vectors, so that it trains on every backend.
+ */
 export default function build({ tf, size = "full", batch }) {
-  const { vocabulary, words, units, batch: usualBatch } = sizes[size];
+  const { alphabet, characters, units, batch: usualBatch } = sizes[size];
   const count = batch ?? usualBatch;
+  // The default, an orthogonal matrix, takes tfjs-layers longer to make than the rest of the model.
+  const recurrentInitializer = "glorotNormal";
   const model = tf.sequential({
-    name: "lstm_classifier",
+    name: "text_lstm",
     layers: [
-      tf.layers.embedding({ name: "embedding", inputDim: vocabulary, outputDim: units, inputLength: words }),
-      // The default, an orthogonal matrix, takes tfjs-layers longer to make than the rest of the model.
-      tf.layers.lstm({ name: "lstm", units, dropout: 0.2, recurrentInitializer: "glorotNormal" }),
-      tf.layers.dense({ name: "score", units: 1, activation: "sigmoid" }),
+      tf.layers.lstm({
+        name: "lstm1",
+        units,
+        recurrentInitializer,
+        returnSequences: true,
+        inputShape: [characters, alphabet],
+      }),
+      tf.layers.lstm({ name: "lstm2", units, recurrentInitializer, dropout: 0.2 }),
+      tf.layers.dense({ name: "next", units: alphabet, activation: "softmax" }),
     ],
   });
+  const text = (shape, seed) =>
+    tf.tidy(() => tf.cast(tf.oneHot(tf.randomUniformInt(shape, 0, alphabet, seed), alphabet), "float32"));
   return {
     name: "LSTM",
     model,
-    inputs: tf.randomUniformInt([count, words], 0, vocabulary, 1),
-    targets: tf.tidy(() => tf.cast(tf.randomUniformInt([count, 1], 0, 2, 2), "float32")),
-    loss: (probability, truth) => tf.mean(tf.metrics.binaryCrossentropy(truth, probability)),
+    inputs: text([count, characters], 1),
+    targets: text([count], 2),
+    loss: (probabilities, next) => tf.mean(tf.metrics.categoricalCrossentropy(next, probabilities)),
   };
 }

@@ -9,16 +9,18 @@ const sizes = {
  * The transformer of PyTorch's SACEstimator test, module for module by PyTorch's names. `objective: "next-token"` trains it for what it is
  * good for; the default is the test's, the sum of the logits.
  */
-export default function build({ tf, size = "full", batch, scope = (_name, run) => run(), objective = "sum" }) {
-  const config = sizes[size];
+export default function build(args) {
+  return buildTransformer({ config: sizes[args.size ?? "full"], ...args });
+}
+
+/** The same of any size. */
+export function buildTransformer({ tf, config, batch, scope = (_name, run) => run(), objective = "sum" }) {
   const { vocabulary, positions } = config;
   const tokensShape = [batch ?? config.batch, positions];
   const mask = causalMask(tf, positions);
-  const { forward, parameters } = transformer({ tf, scope, mask, ...config });
   return {
     name: "Transformer",
-    forward,
-    parameters,
+    ...transformer({ tf, scope, mask, ...config }),
     buffers: { "Transformer.mask": mask },
     inputs: tf.randomUniformInt(tokensShape, 0, vocabulary, 1),
     ...(objective === "next-token" && {
@@ -35,7 +37,8 @@ function transformer({ tf, scope, mask, layers, heads, vocabulary, positions, wi
     module(name, () => {
       const residDropout = dropout("resid_dropout", dropoutRate);
       const [wq, wk, wv, wo] = ["wq", "wk", "wv", "wo"].map((each) => linear(each, width, width, { bias: false }));
-      const splitHeads = (x) => tf.transpose(tf.reshape(x, [...x.shape.slice(0, 2), heads, width / heads]), [0, 2, 1, 3]);
+      const splitHeads = (x) =>
+        tf.transpose(tf.reshape(x, [...x.shape.slice(0, 2), heads, width / heads]), [0, 2, 1, 3]);
       return (x, training) => {
         const [queries, keys, values] = [wq(x), wk(x), wv(x)].map(splitHeads);
         const output = attend(tf, { queries, keys, values, mask, dropoutRate, training });

@@ -40,7 +40,9 @@ function uNet(tf, { pixels, channels, depth }) {
   x = layers.dropout({ name: "middle_dropout", rate: 0.5 }).apply(x);
   for (let level = depth; level >= 1; level--) {
     const filters = channels * 2 ** (level - 1);
-    const up = layers.conv2dTranspose({ name: `up${level}_up`, filters, kernelSize: 2, strides: 2, padding: "same" }).apply(x);
+    const up = layers
+      .conv2dTranspose({ name: `up${level}_up`, filters, kernelSize: 2, strides: 2, padding: "same" })
+      .apply(x);
     const joined = layers.concatenate({ name: `up${level}_join` }).apply([up, skips[level - 1]]);
     x = doubleConv(`up${level}`, filters, joined);
   }
