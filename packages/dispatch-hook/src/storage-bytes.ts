@@ -3,14 +3,14 @@ import { bytesPerElement } from "@remat/trace";
 /** What backends keep per `DataId` in their `DataStorage`. */
 export interface DataEntry {
   /** Says it outright; the fake backend's entries may. */
-  readonly bytes?: number;
-  readonly shape?: readonly number[];
+  readonly bytes?: number | undefined;
+  readonly shape?: readonly number[] | undefined;
   /** tfjs's name or, on native, TensorFlow's number. */
   readonly dtype: string | number;
-  readonly values?: ArrayLike<unknown> | null;
-  readonly stringBytes?: ArrayLike<unknown> | null;
+  readonly values?: ArrayLike<unknown> | null | undefined;
+  readonly stringBytes?: ArrayLike<unknown> | null | undefined;
   /** On cpu a complex tensor is only a pair of others. */
-  readonly complexTensorInfos?: { readonly real: { dataId: object }; readonly imag: { dataId: object } };
+  readonly complexTensorInfos?: { readonly real: { dataId: object }; readonly imag: { dataId: object } } | undefined;
 }
 
 /** `tensorflow/core/framework/types.proto`, as far as tfjs-node uses it. */

@@ -1,3 +1,4 @@
+import { bytesPerElement } from "@remat/trace";
 import {
   type BackendTimingInfo,
   type BackendValues,
@@ -8,6 +9,7 @@ import {
   KernelBackend,
   type TensorInfo,
 } from "@tensorflow/tfjs-core";
+import type { SelfReportingBackend } from "../storage-table.js";
 import { DataDependentError } from "./data-dependent-error.js";
 import { type ComplexParts, FakeData } from "./fake-data.js";
 
@@ -26,7 +28,7 @@ const sizeOf = (shape: readonly number[]): number => {
 };
 
 /** @internal Hands out data ids with reference counts, as the backend it stands for does, and no memory. */
-export class FakeBackend extends KernelBackend {
+export class FakeBackend extends KernelBackend implements SelfReportingBackend {
   /** The backend whose kernels, data ids and sharing this one imitates. */
   readonly standsFor: FakeBackendName;
   /** Whether `Identity` returns its input's data id (rule 7 of ARCHITECTURE.md). */
@@ -37,6 +39,8 @@ export class FakeBackend extends KernelBackend {
   readonly castShares: boolean;
   /** The kernel that is running. */
   kernel = "";
+  /** Set by the dispatch hook while a mode is open. */
+  dataWatcher: SelfReportingBackend["dataWatcher"] = undefined;
   private dataIds = 0;
 
   constructor(standsFor: FakeBackendName) {
@@ -49,18 +53,18 @@ export class FakeBackend extends KernelBackend {
 
   /** A new tensor, made by the running kernel. */
   make(shape: number[], dtype: DataType): TensorInfo {
-    return { dataId: this.allocate(dtype, undefined), shape, dtype };
+    return { dataId: this.allocate(shape, dtype, undefined), shape, dtype };
   }
 
   /** The same, with values that are known. */
   makeKnown(shape: number[], dtype: DataType, values: BackendValues | undefined): TensorInfo {
-    return { dataId: this.allocate(dtype, values), shape, dtype };
+    return { dataId: this.allocate(shape, dtype, values), shape, dtype };
   }
 
   /** A new complex tensor on new data ids; the values are those of the given parts, where known. */
   makeComplex(shape: number[], real?: BackendValues, imag?: BackendValues): TensorInfo {
-    const parts = { real: this.allocate("float32", real), imag: this.allocate("float32", imag) };
-    return { dataId: this.allocate("complex64", undefined, parts), shape, dtype: "complex64" };
+    const parts = { real: this.allocate(shape, "float32", real), imag: this.allocate(shape, "float32", imag) };
+    return { dataId: this.allocate(shape, "complex64", undefined, parts), shape, dtype: "complex64" };
   }
 
   /** A tensor on `x`'s data id. */
@@ -71,9 +75,9 @@ export class FakeBackend extends KernelBackend {
 
   /** A tensor with `x`'s values on a data id of its own. */
   copy(x: TensorInfo, shape: number[], dtype: DataType): TensorInfo {
-    const { values, parts } = x.dataId instanceof FakeData ? x.dataId : new FakeData(dtype, "");
+    const { values, parts } = x.dataId instanceof FakeData ? x.dataId : new FakeData(dtype, "", 0);
     if (dtype === "complex64") return this.makeComplex(shape, parts?.real.values, parts?.imag.values);
-    return { dataId: this.allocate(dtype, values), shape, dtype };
+    return { dataId: this.allocate(shape, dtype, values), shape, dtype };
   }
 
   /** The values of a constant, or of a real tensor; `undefined` for anything that a fake kernel made. */
@@ -116,6 +120,7 @@ export class FakeBackend extends KernelBackend {
     const size = sizeOf(shape);
     const given = values != null && values.length === size;
     return this.allocate(
+      shape,
       dtype,
       given && size <= keptElements ? values : undefined,
       undefined,
@@ -164,12 +169,18 @@ export class FakeBackend extends KernelBackend {
     data.refCount = force ? 0 : data.refCount - 1;
     if (data.refCount > 0) return false;
     this.dataIds--;
+    this.dataWatcher?.removed(data);
     data.values = undefined;
     if (data.parts !== undefined) {
       this.disposeData(data.parts.real);
       this.disposeData(data.parts.imag);
     }
     return true;
+  }
+
+  /** What there is of one of this backend's data, for the dispatch hook. */
+  entryOf(dataId: DataId): FakeData | undefined {
+    return dataId instanceof FakeData && dataId.refCount > 0 ? dataId : undefined;
   }
 
   override numDataIds(): number {
@@ -192,19 +203,24 @@ export class FakeBackend extends KernelBackend {
   override dispose(): void {}
 
   private allocate(
+    shape: readonly number[],
     dtype: DataType,
     values: BackendValues | undefined,
-    parts?: ComplexParts,
+    given?: ComplexParts,
     madeBy = this.kernel,
   ): FakeData {
     this.dataIds++;
+    let parts = given;
     if (dtype === "complex64" && parts === undefined) {
-      return new FakeData(dtype, madeBy, values, {
-        real: this.allocate("float32", undefined, undefined, madeBy),
-        imag: this.allocate("float32", undefined, undefined, madeBy),
-      });
+      parts = {
+        real: this.allocate(shape, "float32", undefined, undefined, madeBy),
+        imag: this.allocate(shape, "float32", undefined, undefined, madeBy),
+      };
     }
-    return new FakeData(dtype, madeBy, values, parts);
+    const bytes = parts === undefined ? sizeOf(shape) * (bytesPerElement(dtype) ?? 0) : 0;
+    const data = new FakeData(dtype, madeBy, bytes, values, parts);
+    this.dataWatcher?.added(data, data);
+    return data;
   }
 }
 

@@ -15,11 +15,19 @@ export class FakeData {
   /** Known only for constants that JavaScript gave. */
   values: BackendValues | undefined;
   readonly parts: ComplexParts | undefined;
+  /** What the buffer would have; that of a complex number is its parts'. */
+  readonly bytes: number;
 
-  constructor(dtype: DataType, madeBy: string, values?: BackendValues, parts?: ComplexParts) {
+  constructor(dtype: DataType, madeBy: string, bytes: number, values?: BackendValues, parts?: ComplexParts) {
+    this.bytes = bytes;
     this.dtype = dtype;
     this.madeBy = madeBy;
     this.values = values;
     this.parts = parts;
+  }
+
+  /** As the cpu backend's data say it, for the dispatch hook. */
+  get complexTensorInfos(): { real: { dataId: FakeData }; imag: { dataId: FakeData } } | undefined {
+    return this.parts && { real: { dataId: this.parts.real }, imag: { dataId: this.parts.imag } };
   }
 }

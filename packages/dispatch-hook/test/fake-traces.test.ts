@@ -1,0 +1,64 @@
+import * as tf from "@tensorflow/tfjs";
+import "@tensorflow/tfjs-backend-wasm";
+import { describeTrace } from "@remat/testkit";
+import type { Trace } from "@remat/trace";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { DataDependentError, fakeMode } from "../src/fake/index.js";
+import { TraceRecorder, withDispatchMode } from "../src/index.js";
+import { type Program, programs, runProgram } from "./programs.js";
+
+/** A trace without what kernels allocate for themselves, which fake kernels do not; storages are numbered anew. */
+function visible(trace: Trace): string[] {
+  const lines = describeTrace(trace);
+  const mentioned = new Set(
+    lines.filter((line) => !/^[+-]/.test(line)).flatMap((line) => line.match(/\bs\d+\b/g) ?? []),
+  );
+  const numbers = new Map<string, number>();
+  return lines
+    .filter((line) => !/^[+-]/.test(line) || mentioned.has(/s\d+/.exec(line)?.[0] ?? ""))
+    .map((line) =>
+      line.replace(/\bs\d+\b/g, (name) => {
+        if (!numbers.has(name)) numbers.set(name, numbers.size);
+        return `s${numbers.get(name)}`;
+      }),
+    );
+}
+
+function record(program: Program, around: (run: () => void) => void): Trace {
+  const recorder = new TraceRecorder();
+  around(() => runProgram(program, (step) => withDispatchMode(recorder, step)));
+  return recorder.trace();
+}
+
+describe.each(["cpu", "wasm"] as const)("fake mode that stands for %s", (backend) => {
+  test("records what that backend records, buffer by buffer", async () => {
+    await tf.setBackend(backend);
+    fc.assert(
+      fc.property(programs, (program) => {
+        const real = visible(record(program, (run) => run()));
+        const fake = visible(
+          record(program, (run) =>
+            fakeMode(
+              () => {
+                try {
+                  run();
+                } catch (error) {
+                  // The program ends by reading what the first step computed.
+                  if (!(error instanceof DataDependentError)) throw error;
+                  tf.disposeVariables();
+                }
+              },
+              { backend },
+            ),
+          ),
+        );
+        const common = fake.findIndex((line) => line === "mark optimizerStep");
+        const compared = common < 0 ? fake.findIndex((line) => line.endsWith("is gradient")) : common;
+        expect(compared).toBeGreaterThan(10);
+        expect(fake.slice(0, compared)).toEqual(real.slice(0, compared));
+      }),
+      { numRuns: 30 },
+    );
+  });
+});
