@@ -1,5 +1,5 @@
-export type { ModuleState } from "./mem-tracker.js";
-export { MemTracker } from "./mem-tracker.js";
+export { displayMoment } from "./display-moment.js";
+export { MemTracker, type ModuleState } from "./mem-tracker.js";
 export type { MemoryReducer, TrackerOptions } from "./memory-reducer.js";
 export { type MemoryTimeline, memoryTimeline, type TimelineOptions } from "./memory-timeline.js";
 export { formatBytes, type MemoryUnit, memoryUnits, parseMemoryUnit } from "./memory-units.js";

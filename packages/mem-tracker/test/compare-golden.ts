@@ -151,7 +151,7 @@ export function upstream(snapshot: readonly MemorySnapshot[], sharded: boolean):
   );
 }
 
-function statsOf(module: ModuleMemory<string>, sharded: boolean): Json {
+export function statsOf(module: ModuleMemory<string>, sharded: boolean): Json {
   const states = sharded ? fsdpStates : memStates;
   return {
     fqn: module.fqn,

@@ -1,36 +1,8 @@
 import { Category, FsdpHook, Phase } from "@remat/trace";
+import { GroupState } from "./group-state.js";
 import type { GroupParameter, ParameterGroup } from "./parameter-groups.js";
 import type { NewStorage, RankTrace } from "./rank-trace.js";
 import { elementBytes, type ShardingPlan } from "./sharding-plan.js";
-
-/** Where a parameter group is, as in `FSDPParamGroup`. */
-type Training = "idle" | "forward" | "preBackward" | "postBackward";
-
-/** A gradient of an unsharded parameter that waits to be reduced. */
-export interface WaitingGradient {
-  readonly storage: number;
-  readonly parameter: GroupParameter;
-}
-
-/** The state of one parameter group on the rank. @internal */
-export class GroupState {
-  readonly group: ParameterGroup;
-  readonly shards: number[] = [];
-  /** The gathered parameters' storages, once made; they are resized to nothing while the group is sharded. */
-  gathered: number[] = [];
-  isGathered = false;
-  /** The buffer of an all-gather that was begun and not waited for; -1 where none is needed. */
-  pending: number | undefined;
-  training: Training = "idle";
-  readonly forwardIndices: number[] = [];
-  readonly gradients: WaitingGradient[] = [];
-  /** Sharded gradients: one storage for all, or with offload one per parameter. */
-  readonly shardedGradients: Map<GroupParameter | undefined, number> = new Map();
-
-  constructor(group: ParameterGroup) {
-    this.group = group;
-  }
-}
 
 /**
  * What FSDP2 does to memory on one rank, step by step: gathering with copy-in and copy-out, one gathered buffer kept in the forward pass
@@ -131,7 +103,7 @@ export class FsdpRank {
     for (const state of this.groups) {
       const call = callOf(state);
       if (call !== undefined && (state.training !== "postBackward" || state.gradients.length > 0))
-        this.postBackward(state, call);
+        this.out.outsideModules(() => this.postBackward(state, call));
       state.training = "idle";
       if (state.pending !== undefined && state.pending >= 0) this.out.free(state.pending);
       state.pending = undefined;

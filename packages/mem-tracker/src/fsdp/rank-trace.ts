@@ -32,6 +32,7 @@ export class RankTrace {
   /** Of the op of the source that ran last. */
   private lastStack = 0;
   private readonly stacks = new Map<number, number>();
+  private isOutside = false;
 
   constructor(source: Trace, notes: readonly string[]) {
     this.source = source;
@@ -72,6 +73,13 @@ export class RankTrace {
     return this.storageFor[of];
   }
 
+  /** Runs `work` with no module active, as what comes when the backward pass is over. */
+  outsideModules(work: () => void): void {
+    this.isOutside = true;
+    work();
+    this.isOutside = false;
+  }
+
   /** An op of FSDP's own; returns the storages of its results. */
   fsdpOp(name: string, phase: number, call: number, results: readonly NewStorage[] = []): number[] {
     const category = phase === Phase.backward ? Category.temporary : Category.activation;
@@ -83,6 +91,7 @@ export class RankTrace {
 
   /** In the backward pass a module is active until the hooks on its inputs' gradients have run, and these are such hooks. */
   private stackOf(call: number, phase: number): number {
+    if (this.isOutside) return 0;
     const stack = this.builder.stackOfCall(call);
     if (phase !== Phase.backward || this.lastStack === 0) return stack;
     const key = this.lastStack * this.source.calls.count + call;

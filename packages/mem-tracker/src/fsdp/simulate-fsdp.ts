@@ -3,7 +3,8 @@ import { requireMemoryTrace } from "../track-memory.js";
 import { CastCopies } from "./cast-copies.js";
 import { castStorages } from "./cast-storages.js";
 import { FSDPMemTracker } from "./fsdp-mem-tracker.js";
-import { FsdpRank, type GroupState } from "./fsdp-rank.js";
+import { FsdpRank } from "./fsdp-rank.js";
+import type { GroupState } from "./group-state.js";
 import { matchModules, rootModule } from "./match-modules.js";
 import { type ParameterGroup, parameterGroups } from "./parameter-groups.js";
 import { RankTrace } from "./rank-trace.js";
@@ -55,6 +56,8 @@ class Simulator {
   private readonly stateOf = new Map<number, GroupState>();
   /** Whether ops read shards; undefined when gathered parameters have been made anew. */
   private pointedToShards: boolean | undefined;
+  /** Groups whose backward passes are no events of the trace. */
+  private readonly unannounced = new Set<GroupState>();
   private readonly latestCall = new Map<number, number>();
   /** Backward passes that begin once those that end at the same time have ended, and casts of their gradients. */
   private readonly beginning: (() => void)[] = [];
@@ -82,7 +85,11 @@ class Simulator {
     this.copies = casts && new CastCopies(trace, casts, this.roles, this.storages, this.out, this.root);
     this.rank = new FsdpRank(this.out, plan, this.groups, this.root);
     this.unfreed = this.groups.map(() => new Set());
-    for (const state of this.rank.groups) this.stateOf.set(state.group.module, state);
+    const announced = modulesWithBackward(trace);
+    for (const state of this.rank.groups) {
+      this.stateOf.set(state.group.module, state);
+      if (!announced.has(state.group.module)) this.unannounced.add(state);
+    }
   }
 
   run(): Trace {
@@ -135,6 +142,7 @@ class Simulator {
     if (!backward) this.endBackward();
     this.inBackward ||= backward;
     this.begin();
+    if (phase === Phase.backward && this.unannounced.size > 0) this.beginUnannounced(op);
     this.pointToWeights(phase === Phase.optimizer);
     this.out.copyOp(op, this.storages);
     this.copies?.afterOp(op);
@@ -215,6 +223,15 @@ class Simulator {
     for (const cast of this.casting.splice(0)) cast();
   }
 
+  /** Begins the backward pass of groups that the trace does not tell of, at the first op in them. */
+  private beginUnannounced(op: number): void {
+    for (const call of this.trace.opCalls(op)) {
+      const state = this.stateOf.get(this.trace.calls.module[call]);
+      if (state !== undefined && this.unannounced.has(state) && state.training === "idle")
+        this.rank.preBackward(state, call);
+    }
+  }
+
   private endBackward(): void {
     if (!this.inBackward || this.isNextBackward()) return;
     this.begin();
@@ -256,6 +273,13 @@ class Simulator {
 
 function isBackward(phase: number): boolean {
   return phase === Phase.backward || phase === Phase.recompute;
+}
+
+function modulesWithBackward(trace: Trace): ReadonlySet<number> {
+  const modules = new Set<number>();
+  const { call, phase, count } = trace.moduleEvents;
+  for (let i = 0; i < count; i++) if (phase[i] === Phase.backward) modules.add(trace.calls.module[call[i]]);
+  return modules;
 }
 
 /** Modules whose outputs are cast to a wider dtype: where the model's code does so, and the root if the plan says. */

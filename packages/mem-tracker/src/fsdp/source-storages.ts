@@ -1,4 +1,4 @@
-import { Category, roundUpBytes, type Trace } from "@remat/trace";
+import { Category, type Trace } from "@remat/trace";
 import type { CastStorages } from "./cast-storages.js";
 import type { ParameterGroup } from "./parameter-groups.js";
 import type { RankTrace } from "./rank-trace.js";
@@ -102,6 +102,6 @@ export class SourceStorages {
       return bytes === 0 ? 0 : elements * elementBytes(dtype);
     }
     if (this.casts?.isLow[storage] !== 1) return bytes;
-    return roundUpBytes((bytes * elementBytes(this.casts.lowDtype)) / elementBytes(dtype), 1);
+    return Math.ceil((bytes * elementBytes(this.casts.lowDtype)) / elementBytes(dtype));
   }
 }
