@@ -1,4 +1,5 @@
 import { compareMemoryGolden } from "../../../packages/mem-tracker/test/compare-golden.js";
+import { compareFsdpSimulation } from "../../../packages/mem-tracker/test/compare-simulation.js";
 import { compareFxGolden } from "../../../packages/memory-estimator/test/compare-fx-golden.js";
 import { compareOpCosts, compareRtGolden } from "../../../packages/runtime-estimator/test/compare-rt-golden.js";
 import { comparePwlfGolden } from "../../../packages/sac-core/test/compare-pwlf-golden.js";
@@ -14,6 +15,6 @@ export const comparisons: Comparisons = {
   "pwlf-oracle/1": [comparePwlfGolden],
   "rt-oracle/1": [compareRtGolden],
   "mem-oracle/1": [compareMemoryGolden],
-  "fsdp-oracle/1": [compareMemoryGolden],
+  "fsdp-oracle/1": [compareMemoryGolden, compareFsdpSimulation],
   "fx-memory-oracle/1": [compareFxGolden],
 };
