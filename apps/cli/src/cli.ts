@@ -1,5 +1,5 @@
 import { RematError } from "@remat/trace";
-import { type CAC, cac } from "cac";
+import { type CAC, type Command, cac } from "cac";
 import type { ConsoleIo } from "./console-io.js";
 import { UsageError } from "./usage-error.js";
 import { versionText } from "./version.js";
@@ -21,7 +21,10 @@ export async function runCli(args: readonly string[], io: ConsoleIo): Promise<nu
     if (cli.options["help"] === true || cli.options["version"] === true) return ExitCode.ok;
     if (cli.matchedCommand === undefined) {
       const [unknown] = cli.args;
-      if (unknown !== undefined) throw new UsageError(`there is no command ${JSON.stringify(unknown)}. Expected ${commandNames(cli)}; see remat --help.`);
+      if (unknown !== undefined)
+        throw new UsageError(
+          `there is no command ${JSON.stringify(unknown)}. Expected ${commandNames(cli)}; see remat --help.`,
+        );
       cli.outputHelp();
       return ExitCode.usage;
     }
@@ -34,26 +37,31 @@ export async function runCli(args: readonly string[], io: ConsoleIo): Promise<nu
 
 function program(io: ConsoleIo): CAC {
   const cli = cac("remat");
-  cli
-    .command("estimate <model>", "What a model's activations take, and what it would cost to recompute them")
+  const estimate = cli.command("estimate <model>", "What a model's activations take, and what it would cost to recompute them");
+  withModelOptions(estimate)
     .option("--mode <mode>", "operator-level-cost-model (roofline of a device) or operator-level-benchmark (runs each op here)", { default: "operator-level-cost-model" })
-    .option("--device <name>", "Device to price for: a name (a100, h100, rtx4090, cpu, …) or a JSON file with your own", { default: "a100" })
-    .option("--batch <n>", "Samples in a batch (default: the model's own)")
-    .option("--size <size>", "Which size of an example module to build: full or tiny", { default: "full" })
-    .option("--backend <name>", "Backend that fake mode stands for, or that is measured: tensorflow, wasm, cpu", { default: "tensorflow" })
-    .option("--loss <name>", "Loss where the model has none: sum, mean, meanSquaredError, categoricalCrossentropy, softmaxCrossEntropy")
-    .option("--group <by>", "How a flat Keras model gets a hierarchy: auto, prefix, cut, none", { default: "auto" })
+    .option("--device <name>", "Device to price for: a name (a100, h100, rtx-4090, cpu, …) or a JSON file with your own", { default: "a100" })
     .option("--depth <n>", "Show modules of up to this many name components", { default: 2 })
     .option("--module <fqn>", "Show only this module, at any depth, with all its ops")
     .option("--ops", "Show the op and trade-off tables of every module, as PyTorch prints them")
     .option("--segments <n>", "Pieces to fit to each trade-off curve", { default: 2 })
-    .option("--format <format>", "table, plain, json, csv or md", { default: "table" })
-    .option("--trace <file>", "Also write the trace: out.remat.jsonl, or out.remat.jsonl.gz")
     .option("--graphs <folder>", "Also draw each module's trade-off there, as SVG and PNG")
     .example("remat estimate model.json --batch 8 --device a100")
     .example("remat estimate ./my-model.js --module Transformer.layers.0")
     .example("remat estimate run.remat.jsonl.gz --device h100 --format json")
     .action(async (model: string, options: CommandOptions) => (await import("./commands/estimate.js")).estimate(model, options, io));
+  const memory = cli.command("memory <model>", "What is on the device at the peak, and who put it there");
+  withModelOptions(memory)
+    .option("--optimizer <name>", "Also update the weights: sgd, momentum, adam, adamax, rmsprop, adagrad or adadelta")
+    .option("--fsdp <plan>", "Predict one rank of many: world=8,wrap='layers.*',reshard,bf16,offload")
+    .option("--at <moment>", "Which moment to explain: peak, op:N, event:N or mark:NAME", { default: "peak" })
+    .option("--top <n>", "How many of the largest storages to list", { default: 10 })
+    .option("--units <unit>", "B, KiB, MiB or GiB", { default: "MiB" })
+    .option("--depth <n>", "Show modules of up to this many name components", { default: 2 })
+    .option("--snapshots", "Show every module's snapshots by state, as PyTorch prints them")
+    .example("remat memory model.json --batch 8 --optimizer adam")
+    .example("remat memory ./my-model.js --optimizer adam --fsdp world=8,wrap='layers.*',bf16")
+    .action(async (model: string, options: CommandOptions) => (await import("./commands/memory.js")).memory(model, options, io));
   cli.help((sections) => [
     ...sections,
     ...(cli.matchedCommand === undefined
@@ -73,6 +81,18 @@ function program(io: ConsoleIo): CAC {
   return cli;
 }
 
+/** The options that every command with a MODEL has. */
+function withModelOptions(command: Command): Command {
+  return command
+    .option("--batch <n>", "Samples in a batch (default: the model's own, or 1)")
+    .option("--size <size>", "Which size of an example module to build: full or tiny", { default: "full" })
+    .option("--backend <name>", "Backend whose buffers are meant: tensorflow, wasm or cpu", { default: "tensorflow" })
+    .option("--loss <name>", "Loss where the model has none: sum, mean, meanSquaredError, categoricalCrossentropy, softmaxCrossEntropy")
+    .option("--group <by>", "How a flat Keras model gets a hierarchy: auto, prefix, cut or none", { default: "auto" })
+    .option("--format <format>", "table, plain, json, csv or md", { default: "table" })
+    .option("--trace <file>", "Also write the trace: out.remat.jsonl, or out.remat.jsonl.gz");
+}
+
 function commandNames(cli: CAC): string {
   return cli.commands.map((command) => command.name).join(", ");
 }
@@ -83,11 +103,14 @@ function report(error: unknown, io: ConsoleIo): number {
   const message = error instanceof Error ? error.message : String(error);
   const expected = usage || error instanceof RematError;
   io.stderr.write(`remat: ${oneLine(message)}${usage && !/see remat/.test(message) ? " See remat --help." : ""}\n`);
-  if (!expected || io.env["REMAT_DEBUG"] !== undefined) io.stderr.write(`${error instanceof Error ? (error.stack ?? "") : ""}\n`);
+  if (!expected || io.env["REMAT_DEBUG"] !== undefined)
+    io.stderr.write(`${error instanceof Error ? (error.stack ?? "") : ""}\n`);
   return usage ? ExitCode.usage : ExitCode.failed;
 }
 
 /** Names in messages can hold anything; a terminal must not be told what to do by them. */
 function oneLine(message: string): string {
-  return message.replace(/\s*\n\s*/g, " ").replace(/\p{Cc}/gu, (c) => `\\x${c.charCodeAt(0).toString(16).padStart(2, "0")}`);
+  return message
+    .replace(/\s*\n\s*/g, " ")
+    .replace(/\p{Cc}/gu, (c) => `\\x${c.charCodeAt(0).toString(16).padStart(2, "0")}`);
 }

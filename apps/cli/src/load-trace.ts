@@ -1,6 +1,6 @@
 import { createReadStream, readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
-import { readTrace, RematError, type Trace } from "@remat/trace";
+import { RematError, readTrace, type Trace } from "@remat/trace";
 import type { ModelOptions } from "./model-options.js";
 import type { ModelSource } from "./model-source.js";
 import type { Progress } from "./progress.js";
@@ -20,7 +20,11 @@ export async function loadTrace(source: ModelSource, options: ModelOptions, prog
   }
 }
 
-async function traceModel(source: ModelSource & { kind: "keras" | "module" }, options: ModelOptions, progress: Progress): Promise<Trace> {
+async function traceModel(
+  source: ModelSource & { kind: "keras" | "module" },
+  options: ModelOptions,
+  progress: Progress,
+): Promise<Trace> {
   const { traceFakeStep } = await import("@remat/tracer");
   const { size, batch, backend, grouping, loss, optimizer } = options;
   const load = source.kind === "keras" ? kerasModel(source.path) : moduleExport(source.path);
@@ -49,9 +53,17 @@ async function moduleExport(path: string): Promise<unknown> {
   try {
     module = (await import(new URL(`file://${encodeURI(path)}`).href)) as { default?: unknown };
   } catch (cause) {
-    throw new RematError("MODEL_IMPORT", `${path}: cannot be imported: ${(cause as Error).message}. Expected an ES module that runs by itself.`, { cause });
+    throw new RematError(
+      "MODEL_IMPORT",
+      `${path}: cannot be imported: ${(cause as Error).message}. Expected an ES module that runs by itself.`,
+      { cause },
+    );
   }
-  if (module.default === undefined) throw new RematError("MODEL_EXPORT", `${path}: has no default export. Expected a function that returns a model; see examples/README.md.`);
+  if (module.default === undefined)
+    throw new RematError(
+      "MODEL_EXPORT",
+      `${path}: has no default export. Expected a function that returns a model; see examples/README.md.`,
+    );
   return module.default;
 }
 
@@ -60,7 +72,10 @@ function parseJson(path: string): unknown {
   try {
     return JSON.parse((path.endsWith(".gz") ? gunzipSync(bytes) : bytes).toString("utf8"));
   } catch (cause) {
-    throw new RematError("MODEL_JSON", `${path}: not JSON (${(cause as Error).message}). Expected a file as tfjs-layers or Keras writes it.`, { cause });
+    throw new RematError(
+      "MODEL_JSON",
+      `${path}: not JSON (${(cause as Error).message}). Expected a file as tfjs-layers or Keras writes it.`,
+      { cause },
+    );
   }
 }
-

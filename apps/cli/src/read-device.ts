@@ -9,7 +9,11 @@ export function readDevice(nameOrPath: string): DeviceSpec {
   try {
     text = readFileSync(nameOrPath, "utf8");
   } catch (cause) {
-    throw new RematError("DEVICE_FILE", `${nameOrPath}: cannot be read (${(cause as Error).message}). Expected a JSON file with a device's figures.`, { cause });
+    throw new RematError(
+      "DEVICE_FILE",
+      `${nameOrPath}: cannot be read (${(cause as Error).message}). Expected a JSON file with a device's figures.`,
+      { cause },
+    );
   }
   try {
     return parseDeviceSpec(JSON.parse(text) as never);

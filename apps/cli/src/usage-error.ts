@@ -19,14 +19,16 @@ export function parseCount(option: string, value: unknown, min = 1): number {
 
 /** One of `allowed` from an option's value. */
 export function parseChoice<T extends string>(option: string, value: unknown, allowed: readonly T[]): T {
-  if (!allowed.includes(value as T)) throw new UsageError(`--${option} expects one of ${allowed.join(", ")}, found ${quote(value)}.`);
+  if (!allowed.includes(value as T))
+    throw new UsageError(`--${option} expects one of ${allowed.join(", ")}, found ${quote(value)}.`);
   return value as T;
 }
 
 /** The text given to an option; an option given twice or without a value is refused. */
 export function parseText(option: string, value: unknown): string {
   if (typeof value === "number") return String(value);
-  if (typeof value !== "string" || value === "") throw new UsageError(`--${option} expects a value, found ${quote(value)}.`);
+  if (typeof value !== "string" || value === "")
+    throw new UsageError(`--${option} expects a value, found ${quote(value)}.`);
   return value;
 }
 

@@ -5,6 +5,8 @@ import * as tf from "@tensorflow/tfjs-core";
 export async function useBackend(name: string): Promise<string> {
   const { selectBackend } = await import("@remat/dispatch-hook");
   const selection = await selectBackend();
-  void name; void tf; void RematError;
+  void name;
+  void tf;
+  void RematError;
   return String(selection);
 }

@@ -15,6 +15,10 @@ export async function writeTraceFile(trace: Trace, path: string): Promise<void> 
     await rename(partial, path);
   } catch (cause) {
     await rm(partial, { force: true });
-    throw new RematError("TRACE_WRITE", `${path}: cannot be written (${(cause as Error).message}). Choose another file with --trace.`, { cause });
+    throw new RematError(
+      "TRACE_WRITE",
+      `${path}: cannot be written (${(cause as Error).message}). Choose another file with --trace.`,
+      { cause },
+    );
   }
 }

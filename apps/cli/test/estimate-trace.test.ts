@@ -19,13 +19,17 @@ describe("remat estimate TRACE", () => {
   });
 
   it("prices the same trace for another device", async () => {
-    const ms = async (device: string) => JSON.parse((await remat("estimate", mlp, "--device", device, "--format", "json")).stdout).forwardMs as number;
+    const ms = async (device: string) =>
+      JSON.parse((await remat("estimate", mlp, "--device", device, "--format", "json")).stdout).forwardMs as number;
     expect(await ms("t4")).toBeGreaterThan(await ms("h100"));
   });
 
   it("takes a device from a file and names the field that is wrong", async () => {
     const mine = join(folder, "mine.json");
-    writeFileSync(mine, JSON.stringify({ name: "mine", tflops: { float32: 1 }, memoryGBps: 100, allocationUnitBytes: 256 }));
+    writeFileSync(
+      mine,
+      JSON.stringify({ name: "mine", tflops: { float32: 1 }, memoryGBps: 100, allocationUnitBytes: 256 }),
+    );
     expect((await remat("estimate", mlp, "--device", mine)).stdout).toContain("priced for mine");
     writeFileSync(mine, JSON.stringify({ name: "mine", tflops: { float32: 1 }, memoryGBps: "fast" }));
     const { code, stderr } = await remat("estimate", mlp, "--device", mine);

@@ -17,7 +17,11 @@ export async function remat(...args: string[]): Promise<CliRun> {
   };
   console.info = console.log;
   try {
-    const code = await runCli(args, { stdout: { write: (text) => (stdout += text) }, stderr: { write: (text) => (stderr += text) }, env: {} });
+    const code = await runCli(args, {
+      stdout: { write: (text) => (stdout += text) },
+      stderr: { write: (text) => (stderr += text) },
+      env: {},
+    });
     return { code, stdout, stderr };
   } finally {
     console.log = log;

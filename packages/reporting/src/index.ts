@@ -1,4 +1,5 @@
 export { formatBytes, formatMs, formatPercent } from "./format-quantity.js";
+export { memorySummaryJson, type RenderMemoryOptions, renderMemorySummary } from "./render-memory.js";
 export {
   describeRun,
   type OutputFormat,
@@ -7,6 +8,7 @@ export {
   renderSacSummary,
   sacSummaryJson,
 } from "./render-sac.js";
+export { type MemorySummary, type SummarizeMemoryOptions, summarizeMemory } from "./summarize-memory.js";
 export {
   discardShares,
   type ModuleSacSummary,

@@ -3,11 +3,11 @@ import { priceTrace } from "@remat/runtime-estimator";
 import type { DeviceSpec, Trace } from "@remat/trace";
 import type { CommandOptions } from "../cli.js";
 import type { ConsoleIo } from "../console-io.js";
-import { readDevice } from "../read-device.js";
 import { loadTrace } from "../load-trace.js";
 import { parseModelOptions } from "../model-options.js";
 import { modelSource } from "../model-source.js";
 import { Progress } from "../progress.js";
+import { readDevice } from "../read-device.js";
 import { parseChoice, parseCount, parseText } from "../usage-error.js";
 import { writeTraceFile } from "../write-trace-file.js";
 

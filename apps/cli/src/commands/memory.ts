@@ -1,0 +1,56 @@
+import { type MemoryUnit, type MomentPlace, parseMemoryUnit } from "@remat/mem-tracker";
+import { parseShardingPlan, type ShardingPlan } from "@remat/mem-tracker/fsdp";
+import { outputFormats, renderMemorySummary, summarizeMemory } from "@remat/reporting";
+import { RematError } from "@remat/trace";
+import type { CommandOptions } from "../cli.js";
+import type { ConsoleIo } from "../console-io.js";
+import { loadTrace } from "../load-trace.js";
+import { parseModelOptions } from "../model-options.js";
+import { modelSource } from "../model-source.js";
+import { Progress } from "../progress.js";
+import { parseChoice, parseCount, parseText, quote, UsageError } from "../usage-error.js";
+import { writeTraceFile } from "../write-trace-file.js";
+
+/** `remat memory MODEL`: what is held at the peak or another moment, on one device or on a rank of many. */
+export async function memory(model: string, options: CommandOptions, io: ConsoleIo): Promise<void> {
+  const format = parseChoice("format", options["format"], outputFormats);
+  const depth = parseCount("depth", options["depth"]);
+  const limit = parseCount("top", options["top"]);
+  const units = usage(() => parseMemoryUnit(parseText("units", options["units"])));
+  const at = parseMoment(parseText("at", options["at"]));
+  const sharding = options["fsdp"] === undefined ? undefined : usage(() => parseShardingPlan(parseText("fsdp", options["fsdp"])));
+  const tracePath = options["trace"] === undefined ? undefined : parseText("trace", options["trace"]);
+  const modelOptions = parseModelOptions(options);
+  const progress = new Progress(io);
+  try {
+    const trace = await loadTrace(modelSource(model), modelOptions, progress);
+    progress.clear();
+    if (tracePath !== undefined) await writeTraceFile(trace, tracePath);
+    const summary = summarizeMemory(trace, { at, limit, ...withSharding(sharding) });
+    io.stdout.write(renderMemorySummary(summary, format, { units: units as MemoryUnit, depth, snapshots: options["snapshots"] === true }));
+  } finally {
+    progress.clear();
+  }
+}
+
+function withSharding(sharding: ShardingPlan | undefined): { sharding?: ShardingPlan } {
+  return sharding === undefined ? {} : { sharding };
+}
+
+function parseMoment(text: string): "peak" | MomentPlace {
+  if (text === "peak") return "peak";
+  const [kind, value = ""] = text.split(/:(.*)/s);
+  if (kind === "op" && /^\d+$/.test(value)) return { op: Number(value) };
+  if (kind === "event" && /^\d+$/.test(value)) return { event: Number(value) };
+  if (kind === "mark" && value !== "") return { mark: value };
+  throw new UsageError(`--at expects peak, op:N, event:N or mark:NAME, found ${quote(text)}.`);
+}
+
+/** What a library refuses in an option's text is a wrong command line. */
+function usage<T>(parse: () => T): T {
+  try {
+    return parse();
+  } catch (error) {
+    throw error instanceof RematError ? new UsageError(error.message) : error;
+  }
+}

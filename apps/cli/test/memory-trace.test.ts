@@ -1,0 +1,41 @@
+import { goldenFiles } from "@remat/testkit";
+import { describe, expect, it } from "vitest";
+import { remat } from "./run.js";
+
+const golden = (name: string): string => goldenFiles().find((file) => file.name === name)?.path ?? "";
+const transformer = golden("mem_tf_b2_adam");
+
+describe("remat memory TRACE", () => {
+  it("names the op and module of the peak, the categories, the largest storages and who made them", async () => {
+    const { code, stdout, stderr } = await remat("memory", transformer, "--top", "3", "--units", "KiB");
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).toMatchSnapshot();
+  });
+
+  it("predicts a rank of many", async () => {
+    const run = await remat("memory", transformer, "--fsdp", "world=4,wrap='layers.*',reshard", "--format", "json");
+    const { sharding, peakBytes } = JSON.parse(run.stdout);
+    const single = JSON.parse((await remat("memory", transformer, "--format", "json")).stdout);
+    expect(sharding).toMatchObject({ worldSize: 4, wrap: ["layers.*"] });
+    expect(peakBytes).toBeLessThan(single.peakBytes);
+  });
+
+  it.each([
+    [["--units", "MB"], 2, "KiB, MiB, GiB"],
+    [["--fsdp", "world=0"], 2, "world size of at least 1, found 0"],
+    [["--fsdp", "world=4,wrap=nothing.*"], 1, "nothing.*"],
+    [["--at", "noon"], 2, "--at expects peak, op:N"],
+    [["--at", "op:99999999"], 1, "has no op 99999999"],
+  ])("refuses %j with one line", async (args, code, message) => {
+    const run = await remat("memory", transformer, ...args);
+    expect(run.stderr).toContain(message);
+    expect(run.stderr.trimEnd().split("\n")).toHaveLength(1);
+    expect(run.code).toBe(code);
+  });
+
+  it("refuses a trace that tells no lifetimes", async () => {
+    const run = await remat("memory", golden("sac_03_mlp"));
+    expect(run).toMatchObject({ code: 1, stdout: "" });
+    expect(run.stderr).toContain("nothing about lifetimes");
+  });
+});
