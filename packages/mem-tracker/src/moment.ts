@@ -103,6 +103,7 @@ export function momentIn(
   const rows = DeviceRows.of(storages);
   const row = rows.rows[rows.devices.indexOf(deviceIndex)];
   const runs = end === event && lastOp + 1 < trace.ops.count ? lastOp + 1 : lastOp;
+  const inner = runs > lastOp ? freedBeforeOp(trace, end) : new Set<number>();
   return {
     event,
     at: runs < 0 ? undefined : makerOf(trace, runs),
@@ -120,7 +121,10 @@ export function momentIn(
         category: categoryNames[storages.category[storage]],
         dtype: tensor === undefined ? undefined : trace.tensorDtype(tensor),
         shape: tensor === undefined ? undefined : trace.tensorShape(tensor),
-        maker: allocatorOf(trace, storage, allocatedAt[storage]),
+        maker:
+          inner.has(storage) && allocatedAt[storage] === runs
+            ? makerOf(trace, runs)
+            : allocatorOf(trace, storage, allocatedAt[storage]),
       };
     }),
   };
@@ -149,7 +153,15 @@ function noSuchMoment(found: string, expected: string): RematError {
   return new RematError("MEMORY_NO_SUCH_MOMENT", `the trace has no ${found}: expected ${expected}.`);
 }
 
-/** The op that was about to end when `storage` was allocated, if it has a result on it or freed it itself. */
+/** Storages that are freed between `event` and the next op's event: by the op itself. */
+function freedBeforeOp(trace: Trace, event: number): ReadonlySet<number> {
+  const freed = new Set<number>();
+  const { kind, subject, count } = trace.events;
+  for (let i = event; i < count && kind[i] !== EventKind.op; i++) if (kind[i] === EventKind.free) freed.add(subject[i]);
+  return freed;
+}
+
+/** The op that was about to end when `storage` was allocated, if it has a result on it. */
 function allocatorOf(trace: Trace, storage: number, op: number): StorageMaker | undefined {
   if (op >= trace.ops.count) return undefined;
   for (const tensor of trace.opOutputs(op))

@@ -1,0 +1,45 @@
+import { RematError } from "@remat/trace";
+import { describe, expect, it } from "vitest";
+import { formatBytes, type MemoryUnit, memoryUnits, parseMemoryUnit } from "../src/index.js";
+
+// Python: [v] + [f"{round(v / d, 2)} {u}" for u, d in units]
+const table: readonly (readonly [number, string, string, string])[] = [
+  [0, "0.0 KiB", "0.0 MiB", "0.0 GiB"],
+  [1, "0.0 KiB", "0.0 MiB", "0.0 GiB"],
+  [512, "0.5 KiB", "0.0 MiB", "0.0 GiB"],
+  [1023, "1.0 KiB", "0.0 MiB", "0.0 GiB"],
+  [1536, "1.5 KiB", "0.0 MiB", "0.0 GiB"],
+  [15360, "15.0 KiB", "0.01 MiB", "0.0 GiB"],
+  [131072, "128.0 KiB", "0.12 MiB", "0.0 GiB"],
+  [393216, "384.0 KiB", "0.38 MiB", "0.0 GiB"],
+  [655360, "640.0 KiB", "0.62 MiB", "0.0 GiB"],
+  [1048576, "1024.0 KiB", "1.0 MiB", "0.0 GiB"],
+  [1179648, "1152.0 KiB", "1.12 MiB", "0.0 GiB"],
+  [123456789, "120563.27 KiB", "117.74 MiB", "0.11 GiB"],
+  [3355443200, "3276800.0 KiB", "3200.0 MiB", "3.12 GiB"],
+  [7185158144, "7016756.0 KiB", "6852.3 MiB", "6.69 GiB"],
+  [41342153895, "40373197.16 KiB", "39426.95 MiB", "38.5 GiB"],
+  [1000000000003, "976562500.0 KiB", "953674.32 MiB", "931.32 GiB"],
+  [1099511640121, "1073741836.06 KiB", "1048576.01 MiB", "1024.0 GiB"],
+];
+
+describe("formatBytes", () => {
+  it.each(table)("prints %i as Python does", (bytes, ...expected) => {
+    const units: readonly MemoryUnit[] = ["KiB", "MiB", "GiB"];
+    expect(units.map((unit) => formatBytes(bytes, unit))).toEqual(expected);
+    expect(formatBytes(bytes, "B")).toBe(`${bytes} B`);
+  });
+});
+
+describe("parseMemoryUnit", () => {
+  it("knows four units", () => expect(memoryUnits.map(parseMemoryUnit)).toEqual(["B", "KiB", "MiB", "GiB"]));
+
+  it.each(["MB", "kib", "", "toString"])("refuses %j", (text) => {
+    expect(() => parseMemoryUnit(text)).toThrow(
+      new RematError(
+        "UNKNOWN_UNIT",
+        `unknown unit ${JSON.stringify(text)}: expected one of B, KiB, MiB, GiB. Note the capital letters: KiB is 1024 bytes.`,
+      ),
+    );
+  });
+});
