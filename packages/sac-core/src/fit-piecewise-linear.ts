@@ -3,7 +3,7 @@ import { CandidatePool } from "./fit/candidate-pool.js";
 import { findOneBreak, findTwoBreaks } from "./fit/find-breaks.js";
 import { type BrokenLine, fitWithBreaks } from "./fit/least-squares.js";
 import { PointSums } from "./fit/point-sums.js";
-import { searchBreaks } from "./fit/search-breaks.js";
+import { searchBreaks, trueResidual } from "./fit/search-breaks.js";
 
 /** Up to this many points three segments are searched exactly: 8 million pairs of gaps, most of which a bound rules out. */
 const exactPairsUpTo = 4096;
@@ -33,27 +33,36 @@ export function fitPiecewiseLinear(x: ArrayLike<number>, y: ArrayLike<number>, s
   const sums = new PointSums(xs, ys);
   // Running sums tell residuals apart to some 12 digits; candidates nearer than that are compared by their true residuals.
   const margin = 1e-12 * sums.spread;
-  const pool = new CandidatePool(Math.max(8, Math.min(256, Math.floor(4e6 / xs.length))), margin);
+  const capacity = Math.max(1, Math.min(32, Math.floor(1e5 / xs.length)));
+  const pool = new CandidatePool(capacity, margin);
   findOneBreak(sums, pool);
-  let best = nearest(xs, ys, pool, low, high);
+  let best = nearest(sums, pool, low, high);
   if (inner >= 2) {
     const near = searchBreaks(sums, best.breaks.slice(1, -1), 2);
     if (points.distinct <= exactPairsUpTo) {
-      const pairs = new CandidatePool(64, margin);
-      pairs.offer(fitWithBreaks(xs, ys, [low, ...near, high]).residualSumOfSquares, near);
+      const pairs = new CandidatePool(capacity, margin);
+      pairs.offer(trueResidual(sums, near), near);
       findTwoBreaks(sums, pairs);
-      best = nearest(xs, ys, pairs, low, high);
+      best = nearest(sums, pairs, low, high);
     } else best = fitWithBreaks(xs, ys, [low, ...near, high]);
   }
   if (inner > 2) best = fitWithBreaks(xs, ys, [low, ...searchBreaks(sums, best.breaks.slice(1, -1), inner), high]);
   return best;
 }
 
-/** The candidate with the least residual. */
-function nearest(x: Float64Array, y: Float64Array, pool: CandidatePool, low: number, high: number): BrokenLine {
-  return pool.breaks
-    .map((breaks) => fitWithBreaks(x, y, [low, ...breaks, high]))
-    .reduce((best, fit) => (fit.residualSumOfSquares < best.residualSumOfSquares ? fit : best));
+/** The line of the candidate with the least residual. */
+function nearest(sums: PointSums, pool: CandidatePool, low: number, high: number): BrokenLine {
+  let best = pool.breaks[0];
+  if (pool.breaks.length > 1) {
+    let least = Infinity;
+    for (const breaks of pool.breaks) {
+      const residual = trueResidual(sums, breaks);
+      if (!(residual < least)) continue;
+      least = residual;
+      best = breaks;
+    }
+  }
+  return fitWithBreaks(sums.x, sums.y, [low, ...best, high]);
 }
 
 function flatLine(at: number, y: Float64Array): BrokenLine {

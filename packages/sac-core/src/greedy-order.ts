@@ -96,48 +96,63 @@ function sortByMsps(
   const msps = new Float64Array(count);
   const groups = { inplaceOpGroups, randomOpsGroup };
   const isHead = flags(stats.memoryBytes.length, inplaceOpGroups.heads, randomOpsGroup.heads);
+  const { memoryBytes, runtimesMs } = stats;
   for (let i = 0; i < count; i++) {
-    if (isHead[candidates[i]] === 1)
-      for (const op of opsTogether(groups, candidates[i])) {
-        memory[i] += stats.memoryBytes[op];
-        runtime[i] += stats.runtimesMs[op];
+    const candidate = candidates[i];
+    if (isHead[candidate] === 1) {
+      const ops = opsTogether(groups, candidate);
+      for (let k = 0; k < ops.length; k++) {
+        memory[i] += memoryBytes[ops[k]];
+        runtime[i] += runtimesMs[ops[k]];
       }
-    else {
-      memory[i] = stats.memoryBytes[candidates[i]];
-      runtime[i] = stats.runtimesMs[candidates[i]];
+    } else {
+      memory[i] = memoryBytes[candidate];
+      runtime[i] = runtimesMs[candidate];
     }
     msps[i] = runtime[i] > 0 ? memory[i] / runtime[i] : Number.MAX_VALUE;
   }
-  const order = descendingOrder(msps);
-  return {
+  const rank = descendingRank(msps);
+  const sorted: MSPSColumns = {
     count,
-    opIdx: candidates.map((_, i) => candidates[order[i]]),
-    memoryBytes: memory.map((_, i) => memory[order[i]]),
-    runtimeMs: runtime.map((_, i) => runtime[order[i]]),
-    msps: msps.map((_, i) => msps[order[i]]),
+    opIdx: new Int32Array(count),
+    memoryBytes: new Float64Array(count),
+    runtimeMs: new Float64Array(count),
+    msps: new Float64Array(count),
   };
+  for (let i = 0; i < count; i++) {
+    const place = rank[i];
+    sorted.opIdx[place] = candidates[i];
+    sorted.memoryBytes[place] = memory[i];
+    sorted.runtimeMs[place] = runtime[i];
+    sorted.msps[place] = msps[i];
+  }
+  return sorted;
 }
 
-/** Indices of `values` from the largest value on, equal ones in ascending order. Sorts numbers natively, without a comparison in JavaScript. */
-function descendingOrder(values: Float64Array): Int32Array {
+/**
+ * Place of each value from the largest on, equal ones in ascending order of index. Numbers are sorted natively, without a comparison in
+ * JavaScript, and each value then finds its place.
+ */
+function descendingRank(values: Float64Array): Int32Array {
   const sorted = values.slice().sort();
   const count = values.length;
-  const order = new Int32Array(count);
-  /** By place of the first of a run of equal values: how many of them have been placed. */
+  const rank = new Int32Array(count);
+  /** By place of the first of a run of equal values: how many of them have a place. */
   const placed = new Int32Array(count);
   for (let i = 0; i < count; i++) {
+    const value = values[i];
     let low = 0;
     let high = count;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if (sorted[middle] <= values[i]) low = middle + 1;
+      if (sorted[middle] <= value) low = middle + 1;
       else high = middle;
     }
     // `low` values are at most this one, so `count - low` come before its run.
     const first = count - low;
-    order[first + placed[first]++] = i;
+    rank[i] = first + placed[first]++;
   }
-  return order;
+  return rank;
 }
 
 function flags(count: number, ...lists: readonly Int32Array[]): Uint8Array {

@@ -7,6 +7,8 @@ export interface Line {
   residual: number;
 }
 
+export const newLine = (): Line => ({ slope: 0, intercept: 0, residual: 0 });
+
 const sums = emptySums();
 
 /** The best line through the points from `from` up to, but not including, `to`; flat where they share one x. */
@@ -22,7 +24,8 @@ export function bestLine(points: PointSums, from: number, to: number, into: Line
 
 /**
  * Sum of squared residuals of the best continuous broken line through the points from `from` up to `to` with breaks at the x of `breaks`
- * (ascending); `starts[k]` is the first point that is not before break k. With `outer`, its first and last lines are returned too.
+ * (ascending); `starts[k]` is the first point that is not before break k. With `outer`, its first and last lines are returned too, and its
+ * heights at the breaks in `heights`.
  *
  * The line's heights at its breaks are the unknowns. A segment between two breaks ties their two heights; the segments at the ends have a
  * free slope, which is eliminated first. That leaves a tridiagonal system of as many equations as there are breaks.
@@ -34,6 +37,7 @@ export function brokenLineResidual(
   breaks: readonly number[],
   starts: readonly number[],
   outer?: { readonly first: Line; readonly last: Line },
+  heights: number[] = [],
 ): number {
   const count = breaks.length;
   let constant = 0;
@@ -87,13 +91,57 @@ export function brokenLineResidual(
     else diagonal[k] = 0;
   }
   if (outer !== undefined) {
-    const heights: number[] = [];
     for (let k = count - 1; k >= 0; k--)
       heights[k] = diagonal[k] > 0 ? (right[k] - (k + 1 < count ? above[k] * heights[k + 1] : 0)) / diagonal[k] : 0;
     outerLine(points, from, starts[0], breaks[0], heights[0], outer.first);
     outerLine(points, starts[count - 1], to, breaks[count - 1], heights[count - 1], outer.last);
   }
   return Math.max(0, residual);
+}
+
+/**
+ * {@link brokenLineResidual} over all points with one break, at point `at`: what the search for two segments does most.
+ */
+export function oneBreakResidual(points: PointSums, at: number): number {
+  let weight = 0;
+  let right = 0;
+  let constant = 0;
+  for (let side = 0; side < 2; side++) {
+    const { n, x, y, xx, xy, yy } =
+      side === 0 ? points.read(0, at, points.x[at], sums) : points.read(at, points.count, points.x[at], sums);
+    const slope = xx > 0 ? 1 / xx : 0;
+    weight += n - x * x * slope;
+    right += y - xy * x * slope;
+    constant += yy - xy * xy * slope;
+  }
+  return Math.max(0, weight > 1e-12 ? constant - (right * right) / weight : constant);
+}
+
+/**
+ * Sum of squared residuals of the best continuous broken line with the given inner breaks over all points, taken point by point. Slower than
+ * {@link brokenLineResidual}, and good to all digits, since a line that is off by rounding is off by rounding squared in its residual.
+ */
+export function residualPointByPoint(points: PointSums, breaks: readonly number[], starts: readonly number[]): number {
+  const outer = { first: newLine(), last: newLine() };
+  const heights: number[] = [];
+  brokenLineResidual(points, 0, points.count, breaks, starts, outer, heights);
+  const { x, y, centerY } = points;
+  let residual = 0;
+  for (let k = 0; k <= breaks.length; k++) {
+    let { slope, intercept } = k === 0 ? outer.first : outer.last;
+    if (k > 0 && k < breaks.length) {
+      const width = breaks[k] - breaks[k - 1];
+      slope = width > 0 ? (heights[k] - heights[k - 1]) / width : 0;
+      intercept = heights[k - 1] - slope * breaks[k - 1];
+    }
+    intercept += centerY;
+    const to = k < breaks.length ? starts[k] : points.count;
+    for (let i = k === 0 ? 0 : starts[k - 1]; i < to; i++) {
+      const difference = y[i] - slope * x[i] - intercept;
+      residual += difference * difference;
+    }
+  }
+  return residual;
 }
 
 /** The best line through a run of points that has the given height at `at`. */

@@ -1,4 +1,4 @@
-import { bestLine, brokenLineResidual, type Line } from "./broken-line.js";
+import { bestLine, brokenLineResidual, type Line, newLine, oneBreakResidual } from "./broken-line.js";
 import { CandidatePool } from "./candidate-pool.js";
 import type { PointSums } from "./point-sums.js";
 
@@ -9,14 +9,13 @@ import type { PointSums } from "./point-sums.js";
  * So it is enough to try, for each choice of gaps between neighbouring points, the intersection and the two points at the gap's ends.
  */
 
-const newLine = (): Line => ({ slope: 0, intercept: 0, residual: 0 });
-
 /** Offers every candidate for one inner break. Time is linear in the number of points. */
 export function findOneBreak(points: PointSums, pool: CandidatePool): void {
   const { x, count } = points;
   const left = newLine();
   const right = newLine();
   for (let i = 0; i + 1 < count; i++) {
+    if (x[i] === x[i + 1]) continue;
     bestLine(points, 0, i + 1, left);
     bestLine(points, i + 1, count, right);
     const lower = left.residual + right.residual;
@@ -25,7 +24,8 @@ export function findOneBreak(points: PointSums, pool: CandidatePool): void {
       if (crossing !== undefined) pool.offer(lower, [crossing]);
     }
     if (i === 0) continue;
-    pool.offer(brokenLineResidual(points, 0, count, [x[i]], [i]), [x[i]]);
+    const residual = oneBreakResidual(points, i);
+    if (residual < pool.bound) pool.offer(residual, [x[i]]);
   }
 }
 
@@ -40,7 +40,9 @@ export function findTwoBreaks(points: PointSums, pool: CandidatePool): void {
   const middle = newLine();
   const outer = { first: newLine(), last: newLine() };
   for (let i = 0; i + 1 < count; i++) {
+    if (x[i] === x[i + 1]) continue;
     for (let j = i; j + 1 < count; j++) {
+      if (x[j] === x[j + 1]) continue;
       // Points 0 … i, i + 1 … j, j + 1 … count - 1.
       const ends = first.residual[i] + last.residual[j + 1];
       if (!(ends < pool.bound)) continue;

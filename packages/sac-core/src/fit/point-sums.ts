@@ -17,7 +17,7 @@ export class PointSums {
   readonly y: Float64Array;
   readonly count: number;
   private readonly centerX: number;
-  private readonly centerY: number;
+  readonly centerY: number;
   /** Six sums for each number of points. */
   private readonly running: Float64Array;
 

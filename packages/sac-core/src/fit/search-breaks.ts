@@ -1,8 +1,11 @@
-import { brokenLineResidual } from "./broken-line.js";
+import { brokenLineResidual, residualPointByPoint } from "./broken-line.js";
 import type { PointSums } from "./point-sums.js";
 
 /** Golden ratio's share of an interval that golden-section search keeps. */
 const kept = (Math.sqrt(5) - 1) / 2;
+
+/** Breaks between two points keep this share of their distance from both, and from each other. */
+const apart = 1e-4;
 
 /**
  * Breaks (x, ascending) for more segments than can be searched exactly: adds to `start` the point that helps most until there are
@@ -31,9 +34,15 @@ export function searchBreaks(points: PointSums, start: readonly number[], innerB
 }
 
 /** Residual of the best continuous line with the given inner breaks, over all points. */
-export function residualWith(points: PointSums, breaks: readonly number[]): number {
+function residualWith(points: PointSums, breaks: readonly number[]): number {
   const starts = breaks.map((at) => firstFrom(points.x, at));
   return brokenLineResidual(points, 0, points.count, breaks, starts);
+}
+
+/** The same taken point by point, good to all digits. */
+export function trueResidual(points: PointSums, breaks: readonly number[]): number {
+  const starts = breaks.map((at) => firstFrom(points.x, at));
+  return residualPointByPoint(points, breaks, starts);
 }
 
 function settle(points: PointSums, start: readonly number[]): readonly number[] {
@@ -47,12 +56,24 @@ function settle(points: PointSums, start: readonly number[]): readonly number[] 
     breaks[k] = before;
     return tried;
   };
-  // A gain within rounding would let two breaks take turns for ever.
+  // A gain within rounding would let two breaks take turns for ever. Breaks very near to a point or to each other make lines so steep that
+  // their residual is all rounding.
   const accept = (k: number, at: number, tried: number): boolean => {
-    if (!(tried < residual * (1 - 1e-10))) return false;
+    if (!(tried < residual * (1 - 1e-10)) || !isApart(k, at)) return false;
     residual = tried;
     breaks[k] = at;
     return true;
+  };
+  const isApart = (k: number, at: number): boolean => {
+    const i = firstFrom(x, at);
+    const least = x[i] === at ? 0 : apart * (x[i] - x[i - 1]);
+    const isFar = (other: number): boolean => Math.abs(at - other) >= least;
+    return (
+      isFar(x[i]) &&
+      (least === 0 || isFar(x[i - 1])) &&
+      (k === 0 || isFar(breaks[k - 1])) &&
+      (k + 1 === breaks.length || isFar(breaks[k + 1]))
+    );
   };
   for (let moved = true; moved; ) {
     moved = false;
