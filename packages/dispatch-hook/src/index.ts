@@ -17,6 +17,7 @@ export type {
   StorageOrigin,
   TapeNode,
 } from "./dispatch-mode.js";
+export { PatchSet } from "./patch-set.js";
 export type { SharedBuffer, TensorShape } from "./sharing-rules.js";
 export { optimizerStepMark, TraceRecorder, type TraceRecorderOptions } from "./trace-recorder.js";
 export { isDispatching, openDispatchMode, storagesOf, watchOptimizer, withDispatchMode } from "./with-dispatch-mode.js";

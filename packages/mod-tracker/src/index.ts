@@ -1,1 +1,6 @@
-export {};
+export type { Grouping } from "./group-layers.js";
+export type { Layer } from "./layer-internals.js";
+export { globalModule, ModTracker, type ModTrackerOptions, type TrackOptions } from "./mod-tracker.js";
+export type { TrackedModule } from "./module-entry.js";
+export { optimizerSlots } from "./optimizer-slots.js";
+export type { UserHooks } from "./user-hooks.js";

@@ -1,0 +1,67 @@
+import type { InputGradient, TapeNode } from "@remat/dispatch-hook";
+import type { Tensor } from "@tensorflow/tfjs-core";
+import { chainOf, type ModuleCall } from "./module-call.js";
+
+/**
+ * Which forward calls the backward pass is in. It walks the tape backwards, so the nodes of one call follow each other: a call is entered
+ * at the first of its nodes and left at the first that is not inside it (T5).
+ *
+ * @internal
+ */
+export class BackwardCalls {
+  private readonly callOfNodes = new Map<number, ModuleCall>();
+  private readonly entered: ModuleCall[] = [];
+  private readonly listener: {
+    enter(call: ModuleCall, gradients: readonly Tensor[]): void;
+    exit(call: ModuleCall, gradients: readonly Tensor[]): void;
+  };
+
+  constructor(listener: BackwardCalls["listener"]) {
+    this.listener = listener;
+  }
+
+  /** How many calls the backward pass is in, one inside the other. */
+  get depth(): number {
+    return this.entered.length;
+  }
+
+  get innermost(): ModuleCall | undefined {
+    return this.entered.at(-1);
+  }
+
+  note(node: TapeNode, call: ModuleCall | undefined): void {
+    if (call !== undefined) this.callOfNodes.set(node.sequence, call);
+  }
+
+  reach(node: TapeNode, gradients: readonly Tensor[]): void {
+    const chain = chainOf(this.callOfNodes.get(node.sequence));
+    let common = 0;
+    while (common < this.entered.length && this.entered[common] === chain[common]) common++;
+    this.leaveTo(common);
+    for (const call of chain.slice(common)) {
+      this.entered.push(call);
+      this.listener.enter(call, gradients);
+    }
+  }
+
+  collect(gradients: readonly InputGradient[]): void {
+    for (const { input, gradient } of gradients) {
+      if (input === undefined) continue;
+      for (const call of this.entered) if (call.inputs.includes(input)) call.gradients.set(input.id, gradient);
+    }
+  }
+
+  leaveTo(depth: number): void {
+    while (this.entered.length > depth) {
+      const call = this.entered[this.entered.length - 1];
+      const gradients = call.inputs.map(({ id }) => call.gradients.get(id)).filter((dx) => dx !== undefined);
+      this.listener.exit(call, gradients);
+      this.entered.pop();
+    }
+  }
+
+  /** The tape is gone. */
+  forget(): void {
+    this.callOfNodes.clear();
+  }
+}

@@ -1,0 +1,61 @@
+import type { GraphCall } from "./execution-order.js";
+import type { GroupPaths } from "./group-by-prefix.js";
+import { type Container, type GraphTensor, type Layer, ownWeights } from "./layer-internals.js";
+
+/**
+ * Groups between single-tensor cuts: places in the order of execution where one tensor is all that the rest needs of what came before. What
+ * lies between two neighbouring cuts (a residual block, an inception module) is a group. Where the graph is a chain, each layer with a
+ * kernel makes a group with what follows it up to the next (a convolution, its normalization and activation). A group of one layer is none.
+ * Groups are named by their first and last layer.
+ */
+export function groupByCuts(container: Container, calls: readonly GraphCall[]): GroupPaths {
+  const segments: Layer[][] = [];
+  let chain: Layer[] = [];
+  const endChain = () => {
+    if (chain.length > 0) segments.push(chain);
+    chain = [];
+  };
+  let from = 0;
+  for (const end of cutsIn(container, calls)) {
+    const layers = calls.slice(from, end + 1).map(({ layer }) => layer);
+    from = end + 1;
+    if (layers.length > 1) {
+      endChain();
+      segments.push(layers);
+    } else {
+      if (hasKernel(layers[0])) endChain();
+      chain.push(layers[0]);
+    }
+  }
+  endChain();
+  const paths = new Map<Layer, readonly string[]>();
+  const segmentOf = new Map<Layer, Layer[] | undefined>();
+  for (const segment of segments)
+    for (const layer of new Set(segment)) segmentOf.set(layer, segmentOf.has(layer) ? undefined : segment);
+  for (const [layer, segment] of segmentOf) {
+    // A layer that is called from several places belongs to none of them.
+    if (segment === undefined || new Set(segment).size < 2 || segment.length === calls.length) continue;
+    paths.set(layer, [`${segment[0].name}-${segment[segment.length - 1].name}`]);
+  }
+  return paths;
+}
+
+/** The last position before each cut, the end included. */
+function cutsIn(container: Container, calls: readonly GraphCall[]): number[] {
+  const lastUse = new Map<GraphTensor, number>();
+  calls.forEach(({ output }, at) => {
+    for (const input of output.inputs) lastUse.set(input, at);
+  });
+  for (const output of container.outputs) lastUse.set(output, Number.POSITIVE_INFINITY);
+  const alive = new Set<GraphTensor>(container.inputs);
+  const cuts: number[] = [];
+  calls.forEach(({ output }, at) => {
+    alive.add(output);
+    for (const tensor of alive) if ((lastUse.get(tensor) ?? -1) <= at) alive.delete(tensor);
+    if (alive.size === 1) cuts.push(at);
+  });
+  if (cuts.at(-1) !== calls.length - 1) cuts.push(calls.length - 1);
+  return cuts;
+}
+
+const hasKernel = (layer: Layer): boolean => ownWeights(layer).parameters.some(({ rank }) => rank > 1);

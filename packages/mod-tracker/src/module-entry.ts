@@ -1,0 +1,63 @@
+import type { Variable } from "@tensorflow/tfjs-core";
+import { type Layer, ownWeights } from "./layer-internals.js";
+
+/** A module that a tracker knows: a layer, a group of layers, or a named scope of a function. */
+export interface TrackedModule {
+  /** Components joined by dots, the root's name first. */
+  readonly fqn: string;
+  /** Class of the layer, or `Group`, or `Scope`. */
+  readonly kind: string;
+  /** Whether no module is inside it. */
+  readonly leaf: boolean;
+  readonly layer: Layer | undefined;
+}
+
+/** @internal */
+export class ModuleEntry implements TrackedModule {
+  /** As the trace has it; whether a scope is a leaf shows only when something runs in it. */
+  readonly recorded: { readonly fqn: string; readonly kind: string; leaf: boolean };
+  /** The layers whose weights are its weights. */
+  readonly members: Layer[] = [];
+  /** Index in the trace, once it is there, and how many weights it had when they were last told. */
+  traced = -1;
+  tracedWeights = 0;
+  /** How a container runs: see `ContainerPlan`. */
+  plan: ContainerPlan | undefined;
+
+  constructor(
+    readonly fqn: string,
+    readonly kind: string,
+    readonly layer: Layer | undefined,
+  ) {
+    this.recorded = { fqn, kind, leaf: true };
+  }
+
+  get leaf(): boolean {
+    return this.recorded.leaf;
+  }
+
+  /** A module is inside it. */
+  hasPart(): void {
+    this.recorded.leaf = false;
+  }
+
+  weights(): { parameters: Variable[]; buffers: Variable[] } {
+    const parameters = new Set<Variable>();
+    const buffers = new Set<Variable>();
+    for (const layer of this.members) {
+      const own = ownWeights(layer);
+      for (const variable of own.parameters) parameters.add(variable);
+      for (const variable of own.buffers) buffers.add(variable);
+    }
+    return { parameters: [...parameters], buffers: [...buffers] };
+  }
+}
+
+/** What is known beforehand of a container's run. @internal */
+export interface ContainerPlan {
+  /** The groups around each call that it makes, outermost first; in order. */
+  readonly calls: readonly { readonly layer: Layer; readonly groups: readonly ModuleEntry[] }[];
+  readonly groupsOf: ReadonlyMap<Layer, readonly ModuleEntry[]>;
+  readonly layers: ReadonlySet<Layer>;
+  readonly outputLayers: ReadonlySet<Layer>;
+}
