@@ -96,22 +96,18 @@ export class TraceRecorder implements DispatchMode {
     return this.builder.module(module);
   }
 
-  /** Which parameters and buffers `module` owns; these storages get their category. */
-  moduleWeights(module: number, parameters: readonly Variable[], buffers: readonly Variable[]): void {
-    for (const variable of parameters) this.categorizeVariable(variable, Category.parameter);
-    for (const variable of buffers) this.categorizeVariable(variable, Category.buffer);
-    this.builder.moduleWeights(
-      module,
-      parameters.map((variable) => this.tensorRow(variable)),
-      buffers.map((variable) => this.tensorRow(variable)),
-    );
+  /** Which parameters and buffers `module` owns, those of the modules in it included; their storages get that category. */
+  moduleWeights(module: number, parameters: readonly Tensor[], buffers: readonly Tensor[] = []): void {
+    for (const tensor of parameters) this.categorizeTensor(tensor, Category.parameter);
+    for (const tensor of buffers) this.categorizeTensor(tensor, Category.buffer);
+    this.builder.moduleWeights(module, this.rowsOf(parameters), this.rowsOf(buffers));
   }
 
-  /** From now on `variable` is known as `category`, and so is the storage that it has now. */
-  categorizeVariable(variable: Variable, category: number): void {
-    this.variableCategories.set(variable, category);
-    if (variable.isDisposed) return;
-    for (const storage of storagesOf(variable)) this.categorize(this.storageRow(storage, category), category);
+  /** The storage of `tensor` is of this category; for a variable also every storage that it is assigned later. */
+  categorizeTensor(tensor: Tensor, category: number): void {
+    if (isVariable(tensor)) this.variableCategories.set(tensor, category);
+    if (tensor.isDisposed) return;
+    for (const storage of storagesOf(tensor)) this.categorize(this.storageRow(storage, category), category);
   }
 
   /**

@@ -8,6 +8,7 @@ import {
   type TapeNode,
   type TraceRecorder,
   watchOptimizer,
+  withDispatchMode,
 } from "@remat/dispatch-hook";
 import { Category, Phase, RematError, resetModStatsMark } from "@remat/trace";
 import type { Tensor } from "@tensorflow/tfjs-core";
@@ -18,6 +19,7 @@ import { isContainer, type Layer, tensorsOf } from "./layer-internals.js";
 import type { ContainerRun, ModuleCall } from "./module-call.js";
 import { ModuleEntry, type TrackedModule } from "./module-entry.js";
 import { optimizerSlots } from "./optimizer-slots.js";
+import { OwnedTensors } from "./owned-tensors.js";
 import { patchModelRuns } from "./patch-model-runs.js";
 import { checkHooks, type UserHooks } from "./user-hooks.js";
 
@@ -55,7 +57,7 @@ interface AwaitedRun {
  * const recorder = new TraceRecorder();
  * const tracker = new ModTracker({ recorder });
  * tracker.track(model, { name: "net" });
- * withDispatchMode(recorder, () => withDispatchMode(tracker, () => model.trainOnBatch(x, y)));
+ * await tracker.run(() => model.trainOnBatch(x, y));
  * tracker.close();
  */
 export class ModTracker implements DispatchMode {
@@ -63,6 +65,7 @@ export class ModTracker implements DispatchMode {
   private readonly entries = new Map<Layer, ModuleEntry>();
   private readonly scopes = new Map<string, ModuleEntry>();
   private readonly optimizers = new Set<object>();
+  private readonly owned = new OwnedTensors();
   private readonly patches = new PatchSet();
   private readonly active = new Map<string, number>();
   private readonly backward: BackwardCalls;
@@ -126,7 +129,7 @@ export class ModTracker implements DispatchMode {
       return;
     }
     watchOptimizer(optimizer);
-    for (const slot of optimizerSlots(optimizer)) this.recorder?.categorizeVariable(slot, Category.optimizerState);
+    for (const slot of optimizerSlots(optimizer)) this.recorder?.categorizeTensor(slot, Category.optimizerState);
   }
 
   /**
@@ -144,10 +147,31 @@ export class ModTracker implements DispatchMode {
     const fqn = around === undefined || name.startsWith(`${around}.`) ? name : `${around}.${name}`;
     let entry = this.scopes.get(fqn);
     if (entry === undefined) {
-      entry = new ModuleEntry(fqn, "Scope", undefined);
+      entry = new ModuleEntry(fqn, "Scope", undefined, () => this.owned.of(fqn));
       this.scopes.set(fqn, entry);
     }
     return this.runModule(entry, inputs, fn);
+  }
+
+  /**
+   * Tells what named scopes own: variables, and for buffers any tensors, by names that begin with the FQN of the scope that they belong to.
+   *
+   * @example
+   * tracker.own({ "model.attention.query": query, "model.attention.key": key }, { "model.mask": mask });
+   */
+  own(parameters: Readonly<Record<string, Tensor>>, buffers: Readonly<Record<string, Tensor>> = {}): void {
+    this.owned.add(parameters, buffers);
+  }
+
+  /**
+   * Runs `fn` with the recorder, if there is one, and this tracker as dispatch modes.
+   *
+   * @example
+   * await tracker.run(() => model.fit(x, y));
+   */
+  run<T>(fn: () => T): T {
+    const tracked = () => withDispatchMode(this, fn);
+    return this.recorder === undefined ? tracked() : withDispatchMode(this.recorder, tracked);
   }
 
   /** The FQN of a layer, if it is tracked. */
@@ -354,7 +378,6 @@ export class ModTracker implements DispatchMode {
     const { recorder } = this;
     if (recorder === undefined) return;
     if (entry.traced < 0) entry.traced = recorder.module(entry.recorded);
-    if (entry.members.length === 0) return;
     const { parameters, buffers } = entry.weights();
     if (parameters.length + buffers.length === entry.tracedWeights) return;
     entry.tracedWeights = parameters.length + buffers.length;

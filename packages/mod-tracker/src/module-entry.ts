@@ -1,5 +1,5 @@
-import type { Variable } from "@tensorflow/tfjs-core";
 import { type Layer, ownWeights } from "./layer-internals.js";
+import type { Weights } from "./owned-tensors.js";
 
 /** A module that a tracker knows: a layer, a group of layers, or a named scope of a function. */
 export interface TrackedModule {
@@ -28,6 +28,7 @@ export class ModuleEntry implements TrackedModule {
     readonly fqn: string,
     readonly kind: string,
     readonly layer: Layer | undefined,
+    private readonly owned: () => Weights = () => ({ parameters: [], buffers: [] }),
   ) {
     this.recorded = { fqn, kind, leaf: true };
   }
@@ -41,15 +42,12 @@ export class ModuleEntry implements TrackedModule {
     this.recorded.leaf = false;
   }
 
-  weights(): { parameters: Variable[]; buffers: Variable[] } {
-    const parameters = new Set<Variable>();
-    const buffers = new Set<Variable>();
-    for (const layer of this.members) {
-      const own = ownWeights(layer);
-      for (const variable of own.parameters) parameters.add(variable);
-      for (const variable of own.buffers) buffers.add(variable);
-    }
-    return { parameters: [...parameters], buffers: [...buffers] };
+  weights(): Weights {
+    const all = [...this.members.map(ownWeights), this.owned()];
+    return {
+      parameters: [...new Set(all.flatMap(({ parameters }) => parameters))],
+      buffers: [...new Set(all.flatMap(({ buffers }) => buffers))],
+    };
   }
 }
 
