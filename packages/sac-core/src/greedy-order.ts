@@ -1,3 +1,4 @@
+import { descendingOrder } from "./descending-order.js";
 import { OpGroups } from "./op-groups.js";
 import type { SACStats } from "./sac-stats.js";
 
@@ -111,7 +112,7 @@ function sortByMsps(
     }
     msps[i] = runtime[i] > 0 ? memory[i] / runtime[i] : Number.MAX_VALUE;
   }
-  const rank = descendingRank(msps);
+  const order = descendingOrder(msps);
   const sorted: MSPSColumns = {
     count,
     opIdx: new Int32Array(count),
@@ -119,40 +120,14 @@ function sortByMsps(
     runtimeMs: new Float64Array(count),
     msps: new Float64Array(count),
   };
-  for (let i = 0; i < count; i++) {
-    const place = rank[i];
+  for (let place = 0; place < count; place++) {
+    const i = order[place];
     sorted.opIdx[place] = candidates[i];
     sorted.memoryBytes[place] = memory[i];
     sorted.runtimeMs[place] = runtime[i];
     sorted.msps[place] = msps[i];
   }
   return sorted;
-}
-
-/**
- * Place of each value from the largest on, equal ones in ascending order of index. Numbers are sorted natively, without a comparison in
- * JavaScript, and each value then finds its place.
- */
-function descendingRank(values: Float64Array): Int32Array {
-  const sorted = values.slice().sort();
-  const count = values.length;
-  const rank = new Int32Array(count);
-  /** By place of the first of a run of equal values: how many of them have a place. */
-  const placed = new Int32Array(count);
-  for (let i = 0; i < count; i++) {
-    const value = values[i];
-    let low = 0;
-    let high = count;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (sorted[middle] <= value) low = middle + 1;
-      else high = middle;
-    }
-    // `low` values are at most this one, so `count - low` come before its run.
-    const first = count - low;
-    rank[i] = first + placed[first]++;
-  }
-  return rank;
 }
 
 function flags(count: number, ...lists: readonly Int32Array[]): Uint8Array {
