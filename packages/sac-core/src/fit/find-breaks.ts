@@ -1,5 +1,5 @@
 import { bestLine, brokenLineResidual, type Line, newLine, oneBreakResidual } from "./broken-line.js";
-import { CandidatePool } from "./candidate-pool.js";
+import type { CandidatePool } from "./candidate-pool.js";
 import type { PointSums } from "./point-sums.js";
 
 /*
