@@ -23,11 +23,22 @@ interface V8Error {
   stackTraceLimit?: number;
 }
 
-const topFrame = (
-  _: unknown,
-  [frame]: { getScriptNameOrSourceURL(): string; getLineNumber(): number; getColumnNumber(): number }[],
-): string =>
-  frame === undefined ? "" : `${frame.getScriptNameOrSourceURL()}:${frame.getLineNumber()}:${frame.getColumnNumber()}`;
+interface Frame {
+  getFunctionName(): string | null;
+  getScriptNameOrSourceURL(): string;
+  getLineNumber(): number;
+  getColumnNumber(): number;
+}
+
+/** Several copies of tfjs-core may be loaded (`@tensorflow/tfjs` has one of its own): where names survive, they tell. */
+const fillMakers = /^(makeZerosTypedArray|getArrayFromDType)(\$\d+)?$/;
+const anyFillMaker = "fill";
+
+function placeOf(_: unknown, [frame]: Frame[]): string {
+  if (frame === undefined) return "";
+  if (fillMakers.test(frame.getFunctionName() ?? "")) return anyFillMaker;
+  return `${frame.getScriptNameOrSourceURL()}:${frame.getLineNumber()}:${frame.getColumnNumber()}`;
+}
 
 /** The place in the code that called `below`. */
 function callerOf(below: unknown): string {
@@ -36,7 +47,7 @@ function callerOf(below: unknown): string {
   const { prepareStackTrace, stackTraceLimit } = v8;
   const holder = { stack: "" };
   v8.stackTraceLimit = 1;
-  v8.prepareStackTrace = topFrame;
+  v8.prepareStackTrace = placeOf;
   try {
     v8.captureStackTrace(holder, below);
     return holder.stack;
@@ -79,5 +90,6 @@ export function skipFills(): Undo {
   const global = globalThis as unknown as Record<string, TypedArrayConstructor>;
   for (const name of Object.values(constructors)) undos.push(override(globalThis, name, standInFor(global[name])));
   if (fillSites.size === 0) learnFillSites();
+  fillSites.add(anyFillMaker);
   return () => undoAll(undos);
 }

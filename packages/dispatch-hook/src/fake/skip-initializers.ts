@@ -1,4 +1,5 @@
-import { type DataType, serialization, type Tensor } from "@tensorflow/tfjs-core";
+import type { DataType, Tensor } from "@tensorflow/tfjs-core";
+import { type ClassMap, classMaps } from "./class-maps.js";
 import { override, type Undo, undoAll } from "./override.js";
 
 type Apply = (this: object, shape: number[], dtype?: DataType) => Tensor;
@@ -8,19 +9,14 @@ interface Prototype {
 }
 
 /** The prototypes of tfjs-layers' initializers that have an `apply` of their own; none where tfjs-layers is not loaded. */
-function initializerPrototypes(): Map<Prototype, string> {
-  const classes = serialization.SerializationMap.getMap().classNameMap;
-  const base: unknown = classes.Zeros && Object.getPrototypeOf(classes.Zeros[0].prototype);
+function initializerPrototypes(classes: ClassMap): Map<Prototype, string> {
   const prototypes = new Map<Prototype, string>();
-  for (const [name, [{ prototype }]] of Object.entries(classes)) {
-    for (
-      let at: unknown = prototype;
-      at !== null && typeof base === "object" && at !== base;
-      at = Object.getPrototypeOf(at)
-    ) {
-      if (!Object.prototype.isPrototypeOf.call(base as object, at as object)) break;
-      if (Object.hasOwn(at as object, "apply")) prototypes.set(at as Prototype, name);
-    }
+  const base = classes.get("Zeros")?.prototype;
+  const initializer = base === undefined ? undefined : (Object.getPrototypeOf(base) as object);
+  if (initializer === undefined) return prototypes;
+  for (const [name, { prototype }] of classes) {
+    if (Object.prototype.isPrototypeOf.call(initializer, prototype) && Object.hasOwn(prototype, "apply"))
+      prototypes.set(prototype, name);
   }
   return prototypes;
 }
@@ -34,12 +30,13 @@ export function skipInitializers(
   forget: (weight: Tensor, madeBy: string) => void,
 ): Undo {
   const undos: Undo[] = [];
-  for (const [prototype, name] of initializerPrototypes()) {
+  for (const [prototype, name] of classMaps().flatMap((classes) => [...initializerPrototypes(classes)])) {
     const apply = prototype.apply as Apply;
     const skipped: Apply = function (shape, dtype) {
       const decomposes = name === "Orthogonal" && shape.length === 2 && (dtype ?? "float32") === "float32";
       const weight = decomposes ? make(shape, "float32") : apply.call(this, shape, dtype);
-      forget(weight, `initializer ${name}`);
+      const { className } = this.constructor as { className?: string };
+      forget(weight, `initializer ${className ?? name}`);
       return weight;
     };
     undos.push(override(prototype, "apply", skipped));

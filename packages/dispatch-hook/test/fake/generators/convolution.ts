@@ -33,7 +33,6 @@ const layer2D = fc
     width: size,
     channels: positive,
     filter: fc.tuple(window, window, positive),
-    slip: fc.constantFrom<number>(0, 0, 0, 0, 0, 0, 0, 0, 0, 1),
     strides: pair,
     pad: padding2D,
     dilations: pair,
@@ -51,12 +50,9 @@ const layer2D = fc
 
 type Layer2D = typeof layer2D extends fc.Arbitrary<infer L> ? L : never;
 
-const shapes2D = (
-  { batch, height, width, channels, filter: [h, w, out], first, slip }: Layer2D,
-  depthwise: boolean,
-) => ({
+const shapes2D = ({ batch, height, width, channels, filter: [h, w, out], first }: Layer2D, depthwise: boolean) => ({
   x: first && !depthwise ? [batch, channels, height, width] : [batch, height, width, channels],
-  filter: [h, w, channels + slip, out],
+  filter: [h, w, channels, out],
   outChannels: depthwise ? channels * out : out,
 });
 
@@ -99,20 +95,18 @@ function dy2D(layer: Layer2D, depthwise: boolean): TensorSpec {
 
 const filterGradient = (depthwise: boolean) =>
   layer2D.map((layer) => {
-    const fitting = { ...layer, slip: 0 };
-    const { x, filter } = shapes2D(fitting, depthwise);
+    const { x, filter } = shapes2D(layer, depthwise);
     return kernelCase(
-      { x: t(x, float), dy: dy2D(fitting, depthwise) },
+      { x: t(x, float), dy: dy2D(layer, depthwise) },
       { ...attributes2D(layer, depthwise, true), filterShape: filter },
     );
   });
 
 const inputGradient = (depthwise: boolean) =>
   layer2D.map((layer) => {
-    const fitting = { ...layer, slip: 0 };
-    const { x, filter } = shapes2D(fitting, depthwise);
+    const { x, filter } = shapes2D(layer, depthwise);
     return kernelCase(
-      { dy: dy2D(fitting, depthwise), filter: t(filter, float) },
+      { dy: dy2D(layer, depthwise), filter: t(filter, float) },
       { ...attributes2D(layer, depthwise, true), inputShape: x },
     );
   });

@@ -40,7 +40,7 @@ export const creationGenerators: Generators = {
       kernelCase({ logits: t([rows, outcomes]) }, { numSamples, seed: 7, normalized }),
     ),
   OneHot: fc
-    .tuple(anyShape, fc.constantFrom(float, int, "bool"), fc.integer({ min: 2, max: 5 }))
+    .tuple(anyShape, fc.constantFrom(float, int, "bool"), fc.integer({ min: 3, max: 5 }))
     .map(([of, dtype, depth]) => kernelCase({ indices: t(of, int) }, { dtype, depth, onValue: 1, offValue: 0 })),
   OnesLike: tensor(anyShape, fc.oneof(mostlyNumeric, fc.constant<Dtype>("string"))).map((x) => kernelCase({ x })),
   Range: fc
