@@ -1,6 +1,6 @@
 import { EventKind, Phase, row, type Trace } from "@remat/trace";
-import type { ParameterGroup } from "./parameter-groups.js";
 import { elementBytes, isFloatDtype, type ShardingPlan } from "./sharding-plan.js";
+import type { StorageRoles } from "./storage-roles.js";
 
 /** What mixed precision changes in a recorded run. */
 export interface CastStorages {
@@ -41,12 +41,12 @@ const firstDecides = /batch_norm|layer_norm|group_norm|rms_norm|BatchNorm|_backw
 export function castStorages(
   trace: Trace,
   plan: ShardingPlan,
-  groups: readonly ParameterGroup[],
+  roles: Pick<StorageRoles, "becomesParameter" | "firstTensor">,
   scope: CastScope,
 ): CastStorages | undefined {
   const lowDtype = plan.mixedPrecision?.param;
   if (lowDtype === undefined) return undefined;
-  const flow = new DtypeFlow(trace, lowDtype, groups, scope);
+  const flow = new DtypeFlow(trace, lowDtype, roles, scope);
   const { kind, subject, count } = trace.events;
   for (let event = 0; event < count; event++) {
     if (kind[event] === EventKind.op) flow.op(subject[event]);
@@ -70,7 +70,12 @@ class DtypeFlow {
   /** The stack of the op that made each storage; -1 where none did. */
   private readonly madeIn: Int32Array;
 
-  constructor(trace: Trace, lowDtype: string, groups: readonly ParameterGroup[], scope: CastScope) {
+  constructor(
+    trace: Trace,
+    lowDtype: string,
+    roles: Pick<StorageRoles, "becomesParameter" | "firstTensor">,
+    scope: CastScope,
+  ) {
     this.trace = trace;
     this.lowDtype = lowDtype;
     this.scope = scope;
@@ -79,8 +84,10 @@ class DtypeFlow {
     this.lowInside = new Uint8Array(trace.storages.count);
     this.widened = new Uint8Array(trace.storages.count);
     this.madeIn = new Int32Array(trace.storages.count).fill(-1);
-    for (const group of groups)
-      for (const p of group.parameters) if (p.gatheredDtype !== p.dtype) this.lowInside[p.storage] = 1;
+    for (let storage = 0; storage < trace.storages.count; storage++) {
+      const tensor = roles.firstTensor[storage];
+      if (roles.becomesParameter[storage] === 1 && tensor >= 0 && this.isWide(tensor)) this.lowInside[storage] = 1;
+    }
   }
 
   op(op: number): void {

@@ -29,7 +29,7 @@ export class FsdpRank {
     this.groups = groups.map((group) => new GroupState(group));
   }
 
-  /** The shards, which live from the start to the end. */
+  /** The shards, which are there from the start. */
   allocateShards(): void {
     const device = this.plan.cpuOffload ? "cpu" : undefined;
     for (const state of this.groups)
@@ -38,6 +38,14 @@ export class FsdpRank {
         this.out.builder.tensor({ storage, dtype: p.dtype, shape: [p.shard.elements] });
         state.shards.push(storage);
       }
+  }
+
+  /** The storage of a parameter is freed: an update has put a new one in its place. */
+  freeShard(parameterStorage: number): void {
+    for (const { group, shards } of this.groups) {
+      const at = group.parameters.findIndex(({ storage }) => storage === parameterStorage);
+      if (at >= 0) this.out.free(shards[at]);
+    }
   }
 
   preForward(state: GroupState, call: number, phase: number, castInputs: () => void): void {

@@ -1,4 +1,4 @@
-import { Category, EventKind, row, type Trace } from "@remat/trace";
+import { Category, EventKind, Phase, row, type Trace } from "@remat/trace";
 import { type ShardSize, shardSize } from "./shard-size.js";
 import { elementBytes, isFloatDtype, planError, type ShardingPlan } from "./sharding-plan.js";
 
@@ -35,6 +35,8 @@ export function parameterGroups(
   root: number,
   wrapped: readonly number[],
 ): ParameterGroup[] {
+  const initial = storagesBeforeUpdate(trace);
+  const rows = initialParameters(trace, initial);
   const byModule = new Map<number, GroupParameter[]>();
   const owner = new Map<number, number>();
   const take = (module: number, tensor: number): void => {
@@ -54,10 +56,10 @@ export function parameterGroups(
   // As `fully_shard` is applied: inner modules before those around them, the root last.
   const order = wrapped
     .filter((module) => module !== root)
-    .sort((a, b) => declaredParameters(trace, a).length - declaredParameters(trace, b).length || a - b);
-  for (const module of [...order, root]) for (const tensor of declaredParameters(trace, module)) take(module, tensor);
+    .sort((a, b) => declaredParameters(rows, a).length - declaredParameters(rows, b).length || a - b);
+  for (const module of [...order, root]) for (const tensor of declaredParameters(rows, module)) take(module, tensor);
   const wraps = new Set([...wrapped, root]);
-  for (const [tensor, module] of undeclaredParameters(trace, owner)) {
+  for (const [tensor, module] of undeclaredParameters(trace, owner, initial)) {
     const around = module.findLast((m) => wraps.has(m)) ?? root;
     take(around, tensor);
   }
@@ -85,15 +87,43 @@ function parameter(trace: Trace, plan: ShardingPlan, tensor: number): GroupParam
   };
 }
 
-function declaredParameters(trace: Trace, module: number): Int32Array {
-  const declared = trace.weights.module.lastIndexOf(module);
-  return declared < 0 ? new Int32Array(0) : row(trace.weights.parameters, declared);
+function declaredParameters(rows: ReadonlyMap<number, Int32Array>, module: number): Int32Array {
+  return rows.get(module) ?? new Int32Array(0);
+}
+
+/** How many storages are allocated before the first op of an update; later ones are at most new storages of parameters. */
+function storagesBeforeUpdate(trace: Trace): number {
+  const { kind, subject, count } = trace.events;
+  let allocated = 0;
+  let allocatedByLastOp = 0;
+  for (let i = 0; i < count; i++) {
+    if (kind[i] === EventKind.allocate) allocated++;
+    if (kind[i] !== EventKind.op) continue;
+    if (trace.ops.phase[subject[i]] === Phase.optimizer) return allocatedByLastOp;
+    allocatedByLastOp = allocated;
+  }
+  return allocated;
+}
+
+/**
+ * By module the parameters as they are before the first update: the last that is told of storages from before it, since a layer may make
+ * its weights late.
+ */
+function initialParameters(trace: Trace, initial: number): ReadonlyMap<number, Int32Array> {
+  const rows = new Map<number, Int32Array>();
+  const { weights } = trace;
+  for (let i = 0; i < weights.count; i++) {
+    const parameters = row(weights.parameters, i);
+    if (parameters.every((tensor) => trace.tensors.storage[tensor] < initial)) rows.set(weights.module[i], parameters);
+  }
+  return rows;
 }
 
 /** Parameters that no module declares, each with the modules around the op that reads it first. */
 function* undeclaredParameters(
   trace: Trace,
   declared: ReadonlyMap<number, number>,
+  initial: number,
 ): Generator<readonly [number, readonly number[]], void, undefined> {
   const isParameter = new Uint8Array(trace.storages.count);
   const { kind, subject, value, count } = trace.events;
@@ -103,6 +133,7 @@ function* undeclaredParameters(
     else if (kind[i] === EventKind.categorize && value[i] === Category.parameter) isParameter[s] = 1;
   }
   for (const storage of declared.keys()) isParameter[storage] = 0;
+  isParameter.fill(0, initial);
   for (let op = 0; op < trace.ops.count; op++)
     for (const tensor of trace.opInputs(op)) {
       const storage = trace.tensors.storage[tensor];
@@ -112,8 +143,12 @@ function* undeclaredParameters(
     }
 }
 
-/** Whether all that `inner` owns is also in `outer`. Names do not tell: a shared module has one name and several places. */
+/** Whether `inner` is in `outer`, by its name or, for a shared module, which has one name and several places, by a call of it. */
 function isInside(trace: Trace, inner: number, outer: number): boolean {
-  const within = new Set(declaredParameters(trace, outer));
-  return declaredParameters(trace, inner).every((tensor) => within.has(tensor));
+  if (trace.modules[inner].fqn.startsWith(`${trace.modules[outer].fqn}.`)) return true;
+  const { module, parent, count } = trace.calls;
+  for (let call = 0; call < count; call++)
+    if (module[call] === inner)
+      for (let around = parent[call]; around >= 0; around = parent[around]) if (module[around] === outer) return true;
+  return false;
 }

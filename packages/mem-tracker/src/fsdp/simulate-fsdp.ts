@@ -79,7 +79,7 @@ class Simulator {
       );
     const scope = { root: this.root, castModules: castModulesOf(trace, plan, this.root) };
     this.roles = storageRoles(trace, this.groups, this.root);
-    const casts = castStorages(trace, plan, this.groups, scope);
+    const casts = castStorages(trace, plan, this.roles, scope);
     this.out = new RankTrace(trace, [describe(plan, this.groups.length)]);
     this.storages = new SourceStorages(trace, plan, this.groups, this.roles, casts, this.out);
     this.copies = casts && new CastCopies(trace, casts, this.roles, this.storages, this.out, this.root);
@@ -138,10 +138,8 @@ class Simulator {
 
   private op(op: number): void {
     const phase = this.trace.ops.phase[op];
-    const backward = isBackward(phase);
-    if (!backward) this.endBackward();
-    this.inBackward ||= backward;
-    this.begin();
+    this.beforeOp();
+    this.inBackward ||= isBackward(phase);
     if (phase === Phase.backward && this.unannounced.size > 0) this.beginUnannounced(op);
     this.pointToWeights(phase === Phase.optimizer);
     this.out.copyOp(op, this.storages);
@@ -150,6 +148,8 @@ class Simulator {
   }
 
   private allocate(storage: number): void {
+    // What an op makes is allocated before the op, and hooks run before that.
+    this.beforeOp();
     this.storages.allocate(storage);
     const gradient = this.roles.gradients.get(storage);
     if (gradient === undefined) return;
@@ -161,6 +161,7 @@ class Simulator {
   private free(storage: number): void {
     this.copies?.free(storage);
     const gradient = this.roles.gradients.get(storage);
+    if (this.roles.isParameter[storage] === 1) return this.rank.freeShard(storage);
     if (gradient === undefined) return this.storages.free(storage);
     // Until it is reduced the group holds it; after that the sharded gradient lives as long as any of those it stands for.
     const unfreed = this.unfreed[gradient.group];
@@ -217,8 +218,14 @@ class Simulator {
     if (phase === Phase.forward) copies?.castOutputs(eventRow, event);
   }
 
+  private beforeOp(): void {
+    this.endBackward();
+    this.begin();
+  }
+
   /** Lets backward passes begin that have waited for others to end. */
   private begin(): void {
+    if (this.beginning.length + this.casting.length === 0) return;
     for (const begin of this.beginning.splice(0)) begin();
     for (const cast of this.casting.splice(0)) cast();
   }

@@ -62,7 +62,8 @@ export class SourceStorages {
     const here = this.own[storage];
     if (here < 0 || !this.out.isLive(here) || category === Category.gradient || this.roles.isInput[storage] === 1)
       return;
-    this.out.builder.categorize(here, category);
+    const isShard = category === Category.parameter && this.isSharded(storage);
+    this.out.builder.categorize(here, isShard ? Category.shardedParameter : category);
   }
 
   /** The storage here that was made for `storage`; -1 if none was. */

@@ -10,8 +10,10 @@ export interface GradientOf {
 /** What storages of the unsharded trace are for, as far as FSDP treats them in its own way. */
 export interface StorageRoles {
   readonly gradients: ReadonlyMap<number, GradientOf>;
-  /** 1: a parameter, which FSDP shards. */
+  /** 1: a parameter as the run begins, which FSDP shards. */
   readonly isParameter: Uint8Array;
+  /** 1: a parameter at some time. Where an update makes a new storage (tfjs's `assign`), it becomes the parameter's. */
+  readonly becomesParameter: Uint8Array;
   /** 1: made by the optimizer or holding its state, so of the shape of a shard where it has a parameter's shape. */
   readonly isOptimizers: Uint8Array;
   /** 1: given to the root by the caller. */
@@ -22,11 +24,16 @@ export interface StorageRoles {
 
 export function storageRoles(trace: Trace, groups: readonly ParameterGroup[], root: number): StorageRoles {
   const isParameter = new Uint8Array(trace.storages.count);
+  const becomesParameter = new Uint8Array(trace.storages.count);
   const isOptimizers = new Uint8Array(trace.storages.count);
   const isInput = new Uint8Array(trace.storages.count);
   const firstTensor = new Int32Array(trace.storages.count).fill(-1);
   for (let t = trace.tensors.count - 1; t >= 0; t--) for (const s of trace.tensorStorages(t)) firstTensor[s] = t;
-  for (const group of groups) for (const { storage } of group.parameters) isParameter[storage] = 1;
+  for (const group of groups)
+    for (const { storage } of group.parameters) {
+      isParameter[storage] = 1;
+      becomesParameter[storage] = 1;
+    }
   const matcher = new GradientMatcher(trace, groups, firstTensor);
   const { kind, subject, value, count } = trace.events;
   const { ops } = trace;
@@ -49,6 +56,7 @@ export function storageRoles(trace: Trace, groups: readonly ParameterGroup[], ro
       case EventKind.categorize:
         if (value[i] === Category.gradient) matcher.add(item);
         else if (value[i] === Category.optimizerState) isOptimizers[item] = 1;
+        else if (value[i] === Category.parameter) becomesParameter[item] = 1;
         break;
       case EventKind.enterModule: {
         const { call, phase, tensors } = trace.moduleEvents;
@@ -62,7 +70,7 @@ export function storageRoles(trace: Trace, groups: readonly ParameterGroup[], ro
       }
     }
   }
-  return { gradients: matcher.gradients, isParameter, isOptimizers, isInput, firstTensor };
+  return { gradients: matcher.gradients, isParameter, becomesParameter, isOptimizers, isInput, firstTensor };
 }
 
 /**
