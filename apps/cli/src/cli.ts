@@ -37,10 +37,21 @@ export async function runCli(args: readonly string[], io: ConsoleIo): Promise<nu
 
 function program(io: ConsoleIo): CAC {
   const cli = cac("remat");
-  const estimate = cli.command("estimate <model>", "What a model's activations take, and what it would cost to recompute them");
+  const estimate = cli.command(
+    "estimate <model>",
+    "What a model's activations take, and what it would cost to recompute them",
+  );
   withModelOptions(estimate)
-    .option("--mode <mode>", "operator-level-cost-model (roofline of a device) or operator-level-benchmark (runs each op here)", { default: "operator-level-cost-model" })
-    .option("--device <name>", "Device to price for: a name (a100, h100, rtx-4090, cpu, …) or a JSON file with your own", { default: "a100" })
+    .option(
+      "--mode <mode>",
+      "operator-level-cost-model (roofline of a device) or operator-level-benchmark (runs each op here)",
+      { default: "operator-level-cost-model" },
+    )
+    .option(
+      "--device <name>",
+      "Device to price for: a name (a100, h100, rtx-4090, cpu, …) or a JSON file with your own",
+      { default: "a100" },
+    )
     .option("--depth <n>", "Show modules of up to this many name components", { default: 2 })
     .option("--module <fqn>", "Show only this module, at any depth, with all its ops")
     .option("--ops", "Show the op and trade-off tables of every module, as PyTorch prints them")
@@ -49,7 +60,9 @@ function program(io: ConsoleIo): CAC {
     .example("remat estimate model.json --batch 8 --device a100")
     .example("remat estimate ./my-model.js --module Transformer.layers.0")
     .example("remat estimate run.remat.jsonl.gz --device h100 --format json")
-    .action(async (model: string, options: CommandOptions) => (await import("./commands/estimate.js")).estimate(model, options, io));
+    .action(async (model: string, options: CommandOptions) =>
+      (await import("./commands/estimate.js")).estimate(model, options, io),
+    );
   const memory = cli.command("memory <model>", "What is on the device at the peak, and who put it there");
   withModelOptions(memory)
     .option("--optimizer <name>", "Also update the weights: sgd, momentum, adam, adamax, rmsprop, adagrad or adadelta")
@@ -61,7 +74,9 @@ function program(io: ConsoleIo): CAC {
     .option("--snapshots", "Show every module's snapshots by state, as PyTorch prints them")
     .example("remat memory model.json --batch 8 --optimizer adam")
     .example("remat memory ./my-model.js --optimizer adam --fsdp world=8,wrap='layers.*',bf16")
-    .action(async (model: string, options: CommandOptions) => (await import("./commands/memory.js")).memory(model, options, io));
+    .action(async (model: string, options: CommandOptions) =>
+      (await import("./commands/memory.js")).memory(model, options, io),
+    );
   cli.help((sections) => [
     ...sections,
     ...(cli.matchedCommand === undefined
@@ -87,8 +102,13 @@ function withModelOptions(command: Command): Command {
     .option("--batch <n>", "Samples in a batch (default: the model's own, or 1)")
     .option("--size <size>", "Which size of an example module to build: full or tiny", { default: "full" })
     .option("--backend <name>", "Backend whose buffers are meant: tensorflow, wasm or cpu", { default: "tensorflow" })
-    .option("--loss <name>", "Loss where the model has none: sum, mean, meanSquaredError, categoricalCrossentropy, softmaxCrossEntropy")
-    .option("--group <by>", "How a flat Keras model gets a hierarchy: auto, prefix, cut or none", { default: "auto" })
+    .option(
+      "--loss <name>",
+      "Loss where the model has none: sum, mean, meanSquaredError, categoricalCrossentropy, softmaxCrossEntropy",
+    )
+    .option("--group <by>", "How a flat Keras model gets a hierarchy: auto, prefixes, cuts or none", {
+      default: "auto",
+    })
     .option("--format <format>", "table, plain, json, csv or md", { default: "table" })
     .option("--trace <file>", "Also write the trace: out.remat.jsonl, or out.remat.jsonl.gz");
 }

@@ -45,7 +45,13 @@ async function traceModel(
 async function kerasModel(path: string): Promise<unknown> {
   const { loadKerasModel } = await import("@remat/keras-loader");
   const json = parseJson(path);
-  return () => loadKerasModel(json as object);
+  return () => {
+    try {
+      return loadKerasModel(json as object);
+    } catch (cause) {
+      throw cause instanceof RematError ? new RematError(cause.code, `${path}: ${cause.message}`, { cause }) : cause;
+    }
+  };
 }
 
 async function moduleExport(path: string): Promise<unknown> {

@@ -2,7 +2,7 @@ import type { CommandOptions } from "./cli.js";
 import { parseChoice, parseCount, parseText } from "./usage-error.js";
 
 export const backends = ["tensorflow", "wasm", "cpu"] as const;
-export const groupings = ["auto", "prefix", "cut", "none"] as const;
+export const groupings = ["auto", "prefixes", "cuts", "none"] as const;
 export const sizes = ["full", "tiny"] as const;
 
 /** How a model is to be built and traced. */

@@ -59,7 +59,7 @@ export function renderMemorySummary(
         size(storage.bytes),
         storage.category,
         storage.shape === undefined ? "" : `${storage.dtype ?? ""} [${storage.shape.join(", ")}]`,
-        storage.maker?.opName ?? "(before, or from outside)",
+        storage.maker?.opName ?? "(given from JavaScript, or before)",
         storage.maker === undefined ? "" : String(storage.maker.op),
         storage.maker?.module ?? "",
       ]),

@@ -1,1 +1,2 @@
-export {};
+export { type EstimateContext, SACEstimator, type SACEstimatorOptions } from "./sac-estimator.js";
+export { saveTradeoffGraphs } from "./save-tradeoff-graphs.js";

@@ -18,7 +18,8 @@ export async function memory(model: string, options: CommandOptions, io: Console
   const limit = parseCount("top", options["top"]);
   const units = usage(() => parseMemoryUnit(parseText("units", options["units"])));
   const at = parseMoment(parseText("at", options["at"]));
-  const sharding = options["fsdp"] === undefined ? undefined : usage(() => parseShardingPlan(parseText("fsdp", options["fsdp"])));
+  const sharding =
+    options["fsdp"] === undefined ? undefined : usage(() => parseShardingPlan(parseText("fsdp", options["fsdp"])));
   const tracePath = options["trace"] === undefined ? undefined : parseText("trace", options["trace"]);
   const modelOptions = parseModelOptions(options);
   const progress = new Progress(io);
@@ -27,7 +28,13 @@ export async function memory(model: string, options: CommandOptions, io: Console
     progress.clear();
     if (tracePath !== undefined) await writeTraceFile(trace, tracePath);
     const summary = summarizeMemory(trace, { at, limit, ...withSharding(sharding) });
-    io.stdout.write(renderMemorySummary(summary, format, { units: units as MemoryUnit, depth, snapshots: options["snapshots"] === true }));
+    io.stdout.write(
+      renderMemorySummary(summary, format, {
+        units: units as MemoryUnit,
+        depth,
+        snapshots: options["snapshots"] === true,
+      }),
+    );
   } finally {
     progress.clear();
   }

@@ -1,0 +1,15 @@
+export { describeLoss, type Loss, type LossName, lossByName, lossNames } from "./losses.js";
+export {
+  defineModel,
+  definitionOfLayersModel,
+  type ModelContext,
+  type ModelDefinition,
+  type ModelFactory,
+  type ScopeFn,
+  type TfNamespace,
+  tfNamespace,
+  trainableVariables,
+} from "./model-definition.js";
+export { type OptimizerName, optimizerByName, optimizerNames } from "./optimizers.js";
+export { type TraceFakeStepOptions, type TraceStepOptions, traceFakeStep, traceStep } from "./trace-step.js";
+export { disposeDefinition, type TrainingStepOptions, trainingStep } from "./training-step.js";

@@ -1,0 +1,67 @@
+import { RematError } from "@remat/trace";
+import * as tf from "@tensorflow/tfjs-core";
+
+/** A scalar from a model's outputs and what they should have been. */
+export type Loss = (outputs: readonly tf.Tensor[], targets: readonly tf.Tensor[]) => tf.Scalar;
+
+/** Whether a loss compares outputs with targets, and how it is named to people. */
+interface NamedLoss {
+  readonly needsTargets: boolean;
+  readonly description: string;
+  readonly of: (output: tf.Tensor, target: tf.Tensor | undefined) => tf.Scalar;
+}
+
+const losses = {
+  sum: { needsTargets: false, description: "the sum of the outputs", of: (output) => tf.sum(output) },
+  mean: { needsTargets: false, description: "the mean of the outputs", of: (output) => tf.mean(output) },
+  meanSquaredError: {
+    needsTargets: true,
+    description: "mean squared error",
+    of: (output, target) => tf.mean(tf.squaredDifference(output, target as tf.Tensor)),
+  },
+  categoricalCrossentropy: {
+    needsTargets: true,
+    description: "categorical cross-entropy of probabilities",
+    // As tfjs-layers computes it from probabilities: normalise, clip away from 0 and 1, and take the negative log-likelihood.
+    of: (output, target) => {
+      const normalised = tf.div(output, tf.sum(output, -1, true));
+      const clipped = tf.clipByValue(normalised, 1e-7, 1 - 1e-7);
+      return tf.mean(tf.neg(tf.sum(tf.mul(tf.cast(target as tf.Tensor, "float32"), tf.log(clipped)), -1)));
+    },
+  },
+  softmaxCrossEntropy: {
+    needsTargets: true,
+    description: "softmax cross-entropy of logits",
+    of: (output, target) => tf.losses.softmaxCrossEntropy(target as tf.Tensor, output),
+  },
+} satisfies Record<string, NamedLoss>;
+
+export type LossName = keyof typeof losses;
+export const lossNames: readonly LossName[] = Object.keys(losses) as LossName[];
+
+/** How a loss is named to people. */
+export function describeLoss(name: LossName): string {
+  return losses[name].description;
+}
+
+/** Whether `name` needs targets of the outputs' shapes. */
+export function lossNeedsTargets(name: LossName): boolean {
+  return losses[name].needsTargets;
+}
+
+/**
+ * The loss of that name over all outputs, added up.
+ * @throws RematError `LOSS_UNKNOWN`
+ */
+export function lossByName(name: string): Loss {
+  if (!Object.hasOwn(losses, name))
+    throw new RematError(
+      "LOSS_UNKNOWN",
+      `no loss is called ${JSON.stringify(name)}. Expected one of ${lossNames.join(", ")}.`,
+    );
+  const loss: NamedLoss = losses[name as LossName];
+  return (outputs, targets) => {
+    const terms = outputs.map((output, i) => loss.of(output, targets[i]));
+    return terms.slice(1).reduce<tf.Scalar>((total, term) => tf.add(total, term), terms[0]);
+  };
+}

@@ -1,0 +1,150 @@
+import { RematError } from "@remat/trace";
+import * as tfCore from "@tensorflow/tfjs-core";
+import * as tfLayers from "@tensorflow/tfjs-layers";
+
+/** What model code is given as `tf`: tfjs-core and tfjs-layers in one, as `@tensorflow/tfjs` exports them. */
+export type TfNamespace = typeof tfCore & typeof tfLayers;
+
+/** Runs a part of a plain function as the module of that name; names nest by dots. */
+export type ScopeFn = <T>(name: string, fn: () => T) => T;
+
+type Tensors = tfCore.Tensor | readonly tfCore.Tensor[];
+
+/** What a model factory is given. */
+export interface ModelContext {
+  readonly tf: TfNamespace;
+  /** `tiny` takes a real step on any backend within seconds; `full` is the real thing. */
+  readonly size: "tiny" | "full";
+  /** Samples wanted in a batch; undefined: the model's own number. */
+  readonly batch: number | undefined;
+  readonly scope: ScopeFn;
+}
+
+/** A model with all that a training step needs: `model`, or `forward` with its parameters. */
+export interface ModelDefinition {
+  readonly name?: string;
+  readonly model?: tfLayers.LayersModel;
+  readonly forward?: (inputs: never, options: { readonly training: boolean }) => Tensors;
+  /** For `forward`: its trainable variables, by names that begin with the scope that a variable belongs to. */
+  readonly parameters?: Readonly<Record<string, tfCore.Variable>>;
+  /** For `forward`: tensors that are kept between steps and not trained, by name. */
+  readonly buffers?: Readonly<Record<string, tfCore.Tensor>>;
+  /** One batch: a tensor, or a list of them. */
+  readonly inputs: Tensors;
+  /** What the outputs should have been, where the loss needs it. */
+  readonly targets?: Tensors;
+  /** From outputs and targets to a scalar. Left out: the sum of all outputs. */
+  readonly loss?: (outputs: never, targets: never) => tfCore.Scalar;
+  /** A sentence for people, or several. */
+  readonly notes?: string | readonly string[];
+}
+
+/** What an ES module exports by default. */
+export type ModelFactory = (context: ModelContext) => ModelDefinition | Promise<ModelDefinition>;
+
+/** `tf` for model code, made of the two packages that this one imports. */
+export function tfNamespace(): TfNamespace {
+  return { ...tfCore, ...tfLayers } as TfNamespace;
+}
+
+/**
+ * Checks what a module exports (a factory, a definition, or a LayersModel) and calls it.
+ *
+ * @throws RematError `MODEL_EXPORT` naming the field that is missing or wrong
+ */
+export async function defineModel(exported: unknown, context: ModelContext, name: string): Promise<ModelDefinition> {
+  const made: unknown = typeof exported === "function" ? await (exported as ModelFactory)(context) : exported;
+  if (isLayersModel(made)) return definitionOfLayersModel(made, context);
+  if (typeof made !== "object" || made === null)
+    throw wrong(
+      name,
+      `expected its default export to be a function that returns a model, or a LayersModel, found ${describe(made)}`,
+    );
+  const definition = made as Partial<Record<keyof ModelDefinition, unknown>>;
+  if (definition.model === undefined && definition.forward === undefined)
+    throw wrong(name, "expected a field 'model' or 'forward', found neither");
+  if (definition.model !== undefined && !isLayersModel(definition.model))
+    throw wrong(name, `field 'model': expected a tf.LayersModel, found ${describe(definition.model)}`);
+  if (definition.model === undefined && typeof definition.forward !== "function")
+    throw wrong(name, `field 'forward': expected a function, found ${describe(definition.forward)}`);
+  if (definition.loss !== undefined && typeof definition.loss !== "function")
+    throw wrong(name, `field 'loss': expected a function of outputs and targets, found ${describe(definition.loss)}`);
+  if (definition.inputs === undefined && definition.model !== undefined)
+    return {
+      ...(definition as ModelDefinition),
+      inputs: inputsOfLayersModel(definition.model as tfLayers.LayersModel, context),
+    };
+  for (const field of ["inputs", "targets"] as const) checkTensors(name, field, definition[field], field === "inputs");
+  if (definition.parameters !== undefined)
+    for (const [key, variable] of Object.entries(definition.parameters as object))
+      if (!(variable instanceof tfCore.Variable))
+        throw wrong(name, `field 'parameters', entry '${key}': expected a tf.variable, found ${describe(variable)}`);
+  return definition as ModelDefinition;
+}
+
+/** A LayersModel as a definition: random inputs of its inputs' shapes, the sum of its outputs as loss. */
+export function definitionOfLayersModel(model: tfLayers.LayersModel, context: ModelContext): ModelDefinition {
+  return { name: model.name, model, inputs: inputsOfLayersModel(model, context) };
+}
+
+/** Trainable variables of a definition: what gradients are taken of. */
+export function trainableVariables({ model, parameters }: ModelDefinition): tfCore.Variable[] | undefined {
+  // tfjs-layers keeps its variables in a field that its types hide.
+  if (model !== undefined)
+    return model.trainableWeights.map((weight) => (weight as unknown as { val: tfCore.Variable }).val);
+  return parameters === undefined ? undefined : Object.values(parameters);
+}
+
+function inputsOfLayersModel(model: tfLayers.LayersModel, { batch = 1 }: ModelContext): tfCore.Tensor[] {
+  return model.inputs.map((input) => {
+    const shape = input.shape.map((size, axis) => {
+      if (size !== null) return size;
+      if (axis === 0) return batch;
+      throw new RematError(
+        "MODEL_INPUT_SHAPE",
+        `model ${model.name}: input ${input.name} has the shape [${input.shape.map((s) => s ?? "any").join(", ")}]: expected all sizes but the batch to be known. ` +
+          "Give the inputs in an ES module that exports this model.",
+      );
+    });
+    return input.dtype === "float32" ? tfCore.randomNormal(shape) : tfCore.zeros(shape, input.dtype);
+  });
+}
+
+/** By what it has, since a user may bring a copy of tfjs-layers of his own. */
+function isLayersModel(value: unknown): value is tfLayers.LayersModel {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    "layers" in value &&
+    "apply" in value &&
+    "inputs" in value &&
+    Array.isArray(value.layers)
+  );
+}
+
+function checkTensors(name: string, field: string, value: unknown, required: boolean): void {
+  if (value === undefined && !required) return;
+  const list: unknown[] = Array.isArray(value) ? value : [value];
+  list.forEach((tensor, i) => {
+    if (!(tensor instanceof tfCore.Tensor))
+      throw wrong(
+        name,
+        `field '${field}'${Array.isArray(value) ? `, item ${i}` : ""}: expected a tensor, found ${describe(tensor)}`,
+      );
+  });
+}
+
+function describe(value: unknown): string {
+  if (value === null || value === undefined) return "nothing";
+  if (Array.isArray(value)) return "a list";
+  if (typeof value === "object") return `an object of ${value.constructor?.name ?? "no class"}`;
+  return typeof value === "string"
+    ? JSON.stringify(value.slice(0, 40))
+    : typeof value === "function"
+      ? "a function"
+      : String(value);
+}
+
+function wrong(name: string, detail: string): RematError {
+  return new RematError("MODEL_EXPORT", `${name}: ${detail}. See what a model module exports in examples/README.md.`);
+}

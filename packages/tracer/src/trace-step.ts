@@ -1,0 +1,78 @@
+import { TraceRecorder } from "@remat/dispatch-hook";
+import { type FakeBackendName, fakeMode } from "@remat/dispatch-hook/fake";
+import { type Grouping, ModTracker } from "@remat/mod-tracker";
+import type { Trace, TraceHeader } from "@remat/trace";
+import { defineModel, tfNamespace } from "./model-definition.js";
+import { disposeDefinition, notesOf, type TrainingStepOptions, trainingStep } from "./training-step.js";
+
+export interface TraceStepOptions extends TrainingStepOptions {
+  /** The model's name, where it has none of its own. */
+  readonly name?: string;
+  readonly size?: "full" | "tiny";
+  /** Samples in a batch; left out: the model's own number. */
+  readonly batch?: number | undefined;
+  /** Steps to run; only the last one has all of an optimizer's state from its start. 1 if not given. */
+  readonly steps?: number;
+  /** How the layers of a flat Keras model are grouped into modules. */
+  readonly grouping?: Grouping;
+  /** Also for the trace's header. */
+  readonly header?: Partial<TraceHeader>;
+  /** Called with a module's name when its forward pass begins. */
+  readonly onProgress?: (module: string) => void;
+}
+
+export interface TraceFakeStepOptions extends TraceStepOptions {
+  /** The backend to stand for; `tensorflow` if not given. */
+  readonly backend?: FakeBackendName;
+}
+
+/**
+ * Builds a model without data and traces a training step of it: shapes, storages and what autograd saves are those of a real step on
+ * `backend`, and no memory is allocated. `exported` is what a model module exports (see `examples/README.md`): a function that makes a
+ * model, or a LayersModel.
+ *
+ * @throws RematError `MODEL_EXPORT`, `LOSS_UNKNOWN`, `OPTIMIZER_UNKNOWN`; `DataDependentError` where the model reads values
+ * @example
+ * const trace = await traceFakeStep(({ tf, batch = 8 }) => tf.sequential({ layers: [tf.layers.dense({ units: 1, inputShape: [4] })] }));
+ */
+export async function traceFakeStep(exported: unknown, options: TraceFakeStepOptions = {}): Promise<Trace> {
+  return fakeMode(() => traceStep(exported, options), { backend: options.backend ?? "tensorflow" });
+}
+
+/** As {@link traceFakeStep}, but a real step on the current backend; weights and inputs are real, and are disposed of afterwards. */
+export async function traceStep(exported: unknown, options: TraceStepOptions = {}): Promise<Trace> {
+  let tracker: ModTracker | undefined;
+  const definition = await defineModel(
+    exported,
+    {
+      tf: tfNamespace(),
+      size: options.size ?? "full",
+      batch: options.batch,
+      scope: (name, fn) => (tracker === undefined ? fn() : tracker.scope(name, fn)),
+    },
+    options.name ?? "model",
+  );
+  const name = definition.name ?? options.name ?? "model";
+  const recorder = new TraceRecorder({
+    header: {
+      ...options.header,
+      model: name,
+      notes: [...notesOf(definition, options), ...(options.header?.notes ?? [])],
+    },
+  });
+  tracker = new ModTracker({ recorder });
+  // A dot in the root's name (`mobilenet_1.00_224`) would look like a module inside a module.
+  if (definition.model !== undefined)
+    tracker.track(definition.model, { name: name.replaceAll(".", "_"), grouping: options.grouping ?? "auto" });
+  tracker.own(definition.parameters ?? {}, definition.buffers ?? {});
+  const { onProgress } = options;
+  if (onProgress !== undefined) tracker.registerUserHooks({ preForward: ({ fqn }) => onProgress(fqn) });
+  try {
+    const step = trainingStep(definition, options, tracker);
+    for (let i = 0; i < (options.steps ?? 1); i++) tracker.run(step);
+    return recorder.trace();
+  } finally {
+    tracker.close();
+    disposeDefinition(definition);
+  }
+}

@@ -1,0 +1,69 @@
+import type { ModTracker } from "@remat/mod-tracker";
+import * as tf from "@tensorflow/tfjs-core";
+import { describeLoss, type LossName, lossByName, lossNeedsTargets } from "./losses.js";
+import { type ModelDefinition, trainableVariables } from "./model-definition.js";
+import { optimizerByName } from "./optimizers.js";
+
+export interface TrainingStepOptions {
+  /** For a model that brings no loss; left out: the sum of its outputs. */
+  readonly loss?: LossName | (string & {});
+  /** Also update the weights, with this optimizer; left out: gradients only. */
+  readonly optimizer?: string;
+}
+
+/** One forward and backward pass of `definition`, and an update of its weights if there is an optimizer, as a function. */
+export function trainingStep(
+  definition: ModelDefinition,
+  options: TrainingStepOptions,
+  tracker?: Pick<ModTracker, "trackOptimizer">,
+): () => void {
+  const variables = trainableVariables(definition);
+  const loss = lossOf(definition, options);
+  const optimizer = options.optimizer === undefined ? undefined : optimizerByName(options.optimizer);
+  if (optimizer === undefined)
+    return () => {
+      const { value, grads } = tf.variableGrads(loss, variables);
+      tf.dispose([value, grads]);
+    };
+  tracker?.trackOptimizer(optimizer);
+  return () => {
+    optimizer.minimize(loss, false, variables);
+  };
+}
+
+/** Sentences about what was assumed, for people. */
+export function notesOf(definition: ModelDefinition, options: TrainingStepOptions): readonly string[] {
+  const own = definition.notes === undefined ? [] : [definition.notes].flat();
+  if (definition.loss !== undefined) return own;
+  const name = (options.loss ?? "sum") as LossName;
+  return [...own, `the model brings no loss: ${describeLoss(name)}${options.loss === undefined ? " is taken" : ""}`];
+}
+
+/** Gives back what a definition holds. */
+export function disposeDefinition({ model, parameters, buffers, inputs, targets }: ModelDefinition): void {
+  // tfjs-layers refuses to dispose of a model whose nested models share a layer; its variables can be disposed of one by one.
+  if (model !== undefined) for (const weight of model.weights) weight.dispose();
+  tf.dispose([parameters ?? {}, buffers ?? {}, inputs, targets ?? []] as tf.TensorContainer);
+}
+
+function lossOf(definition: ModelDefinition, options: TrainingStepOptions): () => tf.Scalar {
+  const { loss, targets } = definition;
+  if (loss !== undefined) return () => loss(outputsOf(definition) as never, targets as never);
+  const name = options.loss ?? "sum";
+  const named = lossByName(name);
+  return () => {
+    const outputs = [outputsOf(definition)].flat();
+    return named(outputs, lossNeedsTargets(name as LossName) ? targetsFor(outputs, targets) : []);
+  };
+}
+
+function outputsOf({ model, forward, inputs }: ModelDefinition): tf.Tensor | tf.Tensor[] {
+  if (model !== undefined)
+    return model.apply(inputs as tf.Tensor | tf.Tensor[], { training: true }) as tf.Tensor | tf.Tensor[];
+  return forward?.(inputs as never, { training: true }) as tf.Tensor | tf.Tensor[];
+}
+
+/** The definition's targets, or zeros of the outputs' shapes: what they hold matters to no shape. */
+function targetsFor(outputs: readonly tf.Tensor[], targets: ModelDefinition["targets"]): readonly tf.Tensor[] {
+  return targets === undefined ? outputs.map((output) => tf.zerosLike(output)) : ([targets].flat() as tf.Tensor[]);
+}
