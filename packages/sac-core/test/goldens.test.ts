@@ -6,16 +6,18 @@ import { compareSacGolden } from "./compare-sac-golden.js";
 const sac = goldensOf("sac-oracle/1").map(({ file, golden }) => ({ name: file.name, golden }));
 const pwlf = goldensOf("pwlf-oracle/1").map(({ file, golden }) => ({ name: file.name, golden }));
 
-test("the project's own copy has goldens of both kinds", () => {
-  expect(process.env["REMAT_GOLDENS"] !== undefined || (sac.length > 20 && pwlf.length === 1)).toBe(true);
-});
+describe("goldens", () => {
+  test("are there, of both kinds in the project's own copy", () => {
+    expect(process.env["REMAT_GOLDENS"] !== undefined || (sac.length > 20 && pwlf.length === 1)).toBe(true);
+  });
 
-describe("statistics, greedy order, trade-off and tables are PyTorch's", () => {
-  test.each(sac)("$name", ({ golden }) => expect(compareSacGolden(golden)).toBeUndefined());
-});
+  test.each(sac)("$name: statistics, greedy order, trade-off and tables are PyTorch's", ({ golden }) => {
+    expect(compareSacGolden(golden)).toBeUndefined();
+  });
 
-describe("fits are at least as near to the points as pwlf's", () => {
-  test.each(pwlf)("$name", ({ golden }) => expect(comparePwlfGolden(golden)).toBeUndefined());
+  test.each(pwlf)("$name: fits are at least as near to the points as pwlf's", ({ golden }) => {
+    expect(comparePwlfGolden(golden)).toBeUndefined();
+  });
 });
 
 type Path = readonly (string | number)[];
