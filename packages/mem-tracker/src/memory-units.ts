@@ -1,3 +1,4 @@
+import { pythonFloat } from "@remat/text-table";
 import { RematError } from "@remat/trace";
 
 /** Units in which sizes are shown. A KiB is 1024 bytes. */
@@ -39,5 +40,5 @@ export function roundToUnit(bytes: number, unit: MemoryUnit): number {
 /** As upstream prints it: `12.5 MiB`, `3.0 KiB`, `400 B`. */
 export function formatBytes(bytes: number, unit: MemoryUnit): string {
   const value = roundToUnit(bytes, unit);
-  return `${unit !== "B" && Number.isInteger(value) ? `${value}.0` : value} ${unit}`;
+  return `${unit === "B" ? value : pythonFloat(value)} ${unit}`;
 }
