@@ -11,7 +11,9 @@ interface NamedLoss {
   readonly of: (output: tf.Tensor, target: tf.Tensor | undefined) => tf.Scalar;
 }
 
-const losses = {
+export type LossName = "sum" | "mean" | "meanSquaredError" | "categoricalCrossentropy" | "softmaxCrossEntropy";
+
+const losses: Readonly<Record<LossName, NamedLoss>> = {
   sum: { needsTargets: false, description: "the sum of the outputs", of: (output) => tf.sum(output) },
   mean: { needsTargets: false, description: "the mean of the outputs", of: (output) => tf.mean(output) },
   meanSquaredError: {
@@ -34,9 +36,8 @@ const losses = {
     description: "softmax cross-entropy of logits",
     of: (output, target) => tf.losses.softmaxCrossEntropy(target as tf.Tensor, output),
   },
-} satisfies Record<string, NamedLoss>;
+};
 
-export type LossName = keyof typeof losses;
 export const lossNames: readonly LossName[] = Object.keys(losses) as LossName[];
 
 /** How a loss is named to people. */

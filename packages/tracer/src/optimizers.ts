@@ -2,7 +2,9 @@ import { RematError } from "@remat/trace";
 import * as tf from "@tensorflow/tfjs-core";
 
 /** The optimizers of tfjs-core with the defaults that tfjs-layers gives them. */
-const optimizers = {
+export type OptimizerName = "sgd" | "momentum" | "adam" | "adamax" | "rmsprop" | "adagrad" | "adadelta";
+
+const optimizers: Readonly<Record<OptimizerName, () => tf.Optimizer>> = {
   sgd: () => tf.train.sgd(0.01),
   momentum: () => tf.train.momentum(0.01, 0.9),
   adam: () => tf.train.adam(),
@@ -10,9 +12,8 @@ const optimizers = {
   rmsprop: () => tf.train.rmsprop(0.001),
   adagrad: () => tf.train.adagrad(0.01),
   adadelta: () => tf.train.adadelta(),
-} satisfies Record<string, () => tf.Optimizer>;
+};
 
-export type OptimizerName = keyof typeof optimizers;
 export const optimizerNames: readonly OptimizerName[] = Object.keys(optimizers) as OptimizerName[];
 
 /**
