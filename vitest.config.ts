@@ -5,6 +5,7 @@ export default defineConfig({
   resolve: { conditions: ["@remat/source"] },
   ssr: { resolve: { conditions: ["@remat/source"], externalConditions: ["@remat/source"] } },
   test: {
-    projects: ["packages/*", "tooling/testkit", "tooling/goldens", "examples", "apps/*"],
+    projects: ["{packages,apps,tooling}/*/vitest.config.ts", "examples/vitest.config.ts"],
+    maxWorkers: "100%",
   },
 });

@@ -1,0 +1,118 @@
+import { existsSync } from "node:fs";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Extractor, ExtractorConfig, ExtractorLogLevel } from "@microsoft/api-extractor";
+import { root } from "./workspace.js";
+
+const silent = { logLevel: ExtractorLogLevel.None, addToApiReportFile: false };
+const noted = { logLevel: ExtractorLogLevel.None, addToApiReportFile: true };
+
+/**
+ * Entry points of a package and their built declarations: `{ name: "trace", types: "dist/index.d.ts" }`.
+ *
+ * @param {import("./workspace.js").Package} item
+ * @returns {readonly { name: string, types: string }[]}
+ */
+export function entryPoints(item) {
+  return Object.entries(item.manifest.exports ?? {})
+    .filter(([, target]) => typeof target === "object")
+    .map(([entry, target]) => ({
+      name: entry === "." ? item.shortName : `${item.shortName}-${entry.slice(2).replaceAll("/", "-")}`,
+      types: target.types,
+    }));
+}
+
+/**
+ * The public API of an entry point as text, from its built declarations.
+ *
+ * @param {import("./workspace.js").Package} item
+ * @param {{ name: string, types: string }} entry
+ */
+export async function apiReport(item, entry) {
+  const types = join(item.folder, entry.types);
+  if (!existsSync(types)) throw new Error(`${types} is not there: build first`);
+  const folder = await mkdtemp(join(tmpdir(), "remat-api-"));
+  try {
+    const config = ExtractorConfig.prepare({
+      configObject: {
+        projectFolder: item.folder,
+        mainEntryPointFilePath: types,
+        newlineKind: "lf",
+        compiler: {
+          overrideTsconfig: {
+            compilerOptions: {
+              target: "ES2022",
+              lib: ["ES2023", "DOM"],
+              module: "NodeNext",
+              moduleResolution: "NodeNext",
+              strict: true,
+              skipLibCheck: true,
+              types: [],
+            },
+            files: [types],
+          },
+        },
+        apiReport: {
+          enabled: true,
+          reportFileName: "report.api.md",
+          reportFolder: folder,
+          reportTempFolder: join(folder, "temp"),
+        },
+        docModel: { enabled: false },
+        dtsRollup: { enabled: false },
+        tsdocMetadata: { enabled: false },
+        messages: {
+          compilerMessageReporting: { default: silent },
+          extractorMessageReporting: { default: silent, "ae-forgotten-export": noted },
+          tsdocMessageReporting: { default: silent },
+        },
+      },
+      configObjectFullPath: undefined,
+      packageJsonFullPath: join(item.folder, "package.json"),
+    });
+    Extractor.invoke(config, { localBuild: true, messageCallback: (message) => void (message.handled = true) });
+    const report = await readFile(join(folder, "report.api.md"), "utf8");
+    return report.replace(
+      /^## API Report File for .*$/m,
+      `## API of \`${item.name}${entry.name === item.shortName ? "" : entry.name.slice(item.shortName.length).replace("-", "/")}\``,
+    );
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Where the reports are kept. */
+export const reportsFolder = join(root, "etc");
+
+/**
+ * Compares an entry point's API with its kept report, or keeps it.
+ *
+ * @param {import("./workspace.js").Package} item
+ * @param {{ name: string, types: string }} entry
+ * @param {{ update: boolean }} options
+ * @returns {Promise<string | undefined>} what differs
+ */
+export async function checkApi(item, entry, { update }) {
+  const path = join(reportsFolder, `${entry.name}.api.md`);
+  const kept = await readFile(path, "utf8").catch(() => undefined);
+  const report = await apiReport(item, entry);
+  if (report === kept) return undefined;
+  if (update) {
+    await writeFile(path, report);
+    return undefined;
+  }
+  return kept === undefined ? `etc/${entry.name}.api.md is not there` : firstDifference(kept, report);
+}
+
+/**
+ * @param {string} kept
+ * @param {string} found
+ */
+export function firstDifference(kept, found) {
+  const before = kept.split("\n");
+  const after = found.split("\n");
+  const line = before.findIndex((text, i) => text !== after[i]);
+  const at = line < 0 ? before.length : line;
+  return `line ${at + 1} was ${JSON.stringify(before[at] ?? "")} and is now ${JSON.stringify(after[at] ?? "")}`;
+}

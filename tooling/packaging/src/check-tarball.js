@@ -1,0 +1,54 @@
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { publint } from "publint";
+import { formatMessage } from "publint/utils";
+import { runCommand } from "./run-command.js";
+import { tarEntries } from "./tar-entries.js";
+
+const require = createRequire(import.meta.url);
+const attwManifest = require.resolve("@arethetypeswrong/cli/package.json");
+const attw = join(dirname(attwManifest), require(attwManifest).bin.attw);
+
+/**
+ * What is wrong with a packed package, before anybody installs it.
+ *
+ * @param {import("./workspace.js").Package} item
+ * @param {string} tarball
+ * @returns {Promise<readonly string[]>}
+ */
+export async function checkTarball(item, tarball) {
+  const bytes = await readFile(tarball);
+  const entries = tarEntries(bytes);
+  const problems = [...contentProblems(item, entries)];
+  const packed = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength);
+  const { messages, pkg } = await publint({ pack: { tarball: packed }, strict: true });
+  for (const message of messages) problems.push(`publint: ${formatMessage(message, pkg, { color: false })}`);
+  if (item.manifest.exports?.["."] !== undefined)
+    try {
+      await runCommand(process.execPath, [attw, tarball, "--profile", "esm-only", "--no-emoji", "--format", "ascii"], {
+        cwd: item.folder,
+      });
+    } catch (error) {
+      problems.push(`attw: ${error instanceof Error ? error.message : error}`);
+    }
+  return problems;
+}
+
+/**
+ * @param {import("./workspace.js").Package} item
+ * @param {readonly string[]} entries
+ */
+export function* contentProblems(item, entries) {
+  for (const file of ["README.md", "LICENSE", "package.json"])
+    if (!entries.includes(`package/${file}`)) yield `the tarball lacks ${file}`;
+  if (item.manifest.sideEffects !== false && item.manifest.exports?.["."] !== undefined)
+    yield 'package.json does not say "sideEffects": false';
+  for (const entry of entries) {
+    if (/^package\/(?:dist\/|(?:README\.md|LICENSE|package\.json|CHANGELOG\.md)$)/.test(entry)) continue;
+    yield `${entry} should not be in the tarball`;
+  }
+  for (const entry of entries)
+    if (entry.endsWith(".js") && !entries.includes(entry.replace(/\.js$/, ".d.ts")))
+      yield `${entry} has no declarations`;
+}

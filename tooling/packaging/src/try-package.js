@@ -1,0 +1,54 @@
+import { cp, mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { readmeExample } from "./readme-example.js";
+import { runCommand } from "./run-command.js";
+import { withDependencies } from "./workspace.js";
+
+const importEffects = fileURLToPath(new URL("import-effects.js", import.meta.url));
+
+/**
+ * Installs a packed package into an empty folder, as a stranger would, and tries it there: README example, import of each entry point,
+ * commands.
+ *
+ * @param {import("./workspace.js").Package} item
+ * @param {{ packages: readonly import("./workspace.js").Package[], tarballs: ReadonlyMap<string, string>, folder: string }} options
+ * @returns {Promise<readonly string[]>} what is wrong
+ */
+export async function tryPackage(item, { packages, tarballs, folder }) {
+  const readme = await readFile(join(item.folder, "README.md"), "utf8").catch(() => "");
+  const example = readmeExample(readme);
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, "package.json"), JSON.stringify({ private: true, type: "module" }));
+  // Dependencies within the workspace come from their tarballs: none of them need be published yet.
+  const own = withDependencies(item, packages).map(({ name }) => /** @type {string} */ (tarballs.get(name)));
+  const { peerDependencies = {}, peerDependenciesMeta = {} } = item.manifest;
+  const peers = Object.entries(peerDependencies)
+    .filter(([name]) => !peerDependenciesMeta[name]?.optional || example?.includes(`"${name}"`))
+    .map(([name, range]) => `${name}@${range}`);
+  const flags = ["--no-audit", "--no-fund", "--no-save", "--prefer-offline", "--loglevel=error"];
+  await runCommand("npm", ["install", ...flags, ...own, ...peers], { cwd: folder });
+
+  const problems = [];
+  const attempt = async (/** @type {string} */ what, /** @type {readonly string[]} */ args) => {
+    try {
+      await runCommand(process.execPath, args, { cwd: folder, timeoutMs: 120_000 });
+    } catch (error) {
+      problems.push(`${what}: ${error instanceof Error ? error.message : error}`);
+    }
+  };
+  if (example !== undefined) {
+    await writeFile(join(folder, "example.js"), example);
+    await attempt("README example", ["example.js"]);
+  } else if (item.manifest.bin === undefined) problems.push("README.md has no ```js example");
+
+  await cp(importEffects, join(folder, "import-effects.js"));
+  const needsOptionalPeer = Object.values(peerDependenciesMeta).some((meta) => meta.optional);
+  for (const entry of Object.keys(item.manifest.exports ?? {})) {
+    if (entry.endsWith(".json") || (needsOptionalPeer && entry !== ".")) continue;
+    await attempt("import", ["import-effects.js", `${item.name}${entry.slice(1)}`]);
+  }
+  for (const command of Object.keys(item.manifest.bin ?? {}))
+    await attempt(`${command} --help`, [join("node_modules", ".bin", command), "--help"]);
+  return problems;
+}

@@ -1,0 +1,64 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** The root of the workspace. */
+export const root = fileURLToPath(new URL("../../../", import.meta.url));
+
+/**
+ * @typedef {object} Package
+ * @property {string} name `@remat/trace`
+ * @property {string} folder absolute
+ * @property {string} shortName `trace`
+ * @property {Record<string, any>} manifest its package.json
+ */
+
+/**
+ * The packages that are published, by name, dependencies first.
+ * @returns {readonly Package[]}
+ */
+export function publishedPackages(workspace = root) {
+  /** @type {Map<string, Package>} */
+  const byName = new Map();
+  for (const group of ["packages", "apps"])
+    for (const shortName of existsSync(join(workspace, group)) ? readdirSync(join(workspace, group)).sort() : []) {
+      const folder = join(workspace, group, shortName);
+      if (!existsSync(join(folder, "package.json"))) continue;
+      const manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+      if (!manifest.private) byName.set(manifest.name, { name: manifest.name, folder, shortName, manifest });
+    }
+  /** @type {Set<Package>} */
+  const ordered = new Set();
+  /** @param {Package} item */
+  const visit = (item) => {
+    for (const dependency of Object.keys(item.manifest.dependencies ?? {})) {
+      const other = byName.get(dependency);
+      if (other !== undefined && !ordered.has(other)) visit(other);
+    }
+    ordered.add(item);
+  };
+  for (const item of byName.values()) visit(item);
+  return [...ordered];
+}
+
+/**
+ * `item` and those of `packages` that come with it.
+ * @param {Package} item
+ * @param {readonly Package[]} packages
+ * @returns {readonly Package[]}
+ */
+export function withDependencies(item, packages) {
+  /** @type {Set<Package>} */
+  const found = new Set();
+  /** @param {Package} next */
+  const visit = (next) => {
+    if (found.has(next)) return;
+    found.add(next);
+    for (const name of Object.keys(next.manifest.dependencies ?? {})) {
+      const other = packages.find((candidate) => candidate.name === name);
+      if (other !== undefined) visit(other);
+    }
+  };
+  visit(item);
+  return [...found];
+}
