@@ -1,10 +1,17 @@
 type Method = (...args: never[]) => unknown;
 
+/** Wrappers that were to go while another lay on them, and what they replaced: whoever lifts that other puts back what was there before both. */
+const buried = new WeakMap<object, PropertyDescriptor | undefined>();
+
 /**
- * Replaces methods and puts them back exactly: an own property returns with its descriptor, an inherited one is uncovered again. Where
- * somebody has meanwhile put a wrapper of theirs on top, that stays, and our method under it only passes through.
+ * Replaces methods and puts them back exactly: an own property returns with its descriptor, an inherited one is uncovered again. Sets may be
+ * restored in any order. Where somebody else has meanwhile put a wrapper of theirs on top, that stays; our method under it must then only
+ * pass through.
  *
- * @internal
+ * @example
+ * const patches = new PatchSet();
+ * patches.patch(layer, "call", (original) => (inputs, kwargs) => original.call(layer, inputs, kwargs));
+ * patches.restore();
  */
 export class PatchSet {
   private readonly restorers: (() => void)[] = [];
@@ -23,9 +30,14 @@ export class PatchSet {
       enumerable: before?.enumerable ?? false,
     });
     this.restorers.push(() => {
-      if (Object.getOwnPropertyDescriptor(target, key)?.value !== wrapper) return;
-      if (before === undefined) delete target[key];
-      else Object.defineProperty(target, key, before);
+      if (Object.getOwnPropertyDescriptor(target, key)?.value !== wrapper) {
+        buried.set(wrapper, before);
+        return;
+      }
+      let to = before;
+      while (to !== undefined && buried.has(to.value)) to = buried.get(to.value);
+      if (to === undefined) delete target[key];
+      else Object.defineProperty(target, key, to);
     });
   }
 

@@ -73,6 +73,8 @@ export class TraceRecorder implements DispatchMode {
   private call = -1;
   private phase: number = Phase.forward;
   private gradientsDepth = 0;
+  /** Module calls that run inside a gradient function. */
+  private recomputations = 0;
   private inputRows: number[] = [];
 
   constructor(options: TraceRecorderOptions = {}) {
@@ -118,13 +120,17 @@ export class TraceRecorder implements DispatchMode {
     const call = this.builder.call(module, parent, inputs.length > 0);
     this.callsBefore[call] = this.call;
     this.call = call;
-    this.builder.enterModule(call, this.forwardPhase(), this.rowsOf(inputs));
+    const phase = this.forwardPhase();
+    if (phase === Phase.recompute) this.recomputations++;
+    this.builder.enterModule(call, phase, this.rowsOf(inputs));
     return call;
   }
 
   exitCall(call: number, outputs: readonly Tensor[]): void {
     this.call = this.callsBefore[call];
-    this.builder.exitModule(call, this.forwardPhase(), this.rowsOf(outputs));
+    const phase = this.forwardPhase();
+    if (phase === Phase.recompute) this.recomputations--;
+    this.builder.exitModule(call, phase, this.rowsOf(outputs));
   }
 
   /** The backward pass reaches a forward call: `gradients` of its outputs. */
@@ -255,7 +261,8 @@ export class TraceRecorder implements DispatchMode {
 
   private callOf(op: OpDone): number {
     if (op.phase === Phase.outside) return -1;
-    if (op.phase === Phase.recompute && this.call >= 0) return this.call;
+    // What a gradient function runs in a module call of its own is that call's.
+    if (this.recomputations > 0) return this.call;
     const node = op.differentiates ?? op.accumulatesFrom;
     return node === undefined ? this.call : this.callOfNode(node);
   }

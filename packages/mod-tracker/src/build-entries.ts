@@ -40,7 +40,7 @@ function planContainer(
   entry: ModuleEntry,
   grouping: Grouping,
 ): { plan: ContainerPlan; names: Map<Layer, string> } {
-  if (container.outputs === undefined)
+  if (!(container.outputs?.length > 0))
     throw new RematError(
       "MODEL_NOT_BUILT",
       `model '${container.name}' has no graph yet: expected a built model; give its first layer an inputShape, or call build() before tracking it`,

@@ -6,8 +6,9 @@ export type GroupPaths = ReadonlyMap<Layer, readonly string[]>;
 
 /**
  * Groups by what names have in common: `conv2_block1_1_conv` is in `conv2`, `conv2_block1` and `conv2_block1_1`, as far as these are groups:
- * at least two layers, not all of them, called one after the other without a stranger between (else a group would be entered several
- * times). Names that tfjs or Keras gives by itself (`dense_1`, `conv2d_Conv2D3`) say nothing.
+ * at least two layers, at most four fifths of all, called one after the other. A layer of that name which is called elsewhere stays outside; if many
+ * are (`conv_dw` and `conv_pw` take turns) there is no group, for it would be entered again and again. Names that tfjs or Keras gives by
+ * itself (`dense_1`, `conv2d_Conv2D3`) say nothing.
  *
  * @example
  * groupByPrefix(executionOrder(mobileNetV2)).get(layer); // ["block_1", "block_1_expand"]
@@ -17,25 +18,49 @@ export function groupByPrefix(calls: readonly GraphCall[]): GroupPaths {
   calls.forEach(({ layer }, at) => {
     if (hasGivenName(layer)) for (const prefix of prefixesOf(layer.name)) append(positions, prefix, at);
   });
-  const isGroup = (prefix: string): boolean => {
-    const at = positions.get(prefix) ?? [];
-    const layers = [...new Set(at.map((i) => calls[i].layer))];
-    const together = at[at.length - 1] - at[0] === at.length - 1;
+  const groups = new Map<string, Run>();
+  for (const [prefix, at] of positions) {
+    const run = mainRun(at);
+    if (run === undefined || run.length > mostOf * calls.length) continue;
+    const layers = new Set(at.map((i) => calls[i].layer));
     // `block` around `block_1`, `block_2`, … is a list, not a module.
-    const isList = layers.every(({ name }) => /^[_/-]+\d+(?![^_/-])/.test(name.slice(prefix.length)));
-    return layers.length > 1 && at.length < calls.length && together && !isList;
-  };
-  const paths = new Map<Layer, readonly string[]>();
-  for (const { layer } of calls) {
-    if (!hasGivenName(layer)) continue;
-    const groups = prefixesOf(layer.name).filter(isGroup);
-    // Of prefixes around the very same layers the longest tells most.
-    const telling = groups.filter(
-      (prefix, i) => positions.get(prefix)?.length !== positions.get(groups[i + 1])?.length,
-    );
-    if (telling.length > 0) paths.set(layer, telling);
+    const isList = [...layers].every(({ name }) => /^[_/-]+\d+(?![^_/-])/.test(name.slice(prefix.length)));
+    if (layers.size > 1 && !isList) groups.set(prefix, run);
   }
+  const paths = new Map<Layer, readonly string[]>();
+  calls.forEach(({ layer }, at) => {
+    if (!hasGivenName(layer) || paths.has(layer)) return;
+    const around = prefixesOf(layer.name).filter((prefix) => contains(groups.get(prefix), at));
+    // Of prefixes around the very same layers the longest tells most.
+    const telling = around.filter((prefix, i) => groups.get(prefix)?.length !== groups.get(around[i + 1])?.length);
+    if (telling.length > 0) paths.set(layer, telling);
+  });
   return paths;
+}
+
+/** A group of more than this part of the layers is the model, not a part of it. */
+const mostOf = 0.8;
+
+/** Calls one after the other. */
+interface Run {
+  readonly start: number;
+  readonly length: number;
+}
+
+const contains = (run: Run | undefined, at: number): boolean =>
+  run !== undefined && at >= run.start && at < run.start + run.length;
+
+/** The only run of two or more among ascending positions, if more positions are in it than not. */
+function mainRun(positions: readonly number[]): Run | undefined {
+  const runs: Run[] = [];
+  for (const at of positions) {
+    const last = runs.at(-1);
+    if (last !== undefined && last.start + last.length === at)
+      runs[runs.length - 1] = { ...last, length: last.length + 1 };
+    else runs.push({ start: at, length: 1 });
+  }
+  const long = runs.filter(({ length }) => length > 1);
+  return long.length === 1 && long[0].length * 2 > positions.length ? long[0] : undefined;
 }
 
 /** `a_b_c`: `a`, `a_b`, `a_b_c`. A whole name is a prefix of itself, so that `conv1` is beside `conv1_bn`. */

@@ -143,7 +143,7 @@ export class ModTracker implements DispatchMode {
    */
   scope<T>(name: string, fn: () => T, inputs: readonly Tensor[] = []): T {
     if (!isDispatching(this)) return fn();
-    const around = this.current?.entry.fqn;
+    const around = this.around?.entry.fqn;
     const fqn = around === undefined || name.startsWith(`${around}.`) ? name : `${around}.${name}`;
     let entry = this.scopes.get(fqn);
     if (entry === undefined) {
@@ -235,6 +235,11 @@ export class ModTracker implements DispatchMode {
     this.stepIsOver = true;
   }
 
+  /** The call that a call made now is inside of: one that runs, else in the backward pass that which is differentiated. */
+  private get around(): ModuleCall | undefined {
+    return this.current ?? (this.isBackward ? this.backward.innermost : undefined);
+  }
+
   private patchRuns(entry: ModuleEntry, model: Layer & { readonly layers: Layer[] }): void {
     if (!("predictLoop" in model) && !("model" in model)) return;
     patchModelRuns(
@@ -319,7 +324,7 @@ export class ModTracker implements DispatchMode {
 
   private enter(entry: ModuleEntry, inputs: readonly Tensor[], groupIn?: ContainerRun): ModuleCall {
     const before = this.current;
-    const parent = before ?? (this.isBackward ? this.backward.innermost : undefined);
+    const parent = this.around;
     if (parent === undefined) this.beginRoot();
     else parent.entry.hasPart();
     this.tell(entry);
@@ -378,6 +383,8 @@ export class ModTracker implements DispatchMode {
     const { recorder } = this;
     if (recorder === undefined) return;
     if (entry.traced < 0) entry.traced = recorder.module(entry.recorded);
+    // Weights are looked for twice: a layer may make them in its first call.
+    if (entry.timesTold++ > 1) return;
     const { parameters, buffers } = entry.weights();
     if (parameters.length + buffers.length === entry.tracedWeights) return;
     entry.tracedWeights = parameters.length + buffers.length;

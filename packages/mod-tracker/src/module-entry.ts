@@ -21,6 +21,7 @@ export class ModuleEntry implements TrackedModule {
   /** Index in the trace, once it is there, and how many weights it had when they were last told. */
   traced = -1;
   tracedWeights = 0;
+  timesTold = 0;
   /** How a container runs: see `ContainerPlan`. */
   plan: ContainerPlan | undefined;
 

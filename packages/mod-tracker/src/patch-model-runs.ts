@@ -1,5 +1,6 @@
 import type { PatchSet } from "@remat/dispatch-hook";
 import type { Tensor } from "@tensorflow/tfjs-core";
+import { Sequential } from "@tensorflow/tfjs-layers";
 import type { Container } from "./layer-internals.js";
 
 /** What tfjs-layers runs a model with, other than `call`: it goes to the graph's layers directly. */
@@ -8,7 +9,16 @@ interface ExecutableModel {
   makeTrainFunction(): (data: Tensor[]) => unknown;
   predictLoop(data: Tensor | Tensor[], ...more: unknown[]): unknown;
   execute(inputs: unknown, outputs: unknown): unknown;
-  testFunction?: (data: Tensor[]) => unknown;
+  makeTestFunction(): void;
+  testFunction: (data: Tensor[]) => unknown;
+}
+
+/** A Sequential hands everything to a functional model inside it, which it makes when it is built. */
+function executableOf(model: Container): ExecutableModel {
+  if (!(model instanceof Sequential)) return model as unknown as ExecutableModel;
+  const sequential = model as unknown as { model?: ExecutableModel | null; build(): void };
+  if (sequential.model == null) sequential.build();
+  return sequential.model as ExecutableModel;
 }
 
 /** Runs `body`, which runs the model on `inputs`, or on parts of them if left out. */
@@ -21,8 +31,7 @@ export type RunModel = <T>(inputs: readonly Tensor[] | undefined, body: () => T)
  * @internal
  */
 export function patchModelRuns(model: Container, run: RunModel, patches: PatchSet): void {
-  // A Sequential hands everything to a functional model inside it.
-  const executable = ((model as { model?: unknown }).model ?? model) as ExecutableModel;
+  const executable = executableOf(model);
   const inputsIn = (data: Tensor[]) => data.slice(0, executable.inputs.length);
   patches.patch(executable, "makeTrainFunction", (original) => () => {
     const train = original.call(executable);
@@ -35,31 +44,16 @@ export function patchModelRuns(model: Container, run: RunModel, patches: PatchSe
       (data, ...more) =>
         run(undefined, () => original.call(executable, data, ...more)),
   );
-  watchTestFunction(executable, (test) => (data) => run(inputsIn(data), () => test(data)), patches);
-}
-
-/** tfjs-layers makes the test function once and keeps it in a field: what is read from there while tracking is wrapped. */
-function watchTestFunction(
-  model: ExecutableModel,
-  wrap: (test: (data: Tensor[]) => unknown) => (data: Tensor[]) => unknown,
-  patches: PatchSet,
-): void {
-  const before = Object.getOwnPropertyDescriptor(model, "testFunction");
-  let current = model.testFunction;
-  Object.defineProperty(model, "testFunction", {
-    configurable: true,
-    enumerable: before?.enumerable ?? true,
-    get: () => current && wrap(current),
-    set: (test: (data: Tensor[]) => unknown) => {
-      current = test;
-    },
-  });
-  patches.undoBy(() => {
-    delete model.testFunction;
-    if (before !== undefined || current !== undefined)
-      Object.defineProperty(model, "testFunction", {
-        ...(before ?? { configurable: true, enumerable: true, writable: true }),
-        value: current,
-      });
+  // It is made anew by each `evaluate`, but `evaluateDataset` may use one that is there.
+  const patchTest = () =>
+    patches.patch(
+      executable,
+      "testFunction",
+      (test) => (data) => run(inputsIn(data), () => test.call(executable, data)),
+    );
+  if (executable.testFunction !== undefined) patchTest();
+  patches.patch(executable, "makeTestFunction", (original) => () => {
+    original.call(executable);
+    patchTest();
   });
 }
