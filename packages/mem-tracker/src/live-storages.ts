@@ -16,6 +16,8 @@ export class LiveStorages {
   bytes: Float64Array<ArrayBuffer> = new Float64Array(0);
   /** Index into `devices`. */
   device: Uint16Array<ArrayBuffer> = new Uint16Array(0);
+  /** The op whose event came next when it was allocated: that which made it, if any did. */
+  op: Int32Array<ArrayBuffer> = new Int32Array(0);
   private life: Uint8Array<ArrayBuffer> = new Uint8Array(0);
   readonly devices: string[] = [];
   /** `totals[device * rowWidth + category]`. */
@@ -31,15 +33,16 @@ export class LiveStorages {
     return this.life[storage] === Life.alive;
   }
 
-  /** Sum of the sizes of the storages of `tensors` that are alive; a storage counts once per tensor on it. */
-  bytesOf(trace: Trace, tensors: Int32Array): number {
+  /** Sum of the sizes of the storages of `tensors` that are alive, or were, if `orWere`; a storage counts once per tensor on it. */
+  bytesOf(trace: Trace, tensors: Int32Array, orWere = false): number {
     let sum = 0;
     for (let i = 0; i < tensors.length; i++)
-      for (const storage of trace.tensorStorages(tensors[i])) if (this.isAlive(storage)) sum += this.bytes[storage];
+      for (const storage of trace.tensorStorages(tensors[i]))
+        if (this.isAlive(storage) || (orWere && this.life[storage] === Life.freed)) sum += this.bytes[storage];
     return sum;
   }
 
-  allocate(trace: Trace, storage: number, category: number, event: number): void {
+  allocate(trace: Trace, storage: number, category: number, event: number, nextOp: number): void {
     if (storage >= this.life.length) this.grow(Math.max(trace.storages.count, storage + 1));
     if (this.life[storage] !== Life.unknown) throw this.outOfOrder("allocate", storage, event, "one that is new");
     const device = this.deviceIndex(trace, trace.storages.device[storage]);
@@ -48,6 +51,7 @@ export class LiveStorages {
     this.category[storage] = category;
     this.bytes[storage] = bytes;
     this.device[storage] = device;
+    this.op[storage] = nextOp;
     if (bytes > 0) this.add(device, category, bytes);
   }
 
@@ -113,6 +117,7 @@ export class LiveStorages {
     this.category = grown(this.category, length);
     this.bytes = grown(this.bytes, length);
     this.device = grown(this.device, length);
+    this.op = grown(this.op, length);
     this.life = grown(this.life, length);
   }
 
@@ -136,10 +141,9 @@ function kindOf(device: string): string {
   return colon < 0 ? device : device.slice(0, colon);
 }
 
-function grown<T extends Uint8Array<ArrayBuffer> | Uint16Array<ArrayBuffer> | Float64Array<ArrayBuffer>>(
-  column: T,
-  length: number,
-): T {
+type Column = Uint8Array<ArrayBuffer> | Uint16Array<ArrayBuffer> | Int32Array<ArrayBuffer> | Float64Array<ArrayBuffer>;
+
+function grown<T extends Column>(column: T, length: number): T {
   const larger = new (column.constructor as new (length: number) => T)(length);
   larger.set(column);
   return larger;

@@ -120,8 +120,9 @@ export class MemTracker extends MemoryReducer<ModuleState> {
     const { weights } = trace;
     const declared = weights.module.lastIndexOf(module);
     if (declared < 0) return;
-    record.parameterBytes = this.storages.bytesOf(trace, row(weights.parameters, declared));
-    record.bufferBytes = this.storages.bytesOf(trace, row(weights.buffers, declared));
+    // An update may have put new storages in their place, of the same size.
+    record.parameterBytes = this.storages.bytesOf(trace, row(weights.parameters, declared), true);
+    record.bufferBytes = this.storages.bytesOf(trace, row(weights.buffers, declared), true);
   }
 }
 

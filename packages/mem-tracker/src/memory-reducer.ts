@@ -73,8 +73,7 @@ export abstract class MemoryReducer<State extends string> {
           this.nextOp = item + 1;
           break;
         case EventKind.allocate:
-          this.storages.allocate(trace, item, this.overrides.get(item) ?? trace.storages.category[item], event);
-          this.grew = true;
+          this.allocate(trace, item, event);
           break;
         case EventKind.free:
           // What the op at hand allocates and frees inside itself counts toward the peak.
@@ -205,6 +204,12 @@ export abstract class MemoryReducer<State extends string> {
     );
   }
 
+  private allocate(trace: Trace, storage: number, event: number): void {
+    const category = this.overrides.get(storage) ?? trace.storages.category[storage];
+    this.storages.allocate(trace, storage, category, event, this.nextOp);
+    this.grew = true;
+  }
+
   private categorize(storage: number, category: number, event: number): void {
     if (this.overrides.has(storage)) return;
     const was = this.storages.isAlive(storage) ? this.storages.category[storage] : category;
@@ -214,10 +219,10 @@ export abstract class MemoryReducer<State extends string> {
 
   private countGradient(storage: number): void {
     const { trace } = this;
-    if (trace === undefined || this.nextOp === 0) return;
-    // A gradient is told when it reaches its parameter, right after the op that made it.
+    const op = this.storages.op[storage];
+    if (trace === undefined || op >= this.nextOp) return;
     const { start, values } = trace.stacks;
-    const stack = trace.ops.stack[this.nextOp - 1];
+    const stack = trace.ops.stack[op];
     for (let i = start[stack]; i < start[stack + 1]; i++) {
       const record = this.records.get(trace.calls.module[values[i]]);
       if (record !== undefined) record.gradientBytes += this.storages.bytes[storage];

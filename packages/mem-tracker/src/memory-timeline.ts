@@ -50,7 +50,7 @@ export function memoryTimeline(trace: Trace, options: TimelineOptions = {}): Mem
     const item = subject[i];
     if (kind[i] === EventKind.op) op = item;
     else if (kind[i] === EventKind.allocate) {
-      storages.allocate(trace, item, trace.storages.category[item], i);
+      storages.allocate(trace, item, trace.storages.category[item], i, op + 1);
       if (deviceRow < 0) deviceRow = storages.devices.indexOf(device) * rowWidth;
     } else if (kind[i] === EventKind.free) storages.free(item, i);
     else if (kind[i] === EventKind.resize) storages.resize(item, value[i], i);

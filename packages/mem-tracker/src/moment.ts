@@ -78,7 +78,6 @@ export function momentIn(
   const device = options.device ?? trace.header.device;
   const { event, before } = eventOf(trace, place);
   const storages = new LiveStorages();
-  const allocatedAt = new Int32Array(trace.storages.count).fill(-1);
   const { kind, subject, value } = trace.events;
   // A peak inside an op is seen just before something is freed: that event itself is then not yet done.
   const end = before && (kind[event] === EventKind.free || kind[event] === EventKind.resize) ? event : event + 1;
@@ -87,15 +86,14 @@ export function momentIn(
     const item = subject[i];
     if (kind[i] === EventKind.op) lastOp = item;
     else if (kind[i] === EventKind.allocate) {
-      storages.allocate(trace, item, overrides.get(item) ?? trace.storages.category[item], i);
-      allocatedAt[item] = lastOp + 1;
+      storages.allocate(trace, item, overrides.get(item) ?? trace.storages.category[item], i, lastOp + 1);
     } else if (kind[i] === EventKind.free) storages.free(item, i);
     else if (kind[i] === EventKind.resize) storages.resize(item, value[i], i);
     else if (kind[i] === EventKind.categorize && !overrides.has(item)) storages.categorize(item, value[i], i);
   }
   const deviceIndex = storages.devices.indexOf(device);
   const held: number[] = [];
-  for (let s = 0; s < allocatedAt.length; s++)
+  for (let s = 0; s < trace.storages.count; s++)
     if (storages.isAlive(s) && storages.device[s] === deviceIndex && storages.bytes[s] > 0) held.push(s);
   held.sort((a, b) => storages.bytes[b] - storages.bytes[a] || a - b);
   const largest = held.slice(0, options.limit ?? 10);
@@ -122,9 +120,9 @@ export function momentIn(
         dtype: tensor === undefined ? undefined : trace.tensorDtype(tensor),
         shape: tensor === undefined ? undefined : trace.tensorShape(tensor),
         maker:
-          inner.has(storage) && allocatedAt[storage] === runs
+          inner.has(storage) && storages.op[storage] === runs
             ? makerOf(trace, runs)
-            : allocatorOf(trace, storage, allocatedAt[storage]),
+            : allocatorOf(trace, storage, storages.op[storage]),
       };
     }),
   };

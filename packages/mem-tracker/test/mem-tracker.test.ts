@@ -1,6 +1,7 @@
 import { Category, parseTrace, resetModStatsMark, type Trace, TraceBuilder, writeTrace } from "@remat/trace";
 import { describe, expect, it } from "vitest";
 import { MemTracker, memoryNotes, trackMemory } from "../src/index.js";
+import { blocksModel } from "./fsdp/blocks-model.js";
 import { trainingStep } from "./training-step.js";
 
 describe("one training step", () => {
@@ -78,6 +79,22 @@ describe("one training step", () => {
     expect(bytesByCategory).toMatchObject({ other: 12, buffer: 20 + 96, optimizerState: 0 });
     const largest = external.peakMoment().largest.map(({ storage, category }) => [storage, category]);
     expect(largest).toContainEqual([3, "buffer"]);
+  });
+});
+
+describe("a run in which updates replace parameters, and gradients are known late", () => {
+  it("knows each module's bytes all the same", () => {
+    const bytes = (options: object) =>
+      trackMemory(blocksModel({ steps: 3, ...options }))
+        .modules()
+        .map((m) => [m.fqn, m.parameterBytes, m.gradientBytes]);
+    const expected = [
+      ["net", 340, 340],
+      ["net.blocks.0", 160, 160],
+      ["net.blocks.1", 160, 160],
+    ];
+    expect(bytes({})).toEqual(expected);
+    expect(bytes({ replaces: true, lateGradients: true })).toEqual(expected);
   });
 });
 

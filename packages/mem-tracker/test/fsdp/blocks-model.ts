@@ -12,6 +12,8 @@ export interface BlocksOptions {
   /** Whether an update puts a new storage in a parameter's place, as tfjs's `assign` does. */
   readonly replaces?: boolean;
   readonly allocationUnitBytes?: number;
+  /** Whether gradients are known as such only when the backward pass is over. */
+  readonly lateGradients?: boolean;
 }
 
 /**
@@ -73,12 +75,12 @@ export function blocksModel(options: BlocksOptions = {}): Trace {
     backward(root, "enterModule");
     let dy = run("HeadGrad", Phase.backward, b.stackOfCall(root), [out.tensor], [25, 4]);
     gradients[blocks] = run("HeadWeightGrad", Phase.backward, b.stackOfCall(root), [dy.tensor], [5]);
-    b.categorize(gradients[blocks].storage, Category.gradient);
+    if (!options.lateGradients) b.categorize(gradients[blocks].storage, Category.gradient);
     for (let i = blocks - 1; i >= 0; i--) {
       const stack = b.stackOfCall(calls[i]);
       backward(calls[i], "enterModule");
       gradients[i] = run("MatMul", Phase.backward, stack, [dy.tensor, activations[i].tensor], [rows, 4]);
-      b.categorize(gradients[i].storage, Category.gradient);
+      if (!options.lateGradients) b.categorize(gradients[i].storage, Category.gradient);
       const before = dy;
       // The input of the model needs no gradient.
       if (i > 0) dy = run("MatMul", Phase.backward, stack, [dy.tensor, weights[i].tensor], [25, 4]);
@@ -86,6 +88,7 @@ export function blocksModel(options: BlocksOptions = {}): Trace {
       b.free(activations[i + 1].storage);
       backward(calls[i], "exitModule");
     }
+    if (options.lateGradients) for (const { storage } of gradients) b.categorize(storage, Category.gradient);
     backward(root, "exitModule");
     b.free(dy.storage);
     b.free(out.storage);

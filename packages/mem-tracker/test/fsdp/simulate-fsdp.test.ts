@@ -178,13 +178,14 @@ describe("a step of two blocks on four ranks", () => {
 });
 
 describe("any trace", () => {
-  it("gives the same where modules do not say what they own", () => {
+  it("gives the same where modules do not say what they own, and where gradients are known late", () => {
     const declared = simulateFsdp(blocksModel(), plan());
     const undeclared = simulateFsdp(blocksModel({ declared: false }), plan());
     expect(undeclared.groups.map((g) => [g.fqn, g.parameters.map((p) => p.shape)])).toEqual(
       declared.groups.map((g) => [g.fqn, g.parameters.map((p) => p.shape)]),
     );
     expect(log(undeclared.trace)).toEqual(log(declared.trace));
+    expect(log(simulateFsdp(blocksModel({ lateGradients: true }), plan()).trace)).toEqual(log(declared.trace));
   });
 
   it("gathers in the backward pass where modules' backward passes are not told", () => {
