@@ -18,6 +18,13 @@ export type {
   TapeNode,
 } from "./dispatch-mode.js";
 export { PatchSet } from "./patch-set.js";
+export {
+  type BackendAttempt,
+  type BackendName,
+  type BackendSelection,
+  type SelectBackendOptions,
+  selectBackend,
+} from "./select-backend.js";
 export type { SharedBuffer, TensorShape } from "./sharing-rules.js";
 export { optimizerStepMark, TraceRecorder, type TraceRecorderOptions } from "./trace-recorder.js";
 export { isDispatching, openDispatchMode, storagesOf, watchOptimizer, withDispatchMode } from "./with-dispatch-mode.js";
