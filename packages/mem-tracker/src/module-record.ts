@@ -1,5 +1,5 @@
 import type { CategoryName, MemorySnapshot } from "@remat/trace";
-import { DeviceRows } from "./device-rows.js";
+import type { DeviceRows } from "./device-rows.js";
 import { totalColumn } from "./live-storages.js";
 
 /** What a tracker knows of one module. Bytes as allocated. */
