@@ -1,0 +1,70 @@
+import { spawn } from "node:child_process";
+import { reconcile } from "./count-checks.js";
+
+/**
+ * A part of the whole: a command, and how to count what it checked.
+ *
+ * @typedef {object} Stage
+ * @property {string} name
+ * @property {readonly string[]} command
+ * @property {(run: { exitCode: number, output: string }) => import("./count-checks.js").Count} count
+ */
+
+const ansi = new RegExp(`${String.fromCharCode(27)}\\[[0-9;]*m`, "g");
+
+/**
+ * Runs a stage, printing what it prints with a margin, so that no line of it can be taken for the sum.
+ *
+ * @param {Stage} stage
+ * @param {{ cwd: string, timeoutMs: number, print: (line: string) => void }} options
+ * @returns {Promise<import("./count-checks.js").Count>}
+ */
+export async function runStage(stage, { cwd, timeoutMs, print }) {
+  const start = performance.now();
+  print(`── ${stage.name}: ${stage.command.join(" ")}`);
+  const [command, ...args] = stage.command;
+  const child = spawn(command, args, {
+    cwd,
+    stdio: ["ignore", "pipe", "pipe"],
+    timeout: timeoutMs,
+    killSignal: "SIGKILL",
+  });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    let rest = "";
+    stream.setEncoding("utf8").on("data", (text) => {
+      const lines = (rest + text.replaceAll(ansi, "")).split("\n");
+      rest = /** @type {string} */ (lines.pop());
+      for (const line of lines) {
+        output += `${line}\n`;
+        print(`   │ ${line}`);
+      }
+    });
+    stream.on("end", () => {
+      if (rest === "") return;
+      output += `${rest}\n`;
+      print(`   │ ${rest}`);
+    });
+  }
+  const exitCode = await new Promise((resolve) => {
+    child.on("error", (error) => {
+      print(`   │ ${error.message}`);
+      resolve(127);
+    });
+    child.on("close", (code, signal) => {
+      if (signal !== null) print(`   │ ended by ${signal}`);
+      resolve(code ?? 1);
+    });
+  });
+  /** @type {import("./count-checks.js").Count} */
+  let count = { passed: 0, failed: 0 };
+  try {
+    count = stage.count({ exitCode, output });
+  } catch (error) {
+    print(`   │ ${stage.name} could not be counted: ${error}`);
+  }
+  const { passed, failed } = reconcile(count, exitCode);
+  const seconds = ((performance.now() - start) / 1000).toFixed(1);
+  print(`── ${stage.name}: ${passed} passed, ${failed} failed in ${seconds} s`);
+  return { passed, failed };
+}
