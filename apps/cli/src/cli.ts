@@ -101,7 +101,10 @@ function withModelOptions(command: Command): Command {
   return command
     .option("--batch <n>", "Samples in a batch (default: the model's own, or 1)")
     .option("--size <size>", "Which size of an example module to build: full or tiny", { default: "full" })
-    .option("--backend <name>", "Backend whose buffers are meant: tensorflow, wasm or cpu", { default: "tensorflow" })
+    .option(
+      "--backend <name>",
+      "Backend whose buffers are meant, or on which ops are timed: tensorflow, wasm or cpu (default: tensorflow; for timing the best that works)",
+    )
     .option(
       "--loss <name>",
       "Loss where the model has none: sum, mean, meanSquaredError, categoricalCrossentropy, softmaxCrossEntropy",

@@ -33,7 +33,7 @@ async function traceModel(
     name: source.name,
     size,
     batch,
-    backend,
+    backend: backend ?? "tensorflow",
     grouping,
     ...(loss !== undefined && { loss }),
     ...(optimizer !== undefined && { optimizer }),

@@ -9,7 +9,8 @@ export const sizes = ["full", "tiny"] as const;
 export interface ModelOptions {
   readonly size: (typeof sizes)[number];
   readonly batch: number | undefined;
-  readonly backend: (typeof backends)[number];
+  /** Undefined: whatever is best for what is to be done. */
+  readonly backend: (typeof backends)[number] | undefined;
   readonly grouping: (typeof groupings)[number];
   readonly loss: string | undefined;
   readonly optimizer: string | undefined;
@@ -20,7 +21,7 @@ export function parseModelOptions(options: CommandOptions): ModelOptions {
   return {
     size: parseChoice("size", options["size"], sizes),
     batch: options["batch"] === undefined ? undefined : parseCount("batch", options["batch"]),
-    backend: parseChoice("backend", options["backend"], backends),
+    backend: options["backend"] === undefined ? undefined : parseChoice("backend", options["backend"], backends),
     grouping: parseChoice("group", options["group"] ?? "auto", groupings),
     loss: options["loss"] === undefined ? undefined : parseText("loss", options["loss"]),
     optimizer: options["optimizer"] === undefined ? undefined : parseText("optimizer", options["optimizer"]),

@@ -1,12 +1,24 @@
-import { RematError } from "@remat/trace";
-import * as tf from "@tensorflow/tfjs-core";
+import { type BackendName, selectBackend } from "@remat/dispatch-hook";
 
-/** Makes a real backend current and returns a sentence that says which. */
-export async function useBackend(name: string): Promise<string> {
-  const { selectBackend } = await import("@remat/dispatch-hook");
-  const selection = await selectBackend();
-  void name;
-  void tf;
-  void RematError;
-  return String(selection);
+export interface UsedBackend {
+  readonly backend: BackendName;
+  /** A sentence that says which was taken, and why not an earlier one. */
+  readonly note: string;
+}
+
+/** Makes a real backend current: the best of that name, or of all. */
+export async function useBackend(name: BackendName | undefined): Promise<UsedBackend> {
+  const {
+    backend,
+    package: selected,
+    usesGpu,
+    attempts,
+  } = await selectBackend(name === undefined ? {} : { backend: name });
+  const failed = attempts
+    .filter((attempt) => !attempt.selected)
+    .map((attempt) => `${attempt.package}: ${attempt.reason}`);
+  return {
+    backend,
+    note: `ops were timed on ${selected}${usesGpu ? ", on the GPU" : ""}${failed.length === 0 ? "" : `, since others did not work (${failed.join("; ")})`}`,
+  };
 }

@@ -59,7 +59,7 @@ export function renderMemorySummary(
         size(storage.bytes),
         storage.category,
         storage.shape === undefined ? "" : `${storage.dtype ?? ""} [${storage.shape.join(", ")}]`,
-        storage.maker?.opName ?? "(given from JavaScript, or before)",
+        storage.maker?.opName ?? "(not by an op)",
         storage.maker === undefined ? "" : String(storage.maker.op),
         storage.maker?.module ?? "",
       ]),

@@ -4,8 +4,8 @@ import type { DeviceSpec, Trace } from "@remat/trace";
 import type { CommandOptions } from "../cli.js";
 import type { ConsoleIo } from "../console-io.js";
 import { loadTrace } from "../load-trace.js";
-import { parseModelOptions } from "../model-options.js";
-import { modelSource } from "../model-source.js";
+import { type ModelOptions, parseModelOptions } from "../model-options.js";
+import { type ModelSource, modelSource } from "../model-source.js";
 import { Progress } from "../progress.js";
 import { readDevice } from "../read-device.js";
 import { parseChoice, parseCount, parseText } from "../usage-error.js";
@@ -26,11 +26,11 @@ export async function estimate(model: string, options: CommandOptions, io: Conso
   const device = readDevice(parseText("device", options["device"]));
   const progress = new Progress(io);
   try {
-    const loaded = await loadTrace(modelSource(model), modelOptions, progress);
+    const source = modelSource(model);
     const trace =
       mode === "operator-level-benchmark"
-        ? await measure(loaded, modelOptions.backend, progress)
-        : priceTrace(onDevice(loaded, device), device);
+        ? await measure(source, modelOptions, progress)
+        : await price(source, modelOptions, device, progress);
     progress.clear();
     if (tracePath !== undefined) await writeTraceFile(trace, tracePath);
     const pricedFor = mode === "operator-level-benchmark" ? "this machine, measured" : device.name;
@@ -42,20 +42,32 @@ export async function estimate(model: string, options: CommandOptions, io: Conso
   }
 }
 
-/** A tfjs trace made here is meant for `device`, whose allocator rounds up in its own way; one that was recorded elsewhere stays what it is. */
-function onDevice(trace: Trace, device: DeviceSpec): Trace {
-  if (trace.header.framework !== "tfjs" || trace.header.mode !== "fake") return trace;
-  return trace.withHeader({ ...trace.header, allocationUnitBytes: device.allocationUnitBytes });
+async function price(
+  source: ModelSource,
+  options: ModelOptions,
+  device: DeviceSpec,
+  progress: Progress,
+): Promise<Trace> {
+  const trace = await loadTrace(source, options, progress);
+  const { header } = trace;
+  // A tfjs trace of fake mode is meant for `device`, whose allocator rounds up in its own way; one that was recorded stays what it is.
+  const meant = header.framework === "tfjs" && header.mode === "fake";
+  return priceTrace(
+    meant ? trace.withHeader({ ...header, allocationUnitBytes: device.allocationUnitBytes }) : trace,
+    device,
+  );
 }
 
-async function measure(trace: Trace, backend: string, progress: Progress): Promise<Trace> {
+/** Times the ops on a real backend, and has the trace made for that backend. */
+async function measure(source: ModelSource, options: ModelOptions, progress: Progress): Promise<Trace> {
   const [{ useBackend }, { benchmarkTrace }] = await Promise.all([
     import("../use-backend.js"),
     import("@remat/runtime-estimator/benchmark"),
   ]);
-  const note = await useBackend(backend);
+  const { backend, note } = await useBackend(options.backend);
+  const trace = await loadTrace(source, { ...options, backend }, progress);
   const { trace: measured } = await benchmarkTrace(trace, {
-    onProgress: ({ doneCalls, totalCalls, kernel }) => progress.show(`measuring ${doneCalls}/${totalCalls}: ${kernel}`),
+    onProgress: ({ doneCalls, totalCalls, kernel }) => progress.show(`timing ${doneCalls}/${totalCalls}: ${kernel}`),
   });
   return measured.withHeader({ ...measured.header, notes: [...(measured.header.notes ?? []), note] });
 }
