@@ -121,15 +121,17 @@ function close(mode: OpenMode, result: unknown): void {
  * they stand for does, and allocate no memory, so that a model of any size can be built and traced in milliseconds. It is what
  * `FakeTensorMode` is to PyTorch.
  *
- * Large fills in JavaScript (zeros, ones, random numbers, initializers, dropout masks) are skipped; `Math.random` is called as often as
- * ever, since tfjs draws only seeds from it. Constants that JavaScript gives (`tf.tensor([2, 3])`) stay readable, up to 65,536 elements.
+ * Fills in JavaScript of more than 1,024 elements (zeros, ones, random numbers, dropout masks) are skipped: a `tf.buffer` of that size holds
+ * nothing. `Math.random` is called as often as ever, since tfjs draws only seeds from it. What initializers of layers make has no values at
+ * any size, and `Orthogonal` runs no kernels. Constants that JavaScript gives (`tf.tensor([2, 3])`) stay readable, up to 65,536 elements.
  * Values of anything else are unknown: reading them, or running a kernel whose output shapes depend on values, throws a
  * {@link DataDependentError}. A kernel that the backend lacks throws `KERNEL_MISSING`.
  *
  * Real tensors may be used inside; real variables have their values back afterwards. Afterwards everything is as before, also after an
  * exception: backend, kernels, globals, memory. Tensors and variables that `fn` made and that are not part of its result are disposed of;
- * those in its result are fake for ever and can be used in a later fake mode. The engine being one per process, other asynchronous work
- * is fake, too, while an asynchronous `fn` is awaited.
+ * those in its result are fake for ever and can be used in a later fake mode. What cannot be undone is what `fn` does to objects of its
+ * caller: an optimizer that takes its first step here has slots that are gone afterwards, so give it one of its own. The engine being one
+ * per process, other asynchronous work is fake, too, while an asynchronous `fn` is awaited.
  *
  * @example
  * const { shape } = fakeMode(() => tf.matMul(tf.zeros([12288, 49152]), tf.zeros([49152, 12288]))); // [12288, 12288], at once

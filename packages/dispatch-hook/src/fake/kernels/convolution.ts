@@ -2,7 +2,7 @@ import { backend_util, type TensorInfo } from "@tensorflow/tfjs-core";
 import type { FakeBackend } from "../fake-backend.js";
 import { type FusedAttributes, type FusedInputs, fuse } from "./activation.js";
 import type { Infer, InferTable, X } from "./infer.js";
-import { fitting, mismatch, refuseComplex } from "./shapes.js";
+import { fitting, mismatch, paddingOf, refuseComplex } from "./shapes.js";
 
 type Shape4 = [number, number, number, number];
 type Shape5 = [number, number, number, number, number];
@@ -28,7 +28,8 @@ function conv2DInfo(
   backend: FakeBackend,
 ): backend_util.Conv2DInfo {
   if (x.length !== 4 || filter.length !== 4) mismatch(backend, `x [${x}] and filter [${filter}] must have rank 4`);
-  const { strides, pad, dimRoundingMode, dataFormat } = attributes;
+  const { strides, dataFormat } = attributes;
+  const [pad, dimRoundingMode] = paddingOf(attributes.pad, attributes.dimRoundingMode, backend);
   const format = backend_util.convertConv2DDataFormat(dataFormat ?? "NHWC");
   return fitting(
     backend_util.computeConv2DInfo(
@@ -83,7 +84,8 @@ function depthwiseInfo(
   backend: FakeBackend,
 ): backend_util.Conv2DInfo {
   if (x.length !== 4 || filter.length !== 4) mismatch(backend, `x [${x}] and filter [${filter}] must have rank 4`);
-  const { strides, pad, dimRoundingMode } = attributes;
+  const { strides } = attributes;
+  const [pad, dimRoundingMode] = paddingOf(attributes.pad, attributes.dimRoundingMode, backend);
   const dilations = attributes.dilations ?? 1;
   if (!backend_util.eitherStridesOrDilationsAreOne(strides, dilations)) {
     mismatch(backend, `strides ${strides} and dilations ${dilations} are both above 1`);

@@ -8,8 +8,14 @@ const fill: Infer<object, { shape: number[]; value: number | string; dtype?: Dat
   backend,
 ) => backend.make(shape, dtype ?? util.inferDtype(value));
 
-const filledLike: Infer<X> = ({ x }, _, backend) => {
-  if (x.dtype === "string") mismatch(backend, "strings have no zero and no one");
+const onesLike: Infer<X> = ({ x }, _, backend) => {
+  if (x.dtype === "string") mismatch(backend, "strings have no one");
+  return backend.make(x.shape, x.dtype);
+};
+
+/** Native has empty strings for zeros. */
+const zerosLike: Infer<X> = ({ x }, _, backend) => {
+  if (x.dtype === "string" && backend.standsFor !== "tensorflow") mismatch(backend, "strings have no zero");
   return backend.make(x.shape, x.dtype);
 };
 
@@ -44,7 +50,7 @@ export const creationKernels: InferTable = {
   LinSpace: linSpace,
   Multinomial: multinomial,
   OneHot: oneHot,
-  OnesLike: filledLike,
+  OnesLike: onesLike,
   Range: range,
-  ZerosLike: filledLike,
+  ZerosLike: zerosLike,
 };

@@ -34,6 +34,19 @@ const binary: Infer<AB> = ({ a, b }, _, backend) => {
   return backend.make(broadcast(a.shape, b.shape, backend), a.dtype);
 };
 
+/** Native makes the operands alike first. */
+const power: Infer<AB> = (inputs, attributes, backend) => {
+  if (backend.standsFor !== "tensorflow") return binary(inputs, attributes, backend);
+  const { a, b } = inputs;
+  return backend.make(broadcast(a.shape, b.shape, backend), upcastType(a.dtype, b.dtype));
+};
+
+/** Native takes the minimum and the maximum, which bools have as integers. */
+const clip: Infer<X> = ({ x }, _, backend) => {
+  refuseComplex(backend, x);
+  return backend.make(x.shape, x.dtype === "bool" && backend.standsFor === "tensorflow" ? "int32" : x.dtype);
+};
+
 const binaryBool: Infer<AB> = ({ a, b }, _, backend) => {
   refuseComplex(backend, a);
   refuseComplex(backend, b);
@@ -71,19 +84,21 @@ const select: Infer<{ condition: TensorInfo; t: TensorInfo; e: TensorInfo }> = (
 /** Element by element, broadcasting where there are two operands. */
 export const elementwiseKernels: InferTable = {
   ...forAll(
-    `Acos Acosh Asin Asinh Atan Atanh Ceil ClipByValue Cos Cosh Elu Erf Expm1 Floor Log Log1p Neg Reciprocal Relu Relu6 Round Rsqrt Selu
+    `Acos Acosh Asin Asinh Atan Atanh Ceil Cos Cosh Elu Erf Expm1 Floor Log Log1p Neg Reciprocal Relu Relu6 Round Rsqrt Selu
     Sigmoid Sign Sin Sinh Softplus Sqrt Square Step Tan Tanh`,
     unary,
   ),
   ...forAll("Exp LeakyRelu", unaryFloat),
   ...forAll("IsFinite IsInf IsNan LogicalNot", unaryBool),
   ...forAll("Add Sub Multiply", arithmetic),
-  ...forAll("Atan2 BitwiseAnd Maximum Minimum Mod Pow RealDiv SquaredDifference", binary),
+  ...forAll("Atan2 BitwiseAnd Maximum Minimum Mod RealDiv SquaredDifference", binary),
   ...forAll("Equal Greater GreaterEqual Less LessEqual LogicalAnd LogicalOr LogicalXor NotEqual", binaryBool),
   Abs: abs,
   AddN: addN,
+  ClipByValue: clip,
   EluGrad: eluGrad,
   FloorDiv: floorDivide,
+  Pow: power,
   Prelu: prelu,
   Select: select,
 };

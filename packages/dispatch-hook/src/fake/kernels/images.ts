@@ -31,7 +31,7 @@ const resizeBilinearGrad: Infer<Images & { dy: TensorInfo }> = ({ images, dy }, 
 const resizeNearestGrad: Infer<Images & { dy: TensorInfo }> = ({ images, dy }, _, backend) => {
   refuseComplex(backend, images);
   refuseComplex(backend, dy);
-  return backend.make(images.shape, images.dtype);
+  return backend.make(images.shape, backend.standsFor === "tensorflow" ? dy.dtype : images.dtype);
 };
 
 const cropAndResize: Infer<Image & { boxes: TensorInfo }, { cropSize: [number, number] }> = (

@@ -1,3 +1,4 @@
+import { type DataType, upcastType } from "@tensorflow/tfjs-core";
 import type { FakeBackend } from "../fake-backend.js";
 import { type FusedAttributes, type FusedInputs, fuse } from "./activation.js";
 import { einsum } from "./einsum.js";
@@ -35,7 +36,15 @@ const batchMatMul: Infer<AB, Transposes> = (inputs, attributes, backend) =>
   backend.make(productShape(inputs, attributes, backend), inputs.a.dtype);
 
 const fusedMatMul: Infer<AB & FusedInputs, Transposes & FusedAttributes> = (inputs, attributes, backend) =>
-  fuse(productShape(inputs, attributes, backend), inputs.a.dtype, inputs, attributes, false, backend);
+  fuse(productShape(inputs, attributes, backend), fusedDtype(inputs, backend), inputs, attributes, false, backend);
+
+/** Native makes the operands alike first. */
+function fusedDtype({ a, b, bias }: AB & FusedInputs, backend: FakeBackend): DataType {
+  if (backend.standsFor !== "tensorflow" || (a.dtype === b.dtype && (bias == null || bias.dtype === a.dtype)))
+    return a.dtype;
+  const product = upcastType(a.dtype, b.dtype);
+  return bias == null ? product : upcastType(product, bias.dtype);
+}
 
 /** Products of matrices. */
 export const matmulKernels: InferTable = {

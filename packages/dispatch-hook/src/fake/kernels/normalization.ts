@@ -12,6 +12,8 @@ interface BatchNormInputs extends X {
 const fusedBatchNorm: Infer<BatchNormInputs> = ({ x, mean, variance, scale, offset }, _, backend) => {
   refuseComplex(backend, x);
   const rank = mean.shape.length;
+  // Native composes it of kernels that broadcast, unless there is one value for each channel.
+  if (backend.standsFor === "tensorflow" && rank > 1) return backend.make(x.shape, "float32");
   if (
     variance.shape.length !== rank ||
     (offset ?? mean).shape.length !== rank ||

@@ -1,7 +1,7 @@
 import { backend_util, type TensorInfo } from "@tensorflow/tfjs-core";
 import type { FakeBackend } from "../fake-backend.js";
 import type { Infer, InferTable, X } from "./infer.js";
-import { fitting, mismatch, refuseComplex, sameShape } from "./shapes.js";
+import { fitting, mismatch, paddingOf, refuseComplex, sameShape } from "./shapes.js";
 
 type Shape4 = [number, number, number, number];
 type Shape5 = [number, number, number, number, number];
@@ -23,11 +23,12 @@ interface Pool3D {
 
 function pool2DInfo(
   x: TensorInfo,
-  { filterSize, strides, pad, dimRoundingMode }: Pool2D,
+  { filterSize, strides, ...given }: Pool2D,
   backend: FakeBackend,
 ): backend_util.Conv2DInfo {
   refuseComplex(backend, x);
   if (x.shape.length !== 4) mismatch(backend, `x [${x.shape}] must have rank 4`);
+  const [pad, dimRoundingMode] = paddingOf(given.pad, given.dimRoundingMode, backend);
   return fitting(
     backend_util.computePool2DInfo(x.shape as Shape4, filterSize, strides, 1, pad, dimRoundingMode),
     backend,
@@ -53,9 +54,10 @@ const maxPoolWithArgmax: Infer<X, Pool2D> = ({ x }, { filterSize, strides, pad }
   return [backend.make(outShape, x.dtype), backend.make(outShape, "int32")];
 };
 
-const pool3D: Infer<X, Pool3D> = ({ x }, { filterSize, strides, pad, dimRoundingMode, dataFormat }, backend) => {
+const pool3D: Infer<X, Pool3D> = ({ x }, { filterSize, strides, dataFormat, ...given }, backend) => {
   refuseComplex(backend, x);
   if (x.shape.length !== 5) mismatch(backend, `x [${x.shape}] must have rank 5`);
+  const [pad, dimRoundingMode] = paddingOf(given.pad, given.dimRoundingMode, backend);
   const { outShape } = fitting(
     backend_util.computePool3DInfo(x.shape as Shape5, filterSize, strides, 1, pad, dimRoundingMode, dataFormat),
     backend,

@@ -62,7 +62,8 @@ const cumulative: Infer<X, CumsumAttrs> = ({ x }, { axis }, backend) => {
 const softmax: Infer<{ logits: TensorInfo }, { dim: number }> = ({ logits }, { dim }, backend) => {
   refuseComplex(backend, logits);
   const last = logits.shape.length - 1;
-  if (dim !== -1 && dim !== last) mismatch(backend, `dim ${dim} is not the last one (${last})`);
+  if (dim !== -1 && dim !== last && backend.standsFor !== "tensorflow")
+    mismatch(backend, `dim ${dim} is not the last one (${last})`);
   return backend.make(logits.shape, "float32");
 };
 
@@ -98,7 +99,7 @@ const unsortedSegmentSum: Infer<X & { segmentIds: TensorInfo }, UnsortedSegmentS
     if (segmentIds.shape[i] !== x.shape[i])
       mismatch(backend, `segmentIds [${segmentIds.shape}] do not begin the shape [${x.shape}]`);
   }
-  return backend.make([numSegments, ...x.shape.slice(1)], "float32");
+  return backend.make([numSegments, ...x.shape.slice(1)], backend.standsFor === "tensorflow" ? x.dtype : "float32");
 };
 
 /** Kernels that fold or scan an axis. */

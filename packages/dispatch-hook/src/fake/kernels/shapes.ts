@@ -60,3 +60,18 @@ export function fitting<Info extends { readonly outShape: number[] }>(info: Info
   }
   return info;
 }
+
+type Rounding = "floor" | "round" | "ceil";
+
+/**
+ * Padding and rounding as the backend reads them. tfjs-core takes the height of window and stride for the width, too, where the padding is
+ * a number; native takes 0 for `valid`, and rounds down always.
+ */
+export function paddingOf<Pad>(
+  pad: Pad,
+  rounding: Rounding | undefined,
+  backend: FakeBackend,
+): [Pad | "valid", Rounding | undefined] {
+  if (backend.standsFor !== "tensorflow") return [pad, rounding];
+  return [pad === 0 ? "valid" : pad, "floor"];
+}
