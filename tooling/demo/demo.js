@@ -1,0 +1,21 @@
+#!/usr/bin/env node
+// Estimates two real models, as a user would from the shell: ResNet-50 as Keras wrote it, and the transformer of PyTorch's SACEstimator test.
+import { spawnSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+const remat = fileURLToPath(new URL("../../apps/cli/dist/main.js", import.meta.url));
+
+const runs = [
+  ["estimate", "examples/keras/resnet50.model.json", "--batch", "8"],
+  ["estimate", "examples/transformer/model.js", "--depth", "3"],
+  ["memory", "examples/transformer/model.js", "--optimizer", "adam", "--depth", "1", "--top", "5", "--units", "GiB"],
+];
+
+for (const args of runs) {
+  console.log(`$ remat ${args.join(" ")}\n`);
+  const { status, error } = spawnSync(process.execPath, [remat, ...args], { cwd: root, stdio: "inherit" });
+  if (error !== undefined) throw error;
+  if (status !== 0) process.exit(status ?? 1);
+  console.log();
+}
