@@ -1,4 +1,4 @@
-import { type DataId, DataStorage, type TensorInfo } from "@tensorflow/tfjs-core";
+import type { DataId, DataStorage, TensorInfo } from "@tensorflow/tfjs-core";
 import { sharedBuffers } from "./buffer-sharing.js";
 import type { KernelAttributes, Storage, StorageOrigin } from "./dispatch-mode.js";
 import type { EngineBackend } from "./engine-internals.js";
@@ -43,6 +43,10 @@ export interface StorageListener {
   storageReleased(storage: Storage): void;
 }
 
+/** By what it can do: a backend may come with a tfjs-core of its own. */
+const isDataStorage = (value: unknown): value is DataStorage<DataEntry> =>
+  typeof value === "object" && value !== null && "numDataIds" in value && "dataMover" in value;
+
 /** The backend whose buffers count: its own, or for the fake backend that which it stands for. */
 export const bufferBackend = (name: string, backend: EngineBackend | undefined): string => backend?.standsFor ?? name;
 
@@ -66,7 +70,7 @@ export class StorageTable {
       this.watch(counted, backend as SelfReportingBackend, patches);
       return;
     }
-    const data = Object.values(backend).find((value): value is DataStorage<DataEntry> => value instanceof DataStorage);
+    const data = Object.values(backend).find(isDataStorage);
     if (data === undefined || this.attached.some(({ source }) => source === data)) return;
     const entryOf = (dataId: DataId) => (data.has(dataId) ? data.get(dataId) : undefined);
     this.attached.push({ name: counted, source: data, entryOf });
