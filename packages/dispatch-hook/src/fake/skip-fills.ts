@@ -5,7 +5,8 @@ import { override, type Undo, undoAll } from "./override.js";
  * tfjs fills arrays in JavaScript before it makes a tensor of them: zeros, ones, random numbers, dropout masks, `tf.buffer`. All these
  * arrays come from two functions of tfjs-core, which call `new Float32Array(size)` and its like. While fills are skipped these
  * constructors give arrays without elements to those two functions, and only to them, if more than this many elements are wanted; the
- * loops that would fill them then have nothing to do. Smaller arrays are made and filled as ever.
+ * loops that would fill them then have nothing to do. Smaller arrays are made and filled as ever. The constructors keep their prototypes,
+ * so that `instanceof` holds as ever; only `array.constructor === Float32Array` does not while fills are skipped.
  */
 export const filledElements = 1024;
 

@@ -27,6 +27,11 @@ export const spectralGenerators: Generators = {
   Real: anyShape.map((of) => kernelCase({ input: t(of, complex) })),
 };
 
+const orString = fc.oneof(
+  { weight: 9, arbitrary: mostlyNumeric },
+  { weight: 1, arbitrary: fc.constant<Dtype>("string") },
+);
+
 export const creationGenerators: Generators = {
   Fill: fc
     .tuple(anyShape, fc.constantFrom(undefined, "float32", "int32", "bool", "string"), fc.nat(3))
@@ -42,7 +47,7 @@ export const creationGenerators: Generators = {
   OneHot: fc
     .tuple(anyShape, fc.constantFrom(float, int, "bool"), fc.integer({ min: 3, max: 5 }))
     .map(([of, dtype, depth]) => kernelCase({ indices: t(of, int) }, { dtype, depth, onValue: 1, offValue: 0 })),
-  OnesLike: tensor(anyShape, fc.oneof(mostlyNumeric, fc.constant<Dtype>("string"))).map((x) => kernelCase({ x })),
+  OnesLike: tensor(anyShape, orString).map((x) => kernelCase({ x })),
   Range: fc
     .tuple(
       fc.integer({ min: -9, max: 9 }),
@@ -51,7 +56,7 @@ export const creationGenerators: Generators = {
       fc.constantFrom(float, int),
     )
     .map(([start, stop, step, dtype]) => kernelCase({}, { start, stop, step, dtype })),
-  ZerosLike: tensor(anyShape, fc.oneof(mostlyNumeric, fc.constant<Dtype>("string"))).map((x) => kernelCase({ x })),
+  ZerosLike: tensor(anyShape, orString).map((x) => kernelCase({ x })),
 };
 
 const words = fc.array(fc.constantFrom("a b", "b", "", "ab cd"), { minLength: 0, maxLength: 4 });
