@@ -16,9 +16,9 @@ import { type StorageListener, StorageTable } from "./storage-table.js";
  */
 export class Session implements StorageListener {
   readonly engine: EngineInternals = engineInternals();
-  readonly patches = new PatchSet();
-  readonly modes = new ModeStack();
-  readonly storages = new StorageTable(this);
+  readonly patches: PatchSet = new PatchSet();
+  readonly modes: ModeStack = new ModeStack();
+  readonly storages: StorageTable = new StorageTable(this);
   /** False once the last mode is closed; wrappers that outlive the session then only pass through. */
   alive = true;
   phase: number = Phase.forward;
@@ -27,7 +27,7 @@ export class Session implements StorageListener {
   starting: Op | undefined;
   /** That op until its kernel function is called, where some mode dispatches. */
   toDispatch: Op | undefined;
-  readonly wrappedKernels = new Map<KernelConfig, KernelConfig["kernelFunc"]>();
+  readonly wrappedKernels: Map<KernelConfig, KernelConfig["kernelFunc"]> = new Map();
   /** The op that has run and whose saved tensors and tape node the engine now makes. */
   finishing: OpDone | undefined;
   /** Inside `engine.clone`, whose Identity is no op of the user's (rule 1). */
@@ -38,9 +38,9 @@ export class Session implements StorageListener {
   pass: GradientsPass | undefined;
   /** How many `minimize` and `applyGradients` are running, one in the other. */
   minimizing = 0;
-  readonly watchedOptimizers = new Set<object>();
+  readonly watchedOptimizers: Set<object> = new Set();
   /** By id of a tensor: the tape node that made it. */
-  readonly producers = new Map<number, TapeNode>();
+  readonly producers: Map<number, TapeNode> = new Map();
 
   setPhase(phase: number): void {
     const before = this.phase;
