@@ -21,7 +21,10 @@ const registered = (backend: string): string[] =>
 beforeAll(async () => {
   await tf.setBackend("cpu");
   // What the Draw kernel needs of a browser.
-  vi.stubGlobal("ImageData", class {});
+  vi.stubGlobal(
+    "ImageData",
+    vi.fn(function ImageData() {}),
+  );
   return () => vi.unstubAllGlobals();
 });
 
@@ -34,27 +37,25 @@ test("every kernel has a generator", () => {
 });
 
 describe("shapes, dtypes, data ids and reference counts are those of the cpu backend", () => {
-  for (const kernel of registered("cpu")) {
-    test(kernel, () => {
-      let ran = 0;
-      let runs = 0;
-      const generator = allGenerators[kernel];
-      fc.assert(
-        fc.property(generator, (kernelCase) => {
-          runs++;
-          const real = runCase(kernel, kernelCase);
-          const fake = fakeMode(() => runCase(kernel, kernelCase));
-          if (real.error === undefined) ran++;
-          if (dataDependent.has(kernel) && fake.error instanceof DataDependentError) return;
-          if (real.error !== undefined) expect(fake.error, `cpu throws ${String(real.error)}`).toBeInstanceOf(Error);
-          else expect(fake).toEqual(real);
-        }),
-        { seed: 20_240_601, numRuns: 100 },
-      );
-      // A generator of cases that only throw would prove nothing.
-      expect(ran / runs).toBeGreaterThan(0.5);
-    });
-  }
+  test.each(registered("cpu"))("%s", (kernel) => {
+    let ran = 0;
+    let runs = 0;
+    const generator = allGenerators[kernel];
+    fc.assert(
+      fc.property(generator, (kernelCase) => {
+        runs++;
+        const real = runCase(kernel, kernelCase);
+        const fake = fakeMode(() => runCase(kernel, kernelCase));
+        if (real.error === undefined) ran++;
+        if (dataDependent.has(kernel) && fake.error instanceof DataDependentError) return;
+        if (real.error !== undefined) expect(fake.error, `cpu throws ${String(real.error)}`).toBeInstanceOf(Error);
+        else expect(fake).toEqual(real);
+      }),
+      { seed: 20_240_601, numRuns: 100 },
+    );
+    // A generator of cases that only throw would prove nothing.
+    expect(ran / runs).toBeGreaterThan(0.5);
+  });
 });
 
 test("kernels whose shapes depend on values say so", () => {

@@ -115,7 +115,10 @@ const splitV: Infer<X, { numOrSizeSplits: number | number[]; axis: number }> = (
   const out = new Array<TensorInfo>(count);
   let known = 0;
   let unknown = 0;
-  if (typeof split !== "number") for (const size of split) size === -1 ? unknown++ : (known += size);
+  for (const size of typeof split === "number" ? [] : split) {
+    if (size === -1) unknown++;
+    else known += size;
+  }
   const fits =
     typeof split === "number"
       ? length % split === 0
