@@ -40,14 +40,17 @@ const losses: Readonly<Record<LossName, NamedLoss>> = {
 
 export const lossNames: readonly LossName[] = Object.keys(losses) as LossName[];
 
-/** How a loss is named to people. */
-export function describeLoss(name: LossName): string {
-  return losses[name].description;
+/**
+ * How a loss is named to people.
+ * @throws RematError `LOSS_UNKNOWN`
+ */
+export function describeLoss(name: string): string {
+  return namedLoss(name).description;
 }
 
 /** Whether `name` needs targets of the outputs' shapes. */
-export function lossNeedsTargets(name: LossName): boolean {
-  return losses[name].needsTargets;
+export function lossNeedsTargets(name: string): boolean {
+  return namedLoss(name).needsTargets;
 }
 
 /**
@@ -55,14 +58,17 @@ export function lossNeedsTargets(name: LossName): boolean {
  * @throws RematError `LOSS_UNKNOWN`
  */
 export function lossByName(name: string): Loss {
-  if (!Object.hasOwn(losses, name))
-    throw new RematError(
-      "LOSS_UNKNOWN",
-      `no loss is called ${JSON.stringify(name)}. Expected one of ${lossNames.join(", ")}.`,
-    );
-  const loss: NamedLoss = losses[name as LossName];
+  const loss = namedLoss(name);
   return (outputs, targets) => {
     const terms = outputs.map((output, i) => loss.of(output, targets[i]));
     return terms.slice(1).reduce<tf.Scalar>((total, term) => tf.add(total, term), terms[0]);
   };
+}
+
+function namedLoss(name: string): NamedLoss {
+  if (Object.hasOwn(losses, name)) return losses[name as LossName];
+  throw new RematError(
+    "LOSS_UNKNOWN",
+    `no loss is called ${JSON.stringify(name)}. Expected one of ${lossNames.join(", ")}.`,
+  );
 }

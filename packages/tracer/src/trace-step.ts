@@ -52,7 +52,7 @@ export async function traceStep(exported: unknown, options: TraceStepOptions = {
     },
     options.name ?? "model",
   );
-  const name = definition.name ?? options.name ?? "model";
+  const name = definition.name ?? options.name ?? definition.model?.name ?? "model";
   const recorder = new TraceRecorder({
     header: {
       ...options.header,

@@ -35,7 +35,7 @@ export function trainingStep(
 export function notesOf(definition: ModelDefinition, options: TrainingStepOptions): readonly string[] {
   const own = definition.notes === undefined ? [] : [definition.notes].flat();
   if (definition.loss !== undefined) return own;
-  const name = (options.loss ?? "sum") as LossName;
+  const name = options.loss ?? "sum";
   return [...own, `the model brings no loss: ${describeLoss(name)}${options.loss === undefined ? " is taken" : ""}`];
 }
 
@@ -53,7 +53,7 @@ function lossOf(definition: ModelDefinition, options: TrainingStepOptions): () =
   const named = lossByName(name);
   return () => {
     const outputs = [outputsOf(definition)].flat();
-    return named(outputs, lossNeedsTargets(name as LossName) ? targetsFor(outputs, targets) : []);
+    return named(outputs, lossNeedsTargets(name) ? targetsFor(outputs, targets) : []);
   };
 }
 

@@ -1,0 +1,122 @@
+import { Category, EventKind, Phase, type Trace } from "@remat/trace";
+import "@tensorflow/tfjs-backend-cpu";
+import * as tf from "@tensorflow/tfjs-core";
+import { beforeAll, describe, expect, it } from "vitest";
+import { lossNames, type ModelContext, optimizerNames, traceFakeStep, traceStep } from "../src/index.js";
+
+beforeAll(() => tf.setBackend("cpu"));
+
+function mlp({ tf, batch = 4 }: ModelContext) {
+  const model = tf.sequential({
+    name: "mlp",
+    layers: [
+      tf.layers.dense({ name: "first", units: 8, activation: "relu", inputShape: [6] }),
+      tf.layers.dense({ name: "second", units: 3, activation: "softmax" }),
+    ],
+  });
+  return { model, inputs: tf.ones([batch, 6]), notes: "a note of its own" };
+}
+
+function ops(trace: Trace): string[] {
+  return Array.from({ length: trace.ops.count }, (_, op) => {
+    const shapes = Array.from(
+      trace.opOutputs(op),
+      (tensor) => `${trace.tensorDtype(tensor)}[${trace.tensorShape(tensor).join(",")}]`,
+    );
+    return `${trace.ops.phase[op]} ${trace.opModule(op)?.fqn ?? "-"} ${trace.opName(op)} ${shapes.join(" ")}`;
+  });
+}
+
+describe("traceFakeStep", () => {
+  it.each([undefined, ...optimizerNames])(
+    "sees the ops, modules and shapes of a real step (optimizer %s)",
+    async (optimizer) => {
+      const options = { ...(optimizer !== undefined && { optimizer }), grouping: "none" as const, steps: 2 };
+      const fake = await traceFakeStep(mlp, { ...options, backend: "cpu" });
+      const real = await traceStep(mlp, options);
+      expect(ops(fake)).toEqual(ops(real));
+      expect(fake.header).toMatchObject({ mode: "fake", backend: "cpu", model: "mlp" });
+      expect(real.header).toMatchObject({ mode: "real", backend: "cpu", model: "mlp" });
+      expect(fake.hasPhase(Phase.optimizer)).toBe(optimizer !== undefined);
+    },
+  );
+
+  it.each(lossNames)("takes the loss %s, and says so", async (loss) => {
+    const trace = await traceFakeStep(mlp, { loss });
+    expect(trace.hasPhase(Phase.backward)).toBe(true);
+    expect(trace.header.notes?.[0]).toBe("a note of its own");
+    expect(trace.header.notes?.[1]).toContain("the model brings no loss");
+  });
+
+  it("gives each weight's gradient its category", async () => {
+    const { events, storages } = await traceFakeStep(mlp, { grouping: "none" });
+    const gradients = new Set<number>();
+    for (let i = 0; i < events.count; i++)
+      if (events.kind[i] === EventKind.categorize && events.value[i] === Category.gradient)
+        gradients.add(events.subject[i]);
+    expect(Array.from(gradients, (storage) => storages.bytes[storage]).sort((a, b) => a - b)).toEqual([
+      3 * 4,
+      8 * 4,
+      8 * 3 * 4,
+      6 * 8 * 4,
+    ]);
+  });
+
+  it("runs the model's own loss on its targets, and a function's parameters", async () => {
+    const trace = await traceFakeStep(({ tf: t, scope }: ModelContext) => {
+      const w = t.variable(t.ones([6, 2]));
+      return {
+        name: "linear",
+        forward: (x: tf.Tensor2D) =>
+          scope("linear", () => scope("project", () => t.matMul(x, w as unknown as tf.Tensor2D))),
+        parameters: { "linear.project.w": w },
+        inputs: t.ones([5, 6]),
+        targets: t.zeros([5, 2]),
+        loss: (y: tf.Tensor, target: tf.Tensor) => t.losses.meanSquaredError(target, y),
+      };
+    });
+    expect(trace.header.notes).toEqual([]);
+    expect(trace.modules.map(({ fqn, leaf }) => [fqn, leaf])).toEqual([
+      ["linear", false],
+      ["linear.project", true],
+    ]);
+    expect(ops(trace)).toContain(`${Phase.backward} linear.project BatchMatMul float32[6,2]`);
+  });
+
+  it("gives inputs to a LayersModel that comes alone", async () => {
+    const trace = await traceFakeStep(
+      ({ tf: t }: ModelContext) =>
+        t.sequential({ layers: [t.layers.embedding({ inputDim: 10, outputDim: 4, inputLength: 7 })] }),
+      { batch: 3, grouping: "none" },
+    );
+    expect(ops(trace).some((op) => op.endsWith("float32[3,7,4]"))).toBe(true);
+  });
+
+  it.each([
+    [() => ({ model: {}, inputs: [] }), "field 'model': expected a tf.LayersModel"],
+    [() => ({ forward: () => 1, inputs: "x" }), `field 'inputs': expected a tensor, found "x"`],
+    [
+      ({ tf: t }: ModelContext) =>
+        t.sequential({ layers: [t.layers.conv2d({ filters: 1, kernelSize: 3, inputShape: [null, null, 3] })] }),
+      "expected all sizes but the batch to be known",
+    ],
+  ])("refuses what it cannot run, naming the field", async (exported, message) => {
+    await expect(traceFakeStep(exported)).rejects.toThrow(message);
+    expect(tf.getBackend()).toBe("cpu");
+  });
+
+  it("refuses losses and optimizers that are not there, listing those that are", async () => {
+    await expect(traceFakeStep(mlp, { loss: "hinge" })).rejects.toThrow(
+      /no loss is called "hinge"\. Expected one of sum, /,
+    );
+    await expect(traceFakeStep(mlp, { optimizer: "lion" })).rejects.toThrow(
+      /no optimizer is called "lion"\. Expected one of sgd, /,
+    );
+  });
+
+  it("leaves no tensor behind", async () => {
+    const before = { ...tf.memory() };
+    await traceFakeStep(mlp, { optimizer: "adam" });
+    expect(tf.memory()).toEqual(before);
+  });
+});
