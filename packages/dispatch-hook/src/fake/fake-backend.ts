@@ -12,6 +12,7 @@ import {
 import type { SelfReportingBackend } from "../storage-table.js";
 import { DataDependentError } from "./data-dependent-error.js";
 import { type ComplexParts, FakeData } from "./fake-data.js";
+import type { Infer } from "./kernels/infer.js";
 
 /** A backend that fake mode can stand for; `tensorflow` is native, on a CPU or a GPU. */
 export type FakeBackendName = "cpu" | "wasm" | "tensorflow";
@@ -43,7 +44,10 @@ export class FakeBackend extends KernelBackend implements SelfReportingBackend {
   dataWatcher: SelfReportingBackend["dataWatcher"] = undefined;
   private dataIds = 0;
 
-  constructor(standsFor: FakeBackendName) {
+  constructor(
+    standsFor: FakeBackendName,
+    private readonly rules: ReadonlyMap<string, Infer>,
+  ) {
     super();
     this.standsFor = standsFor;
     this.identityShares = standsFor !== "wasm";
@@ -78,6 +82,20 @@ export class FakeBackend extends KernelBackend implements SelfReportingBackend {
     const { values, parts } = x.dataId instanceof FakeData ? x.dataId : new FakeData(dtype, "", 0);
     if (dtype === "complex64") return this.makeComplex(shape, parts?.real.values, parts?.imag.values);
     return { dataId: this.allocate(shape, dtype, values), shape, dtype };
+  }
+
+  /** What a kernel returns that another one runs inside itself; the running kernel stays that other one. */
+  run(kernel: string, inputs: object, attributes: object = {}): TensorInfo {
+    const rule = this.rules.get(kernel) as Infer<object, object>;
+    return rule(inputs, attributes, this) as TensorInfo;
+  }
+
+  /** Lets go of what a kernel made for itself. */
+  release(...tensors: TensorInfo[]): void {
+    for (const { dataId } of tensors) {
+      if (dataId instanceof FakeData) this.disposeData(dataId);
+      else ownerOf(dataId).disposeData(dataId);
+    }
   }
 
   /** The values of a constant, or of a real tensor; `undefined` for anything that a fake kernel made. */

@@ -9,6 +9,7 @@ import {
 import type { FakeBackend, FakeBackendName } from "./fake-backend.js";
 import { allKernels } from "./kernels/all-kernels.js";
 import type { Infer } from "./kernels/infer.js";
+import { kernelRules } from "./scratch/kernel-rules.js";
 
 const words = (list: string): readonly string[] => list.trim().split(/\s+/);
 
@@ -40,8 +41,12 @@ function fakeKernel(
     backendName,
     kernelFunc: ({ inputs, attrs, backend }) => {
       const fake = backend as FakeBackend;
+      // A kernel may run another one.
+      const outer = fake.kernel;
       fake.kernel = kernelName;
-      return infer(inputs, attrs, fake);
+      const outputs = infer(inputs, attrs, fake);
+      fake.kernel = outer;
+      return outputs;
     },
   };
 }
@@ -60,7 +65,7 @@ function absentKernel(kernelName: string, backendName: string, standsFor: FakeBa
 
 /** Registers the kernels of the backend that fake mode stands for; returns what takes them away. @internal */
 export function registerFakeKernels(backendName: string, standsFor: FakeBackendName): () => void {
-  for (const [kernelName, infer] of allKernels) {
+  for (const [kernelName, infer] of kernelRules(standsFor)) {
     const absent = missing[standsFor].has(kernelName);
     registerKernel(
       absent ? absentKernel(kernelName, backendName, standsFor) : fakeKernel(kernelName, infer as never, backendName),

@@ -7,6 +7,7 @@ import { guardVariables } from "./guard-variables.js";
 import { makeFakeTensor } from "./make-fake-tensor.js";
 import { override, remember, shared, type Undo, undoAll } from "./override.js";
 import { noteTensors, type Release } from "./release.js";
+import { kernelRules } from "./scratch/kernel-rules.js";
 import { skipFills } from "./skip-fills.js";
 import { skipInitializers } from "./skip-initializers.js";
 
@@ -32,7 +33,7 @@ const registrations = new Map<FakeBackendName, () => Undo>();
 export function fakeBackend(name: FakeBackendName): FakeBackend {
   let backend = backends.get(name);
   if (backend === undefined) {
-    backend = new FakeBackend(name);
+    backend = new FakeBackend(name, kernelRules(name));
     backends.set(name, backend);
   }
   return backend;

@@ -1,0 +1,24 @@
+import type { FakeBackendName } from "../fake-backend.js";
+import { allKernels } from "../kernels/all-kernels.js";
+import type { Infer, InferTable } from "../kernels/infer.js";
+import { cpuScratch } from "./cpu.js";
+import { tensorflowScratch } from "./tensorflow.js";
+import { wasmScratch } from "./wasm.js";
+
+const scratchOf: Readonly<Record<FakeBackendName, InferTable>> = {
+  cpu: cpuScratch,
+  wasm: wasmScratch,
+  tensorflow: tensorflowScratch,
+};
+
+/** Kernels that are known to make scratch on `backend`. @internal */
+export const scratchKernels = (backend: FakeBackendName): readonly string[] => Object.keys(scratchOf[backend]);
+
+/**
+ * What every kernel returns on `backend`, and what it allocates and releases on the way, in that order. *Scratch* is what a kernel holds
+ * besides its inputs and outputs while it runs (T3): copies that were cast or transposed, partial results, constants for its own use. Only
+ * what is in the backend's `DataStorage` counts, here as in the hook. @internal
+ */
+export function kernelRules(backend: FakeBackendName): ReadonlyMap<string, Infer> {
+  return new Map([...allKernels, ...Object.entries(scratchOf[backend])]);
+}

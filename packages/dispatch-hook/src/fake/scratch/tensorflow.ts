@@ -1,0 +1,126 @@
+import { backend_util, type DataType, type TensorInfo, util } from "@tensorflow/tfjs-core";
+import type { Infer, InferTable, X } from "../kernels/infer.js";
+import type { Axes } from "./moved-axes.js";
+import { releaseAll } from "./moved-axes.js";
+import { plainRule } from "./plain-rule.js";
+import { composedOnTensorflow } from "./tensorflow-composed.js";
+
+type Inputs = Readonly<Record<string, TensorInfo>>;
+type Attributes = Readonly<Record<string, unknown>>;
+/** Number of elements of a constant, int32 unless its dtype stands with it. */
+type Constant = number | readonly [elements: number, dtype: DataType];
+
+/** A kernel to which its JavaScript half gives attributes as tensors: constants that live as long as the call. */
+function withConstants(
+  kernel: string,
+  constantsOf: (inputs: Inputs, attributes: Attributes) => Constant[],
+): Infer<Inputs, Attributes> {
+  const plain = plainRule(kernel);
+  return (inputs, attributes, backend) => {
+    const constants = constantsOf(inputs, attributes).map((constant) =>
+      typeof constant === "number" ? backend.make([constant], "int32") : backend.make([constant[0]], constant[1]),
+    );
+    const out = plain(inputs, attributes, backend);
+    backend.release(...constants);
+    return out;
+  };
+}
+
+/** The same constants for several kernels. */
+const forEach = (kernels: string, constantsOf: (inputs: Inputs, attributes: Attributes) => Constant[]): InferTable =>
+  Object.fromEntries(kernels.split(" ").map((kernel) => [kernel, withConstants(kernel, constantsOf)]));
+
+const lengthOf = (list: unknown): number => (list as readonly unknown[]).length;
+const axesOf = (axes: unknown, { shape }: TensorInfo): number => util.parseAxisParam(axes as number[], shape).length;
+
+const mean: Infer<X, { axis?: Axes }> = (inputs, attributes, backend) => {
+  const { x } = inputs;
+  const axes = backend.make([axesOf(attributes.axis, x)], "int32");
+  const float = x.dtype === "float32" ? undefined : backend.make(x.shape, "float32");
+  const out = plainRule("Mean")(inputs, attributes, backend);
+  releaseAll(backend, float, axes);
+  return out;
+};
+
+function argument(kernel: string): Infer<X> {
+  const plain = plainRule(kernel);
+  return (inputs, attributes, backend) => {
+    const { x } = inputs;
+    const counted = x.dtype === "bool" ? backend.make(x.shape, "int32") : undefined;
+    const axis = backend.make([], "int32");
+    const out = plain(inputs, attributes, backend);
+    releaseAll(backend, counted, axis);
+    return out;
+  };
+}
+
+const pow: Infer<{ a: TensorInfo; b: TensorInfo }> = (inputs, attributes, backend) => {
+  const { a, b } = inputs;
+  const dtype = backend_util.upcastType(a.dtype, b.dtype);
+  const copies = [a, b].filter((x) => x.dtype !== dtype).map((x) => backend.make(x.shape, dtype));
+  const out = plainRule("Pow")(inputs, attributes, backend);
+  backend.release(...copies);
+  return out;
+};
+
+/**
+ * Scratch on the native backend: what the JavaScript half of tfjs-node 4.22.0 (`kernels/<Kernel>.ts`) makes around TensorFlow's kernels.
+ * What those take and give back within a call is not seen.
+ */
+export const tensorflowScratch: InferTable = {
+  ...composedOnTensorflow,
+  ...forEach("All Any Min Prod Sum", ({ x }, { axis }) => [axesOf(axis, x)]),
+  ...forEach("AvgPoolGrad AvgPool3DGrad", ({ input }) => [input.shape.length]),
+  ...forEach(
+    "Bincount Concat Cumprod Cumsum ExpandDims FlipLeftRight GatherV2 Multinomial TopK UnsortedSegmentSum",
+    () => [1],
+  ),
+  ...forEach(
+    "Conv2DBackpropFilter Conv2DBackpropInput DepthwiseConv2dNativeBackpropFilter DepthwiseConv2dNativeBackpropInput",
+    () => [4],
+  ),
+  ...forEach("Conv3DBackpropFilterV2 Conv3DBackpropInputV2", () => [5]),
+  ...forEach("CropAndResize ResizeBilinear ResizeNearestNeighbor ResizeNearestNeighborGrad", () => [2]),
+  ...forEach("Reshape ScatterNd", (_, { shape }) => [lengthOf(shape)]),
+  ArgMax: argument("ArgMax"),
+  ArgMin: argument("ArgMin"),
+  BatchToSpaceND: withConstants("BatchToSpaceND", (_, { blockShape, crops }) => [
+    lengthOf(blockShape),
+    2 * lengthOf(crops),
+  ]),
+  Fill: withConstants("Fill", (_, { shape, value, dtype }) => [
+    lengthOf(shape),
+    [1, (dtype as DataType | undefined) ?? util.inferDtype(value as number)],
+  ]),
+  LinSpace: withConstants("LinSpace", () => [[1, "float32"], [1, "float32"], 1]),
+  Max: withConstants("Max", ({ x }, { reductionIndices }) => [axesOf(reductionIndices, x)]),
+  Mean: mean,
+  MirrorPad: withConstants("MirrorPad", (_, { paddings }) => [2 * lengthOf(paddings)]),
+  NonMaxSuppressionV4: withConstants("NonMaxSuppressionV4", () => [1, [1, "float32"], [1, "float32"]]),
+  OneHot: withConstants("OneHot", (_, { dtype }) => [1, [1, dtype as DataType], [1, dtype as DataType]]),
+  PadV2: withConstants("PadV2", ({ x }, { paddings }) => [2 * lengthOf(paddings), [1, x.dtype]]),
+  Pow: pow,
+  Range: withConstants("Range", (_, { dtype }) => [
+    [1, dtype as DataType],
+    [1, dtype as DataType],
+    [1, dtype as DataType],
+  ]),
+  Reverse: withConstants("Reverse", ({ x }, { dims }) => [axesOf(dims, x)]),
+  Slice: withConstants("Slice", ({ x }) => [x.shape.length, x.shape.length]),
+  SpaceToBatchND: withConstants("SpaceToBatchND", (_, { blockShape, paddings }) => [
+    lengthOf(blockShape),
+    2 * lengthOf(paddings),
+  ]),
+  SparseToDense: withConstants("SparseToDense", (_, { outputShape }) => [lengthOf(outputShape)]),
+  SplitV: withConstants("SplitV", (_, { numOrSizeSplits }) => [
+    typeof numOrSizeSplits === "number" ? numOrSizeSplits : lengthOf(numOrSizeSplits),
+    1,
+  ]),
+  StridedSlice: withConstants("StridedSlice", (_, { begin, end, strides }) => [
+    lengthOf(begin),
+    lengthOf(end),
+    lengthOf(strides),
+  ]),
+  Tile: withConstants("Tile", (_, { reps }) => [lengthOf(reps)]),
+  Transpose: withConstants("Transpose", (_, { perm }) => [lengthOf(perm)]),
+};
