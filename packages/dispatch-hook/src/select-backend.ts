@@ -105,8 +105,7 @@ function restoreUtil(): void {
 }
 
 function classify(failure: unknown, name: string): NonNullable<BackendAttempt["missing"]> {
-  const { code } = failure as { code?: string };
-  const message = String((failure as Error).message);
+  const { code, message } = failure as Error & { code?: string };
   if (/tfjs_binding\.node|native addon/i.test(message))
     return /cannot open shared object|libtensorflow/i.test(message) ? "library" : "addon";
   if (/cannot open shared object|\.so\b|\.dylib\b|\.dll\b/.test(message)) return "library";
@@ -115,7 +114,7 @@ function classify(failure: unknown, name: string): NonNullable<BackendAttempt["m
 }
 
 function oneLine(failure: unknown): string {
-  const [line] = String((failure as Error).message ?? failure)
+  const [line] = (failure instanceof Error ? failure.message : String(failure))
     .split("\n")
     .filter((text) => text.trim() !== "");
   return (line ?? "").trim().slice(0, 300);

@@ -98,7 +98,7 @@ function naming<T>(note: LayerNote | undefined, shapes: readonly Shape[], run: (
     // A model fails for one of its layers, which has been named already.
     if (cause instanceof RematError || note === undefined) throw cause;
     const inputs = shapes.length === 0 ? "" : ` on ${showShapes(shapes)}`;
-    const message = String((cause as Error).message).split("\n")[0] as string;
+    const message = (cause as Error).message.split("\n")[0] as string;
     const reason =
       cause instanceof TypeError ? `its configuration cannot be read (${message})` : message.replace(/\.$/, "");
     throw new RematError(

@@ -9,25 +9,27 @@ import { isModelClass, type LayerEntry, type LayerNotes, label } from "./layer-n
 import { isMergingOperation, isOperation } from "./operators.js";
 import { corrupt } from "./read-topology.js";
 import { toTfjsCase } from "./to-tfjs-case.js";
-import { understandModel } from "./understand-model.js";
 
 /** Fields of a wrapper's configuration that hold layers of their own. */
 const innerLayerFields = ["layer", "cell", "cells"];
+
+/** Reads a model that is used as a layer: `understandModel`, which reads layers in turn. */
+export type ReadModel = (entry: JsonObject, path: string, notes: LayerNotes) => LayerEntry;
 
 /**
  * Reads one entry of `layers` (or of a wrapper) and gives it back as tfjs-layers deserializes it, noting by its configuration object what
  * Keras says of it. Refuses what tfjs-layers lacks or would compute differently, by the layer's name.
  */
-export function understandLayer(entry: unknown, path: string, notes: LayerNotes): LayerEntry {
+export function understandLayer(entry: unknown, path: string, notes: LayerNotes, readModel: ReadModel): LayerEntry {
   if (!isObject(entry)) throw corrupt(path, entry, "a layer");
   const className = entry["class_name"];
   if (typeof className !== "string") throw corrupt(`${path}.class_name`, className, "a layer's class");
   const config = entry["config"];
-  if (className === "Sequential" && Array.isArray(config)) return understandModel(entry, path, notes);
+  if (className === "Sequential" && Array.isArray(config)) return readModel(entry, path, notes);
   if (!isObject(config)) throw corrupt(`${path}.config`, config, "the configuration of a layer");
   const name = entry["name"] ?? config["name"];
   if (typeof name !== "string") throw corrupt(`${path}.config.name`, name, "a layer's name");
-  if (isModelClass(className)) return understandModel({ ...entry, config: { ...config, name } }, path, notes);
+  if (isModelClass(className)) return readModel({ ...entry, config: { ...config, name } }, path, notes);
 
   checkClass(className, name, entry);
   checkOptions(className, name, config);
@@ -38,8 +40,8 @@ export function understandLayer(entry: unknown, path: string, notes: LayerNotes)
     const value = config[field];
     if (value === undefined || value === null) continue;
     inner[field] = Array.isArray(value)
-      ? value.map((each, i) => understandLayer(each, `${path}.config.${field}[${i}]`, notes))
-      : understandLayer(value, `${path}.config.${field}`, notes);
+      ? value.map((each, i) => understandLayer(each, `${path}.config.${field}[${i}]`, notes, readModel))
+      : understandLayer(value, `${path}.config.${field}`, notes, readModel);
     delete config[field];
   }
   const converted = { ...toTfjsCase(config), ...inner, name };

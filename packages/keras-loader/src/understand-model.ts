@@ -44,7 +44,9 @@ export function understandModel(entry: JsonObject, path: string, notes: LayerNot
   if (!Array.isArray(entries) || entries.length === 0)
     throw corrupt(`${configPath}.layers`, entries, "a list of at least one layer");
   const name = typeof config["name"] === "string" ? config["name"] : className.toLowerCase();
-  const layers = entries.map((layer, i) => understandLayer(layer, `${configPath}.layers[${i}]`, notes));
+  const layers = entries.map((layer, i) =>
+    understandLayer(layer, `${configPath}.layers[${i}]`, notes, understandModel),
+  );
   const converted =
     className === "Sequential" ? { name, layers } : understandGraph(config, layers, entries, configPath, name);
   if (typeof config["trainable"] === "boolean") Object.assign(converted, { trainable: config["trainable"] });

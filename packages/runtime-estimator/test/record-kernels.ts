@@ -48,7 +48,7 @@ export function recordKernels(body: () => void): RecordedCall[] {
     return made;
   });
   try {
-    tf.tidy(() => void body());
+    tf.tidy(body);
   } finally {
     replace(({ kernelFunc }) => kernelFunc);
   }

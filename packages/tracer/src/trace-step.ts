@@ -41,14 +41,15 @@ export async function traceFakeStep(exported: unknown, options: TraceFakeStepOpt
 
 /** As {@link traceFakeStep}, but a real step on the current backend; weights and inputs are real, and are disposed of afterwards. */
 export async function traceStep(exported: unknown, options: TraceStepOptions = {}): Promise<Trace> {
-  let tracker: ModTracker | undefined;
+  /** The model is built before there is anything to track; scopes inside it then only run. */
+  const tracking: { by?: ModTracker } = {};
   const definition = await defineModel(
     exported,
     {
       tf: tfNamespace(),
       size: options.size ?? "full",
       batch: options.batch,
-      scope: (name, fn) => (tracker === undefined ? fn() : tracker.scope(name, fn)),
+      scope: (name, fn) => (tracking.by === undefined ? fn() : tracking.by.scope(name, fn)),
     },
     options.name ?? "model",
   );
@@ -60,7 +61,8 @@ export async function traceStep(exported: unknown, options: TraceStepOptions = {
       notes: [...notesOf(definition, options), ...(options.header?.notes ?? [])],
     },
   });
-  tracker = new ModTracker({ recorder });
+  const tracker = new ModTracker({ recorder });
+  tracking.by = tracker;
   // A dot in the root's name (`mobilenet_1.00_224`) would look like a module inside a module.
   if (definition.model !== undefined)
     tracker.track(definition.model, { name: name.replaceAll(".", "_"), grouping: options.grouping ?? "auto" });

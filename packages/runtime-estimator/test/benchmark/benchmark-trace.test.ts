@@ -170,7 +170,7 @@ describe("refuses", () => {
           numDataIds: () => 0,
         }) as unknown as tf.KernelBackend,
     );
-    tf.setBackend(name);
+    await tf.setBackend(name);
     try {
       await expect(benchmarkTrace(traceOf([add]))).rejects.toThrow(/backend 'stands-for-cpu' computes nothing/);
     } finally {
@@ -193,7 +193,7 @@ test("waits for the results of a backend that computes them later", async () => 
   };
   tf.registerBackend(name, () => later);
   tf.copyRegisteredKernels("cpu", name);
-  tf.setBackend(name);
+  await tf.setBackend(name);
   try {
     const complex = { dtype: "complex64", shape: [4] };
     const fft: OpCall = {
