@@ -4,9 +4,11 @@
 import { mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { checkApi, entryPoints, reportsFolder } from "./src/api-report.js";
+import { buildPackages } from "./src/build-packages.js";
 import { publishedPackages } from "./src/workspace.js";
 
 const update = process.argv.includes("--update");
+await buildPackages();
 await mkdir(reportsFolder, { recursive: true });
 const expected = new Set();
 let failed = 0;

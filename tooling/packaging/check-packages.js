@@ -4,10 +4,11 @@
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { buildPackages } from "./src/build-packages.js";
 import { checkTarball } from "./src/check-tarball.js";
 import { runCommand } from "./src/run-command.js";
 import { tryPackage } from "./src/try-package.js";
-import { publishedPackages, root } from "./src/workspace.js";
+import { publishedPackages } from "./src/workspace.js";
 
 const words = process.argv.slice(2);
 const packages = publishedPackages();
@@ -20,12 +21,7 @@ if (chosen.length === 0)
 const folder = await mkdtemp(join(tmpdir(), "remat-packages-"));
 let failed = 0;
 try {
-  await runCommand("pnpm", ["run", "build", "--continue", "--output-logs=errors-only"], { cwd: root }).catch(
-    (error) => {
-      console.error(error.message);
-      process.exitCode = 1;
-    },
-  );
+  await buildPackages();
   /** @type {Map<string, string>} */
   const tarballs = new Map();
   for (const item of packages) {

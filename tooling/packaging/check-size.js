@@ -4,6 +4,7 @@
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { buildPackages } from "./src/build-packages.js";
 import { CommandError, runCommand } from "./src/run-command.js";
 
 const require = createRequire(import.meta.url);
@@ -11,6 +12,7 @@ const manifest = require.resolve("size-limit/package.json");
 const bin = join(dirname(manifest), require(manifest).bin);
 const cwd = fileURLToPath(new URL(".", import.meta.url));
 
+await buildPackages();
 const output = await runCommand(process.execPath, [bin, "--json"], { cwd }).catch((error) => {
   // Over budget is a failure, too, with the same output.
   if (error instanceof CommandError && error.output.trimStart().startsWith("[")) return error.output;

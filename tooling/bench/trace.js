@@ -1,0 +1,103 @@
+// Writes a realistic trace of a million ops (each makes an output; some are saved, all are freed) to a file, plain and gzipped, and reads
+// it back in a process of its own. Usage: node tooling/bench/trace.js [ops]
+import { spawnSync } from "node:child_process";
+import { createReadStream, mkdtempSync, openSync, rmSync, statSync, writeSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { Category, Phase, RuntimeSource, readTrace, TraceBuilder, writeTrace } from "@remat/trace";
+
+const names = [
+  "Conv2D",
+  "FusedBatchNormV3",
+  "Relu",
+  "_FusedMatMul",
+  "Add",
+  "Multiply",
+  "Softmax",
+  "Transpose",
+  "Reshape",
+];
+const opsPerModule = 1000;
+
+/** Layers of ops on activations of 25 MB; every tensor but the last eight is freed. */
+function largeTrace(opCount) {
+  const b = new TraceBuilder({
+    framework: "tfjs",
+    backend: "cpu",
+    device: "cpu",
+    mode: "fake",
+    allocationUnitBytes: 1,
+  });
+  const shape = [8, 1024, 768];
+  const bytes = 8 * 1024 * 768 * 4;
+  const make = (category) => {
+    const storage = b.allocate(bytes, "cpu", category);
+    return { storage, tensor: b.tensor({ storage, dtype: "float32", shape }) };
+  };
+  const root = b.call(b.module({ fqn: "net", kind: "Net", leaf: false }), -1, true);
+  const live = [];
+  let last = make(Category.input).tensor;
+  let call = root;
+  for (let i = 0; i < opCount; i++) {
+    if (i % opsPerModule === 0) {
+      if (i > 0) b.exitModule(call, Phase.forward, [last]);
+      call = b.call(b.module({ fqn: `net.block_${i / opsPerModule}`, kind: "Block", leaf: true }), root, true);
+      b.enterModule(call, Phase.forward, [last]);
+    }
+    const { storage, tensor } = make(Category.activation);
+    const op = b.op({
+      name: names[i % names.length],
+      stack: b.stackOfCall(call),
+      inputs: [last, Math.max(0, last - 3)],
+      outputs: [tensor],
+      attributes: i % 3 === 0 ? { transposeA: false, transposeB: i % 2 === 0 } : undefined,
+      runtimeMs: 0.125 + (i % 1000) / 1024,
+      runtimeSource: RuntimeSource.roofline,
+      flops: 1e9 + i,
+      bytesRead: 2 * bytes,
+      bytesWritten: bytes,
+    });
+    if (i % 4 === 0) b.save(storage, op, 1, tensor);
+    live.push(storage);
+    if (live.length > 8) b.free(live.shift());
+    last = tensor;
+  }
+  b.exitModule(call, Phase.forward, [last]);
+  return b.build();
+}
+
+function timed(work) {
+  const cpu = process.cpuUsage();
+  const start = performance.now();
+  const result = work();
+  const done = () => {
+    const { user, system } = process.cpuUsage(cpu);
+    return `${((performance.now() - start) / 1000).toFixed(2)} s (${((user + system) / 1e6).toFixed(2)} s of processors)`;
+  };
+  return result instanceof Promise ? result.then((value) => [done(), value]) : [done(), result];
+}
+
+const megabytes = (bytes) => `${(bytes / 1e6).toFixed(0)} MB`;
+
+if (process.argv[2] === "read") {
+  const [time, trace] = await timed(() => readTrace(createReadStream(process.argv[3], { highWaterMark: 1 << 18 })));
+  const resident = megabytes(process.resourceUsage().maxRSS * 1024);
+  console.log(`read: ${trace.ops.count} ops, ${trace.events.count} events in ${time}, ${resident} resident at most`);
+} else {
+  const folder = mkdtempSync(join(tmpdir(), "remat-bench-"));
+  try {
+    const trace = largeTrace(Number(process.argv[2] ?? 1_000_000));
+    for (const gzip of [false, true]) {
+      const path = join(folder, gzip ? "run.remat.jsonl.gz" : "run.remat.jsonl");
+      const file = openSync(path, "w");
+      const [time] = timed(() => {
+        for (const chunk of writeTrace(trace, { gzip })) writeSync(file, chunk);
+      });
+      console.log(`${gzip ? "gzipped" : "plain"}, ${megabytes(statSync(path).size)}: written in ${time}`);
+      spawnSync(process.execPath, [fileURLToPath(import.meta.url), "read", path], { stdio: "inherit" });
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
