@@ -1,5 +1,5 @@
 import { defineProject } from "vitest/config";
 
 export default defineProject({
-  test: { name: "ci", include: ["test/**/*.test.ts"] },
+  test: { testTimeout: 120_000, hookTimeout: 120_000, name: "ci", include: ["test/**/*.test.ts"] },
 });

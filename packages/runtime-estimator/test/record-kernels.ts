@@ -48,7 +48,9 @@ export function recordKernels(body: () => void): RecordedCall[] {
     return made;
   });
   try {
-    tf.tidy(body);
+    tf.tidy(() => {
+      body();
+    });
   } finally {
     replace(({ kernelFunc }) => kernelFunc);
   }
