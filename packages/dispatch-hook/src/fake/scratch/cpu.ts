@@ -83,6 +83,7 @@ const unsortedSegmentSum: Infer<{ x: TensorInfo; segmentIds: TensorInfo }, { num
   const { numSegments } = attributes;
   refuseComplex(backend, x);
   const held: TensorInfo[] = [];
+  const rows: TensorInfo[] = [];
   const ids = { ...segmentIds, shape: segmentIds.shape.slice() };
   for (let i = segmentIds.shape.length; i < x.shape.length; i++)
     ids.shape.splice(i - segmentIds.shape.length + 1, 0, 1);
@@ -100,8 +101,10 @@ const unsortedSegmentSum: Infer<{ x: TensorInfo; segmentIds: TensorInfo }, { num
     const product = backend.run("Multiply", { a: factors, b: x });
     const row = backend.run("Sum", { x: product }, { axis: 0, keepDims: false });
     held.push(id, mask, factors, product, row);
+    rows.push(row);
   }
-  const out = plainRule("UnsortedSegmentSum")(inputs, attributes, backend);
+  const out =
+    from === 0 ? backend.run("Pack", rows, { axis: 0 }) : plainRule("UnsortedSegmentSum")(inputs, attributes, backend);
   backend.release(...held);
   return out;
 };

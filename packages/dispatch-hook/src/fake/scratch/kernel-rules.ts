@@ -4,6 +4,7 @@ import type { Infer, InferTable } from "../kernels/infer.js";
 import { cpuScratch } from "./cpu.js";
 import { tensorflowScratch } from "./tensorflow.js";
 import { wasmScratch } from "./wasm.js";
+import { wasmOutputs } from "./wasm-outputs.js";
 
 const scratchOf: Readonly<Record<FakeBackendName, InferTable>> = {
   cpu: cpuScratch,
@@ -20,5 +21,6 @@ export const scratchKernels = (backend: FakeBackendName): readonly string[] => O
  * what is in the backend's `DataStorage` counts, here as in the hook. @internal
  */
 export function kernelRules(backend: FakeBackendName): ReadonlyMap<string, Infer> {
-  return new Map([...allKernels, ...Object.entries(scratchOf[backend])]);
+  const others = backend === "wasm" ? Object.entries(wasmOutputs) : [];
+  return new Map([...allKernels, ...others, ...Object.entries(scratchOf[backend])]);
 }

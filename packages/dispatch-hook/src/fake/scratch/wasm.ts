@@ -1,6 +1,7 @@
 import type { TensorInfo } from "@tensorflow/tfjs-core";
 import type { Infer, InferTable, X } from "../kernels/infer.js";
 import { reduced } from "../kernels/reductions.js";
+import { refuseComplex } from "../kernels/shapes.js";
 import { type Axes, movedAxes, releaseAll } from "./moved-axes.js";
 import { plainRule } from "./plain-rule.js";
 import { spaceAndBatch } from "./space-and-batch.js";
@@ -57,16 +58,26 @@ const multinomial: Infer<{ logits: TensorInfo }, { normalized?: boolean }> = (in
   return out;
 };
 
+/** Casts what is not float32; the result is as large as x, whatever alpha is. */
+const prelu: Infer<X> = ({ x }, _, backend) => {
+  refuseComplex(backend, x);
+  const float = x.dtype === "float32" ? undefined : backend.make(x.shape, "float32");
+  const out = backend.make(x.shape, "float32");
+  releaseAll(backend, float);
+  return out;
+};
+
 /** Casts what is not float32, before or after it has made its result, which is float32. */
-function castsTo(kernel: string, input: "x" | "images", before: boolean): Infer<Readonly<Record<string, TensorInfo>>> {
+function resize(kernel: string, when: "before" | "after"): Infer<Readonly<Record<"images", TensorInfo>>> {
   const plain = plainRule(kernel);
   return (inputs, attributes, backend) => {
-    const given = inputs[input];
+    const { images } = inputs;
+    refuseComplex(backend, images);
     const cast = (): TensorInfo | undefined =>
-      given.dtype === "float32" ? undefined : backend.make(given.shape, "float32");
-    const first = before ? cast() : undefined;
-    const out = plain({ ...inputs, [input]: { ...given, dtype: "float32" } }, attributes, backend);
-    releaseAll(backend, before ? first : cast());
+      images.dtype === "float32" ? undefined : backend.make(images.shape, "float32");
+    const first = when === "before" ? cast() : undefined;
+    const out = plain({ ...inputs, images: { ...images, dtype: "float32" } }, attributes, backend);
+    releaseAll(backend, when === "before" ? first : cast());
     return out;
   };
 }
@@ -90,12 +101,12 @@ export const wasmScratch: InferTable = {
   Max: movesAround("Max", "reductionIndices"),
   Mean: mean,
   Multinomial: multinomial,
-  Prelu: castsTo("Prelu", "x", true),
+  Prelu: prelu,
   Prod: sumOfSameDtype,
-  ResizeBilinear: castsTo("ResizeBilinear", "images", true),
-  ResizeBilinearGrad: castsTo("ResizeBilinearGrad", "images", false),
-  ResizeNearestNeighbor: castsTo("ResizeNearestNeighbor", "images", false),
-  ResizeNearestNeighborGrad: castsTo("ResizeNearestNeighborGrad", "images", false),
+  ResizeBilinear: resize("ResizeBilinear", "before"),
+  ResizeBilinearGrad: resize("ResizeBilinearGrad", "after"),
+  ResizeNearestNeighbor: resize("ResizeNearestNeighbor", "after"),
+  ResizeNearestNeighborGrad: resize("ResizeNearestNeighborGrad", "after"),
   SparseReshape: reportsErrors("SparseReshape", 3),
   SparseSegmentMean: reportsErrors("SparseSegmentMean", 4),
   SparseSegmentSum: reportsErrors("SparseSegmentSum", 4),
