@@ -6,28 +6,28 @@
  */
 export class SequenceIndex {
   private first = -1;
-  private values = new Int32Array(1024).fill(-1);
+  /** Indices plus one, so that a fresh array says none. */
+  private values = new Int32Array(1024);
   private readonly older = new Map<number, number>();
 
   get(sequence: number): number {
     const at = sequence - this.first;
-    if (at >= 0) return at < this.values.length && this.first >= 0 ? this.values[at] : -1;
+    if (at >= 0 && this.first >= 0) return at < this.values.length ? this.values[at] - 1 : -1;
     return this.older.get(sequence) ?? -1;
   }
 
-  /** `sequence` may be the first number that is worth an array only if `dense`; older ones go to the map. */
-  set(sequence: number, index: number, dense = true): void {
-    if (this.first < 0 && dense) this.first = sequence;
+  set(sequence: number, index: number): void {
+    if (this.first < 0) this.first = sequence;
     const at = sequence - this.first;
-    if (this.first < 0 || at < 0) {
+    if (at < 0) {
       this.older.set(sequence, index);
       return;
     }
     if (at >= this.values.length) {
-      const grown = new Int32Array(Math.max(at + 1, this.values.length * 2)).fill(-1);
+      const grown = new Int32Array(Math.max(at + 1, this.values.length * 2));
       grown.set(this.values);
       this.values = grown;
     }
-    this.values[at] = index;
+    this.values[at] = index + 1;
   }
 }

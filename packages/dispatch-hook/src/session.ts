@@ -6,6 +6,7 @@ import { type EngineInternals, engineInternals } from "./engine-internals.js";
 import { ModeStack } from "./mode-stack.js";
 import type { Op } from "./op.js";
 import { PatchSet } from "./patch-set.js";
+import { Producers } from "./producers.js";
 import { type StorageListener, StorageTable } from "./storage-table.js";
 
 /**
@@ -39,8 +40,8 @@ export class Session implements StorageListener {
   /** How many `minimize` and `applyGradients` are running, one in the other. */
   minimizing = 0;
   readonly watchedOptimizers: Set<object> = new Set();
-  /** By id of a tensor: the tape node that made it. */
-  readonly producers: Map<number, TapeNode> = new Map();
+  /** Who made which tensor of the tape. */
+  readonly producers: Producers = new Producers();
 
   setPhase(phase: number): void {
     const before = this.phase;

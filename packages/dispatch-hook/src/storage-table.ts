@@ -14,11 +14,17 @@ class Buffer implements Storage {
   dataIds = 1;
 
   constructor(
+    readonly table: StorageTable,
     readonly bytes: number,
     readonly backend: string,
     readonly fresh: boolean,
   ) {}
 }
+
+/** Where a `DataId` carries its buffer: a weak map from as many keys slows the garbage collector down. */
+const bufferKey = Symbol("remat.buffer");
+
+type MarkedDataId = DataId & { [bufferKey]?: Buffer | undefined };
 
 interface AttachedBackend {
   readonly name: string;
@@ -57,9 +63,12 @@ export const bufferBackend = (name: string, backend: EngineBackend | undefined):
  * @internal
  */
 export class StorageTable {
-  private readonly byDataId = new WeakMap<DataId, Buffer>();
   private readonly attached: AttachedBackend[] = [];
-  private held: { dataId: DataId; bytes: number; backend: string; released: boolean }[] | undefined;
+  /** What happened during the kernel: bytes of new data, or -1 where it went. */
+  private readonly heldDataIds: DataId[] = [];
+  private readonly heldBytes: number[] = [];
+  private readonly heldBackends: string[] = [];
+  private isHolding = false;
   private readonly aliases = new Map<DataId, DataId>();
 
   constructor(private readonly listener: StorageListener) {}
@@ -101,11 +110,11 @@ export class StorageTable {
 
   /** From here on a kernel runs. */
   hold(): void {
-    this.held = [];
+    this.isHolding = true;
   }
 
   get holding(): boolean {
-    return this.held !== undefined;
+    return this.isHolding;
   }
 
   /** Notes which outputs of a kernel that has run, be it inside another, live in an input's buffer. */
@@ -125,18 +134,19 @@ export class StorageTable {
 
   /** The kernel is over: tells what it allocated and released, in order. */
   flush(origin: StorageOrigin): void {
-    const held = this.held ?? [];
-    this.held = undefined;
-    for (const { dataId, bytes, backend, released } of held) {
-      if (released) this.removed(dataId);
-      else this.place(dataId, bytes, backend, origin);
+    this.isHolding = false;
+    const { heldDataIds, heldBytes, heldBackends } = this;
+    for (let i = 0; i < heldDataIds.length; i++) {
+      if (heldBytes[i] < 0) this.removed(heldDataIds[i]);
+      else this.place(heldDataIds[i], heldBytes[i], heldBackends[i], origin);
     }
+    heldDataIds.length = heldBytes.length = heldBackends.length = 0;
     if (this.aliases.size > 0) this.aliases.clear();
   }
 
   /** The buffers of a tensor: one, or two for a complex number on cpu; none where the backend keeps no `DataStorage`. */
   storagesOf(tensor: TensorInfo): readonly Storage[] {
-    const known = this.byDataId.get(tensor.dataId);
+    const known = this.known(tensor.dataId);
     if (known !== undefined) return [known];
     const at = this.locate(tensor.dataId);
     if (at === undefined) return [];
@@ -147,18 +157,24 @@ export class StorageTable {
   }
 
   private added(dataId: DataId, bytes: number, backend: string): void {
-    if (this.held !== undefined) this.held.push({ dataId, bytes, backend, released: false });
+    if (this.isHolding) this.note(dataId, bytes, backend);
     else this.place(dataId, bytes, backend, "data");
   }
 
+  private note(dataId: DataId, bytes: number, backend: string): void {
+    this.heldDataIds.push(dataId);
+    this.heldBytes.push(bytes);
+    this.heldBackends.push(backend);
+  }
+
   private removed(dataId: DataId): void {
-    if (this.held !== undefined) {
-      this.held.push({ dataId, bytes: 0, backend: "", released: true });
+    if (this.isHolding) {
+      this.note(dataId, -1, "");
       return;
     }
-    const buffer = this.byDataId.get(dataId);
+    const buffer = this.known(dataId);
     if (buffer === undefined) return;
-    this.byDataId.delete(dataId);
+    (dataId as MarkedDataId)[bufferKey] = undefined;
     if (--buffer.dataIds === 0) this.listener.storageReleased(buffer);
   }
 
@@ -167,16 +183,22 @@ export class StorageTable {
     const shared = source === undefined ? undefined : this.bufferOf(source);
     if (shared !== undefined) {
       shared.dataIds++;
-      this.byDataId.set(dataId, shared);
+      (dataId as MarkedDataId)[bufferKey] = shared;
       return;
     }
-    const buffer = new Buffer(bytes, backend, true);
-    this.byDataId.set(dataId, buffer);
+    const buffer = new Buffer(this, bytes, backend, true);
+    (dataId as MarkedDataId)[bufferKey] = buffer;
     this.listener.storageAllocated(buffer, origin);
   }
 
+  /** What an earlier session knew of a `DataId` is of no use: nobody has watched since. */
+  private known(dataId: DataId): Buffer | undefined {
+    const buffer = (dataId as MarkedDataId)[bufferKey];
+    return buffer?.table === this ? buffer : undefined;
+  }
+
   private bufferOf(dataId: DataId): Buffer | undefined {
-    const known = this.byDataId.get(dataId);
+    const known = this.known(dataId);
     if (known !== undefined) return known;
     const at = this.locate(dataId);
     return at && this.found(dataId, at.entry, at.backend);
@@ -192,8 +214,8 @@ export class StorageTable {
 
   /** Data that was there before anybody watched. */
   private found(dataId: DataId, entry: DataEntry, backend: string): Buffer {
-    const buffer = new Buffer(entryBytes(entry), backend, false);
-    this.byDataId.set(dataId, buffer);
+    const buffer = new Buffer(this, entryBytes(entry), backend, false);
+    (dataId as MarkedDataId)[bufferKey] = buffer;
     return buffer;
   }
 

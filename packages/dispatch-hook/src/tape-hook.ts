@@ -1,5 +1,5 @@
 import { Phase } from "@remat/trace";
-import type { NamedTensorMap, Tensor } from "@tensorflow/tfjs-core";
+import type { Tensor } from "@tensorflow/tfjs-core";
 import { contribute, enterNode, type GradientsPass, insideNode, leaveNode } from "./backward-pass.js";
 import type { GradientsCall, GradientsResult, TapeNode } from "./dispatch-mode.js";
 import type { EngineTapeNode } from "./engine-internals.js";
@@ -16,7 +16,7 @@ export function patchTape(session: Session): void {
     const added = engine.state.activeTape?.at(-1);
     if (!session.alive || added === undefined) return;
     const node = describe(session, added);
-    for (const output of added.outputs) session.producers.set(output.id, node);
+    session.producers.add(node);
     wrapGradient(session, added, node);
     for (const open of modes.listeners("tapeNodeAdded")) if (modes.isInside(open)) open.mode.tapeNodeAdded(node);
   });
@@ -96,21 +96,34 @@ function runGradients(
   }
 }
 
-function describe(session: Session, added: EngineTapeNode): TapeNode {
-  const op = session.finishing;
-  return {
-    sequence: nextNodeSequence++,
-    kind: session.cloning ? "clone" : op === undefined ? "scope" : "op",
-    op,
-    scope: op === undefined ? session.scope : undefined,
-    inputs: tensorsIn(added.inputs),
-    outputs: added.outputs,
-    saved: added.saved ?? [],
-  };
+class RecordedNode implements TapeNode {
+  readonly sequence: number = nextNodeSequence++;
+  readonly outputs: readonly Tensor[];
+
+  constructor(
+    readonly kind: TapeNode["kind"],
+    readonly op: TapeNode["op"],
+    readonly scope: TapeNode["scope"],
+    private readonly added: EngineTapeNode,
+  ) {
+    this.outputs = added.outputs;
+  }
+
+  /** Some kernels take a list of tensors in place of a map, and optional inputs may be missing. */
+  get inputs(): readonly Tensor[] {
+    return Object.values(this.added.inputs).filter((tensor) => tensor != null);
+  }
+
+  get saved(): readonly Tensor[] {
+    return this.added.saved ?? [];
+  }
 }
 
-/** Some kernels take a list of tensors in place of a map, and optional inputs may be missing. */
-const tensorsIn = (inputs: NamedTensorMap): Tensor[] => Object.values(inputs).filter((tensor) => tensor != null);
+function describe(session: Session, added: EngineTapeNode): TapeNode {
+  const op = session.finishing;
+  const kind = session.cloning ? "clone" : op === undefined ? "scope" : "op";
+  return new RecordedNode(kind, op, op === undefined ? session.scope : undefined, added);
+}
 
 /** Kernels that a node's gradient runs differentiate that node; they run in the function and in the thunks that it returns. */
 function wrapGradient(session: Session, added: EngineTapeNode, node: TapeNode): void {
