@@ -11,7 +11,6 @@ const cwd = fileURLToPath(new URL("../../", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "remat-ci-"));
 const report = join(folder, "vitest.json");
 const okLines = countLines(/^ok\s/, /^not ok\s/);
-const slow = ["--testTimeout=120000", "--hookTimeout=120000"];
 
 /** @type {readonly import("./src/run-stage.js").Stage[]} */
 const stages = [
@@ -23,7 +22,7 @@ const stages = [
   {
     name: "test",
     // The second command of the README, with a report that can be counted.
-    command: ["pnpm", "test", ...slow, "--reporter=default", "--reporter=json", `--outputFile.json=${report}`],
+    command: ["pnpm", "test", "--reporter=default", "--reporter=json", `--outputFile.json=${report}`],
     count: () => countTests(readFileSync(report, "utf8")),
   },
   { name: "goldens", command: ["pnpm", "goldens"], count: countLines(/^agrees\s/, /^DIFFERS\s/) },

@@ -1,61 +1,10 @@
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { Category, FsdpHook, Phase, parseTrace, RematError, TraceBuilder } from "../src/index.js";
-import { fileOf, linesOf } from "./bytes.js";
+import { parseTrace, RematError } from "../src/index.js";
+import { fileOf } from "./bytes.js";
+import { everyRecord } from "./every-record.js";
 import { tellTrace } from "./tell-trace.js";
 import { threeOps } from "./three-ops.js";
-
-/** Every kind of record with every one of its fields. */
-function everyRecord(): string[] {
-  const b = new TraceBuilder({
-    framework: "pytorch",
-    frameworkVersion: "2.13",
-    backend: "cuda",
-    device: "cuda:0",
-    mode: "fake",
-    allocationUnitBytes: 512,
-    model: "net",
-    libraries: { torch: "2.13" },
-    notes: ["the loss is the sum"],
-  });
-  const outer = b.call(b.module({ fqn: "net", kind: "Net", leaf: false }), -1, true);
-  const inner = b.call(b.module({ fqn: "net.fc", kind: "Linear", leaf: true }), outer, true);
-  b.fsdpHook(outer, Phase.forward, FsdpHook.preForwardBegin);
-  const s = b.allocate(4096, "cpu", Category.input);
-  b.resize(s, 0);
-  const x = b.tensor({ storage: [s, b.allocate(1)], dtype: "float32", shape: [4, 256], strides: [256, 1] });
-  b.enterModule(inner, Phase.forward, [x]);
-  const scope = b.scope("softmax", b.scope("attention"));
-  b.enterScope(scope);
-  const made = b.tensor({ storage: b.allocate(512, "cpu"), dtype: "int32", shape: [3], strides: [1] });
-  const op = b.op({ name: "aten.mm", stack: b.stack([inner, outer]), scope, inputs: [x], outputs: [made] });
-  b.op({
-    name: "aten.mm_backward",
-    phase: Phase.backward,
-    flags: 5,
-    stack: b.stackOfCall(inner),
-    forwardOp: op,
-    forwardScope: scope,
-    inputs: [x],
-    outputs: [made],
-    attributes: { k: 1 },
-    runtimeMs: 1,
-    runtimeSource: 1,
-    runtimeSpreadMs: 2,
-    runtimeRuns: 3,
-    flops: 4,
-    bytesRead: 5,
-    bytesWritten: 6,
-  });
-  b.save(s, op, 0, x);
-  b.categorize(s, Category.activation);
-  b.exitScope(scope);
-  b.exitModule(inner, Phase.forward, [made]);
-  b.free(s);
-  b.mark("step");
-  b.moduleWeights(1, [x], [made]);
-  return linesOf(b.build());
-}
 
 const lines = everyRecord();
 const optional = new Set(
@@ -244,7 +193,7 @@ describe("a damaged gzip file", () => {
     ["by zlib", new Uint8Array(gzipSync(fileOf(threeOps())))],
   ])("written %s never reads as another trace", (_, bytes) => {
     const outcomes = { refused: 0, same: 0, truncated: 0 };
-    for (let bit = 0; bit < bytes.length * 8; bit++) {
+    for (let bit = 0; bit < bytes.length * 8; bit += 3) {
       const damaged = bytes.slice();
       damaged[bit >> 3] ^= 1 << (bit & 7);
       let trace: ReturnType<typeof parseTrace>;
@@ -260,6 +209,6 @@ describe("a damaged gzip file", () => {
         outcomes.same++;
       } else outcomes.truncated++;
     }
-    expect(outcomes.refused).toBeGreaterThan(bytes.length * 6);
+    expect(outcomes.refused).toBeGreaterThan(bytes.length * 2);
   });
 });

@@ -1,0 +1,54 @@
+import { Category, FsdpHook, Phase, TraceBuilder } from "../src/index.js";
+import { linesOf } from "./bytes.js";
+
+/** Every kind of record with every one of its fields. */
+export function everyRecord(): string[] {
+  const b = new TraceBuilder({
+    framework: "pytorch",
+    frameworkVersion: "2.13",
+    backend: "cuda",
+    device: "cuda:0",
+    mode: "fake",
+    allocationUnitBytes: 512,
+    model: "net",
+    libraries: { torch: "2.13" },
+    notes: ["the loss is the sum"],
+  });
+  const outer = b.call(b.module({ fqn: "net", kind: "Net", leaf: false }), -1, true);
+  const inner = b.call(b.module({ fqn: "net.fc", kind: "Linear", leaf: true }), outer, true);
+  b.fsdpHook(outer, Phase.forward, FsdpHook.preForwardBegin);
+  const s = b.allocate(4096, "cpu", Category.input);
+  b.resize(s, 0);
+  const x = b.tensor({ storage: [s, b.allocate(1)], dtype: "float32", shape: [4, 256], strides: [256, 1] });
+  b.enterModule(inner, Phase.forward, [x]);
+  const scope = b.scope("softmax", b.scope("attention"));
+  b.enterScope(scope);
+  const made = b.tensor({ storage: b.allocate(512, "cpu"), dtype: "int32", shape: [3], strides: [1] });
+  const op = b.op({ name: "aten.mm", stack: b.stack([inner, outer]), scope, inputs: [x], outputs: [made] });
+  b.op({
+    name: "aten.mm_backward",
+    phase: Phase.backward,
+    flags: 5,
+    stack: b.stackOfCall(inner),
+    forwardOp: op,
+    forwardScope: scope,
+    inputs: [x],
+    outputs: [made],
+    attributes: { k: 1 },
+    runtimeMs: 1,
+    runtimeSource: 1,
+    runtimeSpreadMs: 2,
+    runtimeRuns: 3,
+    flops: 4,
+    bytesRead: 5,
+    bytesWritten: 6,
+  });
+  b.save(s, op, 0, x);
+  b.categorize(s, Category.activation);
+  b.exitScope(scope);
+  b.exitModule(inner, Phase.forward, [made]);
+  b.free(s);
+  b.mark("step");
+  b.moduleWeights(1, [x], [made]);
+  return linesOf(b.build());
+}
