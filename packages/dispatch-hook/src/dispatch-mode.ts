@@ -121,6 +121,10 @@ export interface DispatchMode {
   /** Whether work outside an asynchronous `withDispatchMode` is shown, as `Phase.outside`. Left out: it is not. */
   readonly seesOutside?: boolean;
 
+  /** The mode has been opened, or closed; in between it is told of what happens. */
+  opened?(): void;
+  closed?(): void;
+
   /** Stands between the engine and the kernel; the innermost mode comes first. Not called for work outside. */
   dispatch?(call: OpCall, next: RunNext): KernelOutput;
   /** Stands between the caller and the engine's forward and backward pass. */

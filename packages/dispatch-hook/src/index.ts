@@ -17,6 +17,7 @@ export type {
   StorageOrigin,
   TapeNode,
 } from "./dispatch-mode.js";
+export { type ModuleNamer, nameModulesBy } from "./fake/data-dependent-error.js";
 export { PatchSet } from "./patch-set.js";
 export {
   type BackendAttempt,

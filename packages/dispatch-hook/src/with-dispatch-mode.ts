@@ -87,8 +87,16 @@ function pushMode(mode: DispatchMode): { open: OpenMode; close: CloseMode; stack
   const opened = session;
   const open = opened.modes.push(mode);
   const close = () => {
-    if (opened.modes.remove(open) && opened.modes.size === 0) endSession(opened);
+    if (!opened.modes.remove(open)) return;
+    if (opened.modes.size === 0) endSession(opened);
+    mode.closed?.();
   };
+  try {
+    mode.opened?.();
+  } catch (error) {
+    close();
+    throw error;
+  }
   return { open, close, stack: opened.modes };
 }
 

@@ -112,6 +112,23 @@ describe("closing the last mode", () => {
     expectRestored();
   });
 
+  test("modes are told that they are open, and closed", () => {
+    const told: string[] = [];
+    const mode = (name: string) => ({
+      opened: () => told.push(`${name} open`),
+      closed: () => told.push(`${name} closed`),
+    });
+    withDispatchMode(mode("a"), () => withDispatchMode(mode("b"), () => told.push("run")));
+    const failing = {
+      opened: () => {
+        throw new Error("not now");
+      },
+    };
+    expect(() => withDispatchMode(failing, () => told.push("never"))).toThrow("not now");
+    expect(told).toEqual(["a open", "b open", "run", "b closed", "a closed"]);
+    expectRestored();
+  });
+
   test("with another backend set meanwhile", async () => {
     await withDispatchMode(dispatching(), async () => {
       await tf.setBackend("wasm");

@@ -4,6 +4,7 @@ import {
   type GradientsResult,
   type InputGradient,
   isDispatching,
+  nameModulesBy,
   PatchSet,
   type TapeNode,
   type TraceRecorder,
@@ -74,6 +75,7 @@ export class ModTracker implements DispatchMode {
   private awaited: AwaitedRun | undefined;
   private phase: number = Phase.forward;
   private stepIsOver = false;
+  private stopNaming: () => void = () => {};
   /** How deep the backward pass was when each running `gradients` began. */
   private readonly passes: number[] = [];
 
@@ -193,6 +195,14 @@ export class ModTracker implements DispatchMode {
   close(): void {
     this.patches.restore();
     this.entries.clear();
+  }
+
+  opened(): void {
+    this.stopNaming = nameModulesBy(() => this.activeModule?.fqn);
+  }
+
+  closed(): void {
+    this.stopNaming();
   }
 
   phaseChanged(phase: number): void {

@@ -1,4 +1,5 @@
 import { withDispatchMode } from "@remat/dispatch-hook";
+import { fakeMode } from "@remat/dispatch-hook/fake";
 import { phaseNames } from "@remat/trace";
 import * as tf from "@tensorflow/tfjs";
 import { beforeEach, describe, expect, test } from "vitest";
@@ -385,6 +386,14 @@ describe("queries and hooks", () => {
     expect(tracker.getKnownFqn(tf.layers.dense({ units: 1 }))).toBeUndefined();
     tracker.close();
     expect(tracker.getKnownFqn(model)).toBeUndefined();
+  });
+
+  test("an error about values that fake mode lacks names the module that wanted them", () => {
+    const tracker = new ModTracker();
+    const reading = () =>
+      tracker.scope("model", () => tracker.scope("reader", () => tf.relu(tf.zeros([2000])).dataSync()));
+    expect(() => fakeMode(() => tracker.run(reading))).toThrow(/kernel Relu .*in module 'model.reader'/);
+    expect(() => fakeMode(() => tf.relu(tf.zeros([2000])).dataSync())).not.toThrow(/in module/);
   });
 
   test("one hook of a kind at a time", () => {
