@@ -38,6 +38,8 @@ export class FakeBackend extends KernelBackend implements SelfReportingBackend {
   readonly reshapeShares: boolean;
   /** Whether `Cast` does, where no precision is lost. */
   readonly castShares: boolean;
+  /** Whether a complex tensor is a pair of tensors; on native it is one buffer. */
+  readonly complexIsPair: boolean;
   /** The kernel that is running. */
   kernel = "";
   /** Set by the dispatch hook while a mode is open. */
@@ -53,6 +55,7 @@ export class FakeBackend extends KernelBackend implements SelfReportingBackend {
     this.identityShares = standsFor !== "wasm";
     this.reshapeShares = standsFor !== "tensorflow";
     this.castShares = standsFor === "cpu";
+    this.complexIsPair = standsFor !== "tensorflow";
   }
 
   /** A new tensor, made by the running kernel. */
@@ -67,7 +70,7 @@ export class FakeBackend extends KernelBackend implements SelfReportingBackend {
 
   /** A new complex tensor on new data ids; the values are those of the given parts, where known. */
   makeComplex(shape: number[], real?: BackendValues, imag?: BackendValues): TensorInfo {
-    const parts = { real: this.allocate(shape, "float32", real), imag: this.allocate(shape, "float32", imag) };
+    const parts = this.makeParts(shape, real, imag, this.kernel);
     return { dataId: this.allocate(shape, "complex64", undefined, parts), shape, dtype: "complex64" };
   }
 
@@ -189,7 +192,7 @@ export class FakeBackend extends KernelBackend implements SelfReportingBackend {
     this.dataIds--;
     this.dataWatcher?.removed(data);
     data.values = undefined;
-    if (data.parts !== undefined) {
+    if (data.parts !== undefined && this.complexIsPair) {
       this.disposeData(data.parts.real);
       this.disposeData(data.parts.imag);
     }
@@ -220,6 +223,19 @@ export class FakeBackend extends KernelBackend implements SelfReportingBackend {
 
   override dispose(): void {}
 
+  private makeParts(
+    shape: readonly number[],
+    real: BackendValues | undefined,
+    imag: BackendValues | undefined,
+    madeBy: string,
+  ): ComplexParts {
+    const part = (values: BackendValues | undefined): FakeData =>
+      this.complexIsPair
+        ? this.allocate(shape, "float32", values, undefined, madeBy)
+        : new FakeData("float32", madeBy, 0, values);
+    return { real: part(real), imag: part(imag) };
+  }
+
   private allocate(
     shape: readonly number[],
     dtype: DataType,
@@ -228,14 +244,8 @@ export class FakeBackend extends KernelBackend implements SelfReportingBackend {
     madeBy = this.kernel,
   ): FakeData {
     this.dataIds++;
-    let parts = given;
-    if (dtype === "complex64" && parts === undefined) {
-      parts = {
-        real: this.allocate(shape, "float32", undefined, undefined, madeBy),
-        imag: this.allocate(shape, "float32", undefined, undefined, madeBy),
-      };
-    }
-    const bytes = parts === undefined ? sizeOf(shape) * (bytesPerElement(dtype) ?? 0) : 0;
+    const parts = dtype === "complex64" ? (given ?? this.makeParts(shape, undefined, undefined, madeBy)) : undefined;
+    const bytes = parts !== undefined && this.complexIsPair ? 0 : sizeOf(shape) * (bytesPerElement(dtype) ?? 0);
     const data = new FakeData(dtype, madeBy, bytes, values, parts);
     this.dataWatcher?.added(data, data);
     return data;

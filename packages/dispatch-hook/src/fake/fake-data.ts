@@ -1,6 +1,6 @@
 import type { BackendValues, DataType } from "@tensorflow/tfjs-core";
 
-/** The two halves of a complex tensor; each has a data id of its own, as on the cpu backend. */
+/** The two halves of a complex tensor. */
 export interface ComplexParts {
   readonly real: FakeData;
   readonly imag: FakeData;
@@ -15,7 +15,7 @@ export class FakeData {
   /** Known only for constants that JavaScript gave. */
   values: BackendValues | undefined;
   readonly parts: ComplexParts | undefined;
-  /** What the buffer would have; that of a complex number is its parts'. */
+  /** What the buffer would have; 0 for a complex tensor whose parts have buffers of their own. */
   readonly bytes: number;
 
   constructor(dtype: DataType, madeBy: string, bytes: number, values?: BackendValues, parts?: ComplexParts) {
@@ -26,8 +26,9 @@ export class FakeData {
     this.parts = parts;
   }
 
-  /** As the cpu backend's data say it, for the dispatch hook. */
+  /** The parts where they have buffers and data ids of their own, as on the cpu backend; for the dispatch hook. */
   get complexTensorInfos(): { real: { dataId: FakeData }; imag: { dataId: FakeData } } | undefined {
-    return this.parts && { real: { dataId: this.parts.real }, imag: { dataId: this.parts.imag } };
+    if (this.parts === undefined || this.bytes > 0) return undefined;
+    return { real: { dataId: this.parts.real }, imag: { dataId: this.parts.imag } };
   }
 }

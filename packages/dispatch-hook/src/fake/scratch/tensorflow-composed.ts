@@ -1,6 +1,7 @@
 import {
   abs,
   add,
+  cast,
   elu,
   engine,
   fill,
@@ -138,9 +139,19 @@ const clipByValue: Infer<Inputs<"x">, { clipValueMin: number; clipValueMax: numb
     return maximum(below, scalar(attributes.clipValueMin, x.dtype));
   });
 
+/** Disposes of an integer argument, which is the caller's own tensor, and leaves the copy to the caller's tidy. */
+const exp: Infer<Inputs<"x">> = ({ x }, attributes, backend) => {
+  if (x.dtype === "complex64") return backend.make(x.shape, "complex64");
+  if (x.dtype !== "int32") return plainRule("Exp")({ x }, attributes, backend);
+  const float = cast(x, "float32");
+  x.dispose();
+  return plainRule("Exp")({ x: float }, attributes, backend);
+};
+
 export const composedOnTensorflow: InferTable = {
   _FusedMatMul: fusedMatMul,
   ClipByValue: clipByValue,
+  Exp: exp,
   FusedBatchNorm: fusedBatchNorm,
   FusedConv2D: fusedConvolution("Conv2D"),
   FusedDepthwiseConv2D: fusedConvolution("DepthwiseConv2dNative"),

@@ -63,6 +63,29 @@ const pow: Infer<{ a: TensorInfo; b: TensorInfo }> = (inputs, attributes, backen
   return out;
 };
 
+/** An empty range is made in JavaScript. */
+const range: Infer<object, { start: number; stop: number; step: number; dtype: DataType }> = (
+  inputs,
+  attributes,
+  backend,
+) => {
+  const { start, stop, step, dtype } = attributes;
+  const empty = start === stop || (start < stop && step < 0) || (stop < start && step > 1);
+  const constants = empty ? [] : [start, stop, step].map(() => backend.make([], dtype));
+  const out = plainRule("Range")(inputs, attributes, backend);
+  backend.release(...constants);
+  return out;
+};
+
+/** Lets go of its constants in the opposite order. */
+const batchToSpace: Infer<X, { blockShape: number[]; crops: number[][] }> = (inputs, attributes, backend) => {
+  const block = backend.make([attributes.blockShape.length], "int32");
+  const crops = backend.make([2 * attributes.crops.length], "int32");
+  const out = plainRule("BatchToSpaceND")(inputs, attributes, backend);
+  backend.release(crops, block);
+  return out;
+};
+
 /**
  * Scratch on the native backend: what the JavaScript half of tfjs-node 4.22.0 (`kernels/<Kernel>.ts`) makes around TensorFlow's kernels.
  * What those take and give back within a call is not seen.
@@ -84,10 +107,7 @@ export const tensorflowScratch: InferTable = {
   ...forEach("Reshape ScatterNd", (_, { shape }) => [lengthOf(shape)]),
   ArgMax: argument("ArgMax"),
   ArgMin: argument("ArgMin"),
-  BatchToSpaceND: withConstants("BatchToSpaceND", (_, { blockShape, crops }) => [
-    lengthOf(blockShape),
-    2 * lengthOf(crops),
-  ]),
+  BatchToSpaceND: batchToSpace,
   Fill: withConstants("Fill", (_, { shape, value, dtype }) => [
     lengthOf(shape),
     [1, (dtype as DataType | undefined) ?? util.inferDtype(value as number)],
@@ -100,11 +120,7 @@ export const tensorflowScratch: InferTable = {
   OneHot: withConstants("OneHot", (_, { dtype }) => [1, [1, dtype as DataType], [1, dtype as DataType]]),
   PadV2: withConstants("PadV2", ({ x }, { paddings }) => [2 * lengthOf(paddings), [1, x.dtype]]),
   Pow: pow,
-  Range: withConstants("Range", (_, { dtype }) => [
-    [1, dtype as DataType],
-    [1, dtype as DataType],
-    [1, dtype as DataType],
-  ]),
+  Range: range,
   Reverse: withConstants("Reverse", ({ x }, { dims }) => [axesOf(dims, x)]),
   Slice: withConstants("Slice", ({ x }) => [x.shape.length, x.shape.length]),
   SpaceToBatchND: withConstants("SpaceToBatchND", (_, { blockShape, paddings }) => [
