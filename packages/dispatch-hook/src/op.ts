@@ -61,8 +61,9 @@ export class Op implements OpDone {
 function present(inputs: KernelInputs): readonly Tensor[] {
   if (Array.isArray(inputs)) return inputs as Tensor[];
   const tensors: Tensor[] = [];
-  for (const name in inputs) {
-    const tensor = (inputs as Readonly<Record<string, Tensor | undefined>>)[name];
+  const named = inputs as Readonly<Record<string, Tensor | undefined>>;
+  for (const name in named) {
+    const tensor = named[name];
     if (tensor != null) tensors.push(tensor);
   }
   return tensors;

@@ -39,6 +39,14 @@ test("stock's errors remain", async () => {
     () => tf.grad((t) => tf.topk(t).values)(x),
     () => tf.grad((t) => tf.customGrad((y) => ({ value: tf.relu(y as tf.Tensor), gradFunc: () => [] }))(t))(x),
     () => tf.engine().runKernel("NoSuchKernel", { x }),
+    // A gradient inside a gradient function loses the tape around it.
+    () =>
+      tf.grad((t) =>
+        tf.customGrad((y) => ({
+          value: tf.relu(y as tf.Tensor),
+          gradFunc: (dy) => tf.mul(dy, tf.grad((z) => tf.exp(z))(y as tf.Tensor)),
+        }))(t),
+      )(x),
     () => tf.matMul(tf.ones([2, 3]), tf.ones([2, 3])),
     () => tf.variableGrads(() => tf.relu(x).asScalar(), []),
   ];

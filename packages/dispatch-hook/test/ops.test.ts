@@ -77,6 +77,18 @@ describe.each(["cpu", "wasm"])("what an op is, on %s", (backend) => {
   });
 });
 
+test("values that JavaScript reads are told before they are read", async () => {
+  await tf.setBackend("cpu");
+  const x = tf.tensor1d([1]);
+  const read: object[] = [];
+  await withDispatchMode({ tensorRead: (dataId) => read.push(dataId) }, async () => {
+    x.dataSync();
+    await x.data();
+  });
+  x.dataSync();
+  expect(read).toEqual([x.dataId, x.dataId]);
+});
+
 describe("dispatch", () => {
   beforeEach(async () => {
     await tf.setBackend("cpu");

@@ -2,7 +2,8 @@ import * as tf from "@tensorflow/tfjs";
 import "@tensorflow/tfjs-backend-wasm";
 import fc from "fast-check";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { type CloseMode, openDispatchMode, withDispatchMode } from "../src/index.js";
+import { fakeMode } from "../src/fake/index.js";
+import { type CloseMode, type OpDone, openDispatchMode, storagesOf, withDispatchMode } from "../src/index.js";
 
 const optimizers = [
   tf.Optimizer,
@@ -135,6 +136,25 @@ describe("closing the last mode", () => {
       tf.tidy(() => void tf.relu(tf.tensor1d([1])));
       await tf.setBackend("cpu");
     });
+    expectRestored();
+  });
+
+  test("with fake mode inside, and around", async () => {
+    const seen: string[] = [];
+    const mode = {
+      ...dispatching(),
+      opDone: (op: OpDone) => seen.push(`${op.kernel} ${op.outputs.flatMap(storagesOf).map(({ bytes }) => bytes)}`),
+    };
+    const run = () => tf.tidy(() => void tf.relu(tf.zeros([1000, 1000])));
+    withDispatchMode(mode, () => fakeMode(run));
+    fakeMode(() => withDispatchMode(mode, run));
+    await fakeMode(async () => {
+      const close = openDispatchMode(mode);
+      await Promise.resolve();
+      run();
+      close();
+    });
+    expect(seen).toEqual(new Array(3).fill("Relu 4000000"));
     expectRestored();
   });
 
