@@ -26,7 +26,7 @@ async function traceModel(
   progress: Progress,
 ): Promise<Trace> {
   const { traceFakeStep } = await import("@remat/tracer");
-  const { size, batch, backend, grouping, loss, optimizer } = options;
+  const { size, batch, backend, grouping, loss, optimizer, steps } = options;
   const load = source.kind === "keras" ? kerasModel(source.path) : moduleExport(source.path);
   progress.show(`tracing ${source.name}`, true);
   return traceFakeStep(await load, {
@@ -37,6 +37,7 @@ async function traceModel(
     grouping,
     ...(loss !== undefined && { loss }),
     ...(optimizer !== undefined && { optimizer }),
+    ...(steps !== undefined && { steps }),
     onProgress: (module) => progress.show(`tracing ${source.name}: ${module}`),
   });
 }

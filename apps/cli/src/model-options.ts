@@ -14,6 +14,8 @@ export interface ModelOptions {
   readonly grouping: (typeof groupings)[number];
   readonly loss: string | undefined;
   readonly optimizer: string | undefined;
+  /** Training steps to trace; 1 if not given. */
+  readonly steps?: number;
 }
 
 /** The options that every command with a MODEL shares. */

@@ -32,6 +32,8 @@ export function renderMemorySummary(
   const heading = (title: string): string => (format === "md" ? `## ${title}` : title);
   const size = (bytes: number): string => formatInUnit(bytes, units);
   const { moment, trace, notes, tracker } = summary;
+  // A sharded module's own tensors come and go; what counts are its states.
+  const own = summary.simulation === undefined ? ownColumns : [];
   const { header } = trace;
   const lines = [
     `${header.model ?? "model"}: ${header.framework}${header.frameworkVersion === undefined ? "" : ` ${header.frameworkVersion}`}, ${header.mode}${header.backend === undefined ? "" : ` ${header.backend} backend`}, device ${moment.device}; allocations in units of ${header.allocationUnitBytes} B`,
@@ -65,13 +67,11 @@ export function renderMemorySummary(
       ]),
     )}`,
     `${heading("Modules")}\n\n${table(
-      ["Module", "Kind", "Parameters", "Buffers", "Inputs", "Outputs", "Gradients", "Peak forward", "Peak backward"],
+      ["Module", "Kind", ...own.map(([name]) => name), "Peak forward", "Peak backward"],
       modulesOf(tracker, depth).map((module) => [
         module.fqn,
         module.kind,
-        ...[module.parameterBytes, module.bufferBytes, module.inputBytes, module.outputBytes, module.gradientBytes].map(
-          size,
-        ),
+        ...own.map(([, bytes]) => size(bytes(module))),
         ...["peakForward", "peakBackward"].map((state) => sizeOr(peakIn(module, state, moment.device), size)),
       ]),
     )}`,
@@ -84,6 +84,14 @@ export function renderMemorySummary(
 }
 
 type Module = ModuleMemory<string>;
+
+const ownColumns: readonly (readonly [name: string, bytes: (module: Module) => number])[] = [
+  ["Parameters", (module) => module.parameterBytes],
+  ["Buffers", (module) => module.bufferBytes],
+  ["Inputs", (module) => module.inputBytes],
+  ["Outputs", (module) => module.outputBytes],
+  ["Gradients", (module) => module.gradientBytes],
+];
 
 function modulesOf(tracker: MemorySummary["tracker"], depth: number): readonly Module[] {
   return (tracker.modules() as readonly Module[]).filter(({ fqn }) => fqn.split(".").length <= depth);

@@ -71,7 +71,10 @@ export async function traceStep(exported: unknown, options: TraceStepOptions = {
   if (onProgress !== undefined) tracker.registerUserHooks({ preForward: ({ fqn }) => onProgress(fqn) });
   try {
     const step = trainingStep(definition, options, tracker);
-    for (let i = 0; i < (options.steps ?? 1); i++) tracker.run(step);
+    // In one run: between two the hook sees nothing, and takes what it then finds for new.
+    tracker.run(() => {
+      for (let i = 0; i < (options.steps ?? 1); i++) step();
+    });
     return recorder.trace();
   } finally {
     tracker.close();

@@ -24,7 +24,9 @@ export async function memory(model: string, options: CommandOptions, io: Console
   const modelOptions = parseModelOptions(options);
   const progress = new Progress(io);
   try {
-    const trace = await loadTrace(modelSource(model), modelOptions, progress);
+    // An optimizer makes its state in its first step; the second is the one that is like all others.
+    const steps = modelOptions.optimizer === undefined ? 1 : 2;
+    const trace = await loadTrace(modelSource(model), { ...modelOptions, steps }, progress);
     progress.clear();
     if (tracePath !== undefined) await writeTraceFile(trace, tracePath);
     const summary = summarizeMemory(trace, { at, limit, ...withSharding(sharding) });

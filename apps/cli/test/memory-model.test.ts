@@ -1,0 +1,68 @@
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+import { remat } from "./run.js";
+
+const example = (path: string): string => fileURLToPath(new URL(`../../../examples/${path}`, import.meta.url));
+const MiB = 2 ** 20;
+
+async function memoryJson(...args: string[]) {
+  const { code, stdout, stderr } = await remat("memory", ...args, "--format", "json");
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  return JSON.parse(stdout);
+}
+
+describe("remat memory MODEL", () => {
+  it("predicts stock tfjs's peak of ResNet-50 at batch 8, in the backward pass of the first layers", async () => {
+    const { peakBytes, moment } = await memoryJson(
+      example("keras/resnet50.model.json"),
+      "--batch",
+      "8",
+      "--loss",
+      "categoricalCrossentropy",
+    );
+    // Measured on tfjs-node for trainOnBatch: 4,843 MB over the weights, by buffer.
+    expect((peakBytes - moment.bytesByCategory.parameter - moment.bytesByCategory.buffer) / 1e6).toBeGreaterThan(
+      4843 * 0.99,
+    );
+    expect((peakBytes - moment.bytesByCategory.parameter - moment.bytesByCategory.buffer) / 1e6).toBeLessThan(
+      4843 * 1.01,
+    );
+    expect(moment.at).toMatchObject({ phase: "backward" });
+    expect(moment.at.module).toMatch(/^resnet50\.conv1/);
+  });
+
+  it.each([
+    ["sgd", 0],
+    ["momentum", 1],
+    ["adam", 2],
+    ["rmsprop", 2],
+    ["adagrad", 1],
+    ["adadelta", 2],
+    ["adamax", 2],
+  ])("counts the state of %s: %i times the weights", async (optimizer, slots) => {
+    const { snapshots } = await memoryJson(example("foo/model.js"), "--optimizer", optimizer);
+    const { parameter, optimizerState = 0 } = snapshots.current[0].bytesByCategory;
+    expect(parameter).toBe(60 * 4);
+    expect(optimizerState - slots * parameter).toBeGreaterThanOrEqual(0);
+    // Beside the slots only a few scalars.
+    expect(optimizerState - slots * parameter).toBeLessThan(64);
+  });
+
+  it("predicts a rank of many: parameters, gradients and state of the transformer in eighths", async () => {
+    const args = [example("transformer/model.js"), "--size", "tiny", "--optimizer", "adam"];
+    const whole = (await memoryJson(...args)).snapshots.current[0].bytesByCategory;
+    const { snapshots, sharding } = await memoryJson(...args, "--fsdp", "world=8,wrap='layers.*',reshard");
+    const rank = snapshots.current[0].bytesByCategory;
+    expect(sharding.worldSize).toBe(8);
+    expect(rank.shardedParameter).toBeGreaterThanOrEqual(whole.parameter / 8);
+    expect(rank.shardedParameter).toBeLessThan(whole.parameter / 8 + 0.01 * MiB);
+    expect(rank.optimizerState).toBeGreaterThanOrEqual(whole.optimizerState / 8);
+    expect(rank.optimizerState).toBeLessThan(whole.optimizerState / 8 + 0.02 * MiB);
+  });
+
+  it("tells what is held after any op", async () => {
+    const { place, moment } = await memoryJson(example("foo/model.js"), "--at", "op:1");
+    expect(place).toBe("after op 1");
+    expect(moment.totalBytes).toBeGreaterThan(0);
+  });
+});
