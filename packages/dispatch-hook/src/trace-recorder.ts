@@ -8,7 +8,7 @@ import {
   TraceBuilder,
   type TraceHeader,
 } from "@remat/trace";
-import type { Tensor, TensorInfo, Variable } from "@tensorflow/tfjs-core";
+import type { Tensor, Variable } from "@tensorflow/tfjs-core";
 import type {
   DispatchMode,
   GradientScope,
@@ -19,9 +19,9 @@ import type {
   StorageOrigin,
   TapeNode,
 } from "./dispatch-mode.js";
-import { isVariable } from "./engine-internals.js";
 import { randomKernels } from "./kernel-properties.js";
 import { recordedAttributes } from "./recorded-attributes.js";
+import { RecordedTensors } from "./recorded-tensors.js";
 import { SequenceIndex } from "./sequence-index.js";
 import { tracedHeader } from "./traced-header.js";
 import { storagesOf } from "./with-dispatch-mode.js";
@@ -53,23 +53,15 @@ export const optimizerStepMark = "optimizerStep";
 export class TraceRecorder implements DispatchMode {
   readonly seesOutside: boolean;
   private readonly builder: TraceBuilder;
-  /** Trace indices by storage id, tensor id, op sequence, tape node sequence (the module call), scope sequence (scope, module call). */
-  private readonly storageRows = new SequenceIndex();
-  private readonly tensorRows = new SequenceIndex();
+  private readonly tensors: RecordedTensors;
+  /** Trace indices by op sequence, tape node sequence (the module call), scope sequence (scope, module call). */
   private readonly opRows = new SequenceIndex();
   private readonly callOfNodes = new SequenceIndex();
   private readonly scopeRows = new SequenceIndex();
   private readonly callOfScopes = new SequenceIndex();
-  /** Variables change their data, so their rows go by data. */
-  private readonly variableRows = new WeakMap<object, number>();
-  private readonly variableCategories = new WeakMap<Variable, number>();
-  private readonly categories: number[] = [];
-  /** The (first) storage of each tensor row. */
-  private readonly storageOfTensors: number[] = [];
   private readonly callOfOps: number[] = [];
   /** By call: the one that was active before it. */
   private readonly callsBefore: number[] = [];
-  private readonly device: string;
   private call = -1;
   private phase: number = Phase.forward;
   private gradientsDepth = 0;
@@ -79,7 +71,7 @@ export class TraceRecorder implements DispatchMode {
 
   constructor(options: TraceRecorderOptions = {}) {
     this.builder = new TraceBuilder({ ...tracedHeader(), ...options.header });
-    this.device = this.builder.header.device;
+    this.tensors = new RecordedTensors(this.builder);
     this.seesOutside = options.outside ?? true;
   }
 
@@ -100,16 +92,14 @@ export class TraceRecorder implements DispatchMode {
 
   /** Which parameters and buffers `module` owns, those of the modules in it included; their storages get that category. */
   moduleWeights(module: number, parameters: readonly Tensor[], buffers: readonly Tensor[] = []): void {
-    for (const tensor of parameters) this.categorizeTensor(tensor, Category.parameter);
-    for (const tensor of buffers) this.categorizeTensor(tensor, Category.buffer);
+    for (const tensor of parameters) this.tensors.know(tensor, Category.parameter);
+    for (const tensor of buffers) this.tensors.know(tensor, Category.buffer);
     this.builder.moduleWeights(module, this.rowsOf(parameters), this.rowsOf(buffers));
   }
 
   /** The storage of `tensor` is of this category; for a variable also every storage that it is assigned later. */
   categorizeTensor(tensor: Tensor, category: number): void {
-    if (isVariable(tensor)) this.variableCategories.set(tensor, category);
-    if (tensor.isDisposed) return;
-    for (const storage of storagesOf(tensor)) this.categorize(this.storageRow(storage, category), category);
+    this.tensors.know(tensor, category);
   }
 
   /**
@@ -155,7 +145,7 @@ export class TraceRecorder implements DispatchMode {
     // Inputs never seen before exist before the op, so their allocation is told before its own.
     const { inputTensors } = op;
     const rows: number[] = [];
-    for (let i = 0; i < inputTensors.length; i++) rows.push(this.tensorRow(inputTensors[i]));
+    for (let i = 0; i < inputTensors.length; i++) rows.push(this.tensors.row(inputTensors[i], this.phase));
     this.inputRows = rows;
   }
 
@@ -163,7 +153,7 @@ export class TraceRecorder implements DispatchMode {
     const { outputs, phase } = op;
     const inputRows = this.inputRows;
     const outputRows: number[] = [];
-    for (let i = 0; i < outputs.length; i++) outputRows.push(this.tensorRow(outputs[i]));
+    for (let i = 0; i < outputs.length; i++) outputRows.push(this.tensors.row(outputs[i], this.phase));
     const node = op.differentiates;
     const call = this.callOf(op);
     const row = this.builder.op({
@@ -183,12 +173,11 @@ export class TraceRecorder implements DispatchMode {
   }
 
   storageAllocated(storage: Storage, origin: StorageOrigin): void {
-    this.storageRow(storage, this.freshCategory(origin));
+    this.tensors.storageRow(storage, this.freshCategory(origin));
   }
 
   storageReleased(storage: Storage): void {
-    const row = this.storageRows.get(storage.id);
-    if (row >= 0) this.builder.free(row);
+    this.tensors.free(storage);
   }
 
   scopeEntered(scope: GradientScope): void {
@@ -208,7 +197,12 @@ export class TraceRecorder implements DispatchMode {
     for (const { op, as, clone } of saved) {
       const row = op === undefined ? -1 : this.opRows.get(op.sequence);
       for (const storage of storagesOf(clone))
-        this.builder.save(this.storageRow(storage, Category.activation), row, SavedAs[as], this.tensorRow(clone));
+        this.builder.save(
+          this.tensors.storageRow(storage, Category.activation),
+          row,
+          SavedAs[as],
+          this.tensors.row(clone, this.phase),
+        );
     }
   }
 
@@ -236,19 +230,13 @@ export class TraceRecorder implements DispatchMode {
   gradientsDone(_xs: readonly Tensor[], grads: readonly (Tensor | undefined)[]): void {
     for (const grad of grads) {
       if (grad == null) continue;
-      for (const storage of storagesOf(grad)) {
-        const row = this.storageRow(storage, Category.gradient);
-        // A gradient function may return what it was given; a weight or an input stays what it is.
-        const now = this.categories[row];
-        if (now === Category.activation || now === Category.temporary || now === Category.other)
-          this.categorize(row, Category.gradient);
-      }
+      // A gradient function may return what it was given; a weight or an input stays what it is.
+      this.tensors.become(grad, Category.gradient, [Category.activation, Category.temporary, Category.other]);
     }
   }
 
   variableAssigned(variable: Variable): void {
-    const category = this.categoryOfVariable(variable);
-    for (const storage of storagesOf(variable)) this.categorize(this.storageRow(storage, category), category);
+    this.tensors.know(variable, this.tensors.categoryOf(variable, this.phase));
   }
 
   optimizerStepDone(): void {
@@ -272,8 +260,12 @@ export class TraceRecorder implements DispatchMode {
     if (op.kernel === "Identity") flags |= OpFlag.sacSkip;
     for (const output of outputRows)
       for (const input of inputRows)
-        if (this.storageOfTensors[output] === this.storageOfTensors[input]) return flags | OpFlag.view;
+        if (this.tensors.storageOf(output) === this.tensors.storageOf(input)) return flags | OpFlag.view;
     return flags;
+  }
+
+  private rowsOf(tensors: readonly Tensor[]): number[] {
+    return tensors.map((tensor) => this.tensors.row(tensor, this.phase));
   }
 
   private freshCategory(origin: StorageOrigin): number {
@@ -284,61 +276,5 @@ export class TraceRecorder implements DispatchMode {
     }
     if (this.phase !== Phase.forward) return Category.temporary;
     return this.call < 0 && this.gradientsDepth === 0 ? Category.input : Category.other;
-  }
-
-  /** Of data that was there before anybody watched: an optimizer's constants, else what the user brought. */
-  private foundCategory(): number {
-    return this.phase === Phase.optimizer ? Category.optimizerState : Category.input;
-  }
-
-  private categoryOfVariable(variable: Variable): number {
-    let category = this.variableCategories.get(variable);
-    if (category === undefined) {
-      category = variable.trainable
-        ? Category.parameter
-        : this.phase === Phase.optimizer
-          ? Category.optimizerState
-          : Category.buffer;
-      this.variableCategories.set(variable, category);
-    }
-    return category;
-  }
-
-  private categorize(row: number, category: number): void {
-    if (this.categories[row] === category) return;
-    this.categories[row] = category;
-    this.builder.categorize(row, category);
-  }
-
-  private storageRow(storage: Storage, category: number): number {
-    let row = this.storageRows.get(storage.id);
-    if (row < 0) {
-      row = this.builder.allocate(storage.bytes, this.device, category);
-      this.storageRows.set(storage.id, row);
-      this.categories[row] = category;
-    }
-    return row;
-  }
-
-  private rowsOf(tensors: readonly Tensor[]): number[] {
-    return tensors.map((tensor) => this.tensorRow(tensor));
-  }
-
-  private tensorRow(tensor: TensorInfo & { id?: number }): number {
-    const variable = isVariable(tensor);
-    const known = variable ? this.variableRows.get(tensor.dataId) : this.tensorRows.get(tensor.id ?? -1);
-    if (known !== undefined && known >= 0) return known;
-    const category = variable ? this.categoryOfVariable(tensor) : this.foundCategory();
-    const storages = storagesOf(tensor).map((storage) => this.storageRow(storage, category));
-    if (storages.length === 0) storages.push(this.builder.allocate(0, this.device, Category.other));
-    const row = this.builder.tensor({
-      storage: storages.length === 1 ? storages[0] : storages,
-      dtype: tensor.dtype,
-      shape: tensor.shape,
-    });
-    this.storageOfTensors[row] = storages[0];
-    if (variable) this.variableRows.set(tensor.dataId, row);
-    else if (tensor.id !== undefined) this.tensorRows.set(tensor.id, row);
-    return row;
   }
 }

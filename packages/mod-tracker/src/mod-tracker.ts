@@ -11,17 +11,20 @@ import {
   watchOptimizer,
   withDispatchMode,
 } from "@remat/dispatch-hook";
-import { Category, Phase, RematError, resetModStatsMark } from "@remat/trace";
+import { Category, Phase, resetModStatsMark } from "@remat/trace";
 import type { Tensor } from "@tensorflow/tfjs-core";
+import { ActiveModules } from "./active-modules.js";
 import { BackwardCalls } from "./backward-calls.js";
 import { buildEntries } from "./build-entries.js";
+import { ForwardCalls } from "./forward-calls.js";
 import type { Grouping } from "./group-layers.js";
-import { isContainer, type Layer, tensorsOf } from "./layer-internals.js";
-import type { ContainerRun, ModuleCall } from "./module-call.js";
+import { type Container, isContainer, type Layer, tensorsOf } from "./layer-internals.js";
+import type { ModuleCall } from "./module-call.js";
 import { ModuleEntry, type TrackedModule } from "./module-entry.js";
 import { optimizerSlots } from "./optimizer-slots.js";
 import { OwnedTensors } from "./owned-tensors.js";
 import { patchModelRuns } from "./patch-model-runs.js";
+import { tellModule } from "./tell-module.js";
 import { checkHooks, type UserHooks } from "./user-hooks.js";
 
 export interface ModTrackerOptions {
@@ -34,16 +37,6 @@ export interface TrackOptions {
   readonly name?: string;
   /** How flat models get a hierarchy; left out: `auto`. */
   readonly grouping?: Grouping;
-}
-
-/** What `parents` always holds. */
-export const globalModule = "Global";
-
-/** A model that is about to run without its `call`. */
-interface AwaitedRun {
-  readonly entry: ModuleEntry;
-  readonly inputs: readonly Tensor[] | undefined;
-  readonly around: ModuleCall | undefined;
 }
 
 /**
@@ -68,11 +61,10 @@ export class ModTracker implements DispatchMode {
   private readonly optimizers = new Set<object>();
   private readonly owned = new OwnedTensors();
   private readonly patches = new PatchSet();
-  private readonly active = new Map<string, number>();
+  private readonly active = new ActiveModules();
+  private readonly forward: ForwardCalls;
   private readonly backward: BackwardCalls;
   private hooks: UserHooks = {};
-  private current: ModuleCall | undefined;
-  private awaited: AwaitedRun | undefined;
   private phase: number = Phase.forward;
   private stepIsOver = false;
   private stopNaming: () => void = () => {};
@@ -81,6 +73,15 @@ export class ModTracker implements DispatchMode {
 
   constructor(options: ModTrackerOptions = {}) {
     this.recorder = options.recorder;
+    this.forward = new ForwardCalls({
+      entering: (entry, inputs, parent) => this.enterForward(entry, inputs, parent),
+      entered: ({ entry, inputs }) => {
+        this.active.add(entry.fqn);
+        this.hooks.preForward?.(entry, inputs);
+      },
+      leaving: (call, outputs) => this.exitForward(call, outputs),
+      around: () => (this.isBackward ? this.backward.innermost : undefined),
+    });
     this.backward = new BackwardCalls({
       enter: (call, gradients) => this.enterBackward(call, gradients),
       exit: (call, gradients) => this.exitBackward(call, gradients),
@@ -89,7 +90,7 @@ export class ModTracker implements DispatchMode {
 
   /** FQNs of the modules that run now, forward or backward, and `Global`. */
   get parents(): ReadonlySet<string> {
-    return new Set([globalModule, ...this.active.keys()]);
+    return this.active.names;
   }
 
   /** Whether a backward pass runs, recomputations in it included. */
@@ -99,7 +100,7 @@ export class ModTracker implements DispatchMode {
 
   /** The module that runs now, innermost; undefined outside of all. */
   get activeModule(): TrackedModule | undefined {
-    return (this.backward.innermost ?? this.current)?.entry;
+    return this.innermost?.entry;
   }
 
   /**
@@ -117,7 +118,7 @@ export class ModTracker implements DispatchMode {
       this.patches.patch(layer, "call", (original) => (inputs, kwargs) => {
         const tensors = isDispatching(this) ? tensorsOf(inputs) : undefined;
         const run = () => original.call(layer, inputs, kwargs);
-        return tensors === undefined ? run() : this.runLayer(entry, tensors, run);
+        return tensors === undefined ? run() : this.forward.runLayer(entry, tensors, run);
       });
       if (isContainer(layer)) this.patchRuns(entry, layer);
     }
@@ -145,14 +146,14 @@ export class ModTracker implements DispatchMode {
    */
   scope<T>(name: string, fn: () => T, inputs: readonly Tensor[] = []): T {
     if (!isDispatching(this)) return fn();
-    const around = this.around?.entry.fqn;
+    const around = this.innermost?.entry.fqn;
     const fqn = around === undefined || name.startsWith(`${around}.`) ? name : `${around}.${name}`;
     let entry = this.scopes.get(fqn);
     if (entry === undefined) {
       entry = new ModuleEntry(fqn, "Scope", undefined, () => this.owned.of(fqn));
       this.scopes.set(fqn, entry);
     }
-    return this.runModule(entry, inputs, fn);
+    return this.forward.runModule(entry, inputs, fn);
   }
 
   /**
@@ -227,7 +228,7 @@ export class ModTracker implements DispatchMode {
 
   tapeNodeAdded(node: TapeNode): void {
     // What a gradient function runs belongs to the call that it differentiates, unless that calls a module anew.
-    this.backward.note(node, this.current ?? this.backward.innermost);
+    this.backward.note(node, this.innermost);
   }
 
   backwardNodeEntered(node: TapeNode, gradients: readonly (Tensor | undefined)[]): void {
@@ -245,116 +246,38 @@ export class ModTracker implements DispatchMode {
     this.stepIsOver = true;
   }
 
-  /** The call that a call made now is inside of: one that runs, else in the backward pass that which is differentiated. */
-  private get around(): ModuleCall | undefined {
-    return this.current ?? (this.isBackward ? this.backward.innermost : undefined);
+  private get innermost(): ModuleCall | undefined {
+    const forward = this.forward.current;
+    const backward = this.backward.innermost;
+    return (backward?.depth ?? 0) < (forward?.depth ?? 0) ? forward : backward;
   }
 
-  private patchRuns(entry: ModuleEntry, model: Layer & { readonly layers: Layer[] }): void {
-    if (!("predictLoop" in model) && !("model" in model)) return;
+  private patchRuns(entry: ModuleEntry, model: Container): void {
+    if (!("predictLoop" in model)) return;
     patchModelRuns(
-      model as never,
+      model,
       (inputs, body) => {
         if (!isDispatching(this)) return body();
         const { optimizer } = model as { optimizer?: object };
         if (optimizer != null) this.trackOptimizer(optimizer);
-        const { awaited, current } = this;
-        this.awaited = { entry, inputs, around: current };
-        try {
-          return body();
-        } finally {
-          this.awaited = awaited;
-          this.leaveTo(current);
-        }
+        return this.forward.awaitModel(entry, inputs, body);
       },
       this.patches,
     );
   }
 
-  private runLayer<T>(entry: ModuleEntry, inputs: readonly Tensor[], run: () => T): T {
-    const { awaited } = this;
-    const layer = entry.layer as Layer;
-    // The first layer that a model calls, and again the first after it has called them all (`predict` runs batch by batch).
-    if (awaited !== undefined && this.current === awaited.around && awaited.entry.plan?.layers.has(layer))
-      this.enter(awaited.entry, awaited.inputs ?? inputs);
-    const container = this.current?.run;
-    const isPart = container?.plan.layers.has(layer) ?? false;
-    if (container !== undefined && isPart)
-      this.enterGroups(container, container.plan.groupsOf.get(layer) ?? [], inputs);
-    const result = this.runModule(entry, inputs, run);
-    if (container !== undefined && isPart) this.countCall(container, layer, tensorsOf(result) ?? []);
-    return result;
-  }
-
-  private runModule<T>(entry: ModuleEntry, inputs: readonly Tensor[], run: () => T): T {
-    const call = this.enter(entry, inputs);
-    let result: T;
-    try {
-      result = run();
-    } catch (error) {
-      this.leave(call, []);
-      throw error;
-    }
-    if (!(result instanceof Promise)) {
-      this.leave(call, tensorsOf(result) ?? []);
-      return result;
-    }
-    return result.then(
-      (value) => {
-        this.leave(call, tensorsOf(value) ?? []);
-        return value;
-      },
-      (error: unknown) => {
-        this.leave(call, []);
-        throw error;
-      },
-    ) as T;
-  }
-
-  /** One of a container's calls is over: closes the groups in which the next is not, and after the last a model that was awaited. */
-  private countCall(container: ContainerRun, layer: Layer, outputs: readonly Tensor[]): void {
-    const { plan, call, groups } = container;
-    container.done++;
-    container.outputs = outputs;
-    if (plan.outputLayers.has(layer)) container.results.set(layer, outputs);
-    const next = plan.calls[container.done];
-    const ended = groups.findIndex((group, i) => group.entry !== next?.groups[i]);
-    if (ended >= 0) this.leaveTo(groups[ended].parent);
-    const { awaited } = this;
-    if (next === undefined && awaited !== undefined && call.entry === awaited.entry && call.before === awaited.around)
-      this.leave(call, [...container.results.values()].flat());
-  }
-
-  private enterGroups(container: ContainerRun, wanted: readonly ModuleEntry[], inputs: readonly Tensor[]): void {
-    const { groups } = container;
-    const ended = groups.findIndex((group, i) => group.entry !== wanted[i]);
-    if (ended >= 0) this.leaveTo(groups[ended].parent);
-    for (const entry of wanted.slice(groups.length)) groups.push(this.enter(entry, inputs, container));
-  }
-
-  private enter(entry: ModuleEntry, inputs: readonly Tensor[], groupIn?: ContainerRun): ModuleCall {
-    const before = this.current;
-    const parent = this.around;
+  private enterForward(entry: ModuleEntry, inputs: readonly Tensor[], parent: ModuleCall | undefined): number {
     if (parent === undefined) this.beginRoot();
     else parent.entry.hasPart();
-    this.tell(entry);
-    const traced = this.recorder?.enterCall(entry.traced, inputs, parent?.traced ?? -1) ?? -1;
-    const call: ModuleCall = {
-      entry,
-      parent,
-      before,
-      depth: (parent?.depth ?? 0) + 1,
-      traced,
-      inputs,
-      run: groupIn,
-      gradients: new Map(),
-    };
-    const { plan } = entry;
-    if (plan !== undefined) call.run = { call, plan, done: 0, groups: [], outputs: [], results: new Map() };
-    this.current = call;
-    this.count(entry.fqn, 1);
-    this.hooks.preForward?.(entry, inputs);
-    return call;
+    tellModule(this.recorder, entry);
+    return this.recorder?.enterCall(entry.traced, inputs, parent?.traced ?? -1) ?? -1;
+  }
+
+  private exitForward({ entry, inputs, traced }: ModuleCall, outputs: readonly Tensor[]): void {
+    this.hooks.postForward?.(entry, inputs, outputs);
+    tellModule(this.recorder, entry);
+    this.recorder?.exitCall(traced, outputs);
+    this.active.remove(entry.fqn);
   }
 
   /** The first module of a step: what the last left behind is over, and what an optimizer keeps is there from the beginning. */
@@ -365,44 +288,8 @@ export class ModTracker implements DispatchMode {
     this.optimizers.clear();
   }
 
-  /** Ends `call`, and before it whatever it has left open. */
-  private leave(call: ModuleCall, outputs: readonly Tensor[]): void {
-    this.leaveTo(call);
-    if (this.current === call) this.leaveOne(call, outputs);
-  }
-
-  private leaveOne(call: ModuleCall, outputs: readonly Tensor[]): void {
-    const { entry, run } = call;
-    this.hooks.postForward?.(entry, call.inputs, outputs);
-    this.tell(entry);
-    this.recorder?.exitCall(call.traced, outputs);
-    this.count(entry.fqn, -1);
-    this.current = call.before;
-    if (run?.groups.at(-1) === call) run.groups.pop();
-  }
-
-  /** Ends every call inside `call`. */
-  private leaveTo(call: ModuleCall | undefined): void {
-    const depth = call?.depth ?? 0;
-    while (this.current !== undefined && this.current !== call && this.current.depth > depth)
-      this.leaveOne(this.current, this.current.run?.outputs ?? []);
-  }
-
-  /** Makes a module and its weights known to the trace; a layer may make its weights at its first call. */
-  private tell(entry: ModuleEntry): void {
-    const { recorder } = this;
-    if (recorder === undefined) return;
-    if (entry.traced < 0) entry.traced = recorder.module(entry.recorded);
-    // Weights are looked for twice: a layer may make them in its first call.
-    if (entry.timesTold++ > 1) return;
-    const { parameters, buffers } = entry.weights();
-    if (parameters.length + buffers.length === entry.tracedWeights) return;
-    entry.tracedWeights = parameters.length + buffers.length;
-    recorder.moduleWeights(entry.traced, parameters, buffers);
-  }
-
   private enterBackward(call: ModuleCall, gradients: readonly Tensor[]): void {
-    this.count(call.entry.fqn, 1);
+    this.active.add(call.entry.fqn);
     this.recorder?.enterBackward(call.traced, gradients);
     this.hooks.preBackward?.(call.entry, gradients);
   }
@@ -410,14 +297,6 @@ export class ModTracker implements DispatchMode {
   private exitBackward(call: ModuleCall, gradients: readonly Tensor[]): void {
     this.hooks.postBackward?.(call.entry, gradients);
     this.recorder?.exitBackward(call.traced, gradients);
-    this.count(call.entry.fqn, -1);
-  }
-
-  private count(fqn: string, change: number): void {
-    const count = (this.active.get(fqn) ?? 0) + change;
-    if (count < 0)
-      throw new RematError("MODULE_ORDER", `module '${fqn}' ended more often than it began; please report this`);
-    if (count === 0) this.active.delete(fqn);
-    else this.active.set(fqn, count);
+    this.active.remove(call.entry.fqn);
   }
 }

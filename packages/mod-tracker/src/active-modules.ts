@@ -1,0 +1,25 @@
+import { RematError } from "@remat/trace";
+
+/** What `parents` always holds. */
+export const globalModule = "Global";
+
+/** How many calls of each module run, forward or backward. @internal */
+export class ActiveModules {
+  private readonly counts = new Map<string, number>();
+
+  get names(): ReadonlySet<string> {
+    return new Set([globalModule, ...this.counts.keys()]);
+  }
+
+  add(fqn: string): void {
+    this.counts.set(fqn, (this.counts.get(fqn) ?? 0) + 1);
+  }
+
+  remove(fqn: string): void {
+    const count = this.counts.get(fqn) ?? 0;
+    if (count === 0)
+      throw new RematError("MODULE_ORDER", `module '${fqn}' ended more often than it began; please report this`);
+    if (count === 1) this.counts.delete(fqn);
+    else this.counts.set(fqn, count - 1);
+  }
+}

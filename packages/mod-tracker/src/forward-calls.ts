@@ -1,0 +1,152 @@
+import type { Tensor } from "@tensorflow/tfjs-core";
+import { type Layer, tensorsOf } from "./layer-internals.js";
+import type { ContainerRun, ModuleCall } from "./module-call.js";
+import type { ModuleEntry } from "./module-entry.js";
+
+/** A model that is about to run without its `call`. */
+interface AwaitedRun {
+  readonly entry: ModuleEntry;
+  readonly inputs: readonly Tensor[] | undefined;
+  readonly around: ModuleCall | undefined;
+}
+
+interface ForwardListener {
+  /** A call begins; returns its index in the trace, or -1. */
+  entering(entry: ModuleEntry, inputs: readonly Tensor[], parent: ModuleCall | undefined): number;
+  entered(call: ModuleCall): void;
+  leaving(call: ModuleCall, outputs: readonly Tensor[]): void;
+  /** What a call is inside of that is made while no other runs: in the backward pass that which is differentiated. */
+  around(): ModuleCall | undefined;
+}
+
+/**
+ * Which module calls run forward, one inside the other: those of layers and scopes as they come, those of groups around their layers, and
+ * those of models that tfjs runs without their `call`.
+ *
+ * @internal
+ */
+export class ForwardCalls {
+  /** The innermost. */
+  current: ModuleCall | undefined;
+  private awaited: AwaitedRun | undefined;
+  private readonly listener: ForwardListener;
+
+  constructor(listener: ForwardListener) {
+    this.listener = listener;
+  }
+
+  /** Runs `body`, in which the model `entry` runs, once or several times: from its first layer to its last. */
+  awaitModel<T>(entry: ModuleEntry, inputs: readonly Tensor[] | undefined, body: () => T): T {
+    const { awaited, current } = this;
+    this.awaited = { entry, inputs, around: current };
+    try {
+      return body();
+    } finally {
+      this.awaited = awaited;
+      this.leaveTo(current);
+    }
+  }
+
+  runLayer<T>(entry: ModuleEntry, inputs: readonly Tensor[], run: () => T): T {
+    const { awaited } = this;
+    const layer = entry.layer as Layer;
+    // The first layer that a model calls, and again the first after it has called them all (`predict` runs batch by batch).
+    if (awaited !== undefined && this.current === awaited.around && awaited.entry.plan?.layers.has(layer))
+      this.enter(awaited.entry, awaited.inputs ?? inputs);
+    const container = this.current?.run;
+    if (!container?.plan.layers.has(layer)) return this.runModule(entry, inputs, run);
+    this.enterGroups(container, container.plan.groupsOf.get(layer) ?? [], inputs);
+    const result = this.runModule(entry, inputs, run);
+    this.countCall(container, layer, tensorsOf(result) ?? []);
+    return result;
+  }
+
+  runModule<T>(entry: ModuleEntry, inputs: readonly Tensor[], run: () => T): T {
+    const call = this.enter(entry, inputs);
+    let result: T;
+    try {
+      result = run();
+    } catch (error) {
+      this.leave(call, []);
+      throw error;
+    }
+    if (!(result instanceof Promise)) {
+      this.leave(call, tensorsOf(result) ?? []);
+      return result;
+    }
+    return result.then(
+      (value) => {
+        this.leave(call, tensorsOf(value) ?? []);
+        return value;
+      },
+      (error: unknown) => {
+        this.leave(call, []);
+        throw error;
+      },
+    ) as T;
+  }
+
+  private enter(entry: ModuleEntry, inputs: readonly Tensor[], groupIn?: ContainerRun): ModuleCall {
+    const before = this.current;
+    const parent = before ?? this.listener.around();
+    const call: ModuleCall = {
+      entry,
+      parent,
+      before,
+      depth: (parent?.depth ?? 0) + 1,
+      traced: this.listener.entering(entry, inputs, parent),
+      inputs,
+      run: groupIn,
+      gradients: new Map(),
+    };
+    const { plan } = entry;
+    if (plan !== undefined) call.run = { call, plan, done: 0, groups: [], outputs: [], results: new Map() };
+    this.current = call;
+    this.listener.entered(call);
+    return call;
+  }
+
+  private enterGroups(container: ContainerRun, wanted: readonly ModuleEntry[], inputs: readonly Tensor[]): void {
+    const { groups } = container;
+    this.leaveGroups(container, wanted);
+    for (const entry of wanted.slice(groups.length)) groups.push(this.enter(entry, inputs, container));
+  }
+
+  private leaveGroups({ groups }: ContainerRun, wanted: readonly ModuleEntry[]): void {
+    const ended = groups.findIndex((group, i) => group.entry !== wanted[i]);
+    if (ended >= 0) this.leaveTo(groups[ended].parent);
+  }
+
+  /** One of a container's calls is over: closes the groups in which the next is not, and after the last a model that was awaited. */
+  private countCall(container: ContainerRun, layer: Layer, outputs: readonly Tensor[]): void {
+    const { plan, call } = container;
+    container.done++;
+    container.outputs = outputs;
+    if (plan.outputLayers.has(layer)) container.results.set(layer, outputs);
+    const next = plan.calls[container.done];
+    this.leaveGroups(container, next?.groups ?? []);
+    const { awaited } = this;
+    if (next === undefined && awaited !== undefined && call.entry === awaited.entry && call.before === awaited.around)
+      this.leave(call, [...container.results.values()].flat());
+  }
+
+  /** Ends `call`, and before it whatever it has left open. */
+  private leave(call: ModuleCall, outputs: readonly Tensor[]): void {
+    this.leaveTo(call);
+    if (this.current === call) this.leaveInnermost(call, outputs);
+  }
+
+  /** Ends every call inside `call`. */
+  private leaveTo(call: ModuleCall | undefined): void {
+    const depth = call?.depth ?? 0;
+    while (this.current !== undefined && this.current !== call && this.current.depth > depth)
+      this.leaveInnermost(this.current, this.current.run?.outputs ?? []);
+  }
+
+  private leaveInnermost(call: ModuleCall, outputs: readonly Tensor[]): void {
+    this.listener.leaving(call, outputs);
+    this.current = call.before;
+    const groups = call.run?.groups;
+    if (groups?.at(-1) === call) groups.pop();
+  }
+}
