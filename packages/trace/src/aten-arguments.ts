@@ -15,6 +15,7 @@ export type AtenValue =
   | readonly AtenValue[]
   | { readonly [name: string]: AtenValue };
 
+/** What an ATen op was called with, and what it returned. */
 export interface AtenArguments {
   /** Positional arguments, as passed: arguments left to their defaults at the end are missing. */
   readonly args: readonly AtenValue[];

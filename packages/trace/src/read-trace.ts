@@ -4,8 +4,10 @@ import { RematError } from "./remat-error.js";
 import type { Trace } from "./trace.js";
 import { TraceDecoder } from "./trace-decoder.js";
 
+/** Bytes of a file in pieces, as Node's and browsers' streams give them. */
 export type ByteSource = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 
+/** How to read a trace. */
 export interface ReadTraceOptions {
   /** Named in errors. */
   readonly name?: string;

@@ -7,7 +7,8 @@ import {
   checkShape,
   checkStrides,
 } from "./check-field.js";
-import { GrowableColumn, GrowableRows } from "./growable-column.js";
+import { GrowableRows } from "./growable-column.js";
+import { newColumns, viewColumns } from "./growing-columns.js";
 import { type Module, type Scope, Trace, type TraceHeader } from "./trace.js";
 import { TraceFieldError } from "./trace-field-error.js";
 import {
@@ -24,6 +25,7 @@ import {
   savedAsNames,
 } from "./vocabulary.js";
 
+/** What `TraceBuilder.op` is told of an op; what is left out is not known or does not apply. */
 export interface OpRecord {
   readonly name: string;
   readonly phase?: number;
@@ -46,6 +48,7 @@ export interface OpRecord {
   readonly bytesWritten?: number;
 }
 
+/** What `TraceBuilder.tensor` is told of a tensor: a view of one storage, or of several (complex numbers, wrapper subclasses). */
 export interface TensorRecord {
   readonly storage: number | readonly number[];
   readonly dtype: string;
@@ -77,65 +80,8 @@ export class TraceBuilder {
   private readonly stackIds = new Map<string, number>();
   private readonly stackByCall: number[] = [];
   private readonly callsOfModule: number[] = [];
-  private readonly calls = {
-    module: new GrowableColumn(Int32Array),
-    number: new GrowableColumn(Int32Array),
-    parent: new GrowableColumn(Int32Array),
-    tensorInput: new GrowableColumn(Uint8Array),
-  };
-  private readonly weightRows = {
-    module: new GrowableColumn(Int32Array),
-    parameters: new GrowableRows(Int32Array),
-    buffers: new GrowableRows(Int32Array),
-  };
-  private readonly ops = {
-    name: new GrowableColumn(Int32Array),
-    phase: new GrowableColumn(Uint8Array),
-    flags: new GrowableColumn(Uint16Array),
-    stack: new GrowableColumn(Int32Array),
-    scope: new GrowableColumn(Int32Array),
-    forwardOp: new GrowableColumn(Int32Array),
-    forwardScope: new GrowableColumn(Int32Array),
-    inputs: new GrowableRows(Int32Array),
-    outputs: new GrowableRows(Int32Array),
-    attributes: new GrowableColumn(Int32Array),
-    runtimeMs: new GrowableColumn(Float64Array),
-    runtimeSource: new GrowableColumn(Uint8Array),
-    runtimeSpreadMs: new GrowableColumn(Float64Array),
-    runtimeRuns: new GrowableColumn(Int32Array),
-    flops: new GrowableColumn(Float64Array),
-    bytesRead: new GrowableColumn(Float64Array),
-    bytesWritten: new GrowableColumn(Float64Array),
-  };
-  private readonly storages = {
-    bytes: new GrowableColumn(Float64Array),
-    device: new GrowableColumn(Int32Array),
-    category: new GrowableColumn(Uint8Array),
-  };
-  private readonly tensors = {
-    storage: new GrowableColumn(Int32Array),
-    dtype: new GrowableColumn(Int32Array),
-    shape: new GrowableRows(Float64Array),
-    strides: new GrowableRows(Float64Array),
-    moreStorages: new Map<number, readonly number[]>(),
-  };
-  private readonly moduleEvents = {
-    call: new GrowableColumn(Int32Array),
-    phase: new GrowableColumn(Uint8Array),
-    tensors: new GrowableRows(Int32Array),
-  };
-  private readonly saves = {
-    op: new GrowableColumn(Int32Array),
-    storage: new GrowableColumn(Int32Array),
-    tensor: new GrowableColumn(Int32Array),
-    as: new GrowableColumn(Uint8Array),
-  };
-  private readonly events = {
-    kind: new GrowableColumn(Uint8Array),
-    subject: new GrowableColumn(Int32Array),
-    value: new GrowableColumn(Float64Array),
-  };
-
+  private readonly columns = newColumns();
+  private readonly moreStorages = new Map<number, readonly number[]>();
   /** The highest op that a saved tensor is held for; -1 for none. @internal */
   lastSavedOp = -1;
 
@@ -146,16 +92,16 @@ export class TraceBuilder {
   }
 
   get opCount(): number {
-    return this.ops.name.length;
+    return this.columns.ops.name.length;
   }
   get storageCount(): number {
-    return this.storages.bytes.length;
+    return this.columns.storages.bytes.length;
   }
   get tensorCount(): number {
-    return this.tensors.storage.length;
+    return this.columns.tensors.storage.length;
   }
   get callCount(): number {
-    return this.calls.module.length;
+    return this.columns.calls.module.length;
   }
   get moduleCount(): number {
     return this.modules.length;
@@ -164,7 +110,7 @@ export class TraceBuilder {
     return this.scopes.length;
   }
   get eventCount(): number {
-    return this.events.kind.length;
+    return this.columns.events.kind.length;
   }
 
   /** Index of `text` in the trace's strings. */
@@ -178,6 +124,7 @@ export class TraceBuilder {
     return id;
   }
 
+  /** A module; its calls are made by {@link call}. */
   module(module: Module): number {
     this.modules.push(module);
     this.callsOfModule.push(0);
@@ -188,10 +135,10 @@ export class TraceBuilder {
   call(module: number, parent: number, tensorInput: boolean): number {
     checkIndex("module", module, this.modules.length);
     checkOptionalIndex("parent", parent, this.callCount);
-    this.calls.module.push(module);
-    this.calls.number.push(this.callsOfModule[module]++);
-    this.calls.parent.push(parent);
-    this.calls.tensorInput.push(tensorInput ? 1 : 0);
+    this.columns.calls.module.push(module);
+    this.columns.calls.number.push(this.callsOfModule[module]++);
+    this.columns.calls.parent.push(parent);
+    this.columns.calls.tensorInput.push(tensorInput ? 1 : 0);
     return this.callCount - 1;
   }
 
@@ -203,9 +150,9 @@ export class TraceBuilder {
     checkIndex("module", module, this.modules.length);
     checkIndices("parameters", parameters, this.tensorCount);
     checkIndices("buffers", buffers, this.tensorCount);
-    this.weightRows.module.push(module);
-    this.weightRows.parameters.push(parameters);
-    this.weightRows.buffers.push(buffers);
+    this.columns.weights.module.push(module);
+    this.columns.weights.parameters.push(parameters);
+    this.columns.weights.buffers.push(buffers);
   }
 
   /** Index of a list of active module calls, outermost first. Most ops need only `stackOfCall`. */
@@ -227,10 +174,11 @@ export class TraceBuilder {
     const known = this.stackByCall[call];
     if (known !== undefined) return known;
     const chain: number[] = [];
-    for (let c = call; c >= 0; c = this.calls.parent.values[c]) chain.push(c);
+    for (let c = call; c >= 0; c = this.columns.calls.parent.values[c]) chain.push(c);
     return (this.stackByCall[call] = this.stack(chain.reverse()));
   }
 
+  /** A composite with a gradient of its own, inside the scope `parent` (-1: none). */
   scope(name: string, parent = -1): number {
     checkOptionalIndex("parent", parent, this.scopes.length);
     this.scopes.push({ name, parent });
@@ -241,31 +189,35 @@ export class TraceBuilder {
   allocate(bytes: number, device: string = this.header.device, category: number = Category.other): number {
     checkAmount("bytes", bytes, "bytes");
     checkIndex("category", category, categoryNames.length);
-    this.storages.bytes.push(bytes);
-    this.storages.device.push(this.string(device));
-    this.storages.category.push(category);
+    this.columns.storages.bytes.push(bytes);
+    this.columns.storages.device.push(this.string(device));
+    this.columns.storages.category.push(category);
     const storage = this.storageCount - 1;
     this.event(EventKind.allocate, storage);
     return storage;
   }
 
+  /** `storage` is let go of here. */
   free(storage: number): void {
     checkIndex("storage", storage, this.storageCount);
     this.event(EventKind.free, storage);
   }
 
+  /** `storage` has `bytes` bytes from here on. */
   resize(storage: number, bytes: number): void {
     checkIndex("storage", storage, this.storageCount);
     checkAmount("bytes", bytes, "bytes");
     this.event(EventKind.resize, storage, bytes);
   }
 
+  /** `storage` is for `category` (a {@link Category}) from here on. */
   categorize(storage: number, category: number): void {
     checkIndex("storage", storage, this.storageCount);
     checkIndex("category", category, categoryNames.length);
     this.event(EventKind.categorize, storage, category);
   }
 
+  /** A tensor; it has no event of its own. */
   tensor(tensor: TensorRecord): number {
     const id = this.tensorCount;
     let storage: number;
@@ -280,18 +232,18 @@ export class TraceBuilder {
     }
     checkShape(tensor.shape);
     if (tensor.strides !== undefined) checkStrides(tensor.strides);
-    this.tensors.storage.push(storage);
-    this.tensors.dtype.push(this.string(tensor.dtype));
-    this.tensors.shape.push(tensor.shape);
-    this.tensors.strides.push(tensor.strides ?? none);
+    this.columns.tensors.storage.push(storage);
+    this.columns.tensors.dtype.push(this.string(tensor.dtype));
+    this.columns.tensors.shape.push(tensor.shape);
+    this.columns.tensors.strides.push(tensor.strides ?? none);
     if (typeof tensor.storage !== "number" && tensor.storage.length > 1)
-      this.tensors.moreStorages.set(id, tensor.storage.slice());
+      this.moreStorages.set(id, tensor.storage.slice());
     return id;
   }
 
   /** An op that has run: its outputs' storages were allocated before. */
   op(op: OpRecord): number {
-    const { ops } = this;
+    const { ops } = this.columns;
     const inputs = op.inputs ?? none;
     const outputs = op.outputs ?? none;
     checkIndices("inputs", inputs, this.tensorCount);
@@ -359,11 +311,13 @@ export class TraceBuilder {
     this.moduleEvent(EventKind.fsdpHook, call, phase, none, hook);
   }
 
+  /** Ops from here on run in `scope`. */
   enterScope(scope: number): void {
     checkIndex("scope", scope, this.scopes.length);
     this.event(EventKind.enterScope, scope);
   }
 
+  /** Ops from here on run outside `scope` again. */
   exitScope(scope: number): void {
     checkIndex("scope", scope, this.scopes.length);
     this.event(EventKind.exitScope, scope);
@@ -377,11 +331,11 @@ export class TraceBuilder {
     checkOptionalIndex("op", op, this.opCount + 1);
     checkIndex("as", as, savedAsNames.length);
     this.lastSavedOp = Math.max(this.lastSavedOp, op);
-    this.saves.op.push(op);
-    this.saves.storage.push(storage);
-    this.saves.tensor.push(tensor);
-    this.saves.as.push(as);
-    this.event(EventKind.save, this.saves.op.length - 1);
+    this.columns.saves.op.push(op);
+    this.columns.saves.storage.push(storage);
+    this.columns.saves.tensor.push(tensor);
+    this.columns.saves.as.push(as);
+    this.event(EventKind.save, this.columns.saves.op.length - 1);
   }
 
   /** A named moment, e.g. the end of a step. */
@@ -391,25 +345,21 @@ export class TraceBuilder {
 
   /** The trace so far. Its columns are views: what is recorded later does not appear in it. */
   build(truncated?: { line: number; reason: string }): Trace {
-    const columns = <T extends Record<string, { view(): unknown }>>(group: T) =>
-      Object.fromEntries(Object.entries(group).map(([key, column]) => [key, column.view()])) as {
-        [K in keyof T]: ReturnType<T[K]["view"]>;
-      };
-    const { moreStorages, ...tensors } = this.tensors;
+    const { calls, weights, ops, storages, tensors, moduleEvents, saves, events } = this.columns;
     return new Trace({
       header: this.header,
       strings: this.strings.slice(),
       modules: this.modules.slice(),
       scopes: this.scopes.slice(),
       stacks: this.stackRows.view(),
-      calls: { count: this.callCount, ...columns(this.calls) },
-      weights: { count: this.weightRows.module.length, ...columns(this.weightRows) },
-      ops: { count: this.opCount, ...columns(this.ops) },
-      storages: { count: this.storageCount, ...columns(this.storages) },
-      tensors: { count: this.tensorCount, ...columns(tensors), moreStorages: new Map(moreStorages) },
-      moduleEvents: { count: this.moduleEvents.call.length, ...columns(this.moduleEvents) },
-      saves: { count: this.saves.op.length, ...columns(this.saves) },
-      events: { count: this.events.kind.length, ...columns(this.events) },
+      calls: { count: this.callCount, ...viewColumns(calls) },
+      weights: { count: weights.module.length, ...viewColumns(weights) },
+      ops: { count: this.opCount, ...viewColumns(ops) },
+      storages: { count: this.storageCount, ...viewColumns(storages) },
+      tensors: { count: this.tensorCount, ...viewColumns(tensors), moreStorages: new Map(this.moreStorages) },
+      moduleEvents: { count: moduleEvents.call.length, ...viewColumns(moduleEvents) },
+      saves: { count: saves.op.length, ...viewColumns(saves) },
+      events: { count: this.eventCount, ...viewColumns(events) },
       truncated,
     });
   }
@@ -418,15 +368,15 @@ export class TraceBuilder {
     checkIndex("call", call, this.callCount);
     checkIndex("phase", phase, phaseNames.length);
     checkIndices("tensors", tensors, this.tensorCount);
-    this.moduleEvents.call.push(call);
-    this.moduleEvents.phase.push(phase);
-    this.moduleEvents.tensors.push(tensors);
-    this.event(kind, this.moduleEvents.call.length - 1, value);
+    this.columns.moduleEvents.call.push(call);
+    this.columns.moduleEvents.phase.push(phase);
+    this.columns.moduleEvents.tensors.push(tensors);
+    this.event(kind, this.columns.moduleEvents.call.length - 1, value);
   }
 
   private event(kind: number, subject: number, value = 0): void {
-    this.events.kind.push(kind);
-    this.events.subject.push(subject);
-    this.events.value.push(value);
+    this.columns.events.kind.push(kind);
+    this.columns.events.subject.push(subject);
+    this.columns.events.value.push(value);
   }
 }

@@ -20,6 +20,7 @@ export interface TraceHeader {
   readonly notes?: readonly string[];
 }
 
+/** A module of the model, once, however often it is called. */
 export interface Module {
   /** Fully qualified name, components joined by dots: `model.block_1.conv`. */
   readonly fqn: string;
@@ -41,6 +42,7 @@ export interface Rows<T extends Int32Array | Float64Array = Int32Array> {
   readonly values: T;
 }
 
+/** Ops in execution order (T1); a row of `inputs` and `outputs` is a list of tensors. */
 export interface OpColumns {
   readonly count: number;
   /** Index into `trace.strings`: tfjs kernel name, or `aten.addmm.default`. */
@@ -75,6 +77,7 @@ export interface OpColumns {
   readonly bytesWritten: Float64Array;
 }
 
+/** Storages in order of allocation (T2). */
 export interface StorageColumns {
   readonly count: number;
   /** Bytes as requested when first allocated. */
@@ -85,6 +88,7 @@ export interface StorageColumns {
   readonly category: Uint8Array;
 }
 
+/** Tensors: views of storages (T2). */
 export interface TensorColumns {
   readonly count: number;
   readonly storage: Int32Array;
@@ -97,6 +101,7 @@ export interface TensorColumns {
   readonly moreStorages: ReadonlyMap<number, readonly number[]>;
 }
 
+/** Calls of modules, in the order in which they began. */
 export interface CallColumns {
   readonly count: number;
   readonly module: Int32Array;
@@ -118,6 +123,7 @@ export interface WeightColumns {
   readonly buffers: Rows;
 }
 
+/** What module calls were passed as they began and ended (T5), forward and backward. */
 export interface ModuleEventColumns {
   readonly count: number;
   readonly call: Int32Array;
@@ -127,6 +133,7 @@ export interface ModuleEventColumns {
   readonly tensors: Rows;
 }
 
+/** What autograd holds (T6). */
 export interface SaveColumns {
   readonly count: number;
   /** The op for whose gradient the tensor is held, or -1 where that is not known. */
@@ -152,6 +159,7 @@ export interface EventColumns {
   readonly value: Float64Array;
 }
 
+/** What a {@link Trace} is made of. */
 export interface TraceParts {
   readonly header: TraceHeader;
   readonly strings: readonly string[];

@@ -1,5 +1,6 @@
 /** When an op ran. The numbers are what the `ops.phase` column holds. */
 export const Phase = { forward: 0, backward: 1, optimizer: 2, recompute: 3, outside: 4 } as const;
+/** The name of a phase. */
 export type PhaseName = keyof typeof Phase;
 
 /**
@@ -22,10 +23,12 @@ export const Category = {
   allGather: 12,
   reduceScatter: 13,
 } as const;
+/** The name of a category. */
 export type CategoryName = keyof typeof Category;
 
 /** Where an op's milliseconds come from (T7). */
 export const RuntimeSource = { none: 0, roofline: 1, measured: 2, imported: 3 } as const;
+/** The name of an origin of a runtime. */
 export type RuntimeSourceName = keyof typeof RuntimeSource;
 
 /**
@@ -35,10 +38,12 @@ export type RuntimeSourceName = keyof typeof RuntimeSource;
  * `source`: the values come from outside the engine (drawn in JavaScript, given by the caller) and cannot be replayed.
  */
 export const OpFlag = { view: 1, inPlace: 2, random: 4, effectful: 8, sacSkip: 16, source: 32 } as const;
+/** The name of a flag. */
 export type OpFlagName = keyof typeof OpFlag;
 
 /** How autograd came to hold a tensor (T6). */
 export const SavedAs = { input: 0, output: 1, other: 2 } as const;
+/** The name of a way of saving. */
 export type SavedAsName = keyof typeof SavedAs;
 
 /** Where FSDP's work around a module call starts and ends: gathering before it, resharding after, reducing gradients. */
@@ -52,6 +57,7 @@ export const FsdpHook = {
   postBackwardBegin: 6,
   postBackwardEnd: 7,
 } as const;
+/** The name of one of FSDP's hooks. */
 export type FsdpHookName = keyof typeof FsdpHook;
 
 /** Kinds of entries in a trace's event list; see {@link Trace.events}. */
@@ -79,10 +85,15 @@ const nameOf = <T extends Record<string, number>>(table: T): readonly (keyof T)[
   return names;
 };
 
+/** Names of phases, by number. */
 export const phaseNames: readonly PhaseName[] = nameOf(Phase);
+/** Names of categories, by number. */
 export const categoryNames: readonly CategoryName[] = nameOf(Category);
+/** Names of origins of runtimes, by number. */
 export const runtimeSourceNames: readonly RuntimeSourceName[] = nameOf(RuntimeSource);
+/** Names of FSDP's hooks, by number. */
 export const fsdpHookNames: readonly FsdpHookName[] = nameOf(FsdpHook);
+/** Names of ways of saving, by number. */
 export const savedAsNames: readonly SavedAsName[] = nameOf(SavedAs);
 
 const elementBytes: Record<string, number> = {
