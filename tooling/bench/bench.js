@@ -1,23 +1,64 @@
 #!/usr/bin/env node
-// Runs every benchmark of this folder, one after the other and each in a process of its own, or those named: `pnpm bench [NAME…]`. A benchmark
-// prints what it measures, beside PyTorch's figure where REMAT_TORCH_PYTHON names a Python that has torch.
-import { spawnSync } from "node:child_process";
+// Runs the benchmarks of this folder, each in a process of its own, and prints all figures in one table, PyTorch's beside ours where the
+// oracle can be run. Usage: pnpm bench [--json] [name …]
+import { fork } from "node:child_process";
 import { readdirSync } from "node:fs";
+import { availableParallelism, cpus, loadavg } from "node:os";
 import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { describeRow, isBusy, tableOf } from "./src/rows.js";
+import { howToAskTorch } from "./src/torch.js";
 
-const self = "bench.js";
-const all = readdirSync(new URL(".", import.meta.url)).filter((file) => file.endsWith(".js") && file !== self);
-const words = process.argv.slice(2).map((word) => `${word.replace(/\.js$/, "")}.js`);
-const unknown = words.find((word) => !all.includes(word));
-if (unknown !== undefined) throw new Error(`there is no benchmark ${unknown}: there are ${all.join(", ")}`);
+const folder = fileURLToPath(new URL(".", import.meta.url));
+const suites = readdirSync(folder)
+  .filter((file) => file.endsWith(".js") && file !== "bench.js")
+  .map((file) => file.slice(0, -".js".length));
 
-for (const file of words.length === 0 ? all.sort() : words) {
-  console.log(`── ${file}`);
-  const { status, signal } = spawnSync(process.execPath, [fileURLToPath(new URL(file, import.meta.url))], {
-    stdio: "inherit",
-  });
-  if (status !== 0) {
-    console.log(`${file} ended with ${signal ?? status}`);
-    process.exitCode = 1;
-  }
+const { values: options, positionals: wanted } = parseArgs({
+  options: { json: { type: "boolean", default: false } },
+  allowPositionals: true,
+});
+const unknown = wanted.find((name) => !suites.includes(name));
+if (unknown !== undefined) {
+  console.error(`bench: there is no benchmark '${unknown}'. Expected some of ${suites.join(", ")}, or none for all.`);
+  process.exit(2);
 }
+
+/** Runs one suite; what it prints itself goes to stderr, so that stdout is the table. */
+function run(suite) {
+  return new Promise((resolve) => {
+    const rows = [];
+    const child = fork(`${folder}${suite}.js`, { stdio: ["ignore", 2, 2, "ipc"] });
+    child.on("message", (row) => {
+      rows.push({ suite, ...row });
+      console.error(`  ${describeRow(row)}`);
+    });
+    child.on("close", (code, signal) => {
+      if (code !== 0) console.error(`bench: ${suite} failed with ${signal ?? `exit code ${code}`}`);
+      resolve({ rows, failed: code !== 0 });
+    });
+  });
+}
+
+const rows = [];
+let failed = false;
+for (const suite of wanted.length > 0 ? wanted : suites) {
+  console.error(suite);
+  const done = await run(suite);
+  rows.push(...done.rows);
+  failed ||= done.failed;
+}
+
+const busy = isBusy();
+const machine = `Node ${process.version}, ${availableParallelism()} × ${cpus()[0]?.model ?? "unknown CPU"}, load ${loadavg()[0].toFixed(1)}`;
+if (options.json) console.log(JSON.stringify({ machine, torch: howToAskTorch ?? "asked", rows }, null, 2));
+else {
+  console.log(tableOf(rows, busy));
+  console.log(`\n${machine}. Medians of wall time; CPU is that of all threads, JIT and garbage collector included.`);
+  if (busy)
+    console.log(
+      "Other work was waiting for the CPU: 'busy' is what only CPU time would meet. Run it again on a quiet machine.",
+    );
+  if (howToAskTorch !== undefined) console.log(`${howToAskTorch}.`);
+}
+process.exitCode = failed ? 1 : 0;

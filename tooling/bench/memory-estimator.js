@@ -14,6 +14,8 @@ import {
   peakOfProfile,
 } from "@remat/memory-estimator";
 import { Category, TraceBuilder } from "@remat/trace";
+import { timeWarm } from "./src/measure.js";
+import { report } from "./src/report.js";
 
 const opCount = Number(process.argv[2] ?? 1_000_000);
 
@@ -32,15 +34,13 @@ function largeTrace() {
   return b.build();
 }
 
-function timed(work) {
-  const start = performance.now();
-  const result = work();
-  return [performance.now() - start, result];
-}
-
 function bestMs(work, runs) {
   let best = Number.POSITIVE_INFINITY;
-  for (let i = 0; i < runs; i++) best = Math.min(best, timed(work)[0]);
+  for (let i = 0; i < runs; i++) {
+    const start = performance.now();
+    work();
+    best = Math.min(best, performance.now() - start);
+  }
   return best;
 }
 
@@ -51,11 +51,22 @@ function track(graph) {
 }
 
 const trace = largeTrace();
-const [graphMs, graph] = timed(() => graphOfTrace(trace));
-const [profileMs, profile] = timed(() => buildMemoryProfile(graph));
-const [trackerMs, peak] = timed(() => track(graph));
-const ms = (value) => `${value.toFixed(value < 10 ? 2 : 0)} ms`;
-console.log(`${opCount} ops: graph of the trace ${ms(graphMs)}, profile ${ms(profileMs)}, tracker ${ms(trackerMs)}`);
+const timeGraph = await timeWarm(() => graphOfTrace(trace), { warmups: 0, runs: 3 });
+const graph = timeGraph.result;
+const timeProfile = await timeWarm(() => buildMemoryProfile(graph), { warmups: 0, runs: 3 });
+const timeTracker = await timeWarm(() => track(graph), { warmups: 0, runs: 3 });
+const figure = (what, { wallMs, cpuMs, runs }) => ({
+  what: `${what}, ${opCount} nodes`,
+  value: wallMs,
+  cpu: cpuMs,
+  unit: "ms",
+  runs,
+});
+report(figure("graph of a trace", timeGraph));
+report({ ...figure("memory profile", timeProfile), bound: 1000 });
+report(figure("memory tracker", timeTracker));
+const profile = timeProfile.result;
+const peak = timeTracker.result;
 if (peak !== peakOfProfile(profile)) throw new Error("profile and tracker disagree");
 
 /** The goldens' graphs, and the chain of `largeTrace` in their form, of a length that torch can be asked for. */
@@ -82,9 +93,7 @@ function graphsForBoth() {
 }
 
 const python = process.env.REMAT_TORCH_PYTHON;
-if (python === undefined) {
-  console.log("torch: not asked; name a Python that has torch in REMAT_TORCH_PYTHON");
-} else {
+if (python !== undefined) {
   const graphs = graphsForBoth();
   const script = fileURLToPath(new URL("torch_memory_estimator.py", import.meta.url));
   const run = spawnSync(python, [script], { input: JSON.stringify(graphs), maxBuffer: 1e9, encoding: "utf8" });
@@ -103,9 +112,8 @@ if (python === undefined) {
     const everything = { isReleasable: () => true, deviceFilter: () => true };
     const oursProfile = bestMs(() => buildMemoryProfile(built, everything), 20);
     const oursTracker = bestMs(() => track(built), 20);
-    const versus = (ours, torch) => `${ms(ours)} (torch ${ms(torch)}, ${(torch / ours).toFixed(0)}×)`;
-    console.log(
-      `${name}, ${nodes.length} nodes: profile ${versus(oursProfile, theirs[i].profileMs)}, tracker ${versus(oursTracker, theirs[i].trackerMs)}`,
-    );
+    const of = `${name}, ${nodes.length} nodes`;
+    report({ what: `memory profile of ${of}`, value: oursProfile, unit: "ms", runs: 20, theirs: theirs[i].profileMs });
+    report({ what: `memory tracker of ${of}`, value: oursTracker, unit: "ms", runs: 20, theirs: theirs[i].trackerMs });
   });
 }

@@ -1,0 +1,132 @@
+import { Front, History } from "./front.js";
+import { type Choice, chooseGreedily } from "./greedy.js";
+import type { WholeKnapsack } from "./whole-knapsack.js";
+
+/** Most states kept at a time, and what that falls to once `workLimit` states were looked at: about half a second in all. */
+const frontLimit = 1 << 16;
+const workLimit = 1e7;
+const frontLimitAfterwards = 1 << 10;
+/** A state that can gain no more than this share of all profit is dropped: proportional runtimes and sizes differ by rounding only. */
+const toleranceShare = 2 ** -36;
+/** Bounds are products of doubles; they are off by fewer units than this. */
+const roundingUnits = 8;
+
+/**
+ * The optimum by dynamic programming over Pareto-optimal partial choices, from the items at which the greedy choice breaks off outwards:
+ * states that are dominated, or whose bound shows that they cannot beat the best choice so far, go. Needs no grid of sizes and, but for
+ * contrived instances, looks at a small core of the items. Where the states outgrow their limit the least promising go, and the bound says so.
+ *
+ * Source: D. Pisinger, "A minimal algorithm for the 0-1 knapsack problem", Operations Research 45 (1997).
+ */
+export function expandCore(knapsack: WholeKnapsack): Choice {
+  const { weight, profit, capacity } = knapsack;
+  const count = weight.length;
+  const greedy = chooseGreedily(knapsack);
+  let firstOut = 0;
+  let weightSum = 0;
+  let profitSum = 0;
+  while (firstOut < count && weightSum + weight[firstOut] <= capacity) {
+    weightSum += weight[firstOut];
+    profitSum += profit[firstOut++];
+  }
+  if (firstOut === count || greedy.profit >= greedy.bound) return { ...greedy, bound: greedy.profit };
+
+  const search = new CoreSearch(knapsack, greedy.profit);
+  search.start(weightSum, profitSum);
+  let [lastIn, nextOut] = [firstOut - 1, firstOut];
+  while (search.front.length > 0 && (lastIn >= 0 || nextOut < count)) {
+    if (nextOut < count) {
+      search.change(nextOut, 1, lastIn, nextOut + 1);
+      nextOut++;
+    }
+    if (lastIn >= 0) {
+      search.change(lastIn, -1, lastIn - 1, nextOut);
+      lastIn--;
+    }
+  }
+  const bound = search.droppedBound > search.best + roundingUnits ? search.droppedBound : search.best;
+  if (search.bestChange === undefined) return { ...greedy, bound: Math.min(bound, greedy.bound) };
+  const chosen = new Uint8Array(count).fill(1, 0, firstOut);
+  search.history.replay(search.bestChange, (place) => {
+    chosen[place] ^= 1;
+  });
+  return { chosen, profit: search.best, bound: Math.min(bound, greedy.bound) };
+}
+
+class CoreSearch {
+  front: Front = new Front();
+  readonly history: History = new History();
+  best: number;
+  /** The state of the best choice; undefined while it is the greedy one. */
+  bestChange: number | undefined;
+  /** Highest bound among the states dropped although they could still have gained. */
+  droppedBound = 0;
+  private spare: Front = new Front();
+  private work = 0;
+  private readonly knapsack: WholeKnapsack;
+  private readonly tolerance: number;
+
+  constructor(knapsack: WholeKnapsack, best: number) {
+    this.knapsack = knapsack;
+    this.best = best;
+    this.tolerance = knapsack.profit.reduce((sum, one) => sum + one, 0) * toleranceShare;
+  }
+
+  start(weight: number, profit: number): void {
+    this.front.push(weight, profit, profit, -1);
+    if (profit > this.best) {
+      this.best = profit;
+      this.bestChange = -1;
+    }
+  }
+
+  /**
+   * Merges the states with themselves after saving `place` (`sign` 1) or giving it up (-1). Places from `nextOut` on are still to be saved
+   * and those up to `lastIn` still to be given up.
+   */
+  change(place: number, sign: 1 | -1, lastIn: number, nextOut: number): void {
+    const { weight, profit, capacity } = this.knapsack;
+    const { front: from, spare: into, history, tolerance } = this;
+    const gainRatio = nextOut < weight.length ? profit[nextOut] / weight[nextOut] : 0;
+    const lossRatio = lastIn >= 0 ? profit[lastIn] / weight[lastIn] : Number.POSITIVE_INFINITY;
+    const weightStep = sign * weight[place];
+    const profitStep = sign * profit[place];
+    into.length = 0;
+    let lastProfit = -1;
+    let kept = 0;
+    let changed = 0;
+    while (kept < from.length || changed < from.length) {
+      // Of two with equal weight the one of higher profit comes first, so that the other is dominated.
+      const keptWeight = kept < from.length ? from.weight[kept] : Number.POSITIVE_INFINITY;
+      const changedWeight = changed < from.length ? from.weight[changed] + weightStep : Number.POSITIVE_INFINITY;
+      const isKept =
+        keptWeight < changedWeight ||
+        (keptWeight === changedWeight && from.profit[kept] >= from.profit[changed] + profitStep);
+      const at = isKept ? kept++ : changed++;
+      const stateWeight = isKept ? keptWeight : changedWeight;
+      const stateProfit = isKept ? from.profit[at] : from.profit[at] + profitStep;
+      if (stateProfit <= lastProfit) continue;
+      const room = capacity - stateWeight;
+      const bound = stateProfit + (room >= 0 ? room * gainRatio : room * lossRatio);
+      const isBetter = room >= 0 && stateProfit > this.best;
+      if (!isBetter && bound <= this.best + tolerance) {
+        if (bound > this.best) this.droppedBound = Math.max(this.droppedBound, bound);
+        continue;
+      }
+      const change = isKept ? from.change[at] : history.add(from.change[at], place);
+      if (isBetter) {
+        this.best = stateProfit;
+        this.bestChange = change;
+      }
+      lastProfit = stateProfit;
+      into.push(stateWeight, stateProfit, bound, change);
+    }
+    this.work += from.length * 2;
+    this.front = into;
+    this.spare = from;
+    this.droppedBound = Math.max(
+      this.droppedBound,
+      into.shrink(this.work < workLimit ? frontLimit : frontLimitAfterwards),
+    );
+  }
+}

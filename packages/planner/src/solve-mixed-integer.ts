@@ -1,0 +1,85 @@
+import { loadHighs } from "./load-highs.js";
+
+/** Minimise `cost · x` over `0 <= x <= upper` with `atLeast <= values · x[columns] <= atMost` in every row. @internal */
+export interface MixedIntegerProblem {
+  readonly cost: ArrayLike<number>;
+  readonly upper: ArrayLike<number>;
+  /** By column: 1 where it must be whole. */
+  readonly isWhole: ArrayLike<number>;
+  readonly rows: readonly MixedIntegerRow[];
+}
+
+/** @internal */
+export interface MixedIntegerRow {
+  readonly columns: readonly number[];
+  readonly values: readonly number[];
+  /** Left out: no limit. */
+  readonly atLeast?: number;
+  readonly atMost?: number;
+}
+
+/** @internal */
+export interface MixedIntegerSolution {
+  /** The best solution found, by column, what it costs, and below what none can; undefined where none was found. */
+  readonly values: Float64Array | undefined;
+  readonly cost: number;
+  readonly lowerBound: number;
+  /** Proven that there is none. */
+  readonly isInfeasible: boolean;
+}
+
+const optimal = 7;
+const infeasible = 8;
+const feasiblePoint = 2;
+
+/** @internal */
+export async function solveMixedInteger(
+  problem: MixedIntegerProblem,
+  options: { readonly relativeGap: number; readonly timeLimitS: number },
+): Promise<MixedIntegerSolution> {
+  const highs = await loadHighs();
+  const numCols = problem.cost.length;
+  const numRows = problem.rows.length;
+  const starts = new Int32Array(numRows + 1);
+  const indices: number[] = [];
+  const values: number[] = [];
+  for (const [r, row] of problem.rows.entries()) {
+    for (const column of row.columns) indices.push(column);
+    for (const value of row.values) values.push(value);
+    starts[r + 1] = indices.length;
+  }
+  const model = highs.createModel();
+  try {
+    model.options.set({
+      output_flag: false,
+      time_limit: options.timeLimitS,
+      mip_rel_gap: options.relativeGap,
+      mip_abs_gap: 0,
+      primal_feasibility_tolerance: 1e-9,
+      mip_feasibility_tolerance: 1e-9,
+    });
+    model.passModel({
+      numCols,
+      numRows,
+      colCost: Float64Array.from(problem.cost),
+      colLower: new Float64Array(numCols),
+      colUpper: Float64Array.from(problem.upper),
+      rowLower: Float64Array.from(problem.rows, (row) => row.atLeast ?? Number.NEGATIVE_INFINITY),
+      rowUpper: Float64Array.from(problem.rows, (row) => row.atMost ?? Number.POSITIVE_INFINITY),
+      matrix: { format: "csr", numRows, numCols, starts, indices, values },
+      integrality: Int32Array.from(problem.isWhole),
+    });
+    const { modelStatus } = model.run();
+    const isFeasible = Number(model.info.get("primal_solution_status")) === feasiblePoint;
+    const cost = isFeasible ? model.getObjectiveValue() : Number.POSITIVE_INFINITY;
+    const bound = Number(model.info.get("mip_dual_bound"));
+    return {
+      values: isFeasible ? Float64Array.from(model.getSolution().colValue) : undefined,
+      cost,
+      lowerBound: modelStatus === optimal && options.relativeGap === 0 ? cost : Math.min(bound, cost),
+      isInfeasible: modelStatus === infeasible,
+    };
+  } finally {
+    model.dispose();
+  }
+}

@@ -1,0 +1,69 @@
+// What it costs to be watched: a step of the transformer in fake mode as it is, with a mode open that listens to nothing, recorded, and
+// recorded with modules. In fake mode, since there the kernels cost nothing. Usage: node tooling/bench/hook.js
+import { TraceRecorder, withDispatchMode } from "@remat/dispatch-hook";
+import { fakeMode } from "@remat/dispatch-hook/fake";
+import { ModTracker } from "@remat/mod-tracker";
+import { tfNamespace } from "@remat/tracer";
+import build from "../../examples/transformer/model.js";
+import { median, timeOnce } from "./src/measure.js";
+import { report } from "./src/report.js";
+
+const rounds = 60;
+const boundUsPerOp = 5;
+
+const tf = tfNamespace();
+let tracker;
+const times = { stock: [], idle: [], recorded: [], tracked: [] };
+let ops = 0;
+
+await fakeMode(
+  async () => {
+    const { forward, parameters, buffers, inputs } = build({
+      tf,
+      size: "full",
+      scope: (name, run) => (tracker === undefined ? run() : tracker.scope(name, run)),
+    });
+    const weights = Object.values(parameters);
+    const step = () => tf.dispose(tf.variableGrads(() => tf.sum(forward(inputs, { training: true })), weights));
+    const steps = {
+      stock: step,
+      idle: () => withDispatchMode({}, step),
+      recorded: () => withDispatchMode(new TraceRecorder(), step),
+      tracked: () => {
+        tracker = new ModTracker({ recorder: new TraceRecorder() });
+        tracker.own(parameters, buffers);
+        tracker.run(step);
+        tracker.close();
+        tracker = undefined;
+      },
+    };
+    withDispatchMode({ opDone: () => ops++ }, step);
+    // In turns, so that other work on the machine slows all of them alike.
+    for (let round = 0; round < rounds; round++)
+      for (const name of Object.keys(steps)) times[name].push(await timeOnce(steps[name]));
+  },
+  { backend: "tensorflow" },
+);
+
+const warm = (name, measure) => median(times[name].slice(rounds / 2).map((time) => time[measure]));
+const usPerOp = (name, measure) => ((warm(name, measure) - warm("stock", measure)) * 1000) / ops;
+report({
+  what: `fake step of ${ops} ops, no mode open`,
+  value: warm("stock", "wallMs"),
+  cpu: warm("stock", "cpuMs"),
+  unit: "ms",
+  runs: rounds / 2,
+});
+for (const [name, what] of [
+  ["idle", "a mode open that listens to nothing"],
+  ["recorded", "the recorder"],
+  ["tracked", "the recorder and a module tracker"],
+])
+  report({
+    what: `over that, for ${what}`,
+    value: usPerOp(name, "wallMs"),
+    cpu: usPerOp(name, "cpuMs"),
+    unit: "µs per op",
+    runs: rounds / 2,
+    ...(name === "recorded" && { bound: boundUsPerOp }),
+  });

@@ -1,0 +1,43 @@
+import { availableParallelism, loadavg } from "node:os";
+import { formatTable } from "@remat/text-table";
+
+/** With more work waiting than cores, wall time says more about the others than about ours. */
+export const isBusy = () => loadavg()[0] > availableParallelism();
+
+export const amount = (value, unit) =>
+  value === undefined ? "" : `${value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0)} ${unit}`;
+
+/** Whether a row is within its bound; `busy` where only its CPU time is, on a machine with other work. */
+export function verdict({ value, bound, cpu }, busy = isBusy()) {
+  if (bound === undefined) return "";
+  if (value <= bound) return "yes";
+  return busy && cpu !== undefined && cpu <= bound ? "busy" : "no";
+}
+
+export function describeRow(row) {
+  const { what, value, unit, cpu, theirs, bound, note } = row;
+  const more = [
+    cpu !== undefined && `${amount(cpu, unit)} of CPU`,
+    theirs !== undefined && `PyTorch ${amount(theirs, unit)}, ${ratio(row)}`,
+    bound !== undefined && `bound ${amount(bound, unit)}: ${verdict(row)}`,
+    note,
+  ].filter(Boolean);
+  return `${what}: ${amount(value, unit)}${more.length > 0 ? ` (${more.join("; ")})` : ""}`;
+}
+
+export function tableOf(rows, busy) {
+  const headers = ["What", "Ours", "CPU", "Runs", "PyTorch", "Ratio", "Bound", "Met"];
+  const cells = rows.map((row) => [
+    row.what,
+    amount(row.value, row.unit),
+    amount(row.cpu, row.unit),
+    row.runs === undefined ? "" : String(row.runs),
+    amount(row.theirs, row.unit),
+    ratio(row),
+    row.bound === undefined ? "" : `≤ ${amount(row.bound, row.unit)}`,
+    verdict(row, busy),
+  ]);
+  return formatTable(cells, { headers });
+}
+
+const ratio = ({ value, theirs }) => (theirs === undefined ? "" : `${(theirs / value).toFixed(1)}×`);

@@ -1,0 +1,27 @@
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { median } from "./measure.js";
+
+const { REMAT_ORACLE: oracle, REMAT_TORCH_PYTHON: python } = process.env;
+
+/** What to set to have PyTorch's figures, or undefined where all is set. */
+export const howToAskTorch =
+  oracle !== undefined && python !== undefined
+    ? undefined
+    : "PyTorch was not asked: set REMAT_ORACLE to the folder of the oracle's bench_one.py, with its compiled guard library, and REMAT_TORCH_PYTHON to a Python that has torch";
+
+/** PyTorch's SACEstimator on one of the oracle's models, in milliseconds: a whole cold process, and the median of its warm runs. */
+export function timeTorch(model) {
+  if (howToAskTorch !== undefined) return undefined;
+  const run = spawnSync(python, [join(oracle, "bench_one.py"), model], {
+    encoding: "utf8",
+    env: { ...process.env, PYTHONHASHSEED: "0" },
+  });
+  if (run.status !== 0) throw new Error(`bench_one.py ${model} failed: ${run.stderr || run.error}`);
+  const { warm, total_process_cold_s, peak_rss_mb } = JSON.parse(run.stdout.trim().split("\n").at(-1));
+  return {
+    warmMs: median(warm.map((times) => times.end_to_end_excl_import_s)) * 1000,
+    coldMs: total_process_cold_s * 1000,
+    residentMiB: peak_rss_mb,
+  };
+}
