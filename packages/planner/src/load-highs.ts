@@ -1,0 +1,13 @@
+import type { Highs } from "highs";
+
+let loading: Promise<Highs> | undefined;
+
+/** HiGHS, a solver of mixed-integer programs in WebAssembly; loaded when first asked for, so that importing the package costs nothing. @internal */
+export function loadHighs(): Promise<Highs> {
+  loading ??= import("highs").then((module) => {
+    // Its types describe a default export that NodeNext reads as a namespace.
+    const load = module.default as unknown as (options?: object) => Promise<Highs>;
+    return load();
+  });
+  return loading;
+}
