@@ -41,8 +41,8 @@ export function notesOf(definition: ModelDefinition, options: TrainingStepOption
 
 /** Gives back what a definition holds. */
 export function disposeDefinition({ model, parameters, buffers, inputs, targets }: ModelDefinition): void {
-  // tfjs-layers refuses to dispose of a model whose nested models share a layer; its variables can be disposed of one by one.
-  if (model !== undefined) for (const weight of model.weights) weight.dispose();
+  // tfjs-layers refuses to dispose of a model whose nested models share a layer, and names its variables several times.
+  if (model !== undefined) for (const weight of new Set(model.weights)) weight.dispose();
   tf.dispose([parameters ?? {}, buffers ?? {}, inputs, targets ?? []] as tf.TensorContainer);
 }
 
