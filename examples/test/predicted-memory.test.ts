@@ -1,0 +1,101 @@
+import { memoryTimeline } from "@remat/mem-tracker";
+import { describeTrace } from "@remat/testkit";
+import type { Trace } from "@remat/trace";
+import { optimizerNames, type TraceStepOptions, traceFakeStep, traceStep } from "@remat/tracer";
+import * as tf from "@tensorflow/tfjs";
+import "@tensorflow/tfjs-backend-wasm";
+import { beforeAll, describe, expect, it } from "vitest";
+import type { BuildArgs, Example } from "../example.js";
+import { exampleNamed, exampleNames } from "./examples.js";
+import { countLiveBuffers } from "./live-buffers.js";
+
+/** wasm has no kernel for the gradient of a convolution's filter. */
+const convolutional = ["efficientnet-b0", "mobilenet-v1", "mobilenet-v2", "resnet50", "u-net"];
+
+type Export = (args: BuildArgs) => Example;
+
+const peakBytes = (trace: Trace): number => memoryTimeline(trace).highestBytes.reduce((a, b) => Math.max(a, b), 0);
+
+/** Where two traces first differ, with what comes before it in both; undefined where they do not. */
+function firstDifference(predicted: Trace, measured: Trace): string | undefined {
+  const fake = describeTrace(predicted);
+  const real = describeTrace(measured);
+  const at = fake.findIndex((line, i) => line !== real[i]);
+  if (at < 0 && fake.length === real.length) return undefined;
+  const event = at < 0 ? fake.length : at;
+  const from = Math.max(0, event - 8);
+  return [
+    `event ${event} of ${fake.length} predicted and ${real.length} measured:`,
+    ...real.slice(from, event).map((line) => `    ${line}`),
+    ...fake.slice(event, event + 4).map((line) => `  predicted ${line}`),
+    ...real.slice(event, event + 4).map((line) => `  measured  ${line}`),
+  ].join("\n");
+}
+
+async function compare(build: Export, options: TraceStepOptions): Promise<void> {
+  const backend = tf.getBackend() as "cpu" | "wasm";
+  const predicted = await traceFakeStep(build, { size: "tiny", backend, ...options });
+  const buffers = countLiveBuffers();
+  try {
+    const measured = await traceStep(
+      (args: BuildArgs) => {
+        const example = build(args);
+        // The step's peak is meant, not that of initializers.
+        buffers.restart();
+        return example;
+      },
+      { size: "tiny", ...options },
+    );
+    expect([predicted.header.mode, measured.header.mode]).toEqual(["fake", "real"]);
+    expect(firstDifference(predicted, measured)).toBeUndefined();
+    expect({ predictedBytes: peakBytes(predicted) }).toEqual({ predictedBytes: peakBytes(measured) });
+    expect({ predictedBytes: peakBytes(predicted) }).toEqual({ predictedBytes: buffers.peakBytes() });
+  } finally {
+    buffers.stop();
+  }
+}
+
+describe.each(["cpu", "wasm"])(
+  "what fake mode predicts is what a step on %s allocates, to the byte and in order",
+  (backend) => {
+    beforeAll(async () => {
+      await tf.setBackend(backend);
+    });
+    const trained = exampleNames.filter((name) => backend === "cpu" || !convolutional.includes(name));
+
+    it.each(trained)(
+      "%s: the loss and its gradients",
+      async (name) => {
+        await compare(await exampleNamed(name), {});
+      },
+      240_000,
+    );
+
+    it.each(["transformer", "gpt-2"])("%s: next tokens, trained with Adam", async (name) => {
+      const build = await exampleNamed(name);
+      await compare((args) => build({ ...args, objective: "next-token" }), { optimizer: "adam", steps: 2 });
+    });
+
+    it.each(optimizerNames)(
+      "two steps of nested models that share layers, and of an LSTM, with %s",
+      async (optimizer) => {
+        for (const name of ["shared-layers", "lstm"]) await compare(await exampleNamed(name), { optimizer, steps: 2 });
+      },
+    );
+  },
+);
+
+describe("the examples that wasm cannot train", () => {
+  it("are those that need the gradient of a convolution's filter, which only wasm lacks", async () => {
+    const filterGradient = /^(Conv2D|DepthwiseConv2dNative)BackpropFilter$/;
+    const found: string[] = [];
+    for (const name of exampleNames) {
+      const trace = await traceFakeStep(await exampleNamed(name), { size: "tiny", backend: "cpu" });
+      const names = new Set(Array.from({ length: trace.ops.count }, (_, op) => trace.opName(op)));
+      if ([...names].some((kernel) => filterGradient.test(kernel))) found.push(name);
+    }
+    expect(found).toEqual(convolutional);
+    const missing = (backend: string): boolean => tf.getKernel("Conv2DBackpropFilter", backend) === undefined;
+    expect([missing("wasm"), missing("cpu")]).toEqual([true, false]);
+  });
+});
