@@ -1,1 +1,6 @@
-export {};
+export { planningGraph } from "./graph/planning-graph.js";
+export { readGraphFile } from "./graph/read-graph-file.js";
+export { ScheduleSearch } from "./schedule/schedule-search.js";
+export { simulateSchedule } from "./schedule/simulate-schedule.js";
+export { recomputationBound } from "./bound/recomputation-bound.js"; export { workingSet } from "./bound/working-set.js";
+export { rematerialize } from "./rematerialize.js";

@@ -1,0 +1,180 @@
+import type { PlanningGraph } from "../graph/planning-graph.js";
+import { type MixedIntegerRow, solveMixedInteger } from "../solve-mixed-integer.js";
+import { type PlainOrder, plainOrder } from "./plain-order.js";
+
+export interface RecomputationBound {
+  /** No schedule within the budget costs less beyond running every node once. */
+  readonly extraCost: number;
+  /** Proven that no schedule is within the budget. */
+  readonly isInfeasible: boolean;
+}
+
+/** Entries of the matrix that a relaxation, and a search for whole numbers, take in a second or two. */
+const relaxedEntries = 200_000;
+const wholeEntries = 60_000;
+
+/**
+ * What any schedule that computes nodes first in the given order must at least compute again, by a mixed-integer program that HiGHS
+ * solves or bounds from below within the time given.
+ *
+ * At the moment when node t runs for the first time, a value made before and read by a later first run is there, or is absent and made
+ * again before that run. Between two consecutive first runs that make or read it (a gap) that costs one more run of its node; runs in
+ * different gaps are different, but for overlapping gaps of several outputs of one node, which one run serves. What such a run reads is
+ * there, too, or absent and made again: in a gap of its own, or, after its last first use, by a run that costs its node once, and so on
+ * down to what cannot be made again, which must be held. At every moment the bytes held are within the budget. Moments are linked only
+ * by what runs again at all; leaving the order of those runs open makes this a bound.
+ * @internal
+ */
+export async function recomputationBound(
+  graph: PlanningGraph,
+  budgetBytes: number,
+  options: { readonly timeLimitS: number; readonly enoughCost?: number },
+): Promise<RecomputationBound> {
+  const began = performance.now();
+  const left = () => options.timeLimitS - (performance.now() - began) / 1000;
+  const order = plainOrder(graph);
+  const unit = graph.cost.reduce((sum, cost) => sum + cost, 0) / Math.max(1, graph.nodeCount) || 1;
+  const rounded = (cost: number) => roundedUp(graph, Math.max(0, cost * unit));
+  const all = momentsOver(graph, order, budgetBytes);
+
+  const relaxed = program(graph, order, thinned(all, relaxedEntries), unit);
+  const relaxation = await solveMixedInteger(
+    { ...relaxed, isWhole: new Uint8Array(relaxed.cost.length) },
+    { relativeGap: 0, timeLimitS: Math.max(0.05, left()) },
+  );
+  if (relaxation.isInfeasible) return { extraCost: Number.POSITIVE_INFINITY, isInfeasible: true };
+  let extraCost = relaxation.isOptimal ? rounded(relaxation.cost * (1 - 1e-9)) : 0;
+  if (extraCost >= (options.enoughCost ?? Number.POSITIVE_INFINITY) || left() < 0.05) return { extraCost, isInfeasible: false };
+
+  const whole = program(graph, order, thinned(all, wholeEntries), unit);
+  const solution = await solveMixedInteger(whole, { relativeGap: 1e-7, timeLimitS: left() });
+  if (solution.isInfeasible) return { extraCost: Number.POSITIVE_INFINITY, isInfeasible: true };
+  if (solution.lowerBound > 0) extraCost = Math.max(extraCost, rounded(solution.lowerBound * (1 - 1e-7)));
+  return { extraCost, isInfeasible: false };
+}
+
+/** Where all costs are whole numbers, so is what any schedule costs. */
+function roundedUp(graph: PlanningGraph, cost: number): number {
+  const isWhole = cost < 1e9 && graph.cost.every((c) => Number.isInteger(c));
+  return isWhole ? Math.ceil(cost - 1e-4) : cost;
+}
+
+interface Moment {
+  readonly time: number;
+  /** The values that could be absent, and for each the column-to-be: the component of gaps that it is in. */
+  readonly absent: ReadonlyMap<number, number>;
+  readonly excess: number;
+}
+
+/** The moments at which the plain order is over the budget, but for those about which a neighbour says it all. */
+function momentsOver(graph: PlanningGraph, order: PlainOrder, budgetBytes: number): Moment[] {
+  const { memory, gaps } = order;
+  const absentAt = new Map<number, Map<number, number>>();
+  for (let t = 0; t < graph.nodeCount; t++) if (memory[t] > budgetBytes) absentAt.set(t, new Map());
+  let component = -1;
+  for (let v = 0; v < graph.nodeCount; v++) {
+    if (graph.recomputable[v] === 0) continue;
+    let reach = -1;
+    for (const { value, from, to } of gaps[v]) {
+      if (graph.bytes[value] === 0) continue;
+      if (from >= reach) component++;
+      reach = Math.max(reach, to);
+      for (let t = from + 1; t < to; t++) absentAt.get(t)?.set(value, component * graph.nodeCount + v);
+    }
+  }
+  const moments = [...absentAt].map(([time, absent]) => ({ time, absent, excess: memory[time] - budgetBytes }));
+  const implies = (a: Moment | undefined, b: Moment) =>
+    a !== undefined &&
+    a.excess >= b.excess &&
+    a.absent.size <= b.absent.size &&
+    [...a.absent].every(([value, column]) => b.absent.get(value) === column);
+  return moments.filter(
+    (moment, i) =>
+      !implies(moments[i - 1], moment) &&
+      !(i + 1 < moments.length && implies(moments[i + 1], moment) && !implies(moment, moments[i + 1])),
+  );
+}
+
+/** As many moments as a matrix of about `entries` entries has room for: of each stretch the one that is most over. */
+function thinned(moments: readonly Moment[], entries: number): readonly Moment[] {
+  const perMoment = 6;
+  const total = moments.reduce((sum, { absent }) => sum + absent.size * perMoment, 0);
+  if (total <= entries) return moments;
+  const stretch = Math.ceil(total / entries);
+  const chosen: Moment[] = [];
+  for (let i = 0; i < moments.length; i += stretch)
+    chosen.push(moments.slice(i, i + stretch).reduce((most, m) => (m.excess > most.excess ? m : most)));
+  return chosen;
+}
+
+function program(
+  graph: PlanningGraph,
+  { lastUse }: PlainOrder,
+  moments: readonly Moment[],
+  unit: number,
+): { cost: number[]; upper: Float64Array; isWhole: Uint8Array; rows: MixedIntegerRow[] } {
+  const { bytes, producer, inputs, recomputable } = graph;
+  const cost: number[] = [];
+  const rows: MixedIntegerRow[] = [];
+  const whole: number[] = [];
+  const column = (price: number) => cost.push(price) - 1;
+  const memo = (columns: Map<number, number>, key: number, v: number) => {
+    let c = columns.get(key);
+    if (c === undefined) {
+      c = column(graph.cost[v] / unit);
+      columns.set(key, c);
+      whole.push(c);
+    }
+    return c;
+  };
+  /** Runs again within a component of gaps; runs again after the last first use. */
+  const inGap = new Map<number, number>();
+  const afterwards = new Map<number, number>();
+
+  for (const { time, absent, excess } of moments) {
+    const columns: number[] = [];
+    const values: number[] = [];
+    const held = new Map<number, number>();
+    const isMissing = new Map<number, number>();
+    /** What v reads, should it run after this moment, because of `reason`. */
+    const require = (v: number, reason: number) => {
+      for (let i = inputs.start[v]; i < inputs.start[v + 1]; i++) {
+        const w = inputs.values[i];
+        if (lastUse[w] >= time) continue;
+        const u = producer[w];
+        const isNew = !held.has(w);
+        if (isNew) {
+          const hold = column(0);
+          held.set(w, hold);
+          columns.push(hold);
+          values.push(-bytes[w]);
+        }
+        if (isNew && recomputable[u] === 1) {
+          const missing = column(0);
+          isMissing.set(w, missing);
+          rows.push({ columns: [memo(afterwards, u, u), missing], values: [1, -1], atLeast: 0 });
+          require(u, missing);
+        }
+        const missing = isMissing.get(w);
+        rows.push(
+          missing === undefined
+            ? { columns: [held.get(w)!, reason], values: [1, -1], atLeast: 0 }
+            : { columns: [held.get(w)!, missing, reason], values: [1, 1, -1], atLeast: 0 },
+        );
+      }
+    };
+    for (const [w, component] of absent) {
+      const isAbsent = column(0);
+      rows.push({ columns: [memo(inGap, component, producer[w]), isAbsent], values: [1, -1], atLeast: 0 });
+      columns.push(isAbsent);
+      values.push(bytes[w]);
+      require(producer[w], isAbsent);
+    }
+    // In shares of the largest value: a solver's tolerances are absolute.
+    const scale = values.reduce((most, size) => Math.max(most, Math.abs(size)), excess);
+    rows.push({ columns, values: values.map((size) => size / scale), atLeast: excess / scale });
+  }
+  const isWhole = new Uint8Array(cost.length);
+  for (const c of whole) isWhole[c] = 1;
+  return { cost, upper: new Float64Array(cost.length).fill(1), isWhole, rows };
+}

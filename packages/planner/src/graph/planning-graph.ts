@@ -1,0 +1,127 @@
+import { RematError, type Rows } from "@remat/trace";
+
+/**
+ * What a schedule is planned for: nodes that compute values from values. A node's index is its place in the given order, in which it
+ * can run. A value is what memory is spent on; a node may make several, each with a lifetime of its own.
+ *
+ * While a node runs, its inputs, its outputs and its workspace are held; a value is held from the node that makes it to the last that
+ * reads it, before it is made again.
+ */
+export interface PlanningGraph {
+  readonly nodeCount: number;
+  readonly valueCount: number;
+  /** Cost of running each node once: milliseconds for a trace, what the file says for a graph file. */
+  readonly cost: Float64Array;
+  /** Bytes held only while each node runs. */
+  readonly workspaceBytes: Float64Array;
+  /** 0 for a node that must run exactly once: its values cannot be made again. */
+  readonly recomputable: Uint8Array;
+  /** The values that each node makes, and reads (each once). */
+  readonly outputs: Rows;
+  readonly inputs: Rows;
+  readonly bytes: Float64Array;
+  /** The node that makes each value. */
+  readonly producer: Int32Array;
+  /** The nodes that read each value, ascending. */
+  readonly consumers: Rows;
+  /** 1 for a value that the caller gets: held to the end. */
+  readonly result: Uint8Array;
+  /** Bytes held all the time: weights, optimizer slots, inputs. */
+  readonly baseBytes: number;
+  nodeName(node: number): string;
+}
+
+export interface PlanningNode {
+  readonly name: string;
+  readonly cost: number;
+  /** Bytes of each value that the node makes. */
+  readonly outputBytes: readonly number[];
+  /** What the node reads: indices of earlier nodes and of their outputs. */
+  readonly inputs: readonly (readonly [node: number, output: number])[];
+  readonly workspaceBytes?: number;
+  readonly recomputable?: boolean;
+  /** Outputs that the caller gets, by index. */
+  readonly results?: readonly number[];
+}
+
+/**
+ * A planning graph from its nodes, in order.
+ *
+ * @throws RematError `PLANNING_GRAPH` naming the node with a cost or bytes that are no number from 0 up, or with an input that no
+ * earlier node makes.
+ */
+export function planningGraph(nodes: readonly PlanningNode[], baseBytes = 0): PlanningGraph {
+  const count = nodes.length;
+  const firstValue = new Int32Array(count + 1);
+  nodes.forEach((node, v) => (firstValue[v + 1] = firstValue[v] + node.outputBytes.length));
+  const valueCount = firstValue[count];
+  const cost = new Float64Array(count);
+  const workspaceBytes = new Float64Array(count);
+  const recomputable = new Uint8Array(count);
+  const bytes = new Float64Array(valueCount);
+  const producer = new Int32Array(valueCount);
+  const result = new Uint8Array(valueCount);
+  const inputRows: number[][] = [];
+  nodes.forEach((node, v) => {
+    cost[v] = checked(node, "cost", node.cost);
+    workspaceBytes[v] = checked(node, "workspace bytes", node.workspaceBytes ?? 0);
+    recomputable[v] = node.recomputable === false ? 0 : 1;
+    node.outputBytes.forEach((size, k) => {
+      bytes[firstValue[v] + k] = checked(node, "bytes", size);
+      producer[firstValue[v] + k] = v;
+    });
+    for (const k of node.results ?? []) result[firstValue[v] + k] = 1;
+    const read = new Set<number>();
+    for (const [from, k] of node.inputs) {
+      if (!(from >= 0 && from < v && k >= 0 && k < nodes[from].outputBytes.length))
+        throw new RematError(
+          "PLANNING_GRAPH",
+          `node '${node.name}' (${v}) reads output ${k} of node ${from}; expected an output of one of the ${v} nodes before it`,
+        );
+      read.add(firstValue[from] + k);
+    }
+    inputRows.push([...read]);
+  });
+  const inputs = rowsOf(inputRows);
+  return {
+    nodeCount: count,
+    valueCount,
+    cost,
+    workspaceBytes,
+    recomputable,
+    outputs: { start: firstValue, values: Int32Array.from({ length: valueCount }, (_, w) => w) },
+    inputs,
+    bytes,
+    producer,
+    consumers: transpose(inputs, valueCount),
+    result,
+    baseBytes,
+    nodeName: (v) => nodes[v].name,
+  };
+}
+
+function checked(node: PlanningNode, what: string, value: number): number {
+  if (value >= 0 && value < Number.POSITIVE_INFINITY) return value;
+  throw new RematError("PLANNING_GRAPH", `node '${node.name}': expected a ${what} from 0 up, found ${value}`);
+}
+
+/** @internal */
+export function rowsOf(lists: readonly (readonly number[])[]): Rows {
+  const start = new Int32Array(lists.length + 1);
+  lists.forEach((list, i) => (start[i + 1] = start[i] + list.length));
+  const values = new Int32Array(start[lists.length]);
+  lists.forEach((list, i) => values.set(list, start[i]));
+  return { start, values };
+}
+
+/** For each value the rows that hold it, ascending. @internal */
+export function transpose(rows: Rows, valueCount: number): Rows {
+  const start = new Int32Array(valueCount + 1);
+  for (let i = 0; i < rows.values.length; i++) start[rows.values[i] + 1]++;
+  for (let v = 0; v < valueCount; v++) start[v + 1] += start[v];
+  const next = start.slice(0, valueCount);
+  const values = new Int32Array(rows.values.length);
+  for (let r = 0; r + 1 < rows.start.length; r++)
+    for (let i = rows.start[r]; i < rows.start[r + 1]; i++) values[next[rows.values[i]]++] = r;
+  return { start, values };
+}

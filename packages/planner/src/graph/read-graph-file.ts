@@ -1,0 +1,96 @@
+import { RematError } from "@remat/trace";
+import { type PlanningGraph, planningGraph } from "./planning-graph.js";
+
+/** What a file of schema `rematerialization-graph/1` holds. */
+export interface GraphFile {
+  readonly schema: "rematerialization-graph/1";
+  readonly name?: string;
+  readonly nodes: readonly { readonly name?: string; readonly bytes: number; readonly cost: number }[];
+  readonly edges: readonly (readonly [from: number, to: number])[];
+}
+
+const schema = "rematerialization-graph/1";
+
+/**
+ * The planning graph of a graph file: each node makes one value, an edge is a node reading it.
+ *
+ * @throws RematError `GRAPH_FILE` naming the node or edge: bytes or cost that are no number from 0 up, an edge to an unknown node or
+ * given twice, a cycle, or nodes not in topological order.
+ */
+export function readGraphFile(file: unknown): PlanningGraph {
+  if (!isRecord(file) || file["schema"] !== schema)
+    throw fileError(`expected an object with schema '${schema}', found ${describe(isRecord(file) ? file["schema"] : file)}`);
+  const { nodes, edges } = file;
+  if (!Array.isArray(nodes) || !Array.isArray(edges)) throw fileError("expected arrays 'nodes' and 'edges'");
+  const names = nodes.map((node, v) => {
+    if (!isRecord(node)) throw fileError(`node ${v}: expected an object, found ${describe(node)}`);
+    const name = typeof node["name"] === "string" ? node["name"] : String(v);
+    for (const field of ["bytes", "cost"]) {
+      const value = node[field];
+      if (!(typeof value === "number" && value >= 0 && value < Number.POSITIVE_INFINITY))
+        throw fileError(`node ${v} ('${name}'): expected ${field} to be a number from 0 up, found ${describe(value)}`);
+    }
+    return name;
+  });
+  const inputs: [number, number][][] = nodes.map(() => []);
+  const seen = new Set<number>();
+  let misplaced: readonly [number, number] | undefined;
+  for (const edge of edges) {
+    const [from, to] = Array.isArray(edge) && edge.length === 2 ? edge : [undefined, undefined];
+    for (const end of [from, to])
+      if (!(Number.isInteger(end) && end >= 0 && end < nodes.length))
+        throw fileError(`edge ${JSON.stringify(edge)}: unknown node; there are nodes 0 to ${nodes.length - 1}`);
+    if (seen.has(from * nodes.length + to))
+      throw fileError(`edge [${from}, ${to}] ('${names[from]}' to '${names[to]}') is given twice; keep one`);
+    seen.add(from * nodes.length + to);
+    inputs[to].push([from, 0]);
+    if (from >= to) misplaced ??= [from, to];
+  }
+  if (misplaced !== undefined) throw orderError(inputs, names, misplaced);
+  return planningGraph(
+    nodes.map(({ bytes, cost }, v) => ({ name: names[v], cost, outputBytes: [bytes], inputs: inputs[v] })),
+  );
+}
+
+/** Tells a cycle from nodes that are merely in the wrong order. */
+function orderError(
+  inputs: readonly (readonly [number, number])[][],
+  names: readonly string[],
+  [from, to]: readonly [number, number],
+): RematError {
+  const state = new Uint8Array(names.length); // 1: on the path, 2: done
+  const next = new Int32Array(names.length);
+  for (let root = 0; root < names.length; root++) {
+    const path = state[root] === 0 ? [root] : [];
+    while (path.length > 0) {
+      const v = path[path.length - 1];
+      state[v] = 1;
+      if (next[v] === inputs[v].length) {
+        state[v] = 2;
+        path.pop();
+        continue;
+      }
+      const input = inputs[v][next[v]++][0];
+      if (state[input] === 1) {
+        const cycle = path.slice(path.indexOf(input)).reverse();
+        return fileError(`the graph has a cycle: ${[...cycle, cycle[0]].map((u) => `'${names[u]}'`).join(" → ")}`);
+      }
+      if (state[input] === 0) path.push(input);
+    }
+  }
+  return fileError(
+    `nodes are not in topological order: '${names[to]}' (${to}) reads '${names[from]}' (${from}), which comes after it; sort them`,
+  );
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function describe(value: unknown): string {
+  return value === undefined ? "nothing" : typeof value === "number" ? String(value) : JSON.stringify(value);
+}
+
+function fileError(message: string): RematError {
+  return new RematError("GRAPH_FILE", `graph file: ${message}`);
+}

@@ -1,0 +1,160 @@
+import { RematError } from "@remat/trace";
+import { recomputationBound } from "./bound/recomputation-bound.js";
+import { workingSet } from "./bound/working-set.js";
+import type { PlanningGraph } from "./graph/planning-graph.js";
+import { ScheduleSearch } from "./schedule/schedule-search.js";
+import { simulateSchedule } from "./schedule/simulate-schedule.js";
+
+export interface RematerializeOptions {
+  /** All that may be held at any moment, `graph.baseBytes` included. */
+  readonly budgetBytes: number;
+  /** `fixed` (the default): nodes run for the first time in the given order, as user code and tape have it. `free`: in any order that works. */
+  readonly order?: "fixed" | "free";
+  /** How long to look, in milliseconds; 5000 if neither this nor `iterations` is given. */
+  readonly timeMs?: number;
+  /** How many changes to try: the same graph, seed and count give the same schedule. */
+  readonly iterations?: number;
+  readonly seed?: number;
+  /** Milliseconds of that time (of `timeMs`: beside `iterations`) for proving how good a schedule can be at best; 0 for none. */
+  readonly boundTimeMs?: number;
+  /** Sequences to begin with besides the given order, e.g. schedules for other budgets. */
+  readonly starts?: readonly ArrayLike<number>[];
+  /** Called some ten times a second. */
+  readonly onProgress?: (progress: RematerializeProgress) => void;
+  /** Stops early; what was found so far is the answer. */
+  readonly signal?: AbortSignal;
+}
+
+export interface RematerializeProgress {
+  readonly elapsedMs: number;
+  readonly iterations: number;
+  /** Of the best schedule within the budget so far: undefined where there is none. */
+  readonly cost: number | undefined;
+  /** The smallest peak met so far, while none is within the budget. */
+  readonly smallestPeakBytes: number;
+  readonly lowerBound: number;
+}
+
+export interface Rematerialization {
+  /** Whether `sequence` is within the budget. If not, it is the one with the smallest peak found. */
+  readonly isFeasible: boolean;
+  /** Node indices in the order in which they run; a node may be there several times. */
+  readonly sequence: Int32Array;
+  readonly peakBytes: number;
+  readonly cost: number;
+  /** Cost beyond running every node once, as a fraction of that. */
+  readonly overhead: number;
+  /** No schedule within the budget costs less. */
+  readonly lowerBound: number;
+  /** How much cheaper a schedule could be at most, as a fraction of `cost`; 0: proven optimal. */
+  readonly gap: number;
+  readonly budgetBytes: number;
+  readonly order: "fixed" | "free";
+  readonly seed: number;
+  readonly iterations: number;
+  readonly seconds: number;
+  /** Of running every node once in the given order. */
+  readonly plain: { readonly peakBytes: number; readonly cost: number };
+  /** No schedule has a smaller peak than these bytes; `node` is what needs them. */
+  readonly workingSet: { readonly bytes: number; readonly node: number };
+  /** Proven that nothing is within the budget. */
+  readonly isProvenInfeasible: boolean;
+}
+
+const defaultTimeMs = 5000;
+const sliceMs = 25;
+
+/**
+ * Finds in which order, and how often, to run the nodes of a graph, so that memory stays within a budget and the cost is least: what does
+ * not fit is let go of and made again. The budget is never exceeded; if nothing within it is found, `isFeasible` is false and the answer
+ * is the schedule with the smallest peak.
+ *
+ * Simulated annealing over sequences with memory kept up to date at every position; a mixed-integer program bounds from below what any
+ * schedule with the given order of first computations must cost. Works in slices of some 25 ms, so that a browser stays alive.
+ *
+ * @throws RematError `BUDGET` for a budget that is no number above 0, or iterations or time that are no numbers from 0 up.
+ * @example
+ * const graph = readGraphFile(JSON.parse(text));
+ * const { sequence, overhead, gap } = await rematerialize(graph, { budgetBytes: 0.8 * 46_319, timeMs: 2000 });
+ */
+export async function rematerialize(graph: PlanningGraph, options: RematerializeOptions): Promise<Rematerialization> {
+  const began = performance.now();
+  const { budgetBytes, order = "fixed", seed = 0, iterations, signal } = options;
+  checkOptions(options);
+  const isFree = order === "free";
+  const timeMs = iterations === undefined ? (options.timeMs ?? defaultTimeMs) : (options.timeMs ?? Number.POSITIVE_INFINITY);
+  const plainSequence = Int32Array.from({ length: graph.nodeCount }, (_, v) => v);
+  const plain = simulateSchedule(graph, plainSequence)!;
+  const least = workingSet(graph, isFree);
+
+  let lowerBound = plain.cost;
+  let isProvenInfeasible = least.bytes > budgetBytes;
+  const search = new ScheduleSearch(graph, { budgetBytes, seed, isFree, ...(options.starts && { starts: options.starts }) });
+  const elapsed = () => performance.now() - began;
+  // A bound that is as high as the best cost, but for rounding, ends the search.
+  const isProven = () => search.bestCost <= lowerBound * (1 + 1e-9);
+  const isOver = () =>
+    isProven() || elapsed() >= timeMs || search.iterations >= (iterations ?? Number.POSITIVE_INFINITY) || signal?.aborted === true;
+
+  const boundTimeMs = options.boundTimeMs ?? (iterations === undefined ? 0.35 * timeMs : 2000);
+  let needsBound = !isFree && boundTimeMs > 0 && plain.peakBytes > budgetBytes && !isProvenInfeasible;
+  let slice = 200;
+  let lastProgress = 0;
+  while (!isOver()) {
+    const sliceBegan = performance.now();
+    search.run(Math.min(slice, (iterations ?? Number.POSITIVE_INFINITY) - search.iterations));
+    const tookMs = performance.now() - sliceBegan;
+    if (tookMs < sliceMs / 2) slice *= 2;
+    else if (tookMs > sliceMs * 2 && slice > 50) slice >>= 1;
+    // First a schedule, then how good it is: most need no more.
+    if (needsBound && (elapsed() > 0.1 * timeMs || search.iterations >= (iterations ?? Number.POSITIVE_INFINITY) || (search.best !== undefined && elapsed() > 100))) {
+      needsBound = false;
+      const limitMs = Math.min(boundTimeMs, timeMs - elapsed());
+      if (limitMs > 0) {
+        const bound = await recomputationBound(graph, budgetBytes, { timeLimitS: limitMs / 1000, enoughCost: search.bestCost - plain.cost });
+        if (bound.isInfeasible) isProvenInfeasible = true;
+        else lowerBound = plain.cost + bound.extraCost;
+      }
+    }
+    if (elapsed() - lastProgress >= 100) {
+      lastProgress = elapsed();
+      options.onProgress?.({
+        elapsedMs: lastProgress,
+        iterations: search.iterations,
+        cost: search.best === undefined ? undefined : search.bestCost,
+        smallestPeakBytes: search.closestPeakBytes,
+        lowerBound,
+      });
+    }
+    await new Promise((resolve) => setTimeout(resolve));
+  }
+  const sequence = search.best ?? search.closest;
+  const found = simulateSchedule(graph, sequence)!;
+  if (search.best !== undefined && found.peakBytes > budgetBytes)
+    throw new RematError("PLANNER_BUG", `a schedule of ${found.peakBytes} bytes was taken for one within ${budgetBytes}; please report the graph`);
+  return {
+    isFeasible: search.best !== undefined,
+    sequence,
+    peakBytes: found.peakBytes,
+    cost: found.cost,
+    overhead: plain.cost > 0 ? found.cost / plain.cost - 1 : 0,
+    lowerBound: Math.min(lowerBound, found.cost),
+    gap: found.cost > 0 ? Math.max(0, 1 - lowerBound / found.cost) : 0,
+    budgetBytes,
+    order,
+    seed,
+    iterations: search.iterations,
+    seconds: elapsed() / 1000,
+    plain: { peakBytes: plain.peakBytes, cost: plain.cost },
+    workingSet: least,
+    isProvenInfeasible,
+  };
+}
+
+function checkOptions({ budgetBytes, iterations, timeMs, boundTimeMs }: RematerializeOptions): void {
+  if (!(typeof budgetBytes === "number" && budgetBytes > 0 && budgetBytes < Number.POSITIVE_INFINITY))
+    throw new RematError("BUDGET", `expected a budget in bytes above 0, found ${JSON.stringify(budgetBytes)}; give a number, e.g. 0.9 * plain.peakBytes`);
+  for (const [name, value] of Object.entries({ iterations, timeMs, boundTimeMs }))
+    if (value !== undefined && !(typeof value === "number" && value >= 0))
+      throw new RematError("BUDGET", `expected ${name} to be a number from 0 up, found ${JSON.stringify(value)}`);
+}

@@ -1,0 +1,255 @@
+import type { Random } from "./random.js";
+import type { Schedule } from "./schedule.js";
+
+/** How many instances one move may put in, at most. Most get far fewer. */
+const insertionCap = 60;
+
+/**
+ * Small changes of a schedule that keep it able to run. Each returns whether it changed anything.
+ * @internal
+ */
+export class Moves {
+  private readonly schedule: Schedule;
+  private readonly random: Random;
+  private readonly isFree: boolean;
+  /** Running sums of the weights by which values are chosen. */
+  private readonly weights: Float64Array;
+
+  constructor(schedule: Schedule, random: Random, isFree: boolean) {
+    this.schedule = schedule;
+    this.random = random;
+    this.isFree = isFree;
+    const { bytes, cost, producer, recomputable, valueCount, nodeCount } = schedule.graph;
+    let totalCost = 0;
+    for (let v = 0; v < nodeCount; v++) totalCost += cost[v];
+    // A node that costs nothing is cheap, not infinitely attractive.
+    const leastCost = Math.max(totalCost / Math.max(1, nodeCount) / 50, Number.MIN_VALUE);
+    this.weights = new Float64Array(valueCount + 1);
+    for (let w = 0; w < valueCount; w++) {
+      const v = producer[w];
+      const weight = recomputable[v] === 1 ? Math.sqrt(bytes[w] / Math.max(cost[v], leastCost)) : 0;
+      this.weights[w + 1] = this.weights[w] + weight;
+    }
+  }
+
+  /** At a position over the budget, lets go of a value that waits there, and makes it again before it is read next. */
+  drop(): boolean {
+    const { schedule, random } = this;
+    const x = schedule.pickOverBudget(random.next());
+    const w = x < 0 ? -1 : this.pickWaiting(x);
+    if (w < 0 || !schedule.canInsert(schedule.producer[w])) return false;
+    const insertions = Math.floor(insertionCap ** (random.next() ** 2));
+    this.insertWithInputs(schedule.producer[w], schedule.firstUseAfter(w, schedule.keyOf(x)), x, insertions);
+    return true;
+  }
+
+  /** At a position over the budget, makes a value that waits there only after it, or reads it for the last time before it. */
+  relocate(): boolean {
+    const { schedule } = this;
+    const x = schedule.pickOverBudget(this.random.next());
+    const w = x < 0 ? -1 : this.pickWaiting(x);
+    if (w < 0) return false;
+    const key = schedule.keyOf(x);
+    const maker = schedule.boundAt(w, key);
+    if (this.isMovable(maker)) {
+      const limit = this.latest(maker);
+      if (limit > key) return this.move(maker, this.successorAhead(x, limit));
+    }
+    const reader = schedule.lastUserOf(w, maker);
+    if (this.isMovable(reader)) {
+      const limit = this.earliest(reader);
+      if (limit < key) return this.move(reader, this.successorBehind(x, limit));
+    }
+    return false;
+  }
+
+  /** Takes out an instance that another can stand in for, and what only served it. */
+  takeOut(): boolean {
+    const x = this.pickExtra();
+    if (x < 0) return false;
+    this.removeWithInputs(x);
+    return true;
+  }
+
+  /** Moves an instance some steps. */
+  shift(): boolean {
+    const { schedule, random } = this;
+    const isAny = this.isFree && (schedule.repeatedCount === 0 || random.next() < 0.5);
+    const x = isAny ? schedule.pick(random.next()) : this.pickExtra();
+    if (x < 0 || !this.isMovable(x)) return false;
+    // Mostly near, sometimes far.
+    const steps = Math.floor(Math.min(200, schedule.length) ** random.next());
+    let successor = x;
+    if (random.next() < 0.5) {
+      const limit = this.latest(x);
+      successor = schedule.next(x);
+      for (let k = 0; k < steps && schedule.keyOf(successor) < limit; k++) {
+        const beyond = schedule.next(successor);
+        if (beyond < 0) break;
+        successor = beyond;
+      }
+      if (schedule.previous(successor) === x) return false;
+    } else {
+      const limit = this.earliest(x);
+      for (let k = 0; k < steps; k++) {
+        const before = schedule.previous(successor);
+        if (before < 0 || schedule.keyOf(before) <= limit) break;
+        successor = before;
+      }
+      if (successor === x) return false;
+    }
+    return this.move(x, successor);
+  }
+
+  private move(x: number, successor: number): boolean {
+    this.schedule.remove(x);
+    this.schedule.insert(this.schedule.nodeOf(x), successor);
+    return true;
+  }
+
+  /** Whether x may stand elsewhere: first instances may only where the order of first computations is free. */
+  private isMovable(x: number): boolean {
+    const { schedule } = this;
+    const v = schedule.nodeOf(x);
+    return v !== schedule.end && (this.isFree || schedule.firstCopy(v) !== x);
+  }
+
+  /** The key of the first reader of x. */
+  private latest(x: number): number {
+    const { schedule } = this;
+    const v = schedule.nodeOf(x);
+    const key = schedule.keyOf(x);
+    let limit = Number.POSITIVE_INFINITY;
+    for (let i = schedule.outputStart[v]; i < schedule.outputStart[v + 1]; i++) {
+      const use = schedule.firstUseAfter(schedule.outputValues[i], key);
+      if (use >= 0) limit = Math.min(limit, schedule.keyOf(use));
+    }
+    return limit;
+  }
+
+  /** The key of the last of what x has to come after: the first instances of what it reads, and, in a fixed order, of its own node. */
+  private earliest(x: number): number {
+    const { schedule } = this;
+    const v = schedule.nodeOf(x);
+    const first = schedule.firstCopy(v);
+    let limit = first === x || this.isFree ? -1 : schedule.keyOf(first);
+    for (let i = schedule.inputStart[v]; i < schedule.inputStart[v + 1]; i++) {
+      const input = schedule.firstCopy(schedule.producer[schedule.inputValues[i]]);
+      limit = Math.max(limit, schedule.keyOf(input));
+    }
+    return limit;
+  }
+
+  /** An instance after x, up to the one at key `limit`, mostly near. */
+  private successorAhead(x: number, limit: number): number {
+    const { schedule, random } = this;
+    let at = schedule.next(x);
+    while (schedule.keyOf(at) < limit && random.next() < 0.8) {
+      const beyond = schedule.next(at);
+      if (beyond < 0) break;
+      at = beyond;
+    }
+    return at;
+  }
+
+  /** An instance at or before x, after key `limit`, mostly near. */
+  private successorBehind(x: number, limit: number): number {
+    const { schedule, random } = this;
+    let at = x;
+    while (random.next() < 0.8) {
+      const before = schedule.previous(at);
+      if (before < 0 || schedule.keyOf(before) <= limit) break;
+      at = before;
+    }
+    return at;
+  }
+
+  /**
+   * Runs v before `successor`, and, where that would have an input wait over the position `over`, mostly the input's node again, too, as
+   * long as `insertions` last; returns how many are left.
+   */
+  private insertWithInputs(v: number, successor: number, over: number, insertions: number): number {
+    const { schedule, random } = this;
+    const { inputStart, inputValues, producer } = schedule;
+    const key = schedule.keyOf(successor);
+    const overKey = schedule.keyOf(over);
+    const again: number[] = [];
+    for (let i = inputStart[v]; i < inputStart[v + 1]; i++) {
+      const w = inputValues[i];
+      const u = producer[w];
+      if (schedule.graph.recomputable[u] === 0 || !schedule.canInsert(u)) continue;
+      const lastKey = schedule.keyOf(schedule.lastUserOf(w, schedule.boundAt(w, key)));
+      if (lastKey < key && random.next() < (lastKey < overKey ? 0.9 : 0.15)) again.push(u);
+    }
+    const x = schedule.insert(v, successor);
+    let left = insertions - 1;
+    for (const u of again) {
+      if (left <= 0) break;
+      if (schedule.canInsert(u)) left = this.insertWithInputs(u, x, over, left);
+    }
+    return left;
+  }
+
+  private removeWithInputs(x: number): void {
+    const { schedule } = this;
+    const v = schedule.nodeOf(x);
+    const key = schedule.keyOf(x);
+    const inputs: number[] = [];
+    for (let i = schedule.inputStart[v]; i < schedule.inputStart[v + 1]; i++)
+      inputs.push(schedule.boundAt(schedule.inputValues[i], key));
+    schedule.remove(x);
+    for (const y of inputs) if (this.isUseless(y)) this.removeWithInputs(y);
+  }
+
+  /** Whether nothing reads y and its node runs elsewhere, too. */
+  private isUseless(y: number): boolean {
+    const { schedule } = this;
+    const v = schedule.nodeOf(y);
+    // It may be out already, when it served two inputs.
+    if (schedule.copyCount[v] < 2 || !schedule.contains(y) || !this.isMovable(y)) return false;
+    return !this.hasReaders(y);
+  }
+
+  private hasReaders(y: number): boolean {
+    const { schedule } = this;
+    const v = schedule.nodeOf(y);
+    for (let i = schedule.outputStart[v]; i < schedule.outputStart[v + 1]; i++)
+      if (schedule.lastUserOf(schedule.outputValues[i], y) !== y) return true;
+    return false;
+  }
+
+  /** An instance that can be taken out: one of a node that runs before, or, in a free order, a first one that nothing reads. */
+  private pickExtra(): number {
+    const { schedule, random } = this;
+    if (schedule.repeatedCount === 0) return -1;
+    const v = schedule.repeated[random.below(schedule.repeatedCount)];
+    if (this.isFree && !this.hasReaders(schedule.firstCopy(v))) return schedule.firstCopy(v);
+    return schedule.copyAt(v, 1 + random.below(schedule.copyCount[v] - 1));
+  }
+
+  /** A value that is held at x without being read or made there, and whose node can run again; -1 if none is met in a few tries. */
+  private pickWaiting(x: number): number {
+    const { schedule } = this;
+    const key = schedule.keyOf(x);
+    const v = schedule.nodeOf(x);
+    for (let tries = 0; tries < 40; tries++) {
+      const w = this.pickValue();
+      const maker = schedule.boundAt(w, key);
+      if (maker >= 0 && schedule.keyOf(schedule.lastUserOf(w, maker)) > key && !schedule.reads(v, w)) return w;
+    }
+    return -1;
+  }
+
+  private pickValue(): number {
+    const { weights } = this;
+    const target = this.random.next() * weights[weights.length - 1];
+    let low = 0;
+    let high = weights.length - 1;
+    while (high - low > 1) {
+      const middle = (low + high) >> 1;
+      if (weights[middle] <= target) low = middle;
+      else high = middle;
+    }
+    return low;
+  }
+}
