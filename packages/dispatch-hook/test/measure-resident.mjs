@@ -1,0 +1,22 @@
+// The child of resident-memory.test.ts: runs one kernel several times, keeps the results, and tells by how much resident memory has grown.
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import * as tf from "@tensorflow/tfjs";
+import "@tensorflow/tfjs-backend-wasm";
+
+const { backend, kernel, input = "x", shape, dtype = "float32", attributes, results } = JSON.parse(process.argv[2]);
+if (backend === "tensorflow") createRequire(join(process.env.NATIVE_APP, "package.json"))("@tensorflow/tfjs-node");
+await tf.setBackend(backend);
+
+const x = tf.fill(shape, 1, dtype);
+const run = () => tf.engine().runKernel(kernel, { [input]: x }, attributes);
+// What the first call needs for good, code and tables, is not the results'.
+const kept = [run()];
+const before = process.memoryUsage.rss();
+let bytes = 0;
+for (let i = 0; i < results; i++) {
+  const made = [run()].flat();
+  bytes += made.reduce((sum, { size, dtype: made }) => sum + size * tf.util.bytesPerElement(made), 0);
+  kept.push(made);
+}
+console.log(JSON.stringify({ bytes, grownBytes: process.memoryUsage.rss() - before }));
