@@ -8,23 +8,6 @@ import { DataDependentError, fakeMode } from "../src/fake/index.js";
 import { TraceRecorder, withDispatchMode } from "../src/index.js";
 import { type Program, programs, runProgram } from "./programs.js";
 
-/** A trace without what kernels allocate for themselves, which fake kernels do not; storages are numbered anew. */
-function visible(trace: Trace): string[] {
-  const lines = describeTrace(trace);
-  const mentioned = new Set(
-    lines.filter((line) => !/^[+-]/.test(line)).flatMap((line) => line.match(/\bs\d+\b/g) ?? []),
-  );
-  const numbers = new Map<string, number>();
-  return lines
-    .filter((line) => !/^[+-]/.test(line) || mentioned.has(/s\d+/.exec(line)?.[0] ?? ""))
-    .map((line) =>
-      line.replace(/\bs\d+\b/g, (name) => {
-        if (!numbers.has(name)) numbers.set(name, numbers.size);
-        return `s${numbers.get(name)}`;
-      }),
-    );
-}
-
 function record(program: Program, around: (run: () => void) => void): Trace {
   const recorder = new TraceRecorder();
   around(() => runProgram(program, (step) => withDispatchMode(recorder, step)));
@@ -36,8 +19,8 @@ describe.each(["cpu", "wasm"] as const)("fake mode that stands for %s", (backend
     await tf.setBackend(backend);
     fc.assert(
       fc.property(programs, (program) => {
-        const real = visible(record(program, (run) => run()));
-        const fake = visible(
+        const real = describeTrace(record(program, (run) => run()));
+        const fake = describeTrace(
           record(program, (run) =>
             fakeMode(
               () => {
