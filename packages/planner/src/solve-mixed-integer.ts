@@ -26,6 +26,8 @@ export interface MixedIntegerSolution {
   readonly lowerBound: number;
   /** Proven that there is none. */
   readonly isInfeasible: boolean;
+  /** Whether the solver came to its end: of a problem without whole columns, `cost` is a bound only then. */
+  readonly isOptimal: boolean;
 }
 
 const optimal = 7;
@@ -78,6 +80,7 @@ export async function solveMixedInteger(
       cost,
       lowerBound: modelStatus === optimal && options.relativeGap === 0 ? cost : Math.min(bound, cost),
       isInfeasible: modelStatus === infeasible,
+      isOptimal: modelStatus === optimal,
     };
   } finally {
     model.dispose();

@@ -1,4 +1,5 @@
 import { type MixedIntegerRow, solveMixedInteger } from "../solve-mixed-integer.js";
+import { type CoreLimits, expandCore } from "./expand-core.js";
 import { type Choice, chooseGreedily } from "./greedy.js";
 import type { WholeKnapsack } from "./whole-knapsack.js";
 
@@ -10,22 +11,27 @@ const mostCuts = 50;
 /** Bounds are products of doubles, off by fewer units than this. */
 const roundingUnits = 8;
 
+/** A few states of the dynamic program find a choice to start from; the solver alone proves what is optimal. */
+const startLimits: CoreLimits = { front: 256, work: 1e6, frontAfterwards: 16 };
+
 /**
- * The optimum by the integer program of the knapsack, in HiGHS. Items that no choice better than the greedy one can hold, or do without, are
- * left out of it. Choices are checked in whole numbers; where the solver gives up, the greedy choice stands, with the solver's bound.
+ * The optimum by the integer program of the knapsack, in HiGHS. Items that no choice better than the one it starts from can hold, or do
+ * without, are left out of it. Choices are checked in whole numbers; where the solver gives up, the start stands, with the solver's bound.
  */
 export async function chooseByIlp(knapsack: WholeKnapsack, timeLimitS: number): Promise<Choice> {
   const { weight, profit } = knapsack;
   const greedy = chooseGreedily(knapsack);
   if (greedy.profit >= greedy.bound) return greedy;
-  const { open, isIn, capacity, basis } = fixItems(knapsack, greedy);
-  if (open.length === 0) return { ...greedy, bound: greedy.profit };
+  const start = expandCore(knapsack, startLimits);
+  const { open, isIn, capacity, basis } = fixItems(knapsack, start);
+  if (open.length === 0) return { ...start, bound: start.profit };
   const profitUnit = greedy.bound / profitShare;
+  const capacityUnit = Math.max(capacity, 1) / capacityShare;
   const columns = open.map((_, column) => column);
   const size: MixedIntegerRow = {
     columns,
-    values: open.map((i) => (weight[i] / capacity) * capacityShare),
-    atMost: capacityShare,
+    values: open.map((i) => weight[i] / capacityUnit),
+    atMost: capacity / capacityUnit,
   };
   const cost = open.map((i) => -profit[i] / profitUnit);
   const ones = new Uint8Array(open.length).fill(1);
@@ -39,7 +45,7 @@ export async function chooseByIlp(knapsack: WholeKnapsack, timeLimitS: number): 
       { cost, upper: ones, isWhole: ones, rows },
       { relativeGap: 0, timeLimitS: remainingS },
     );
-    bound = Math.max(greedy.profit, Math.min(bound, basis + Math.ceil(-solution.lowerBound * profitUnit)));
+    bound = Math.max(start.profit, Math.min(bound, basis + Math.ceil(-solution.lowerBound * profitUnit)));
     if (solution.values === undefined) break;
     const chosen = isIn.slice();
     for (const [column, i] of open.entries()) chosen[i] = Math.round(solution.values[column]);
@@ -56,10 +62,10 @@ export async function chooseByIlp(knapsack: WholeKnapsack, timeLimitS: number): 
       weightSum += weight[i];
       profitSum += profit[i];
     }
-    if (profitSum < greedy.profit) break;
+    if (profitSum < start.profit) break;
     return { chosen, profit: profitSum, bound: Math.max(profitSum, bound) };
   }
-  return { ...greedy, bound };
+  return { ...start, bound };
 }
 
 /** Which items are left to choose, and what is certain of the others. */
@@ -73,7 +79,7 @@ interface OpenItems {
 }
 
 /** Going against the order of ratios costs an item its distance from the ratio at which the budget ends (Dembo and Hammer, 1980). */
-function fixItems({ weight, profit, capacity }: WholeKnapsack, greedy: Choice): OpenItems {
+function fixItems({ weight, profit, capacity }: WholeKnapsack, start: Choice): OpenItems {
   let [room, linear, end] = [capacity, 0, 0];
   while (weight[end] <= room) {
     room -= weight[end];
@@ -86,7 +92,7 @@ function fixItems({ weight, profit, capacity }: WholeKnapsack, greedy: Choice): 
   let [left, basis] = [capacity, 0];
   for (let i = 0; i < weight.length; i++) {
     const loss = Math.abs(profit[i] - weight[i] * ratio);
-    if (linear - loss > greedy.profit - roundingUnits) open.push(i);
+    if (linear - loss > start.profit - roundingUnits) open.push(i);
     else if (i < end) {
       isIn[i] = 1;
       left -= weight[i];

@@ -2,10 +2,15 @@ import { Front, History } from "./front.js";
 import { type Choice, chooseGreedily } from "./greedy.js";
 import type { WholeKnapsack } from "./whole-knapsack.js";
 
-/** Most states kept at a time, and what that falls to once `workLimit` states were looked at: about half a second in all. */
-const frontLimit = 1 << 16;
-const workLimit = 1e7;
-const frontLimitAfterwards = 1 << 10;
+/** Most states kept at a time, and what that falls to once `work` states were looked at. */
+export interface CoreLimits {
+  readonly front: number;
+  readonly work: number;
+  readonly frontAfterwards: number;
+}
+
+/** About half a second in all. */
+const fullLimits: CoreLimits = { front: 1 << 16, work: 1e7, frontAfterwards: 1 << 10 };
 /** A state that can gain no more than this share of all profit is dropped: proportional runtimes and sizes differ by rounding only. */
 const toleranceShare = 2 ** -36;
 /** Bounds are products of doubles; they are off by fewer units than this. */
@@ -18,7 +23,7 @@ const roundingUnits = 8;
  *
  * Source: D. Pisinger, "A minimal algorithm for the 0-1 knapsack problem", Operations Research 45 (1997).
  */
-export function expandCore(knapsack: WholeKnapsack): Choice {
+export function expandCore(knapsack: WholeKnapsack, limits: CoreLimits = fullLimits): Choice {
   const { weight, profit, capacity } = knapsack;
   const count = weight.length;
   const greedy = chooseGreedily(knapsack);
@@ -31,7 +36,7 @@ export function expandCore(knapsack: WholeKnapsack): Choice {
   }
   if (firstOut === count || greedy.profit >= greedy.bound) return { ...greedy, bound: greedy.profit };
 
-  const search = new CoreSearch(knapsack, greedy.profit);
+  const search = new CoreSearch(knapsack, greedy.profit, limits);
   search.start(weightSum, profitSum);
   let [lastIn, nextOut] = [firstOut - 1, firstOut];
   while (search.front.length > 0 && (lastIn >= 0 || nextOut < count)) {
@@ -64,10 +69,12 @@ class CoreSearch {
   private spare: Front = new Front();
   private work = 0;
   private readonly knapsack: WholeKnapsack;
+  private readonly limits: CoreLimits;
   private readonly tolerance: number;
 
-  constructor(knapsack: WholeKnapsack, best: number) {
+  constructor(knapsack: WholeKnapsack, best: number, limits: CoreLimits) {
     this.knapsack = knapsack;
+    this.limits = limits;
     this.best = best;
     this.tolerance = knapsack.profit.reduce((sum, one) => sum + one, 0) * toleranceShare;
   }
@@ -124,9 +131,7 @@ class CoreSearch {
     this.work += from.length * 2;
     this.front = into;
     this.spare = from;
-    this.droppedBound = Math.max(
-      this.droppedBound,
-      into.shrink(this.work < workLimit ? frontLimit : frontLimitAfterwards),
-    );
+    const limit = this.work < this.limits.work ? this.limits.front : this.limits.frontAfterwards;
+    this.droppedBound = Math.max(this.droppedBound, into.shrink(limit));
   }
 }
