@@ -82,19 +82,28 @@ export async function rematerialize(graph: PlanningGraph, options: Rematerialize
   const { budgetBytes, order = "fixed", seed = 0, iterations, signal } = options;
   checkOptions(options);
   const isFree = order === "free";
-  const timeMs = iterations === undefined ? (options.timeMs ?? defaultTimeMs) : (options.timeMs ?? Number.POSITIVE_INFINITY);
+  const timeMs =
+    iterations === undefined ? (options.timeMs ?? defaultTimeMs) : (options.timeMs ?? Number.POSITIVE_INFINITY);
   const plainSequence = Int32Array.from({ length: graph.nodeCount }, (_, v) => v);
   const plain = simulateSchedule(graph, plainSequence)!;
   const least = workingSet(graph, isFree);
 
   let lowerBound = plain.cost;
   let isProvenInfeasible = least.bytes > budgetBytes;
-  const search = new ScheduleSearch(graph, { budgetBytes, seed, isFree, ...(options.starts && { starts: options.starts }) });
+  const search = new ScheduleSearch(graph, {
+    budgetBytes,
+    seed,
+    isFree,
+    ...(options.starts && { starts: options.starts }),
+  });
   const elapsed = () => performance.now() - began;
   // A bound that is as high as the best cost, but for rounding, ends the search.
   const isProven = () => search.bestCost <= lowerBound * (1 + 1e-9);
   const isOver = () =>
-    isProven() || elapsed() >= timeMs || search.iterations >= (iterations ?? Number.POSITIVE_INFINITY) || signal?.aborted === true;
+    isProven() ||
+    elapsed() >= timeMs ||
+    search.iterations >= (iterations ?? Number.POSITIVE_INFINITY) ||
+    signal?.aborted === true;
 
   const boundTimeMs = options.boundTimeMs ?? (iterations === undefined ? 0.35 * timeMs : 2000);
   let needsBound = !isFree && boundTimeMs > 0 && plain.peakBytes > budgetBytes && !isProvenInfeasible;
@@ -107,11 +116,19 @@ export async function rematerialize(graph: PlanningGraph, options: Rematerialize
     if (tookMs < sliceMs / 2) slice *= 2;
     else if (tookMs > sliceMs * 2 && slice > 50) slice >>= 1;
     // First a schedule, then how good it is: most need no more.
-    if (needsBound && (elapsed() > 0.1 * timeMs || search.iterations >= (iterations ?? Number.POSITIVE_INFINITY) || (search.best !== undefined && elapsed() > 100))) {
+    if (
+      needsBound &&
+      (elapsed() > 0.1 * timeMs ||
+        search.iterations >= (iterations ?? Number.POSITIVE_INFINITY) ||
+        (search.best !== undefined && elapsed() > 100))
+    ) {
       needsBound = false;
       const limitMs = Math.min(boundTimeMs, timeMs - elapsed());
       if (limitMs > 0) {
-        const bound = await recomputationBound(graph, budgetBytes, { timeLimitS: limitMs / 1000, enoughCost: search.bestCost - plain.cost });
+        const bound = await recomputationBound(graph, budgetBytes, {
+          timeLimitS: limitMs / 1000,
+          enoughCost: search.bestCost - plain.cost,
+        });
         if (bound.isInfeasible) isProvenInfeasible = true;
         else lowerBound = plain.cost + bound.extraCost;
       }
@@ -131,7 +148,10 @@ export async function rematerialize(graph: PlanningGraph, options: Rematerialize
   const sequence = search.best ?? search.closest;
   const found = simulateSchedule(graph, sequence)!;
   if (search.best !== undefined && found.peakBytes > budgetBytes)
-    throw new RematError("PLANNER_BUG", `a schedule of ${found.peakBytes} bytes was taken for one within ${budgetBytes}; please report the graph`);
+    throw new RematError(
+      "PLANNER_BUG",
+      `a schedule of ${found.peakBytes} bytes was taken for one within ${budgetBytes}; please report the graph`,
+    );
   return {
     isFeasible: search.best !== undefined,
     sequence,
@@ -153,7 +173,10 @@ export async function rematerialize(graph: PlanningGraph, options: Rematerialize
 
 function checkOptions({ budgetBytes, iterations, timeMs, boundTimeMs }: RematerializeOptions): void {
   if (!(typeof budgetBytes === "number" && budgetBytes > 0 && budgetBytes < Number.POSITIVE_INFINITY))
-    throw new RematError("BUDGET", `expected a budget in bytes above 0, found ${JSON.stringify(budgetBytes)}; give a number, e.g. 0.9 * plain.peakBytes`);
+    throw new RematError(
+      "BUDGET",
+      `expected a budget in bytes above 0, found ${JSON.stringify(budgetBytes)}; give a number, e.g. 0.9 * plain.peakBytes`,
+    );
   for (const [name, value] of Object.entries({ iterations, timeMs, boundTimeMs }))
     if (value !== undefined && !(typeof value === "number" && value >= 0))
       throw new RematError("BUDGET", `expected ${name} to be a number from 0 up, found ${JSON.stringify(value)}`);

@@ -44,7 +44,8 @@ export async function recomputationBound(
   );
   if (relaxation.isInfeasible) return { extraCost: Number.POSITIVE_INFINITY, isInfeasible: true };
   let extraCost = relaxation.isOptimal ? rounded(relaxation.cost * (1 - 1e-9)) : 0;
-  if (extraCost >= (options.enoughCost ?? Number.POSITIVE_INFINITY) || left() < 0.05) return { extraCost, isInfeasible: false };
+  if (extraCost >= (options.enoughCost ?? Number.POSITIVE_INFINITY) || left() < 0.05)
+    return { extraCost, isInfeasible: false };
 
   const whole = program(graph, order, thinned(all, wholeEntries), unit);
   const solution = await solveMixedInteger(whole, { relativeGap: 1e-7, timeLimitS: left() });

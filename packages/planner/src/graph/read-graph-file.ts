@@ -19,7 +19,9 @@ const schema = "rematerialization-graph/1";
  */
 export function readGraphFile(file: unknown): PlanningGraph {
   if (!isRecord(file) || file["schema"] !== schema)
-    throw fileError(`expected an object with schema '${schema}', found ${describe(isRecord(file) ? file["schema"] : file)}`);
+    throw fileError(
+      `expected an object with schema '${schema}', found ${describe(isRecord(file) ? file["schema"] : file)}`,
+    );
   const { nodes, edges } = file;
   if (!Array.isArray(nodes) || !Array.isArray(edges)) throw fileError("expected arrays 'nodes' and 'edges'");
   const names = nodes.map((node, v) => {

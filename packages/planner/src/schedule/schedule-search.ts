@@ -2,6 +2,7 @@ import type { PlanningGraph } from "../graph/planning-graph.js";
 import { Moves } from "./moves.js";
 import { Random } from "./random.js";
 import { Schedule } from "./schedule.js";
+import { simulateSchedule } from "./simulate-schedule.js";
 
 export interface SearchOptions {
   readonly budgetBytes: number;
@@ -49,6 +50,9 @@ export class ScheduleSearch {
   private readonly moves: Moves;
   private readonly random: Random;
   private readonly isFree: boolean;
+  private readonly isExact: boolean;
+  /** Overflow up to which a schedule may be within the budget: rounding, where bytes are no whole numbers. */
+  private readonly tolerance: number;
   private readonly start: Int32Array;
   private readonly meanCost: number;
   private readonly pricePerByte: number;
@@ -69,6 +73,10 @@ export class ScheduleSearch {
     this.schedule = new Schedule(graph, options.budgetBytes, this.start);
     this.random = new Random(options.seed);
     this.moves = new Moves(this.schedule, this.random, options.isFree);
+    this.isExact = [graph.bytes, graph.workspaceBytes, [graph.baseBytes]].every((sizes) =>
+      sizes.every((size) => Number.isInteger(size)),
+    );
+    this.tolerance = this.isExact ? 0 : 1e-9 * options.budgetBytes;
     const sum = (numbers: Float64Array) => numbers.reduce((total, x) => total + x, 0);
     this.meanCost = sum(graph.cost) / Math.max(1, nodeCount) || 1;
     this.pricePerByte = this.meanCost / (sum(graph.bytes) / Math.max(1, valueCount) || 1);
@@ -130,7 +138,7 @@ export class ScheduleSearch {
     if (this.roundIndex >= 0) this.noteClosest(undefined);
     const index = ++this.roundIndex;
     const nodes = this.start.length;
-    this.roundLength = Math.ceil(Math.max(10_000, 40 * nodes) * 1.2 ** Math.min(index, 20));
+    this.roundLength = Math.ceil(Math.max(3000, 40 * nodes) * 1.2 ** Math.min(index, 20));
     this.roundIteration = 0;
     this.closestOverflow = Number.POSITIVE_INFINITY;
     const far = nodes <= hotGraphNodes ? hot : warmer;
@@ -150,7 +158,7 @@ export class ScheduleSearch {
   /** Keeps the schedule if it is the best so far. */
   private note(): void {
     const { schedule } = this;
-    if (schedule.overflow > 0) {
+    if (schedule.overflow > this.tolerance) {
       if (this.best === undefined && schedule.overflow < this.closestOverflow) {
         this.closestOverflow = schedule.overflow;
         this.noteClosest(undefined);
@@ -162,6 +170,9 @@ export class ScheduleSearch {
   }
 
   private keep(): void {
+    // Sums of bytes that are no whole numbers are off by their rounding.
+    if (!this.isExact && simulateSchedule(this.schedule.graph, this.schedule.sequence())!.peakBytes > this.budgetBytes)
+      return;
     this.bestCost = this.schedule.cost;
     this.best = this.schedule.sequence();
   }

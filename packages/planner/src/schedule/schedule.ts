@@ -231,6 +231,15 @@ export class Schedule {
     return this.lastUser[(value << copyBits) + (instance & (maxCopies - 1))];
   }
 
+  /** The first instance of all. */
+  first(): number {
+    for (let r = 0; r < this.blockCount; r++) {
+      const b = this.blockAtRank[r];
+      if (this.blockSize[b] > 0) return this.blockInstances[b * this.capacity];
+    }
+    return -1;
+  }
+
   /** The instance that follows, or -1. */
   next(instance: number): number {
     const b = this.blockOf[instance];

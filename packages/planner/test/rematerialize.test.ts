@@ -1,0 +1,151 @@
+import { describe, expect, test } from "vitest";
+import { planningGraph } from "../src/graph/planning-graph.js";
+import { rematerialize } from "../src/rematerialize.js";
+import { simulateSchedule } from "../src/schedule/simulate-schedule.js";
+import { cheapestCost } from "./exhaustive-search.js";
+import { allGraphs, someGraphs } from "./random-graphs.js";
+import { simulateByDefinition } from "./reference-simulator.js";
+
+describe.each([
+  ["all graphs of 2 nodes", 1000, allGraphs(2)],
+  ["all graphs of 3 nodes", 1000, allGraphs(3)],
+  ["all graphs of 4 nodes", 3000, allGraphs(4)],
+  ["graphs of 5 nodes", 4000, someGraphs(5, 60)],
+  ["graphs of 6 nodes", 10_000, someGraphs(6, 40)],
+  ["graphs of 7 nodes", 10_000, someGraphs(7, 40)],
+])("%s", (_name, iterations, graphs) => {
+  test.each(["fixed", "free"] as const)("cost what the cheapest schedule costs, order %s", async (order) => {
+    for (const graph of graphs) {
+      const plain = simulateSchedule(
+        graph,
+        Array.from({ length: graph.nodeCount }, (_, v) => v),
+      )!;
+      for (const share of [0.95, 0.8, 0.6]) {
+        const budgetBytes = Math.max(1, Math.floor(share * plain.peakBytes));
+        const cheapest = cheapestCost(graph, budgetBytes, order === "free");
+        const found = await rematerialize(graph, { budgetBytes, order, iterations, boundTimeMs: 0 });
+        const { peakBytes, cost } = simulateByDefinition(graph, [...found.sequence]);
+        expect(found).toMatchObject({ peakBytes, cost, isFeasible: cheapest !== undefined });
+        if (cheapest === undefined) continue;
+        expect(peakBytes).toBeLessThanOrEqual(budgetBytes);
+        expect(cost).toBe(cheapest);
+      }
+    }
+  });
+});
+
+/** A forward and a backward pass over `layers` layers; each backward node reads its layer's input. */
+function trainingGraph(layers: number) {
+  const nodes = [{ name: "x", cost: 0, outputBytes: [8], inputs: [] as (readonly [number, number])[] }];
+  for (let l = 1; l <= layers; l++)
+    nodes.push({ name: `f${l}`, cost: 1 + (l % 3), outputBytes: [8 - (l % 4)], inputs: [[l - 1, 0]] });
+  for (let l = layers; l >= 1; l--)
+    nodes.push({
+      name: `b${l}`,
+      cost: 2,
+      outputBytes: [4],
+      inputs: [
+        [nodes.length - 1, 0],
+        [l - 1, 0],
+      ],
+    });
+  return planningGraph(nodes);
+}
+
+test("the same graph, seed and count give the same schedule; another seed mostly another", async () => {
+  const graph = trainingGraph(40);
+  const options = { budgetBytes: 120, iterations: 5000, boundTimeMs: 0 };
+  const [one, same, other] = await Promise.all([
+    rematerialize(graph, { ...options, seed: 1 }),
+    rematerialize(graph, { ...options, seed: 1 }),
+    rematerialize(graph, { ...options, seed: 2 }),
+  ]);
+  expect(same.sequence).toEqual(one.sequence);
+  expect(same.iterations).toBe(5000);
+  expect(other.sequence).not.toEqual(one.sequence);
+});
+
+test("a timed schedule is found again from its count", async () => {
+  const graph = trainingGraph(30);
+  const timed = await rematerialize(graph, { budgetBytes: 90, timeMs: 60, seed: 3, boundTimeMs: 0 });
+  const counted = await rematerialize(graph, {
+    budgetBytes: 90,
+    iterations: timed.iterations,
+    seed: 3,
+    boundTimeMs: 0,
+  });
+  expect(counted.sequence).toEqual(timed.sequence);
+});
+
+test("what is proven optimal says so and ends early", async () => {
+  const graph = trainingGraph(20);
+  const found = await rematerialize(graph, { budgetBytes: 100, timeMs: 20_000 });
+  expect(found).toMatchObject({ isFeasible: true, gap: 0 });
+  expect(found.lowerBound).toBe(found.cost);
+  expect(found.seconds).toBeLessThan(15);
+});
+
+test("a budget that the plain order meets costs nothing", async () => {
+  const graph = trainingGraph(5);
+  expect(await rematerialize(graph, { budgetBytes: 1000 })).toMatchObject({
+    overhead: 0,
+    gap: 0,
+    iterations: 0,
+    isFeasible: true,
+  });
+});
+
+test("a budget below the working set is proven infeasible, and the smallest peak found is given", async () => {
+  const graph = trainingGraph(12);
+  const found = await rematerialize(graph, { budgetBytes: 10, iterations: 20_000 });
+  expect(found).toMatchObject({ isFeasible: false, isProvenInfeasible: true });
+  expect(graph.nodeName(found.workingSet.node)).toMatch(/^b/);
+  expect(found.peakBytes).toBeGreaterThanOrEqual(found.workingSet.bytes);
+  expect(found.peakBytes).toBeLessThan(found.plain.peakBytes);
+  expect(simulateByDefinition(graph, [...found.sequence]).peakBytes).toBe(found.peakBytes);
+});
+
+test("it stops when told to, and says how far it has come", async () => {
+  const controller = new AbortController();
+  const seen: number[] = [];
+  const found = await rematerialize(trainingGraph(60), {
+    budgetBytes: 60,
+    timeMs: 60_000,
+    boundTimeMs: 0,
+    signal: controller.signal,
+    onProgress: ({ iterations }) => {
+      seen.push(iterations);
+      if (seen.length === 2) controller.abort();
+    },
+  });
+  expect(seen).toHaveLength(2);
+  expect(found.iterations).toBeGreaterThanOrEqual(seen[1]);
+});
+
+test("nodes without cost or bytes are legal", async () => {
+  const graph = planningGraph([
+    { name: "a", cost: 0, outputBytes: [0], inputs: [] },
+    { name: "b", cost: 0, outputBytes: [3], inputs: [[0, 0]] },
+    { name: "c", cost: 0, outputBytes: [5], inputs: [[1, 0]] },
+    { name: "d", cost: 0, outputBytes: [0], inputs: [[1, 0]] },
+  ]);
+  expect(await rematerialize(graph, { budgetBytes: 8 })).toMatchObject({ isFeasible: true, overhead: 0 });
+  expect(await rematerialize(graph, { budgetBytes: 7, iterations: 500 })).toMatchObject({ isFeasible: false });
+});
+
+test.each([
+  [{ budgetBytes: 0 }, "expected a budget in bytes above 0, found 0; give a number, e.g. 0.9 * plain.peakBytes"],
+  [{ budgetBytes: "2GB" as unknown as number }, 'expected a budget in bytes above 0, found "2GB"'],
+  [{ budgetBytes: Number.NaN }, "expected a budget in bytes above 0, found null"],
+  [{ budgetBytes: 5, iterations: -1 }, "expected iterations to be a number from 0 up, found -1"],
+])("options %j are refused", async (options, message) => {
+  await expect(rematerialize(trainingGraph(3), options)).rejects.toThrow(message);
+});
+
+test("bytes may be fractions; the budget holds to the last digit", async () => {
+  const whole = trainingGraph(25);
+  const graph = { ...whole, bytes: whole.bytes.map((bytes) => bytes * 0.1) };
+  const found = await rematerialize(graph, { budgetBytes: 10.1, iterations: 20_000 });
+  expect(found.isFeasible).toBe(true);
+  expect(simulateSchedule(graph, found.sequence)!.peakBytes).toBeLessThanOrEqual(10.1);
+});
