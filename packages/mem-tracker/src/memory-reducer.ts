@@ -16,6 +16,11 @@ import { type ModuleMemory, ModuleRecord } from "./module-record.js";
 import { type MemoryMoment, type MomentOptions, momentIn } from "./moment.js";
 import { naturalOrder } from "./natural-order.js";
 
+/** Where a run is being recorded: gives the trace so far, as `TraceRecorder` of `@remat/dispatch-hook` does. */
+export interface TraceSource {
+  trace(): Trace;
+}
+
 export interface TrackerOptions {
   /**
    * What to do when the outermost module is called a second time and module statistics were not reset: `refuse`, as upstream does, or
@@ -45,6 +50,7 @@ export abstract class MemoryReducer<State extends string> {
   private nextOp = 0;
   /** Whether more was allocated since memory was last looked at. */
   private grew = false;
+  private source: TraceSource | undefined;
   private readonly options: TrackerOptions;
 
   protected constructor(labels: CategoryLabels, stateLabels: Readonly<Record<State, string>>, options: TrackerOptions) {
@@ -54,8 +60,19 @@ export abstract class MemoryReducer<State extends string> {
   }
 
   /**
-   * Takes in the events of `trace` that were not taken in before, up to `endEvent`. For a run that goes on, pass
-   * `builder.build()` now and then: each trace must extend the one before.
+   * From now on every question first takes in what `source` has recorded since the last, so that it is answered for this moment of a run
+   * that goes on. Nothing is lost between two questions: peaks are those of every event.
+   *
+   * @example
+   * const tracker = new MemTracker().follow(recorder);
+   */
+  follow(source: TraceSource): this {
+    this.source = source;
+    return this;
+  }
+
+  /**
+   * Takes in the events of `trace` that were not taken in before, up to `endEvent`. Each trace must extend the one before.
    *
    * @throws RematError `TRACE_EVENT_ORDER` for a trace that contradicts itself, `MEMORY_SECOND_ITERATION`
    */
@@ -100,7 +117,7 @@ export abstract class MemoryReducer<State extends string> {
           this.fsdpHook(trace, item, value[event]);
           break;
         case EventKind.mark:
-          if (trace.strings[item] === resetModStatsMark) this.resetModStats();
+          if (trace.strings[item] === resetModStatsMark) this.records.clear();
           break;
       }
     }
@@ -109,27 +126,33 @@ export abstract class MemoryReducer<State extends string> {
 
   /** How many events have been taken in. */
   get eventCount(): number {
+    this.catchUp();
     return this.position;
   }
 
   /** What is held now, or was when most was held, by device. Bytes as allocated. */
   snapshot(which: "current" | "peak" = "current"): readonly MemorySnapshot[] {
+    this.catchUp();
     return this.rowsOf(which).snapshot(this.storages.devices, this.shown);
   }
 
   /** Largest total on `device`, by default the device that the trace is about. */
-  peakBytes(device: string | undefined = this.trace?.header.device): number {
-    return this.snapshot("peak").find((snapshot) => snapshot.device === device)?.totalBytes ?? 0;
+  peakBytes(device?: string): number {
+    const snapshots = this.snapshot("peak");
+    const name = device ?? this.trace?.header.device;
+    return snapshots.find((snapshot) => snapshot.device === name)?.totalBytes ?? 0;
   }
 
   /** What is known by module, in the order of their first calls. */
   modules(): readonly ModuleMemory<State>[] {
+    this.catchUp();
     const { shown } = this;
     return [...this.records.values()].map((record) => record.memory(this.storages.devices, shown));
   }
 
   /** Forgets what is known by module; needed between two iterations. */
   resetModStats(): void {
+    this.catchUp();
     this.records.clear();
   }
 
@@ -139,6 +162,7 @@ export abstract class MemoryReducer<State extends string> {
    * @throws RematError `MEMORY_NO_EVENTS` if nothing was held on the device
    */
   peakMoment(options: MomentOptions = {}): MemoryMoment {
+    this.catchUp();
     const { trace } = this;
     const device = options.device ?? trace?.header.device ?? "";
     const event = this.peakEvents[this.storages.devices.indexOf(device)];
@@ -182,6 +206,7 @@ export abstract class MemoryReducer<State extends string> {
 
   /** From now on `storages` count as `category`, also those that are allocated later. */
   protected override(storages: Iterable<number>, category: number): void {
+    this.catchUp();
     for (const storage of storages) {
       this.overrides.set(storage, category);
       if (this.storages.isAlive(storage)) this.storages.categorize(storage, category, this.position);
@@ -197,11 +222,15 @@ export abstract class MemoryReducer<State extends string> {
 
   /** Called when an outermost module that is known is called again in the forward pass. */
   protected startIteration(trace: Trace, call: number): void {
-    if (this.options.secondIteration === "reset") return this.resetModStats();
+    if (this.options.secondIteration === "reset") return this.records.clear();
     throw new RematError(
       "MEMORY_SECOND_ITERATION",
       `${trace.modules[trace.calls.module[call]].fqn} is called a second time outside every module, so a second iteration begins; expected resetModStats() or the mark "${resetModStatsMark}" before it. Reset between iterations, or pass { secondIteration: "reset" } to keep the last.`,
     );
+  }
+
+  private catchUp(): void {
+    if (this.source !== undefined) this.update(this.source.trace());
   }
 
   private allocate(trace: Trace, storage: number, event: number): void {

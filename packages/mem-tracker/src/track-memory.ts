@@ -1,6 +1,6 @@
 import { EventKind, Phase, RematError, type Trace } from "@remat/trace";
 import { MemTracker } from "./mem-tracker.js";
-import type { TrackerOptions } from "./memory-reducer.js";
+import type { TraceSource, TrackerOptions } from "./memory-reducer.js";
 
 export interface TrackMemoryOptions extends TrackerOptions {
   /** Accept a trace without a backward pass, e.g. of inference. */
@@ -19,6 +19,25 @@ export interface TrackMemoryOptions extends TrackerOptions {
 export function trackMemory(trace: Trace, options: TrackMemoryOptions = {}): MemTracker {
   requireMemoryTrace(trace, options);
   return new MemTracker({ secondIteration: "reset", ...options }).update(trace);
+}
+
+/**
+ * The memory of a run while it goes on: a {@link MemTracker} that answers every question for the moment at which it is asked, and at the end
+ * as {@link trackMemory} does from the finished trace. With several iterations the statistics by module are of the one that runs.
+ *
+ * @param source a `TraceRecorder` of `@remat/dispatch-hook`, or any other that gives the trace so far
+ * @throws RematError `TRACE_EVENT_ORDER`, when a question is asked
+ * @example
+ * const recorder = new TraceRecorder();
+ * const memory = trackLive(recorder);
+ * const modules = new ModTracker({ recorder });
+ * modules.track(model);
+ * modules.registerUserHooks({ postForward: ({ fqn }) => console.log(fqn, memory.snapshot()) });
+ * await modules.run(() => model.fit(x, y));
+ * console.log(memory.displaySnapshot("peak", "MiB", true));
+ */
+export function trackLive(source: TraceSource, options: TrackerOptions = {}): MemTracker {
+  return new MemTracker({ secondIteration: "reset", ...options }).follow(source);
 }
 
 /**

@@ -8,7 +8,7 @@ import {
 } from "@remat/trace";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { MemTracker, memoryTimeline, momentAt } from "../src/index.js";
+import { MemTracker, memoryTimeline, momentAt, trackLive } from "../src/index.js";
 import { actions, devices, traceOf } from "./random-trace.js";
 
 type Totals = Map<string, Map<string, number>>;
@@ -87,16 +87,17 @@ describe("on random traces", () => {
   it("gives the same live as from the finished trace, whenever it is asked", () => {
     fc.assert(
       fc.property(actions, fc.nat(7), (steps, every) => {
-        const live = new MemTracker();
+        let live: MemTracker | undefined;
         let step = 0;
         const trace = traceOf(steps, (builder) => {
+          live ??= trackLive({ trace: () => builder.build() });
           if (step++ % (every + 1) > 0) return;
-          live.update(builder.build());
-          live.snapshot("peak");
-          live.modules();
+          const sofar = new MemTracker({ secondIteration: "reset" }).update(builder.build());
+          expect(live.snapshot("peak")).toEqual(sofar.snapshot("peak"));
+          expect([live.modules(), live.peakBytes()]).toEqual([sofar.modules(), sofar.peakBytes()]);
         });
-        const whole = new MemTracker().update(trace);
-        live.update(trace);
+        if (live === undefined) return;
+        const whole = new MemTracker({ secondIteration: "reset" }).update(trace);
         expect(live.modules()).toEqual(whole.modules());
         expect([live.snapshot(), live.snapshot("peak")]).toEqual([whole.snapshot(), whole.snapshot("peak")]);
         expect(live.displayModulewiseSnapshots(9, "KiB", true)).toBe(whole.displayModulewiseSnapshots(9, "KiB", true));

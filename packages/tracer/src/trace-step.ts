@@ -17,6 +17,8 @@ export interface TraceStepOptions extends TrainingStepOptions {
   readonly grouping?: Grouping;
   /** Also for the trace's header. */
   readonly header?: Partial<TraceHeader>;
+  /** Called before the first step with what records it, for looking at the trace while it grows (`trackLive` of `@remat/mem-tracker`). */
+  readonly onStart?: (recorder: TraceRecorder) => void;
   /** Called with a module's name when its forward pass begins. */
   readonly onProgress?: (module: string) => void;
 }
@@ -71,6 +73,7 @@ export async function traceStep(exported: unknown, options: TraceStepOptions = {
   if (onProgress !== undefined) tracker.registerUserHooks({ preForward: ({ fqn }) => onProgress(fqn) });
   try {
     const step = trainingStep(definition, options, tracker);
+    options.onStart?.(recorder);
     // In one run: between two the hook sees nothing, and takes what it then finds for new.
     tracker.run(() => {
       for (let i = 0; i < (options.steps ?? 1); i++) step();
