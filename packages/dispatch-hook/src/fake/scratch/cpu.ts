@@ -71,7 +71,7 @@ function scan(kernel: string): Infer<X, { axis: number }> {
 }
 
 /** Beyond so many segments the first ones are held as one block; what is held at most stays exact. */
-const singleSegments = 1024;
+const singleSegments = 256;
 
 /** Compares, masks and sums anew for every segment, and lets go of it all at the end: a copy of x for each segment. */
 const unsortedSegmentSum: Infer<{ x: TensorInfo; segmentIds: TensorInfo }, { numSegments: number }> = (
