@@ -2,12 +2,15 @@ import { Phase } from "@remat/trace";
 import { getKernel, type Tensor } from "@tensorflow/tfjs-core";
 import { accumulationOf, leaveNode } from "./backward-pass.js";
 import type { KernelAttributes, KernelInputs, KernelOutput } from "./dispatch-mode.js";
-import type { KernelParameters } from "./engine-internals.js";
+import type { EngineInternals, KernelParameters } from "./engine-internals.js";
 import { Op } from "./op.js";
 import { reportSaved } from "./saved-tensors.js";
 import { runScope } from "./scope-hook.js";
 import type { Session } from "./session.js";
 import { bufferBackend } from "./storage-table.js";
+
+/** The engine's own `runKernelFunc`, passed on as it is: a closure for each op would be garbage by the thousand. */
+type RunKernel = EngineInternals["runKernelFunc"];
 
 const listOf = (outputs: Tensor | Tensor[]): readonly Tensor[] => (Array.isArray(outputs) ? outputs : [outputs]);
 
@@ -21,11 +24,11 @@ export function patchKernels(session: Session): void {
   const { engine, patches, storages, modes } = session;
 
   patches.patch(engine, "runKernelFunc", (original) => (parameters: KernelParameters) => {
-    const run = () => original.call(engine, parameters);
-    if (!session.alive) return run();
-    if (parameters.kernelName === undefined) return storages.holding ? run() : runScope(session, parameters, run);
-    if (storages.holding) return runNested(session, parameters, run);
-    return session.cloning ? runClone(session, parameters, run) : runOp(session, parameters, run);
+    if (!session.alive) return original.call(engine, parameters);
+    if (parameters.kernelName === undefined)
+      return storages.holding ? original.call(engine, parameters) : runScope(session, parameters, original);
+    if (storages.holding) return runNested(session, parameters, original);
+    return session.cloning ? runClone(session, parameters, original) : runOp(session, parameters, original);
   });
 
   // Between the kernel and the saving of tensors, if the tape is on: the kernel is done, and what follows is not its doing.
@@ -62,7 +65,7 @@ export function patchKernels(session: Session): void {
   });
 }
 
-function runOp(session: Session, parameters: KernelParameters, run: () => Tensor | Tensor[]): Tensor | Tensor[] {
+function runOp(session: Session, parameters: KernelParameters, run: RunKernel): Tensor | Tensor[] {
   const { engine, storages, modes } = session;
   const kernel = parameters.kernelName as string;
   const inputs: KernelInputs = parameters.inputs;
@@ -88,7 +91,7 @@ function runOp(session: Session, parameters: KernelParameters, run: () => Tensor
   }
   storages.hold();
   try {
-    const outputs = run();
+    const outputs = run.call(session.engine, parameters);
     if (session.starting === op) finishOp(session, op, listOf(outputs));
     if (accumulation?.last) leaveNode(session);
     return outputs;
@@ -123,8 +126,8 @@ function finishOp(session: Session, op: Op, outputs: readonly Tensor[]): void {
   }
 }
 
-function runNested(session: Session, parameters: KernelParameters, run: () => Tensor | Tensor[]): Tensor | Tensor[] {
-  const outputs = run();
+function runNested(session: Session, parameters: KernelParameters, run: RunKernel): Tensor | Tensor[] {
+  const outputs = run.call(session.engine, parameters);
   const { engine, storages } = session;
   const backend = bufferBackend(engine.backendName ?? "", engine.backendInstance);
   storages.kernelDone(backend, parameters.kernelName as string, parameters.inputs, parameters.attrs, listOf(outputs));
@@ -132,7 +135,7 @@ function runNested(session: Session, parameters: KernelParameters, run: () => Te
 }
 
 /** The Identity of `engine.clone`: no op, but on wasm a copy. */
-function runClone(session: Session, parameters: KernelParameters, run: () => Tensor | Tensor[]): Tensor | Tensor[] {
+function runClone(session: Session, parameters: KernelParameters, run: RunKernel): Tensor | Tensor[] {
   const { storages } = session;
   storages.hold();
   try {

@@ -60,11 +60,15 @@ export class Op implements OpDone {
 /** The tensors of a kernel's inputs in argument order; optional ones (a bias) may be missing. */
 function present(inputs: KernelInputs): readonly Tensor[] {
   if (Array.isArray(inputs)) return inputs as Tensor[];
-  const tensors: Tensor[] = [];
   const named = inputs as Readonly<Record<string, Tensor | undefined>>;
+  let count = 0;
+  for (const name in named) if (named[name] != null) count++;
+  // Of its length from the beginning: an array that grows by `push` takes room for seventeen.
+  const tensors = new Array<Tensor>(count);
+  let at = 0;
   for (const name in named) {
     const tensor = named[name];
-    if (tensor != null) tensors.push(tensor);
+    if (tensor != null) tensors[at++] = tensor;
   }
   return tensors;
 }

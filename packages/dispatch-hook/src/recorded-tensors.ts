@@ -33,14 +33,9 @@ export class RecordedTensors {
     const known = variable ? this.variableRows.get(tensor.dataId) : this.tensorRows.get(tensor.id ?? -1);
     if (known !== undefined && known >= 0) return known;
     const category = variable ? this.categoryOf(tensor, phase) : foundCategory(phase);
-    const storages = storagesOf(tensor).map((storage) => this.storageRow(storage, category));
-    if (storages.length === 0) storages.push(this.builder.allocate(0, this.builder.header.device, Category.other));
-    const row = this.builder.tensor({
-      storage: storages.length === 1 ? storages[0] : storages,
-      dtype: tensor.dtype,
-      shape: tensor.shape,
-    });
-    this.storages[row] = storages[0];
+    const storage = this.rowsOfStorages(tensor, category);
+    const row = this.builder.tensor({ storage, dtype: tensor.dtype, shape: tensor.shape });
+    this.storages[row] = typeof storage === "number" ? storage : storage[0];
     if (variable) this.variableRows.set(tensor.dataId, row);
     else if (tensor.id !== undefined) this.tensorRows.set(tensor.id, row);
     return row;
@@ -87,6 +82,13 @@ export class RecordedTensors {
       this.variableCategories.set(variable, category);
     }
     return category;
+  }
+
+  private rowsOfStorages(tensor: TensorInfo, category: number): number | number[] {
+    const storages = storagesOf(tensor);
+    if (storages.length === 1) return this.storageRow(storages[0], category);
+    if (storages.length === 0) return this.builder.allocate(0, this.builder.header.device, Category.other);
+    return storages.map((storage) => this.storageRow(storage, category));
   }
 }
 

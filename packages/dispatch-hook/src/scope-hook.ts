@@ -1,6 +1,6 @@
 import type { Tensor } from "@tensorflow/tfjs-core";
 import type { GradientScope, SavedTensor } from "./dispatch-mode.js";
-import type { KernelParameters } from "./engine-internals.js";
+import type { EngineInternals, KernelParameters } from "./engine-internals.js";
 import { reportSaved } from "./saved-tensors.js";
 import type { Session } from "./session.js";
 
@@ -16,7 +16,7 @@ const savedByScope = new WeakMap<GradientScope, { tensor: Tensor; clone: Tensor 
 export function runScope(
   session: Session,
   parameters: KernelParameters,
-  run: () => Tensor | Tensor[],
+  run: EngineInternals["runKernelFunc"],
 ): Tensor | Tensor[] {
   const { modes } = session;
   const around = session.scope;
@@ -29,7 +29,7 @@ export function runScope(
   session.scope = scope;
   for (const open of modes.listeners("scopeEntered")) if (modes.isInside(open)) open.mode.scopeEntered(scope);
   try {
-    const output = run();
+    const output = run.call(session.engine, parameters);
     const saved = savedByScope.get(scope);
     if (saved !== undefined)
       reportSaved(

@@ -64,10 +64,11 @@ export const bufferBackend = (name: string, backend: EngineBackend | undefined):
  */
 export class StorageTable {
   private readonly attached: AttachedBackend[] = [];
-  /** What happened during the kernel: bytes of new data, or -1 where it went. */
+  /** What happened during the kernel: bytes of new data, or -1 where it went. The arrays keep their length, lest they grow anew for every op. */
   private readonly heldDataIds: DataId[] = [];
   private readonly heldBytes: number[] = [];
   private readonly heldBackends: string[] = [];
+  private heldCount = 0;
   private isHolding = false;
   private readonly aliases = new Map<DataId, DataId>();
 
@@ -136,11 +137,12 @@ export class StorageTable {
   flush(origin: StorageOrigin): void {
     this.isHolding = false;
     const { heldDataIds, heldBytes, heldBackends } = this;
-    for (let i = 0; i < heldDataIds.length; i++) {
+    const count = this.heldCount;
+    this.heldCount = 0;
+    for (let i = 0; i < count; i++) {
       if (heldBytes[i] < 0) this.removed(heldDataIds[i]);
       else this.place(heldDataIds[i], heldBytes[i], heldBackends[i], origin);
     }
-    heldDataIds.length = heldBytes.length = heldBackends.length = 0;
     if (this.aliases.size > 0) this.aliases.clear();
   }
 
@@ -162,9 +164,9 @@ export class StorageTable {
   }
 
   private note(dataId: DataId, bytes: number, backend: string): void {
-    this.heldDataIds.push(dataId);
-    this.heldBytes.push(bytes);
-    this.heldBackends.push(backend);
+    this.heldDataIds[this.heldCount] = dataId;
+    this.heldBytes[this.heldCount] = bytes;
+    this.heldBackends[this.heldCount++] = backend;
   }
 
   private removed(dataId: DataId): void {

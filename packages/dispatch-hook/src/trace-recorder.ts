@@ -144,16 +144,16 @@ export class TraceRecorder implements DispatchMode {
   opStarting(op: OpCall): void {
     // Inputs never seen before exist before the op, so their allocation is told before its own.
     const { inputTensors } = op;
-    const rows: number[] = [];
-    for (let i = 0; i < inputTensors.length; i++) rows.push(this.tensors.row(inputTensors[i], this.phase));
+    const rows = new Array<number>(inputTensors.length);
+    for (let i = 0; i < rows.length; i++) rows[i] = this.tensors.row(inputTensors[i], this.phase);
     this.inputRows = rows;
   }
 
   opDone(op: OpDone): void {
     const { outputs, phase } = op;
     const inputRows = this.inputRows;
-    const outputRows: number[] = [];
-    for (let i = 0; i < outputs.length; i++) outputRows.push(this.tensors.row(outputs[i], this.phase));
+    const outputRows = new Array<number>(outputs.length);
+    for (let i = 0; i < outputs.length; i++) outputRows[i] = this.tensors.row(outputs[i], this.phase);
     const node = op.differentiates;
     const call = this.callOf(op);
     const row = this.builder.op({

@@ -44,6 +44,7 @@ export class ModuleEntry implements TrackedModule {
   }
 
   weights(): Weights {
+    if (this.members.length === 0) return this.owned();
     const all = [...this.members.map(ownWeights), this.owned()];
     return {
       parameters: [...new Set(all.flatMap(({ parameters }) => parameters))],

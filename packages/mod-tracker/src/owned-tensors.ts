@@ -6,24 +6,42 @@ export interface Weights {
   readonly buffers: readonly Tensor[];
 }
 
+/** A set, since a tensor may have two names in a scope. */
+interface Owned {
+  readonly parameters: Set<Tensor>;
+  readonly buffers: Set<Tensor>;
+}
+
 /** Tensors of plain functions, by the FQN of the scope that they belong to and a name in it. @internal */
 export class OwnedTensors {
   private readonly parameters = new Map<string, Tensor>();
   private readonly buffers = new Map<string, Tensor>();
+  /** Made when it is asked for, and then kept, since every call of every scope asks. */
+  private byScope: Map<string, Owned> | undefined;
 
   add(parameters: Readonly<Record<string, Tensor>>, buffers: Readonly<Record<string, Tensor>>): void {
     for (const [name, tensor] of Object.entries(parameters)) this.parameters.set(name, tensor);
     for (const [name, tensor] of Object.entries(buffers)) this.buffers.set(name, tensor);
+    this.byScope = undefined;
   }
 
   /** Those of the scope `fqn` and of the scopes in it. */
   of(fqn: string): Weights {
-    return { parameters: inside(fqn, this.parameters), buffers: inside(fqn, this.buffers) };
+    this.byScope ??= this.sortByScope();
+    const { parameters = [], buffers = [] } = this.byScope.get(fqn) ?? {};
+    return { parameters: [...parameters], buffers: [...buffers] };
   }
-}
 
-function inside(fqn: string, tensors: ReadonlyMap<string, Tensor>): Tensor[] {
-  const found: Tensor[] = [];
-  for (const [name, tensor] of tensors) if (name.startsWith(`${fqn}.`)) found.push(tensor);
-  return found;
+  private sortByScope(): Map<string, Owned> {
+    const scopes = new Map<string, Owned>();
+    for (const kind of ["parameters", "buffers"] as const)
+      for (const [name, tensor] of this[kind])
+        for (let dot = name.indexOf("."); dot >= 0; dot = name.indexOf(".", dot + 1)) {
+          const scope = name.slice(0, dot);
+          let owned = scopes.get(scope);
+          if (owned === undefined) scopes.set(scope, (owned = { parameters: new Set(), buffers: new Set() }));
+          owned[kind].add(tensor);
+        }
+    return scopes;
+  }
 }

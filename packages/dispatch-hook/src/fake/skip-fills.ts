@@ -59,13 +59,13 @@ function callerOf(below: unknown): string {
 }
 
 function standInFor(Real: TypedArrayConstructor): unknown {
-  function StandIn(...args: unknown[]): object {
+  function StandIn(wanted?: unknown, ...more: unknown[]): object {
     if (new.target === undefined) throw new TypeError(`Constructor ${Real.name} requires 'new'`);
-    const wanted = args[0];
     if (learning) fillSites.add(callerOf(StandIn));
     else if (typeof wanted === "number" && wanted > filledElements && fillSites.has(callerOf(StandIn)))
       return new Real(0);
-    return Reflect.construct(Real, args, new.target === StandIn ? Real : new.target) as object;
+    if (new.target === StandIn && more.length === 0) return new Real(wanted);
+    return Reflect.construct(Real, [wanted, ...more], new.target === StandIn ? Real : new.target) as object;
   }
   StandIn.prototype = Real.prototype as object;
   Object.setPrototypeOf(StandIn, Real);
