@@ -1,0 +1,108 @@
+import { InfeasibleBudgetError } from "../infeasible-budget-error.js";
+import type { ModuleStats } from "./module-stats.js";
+import {
+  discardedBytes,
+  memoryByModule,
+  recomputationMs,
+  type Shares,
+  type TreeModel,
+  treeModel,
+} from "./tree-model.js";
+import { checkTree, type ModuleTreeOptions } from "./tree-options.js";
+import { minimizePeak, minimizeRecomputation } from "./tree-program.js";
+
+/** A module that is checkpointed. */
+export interface CheckpointedModule {
+  readonly fqn: string;
+  /** Share of all activations of its ops that is given up after the forward pass, those included that go then anyway. */
+  readonly discardedShare: number;
+  /** What that wins. */
+  readonly discardedBytes: number;
+  readonly recomputationMs: number;
+}
+
+/** Which modules to checkpoint, and how much of each. */
+export interface ModuleTreePlan {
+  /** In the order in which forward passes end. */
+  readonly modules: readonly CheckpointedModule[];
+  readonly budgetBytes: number;
+  /** Upper bound on the peak with the plan, and without any. */
+  readonly peakBytes: number;
+  readonly baselinePeakBytes: number;
+  readonly recomputationMs: number;
+  /** No plan within the budget recomputes less, by the same model. */
+  readonly lowerBoundMs: number;
+  /** `(recomputationMs - lowerBoundMs) / recomputationMs`. */
+  readonly gap: number;
+}
+
+/**
+ * Which modules of a tree to checkpoint, and which share of each one's activations to give up, so that memory stays within a budget and
+ * recomputation takes least time. Modules without children are not checkpointed, none inside another, and none around an FSDP unit. Solved by HiGHS,
+ * to the optimum unless `gap` allows less. The peak is an upper bound, as upstream's: memory at each module is what is held when its forward pass
+ * ends, with the gradients of its backward pass, less what was given up before.
+ *
+ * Source: `sac_milp` of `torch/distributed/_tools/sac_ilp.py`; there the solver stops within 5 % of the optimum.
+ *
+ * @param modules in the order in which forward passes end; see {@link aggregateModuleStats}
+ * @throws InfeasibleBudgetError naming the module that binds; RematError `MODULE_TREE` for bad input, naming the module
+ * @example
+ * const plan = await planModules(modules, { budgetBytes: 1.6 * 2 ** 30, worldSize: 4 });
+ * plan.modules; // [{ fqn: "Transformer.layers.0", discardedShare: 0.52, … }, …]
+ */
+export async function planModules(
+  modules: readonly ModuleStats[],
+  options: ModuleTreeOptions,
+): Promise<ModuleTreePlan> {
+  checkTree(modules, options);
+  const { budgetBytes, gap = 0, timeLimitS = 180 } = options;
+  const model = treeModel(modules, options);
+  const nothing = new Float64Array(model.units.length);
+  if (highest(memoryByModule(model, nothing)).bytes <= budgetBytes) return planOf(model, budgetBytes, nothing, 0);
+
+  const solution = await minimizeRecomputation(model, budgetBytes, { gap, timeLimitS });
+  if (solution !== undefined) return planOf(model, budgetBytes, solution.shares, solution.lowerBoundMs);
+
+  const smallest = await minimizePeak(model, timeLimitS);
+  const peak = highest(memoryByModule(model, smallest));
+  const smallestBytes = Math.ceil(peak.bytes);
+  // The budget leaves less room than the solver's tolerance, or time ran out: this plan keeps to it, and its gap says what is not proven.
+  if (smallestBytes <= budgetBytes) return planOf(model, budgetBytes, smallest, 0);
+  throw new InfeasibleBudgetError(
+    smallestBytes,
+    `module tree: the budget is ${budgetBytes} bytes, but module ${modules[peak.place].fqn} takes ${smallestBytes} in its backward pass, with all ` +
+      `that ${model.units.length} modules may give up given up. Give a budget of at least ${smallestBytes} bytes, or allow more modules.`,
+  );
+}
+
+function planOf(model: TreeModel, budgetBytes: number, shares: Shares, boundMs: number): ModuleTreePlan {
+  const modules = model.units.flatMap((unit, u): CheckpointedModule[] =>
+    shares[u] === 0
+      ? []
+      : [
+          {
+            fqn: unit.fqn,
+            discardedShare: shares[u],
+            discardedBytes: discardedBytes(unit, shares[u]),
+            recomputationMs: recomputationMs(unit, shares[u]),
+          },
+        ],
+  );
+  const total = modules.reduce((sum, module) => sum + module.recomputationMs, 0);
+  const lowerBoundMs = Math.min(total, Math.max(0, boundMs));
+  return {
+    modules,
+    budgetBytes,
+    peakBytes: highest(memoryByModule(model, shares)).bytes,
+    baselinePeakBytes: highest(model.heldBytes).bytes,
+    recomputationMs: total,
+    lowerBoundMs,
+    gap: total > 0 ? (total - lowerBoundMs) / total : 0,
+  };
+}
+
+function highest(memory: Float64Array): { bytes: number; place: number } {
+  let place = 0;
+  for (let i = 1; i < memory.length; i++) if (memory[i] > memory[place]) place = i;
+  return { bytes: memory[place], place };
+}

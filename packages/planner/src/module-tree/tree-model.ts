@@ -1,0 +1,87 @@
+import { isInside, type ModuleStats } from "./module-stats.js";
+import type { ModuleTreeOptions } from "./tree-options.js";
+
+/** A module that may be checkpointed. */
+export interface Unit {
+  readonly fqn: string;
+  /** Its place among the modules: forward passes end in this order. */
+  readonly place: number;
+  /** All activations of its ops; those that are held without checkpointing; the difference is to be given up before any memory is won. */
+  readonly allBytes: number;
+  readonly heldBytes: number;
+  readonly runtimeMs: number;
+  /** Recomputation time for a share given up: the highest of these lines, and 0. */
+  readonly slopes: readonly number[];
+  readonly intercepts: readonly number[];
+}
+
+/** Share of `allBytes` that each unit gives up; 0 for one that is not checkpointed. */
+export type Shares = Float64Array;
+
+/** The module tree as a problem: memory at each module without checkpointing, and what each unit could give up before it. */
+export interface TreeModel {
+  readonly units: readonly Unit[];
+  /** By unit, its ancestors among the units. */
+  readonly ancestors: readonly (readonly number[])[];
+  /** By module: what is held at the peak of its backward pass, at most. */
+  readonly heldBytes: Float64Array;
+}
+
+export function treeModel(modules: readonly ModuleStats[], options: ModuleTreeOptions): TreeModel {
+  const { worldSize = 1, fsdpUnits = [], allowedUnits } = options;
+  const allowed = allowedUnits && new Set(allowedUnits);
+  const units: Unit[] = [];
+  for (const [place, { fqn, tradeOff, activationBytes }] of modules.entries()) {
+    if (tradeOff === undefined || (allowed !== undefined && !allowed.has(fqn))) continue;
+    if (fsdpUnits.some((unit) => isInside(unit, fqn))) continue;
+    // Upstream divides by this where a module has children but no activations.
+    const allBytes = Math.max(tradeOff.sacMemoryBytes, activationBytes);
+    if (allBytes === 0) continue;
+    const { slopes, intercepts, sacRuntimeMs: runtimeMs } = tradeOff;
+    units.push({ fqn, place, allBytes, heldBytes: activationBytes, runtimeMs, slopes, intercepts });
+  }
+  const names = new Set(modules.map(({ fqn }) => fqn));
+  let parameterBytes = 0;
+  for (const module of modules) if (isOutermost(module.fqn, names)) parameterBytes += module.parameterBytes;
+  return {
+    units,
+    ancestors: units.map(({ fqn }) => units.flatMap((other, u) => (isInside(fqn, other.fqn) ? [u] : []))),
+    heldBytes: Float64Array.from(
+      modules,
+      (module) =>
+        module.activationTotalBytes +
+        module.activationGradientBytes +
+        (parameterBytes + module.gradientTotalBytes) / worldSize,
+    ),
+  };
+}
+
+/** What checkpointing `unit` wins if it gives up `share` of its activations. */
+export function discardedBytes(unit: Unit, share: number): number {
+  return share > 0 ? unit.allBytes * share - (unit.allBytes - unit.heldBytes) : 0;
+}
+
+export function recomputationMs(unit: Unit, share: number): number {
+  if (share === 0) return 0;
+  let part = 0;
+  for (const [s, slope] of unit.slopes.entries()) part = Math.max(part, slope * share + unit.intercepts[s]);
+  return unit.runtimeMs * part;
+}
+
+/** Memory at each module, by module, with what the units give up before it. */
+export function memoryByModule({ units, heldBytes }: TreeModel, shares: Shares): Float64Array {
+  const memory = new Float64Array(heldBytes.length);
+  let discarded = 0;
+  let unit = 0;
+  for (let place = 0; place < memory.length; place++) {
+    memory[place] = heldBytes[place] - discarded;
+    if (unit < units.length && units[unit].place === place) discarded += discardedBytes(units[unit], shares[unit++]);
+  }
+  return memory;
+}
+
+function isOutermost(fqn: string, names: ReadonlySet<string>): boolean {
+  for (let dot = fqn.lastIndexOf("."); dot > 0; dot = fqn.lastIndexOf(".", dot - 1))
+    if (names.has(fqn.slice(0, dot))) return false;
+  return true;
+}

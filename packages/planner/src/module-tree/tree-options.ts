@@ -1,0 +1,80 @@
+import { RematError } from "@remat/trace";
+import type { ModuleStats } from "./module-stats.js";
+
+export interface ModuleTreeOptions {
+  /** For parameters, gradients and activations on each device. */
+  readonly budgetBytes: number;
+  /** Devices that parameters and gradients are sharded over. Left out: 1. */
+  readonly worldSize?: number;
+  /** Names of modules that are sharded as one; nothing around one is checkpointed. */
+  readonly fsdpUnits?: readonly string[];
+  /** Names of the modules that may be checkpointed. Left out: all. */
+  readonly allowedUnits?: readonly string[];
+  /** How far from the optimum the solver may stop, as a share. Left out: 0. */
+  readonly gap?: number;
+  /** Seconds after which the best plan found is taken. Left out: 180. */
+  readonly timeLimitS?: number;
+}
+
+/** @internal */
+export function checkTree(modules: readonly ModuleStats[], options: ModuleTreeOptions): void {
+  if (modules.length === 0) throw inputError("found no modules: expected the statistics of at least one");
+  const names = new Set<string>();
+  for (const module of modules) {
+    if (names.has(module.fqn)) throw inputError(`module ${module.fqn} is there twice: expected each once`);
+    names.add(module.fqn);
+    for (const field of ["parameterBytes", "gradientTotalBytes", "activationBytes", "activationTotalBytes"] as const)
+      checkAmount(module, field, module[field]);
+    if (!Number.isFinite(module.activationGradientBytes))
+      throw inputError(
+        `module ${module.fqn}: activationGradientBytes is ${module.activationGradientBytes}, expected a finite number`,
+      );
+    checkTradeOff(module);
+  }
+  for (const field of ["fsdpUnits", "allowedUnits"] as const)
+    for (const name of options[field] ?? [])
+      if (!names.has(name))
+        throw inputError(`${field} names ${name}: expected the name of one of the ${modules.length} modules`);
+  checkOption("budgetBytes", options.budgetBytes, (value) => value >= 0, "a number of bytes from 0 up");
+  checkOption(
+    "worldSize",
+    options.worldSize ?? 1,
+    (value) => Number.isInteger(value) && value >= 1,
+    "a whole number from 1 up",
+  );
+  checkOption("gap", options.gap ?? 0, (value) => value >= 0 && value < 1, "a share from 0 to below 1");
+  checkOption("timeLimitS", options.timeLimitS ?? 1, (value) => value > 0, "seconds above 0");
+}
+
+function checkTradeOff(module: ModuleStats): void {
+  const { tradeOff } = module;
+  if (tradeOff === undefined) return;
+  checkAmount(module, "tradeOff.sacMemoryBytes", tradeOff.sacMemoryBytes);
+  checkAmount(module, "tradeOff.sacRuntimeMs", tradeOff.sacRuntimeMs);
+  const { slopes, intercepts } = tradeOff;
+  if (slopes.length !== intercepts.length)
+    throw inputError(
+      `module ${module.fqn}: found ${slopes.length} slopes and ${intercepts.length} intercepts, expected one of each per segment`,
+    );
+  for (const value of [...slopes, ...intercepts])
+    if (!Number.isFinite(value))
+      throw inputError(
+        `module ${module.fqn}: its trade-off holds ${value} among slopes and intercepts, expected finite numbers`,
+      );
+}
+
+function checkAmount(module: ModuleStats, field: string, value: number): void {
+  if (!(value >= 0 && value < Number.POSITIVE_INFINITY))
+    throw inputError(`module ${module.fqn}: ${field} is ${value}, expected a number from 0 up`);
+}
+
+function checkOption(name: string, value: unknown, isGood: (value: number) => boolean, expected: string): void {
+  if (typeof value !== "number" || !isGood(value))
+    throw inputError(
+      `${name} is ${typeof value === "string" ? JSON.stringify(value) : String(value)}: expected ${expected}`,
+    );
+}
+
+function inputError(found: string): RematError {
+  return new RematError("MODULE_TREE", `module tree: ${found}.`);
+}
