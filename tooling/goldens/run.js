@@ -19,7 +19,7 @@ const { goldensFolder, checkGoldens, comparisons } = module;
 console.log(`goldens of ${goldensFolder}`);
 let failed = 0;
 let count = 0;
-for (const { name, difference } of checkGoldens({ folder: goldensFolder, comparisons, words: process.argv.slice(2) })) {
+for await (const { name, difference } of checkGoldens({ folder: goldensFolder, comparisons, words: process.argv.slice(2) })) {
   count++;
   if (difference !== undefined) failed++;
   console.log(`${difference === undefined ? "agrees " : "DIFFERS"}  ${name}${difference === undefined ? "" : `  ${difference}`}`);

@@ -4,7 +4,9 @@ import { type Golden, goldenFiles, readGolden } from "@remat/testkit";
  * What a package computes against a golden file's answers: the differences, each with both sides, or nothing where they agree. It must read no
  * answer to compute.
  */
-export type Comparison = (golden: Golden) => string | undefined | readonly string[];
+export type Comparison = (golden: Golden) => Found | Promise<Found>;
+
+type Found = string | undefined | readonly string[];
 
 /** By schema: every comparison that a golden of this schema must stand. */
 export type Comparisons = Readonly<Record<string, readonly Comparison[]>>;
@@ -19,17 +21,17 @@ export interface CheckedGolden {
  * Checks the golden files of a folder one by one, those whose name contains one of `words` if there are any. A file that cannot be read,
  * whose schema is unknown or which nothing compares is a difference, too.
  */
-export function* checkGoldens(options: {
+export async function* checkGoldens(options: {
   readonly folder: string;
   readonly comparisons: Comparisons;
   readonly words?: readonly string[];
-}): Generator<CheckedGolden, void, undefined> {
+}): AsyncGenerator<CheckedGolden, void, undefined> {
   const words = options.words ?? [];
   for (const file of goldenFiles(options.folder)) {
     if (words.length > 0 && !words.some((word) => file.name.includes(word))) continue;
     let difference: string | undefined;
     try {
-      difference = firstDifference(readGolden(file), options.comparisons);
+      difference = await firstDifference(readGolden(file), options.comparisons);
     } catch (error) {
       difference = `raised ${String(error)}`;
     }
@@ -37,11 +39,11 @@ export function* checkGoldens(options: {
   }
 }
 
-function firstDifference(golden: Golden, comparisons: Comparisons): string | undefined {
+async function firstDifference(golden: Golden, comparisons: Comparisons): Promise<string | undefined> {
   const known = Object.hasOwn(comparisons, golden.schema) ? comparisons[golden.schema] : [];
   if (known.length === 0) return `schema ${JSON.stringify(golden.schema)}: no comparison knows it`;
   for (const compare of known) {
-    const found = compare(golden);
+    const found = await compare(golden);
     const difference = typeof found === "string" ? found : found?.[0];
     if (difference !== undefined) return difference;
   }

@@ -1,6 +1,9 @@
 import { compareMemoryGolden } from "../../../packages/mem-tracker/test/compare-golden.js";
 import { compareFsdpSimulation } from "../../../packages/mem-tracker/test/compare-simulation.js";
 import { compareFxGolden } from "../../../packages/memory-estimator/test/compare-fx-golden.js";
+import { compareIlpGolden } from "../../../packages/planner/test/compare-ilp-golden.js";
+import { compareKnapsackGolden } from "../../../packages/planner/test/compare-knapsack-golden.js";
+import { comparePolicyGolden } from "../../../packages/planner/test/compare-policy-golden.js";
 import { compareOpCosts, compareRtGolden } from "../../../packages/runtime-estimator/test/compare-rt-golden.js";
 import { comparePwlfGolden } from "../../../packages/sac-core/test/compare-pwlf-golden.js";
 import { compareSacGolden } from "../../../packages/sac-core/test/compare-sac-golden.js";
@@ -17,4 +20,7 @@ export const comparisons: Comparisons = {
   "mem-oracle/1": [compareMemoryGolden],
   "fsdp-oracle/1": [compareMemoryGolden, compareFsdpSimulation],
   "fx-memory-oracle/1": [compareFxGolden],
+  "policy-oracle/1": [comparePolicyGolden],
+  "knapsack-oracle/1": [compareKnapsackGolden],
+  "ilp-oracle/1": [compareIlpGolden],
 };

@@ -6,8 +6,14 @@ import { goldensFolder } from "@remat/testkit";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { checkGoldens, comparisons } from "../src/index.js";
 
-test("every golden of the folder agrees", { timeout: 120_000 }, () => {
-  const checked = [...checkGoldens({ folder: goldensFolder, comparisons })];
+async function list<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
+  const found: Item[] = [];
+  for await (const item of items) found.push(item);
+  return found;
+}
+
+test("every golden of the folder agrees", { timeout: 120_000 }, async () => {
+  const checked = await list(checkGoldens({ folder: goldensFolder, comparisons }));
   expect(checked.filter(({ difference }) => difference !== undefined)).toEqual([]);
   expect(checked.length).toBeGreaterThan(0);
 });
@@ -24,6 +30,8 @@ describe("a folder", () => {
   const known = {
     "a/1": [() => undefined, (golden: { schema: string }) => (golden as unknown as { wrong?: string }).wrong],
     "list/1": [() => ["first", "second"]],
+    "later/1": [async () => undefined, async () => "at last"],
+    "rejects/1": [() => Promise.reject(new Error("no"))],
     "raises/1": [
       () => {
         throw new Error("boo");
@@ -31,25 +39,26 @@ describe("a folder", () => {
     ],
     "none/1": [],
   };
-  const check = (words?: string[]) =>
-    Object.fromEntries(
-      Array.from(checkGoldens({ folder, comparisons: known, ...(words && { words }) }), ({ name, difference }) => [name, difference]),
-    );
+  const check = async (words?: string[]) => {
+    const checked = await list(checkGoldens({ folder, comparisons: known, ...(words && { words }) }));
+    return Object.fromEntries(checked.map(({ name, difference }) => [name, difference]));
+  };
 
-  test("gets a line for each file, with the first difference", () => {
+  test("gets a line for each file, with the first difference", async () => {
     write("agrees.json", { schema: "a/1" });
     write("differs.json", { schema: "a/1", wrong: "memory 1, ours 2" });
     write("list.json", { schema: "list/1" });
+    write("later.json", { schema: "later/1" });
     writeFileSync(join(folder, "packed.json.gz"), gzipSync(JSON.stringify({ schema: "a/1" })));
-    expect(check()).toEqual({ agrees: undefined, differs: "memory 1, ours 2", list: "first", packed: undefined });
+    expect(await check()).toEqual({ agrees: undefined, differs: "memory 1, ours 2", list: "first", later: "at last", packed: undefined });
   });
 
-  test("with a schema that nothing compares fails", () => {
+  test("with a schema that nothing compares fails", async () => {
     write("new.json", { schema: "new/1" });
     write("none.json", { schema: "none/1" });
     write("no-schema.json", {});
     write("prototype.json", { schema: "constructor" });
-    expect(check()).toEqual({
+    expect(await check()).toEqual({
       new: 'schema "new/1": no comparison knows it',
       none: 'schema "none/1": no comparison knows it',
       "no-schema": "schema undefined: no comparison knows it",
@@ -57,16 +66,22 @@ describe("a folder", () => {
     });
   });
 
-  test("with a file that cannot be read or compared fails there and goes on", () => {
+  test("with a file that cannot be read or compared fails there and goes on", async () => {
     write("a.json", "{");
     write("b.json", { schema: "raises/1" });
     write("c.json", { schema: "a/1" });
-    expect(check()).toEqual({ a: expect.stringMatching(/^raised SyntaxError/), b: "raised Error: boo", c: undefined });
+    write("d.json", { schema: "rejects/1" });
+    expect(await check()).toEqual({
+      a: expect.stringMatching(/^raised SyntaxError/),
+      b: "raised Error: boo",
+      c: undefined,
+      d: "raised Error: no",
+    });
   });
 
-  test("can be narrowed to some names", () => {
+  test("can be narrowed to some names", async () => {
     write("sac_a.json", { schema: "a/1" });
     write("mem_a.json", { schema: "a/1" });
-    expect(Object.keys(check(["mem"]))).toEqual(["mem_a"]);
+    expect(Object.keys(await check(["mem"]))).toEqual(["mem_a"]);
   });
 });
