@@ -6,8 +6,21 @@ export {
   encodeAtenArguments,
 } from "./aten-arguments.js";
 export { type DeviceSpec, roundUpBytes } from "./device-spec.js";
+export { findPlanMismatch, type PlanMismatch } from "./find-plan-mismatch.js";
 export type { MemorySnapshot } from "./memory-snapshot.js";
 export { opFlagNames } from "./op-flag-names.js";
+export { fingerprintOf, opOccurrences } from "./op-occurrences.js";
+export {
+  type Plan,
+  type PlanOrigin,
+  type PlanPrediction,
+  type PlanSource,
+  type PlanStep,
+  type PlanSubject,
+  type PlanValue,
+  planFormat,
+} from "./plan.js";
+export { readPlan } from "./read-plan.js";
 export { type ByteSource, parseTrace, type ReadTraceOptions, readTrace } from "./read-trace.js";
 export { RematError } from "./remat-error.js";
 export {
@@ -52,4 +65,5 @@ export {
   type SavedAsName,
   savedAsNames,
 } from "./vocabulary.js";
+export { writePlan } from "./write-plan.js";
 export { writeTrace } from "./write-trace.js";

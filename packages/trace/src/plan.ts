@@ -1,0 +1,77 @@
+/** Version of the plan format; files say it, and readers refuse others. */
+export const planFormat = "remat-plan/1";
+
+/** What a plan is for. */
+export interface PlanSubject {
+  readonly kind: "trace" | "graph";
+  /** Of the model or the graph. */
+  readonly name: string;
+  readonly framework?: string;
+  readonly backend?: string;
+  readonly device?: string;
+  /** Of the ops and their results, in order: a plan fits what has the same. */
+  readonly fingerprint: string;
+}
+
+/** How a plan was made: enough to make it again. */
+export interface PlanOrigin {
+  readonly method: string;
+  readonly budgetBytes: number;
+  /** Whether ops run for the first time in the order of the subject. */
+  readonly order: "fixed" | "free";
+  readonly seed?: number;
+  readonly iterations?: number;
+  readonly seconds?: number;
+}
+
+/** What following a plan should give. */
+export interface PlanPrediction {
+  readonly peakBytes: number;
+  /** Of all steps: milliseconds for a trace, what the file says for a graph. */
+  readonly cost: number;
+  /** Cost beyond that of running every op once, as a fraction of it. */
+  readonly overhead: number;
+  /** No plan within the budget costs less. */
+  readonly lowerBound: number;
+  /** How much cheaper a plan could be at most, as a fraction of `cost`. */
+  readonly gap: number;
+  /** Running every op once, in order, letting go of everything after its last use. */
+  readonly plain: { readonly peakBytes: number; readonly cost: number };
+  /** The peak of the trace as it was recorded. */
+  readonly recordedPeakBytes?: number;
+}
+
+/** A storage that no op makes: the `ordinal`-th that appears between op `before - 1` and op `before`. */
+export interface PlanSource {
+  readonly before: number;
+  readonly ordinal: number;
+  readonly bytes: number;
+}
+
+/** One of an op's outputs (the first, where several share a storage), or a source. */
+export type PlanValue = { readonly op: number; readonly output: number } | { readonly source: number };
+
+export interface PlanStep {
+  /** Index into `ops`. */
+  readonly op: number;
+  /** True where the op has run before and is run again to make what was let go of. */
+  readonly isAgain: boolean;
+  /** What to let go of after the step: nothing reads it before it is made again. */
+  readonly drop: readonly PlanValue[];
+}
+
+/**
+ * What to run, in which order and how often, and what to let go of when, for a training step or a graph. Ops are named by occurrence
+ * (rule T9: module call, phase, kernel, ordinal, and the shapes of the outputs), so that another run of the same model can follow it.
+ *
+ * Memory is what the steps say: an op's outputs and what it works with are held while it runs, a value until it is dropped. Views come and go
+ * with their storages; running an op again that made a value makes its views again, too.
+ */
+export interface Plan {
+  readonly subject: PlanSubject;
+  readonly origin: PlanOrigin;
+  readonly predicted: PlanPrediction;
+  readonly ops: readonly string[];
+  readonly sources: readonly PlanSource[];
+  readonly steps: readonly PlanStep[];
+}
