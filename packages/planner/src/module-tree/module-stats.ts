@@ -34,7 +34,7 @@ export interface TrackedModule {
  * Source: `aggregate_stats` of `torch/distributed/_tools/ilp_utils.py`.
  *
  * @param sources.memory from a run with a backward pass
- * @param sources.forwardPostOrder names in the order in which forward passes end
+ * @param sources.forwardPostOrder names in the order in which forward passes end: `modFwPostOrder` of `@remat/runtime-estimator`
  * @throws RematError `MODULE_STATS` naming the module and state without a snapshot of the device
  * @example
  * const modules = aggregateModuleStats({ memory: tracker.modules(), tradeOffs, forwardPostOrder, device: "cuda:0" });
