@@ -86,8 +86,11 @@ function countHeapPieces({ wasm }: { readonly wasm: Heap }): LiveBuffers {
   return count.as(() => Object.assign(wasm, { _malloc, _free }));
 }
 
-/** Begins to count the buffers of the current backend, `cpu` or `wasm`; what there is already is not counted. */
-export const countLiveBuffers = (): LiveBuffers =>
-  tf.getBackend() === "cpu"
-    ? countArrayBuffers(tf.backend() as unknown as CpuBackend)
-    : countHeapPieces(tf.backend() as unknown as { wasm: Heap });
+/** Begins to count the buffers of the current backend; what there is already is not counted. Any but cpu and wasm tells of none. */
+export function countLiveBuffers(): LiveBuffers {
+  const backend: unknown = tf.backend();
+  if (tf.getBackend() === "cpu") return countArrayBuffers(backend as CpuBackend);
+  return tf.getBackend() === "wasm"
+    ? countHeapPieces(backend as { readonly wasm: Heap })
+    : new Count().as(() => undefined);
+}
