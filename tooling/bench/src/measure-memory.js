@@ -1,4 +1,5 @@
 // The child of predicted-memory.js: one step of one example in a process of its own.
+import { once } from "node:events";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -10,26 +11,25 @@ import * as tf from "@tensorflow/tfjs";
 const peakBytes = (trace) => memoryTimeline(trace).highestBytes.reduce((a, b) => Math.max(a, b), 0);
 const residentBytes = () => process.resourceUsage().maxRSS * 1024;
 
-process.once("message", async ({ model, backend, size, batch, optimizer }) => {
-  if (backend === "tensorflow")
-    createRequire(join(process.env.NATIVE_APP ?? process.cwd(), "package.json"))("@tensorflow/tfjs-node");
-  await tf.setBackend(backend);
-  const { default: build } = await import(pathToFileURL(model).href);
-  const options = { size, batch: batch === undefined ? undefined : Number(batch), ...(optimizer && { optimizer }) };
+const [{ model, backend, size, batch, optimizer }] = await once(process, "message");
+if (backend === "tensorflow")
+  createRequire(join(process.env.NATIVE_APP ?? process.cwd(), "package.json"))("@tensorflow/tfjs-node");
+await tf.setBackend(backend);
+const { default: build } = await import(pathToFileURL(model).href);
+const options = { size, batch: batch === undefined ? undefined : Number(batch), ...(optimizer && { optimizer }) };
 
-  const loaded = residentBytes();
-  const scope = (_name, run) => run();
-  const definition = await defineModel(build, { tf: tfNamespace(), ...options, scope }, "model");
-  trainingStep(definition, options)();
-  const resident = residentBytes() - loaded;
+const loaded = residentBytes();
+const scope = (_name, run) => run();
+const definition = await defineModel(build, { tf: tfNamespace(), ...options, scope }, "model");
+trainingStep(definition, options)();
+const resident = residentBytes() - loaded;
 
-  const measured = await traceStep(build, options);
-  const start = performance.now();
-  const predicted = await traceFakeStep(build, { ...options, backend });
-  process.send({
-    predictedBytes: peakBytes(predicted),
-    measuredBytes: peakBytes(measured),
-    residentBytes: resident,
-    predictedMs: performance.now() - start,
-  });
+const measured = await traceStep(build, options);
+const start = performance.now();
+const predicted = await traceFakeStep(build, { ...options, backend });
+process.send({
+  predictedBytes: peakBytes(predicted),
+  measuredBytes: peakBytes(measured),
+  residentBytes: resident,
+  predictedMs: performance.now() - start,
 });
