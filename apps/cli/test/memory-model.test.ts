@@ -60,6 +60,22 @@ describe("remat memory MODEL", () => {
     expect(rank.optimizerState).toBeLessThan(whole.optimizerState / 8 + 0.02 * MiB);
   });
 
+  it("halves activations in bfloat16, dropout and masks included, and takes what is offloaded off the device", async () => {
+    const args = [example("transformer/model.js"), "--size", "tiny", "--optimizer", "adam"];
+    const peak = async (plan: string) => (await memoryJson(...args, "--fsdp", plan)).snapshots.peak;
+    const [single] = await peak("world=8,wrap='layers.*',reshard");
+    const [low] = await peak("world=8,wrap='layers.*',reshard,bf16");
+    expect(low.bytesByCategory.activation / single.bytesByCategory.activation).toBeCloseTo(0.5, 1);
+    expect(low.bytesByCategory.temporary / single.bytesByCategory.temporary).toBeCloseTo(0.5, 1);
+    const offloaded = await peak("world=8,wrap='layers.*',reshard,offload");
+    const onDevice = offloaded.find(({ device }: { device: string }) => device === "cpu").bytesByCategory;
+    const onHost = offloaded.find(({ device }: { device: string }) => device === "host").bytesByCategory;
+    expect([onDevice.shardedParameter, onDevice.shardedGradient]).toEqual([0, 0]);
+    expect(onHost.shardedParameter).toBe(single.bytesByCategory.shardedParameter);
+    const { stdout } = await remat("memory", ...args, "--fsdp", "world=8,wrap='layers.*',offload");
+    expect(stdout).toMatch(/^offloaded: at most \d+\.\d+ MiB on device host$/m);
+  });
+
   it("tells what is held after any op", async () => {
     const { place, moment } = await memoryJson(example("foo/model.js"), "--at", "op:1");
     expect(place).toBe("after op 1");

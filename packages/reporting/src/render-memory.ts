@@ -38,6 +38,7 @@ export function renderMemorySummary(
   const lines = [
     `${header.model ?? "model"}: ${header.framework}${header.frameworkVersion === undefined ? "" : ` ${header.frameworkVersion}`}, ${header.mode}${header.backend === undefined ? "" : ` ${header.backend} backend`}, device ${moment.device}; allocations in units of ${header.allocationUnitBytes} B`,
     `peak ${size(summary.peakBytes)}${summary.place === "peak" ? "" : `; ${summary.place} ${size(moment.totalBytes)}`}${moment.at === undefined ? "" : `, in ${describeOp(moment)}`}`,
+    ...(summary.simulation?.plan.cpuOffload ? offloaded(summary, size).map((held) => `offloaded: ${held}`) : []),
     ...notes.map((note) => `note: ${note}`),
   ];
   const parts = [
@@ -103,6 +104,13 @@ function peakIn(module: Module, state: string, device: string): number | undefin
     call.filter((snapshot) => snapshot.device === device),
   );
   return totals.length === 0 ? undefined : Math.max(...totals.map((snapshot) => snapshot.totalBytes));
+}
+
+function offloaded({ tracker, moment }: MemorySummary, size: (bytes: number) => string): readonly string[] {
+  return tracker
+    .snapshot("peak")
+    .filter(({ device }) => device !== moment.device)
+    .map(({ device, totalBytes }) => `at most ${size(totalBytes)} on device ${device}`);
 }
 
 function sizeOr(bytes: number | undefined, size: (bytes: number) => string): string {

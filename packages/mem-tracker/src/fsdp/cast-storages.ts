@@ -1,4 +1,4 @@
-import { EventKind, Phase, row, type Trace } from "@remat/trace";
+import { Category, EventKind, Phase, row, type Trace } from "@remat/trace";
 import { elementBytes, isFloatDtype, type ShardingPlan } from "./sharding-plan.js";
 import type { StorageRoles } from "./storage-roles.js";
 
@@ -36,7 +36,9 @@ const firstDecides = /batch_norm|layer_norm|group_norm|rms_norm|BatchNorm|_backw
 
 /**
  * Which storages a run makes in the parameters' lower dtype, when parameters are gathered and inputs cast in it: each op's results follow
- * PyTorch's promotion (a wider tensor with dimensions wins; scalars do not), but for statistics. Undefined where the plan casts nothing.
+ * PyTorch's promotion (a wider tensor with dimensions wins; scalars do not), but for statistics. tfjs computes in float32 only, so there what
+ * code makes by itself (masks, constants) or reads as a buffer takes no part in it, and a gradient has the dtype of what it is the gradient
+ * of, as in PyTorch. Undefined where the plan casts nothing.
  */
 export function castStorages(
   trace: Trace,
@@ -47,11 +49,13 @@ export function castStorages(
   const lowDtype = plan.mixedPrecision?.param;
   if (lowDtype === undefined) return undefined;
   const flow = new DtypeFlow(trace, lowDtype, roles, scope);
-  const { kind, subject, count } = trace.events;
+  const { kind, subject, value, count } = trace.events;
   for (let event = 0; event < count; event++) {
     if (kind[event] === EventKind.op) flow.op(subject[event]);
     else if (kind[event] === EventKind.enterModule) flow.enter(subject[event]);
     else if (kind[event] === EventKind.exitModule) flow.exit(subject[event], event);
+    else if (kind[event] === EventKind.categorize && value[event] === Category.buffer)
+      flow.becomeBuffer(subject[event]);
   }
   return { isLow: flow.isLow, lowDtype, explicit: flow.explicit };
 }
@@ -69,6 +73,10 @@ class DtypeFlow {
   private readonly widened: Uint8Array;
   /** The stack of the op that made each storage; -1 where none did. */
   private readonly madeIn: Int32Array;
+  /** 1: ops that compute in the lower dtype. */
+  private readonly lowOps: Uint8Array;
+  /** Whether the run knows one float dtype only, so that its own says nothing of what the model's code would choose. */
+  private readonly oneFloat: boolean;
 
   constructor(
     trace: Trace,
@@ -84,6 +92,8 @@ class DtypeFlow {
     this.lowInside = new Uint8Array(trace.storages.count);
     this.widened = new Uint8Array(trace.storages.count);
     this.madeIn = new Int32Array(trace.storages.count).fill(-1);
+    this.lowOps = new Uint8Array(trace.ops.count);
+    this.oneFloat = trace.header.framework === "tfjs";
     for (let storage = 0; storage < trace.storages.count; storage++) {
       const tensor = roles.firstTensor[storage];
       if (roles.becomesParameter[storage] === 1 && tensor >= 0 && this.isWide(tensor)) this.lowInside[storage] = 1;
@@ -95,7 +105,13 @@ class DtypeFlow {
     const outputs = trace.opOutputs(op);
     const inputs = trace.opInputs(op);
     const low = trace.ops.phase[op] !== Phase.optimizer && this.resultIsLow(op, inputs);
-    for (const tensor of inputs) for (const s of trace.tensorStorages(tensor)) this.known[s] = 1;
+    if (low) this.lowOps[op] = 1;
+    for (const tensor of inputs)
+      for (const s of trace.tensorStorages(tensor)) {
+        if (low && this.oneFloat && this.known[s] === 0 && this.isWide(tensor) && this.isMadeByCode(s))
+          this.isLow[s] = 1;
+        this.known[s] = 1;
+      }
     const wide = low ? wideResults[packetOf(trace.opName(op))] : undefined;
     for (let k = 0; k < outputs.length; k++)
       for (const s of trace.tensorStorages(outputs[k])) {
@@ -129,11 +145,25 @@ class DtypeFlow {
     if (casts.length > 0) this.explicit.set(event, casts);
   }
 
+  /** An update of statistics: buffers are not cast. */
+  becomeBuffer(storage: number): void {
+    this.isLow[storage] = 0;
+    this.madeIn[storage] = -1;
+  }
+
+  /** Whether no op made it, nor was it given to the root. */
+  private isMadeByCode(storage: number): boolean {
+    const category = this.trace.storages.category[storage];
+    return this.lowInside[storage] === 0 && (category === Category.other || category === Category.temporary);
+  }
+
   private resultIsLow(op: number, inputs: Int32Array): boolean {
     const { trace, scope } = this;
     const phase = trace.ops.phase[op];
     // Stacks of the backward pass may lack the root, whose pass is not nested as the forward pass is.
     const inBackward = phase === Phase.backward || phase === Phase.recompute;
+    const { forwardOp } = trace.ops;
+    if (this.oneFloat && phase === Phase.backward && forwardOp[op] >= 0) return this.lowOps[forwardOp[op]] === 1;
     let inRoot = false;
     let castModule = -1;
     for (const call of trace.opCalls(op)) {
@@ -155,12 +185,14 @@ class DtypeFlow {
         (this.lowInside[s] === 1 && (inRoot || inBackward)) ||
         castBack;
       if (onlyFirst) return low;
+      if (this.oneFloat && !low && this.madeIn[s] < 0 && (inRoot || inBackward)) continue;
       const scalar = trace.tensors.shape.start[tensor] === trace.tensors.shape.start[tensor + 1];
       if (scalar) lowScalar ||= low;
       else if (low) lowTensor = true;
       else if (this.isWide(tensor)) wideTensor = true;
     }
-    return lowTensor ? !wideTensor : lowScalar && !wideTensor;
+    const followsCode = this.oneFloat && (inRoot || inBackward);
+    return (lowTensor || lowScalar || followsCode) && !wideTensor;
   }
 
   private isMadeIn(storage: number, module: number): boolean {

@@ -31,7 +31,7 @@ export class FsdpRank {
 
   /** The shards, which are there from the start. */
   allocateShards(): void {
-    const device = this.plan.cpuOffload ? "cpu" : undefined;
+    const device = this.plan.cpuOffload ? this.out.offloadDevice : undefined;
     for (const state of this.groups)
       for (const p of state.group.parameters) {
         const storage = this.out.allocate(p.shardBytes, device, Category.shardedParameter);
@@ -271,7 +271,7 @@ export class FsdpRank {
             bytes: key.shard.elements * elementBytes(key.dtype),
             dtype: key.dtype,
             shape: [key.shard.elements],
-            device: "cpu",
+            device: out.offloadDevice,
           },
         ]);
       if (!accumulates) state.shardedGradients.set(key, gradient);

@@ -21,6 +21,8 @@ export interface DescribedTensors {
  */
 export class RankTrace {
   readonly builder: TraceBuilder;
+  /** Where offloaded storages live. A run on the CPU stands for one on a device of its own, so there it is another. */
+  readonly offloadDevice: string;
   private readonly source: Trace;
   /** By storage of the source: the one that stands for it, or -1. */
   private readonly storageFor: Int32Array;
@@ -37,6 +39,7 @@ export class RankTrace {
   constructor(source: Trace, notes: readonly string[]) {
     this.source = source;
     this.builder = new TraceBuilder({ ...source.header, notes: [...(source.header.notes ?? []), ...notes] });
+    this.offloadDevice = /^cpu(:|$)/.test(source.header.device) ? "host" : "cpu";
     this.storageFor = new Int32Array(source.storages.count).fill(-1);
     this.tensorFor = new Int32Array(source.tensors.count).fill(-1);
     this.tensorStorage = new Int32Array(source.tensors.count).fill(-1);

@@ -29,7 +29,7 @@ export interface ShardingPlan {
   /** Left out: after the forward pass all are resharded but the root, as `fully_shard` does by default. */
   readonly reshardAfterForward?: boolean;
   readonly mixedPrecision?: MixedPrecision;
-  /** Shards, their gradients and optimizer states live on the CPU. */
+  /** Shards, their gradients and optimizer states live on the CPU; where the run itself was on the CPU, on a device `host`. */
   readonly cpuOffload?: boolean;
 }
 

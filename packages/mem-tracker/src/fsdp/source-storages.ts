@@ -38,8 +38,8 @@ export class SourceStorages {
   allocate(storage: number): void {
     const { trace, roles } = this;
     if (roles.isParameter[storage] === 1) return;
-    const onCpu = this.plan.cpuOffload === true && this.isSharded(storage);
-    const device = onCpu ? "cpu" : trace.strings[trace.storages.device[storage]];
+    const isOffloaded = this.plan.cpuOffload === true && this.isSharded(storage);
+    const device = isOffloaded ? this.out.offloadDevice : trace.strings[trace.storages.device[storage]];
     let category = trace.storages.category[storage];
     if (roles.isInput[storage] === 1) category = Category.input;
     else if (category === Category.gradient) category = Category.temporary;

@@ -12,6 +12,7 @@ export interface BlocksOptions {
   /** Whether an update puts a new storage in a parameter's place, as tfjs's `assign` does. */
   readonly replaces?: boolean;
   readonly allocationUnitBytes?: number;
+  readonly device?: string;
   /** Whether gradients are known as such only when the backward pass is over. */
   readonly lateGradients?: boolean;
 }
@@ -21,11 +22,19 @@ export interface BlocksOptions {
  * parameter. Activations have 100 elements, so sizes are easy to tell apart.
  */
 export function blocksModel(options: BlocksOptions = {}): Trace {
-  const { blocks = 2, steps = 1, rows = 10, declared = true, backwardEvents = true, replaces = false } = options;
+  const {
+    blocks = 2,
+    steps = 1,
+    rows = 10,
+    declared = true,
+    backwardEvents = true,
+    replaces = false,
+    device = "gpu:0",
+  } = options;
   const unit = options.allocationUnitBytes ?? 1;
-  const b = new TraceBuilder({ framework: "tfjs", device: "gpu:0", mode: "fake", allocationUnitBytes: unit });
+  const b = new TraceBuilder({ framework: "tfjs", device, mode: "fake", allocationUnitBytes: unit });
   const make = (shape: readonly number[], category: number) => {
-    const storage = b.allocate(4 * shape.reduce((product, n) => product * n, 1), "gpu:0", category);
+    const storage = b.allocate(4 * shape.reduce((product, n) => product * n, 1), device, category);
     return { storage, shape, tensor: b.tensor({ storage, dtype: "float32", shape }) };
   };
   const net = b.module({ fqn: "net", kind: "Net", leaf: false });

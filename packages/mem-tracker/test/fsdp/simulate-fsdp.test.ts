@@ -1,4 +1,4 @@
-import { type CategoryName, Phase, type Trace, TraceBuilder } from "@remat/trace";
+import { Category, type CategoryName, type OpRecord, Phase, type Trace, TraceBuilder } from "@remat/trace";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type ShardingPlan, simulateFsdp } from "../../src/fsdp/index.js";
@@ -167,6 +167,16 @@ describe("a step of two blocks on four ranks", () => {
     expect(heads({ explicitCasts: [{ after: "net", dtype: "float32" }] })).toEqual(cast);
   });
 
+  it("offloads from a run on the CPU as from any other, to a device of its own", () => {
+    const peaks = (device: string) =>
+      simulateFsdp(blocksModel({ device }), plan({ cpuOffload: true }))
+        .tracker.snapshot("peak")
+        .map((snapshot) => [snapshot.device, snapshot.totalBytes, snapshot.bytesByCategory["shardedParameter"]]);
+    expect(new Set(peaks("cpu").map(([device]) => device))).toEqual(new Set(["cpu", "host"]));
+    const renamed: Readonly<Record<string, string>> = { cpu: "host", "gpu:0": "cpu" };
+    expect(peaks("cpu")).toEqual(peaks("gpu:0").map(([device, ...bytes]) => [renamed[String(device)], ...bytes]));
+  });
+
   it("keeps shards, their gradients and the optimizer's states on the CPU", () => {
     const { tracker } = simulateFsdp(blocksModel(), plan({ cpuOffload: true }));
     const held = tracker.snapshot("peak").map(({ device, bytesByCategory }) => [device, bytesByCategory]);
@@ -287,6 +297,64 @@ describe("any trace", () => {
       }),
       { numRuns: 50 },
     );
+  });
+});
+
+describe("lower precision in tfjs, which computes in float32 only", () => {
+  it("is that of all that is computed in the model and of its gradients, whatever masks, constants and buffers are", () => {
+    const b = new TraceBuilder({ framework: "tfjs", device: "gpu", mode: "fake", allocationUnitBytes: 1 });
+    const make = (category: number, shape: readonly number[] = [10, 10]): number => {
+      const storage = b.allocate(4 * shape.reduce((n, size) => n * size, 1), "gpu", category);
+      return b.tensor({ storage, dtype: "float32", shape });
+    };
+    const run = (name: string, inputs: number[], more: Partial<OpRecord> = {}): number => {
+      const output = make(more.phase === Phase.backward ? Category.temporary : Category.activation);
+      op = b.op({ name, inputs, outputs: [output], ...more });
+      return output;
+    };
+    let op = -1;
+    const net = b.module({ fqn: "net", kind: "Net", leaf: true });
+    const weight = make(Category.parameter);
+    const bias = make(Category.buffer);
+    b.moduleWeights(net, [weight], [bias]);
+    const [x, target] = [make(Category.input), make(Category.input)];
+    const call = b.call(net, -1, true);
+    const stack = b.stackOfCall(call);
+    b.enterModule(call, Phase.forward, [x]);
+    const h = run("BatchMatMul", [x, weight], { stack });
+    const matMul = op;
+    const dropped = run("Multiply", [h, make(Category.other)], { stack });
+    const multiply = op;
+    const y = run("Add", [dropped, bias], { stack });
+    b.exitModule(call, Phase.forward, [y]);
+    // The loss is not the model's: there a wider target widens.
+    const difference = run("Sub", [y, target]);
+    const sub = op;
+    b.enterModule(call, Phase.backward);
+    const dy = run("Multiply", [make(Category.temporary), difference], { phase: Phase.backward, forwardOp: sub });
+    const dh = run("Multiply", [dy, make(Category.temporary)], { phase: Phase.backward, stack, forwardOp: multiply });
+    run("BatchMatMul", [x, dh], { phase: Phase.backward, stack, forwardOp: matMul });
+    b.categorize(b.storageCount - 1, Category.gradient);
+    b.exitModule(call, Phase.backward);
+    b.free(0);
+    const mixedPrecision = { param: "bfloat16", reduce: "float32" };
+    const rank = simulateFsdp(b.build(), plan({ wrap: [], mixedPrecision })).trace;
+    const bytes = (tensors: Int32Array) =>
+      Array.from(tensors, (tensor) => rank.storages.bytes[rank.tensors.storage[tensor]]).join();
+    const results = Array.from(
+      rank.ops.name,
+      (_, i) => `${rank.opName(i)} ${bytes(rank.opInputs(i))} = ${bytes(rank.opOutputs(i))}`,
+    ).filter((line) => !/^(aten|fsdp|c10d)/.test(line));
+    // The weight is gathered with its padding.
+    expect(results).toEqual([
+      "BatchMatMul 200,240 = 200",
+      "Multiply 200,200 = 200",
+      "Add 200,400 = 200",
+      "Sub 200,400 = 400",
+      "Multiply 400,400 = 400",
+      "Multiply 400,200 = 200",
+      "BatchMatMul 200,200 = 200",
+    ]);
   });
 });
 
