@@ -1,8 +1,9 @@
 import { Category, Phase, RematError, row, type Trace } from "@remat/trace";
 import { memTrackerLabels } from "./category-labels.js";
 import { DeviceRows } from "./device-rows.js";
-import { MemoryReducer, type TrackerOptions } from "./memory-reducer.js";
+import { MemoryReducer } from "./memory-reducer.js";
 import type { ModuleRecord } from "./module-record.js";
+import type { TrackerOptions } from "./tracker-options.js";
 
 /** When memory is looked at around a module call. `…Checkpointed`: its forward pass is run again for checkpointing. */
 export type ModuleState =

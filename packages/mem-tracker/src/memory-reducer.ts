@@ -15,19 +15,7 @@ import { type MemoryUnit, parseMemoryUnit } from "./memory-units.js";
 import { type ModuleMemory, ModuleRecord } from "./module-record.js";
 import { type MemoryMoment, type MomentOptions, momentIn } from "./moment.js";
 import { naturalOrder } from "./natural-order.js";
-
-/** Where a run is being recorded: gives the trace so far, as `TraceRecorder` of `@remat/dispatch-hook` does. */
-export interface TraceSource {
-  trace(): Trace;
-}
-
-export interface TrackerOptions {
-  /**
-   * What to do when the outermost module is called a second time and module statistics were not reset: `refuse`, as upstream does, or
-   * `reset` them, so that what is shown is of the last iteration.
-   */
-  readonly secondIteration?: "refuse" | "reset";
-}
+import type { TraceSource, TrackerOptions } from "./tracker-options.js";
 
 /**
  * Memory by device and category from a trace's events, and the largest value it reached; subclasses say what a module's states are.

@@ -1,6 +1,6 @@
 import { EventKind, Phase, RematError, type Trace } from "@remat/trace";
 import { MemTracker } from "./mem-tracker.js";
-import type { TraceSource, TrackerOptions } from "./memory-reducer.js";
+import type { TraceSource, TrackerOptions } from "./tracker-options.js";
 
 export interface TrackMemoryOptions extends TrackerOptions {
   /** Accept a trace without a backward pass, e.g. of inference. */
