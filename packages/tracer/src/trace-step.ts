@@ -33,7 +33,7 @@ export interface TraceFakeStepOptions extends TraceStepOptions {
  * `backend`, and no memory is allocated. `exported` is what a model module exports (see `examples/README.md`): a function that makes a
  * model, or a LayersModel.
  *
- * @throws RematError `MODEL_EXPORT`, `LOSS_UNKNOWN`, `OPTIMIZER_UNKNOWN`; `DataDependentError` where the model reads values
+ * @throws RematError `MODEL_EXPORT`, `MODEL_NOT_TRAINABLE`, `LOSS_UNKNOWN`, `OPTIMIZER_UNKNOWN`; `DataDependentError` where the model reads values
  * @example
  * const trace = await traceFakeStep(({ tf, batch = 8 }) => tf.sequential({ layers: [tf.layers.dense({ units: 1, inputShape: [4] })] }));
  */

@@ -1,4 +1,5 @@
 import type { ModTracker } from "@remat/mod-tracker";
+import { RematError } from "@remat/trace";
 import * as tf from "@tensorflow/tfjs-core";
 import { describeLoss, type LossName, lossByName, lossNeedsTargets } from "./losses.js";
 import { type ModelDefinition, trainableVariables } from "./model-definition.js";
@@ -18,6 +19,11 @@ export function trainingStep(
   tracker?: Pick<ModTracker, "trackOptimizer">,
 ): () => void {
   const variables = trainableVariables(definition);
+  if (variables.length === 0)
+    throw new RematError(
+      "MODEL_NOT_TRAINABLE",
+      "the model has no trainable weight: expected at least one, since a training step is traced. Make a layer trainable, or return 'parameters'.",
+    );
   const loss = lossOf(definition, options);
   const optimizer = options.optimizer === undefined ? undefined : optimizerByName(options.optimizer);
   if (optimizer === undefined)

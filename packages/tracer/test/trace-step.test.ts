@@ -100,6 +100,11 @@ describe("traceFakeStep", () => {
         t.sequential({ layers: [t.layers.conv2d({ filters: 1, kernelSize: 3, inputShape: [null, null, 3] })] }),
       "expected all sizes but the batch to be known",
     ],
+    [
+      ({ tf: t }: ModelContext) =>
+        t.sequential({ layers: [t.layers.dense({ units: 1, inputShape: [2], trainable: false })] }),
+      "the model has no trainable weight",
+    ],
   ])("refuses what it cannot run, naming the field", async (exported, message) => {
     await expect(traceFakeStep(exported)).rejects.toThrow(message);
     expect(tf.getBackend()).toBe("cpu");
