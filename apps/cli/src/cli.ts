@@ -125,7 +125,8 @@ function report(error: unknown, io: ConsoleIo): number {
   const usage = error instanceof UsageError || (error instanceof Error && error.name === "CACError");
   const message = error instanceof Error ? error.message : String(error);
   const expected = usage || error instanceof RematError;
-  io.stderr.write(`remat: ${oneLine(message)}${usage && !/see remat/.test(message) ? " See remat --help." : ""}\n`);
+  const hint = usage && !/see remat/.test(message) ? `${/[.?]$/.test(message) ? "" : "."} See remat --help.` : "";
+  io.stderr.write(`remat: ${oneLine(message)}${hint}\n`);
   if (!expected || io.env["REMAT_DEBUG"] !== undefined)
     io.stderr.write(`${error instanceof Error ? (error.stack ?? "") : ""}\n`);
   return usage ? ExitCode.usage : ExitCode.failed;
