@@ -19,7 +19,7 @@ export function trainingStep(
   tracker?: Pick<ModTracker, "trackOptimizer">,
 ): () => void {
   const variables = trainableVariables(definition);
-  if (variables.length === 0)
+  if (variables?.length === 0)
     throw new RematError(
       "MODEL_NOT_TRAINABLE",
       "the model has no trainable weight: expected at least one, since a training step is traced. Make a layer trainable, or return 'parameters'.",
