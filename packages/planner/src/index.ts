@@ -1,10 +1,8 @@
 export { recomputationBound } from "./bound/recomputation-bound.js";
 export { workingSet } from "./bound/working-set.js";
 export { planningGraph } from "./graph/planning-graph.js";
+export { planningGraphOfTrace } from "./graph/planning-graph-of-trace.js";
 export { readGraphFile } from "./graph/read-graph-file.js";
-export { rematerialize } from "./rematerialize.js";
-export { ScheduleSearch } from "./schedule/schedule-search.js";
-export { simulateSchedule } from "./schedule/simulate-schedule.js";
 export { InfeasibleBudgetError } from "./infeasible-budget-error.js";
 export type { Knapsack, KnapsackMethod, KnapsackSolution } from "./knapsack/knapsack.js";
 export { solveKnapsack } from "./knapsack/solve-knapsack.js";
@@ -13,3 +11,9 @@ export type { ModuleBudget, ModulePolicyMethod } from "./module-policy/policy-in
 export { aggregateModuleStats, type ModuleStats, type TrackedModule } from "./module-tree/module-stats.js";
 export { type CheckpointedModule, type ModuleTreePlan, planModules } from "./module-tree/plan-modules.js";
 export type { ModuleTreeOptions } from "./module-tree/tree-options.js";
+export { planOfGraph } from "./plan/plan-of-graph.js";
+export { planOfTrace } from "./plan/plan-of-trace.js";
+export { recordedPeakBytes } from "./plan/recorded-peak.js";
+export { rematerialize } from "./rematerialize.js";
+export { ScheduleSearch } from "./schedule/schedule-search.js";
+export { simulateSchedule } from "./schedule/simulate-schedule.js";

@@ -63,6 +63,7 @@ export interface Rematerialization {
 
 const defaultTimeMs = 5000;
 const sliceMs = 25;
+const solverTolerance = 1e-6;
 
 /**
  * Finds in which order, and how often, to run the nodes of a graph, so that memory stays within a budget and the cost is least: what does
@@ -97,8 +98,8 @@ export async function rematerialize(graph: PlanningGraph, options: Rematerialize
     ...(options.starts && { starts: options.starts }),
   });
   const elapsed = () => performance.now() - began;
-  // A bound that is as high as the best cost, but for rounding, ends the search.
-  const isProven = () => search.bestCost <= lowerBound * (1 + 1e-9);
+  // A bound that is as high as the best cost, but for the solver's tolerance, ends the search.
+  const isProven = () => search.bestCost <= lowerBound * (1 + solverTolerance);
   const isOver = () =>
     isProven() ||
     elapsed() >= timeMs ||
@@ -157,9 +158,9 @@ export async function rematerialize(graph: PlanningGraph, options: Rematerialize
     sequence,
     peakBytes: found.peakBytes,
     cost: found.cost,
-    overhead: plain.cost > 0 ? found.cost / plain.cost - 1 : 0,
-    lowerBound: Math.min(lowerBound, found.cost),
-    gap: found.cost > 0 ? Math.max(0, 1 - lowerBound / found.cost) : 0,
+    overhead: plain.cost > 0 ? (found.cost - plain.cost) / plain.cost : 0,
+    lowerBound: isProven() ? found.cost : lowerBound,
+    gap: isProven() || found.cost === 0 ? 0 : (found.cost - lowerBound) / found.cost,
     budgetBytes,
     order,
     seed,

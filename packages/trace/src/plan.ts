@@ -64,8 +64,9 @@ export interface PlanStep {
  * What to run, in which order and how often, and what to let go of when, for a training step or a graph. Ops are named by occurrence
  * (rule T9: module call, phase, kernel, ordinal, and the shapes of the outputs), so that another run of the same model can follow it.
  *
- * Memory is what the steps say: an op's outputs and what it works with are held while it runs, a value until it is dropped. Views come and go
- * with their storages; running an op again that made a value makes its views again, too.
+ * Memory is what the steps say: an op's outputs and what it works with are held while it runs, a value until it is dropped. What runs again
+ * does so as soon as the step before it is done, before user code goes on. A view shares its storage's fate: once the storage is made again, so
+ * is the view.
  */
 export interface Plan {
   readonly subject: PlanSubject;

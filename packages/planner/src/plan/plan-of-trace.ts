@@ -1,0 +1,133 @@
+import {
+  EventKind,
+  fingerprintOf,
+  opOccurrences,
+  type Plan,
+  type PlanSource,
+  type PlanStep,
+  type PlanValue,
+  row,
+  type Trace,
+} from "@remat/trace";
+import type { TracePlanningGraph } from "../graph/planning-graph-of-trace.js";
+import type { Rematerialization } from "../rematerialize.js";
+import { valuesGoneAfter } from "../schedule/schedule-deaths.js";
+import { simulateSchedule } from "../schedule/simulate-schedule.js";
+import { originOf, predictionOf } from "./plan-of-graph.js";
+import { recordedPeakBytes } from "./recorded-peak.js";
+
+/**
+ * A schedule of a trace's graph as a plan: every op of the trace in its order, between them what runs again, and after each step what to
+ * let go of, the early releases included.
+ *
+ * @example
+ * const graph = planningGraphOfTrace(trace);
+ * const plan = planOfTrace(trace, graph, await rematerialize(graph, { budgetBytes: 2e9 }));
+ */
+export function planOfTrace(trace: Trace, graph: TracePlanningGraph, schedule: Rematerialization): Plan {
+  const ops = opOccurrences(trace);
+  const { header } = trace;
+  const sources: PlanSource[] = [];
+  const valueAs = valueNames(trace, graph, sources);
+  const sequence = withLateSources(graph, schedule.sequence);
+  const { peakBytes } = simulateSchedule(graph, sequence)!;
+  return {
+    subject: {
+      kind: "trace",
+      name: header.model ?? "model",
+      framework: header.framework,
+      ...(header.backend !== undefined && { backend: header.backend }),
+      device: header.device,
+      fingerprint: fingerprintOf(ops),
+    },
+    origin: originOf(schedule),
+    predicted: { ...predictionOf(schedule), peakBytes, recordedPeakBytes: recordedPeakBytes(trace) },
+    ops,
+    sources,
+    steps: stepsOf(trace, graph, sequence, valueAs),
+  };
+}
+
+/**
+ * The sequence with what JavaScript makes as late as it can be: an executor runs ops again as soon as the step before is done, before user
+ * code goes on. That never holds more, since what runs again reads none of it.
+ */
+function withLateSources(graph: TracePlanningGraph, sequence: Int32Array): Int32Array {
+  const late = new Int32Array(sequence.length);
+  const waiting: number[] = [];
+  const runs = new Uint8Array(graph.nodeCount);
+  let length = 0;
+  for (const v of sequence) {
+    if (graph.opOfNode[v] < 0) waiting.push(v);
+    else {
+      if (runs[v] === 0) for (const source of waiting.splice(0)) late[length++] = source;
+      late[length++] = v;
+    }
+    runs[v] = 1;
+  }
+  for (const source of waiting) late[length++] = source;
+  return late;
+}
+
+/** How a plan names each value; undefined for what is the caller's, which a plan leaves alone. Fills `sources`. */
+function valueNames(trace: Trace, graph: TracePlanningGraph, sources: PlanSource[]): (PlanValue | undefined)[] {
+  const { producer, opOfNode, storageOfValue, bytes, valueCount } = graph;
+  const sourceOfStorage = new Map<number, number>();
+  for (let w = 0; w < valueCount; w++) if (opOfNode[producer[w]] < 0) sourceOfStorage.set(storageOfValue[w], w);
+  const names: (PlanValue | undefined)[] = Array.from({ length: valueCount }, () => undefined);
+  let before = 0;
+  let ordinal = 0;
+  for (let e = 0; e < trace.events.count; e++) {
+    const subject = trace.events.subject[e];
+    if (trace.events.kind[e] === EventKind.op) {
+      before = subject + 1;
+      ordinal = 0;
+    } else if (trace.events.kind[e] === EventKind.allocate && before > 0) {
+      const w = sourceOfStorage.get(subject);
+      if (w === undefined) continue;
+      names[w] = { source: sources.length };
+      sources.push({ before, ordinal: ordinal++, bytes: bytes[w] });
+    }
+  }
+  for (let w = 0; w < valueCount; w++) {
+    const op = opOfNode[producer[w]];
+    if (op < 0) continue;
+    const output = trace.opOutputs(op).findIndex((tensor) => trace.tensorStorages(tensor).includes(storageOfValue[w]));
+    names[w] = { op, output };
+  }
+  return names;
+}
+
+function stepsOf(
+  trace: Trace,
+  graph: TracePlanningGraph,
+  sequence: Int32Array,
+  valueAs: readonly (PlanValue | undefined)[],
+): PlanStep[] {
+  const gone = valuesGoneAfter(graph, sequence);
+  const { opOfNode, replayOps } = graph;
+  const steps: { op: number; isAgain: boolean; drop: PlanValue[] }[] = [];
+  const runs = new Uint8Array(graph.nodeCount);
+  let nextOp = 0;
+  /** Of sources that nothing reads. */
+  let late: PlanValue[] = [];
+  for (let p = 0; p < sequence.length; p++) {
+    const v = sequence[p];
+    const drop = gone[p].map((w) => valueAs[w]).filter((value) => value !== undefined);
+    if (opOfNode[v] < 0) {
+      late.push(...drop);
+      continue;
+    }
+    if (runs[v] === 1)
+      for (const op of row(replayOps, v)) {
+        // What finishes it in place may have its first run yet to come.
+        if (op < nextOp) steps.push({ op, isAgain: true, drop: [] });
+      }
+    else while (nextOp <= opOfNode[v]) steps.push({ op: nextOp++, isAgain: false, drop: [] });
+    runs[v] = 1;
+    steps[steps.length - 1].drop.push(...late, ...drop);
+    late = [];
+  }
+  while (nextOp < trace.ops.count) steps.push({ op: nextOp++, isAgain: false, drop: [] });
+  return steps;
+}
