@@ -1,4 +1,5 @@
 import { createReadStream, readFileSync } from "node:fs";
+import { pathToFileURL } from "node:url";
 import { gunzipSync } from "node:zlib";
 import { RematError, readTrace, type Trace } from "@remat/trace";
 import type { ModelOptions } from "./model-options.js";
@@ -58,7 +59,7 @@ async function kerasModel(path: string): Promise<unknown> {
 async function moduleExport(path: string): Promise<unknown> {
   let module: { default?: unknown };
   try {
-    module = (await import(new URL(`file://${encodeURI(path)}`).href)) as { default?: unknown };
+    module = (await import(pathToFileURL(path).href)) as { default?: unknown };
   } catch (cause) {
     throw new RematError(
       "MODEL_IMPORT",

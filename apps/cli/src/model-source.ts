@@ -21,13 +21,13 @@ export function modelSource(path: string): ModelSource {
     );
   const name = basename(path).replace(/(\.model)?\.json$|\.remat\.jsonl(\.gz)?$|\.[cm]?[jt]s$/, "");
   if (statSync(full).isDirectory()) {
-    for (const entry of ["index.js", "index.mjs", "model.json"]) {
+    for (const entry of ["index.js", "index.mjs", "model.js", "model.json"]) {
       const inner = resolve(full, entry);
       if (existsSync(inner)) return { ...modelSource(inner), name: basename(full) };
     }
     throw new RematError(
       "MODEL_NOT_FOUND",
-      `${path}: a folder without index.js or model.json. Name the file of the model.`,
+      `${path}: a folder without index.js, model.js or model.json. Name the file of the model.`,
     );
   }
   if (moduleEndings.has(extname(full))) return { kind: "module", path: full, name };
