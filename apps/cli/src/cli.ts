@@ -120,15 +120,24 @@ function commandNames(cli: CAC): string {
   return cli.commands.map((command) => command.name).join(", ");
 }
 
+/** What a library refuses that can only come from the command line. */
+const usageCodes: ReadonlySet<string> = new Set(["LOSS_UNKNOWN", "OPTIMIZER_UNKNOWN"]);
+
 function report(error: unknown, io: ConsoleIo): number {
   // cac's own complaints (unknown option, missing argument) are usage errors, too.
-  const usage = error instanceof UsageError || (error instanceof Error && error.name === "CACError");
+  const usage =
+    error instanceof UsageError ||
+    (error instanceof Error && error.name === "CACError") ||
+    (error instanceof RematError && usageCodes.has(error.code));
   const message = error instanceof Error ? error.message : String(error);
   const expected = usage || error instanceof RematError;
-  const hint = usage && !/see remat/.test(message) ? `${/[.?]$/.test(message) ? "" : "."} See remat --help.` : "";
-  io.stderr.write(`remat: ${oneLine(message)}${hint}\n`);
-  if (!expected || io.env["REMAT_DEBUG"] !== undefined)
-    io.stderr.write(`${error instanceof Error ? (error.stack ?? "") : ""}\n`);
+  const debug = io.env["REMAT_DEBUG"] !== undefined;
+  let hint = "";
+  if (usage && !/see remat/.test(message)) hint = "See remat --help.";
+  else if (!expected && !debug) hint = "Set REMAT_DEBUG=1 to see where it was thrown.";
+  const end = hint === "" ? "" : `${/[.?!]$/.test(message) ? "" : "."} ${hint}`;
+  io.stderr.write(`remat: ${oneLine(message)}${end}\n`);
+  if (debug) io.stderr.write(`${error instanceof Error ? (error.stack ?? "") : ""}\n`);
   return usage ? ExitCode.usage : ExitCode.failed;
 }
 

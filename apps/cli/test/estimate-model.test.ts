@@ -1,6 +1,6 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import "@tensorflow/tfjs-backend-cpu";
 import * as tf from "@tensorflow/tfjs-core";
@@ -110,13 +110,29 @@ describe("remat estimate MODEL", () => {
   });
 });
 
-describe("a model that cannot be estimated", () => {
-  const write = (name: string, text: string): string => {
-    const path = join(folder, name);
-    writeFileSync(path, text);
-    return path;
-  };
+const write = (name: string, text: string): string => {
+  const path = join(folder, name);
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, text);
+  return path;
+};
 
+it("takes a module, or the folder that it is in", async () => {
+  const path = write(
+    "dense-model/model.js",
+    "export default ({ tf }) => tf.sequential({ layers: [tf.layers.dense({ units: 3, inputShape: [4] })] });",
+  );
+  expect((await estimateJson(path)).opCount).toBeGreaterThan(0);
+  expect((await estimateJson(dirname(path))).opCount).toBeGreaterThan(0);
+});
+
+it("calls a loss that does not exist a wrong command line", async () => {
+  const run = await remat("estimate", example("foo/model.js"), "--loss", "hinge");
+  expect(run).toMatchObject({ code: 2, stdout: "" });
+  expect(run.stderr).toMatch(/^remat: no loss is called "hinge"\. Expected one of .*\. See remat --help\.\n$/);
+});
+
+describe("a model that cannot be estimated", () => {
   it.each([
     ["empty.mjs", "", "has no default export"],
     ["syntax.mjs", "export default (", "cannot be imported"],
@@ -131,6 +147,16 @@ describe("a model that cannot be estimated", () => {
       "reads.mjs",
       "export default ({ tf }) => { const w = tf.variable(tf.ones([2])); return { forward: (x) => tf.mul(x, w).dataSync(), parameters: { w }, inputs: tf.ones([2]) }; };",
       "Multiply",
+    ],
+    [
+      "throws.mjs",
+      "export default () => { throw new Error('boom'); };",
+      "boom. Set REMAT_DEBUG=1 to see where it was thrown.",
+    ],
+    [
+      "frozen.mjs",
+      "export default ({ tf }) => ({ forward: (x) => tf.relu(x), parameters: {}, inputs: tf.ones([2]) });",
+      "the model has no trainable weight",
     ],
     ["broken.json", "{", "not JSON"],
     ["odd.model.json", '{"modelTopology": {}}', "odd.model.json"],

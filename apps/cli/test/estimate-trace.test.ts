@@ -70,7 +70,7 @@ describe("a wrong command line", () => {
     [["estimate", mlp, "--format", "xml"], 2, "--format expects one of table, plain, json, csv, md"],
     [["estimate", mlp, "--mode", "guess"], 2, "operator-level-benchmark"],
     [["estimate", mlp, "--colour"], 2, "Unknown option"],
-    [["estimate", mlp, "--device", "abacus"], 1, "unknown device 'abacus'"],
+    [["estimate", mlp, "--device", "abacus"], 2, 'there is no device "abacus". Expected one of a100'],
     [["estimate", "nowhere.json"], 1, "nowhere.json: no such file"],
     [["estimate", mlp, "--module", "MLP.block"], 1, "there is no module MLP.block. Name one of"],
   ])("%j ends with one line and a next step", async (args, code, message) => {
