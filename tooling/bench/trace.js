@@ -6,6 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Category, Phase, RuntimeSource, readTrace, TraceBuilder, writeTrace } from "@remat/trace";
+import { peakResidentMiB, timeOnce } from "./src/measure.js";
+import { report } from "./src/report.js";
 
 const names = [
   "Conv2D",
@@ -67,35 +69,34 @@ function largeTrace(opCount) {
   return b.build();
 }
 
-function timed(work) {
-  const cpu = process.cpuUsage();
-  const start = performance.now();
-  const result = work();
-  const done = () => {
-    const { user, system } = process.cpuUsage(cpu);
-    return `${((performance.now() - start) / 1000).toFixed(2)} s (${((user + system) / 1e6).toFixed(2)} s of processors)`;
-  };
-  return result instanceof Promise ? result.then((value) => [done(), value]) : [done(), result];
-}
-
 const megabytes = (bytes) => `${(bytes / 1e6).toFixed(0)} MB`;
+const opCount = Number(process.argv[2] ?? 1_000_000);
 
-if (process.argv[2] === "read") {
-  const [time, trace] = await timed(() => readTrace(createReadStream(process.argv[3], { highWaterMark: 1 << 18 })));
-  const resident = megabytes(process.resourceUsage().maxRSS * 1024);
-  console.log(`read: ${trace.ops.count} ops, ${trace.events.count} events in ${time}, ${resident} resident at most`);
+if (process.argv[3] !== undefined) {
+  const read = () => readTrace(createReadStream(process.argv[3], { highWaterMark: 1 << 18 }));
+  const { wallMs, cpuMs, result } = await timeOnce(read);
+  console.log(JSON.stringify({ wallMs, cpuMs, ops: result.ops.count, residentMiB: peakResidentMiB() }));
 } else {
   const folder = mkdtempSync(join(tmpdir(), "remat-bench-"));
   try {
-    const trace = largeTrace(Number(process.argv[2] ?? 1_000_000));
+    const trace = largeTrace(opCount);
     for (const gzip of [false, true]) {
       const path = join(folder, gzip ? "run.remat.jsonl.gz" : "run.remat.jsonl");
       const file = openSync(path, "w");
-      const [time] = timed(() => {
+      const written = await timeOnce(() => {
         for (const chunk of writeTrace(trace, { gzip })) writeSync(file, chunk);
       });
-      console.log(`${gzip ? "gzipped" : "plain"}, ${megabytes(statSync(path).size)}: written in ${time}`);
-      spawnSync(process.execPath, [fileURLToPath(import.meta.url), "read", path], { stdio: "inherit" });
+      const what = `trace of ${opCount} ops${gzip ? ", gzipped" : ""}`;
+      const note = megabytes(statSync(path).size);
+      report({ what: `${what}: write`, value: written.wallMs, cpu: written.cpuMs, unit: "ms", runs: 1, note });
+      const child = spawnSync(process.execPath, [fileURLToPath(import.meta.url), String(opCount), path], {
+        encoding: "utf8",
+      });
+      if (child.status !== 0) throw new Error(`reading ${path} failed: ${child.stderr}`);
+      const read = JSON.parse(child.stdout);
+      if (read.ops !== opCount) throw new Error(`read ${read.ops} ops of ${opCount}`);
+      report({ what: `${what}: read`, value: read.wallMs, cpu: read.cpuMs, unit: "ms", runs: 1, note });
+      report({ what: `${what}: memory resident in reading it`, value: read.residentMiB, unit: "MiB" });
     }
   } finally {
     rmSync(folder, { recursive: true, force: true });

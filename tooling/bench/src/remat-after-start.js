@@ -1,0 +1,15 @@
+// Imports all that `remat ARGS` would, and then tells on the file descriptor 3 what running it takes: once, as a user does.
+import { writeSync } from "node:fs";
+import { runCli } from "../../../apps/cli/dist/cli.js";
+import { peakResidentMiB, timeOnce } from "./measure.js";
+
+const args = process.argv.slice(2);
+await Promise.all([
+  import(`../../../apps/cli/dist/commands/${args[0]}.js`),
+  import("@remat/tracer"),
+  import(new URL(`../../../${args[1]}`, import.meta.url)),
+]);
+const { stdout, stderr, env } = process;
+const { wallMs, cpuMs, result } = await timeOnce(() => runCli(args, { stdout, stderr, env }));
+process.exitCode = result;
+writeSync(3, JSON.stringify({ wallMs, cpuMs, residentMiB: peakResidentMiB() }));
