@@ -62,6 +62,11 @@ export class RecordedTensors {
     if (!tensor.isDisposed) this.become(tensor, category);
   }
 
+  /** Whether the storages of `tensor` are known, and of that category. */
+  isOf(tensor: Tensor, category: number): boolean {
+    return storagesOf(tensor).every((storage) => this.categories[this.storageRow(storage, category)] === category);
+  }
+
   /** The storages of `tensor` change to `category`, if they were of one of `from` (left out: of any). */
   become(tensor: Tensor, category: number, from?: readonly number[]): void {
     for (const storage of storagesOf(tensor)) {

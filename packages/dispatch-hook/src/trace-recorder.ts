@@ -12,6 +12,7 @@ import type { Tensor, Variable } from "@tensorflow/tfjs-core";
 import type {
   DispatchMode,
   GradientScope,
+  InputGradient,
   OpCall,
   OpDone,
   SavedTensor,
@@ -19,6 +20,7 @@ import type {
   StorageOrigin,
   TapeNode,
 } from "./dispatch-mode.js";
+import { isVariable } from "./engine-internals.js";
 import { randomKernels } from "./kernel-properties.js";
 import { recordedAttributes } from "./recorded-attributes.js";
 import { RecordedTensors } from "./recorded-tensors.js";
@@ -67,6 +69,8 @@ export class TraceRecorder implements DispatchMode {
   private gradientsDepth = 0;
   /** Module calls that run inside a gradient function. */
   private recomputations = 0;
+  /** What has been added to a gradient. */
+  private readonly addends = new WeakSet<Tensor>();
   private inputRows: number[] = [];
 
   constructor(options: TraceRecorderOptions = {}) {
@@ -170,6 +174,7 @@ export class TraceRecorder implements DispatchMode {
     });
     this.opRows.set(op.sequence, row);
     this.callOfOps[row] = call;
+    if (op.accumulatesFrom !== undefined) this.accumulated(op);
   }
 
   storageAllocated(storage: Storage, origin: StorageOrigin): void {
@@ -194,14 +199,14 @@ export class TraceRecorder implements DispatchMode {
   }
 
   tensorsSaved(saved: readonly SavedTensor[]): void {
-    for (const { op, as, clone } of saved) {
+    for (const { op, as, tensor, clone } of saved) {
       const row = op === undefined ? -1 : this.opRows.get(op.sequence);
       for (const storage of storagesOf(clone))
         this.builder.save(
           this.tensors.storageRow(storage, Category.activation),
           row,
           SavedAs[as],
-          this.tensors.row(clone, this.phase),
+          this.tensors.row(tensor, this.phase),
         );
     }
   }
@@ -227,12 +232,13 @@ export class TraceRecorder implements DispatchMode {
     }
   }
 
+  backwardNodeExited(_node: TapeNode, gradients: readonly InputGradient[]): void {
+    for (const { input, gradient } of gradients)
+      if (input !== undefined && isVariable(input) && !this.addends.has(gradient)) this.becomeGradient(gradient);
+  }
+
   gradientsDone(_xs: readonly Tensor[], grads: readonly (Tensor | undefined)[]): void {
-    for (const grad of grads) {
-      if (grad == null) continue;
-      // A gradient function may return what it was given; a weight or an input stays what it is.
-      this.tensors.become(grad, Category.gradient, [Category.activation, Category.temporary, Category.other]);
-    }
+    for (const grad of grads) if (grad != null) this.becomeGradient(grad);
   }
 
   variableAssigned(variable: Variable): void {
@@ -241,6 +247,18 @@ export class TraceRecorder implements DispatchMode {
 
   optimizerStepDone(): void {
     this.builder.mark(optimizerStepMark);
+  }
+
+  /** The sum of a weight's gradient so far and a part of it is its gradient; the part is just something that was added. */
+  private accumulated({ inputTensors, outputs }: OpDone): void {
+    const [sum, addend] = inputTensors;
+    if (addend !== undefined) this.addends.add(addend);
+    if (sum !== undefined && this.tensors.isOf(sum, Category.gradient)) this.becomeGradient(outputs[0]);
+  }
+
+  /** A gradient function may return what it was given; a weight or an input stays what it is. */
+  private becomeGradient(tensor: Tensor): void {
+    this.tensors.become(tensor, Category.gradient, [Category.activation, Category.temporary, Category.other]);
   }
 
   private forwardPhase(): number {

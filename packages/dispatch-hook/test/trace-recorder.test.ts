@@ -55,10 +55,11 @@ test("a training step of three ops, in which every byte is accounted for", () =>
     "-s8",
     "+s10 24 B temporary",
     "op 8 BatchMatMul(s0,s9) = s10 backward of op 0",
+    // It has reached its weight.
+    "s10 is gradient",
     // The end of the pass: saved tensors go, and so does the forward pass, which they held.
     "-s2",
     "-s3",
-    "s10 is gradient",
     "-s5",
     "-s6",
     "-s7",

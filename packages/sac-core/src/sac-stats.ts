@@ -59,7 +59,7 @@ export function sacStats(trace: Trace, options: SACStatsOptions = {}): Map<strin
   for (let event = 0; event < count; event++) {
     const at = subject[event];
     if (kind[event] === EventKind.op) ops = at + 1;
-    else if (kind[event] === EventKind.save) collector.saved[trace.saves.storage[at]] = 1;
+    else if (kind[event] === EventKind.save) collector.save(at);
     else if (kind[event] === EventKind.enterModule) {
       if (phase[at] === Phase.forward) firstOp[call[at]] = ops;
     } else if (kind[event] === EventKind.exitModule && phase[at] === Phase.forward && firstOp[call[at]] >= 0) {
@@ -92,6 +92,13 @@ class StatsCollector {
     this.saved = new Uint8Array(trace.storages.count);
     this.position = new Int32Array(trace.ops.count);
     checkDevices(trace, this.outputs);
+  }
+
+  /** Row `at` of the saves: what is held, and what it is a copy of where saving copies. */
+  save(at: number): void {
+    const { storage, tensor } = this.trace.saves;
+    this.saved[storage[at]] = 1;
+    if (tensor[at] >= 0) for (const original of this.trace.tensorStorages(tensor[at])) this.saved[original] = 1;
   }
 
   /** Statistics of the ops from `first` up to, but not including, `end`, all of which ran in `call`. */

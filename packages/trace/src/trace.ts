@@ -139,7 +139,7 @@ export interface SaveColumns {
   /** The op for whose gradient the tensor is held, or -1 where that is not known. */
   readonly op: Int32Array;
   readonly storage: Int32Array;
-  /** The tensor held, or -1. */
+  /** The tensor that was saved, or -1. Where saving copies (`Identity` on wasm) it is not on `storage`, which is what is held. */
   readonly tensor: Int32Array;
   /** {@link SavedAs}. */
   readonly as: Uint8Array;
