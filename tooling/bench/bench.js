@@ -6,7 +6,7 @@ import { readdirSync } from "node:fs";
 import { availableParallelism, cpus, loadavg } from "node:os";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { describeRow, isBusy, tableOf } from "./src/rows.js";
+import { describeRow, isBusy, tableOf, verdict } from "./src/rows.js";
 import { howToAskTorch } from "./src/torch.js";
 
 const folder = fileURLToPath(new URL(".", import.meta.url));
@@ -51,7 +51,14 @@ for (const suite of wanted.length > 0 ? wanted : suites) {
 
 const busy = isBusy();
 const machine = `Node ${process.version}, ${availableParallelism()} × ${cpus()[0]?.model ?? "unknown CPU"}, load ${loadavg()[0].toFixed(1)}`;
-if (options.json) console.log(JSON.stringify({ machine, torch: howToAskTorch ?? "asked", rows }, null, 2));
+if (options.json)
+  console.log(
+    JSON.stringify(
+      { machine, torch: howToAskTorch ?? "asked", rows: rows.map((row) => ({ ...row, met: verdict(row, busy) })) },
+      null,
+      2,
+    ),
+  );
 else {
   console.log(tableOf(rows, busy));
   console.log(`\n${machine}. Medians of wall time; CPU is that of all threads, JIT and garbage collector included.`);

@@ -2,34 +2,21 @@
 // once everything is imported. Usage: node tooling/bench/memory.js
 import { report } from "./src/report.js";
 import { timeRemat, timeRematAfterStart } from "./src/run-remat.js";
+import { timeTorchMemTracker } from "./src/torch.js";
 
-const questions = {
-  "ResNet-50, Adam": ["examples/resnet50/model.js", "--optimizer", "adam"],
-  "transformer on 8 ranks, Adam": [
-    "examples/transformer/model.js",
-    "--optimizer",
-    "adam",
-    "--fsdp",
-    "world=8,wrap='layers.*'",
-  ],
-};
+const transformer = ["examples/transformer/model.js", "--optimizer", "adam"];
+const questions = [
+  { of: "ResNet-50, Adam", args: ["examples/resnet50/model.js", "--optimizer", "adam"] },
+  { of: "transformer, Adam", args: transformer, torch: "sac_02_transformer" },
+  // PyTorch would have to run all ranks.
+  { of: "transformer on 8 ranks, Adam", args: [...transformer, "--fsdp", "world=8,wrap='layers.*'"] },
+];
 
-for (const [what, args] of Object.entries(questions)) {
+for (const { of, args, torch } of questions) {
+  const theirs = torch === undefined ? undefined : timeTorchMemTracker(torch);
+  const row = ({ wallMs, cpuMs, runs }) => ({ value: wallMs, cpu: cpuMs, unit: "ms", runs });
   const whole = timeRemat(["memory", ...args], 5);
-  report({
-    what: `remat memory of ${what}, whole process`,
-    value: whole.wallMs,
-    cpu: whole.cpuMs,
-    unit: "ms",
-    runs: whole.runs,
-  });
+  report({ what: `remat memory, ${of}: whole process`, ...row(whole), theirs: theirs?.coldMs });
   const answer = timeRematAfterStart(["memory", ...args], 5);
-  report({
-    what: "of that, after start-up",
-    value: answer.wallMs,
-    cpu: answer.cpuMs,
-    unit: "ms",
-    runs: answer.runs,
-    bound: 1000,
-  });
+  report({ what: `remat memory, ${of}: after start-up`, ...row(answer), theirs: theirs?.afterStartMs, bound: 1000 });
 }

@@ -7,7 +7,7 @@ export const isBusy = () => loadavg()[0] > availableParallelism();
 export const amount = (value, unit) =>
   value === undefined ? "" : `${value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0)} ${unit}`;
 
-/** Whether a row is within its bound; `busy` where only its CPU time is, on a machine with other work. */
+/** Whether a row is within its bound, empty where it has none; `busy` where only its CPU time is, on a machine with other work. */
 export function verdict({ value, bound, cpu }, busy = isBusy()) {
   if (bound === undefined) return "";
   if (value <= bound) return "yes";

@@ -1,8 +1,10 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { median } from "./measure.js";
 
 const { REMAT_ORACLE: oracle, REMAT_TORCH_PYTHON: python } = process.env;
+const memTracker = fileURLToPath(new URL("../torch_mem_tracker.py", import.meta.url));
 
 /** What to set to have PyTorch's figures, or undefined where all is set. */
 export const howToAskTorch =
@@ -13,15 +15,26 @@ export const howToAskTorch =
 /** PyTorch's SACEstimator on one of the oracle's models, in milliseconds: a whole cold process, and the median of its warm runs. */
 export function timeTorch(model) {
   if (howToAskTorch !== undefined) return undefined;
-  const run = spawnSync(python, [join(oracle, "bench_one.py"), model], {
-    encoding: "utf8",
-    env: { ...process.env, PYTHONHASHSEED: "0" },
-  });
-  if (run.status !== 0) throw new Error(`bench_one.py ${model} failed: ${run.stderr || run.error}`);
-  const { warm, total_process_cold_s, peak_rss_mb } = JSON.parse(run.stdout.trim().split("\n").at(-1));
+  const { warm, total_process_cold_s, peak_rss_mb } = runPython(join(oracle, "bench_one.py"), model);
   return {
     warmMs: median(warm.map((times) => times.end_to_end_excl_import_s)) * 1000,
     coldMs: total_process_cold_s * 1000,
     residentMiB: peak_rss_mb,
   };
+}
+
+/** Its MemTracker over two steps with Adam, in milliseconds: a whole cold process, and what of that comes after the imports. */
+export function timeTorchMemTracker(model) {
+  if (howToAskTorch !== undefined) return undefined;
+  return runPython(memTracker, oracle, model);
+}
+
+/** What a script prints as its last line, in JSON. */
+function runPython(...args) {
+  const { status, stdout, stderr, error } = spawnSync(python, args, {
+    encoding: "utf8",
+    env: { ...process.env, PYTHONHASHSEED: "0" },
+  });
+  if (status !== 0) throw new Error(`${args.join(" ")} failed: ${stderr || error}`);
+  return JSON.parse(stdout.trim().split("\n").at(-1));
 }
