@@ -5,9 +5,11 @@ import { RematError, readTrace, type Trace } from "@remat/trace";
 import type { ModelOptions } from "./model-options.js";
 import type { ModelSource } from "./model-source.js";
 import type { Progress } from "./progress.js";
+import { UsageError } from "./usage-error.js";
 
 /** The trace that MODEL names, or one of a training step of the model that it names. */
 export async function loadTrace(source: ModelSource, options: ModelOptions, progress: Progress): Promise<Trace> {
+  if (source.kind === "trace" || source.kind === "pytorch") refuseModelOptions(source, options);
   switch (source.kind) {
     case "trace":
       return readTrace(createReadStream(source.path, { highWaterMark: 1 << 20 }), {
@@ -19,6 +21,15 @@ export async function loadTrace(source: ModelSource, options: ModelOptions, prog
     default:
       return traceModel(source, options, progress);
   }
+}
+
+/** What has run has run: an option that would have changed the run is a mistake, not a wish to be passed over. */
+function refuseModelOptions({ name }: ModelSource, options: ModelOptions): void {
+  for (const option of ["batch", "loss", "optimizer"] as const)
+    if (options[option] !== undefined)
+      throw new UsageError(
+        `--${option} cannot change ${name}, which is a recorded run. Leave it out, or name the model itself.`,
+      );
 }
 
 async function traceModel(

@@ -69,6 +69,7 @@ describe("a wrong command line", () => {
     [["estimate", mlp, "--depth", "0"], 2, "--depth expects a whole number of at least 1"],
     [["estimate", mlp, "--format", "xml"], 2, "--format expects one of table, plain, json, csv, md"],
     [["estimate", mlp, "--mode", "guess"], 2, "operator-level-benchmark"],
+    [["estimate", mlp, "--batch", "4"], 2, "--batch cannot change sac_03_mlp, which is a recorded run"],
     [["estimate", mlp, "--colour"], 2, "Unknown option"],
     [["estimate", mlp, "--device", "abacus"], 2, 'there is no device "abacus". Expected one of a100'],
     [["estimate", "nowhere.json"], 1, "nowhere.json: no such file"],

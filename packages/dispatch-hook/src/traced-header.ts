@@ -15,6 +15,7 @@ export function tracedHeader(): TraceHeader {
   return {
     framework: "tfjs",
     frameworkVersion: version_core,
+    libraries: { "@tensorflow/tfjs-core": version_core },
     backend,
     device: onGpu ? "cuda:0" : "cpu",
     mode: backendInstance?.standsFor === undefined ? "real" : "fake",

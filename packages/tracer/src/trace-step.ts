@@ -2,6 +2,8 @@ import { TraceRecorder } from "@remat/dispatch-hook";
 import { type FakeBackendName, fakeMode } from "@remat/dispatch-hook/fake";
 import { type Grouping, ModTracker } from "@remat/mod-tracker";
 import type { Trace, TraceHeader } from "@remat/trace";
+import { version_core } from "@tensorflow/tfjs-core";
+import { version_layers } from "@tensorflow/tfjs-layers";
 import { defineModel, tfNamespace } from "./model-definition.js";
 import { disposeDefinition, notesOf, type TrainingStepOptions, trainingStep } from "./training-step.js";
 
@@ -58,6 +60,7 @@ export async function traceStep(exported: unknown, options: TraceStepOptions = {
   const name = definition.name ?? options.name ?? definition.model?.name ?? "model";
   const recorder = new TraceRecorder({
     header: {
+      libraries: { "@tensorflow/tfjs-core": version_core, "@tensorflow/tfjs-layers": version_layers },
       ...options.header,
       model: name,
       notes: [...notesOf(definition, options), ...(options.header?.notes ?? [])],

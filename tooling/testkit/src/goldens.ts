@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
@@ -15,6 +15,8 @@ export interface GoldenFile {
 
 /** Every golden file of the folder, by name; `.json` and `.json.gz`. */
 export function goldenFiles(folder: string = goldensFolder): readonly GoldenFile[] {
+  if (!existsSync(folder))
+    throw new Error(`REMAT_GOLDENS: there is no folder ${folder}. Name one that holds golden files (.json, .json.gz).`);
   return readdirSync(folder)
     .filter((file) => /\.json(\.gz)?$/.test(file))
     .sort()
