@@ -1,5 +1,5 @@
-// What it costs to be watched: a step of the transformer in fake mode as it is, with a mode open that listens to nothing, recorded, and
-// recorded with modules. In fake mode, since there the kernels cost nothing. Usage: node tooling/bench/hook.js
+// What it costs to be watched: a step of the transformer in fake mode before any mode was opened, between modes, with a mode open that
+// listens to nothing, recorded, and recorded with modules. In fake mode, since there the kernels cost nothing. Usage: node tooling/bench/hook.js
 import { TraceRecorder, withDispatchMode } from "@remat/dispatch-hook";
 import { fakeMode } from "@remat/dispatch-hook/fake";
 import { ModTracker } from "@remat/mod-tracker";
@@ -13,7 +13,7 @@ const boundUsPerOp = 5;
 
 const tf = tfNamespace();
 let tracker;
-const times = { stock: [], idle: [], recorded: [], tracked: [] };
+const times = { untouched: [], closed: [], idle: [], recorded: [], tracked: [] };
 let ops = 0;
 
 await fakeMode(
@@ -26,7 +26,7 @@ await fakeMode(
     const weights = Object.values(parameters);
     const step = () => tf.dispose(tf.variableGrads(() => tf.sum(forward(inputs, { training: true })), weights));
     const steps = {
-      stock: step,
+      closed: step,
       idle: () => withDispatchMode({}, step),
       recorded: () => withDispatchMode(new TraceRecorder(), step),
       tracked: () => {
@@ -37,6 +37,7 @@ await fakeMode(
         tracker = undefined;
       },
     };
+    for (let round = 0; round < rounds; round++) times.untouched.push(await timeOnce(step));
     withDispatchMode({ opDone: () => ops++ }, step);
     // In turns, so that other work on the machine slows all of them alike.
     for (let round = 0; round < rounds; round++)
@@ -46,21 +47,25 @@ await fakeMode(
 );
 
 const warm = (name, measure) => median(times[name].slice(rounds / 2).map((time) => time[measure]));
-const usPerOp = (name, measure) => ((warm(name, measure) - warm("stock", measure)) * 1000) / ops;
-report({
-  what: `fake step of ${ops} ops, no mode open`,
-  value: warm("stock", "wallMs"),
-  cpu: warm("stock", "cpuMs"),
-  unit: "ms",
-  runs: rounds / 2,
-});
+const usPerOp = (name, measure) => ((warm(name, measure) - warm("closed", measure)) * 1000) / ops;
 for (const [name, what] of [
-  ["idle", "a mode open that listens to nothing"],
+  ["untouched", "no mode opened yet"],
+  ["closed", "all modes closed"],
+])
+  report({
+    what: `fake step of ${ops} ops, ${what}`,
+    value: warm(name, "wallMs"),
+    cpu: warm(name, "cpuMs"),
+    unit: "ms",
+    runs: rounds / 2,
+  });
+for (const [name, what] of [
+  ["idle", "a mode that listens to nothing"],
   ["recorded", "the recorder"],
   ["tracked", "the recorder and a module tracker"],
 ])
   report({
-    what: `over that, for ${what}`,
+    what: `hook: over that step, with ${what} open`,
     value: usPerOp(name, "wallMs"),
     cpu: usPerOp(name, "cpuMs"),
     unit: "µs per op",
