@@ -1,8 +1,20 @@
-export { recomputationBound } from "./bound/recomputation-bound.js";
-export { workingSet } from "./bound/working-set.js";
-export { planningGraph } from "./graph/planning-graph.js";
-export { planningGraphOfTrace } from "./graph/planning-graph-of-trace.js";
-export { readGraphFile } from "./graph/read-graph-file.js";
+export { type RecomputationBound, recomputationBound } from "./bound/recomputation-bound.js";
+export { type WorkingSet, workingSet } from "./bound/working-set.js";
+export {
+  type BindingOp,
+  type CheckpointingAnswer,
+  type CheckpointingGoal,
+  type CheckpointingOptions,
+  type CheckpointingPoint,
+  planCheckpointing,
+} from "./checkpointing/plan-checkpointing.js";
+export { type PlanningGraph, type PlanningNode, planningGraph } from "./graph/planning-graph.js";
+export {
+  type PlanningGraphOfTraceOptions,
+  planningGraphOfTrace,
+  type TracePlanningGraph,
+} from "./graph/planning-graph-of-trace.js";
+export { type GraphFile, readGraphFile } from "./graph/read-graph-file.js";
 export { InfeasibleBudgetError } from "./infeasible-budget-error.js";
 export type { Knapsack, KnapsackMethod, KnapsackSolution } from "./knapsack/knapsack.js";
 export { solveKnapsack } from "./knapsack/solve-knapsack.js";
@@ -14,6 +26,10 @@ export type { ModuleTreeOptions } from "./module-tree/tree-options.js";
 export { planOfGraph } from "./plan/plan-of-graph.js";
 export { planOfTrace } from "./plan/plan-of-trace.js";
 export { recordedPeakBytes } from "./plan/recorded-peak.js";
-export { rematerialize } from "./rematerialize.js";
-export { ScheduleSearch } from "./schedule/schedule-search.js";
-export { simulateSchedule } from "./schedule/simulate-schedule.js";
+export {
+  type Rematerialization,
+  type RematerializeOptions,
+  type RematerializeProgress,
+  rematerialize,
+} from "./rematerialize.js";
+export { type SimulatedSchedule, simulateSchedule } from "./schedule/simulate-schedule.js";

@@ -9,8 +9,8 @@ export interface RecomputationBound {
   readonly isInfeasible: boolean;
 }
 
-/** Entries of the matrix that a relaxation, and a search for whole numbers, take in a second or two. */
-const relaxedEntries = 200_000;
+/** About as many entries as the matrix of a relaxation has, and that of a search for whole numbers; more hardly raise the bound. */
+const relaxedEntries = 20_000;
 const wholeEntries = 60_000;
 
 /**
@@ -23,7 +23,9 @@ const wholeEntries = 60_000;
  * there, too, or absent and made again: in a gap of its own, or, after its last first use, by a run that costs its node once, and so on
  * down to what cannot be made again, which must be held. At every moment the bytes held are within the budget. Moments are linked only
  * by what runs again at all; leaving the order of those runs open makes this a bound.
- * @internal
+ *
+ * @example
+ * const { extraCost, isInfeasible } = await recomputationBound(graph, budgetBytes, { timeLimitS: 2 });
  */
 export async function recomputationBound(
   graph: PlanningGraph,

@@ -12,7 +12,10 @@ export interface WorkingSet {
 /**
  * The least bytes that any schedule must hold at some moment: what is held all the time, and, for the worst node, its inputs, outputs and
  * workspace; where nodes run first in the given order, also the values waiting there that cannot be made again.
- * @internal
+ *
+ * @example
+ * const { bytes, node } = workingSet(graph, false);
+ * console.log(`${graph.nodeName(node)} needs ${bytes} bytes`);
  */
 export function workingSet(graph: PlanningGraph, isFree: boolean): WorkingSet {
   const { nodeCount, bytes, inputs, outputs, workspaceBytes, baseBytes } = graph;

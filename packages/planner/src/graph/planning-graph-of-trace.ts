@@ -107,6 +107,8 @@ class TracePlanning {
         const op = lastOp[storage];
         if (op < 0) this.baseBytes += graph.storages.bytes[storage];
         else {
+          // The graph hands the caller's back; this one is gone by the end.
+          this.isResult[storage] = 0;
           this.addSource(storage);
           goesWith.set(op, [...(goesWith.get(op) ?? []), storage]);
         }
