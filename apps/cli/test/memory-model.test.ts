@@ -76,6 +76,11 @@ describe("remat memory MODEL", () => {
     expect(stdout).toMatch(/^offloaded: at most \d+\.\d+ MiB on device host$/m);
   });
 
+  it("counts a weight's gradient once, also of a weight that is used in two places", async () => {
+    const { modules } = await memoryJson(example("transformer/model.js"), "--size", "tiny", "--depth", "1");
+    expect(modules[0].gradientBytes).toBe(modules[0].parameterBytes);
+  });
+
   it("tells what is held after any op", async () => {
     const { place, moment } = await memoryJson(example("foo/model.js"), "--at", "op:1");
     expect(place).toBe("after op 1");

@@ -83,6 +83,7 @@ export abstract class MemoryReducer<State extends string> {
         case EventKind.free:
           // What the op at hand allocates and frees inside itself counts toward the peak.
           if (this.grew) this.look(this.within);
+          this.uncountAddend(item);
           this.storages.free(item, event);
           break;
         case EventKind.resize:
@@ -234,7 +235,16 @@ export abstract class MemoryReducer<State extends string> {
     if (category === Category.gradient && was !== category) this.countGradient(storage);
   }
 
-  private countGradient(storage: number): void {
+  /** A sum that the op before it has just added to is no gradient any more: the new sum is. */
+  private uncountAddend(storage: number): void {
+    const { trace, nextOp } = this;
+    if (trace === undefined || nextOp === 0 || trace.ops.phase[nextOp - 1] !== Phase.backward) return;
+    if (trace.header.framework !== "tfjs" || this.storages.category[storage] !== Category.gradient) return;
+    for (const tensor of trace.opInputs(nextOp - 1))
+      if (trace.tensors.storage[tensor] === storage) return this.countGradient(storage, -1);
+  }
+
+  private countGradient(storage: number, sign = 1): void {
     const { trace } = this;
     const op = this.storages.op[storage];
     if (trace === undefined || op >= this.nextOp) return;
@@ -242,7 +252,7 @@ export abstract class MemoryReducer<State extends string> {
     const stack = trace.ops.stack[op];
     for (let i = start[stack]; i < start[stack + 1]; i++) {
       const record = this.records.get(trace.calls.module[values[i]]);
-      if (record !== undefined) record.gradientBytes += this.storages.bytes[storage];
+      if (record !== undefined) record.gradientBytes += sign * this.storages.bytes[storage];
     }
   }
 
