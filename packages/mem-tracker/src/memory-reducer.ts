@@ -240,8 +240,9 @@ export abstract class MemoryReducer<State extends string> {
     const { trace, nextOp } = this;
     if (trace === undefined || nextOp === 0 || trace.ops.phase[nextOp - 1] !== Phase.backward) return;
     if (trace.header.framework !== "tfjs" || this.storages.category[storage] !== Category.gradient) return;
-    for (const tensor of trace.opInputs(nextOp - 1))
-      if (trace.tensors.storage[tensor] === storage) return this.countGradient(storage, -1);
+    if (trace.opName(nextOp - 1) !== "Add") return;
+    const [sum] = trace.opInputs(nextOp - 1);
+    if (trace.tensors.storage[sum] === storage) this.countGradient(storage, -1);
   }
 
   private countGradient(storage: number, sign = 1): void {
