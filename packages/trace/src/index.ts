@@ -52,6 +52,8 @@ export {
   FsdpHook,
   type FsdpHookName,
   fsdpHookNames,
+  gradientsEndMark,
+  gradientsStartMark,
   OpFlag,
   type OpFlagName,
   Phase,

@@ -13,11 +13,16 @@ export interface ReadTraceOptions {
   readonly name?: string;
   /** Called now and then with how many bytes have been read. */
   readonly onProgress?: (bytesRead: number) => void;
+  /**
+   * What to do with a file in which a record is wrong: refuse it, or keep what comes before, with `trace.truncated` saying where and what.
+   * Left out: `"refuse"`.
+   */
+  readonly damaged?: "refuse" | "keep";
 }
 
 /**
  * Reads a trace file, gzipped or not, as a stream. A file that ends early is read up to its last whole record, and `trace.truncated`
- * says where; a corrupt one is refused.
+ * says where; a corrupt one is refused, or with `damaged: "keep"` read up to what is wrong.
  *
  * @throws RematError `TRACE_NOT_A_TRACE`, `TRACE_VERSION`, `TRACE_CORRUPT` (naming line and field)
  * @example
@@ -35,14 +40,18 @@ export async function readTrace(source: ByteSource, options: ReadTraceOptions = 
     return value;
   };
   try {
-    return await readChunks(name, next);
+    return await readChunks(name, next, options.damaged === "keep");
   } finally {
     await iterator.return?.();
   }
 }
 
-async function readChunks(name: string, next: () => Promise<Uint8Array | undefined>): Promise<Trace> {
-  const decoder = new TraceDecoder(name);
+async function readChunks(
+  name: string,
+  next: () => Promise<Uint8Array | undefined>,
+  keepDamaged: boolean,
+): Promise<Trace> {
+  const decoder = new TraceDecoder(name, keepDamaged);
   let chunk = await next();
   while (chunk?.length === 0) chunk = await next();
   if (chunk !== undefined && isGzip(chunk)) {
@@ -57,33 +66,38 @@ async function readChunks(name: string, next: () => Promise<Uint8Array | undefin
     };
     if (await gunzipByPlatform(keep, (bytes) => decoder.push(bytes))) return decoder.end("whole");
     while ((await keep()) !== undefined);
-    return parseGzip(name, kept);
+    return parseGzip(name, kept, keepDamaged);
   }
   for (; chunk !== undefined; chunk = await next()) decoder.push(chunk);
   return decoder.end();
 }
 
 /** {@link readTrace} for a whole file that is in memory. */
-export function parseTrace(bytes: Uint8Array | string, options: Pick<ReadTraceOptions, "name"> = {}): Trace {
+export function parseTrace(
+  bytes: Uint8Array | string,
+  options: Pick<ReadTraceOptions, "name" | "damaged"> = {},
+): Trace {
   const name = options.name ?? "trace";
+  const keepDamaged = options.damaged === "keep";
   const whole = typeof bytes === "string" ? new TextEncoder().encode(bytes) : bytes;
   const step = 1 << 20;
   const pieces: Uint8Array[] = [];
   for (let i = 0; i < whole.length; i += step) pieces.push(whole.subarray(i, i + step));
-  if (isGzip(whole)) return parseGzip(name, pieces);
-  const decoder = new TraceDecoder(name);
+  if (isGzip(whole)) return parseGzip(name, pieces, keepDamaged);
+  const decoder = new TraceDecoder(name, keepDamaged);
   for (const piece of pieces) decoder.push(piece);
   return decoder.end();
 }
 
-function parseGzip(name: string, pieces: readonly Uint8Array[]): Trace {
-  const decoder = new TraceDecoder(name);
+function parseGzip(name: string, pieces: readonly Uint8Array[], keepDamaged: boolean): Trace {
+  const decoder = new TraceDecoder(name, keepDamaged);
   let state: GzipState;
   try {
     state = gunzip(pieces, (bytes) => decoder.push(bytes));
   } catch (error) {
     if (error instanceof RematError) throw error;
-    throw decoder.damagedGzip((error as Error).message, error);
+    decoder.stop(decoder.damagedGzip((error as Error).message, error));
+    return decoder.end();
   }
   return decoder.end(state);
 }

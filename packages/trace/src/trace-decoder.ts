@@ -26,11 +26,16 @@ const fileFields: ReadonlyMap<string, string> = new Map([
 export class TraceDecoder {
   private readonly name: string;
   private readonly lines: RecordLines;
+  private readonly keepDamaged: boolean;
   private builder: TraceBuilder | undefined;
   private records: RecordReader | undefined;
+  /** Where reading stopped, with `keepDamaged`. */
+  private damage: { readonly line: number; readonly reason: string } | undefined;
 
-  constructor(name: string) {
+  /** `keepDamaged`: what comes before a record that is wrong is the trace, as if the file ended there. */
+  constructor(name: string, keepDamaged = false) {
     this.name = name;
+    this.keepDamaged = keepDamaged;
     this.lines = new RecordLines((record, line) => this.record(record, line));
   }
 
@@ -40,10 +45,11 @@ export class TraceDecoder {
 
   /** `gzip`: how the compressed data was, where the file is compressed. */
   end(gzip?: GzipState): Trace {
-    const whole = this.attempt(() => this.lines.end());
-    if (gzip === "damaged") throw this.damagedGzip("its checksum does not match");
+    const whole = this.attempt(() => this.lines.end()) ?? false;
+    if (gzip === "damaged") this.stop(this.damagedGzip("its checksum does not match"));
     if (this.builder === undefined)
       throw this.notATrace(whole ? "the file is empty" : "its first line is not a whole header");
+    if (this.damage !== undefined) return this.builder.build(this.damage);
     if (this.records?.ended) return this.builder.build();
     const reason =
       gzip === "brokenOff" ? "the gzip data breaks off" : whole ? "there is no end record" : "the last line breaks off";
@@ -59,12 +65,24 @@ export class TraceDecoder {
     );
   }
 
-  /** Does `step`, and tells where in the file it fails. */
-  private attempt<T>(step: () => T): T {
+  /** Ends the trace before what is wrong, or refuses the file: see `keepDamaged`. */
+  stop(error: RematError): void {
+    if (!this.keepDamaged || this.builder === undefined || error.code !== "TRACE_CORRUPT") throw error;
+    // A record that is wrong has been counted already; a line that is no JSON has not.
+    const line = error.cause instanceof TraceFieldError ? this.lines.line - 1 : this.lines.line;
+    this.damage ??= { line, reason: error.message };
+  }
+
+  /** Does `step`, and tells where in the file it fails; nothing more after damage that is kept. */
+  private attempt<T>(step: () => T): T | undefined {
+    if (this.damage !== undefined) return undefined;
     try {
       return step();
     } catch (error) {
-      throw error instanceof LineError ? this.notJson(error) : error;
+      const told = error instanceof LineError ? this.notJson(error) : error;
+      if (!(told instanceof RematError)) throw told;
+      this.stop(told);
+      return undefined;
     }
   }
 

@@ -76,6 +76,10 @@ export const EventKind = {
   fsdpHook: 11,
 } as const;
 
+/** The marks around a forward and backward pass: what is freed between them without an op is what the engine lets go of at the end of the pass. */
+export const gradientsStartMark = "gradientsStart";
+export const gradientsEndMark = "gradientsEnd";
+
 /** The mark between two iterations at which statistics by module start anew (PyTorch's `MemTracker.reset_mod_stats`). */
 export const resetModStatsMark = "resetModStats";
 

@@ -1,6 +1,6 @@
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { parseTrace, RematError } from "../src/index.js";
+import { parseTrace, RematError, readTrace } from "../src/index.js";
 import { fileOf } from "./bytes.js";
 import { everyRecord } from "./every-record.js";
 import { tellTrace } from "./tell-trace.js";
@@ -106,6 +106,38 @@ describe("a corrupt trace", () => {
       ),
     );
     expect(parseTrace(lines.join("\n")).truncated).toBeUndefined();
+  });
+
+  it("is read up to what is wrong where that is asked for, whatever is wrong", () => {
+    for (const { line, text } of faults()) {
+      if (line === 1) continue;
+      const broken = lines.with(line - 1, text).join("\n");
+      const trace = parseTrace(broken, { name: "run", damaged: "keep" });
+      const before = parseTrace(lines.slice(0, line - 1).join("\n"));
+      expect(trace.truncated).toEqual({ line: line - 1, reason: refusal(broken)?.message });
+      // An op's new storages and tensors may have come before what is wrong with it.
+      expect(trace.ops).toEqual(before.ops);
+      expect(trace.modules).toEqual(before.modules);
+      expect(trace.events.kind.slice(0, before.events.count)).toEqual(before.events.kind);
+    }
+  });
+
+  it("is read up to a line that is not JSON, and up to where gzip data is damaged", async () => {
+    const broken = lines.with(9, "{not json").join("\n");
+    expect(parseTrace(broken, { damaged: "keep" }).truncated?.line).toBe(9);
+    expect((await readTrace([new TextEncoder().encode(broken)], { damaged: "keep" })).truncated?.line).toBe(9);
+    const zipped = new Uint8Array(gzipSync(lines.join("\n")));
+    zipped[zipped.length - 6] ^= 1;
+    const trace = await readTrace([zipped], { damaged: "keep" });
+    expect(trace.ops).toEqual(parseTrace(lines.join("\n")).ops);
+    expect(trace.truncated?.reason).toMatch(/checksum does not match/);
+  });
+
+  it("is refused all the same where not even its header can be read", () => {
+    expect(() => parseTrace("nothing", { damaged: "keep" })).toThrow(/not a remat trace/);
+    expect(() => parseTrace(lines[0].replace(/"version":\d+/, '"version":99'), { damaged: "keep" })).toThrow(
+      /version 99/,
+    );
   });
 
   it("is refused naming line and field, for each wrong value of each field of each record", () => {
