@@ -1,27 +1,42 @@
+import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import util from "node:util";
 import { RematError } from "@remat/trace";
 import * as tf from "@tensorflow/tfjs-core";
+import { classifyFailure, type MissingPart, oneLine } from "./backend-failure.js";
+import { type NativePackage, nativeAppFolder } from "./native-cache.js";
 
 /** Names of backends as tfjs-core registers them. */
 export type BackendName = "tensorflow" | "wasm" | "cpu";
 
+/** The packages that bring them, best first. */
+export type BackendPackage =
+  | "@tensorflow/tfjs-node-gpu"
+  | "@tensorflow/tfjs-node"
+  | "@tensorflow/tfjs-backend-wasm"
+  | "@tensorflow/tfjs-backend-cpu";
+
 /** A package that brings a backend, and what came of trying it. */
 export interface BackendAttempt {
-  readonly package: string;
+  readonly package: BackendPackage;
   readonly backend: BackendName;
   readonly selected: boolean;
-  /** Why not: `module` not installed, native `addon` not built, shared `library` missing, `start` failed. Undefined if it was selected. */
-  readonly missing: "module" | "addon" | "library" | "start" | undefined;
+  /**
+   * Why not: `module` not installed, native `addon` not built, shared `library` missing, `start` failed. Undefined if nothing is; `device` if
+   * the package was selected although it found no CUDA device, and runs on the CPU.
+   */
+  readonly missing: MissingPart | "device" | undefined;
   /** What went wrong, on one line; empty if nothing did. */
   readonly reason: string;
 }
 
 export interface BackendSelection {
   readonly backend: BackendName;
-  readonly package: string;
+  readonly package: BackendPackage;
+  /** The module that was loaded: the user's, or the one in the cache that `remat setup native` fills. */
+  readonly path: string;
   /** tfjs-node-gpu only: whether a CUDA device is used; it falls back to the CPU without one. */
   readonly usesGpu: boolean;
   /** Everything that was tried, in order; the last one was selected. */
@@ -31,20 +46,27 @@ export interface BackendSelection {
 export interface SelectBackendOptions {
   /** Only packages that bring this backend; left out: any. */
   readonly backend?: BackendName;
+  /** Only this package; left out: any. */
+  readonly package?: BackendPackage;
   /** Folder from which packages are looked up first; left out: the current one. */
   readonly from?: string;
 }
 
-const candidates: readonly (readonly [name: string, backend: BackendName])[] = [
+/** What is tried, in this order. */
+export const backendPackages: readonly (readonly [name: BackendPackage, backend: BackendName])[] = [
   ["@tensorflow/tfjs-node-gpu", "tensorflow"],
   ["@tensorflow/tfjs-node", "tensorflow"],
   ["@tensorflow/tfjs-backend-wasm", "wasm"],
   ["@tensorflow/tfjs-backend-cpu", "cpu"],
 ];
 
+/** CUDA's absence, as no error tells it. */
+const noDevice = "TensorFlow found no CUDA device, so it runs on the CPU";
+
 /**
  * Makes the best backend that works here current: tfjs-node-gpu, else tfjs-node, wasm, cpu; and says which it took and why the earlier ones
- * failed. Puts back what tfjs-node needs and Node 23 removed (`util.isNullOrUndefined`).
+ * failed. A native package is looked for where the user has it, then in the cache that `remat setup native` fills. Puts back what tfjs-node
+ * needs and Node 23 removed (`util.isNullOrUndefined`).
  *
  * @throws RematError `NO_BACKEND` if none works, with every reason
  * @example
@@ -53,69 +75,94 @@ const candidates: readonly (readonly [name: string, backend: BackendName])[] = [
  */
 export async function selectBackend(options: SelectBackendOptions = {}): Promise<BackendSelection> {
   const attempts: BackendAttempt[] = [];
-  for (const [name, backend] of candidates) {
+  for (const [name, backend] of backendPackages) {
     if (options.backend !== undefined && options.backend !== backend) continue;
-    const failure = await tryBackend(name, backend, options.from ?? process.cwd());
-    const missing = failure === undefined ? undefined : classify(failure, name);
-    attempts.push({
-      package: name,
-      backend,
-      selected: failure === undefined,
-      missing,
-      reason: failure === undefined ? "" : oneLine(failure),
-    });
-    if (failure === undefined) {
-      const { isUsingGpuDevice } = tf.backend() as { isUsingGpuDevice?: boolean };
-      return { backend, package: name, usesGpu: isUsingGpuDevice === true, attempts };
+    if (options.package !== undefined && options.package !== name) continue;
+    const tried = await tryPlaces(name, backend, resolve(options.from ?? process.cwd()));
+    if (typeof tried === "string") {
+      const usesGpu = (tf.backend() as { isUsingGpuDevice?: boolean }).isUsingGpuDevice === true;
+      const lacksDevice = name === "@tensorflow/tfjs-node-gpu" && !usesGpu;
+      attempts.push({
+        package: name,
+        backend,
+        selected: true,
+        missing: lacksDevice ? "device" : undefined,
+        reason: lacksDevice ? noDevice : "",
+      });
+      return { backend, package: name, path: tried, usesGpu, attempts };
     }
+    attempts.push({ package: name, backend, selected: false, ...tried });
   }
-  const reasons = attempts.map((attempt) => `${attempt.package}: ${attempt.reason}`).join("; ");
+  const reasons = attempts.map((attempt) => `${attempt.package}: ${attempt.reason.replace(/\.+$/, "")}`).join("; ");
+  const native = attempts.some(({ backend }) => backend === "tensorflow");
   throw new RematError(
     "NO_BACKEND",
-    `no backend works here: ${reasons}. Install one of ${attempts.map((attempt) => attempt.package).join(", ")}.`,
+    `no backend works here${reasons === "" ? "" : `: ${reasons}`}. Install one of ${attempts.map((attempt) => attempt.package).join(", ")}${native ? ", or build the native one by remat setup native" : ""}.`,
   );
 }
 
-/** Undefined if the backend is current now, else what went wrong. */
-async function tryBackend(name: string, backend: BackendName, from: string): Promise<unknown> {
-  try {
-    if (backend === "tensorflow") restoreUtil();
-    await import(locate(name, from));
-    if (!(await tf.setBackend(backend))) return new Error(`backend '${backend}' did not start`);
-    await tf.ready();
-    return undefined;
-  } catch (error) {
-    return error ?? new Error("unknown failure");
-  }
+interface Failure {
+  readonly missing: MissingPart;
+  readonly reason: string;
 }
 
-/** Where the user has the package, which with strict package managers is not where this package would find it. */
-function locate(name: string, from: string): string {
+/** The module that made `backend` current, or why none did. */
+async function tryPlaces(name: BackendPackage, backend: BackendName, from: string): Promise<string | Failure> {
+  let failure: Failure | undefined;
+  for (const path of backendPlaces(name, from)) {
+    try {
+      await load(path, backend);
+      return path;
+    } catch (error) {
+      // Why the user's own does not work tells more than what is in the cache.
+      failure ??= { missing: classifyFailure(error), reason: oneLine(error) };
+    }
+  }
+  return failure ?? { missing: "module", reason: `'${name}' is not installed in ${from}` };
+}
+
+/**
+ * The modules of a package that `selectBackend` would try, in this order: where the user has it, seen from the folder `from`, which with strict
+ * package managers is not where this package would find it; here; for native ones in the cache. Nothing is loaded.
+ *
+ * @example
+ * backendPlaces("@tensorflow/tfjs-node", process.cwd()); // ["/home/me/app/node_modules/@tensorflow/tfjs-node/dist/index.js"]
+ */
+export function backendPlaces(name: BackendPackage, from: string): readonly string[] {
+  const places = [find(name, join(resolve(from), "package.json")), find(name, import.meta.url)];
+  if (name.startsWith("@tensorflow/tfjs-node")) {
+    const app = nativeAppFolder(name.slice("@tensorflow/".length) as NativePackage);
+    if (existsSync(app)) places.push(find(name, join(app, "package.json")));
+  }
+  return [...new Set(places.filter((path) => path !== undefined))];
+}
+
+/** The module of a package as seen by a file. */
+function find(name: string, from: string): string | undefined {
   try {
-    return pathToFileURL(createRequire(join(from, "package.json")).resolve(name)).href;
+    return createRequire(from).resolve(name);
   } catch {
-    return name;
+    return undefined;
   }
 }
 
-function restoreUtil(): void {
+async function load(path: string, backend: BackendName): Promise<void> {
+  const undo = backend === "tensorflow" ? prepareForNative() : () => {};
+  try {
+    await import(pathToFileURL(path).href);
+    if (!(await tf.setBackend(backend))) throw new Error(`backend '${backend}' did not start`);
+    await tf.ready();
+  } finally {
+    undo();
+  }
+}
+
+/** Puts back what Node removed, for good, and keeps a second copy of tfjs from warning of each kernel that the first has registered. */
+function prepareForNative(): () => void {
   const old = util as unknown as Record<string, unknown>;
   old["isNullOrUndefined"] ??= (value: unknown) => value === null || value === undefined;
   old["isArray"] ??= Array.isArray;
-}
-
-function classify(failure: unknown, name: string): NonNullable<BackendAttempt["missing"]> {
-  const { code, message } = failure as Error & { code?: string };
-  if (/tfjs_binding\.node|native addon/i.test(message))
-    return /cannot open shared object|libtensorflow/i.test(message) ? "library" : "addon";
-  if (/cannot open shared object|\.so\b|\.dylib\b|\.dll\b/.test(message)) return "library";
-  if ((code === "ERR_MODULE_NOT_FOUND" || code === "MODULE_NOT_FOUND") && message.includes(name)) return "module";
-  return "start";
-}
-
-function oneLine(failure: unknown): string {
-  const [line] = (failure instanceof Error ? failure.message : String(failure))
-    .split("\n")
-    .filter((text) => text.trim() !== "");
-  return (line ?? "").trim().slice(0, 300);
+  const wasProduction = tf.env().getBool("PROD");
+  tf.env().set("PROD", true);
+  return () => tf.env().set("PROD", wasProduction);
 }

@@ -1,20 +1,24 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { tmpdir } from "node:os";
+import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import * as tf from "@tensorflow/tfjs-core";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { selectBackend } from "../src/index.js";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { cacheFolder, nativeAppFolder, selectBackend } from "../src/index.js";
 
-/** A project with packages that fail, or work, as we say. */
+/** A project with packages that fail, or work, as we say, and a cache of its own. */
 let project: string;
 beforeEach(() => {
   project = mkdtempSync(join(tmpdir(), "remat-backend-"));
+  vi.stubEnv("REMAT_CACHE_DIR", join(project, "cache"));
 });
-afterEach(() => rmSync(project, { recursive: true }));
+afterEach(() => {
+  vi.unstubAllEnvs();
+  rmSync(project, { recursive: true });
+});
 
-function install(packageName: string, source: string): void {
-  const folder = join(project, "node_modules", packageName);
+function install(packageName: string, source: string, app = project): void {
+  const folder = join(app, "node_modules", packageName);
   mkdirSync(folder, { recursive: true });
   writeFileSync(
     join(folder, "package.json"),
@@ -75,7 +79,49 @@ describe("selectBackend", () => {
     install("@tensorflow/tfjs-node-gpu", native(usesGpu));
     const selected = await selectBackend({ from: project });
     expect(selected).toMatchObject({ package: "@tensorflow/tfjs-node-gpu", backend: "tensorflow", usesGpu });
-    expect(selected.attempts).toHaveLength(1);
+    expect(selected.attempts).toEqual([
+      {
+        package: "@tensorflow/tfjs-node-gpu",
+        backend: "tensorflow",
+        selected: true,
+        missing: usesGpu ? undefined : "device",
+        reason: usesGpu ? "" : "TensorFlow found no CUDA device, so it runs on the CPU",
+      },
+    ]);
+  });
+
+  test.each([undefined, "throw new Error('Could not find tfjs_binding.node');"])(
+    "takes from the cache what the user has not, or not working: %s",
+    async (own) => {
+      if (own !== undefined) install("@tensorflow/tfjs-node", own);
+      install("@tensorflow/tfjs-node", native(false), nativeAppFolder("tfjs-node"));
+      expect(await selectBackend({ from: project })).toMatchObject({
+        package: "@tensorflow/tfjs-node",
+        path: join(nativeAppFolder("tfjs-node"), "node_modules/@tensorflow/tfjs-node/index.js"),
+        attempts: [{ missing: "module" }, { selected: true, missing: undefined, reason: "" }],
+      });
+    },
+  );
+
+  test("takes the user's own before the cache's", async () => {
+    install("@tensorflow/tfjs-node", native(false));
+    install("@tensorflow/tfjs-node", "throw new Error('cached');", nativeAppFolder("tfjs-node"));
+    const { path } = await selectBackend({ from: project });
+    expect(path).toBe(join(project, "node_modules/@tensorflow/tfjs-node/index.js"));
+  });
+
+  test("tells of the user's own when the cache's does not work either", async () => {
+    install("@tensorflow/tfjs-node-gpu", "throw new Error('my own');");
+    install("@tensorflow/tfjs-node-gpu", "throw new Error('cached');", nativeAppFolder("tfjs-node-gpu"));
+    const { attempts } = await selectBackend({ from: project });
+    expect(attempts[0]).toMatchObject({ missing: "start", reason: "my own" });
+  });
+
+  test("takes the package that it is told", async () => {
+    install("@tensorflow/tfjs-node-gpu", native(false));
+    install("@tensorflow/tfjs-node", native(false));
+    const selected = await selectBackend({ from: project, package: "@tensorflow/tfjs-node" });
+    expect(selected.attempts.map(({ package: name }) => name)).toEqual(["@tensorflow/tfjs-node"]);
   });
 
   test("puts back what Node 23 took away before tfjs-node is loaded", async () => {
@@ -94,7 +140,18 @@ describe("selectBackend", () => {
   test("says all when nothing works", async () => {
     install("@tensorflow/tfjs-node-gpu", "throw new Error('broken');");
     await expect(selectBackend({ from: project, backend: "tensorflow" })).rejects.toThrow(
-      /no backend works here.*tfjs-node-gpu: broken.*tfjs-node: .*Install one of/,
+      /no backend works here.*tfjs-node-gpu: broken.*tfjs-node' is not installed in .*Install one of .*remat setup native/,
     );
+  });
+});
+
+describe("the cache", () => {
+  test.each([
+    [{ REMAT_CACHE_DIR: "/own", XDG_CACHE_HOME: "/xdg" }, "/own"],
+    [{ REMAT_CACHE_DIR: "", XDG_CACHE_HOME: "/xdg" }, "/xdg/remat"],
+    [{}, join(homedir(), process.platform === "darwin" ? "Library/Caches/remat" : ".cache/remat")],
+  ])("is where the environment says: %o", (env, folder) => {
+    expect(cacheFolder(env)).toBe(folder);
+    expect(nativeAppFolder("tfjs-node-gpu", env)).toBe(`${folder}/native/tfjs-node-gpu-4.22.0`);
   });
 });
