@@ -2,7 +2,7 @@
 // allocator takes them from the system. Needs tfjs-node with its addon in the folder NATIVE_APP, and this package built:
 //   NATIVE_APP=/path/to/app node checks/native-sharing.js
 import { spawnSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -76,7 +76,8 @@ function measure([kernel, shape, attributes, { input = "x", dtype = "float32", l
   const require = createRequire(join(process.env.NATIVE_APP, "package.json"));
   const util = require("util");
   util.isNullOrUndefined ??= (value) => value == null;
-  const tf = require("@tensorflow/tfjs-node");
+  const packages = readdirSync(join(process.env.NATIVE_APP, "node_modules/@tensorflow"));
+  const tf = require(`@tensorflow/${packages.find((name) => name.startsWith("tfjs-node"))}`);
   const residentBytes = () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync("/proc/self/status", "utf8"))[1]) * 1024;
   const x = tf.fill(shape, 1, dtype);
   const run = () => tf.engine().runKernel(kernel, list ? [x] : { [input]: x }, attributes);

@@ -15,6 +15,8 @@ export interface Storage {
   readonly bytes: number;
   /** Name of the backend that holds it (for the fake backend: the one it stands for). */
   readonly backend: string;
+  /** True while its data is gone, though tensors live in it (`evictData`). */
+  readonly isEvicted: boolean;
   /** True when the hook saw the allocation, false for data that was there before the first mode opened. */
   readonly fresh: boolean;
 }
@@ -103,6 +105,9 @@ export interface GradientsResult {
   grads: Tensor[];
 }
 
+/** Runs the forward and backward pass, of another call if given. */
+export type RunGradients = (call?: GradientsCall) => GradientsResult;
+
 /** Runs the op, with other inputs or attributes if given. What autograd saves and tapes stays the original. */
 export type RunNext = (inputs?: KernelInputs, attributes?: KernelAttributes) => KernelOutput;
 
@@ -120,24 +125,38 @@ export type RunNext = (inputs?: KernelInputs, attributes?: KernelAttributes) => 
 export interface DispatchMode {
   /** Whether work outside an asynchronous `withDispatchMode` is shown, as `Phase.outside`. Left out: it is not. */
   readonly seesOutside?: boolean;
+  /** While it is open every backward pass frees each saved tensor and each gradient after its last use. Left out: it does as stock. */
+  readonly releasesEarly?: boolean;
 
   /** The mode has been opened, or closed; in between it is told of what happens. */
   opened?(): void;
+  /** It is about to be closed: here it may still run kernels (`replayKernel`). */
+  closing?(): void;
   closed?(): void;
 
   /** Stands between the engine and the kernel; the innermost mode comes first. Not called for work outside. */
   dispatch?(call: OpCall, next: RunNext): KernelOutput;
   /** Stands between the caller and the engine's forward and backward pass. */
-  gradients?(call: GradientsCall, next: () => GradientsResult): GradientsResult;
+  gradients?(call: GradientsCall, next: RunGradients): GradientsResult;
 
+  /** An op is about to be made of these inputs. Nothing is known of it to anybody yet: here a mode may run kernels (`replayKernel`). */
+  opComing?(kernel: string, inputs: KernelInputs, attributes: KernelAttributes | undefined): void;
+  /** JavaScript is about to make data of that many bytes: here, too, a mode may let data go. */
+  dataComing?(bytes: number): void;
   /** Just before the kernel (and before `dispatch`). */
   opStarting?(call: OpCall): void;
   opDone?(op: OpDone): void;
+  /** The op is done, and autograd has saved what it saves of it: the user's code goes on next. Here, too, a mode may run kernels. */
+  opOver?(op: OpDone): void;
   /** The kernel threw; the error goes on to the caller. */
   opFailed?(op: OpCall, error: unknown): void;
   storageAllocated?(storage: Storage, origin: StorageOrigin): void;
   /** Its last `DataId` is gone. Told to every mode, whoever let go. */
   storageReleased?(storage: Storage): void;
+  /** Its data has gone while tensors still live in it (0), or is back. */
+  storageResized?(storage: Storage, bytes: number): void;
+  /** The last tensor on a pinned `DataId` is gone: only pins hold it now. */
+  dataUnused?(dataId: DataId): void;
   scopeEntered?(scope: GradientScope): void;
   scopeExited?(scope: GradientScope): void;
   /** The tensors saved for one op, or for one `customGrad` (then just before its `scopeExited`). */

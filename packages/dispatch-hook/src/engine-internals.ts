@@ -29,14 +29,18 @@ export interface KernelParameters {
 export interface EngineBackend {
   /** Of the fake backend: the backend whose buffers it imitates. */
   readonly standsFor?: string;
+  disposeData?(dataId: DataId, force?: boolean): boolean;
+  numDataIds(): number;
 }
 
 /** The parts of tfjs-core's engine that its own types hide. */
 export interface EngineInternals {
   readonly state: {
     activeTape: EngineTapeNode[] | null;
-    activeScope: { readonly name: string } | null;
+    activeScope: { readonly name: string; readonly id: number } | null;
     gradientDepth: number;
+    kernelDepth: number;
+    numDataBuffers: number;
     tensorInfo: WeakMap<DataId, { backend: EngineBackend; bytes: number }>;
   };
   backendName: string | undefined;
@@ -49,9 +53,19 @@ export interface EngineInternals {
   addTapeNode(kernelName: string, inputs: NamedTensorMap, outputs: Tensor[], ...more: unknown[]): void;
   gradients(f: () => Tensor, xs: Tensor[], dy?: Tensor, allowNoGradients?: boolean): GradientsResult;
   tidy(nameOrFn: unknown, fn?: () => unknown): unknown;
+  nextTensorId(): number;
+  startTape(): void;
+  endTape(): void;
+  startScope(name?: string): void;
+  endScope(result?: unknown): void;
+  track<T extends Tensor>(tensor: T): T;
+  runKernel(kernelName: string, inputs: unknown, attributes?: unknown): Tensor | Tensor[];
+  makeTensor(values: unknown, shape: readonly number[], dtype: string): Tensor;
   makeVariable(initialValue: Tensor, trainable?: boolean, name?: string, dtype?: string): Variable;
   incRef(tensor: Tensor, backend: unknown): void;
   setBackend(name: string): Promise<boolean>;
+  disposeTensor(tensor: Tensor): void;
+  removeDataId(dataId: DataId, backend: EngineBackend): void;
   read(dataId: DataId): Promise<unknown>;
   readSync(dataId: DataId): unknown;
 }
@@ -67,6 +81,7 @@ const patched = [
   "makeVariable",
   "incRef",
   "setBackend",
+  "disposeTensor",
   "read",
   "readSync",
 ] as const;

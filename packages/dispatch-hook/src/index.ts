@@ -1,3 +1,4 @@
+export { classifyFailure, type MissingPart } from "./backend-failure.js";
 export { sharedBuffers, sharingBackends } from "./buffer-sharing.js";
 export type {
   CloseMode,
@@ -11,6 +12,7 @@ export type {
   KernelOutput,
   OpCall,
   OpDone,
+  RunGradients,
   RunNext,
   SavedTensor,
   Storage,
@@ -18,14 +20,33 @@ export type {
   TapeNode,
 } from "./dispatch-mode.js";
 export { type ModuleNamer, nameModulesBy } from "./fake/data-dependent-error.js";
+export { cacheFolder, type NativePackage, nativeAppFolder, nativeVersion } from "./native-cache.js";
 export { PatchSet } from "./patch-set.js";
+export { forwardOnTape, registeredVariables, type TapedForward } from "./release/forward-on-tape.js";
+export type { ConstantData } from "./residency/constants.js";
+export type { KernelRecipe } from "./residency/replay.js";
 export {
   type BackendAttempt,
   type BackendName,
+  type BackendPackage,
   type BackendSelection,
+  backendPackages,
+  backendPlaces,
   type SelectBackendOptions,
   selectBackend,
 } from "./select-backend.js";
 export type { SharedBuffer, TensorShape } from "./sharing-rules.js";
 export { optimizerStepMark, TraceRecorder, type TraceRecorderOptions } from "./trace-recorder.js";
-export { isDispatching, openDispatchMode, storagesOf, watchOptimizer, withDispatchMode } from "./with-dispatch-mode.js";
+export {
+  constantOf,
+  evictData,
+  isDispatching,
+  openDispatchMode,
+  pinData,
+  replayKernel,
+  restoreConstant,
+  storagesOf,
+  unpinData,
+  watchOptimizer,
+  withDispatchMode,
+} from "./with-dispatch-mode.js";

@@ -69,6 +69,8 @@ function runOp(session: Session, parameters: KernelParameters, run: RunKernel): 
   const { engine, storages, modes } = session;
   const kernel = parameters.kernelName as string;
   const inputs: KernelInputs = parameters.inputs;
+  for (const open of modes.listeners("opComing"))
+    if (modes.isInside(open)) open.mode.opComing(kernel, inputs, parameters.attrs);
   const accumulation = session.phase === Phase.backward ? accumulationOf(session, kernel, inputs) : undefined;
   const op = new Op(
     kernel,
@@ -90,11 +92,11 @@ function runOp(session: Session, parameters: KernelParameters, run: RunKernel): 
     session.toDispatch = op;
   }
   storages.hold();
+  let outputs: Tensor | Tensor[];
   try {
-    const outputs = run.call(session.engine, parameters);
+    outputs = run.call(session.engine, parameters);
     if (session.starting === op) finishOp(session, op, listOf(outputs));
     if (accumulation?.last) leaveNode(session);
-    return outputs;
   } catch (error) {
     // Where the op was done already, the failure is one of saving its tensors.
     if (session.starting === op) {
@@ -110,6 +112,8 @@ function runOp(session: Session, parameters: KernelParameters, run: RunKernel): 
     session.toDispatch = undefined;
     session.finishing = undefined;
   }
+  for (const open of modes.listeners("opOver")) if (modes.isInside(open)) open.mode.opOver(op);
+  return outputs;
 }
 
 function finishOp(session: Session, op: Op, outputs: readonly Tensor[]): void {
@@ -118,6 +122,12 @@ function finishOp(session: Session, op: Op, outputs: readonly Tensor[]): void {
   op.outputs = outputs;
   const backend = bufferBackend(op.backend, engine.backendInstance);
   storages.kernelDone(backend, op.kernel, op.inputs, op.attributes, outputs);
+  const { replaying } = session;
+  if (replaying !== undefined)
+    outputs.forEach((output, i) => {
+      const evicted = replaying[i];
+      if (evicted !== undefined) storages.adopt(output.dataId, evicted);
+    });
   storages.flush("op");
   session.finishing = op;
   for (const open of modes.listeners("opDone")) {

@@ -57,18 +57,22 @@ export class Op implements OpDone {
   }
 }
 
-/** The tensors of a kernel's inputs in argument order; optional ones (a bias) may be missing. */
+/** The tensors of a kernel's inputs in argument order; optional ones (a bias) may be missing, ragged kernels take lists among them. */
 function present(inputs: KernelInputs): readonly Tensor[] {
   if (Array.isArray(inputs)) return inputs as Tensor[];
-  const named = inputs as Readonly<Record<string, Tensor | undefined>>;
+  const named = inputs as Readonly<Record<string, Tensor | readonly Tensor[] | undefined>>;
   let count = 0;
-  for (const name in named) if (named[name] != null) count++;
+  for (const name in named) {
+    const input = named[name];
+    if (input != null) count += Array.isArray(input) ? input.length : 1;
+  }
   // Of its length from the beginning: an array that grows by `push` takes room for seventeen.
   const tensors = new Array<Tensor>(count);
   let at = 0;
   for (const name in named) {
-    const tensor = named[name];
-    if (tensor != null) tensors[at++] = tensor;
+    const input = named[name];
+    if (Array.isArray(input)) for (const tensor of input as readonly Tensor[]) tensors[at++] = tensor;
+    else if (input != null) tensors[at++] = input as Tensor;
   }
   return tensors;
 }

@@ -56,6 +56,11 @@ export class RecordedTensors {
     if (row >= 0) this.builder.free(row);
   }
 
+  resize(storage: Storage, bytes: number): void {
+    const row = this.storageRows.get(storage.id);
+    if (row >= 0) this.builder.resize(row, bytes);
+  }
+
   /** `tensor` is of this category; a variable also after it has been assigned. */
   know(tensor: Tensor, category: number): void {
     if (isVariable(tensor)) this.variableCategories.set(tensor, category);

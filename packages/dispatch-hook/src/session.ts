@@ -1,5 +1,5 @@
 import { Phase } from "@remat/trace";
-import type { KernelConfig } from "@tensorflow/tfjs-core";
+import type { DataId, KernelConfig } from "@tensorflow/tfjs-core";
 import type { GradientsPass } from "./backward-pass.js";
 import type { GradientScope, OpDone, Storage, StorageOrigin, TapeNode } from "./dispatch-mode.js";
 import { type EngineInternals, engineInternals } from "./engine-internals.js";
@@ -31,6 +31,8 @@ export class Session implements StorageListener {
   readonly wrappedKernels: Map<KernelConfig, KernelConfig["kernelFunc"]> = new Map();
   /** The op that has run and whose saved tensors and tape node the engine now makes. */
   finishing: OpDone | undefined;
+  /** While a kernel is replayed: by output the `DataId` that gets its data. */
+  replaying: readonly (DataId | undefined)[] | undefined;
   /** Inside `engine.clone`, whose Identity is no op of the user's (rule 1). */
   cloning = false;
   /** The tape node whose gradient function runs. */
@@ -51,6 +53,10 @@ export class Session implements StorageListener {
       if (this.modes.isInside(open)) open.mode.phaseChanged(phase, before);
   }
 
+  dataComing(bytes: number): void {
+    for (const open of this.modes.listeners("dataComing")) if (this.modes.isInside(open)) open.mode.dataComing(bytes);
+  }
+
   storageAllocated(storage: Storage, origin: StorageOrigin): void {
     for (const open of this.modes.listeners("storageAllocated"))
       if (open.mode.seesOutside || this.modes.isInside(open)) open.mode.storageAllocated(storage, origin);
@@ -58,5 +64,9 @@ export class Session implements StorageListener {
 
   storageReleased(storage: Storage): void {
     for (const { mode } of this.modes.listeners("storageReleased")) mode.storageReleased(storage);
+  }
+
+  storageResized(storage: Storage, bytes: number): void {
+    for (const { mode } of this.modes.listeners("storageResized")) mode.storageResized(storage, bytes);
   }
 }

@@ -12,6 +12,7 @@ class Buffer implements Storage {
   readonly id = nextStorageId++;
   /** `DataId`s that live in it. */
   dataIds = 1;
+  isEvicted = false;
 
   constructor(
     readonly table: StorageTable,
@@ -45,8 +46,11 @@ export interface SelfReportingBackend extends EngineBackend {
 }
 
 export interface StorageListener {
+  /** Data is about to be made outside of every kernel. */
+  dataComing(bytes: number): void;
   storageAllocated(storage: Storage, origin: StorageOrigin): void;
   storageReleased(storage: Storage): void;
+  storageResized(storage: Storage, bytes: number): void;
 }
 
 /** By what it can do: a backend may come with a tfjs-core of its own. */
@@ -70,7 +74,11 @@ export class StorageTable {
   private readonly heldBackends: string[] = [];
   private heldCount = 0;
   private isHolding = false;
+  /** How many `DataId`s of a backend shall not be counted. */
+  private readonly hidden = new Map<EngineBackend, number>();
   private readonly aliases = new Map<DataId, DataId>();
+  /** Outputs of the kernel that runs whose data is to go to an evicted `DataId`. */
+  private readonly adopted = new Map<DataId, DataId>();
 
   constructor(private readonly listener: StorageListener) {}
 
@@ -84,7 +92,9 @@ export class StorageTable {
     if (data === undefined || this.attached.some(({ source }) => source === data)) return;
     const entryOf = (dataId: DataId) => (data.has(dataId) ? data.get(dataId) : undefined);
     this.attached.push({ name: counted, source: data, entryOf });
+    patches.patch(backend, "numDataIds", (original) => () => original.call(backend) - (this.hidden.get(backend) ?? 0));
     patches.patch(data, "set", (set) => (dataId: DataId, entry: DataEntry) => {
+      if (!this.isHolding && !isComplexPair(entry)) this.listener.dataComing(entryBytes(entry));
       set.call(data, dataId, entry);
       if (!isComplexPair(entry)) this.added(dataId, entryBytes(entry), counted);
     });
@@ -144,6 +154,38 @@ export class StorageTable {
       else this.place(heldDataIds[i], heldBytes[i], heldBackends[i], origin);
     }
     if (this.aliases.size > 0) this.aliases.clear();
+    if (this.adopted.size > 0) this.adopted.clear();
+  }
+
+  /** From now on `count` more of a backend's `DataId`s are left out when it tells how many there are. */
+  hide(backend: EngineBackend, count: number): void {
+    this.hidden.set(backend, (this.hidden.get(backend) ?? 0) + count);
+  }
+
+  /** The data of `dataIds`, all those in one buffer, is gone. */
+  evicted(dataIds: readonly DataId[]): void {
+    const buffer = dataIds.length > 0 ? this.bufferOf(dataIds[0]) : undefined;
+    if (buffer === undefined || buffer.isEvicted) return;
+    buffer.isEvicted = true;
+    this.listener.storageResized(buffer, 0);
+  }
+
+  /** The data of `dataId` is back. */
+  restored(dataId: DataId): void {
+    const buffer = this.bufferOf(dataId);
+    if (buffer?.isEvicted !== true) return;
+    buffer.isEvicted = false;
+    this.listener.storageResized(buffer, buffer.bytes);
+  }
+
+  /** What the running kernel makes as `output` becomes the data of `evicted`, so that it lives in that one's buffer. */
+  adopt(output: DataId, evicted: DataId): void {
+    this.adopted.set(output, evicted);
+  }
+
+  /** What its backend keeps of a `DataId`. */
+  entryOf(dataId: DataId): DataEntry | undefined {
+    return this.locate(dataId)?.entry;
   }
 
   /** The buffers of a tensor: one, or two for a complex number on cpu; none where the backend keeps no `DataStorage`. */
@@ -181,11 +223,14 @@ export class StorageTable {
   }
 
   private place(dataId: DataId, bytes: number, backend: string, origin: StorageOrigin): void {
-    const source = this.aliases.get(dataId);
+    const source = this.adopted.get(dataId) ?? this.aliases.get(dataId);
     const shared = source === undefined ? undefined : this.bufferOf(source);
     if (shared !== undefined) {
       shared.dataIds++;
       (dataId as MarkedDataId)[bufferKey] = shared;
+      if (!shared.isEvicted) return;
+      shared.isEvicted = false;
+      this.listener.storageResized(shared, shared.bytes);
       return;
     }
     const buffer = new Buffer(this, bytes, backend, true);

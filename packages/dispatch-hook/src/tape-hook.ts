@@ -3,6 +3,7 @@ import type { Tensor } from "@tensorflow/tfjs-core";
 import { contribute, enterNode, type GradientsPass, insideNode, leaveNode } from "./backward-pass.js";
 import type { GradientsCall, GradientsResult, TapeNode } from "./dispatch-mode.js";
 import type { EngineTapeNode } from "./engine-internals.js";
+import { gradientsReleasingEarly } from "./release/gradients-releasing-early.js";
 import type { Session } from "./session.js";
 
 let nextNodeSequence = 0;
@@ -80,12 +81,14 @@ function runGradients(
     },
   };
   const chain = modes.listeners("gradients").filter((open) => modes.isInside(open));
-  const from = (depth: number): GradientsResult => {
+  const isEarly = modes.listeners("releasesEarly").some((open) => open.mode.releasesEarly && modes.isInside(open));
+  const from = (depth: number, asked: GradientsCall): GradientsResult => {
     const open = chain[depth];
-    return open === undefined ? stock(watched) : open.mode.gradients(watched, () => from(depth - 1));
+    if (open !== undefined) return open.mode.gradients(asked, (other = asked) => from(depth - 1, other));
+    return isEarly ? gradientsReleasingEarly(asked, () => stock(asked)) : stock(asked);
   };
   try {
-    return from(chain.length - 1);
+    return from(chain.length - 1, watched);
   } finally {
     leaveNode(session);
     session.pass = pass.around;

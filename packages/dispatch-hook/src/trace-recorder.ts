@@ -1,5 +1,7 @@
 import {
   Category,
+  gradientsEndMark,
+  gradientsStartMark,
   type Module,
   OpFlag,
   Phase,
@@ -185,6 +187,10 @@ export class TraceRecorder implements DispatchMode {
     this.tensors.free(storage);
   }
 
+  storageResized(storage: Storage, bytes: number): void {
+    this.tensors.resize(storage, bytes);
+  }
+
   scopeEntered(scope: GradientScope): void {
     const parent = scope.parent === undefined ? -1 : this.scopeRows.get(scope.parent.sequence);
     const row = this.builder.scope(scope.name, parent);
@@ -224,11 +230,13 @@ export class TraceRecorder implements DispatchMode {
   }
 
   gradients(_call: unknown, next: () => { value: Tensor; grads: Tensor[] }): { value: Tensor; grads: Tensor[] } {
+    if (this.gradientsDepth === 0) this.builder.mark(gradientsStartMark);
     this.gradientsDepth++;
     try {
       return next();
     } finally {
       this.gradientsDepth--;
+      if (this.gradientsDepth === 0) this.builder.mark(gradientsEndMark);
     }
   }
 

@@ -1,9 +1,13 @@
-import type { TensorInfo } from "@tensorflow/tfjs-core";
+import type { DataId, TensorInfo } from "@tensorflow/tfjs-core";
 import { patchBackends } from "./backend-hook.js";
 import type { CloseMode, DispatchMode, Storage } from "./dispatch-mode.js";
 import { patchKernels } from "./kernel-hook.js";
 import { forgetContexts, type OpenMode } from "./mode-stack.js";
 import { patchOptimizers, watchOptimizerClass } from "./optimizer-hook.js";
+import { type ConstantData, constantIn, valuesOf } from "./residency/constants.js";
+import { releaseContents } from "./residency/data-contents.js";
+import { patchDisposal, pin, unpin } from "./residency/pins.js";
+import { type KernelRecipe, runAgain } from "./residency/replay.js";
 import { patchClone } from "./scope-hook.js";
 import { Session } from "./session.js";
 import { patchTape } from "./tape-hook.js";
@@ -82,14 +86,69 @@ export function watchOptimizer(optimizer: object): void {
   if (session !== undefined) watchOptimizerClass(session, optimizer);
 }
 
+/**
+ * Lets go of the data of a storage while tensors still live in it; `dataIds` are all that live in it. Tensors, counted references and
+ * `tf.memory()` stay as they are, but nobody may read the data until `replayKernel` has made it again. Only while a mode is open.
+ */
+export function evictData(dataIds: readonly DataId[]): void {
+  if (session === undefined) return;
+  const { engine, storages } = session;
+  for (const dataId of dataIds) {
+    const entry = storages.entryOf(dataId);
+    if (entry !== undefined) releaseContents(entry, engine.state.tensorInfo.get(dataId)?.backend ?? {});
+  }
+  storages.evicted(dataIds);
+}
+
+/**
+ * Runs a kernel again, off the tape and in `Phase.recompute`, and gives what it makes to the evicted `DataId`s in `into`, by output; other
+ * outputs go. From `opComing`, `opOver` and `tensorRead` of a mode.
+ *
+ * @throws RematError `DATA_UNKNOWN` if one of them is no tensor's any more; whatever the kernel throws
+ */
+export function replayKernel(recipe: KernelRecipe, into: readonly (DataId | undefined)[]): void {
+  if (session !== undefined) runAgain(session, recipe, into);
+}
+
+/** What `dataId` holds, if JavaScript filled it, no kernel has read it yet, and it fits into little memory: short lists, or one value many times. */
+export function constantOf(dataId: DataId): ConstantData | undefined {
+  const entry = session?.storages.entryOf(dataId);
+  return entry && constantIn(entry);
+}
+
+/** Gives an evicted `DataId` its constant back. */
+export function restoreConstant(dataId: DataId, constant: ConstantData): void {
+  const entry = session?.storages.entryOf(dataId) as { values?: unknown } | undefined;
+  if (entry === undefined) return;
+  entry.values = valuesOf(constant);
+  session?.storages.restored(dataId);
+}
+
+/** Holds the data of `dataId` when the last tensor on it is gone (then modes are told `dataUnused`), until it is unpinned. */
+export function pinData(dataId: DataId): void {
+  if (session !== undefined) pin(session, dataId);
+}
+
+/** Ends `pinData`. */
+export function unpinData(dataId: DataId): void {
+  if (session !== undefined) unpin(session, dataId);
+}
+
 function pushMode(mode: DispatchMode): { open: OpenMode; close: CloseMode; stack: Session["modes"] } {
   session ??= startSession();
   const opened = session;
   const open = opened.modes.push(mode);
+  let isOpen = true;
   const close = () => {
-    if (!opened.modes.remove(open)) return;
-    if (opened.modes.size === 0) endSession(opened);
-    mode.closed?.();
+    if (!isOpen) return;
+    isOpen = false;
+    try {
+      mode.closing?.();
+    } finally {
+      opened.modes.remove(open);
+      if (opened.modes.size === 0) endSession(opened);
+      mode.closed?.();
+    }
   };
   try {
     mode.opened?.();
@@ -108,6 +167,7 @@ function startSession(): Session {
     patchClone(started);
     patchTape(started);
     patchVariables(started);
+    patchDisposal(started);
     patchOptimizers(started);
   } catch (error) {
     started.patches.restore();

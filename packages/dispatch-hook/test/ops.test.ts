@@ -1,7 +1,7 @@
 import * as tf from "@tensorflow/tfjs";
 import "@tensorflow/tfjs-backend-wasm";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { type DispatchMode, withDispatchMode } from "../src/index.js";
+import { type DispatchMode, TraceRecorder, withDispatchMode } from "../src/index.js";
 import { eventLog } from "./event-log.js";
 
 function opsOf(run: () => unknown, more: DispatchMode = {}): string[] {
@@ -170,4 +170,23 @@ describe("dispatch", () => {
       "-s3",
     ]);
   });
+});
+
+// Only cpu has kernels that take one.
+test("a list among a kernel's inputs is seen tensor by tensor", async () => {
+  await tf.setBackend("cpu");
+  const recorder = new TraceRecorder();
+  const splits = tf.tensor1d([0, 1, 3], "int32");
+  const values = tf.tensor1d([1, 2, 3]);
+  const seen: number[][] = [];
+  withDispatchMode({ opDone: ({ inputTensors }) => seen.push(inputTensors.map(({ id }) => id)) }, () =>
+    withDispatchMode(recorder, () => {
+      const indices = tf.tensor1d([1, 0], "int32");
+      tf.raggedGather([splits], values, indices, 1);
+      expect(seen).toEqual([[splits.id, values.id, indices.id]]);
+    }),
+  );
+  const trace = recorder.trace();
+  expect(trace.ops.count).toBe(1);
+  expect([...trace.opInputs(0)]).toHaveLength(3);
 });

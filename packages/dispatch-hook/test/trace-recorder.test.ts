@@ -28,6 +28,7 @@ test("a training step of three ops, in which every byte is accounted for", () =>
   withDispatchMode(recorder, () => optimizer.minimize(() => tf.relu(tf.matMul(x, w)).sum(), false, [w]));
   const trace = recorder.trace();
   expect(describeTrace(trace)).toEqual([
+    "mark gradientsStart",
     // x and w were there before
     "+s0 32 B input",
     "+s1 24 B parameter",
@@ -64,6 +65,7 @@ test("a training step of three ops, in which every byte is accounted for", () =>
     "-s6",
     "-s7",
     "-s9",
+    "mark gradientsEnd",
     // w - 0.1 dw; sgd keeps its rate as a tensor.
     "+s11 4 B optimizerState",
     "+s12 24 B temporary",

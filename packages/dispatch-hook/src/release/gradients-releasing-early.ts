@@ -1,0 +1,160 @@
+import { Tensor, util } from "@tensorflow/tfjs-core";
+import type { GradientsCall, GradientsResult } from "../dispatch-mode.js";
+import { type EngineInternals, type EngineTapeNode, engineInternals } from "../engine-internals.js";
+import { OwnedGradients, type ScopedTensor } from "./owned-gradients.js";
+import { nodesFromTo } from "./tape-path.js";
+
+/**
+ * The engine's forward and backward pass, but that each saved tensor and each gradient goes after its last use: saved tensors and what a
+ * gradient function left behind when their node is over, a gradient when no node is left that reads it or adds to it.
+ *
+ * Kernels run in the order of stock, with stock's errors, and gradients are the same to the bit. An inner pass of a higher-order gradient runs
+ * as `stock`, since the outer one needs its tape to the end. A gradient function may itself compute gradients: the tape around it is put back
+ * (engine rule 4). Where something throws, saved tensors go as well.
+ *
+ * @internal
+ */
+export function gradientsReleasingEarly(call: GradientsCall, stock: () => GradientsResult): GradientsResult {
+  const engine = engineInternals();
+  const { state } = engine;
+  // What stock refuses before it runs anything, it shall refuse.
+  const isRefused = call.xs.length === 0 || (call.dy != null && call.dy.dtype !== "float32");
+  if (isRefused || state.gradientDepth > 0) return stock();
+  const tapeAround = state.activeTape;
+  try {
+    const y = runForward(engine, call);
+    const tape = state.activeTape as unknown as EngineTapeNode[];
+    const path = nodesFromTo(tape, call.xs, y);
+    if (!call.allowNoGradients && path.length === 0)
+      throw new Error(
+        "Cannot compute gradient of y=f(x) with respect to x. Make sure that the f you passed encloses all operations that lead from x to y.",
+      );
+    disposeSavedOutside(tape, path);
+    return engine.tidy("backward", () => runBackward(engine, call, y, path)) as GradientsResult;
+  } catch (error) {
+    for (const { saved } of state.activeTape ?? []) for (const tensor of saved ?? []) tensor.dispose();
+    throw error;
+  } finally {
+    state.activeTape = isInsideBackward(tapeAround) ? tapeAround : null;
+  }
+}
+
+/** The tapes of backward passes that wait for a gradient function in them. */
+const waitingTapes = new WeakSet<object>();
+const isInsideBackward = (tape: object | null): boolean => tape !== null && waitingTapes.has(tape);
+
+function runForward(engine: EngineInternals, call: GradientsCall): Tensor {
+  let y: Tensor;
+  engine.startTape();
+  try {
+    y = engine.tidy("forward", call.forward) as Tensor;
+  } finally {
+    engine.endTape();
+  }
+  util.assert(y instanceof Tensor, () => "The result y returned by f() must be a tensor.");
+  return y;
+}
+
+/** Of nodes that do not lead from an x to y nobody will ask what they saved. */
+function disposeSavedOutside(tape: readonly EngineTapeNode[], path: readonly EngineTapeNode[]): void {
+  const needed = new Set<number>();
+  for (const { id } of path) needed.add(id);
+  for (const { id, saved } of tape) if (!needed.has(id)) for (const tensor of saved ?? []) tensor.dispose();
+}
+
+function runBackward(
+  engine: EngineInternals,
+  { xs, dy }: GradientsCall,
+  y: Tensor,
+  path: readonly EngineTapeNode[],
+): GradientsResult {
+  const { state } = engine;
+  const ownScopes = new Set<number>([activeScopeId(engine)]);
+  const gradients = new OwnedGradients(ownScopes);
+  gradients.set(y.id, dy ?? onesLike(engine, y));
+  const lastOf = nodesAfterWhichGradientsGo(path, xs);
+  const tape = state.activeTape as EngineTapeNode[];
+  waitingTapes.add(tape);
+  try {
+    for (let at = path.length - 1; at >= 0; at--) {
+      const node = path[at];
+      runNode(engine, node, gradients, ownScopes);
+      for (const id of lastOf[at]) gradients.delete(id);
+      for (const saved of node.saved ?? []) gradients.releaseSaved(saved);
+    }
+  } finally {
+    waitingTapes.delete(tape);
+  }
+  // Stock would hand them out disposed of.
+  for (const saved of gradients.remainingSaved) {
+    saved.kept = false;
+    engine.track(saved);
+  }
+  return { value: y, grads: xs.map(({ id }) => gradients.get(id) as Tensor) };
+}
+
+const activeScopeId = ({ state }: EngineInternals): number => state.activeScope?.id ?? -1;
+
+function onesLike(engine: EngineInternals, { size, shape }: Tensor): Tensor {
+  return engine.makeTensor(util.makeOnesTypedArray(size, "float32"), shape, "float32");
+}
+
+/** By node the tensors whose gradients nothing before it in the tape reads or adds to; those of the xs are results. */
+function nodesAfterWhichGradientsGo(path: readonly EngineTapeNode[], xs: readonly Tensor[]): number[][] {
+  const known = new Set<number>();
+  for (const { id } of xs) known.add(id);
+  return path.map((node) => {
+    const going: number[] = [];
+    for (const { id } of [...node.outputs, ...Object.values(node.inputs)]) {
+      if (known.has(id)) continue;
+      known.add(id);
+      going.push(id);
+    }
+    return going;
+  });
+}
+
+function runNode(
+  engine: EngineInternals,
+  node: EngineTapeNode,
+  gradients: OwnedGradients,
+  ownScopes: Set<number>,
+): void {
+  const dys = node.outputs.map(({ id }) => gradients.get(id) ?? null);
+  if (node.gradient == null)
+    throw new Error(`Cannot compute gradient: gradient function not found for ${node.kernelName}.`);
+  // What the gradient function makes on the way, outside of the functions that it returns, would stay to the end of the pass.
+  engine.startScope();
+  const scopeId = activeScopeId(engine);
+  ownScopes.add(scopeId);
+  const results: Tensor[] = [];
+  try {
+    const functions = node.gradient(dys as Tensor[]);
+    for (const name in node.inputs) {
+      if (!(name in functions))
+        throw new Error(`Cannot backprop through input ${name}. Available gradients found: ${Object.keys(functions)}.`);
+      const dx = engine.tidy(() => functions[name]()) as Tensor;
+      const x = node.inputs[name];
+      checkGradient(node.kernelName, name, dx, x);
+      const sum = gradients.get(x.id);
+      gradients.set(x.id, sum === undefined ? dx : (engine.runKernel("Add", { a: sum, b: dx }) as Tensor));
+      results.push(gradients.get(x.id) as Tensor);
+    }
+  } finally {
+    engine.endScope(
+      results.filter((tensor) => gradients.isHeld(tensor) && (tensor as ScopedTensor).scopeId === scopeId),
+    );
+    ownScopes.delete(scopeId);
+  }
+}
+
+function checkGradient(kernel: string, name: string, dx: Tensor, x: Tensor): void {
+  if (dx.dtype !== "float32")
+    throw new Error(
+      `Error in gradient for op ${kernel}. The gradient of input ${name} must have 'float32' dtype, but has '${dx.dtype}'`,
+    );
+  if (!util.arraysEqual(dx.shape, x.shape))
+    throw new Error(
+      `Error in gradient for op ${kernel}. The gradient of input '${name}' has shape '${dx.shape}', which does not match the shape of the input '${x.shape}'`,
+    );
+}

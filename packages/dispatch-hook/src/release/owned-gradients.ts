@@ -1,0 +1,67 @@
+import type { Tensor } from "@tensorflow/tfjs-core";
+
+/** What the engine keeps on a tensor to know which scope disposes of it. */
+export interface ScopedTensor extends Tensor {
+  scopeId: number;
+}
+
+/**
+ * The gradients that have arrived and are still needed, by the id of the tensor that they are of. A gradient function may return what it was
+ * given, a saved tensor, or one tensor for several inputs, so holders are counted by identity; and what the backward pass has not made is
+ * not its to dispose of: a caller's dy, a constant of the user's, what is kept.
+ *
+ * @internal
+ */
+export class OwnedGradients {
+  private readonly byId = new Map<number, Tensor>();
+  private readonly holders = new Map<Tensor, number>();
+  /** Saved tensors whose node is over, and that are gradients themselves. */
+  private readonly savedOnes = new Set<Tensor>();
+
+  constructor(private readonly ownScopes: ReadonlySet<number>) {}
+
+  get(id: number): Tensor | undefined {
+    return this.byId.get(id);
+  }
+
+  set(id: number, gradient: Tensor): void {
+    this.holders.set(gradient, (this.holders.get(gradient) ?? 0) + 1);
+    const before = this.byId.get(id);
+    this.byId.set(id, gradient);
+    if (before !== undefined) this.letGo(before);
+  }
+
+  delete(id: number): void {
+    const gradient = this.byId.get(id);
+    if (gradient === undefined) return;
+    this.byId.delete(id);
+    this.letGo(gradient);
+  }
+
+  isHeld(tensor: Tensor): boolean {
+    return this.holders.has(tensor);
+  }
+
+  /** A saved tensor has had its last use as such: it goes now or, if it is a gradient itself, when that has had its last use. */
+  releaseSaved(saved: Tensor): void {
+    if (this.isHeld(saved)) this.savedOnes.add(saved);
+    else saved.dispose();
+  }
+
+  /** The saved tensors that are gradients to the end. */
+  get remainingSaved(): Iterable<Tensor> {
+    return this.savedOnes;
+  }
+
+  private letGo(gradient: Tensor): void {
+    const count = (this.holders.get(gradient) ?? 0) - 1;
+    if (count > 0) {
+      this.holders.set(gradient, count);
+      return;
+    }
+    this.holders.delete(gradient);
+    const isOwn =
+      this.savedOnes.delete(gradient) || (!gradient.kept && this.ownScopes.has((gradient as ScopedTensor).scopeId));
+    if (isOwn) gradient.dispose();
+  }
+}

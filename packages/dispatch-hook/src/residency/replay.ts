@@ -1,0 +1,55 @@
+import { Phase } from "@remat/trace";
+import { type DataId, Tensor, type TensorInfo } from "@tensorflow/tfjs-core";
+import type { KernelAttributes } from "../dispatch-mode.js";
+import type { EngineInternals } from "../engine-internals.js";
+import type { Session } from "../session.js";
+import { entryMissing, moveContents } from "./data-contents.js";
+
+/** A kernel call that can be made again (engine rule 5). Inputs are of the shapes that the kernel got, by name or as a list. */
+export interface KernelRecipe {
+  readonly kernel: string;
+  readonly inputs: Readonly<Record<string, TensorInfo>> | readonly TensorInfo[];
+  readonly attributes: KernelAttributes | undefined;
+}
+
+/**
+ * Runs the kernel and gives what it makes to the `DataId`s in `into`, by output; other outputs go. Off the tape, in `Phase.recompute`, and
+ * outside of every scope and node.
+ *
+ * @internal
+ */
+export function runAgain(session: Session, recipe: KernelRecipe, into: readonly (DataId | undefined)[]): void {
+  const { engine, storages, node, scope, phase, replaying, finishing } = session;
+  session.node = session.pass?.aroundNode;
+  session.scope = undefined;
+  session.replaying = into;
+  session.setPhase(Phase.recompute);
+  engine.state.kernelDepth++;
+  engine.startScope();
+  try {
+    const outputs = [engine.runKernel(recipe.kernel, tensorsOf(engine, recipe.inputs), recipe.attributes)].flat();
+    into.forEach((dataId, i) => {
+      if (dataId === undefined) return;
+      const from = storages.entryOf(outputs[i].dataId);
+      const to = storages.entryOf(dataId);
+      if (from === undefined || to === undefined) throw entryMissing(dataId);
+      moveContents(from, to);
+    });
+  } finally {
+    engine.endScope();
+    engine.state.kernelDepth--;
+    session.node = node;
+    session.scope = scope;
+    session.replaying = replaying;
+    session.finishing = finishing;
+    session.setPhase(phase);
+  }
+}
+
+/** Tensors that the engine does not count: what was a tensor at the first run may have been disposed of since. */
+function tensorsOf(engine: EngineInternals, inputs: KernelRecipe["inputs"]): Tensor[] | Record<string, Tensor> {
+  const tensorOf = ({ shape, dtype, dataId }: TensorInfo): Tensor =>
+    new Tensor(shape as never, dtype, dataId, engine.nextTensorId());
+  if (Array.isArray(inputs)) return inputs.map(tensorOf);
+  return Object.fromEntries(Object.entries(inputs).map(([name, input]) => [name, tensorOf(input)]));
+}
