@@ -177,6 +177,16 @@ export class ModTracker implements DispatchMode {
     return this.recorder === undefined ? tracked() : withDispatchMode(this.recorder, tracked);
   }
 
+  /** The tracked models, their layers, and the groups of these. Scopes are known only once they run. */
+  get modules(): readonly TrackedModule[] {
+    const all = new Set<TrackedModule>();
+    for (const entry of this.entries.values()) {
+      all.add(entry);
+      for (const groups of entry.plan?.groupsOf.values() ?? []) for (const group of groups) all.add(group);
+    }
+    return [...all];
+  }
+
   /** The FQN of a layer, if it is tracked. */
   getKnownFqn(layer: Layer): string | undefined {
     return this.entries.get(layer)?.fqn;

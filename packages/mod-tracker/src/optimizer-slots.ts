@@ -1,25 +1,25 @@
-import type { Variable } from "@tensorflow/tfjs-core";
+import type { Tensor } from "@tensorflow/tfjs-core";
 
-const isVariable = (value: unknown): value is Variable =>
-  value !== null && typeof value === "object" && "assign" in value && "dataId" in value;
+const isTensor = (value: unknown): value is Tensor =>
+  value !== null && typeof value === "object" && "dataId" in value && "isDisposed" in value;
 
 /**
- * The variables in which an optimizer keeps its state: momenta, moments, accumulators, powers of its rates. tfjs keeps them in fields of the
- * optimizer, by themselves or in lists of `{ originalName, variable }`.
+ * The tensors in which an optimizer keeps its state: momenta, moments, accumulators, powers of its rates, and rates that it keeps as scalars.
+ * tfjs keeps them in fields of the optimizer, by themselves or in lists of `{ originalName, variable }`.
  *
  * @example
  * const adam = tf.train.adam(0.01);
  * adam.minimize(loss);
  * optimizerSlots(adam).length; // two for each weight, and two
  */
-export function optimizerSlots(optimizer: object): Variable[] {
-  const slots: Variable[] = [];
+export function optimizerSlots(optimizer: object): Tensor[] {
+  const slots: Tensor[] = [];
   for (const value of Object.values(optimizer)) {
-    if (isVariable(value)) slots.push(value);
+    if (isTensor(value)) slots.push(value);
     else if (Array.isArray(value))
       for (const item of value) {
         const slot = (item as { variable?: unknown } | null)?.variable ?? item;
-        if (isVariable(slot)) slots.push(slot);
+        if (isTensor(slot)) slots.push(slot);
       }
   }
   return slots.filter((slot) => !slot.isDisposed);

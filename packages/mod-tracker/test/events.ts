@@ -30,5 +30,5 @@ export const moduleEvents = (trace: Trace): string[] =>
 /** Module events and ops, each op as kernel, phase, what it differentiates. */
 export const eventsAndOps = (trace: Trace): string[] =>
   describeTrace(trace)
-    .filter((line) => /^([<>]|op|mark)/.test(line))
+    .filter((line) => /^([<>]|op|mark (?!gradients))/.test(line))
     .map((line) => line.replace(/^op \d+ (\w+)\(.*\) = \S+/, "  $1").replace(/ \((s\d+,?)*\)$/, ""));
