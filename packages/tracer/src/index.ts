@@ -12,4 +12,4 @@ export {
 } from "./model-definition.js";
 export { type OptimizerName, optimizerByName, optimizerNames } from "./optimizers.js";
 export { type TraceFakeStepOptions, type TraceStepOptions, traceFakeStep, traceStep } from "./trace-step.js";
-export { disposeDefinition, type TrainingStepOptions, trainingStep } from "./training-step.js";
+export { disposeDefinition, type StepObserver, type TrainingStepOptions, trainingStep } from "./training-step.js";

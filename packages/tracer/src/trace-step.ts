@@ -15,6 +15,8 @@ export interface TraceStepOptions extends TrainingStepOptions {
   readonly batch?: number | undefined;
   /** Steps to run; only the last one has all of an optimizer's state from its start. 1 if not given. */
   readonly steps?: number;
+  /** Steps to run before those that are traced, so that an optimizer's state is there from the start; 0 if not given. */
+  readonly stepsBefore?: number;
   /** How the layers of a flat Keras model are grouped into modules. */
   readonly grouping?: Grouping;
   /** Also for the trace's header. */
@@ -76,6 +78,7 @@ export async function traceStep(exported: unknown, options: TraceStepOptions = {
   if (onProgress !== undefined) tracker.registerUserHooks({ preForward: ({ fqn }) => onProgress(fqn) });
   try {
     const step = trainingStep(definition, options, tracker);
+    for (let i = 0; i < (options.stepsBefore ?? 0); i++) step();
     options.onStart?.(recorder);
     // In one run: between two the hook sees nothing, and takes what it then finds for new.
     tracker.run(() => {

@@ -12,12 +12,26 @@ export interface TrainingStepOptions {
   readonly optimizer?: string;
 }
 
-/** One forward and backward pass of `definition`, and an update of its weights if there is an optimizer, as a function. */
+/** Is shown what a step computes, before it is disposed of. */
+export interface StepObserver {
+  /** By names of variables, before the update. */
+  gradients?(grads: Readonly<Record<string, tf.Tensor>>): void;
+  loss?(value: tf.Scalar): void;
+}
+
+/**
+ * One forward and backward pass of `definition`, and an update of its weights if there is an optimizer, as a function.
+ *
+ * @throws RematError `MODEL_NOT_TRAINABLE`, `LOSS_UNKNOWN`, `OPTIMIZER_UNKNOWN`
+ * @example
+ * const step = trainingStep(definition, { optimizer: "sgd" });
+ * step({ loss: (value) => console.log(value.dataSync()[0]) });
+ */
 export function trainingStep(
   definition: ModelDefinition,
   options: TrainingStepOptions,
   tracker?: Pick<ModTracker, "trackOptimizer">,
-): () => void {
+): (observer?: StepObserver) => void {
   const variables = trainableVariables(definition);
   if (variables?.length === 0)
     throw new RematError(
@@ -27,13 +41,36 @@ export function trainingStep(
   const loss = lossOf(definition, options);
   const optimizer = options.optimizer === undefined ? undefined : optimizerByName(options.optimizer);
   if (optimizer === undefined)
-    return () => {
+    return (observer) => {
       const { value, grads } = tf.variableGrads(loss, variables);
+      observer?.gradients?.(grads);
+      observer?.loss?.(value);
       tf.dispose([value, grads]);
     };
   tracker?.trackOptimizer(optimizer);
+  return (observer) => {
+    const stopShowing = observer?.gradients && showGradients(optimizer, (grads) => observer.gradients?.(grads));
+    try {
+      const value = optimizer.minimize(loss, observer !== undefined, variables);
+      if (value !== null) observer?.loss?.(value);
+      value?.dispose();
+    } finally {
+      stopShowing?.();
+    }
+  };
+}
+
+/** Shows what `minimize` hands to `applyGradients`, on this one optimizer; returns what ends it. */
+function showGradients(optimizer: tf.Optimizer, show: (grads: Record<string, tf.Tensor>) => void): () => void {
+  const own = Object.getOwnPropertyDescriptor(optimizer, "applyGradients");
+  const apply = optimizer.applyGradients;
+  optimizer.applyGradients = (grads) => {
+    show(Array.isArray(grads) ? Object.fromEntries(grads.map(({ name, tensor }) => [name, tensor])) : { ...grads });
+    apply.call(optimizer, grads);
+  };
   return () => {
-    optimizer.minimize(loss, false, variables);
+    if (own === undefined) Reflect.deleteProperty(optimizer, "applyGradients");
+    else Object.defineProperty(optimizer, "applyGradients", own);
   };
 }
 

@@ -41,6 +41,23 @@ describe("traceFakeStep", () => {
     },
   );
 
+  it("traces a later step as one in a row, with the optimizer's state there before its first op", async () => {
+    const options = { optimizer: "adam", grouping: "none" as const };
+    const [two, second] = [
+      await traceFakeStep(mlp, { ...options, steps: 2 }),
+      await traceFakeStep(mlp, { ...options, stepsBefore: 1 }),
+    ];
+    expect(ops(second)).toEqual(ops(two).slice(-second.ops.count));
+    const { events, storages } = second;
+    const firstOp = events.kind.indexOf(EventKind.op);
+    let stateBytes = 0;
+    for (let i = 0; i < firstOp; i++)
+      if (events.kind[i] === EventKind.allocate && storages.category[events.subject[i]] === Category.optimizerState)
+        stateBytes += storages.bytes[events.subject[i]];
+    const weights = 6 * 8 + 8 + 8 * 3 + 3;
+    expect(stateBytes).toBeGreaterThanOrEqual(2 * weights * 4);
+  });
+
   it.each(lossNames)("takes the loss %s, and says so", async (loss) => {
     const trace = await traceFakeStep(mlp, { loss });
     expect(trace.hasPhase(Phase.backward)).toBe(true);
