@@ -1,13 +1,19 @@
 export { type RecomputationBound, recomputationBound } from "./bound/recomputation-bound.js";
 export { type WorkingSet, workingSet } from "./bound/working-set.js";
+export type { BindingOp } from "./checkpointing/binding-op.js";
+export type { CheckpointingGoal } from "./checkpointing/checkpointing-goal.js";
 export {
-  type BindingOp,
   type CheckpointingAnswer,
-  type CheckpointingGoal,
   type CheckpointingOptions,
   type CheckpointingPoint,
   planCheckpointing,
 } from "./checkpointing/plan-checkpointing.js";
+export {
+  type BudgetedSchedule,
+  planSchedules,
+  type ScheduleAnswer,
+  type ScheduleOptions,
+} from "./checkpointing/plan-schedules.js";
 export { type PlanningGraph, type PlanningNode, planningGraph } from "./graph/planning-graph.js";
 export {
   type PlanningGraphOfTraceOptions,
@@ -23,6 +29,11 @@ export type { ModuleBudget, ModulePolicyMethod } from "./module-policy/policy-in
 export { aggregateModuleStats, type ModuleStats, type TrackedModule } from "./module-tree/module-stats.js";
 export { type CheckpointedModule, type ModuleTreePlan, planModules } from "./module-tree/plan-modules.js";
 export type { ModuleTreeOptions } from "./module-tree/tree-options.js";
+export {
+  type CheckpointedPolicy,
+  type PlanOfCheckpointsOptions,
+  planOfCheckpoints,
+} from "./plan/plan-of-checkpoints.js";
 export { planOfGraph } from "./plan/plan-of-graph.js";
 export { planOfTrace } from "./plan/plan-of-trace.js";
 export { recordedPeakBytes } from "./plan/recorded-peak.js";

@@ -100,8 +100,10 @@ export async function rematerialize(graph: PlanningGraph, options: Rematerialize
   const elapsed = () => performance.now() - began;
   // A bound that is as high as the best cost, but for the solver's tolerance, ends the search.
   const isProven = () => search.bestCost <= lowerBound * (1 + solverTolerance);
+  const isSmallest = () => search.best === undefined && search.closestPeakBytes <= least.bytes;
   const isOver = () =>
     isProven() ||
+    isSmallest() ||
     elapsed() >= timeMs ||
     search.iterations >= (iterations ?? Number.POSITIVE_INFINITY) ||
     signal?.aborted === true;

@@ -149,3 +149,12 @@ test("bytes may be fractions; the budget holds to the last digit", async () => {
   expect(found.isFeasible).toBe(true);
   expect(simulateSchedule(graph, found.sequence)!.peakBytes).toBeLessThanOrEqual(10.1);
 });
+
+test("a budget between whole bytes allows what the whole bytes below it allow", async () => {
+  const graph = trainingGraph(25);
+  for (const budgetBytes of [100, 100.1, 100.3, 100.7]) {
+    const found = await rematerialize(graph, { budgetBytes, iterations: 20_000, boundTimeMs: 0 });
+    const whole = await rematerialize(graph, { budgetBytes: 100, iterations: 20_000, boundTimeMs: 0 });
+    expect(found.sequence).toEqual(whole.sequence);
+  }
+});

@@ -12,6 +12,8 @@ export interface RecomputationBound {
 /** About as many entries as the matrix of a relaxation has, and that of a search for whole numbers; more hardly raise the bound. */
 const relaxedEntries = 20_000;
 const wholeEntries = 60_000;
+/** Values that could be absent, over all moments that are looked at. */
+const mostAbsent = 300_000;
 
 /**
  * What any schedule that computes nodes first in the given order must at least compute again, by a mixed-integer program that HiGHS
@@ -73,7 +75,7 @@ interface Moment {
 function momentsOver(graph: PlanningGraph, order: PlainOrder, budgetBytes: number): Moment[] {
   const { memory, gaps } = order;
   const absentAt = new Map<number, Map<number, number>>();
-  for (let t = 0; t < graph.nodeCount; t++) if (memory[t] > budgetBytes) absentAt.set(t, new Map());
+  for (const t of someOver(graph, order, budgetBytes)) absentAt.set(t, new Map());
   let component = -1;
   for (let v = 0; v < graph.nodeCount; v++) {
     if (graph.recomputable[v] === 0) continue;
@@ -96,6 +98,31 @@ function momentsOver(graph: PlanningGraph, order: PlainOrder, budgetBytes: numbe
       !implies(moments[i - 1], moment) &&
       !(i + 1 < moments.length && implies(moments[i + 1], moment) && !implies(moment, moments[i + 1])),
   );
+}
+
+/** The moments over the budget; where they are so many that looking at each takes long, of each stretch the one that is most over. */
+function someOver(graph: PlanningGraph, { memory, gaps }: PlainOrder, budgetBytes: number): number[] {
+  const over: number[] = [];
+  for (let t = 0; t < graph.nodeCount; t++) if (memory[t] > budgetBytes) over.push(t);
+  const change = new Int32Array(graph.nodeCount + 2);
+  for (let v = 0; v < graph.nodeCount; v++)
+    if (graph.recomputable[v] === 1)
+      for (const { from, to } of gaps[v]) {
+        change[from + 1]++;
+        change[to]--;
+      }
+  const absent = new Int32Array(graph.nodeCount);
+  for (let t = 0, count = 0; t < graph.nodeCount; t++) {
+    count += change[t];
+    absent[t] = count;
+  }
+  const total = over.reduce((sum, t) => sum + absent[t], 0);
+  const stretch = Math.ceil(total / mostAbsent);
+  if (stretch < 2) return over;
+  const chosen: number[] = [];
+  for (let i = 0; i < over.length; i += stretch)
+    chosen.push(over.slice(i, i + stretch).reduce((most, t) => (memory[t] > memory[most] ? t : most)));
+  return chosen;
 }
 
 /** As many moments as a matrix of about `entries` entries has room for: of each stretch the one that is most over. */

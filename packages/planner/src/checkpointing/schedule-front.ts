@@ -1,92 +1,257 @@
+import { BlockPlans } from "../blocks/block-plans.js";
 import { recomputationBound } from "../bound/recomputation-bound.js";
 import { workingSet } from "../bound/working-set.js";
 import type { PlanningGraph } from "../graph/planning-graph.js";
 import { type Rematerialization, type RematerializeOptions, rematerialize } from "../rematerialize.js";
+import type { SearchEffort, SharedEffort } from "./search-effort.js";
+import type { SearchRunner } from "./search-runner.js";
 
-/** How much to look, per budget. @internal */
-export type SearchEffort = Pick<RematerializeOptions, "timeMs" | "iterations" | "boundTimeMs">;
+/** Below this a search finds what there is without help. */
+const blockNodes = 400;
+/** Changes to try for the plans of blocks, for each millisecond, or each change, of a call: some third of its time. */
+const blockChanges = { perMs: 150, perChange: 1 };
+
+interface FrontSearch {
+  readonly budgetBytes: number;
+  readonly weight: number;
+  /** With what it begins: what is known (left out), that and what can be put together from blocks, or the plain order. */
+  readonly begin?: "blocks" | "plain";
+  readonly hasBound?: boolean;
+  readonly addToSeed?: number;
+}
+
+/** @internal */
+export type FrontOptions = Pick<RematerializeOptions, "order" | "seed" | "boundTimeMs" | "signal" | "onProgress">;
 
 /**
  * Schedules of one graph under many budgets, each search beginning with what others found: a schedule for a budget is one for every larger
- * budget, so that costs never rise with the budget.
+ * budget, so that costs never rise with the budget. On large graphs searches begin with schedules that are put together from blocks, too.
  * @internal
  */
 export class ScheduleFront {
   readonly graph: PlanningGraph;
-  private readonly found: Rematerialization[] = [];
-  private readonly options: Omit<RematerializeOptions, "budgetBytes">;
+  /** Running every node once, in order. */
+  readonly plain: Rematerialization;
+  private readonly found: Rematerialization[];
+  private readonly runner: SearchRunner;
+  private readonly effort: SharedEffort;
+  private readonly options: FrontOptions;
+  private readonly began: number;
+  /** No schedule has a smaller peak. */
+  private readonly leastBytes: number;
+  private blocks: BlockPlans | undefined;
+  private iterations = 0;
 
-  constructor(graph: PlanningGraph, options: Omit<RematerializeOptions, "budgetBytes">) {
+  private constructor(
+    plain: Rematerialization,
+    {
+      graph,
+      runner,
+      effort,
+      began,
+    }: { graph: PlanningGraph; runner: SearchRunner; effort: SharedEffort; began: number },
+    options: FrontOptions,
+  ) {
     this.graph = graph;
+    this.runner = runner;
+    this.effort = effort;
+    this.began = began;
     this.options = options;
+    this.plain = plain;
+    this.found = [plain];
+    this.leastBytes = workingSet(graph, options.order === "free").bytes;
   }
 
-  /** Looks for a schedule within `budgetBytes`; the answer is the best known, whenever it was found. */
-  async search(budgetBytes: number, effort: SearchEffort): Promise<Rematerialization | undefined> {
-    const within = this.cheapestWithin(budgetBytes);
-    const starts = [within, this.smallest()].flatMap((known) => (known === undefined ? [] : [known.sequence]));
-    const { timeMs: _timeMs, iterations: _iterations, ...options } = this.options;
-    this.found.push(await rematerialize(this.graph, { ...options, ...effort, budgetBytes, starts }));
-    return this.cheapestWithin(budgetBytes);
+  static async begin(
+    given: { graph: PlanningGraph; runner: SearchRunner; effort: SharedEffort; began: number },
+    options: FrontOptions,
+  ): Promise<ScheduleFront> {
+    const { order, seed, signal } = options;
+    const { graph, effort } = given;
+    const plain = await rematerialize(graph, {
+      ...(order && { order }),
+      ...(seed !== undefined && { seed }),
+      budgetBytes: Number.MAX_VALUE,
+      iterations: 0,
+      boundTimeMs: 0,
+    });
+    const front = new ScheduleFront(plain, given, options);
+    if (order !== "free" && graph.nodeCount >= blockNodes && effort.total > 0) {
+      const changes = effort.total * (effort.isTimed ? blockChanges.perMs : blockChanges.perChange);
+      const blocks = new BlockPlans(graph, seed ?? 0);
+      await blocks.prepare(changes, signal);
+      if (blocks.structure.length > 0) front.blocks = blocks;
+    }
+    return front;
+  }
+
+  /** Looks for the best schedule within a budget, by `searches` searches in the end. */
+  async searchBest(budgetBytes: number, weight: number, searches: number): Promise<void> {
+    if (budgetBytes >= this.plain.peakBytes) return;
+    // Nothing is within it; what comes nearest is worth knowing.
+    if (budgetBytes < this.leastBytes) return this.searchSmallest(weight);
+    let last = weight;
+    if (this.blocks !== undefined) {
+      // What was put together may be far from the best: some look at it afresh.
+      await this.run([
+        { budgetBytes, weight: 0.4 * weight, begin: "blocks" },
+        { budgetBytes, weight: 0.1 * weight, begin: "plain" },
+      ]);
+      last = 0.5 * weight;
+    }
+    const seeds = Array.from({ length: searches }, (_, i) => i);
+    await this.run(
+      seeds.map((seed) => ({ budgetBytes, weight: last / searches, addToSeed: seed, hasBound: seed === 0 })),
+    );
+  }
+
+  /** Looks for schedules within each of several budgets; what is found for one serves the others. */
+  async searchEach(budgets: readonly number[], weight: number): Promise<void> {
+    const limits = budgets.filter((bytes) => bytes < this.plain.peakBytes);
+    const each = weight / 2 / Math.max(1, limits.length);
+    await this.run(limits.map((budgetBytes) => ({ budgetBytes, weight: each, begin: "blocks", hasBound: true })));
+    await this.run(limits.map((budgetBytes) => ({ budgetBytes, weight: each })));
+  }
+
+  private async run(searches: readonly FrontSearch[]): Promise<void> {
+    const { signal } = this.options;
+    if (signal?.aborted === true) return;
+    // Putting schedules together takes its time, too.
+    const starts = searches.map((search) => this.startsOf(search));
+    const efforts = this.effort.take(
+      searches.map(({ weight }) => weight),
+      this.runner.workers,
+    );
+    const before = this.iterations;
+    const tasks = searches.map((search, i) => ({ ...this.taskOf(search, efforts[i], before), starts: starts[i] }));
+    for (const schedule of await this.runner.run(tasks)) {
+      this.iterations += schedule.iterations;
+      this.found.push(schedule);
+    }
+  }
+
+  private startsOf({ budgetBytes, begin }: FrontSearch): readonly Int32Array[] {
+    if (begin === "plain") return [];
+    const known = [this.cheapestWithin(budgetBytes), this.smallest()];
+    return [
+      ...(begin === "blocks" ? (this.blocks?.startsFor(budgetBytes) ?? []) : []),
+      ...known.flatMap((schedule) => (schedule === undefined ? [] : [schedule.sequence])),
+    ];
+  }
+
+  private taskOf(
+    { budgetBytes, hasBound = false, addToSeed = 0 }: FrontSearch,
+    effort: SearchEffort,
+    iterationsBefore: number,
+  ): RematerializeOptions {
+    const { signal, onProgress, boundTimeMs, order, seed } = this.options;
+    // A search that begins with plans of blocks has little to find; a bound takes its time on what is large.
+    const usualMs = this.blocks !== undefined && this.effort.isTimed ? 0.6 * effort.timeMs! : undefined;
+    const boundMs = hasBound ? (boundTimeMs ?? usualMs) : 0;
+    return {
+      ...effort,
+      budgetBytes,
+      seed: (seed ?? 0) + addToSeed,
+      ...(order && { order }),
+      ...(boundMs !== undefined && { boundTimeMs: boundMs }),
+      ...(signal && { signal }),
+      ...(onProgress && {
+        onProgress: (progress) => {
+          const cost = Math.min(
+            progress.cost ?? Number.POSITIVE_INFINITY,
+            this.cheapestWithin(budgetBytes)?.cost ?? Number.POSITIVE_INFINITY,
+          );
+          onProgress({
+            ...progress,
+            elapsedMs: performance.now() - this.began,
+            iterations: iterationsBefore + progress.iterations,
+            cost: cost < Number.POSITIVE_INFINITY ? cost : undefined,
+            smallestPeakBytes: Math.min(progress.smallestPeakBytes, this.smallest().peakBytes),
+          });
+        },
+      }),
+    };
   }
 
   /** Tells how much cheaper a schedule within as many bytes could be. */
-  async bound(schedule: Rematerialization, limitMs: number): Promise<Rematerialization> {
+  async bound(schedule: Rematerialization, weight: number): Promise<Rematerialization> {
+    const [{ timeMs }] = this.effort.take([weight], 1);
+    const limitMs = this.options.boundTimeMs ?? timeMs ?? 2000;
+    if (limitMs <= 0 || this.options.order === "free" || this.options.signal?.aborted === true) return schedule;
     const { cost, peakBytes, plain } = schedule;
     const { extraCost } = await recomputationBound(this.graph, peakBytes, {
       timeLimitS: limitMs / 1000,
       enoughCost: cost - plain.cost,
     });
     // A schedule there is: what the solver takes for infeasible then is so by its tolerance.
-    const lowerBound = Math.max(schedule.lowerBound, Number.isFinite(extraCost) ? plain.cost + extraCost : plain.cost);
-    return {
-      ...schedule,
-      lowerBound: Math.min(lowerBound, cost),
-      gap: cost > 0 ? Math.max(0, (cost - lowerBound) / cost) : 0,
-    };
+    return bounded(schedule, Number.isFinite(extraCost) ? plain.cost + extraCost : plain.cost);
   }
 
   /** Looks for the smallest peak there is. */
-  async searchSmallest(effort: SearchEffort): Promise<Rematerialization> {
-    const { bytes } = workingSet(this.graph, this.options.order === "free");
-    await this.search(Math.max(1, bytes), { ...effort, boundTimeMs: 0 });
-    return this.smallest()!;
+  async searchSmallest(weight: number): Promise<void> {
+    if (this.smallest().peakBytes > this.leastBytes)
+      await this.run([{ budgetBytes: Math.max(1, this.leastBytes), weight, begin: "blocks" }]);
   }
 
-  /** The cheapest schedule known within a budget; of equally cheap ones the smallest. */
+  /** The cheapest schedule known within a budget, of equally cheap ones the smallest, with what is known of how cheap one can be. */
   cheapestWithin(budgetBytes: number): Rematerialization | undefined {
-    return best(
+    const schedule = best(
       this.found.filter(({ peakBytes }) => peakBytes <= budgetBytes),
       (a, b) => a.cost - b.cost || a.peakBytes - b.peakBytes,
     );
+    return schedule && this.withBound(schedule, budgetBytes);
   }
 
   /** The smallest schedule known of at most that overhead; of equally small ones the cheapest. */
-  smallestWithin(overhead: number): Rematerialization | undefined {
-    return best(
+  smallestWithin(overhead: number): Rematerialization {
+    const schedule = best(
       this.found.filter((known) => known.overhead <= overhead + 1e-9),
       (a, b) => a.peakBytes - b.peakBytes || a.cost - b.cost,
-    );
+    )!;
+    return this.withBound(schedule, schedule.peakBytes);
   }
 
-  smallest(): Rematerialization | undefined {
+  smallest(): Rematerialization {
     return this.smallestWithin(Number.POSITIVE_INFINITY);
   }
 
+  /** Whether it is proven that nothing is within the budget. */
+  isProvenInfeasible(budgetBytes: number): boolean {
+    return (
+      budgetBytes < this.leastBytes ||
+      this.found.some((known) => known.isProvenInfeasible && known.budgetBytes >= budgetBytes)
+    );
+  }
+
   /** Halves the range between budgets that cost too much and budgets that do not, `steps` times. */
-  async narrow(overhead: number, steps: number, effort: SearchEffort): Promise<void> {
+  async narrow(overhead: number, steps: number, weight: number): Promise<void> {
     for (let i = 0; i < steps && this.options.signal?.aborted !== true; i++) {
       const fits = this.smallestWithin(overhead);
-      if (fits === undefined) return;
       const smaller = this.found
         .filter(({ peakBytes }) => peakBytes < fits.peakBytes)
         .map(({ peakBytes }) => peakBytes);
       if (smaller.length === 0) return;
       const below = Math.max(...smaller);
       if (fits.peakBytes - below < 0.002 * fits.peakBytes) return;
-      await this.search((fits.peakBytes + below) / 2, { ...effort, boundTimeMs: 0 });
+      await this.run([{ budgetBytes: (fits.peakBytes + below) / 2, weight: weight / steps, begin: "blocks" }]);
     }
   }
+
+  /** Of the searches for as much memory or more, what proves most: less memory costs no less. */
+  private withBound(schedule: Rematerialization, budgetBytes: number): Rematerialization {
+    let lowerBound = schedule.plain.cost;
+    for (const known of this.found)
+      if (known.budgetBytes >= budgetBytes && !known.isProvenInfeasible)
+        lowerBound = Math.max(lowerBound, known.lowerBound);
+    const { began, iterations } = this;
+    return { ...bounded(schedule, lowerBound), budgetBytes, iterations, seconds: (performance.now() - began) / 1000 };
+  }
+}
+
+function bounded(schedule: Rematerialization, lowerBound: number): Rematerialization {
+  const { cost } = schedule;
+  const bound = Math.min(cost, lowerBound);
+  return { ...schedule, lowerBound: bound, gap: cost > 0 ? (cost - bound) / cost : 0 };
 }
 
 function best<T>(items: readonly T[], compare: (a: T, b: T) => number): T | undefined {

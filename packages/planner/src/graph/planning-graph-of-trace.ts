@@ -1,5 +1,6 @@
 import { GraphAliasTracker, graphOfTrace, NodeKind, type TraceGraph } from "@remat/memory-estimator";
 import { EventKind, OpFlag, Phase, RematError, type Rows, row, type Trace } from "@remat/trace";
+import { type EngineLifetimes, engineLifetimes } from "./engine-lifetimes.js";
 import { type InPlaceOps, inPlaceOps } from "./in-place-ops.js";
 import { type PlanningGraph, type PlanningNode, planningGraph, rowsOf } from "./planning-graph.js";
 
@@ -25,6 +26,9 @@ export interface TracePlanningGraph extends PlanningGraph {
  * What can be planned of a trace of one training step. A node is an op, a value a storage that it allocates, with the needed lifetime
  * (trace rule T3). A view reads its storage, and never needs to run again. What JavaScript filled is a node that cannot run again, as
  * is, by default, everything but pure forward ops, and whatever makes a result (trace rule T8): a result may be a variable by now.
+ *
+ * What is predicted is what an executor holds that follows a plan inside `engine.gradients`: outputs of ops in it go when they are not needed, all
+ * else when the engine lets it go, and a kernel's scratch counts with the most of it that there is at once.
  *
  * Weights, optimizer slots and inputs that the trace never frees are `baseBytes`; those that it frees are held until then. An in-place op
  * runs again together with the op whose storage it writes into, where nothing reads the storage in between and its other inputs are
@@ -78,6 +82,7 @@ class TracePlanning {
   private readonly replayOps: number[][] = [];
   private readonly storageOfValue: number[] = [];
   private readonly aliases: GraphAliasTracker;
+  private readonly lifetimes: EngineLifetimes;
   /** Which output of which node each storage is; undefined for the caller's, which are there all the time. */
   private readonly valueOfStorage: (readonly [node: number, output: number] | undefined)[];
   private readonly isResult: Uint8Array;
@@ -86,7 +91,8 @@ class TracePlanning {
   constructor(trace: Trace, graph: TraceGraph, isReplayable: (op: number) => boolean) {
     this.trace = trace;
     this.graph = graph;
-    this.isReplayable = isReplayable;
+    this.lifetimes = engineLifetimes(trace);
+    this.isReplayable = (op) => this.lifetimes.isInPass[op] === 1 && isReplayable(op);
     this.aliases = new GraphAliasTracker(graph);
     this.valueOfStorage = Array.from({ length: graph.storages.count }, () => undefined);
     this.isResult = new Uint8Array(graph.storages.count);
@@ -101,6 +107,9 @@ class TracePlanning {
     const inPlace = inPlaceOps(trace, graph, this.aliases, this.isReplayable);
     /** Storages that the trace frees after an op: that op is the last to need them. */
     const goesWith = new Map<number, number[]>();
+    this.lifetimes.heldUntil.forEach((op, storage) => {
+      if (op >= 0) goesWith.set(op, [...(goesWith.get(op) ?? []), storage]);
+    });
     for (let n = 0; n < nodeCount; n++) {
       if (kinds[n] === NodeKind.placeholder) {
         const storage = graph.sources[n];
@@ -110,11 +119,14 @@ class TracePlanning {
           // The graph hands the caller's back; this one is gone by the end.
           this.isResult[storage] = 0;
           this.addSource(storage);
-          goesWith.set(op, [...(goesWith.get(op) ?? []), storage]);
+          if (this.lifetimes.heldUntil[storage] < 0) goesWith.set(op, [...(goesWith.get(op) ?? []), storage]);
         }
       } else if (kinds[n] === NodeKind.compute) {
-        if (graph.ops[n] < 0) this.addSource(graph.sources[n]);
-        else this.addOp(n, graph.ops[n], inPlace, goesWith.get(graph.ops[n]) ?? []);
+        const storage = graph.sources[n];
+        if (graph.ops[n] < 0) {
+          if (this.lifetimes.isFound[storage] === 1) this.baseBytes += graph.storages.bytes[storage];
+          else this.addSource(storage);
+        } else this.addOp(n, graph.ops[n], inPlace, goesWith.get(graph.ops[n]) ?? []);
       }
     }
     return {
@@ -134,11 +146,7 @@ class TracePlanning {
     const fresh = this.aliases.getFreshAllocations(n);
     const outputs = new Set(Array.from(trace.opOutputs(op)).flatMap((tensor) => trace.tensorStorages(tensor)));
     const made = [...fresh].filter((storage) => outputs.has(storage));
-    // The rest it makes and frees inside itself.
-    const workspaceBytes = fresh.reduce(
-      (sum, storage) => sum + (outputs.has(storage) ? 0 : graph.storages.bytes[storage]),
-      0,
-    );
+    const workspaceBytes = this.lifetimes.scratchBytes[op];
     const read = [...goesWith, ...row(graph.reads, n)].filter((storage) => !fresh.includes(storage));
     const isWriter = inPlace.isWriter[op] === 1;
     const finishing = inPlace.finishedBy.get(op) ?? [];
@@ -151,7 +159,7 @@ class TracePlanning {
         this.isReplayable(op) &&
         !isWriter &&
         inPlace.isPinned[op] === 0 &&
-        made.every((storage) => this.isResult[storage] === 0),
+        made.every((storage) => this.isResult[storage] === 0 && this.lifetimes.isSurvivor[storage] === 0),
       replay: [op, ...finishing],
     });
   }

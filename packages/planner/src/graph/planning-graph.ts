@@ -47,8 +47,13 @@ export interface PlanningNode {
 /**
  * A planning graph from its nodes, in order.
  *
- * @throws RematError `PLANNING_GRAPH` naming the node with a cost or bytes that are no number from 0 up, or with an input that no
- * earlier node makes.
+ * @throws RematError `PLANNING_GRAPH` naming the node with a cost or bytes that are no number from 0 up, with an input that no earlier
+ * node makes, or with a result that it does not make.
+ * @example
+ * const graph = planningGraph([
+ *   { name: "split", cost: 1, outputBytes: [4, 8], inputs: [] },
+ *   { name: "sum", cost: 1, outputBytes: [4], inputs: [[0, 0], [0, 1]], results: [0] },
+ * ]);
  */
 export function planningGraph(nodes: readonly PlanningNode[], baseBytes = 0): PlanningGraph {
   const count = nodes.length;
@@ -63,17 +68,26 @@ export function planningGraph(nodes: readonly PlanningNode[], baseBytes = 0): Pl
   const result = new Uint8Array(valueCount);
   const inputRows: number[][] = [];
   nodes.forEach((node, v) => {
-    cost[v] = checked(node, "cost", node.cost);
-    workspaceBytes[v] = checked(node, "workspace bytes", node.workspaceBytes ?? 0);
+    const owner = `node '${node.name}' (${v})`;
+    cost[v] = checked(owner, "cost", node.cost);
+    workspaceBytes[v] = checked(owner, "workspace bytes", node.workspaceBytes ?? 0);
     recomputable[v] = node.recomputable === false ? 0 : 1;
     node.outputBytes.forEach((size, k) => {
-      bytes[firstValue[v] + k] = checked(node, "bytes", size);
+      bytes[firstValue[v] + k] = checked(owner, "bytes", size);
       producer[firstValue[v] + k] = v;
     });
-    for (const k of node.results ?? []) result[firstValue[v] + k] = 1;
+    for (const k of node.results ?? []) {
+      if (!(Number.isInteger(k) && k >= 0 && k < node.outputBytes.length))
+        throw new RematError(
+          "PLANNING_GRAPH",
+          `node '${node.name}' (${v}) names output ${k} as a result; expected one of its ${node.outputBytes.length} outputs`,
+        );
+      result[firstValue[v] + k] = 1;
+    }
     const read = new Set<number>();
     for (const [from, k] of node.inputs) {
-      if (!(from >= 0 && from < v && k >= 0 && k < nodes[from].outputBytes.length))
+      const isEarlier = Number.isInteger(from) && from >= 0 && from < v;
+      if (!(isEarlier && Number.isInteger(k) && k >= 0 && k < nodes[from].outputBytes.length))
         throw new RematError(
           "PLANNING_GRAPH",
           `node '${node.name}' (${v}) reads output ${k} of node ${from}; expected an output of one of the ${v} nodes before it`,
@@ -82,6 +96,7 @@ export function planningGraph(nodes: readonly PlanningNode[], baseBytes = 0): Pl
     }
     inputRows.push([...read]);
   });
+  checked("the graph", "base bytes", baseBytes);
   const inputs = rowsOf(inputRows);
   return {
     nodeCount: count,
@@ -100,9 +115,10 @@ export function planningGraph(nodes: readonly PlanningNode[], baseBytes = 0): Pl
   };
 }
 
-function checked(node: PlanningNode, what: string, value: number): number {
-  if (value >= 0 && value < Number.POSITIVE_INFINITY) return value;
-  throw new RematError("PLANNING_GRAPH", `node '${node.name}': expected a ${what} from 0 up, found ${value}`);
+function checked(owner: string, what: string, value: number): number {
+  if (typeof value === "number" && value >= 0 && value < Number.POSITIVE_INFINITY) return value;
+  const found = typeof value === "number" ? String(value) : JSON.stringify(value);
+  throw new RematError("PLANNING_GRAPH", `${owner}: expected ${what} to be a number from 0 up, found ${found}`);
 }
 
 /** @internal */

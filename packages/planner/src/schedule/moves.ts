@@ -1,8 +1,9 @@
 import type { Random } from "./random.js";
 import type { Schedule } from "./schedule.js";
 
-/** How many instances one move may put in, at most. Most get far fewer. */
-const insertionCap = 60;
+/** How many instances one move may put in, at most, and how many it may move. */
+const mostInsertions = 60;
+const mostHoisted = 100;
 
 /**
  * Small changes of a schedule that keep it able to run. Each returns whether it changed anything.
@@ -14,6 +15,13 @@ export class Moves {
   private readonly isFree: boolean;
   /** Running sums of the weights by which values are chosen. */
   private readonly weights: Float64Array;
+  /** A move that makes the schedule cost more than this is hopeless, and given up. */
+  costLimit: number = Number.POSITIVE_INFINITY;
+  /** How often a drop may put in as many instances as any, rather than some times the usual number. */
+  boldness = 0.1;
+  /** How many instances drops that were worth it put in lately. */
+  private usualInsertions = 4;
+  private insertions = 0;
 
   constructor(schedule: Schedule, random: Random, isFree: boolean) {
     this.schedule = schedule;
@@ -34,18 +42,39 @@ export class Moves {
 
   /** At a position over the budget, lets go of a value that waits there, and makes it again before it is read next. */
   drop(): boolean {
+    this.insertions = 0;
+    return this.dropOne();
+  }
+
+  /** Takes out an instance, and lets go of other values where that leads over the budget. */
+  exchange(): boolean {
+    const { schedule, random } = this;
+    if (!this.takeOut()) return false;
+    for (let i = 0; i < 3 && schedule.overflow > 0; i++) if (!this.dropOne() || random.next() < 0.2) break;
+    return schedule.cost <= this.costLimit;
+  }
+
+  private dropOne(): boolean {
     const { schedule, random } = this;
     const x = schedule.pickOverBudget(random.next());
     const w = x < 0 ? -1 : this.pickWaiting(x);
-    if (w < 0 || !schedule.canInsert(schedule.producer[w])) return false;
-    const insertions = Math.floor(insertionCap ** (random.next() ** 2));
-    this.insertWithInputs(schedule.producer[w], schedule.firstUseAfter(w, schedule.keyOf(x)), x, insertions);
-    return true;
+    if (w < 0 || !schedule.canInsert(schedule.graph.producer[w])) return false;
+    const cap = random.next() < this.boldness ? mostInsertions : Math.min(mostInsertions, 4 * this.usualInsertions);
+    const allowed = Math.ceil(cap ** random.next());
+    return (
+      this.insertWithInputs(schedule.graph.producer[w], schedule.firstUseAfter(w, schedule.keyOf(x)), x, allowed) >= 0
+    );
+  }
+
+  /** Tells that the last move was a drop, and worth it. */
+  noteWorth(): void {
+    if (this.insertions > 0) this.usualInsertions += 0.05 * (this.insertions - this.usualInsertions);
   }
 
   /** At a position over the budget, makes a value that waits there only after it, or reads it for the last time before it. */
   relocate(): boolean {
     const { schedule } = this;
+    this.insertions = 0;
     const x = schedule.pickOverBudget(this.random.next());
     const w = x < 0 ? -1 : this.pickWaiting(x);
     if (w < 0) return false;
@@ -56,15 +85,15 @@ export class Moves {
       if (limit > key) return this.move(maker, this.successorAhead(x, limit));
     }
     const reader = schedule.lastUserOf(w, maker);
-    if (this.isMovable(reader)) {
-      const limit = this.earliest(reader);
-      if (limit < key) return this.move(reader, this.successorBehind(x, limit));
-    }
-    return false;
+    if (!this.isMovable(reader)) return false;
+    const earliest = this.earliest(reader);
+    if (earliest < key) return this.move(reader, this.successorBehind(x, earliest));
+    return this.isFree && this.hoist(reader, x);
   }
 
   /** Takes out an instance that another can stand in for, and what only served it. */
   takeOut(): boolean {
+    this.insertions = 0;
     const x = this.pickExtra();
     if (x < 0) return false;
     this.removeWithInputs(x);
@@ -74,7 +103,8 @@ export class Moves {
   /** Moves an instance some steps. */
   shift(): boolean {
     const { schedule, random } = this;
-    const isAny = this.isFree && (schedule.repeatedCount === 0 || random.next() < 0.5);
+    this.insertions = 0;
+    const isAny = this.isFree && (schedule.copies.repeatedCount === 0 || random.next() < 0.5);
     const x = isAny ? schedule.pick(random.next()) : this.pickExtra();
     if (x < 0 || !this.isMovable(x)) return false;
     // Mostly near, sometimes far.
@@ -101,6 +131,27 @@ export class Moves {
     return this.move(x, successor);
   }
 
+  /** Moves x before `successor`, with the first instances that it needs and that come later. */
+  private hoist(x: number, successor: number): boolean {
+    const { schedule } = this;
+    const key = schedule.keyOf(successor);
+    const hoisted: number[] = [];
+    const collect = (y: number): boolean => {
+      if (hoisted.includes(y)) return true;
+      if (y === successor || hoisted.length >= mostHoisted) return false;
+      const v = schedule.nodeOf(y);
+      for (let i = schedule.nodes.inputStart[v]; i < schedule.nodes.inputStart[v + 1]; i++) {
+        const w = schedule.nodes.inputValues[i];
+        if (schedule.boundAt(w, key) < 0 && !collect(schedule.firstCopy(schedule.graph.producer[w]))) return false;
+      }
+      hoisted.push(y);
+      return true;
+    };
+    if (!collect(x)) return false;
+    for (const y of hoisted) this.move(y, successor);
+    return true;
+  }
+
   private move(x: number, successor: number): boolean {
     this.schedule.remove(x);
     this.schedule.insert(this.schedule.nodeOf(x), successor);
@@ -120,8 +171,8 @@ export class Moves {
     const v = schedule.nodeOf(x);
     const key = schedule.keyOf(x);
     let limit = Number.POSITIVE_INFINITY;
-    for (let i = schedule.outputStart[v]; i < schedule.outputStart[v + 1]; i++) {
-      const use = schedule.firstUseAfter(schedule.outputValues[i], key);
+    for (let i = schedule.nodes.outputStart[v]; i < schedule.nodes.outputStart[v + 1]; i++) {
+      const use = schedule.firstUseAfter(schedule.nodes.outputValues[i], key);
       if (use >= 0) limit = Math.min(limit, schedule.keyOf(use));
     }
     return limit;
@@ -133,8 +184,8 @@ export class Moves {
     const v = schedule.nodeOf(x);
     const first = schedule.firstCopy(v);
     let limit = first === x || this.isFree ? -1 : schedule.keyOf(first);
-    for (let i = schedule.inputStart[v]; i < schedule.inputStart[v + 1]; i++) {
-      const input = schedule.firstCopy(schedule.producer[schedule.inputValues[i]]);
+    for (let i = schedule.nodes.inputStart[v]; i < schedule.nodes.inputStart[v + 1]; i++) {
+      const input = schedule.firstCopy(schedule.graph.producer[schedule.nodes.inputValues[i]]);
       limit = Math.max(limit, schedule.keyOf(input));
     }
     return limit;
@@ -166,11 +217,12 @@ export class Moves {
 
   /**
    * Runs v before `successor`, and, where that would have an input wait over the position `over`, mostly the input's node again, too, as
-   * long as `insertions` last; returns how many are left.
+   * long as `insertions` last; returns how many are left, or -1 when it costs too much.
    */
   private insertWithInputs(v: number, successor: number, over: number, insertions: number): number {
     const { schedule, random } = this;
-    const { inputStart, inputValues, producer } = schedule;
+    const { inputStart, inputValues } = schedule.nodes;
+    const { producer } = schedule.graph;
     const key = schedule.keyOf(successor);
     const overKey = schedule.keyOf(over);
     const again: number[] = [];
@@ -182,6 +234,8 @@ export class Moves {
       if (lastKey < key && random.next() < (lastKey < overKey ? 0.9 : 0.15)) again.push(u);
     }
     const x = schedule.insert(v, successor);
+    this.insertions++;
+    if (schedule.cost > this.costLimit) return -1;
     let left = insertions - 1;
     for (const u of again) {
       if (left <= 0) break;
@@ -195,8 +249,8 @@ export class Moves {
     const v = schedule.nodeOf(x);
     const key = schedule.keyOf(x);
     const inputs: number[] = [];
-    for (let i = schedule.inputStart[v]; i < schedule.inputStart[v + 1]; i++)
-      inputs.push(schedule.boundAt(schedule.inputValues[i], key));
+    for (let i = schedule.nodes.inputStart[v]; i < schedule.nodes.inputStart[v + 1]; i++)
+      inputs.push(schedule.boundAt(schedule.nodes.inputValues[i], key));
     schedule.remove(x);
     for (const y of inputs) if (this.isUseless(y)) this.removeWithInputs(y);
   }
@@ -206,25 +260,25 @@ export class Moves {
     const { schedule } = this;
     const v = schedule.nodeOf(y);
     // It may be out already, when it served two inputs.
-    if (schedule.copyCount[v] < 2 || !schedule.contains(y) || !this.isMovable(y)) return false;
+    if (schedule.copies.count[v] < 2 || !schedule.copies.contains(y) || !this.isMovable(y)) return false;
     return !this.hasReaders(y);
   }
 
   private hasReaders(y: number): boolean {
     const { schedule } = this;
     const v = schedule.nodeOf(y);
-    for (let i = schedule.outputStart[v]; i < schedule.outputStart[v + 1]; i++)
-      if (schedule.lastUserOf(schedule.outputValues[i], y) !== y) return true;
+    for (let i = schedule.nodes.outputStart[v]; i < schedule.nodes.outputStart[v + 1]; i++)
+      if (schedule.lastUserOf(schedule.nodes.outputValues[i], y) !== y) return true;
     return false;
   }
 
   /** An instance that can be taken out: one of a node that runs before, or, in a free order, a first one that nothing reads. */
   private pickExtra(): number {
     const { schedule, random } = this;
-    if (schedule.repeatedCount === 0) return -1;
-    const v = schedule.repeated[random.below(schedule.repeatedCount)];
+    if (schedule.copies.repeatedCount === 0) return -1;
+    const v = schedule.copies.repeated[random.below(schedule.copies.repeatedCount)];
     if (this.isFree && !this.hasReaders(schedule.firstCopy(v))) return schedule.firstCopy(v);
-    return schedule.copyAt(v, 1 + random.below(schedule.copyCount[v] - 1));
+    return schedule.copyAt(v, 1 + random.below(schedule.copies.count[v] - 1));
   }
 
   /** A value that is held at x without being read or made there, and whose node can run again; -1 if none is met in a few tries. */

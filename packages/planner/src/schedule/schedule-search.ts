@@ -2,6 +2,7 @@ import type { PlanningGraph } from "../graph/planning-graph.js";
 import { Moves } from "./moves.js";
 import { Random } from "./random.js";
 import { Schedule } from "./schedule.js";
+import { planRound, type Round, warm } from "./search-rounds.js";
 import { simulateSchedule } from "./simulate-schedule.js";
 
 export interface SearchOptions {
@@ -13,21 +14,8 @@ export interface SearchOptions {
   readonly starts?: readonly ArrayLike<number>[];
 }
 
-interface Round {
-  /** Temperatures at the beginning and at the end, in mean node costs. */
-  readonly from: number;
-  readonly to: number;
-  /** Price of overflow, in mean node costs per mean value; undefined: goes with how often the budget is exceeded. */
-  readonly price?: number;
-  readonly restarts: boolean;
-}
-
-const warm: Round = { from: 1, to: 0.01, restarts: false };
-const cool: Round = { from: 0.3, to: 0.003, restarts: false };
-const warmer: Round = { from: 3, to: 0.01, restarts: false };
-/** Wanders far, through sequences over the budget, before it settles: for tight budgets on small graphs. */
-const hot: Round = { from: 10, to: 0.1, price: 3, restarts: true };
-const hotGraphNodes = 600;
+/** What any instance costs besides, in mean node costs, lest those that cost nothing pile up. */
+const instancePrice = 1e-3;
 
 /**
  * Simulated annealing over schedules: the cost plus a price for memory over the budget. Rounds of growing length begin with the best
@@ -60,6 +48,8 @@ export class ScheduleSearch {
   private price: number;
   private round: Round = warm;
   private roundIndex = -1;
+  /** Rounds before anything was within the budget. */
+  private roundsWithout = 0;
   private roundLength = 0;
   private roundIteration = 0;
   private infeasibleSteps = 0;
@@ -67,15 +57,16 @@ export class ScheduleSearch {
 
   constructor(graph: PlanningGraph, options: SearchOptions) {
     const { nodeCount, valueCount } = graph;
-    this.budgetBytes = options.budgetBytes;
-    this.isFree = options.isFree;
-    this.start = Int32Array.from({ length: nodeCount }, (_, v) => v);
-    this.schedule = new Schedule(graph, options.budgetBytes, this.start);
-    this.random = new Random(options.seed);
-    this.moves = new Moves(this.schedule, this.random, options.isFree);
     this.isExact = [graph.bytes, graph.workspaceBytes, [graph.baseBytes]].every((sizes) =>
       sizes.every((size) => Number.isInteger(size)),
     );
+    // Whole numbers add up without rounding, but only if the budget is one, too.
+    this.budgetBytes = this.isExact ? Math.floor(options.budgetBytes) : options.budgetBytes;
+    this.isFree = options.isFree;
+    this.start = Int32Array.from({ length: nodeCount }, (_, v) => v);
+    this.schedule = new Schedule(graph, this.budgetBytes, this.start);
+    this.random = new Random(options.seed);
+    this.moves = new Moves(this.schedule, this.random, options.isFree);
     this.tolerance = this.isExact ? 0 : 1e-9 * options.budgetBytes;
     const sum = (numbers: Float64Array) => numbers.reduce((total, x) => total + x, 0);
     this.meanCost = sum(graph.cost) / Math.max(1, nodeCount) || 1;
@@ -99,14 +90,21 @@ export class ScheduleSearch {
       if (this.roundIteration === this.roundLength) this.beginRound();
       const { from, to, price } = this.round;
       const temperature = this.meanCost * from * (to / from) ** (this.roundIteration / this.roundLength);
-      const { cost, overflow } = schedule;
+      const { cost, overflow, length } = schedule;
       schedule.mark();
-      if (this.change(overflow > 0)) {
-        const delta = schedule.cost - cost + this.price * (schedule.overflow - overflow);
-        const isAccepted =
-          schedule.length <= this.longest && (delta <= 0 || random.next() < Math.exp(-delta / temperature));
-        if (isAccepted) this.note();
-        else schedule.undo();
+      // Metropolis: what is worse by so much is taken with the probability that a number drawn from (0, 1] leaves.
+      const mostWorse = -temperature * Math.log(1 - random.next());
+      this.moves.costLimit = cost + mostWorse + this.price * overflow;
+      const isChanged = this.change(overflow > 0);
+      const worse =
+        schedule.cost -
+        cost +
+        this.price * (schedule.overflow - overflow) +
+        instancePrice * this.meanCost * (schedule.length - length);
+      if (!isChanged || worse > mostWorse || schedule.length > this.longest) schedule.undo();
+      else {
+        this.moves.noteWorth();
+        this.note();
       }
       if (schedule.overflow > 0) this.infeasibleSteps++;
       if (++this.roundIteration % 100 === 0) {
@@ -120,7 +118,7 @@ export class ScheduleSearch {
   private change(isOver: boolean): boolean {
     const { moves, isFree } = this;
     const choice = this.random.next();
-    if (!isOver) return choice < 0.5 ? moves.takeOut() : moves.shift();
+    if (!isOver) return choice < 0.35 ? moves.takeOut() : choice < 0.65 ? moves.exchange() : moves.shift();
     // Moving what is there pays off most where nearly everything may be moved.
     const relocations = isFree ? 0.3 : 0.15;
     if (choice < 0.4) return moves.drop();
@@ -134,25 +132,33 @@ export class ScheduleSearch {
   }
 
   private beginRound(): void {
-    const { schedule } = this;
+    const { schedule, isFree, best } = this;
     if (this.roundIndex >= 0) this.noteClosest(undefined);
     const index = ++this.roundIndex;
-    const nodes = this.start.length;
-    this.roundLength = Math.ceil(Math.max(3000, 40 * nodes) * 1.2 ** Math.min(index, 20));
+    if (best === undefined) this.roundsWithout = index + 1;
+    const { round, iterations, isDirect } = planRound({
+      index,
+      nodes: this.start.length,
+      isFree,
+      roundsWithout: best === undefined ? undefined : this.roundsWithout,
+    });
+    schedule.load(
+      round.restarts ? this.start : (best ?? this.closest),
+      isDirect ? this.budgetBytes : this.aimOf(index),
+    );
+    this.round = round;
+    this.roundLength = iterations;
     this.roundIteration = 0;
     this.closestOverflow = Number.POSITIVE_INFINITY;
-    const far = nodes <= hotGraphNodes ? hot : warmer;
-    if (this.best !== undefined) {
-      this.round = [warm, far, cool, warmer][index % 4];
-      schedule.load(this.round.restarts ? this.start : this.best, this.budgetBytes);
-    } else {
-      this.round = index % 3 === 2 ? far : warm;
-      // The first two rounds go for the budget itself; later ones come down in steps.
-      const over = this.closestPeakBytes - this.budgetBytes;
-      const aim = index < 2 || over < 0.002 * this.budgetBytes ? this.budgetBytes : this.budgetBytes + over / 2;
-      schedule.load(this.round.restarts ? this.start : this.closest, aim);
-    }
-    this.price = this.pricePerByte * (this.round.price ?? this.price / this.pricePerByte);
+    this.moves.boldness = round.boldness;
+    this.price = this.pricePerByte * (round.price ?? this.price / this.pricePerByte);
+  }
+
+  /** The budget to go for while nothing is within the given one: in the first two rounds that, and then halfway to it. */
+  private aimOf(index: number): number {
+    const over = this.closestPeakBytes - this.budgetBytes;
+    const isClose = index < 2 || over < 0.002 * this.budgetBytes;
+    return isClose ? this.budgetBytes : this.budgetBytes + Math.floor(over / 2);
   }
 
   /** Keeps the schedule if it is the best so far. */

@@ -71,10 +71,39 @@ test("the same seed and count give the same plan", async () => {
   expect(plans[1].steps).toEqual(plans[0].steps);
 });
 
+test("an abort ends the whole call, with what was found until then", async () => {
+  const controller = new AbortController();
+  const told: number[] = [];
+  const { point, infeasible, front } = await planCheckpointing(trace, {
+    budgetFraction: 0.17,
+    paretoPoints: 3,
+    timeMs: 3_600_000,
+    boundTimeMs: 0,
+    signal: controller.signal,
+    onProgress: ({ iterations, cost }) => {
+      told.push(iterations);
+      if (cost !== undefined) controller.abort();
+    },
+  });
+  expect(told.at(-1)).toBeGreaterThan(0);
+  expect(infeasible).toBeUndefined();
+  expect(followPlan(trace, point!.plan)).toBe(point!.peakBytes);
+  expect(front).toHaveLength(3);
+});
+
+test("what is aborted before it begins lets go early, and proves nothing", async () => {
+  const aborted = { budgetFraction: 0.17, timeMs: 3_600_000, signal: AbortSignal.abort() };
+  const { point, infeasible } = await planCheckpointing(trace, aborted);
+  expect(point).toBeUndefined();
+  expect(infeasible).toMatchObject({ isProven: false, lowerBoundBytes: 2560 });
+  expect(infeasible!.smallestFoundBytes).toBeLessThan(recordedPeakBytes(trace));
+});
+
 test("where nothing fits, the op that binds is named, with what it reads and makes", async () => {
   const { point, infeasible } = await planCheckpointing(trace, { budgetBytes: 1000, iterations: 20_000 });
   expect(point).toBeUndefined();
   expect(infeasible).toEqual({
+    isProven: true,
     lowerBoundBytes: 2560,
     smallestFoundBytes: infeasible!.smallestFoundBytes,
     op: 84,

@@ -13,7 +13,7 @@ function plain(graph: PlanningGraph): number[] {
 
 function memoryOf(schedule: Schedule): number[] {
   const memory: number[] = [];
-  for (let x = schedule.first(); schedule.nodeOf(x) !== schedule.end; x = schedule.next(x))
+  for (let x = schedule.next(-1); schedule.nodeOf(x) !== schedule.end; x = schedule.next(x))
     memory.push(schedule.memoryAt(x));
   return memory;
 }
@@ -34,11 +34,17 @@ test("memory, cost and overflow stay those of the sequence, whatever is moved an
       expectConsistent(schedule);
       const random = new Random(seed);
       const moves = new Moves(schedule, random, isFree);
-      const kinds = [() => moves.drop(), () => moves.relocate(), () => moves.takeOut(), () => moves.shift()];
+      const kinds = [
+        () => moves.drop(),
+        () => moves.relocate(),
+        () => moves.takeOut(),
+        () => moves.shift(),
+        () => moves.exchange(),
+      ];
       for (let i = 0; i < 40; i++) {
         const before = [...schedule.sequence()];
         schedule.mark();
-        kinds[random.below(4)]();
+        kinds[random.below(kinds.length)]();
         expectConsistent(schedule);
         if (random.next() < 0.4) {
           schedule.undo();
@@ -59,7 +65,7 @@ test("blocks split and empty without a trace", () => {
       const schedule = new Schedule(graph, 5, plain(graph));
       for (let i = 0; i < 150; i++) {
         const v = random.below(graph.nodeCount);
-        if (schedule.copyCount[v] > 1 && random.next() < 0.45) schedule.remove(schedule.copyAt(v, 1));
+        if (schedule.copies.count[v] > 1 && random.next() < 0.45) schedule.remove(schedule.copyAt(v, 1));
         else if (schedule.canInsert(v)) {
           const x = schedule.pick(random.next());
           if (schedule.keyOf(x) > schedule.keyOf(schedule.firstCopy(v))) schedule.insert(v, x);

@@ -1,0 +1,166 @@
+import { plainOrder } from "../bound/plain-order.js";
+import type { PlanningGraph } from "../graph/planning-graph.js";
+import { choosePlans, type SegmentChoice } from "./choose-plans.js";
+import { forwardSegments, joinSegments, type Segment } from "./forward-segments.js";
+import { memoryOf } from "./memory-of.js";
+import { isAlike, type SegmentGraph, segmentGraph } from "./segment-graph.js";
+import { planOf, type SegmentPlan, searchesPerSegment, segmentPlans, undominated } from "./segment-plans.js";
+
+interface PlannedSegment {
+  readonly graph: SegmentGraph;
+  /** Whether plans are sought for it, or those of `alike` tried. */
+  readonly isSought: boolean;
+  readonly alike: readonly PlannedSegment[];
+  plans: readonly SegmentPlan[];
+}
+
+interface Grain {
+  readonly segments: readonly SegmentGraph[];
+  readonly choices: readonly SegmentChoice[];
+  /** The most bytes held in the plain order between the last segment's passes. */
+  readonly restBytes: number;
+}
+
+/** Parts of a step, and how many of them were planned: the others repeat these. @internal */
+export interface BlockStructure {
+  readonly segments: number;
+  readonly planned: number;
+}
+
+/** Of segments that differ in sizes only, so many are planned; what was found for them is tried on the others. */
+const mostAlike = 3;
+/** Changes tried for each node of a segment in each search: more find little more, fewer nothing to go by. */
+const iterationsPerNode = { most: 60, least: 6 };
+/** How long the page may stand still. */
+const sliceMs = 25;
+
+/**
+ * Schedules of a whole step, put together from plans of its segments: a segment is planned once for all that repeat it, in ways that hold
+ * more or less between its forward and its backward pass; for a budget, the ways of least cost in all are chosen. They come at once
+ * for any budget, and are where a search begins.
+ * @internal
+ */
+export class BlockPlans {
+  readonly graph: PlanningGraph;
+  readonly structure: BlockStructure[] = [];
+  private readonly grains: Grain[] = [];
+  private readonly memory: Float64Array;
+  private readonly lastUse: Int32Array;
+  private readonly seed: number;
+  private readonly waiting: Segment[][] = [];
+
+  constructor(graph: PlanningGraph, seed: number) {
+    this.graph = graph;
+    this.seed = seed;
+    const { memory, lastUse } = plainOrder(graph);
+    this.memory = memory;
+    this.lastUse = lastUse;
+    const finest = forwardSegments(graph);
+    for (let size = 1; finest.length / size >= 2; size *= 2) this.waiting.push(joinSegments(finest, size));
+  }
+
+  /**
+   * Plans the segments of ever coarser grains, trying about `iterations` changes in all, as many for each grain as for those after it.
+   * What that is too few for is left out.
+   */
+  async prepare(iterations: number, signal?: AbortSignal): Promise<void> {
+    let left = iterations;
+    while (this.waiting.length > 0 && signal?.aborted !== true)
+      left -= await this.refine(this.waiting.length > 1 ? left / 2 : left, signal);
+  }
+
+  private async refine(iterations: number, signal: AbortSignal | undefined): Promise<number> {
+    const segments = this.waiting.shift();
+    if (segments === undefined) return 0;
+    const graphs = segments.map((segment) => segmentGraph(this.graph, segment, this.lastUse));
+    const planned: PlannedSegment[] = [];
+    const of = (graph: SegmentGraph) => planned.find((known) => isAlike(known.graph, graph, "sizes"));
+    for (const graph of graphs) {
+      if (of(graph) !== undefined) continue;
+      const alike = planned.filter((known) => known.isSought && isAlike(known.graph, graph, "shape"));
+      planned.push({ graph, isSought: alike.length < mostAlike, alike, plans: [] });
+    }
+    const sought = planned.filter(({ isSought }) => isSought);
+    const nodes = sought.reduce((sum, { graph }) => sum + graph.graph.nodeCount, 0);
+    const perNode = Math.min(iterationsPerNode.most, iterations / nodes / searchesPerSegment);
+    if (perNode < iterationsPerNode.least) return 0;
+    let lastPause = performance.now();
+    for (const segment of planned) {
+      if (signal?.aborted === true) return 0;
+      const plans: SegmentPlan[] = [];
+      if (segment.isSought) {
+        const effort = { iterations: Math.ceil(perNode * segment.graph.graph.nodeCount), seed: this.seed };
+        for (const plan of segmentPlans(segment.graph, effort)) {
+          plans.push(plan);
+          if (performance.now() - lastPause < sliceMs) continue;
+          await new Promise((resolve) => setTimeout(resolve));
+          lastPause = performance.now();
+        }
+      } else
+        for (const alike of segment.alike)
+          for (const { sequence } of alike.plans) plans.push(planOf(segment.graph, sequence));
+      segment.plans = undominated(plans);
+    }
+    const choices = graphs.map((graph): SegmentChoice => ({ plans: of(graph)!.plans, ...this.beside(graph) }));
+    const { to, backwardFrom } = segments[segments.length - 1];
+    this.grains.push({
+      segments: graphs,
+      choices,
+      restBytes: this.memory.subarray(to, backwardFrom).reduce((most, bytes) => Math.max(most, bytes), 0),
+    });
+    this.structure.push({ segments: graphs.length, planned: sought.length });
+    return perNode * nodes * searchesPerSegment;
+  }
+
+  /** For each grain that is planned a schedule of about `budgetBytes`. */
+  startsFor(budgetBytes: number): Int32Array[] {
+    return this.grains.map(({ segments, choices, restBytes }) => {
+      const choice = choosePlans(choices, restBytes, budgetBytes);
+      return this.compose(choice.map((p, s) => ({ segment: segments[s], plan: choices[s].plans[p] })));
+    });
+  }
+
+  /** What is held besides a segment's own while its passes run, all in the plain order. */
+  private beside({ graph, rest, nodeOf }: SegmentGraph): Pick<SegmentChoice, "besideForward" | "besideBackward"> {
+    const own = memoryOf(
+      graph,
+      nodeOf.map((_, v) => v),
+    );
+    let [besideForward, besideBackward] = [0, 0];
+    for (const [v, node] of nodeOf.entries()) {
+      if (node < 0) continue;
+      if (v < rest) besideForward = Math.max(besideForward, this.memory[node] - own[v]);
+      else besideBackward = Math.max(besideBackward, this.memory[node] - own[v]);
+    }
+    return { besideForward, besideBackward };
+  }
+
+  private compose(choice: readonly { readonly segment: SegmentGraph; readonly plan: SegmentPlan }[]): Int32Array {
+    /** By node, what runs again right before it. */
+    const again = new Map<number, number[]>();
+    let length = this.graph.nodeCount;
+    for (const { segment, plan } of choice) {
+      const { nodeOf, rest } = segment;
+      const isRun = new Uint8Array(nodeOf.length);
+      let pending: number[] = [];
+      for (const v of plan.sequence) {
+        if (isRun[v] === 1) pending.push(nodeOf[v]);
+        else if (pending.length > 0) {
+          // What runs again before all else goes on stands right after the segment's forward pass.
+          const before = v === rest ? nodeOf[rest - 1] + 1 : nodeOf[v];
+          again.set(before, pending);
+          length += pending.length;
+          pending = [];
+        }
+        isRun[v] = 1;
+      }
+    }
+    const whole = new Int32Array(length);
+    let at = 0;
+    for (let v = 0; v < this.graph.nodeCount; v++) {
+      for (const u of again.get(v) ?? []) whole[at++] = u;
+      whole[at++] = v;
+    }
+    return whole;
+  }
+}

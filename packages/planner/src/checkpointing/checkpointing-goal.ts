@@ -1,0 +1,37 @@
+import { RematError } from "@remat/trace";
+
+/** What is asked for: a budget in bytes, or as a fraction of the peak without a plan, or how much longer the step may take, as a fraction. */
+export type CheckpointingGoal =
+  | { readonly budgetBytes: number }
+  | { readonly budgetFraction: number }
+  | { readonly maxOverhead: number };
+
+/** @internal */
+export function checkGoal(options: CheckpointingGoal): void {
+  const given: Record<string, unknown> = { ...options };
+  const goals = (["budgetBytes", "budgetFraction", "maxOverhead"] as const).flatMap((name) =>
+    given[name] === undefined ? [] : [[name, given[name]] as const],
+  );
+  if (goals.length !== 1)
+    throw new RematError(
+      "BUDGET",
+      `expected one of budgetBytes, budgetFraction and maxOverhead, found ${goals.map(([name]) => name).join(", ") || "none"}`,
+    );
+  const [[name, value]] = goals;
+  const isInRange =
+    typeof value === "number" && (name === "maxOverhead" ? value >= 0 : value > 0) && value < Number.POSITIVE_INFINITY;
+  if (!isInRange || (name === "budgetFraction" && value > 1))
+    throw new RematError(
+      "BUDGET",
+      `expected ${name} to be a number ${name === "maxOverhead" ? "from 0 up" : name === "budgetFraction" ? "above 0 and up to 1" : "above 0"}, found ${JSON.stringify(value)}`,
+    );
+  for (const [count, least] of [
+    ["paretoPoints", 0],
+    ["searches", 1],
+  ] as const)
+    if (given[count] !== undefined && !(Number.isInteger(given[count]) && (given[count] as number) >= least))
+      throw new RematError(
+        "BUDGET",
+        `expected ${count} to be a whole number from ${least} up, found ${JSON.stringify(given[count])}`,
+      );
+}

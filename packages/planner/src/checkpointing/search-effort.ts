@@ -1,0 +1,47 @@
+import type { RematerializeOptions } from "../rematerialize.js";
+
+/** How much a search may take. @internal */
+export type SearchEffort = Pick<RematerializeOptions, "timeMs" | "iterations">;
+
+/** @internal */
+export const defaultTimeMs = 5000;
+
+/**
+ * The time, or the number of changes tried, of a whole call, shared out among its searches by weight: what one leaves over goes to those
+ * after it.
+ * @internal
+ */
+export class SharedEffort {
+  readonly isTimed: boolean;
+  /** All of it: milliseconds, or changes. */
+  readonly total: number;
+  private readonly deadline: number;
+  private weightLeft: number;
+  private iterationsLeft: number;
+
+  /** `began`: when the call did; `reserveMs`: what its end takes. */
+  constructor({ timeMs, iterations }: SearchEffort, weight: number, began: number, reserveMs: number) {
+    this.isTimed = iterations === undefined;
+    this.total = iterations ?? timeMs ?? defaultTimeMs;
+    // Beside a number of changes, a time is a limit to it.
+    this.deadline = began + (timeMs ?? (this.isTimed ? defaultTimeMs : Number.POSITIVE_INFINITY)) - reserveMs;
+    this.weightLeft = weight;
+    this.iterationsLeft = iterations ?? 0;
+  }
+
+  /** For each of several searches, by its weight, of which as many as there are `workers` are on at once. */
+  take(weights: readonly number[], workers: number): SearchEffort[] {
+    const weight = weights.reduce((sum, each) => sum + each, 0);
+    const share = this.weightLeft > weight ? weight / this.weightLeft : 1;
+    this.weightLeft -= weight;
+    const spareMs = Math.max(0, this.deadline - performance.now()) * share;
+    const iterations = this.iterationsLeft * share;
+    this.iterationsLeft -= iterations;
+    const atOnce = Math.min(workers, weights.length);
+    return weights.map((each) => ({
+      // A search takes no longer than all of them may.
+      ...(spareMs < Number.POSITIVE_INFINITY && { timeMs: spareMs * Math.min(1, (each / weight) * atOnce) }),
+      ...(!this.isTimed && { iterations: Math.ceil((iterations * each) / weight) }),
+    }));
+  }
+}

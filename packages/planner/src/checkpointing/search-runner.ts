@@ -1,0 +1,20 @@
+import type { PlanningGraph } from "../graph/planning-graph.js";
+import { type Rematerialization, type RematerializeOptions, rematerialize } from "../rematerialize.js";
+
+/** Runs searches on one graph: one after the other, or several at once. Answers in the order of the tasks. @internal */
+export interface SearchRunner {
+  readonly workers: number;
+  run(tasks: readonly RematerializeOptions[]): Promise<Rematerialization[]>;
+}
+
+/** @internal */
+export function runInTurn(graph: PlanningGraph): SearchRunner {
+  return {
+    workers: 1,
+    async run(tasks) {
+      const found: Rematerialization[] = [];
+      for (const task of tasks) found.push(await rematerialize(graph, task));
+      return found;
+    },
+  };
+}

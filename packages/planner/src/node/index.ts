@@ -1,0 +1,1 @@
+export { planCheckpointing, planSchedules, type WorkerOptions } from "./plan-in-workers.js";

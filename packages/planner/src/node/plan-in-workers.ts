@@ -1,0 +1,73 @@
+import { availableParallelism } from "node:os";
+import { RematError, type Trace } from "@remat/trace";
+import { type CheckpointingAnswer, type CheckpointingOptions, findPlans } from "../checkpointing/plan-checkpointing.js";
+import { findSchedules, type ScheduleAnswer, type ScheduleOptions } from "../checkpointing/plan-schedules.js";
+import type { PlanningGraph } from "../graph/planning-graph.js";
+import { hasWorkers, SearchPool } from "./search-pool.js";
+
+export interface WorkerOptions {
+  /** How many threads search at once; as many as there are cores, up to 4, if left out. Each holds a copy of the graph. */
+  readonly workers?: number;
+}
+
+const mostWorkers = 4;
+
+/**
+ * `planCheckpointing` of `@remat/planner` with its searches in worker threads: the budgets of a front at once, and for a budget several
+ * seeds, of which the best counts (`searches`: as many as there are workers within a time, one for a number of iterations, unless given).
+ * With the same `iterations`, `seed` and `searches` the answer is that of one thread.
+ *
+ * @throws RematError `WORKERS` unless `workers` is a whole number from 1 up; what `planCheckpointing` of `@remat/planner` throws
+ * @example
+ * const { front } = await planCheckpointing(trace, { maxOverhead: 0.05, paretoPoints: 20, timeMs: 20_000 });
+ */
+export async function planCheckpointing(
+  trace: Trace,
+  options: CheckpointingOptions & WorkerOptions,
+): Promise<CheckpointingAnswer> {
+  const workers = workersOf(options);
+  return findPlans(trace, withSearches(options, workers), async (graph, use) => inPool(graph, workers, use));
+}
+
+/**
+ * `planSchedules` of `@remat/planner` with its searches in worker threads.
+ *
+ * @throws RematError `WORKERS` unless `workers` is a whole number from 1 up; what `planSchedules` of `@remat/planner` throws
+ * @example
+ * const { point } = await planSchedules(readGraphFile(file), { budgetFraction: 0.8, order: "free", workers: 4 });
+ */
+export async function planSchedules(
+  graph: PlanningGraph,
+  options: ScheduleOptions & WorkerOptions,
+): Promise<ScheduleAnswer> {
+  const began = performance.now();
+  const workers = workersOf(options);
+  return inPool(graph, workers, (runner) =>
+    findSchedules(graph, withSearches(options, workers), { runner, began, reserveMs: 0 }),
+  );
+}
+
+async function inPool<T>(graph: PlanningGraph, workers: number, use: (pool: SearchPool) => Promise<T>): Promise<T> {
+  const pool = new SearchPool(graph, workers);
+  try {
+    return await use(pool);
+  } finally {
+    await pool.close();
+  }
+}
+
+function workersOf({ workers }: WorkerOptions): number {
+  const count = workers ?? Math.min(mostWorkers, availableParallelism());
+  if (Number.isInteger(count) && count >= 1) return hasWorkers() ? count : 1;
+  throw new RematError(
+    "WORKERS",
+    `expected workers to be a whole number from 1 up, found ${JSON.stringify(workers)}; leave it out for one a core`,
+  );
+}
+
+function withSearches<T extends { readonly searches?: number; readonly iterations?: number }>(
+  options: T,
+  workers: number,
+): T {
+  return { ...options, searches: options.searches ?? (options.iterations === undefined ? workers : 1) };
+}

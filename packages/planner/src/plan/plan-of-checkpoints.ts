@@ -1,0 +1,149 @@
+import { fingerprintOf, OpFlag, Phase, type Plan, RematError, row, type Trace } from "@remat/trace";
+import type { TracePlanningGraph } from "../graph/planning-graph-of-trace.js";
+import { simulateSchedule } from "../schedule/simulate-schedule.js";
+import { planOfTrace } from "./plan-of-trace.js";
+
+/** A module that is checkpointed, and what of it is recomputed. */
+export interface CheckpointedPolicy {
+  readonly fqn: string;
+  /** Indices into the lists of the module's `SACStats`, as `ModulePolicy.recomputedOps` has them. */
+  readonly recomputedOps: Iterable<number>;
+}
+
+export interface PlanOfCheckpointsOptions {
+  /** What the policies were made for. */
+  readonly budgetBytes: number;
+  /** How they were made, for the plan's origin. */
+  readonly method: string;
+  readonly seconds?: number;
+}
+
+/**
+ * The plan that policies of modules amount to, on the whole step: what a checkpointed module gives up runs again, all of it, when the backward
+ * pass of that call first reads it, as in PyTorch's selective checkpointing, and is held until its last use. So its predicted peak is what
+ * such policies really need, where {@link planModules} only bounds it, and {@link planModule} knows one module only. What a later op does not need does not run
+ * again; what cannot run again (random ops of tfjs) stays, whatever a policy says.
+ *
+ * @param graph of the same trace
+ * @throws RematError `POLICY_INPUT` for a module that the trace has no forward call of
+ * @example
+ * const { modules } = await planModules(stats, { budgetBytes });
+ * const policies = await Promise.all(modules.map(async ({ fqn, discardedShare }) =>
+ *   ({ fqn, ...(await planModule(sac.get(fqn), { budgetFraction: 1 - discardedShare })) })));
+ * planOfCheckpoints(trace, planningGraphOfTrace(trace), policies, { budgetBytes, method: "modules" }).predicted.peakBytes;
+ */
+export function planOfCheckpoints(
+  trace: Trace,
+  graph: TracePlanningGraph,
+  policies: readonly CheckpointedPolicy[],
+  { budgetBytes, method, seconds = 0 }: PlanOfCheckpointsOptions,
+): Plan {
+  const sequence = checkpointSequence(graph, checkpointedCalls(trace, policies), trace);
+  const plainSequence = Int32Array.from({ length: graph.nodeCount }, (_, v) => v);
+  const plain = simulateSchedule(graph, plainSequence)!;
+  const { peakBytes, cost } = simulateSchedule(graph, sequence)!;
+  const plan = planOfTrace(trace, graph, {
+    isFeasible: peakBytes <= budgetBytes,
+    sequence,
+    peakBytes,
+    cost,
+    overhead: plain.cost > 0 ? (cost - plain.cost) / plain.cost : 0,
+    lowerBound: plain.cost,
+    gap: cost > 0 ? (cost - plain.cost) / cost : 0,
+    budgetBytes,
+    order: "fixed",
+    seed: 0,
+    iterations: 0,
+    seconds,
+    plain: { peakBytes: plain.peakBytes, cost: plain.cost },
+    workingSet: { bytes: 0, node: 0 },
+    isProvenInfeasible: false,
+  });
+  return { ...plan, origin: { method, budgetBytes, order: "fixed", seconds } };
+}
+
+interface CheckpointedCall {
+  readonly call: number;
+  /** Ascending. */
+  readonly ops: readonly number[];
+}
+
+/** What each forward call of the policies' modules recomputes. A call that ran other ops than the last, which the statistics are of, is left alone. */
+function checkpointedCalls(trace: Trace, policies: readonly CheckpointedPolicy[]): CheckpointedCall[] {
+  const { ops, calls, modules } = trace;
+  const policyOf = new Map(policies.map((policy) => [policy.fqn, [...policy.recomputedOps]]));
+  const opsOfCall = new Map<number, number[]>();
+  for (let op = 0; op < ops.count; op++) {
+    if (ops.phase[op] !== Phase.forward || ops.flags[op] & OpFlag.sacSkip) continue;
+    for (const call of trace.opCalls(op)) {
+      if (!policyOf.has(modules[calls.module[call]].fqn)) continue;
+      const list = opsOfCall.get(call);
+      if (list === undefined) opsOfCall.set(call, [op]);
+      else list.push(op);
+    }
+  }
+  const kernels = (list: readonly number[]) => fingerprintOf(list.map((op) => trace.opName(op)));
+  return policies.flatMap(({ fqn }) => {
+    const ofModule = [...opsOfCall].filter(([call]) => modules[calls.module[call]].fqn === fqn);
+    const last = ofModule.at(-1);
+    if (last === undefined)
+      throw new RematError(
+        "POLICY_INPUT",
+        `module policy: the trace has no forward call of ${fqn} with an op in it. Name a module of this trace.`,
+      );
+    const recomputed = policyOf.get(fqn)!;
+    const unknown = recomputed.find((i) => !(i < last[1].length));
+    if (unknown !== undefined)
+      throw new RematError(
+        "POLICY_INPUT",
+        `module policy: ${fqn} is to recompute op ${unknown}, but has ${last[1].length} ops. Use the statistics of this trace.`,
+      );
+    return ofModule
+      .filter(([, list]) => kernels(list) === kernels(last[1]))
+      .map(([call, list]) => ({ call, ops: recomputed.map((i) => list[i]).sort((a, b) => a - b) }));
+  });
+}
+
+/** The plain order, with what each call gave up where its backward pass first reads any of it. */
+function checkpointSequence(
+  graph: TracePlanningGraph,
+  checkpointed: readonly CheckpointedCall[],
+  trace: Trace,
+): Int32Array {
+  const { nodeCount, opOfNode, recomputable, outputs, consumers } = graph;
+  const nodeOfOp = new Map<number, number>();
+  for (let v = 0; v < nodeCount; v++) if (opOfNode[v] >= 0) nodeOfOp.set(opOfNode[v], v);
+  const before = new Map<number, number[]>();
+  for (const { call, ops } of checkpointed) {
+    const nodes = ops.flatMap((op) => {
+      const v = nodeOfOp.get(op);
+      return v !== undefined && recomputable[v] === 1 && outputs.start[v + 1] > outputs.start[v] ? [v] : [];
+    });
+    const trigger = triggerOf(nodes, call);
+    if (trigger === nodeCount) continue;
+    const needed = new Set<number>();
+    for (const v of nodes.toReversed())
+      for (const value of row(outputs, v))
+        if (row(consumers, value).some((reader) => reader >= trigger || needed.has(reader))) needed.add(v);
+    const list = nodes.filter((v) => needed.has(v));
+    before.set(trigger, [...(before.get(trigger) ?? []), ...list]);
+  }
+  const sequence: number[] = [];
+  for (let v = 0; v < nodeCount; v++) {
+    sequence.push(...[...new Set(before.get(v))].sort((a, b) => a - b), v);
+  }
+  return Int32Array.from(sequence);
+
+  /** The first op of the call's own backward pass that reads any of it: what others read of it is theirs to hold. */
+  function triggerOf(nodes: readonly number[], call: number): number {
+    let trigger = nodeCount;
+    for (const v of nodes)
+      for (const value of row(outputs, v))
+        for (const reader of row(consumers, value)) {
+          const op = opOfNode[reader];
+          const isOwn = op >= 0 && trace.ops.phase[op] !== Phase.forward && trace.opCalls(op).includes(call);
+          if (isOwn) trigger = Math.min(trigger, reader);
+        }
+    return trigger;
+  }
+}

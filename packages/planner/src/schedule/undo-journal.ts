@@ -1,0 +1,38 @@
+/** Instances put into a sequence and taken out of it since a mark, to be undone in reverse. @internal */
+export class UndoJournal {
+  private entries = new Int32Array(256);
+  private length = 0;
+
+  clear(): void {
+    this.length = 0;
+  }
+
+  notePut(x: number): void {
+    this.note(x, -1);
+  }
+
+  /** `x` was taken out from before `successor`. */
+  noteTaken(x: number, successor: number): void {
+    this.note(x, successor);
+  }
+
+  /** Hands out the entries, the latest first, and forgets them. */
+  unwind(undoPut: (x: number) => void, undoTaken: (x: number, successor: number) => void): void {
+    while (this.length > 0) {
+      const successor = this.entries[--this.length];
+      const x = this.entries[--this.length];
+      if (successor < 0) undoPut(x);
+      else undoTaken(x, successor);
+    }
+  }
+
+  private note(x: number, successor: number): void {
+    if (this.length + 2 > this.entries.length) {
+      const larger = new Int32Array(this.entries.length * 2);
+      larger.set(this.entries);
+      this.entries = larger;
+    }
+    this.entries[this.length++] = x;
+    this.entries[this.length++] = successor;
+  }
+}

@@ -1,0 +1,68 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { planCheckpointing } from "../../src/checkpointing/plan-checkpointing.js";
+import { planSchedules } from "../../src/checkpointing/plan-schedules.js";
+import { planningGraphOfTrace } from "../../src/graph/planning-graph-of-trace.js";
+import { planCheckpointing as planFromSources } from "../../src/node/index.js";
+import { trainingTrace } from "../training-trace.js";
+import { buildPlanner } from "./build-planner.js";
+
+const trace = trainingTrace(12);
+let built: Awaited<ReturnType<typeof buildPlanner>>;
+beforeAll(async () => {
+  built = await buildPlanner();
+});
+afterAll(() => built.remove());
+
+/** What does not depend on the clock. */
+const timeless = <T>(answer: T): T =>
+  JSON.parse(JSON.stringify(answer, (key, value) => (key === "seconds" ? 0 : value)));
+
+test("a front is the same from worker threads as from one thread", async () => {
+  const options = { budgetFraction: 0.17, paretoPoints: 4, iterations: 30_000, boundTimeMs: 0, seed: 3 };
+  const here = await planCheckpointing(trace, options);
+  const there = await built.planner.planCheckpointing(trace, { ...options, workers: 2 });
+  expect(here.front).toHaveLength(4);
+  expect(timeless(there)).toEqual(timeless(here));
+});
+
+test("of searches with seeds of their own the best counts, wherever they run", async () => {
+  const graph = planningGraphOfTrace(trace);
+  const options = { budgetFraction: 0.8, iterations: 6000, boundTimeMs: 0 };
+  const alone = await planSchedules(graph, options);
+  const here = await planSchedules(graph, { ...options, iterations: 18_000, searches: 3 });
+  const there = await built.planner.planSchedules(graph, { ...options, iterations: 18_000, searches: 3, workers: 3 });
+  expect(there.point!.schedule.sequence).toEqual(here.point!.schedule.sequence);
+  expect(there.point!.schedule.cost).toBeLessThanOrEqual(alone.point!.schedule.cost);
+});
+
+test("progress is told from worker threads, and an abort reaches them", async () => {
+  const controller = new AbortController();
+  const told: number[] = [];
+  const began = performance.now();
+  const { point } = await built.planner.planSchedules(planningGraphOfTrace(trace), {
+    budgetFraction: 0.8,
+    timeMs: 600_000,
+    boundTimeMs: 0,
+    workers: 2,
+    signal: controller.signal,
+    onProgress: ({ elapsedMs }) => {
+      told.push(elapsedMs);
+      controller.abort();
+    },
+  });
+  expect(told.length).toBeGreaterThan(0);
+  expect(performance.now() - began).toBeLessThan(300_000);
+  expect(point!.schedule.peakBytes).toBeLessThanOrEqual(point!.budgetBytes);
+});
+
+test("where the worker's file is missing, one thread does it all", async () => {
+  const options = { budgetFraction: 0.17, iterations: 6000, boundTimeMs: 0, searches: 2 };
+  const here = await planCheckpointing(trace, options);
+  expect(timeless(await planFromSources(trace, { ...options, workers: 2 }))).toEqual(timeless(here));
+});
+
+test.each([0, 1.5, Number.NaN])("%s workers are refused", async (workers) => {
+  await expect(planFromSources(trace, { budgetFraction: 0.5, workers })).rejects.toThrow(
+    `expected workers to be a whole number from 1 up, found ${JSON.stringify(workers)}; leave it out for one a core`,
+  );
+});
