@@ -1,3 +1,12 @@
 export { atenFlags } from "./aten-flags.js";
 export { pyTorchDevice } from "./pytorch-device.js";
 export { readPyTorchTrace } from "./read-pytorch-trace.js";
+export {
+  checkpointableModules,
+  type PyTorchOpPolicy,
+  type PyTorchPolicy,
+  type PyTorchPolicyOptions,
+  pyTorchPolicyFormat,
+  toPyTorchPolicy,
+} from "./to-pytorch-policy.js";
+export { writePyTorchPolicy } from "./write-pytorch-policy.js";

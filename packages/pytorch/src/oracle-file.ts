@@ -57,6 +57,8 @@ export interface OracleConfig {
   readonly tflops: Readonly<Record<string, number>>;
   readonly dram_gbps: number;
   readonly min_allocate: number;
+  /** Whether the run computed, or was on fake tensors, which is meant where nothing is said. */
+  readonly mode?: "fake" | "real";
   readonly torch: string;
   readonly numpy?: string;
 }

@@ -93,7 +93,7 @@ class TraceReader {
       framework: "pytorch",
       frameworkVersion: config.torch,
       device: config.device,
-      mode: "fake",
+      mode: config.mode === "real" ? "real" : "fake",
       allocationUnitBytes: config.min_allocate,
       model: file.case,
       libraries: { torch: config.torch, ...(config.numpy !== undefined && { numpy: config.numpy }) },

@@ -1,0 +1,202 @@
+import { findPlanMismatch, OpFlag, Phase, type Plan, RematError, type Trace } from "@remat/trace";
+
+/** Version of the policy format; files say it, and the exporter refuses others. */
+export const pyTorchPolicyFormat = "remat-pytorch-policy/1";
+
+/** What to do with the result of one op of a module's forward pass: names of `torch.utils.checkpoint.CheckpointPolicy`. */
+export interface PyTorchOpPolicy {
+  /** `aten.addmm.default`. */
+  readonly op: string;
+  /** How many ops of that name ran before in the same call of the module. */
+  readonly ordinal: number;
+  readonly policy: "MUST_SAVE" | "PREFER_RECOMPUTE";
+}
+
+/** Selective checkpointing of some modules, as `remat_export.apply_policy` follows it. */
+export interface PyTorchPolicy {
+  readonly format: typeof pyTorchPolicyFormat;
+  readonly model: string;
+  /** Of the plan's subject. */
+  readonly fingerprint: string;
+  /** By name within the model, as `model.named_modules()` has it; the model itself is `""`. */
+  readonly modules: Readonly<Record<string, readonly PyTorchOpPolicy[]>>;
+}
+
+export interface PyTorchPolicyOptions {
+  /**
+   * Modules to checkpoint, by name, with or without the model's in front; none inside another. Left out: the outermost modules that stand in a
+   * list (`layers.0`, `layers.1`), or else those right below the model.
+   */
+  readonly modules?: readonly string[];
+}
+
+/** Ops that PyTorch's selective checkpointing does not ask a policy about. */
+const unasked: ReadonlySet<string> = new Set(["aten.detach.default", "prim.device.default"]);
+
+/**
+ * A plan as a policy for `torch.utils.checkpoint.create_selective_checkpoint_contexts`: of each checkpointed module, which results to
+ * save and which to recompute. Saved is what the plan holds from the forward pass until the backward pass of that module call begins.
+ *
+ * PyTorch checkpoints a module as a whole: what is not saved runs again, all of it, as the module's backward pass begins. A plan is
+ * finer than that, so its peak and its time are reached only nearly; `planOfCheckpoints` of `@remat/planner` tells what a policy really takes.
+ * Modules of which the plan runs nothing again are left alone. Views, in-place ops and what these write into are always recomputed, since PyTorch cannot save them. Of several calls of a module
+ * a result is saved if the plan holds it in every one.
+ *
+ * @param trace of a PyTorch run, the one that was planned
+ * @throws RematError `PLAN_MISMATCH` where the plan is of another trace, `PYTORCH_POLICY` for a trace of another framework, a module that is not
+ * there or inside another one, or where nothing is to be recomputed
+ * @example
+ * await fs.writeFile("policy.json", JSON.stringify(toPyTorchPolicy(plan, trace)));
+ */
+export function toPyTorchPolicy(plan: Plan, trace: Trace, options: PyTorchPolicyOptions = {}): PyTorchPolicy {
+  if (trace.header.framework !== "pytorch")
+    throw policyError(
+      `the trace is of ${trace.header.framework}, expected pytorch; follow its plan with @remat/checkpoint`,
+    );
+  const mismatch = findPlanMismatch(plan, trace);
+  if (mismatch !== undefined)
+    throw new RematError(
+      "PLAN_MISMATCH",
+      `the plan is not of this trace: op ${mismatch.op} is planned as ${mismatch.planned ?? "nothing"}, found ${mismatch.found ?? "nothing"}. Plan this trace.`,
+    );
+  const units = unitsOf(trace, options.modules);
+  const again = modulesRunAgain(plan, trace);
+  const isHeld = holdsOps(plan, trace);
+  const modules: Record<string, PyTorchOpPolicy[]> = {};
+  for (const fqn of units) if (again.has(fqn)) modules[nameInModel(fqn)] = policiesOf(trace, fqn, isHeld);
+  return { format: pyTorchPolicyFormat, model: plan.subject.name, fingerprint: plan.subject.fingerprint, modules };
+}
+
+/**
+ * The modules that a policy checkpoints where none are named: the outermost that stand in a list, or else those right below the model. Names are
+ * those of the trace.
+ */
+export function checkpointableModules(trace: Trace): string[] {
+  const called = [...new Set(Array.from(trace.calls.module, (module) => trace.modules[module].fqn))];
+  const outermost = (fqns: readonly string[]) =>
+    fqns.filter((fqn) => !fqns.some((other) => fqn.startsWith(`${other}.`)));
+  const inLists = outermost(called.filter((fqn) => /\.\d+$/.test(fqn)));
+  if (inLists.length > 0) return inLists;
+  const below = called.filter((fqn) => fqn.split(".").length === 2 && !isLeaf(trace, fqn));
+  return below.length > 0 ? below : outermost(called);
+}
+
+function isLeaf(trace: Trace, fqn: string): boolean {
+  return trace.modules.some((module) => module.fqn === fqn && module.leaf);
+}
+
+function unitsOf(trace: Trace, names: readonly string[] | undefined): readonly string[] {
+  if (names === undefined) return checkpointableModules(trace);
+  const known = new Set(Array.from(trace.calls.module, (module) => trace.modules[module].fqn));
+  const units = names.map((name) => {
+    const fqn = known.has(name) ? name : [...known].find((one) => nameInModel(one) === name);
+    if (fqn === undefined)
+      throw policyError(
+        `there is no module ${JSON.stringify(name)} with a call; name one of ${[...known].slice(0, 8).join(", ")}`,
+      );
+    return fqn;
+  });
+  for (const fqn of units)
+    for (const other of units)
+      if (fqn.startsWith(`${other}.`))
+        throw policyError(`module ${fqn} is inside ${other}, which is checkpointed as a whole; name one of them`);
+  return units;
+}
+
+/** `Net.layers.0` is `layers.0` in the model, and `Net` is the model itself. */
+function nameInModel(fqn: string): string {
+  const dot = fqn.indexOf(".");
+  return dot < 0 ? "" : fqn.slice(dot + 1);
+}
+
+/** The modules, at any depth, of which an op runs again. */
+function modulesRunAgain(plan: Plan, trace: Trace): Set<string> {
+  const { calls, modules } = trace;
+  const again = new Set<string>();
+  for (const { op, isAgain } of plan.steps)
+    if (isAgain) for (const call of trace.opCalls(op)) again.add(modules[calls.module[call]].fqn);
+  return again;
+}
+
+/** Whether the plan holds the greater part of what an op makes from its first run until `beforeOp` first runs: PyTorch saves all of it or none. */
+function holdsOps(plan: Plan, trace: Trace): (op: number, beforeOp: number) => boolean {
+  /** By op, for each output: how many ops had run first when it was first let go of. */
+  const goneBefore = new Map<number, number>();
+  let next = 0;
+  for (const { op, isAgain, drop } of plan.steps) {
+    if (!isAgain) next = op + 1;
+    for (const value of drop) {
+      if ("source" in value) continue;
+      const key = value.op * maxOutputs + value.output;
+      if (!goneBefore.has(key)) goneBefore.set(key, next);
+    }
+  }
+  return (op, beforeOp) => {
+    const ownStorages = new Set(freshStorages(trace, op));
+    let held = 0;
+    let made = 0;
+    trace.opOutputs(op).forEach((tensor, output) => {
+      // Of outputs on one storage the plan names the first.
+      const bytes = trace
+        .tensorStorages(tensor)
+        .reduce((sum, storage) => (ownStorages.delete(storage) ? sum + trace.storages.bytes[storage] : sum), 0);
+      made += bytes;
+      if ((goneBefore.get(op * maxOutputs + output) ?? Number.POSITIVE_INFINITY) > beforeOp) held += bytes;
+    });
+    return held > 0 && 2 * held >= made;
+  };
+}
+
+/** More outputs no op has; a key of two numbers is one number. */
+const maxOutputs = 1 << 20;
+
+function freshStorages(trace: Trace, op: number): number[] {
+  const read = new Set(Array.from(trace.opInputs(op)).flatMap((tensor) => trace.tensorStorages(tensor)));
+  return Array.from(trace.opOutputs(op))
+    .flatMap((tensor) => trace.tensorStorages(tensor))
+    .filter((storage) => !read.has(storage));
+}
+
+function policiesOf(trace: Trace, fqn: string, isHeld: (op: number, beforeOp: number) => boolean): PyTorchOpPolicy[] {
+  const { ops, calls, modules } = trace;
+  const opsOfCall = new Map<number, number[]>();
+  const firstBackward = new Map<number, number>();
+  for (let op = 0; op < ops.count; op++)
+    for (const call of trace.opCalls(op)) {
+      if (modules[calls.module[call]].fqn !== fqn) continue;
+      if (ops.phase[op] === Phase.forward) {
+        if (!unasked.has(trace.opName(op))) opsOfCall.set(call, [...(opsOfCall.get(call) ?? []), op]);
+      } else if (ops.phase[op] === Phase.backward && !firstBackward.has(call)) firstBackward.set(call, op);
+    }
+  const saved = new Map<string, boolean>();
+  let longest: readonly (readonly [key: string, op: string, ordinal: number])[] = [];
+  for (const [call, list] of opsOfCall) {
+    const written = new Set(
+      list.flatMap((op) =>
+        ops.flags[op] & OpFlag.inPlace ? Array.from(trace.opOutputs(op)).flatMap((t) => trace.tensorStorages(t)) : [],
+      ),
+    );
+    const count = new Map<string, number>();
+    const keys = list.map((op) => {
+      const name = trace.opName(op);
+      const ordinal = count.get(name) ?? 0;
+      count.set(name, ordinal + 1);
+      const key = `${name} ${ordinal}`;
+      const fresh = freshStorages(trace, op);
+      const canSave = fresh.length > 0 && !fresh.some((storage) => written.has(storage));
+      const isSaved = canSave && isHeld(op, firstBackward.get(call) ?? ops.count);
+      saved.set(key, isSaved && (saved.get(key) ?? true));
+      return [key, name, ordinal] as const;
+    });
+    if (keys.length > longest.length) longest = keys;
+  }
+  return longest.map(([key, op, ordinal]) => ({
+    op,
+    ordinal,
+    policy: saved.get(key) === true ? "MUST_SAVE" : "PREFER_RECOMPUTE",
+  }));
+}
+
+function policyError(message: string): RematError {
+  return new RematError("PYTORCH_POLICY", `PyTorch policy: ${message}.`);
+}
