@@ -1,5 +1,51 @@
+export { type Colour, categoryColours, categoryLabels, categoryStack, seriesColours } from "./category-colours.js";
+export {
+  type ComparedModule,
+  type ComparedQuantity,
+  type ComparedRun,
+  type ComparedValue,
+  type CompareView,
+  compareTable,
+  compareView,
+} from "./compare-view.js";
 export { formatBytes, formatMs, formatPercent } from "./format-quantity.js";
+export {
+  categoryBands,
+  type MemoryBand,
+  type MemoryBands,
+  type ModuleBandsOptions,
+  moduleBands,
+} from "./memory-bands.js";
+export {
+  expandedToDepth,
+  type ModuleNode,
+  type ModuleTreeColumn,
+  type ModuleTreeRowsOptions,
+  type ModuleTreeView,
+  moduleTreeRows,
+  moduleTreeTable,
+  moduleTreeView,
+} from "./module-tree-view.js";
+export {
+  allOpsView,
+  moduleOf,
+  OpMark,
+  type OpTableColumn,
+  type OpTableOptions,
+  type OpTableRowsOptions,
+  type OpTableView,
+  opMarkNames,
+  opTable,
+  opTableRows,
+  opTableView,
+} from "./op-table-view.js";
+export { peakMomentOf, peakOp } from "./peak-moment.js";
+export type { FrontPoint, PlanFront } from "./plan-front.js";
+export { type InfeasibleBudget, renderInfeasibleBudget } from "./plan-infeasible.js";
+export { followedPeak, type PeakMemory, type PlanVisitor, recordedPeak } from "./plan-memory.js";
+export { type GraphPlanSummary, renderGraphPlan } from "./render-graph-plan.js";
 export { memorySummaryJson, type RenderMemoryOptions, renderMemorySummary } from "./render-memory.js";
+export { type PlanSection, planSummaryJson, type RenderPlanOptions, renderPlanSummary } from "./render-plan.js";
 export {
   describeRun,
   type OutputFormat,
@@ -8,7 +54,16 @@ export {
   renderSacSummary,
   sacSummaryJson,
 } from "./render-sac.js";
+export { opStartMs, type SampledBands, type SampleOptions, sampleBands } from "./sample-bands.js";
 export { type MemorySummary, type SummarizeMemoryOptions, summarizeMemory } from "./summarize-memory.js";
+export {
+  type DroppedStorage,
+  type PlanPoint,
+  type PlanSummary,
+  type Recomputed,
+  type SummarizePlanOptions,
+  summarizePlan,
+} from "./summarize-plan.js";
 export {
   discardShares,
   type ModuleSacSummary,
@@ -16,4 +71,30 @@ export {
   type SummarizeSacOptions,
   summarizeSac,
 } from "./summarize-sac.js";
+export {
+  type EnvironmentFact,
+  type EnvironmentGroup,
+  type EnvironmentOptions,
+  viewEnvironment,
+} from "./view-environment.js";
+export {
+  type BestDiscard,
+  type RecommendedPlan,
+  type ReportSummary,
+  tellsLifetimes,
+  viewSummary,
+} from "./view-summary.js";
+export { type ExportFormat, exportFormats, type ViewTable, writeViewTable } from "./view-table.js";
+export {
+  type BudgetPolicy,
+  greedyPolicy,
+  OpFate,
+  type OpFateName,
+  opFateNames,
+  policyOf,
+  type TradeOffPiece,
+  type TradeOffPoint,
+  type TradeOffView,
+  viewTradeOff,
+} from "./view-trade-off.js";
 export { type Cell, writeCsv } from "./write-csv.js";

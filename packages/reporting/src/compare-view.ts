@@ -1,0 +1,143 @@
+import type { MemoryMoment } from "@remat/mem-tracker";
+import { categoryNames, type Trace } from "@remat/trace";
+import type { ModuleTreeView } from "./module-tree-view.js";
+import type { ViewTable } from "./view-table.js";
+
+/** One side of a comparison. */
+export interface ComparedRun {
+  /** How it is called: `predicted`, `measured`, a file's name. */
+  readonly name: string;
+  readonly trace: Trace;
+  readonly modules: ModuleTreeView;
+  /** Where memory is highest; left out where memory cannot be told (a trace without a backward pass). */
+  readonly peak?: MemoryMoment | undefined;
+}
+
+/** A number on both sides; undefined on a side that lacks it. */
+export interface ComparedValue {
+  readonly before: number | undefined;
+  readonly after: number | undefined;
+  /** `after - before`; undefined unless both are there. */
+  readonly difference: number | undefined;
+  /** `difference / before`; undefined where `before` is 0 or not there. */
+  readonly ratio: number | undefined;
+}
+
+/** What is compared, and in which unit. */
+export interface ComparedQuantity {
+  readonly name: string;
+  readonly unit: "ms" | "bytes" | "count";
+  readonly value: ComparedValue;
+}
+
+/** A module that at least one side has. */
+export interface ComparedModule {
+  readonly fqn: string;
+  readonly kind: string;
+  readonly depth: number;
+  readonly memoryBytes: ComparedValue;
+  readonly savedBytes: ComparedValue;
+  readonly forwardMs: ComparedValue;
+  readonly backwardMs: ComparedValue;
+}
+
+/** Two runs side by side: totals, memory at the peak by category, modules. */
+export interface CompareView {
+  readonly before: string;
+  readonly after: string;
+  readonly totals: readonly ComparedQuantity[];
+  /** Bytes at each side's own peak, the largest first; categories that neither holds are left out. */
+  readonly categories: readonly ComparedQuantity[];
+  /** By name, in the order of the first side, then those that only the second has. */
+  readonly modules: readonly ComparedModule[];
+}
+
+/**
+ * Two runs of a model beside each other, in absolute numbers and as a ratio: before and after a change, two devices, predicted and measured.
+ * Modules are matched by fully qualified name.
+ *
+ * @example
+ * const view = compareView({ name: "predicted", trace, modules, peak }, { name: "measured", trace: other, modules: otherModules });
+ */
+export function compareView(before: ComparedRun, after: ComparedRun): CompareView {
+  const total = (name: string, unit: ComparedQuantity["unit"], read: (run: ComparedRun) => number | undefined) => ({
+    name,
+    unit,
+    value: compared(read(before), read(after)),
+  });
+  const others = new Map(after.modules.nodes.map((node) => [node.fqn, node]));
+  const known = new Set(before.modules.nodes.map((node) => node.fqn));
+  const pairs = [
+    ...before.modules.nodes.map((node) => [node, others.get(node.fqn)] as const),
+    ...after.modules.nodes.filter((node) => !known.has(node.fqn)).map((node) => [undefined, node] as const),
+  ];
+  return {
+    before: before.name,
+    after: after.name,
+    totals: [
+      total("step", "ms", ({ modules: { totals } }) => totals.forwardMs + totals.backwardMs),
+      total("forward", "ms", ({ modules: { totals } }) => totals.forwardMs),
+      total("backward", "ms", ({ modules: { totals } }) => totals.backwardMs),
+      total("peak memory", "bytes", ({ peak }) => peak?.totalBytes),
+      total("activations of modules", "bytes", ({ modules: { totals } }) => totals.memoryBytes),
+      total("ops", "count", ({ trace }) => trace.ops.count),
+    ],
+    categories: categoryNames
+      .map((category) => total(category, "bytes", ({ peak }) => peak && (peak.bytesByCategory[category] ?? 0)))
+      .filter(({ value }) => larger(value) !== 0)
+      .sort((a, b) => larger(b.value) - larger(a.value)),
+    modules: pairs.map(([a, b]) => {
+      const node = (a ?? b)!;
+      return {
+        fqn: node.fqn,
+        kind: node.kind,
+        depth: node.depth,
+        memoryBytes: compared(a?.memoryBytes, b?.memoryBytes),
+        savedBytes: compared(a?.savedBytes, b?.savedBytes),
+        forwardMs: compared(a?.forwardMs, b?.forwardMs),
+        backwardMs: compared(a?.backwardMs, b?.backwardMs),
+      };
+    }),
+  };
+}
+
+/** A comparison as a table: a row for each number. */
+export function compareTable(view: CompareView): ViewTable {
+  const line = (scope: string, name: string, unit: string, { before, after, difference, ratio }: ComparedValue) => [
+    scope,
+    name,
+    unit,
+    before,
+    after,
+    difference,
+    ratio,
+  ];
+  return {
+    title: `${view.before} and ${view.after}`,
+    columns: ["of", "quantity", "unit", "before", "after", "difference", "ratio"],
+    rows: [
+      ...view.totals.map(({ name, unit, value }) => line("step", name, unit, value)),
+      ...view.categories.map(({ name, unit, value }) => line("peak", name, unit, value)),
+      ...view.modules.flatMap((module) => [
+        line(module.fqn, "memory", "bytes", module.memoryBytes),
+        line(module.fqn, "saved by autograd", "bytes", module.savedBytes),
+        line(module.fqn, "forward", "ms", module.forwardMs),
+        line(module.fqn, "backward", "ms", module.backwardMs),
+      ]),
+    ],
+  };
+}
+
+function larger({ before = 0, after = 0 }: ComparedValue): number {
+  return Math.max(before, after);
+}
+
+function compared(before: number | undefined, after: number | undefined): ComparedValue {
+  const both = before !== undefined && after !== undefined;
+  return {
+    before,
+    after,
+    difference: both ? after - before : undefined,
+    ratio: both && before !== 0 ? (after - before) / before : undefined,
+  };
+}

@@ -1,0 +1,73 @@
+import type { MemoryTimeline } from "@remat/mem-tracker";
+import type { Trace } from "@remat/trace";
+import { type Colour, categoryColours, categoryLabels, categoryStack, seriesColours } from "./category-colours.js";
+import { moduleBytes } from "./module-bytes.js";
+
+/** One band of a stack: bytes after each op. */
+export interface MemoryBand {
+  /** Category, or fully qualified name of a module; empty for the rest. */
+  readonly key: string;
+  readonly label: string;
+  readonly colour: Colour;
+  readonly bytes: Float64Array;
+}
+
+/** Memory over the ops of a trace as bands that add up to the total, lowest first. All columns have one entry per op. */
+export interface MemoryBands {
+  readonly by: "category" | "module";
+  /** The module whose parts are shown, with `by: "module"`. */
+  readonly within?: string;
+  readonly count: number;
+  readonly bands: readonly MemoryBand[];
+  readonly totalBytes: Float64Array;
+  /** The most that was held since the op before: what ops need inside stands above the bands. */
+  readonly highestBytes: Float64Array;
+}
+
+/**
+ * A timeline as bands by category, in the order of `categoryStack`.
+ *
+ * @example
+ * const bands = categoryBands(memoryTimeline(trace));
+ */
+export function categoryBands(timeline: MemoryTimeline): MemoryBands {
+  const { count, totalBytes, highestBytes, bytesByCategory } = timeline;
+  const bands = categoryStack.flatMap((category): MemoryBand[] => {
+    const bytes = bytesByCategory.get(category);
+    return bytes === undefined
+      ? []
+      : [{ key: category, label: categoryLabels[category], colour: categoryColours[category], bytes }];
+  });
+  return { by: "category", count, bands, totalBytes, highestBytes };
+}
+
+export interface ModuleBandsOptions {
+  /** The module whose parts are shown; left out: the outermost one that has several. */
+  readonly within?: string | undefined;
+  /** How many parts get a band of their own; the others share one. Left out: 8. */
+  readonly limit?: number;
+}
+
+/**
+ * A timeline as bands by the module that made what is held: parts of one module, those that hold most at the peak first. Weights count for
+ * the innermost module that owns them.
+ *
+ * @example
+ * const bands = moduleBands(trace, memoryTimeline(trace), { within: "net.layers" });
+ */
+export function moduleBands(trace: Trace, timeline: MemoryTimeline, options: ModuleBandsOptions = {}): MemoryBands {
+  const { count, totalBytes, highestBytes, device } = timeline;
+  const { within, parts, rest } = moduleBytes(trace, {
+    device,
+    limit: options.limit ?? 8,
+    ...(options.within !== undefined && { within: options.within }),
+  });
+  const bands: MemoryBand[] = parts.map(({ fqn, bytes }, i) => ({
+    key: fqn,
+    label: fqn === within ? `${fqn} itself` : fqn.slice(within === "" ? 0 : within.length + 1),
+    colour: seriesColours[i % seriesColours.length],
+    bytes,
+  }));
+  bands.unshift({ key: "", label: "All other", colour: categoryColours.other, bytes: rest });
+  return { by: "module", within, count, bands, totalBytes, highestBytes };
+}

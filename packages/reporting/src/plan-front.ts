@@ -1,0 +1,90 @@
+import { formatBytes, formatPercent } from "./format-quantity.js";
+import type { Cell } from "./write-csv.js";
+
+/** One point of a front between memory and time. */
+export interface FrontPoint {
+  /** What was aimed at. */
+  readonly budgetBytes: number;
+  readonly peakBytes: number;
+  /** Milliseconds for a trace, what the file says for a graph. */
+  readonly cost: number;
+  /** Cost beyond that of running everything once, as a fraction of it. */
+  readonly overhead: number;
+  readonly lowerBound: number;
+  readonly gap: number;
+}
+
+/** Choices between memory and time, by falling budget, and the three that are worth looking at first. */
+export interface PlanFront {
+  readonly points: readonly FrontPoint[];
+  readonly recommended: {
+    readonly noCost: FrontPoint;
+    readonly within5Percent: FrontPoint;
+    readonly within20Percent: FrontPoint;
+  };
+}
+
+const recommendedNames = {
+  noCost: "no cost",
+  within5Percent: "at most 5 %",
+  within20Percent: "at most 20 %",
+} as const;
+
+/** Rows of the front's two tables. @internal */
+export function frontTables(
+  { points, recommended }: PlanFront,
+  referenceBytes: number,
+  formatCost: (cost: number) => string,
+): { headers: readonly string[]; points: readonly string[][]; recommended: readonly string[][] } {
+  const cells = (point: FrontPoint): string[] => [
+    formatBytes(point.peakBytes),
+    formatPercent(point.peakBytes / referenceBytes),
+    formatCost(point.cost),
+    formatOverhead(point.overhead),
+    formatOverhead(point.gap),
+  ];
+  return {
+    headers: ["Peak", "Of stock", "Cost", "Overhead", "Gap"],
+    points: points.map((point) => [formatBytes(point.budgetBytes), ...cells(point)]),
+    recommended: (["noCost", "within5Percent", "within20Percent"] as const).map((name) => [
+      recommendedNames[name],
+      ...cells(recommended[name]),
+    ]),
+  };
+}
+
+/** @internal */
+export const frontCsvHeaders: readonly string[] = [
+  "point",
+  "budgetBytes",
+  "peakBytes",
+  "cost",
+  "overhead",
+  "lowerBound",
+  "gap",
+];
+
+/** @internal */
+export function frontCsvRows({ points, recommended }: PlanFront): Cell[][] {
+  const row = (name: string, p: FrontPoint): Cell[] => [
+    name,
+    p.budgetBytes,
+    p.peakBytes,
+    p.cost,
+    p.overhead,
+    p.lowerBound,
+    p.gap,
+  ];
+  return [
+    ...points.map((point, i) => row(String(i + 1), point)),
+    ...Object.entries(recommended).map(([name, point]) => row(name, point)),
+  ];
+}
+
+/** A small fraction as per cent: overheads and gaps of a hundredth of a per cent matter. `formatOverhead(0.00163) === "0.163 %"`. @internal */
+export function formatOverhead(fraction: number): string {
+  const percent = fraction * 100;
+  if (percent === 0) return "0 %";
+  if (percent < 0.001) return "< 0.001 %";
+  return `${percent.toFixed(percent < 1 ? 3 : percent < 10 ? 2 : 1)} %`;
+}

@@ -1,0 +1,243 @@
+import { findPlanMismatch, type Plan, RematError, type Trace } from "@remat/trace";
+import { followedPeak, type PeakMemory, recordedPeak } from "./plan-memory.js";
+
+/** One choice between memory and time. */
+export interface PlanPoint extends PeakMemory {
+  /** `stock`: as recorded; `early release`: nothing runs again, everything goes after its last use; `planned`. */
+  readonly name: "stock" | "early release" | "planned";
+  readonly stepMs: number;
+  /** Time beyond stock's, as a fraction of it. */
+  readonly overhead: number;
+}
+
+/** What runs again of one module, or of one kernel. */
+export interface Recomputed {
+  readonly name: string;
+  /** How many ops run again. */
+  readonly runs: number;
+  readonly ms: number;
+  /** Of what they make again, and a plan without them would hold. */
+  readonly bytes: number;
+}
+
+/** A storage that is let go of and made again. */
+export interface DroppedStorage {
+  readonly bytes: number;
+  readonly dtype: string;
+  readonly shape: readonly number[];
+  /** The op that makes it, and where. */
+  readonly op: number;
+  readonly opName: string;
+  readonly module: string | undefined;
+  /** How often it is made again, and what that takes, by itself. */
+  readonly runs: number;
+  readonly ms: number;
+  /** The op after which it is first let go of, and the one before which it is first made again. */
+  readonly droppedAfterOp: number;
+  readonly neededByOp: number;
+}
+
+/** What a plan does to a training step. */
+export interface PlanSummary {
+  readonly plan: Plan;
+  readonly trace: Trace;
+  /** What the ops were priced for, in words. */
+  readonly pricedFor: string | undefined;
+  /** Stock, early release, planned. */
+  readonly points: readonly [PlanPoint, PlanPoint, PlanPoint];
+  /** All that runs again; modules by their first `depth` names. */
+  readonly recomputed: Recomputed;
+  readonly byModule: readonly Recomputed[];
+  readonly byKernel: readonly Recomputed[];
+  /** By what it takes to hold them: bytes, largest first. */
+  readonly dropped: readonly DroppedStorage[];
+  readonly droppedCount: number;
+}
+
+export interface SummarizePlanOptions {
+  /** The plan in which nothing runs again: what early release alone gives. */
+  readonly earlyRelease: Plan;
+  readonly pricedFor?: string;
+  /** Modules are shown up to this many name components, numbers not counted; 2 if not given. */
+  readonly depth?: number;
+  /** How many of the dropped storages to list; 10 if not given. */
+  readonly limit?: number;
+}
+
+/**
+ * What a plan does to the training step that it was made for: memory at the peak by category beside that of the step as recorded and of early
+ * release alone, the time it takes, and what is recomputed, by module, by kernel and by storage.
+ *
+ * @throws RematError `PLAN_MISMATCH` where the plan is of another trace, naming the first op that differs
+ * @example
+ * const earlyRelease = planOfTrace(trace, graph, await rematerialize(graph, { budgetBytes: 1e15, iterations: 0 }));
+ * const summary = summarizePlan(plan, trace, { earlyRelease });
+ * summary.points[2].bytesByCategory.activation;
+ */
+export function summarizePlan(plan: Plan, trace: Trace, options: SummarizePlanOptions): PlanSummary {
+  const mismatch = findPlanMismatch(plan, trace);
+  if (mismatch !== undefined)
+    throw new RematError(
+      "PLAN_MISMATCH",
+      `the plan is not of this trace: op ${mismatch.op} is planned as ${mismatch.planned ?? "nothing"}, found ${mismatch.found ?? "nothing"}. Plan this trace, or show the one that was planned.`,
+    );
+  const { predicted } = plan;
+  const tally = new Tally(trace, options.depth ?? 2, readersOf(plan));
+  const planned = followedPeak(trace, plan, tally);
+  for (const { op, isAgain } of plan.steps) if (isAgain) tally.run(op);
+  const plainMs = predicted.plain.cost;
+  return {
+    plan,
+    trace,
+    pricedFor: options.pricedFor,
+    points: [
+      { name: "stock", ...recordedPeak(trace), stepMs: plainMs, overhead: 0 },
+      { name: "early release", ...followedPeak(trace, options.earlyRelease), stepMs: plainMs, overhead: 0 },
+      { name: "planned", ...planned, stepMs: predicted.cost, overhead: predicted.overhead },
+    ],
+    recomputed: tally.total(),
+    byModule: tally.modules(),
+    byKernel: tally.kernels(),
+    dropped: tally.dropped(options.limit ?? 10),
+    droppedCount: tally.droppedCount,
+  };
+}
+
+interface Sum {
+  runs: number;
+  ms: number;
+  bytes: number;
+}
+
+interface Dropping {
+  runs: number;
+  op: number;
+  droppedAfterOp: number;
+  neededByOp: number;
+}
+
+/** By step, the op whose first run comes next: what runs again there does so for it. */
+function readersOf({ steps, ops }: Plan): Int32Array {
+  const readers = new Int32Array(steps.length);
+  let next = ops.length;
+  for (let step = steps.length - 1; step >= 0; step--) {
+    if (!steps[step].isAgain) next = steps[step].op;
+    readers[step] = next;
+  }
+  return readers;
+}
+
+/** Sums up what runs again while a plan is followed. */
+class Tally {
+  private readonly trace: Trace;
+  private readonly depth: number;
+  private readonly readers: Int32Array;
+  private readonly all: Sum = { runs: 0, ms: 0, bytes: 0 };
+  private readonly byModule = new Map<string, Sum>();
+  private readonly byKernel = new Map<string, Sum>();
+  private readonly bytesOf: Float64Array;
+  private readonly lastDropAfter = new Map<number, number>();
+  private readonly drops = new Map<number, Dropping>();
+
+  constructor(trace: Trace, depth: number, readers: Int32Array) {
+    this.trace = trace;
+    this.depth = depth;
+    this.readers = readers;
+    this.bytesOf = trace.storages.bytes;
+  }
+
+  get droppedCount(): number {
+    return this.drops.size;
+  }
+
+  run(op: number): void {
+    const ms = this.trace.ops.runtimeMs[op];
+    for (const sum of this.sumsOf(op)) {
+      sum.runs++;
+      if (ms > 0) sum.ms += ms;
+    }
+  }
+
+  onMake(storage: number, op: number, step: number, isAgain: boolean): void {
+    if (!isAgain) return;
+    for (const sum of this.sumsOf(op)) sum.bytes += this.bytesOf[storage];
+    const known = this.drops.get(storage);
+    if (known !== undefined) known.runs++;
+    else
+      this.drops.set(storage, {
+        runs: 1,
+        op,
+        droppedAfterOp: this.lastDropAfter.get(storage) ?? op,
+        neededByOp: this.readers[step],
+      });
+  }
+
+  onDrop(storage: number, op: number): void {
+    this.lastDropAfter.set(storage, op);
+  }
+
+  total(): Recomputed {
+    return { name: "total", ...this.all };
+  }
+
+  modules(): Recomputed[] {
+    return byTime(this.byModule);
+  }
+
+  kernels(): Recomputed[] {
+    return byTime(this.byKernel);
+  }
+
+  dropped(limit: number): DroppedStorage[] {
+    const { trace, bytesOf } = this;
+    return [...this.drops]
+      .sort(([a], [b]) => bytesOf[b] - bytesOf[a] || a - b)
+      .slice(0, limit)
+      .map(([storage, { runs, op, droppedAfterOp, neededByOp }]) => {
+        const tensor = trace.opOutputs(op).find((one) => trace.tensorStorages(one).includes(storage))!;
+        return {
+          bytes: bytesOf[storage],
+          dtype: trace.tensorDtype(tensor),
+          shape: trace.tensorShape(tensor),
+          op,
+          opName: trace.opName(op),
+          module: trace.opModule(op)?.fqn,
+          runs,
+          ms: runs * (trace.ops.runtimeMs[op] || 0),
+          droppedAfterOp,
+          neededByOp,
+        };
+      });
+  }
+
+  private sumsOf(op: number): readonly Sum[] {
+    const fqn = this.trace.opModule(op)?.fqn;
+    const module = fqn === undefined ? "(outside modules)" : firstNames(fqn, this.depth);
+    return [this.all, sumIn(this.byModule, module), sumIn(this.byKernel, this.trace.opName(op))];
+  }
+}
+
+/** The first `depth` components of a name; a number goes with what it counts: `net.layers.0` has two. */
+function firstNames(fqn: string, depth: number): string {
+  const components = fqn.split(".");
+  let end = 0;
+  for (let taken = 0; end < components.length && (taken < depth || isNumber(components[end])); end++)
+    if (!isNumber(components[end])) taken++;
+  return components.slice(0, end).join(".");
+}
+
+function isNumber(component: string): boolean {
+  return /^\d+$/.test(component);
+}
+
+function sumIn(sums: Map<string, Sum>, name: string): Sum {
+  let sum = sums.get(name);
+  if (sum === undefined) sums.set(name, (sum = { runs: 0, ms: 0, bytes: 0 }));
+  return sum;
+}
+
+function byTime(sums: ReadonlyMap<string, Sum>): Recomputed[] {
+  return Array.from(sums, ([name, sum]) => ({ name, ...sum })).sort(
+    (a, b) => b.ms - a.ms || b.bytes - a.bytes || (a.name < b.name ? -1 : 1),
+  );
+}

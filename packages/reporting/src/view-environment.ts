@@ -1,0 +1,115 @@
+import { type DeviceSpec, runtimeSourceNames, type Trace } from "@remat/trace";
+import { formatBytes } from "./format-quantity.js";
+
+/** A fact about a run, and where it comes from where that is not plain. */
+export interface EnvironmentFact {
+  readonly name: string;
+  readonly value: string;
+  readonly how?: string;
+}
+
+/** Facts under a heading. */
+export interface EnvironmentGroup {
+  readonly title: string;
+  readonly facts: readonly EnvironmentFact[];
+}
+
+export interface EnvironmentOptions {
+  /** The device whose figures priced the ops. */
+  readonly pricedFor?: DeviceSpec | undefined;
+  /** What made the report, e.g. `remat 1.0.0`. */
+  readonly madeBy?: string | undefined;
+  /** The file or model that it was made from. */
+  readonly source?: string | undefined;
+  /** How plans were sought. */
+  readonly planning?: string | undefined;
+}
+
+const sourceTexts: Readonly<Record<string, string>> = {
+  none: "ops without a time",
+  roofline: "priced by a roofline model: the larger of compute time and transfer time",
+  measured: "measured by running the op: median of several runs",
+  imported: "taken over from the recorded run",
+};
+
+/**
+ * All that a reader needs to judge a run's numbers, so that nobody has to ask: what ran, on which device, how times and sizes were obtained.
+ *
+ * @example
+ * for (const { title, facts } of viewEnvironment(trace, { pricedFor: deviceSpec("a100") })) console.log(title, facts);
+ */
+export function viewEnvironment(trace: Trace, options: EnvironmentOptions = {}): readonly EnvironmentGroup[] {
+  const { header } = trace;
+  const { pricedFor } = options;
+  const groups: EnvironmentGroup[] = [
+    {
+      title: "Run",
+      facts: [
+        ...fact("Model", header.model),
+        ...fact("Source", options.source),
+        ...fact("Framework", [header.framework, header.frameworkVersion].filter(Boolean).join(" ")),
+        ...fact("Backend", header.backend),
+        {
+          name: "Mode",
+          value: header.mode,
+          how: header.mode === "fake" ? "shapes only: no kernel ran, nothing was allocated" : "kernels ran",
+        },
+        ...Object.entries(header.libraries ?? {}).map(([name, value]) => ({ name, value })),
+        ...fact("Report made by", options.madeBy),
+      ],
+    },
+    {
+      title: "Memory",
+      facts: [
+        { name: "Device", value: header.device },
+        {
+          name: "Allocation unit",
+          value: formatBytes(header.allocationUnitBytes),
+          how:
+            header.allocationUnitBytes > 1 ? "every size is rounded up to a multiple of it" : "sizes are as requested",
+        },
+        {
+          name: "Sizes",
+          value: "live storages",
+          how: "each from the op that allocates it to the event that frees it; views of one storage count once",
+        },
+        { name: "Storages", value: String(trace.storages.count) },
+      ],
+    },
+    { title: "Time", facts: [...timeFacts(trace), ...(pricedFor === undefined ? [] : deviceFacts(pricedFor))] },
+  ];
+  if (options.planning !== undefined) groups.push({ title: "Plans", facts: fact("Search", options.planning) });
+  const notes = [...(header.notes ?? [])];
+  if (trace.truncated !== undefined)
+    notes.push(`The trace breaks off after line ${trace.truncated.line}: ${trace.truncated.reason}.`);
+  if (notes.length > 0) groups.push({ title: "Notes", facts: notes.map((value) => ({ name: "Note", value })) });
+  return groups;
+}
+
+function fact(name: string, value: string | undefined): readonly EnvironmentFact[] {
+  return value === undefined || value === "" ? [] : [{ name, value }];
+}
+
+function timeFacts(trace: Trace): readonly EnvironmentFact[] {
+  const counts = new Int32Array(runtimeSourceNames.length);
+  for (let op = 0; op < trace.ops.count; op++) counts[trace.ops.runtimeSource[op]]++;
+  return runtimeSourceNames.flatMap((source, i) =>
+    counts[i] === 0
+      ? []
+      : [{ name: `Times: ${source}`, value: `${counts[i]} of ${trace.ops.count} ops`, how: sourceTexts[source] }],
+  );
+}
+
+function deviceFacts(device: DeviceSpec): readonly EnvironmentFact[] {
+  return [
+    { name: "Priced for", value: device.name, ...(device.source !== undefined && { how: device.source }) },
+    {
+      name: "Peak throughput",
+      value: Object.entries(device.tflops)
+        .map(([dtype, tflops]) => `${dtype} ${tflops} TFLOP/s`)
+        .join(", "),
+    },
+    { name: "Memory bandwidth", value: `${device.memoryGBps} GB/s` },
+    ...(device.memoryBytes === undefined ? [] : [{ name: "Device memory", value: formatBytes(device.memoryBytes) }]),
+  ];
+}

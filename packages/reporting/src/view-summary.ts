@@ -1,0 +1,122 @@
+import { type MemoryMoment, memoryTimeline } from "@remat/mem-tracker";
+import { greedyOrder, opsTogether, type SACStats, sacStats } from "@remat/sac-core";
+import { type CategoryName, EventKind, type PhaseName, phaseNames, type Trace } from "@remat/trace";
+import { categoryStack } from "./category-colours.js";
+import { peakMomentOf } from "./peak-moment.js";
+
+/** A plan that is worth knowing of. */
+export interface RecommendedPlan {
+  /** How much more time it may cost, as a share of the plain step: 0, 0.05, 0.2. */
+  readonly allowedOverhead: number;
+  readonly peakBytes: number;
+  readonly stepMs: number;
+  /** More time than running every op once, as a fraction of it. */
+  readonly overhead: number;
+  /** How much cheaper a plan within as many bytes could be at most, as a fraction of its cost. */
+  readonly gap: number;
+}
+
+/** A group of ops whose results give most memory back for the time that it takes to make them again. */
+export interface BestDiscard {
+  readonly opName: string;
+  /** Fully qualified name; where modules differ only by numbers between dots, `*` stands for these: `layers.*.attention`. */
+  readonly module: string;
+  /** How many ops of that kind in those modules. */
+  readonly ops: number;
+  readonly bytes: number;
+  readonly recomputationMs: number;
+}
+
+/** What a reader wants to know first. */
+export interface ReportSummary {
+  readonly title: string;
+  readonly opCount: number;
+  readonly moduleCount: number;
+  /** Undefined where the trace says nothing about lifetimes. */
+  readonly peak: MemoryMoment | undefined;
+  /** Categories at the peak, in the order in which they are stacked. */
+  readonly categories: readonly {
+    readonly category: CategoryName;
+    readonly bytes: number;
+    readonly share: number;
+  }[];
+  readonly stepMs: number;
+  /** By phase, where ops ran. */
+  readonly phases: readonly { readonly phase: PhaseName; readonly ms: number; readonly ops: number }[];
+  /** Of the outermost module, best first. */
+  readonly bestDiscards: readonly BestDiscard[];
+}
+
+/**
+ * The summary of a run: the peak by category with what is alive then, time by phase, and what to discard first.
+ *
+ * @example
+ * const { peak, bestDiscards } = viewSummary(trace);
+ */
+export function viewSummary(trace: Trace, options: { readonly limit?: number } = {}): ReportSummary {
+  const limit = options.limit ?? 5;
+  const peak = tellsLifetimes(trace) ? peakMomentOf(trace, memoryTimeline(trace), { limit }) : undefined;
+  const ms = new Float64Array(phaseNames.length);
+  const ops = new Int32Array(phaseNames.length);
+  for (let op = 0; op < trace.ops.count; op++) {
+    const phase = trace.ops.phase[op];
+    ops[phase]++;
+    if (Number.isFinite(trace.ops.runtimeMs[op])) ms[phase] += trace.ops.runtimeMs[op];
+  }
+  return {
+    title: trace.header.model ?? "model",
+    opCount: trace.ops.count,
+    moduleCount: trace.modules.length,
+    peak,
+    categories: categoryStack.flatMap((category) => {
+      const bytes = peak?.bytesByCategory[category];
+      return peak === undefined || bytes === undefined
+        ? []
+        : [{ category, bytes, share: peak.totalBytes > 0 ? bytes / peak.totalBytes : 0 }];
+    }),
+    stepMs: ms.reduce((sum, value) => sum + value, 0),
+    phases: phaseNames.flatMap((phase, i) => (ops[i] === 0 ? [] : [{ phase, ms: ms[i], ops: ops[i] }])),
+    bestDiscards: bestDiscards(trace, limit),
+  };
+}
+
+/** Whether a trace says when storages are freed, so that memory over time can be told from it. */
+export function tellsLifetimes(trace: Trace): boolean {
+  const { kind, count } = trace.events;
+  for (let e = 0; e < count; e++) if (kind[e] === EventKind.free) return true;
+  return false;
+}
+
+/** Of the module with most ops: the best ops of its greedy order, those of one kind in one module taken together. */
+function bestDiscards(trace: Trace, limit: number): readonly BestDiscard[] {
+  let whole: SACStats | undefined;
+  for (const stats of sacStats(trace, { skippedParent: "self" }).values())
+    if (whole === undefined || stats.ops.length > whole.ops.length) whole = stats;
+  if (whole === undefined) return [];
+  const order = greedyOrder(whole);
+  const { mspsMeta } = order;
+  const groups = new Map<string, BestDiscard & { ops: number; bytes: number; recomputationMs: number }>();
+  const total = whole.memoryBytes.reduce((sum, bytes) => sum + bytes, 0);
+  let given = 0;
+  // Half of the memory is what anybody would give up first; beyond it ops are no longer the best.
+  for (let i = 0; i < mspsMeta.count && given < total / 2; i++) {
+    if (!(mspsMeta.memoryBytes[i] > 0)) continue;
+    given += mspsMeta.memoryBytes[i];
+    const head = mspsMeta.opIdx[i];
+    const module = trace.opModule(whole.ops[head])?.fqn ?? "";
+    const alike = module.replace(/(?<=^|\.)\d+(?=\.|$)/g, "*");
+    const key = `${whole.funcNames[head]}\n${alike}`;
+    const group = groups.get(key) ?? {
+      opName: whole.funcNames[head],
+      module,
+      ops: 0,
+      bytes: 0,
+      recomputationMs: 0,
+    };
+    group.ops += opsTogether(order, head).length;
+    group.bytes += mspsMeta.memoryBytes[i];
+    group.recomputationMs += mspsMeta.runtimeMs[i];
+    groups.set(key, group.module === module ? group : { ...group, module: alike });
+  }
+  return [...groups.values()].sort((a, b) => b.bytes - a.bytes).slice(0, limit);
+}

@@ -1,0 +1,161 @@
+import { opsTogether, type SACGreedyOrderMeta, type SACStats, type SACTradeOffStats } from "@remat/sac-core";
+
+/** A point: share of memory given up, share of the forward pass to run again. */
+export type TradeOffPoint = readonly [discarded: number, recomputed: number];
+
+/** A fitted straight piece: `recomputed = slope * (discarded + 0.01) + intercept`, as PyTorch counts from 0.01. */
+export interface TradeOffPiece {
+  readonly from: TradeOffPoint;
+  readonly to: TradeOffPoint;
+  readonly slope: number;
+  readonly intercept: number;
+}
+
+/** A module's trade-off between memory and time, ready to be drawn. */
+export interface TradeOffView {
+  readonly memoryBytes: number;
+  readonly runtimeMs: number;
+  readonly points: readonly TradeOffPoint[];
+  /** The points moved to their left neighbours' memory, which the pieces are fitted to: steps have their corners there. */
+  readonly shifted: readonly TradeOffPoint[];
+  readonly pieces: readonly TradeOffPiece[];
+  /** Sum of squared differences between pieces and shifted points. */
+  readonly residual: number;
+}
+
+/** PyTorch's curve is moved to the right by this. */
+const delta = 0.01;
+
+/**
+ * A trade-off as points and pieces, with discarded memory counted from 0. Of a curve of more than `limit` points (left out: 2000) those are
+ * kept that lie furthest from the line between their neighbours in each stretch.
+ *
+ * @example
+ * const view = viewTradeOff(tradeOff(stats, greedyOrder(stats)));
+ */
+export function viewTradeOff(stats: SACTradeOffStats, limit = 2000): TradeOffView {
+  const { discardedMemory, recomputationTime } = stats.tradeoffCurve;
+  const points: TradeOffPoint[] = Array.from(discardedMemory, (x, i) => [x - delta, recomputationTime[i]]);
+  const shifted: TradeOffPoint[] = points.slice(1).map(([, y], i) => [points[i][0], y]);
+  const at = (x: number, piece: number): TradeOffPoint => [
+    x - delta,
+    stats.slopes[piece] * x + stats.intercepts[piece],
+  ];
+  return {
+    memoryBytes: stats.sacMemoryBytes,
+    runtimeMs: stats.sacRuntimeMs,
+    points: thin(points, limit),
+    shifted: thin(shifted, limit),
+    pieces: stats.slopes.map((slope, i) => ({
+      from: at(stats.fitBreaks[i], i),
+      to: at(stats.fitBreaks[i + 1], i),
+      slope,
+      intercept: stats.intercepts[i],
+    })),
+    residual: stats.fitResidual,
+  };
+}
+
+/** Largest-triangle thinning: one point of each of `limit` stretches, the first and the last always. */
+function thin(points: readonly TradeOffPoint[], limit: number): readonly TradeOffPoint[] {
+  if (points.length <= limit || limit < 3) return points;
+  const kept = [points[0]];
+  const stretch = (points.length - 2) / (limit - 2);
+  for (let i = 0; i < limit - 2; i++) {
+    const from = 1 + Math.floor(i * stretch);
+    const to = 1 + Math.floor((i + 1) * stretch);
+    const [ax, ay] = kept[kept.length - 1];
+    const [cx, cy] = points[Math.min(points.length - 1, to)];
+    let best = from;
+    let largest = -1;
+    for (let p = from; p < to; p++) {
+      const [x, y] = points[p];
+      const area = Math.abs((ax - cx) * (y - ay) - (ax - x) * (cy - ay));
+      if (area > largest) [best, largest] = [p, area];
+    }
+    kept.push(points[best]);
+  }
+  kept.push(points[points.length - 1]);
+  return kept;
+}
+
+/** What a policy does with an op. The last two are no choice. */
+export const OpFate = { stored: 0, recomputed: 1, alwaysStored: 2, alwaysRecomputed: 3 } as const;
+/** The name of what a policy does with an op. */
+export type OpFateName = keyof typeof OpFate;
+/** Names of fates, by number. */
+export const opFateNames: readonly OpFateName[] = ["stored", "recomputed", "alwaysStored", "alwaysRecomputed"];
+
+/** What a policy under a budget does with the ops of a module, and what it takes. */
+export interface BudgetPolicy {
+  /** By op of the statistics: {@link OpFate}. */
+  readonly fate: Uint8Array;
+  readonly budgetBytes: number;
+  readonly storedBytes: number;
+  readonly recomputationMs: number;
+  /** By {@link OpFate}: how many ops, their bytes and their ms. */
+  readonly totals: readonly { readonly ops: number; readonly bytes: number; readonly ms: number }[];
+  /** Whether what is stored fits the budget; what must be stored may not. */
+  readonly fits: boolean;
+}
+
+/**
+ * Follows the greedy order until what is stored fits `budgetBytes`.
+ *
+ * @example
+ * const { fate, recomputationMs } = greedyPolicy(stats, greedyOrder(stats), 0.5 * totalBytes);
+ */
+export function greedyPolicy(stats: SACStats, order: SACGreedyOrderMeta, budgetBytes: number): BudgetPolicy {
+  const fate = fixedFates(stats, order);
+  let stored = 0;
+  for (let op = 0; op < fate.length; op++) if (fate[op] !== OpFate.alwaysRecomputed) stored += stats.memoryBytes[op];
+  const { mspsMeta } = order;
+  for (let i = 0; i < mspsMeta.count && stored > budgetBytes; i++) {
+    stored -= mspsMeta.memoryBytes[i];
+    for (const op of opsTogether(order, mspsMeta.opIdx[i])) fate[op] = OpFate.recomputed;
+  }
+  return sumUp(stats, fate, budgetBytes);
+}
+
+/**
+ * A policy that was found otherwise, in the same terms.
+ *
+ * @param isStored by op: 1 for stored, as `planModule` of `@remat/planner` answers
+ */
+export function policyOf(
+  stats: SACStats,
+  order: SACGreedyOrderMeta,
+  budgetBytes: number,
+  isStored: Uint8Array,
+): BudgetPolicy {
+  const fate = fixedFates(stats, order);
+  for (let op = 0; op < fate.length; op++)
+    if (isStored[op] === 0 && fate[op] === OpFate.stored) fate[op] = OpFate.recomputed;
+  return sumUp(stats, fate, budgetBytes);
+}
+
+function fixedFates(stats: SACStats, order: SACGreedyOrderMeta): Uint8Array {
+  const fate = new Uint8Array(stats.memoryBytes.length);
+  for (const op of order.recomputedOps) fate[op] = OpFate.alwaysRecomputed;
+  for (const head of order.storedOps) for (const op of opsTogether(order, head)) fate[op] = OpFate.alwaysStored;
+  return fate;
+}
+
+function sumUp(stats: SACStats, fate: Uint8Array, budgetBytes: number): BudgetPolicy {
+  const totals = opFateNames.map(() => ({ ops: 0, bytes: 0, ms: 0 }));
+  for (let op = 0; op < fate.length; op++) {
+    const total = totals[fate[op]];
+    total.ops++;
+    total.bytes += stats.memoryBytes[op];
+    total.ms += stats.runtimesMs[op];
+  }
+  const storedBytes = totals[OpFate.stored].bytes + totals[OpFate.alwaysStored].bytes;
+  return {
+    fate,
+    budgetBytes,
+    storedBytes,
+    recomputationMs: totals[OpFate.recomputed].ms + totals[OpFate.alwaysRecomputed].ms,
+    totals,
+    fits: storedBytes <= budgetBytes,
+  };
+}

@@ -1,0 +1,161 @@
+import { planningGraphOfTrace, planOfCheckpoints, planOfTrace, rematerialize } from "@remat/planner";
+import { readPyTorchTrace } from "@remat/pytorch";
+import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
+import { greedyOrder, opsTogether, sacStats } from "@remat/sac-core";
+import { goldenFiles, readGolden } from "@remat/testkit";
+import { describe, expect, it } from "vitest";
+import {
+  followedPeak,
+  type InfeasibleBudget,
+  outputFormats,
+  type PlanFront,
+  recordedPeak,
+  renderGraphPlan,
+  renderInfeasibleBudget,
+  renderPlanSummary,
+  summarizePlan,
+} from "../src/index.js";
+
+const golden = goldenFiles().find(({ name }) => name === "mem_tf_b2_adam")!;
+const trace = priceTrace(readPyTorchTrace(readGolden(golden)), deviceSpec("a100"));
+const graph = planningGraphOfTrace(trace);
+const nothing = await rematerialize(graph, { budgetBytes: 1e12, iterations: 0, boundTimeMs: 0 });
+const earlyRelease = planOfTrace(trace, graph, nothing);
+/** The first ten steps of the greedy order of each block. */
+const policies = [0, 1, 2, 3].map((i) => {
+  const fqn = `Transformer.layers.${i}`;
+  const order = greedyOrder(sacStats(trace).get(fqn)!);
+  const given = Array.from(order.mspsMeta.opIdx.subarray(0, 10)).flatMap((op) => [...opsTogether(order, op)]);
+  return { fqn, recomputedOps: [...order.recomputedOps, ...given] };
+});
+const plan = planOfCheckpoints(trace, graph, policies, { budgetBytes: 8e8, method: "greedy" });
+const summary = summarizePlan(plan, trace, { earlyRelease, pricedFor: "a100", limit: 5 });
+
+describe("summarizePlan", () => {
+  it("holds at the peak what the plans predict, split by category without rest", () => {
+    const [stock, early, planned] = summary.points;
+    expect(early.peakBytes).toBe(earlyRelease.predicted.peakBytes);
+    expect(planned.peakBytes).toBe(plan.predicted.peakBytes);
+    expect(stock.peakBytes).toBe(plan.predicted.recordedPeakBytes);
+    expect(recordedPeak(trace)).toMatchObject({ peakBytes: stock.peakBytes });
+    for (const { bytesByCategory, peakBytes } of summary.points)
+      expect(Object.values(bytesByCategory).reduce((sum, bytes) => sum + bytes, 0)).toBe(peakBytes);
+    expect(stock.peakBytes).toBeGreaterThan(early.peakBytes);
+    expect(early.peakBytes).toBeGreaterThan(planned.peakBytes);
+  });
+
+  it("accounts for every op that runs again, by module and by kernel", () => {
+    const again = plan.steps.filter(({ isAgain }) => isAgain);
+    expect(summary.recomputed.runs).toBe(again.length);
+    for (const groups of [summary.byModule, summary.byKernel])
+      for (const quantity of ["runs", "ms", "bytes"] as const)
+        expect(groups.reduce((sum, group) => sum + group[quantity], 0)).toBeCloseTo(summary.recomputed[quantity], 9);
+    expect(summary.recomputed.ms).toBeCloseTo(plan.predicted.cost - plan.predicted.plain.cost, 9);
+    expect(summary.byModule.map(({ name }) => name).sort()).toEqual(policies.map(({ fqn }) => fqn));
+    let made = 0;
+    followedPeak(trace, plan, { onMake: (_storage, _op, _step, isAgain) => void (made += isAgain ? 1 : 0) });
+    expect(summary.droppedCount).toBe(made);
+  });
+
+  it("lists what is dropped with the op that it is made again for", () => {
+    for (const { op, droppedAfterOp, neededByOp, bytes } of summary.dropped) {
+      expect(droppedAfterOp).toBeGreaterThanOrEqual(op);
+      expect(neededByOp).toBeGreaterThan(droppedAfterOp);
+      expect(bytes).toBeGreaterThan(0);
+    }
+  });
+
+  it("refuses the plan of another trace, naming the first op that differs", () => {
+    const other = { ...plan, ops: plan.ops.with(3, "elsewhere") };
+    expect(() => summarizePlan(other, trace, { earlyRelease })).toThrow(
+      "the plan is not of this trace: op 3 is planned as elsewhere, found",
+    );
+  });
+});
+
+const point = (budgetBytes: number, overhead: number) => ({
+  budgetBytes,
+  peakBytes: budgetBytes - 512,
+  cost: 10 * (1 + overhead),
+  overhead,
+  lowerBound: 10,
+  gap: overhead / (1 + overhead),
+});
+const front: PlanFront = {
+  points: [point(9e8, 0), point(8e8, 0.0016), point(7e8, 0.25)],
+  recommended: { noCost: point(9e8, 0), within5Percent: point(8e8, 0.0016), within20Percent: point(8e8, 0.0016) },
+};
+
+describe("renderPlanSummary", () => {
+  it.each(outputFormats)("writes %s", (format) => {
+    const text = renderPlanSummary(summary, format, { notes: ["a note"] });
+    // A moment's duration is not the same twice.
+    expect(text.replace(/"seconds": [\d.e-]+/, '"seconds": 0')).toMatchSnapshot();
+  });
+
+  it("shows a front, and sections of a method's own", () => {
+    const sections = [
+      { title: "Modules", name: "modules", headers: ["Module"], rows: [["a"]], remark: "That is all.", data: ["a"] },
+    ];
+    expect(renderPlanSummary(summary, "plain", { front, sections })).toMatchSnapshot("plain");
+    expect(renderPlanSummary(summary, "csv", { front })).toMatchSnapshot("csv");
+    expect(JSON.parse(renderPlanSummary(summary, "json", { front, sections }))).toMatchObject({
+      front: front.points,
+      recommended: front.recommended,
+      modules: ["a"],
+    });
+  });
+
+  it("says so where nothing is recomputed", () => {
+    const idle = summarizePlan(earlyRelease, trace, { earlyRelease });
+    expect(renderPlanSummary(idle, "table")).toContain("Nothing is recomputed");
+  });
+});
+
+describe("renderGraphPlan", () => {
+  const graphPlan = {
+    name: "chain",
+    nodes: ["f1", "f2", "b2", "b1"].map((name, v) => ({ name, bytes: 1000, cost: v + 0.25 })),
+    edgeCount: 4,
+    inOrder: { peakBytes: 4000, cost: 7 },
+    budgetBytes: 3000,
+    order: "fixed" as const,
+    sequence: [0, 1, 2, 0, 3],
+    peakBytes: 3000,
+    cost: 7.25,
+    overhead: 0.25 / 7,
+    lowerBound: 7.25,
+    gap: 0,
+    seconds: 0.5,
+    iterations: 100,
+    seed: 0,
+  };
+
+  it.each(outputFormats)("writes %s", (format) => {
+    expect(renderGraphPlan(graphPlan, format, { notes: ["a note"] })).toMatchSnapshot();
+  });
+
+  it("shows a front", () => {
+    const [all, less] = [point(4000, 0), point(3000, 0.25)];
+    const recommended = { noCost: all, within5Percent: all, within20Percent: all };
+    expect(renderGraphPlan({ ...graphPlan, front: { points: [all, less], recommended } }, "md")).toMatchSnapshot();
+  });
+});
+
+describe("renderInfeasibleBudget", () => {
+  const infeasible: InfeasibleBudget = {
+    name: "net",
+    budgetBytes: 1e6,
+    lowerBoundBytes: 2e6,
+    smallestFoundBytes: 2.5e6,
+    occurrence: "net.a[0] backward Conv2DBackpropFilter 0: float32[3,3,64,64]",
+    inputs: Array.from({ length: 12 }, (_, i) => ({ name: `input ${i} ${"x".repeat(12 * i)}`, bytes: 1000 - i })),
+    outputs: [{ name: "net.a[0] backward Conv2DBackpropFilter 0", bytes: 147_456 }],
+    heldBytes: 1_840_678,
+    waitingBytes: 0,
+  };
+
+  it.each(outputFormats)("writes %s", (format) => {
+    expect(renderInfeasibleBudget(infeasible, format)).toMatchSnapshot();
+  });
+});
