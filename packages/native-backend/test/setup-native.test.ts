@@ -1,0 +1,231 @@
+import { existsSync, readdirSync, readFileSync, readlinkSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { type SetupNativeOptions, setupNative } from "../src/index.js";
+import { libraryFiles, type Machine, makeMachine } from "./fake-tools.js";
+
+const system = { platform: "linux", arch: "x64", glibc: "2.36" };
+let machine: Machine;
+beforeEach(() => {
+  machine = makeMachine();
+});
+afterEach(() => machine.remove());
+
+const setup = (options: SetupNativeOptions = {}) => setupNative({ env: machine.env, system, ...options });
+const native = (...path: string[]) => join(machine.cache, "native", ...path);
+const packageOf = (app: string, name = "tfjs-node") => join(app, "node_modules/@tensorflow", name);
+
+describe("setupNative", () => {
+  test("builds against a given folder, where selectBackend looks for it, and proves it", async () => {
+    const tensorflow = machine.files("site-packages/tensorflow", libraryFiles);
+    const lines: string[] = [];
+    const made = await setup({ tensorflow, report: (line) => lines.push(line) });
+    const folder = native("tfjs-node-4.22.0");
+    expect(made).toMatchObject({
+      package: "tfjs-node",
+      folder,
+      built: true,
+      library: { folder: tensorflow, origin: "given" },
+      check: { tensorflow: "9.9.9", usesGpu: false },
+    });
+    expect(made.check.loss[1]).toBeLessThan(made.check.loss[0]);
+    expect(lines).toEqual([
+      "installing @tensorflow/tfjs-node",
+      `compiling against ${tensorflow} (given)`,
+      "training a small model",
+    ]);
+    expect(readdirSync(native())).toEqual(["tfjs-node-4.22.0"]);
+    expect(readlinkSync(join(packageOf(folder), "deps/lib/libtensorflow_cc.so.2"))).toBe(
+      join(tensorflow, "libtensorflow_cc.so.2"),
+    );
+    const compile = machine.log().find((line) => line.startsWith("g++ -O2"));
+    expect(compile).toContain(`-I${join(tensorflow, "include")}`);
+    expect(compile).toMatch(/-I\S*node-api-headers\/include/);
+    expect(compile).toContain("-Wl,-rpath,$ORIGIN/../../deps/lib");
+    expect(machine.log().find((line) => line.startsWith("npm install"))).toMatch(
+      /--ignore-scripts .*@tensorflow\/tfjs-node@4\.22\.0$/,
+    );
+  });
+
+  test("takes the libraries and headers out of a given wheel, and survives a move of the cache", async () => {
+    const made = await setup({ tensorflow: machine.wheel() });
+    const library = native("tensorflow_cpu-2.21.0-cp312-cp312-manylinux_2_27_x86_64");
+    expect(made.library).toEqual({ folder: library, origin: "given" });
+    expect(readdirSync(library, { recursive: true, encoding: "utf8" }).sort()).toEqual(
+      [
+        "include",
+        "include/tensorflow",
+        "include/tensorflow/c",
+        "include/tensorflow/c/eager",
+        ...Object.keys(libraryFiles),
+      ].sort(),
+    );
+    renameSync(machine.cache, `${machine.cache}-moved`);
+    const link = join(packageOf(`${machine.cache}-moved/native/tfjs-node-4.22.0`), "deps/lib/libtensorflow_cc.so.2");
+    expect(readFileSync(link, "utf8")).toBe("the C++ library");
+  });
+
+  test("asks before it fetches a wheel, and fetches nothing after a no", async () => {
+    const asked: unknown[] = [];
+    const refused = setup({
+      confirm: async (download) => {
+        asked.push(download);
+        return false;
+      },
+    });
+    await expect(refused).rejects.toMatchObject({
+      code: "NATIVE_DECLINED",
+      message: expect.stringContaining("pip install"),
+    });
+    expect(asked).toEqual([
+      {
+        project: "tensorflow-cpu",
+        version: "2.21.0",
+        fetchedBytes: 274e6,
+        unpackedBytes: 860e6,
+        folder: native("tensorflow-cpu-2.21.0"),
+      },
+    ]);
+    expect(machine.log().filter((line) => line.includes("download") || line.includes("install "))).toEqual([]);
+  });
+
+  test("builds against what Python has, else what is in the cache, else fetches it by pip", async () => {
+    const wheel = machine.wheel();
+    const python = (installed: string) => `
+      if (args[0] === "-c") console.log(${JSON.stringify(installed)});
+      if (args.includes("download")) require("node:fs").copyFileSync(${JSON.stringify(wheel)}, args[args.indexOf("--dest") + 1] + "/tf.whl");`;
+    machine.command("python3", python(""));
+    expect((await setup()).library).toEqual({ folder: native("tensorflow-cpu-2.21.0"), origin: "fetched" });
+    expect(machine.log().find((line) => line.includes("pip download"))).toMatch(
+      /--only-binary=:all:.*manylinux_2_27_x86_64.* tensorflow-cpu==2\.21\.0$/,
+    );
+    expect(readdirSync(native()).sort()).toEqual(["tensorflow-cpu-2.21.0", "tfjs-node-4.22.0"]);
+
+    expect((await setup({ force: true })).library?.origin).toBe("cached");
+
+    const installed = machine.files("lib/python3/site-packages/tensorflow", libraryFiles);
+    machine.command("python3", python(installed));
+    expect((await setup({ force: true })).library).toEqual({ folder: installed, origin: "installed" });
+  });
+
+  test("for a GPU wants a TensorFlow that knows CUDA, and takes the wheel that does", async () => {
+    const info = (cuda: string) => ({ ...libraryFiles, "python/platform/build_info.py": `is_cuda_build = ${cuda}` });
+    const installed = machine.files("tf", info("False"));
+    machine.command("python3", `if (args[0] === "-c") console.log(${JSON.stringify(installed)});`);
+    await expect(setup({ gpu: true, confirm: async ({ project }) => project !== "tensorflow" })).rejects.toMatchObject({
+      code: "NATIVE_DECLINED",
+    });
+    machine.files("tf", info("True"));
+    const made = await setup({ gpu: true });
+    expect(made).toMatchObject({
+      package: "tfjs-node-gpu",
+      folder: native("tfjs-node-gpu-4.22.0"),
+      library: { origin: "installed" },
+    });
+    expect(existsSync(packageOf(made.folder, "tfjs-node-gpu"))).toBe(true);
+  });
+
+  test("leaves alone what works, and builds anew what does not", async () => {
+    const tensorflow = machine.files("tf", libraryFiles);
+    const first = await setup({ tensorflow });
+    expect(await setup({ tensorflow })).toEqual({ ...first, built: false, library: undefined });
+    writeFileSync(join(packageOf(first.folder), "lib/napi-v8/tfjs_binding.node"), "symbol");
+    const lines: string[] = [];
+    expect((await setup({ tensorflow, report: (line) => lines.push(line) })).built).toBe(true);
+    expect(lines[0]).toMatch(/^what is there is built anew: .*undefined symbol: TFE_NewOp/);
+  });
+
+  test.each([
+    [
+      "compiling",
+      "g++",
+      'if (args[0] !== "--version") { console.error("x.cc:1: error: no such type"); process.exit(1); }',
+      "NATIVE_COMPILE",
+      /no such type.*--tensorflow/,
+    ],
+    [
+      "the addon",
+      "g++",
+      'if (args[0] !== "--version") require("node:fs").writeFileSync(args[args.indexOf("-o") + 1], "symbol");',
+      "NATIVE_VERIFY",
+      /undefined symbol: TFE_NewOp.*2\.12/,
+    ],
+    [
+      "the processor",
+      "g++",
+      'if (args[0] !== "--version") require("node:fs").writeFileSync(args[args.indexOf("-o") + 1], "crash");',
+      "NATIVE_VERIFY",
+      /SIGILL.*AVX/,
+    ],
+    [
+      "npm",
+      "npm",
+      'if (args[0] === "install") { console.error("npm error 404 Not Found"); process.exit(1); }',
+      "NATIVE_NPM",
+      /404 Not Found.*registry/,
+    ],
+  ])("keeps what was there when %s fails", async (_what, command, source, code, message) => {
+    const tensorflow = machine.files("tf", libraryFiles);
+    const { folder } = await setup({ tensorflow });
+    machine.command(command, source);
+    await expect(setup({ tensorflow, force: true })).rejects.toMatchObject({
+      code,
+      message: expect.stringMatching(message),
+    });
+    expect(readdirSync(native())).toEqual(["tfjs-node-4.22.0"]);
+    expect(readFileSync(join(packageOf(folder), "lib/napi-v8/tfjs_binding.node"), "utf8")).toBe("addon");
+  });
+
+  test("clears away what an ended process left, and nothing of one that runs", async () => {
+    const tensorflow = machine.files("tf", libraryFiles);
+    machine.files("cache/native/.new-999999999-tfjs-node-4.22.0", { file: "" });
+    machine.files(`cache/native/.old-${process.ppid}-tensorflow`, { file: "" });
+    await setup({ tensorflow });
+    expect(readdirSync(native()).sort()).toEqual([`.old-${process.ppid}-tensorflow`, "tfjs-node-4.22.0"]);
+  });
+
+  test.each([
+    [
+      { platform: "darwin", arch: "arm64", glibc: undefined },
+      "NATIVE_PLATFORM",
+      /found darwin.*npm install @tensorflow\/tfjs-node/,
+    ],
+    [{ platform: "linux", arch: "s390x", glibc: "2.36" }, "NATIVE_PLATFORM", /found s390x.*wasm/],
+    [{ platform: "linux", arch: "x64", glibc: undefined }, "NATIVE_PLATFORM", /glibc.*Debian/],
+  ])("refuses %o before anything is run", async (other, code, message) => {
+    await expect(setup({ system: other })).rejects.toMatchObject({ code, message: expect.stringMatching(message) });
+    expect(machine.log()).toEqual([]);
+  });
+
+  test("says which tool is missing, and how to get it, before anything is fetched", async () => {
+    await expect(setup({ env: { ...machine.env, CXX: "clang++" } })).rejects.toMatchObject({
+      code: "NATIVE_COMPILER",
+      message: expect.stringMatching(/"clang\+\+" does not run.*apt-get install g\+\+/),
+    });
+    const { PATH: _, ...env } = machine.env;
+    await expect(setup({ env: { ...env, PATH: "/nowhere" } })).rejects.toMatchObject({ code: "NATIVE_COMPILER" });
+    expect(existsSync(machine.cache)).toBe(false);
+  });
+
+  test.each([
+    ["no-such-folder", /there is no .*no-such-folder.*expects a folder of TensorFlow or a wheel/],
+    ["empty", /has no libtensorflow_cc\.so\.2.*site-packages/],
+    ["text.whl", /text\.whl cannot be unpacked.*fetch it anew/],
+    ["small.whl", /small\.whl has no include\/tensorflow\/c\/eager\/c_api\.h/],
+  ])("refuses %s to build against", async (name, message) => {
+    machine.files("empty", { file: "" });
+    machine.files("", { "text.whl": "no zip file" });
+    const { "include/tensorflow/c/eager/c_api.h": _, ...files } = libraryFiles;
+    machine.wheel("small.whl", files);
+    await expect(setup({ tensorflow: join(machine.folder, name) })).rejects.toMatchObject({
+      message: expect.stringMatching(message),
+    });
+    expect(existsSync(native()) ? readdirSync(native()) : []).toEqual([]);
+  });
+
+  test("does not follow a wheel out of its folder", async () => {
+    const wheel = machine.wheel("evil.whl", { ...libraryFiles, "include/tensorflow/c/../../../../../../evil": "x" });
+    await expect(setup({ tensorflow: wheel })).rejects.toMatchObject({ code: "NATIVE_WHEEL" });
+    expect(existsSync(join(machine.folder, "evil"))).toBe(false);
+  });
+});
