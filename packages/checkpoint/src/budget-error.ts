@@ -1,0 +1,22 @@
+import { RematError } from "@remat/trace";
+
+/**
+ * A memory budget that cannot be kept: code `BUDGET_INFEASIBLE`.
+ *
+ * @example
+ * try { await withMemoryBudget("1GB", () => model.fit(x, y)); } catch (error) {
+ *   if (error instanceof BudgetError) console.log(error.smallestBudgetBytes, error.op);
+ * }
+ */
+export class BudgetError extends RematError {
+  /** No budget below it works. */
+  readonly smallestBudgetBytes: number;
+  /** The op that needs it. */
+  readonly op: string;
+
+  constructor(message: string, smallestBudgetBytes: number, op: string) {
+    super("BUDGET_INFEASIBLE", message);
+    this.smallestBudgetBytes = smallestBudgetBytes;
+    this.op = op;
+  }
+}

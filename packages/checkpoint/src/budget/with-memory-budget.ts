@@ -1,0 +1,183 @@
+import {
+  type GradientsCall,
+  type GradientsResult,
+  type KernelAttributes,
+  type KernelInputs,
+  type RunGradients,
+  registeredVariables,
+  withDispatchMode,
+} from "@remat/dispatch-hook";
+import { fingerprintOf, opOccurrences, type Plan } from "@remat/trace";
+import { Executor, type PassReport } from "../executor/executor.js";
+import { checkBackend } from "../executor/supported-backend.js";
+import { MemoryMeter } from "../memory-meter.js";
+import { OnlinePolicy } from "../online/online-policy.js";
+import { checkSubject } from "../plan/apply-plan.js";
+import { BudgetPolicy } from "./budget-policy.js";
+import { type MemoryBudget, parseBudget } from "./parse-budget.js";
+import { PassRecorder } from "./pass-recorder.js";
+import { planWithin } from "./planned-budget.js";
+
+export interface MemoryBudgetOptions {
+  /** Decide while the step runs, always; for control flow that differs from step to step. Default: only until there is a plan. */
+  readonly online?: boolean;
+  /** A plan to begin with, made before the first step, e.g. from a trace in fake mode. Followed while it fits, if it keeps the budget. */
+  readonly plan?: Plan;
+  /** How long to look for a plan, in milliseconds, for each new kind of step; 5000 if not given. */
+  readonly planningMs?: number;
+}
+
+/** A budget that is being kept. */
+export interface BudgetExecution {
+  /** In bytes; undefined until stock's peak is known, of which it is a part. */
+  readonly budgetBytes: number | undefined;
+  /** Of the last forward and backward pass, and what its plan said that it would hold at most, if it followed one. */
+  readonly lastStep: (PassReport & { readonly predictedBytes: number | undefined }) | undefined;
+  /** Settled when no plan is being made. */
+  readonly planned: Promise<void>;
+}
+
+/**
+ * Runs `fn`, synchronous or not, with every training step in it within a budget of live bytes, by buffer: weights, gradients, optimizer slots, inputs
+ * and what is held for rebuilding included; a kernel's own scratch is outside. Losses, gradients and weights are those of stock to the bit.
+ *
+ * The first step of each shape keeps the budget as it goes along (dynamic rematerialization) and is recorded; from that a plan is made while
+ * `fn` awaits something, and followed from then on, which costs less time. A step that differs from every plan keeps the budget without
+ * one and is planned in its turn. A budget in percent is a part of what stock takes: the first step runs as stock, to see that.
+ *
+ * @throws BudgetError from the step that cannot be kept within the budget, naming the smallest that works and the op that binds; RematError
+ * `BUDGET` for what is no budget, `BACKEND_UNSUPPORTED` on backends other than native and cpu
+ * @example
+ * await withMemoryBudget("2GB", () => model.fit(x, y, { epochs: 3 }));
+ */
+export function withMemoryBudget<T>(
+  budget: MemoryBudget,
+  fn: (execution: BudgetExecution) => T,
+  options: MemoryBudgetOptions = {},
+): T {
+  const parsed = parseBudget(budget);
+  checkBackend();
+  const keeper = new BudgetKeeper(new MemoryMeter(), options);
+  if (options.plan !== undefined) keeper.begin(options.plan);
+  if ("bytes" in parsed) keeper.keep(parsed.bytes);
+  else keeper.keepFractionOfStock(parsed.fraction);
+  return withDispatchMode(keeper, () => {
+    keeper.meter.count(registeredVariables());
+    return fn(keeper);
+  });
+}
+
+class BudgetKeeper extends Executor implements BudgetExecution {
+  budgetBytes: number | undefined;
+  planned: Promise<void> = Promise.resolve();
+  private fraction: number | undefined;
+  private wantsRecord = true;
+  private isMeasuringStock = false;
+  /** Fingerprints of the passes for which a plan is being made, or cannot be. */
+  private readonly kindsAsked = new Set<string>();
+  private readonly budgetPolicy: BudgetPolicy;
+  private readonly online: OnlinePolicy;
+
+  constructor(
+    meter: MemoryMeter,
+    private readonly options: MemoryBudgetOptions,
+  ) {
+    const online = new OnlinePolicy(Number.POSITIVE_INFINITY, meter);
+    const policy = new BudgetPolicy(online, meter);
+    super(policy, meter);
+    this.online = online;
+    this.budgetPolicy = policy;
+  }
+
+  get lastStep(): BudgetExecution["lastStep"] {
+    return this.lastPass && { ...this.lastPass, predictedBytes: this.budgetPolicy.predictedBytes };
+  }
+
+  override get releasesEarly(): boolean {
+    return !this.isMeasuringStock;
+  }
+
+  begin(plan: Plan): void {
+    checkSubject(plan);
+    this.budgetPolicy.addGiven(plan);
+  }
+
+  keep(budgetBytes: number): void {
+    this.budgetBytes = budgetBytes;
+    this.online.budgetBytes = budgetBytes;
+  }
+
+  keepFractionOfStock(fraction: number): void {
+    this.fraction = fraction;
+    this.isMeasuringStock = true;
+  }
+
+  override gradients(call: GradientsCall, next: RunGradients): GradientsResult {
+    if (this.isInPass) return super.gradients(call, next);
+    if (this.isMeasuringStock) return this.measureStock(next);
+    if (!this.wantsRecord || this.options.online === true) {
+      const result = super.gradients(call, next);
+      this.wantsRecord = this.budgetPolicy.predictedBytes === undefined;
+      return result;
+    }
+    return this.record(() => super.gradients(call, next));
+  }
+
+  override opComing(kernel: string, inputs: KernelInputs, attributes: KernelAttributes | undefined): void {
+    if (this.isInPass) super.opComing(kernel, inputs, attributes);
+    else if (!this.isMeasuringStock) this.online.opComing(kernel, inputs, attributes);
+  }
+
+  dataComing(bytes: number): void {
+    if (this.isInPass) this.budgetPolicy.dataComing(bytes);
+    else if (!this.isMeasuringStock) this.online.dataComing(bytes);
+  }
+
+  private measureStock(next: RunGradients): GradientsResult {
+    this.meter.reset();
+    const result = this.record(
+      () => next(),
+      () => {
+        this.isMeasuringStock = false;
+        this.keep(Math.floor((this.fraction ?? 1) * this.meter.peakBytes));
+      },
+    );
+    return result;
+  }
+
+  /** Runs a pass and makes a plan for others like it, unless it was planned already. */
+  private record(run: () => GradientsResult, over: () => void = () => {}): GradientsResult {
+    const recorder = new PassRecorder(() => this.isReplaying);
+    const result = withDispatchMode(recorder, () => {
+      recorder.start();
+      return run();
+    });
+    over();
+    // A pass as planned is of another kind than that for which a record is wanted.
+    if (this.budgetPolicy.predictedBytes === undefined) {
+      this.wantsRecord = false;
+      if (this.options.online !== true) this.plan(recorder);
+    }
+    return result;
+  }
+
+  private plan(recorder: PassRecorder): void {
+    const { planningMs = 5000 } = this.options;
+    const { planned } = this;
+    const trace = recorder.stop();
+    const kind = fingerprintOf(opOccurrences(trace));
+    if (this.kindsAsked.has(kind)) return;
+    this.kindsAsked.add(kind);
+    // The step goes on to update the weights; an optimizer's slots are there when it is over.
+    const plan = async (): Promise<void> => {
+      await planned;
+      const found = await planWithin(trace, this.meter.liveBytes, this.budgetBytes as number, planningMs);
+      if (found === undefined) return;
+      this.budgetPolicy.add(found);
+      // Should more be held one day, it is planned anew.
+      this.kindsAsked.delete(kind);
+    };
+    // A pass that cannot be planned keeps the budget without a plan, and is not asked about again.
+    this.planned = plan().catch(() => {});
+  }
+}

@@ -1,0 +1,185 @@
+import {
+  type DispatchMode,
+  type GradientsCall,
+  type GradientsResult,
+  type KernelAttributes,
+  type KernelInputs,
+  type OpCall,
+  type OpDone,
+  type RunGradients,
+  type Storage,
+  type StorageOrigin,
+} from "@remat/dispatch-hook";
+import { type DataId, Tensor, type Variable } from "@tensorflow/tfjs-core";
+import { MemoryMeter } from "../memory-meter.js";
+import { Ledger, type LedgerListener } from "./ledger.js";
+import type { Recipe, StoredBuffer } from "./stored-data.js";
+import { checkBackend } from "./supported-backend.js";
+
+/** Decides what goes when, and what is made again before it is touched. @internal */
+export interface Policy {
+  passStarting(ledger: Ledger): void;
+  passOver(): void;
+  /** An op that is none of the executor's own is about to run; its inputs are there. */
+  opComing?(kernel: string, inputs: KernelInputs, attributes: KernelAttributes | undefined): void;
+  /** An op has run; `recipe` is undefined where it made nothing new, or nothing that can be made again. */
+  opOver(op: OpDone, recipe: Recipe | undefined): void;
+  bufferUnused(buffer: StoredBuffer): void;
+  replaying(recipe: Recipe): void;
+  /** JavaScript has made a storage, in a pass. */
+  dataMade?(storage: Storage): void;
+  /** Whether the ledger shall know of an op that has run; left out: of every one. */
+  isNoted?(op: OpDone): boolean;
+  /** Something that is gone is touched; true if the policy has made it again. */
+  rebuilding?(buffer: StoredBuffer): boolean;
+}
+
+/** What a forward and backward pass came to. */
+export interface PassReport {
+  /** The most bytes alive during the pass, by buffer: weights, inputs and gradients included. */
+  readonly peakBytes: number;
+  /** How many kernels ran again, views of what was made again included. */
+  readonly replayedOps: number;
+  /** How often something was let go of. */
+  readonly evictions: number;
+  /** How often something had to be made again because it was touched, not because the plan said so. */
+  readonly rebuiltOnTouch: number;
+}
+
+const open = new Set<Executor>();
+
+/** The innermost executor that is open keeps the ledger of a pass, and passes in that pass are part of it. */
+let isPassRunning = false;
+
+/** Whether an executor is open, besides `but`. @internal */
+export const isExecuting = (but: Executor): boolean => open.size > (open.has(but) ? 1 : 0);
+
+/**
+ * A dispatch mode that runs each backward pass with early release and keeps, for its duration, a ledger of recipes, from which a policy lets data
+ * go and has it made again. Outside of `engine.gradients`, which is synchronous, nothing is ever gone.
+ *
+ * @internal
+ */
+export class Executor implements DispatchMode {
+  lastPass: PassReport | undefined;
+  private ledger: Ledger | undefined;
+  private startedMs = 0;
+  private readonly listener: LedgerListener;
+
+  constructor(
+    private readonly policy: Policy,
+    readonly meter: MemoryMeter = new MemoryMeter(),
+  ) {
+    this.listener = policy;
+  }
+
+  get releasesEarly(): boolean {
+    return true;
+  }
+
+  opened(): void {
+    open.add(this);
+  }
+
+  /** In the middle of a pass: what is gone comes back, since nobody would make it again. */
+  closing(): void {
+    const { ledger } = this;
+    if (ledger === undefined) return;
+    this.policy.passOver();
+    this.ledger = undefined;
+    ledger.end();
+  }
+
+  closed(): void {
+    open.delete(this);
+  }
+
+  gradients(call: GradientsCall, next: RunGradients): GradientsResult {
+    if (isPassRunning) return next();
+    checkBackend();
+    this.meter.reset();
+    const ledger = new Ledger(this.listener);
+    this.ledger = ledger;
+    isPassRunning = true;
+    try {
+      this.policy.passStarting(ledger);
+      const forward = () => {
+        const y = call.forward();
+        // What is no tensor the engine will refuse.
+        if (y instanceof Tensor) ledger.hold(y.dataId);
+        return y;
+      };
+      return next({ ...call, forward });
+    } finally {
+      try {
+        this.policy.passOver();
+        ledger.end();
+      } finally {
+        this.ledger = undefined;
+        isPassRunning = false;
+        this.lastPass = {
+          peakBytes: this.meter.peakBytes,
+          replayedOps: ledger.replayCount,
+          evictions: ledger.evictionCount,
+          rebuiltOnTouch: ledger.touchCount,
+        };
+      }
+    }
+  }
+
+  /** Whether a kernel runs again. */
+  protected get isReplaying(): boolean {
+    return this.ledger?.isReplaying === true;
+  }
+
+  /** Whether a forward or backward pass runs. */
+  protected get isInPass(): boolean {
+    return this.ledger !== undefined;
+  }
+
+  opComing(kernel: string, inputs: KernelInputs, attributes: KernelAttributes | undefined): void {
+    const { ledger, policy } = this;
+    if (ledger === undefined || ledger.isReplaying) return;
+    ledger.touchInputs(inputs, () => policy.opComing?.(kernel, inputs, attributes));
+    this.startedMs = performance.now();
+  }
+
+  opStarting(call: OpCall): void {
+    this.meter.opStarting(call);
+  }
+
+  opOver(op: OpDone): void {
+    const { ledger } = this;
+    if (ledger === undefined || ledger.isReplaying) return;
+    if (this.policy.isNoted?.(op) === false) return;
+    this.policy.opOver(op, ledger.note(op, performance.now() - this.startedMs));
+  }
+
+  tensorRead(dataId: DataId): void {
+    this.ledger?.touch(dataId);
+  }
+
+  variableAssigned({ dataId }: Variable): void {
+    this.ledger?.hold(dataId);
+  }
+
+  dataUnused(dataId: DataId): void {
+    this.ledger?.unused(dataId);
+  }
+
+  storageAllocated(storage: Storage, origin: StorageOrigin): void {
+    if (origin === "data" && this.ledger !== undefined) {
+      this.ledger.madeByJavaScript(storage);
+      this.policy.dataMade?.(storage);
+    }
+    this.meter.storageAllocated(storage);
+  }
+
+  storageReleased(storage: Storage): void {
+    this.meter.storageReleased(storage);
+  }
+
+  storageResized(storage: Storage, bytes: number): void {
+    this.meter.storageResized(storage, bytes);
+  }
+}

@@ -1,0 +1,378 @@
+import {
+  type ConstantData,
+  constantOf,
+  evictData,
+  type KernelInputs,
+  type OpDone,
+  pinData,
+  replayKernel,
+  restoreConstant,
+  type Storage,
+  storagesOf,
+  unpinData,
+} from "@remat/dispatch-hook";
+import { RematError } from "@remat/trace";
+import type { DataId, Tensor, TensorInfo } from "@tensorflow/tfjs-core";
+import { borderOf } from "./border-of.js";
+import { recipeOfConstant, recipeOfOp } from "./recipe-of-op.js";
+import { type Recipe, StoredBuffer, StoredData } from "./stored-data.js";
+
+/** Kernels that draw from a generator of the backend: run again they give other values. */
+const randomKernels: ReadonlySet<string> = new Set(["Multinomial"]);
+
+/** What the ledger tells the policy that decides what goes and what is made again. @internal */
+export interface LedgerListener {
+  /** No tensor is on any data of the buffer any more, but recipes read it. */
+  bufferUnused(buffer: StoredBuffer): void;
+  /** A kernel is about to be replayed, for which there must be room. */
+  replaying(recipe: Recipe): void;
+  /** A buffer that is gone is touched; true if the policy has made it again. */
+  rebuilding?(buffer: StoredBuffer): boolean;
+}
+
+/**
+ * All buffers of one forward and backward pass, and the kernel calls that made them: so that the data of any can go, even under living
+ * tensors, and be made again by replaying kernels, with the same values to the bit. A pin on every `DataId` holds what recipes read after
+ * its last tensor is gone, as long as something that may have to be made again depends on it.
+ *
+ * @internal
+ */
+export class Ledger {
+  private readonly buffers = new Map<object, StoredBuffer>();
+  private readonly byDataId = new Map<DataId, StoredData>();
+  private readonly listener: LedgerListener;
+  private readonly fills = new WeakSet<Storage>();
+  replayCount = 0;
+  evictionCount = 0;
+  touchCount = 0;
+  /** True while a kernel is replayed, whose ops are none of the user's. */
+  isReplaying = false;
+
+  constructor(listener: LedgerListener) {
+    this.listener = listener;
+  }
+
+  get allBuffers(): Iterable<StoredBuffer> {
+    return this.buffers.values();
+  }
+
+  get(dataId: DataId): StoredData | undefined {
+    return this.byDataId.get(dataId);
+  }
+
+  /** What is known of a storage. */
+  bufferOf(storage: Storage): StoredBuffer | undefined {
+    return this.buffers.get(storage);
+  }
+
+  /** Takes down what an op has made, and how. Returns its recipe, or undefined if it cannot run again or has made nothing. */
+  note(op: OpDone, costMs: number): Recipe | undefined {
+    const { outputs, inputTensors } = op;
+    const sources = new Set<StoredData>();
+    for (const input of inputTensors) sources.add(this.known(input));
+    const made: (StoredData | undefined)[] = [];
+    let isView = false;
+    let canRepeat = !randomKernels.has(op.kernel);
+    let count = 0;
+    for (const output of outputs) {
+      const known = this.byDataId.get(output.dataId);
+      if (known !== undefined) {
+        known.isUsed = true;
+        made.push(undefined);
+        continue;
+      }
+      const data = this.known(output);
+      count++;
+      made.push(data);
+      if (data.buffer.data.length > 1) isView = true;
+      if (data.buffer.isHeld) canRepeat = false;
+    }
+    if (count === 0 || !canRepeat) return undefined;
+    const recipe = recipeOfOp(op, [...sources], made, isView, costMs);
+    for (const data of made) if (data !== undefined) data.maker = recipe;
+    for (const source of recipe.sources) source.readers.add(recipe);
+    return recipe;
+  }
+
+  /** An op is about to read `inputs`, which may have gone: they are there, and none of them goes, until `then` is over. */
+  touchInputs(inputs: KernelInputs, then: () => void): void {
+    const named = inputs as Readonly<Record<string, TensorInfo | readonly TensorInfo[] | undefined>>;
+    const locked: StoredBuffer[] = [];
+    for (const name in named) {
+      const input = named[name];
+      if (input == null) continue;
+      for (const each of Array.isArray(input) ? (input as readonly TensorInfo[]) : [input as TensorInfo]) {
+        const { buffer } = this.byDataId.get(each.dataId) ?? this.noteSource(each);
+        buffer.locks++;
+        locked.push(buffer);
+      }
+    }
+    try {
+      for (const buffer of locked) this.touchBuffer(buffer);
+      then();
+    } finally {
+      for (const buffer of locked) buffer.locks--;
+    }
+  }
+
+  /** Somebody is about to read `dataId`. */
+  touch(dataId: DataId): void {
+    const buffer = this.byDataId.get(dataId)?.buffer;
+    if (buffer !== undefined) this.touchBuffer(buffer);
+  }
+
+  /** JavaScript has made a storage. */
+  madeByJavaScript(storage: Storage): void {
+    this.fills.add(storage);
+  }
+
+  /** Values that JavaScript made can be told only until a kernel has read them. */
+  private noteSource(input: TensorInfo): StoredData {
+    const data = this.known(input);
+    const { buffer, dataId } = data;
+    if (buffer.isHeld || buffer.storage === undefined || !this.fills.has(buffer.storage)) return data;
+    const constant = constantOf(dataId);
+    if (constant !== undefined) data.maker = recipeOfConstant(data, constant);
+    return data;
+  }
+
+  private touchBuffer(buffer: StoredBuffer): void {
+    if (!buffer.isEvicted) return;
+    if (this.listener.rebuilding?.(buffer) === true) return;
+    this.touchCount++;
+    this.rebuild(buffer);
+  }
+
+  /** A variable has taken over the data: it must be there, and stay. */
+  hold(dataId: DataId): void {
+    const buffer = this.byDataId.get(dataId)?.buffer;
+    if (buffer === undefined) return;
+    if (buffer.isEvicted) this.rebuild(buffer);
+    buffer.isHeld = true;
+    for (const data of [...buffer.data]) this.forgetMaker(data);
+  }
+
+  /** The engine has disposed of the last tensor on `dataId`. */
+  unused(dataId: DataId): void {
+    const data = this.byDataId.get(dataId);
+    if (data === undefined) return;
+    data.isUsed = false;
+    if (data.readers.size === 0) this.remove(data);
+    else if (!data.buffer.isUsed) this.listener.bufferUnused(data.buffer);
+  }
+
+  evict(buffer: StoredBuffer): void {
+    this.evictionCount++;
+    evictData(buffer.data.map(({ dataId }) => dataId));
+  }
+
+  /** The same for what nothing can make again, though tensors live in it: for who knows that nobody reads it. */
+  evictForGood(buffer: StoredBuffer): void {
+    if (buffer.isHeld || buffer.isEvicted || buffer.locks > 0) return;
+    buffer.isGone = true;
+    this.evict(buffer);
+  }
+
+  /**
+   * Lets a buffer go that nothing can make again, and in which no tensor lives: what was made of it becomes as unrepeatable. Does nothing, and
+   * returns false, if something that is gone now would be missed: something a tensor lives in, unless `isOver` says that it is not read again.
+   */
+  lose(lost: StoredBuffer, isOver: (buffer: StoredBuffer) => boolean = ({ isUsed }) => !isUsed): boolean {
+    if (lost.isUsed || lost.locks > 0) return false;
+    const border = borderOf(lost, isOver);
+    if (border === undefined) return false;
+    for (const { buffer } of border) if (buffer.isEvicted) buffer.isGone = true;
+    for (const data of border) this.forgetMaker(data);
+    return true;
+  }
+
+  /** Runs a recipe again, whose sources must be there, for those of its outputs that are gone, and the views of these. */
+  replay(recipe: Recipe): void {
+    if (recipe.constant !== undefined) {
+      this.restore(recipe.outputs[0], recipe.constant);
+      return;
+    }
+    const into = recipe.outputs.map((data) => (data?.buffer.isEvicted === true ? data : undefined));
+    for (const { buffer } of recipe.sources) buffer.locks++;
+    try {
+      this.listener.replaying(recipe);
+      this.run(
+        recipe,
+        into.map((data) => data?.dataId),
+      );
+    } finally {
+      for (const { buffer } of recipe.sources) buffer.locks--;
+    }
+    for (const data of into) if (data !== undefined) this.renewViews(data.buffer);
+  }
+
+  /**
+   * Makes a buffer again, and before it whatever is needed for that, each once; of this, what no tensor lives in goes as soon as it has had its
+   * last reader.
+   *
+   * @throws RematError `VALUE_GONE` if something is read that a plan has let go of for good
+   */
+  rebuild(buffer: StoredBuffer): void {
+    const way: { readonly buffer: StoredBuffer; readonly recipe: Recipe }[] = [];
+    const rebuilt = new Set<StoredBuffer>();
+    const { recipes, readers } = recipesBehind(buffer);
+    const need = (needed: StoredBuffer) => {
+      const recipe = needed.data[0]?.maker;
+      if (recipe === undefined) throw goneForGood(needed);
+      for (const source of recipe.sources) source.buffer.locks++;
+      way.push({ buffer: needed, recipe });
+    };
+    const release = (helper: StoredBuffer) => {
+      if (rebuilt.has(helper) && !helper.isUsed && helper.isEvictable) this.evict(helper);
+    };
+    try {
+      need(buffer);
+      for (let next = way.at(-1); next !== undefined; next = way.at(-1)) {
+        const { recipe } = next;
+        if (next.buffer.isEvicted) {
+          const gone = recipe.sources.filter((source) => source.buffer.isEvicted);
+          for (const source of gone) need(source.buffer);
+          if (gone.length > 0) continue;
+          this.replay(recipe);
+          rebuilt.add(next.buffer);
+        }
+        way.pop();
+        const isFirst = recipes.delete(recipe);
+        for (const { buffer: source } of recipe.sources) {
+          source.locks--;
+          const left = (readers.get(source) ?? 0) - (isFirst ? 1 : 0);
+          readers.set(source, left);
+          if (left <= 0) release(source);
+        }
+      }
+    } finally {
+      for (const { recipe } of way) for (const source of recipe.sources) source.buffer.locks--;
+    }
+    rebuilt.delete(buffer);
+    for (const helper of rebuilt) release(helper);
+  }
+
+  /** The pass is over: what tensors live in is there again, and everything else, recipes too, is gone. */
+  end(): void {
+    try {
+      for (const buffer of this.buffers.values())
+        if (buffer.isEvicted && buffer.isUsed && !buffer.isGone) this.rebuild(buffer);
+    } finally {
+      for (const { dataId } of this.byDataId.values()) unpinData(dataId);
+      this.byDataId.clear();
+      this.buffers.clear();
+    }
+  }
+
+  private known(tensor: TensorInfo): StoredData {
+    const { dataId } = tensor;
+    let data = this.byDataId.get(dataId);
+    if (data !== undefined) return data;
+    const storages = storagesOf(tensor);
+    // A complex number on cpu is two buffers; a text has no size.
+    const isPlain = storages.length === 1 && tensor.dtype !== "complex64" && tensor.dtype !== "string";
+    const key = isPlain ? storages[0] : dataId;
+    let buffer = this.buffers.get(key);
+    if (buffer === undefined) {
+      buffer = new StoredBuffer(isPlain ? storages[0] : undefined, key);
+      this.buffers.set(key, buffer);
+    }
+    if (!isPlain || !storages[0].fresh || isVariable(tensor)) buffer.isHeld = true;
+    data = new StoredData(dataId, buffer);
+    buffer.data.push(data);
+    this.byDataId.set(dataId, data);
+    pinData(dataId);
+    return data;
+  }
+
+  private run(recipe: Recipe, into: readonly (DataId | undefined)[]): void {
+    this.replayCount++;
+    const around = this.isReplaying;
+    this.isReplaying = true;
+    try {
+      replayKernel(recipe, into);
+    } finally {
+      this.isReplaying = around;
+    }
+  }
+
+  private restore(data: StoredData | undefined, constant: ConstantData): void {
+    if (data === undefined) return;
+    restoreConstant(data.dataId, constant);
+    this.renewViews(data.buffer);
+  }
+
+  private renewViews(buffer: StoredBuffer): void {
+    const renewed = new Set<Recipe>();
+    for (const { maker } of buffer.data) {
+      if (maker?.isView !== true || renewed.has(maker)) continue;
+      renewed.add(maker);
+      this.run(
+        maker,
+        maker.outputs.map((data) => (data?.buffer === buffer ? data.dataId : undefined)),
+      );
+    }
+  }
+
+  /** From now on nothing can make `data` again. */
+  private forgetMaker(data: StoredData): void {
+    const { maker } = data;
+    if (maker === undefined) return;
+    data.maker = undefined;
+    maker.outputs[maker.outputs.indexOf(data)] = undefined;
+    this.endIfIdle(maker);
+  }
+
+  private remove(data: StoredData): void {
+    const going = [data];
+    for (let next = going.pop(); next !== undefined; next = going.pop()) {
+      const { buffer, maker, dataId } = next;
+      this.byDataId.delete(dataId);
+      buffer.data.splice(buffer.data.indexOf(next), 1);
+      if (buffer.data.length === 0) this.buffers.delete(buffer.key);
+      unpinData(dataId);
+      if (maker === undefined) continue;
+      maker.outputs[maker.outputs.indexOf(next)] = undefined;
+      going.push(...this.sourcesFreedBy(maker));
+    }
+  }
+
+  private endIfIdle(recipe: Recipe): void {
+    for (const source of this.sourcesFreedBy(recipe)) this.remove(source);
+  }
+
+  /** What nobody needs any more once `recipe` makes nothing that anybody needs. */
+  private sourcesFreedBy(recipe: Recipe): StoredData[] {
+    if (recipe.outputs.some((output) => output !== undefined)) return [];
+    return recipe.sources.filter(
+      (source) => source.readers.delete(recipe) && source.readers.size === 0 && !source.isUsed,
+    );
+  }
+}
+
+/** What would have to run so that `buffer` is there, and how many of these recipes read each buffer. */
+function recipesBehind(buffer: StoredBuffer): { recipes: Set<Recipe>; readers: Map<StoredBuffer, number> } {
+  const recipes = new Set<Recipe>();
+  const readers = new Map<StoredBuffer, number>();
+  const way = [buffer];
+  for (let next = way.pop(); next !== undefined; next = way.pop()) {
+    const maker = next.data[0]?.maker;
+    if (maker === undefined || recipes.has(maker)) continue;
+    recipes.add(maker);
+    for (const { buffer: source } of maker.sources) {
+      readers.set(source, (readers.get(source) ?? 0) + 1);
+      if (source.isEvicted) way.push(source);
+    }
+  }
+  return { recipes, readers };
+}
+
+const goneForGood = ({ bytes }: StoredBuffer): RematError =>
+  new RematError(
+    "VALUE_GONE",
+    `${bytes} bytes are read that the plan has let go of for good: made of random numbers, they cannot be made again, and no op of the plan reads them. The step does something that the planned one did not; plan it anew.`,
+  );
+
+/** tfjs marks a variable by `trainable`. */
+const isVariable = (tensor: TensorInfo): boolean =>
+  (tensor as Tensor & { trainable?: boolean }).trainable !== undefined;

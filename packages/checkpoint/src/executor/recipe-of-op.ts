@@ -1,0 +1,62 @@
+import type { ConstantData, KernelAttributes, KernelInputs, OpDone } from "@remat/dispatch-hook";
+import type { TensorInfo } from "@tensorflow/tfjs-core";
+import type { Recipe, StoredData } from "./stored-data.js";
+
+/** @internal */
+export function recipeOfOp(
+  { kernel, inputs, attributes }: OpDone,
+  sources: readonly StoredData[],
+  outputs: (StoredData | undefined)[],
+  isView: boolean,
+  costMs: number,
+): Recipe {
+  return {
+    kernel,
+    inputs: copyInputs(inputs),
+    attributes: copyAttributes(attributes),
+    sources,
+    outputs,
+    isView,
+    costMs,
+    planned: -1,
+  };
+}
+
+/** How what JavaScript filled is made again: without a kernel. @internal */
+export function recipeOfConstant(data: StoredData, constant: ConstantData): Recipe {
+  return {
+    kernel: "",
+    inputs: {},
+    attributes: undefined,
+    sources: [],
+    outputs: [data],
+    isView: false,
+    costMs: 0,
+    planned: -1,
+    constant,
+  };
+}
+
+/** What a kernel was given, without the tensors: these may be disposed of, and variables get other data. */
+function copyInputs(inputs: KernelInputs): Readonly<Record<string, TensorInfo>> | readonly TensorInfo[] {
+  if (Array.isArray(inputs)) return (inputs as readonly TensorInfo[]).map(copyInput);
+  const named = inputs as Readonly<Record<string, TensorInfo | undefined>>;
+  const copied: Record<string, TensorInfo> = {};
+  for (const name in named) {
+    const input = named[name];
+    if (input != null) copied[name] = copyInput(input);
+  }
+  return copied;
+}
+
+const copyInput = ({ dataId, shape, dtype }: TensorInfo): TensorInfo => ({ dataId, shape, dtype });
+
+/** Lists among them may be the user's own, who may change them afterwards. */
+function copyAttributes(attributes: KernelAttributes | undefined): KernelAttributes | undefined {
+  if (attributes == null) return undefined;
+  const copied: Record<string, unknown> = {};
+  for (const name in attributes) copied[name] = copyList(attributes[name]);
+  return copied;
+}
+
+const copyList = (value: unknown): unknown => (Array.isArray(value) ? value.map(copyList) : value);

@@ -1,0 +1,75 @@
+import type { ConstantData, KernelAttributes, Storage } from "@remat/dispatch-hook";
+import type { DataId, TensorInfo } from "@tensorflow/tfjs-core";
+
+/** A buffer of the running step (architecture rule 7), and what is needed to make it again. @internal */
+export class StoredBuffer {
+  /** All `DataId`s that live in it: first the one that its kernel made, then views, in the order in which they were made. */
+  readonly data: StoredData[] = [];
+  /** A variable's, or otherwise not to be evicted. */
+  isHeld = false;
+  /** It is gone for good: no step of the plan reads it, and nothing can make it again. */
+  isGone = false;
+  /** Kernels that read it now: it must not go. */
+  locks = 0;
+
+  constructor(
+    /** Undefined for what is no single buffer. */
+    readonly storage: Storage | undefined,
+    /** What the ledger finds it by. */
+    readonly key: object,
+  ) {}
+
+  get isEvicted(): boolean {
+    return this.storage?.isEvicted === true;
+  }
+
+  get bytes(): number {
+    return this.storage?.bytes ?? 0;
+  }
+
+  /** Whether it may go and can be made again. */
+  get isEvictable(): boolean {
+    if (this.isHeld || this.isEvicted || this.locks > 0 || this.data.length === 0) return false;
+    for (const { maker } of this.data) if (maker === undefined) return false;
+    return true;
+  }
+
+  /** Whether a tensor lives in it; otherwise only recipes need it. */
+  get isUsed(): boolean {
+    return this.data.some(({ isUsed }) => isUsed);
+  }
+}
+
+/** One `DataId` of a buffer. @internal */
+export class StoredData {
+  /** Whether a tensor is on it: cleared when the engine has disposed of the last. */
+  isUsed = true;
+  /** What makes it; undefined where nothing can: inputs, weights, values drawn in JavaScript, random kernels. */
+  maker: Recipe | undefined;
+  /** The recipes that read it. */
+  readonly readers: Set<Recipe> = new Set();
+
+  constructor(
+    readonly dataId: DataId,
+    readonly buffer: StoredBuffer,
+  ) {}
+}
+
+/** A kernel call that can be made again (engine rule 5). @internal */
+export interface Recipe {
+  readonly kernel: string;
+  readonly inputs: Readonly<Record<string, TensorInfo>> | readonly TensorInfo[];
+  readonly attributes: KernelAttributes | undefined;
+  /** What `inputs` are on, each once. */
+  readonly sources: readonly StoredData[];
+  /** By output; undefined for one on an input's `DataId`, or that nobody needs any more. */
+  readonly outputs: (StoredData | undefined)[];
+  /** Whether its outputs live in an input's buffer. */
+  readonly isView: boolean;
+  /** How often it has run, and when last, in ms: what it costs to run again. */
+  costMs: number;
+  /** Its place in the plan; -1 for none. */
+  planned: number;
+  /** For what JavaScript filled: then there is no kernel. */
+  readonly constant?: ConstantData;
+}

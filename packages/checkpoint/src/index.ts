@@ -1,0 +1,20 @@
+export { type MemoryBudget, parseBudget } from "./budget/parse-budget.js";
+export { type BudgetExecution, type MemoryBudgetOptions, withMemoryBudget } from "./budget/with-memory-budget.js";
+export { BudgetError } from "./budget-error.js";
+export type { PassReport } from "./executor/executor.js";
+export { checkpoint, endCheckpointing } from "./manual/checkpoint.js";
+export { type CheckpointLayersOptions, checkpointLayers } from "./manual/checkpoint-layers.js";
+export { formatSavedTensors, type PrintSavedTensorsOptions, printSavedTensors } from "./manual/print-saved-tensors.js";
+export {
+  type CheckpointedOp,
+  named,
+  type SavePolicy,
+  saveMatmuls,
+  saveNamed,
+  saveNothing,
+} from "./manual/save-policies.js";
+export { type SavedTensor, type SavedTensorsOptions, savedTensors } from "./manual/saved-tensors.js";
+export { MemoryMeter, measurePeakBytes } from "./memory-meter.js";
+export { type ApplyPlanOptions, applyPlan, type PlanExecution, type StepReport, withPlan } from "./plan/apply-plan.js";
+export type { StepMismatch } from "./plan/plan-follower.js";
+export { releaseEarly } from "./release-early.js";

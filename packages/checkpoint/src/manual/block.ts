@@ -1,0 +1,43 @@
+import type { StoredBuffer } from "../executor/stored-data.js";
+import type { BlockRecipe } from "./blocks.js";
+import type { SavePolicy } from "./save-policies.js";
+
+/** One run of a checkpointed block. @internal */
+export interface Block {
+  readonly policy: SavePolicy;
+  /** What ran in it, in order; of a block inside it only what made its results. */
+  readonly recipes: BlockRecipe[];
+  isOver: boolean;
+}
+
+/**
+ * What has to run again, in order, so that everything gone in which a tensor of the block lives is there: the kernels that made it, and those
+ * that made what these read. With what is made on the way only, and after which of them it can go again.
+ *
+ * @internal
+ */
+export function recomputationOf(
+  block: Block,
+  touched: StoredBuffer,
+  makerOf: (buffer: StoredBuffer) => BlockRecipe | undefined,
+): readonly { readonly run: BlockRecipe; readonly goes: readonly StoredBuffer[] }[] {
+  const wanted = [touched];
+  for (const { recipe } of block.recipes)
+    for (const data of recipe.outputs) if (data !== undefined && data.buffer.isUsed) wanted.push(data.buffer);
+  const needed = new Map<BlockRecipe, Set<StoredBuffer>>();
+  const lastReader = new Map<StoredBuffer, BlockRecipe>();
+  for (let buffer = wanted.pop(); buffer !== undefined; buffer = wanted.pop()) {
+    if (!buffer.isEvicted) continue;
+    const maker = makerOf(buffer);
+    if (maker === undefined || needed.has(maker)) continue;
+    const sources = new Set(maker.recipe.sources.map((source) => source.buffer));
+    needed.set(maker, sources);
+    wanted.push(...sources);
+  }
+  const inOrder = [...needed.keys()].sort((a, b) => a.order - b.order);
+  for (const maker of inOrder)
+    for (const source of needed.get(maker) ?? []) if (source.isEvicted && !source.isUsed) lastReader.set(source, maker);
+  const goes = new Map<BlockRecipe, StoredBuffer[]>();
+  for (const [buffer, reader] of lastReader) goes.set(reader, [...(goes.get(reader) ?? []), buffer]);
+  return inOrder.map((run) => ({ run, goes: goes.get(run) ?? [] }));
+}

@@ -1,0 +1,138 @@
+import { type KernelAttributes, type OpDone, storagesOf } from "@remat/dispatch-hook";
+import { Phase } from "@remat/trace";
+import { type Tensor, util } from "@tensorflow/tfjs-core";
+import type { Policy } from "../executor/executor.js";
+import type { Ledger } from "../executor/ledger.js";
+import type { Recipe, StoredBuffer } from "../executor/stored-data.js";
+import { type Block, recomputationOf } from "./block.js";
+import { type CheckpointedOp, namesOf, type SavePolicy } from "./save-policies.js";
+
+/** A kernel call of a block. @internal */
+export interface BlockRecipe {
+  readonly recipe: Recipe;
+  /** Counts up in the order of the forward pass. */
+  readonly order: number;
+  readonly kernel: string;
+  readonly attributes: KernelAttributes | undefined;
+  readonly outputs: CheckpointedOp["outputs"];
+}
+
+/**
+ * Lets go of what blocks make when they are over, except for their results and what their policy saves; the first touch in the backward pass makes
+ * all of it again that is still needed. What runs outside of blocks is left as it is.
+ *
+ * @internal
+ */
+export class Blocks implements Policy {
+  private ledger: Ledger | undefined;
+  private readonly running: Block[] = [];
+  private readonly blockOf = new Map<StoredBuffer, Block>();
+  private readonly makers = new Map<Recipe, BlockRecipe>();
+  private phase: number = Phase.forward;
+  private isRecomputing = false;
+
+  /** Whether blocks can be checkpointed now: inside a forward pass of which gradients are wanted. */
+  get isActive(): boolean {
+    return this.ledger !== undefined && this.phase === Phase.forward;
+  }
+
+  enter(policy: SavePolicy): Block {
+    const block: Block = { policy, recipes: [], isOver: false };
+    this.running.push(block);
+    return block;
+  }
+
+  /** `block` is over; `results` is what it hands out, undefined if it failed. Blocks left open inside it are over, too. */
+  exit(block: Block, results: readonly Tensor[] | undefined): void {
+    const at = this.running.indexOf(block);
+    if (at < 0) return;
+    this.running.length = at;
+    block.isOver = true;
+    const { ledger } = this;
+    if (ledger === undefined || results === undefined) return;
+    const handedOut = new Set(results.map(({ dataId }) => ledger.get(dataId)?.buffer));
+    for (const made of block.recipes)
+      for (const data of made.recipe.outputs) {
+        if (data === undefined) continue;
+        const { buffer } = data;
+        if (handedOut.has(buffer)) this.running.at(-1)?.recipes.push(made);
+        else if (buffer.isEvictable && !this.isSaved(block, buffer)) ledger.evict(buffer);
+      }
+  }
+
+  passStarting(ledger: Ledger): void {
+    this.ledger = ledger;
+    this.phase = Phase.forward;
+  }
+
+  passOver(): void {
+    this.ledger = undefined;
+    this.running.length = 0;
+    this.blockOf.clear();
+    this.makers.clear();
+  }
+
+  phaseChanged(phase: number): void {
+    this.phase = phase;
+  }
+
+  /** Of ops outside of blocks only views of what blocks made matter: they go, and come, with it. */
+  isNoted({ outputs }: OpDone): boolean {
+    const { ledger, running } = this;
+    if (ledger === undefined) return false;
+    if (running.length > 0) return true;
+    return outputs.some((output) => storagesOf(output).some((storage) => ledger.bufferOf(storage) !== undefined));
+  }
+
+  opOver({ kernel, attributes, outputs }: OpDone, recipe: Recipe | undefined): void {
+    const block = this.running.at(-1);
+    if (recipe === undefined || block === undefined) return;
+    const made: BlockRecipe = {
+      recipe,
+      order: this.makers.size,
+      kernel,
+      attributes,
+      outputs: outputs.map(({ shape, dtype, size }) => ({ shape, dtype, bytes: size * util.bytesPerElement(dtype) })),
+    };
+    this.makers.set(recipe, made);
+    block.recipes.push(made);
+    for (const data of recipe.outputs)
+      if (data !== undefined && !this.blockOf.has(data.buffer)) this.blockOf.set(data.buffer, block);
+  }
+
+  bufferUnused(buffer: StoredBuffer): void {
+    const block = this.blockOf.get(buffer);
+    if (block !== undefined && buffer.isEvictable && !this.isSaved(block, buffer)) this.ledger?.evict(buffer);
+  }
+
+  replaying(): void {}
+
+  /** In the backward pass the whole block is recomputed once; before, only what is touched. */
+  rebuilding(buffer: StoredBuffer): boolean {
+    const { ledger, phase } = this;
+    const block = this.blockOf.get(buffer);
+    if (ledger === undefined || block?.isOver !== true || phase === Phase.forward || this.isRecomputing) return false;
+    this.isRecomputing = true;
+    try {
+      const makerOf = ({ data }: StoredBuffer) => data[0]?.maker && this.makers.get(data[0].maker);
+      for (const { run, goes } of recomputationOf(block, buffer, makerOf)) {
+        for (const { buffer: source } of run.recipe.sources) if (source.isEvicted) ledger.rebuild(source);
+        ledger.replay(run.recipe);
+        for (const helper of goes) if (helper.isEvictable && !helper.isUsed) ledger.evict(helper);
+      }
+    } finally {
+      this.isRecomputing = false;
+    }
+    return !buffer.isEvicted;
+  }
+
+  private isSaved({ policy }: Block, buffer: StoredBuffer): boolean {
+    for (const { maker, dataId } of buffer.data) {
+      const made = maker && this.makers.get(maker);
+      if (made === undefined) continue;
+      const { kernel, attributes, outputs } = made;
+      if (policy({ kernel, attributes, outputs, names: namesOf(dataId) })) return true;
+    }
+    return false;
+  }
+}

@@ -1,0 +1,96 @@
+import {
+  type CloseMode,
+  type GradientsCall,
+  type GradientsResult,
+  openDispatchMode,
+  type RunGradients,
+} from "@remat/dispatch-hook";
+import { currentFakeBackend } from "@remat/dispatch-hook/fake";
+import { Tensor } from "@tensorflow/tfjs-core";
+import { Executor, isExecuting } from "../executor/executor.js";
+import type { Block } from "./block.js";
+import { Blocks } from "./blocks.js";
+import { type SavePolicy, saveNothing } from "./save-policies.js";
+
+const blocks = new Blocks();
+
+/** Leaves passes to a plan or a budget, which decide for themselves, and fake ones alone. */
+class BlockExecutor extends Executor {
+  override get releasesEarly(): boolean {
+    return currentFakeBackend() === undefined;
+  }
+
+  override gradients(call: GradientsCall, next: RunGradients): GradientsResult {
+    return currentFakeBackend() !== undefined || isExecuting(this) ? next() : super.gradients(call, next);
+  }
+
+  phaseChanged(phase: number): void {
+    blocks.phaseChanged(phase);
+  }
+}
+
+const executor = new BlockExecutor(blocks);
+let close: CloseMode | undefined;
+
+/** From here on passes recompute their blocks. @internal */
+export function watchBlocks(): void {
+  close ??= openDispatchMode(executor);
+}
+
+/**
+ * Ends all checkpointing by hand, of functions and of layers: they run as they are, and the engine is as before.
+ *
+ * @example
+ * endCheckpointing();
+ */
+export function endCheckpointing(): void {
+  close?.();
+  close = undefined;
+}
+
+/** Begins a block, or returns undefined where none can be: outside of a forward pass of which gradients are wanted. @internal */
+export const enterBlock = (policy: SavePolicy): Block | undefined =>
+  blocks.isActive ? blocks.enter(policy) : undefined;
+
+/** @internal */
+export const exitBlock = (block: Block, results: readonly Tensor[] | undefined): void => blocks.exit(block, results);
+
+/**
+ * A block whose inside is recomputed in the backward pass: when `fn` is over, what it made is let go of, except for its results and what `policy`
+ * saves, and made again when the backward pass first needs any of it. Kernels are run again, not `fn`: no side effect repeats, a dropout mask
+ * stays as it was drawn, moving statistics are updated once, weights and whatever else `fn` closes over get their gradients, and values are the
+ * same to the bit. Blocks may stand in layers and in other blocks. As `torch.utils.checkpoint` and `jax.checkpoint`.
+ *
+ * Wrap before the gradient is taken: a block wrapped while a forward pass runs recomputes from the next on. Under `applyPlan` or
+ * `withMemoryBudget` a block is an ordinary function, since these decide. `endCheckpointing` ends it.
+ *
+ * @param fn takes anything, returns a tensor, or tensors in lists and objects; synchronous
+ * @throws RematError `BACKEND_UNSUPPORTED`, when a gradient is taken, on backends other than native and cpu
+ * @example
+ * const block = checkpoint((x) => tf.relu(tf.matMul(tf.gelu(tf.matMul(x, w1)), w2)), saveMatmuls);
+ * optimizer.minimize(() => loss(block(block(x))));
+ */
+export function checkpoint<A extends readonly unknown[], R>(
+  fn: (...args: A) => R,
+  policy: SavePolicy = saveNothing,
+): (...args: A) => R {
+  watchBlocks();
+  return (...args) => {
+    const block = enterBlock(policy);
+    if (block === undefined) return fn(...args);
+    let results: Tensor[] | undefined;
+    try {
+      const result = fn(...args);
+      results = tensorsIn(result);
+      return result;
+    } finally {
+      exitBlock(block, results);
+    }
+  };
+}
+
+function tensorsIn(result: unknown): Tensor[] {
+  if (result instanceof Tensor) return [result];
+  if (result === null || typeof result !== "object") return [];
+  return Object.values(result).flatMap(tensorsIn);
+}

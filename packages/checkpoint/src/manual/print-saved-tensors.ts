@@ -1,0 +1,45 @@
+import { formatTable } from "@remat/text-table";
+import type { Tensor } from "@tensorflow/tfjs-core";
+import { type SavedTensor, type SavedTensorsOptions, savedTensors } from "./saved-tensors.js";
+
+export interface PrintSavedTensorsOptions extends SavedTensorsOptions {
+  /** Where lines go; left out, `console.log`. */
+  readonly print?: (text: string) => void;
+}
+
+/**
+ * Prints what would be held for the backward pass of `fn`, by buffer: what it is, who made it, whose gradient needs it. As JAX's
+ * `print_saved_residuals`.
+ *
+ * @throws RematError `NO_GRADIENT` where no x leads to the result of `fn`
+ * @example
+ * printSavedTensors(() => tf.losses.softmaxCrossEntropy(labels, model.apply(x, { training: true })), { model });
+ */
+export function printSavedTensors(fn: () => Tensor, options: PrintSavedTensorsOptions = {}): void {
+  // oxlint-disable-next-line no-console -- printing is what it is for
+  const { print = console.log, ...rest } = options;
+  print(formatSavedTensors(savedTensors(fn, rest)));
+}
+
+/** The list as a table, with the sum of what is held beyond weights and data above it. */
+export function formatSavedTensors(held: readonly SavedTensor[]): string {
+  const made = held.filter(({ origin }) => origin === "op");
+  const bytes = made.reduce((sum, tensor) => sum + tensor.bytes, 0);
+  const rows = held.map((tensor) => [
+    `${tensor.dtype} [${tensor.shape.join(", ")}]`,
+    String(tensor.bytes),
+    origins[tensor.origin](tensor),
+    [...new Set(tensor.savedFor.map(({ op, module }) => inModule(op, module)))].join(", "),
+  ]);
+  const title = `${bytes} bytes in ${made.length} buffers are held for the backward pass, besides weights and data`;
+  return `${title}\n${formatTable(rows, { headers: ["Tensor", "Bytes", "What it is", "Saved for"] })}`;
+}
+
+const inModule = (name: string, module: string | undefined): string =>
+  module === undefined ? name : `${name} in ${module}`;
+
+const origins: Record<SavedTensor["origin"], (tensor: SavedTensor) => string> = {
+  op: ({ madeBy = "an op", module }) => inModule(madeBy, module),
+  weight: ({ madeBy }) => `weight ${madeBy}`,
+  data: () => "data",
+};

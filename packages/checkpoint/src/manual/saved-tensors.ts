@@ -1,0 +1,138 @@
+import {
+  type DispatchMode,
+  forwardOnTape,
+  type OpDone,
+  registeredVariables,
+  type SavedTensor as SavedForGradient,
+  type Storage,
+  type StorageOrigin,
+  storagesOf,
+  withDispatchMode,
+} from "@remat/dispatch-hook";
+import { ModTracker } from "@remat/mod-tracker";
+import { RematError } from "@remat/trace";
+import { type DataType, type Tensor, tidy, type Variable } from "@tensorflow/tfjs-core";
+import type { LayersModel } from "@tensorflow/tfjs-layers";
+
+/** One buffer that autograd holds from the forward to the backward pass. */
+export interface SavedTensor {
+  readonly shape: readonly number[];
+  readonly dtype: DataType;
+  readonly bytes: number;
+  /** What the buffer is: the result of an op, a weight that is there anyway, or data that JavaScript made or that was there before. */
+  readonly origin: "op" | "weight" | "data";
+  /** The kernel that made it, or the variable's name. */
+  readonly madeBy: string | undefined;
+  /** FQN of the module in which it was made. */
+  readonly module: string | undefined;
+  /** The ops whose gradients need it, in the order in which they ran: a kernel or a composite, and its module. */
+  readonly savedFor: readonly { readonly op: string; readonly module: string | undefined }[];
+}
+
+export interface SavedTensorsOptions {
+  /** Whose layers name the modules. */
+  readonly model?: LayersModel;
+  /** A tracker of your own, for scopes; instead of `model`. */
+  readonly tracker?: ModTracker;
+  /** With respect to what gradients are wanted; left out, all trainable variables. */
+  readonly xs?: readonly Tensor[];
+}
+
+/**
+ * What would be held for the backward pass of `fn`: runs it once, without a backward pass, and lists by buffer what the gradients need, in the
+ * order in which it is saved. What no gradient of `xs` needs is left out.
+ *
+ * @throws RematError `NO_GRADIENT` where no x leads to the result of `fn`
+ * @example
+ * const held = savedTensors(() => tf.losses.meanSquaredError(y, model.apply(x, { training: true })), { model });
+ * const bytes = held.filter(({ origin }) => origin === "op").reduce((sum, { bytes }) => sum + bytes, 0);
+ */
+export function savedTensors(fn: () => Tensor, options: SavedTensorsOptions = {}): SavedTensor[] {
+  const own = options.tracker === undefined ? new ModTracker() : undefined;
+  const tracker = options.tracker ?? (own as ModTracker);
+  if (own !== undefined && options.model !== undefined) own.track(options.model);
+  const observer = new SavedTensorObserver(tracker);
+  try {
+    return withDispatchMode(tracker, () =>
+      withDispatchMode(observer, () =>
+        tidy(() => {
+          let held: SavedTensor[] = [];
+          // The result goes with the tidy; what is told of it is plain.
+          forwardOnTape(fn, options.xs ?? trainableVariables(), ({ saved }) => {
+            if (saved.length === 0)
+              throw new RematError(
+                "NO_GRADIENT",
+                "no trainable variable leads to the result of the function, so nothing is saved; pass the tensors to differentiate by as `xs`",
+              );
+            held = observer.describe(saved);
+          });
+          return held as never;
+        }),
+      ),
+    );
+  } finally {
+    own?.close();
+  }
+}
+
+const trainableVariables = (): Variable[] => registeredVariables().filter((variable) => variable.trainable);
+
+interface Maker {
+  readonly kernel: string;
+  readonly module: string | undefined;
+}
+
+class SavedTensorObserver implements DispatchMode {
+  /** Made by the op that is about to be done. */
+  private readonly unnamed = new Set<Storage>();
+  private readonly makers = new Map<Storage, Maker>();
+  private readonly purposes = new Map<Tensor, { readonly op: string; readonly module: string | undefined }>();
+
+  constructor(private readonly tracker: ModTracker) {}
+
+  storageAllocated(storage: Storage, origin: StorageOrigin): void {
+    if (origin === "op") this.unnamed.add(storage);
+  }
+
+  opDone({ kernel, outputs }: OpDone): void {
+    const module = this.tracker.activeModule?.fqn;
+    for (const output of outputs)
+      for (const storage of storagesOf(output))
+        if (this.unnamed.delete(storage)) this.makers.set(storage, { kernel, module });
+  }
+
+  tensorsSaved(saved: readonly SavedForGradient[]): void {
+    const module = this.tracker.activeModule?.fqn;
+    for (const { op, scope, clone } of saved)
+      this.purposes.set(clone, { op: op?.kernel ?? scope?.name ?? "customGrad", module });
+  }
+
+  describe(savedByNode: readonly (readonly Tensor[])[]): SavedTensor[] {
+    const weights = new Map<Storage, string>();
+    for (const variable of registeredVariables())
+      for (const storage of storagesOf(variable)) weights.set(storage, variable.name);
+    const rows = new Map<Storage, SavedTensor & { readonly savedFor: { op: string; module: string | undefined }[] }>();
+    for (const clone of savedByNode.flat()) {
+      const purpose = this.purposes.get(clone);
+      for (const storage of storagesOf(clone)) {
+        const row = rows.get(storage) ?? this.rowOf(clone, storage, weights.get(storage));
+        rows.set(storage, row);
+        if (purpose !== undefined) row.savedFor.push(purpose);
+      }
+    }
+    return [...rows.values()];
+  }
+
+  private rowOf({ shape, dtype }: Tensor, storage: Storage, weight: string | undefined) {
+    const maker = this.makers.get(storage);
+    return {
+      shape,
+      dtype,
+      bytes: storage.bytes,
+      origin: weight !== undefined ? ("weight" as const) : maker !== undefined ? ("op" as const) : ("data" as const),
+      madeBy: weight ?? maker?.kernel,
+      module: maker?.module,
+      savedFor: [],
+    };
+  }
+}

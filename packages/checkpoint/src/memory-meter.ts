@@ -1,0 +1,83 @@
+import { type DispatchMode, type OpCall, type Storage, storagesOf, withDispatchMode } from "@remat/dispatch-hook";
+import type { Tensor } from "@tensorflow/tfjs-core";
+
+/**
+ * A dispatch mode that counts the bytes alive, by buffer (architecture rule 7). What was there before counts from the beginning, as soon as an op
+ * reads it: it has been there all the time.
+ *
+ * @example
+ * const meter = new MemoryMeter();
+ * withDispatchMode(meter, () => optimizer.minimize(loss));
+ * console.log(meter.peakBytes);
+ */
+export class MemoryMeter implements DispatchMode {
+  private live = 0;
+  private peak = 0;
+  private readonly known = new Set<Storage>();
+
+  /** Bytes alive now. */
+  get liveBytes(): number {
+    return this.live;
+  }
+
+  /** The most that were alive at any moment since the mode opened, or since `reset`. */
+  get peakBytes(): number {
+    return this.peak;
+  }
+
+  /** The peak begins anew with what is alive now. */
+  reset(): void {
+    this.peak = this.live;
+  }
+
+  /** Tensors that are there already, e.g. weights: so that they count even if no op reads them. */
+  count(tensors: Iterable<Tensor>): void {
+    for (const tensor of tensors) for (const storage of storagesOf(tensor)) this.find(storage);
+  }
+
+  opStarting({ inputTensors }: OpCall): void {
+    for (const tensor of inputTensors) for (const storage of storagesOf(tensor)) if (!storage.fresh) this.find(storage);
+  }
+
+  storageAllocated(storage: Storage): void {
+    this.known.add(storage);
+    this.live += storage.bytes;
+    if (this.live > this.peak) this.peak = this.live;
+  }
+
+  storageReleased(storage: Storage): void {
+    if (this.known.delete(storage) && !storage.isEvicted) this.live -= storage.bytes;
+  }
+
+  storageResized(storage: Storage, bytes: number): void {
+    if (!this.known.has(storage)) return;
+    this.live += bytes > 0 ? bytes : -storage.bytes;
+    if (this.live > this.peak) this.peak = this.live;
+  }
+
+  private find(storage: Storage): void {
+    if (this.known.has(storage)) return;
+    this.known.add(storage);
+    this.live += storage.bytes;
+    this.peak += storage.bytes;
+  }
+}
+
+/**
+ * Runs `fn`, synchronous or not, and tells the most bytes that were alive meanwhile, by buffer: the tensors `weights`, what else ops read, and
+ * what they make.
+ *
+ * @example
+ * const { peakBytes } = await measurePeakBytes(() => model.trainOnBatch(x, y), model.weights.map((weight) => weight.read()));
+ */
+export async function measurePeakBytes<T>(
+  fn: () => T | Promise<T>,
+  weights: Iterable<Tensor> = [],
+): Promise<{ result: T; peakBytes: number }> {
+  const meter = new MemoryMeter();
+  const result = await withDispatchMode(meter, () => {
+    meter.count(weights);
+    return fn();
+  });
+  return { result, peakBytes: meter.peakBytes };
+}

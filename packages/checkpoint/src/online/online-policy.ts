@@ -1,0 +1,166 @@
+import { type KernelAttributes, type KernelInputs, type OpDone, storagesOf } from "@remat/dispatch-hook";
+import { type FakeBackendName, outputBytes } from "@remat/dispatch-hook/fake";
+import { Phase } from "@remat/trace";
+import { getBackend, type TensorInfo } from "@tensorflow/tfjs-core";
+import { BudgetError } from "../budget-error.js";
+import type { Policy } from "../executor/executor.js";
+import type { Ledger } from "../executor/ledger.js";
+import type { Recipe, StoredBuffer } from "../executor/stored-data.js";
+
+/** Bytes that are alive now, by buffer. */
+interface LiveBytes {
+  readonly liveBytes: number;
+}
+
+/**
+ * Keeps live bytes within a budget without a plan: before an op runs the room for what it makes is there, by letting go of what is large, has not
+ * been used for long and is cheap to make again. Source: dynamic tensor rematerialization (Kirisame et al., 2021), h_DTR with the evicted
+ * neighbours that a rebuild needs.
+ *
+ * @internal
+ */
+export class OnlinePolicy implements Policy {
+  private ledger: Ledger | undefined;
+  private clock = 0;
+  private readonly lastUse = new Map<StoredBuffer, number>();
+  /** Of what is gone, the milliseconds that making it again took to run when it went: its kernel's, and those of what else was gone. */
+  private readonly rebuildMs = new Map<StoredBuffer, number>();
+  private isEnding = false;
+  private current = "the first op";
+
+  constructor(
+    /** May change between passes. */
+    public budgetBytes: number,
+    private readonly meter: LiveBytes,
+  ) {}
+
+  passStarting(ledger: Ledger): void {
+    this.ledger = ledger;
+    this.isEnding = false;
+  }
+
+  /** The ledger makes again what lives on; that must not go any more. */
+  passOver(): void {
+    this.isEnding = true;
+    this.lastUse.clear();
+    this.rebuildMs.clear();
+  }
+
+  opComing(kernel: string, inputs: KernelInputs, attributes: KernelAttributes | undefined): void {
+    this.current = describe(kernel, inputs);
+    const bytes = outputBytes(getBackend() as FakeBackendName, kernel, inputs, attributes);
+    if (bytes !== undefined && bytes > 0) this.makeRoom(bytes);
+  }
+
+  dataComing(bytes: number): void {
+    this.current = `data of ${bytes} bytes that JavaScript makes`;
+    this.makeRoom(bytes);
+  }
+
+  /** What the backward pass makes is needed soon, or a result; a view of something else goes with it. */
+  isNoted({ phase, outputs }: OpDone): boolean {
+    if (phase === Phase.forward) return true;
+    const { ledger } = this;
+    return outputs.some((output) => storagesOf(output).some((storage) => ledger?.bufferOf(storage) !== undefined));
+  }
+
+  opOver({ inputTensors, outputs }: Pick<OpDone, "inputTensors" | "outputs">): void {
+    const { ledger } = this;
+    if (ledger === undefined) return;
+    const now = this.clock++;
+    for (const { dataId } of inputTensors) this.use(ledger.get(dataId)?.buffer, now);
+    for (const { dataId } of outputs) this.use(ledger.get(dataId)?.buffer, now);
+    // An op whose outputs could not be told beforehand.
+    if (this.meter.liveBytes > this.budgetBytes) this.makeRoom(0);
+  }
+
+  /** Only recipes read it: it comes back if they run. */
+  bufferUnused(buffer: StoredBuffer): void {
+    if (buffer.isEvictable) this.evict(buffer);
+  }
+
+  replaying({ sources, outputs }: Recipe): void {
+    const gone = new Set<StoredBuffer>();
+    for (const data of outputs) if (data?.buffer.isEvicted === true) gone.add(data.buffer);
+    let bytes = 0;
+    for (const buffer of gone) bytes += buffer.bytes;
+    for (const { buffer } of sources) buffer.locks++;
+    try {
+      this.makeRoom(bytes);
+    } finally {
+      for (const { buffer } of sources) buffer.locks--;
+    }
+    for (const buffer of gone) {
+      this.rebuildMs.delete(buffer);
+      this.use(buffer, this.clock);
+    }
+  }
+
+  private use(buffer: StoredBuffer | undefined, now: number): void {
+    if (buffer !== undefined) this.lastUse.set(buffer, now);
+  }
+
+  private makeRoom(bytes: number): void {
+    const { ledger, meter, budgetBytes } = this;
+    while (meter.liveBytes + bytes > budgetBytes) {
+      const victim = ledger === undefined ? undefined : this.cheapest(ledger);
+      if (victim !== undefined) this.evict(victim);
+      else if (ledger !== undefined && this.loseOne(ledger)) continue;
+      else if (this.isEnding) return;
+      else this.fail(bytes);
+    }
+  }
+
+  private cheapest(ledger: Ledger): StoredBuffer | undefined {
+    let victim: StoredBuffer | undefined;
+    let least = Number.POSITIVE_INFINITY;
+    for (const buffer of ledger.allBuffers) {
+      if (!buffer.isEvictable || buffer.bytes === 0 || (this.isEnding && buffer.isUsed)) continue;
+      const staleness = this.clock - (this.lastUse.get(buffer) ?? 0) + 1;
+      const score = this.costOf(buffer) / (buffer.bytes * staleness);
+      if (score < least) {
+        least = score;
+        victim = buffer;
+      }
+    }
+    return victim;
+  }
+
+  /** Never 0, so that of free ones the large and stale go first. */
+  private costOf({ data }: StoredBuffer): number {
+    const maker = data[0]?.maker;
+    if (maker === undefined) return Number.POSITIVE_INFINITY;
+    let ms = maker.costMs + 1e-3;
+    for (const { buffer } of maker.sources) if (buffer.isEvicted) ms += this.rebuildMs.get(buffer) ?? 0;
+    return ms;
+  }
+
+  private evict(buffer: StoredBuffer): void {
+    this.rebuildMs.set(buffer, this.costOf(buffer));
+    this.ledger?.evict(buffer);
+  }
+
+  /** What is held only for rebuilding what is there anyway. */
+  private loseOne(ledger: Ledger): boolean {
+    for (const buffer of ledger.allBuffers)
+      if (!buffer.isEvicted && !buffer.isUsed && buffer.bytes > 0 && ledger.lose(buffer)) return true;
+    return false;
+  }
+
+  private fail(bytes: number): never {
+    const { liveBytes } = this.meter;
+    const needed = liveBytes + bytes;
+    throw new BudgetError(
+      `${this.current} needs ${bytes} bytes beside ${liveBytes} bytes that cannot be let go of now (weights, gradients, what it reads, and what nothing can make again): a budget of ${this.budgetBytes} bytes does not do. Allow at least ${needed} bytes, or take a smaller batch.`,
+      needed,
+      this.current,
+    );
+  }
+}
+
+function describe(kernel: string, inputs: KernelInputs): string {
+  const shapes = Object.values(inputs as Record<string, TensorInfo | undefined>)
+    .flat()
+    .flatMap((input) => (input == null ? [] : `[${input.shape.join(",")}]`));
+  return `${kernel} of ${shapes.join(", ") || "nothing"}`;
+}

@@ -1,0 +1,94 @@
+import { openDispatchMode, withDispatchMode } from "@remat/dispatch-hook";
+import { type Plan, RematError } from "@remat/trace";
+import { Executor, type PassReport } from "../executor/executor.js";
+import { checkBackend } from "../executor/supported-backend.js";
+import { PlanFollower, type StepMismatch } from "./plan-follower.js";
+
+export interface ApplyPlanOptions {
+  /**
+   * What to do at the first op that differs from the plan: `refuse`, the default, throws; `store` follows the plan no further in that step and
+   * keeps what it would have let go of, so that the step is right and takes more memory. What random numbers went into is then held as long as
+   * any tensor lives in it.
+   */
+  readonly onMismatch?: "refuse" | "store";
+}
+
+/** What a step under a plan came to. */
+export interface StepReport extends PassReport {
+  /** Where the step left the plan. */
+  readonly mismatch: StepMismatch | undefined;
+}
+
+/** A plan that is being followed. */
+export interface PlanExecution {
+  /** Of the last forward and backward pass; undefined before the first. */
+  readonly lastStep: StepReport | undefined;
+  /** Ends it: the engine is as before. A second call does nothing. */
+  close(): void;
+}
+
+/**
+ * From here on every forward and backward pass follows the plan: what it does not store is let go of after the step that says so, in the
+ * forward pass too, and made again by replaying kernels where it says so. Losses, gradients and weights are those of stock to the bit, and
+ * nothing in the model changes: the data goes under living tensors. What is touched against the plan (`dataSync` in the middle, another op) is
+ * made again at once. Gradients and saved tensors are released early besides.
+ *
+ * Works through `tf.grads`, `tf.variableGrads`, `optimizer.minimize`, `fit`, `trainOnBatch` and custom loops.
+ *
+ * @throws RematError `BACKEND_UNSUPPORTED` on backends other than native and cpu; `PLAN_SUBJECT` for a plan of a graph or of another
+ * framework; in a step that differs from the plan, `PLAN_MISMATCH`, unless `onMismatch` is `store`
+ * @example
+ * const { point } = await planCheckpointing(trace, { budgetFraction: 0.5 });
+ * const execution = applyPlan(point.plan);
+ * await model.fit(x, y);
+ * console.log(execution.lastStep.peakBytes);
+ * execution.close();
+ */
+export function applyPlan(plan: Plan, options: ApplyPlanOptions = {}): PlanExecution {
+  const { executor, execution } = prepare(plan, options);
+  const close = openDispatchMode(executor);
+  return Object.assign(execution, { close });
+}
+
+/**
+ * Runs `fn`, synchronous or not, under a plan, as `applyPlan` does, and ends that when `fn` is over. Other asynchronous work of the process does not
+ * follow the plan.
+ *
+ * @example
+ * const loss = await withPlan(plan, () => model.trainOnBatch(x, y));
+ */
+export function withPlan<T>(
+  plan: Plan,
+  fn: (execution: Pick<PlanExecution, "lastStep">) => T,
+  options: ApplyPlanOptions = {},
+): T {
+  const { executor, execution } = prepare(plan, options);
+  return withDispatchMode(executor, () => fn(execution));
+}
+
+function prepare(
+  plan: Plan,
+  { onMismatch = "refuse" }: ApplyPlanOptions,
+): { executor: Executor; execution: Pick<PlanExecution, "lastStep"> } {
+  checkSubject(plan);
+  checkBackend();
+  const follower = new PlanFollower(plan, onMismatch, onMismatch === "refuse");
+  const executor = new Executor(follower);
+  const execution = {
+    get lastStep(): StepReport | undefined {
+      const { lastPass } = executor;
+      return lastPass && { ...lastPass, mismatch: follower.mismatch };
+    },
+  };
+  return { executor, execution };
+}
+
+/** @internal */
+export function checkSubject({ subject }: Plan): void {
+  const { kind, framework = "tfjs", name } = subject;
+  if (kind === "trace" && framework === "tfjs") return;
+  throw new RematError(
+    "PLAN_SUBJECT",
+    `the plan for '${name}' is of a ${kind}${kind === "trace" ? ` of ${framework}` : ""}; expected one of a trace of a TensorFlow.js step: make it with remat plan, or planCheckpointing`,
+  );
+}

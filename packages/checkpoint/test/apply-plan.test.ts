@@ -1,0 +1,58 @@
+import { planCheckpointing } from "@remat/planner";
+import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
+import type { Plan } from "@remat/trace";
+import { traceFakeStep } from "@remat/tracer";
+import * as tf from "@tensorflow/tfjs";
+import { beforeAll, describe, expect, test } from "vitest";
+import { type StepReport, withPlan } from "../src/index.js";
+import { exampleNamed, train } from "./training.js";
+
+beforeAll(async () => {
+  await tf.setBackend("cpu");
+});
+
+/** Plans for parts of the recorded peak, of which those that are feasible come back. */
+async function plansFor(name: string, fractions: readonly number[]): Promise<Plan[]> {
+  const traced = await traceFakeStep(await exampleNamed(name), { size: "tiny", backend: "cpu" });
+  const trace = priceTrace(traced, deviceSpec("cpu"));
+  const plans: Plan[] = [];
+  for (const budgetFraction of fractions) {
+    const answer = await planCheckpointing(trace, { budgetFraction, timeMs: 400, boundTimeMs: 0 });
+    if (answer.point !== undefined) plans.push(answer.point.plan);
+  }
+  return plans;
+}
+
+const examples: readonly (readonly [name: string, steps: number, fractions: readonly number[]])[] = [
+  ["foo", 10, [1, 0.45, 0.35]],
+  ["shared-layers", 10, [1, 0.6, 0.5]],
+  ["lstm", 10, [0.6, 0.2]],
+  ["transformer", 10, [1, 0.5]],
+  ["gpt-2", 5, [0.6]],
+  ["u-net", 10, [0.6, 0.3]],
+  ["mobilenet-v2", 2, [0.7]],
+];
+
+describe.each(examples)("%s", (name, steps, fractions) => {
+  test("trains under plans as stock, to the bit, in the memory that was predicted, to the byte", async () => {
+    const build = await exampleNamed(name);
+    const stock = await train(build, { steps });
+    const plans = await plansFor(name, fractions);
+    expect(plans.length).toBeGreaterThan(0);
+    for (const plan of plans) {
+      const reports: StepReport[] = [];
+      const planned = await train(build, { steps }, (step) =>
+        withPlan(plan, (execution) => {
+          step();
+          reports.push(execution.lastStep as StepReport);
+        }),
+      );
+      expect(planned).toEqual(stock);
+      const again = plan.steps.filter(({ isAgain }) => isAgain).length;
+      const [{ peakBytes, replayedOps, rebuiltOnTouch }] = reports;
+      expect({ peakBytes, rebuiltOnTouch }).toEqual({ peakBytes: plan.predicted.peakBytes, rebuiltOnTouch: 0 });
+      expect(replayedOps).toBeGreaterThanOrEqual(again);
+      expect(reports.map(({ mismatch }) => mismatch)).toEqual(reports.map(() => undefined));
+    }
+  });
+});

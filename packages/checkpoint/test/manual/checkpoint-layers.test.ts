@@ -1,0 +1,84 @@
+import * as tf from "@tensorflow/tfjs";
+import { afterEach, beforeAll, describe, expect, test } from "vitest";
+import { checkpointLayers, endCheckpointing, measurePeakBytes, releaseEarly, saveMatmuls } from "../../src/index.js";
+
+beforeAll(async () => {
+  await tf.setBackend("cpu");
+});
+afterEach(() => endCheckpointing());
+
+function residualNet(): tf.LayersModel {
+  const init = (seed: number) => tf.initializers.randomNormal({ stddev: 0.2, seed });
+  const input = tf.input({ shape: [16] });
+  let h = input;
+  for (let i = 1; i <= 4; i++) {
+    const dense = (part: string, activation: "relu" | "tanh") =>
+      tf.layers.dense({ name: `block_${i}_${part}`, units: 16, activation, kernelInitializer: init(i) });
+    const first = dense("expand", "relu").apply(h);
+    const normal = tf.layers.batchNormalization({ name: `block_${i}_bn` }).apply(first);
+    const second = dense("project", "tanh").apply(normal);
+    h = tf.layers.add({ name: `block_${i}_add` }).apply([h, second as tf.SymbolicTensor]) as tf.SymbolicTensor;
+  }
+  const output = tf.layers.dense({ name: "head", units: 1, kernelInitializer: init(9) }).apply(h);
+  const model = tf.model({ inputs: input, outputs: output as tf.SymbolicTensor, name: "net" });
+  model.compile({ optimizer: tf.train.momentum(0.05, 0.9), loss: "meanSquaredError" });
+  return model;
+}
+
+async function train(model: tf.LayersModel): Promise<{ losses: unknown[]; weights: number[][]; peakBytes: number }> {
+  const x = tf.tidy(() => tf.linspace(-1, 1, 64 * 16).reshape([64, 16]));
+  const y = tf.tidy(() => tf.linspace(0, 1, 64).reshape([64, 1]));
+  const losses: unknown[] = [];
+  const { peakBytes } = await measurePeakBytes(
+    async () => {
+      for (let step = 0; step < 3; step++) losses.push(await model.trainOnBatch(x, y));
+    },
+    model.weights.map((weight) => weight.read()),
+  );
+  const weights = model.getWeights().map((weight) => [...weight.dataSync()]);
+  tf.dispose([x, y]);
+  return { losses, weights, peakBytes };
+}
+
+const trained = async (prepare: (model: tf.LayersModel) => () => void) => {
+  const before = tf.memory().numTensors;
+  const model = residualNet();
+  const end = prepare(model);
+  const result = await train(model);
+  end();
+  model.dispose();
+  model.optimizer.dispose();
+  return { ...result, tensorsLeft: tf.memory().numTensors - before };
+};
+
+describe("blocks of a flat model, by the names of its layers", () => {
+  test.each([
+    ["saveNothing", {}],
+    ["saveMatmuls", { policy: saveMatmuls }],
+    ["cuts", { grouping: "prefixes" as const }],
+  ])("%s: losses and weights are stock's, in less memory than early release needs", async (_name, options) => {
+    const stock = await trained(() => () => {});
+    const early = await trained(() => releaseEarly());
+    const blocks = await trained((model) => checkpointLayers(model, "block_*", options));
+    expect(blocks.losses).toEqual(stock.losses);
+    expect(blocks.weights).toEqual(stock.weights);
+    expect(blocks.tensorsLeft).toBe(stock.tensorsLeft);
+    expect(early.peakBytes).toBeLessThan(stock.peakBytes);
+    expect(blocks.peakBytes).toBeLessThan(early.peakBytes);
+  });
+
+  test("single layers, and paths", async () => {
+    const stock = await trained(() => () => {});
+    const layers = await trained((model) => checkpointLayers(model, "block_1.block_1_*"));
+    expect(layers.losses).toEqual(stock.losses);
+    expect(layers.weights).toEqual(stock.weights);
+  });
+});
+
+test("a pattern that matches nothing is refused with the names that there are", () => {
+  const model = residualNet();
+  expect(() => checkpointLayers(model, "stage*")).toThrow(
+    /no layer or group of 'net' matches 'stage\*'; there are block_1, .*block_1\.block_1_expand/,
+  );
+  model.dispose();
+});

@@ -1,0 +1,98 @@
+import { selectBackend } from "@remat/dispatch-hook";
+import { planCheckpointing } from "@remat/planner";
+import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
+import { traceFakeStep } from "@remat/tracer";
+import fc from "fast-check";
+import { beforeAll, describe, expect, test } from "vitest";
+import { programs, runProgram } from "../../dispatch-hook/test/programs.js";
+import { releaseEarly, type StepReport, withMemoryBudget, withPlan } from "../src/index.js";
+import { EvictingPolicy, evicting } from "./executor/evict-all.js";
+import { exampleNamed, train } from "./training.js";
+
+const nativeApp = process.env.NATIVE_APP;
+
+// Only where NATIVE_APP names a folder that has tfjs-node with its addon.
+describe.runIf(nativeApp !== undefined)("on tensorflow", () => {
+  beforeAll(async () => {
+    await selectBackend({ backend: "tensorflow", from: nativeApp as string });
+  });
+
+  test("whatever goes whenever, any program gives what it gives in stock, to the bit", () => {
+    fc.assert(
+      fc.property(programs, fc.infiniteStream(fc.boolean()), fc.boolean(), (program, choices, all) => {
+        const goes = () => all || choices.next().value === true;
+        const stock = runProgram(program);
+        expect(runProgram(program, (step) => evicting(step, new EvictingPolicy(goes)))).toEqual(stock);
+        const stop = releaseEarly();
+        try {
+          expect(runProgram(program)).toEqual(stock);
+        } finally {
+          stop();
+        }
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  /** Bytes of weights that no op reads: only the prediction, which has a tracker, knows of EfficientNet's count of samples. */
+  const examples: readonly (readonly [
+    name: string,
+    steps: number,
+    fractions: readonly number[],
+    unreadBytes: number,
+  ])[] = [
+    ["shared-layers", 10, [1, 0.5], 0],
+    ["lstm", 10, [0.6], 0],
+    ["transformer", 10, [1, 0.5], 0],
+    ["u-net", 10, [0.6, 0.3], 0],
+    ["mobilenet-v2", 10, [0.7, 0.6], 0],
+    ["resnet50", 3, [1], 0],
+    ["efficientnet-b0", 3, [0.7], 4],
+  ];
+
+  test.each(examples)(
+    "%s trains under plans as stock, to the bit, in the memory that was predicted, to the byte",
+    async (name, steps, fractions, unreadBytes) => {
+      const build = await exampleNamed(name);
+      const stock = await train(build, { steps });
+      expect(await train(build, { steps })).toEqual(stock);
+      const traced = await traceFakeStep(build, { size: "tiny", backend: "tensorflow" });
+      const trace = priceTrace(traced, deviceSpec("cpu"));
+      let planCount = 0;
+      for (const budgetFraction of fractions) {
+        const { point } = await planCheckpointing(trace, { budgetFraction, timeMs: 400, boundTimeMs: 0 });
+        if (point === undefined) continue;
+        planCount++;
+        const reports: StepReport[] = [];
+        const planned = await train(build, { steps }, (step) =>
+          withPlan(point.plan, (execution) => {
+            step();
+            reports.push(execution.lastStep as StepReport);
+          }),
+        );
+        expect(planned).toEqual(stock);
+        const [{ peakBytes, rebuiltOnTouch }] = reports;
+        expect({ peakBytes, rebuiltOnTouch }).toEqual({ peakBytes: point.peakBytes - unreadBytes, rebuiltOnTouch: 0 });
+      }
+      expect(planCount).toBeGreaterThan(0);
+    },
+  );
+
+  test.each(["transformer", "u-net"])("%s trains within a budget without a plan as stock, to the bit", async (name) => {
+    const build = await exampleNamed(name);
+    const stock = await train(build, { steps: 3 });
+    let peakBytes = 0;
+    const online = await train(build, { steps: 3 }, (step, index) =>
+      withMemoryBudget(
+        index === 0 ? "100%" : Math.floor(0.7 * peakBytes),
+        (execution) => {
+          step();
+          if (index === 0) peakBytes = execution.budgetBytes as number;
+          else expect(execution.lastStep?.peakBytes).toBeLessThanOrEqual(0.7 * peakBytes);
+        },
+        { online: true },
+      ),
+    );
+    expect(online).toEqual(stock);
+  });
+});

@@ -1,0 +1,181 @@
+import { planCheckpointing } from "@remat/planner";
+import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
+import type { Plan } from "@remat/trace";
+import { traceFakeStep } from "@remat/tracer";
+import * as tf from "@tensorflow/tfjs";
+import "@tensorflow/tfjs-backend-wasm";
+import { beforeEach, describe, expect, test } from "vitest";
+import { applyPlan, type PlanExecution, withMemoryBudget, withPlan } from "../src/index.js";
+import { seeded } from "./training.js";
+
+beforeEach(async () => {
+  await tf.setBackend("cpu");
+  tf.disposeVariables();
+});
+
+/** Layers of `tanh(x w)`, as a definition for the tracer and as plain code. */
+const network = (depth: number, batch: number, width = 32, last: (y: tf.Tensor) => tf.Tensor = (y) => y) => {
+  const weights = seeded(1, () =>
+    Array.from({ length: depth }, () => tf.tidy(() => tf.variable(tf.randomNormal([width, width])))),
+  );
+  const inputs = seeded(2, () => tf.randomNormal([batch, width]));
+  const forward = (x: tf.Tensor): tf.Tensor => last(weights.reduce((y: tf.Tensor, w) => tf.tanh(tf.matMul(y, w)), x));
+  const parameters = Object.fromEntries(weights.map((weight, i) => [`net.w${i}`, weight]));
+  return { forward, parameters, inputs };
+};
+
+async function planFor(depth: number, batch: number, budgetFraction = 0.75): Promise<Plan> {
+  const traced = await traceFakeStep(() => network(depth, batch), { backend: "cpu" });
+  const trace = priceTrace(traced, deviceSpec("cpu"));
+  const { point } = await planCheckpointing(trace, { budgetFraction, iterations: 300, boundTimeMs: 0 });
+  return (point as NonNullable<typeof point>).plan;
+}
+
+function step({ forward, inputs, parameters }: ReturnType<typeof network>): number[][] {
+  return tf.tidy(() => {
+    const { value, grads } = tf.variableGrads(() => tf.sum(forward(inputs)) as tf.Scalar, Object.values(parameters));
+    return [[...value.dataSync()], ...Object.values(grads).map((gradient) => [...gradient.dataSync()])];
+  });
+}
+
+describe("a plan for something else", () => {
+  test("is refused with the first op that differs, both sides shown, and leaves the engine as it was", async () => {
+    const plan = await planFor(6, 64);
+    const other = network(6, 48);
+    const before = tf.memory();
+    const stock = step(other);
+    expect(() => withPlan(plan, () => step(other))).toThrow(
+      /op 0 is not as in the plan for 'model': expected - forward BatchMatMul 0: float32\[64,32\], found forward BatchMatMul: float32\[48,32\]\. .*onMismatch/s,
+    );
+    const deeper = network(7, 64);
+    expect(() => withPlan(plan, () => step(deeper))).toThrow(
+      /op 12 is not as in the plan .*expected - forward Sum 0: float32\[\], found forward BatchMatMul: float32\[64,32\]/s,
+    );
+    tf.dispose([deeper.parameters, deeper.inputs] as never);
+    expect(tf.memory()).toMatchObject({ numTensors: before.numTensors, numBytes: before.numBytes });
+    expect(step(other)).toEqual(stock);
+  });
+
+  test("can be run safely by storing more: from the op on that differs nothing more goes", async () => {
+    const plan = await planFor(6, 64);
+    for (const other of [network(6, 48), network(7, 64), network(5, 64), network(6, 64, 32, (y) => tf.exp(y))]) {
+      const stock = step(other);
+      const before = tf.memory().numTensors;
+      let execution: Pick<PlanExecution, "lastStep"> | undefined;
+      const stored = withPlan(
+        plan,
+        (running) => {
+          execution = running;
+          return [step(other), step(other)];
+        },
+        { onMismatch: "store" },
+      );
+      expect(stored).toEqual([stock, stock]);
+      expect(tf.memory().numTensors).toBe(before);
+      expect(execution?.lastStep?.mismatch).toMatchObject({ op: expect.any(Number), found: expect.any(String) });
+    }
+  });
+
+  test("of a graph or of PyTorch is none for a step", async () => {
+    const plan = await planFor(2, 4, 1);
+    expect(() => applyPlan({ ...plan, subject: { ...plan.subject, kind: "graph" } })).toThrow(
+      /PLAN_SUBJECT|is of a graph/,
+    );
+    expect(() => applyPlan({ ...plan, subject: { ...plan.subject, framework: "pytorch" } })).toThrow(/of pytorch/);
+  });
+});
+
+test("random numbers: under a plan that goes on where a step differs, a mask is held as long as it lives; values are stock's", async () => {
+  const withDropout = () => {
+    const { parameters, inputs } = network(4, 128);
+    const weights = Object.values(parameters);
+    const forward = (x: tf.Tensor): tf.Tensor =>
+      weights.reduce((y: tf.Tensor, w) => tf.dropout(tf.tanh(tf.matMul(y, w)), 0.3), x);
+    return { parameters, inputs, forward };
+  };
+  const trace = priceTrace(await traceFakeStep(withDropout, { backend: "cpu" }), deviceSpec("cpu"));
+  const { point } = await planCheckpointing(trace, { budgetFraction: 0.5, iterations: 300, boundTimeMs: 0 });
+  const { plan } = point as NonNullable<typeof point>;
+  const model = withDropout();
+  const stock = seeded(5, () => step(model));
+  const peaks = (["refuse", "store"] as const).map((onMismatch) =>
+    withPlan(
+      plan,
+      (execution) => {
+        expect(seeded(5, () => step(model))).toEqual(stock);
+        return execution.lastStep?.peakBytes as number;
+      },
+      { onMismatch },
+    ),
+  );
+  expect(peaks[0]).toBe(plan.predicted.peakBytes);
+  expect(peaks[1]).toBeGreaterThanOrEqual(peaks[0]);
+  let budgeted: unknown;
+  const first = withMemoryBudget(
+    plan.predicted.peakBytes,
+    (execution) => {
+      budgeted = seeded(5, () => step(model));
+      return execution.lastStep;
+    },
+    { plan },
+  );
+  expect(budgeted).toEqual(stock);
+  expect(first).toMatchObject({ peakBytes: plan.predicted.peakBytes, predictedBytes: plan.predicted.peakBytes });
+});
+
+test("applyPlan goes on until it is closed, and closes twice", async () => {
+  const plan = await planFor(6, 64);
+  const model = network(6, 64);
+  const stock = step(model);
+  const execution = applyPlan(plan);
+  expect(execution.lastStep).toBe(undefined);
+  expect([step(model), step(model)]).toEqual([stock, stock]);
+  expect(execution.lastStep).toMatchObject({
+    peakBytes: plan.predicted.peakBytes,
+    mismatch: undefined,
+    rebuiltOnTouch: 0,
+  });
+  execution.close();
+  execution.close();
+  expect(step(model)).toEqual(stock);
+});
+
+test("what is read against the plan is made again at once", async () => {
+  const plan = await planFor(6, 256, 0.36);
+  expect(plan.steps.some(({ isAgain }) => isAgain)).toBe(true);
+  const seen: number[][] = [];
+  const model = network(6, 256);
+  const spied = {
+    ...model,
+    forward: (x: tf.Tensor) => {
+      const results: tf.Tensor[] = [];
+      const y = Object.values(model.parameters).reduce((h: tf.Tensor, w) => {
+        const next = tf.tanh(tf.matMul(h, w));
+        results.push(next);
+        return next;
+      }, x);
+      for (const result of results) seen.push([...result.dataSync()]);
+      return y;
+    },
+  };
+  const stock = step(spied);
+  const values = seen.splice(0);
+  let touched = 0;
+  const planned = withPlan(plan, (execution) => {
+    const result = step(spied);
+    touched = execution.lastStep?.rebuiltOnTouch ?? 0;
+    return result;
+  });
+  expect(planned).toEqual(stock);
+  expect(seen).toEqual(values);
+  expect(touched).toBeGreaterThan(0);
+});
+
+test("a backend under whose tensors nothing can go is refused with the reason", async () => {
+  const plan = await planFor(2, 4, 1);
+  await tf.setBackend("wasm");
+  for (const run of [() => applyPlan(plan), () => withPlan(plan, () => 1), () => withMemoryBudget(1e6, () => 1)])
+    expect(run).toThrow(
+      /on the backend 'wasm': its Identity copies.*Expected tensorflow \(native\) or cpu.*releaseEarly/s,
+    );
+});

@@ -1,0 +1,24 @@
+import { selectBackend } from "@remat/dispatch-hook";
+import { beforeAll, describe, expect, test } from "vitest";
+import { failing, programs } from "./programs.js";
+import { budgeted, early, muchGoes, stock } from "./ways.js";
+
+const nativeApp = process.env.NATIVE_APP;
+
+describe.runIf(nativeApp !== undefined)("on tensorflow", () => {
+  beforeAll(async () => {
+    await selectBackend({ backend: "tensorflow", from: nativeApp as string });
+  });
+
+  test.each(Object.keys(programs))("%s: as in stock, to the bit", async (name) => {
+    const program = programs[name];
+    await stock(program);
+    const expected = await stock(program);
+    for (const runIn of [early, muchGoes, budgeted([0.5, 0.7, 0.9, 1], true), budgeted([0.5, 0.7, 0.9, 1], false)]) {
+      const found = await runIn(program);
+      expect(found.seen).toEqual(expected.seen);
+      if (!failing.has(name)) expect(found.left).toEqual(expected.left);
+      else expect(Object.values(found.left).every((count) => count === 0)).toBe(true);
+    }
+  });
+});
