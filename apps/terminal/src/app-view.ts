@@ -1,0 +1,47 @@
+import { Box, Text, Transform, useInput } from "ink";
+import { createElement, type ReactNode, useCallback, useSyncExternalStore } from "react";
+import type { App } from "./app/app.js";
+import { targetAt } from "./app/drawn.js";
+import { readInput } from "./app/read-input.js";
+import { type Line, paintLine } from "./text/line.js";
+import { drawScreen } from "./views/draw-screen.js";
+
+export interface AppViewProps {
+  readonly app: App;
+  /** False where there is no keyboard. */
+  readonly hasInput?: boolean;
+}
+
+/** The whole screen. It is drawn anew when the app says that something changed; every line is made by the views as it is to be seen. */
+export function AppView({ app, hasInput = true }: AppViewProps): ReactNode {
+  useSyncExternalStore(app.subscribe, () => app.version);
+  const screen = drawScreen(app);
+  const { regions } = screen;
+  useInput(
+    useCallback(
+      (input, key) => {
+        for (const event of readInput(input, key))
+          app.handle(event, event.kind === "press" ? targetAt(regions, event.x, event.y) : undefined);
+      },
+      [app, regions],
+    ),
+    { isActive: hasInput },
+  );
+  return createElement(
+    Box,
+    { flexDirection: "column", width: app.state.size.columns },
+    createElement(Lines, { app, lines: screen.title }),
+    createElement(Lines, { app, lines: screen.body }),
+    createElement(Lines, { app, lines: screen.bottom }),
+  );
+}
+
+/**
+ * Lines below each other, in the app's colours. Ink lays out a column of spaces, and is handed each line when it writes it: the lines are as wide
+ * as they are to be already, and Ink would keep what it measured of every text for ever.
+ */
+function Lines({ app, lines }: { readonly app: App; readonly lines: readonly Line[] }): ReactNode {
+  if (lines.length === 0) return undefined;
+  const transform = (_space: string, row: number): string => paintLine(lines[row], app.theme, app.glyphs);
+  return createElement(Transform, { transform }, createElement(Text, {}, new Array(lines.length).fill(" ").join("\n")));
+}

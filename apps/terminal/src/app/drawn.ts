@@ -1,0 +1,51 @@
+import type { Line } from "../text/line.js";
+
+/** What a click is on. */
+export type ClickTarget =
+  | { readonly kind: "row"; readonly index: number }
+  | { readonly kind: "header"; readonly column: string }
+  | { readonly kind: "view"; readonly number: number }
+  /** A place in a picture, as a share of its width. */
+  | { readonly kind: "plot"; readonly share: number };
+
+/** A part of the screen that can be clicked, in cells from the top left of what it belongs to. */
+export interface Region {
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly height: number;
+  /** For a plot the share is filled in at the click. */
+  readonly target: ClickTarget;
+}
+
+/** What a view shows: its lines from the top, and what can be clicked in them. */
+export interface Drawn {
+  readonly lines: readonly Line[];
+  readonly regions: readonly Region[];
+}
+
+/** `drawn`, one below the other. */
+export function stack(...parts: readonly Drawn[]): Drawn {
+  const lines: Line[] = [];
+  const regions: Region[] = [];
+  for (const part of parts) {
+    for (const region of part.regions) regions.push({ ...region, y: region.y + lines.length });
+    lines.push(...part.lines);
+  }
+  return { lines, regions };
+}
+
+/** Lines that nobody can click. */
+export function textOnly(...lines: readonly Line[]): Drawn {
+  return { lines, regions: [] };
+}
+
+/** What is at a cell; the last region drawn there counts. */
+export function targetAt(regions: readonly Region[], x: number, y: number): ClickTarget | undefined {
+  for (let i = regions.length - 1; i >= 0; i--) {
+    const { x: left, y: top, width, height, target } = regions[i];
+    if (x < left || x >= left + width || y < top || y >= top + height) continue;
+    return target.kind === "plot" ? { kind: "plot", share: width <= 1 ? 0 : (x - left) / (width - 1) } : target;
+  }
+  return undefined;
+}

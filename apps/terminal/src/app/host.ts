@@ -1,0 +1,55 @@
+import type { Plan, Trace } from "@remat/trace";
+import type { ThemeName } from "../text/theme.js";
+
+/** What a name on the command line, or on the start screen, turned out to be. */
+export type Opened =
+  | { readonly kind: "trace"; readonly title: string; readonly path: string; readonly trace: Trace }
+  | { readonly kind: "plan"; readonly title: string; readonly path: string; readonly plan: Plan };
+
+export interface OpenOptions {
+  /** Stops the work. */
+  readonly signal: AbortSignal;
+  /** What is being done: the module being traced, how much has been read. */
+  readonly onProgress: (text: string) => void;
+}
+
+/** Reads a trace or plan, or traces a model. Rejects with a `RematError` for what cannot be opened. */
+export type OpenTarget = (target: string, options: OpenOptions) => Promise<Opened>;
+
+/** Something that the start screen offers. */
+export interface StartEntry {
+  readonly title: string;
+  readonly target: string;
+  readonly note: string;
+}
+
+/** What is kept of a trace between two runs of the app. */
+export interface SavedView {
+  readonly view?: string;
+  readonly module?: string;
+  readonly moduleSort?: { readonly column: string; readonly descending: boolean };
+  readonly opSort?: { readonly column: string; readonly descending: boolean };
+  readonly budgetShare?: number;
+  readonly stepBudgetShare?: number;
+  readonly device?: string;
+}
+
+/** Everything that the app does to the world outside. */
+export interface Host {
+  readonly open: OpenTarget;
+  /** Writes a file beside those that are there, never over one, and tells its full path. */
+  readonly writeFile: (name: string, text: string) => string;
+  /** Puts a text on the clipboard of the terminal. */
+  readonly copy: (text: string) => void;
+  readonly redraw: () => void;
+  readonly suspend: () => void;
+  readonly quit: () => void;
+  readonly startEntries: () => readonly StartEntry[];
+  readonly loadView: (path: string) => SavedView;
+  readonly saveView: (path: string, title: string, view: SavedView) => void;
+  readonly saveTheme: (theme: ThemeName) => void;
+  /** Device to price for where a trace has no runtimes of its own. */
+  readonly device: string;
+  /** Milliseconds that planning a step may take. */
+  readonly planTimeMs: number;
+}

@@ -1,0 +1,52 @@
+import { allocationUnits, deviceSpec, deviceSpecs, priceTrace } from "@remat/runtime-estimator";
+import { RuntimeSource, type Trace } from "@remat/trace";
+
+/** For what a trace is priced, and how its memory is counted. */
+export interface Settings {
+  /** Name of a device; undefined: the runtimes that the trace came with. */
+  readonly device: string | undefined;
+  /** Allocations are rounded up to a multiple of this; undefined: as the device, or the trace, has it. */
+  readonly allocationUnitBytes: number | undefined;
+  /** Ranks over which weights are sharded (FSDP); 1: none. */
+  readonly worldSize: number;
+}
+
+/** Whether the trace itself says how long ops took: measured, or read from elsewhere. */
+export function hasOwnRuntimes(trace: Trace): boolean {
+  return trace.ops.runtimeSource.some(
+    (source) => source === RuntimeSource.measured || source === RuntimeSource.imported,
+  );
+}
+
+/** What a trace is first shown with: its own runtimes where it has them, else `device`. */
+export function initialSettings(trace: Trace, device: string): Settings {
+  return {
+    device: hasOwnRuntimes(trace) ? undefined : device,
+    allocationUnitBytes: undefined,
+    worldSize: 1,
+  };
+}
+
+/** The trace as it is under the settings, apart from sharding: priced, and with its allocation unit. */
+export function applySettings(trace: Trace, { device, allocationUnitBytes }: Settings): Trace {
+  const { header } = trace;
+  const spec = device === undefined ? undefined : deviceSpec(device);
+  // A tfjs trace of fake mode is meant for the device; one that was recorded stays what it is.
+  const meant = spec !== undefined && header.framework === "tfjs" && header.mode === "fake";
+  const unit = allocationUnitBytes ?? (meant ? spec.allocationUnitBytes : header.allocationUnitBytes);
+  const counted =
+    unit === header.allocationUnitBytes ? trace : trace.withHeader({ ...header, allocationUnitBytes: unit });
+  return spec === undefined ? counted : priceTrace(counted, spec);
+}
+
+/** Devices to choose from, in the order in which they are offered. */
+export const deviceChoices: readonly string[] = Object.keys(deviceSpecs);
+
+/** Allocation units to choose from; the first is whatever the device, or the trace, has. */
+export const unitChoices: readonly (number | undefined)[] = [
+  undefined,
+  ...new Set([1, 32, 64, 256, 512, 4096, 2 ** 21, ...Object.values(allocationUnits)].sort((a, b) => a - b)),
+];
+
+/** World sizes to choose from. */
+export const worldSizeChoices: readonly number[] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];

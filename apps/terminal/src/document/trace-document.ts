@@ -1,0 +1,140 @@
+import { type MemoryMoment, type MemoryTimeline, memoryTimeline, momentAt } from "@remat/mem-tracker";
+import { type FsdpSimulation, simulateFsdp } from "@remat/mem-tracker/fsdp";
+import {
+  allOpsView,
+  type ComparedRun,
+  categoryBands,
+  type MemoryBands,
+  type ModuleTreeView,
+  moduleBands,
+  moduleTreeView,
+  type OpTableView,
+  opTableView,
+  peakMomentOf,
+  tellsLifetimes,
+} from "@remat/reporting";
+import {
+  greedyOrder,
+  type SACGreedyOrderMeta,
+  type SACStats,
+  type SACTradeOffStats,
+  sacStats,
+  tradeOff,
+} from "@remat/sac-core";
+import { opOccurrences, type Trace } from "@remat/trace";
+import { lazy, memoize } from "./memoize.js";
+import { applySettings, initialSettings, type Settings } from "./settings.js";
+
+/** A module's statistics with all that the trade-off view draws. */
+export interface ModuleTradeOff {
+  readonly fqn: string;
+  readonly stats: SACStats;
+  readonly order: SACGreedyOrderMeta;
+  readonly tradeOff: SACTradeOffStats;
+}
+
+/** How the name of a document is told from that of another. */
+export interface DocumentName {
+  /** Of the model or file, for people. */
+  readonly title: string;
+  /** Where it was read from. */
+  readonly path?: string | undefined;
+}
+
+/**
+ * A trace under some settings with the view models of it, each made when it is first shown. Nothing here changes; other settings make
+ * another document of the same trace.
+ */
+export class TraceDocument {
+  readonly name: DocumentName;
+  /** As it was read. */
+  readonly recorded: Trace;
+  readonly settings: Settings;
+  /** Priced, with the settings' allocation unit. */
+  readonly trace: Trace;
+
+  readonly stats: () => ReadonlyMap<string, SACStats>;
+  readonly tree: () => ModuleTreeView;
+  /** Of one rank where the settings shard. */
+  readonly memoryTrace: () => Trace;
+  readonly timeline: () => MemoryTimeline;
+  readonly categoryBands: () => MemoryBands;
+  readonly moduleBands: (within: string) => MemoryBands;
+  readonly peak: () => MemoryMoment | undefined;
+  /** Ops of a module, or of the whole step for an empty name. */
+  readonly ops: (fqn: string) => OpTableView;
+  readonly tradeOff: (fqn: string) => ModuleTradeOff | undefined;
+  readonly occurrences: () => readonly string[];
+  private readonly moments: (op: string) => MemoryMoment;
+  private readonly simulation: () => FsdpSimulation | undefined;
+
+  constructor(name: DocumentName, recorded: Trace, settings: Settings) {
+    this.name = name;
+    this.recorded = recorded;
+    this.settings = settings;
+    this.trace = applySettings(recorded, settings);
+    const { trace } = this;
+    this.stats = lazy(() => sacStats(trace, { skippedParent: "self" }));
+    this.tree = lazy(() => moduleTreeView(trace, this.stats()));
+    this.simulation = lazy(() =>
+      settings.worldSize === 1 ? undefined : simulateFsdp(trace, { worldSize: settings.worldSize, wrap: ["*"] }),
+    );
+    this.memoryTrace = lazy(() => this.simulation()?.trace ?? trace);
+    this.timeline = lazy(() => memoryTimeline(this.memoryTrace()));
+    this.categoryBands = lazy(() => categoryBands(this.timeline()));
+    this.moduleBands = memoize(
+      (within) => moduleBands(this.memoryTrace(), this.timeline(), within === "" ? {} : { within }),
+      4,
+    );
+    this.peak = lazy(() =>
+      tellsLifetimes(trace) && trace.ops.count > 0
+        ? peakMomentOf(this.memoryTrace(), this.timeline(), { limit: 12 })
+        : undefined,
+    );
+    this.moments = memoize((op) => momentAt(this.memoryTrace(), { op: Number(op) }, { limit: 12 }), 64);
+    this.ops = memoize((fqn) => this.opsOf(fqn), 4);
+    this.tradeOff = memoize((fqn) => this.tradeOffOf(fqn), 8);
+    this.occurrences = lazy(() => opOccurrences(trace));
+  }
+
+  static open(name: DocumentName, recorded: Trace, device: string): TraceDocument {
+    return new TraceDocument(name, recorded, initialSettings(recorded, device));
+  }
+
+  with(settings: Partial<Settings>): TraceDocument {
+    return new TraceDocument(this.name, this.recorded, { ...this.settings, ...settings });
+  }
+
+  /** What is alive after an op. */
+  momentAfter(op: number): MemoryMoment {
+    return this.moments(String(op));
+  }
+
+  /** The innermost module around or at `fqn` that has statistics; of an unknown one the outermost. */
+  moduleWithStats(fqn: string): string | undefined {
+    const stats = this.stats();
+    for (let name = fqn; name !== ""; name = name.slice(0, Math.max(0, name.lastIndexOf("."))))
+      if (stats.has(name)) return name;
+    return this.tree().nodes.find((node) => stats.has(node.fqn))?.fqn;
+  }
+
+  /** As one side of a comparison. */
+  compared(name: string): ComparedRun {
+    return { name, trace: this.trace, modules: this.tree(), peak: this.peak() };
+  }
+
+  private opsOf(fqn: string): OpTableView {
+    const around = fqn === "" ? undefined : this.moduleWithStats(fqn);
+    const stats = around === undefined ? undefined : this.stats().get(around);
+    if (fqn === "" || stats === undefined) return allOpsView(this.trace, "the whole step");
+    return opTableView(this.trace, { title: fqn, stats, ...(around !== fqn && { within: fqn }) });
+  }
+
+  private tradeOffOf(fqn: string): ModuleTradeOff | undefined {
+    const name = this.moduleWithStats(fqn);
+    const stats = name === undefined ? undefined : this.stats().get(name);
+    if (name === undefined || stats === undefined) return undefined;
+    const order = greedyOrder(stats);
+    return { fqn: name, stats, order, tradeOff: tradeOff(stats, order) };
+  }
+}

@@ -1,0 +1,91 @@
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { join, resolve } from "node:path";
+import type { SavedView, StartEntry } from "../app/host.js";
+import type { ThemeName } from "../text/theme.js";
+
+interface Recent {
+  readonly path: string;
+  readonly title: string;
+  readonly openedAt: string;
+}
+
+const mostRecent = 10;
+
+/**
+ * What is kept between two runs, in `$XDG_STATE_HOME/remat` (`~/.local/state/remat`): a file for each trace, by its path, a list of what was
+ * opened last, and the choice of colours. What cannot be read or written is passed over: no state is worth a failure.
+ */
+export class SavedViews {
+  private readonly folder: string;
+
+  constructor(env: Readonly<Record<string, string | undefined>>) {
+    const state = env["XDG_STATE_HOME"];
+    // By the specification a path that is not absolute is to be ignored.
+    this.folder = join(state?.startsWith("/") ? state : join(env["HOME"] ?? homedir(), ".local", "state"), "remat");
+  }
+
+  load(path: string): SavedView {
+    const saved = this.read(this.fileOf(path));
+    return typeof saved === "object" && saved !== null ? (saved as SavedView) : {};
+  }
+
+  save(path: string, title: string, view: SavedView): void {
+    this.write(this.fileOf(path), view);
+    const others = this.recents().filter((entry) => entry.path !== resolve(path));
+    const entry: Recent = { path: resolve(path), title, openedAt: new Date().toISOString() };
+    this.write("recent.json", [entry, ...others].slice(0, mostRecent));
+  }
+
+  /** The background that colours were chosen for; undefined where nobody has chosen. */
+  theme(): ThemeName | undefined {
+    const saved = this.read("theme.json");
+    return saved === "dark" || saved === "light" ? saved : undefined;
+  }
+
+  saveTheme(theme: ThemeName): void {
+    this.write("theme.json", theme);
+  }
+
+  /** What was opened last and is still there, for the start screen. */
+  recent(): readonly StartEntry[] {
+    return this.recents()
+      .filter(({ path }) => existsSync(path))
+      .map(({ path, title, openedAt }) => ({ title, target: path, note: `${openedAt.slice(0, 10)}  ${path}` }));
+  }
+
+  private recents(): readonly Recent[] {
+    const list = this.read("recent.json");
+    if (!Array.isArray(list)) return [];
+    return (list as Partial<Recent>[]).flatMap(({ path, title, openedAt }) =>
+      typeof path === "string" && typeof title === "string" && typeof openedAt === "string"
+        ? [{ path, title, openedAt }]
+        : [],
+    );
+  }
+
+  private fileOf(path: string): string {
+    return join("views", `${createHash("sha256").update(resolve(path)).digest("hex").slice(0, 24)}.json`);
+  }
+
+  private read(name: string): unknown {
+    try {
+      return JSON.parse(readFileSync(join(this.folder, name), "utf8"));
+    } catch {
+      return undefined;
+    }
+  }
+
+  private write(name: string, value: unknown): void {
+    try {
+      mkdirSync(join(this.folder, "views"), { recursive: true });
+      const path = join(this.folder, name);
+      // Beside it and renamed, so that two runs at once leave a whole file.
+      writeFileSync(`${path}.${process.pid}`, `${JSON.stringify(value)}\n`);
+      renameSync(`${path}.${process.pid}`, path);
+    } catch {
+      // A read-only home is no reason not to run.
+    }
+  }
+}

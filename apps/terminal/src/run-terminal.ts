@@ -1,0 +1,123 @@
+import type { ReadStream, WriteStream } from "node:tty";
+import { render } from "ink";
+import { createElement } from "react";
+import { App } from "./app/app.js";
+import type { Host, OpenTarget, StartEntry } from "./app/host.js";
+import type { ViewName } from "./app/key-map.js";
+import { AppView } from "./app-view.js";
+import { SavedViews } from "./files/saved-views.js";
+import { writeNewFile } from "./files/write-new-file.js";
+import { frameStream } from "./screen/frame-stream.js";
+import { TerminalScreen } from "./screen/terminal-screen.js";
+import { asciiGlyphs, showsUnicode, unicodeGlyphs } from "./text/glyphs.js";
+import { colourDepth, type ThemeName, themeOf } from "./text/theme.js";
+
+export interface TerminalOptions {
+  /** What to open: a model, trace or plan; two traces are compared. None: the start screen. */
+  readonly targets: readonly string[];
+  readonly open: OpenTarget;
+  /** What the start screen offers besides what was opened before. */
+  readonly examples: readonly StartEntry[];
+  readonly device: string;
+  readonly view?: ViewName | undefined;
+  readonly theme?: ThemeName | undefined;
+  readonly isAscii?: boolean | undefined;
+  readonly planTimeMs?: number;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly stdin: ReadStream;
+  readonly stdout: WriteStream;
+  /** Where exports go, and plans. */
+  readonly folder: string;
+}
+
+/** Runs the app until it is left. However it ends, the terminal is as it was. */
+export async function runTerminal(options: TerminalOptions): Promise<void> {
+  const { env, stdin, stdout } = options;
+  const screen = new TerminalScreen(stdout);
+  const saved = new SavedViews(env);
+  let isOver = false;
+  let finish: (error?: Error) => void = () => undefined;
+  const over = new Promise<void>((resolve, reject) => {
+    finish = (error) => {
+      isOver = true;
+      if (error === undefined) resolve();
+      else reject(error);
+    };
+  });
+  const suspend = (): void => {
+    screen.leave();
+    stdin.setRawMode(false);
+    process.once("SIGCONT", () => {
+      stdin.setRawMode(true);
+      screen.enter();
+      resize();
+    });
+    process.kill(process.pid, "SIGTSTP");
+  };
+  const host: Host = {
+    open: options.open,
+    writeFile: (name, text) => writeNewFile(options.folder, name, text),
+    copy: (text) => screen.copy(text),
+    redraw: () => screen.redraw(),
+    suspend,
+    quit: () => finish(),
+    startEntries: () => [...saved.recent(), ...options.examples],
+    loadView: (path) => saved.load(path),
+    saveView: (path, title, view) => saved.save(path, title, view),
+    saveTheme: (theme) => saved.saveTheme(theme),
+    device: options.device,
+    planTimeMs: options.planTimeMs ?? 10_000,
+  };
+  const app = new App({
+    host,
+    glyphs: (options.isAscii ?? !showsUnicode(env)) ? asciiGlyphs : unicodeGlyphs,
+    depth: colourDepth(env),
+    theme: options.theme ?? saved.theme() ?? themeOf(env),
+    size: screen.size,
+    view: options.view,
+  });
+  const resize = (): void => {
+    app.state.size = screen.size;
+    screen.redraw();
+    app.changed();
+  };
+  const crash = (error: unknown): void => finish(error instanceof Error ? error : new Error(String(error)));
+  const endBySignal = (): void => {
+    app.keep();
+    finish();
+  };
+  const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+  // Nothing runs after these: the last chance to give the terminal back.
+  const restore = (): void => {
+    screen.leave();
+    if (stdin.isTTY) stdin.setRawMode(false);
+  };
+  process.on("exit", restore);
+  process.on("uncaughtException", crash);
+  process.on("unhandledRejection", crash);
+  for (const signal of signals) process.on(signal, endBySignal);
+  stdout.on("resize", resize);
+  screen.enter();
+  // Written as debug output Ink hands on every frame as it is; the screen does the rest.
+  const instance = render(createElement(AppView, { app }), {
+    stdout: frameStream(screen),
+    stdin,
+    debug: true,
+    exitOnCtrlC: false,
+    patchConsole: false,
+  });
+  instance.waitUntilExit().then(() => isOver || finish(), crash);
+  try {
+    if (options.targets.length > 0) void app.open(...options.targets);
+    await over;
+  } finally {
+    stdout.off("resize", resize);
+    instance.unmount();
+    restore();
+    process.off("exit", restore);
+    process.off("uncaughtException", crash);
+    process.off("unhandledRejection", crash);
+    for (const signal of signals) process.off(signal, endBySignal);
+    stdin.unref();
+  }
+}

@@ -1,0 +1,132 @@
+import type { Region } from "../app/drawn.js";
+import { type Cut, fitText } from "../text/fit-text.js";
+import type { Glyphs } from "../text/glyphs.js";
+import { fitLine, type Line, lineWidth, type Span } from "../text/line.js";
+import { type RowWindow, scrollThumb } from "./window-rows.js";
+
+/** A column of a table. */
+export interface TableColumn<Row> {
+  readonly key: string;
+  readonly title: string;
+  /** Columns that it takes. */
+  readonly width: number;
+  /** Its part of the columns that are left over. */
+  readonly grow?: number;
+  /** Which end of a text is left out where it is too long; left out: its end. */
+  readonly cut?: Cut;
+  readonly align?: "left" | "right";
+  /** Where there is no room the columns with the smallest numbers are left out first; left out: never. */
+  readonly priority?: number;
+  /** A text, or spans that together take `width` columns or fewer. */
+  cell(row: Row, width: number): string | readonly Span[];
+}
+
+export interface TableOptions<Row> {
+  readonly columns: readonly TableColumn<Row>[];
+  readonly width: number;
+  readonly glyphs: Glyphs;
+  readonly count: number;
+  readonly window: RowWindow;
+  row(index: number): Row;
+  readonly sort?: { readonly column: string; readonly descending: boolean } | undefined;
+  /** Rows that a search has found. */
+  isMatch?(index: number): boolean;
+  /** False where the cursor is elsewhere. */
+  readonly hasCursor?: boolean;
+  /** Lines that the rows may take; what they do not is empty. Left out: as many as there are rows. */
+  readonly height?: number;
+}
+
+/** What was drawn: the header and the visible rows, each `width` columns wide, and where what can be clicked is. */
+export interface DrawnTable {
+  readonly lines: readonly Line[];
+  readonly regions: readonly Region[];
+}
+
+/** Draws the visible rows of a table; nothing is asked of the others. */
+export function drawTable<Row>(options: TableOptions<Row>): DrawnTable {
+  const { glyphs, window, count, sort, hasCursor = true } = options;
+  const hasBar = glyphs.scrollTrack !== "";
+  const thumb = hasBar ? scrollThumb(window, count, window.end - window.top) : undefined;
+  const width = options.width - (thumb === undefined ? 0 : 1);
+  const columns = fitColumns(options.columns, width);
+  const regions: Region[] = [];
+  const header: Span[] = [];
+  let x = 0;
+  for (const { column, width: wide } of columns) {
+    const isSorted = sort?.column === column.key;
+    const arrow = isSorted ? (sort.descending ? glyphs.descending : glyphs.ascending) : "";
+    const text = fitText(column.align === "right" ? arrow + column.title : column.title + arrow, wide, glyphs, {
+      align: column.align ?? "left",
+    });
+    regions.push({ x, y: 0, width: wide, height: 1, target: { kind: "header", column: column.key } });
+    header.push({ text, style: isSorted ? "sorted" : "header" }, { text: " " });
+    x += wide + 1;
+  }
+  const lines: Line[] = [fitLine(header, options.width, glyphs)];
+  for (let index = window.top; index < window.end; index++) {
+    const row = options.row(index);
+    const isSelected = hasCursor && index === window.cursor;
+    const spans: Span[] = [];
+    for (const { column, width: wide } of columns) {
+      const cell = column.cell(row, wide);
+      if (typeof cell === "string")
+        spans.push({ text: fitText(cell, wide, glyphs, { align: column.align ?? "left", cut: column.cut ?? "end" }) });
+      else {
+        const gap = " ".repeat(Math.max(0, wide - lineWidth(cell)));
+        if (column.align === "right") spans.push({ text: gap });
+        spans.push(...fitLine(cell, Math.min(wide, lineWidth(cell)), glyphs));
+        if (column.align !== "right") spans.push({ text: gap });
+      }
+      spans.push({ text: " " });
+    }
+    const isMatch = options.isMatch?.(index) ?? false;
+    const styled: readonly Span[] = isSelected
+      ? [{ text: textOf(fitLine(spans, width, glyphs)), style: "selected" }]
+      : isMatch
+        ? spans.map((span, i) => (i === 0 ? { text: span.text, style: "match" as const } : span))
+        : spans;
+    const line = [...fitLine(styled, width, glyphs)];
+    const y = index - window.top;
+    if (thumb !== undefined) {
+      const onThumb = y >= thumb.start && y < thumb.start + thumb.size;
+      line.push({ text: onThumb ? glyphs.scrollThumb : glyphs.scrollTrack, style: "faint" });
+    }
+    regions.push({ x: 0, y: y + 1, width: options.width, height: 1, target: { kind: "row", index } });
+    lines.push(line);
+  }
+  // Where nobody can scroll it is said how much is missing.
+  if (!hasBar && window.end < count && lines.length > 1)
+    lines[lines.length - 1] = [{ text: `(${count - window.end + 1} more rows)`, style: "faint" }];
+  while (options.height !== undefined && lines.length < options.height + 1) lines.push([]);
+  return { lines, regions };
+}
+
+/** The columns that fit, with their widths; columns are one space apart. */
+export function fitColumns<Row>(
+  columns: readonly TableColumn<Row>[],
+  width: number,
+): readonly { readonly column: TableColumn<Row>; readonly width: number }[] {
+  let kept = [...columns];
+  const needed = (): number => kept.reduce((sum, column) => sum + column.width + 1, -1);
+  while (needed() > width) {
+    const first = kept
+      .filter((column) => column.priority !== undefined)
+      .reduce<TableColumn<Row> | undefined>(
+        (a, b) => (a === undefined || b.priority! < a.priority! ? b : a),
+        undefined,
+      );
+    if (first === undefined) break;
+    kept = kept.filter((column) => column !== first);
+  }
+  const spare = width - needed();
+  const parts = kept.reduce((sum, { grow = 0 }) => sum + grow, 0);
+  return kept.map((column) => {
+    const more = column.grow === undefined ? 0 : Math.floor((spare * column.grow) / parts);
+    return { column, width: Math.max(1, column.width + more) };
+  });
+}
+
+function textOf(line: Line): string {
+  return line.map(({ text }) => text).join("");
+}

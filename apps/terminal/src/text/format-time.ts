@@ -1,0 +1,8 @@
+import { formatMs } from "@remat/reporting";
+
+/** Milliseconds in at most nine characters: what is below a nanosecond is said to be so. */
+export function formatTime(ms: number): string {
+  const ns = ms * 1e6;
+  if (!(ns > 0 && ns < 999.5)) return formatMs(ms);
+  return ns < 1 ? "< 1 ns" : `${Number(ns.toPrecision(3))} ns`;
+}

@@ -1,0 +1,145 @@
+import type { MemoryBand, MemoryBands, SampledBands } from "@remat/reporting";
+import type { Glyphs } from "../text/glyphs.js";
+import type { Line, Span } from "../text/line.js";
+import type { Style, Theme } from "../text/theme.js";
+
+export interface DrawBandsOptions {
+  /** In cells. */
+  readonly width: number;
+  readonly height: number;
+  /** Bytes at the upper edge. */
+  readonly top: number;
+  /** Bucket of the cursor. */
+  readonly cursor: number;
+  readonly glyphs: Glyphs;
+  readonly theme: Theme;
+}
+
+/**
+ * A stack of bands as cells. With colours and Unicode a cell shows the border of two bands to an eighth of its height; without colours bands
+ * differ by their fill.
+ */
+export function drawBands(bands: MemoryBands, sample: SampledBands, options: DrawBandsOptions): readonly Line[] {
+  const { width, height, top, cursor, glyphs, theme } = options;
+  const isFine = theme.depth !== "none" && !glyphs.isAscii;
+  const styles = bandStyles(bands.bands);
+  const edges = stackEdges(sample);
+  const bucketAt = (column: number): number => Math.min(sample.count - 1, Math.floor((column * sample.count) / width));
+  return Array.from({ length: height }, (_, row): Line => {
+    const spans: { text: string; style: Span["style"] }[] = [];
+    const bottom = ((height - 1 - row) / height) * top;
+    for (let column = 0; column < width; column++) {
+      const bucket = bucketAt(column);
+      const isCursor = bucket === cursor;
+      const cell = isFine
+        ? fineCell(edges, sample, bucket, bottom, top / height, glyphs, styles)
+        : plainCell(edges, sample, bucket, bottom + top / height / 2, glyphs, styles, theme);
+      const style = isCursor ? cursorStyle(cell.style) : cell.style;
+      const text = isCursor && cell.text === " " ? glyphs.vertical : cell.text;
+      const last = spans.at(-1);
+      if (last !== undefined && last.style === style) last.text += text;
+      else spans.push({ text, style });
+    }
+    return spans;
+  });
+}
+
+/** What fills and colours mean, in the order of the stack from the top down. */
+export function legendOf({ bands }: MemoryBands, glyphs: Glyphs, theme: Theme): Line {
+  const styles = bandStyles(bands);
+  return bands
+    .flatMap((band, i): Span[] => [
+      { text: fillOf(i, glyphs, theme), style: styles[i] },
+      { text: ` ${band.label}  `, style: "faint" },
+    ])
+    .slice(0, 2 * bands.length);
+}
+
+interface DrawnCell {
+  readonly text: string;
+  readonly style: Span["style"];
+}
+
+/** By band, by bucket: the upper edge in bytes. */
+function stackEdges(sample: SampledBands): readonly Float64Array[] {
+  let below = new Float64Array(sample.count);
+  return sample.bands.map((bytes) => (below = bytes.map((value, i) => value + below[i])));
+}
+
+function bandAt(edges: readonly Float64Array[], bucket: number, bytes: number): number {
+  for (let band = 0; band < edges.length; band++) if (bytes < edges[band][bucket]) return band;
+  return -1;
+}
+
+function fineCell(
+  edges: readonly Float64Array[],
+  sample: SampledBands,
+  bucket: number,
+  bottom: number,
+  size: number,
+  { column }: Glyphs,
+  styles: readonly Style[],
+): DrawnCell {
+  const steps = column.length - 1;
+  const lower = bandAt(edges, bucket, bottom + size / (2 * steps));
+  if (lower < 0) {
+    const inside = sample.highestBytes[bucket] > bottom + size / 2;
+    return inside ? { text: "·", style: "faint" } : { text: " ", style: undefined };
+  }
+  const filled = Math.round(((edges[lower][bucket] - bottom) / size) * steps);
+  if (filled >= steps) return { text: column[steps], style: styles[lower] };
+  const upper = bandAt(edges, bucket, bottom + size * (1 - 1 / (2 * steps)));
+  const text = column[Math.max(1, filled)];
+  if (upper < 0 || upper === lower) return { text, style: styles[lower] };
+  return { text, style: bordered(styles[lower], styles[upper]) };
+}
+
+function plainCell(
+  edges: readonly Float64Array[],
+  sample: SampledBands,
+  bucket: number,
+  middle: number,
+  glyphs: Glyphs,
+  styles: readonly Style[],
+  theme: Theme,
+): DrawnCell {
+  const band = bandAt(edges, bucket, middle);
+  if (band >= 0) return { text: fillOf(band, glyphs, theme), style: styles[band] };
+  return sample.highestBytes[bucket] > middle ? { text: ".", style: "faint" } : { text: " ", style: undefined };
+}
+
+function fillOf(band: number, glyphs: Glyphs, theme: Theme): string {
+  // Colours tell bands apart, and full cells show them best; without colours fills have to.
+  return theme.depth === "none" || glyphs.isAscii
+    ? glyphs.fills[band % glyphs.fills.length]
+    : glyphs.column[glyphs.column.length - 1];
+}
+
+// The same style object for the same look, so that cells beside each other become one stretch of text.
+const ownStyles = new WeakMap<MemoryBand, Style>();
+const borderStyles = new WeakMap<Style, WeakMap<Style, Style>>();
+const cursorStyles = new WeakMap<Style, Style>();
+const plainCursor: Style = { isInverse: true };
+
+function bandStyles(bands: readonly MemoryBand[]): readonly Style[] {
+  return bands.map((band) => {
+    const known = ownStyles.get(band) ?? { colour: band.colour };
+    ownStyles.set(band, known);
+    return known;
+  });
+}
+
+function bordered(lower: Style, upper: Style): Style {
+  const byUpper = borderStyles.get(lower) ?? new WeakMap<Style, Style>();
+  borderStyles.set(lower, byUpper);
+  const known = byUpper.get(upper) ?? { ...lower, ...(upper.colour && { background: upper.colour }) };
+  byUpper.set(upper, known);
+  return known;
+}
+
+function cursorStyle(style: Span["style"]): Style {
+  if (style === undefined || typeof style === "string") return plainCursor;
+  const known = cursorStyles.get(style) ?? { ...style, isInverse: true };
+  cursorStyles.set(style, known);
+  return known;
+}

@@ -1,0 +1,29 @@
+/** How a table is sorted. */
+export interface Sort<Column extends string> {
+  readonly column: Column;
+  readonly descending: boolean;
+}
+
+/** After a click on a column's header: by that column, largest first (names: from A on), then the other way, then as it was. */
+export function nextSort<Column extends string>(
+  sort: Sort<Column> | undefined,
+  column: Column,
+  ...ascendingFirst: readonly Column[]
+): Sort<Column> | undefined {
+  const first = !ascendingFirst.includes(column);
+  if (sort?.column !== column) return { column, descending: first };
+  return sort.descending === first ? { column, descending: !first } : undefined;
+}
+
+/** The next of `columns` to sort by, or no sorting after the last. */
+export function sortByNext<Column extends string>(
+  sort: Sort<Column> | undefined,
+  columns: readonly Column[],
+  step: 1 | -1,
+  ...ascendingFirst: readonly Column[]
+): Sort<Column> | undefined {
+  const at = sort === undefined ? -1 : columns.indexOf(sort.column);
+  const next = at + step < -1 ? columns.length - 1 : at + step;
+  if (next < 0 || next >= columns.length) return undefined;
+  return { column: columns[next], descending: !ascendingFirst.includes(columns[next]) };
+}

@@ -1,0 +1,35 @@
+import { mkdirSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+
+const cli = fileURLToPath(new URL("../../../cli/", import.meta.url));
+
+/** The real `remat`, bundled from sources, so that no build can be out of date; the path of its script. */
+export async function bundleRemat(): Promise<string> {
+  // Where the command's own build is, too: tfjs, which stays outside, and the package's version are found from there.
+  const outdir = `${cli}.from-sources`;
+  mkdirSync(outdir, { recursive: true });
+  await build({
+    entryPoints: {
+      main: `${cli}src/main.ts`,
+      "trace-worker": `${cli}src/terminal/trace-worker.ts`,
+      "examples/perceptron": `${cli}src/terminal/examples/perceptron.ts`,
+      "examples/small-cnn": `${cli}src/terminal/examples/small-cnn.ts`,
+      "crashing-app": fileURLToPath(new URL("./crashing-app.ts", import.meta.url)),
+    },
+    outdir,
+    bundle: true,
+    splitting: true,
+    platform: "node",
+    format: "esm",
+    target: "node20",
+    conditions: ["@remat/source"],
+    external: ["@tensorflow/*", "@resvg/*", "react-devtools-core", "highs"],
+    define: { "process.env.NODE_ENV": '"production"', "process.env.DEV": '"false"' },
+    banner: {
+      js: "import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url);",
+    },
+    logLevel: "error",
+  });
+  return `${outdir}/main.js`;
+}

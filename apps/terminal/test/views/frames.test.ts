@@ -1,0 +1,141 @@
+import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
+import { render } from "ink-testing-library";
+import { createElement } from "react";
+import { afterEach, describe, expect, it } from "vitest";
+import type { App } from "../../src/app/app.js";
+import { type ViewName, viewNames } from "../../src/app/key-map.js";
+import { AppView } from "../../src/app-view.js";
+import { appOf, makeApp } from "../app/make-app.js";
+import { evilTrace, resnet50, transformer } from "../traces.js";
+
+const traces = { resnet50: await resnet50(), transformer: await transformer() };
+const apps: App[] = [];
+afterEach(() => {
+  for (const app of apps.splice(0)) app.optimum.stop();
+});
+
+/** What Ink puts on the screen, without its colours. */
+function frameOf(app: App): string {
+  return rawFrameOf(app).replaceAll(/\u001b\[[\d;]*m/g, "");
+}
+
+function rawFrameOf(app: App): string {
+  apps.push(app);
+  const { lastFrame, unmount } = render(createElement(AppView, { app }));
+  const frame = lastFrame() ?? "";
+  unmount();
+  return frame
+    .split("\n")
+    .map((line) => line.trimEnd())
+    .join("\n");
+}
+
+describe.each(Object.keys(traces) as (keyof typeof traces)[])("views of %s", (name) => {
+  it.each(viewNames)("%s, 100 × 30", (view) => {
+    const { app } = appOf(traces[name], { view });
+    const frame = frameOf(app);
+    expect(frame.split("\n")).toHaveLength(30);
+    expect(frame).toMatchSnapshot();
+  });
+
+  it.each(viewNames)("%s, 80 × 24, ASCII only", (view) => {
+    const { app } = appOf(traces[name], { view, ascii: true, size: { columns: 80, rows: 24 } });
+    const frame = frameOf(app);
+    expect(frame).toMatch(/^[\x20-\x7e\n]*$/);
+    expect(frame).toMatchSnapshot();
+  });
+});
+
+describe("a frame", () => {
+  it("shows in view 3 the optimal policy once it has been found", async () => {
+    const { app, press } = appOf(traces.transformer, { view: "tradeOff" });
+    press("<", "<", "o");
+    await app.optimum.finish();
+    expect(frameOf(app)).toMatchSnapshot();
+  });
+
+  it("compares two traces", () => {
+    const { app } = appOf(priceTrace(traces.transformer, deviceSpec("a100")), { view: "compare" });
+    app.compareWith("on an h100", priceTrace(traces.transformer, deviceSpec("h100")));
+    expect(frameOf(app)).toMatchSnapshot();
+  });
+
+  it("shows results while one types", () => {
+    const { app, press, type } = appOf(traces.resnet50);
+    press("/");
+    type("block3_2_c");
+    expect(frameOf(app)).toMatchSnapshot();
+  });
+
+  it("shows the details of an op", () => {
+    const { app, press } = appOf(traces.transformer, { view: "ops" });
+    press("down", "down", "down", "enter");
+    expect(frameOf(app)).toMatchSnapshot();
+  });
+
+  it("is a start screen where nothing is open, which tells of what is being opened", () => {
+    const { app } = makeApp({
+      host: {
+        startEntries: () => [{ title: "net", target: "/a/net", note: "2026-01-01  /a/net" }],
+        open: () => new Promise(() => undefined),
+      },
+    });
+    expect(frameOf(app)).toMatchSnapshot("entries");
+    void app.open("/a/net");
+    app.state.start.loading = { title: "/a/net", text: "tracing net: net.dense_1 (3 module calls, 0.1 s)" };
+    expect(frameOf(app)).toMatchSnapshot("opening");
+  });
+
+  it("only states the fact below 60 columns, or 12 rows", () => {
+    for (const size of [
+      { columns: 59, rows: 30 },
+      { columns: 30, rows: 8 },
+      { columns: 100, rows: 11 },
+    ]) {
+      const { app } = appOf(traces.transformer, { size });
+      const frame = frameOf(app);
+      expect(frame.replace(/\s+/g, " ")).toContain(`${size.columns} columns and ${size.rows} rows`);
+      expect(frame.split("\n").every((line) => line.length <= size.columns)).toBe(true);
+    }
+  });
+
+  it("fills any terminal exactly, in every view", () => {
+    for (const view of viewNames)
+      for (const size of [
+        { columns: 60, rows: 12 },
+        { columns: 80, rows: 24 },
+        { columns: 100, rows: 50 },
+      ]) {
+        const { app } = appOf(traces.resnet50, { view, size });
+        const lines = frameOf(app).split("\n");
+        expect(lines.length, `${view} at ${size.columns} × ${size.rows}`).toBe(size.rows);
+        expect(Math.max(...lines.map((line) => [...line].length))).toBeLessThanOrEqual(size.columns);
+      }
+  });
+
+  it("never holds a control character, whatever names the trace has", () => {
+    const trace = evilTrace();
+    const screens: { view: ViewName; keys: string[] }[] = [
+      ...viewNames.map((view) => ({ view, keys: [] })),
+      { view: "ops", keys: ["a", "enter"] },
+      { view: "modules", keys: ["*", "/", "[", "y"] },
+      { view: "memory", keys: ["b"] },
+      { view: "modules", keys: ["y"] },
+    ];
+    for (const { view, keys } of screens) {
+      const { app, press } = appOf(trace, { view, isPlain: true });
+      press(...keys);
+      expect(rawFrameOf(app).replaceAll("\n", ""), `${view} ${keys.join(" ")}`).not.toMatch(/[\p{Cc}\u202e]/u);
+    }
+  });
+
+  it("has colours where the terminal has them, and none with NO_COLOR", () => {
+    const { app } = appOf(traces.transformer, { view: "memory", depth: "truecolor" });
+    expect(rawFrameOf(app)).toMatch(/\u001b\[38;2;\d+;\d+;\d+m/);
+    const dark = rawFrameOf(app);
+    app.state.theme = "light";
+    expect(rawFrameOf(app)).not.toBe(dark);
+    const { app: plain } = appOf(traces.transformer, { view: "memory", depth: "none" });
+    expect(rawFrameOf(plain)).not.toMatch(/\u001b\[[\d;]*(3|4|9|10)\d/);
+  });
+});
