@@ -1,0 +1,60 @@
+// Bundles the page into dist/shell.html: one file with its style and script inside, and places that each report fills.
+import { createHash } from "node:crypto";
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { build } from "vite";
+
+const folder = fileURLToPath(new URL(".", import.meta.url));
+
+/** Builds the page from the sources of all packages and writes the shell; answers with it. */
+export async function buildShell() {
+  const result = await build({
+    configFile: false,
+    root: folder,
+    logLevel: "warn",
+    resolve: { conditions: ["@remat/source"] },
+    build: {
+      write: false,
+      target: "es2022",
+      minify: true,
+      cssMinify: true,
+      assetsInlineLimit: 0,
+      lib: { entry: "page/main.ts", name: "remat", formats: ["iife"], fileName: () => "page.js", cssFileName: "page" },
+      // Only the solver of mixed-integer programs needs it, which the page never asks for.
+      rolldownOptions: { external: ["highs"], output: { globals: { highs: "undefined" } } },
+    },
+  });
+  const outputs = [result].flat().flatMap(({ output }) => output);
+  const script = inScript(outputs.find(({ type }) => type === "chunk").code);
+  const style = String(outputs.find(({ fileName }) => fileName.endsWith(".css")).source).trim();
+  const shell = readFileSync(`${folder}page/shell.html`, "utf8")
+    .replace("/* csp */", () => policy(script, style))
+    .replace("/* style */", () => style)
+    .replace("/* script */", () => script);
+  mkdirSync(`${folder}dist`, { recursive: true });
+  // Tests of several packages may build it at once.
+  const partial = `${folder}dist/shell.html.${process.pid}.part`;
+  writeFileSync(partial, shell);
+  renameSync(partial, `${folder}dist/shell.html`);
+  return shell;
+}
+
+/** Code that can stand in a script element. */
+const inScript = (code) => code.trim().replace(/<(?=\/script|!--)/gi, "\\x3c");
+
+/** Nothing may be fetched, sent or embedded; only this script and this style run. */
+function policy(script, style) {
+  const hash = (text) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
+  return [
+    "default-src 'none'",
+    `script-src ${hash(script)}`,
+    `style-src ${hash(style)}`,
+    "img-src data: blob:",
+    "worker-src blob:",
+    "connect-src 'none'",
+    "base-uri 'none'",
+    "form-action 'none'",
+  ].join("; ");
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1]).href) await buildShell();

@@ -1,0 +1,57 @@
+type Child = Node | string | number | undefined | false | readonly Child[];
+type Listener = (event: never) => void;
+/** Attributes; functions under `on…` listen, `true` is an empty attribute, `false` and undefined are none. */
+type Attributes = Readonly<Record<string, string | number | boolean | undefined | Listener>>;
+
+/** An element with attributes and children; texts are texts, whatever they hold. */
+export function h<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  attributes: Attributes = {},
+  ...children: readonly Child[]
+): HTMLElementTagNameMap[K] {
+  const element = document.createElement(tag);
+  setAttributes(element, attributes);
+  append(element, children);
+  return element;
+}
+
+/** The same in SVG. */
+export function s<K extends keyof SVGElementTagNameMap>(
+  tag: K,
+  attributes: Attributes = {},
+  ...children: readonly Child[]
+): SVGElementTagNameMap[K] {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  setAttributes(element, attributes);
+  append(element, children);
+  return element;
+}
+
+/** Puts other children in place of an element's. */
+export function fill(element: Element, ...children: readonly Child[]): void {
+  element.replaceChildren();
+  append(element, children);
+}
+
+/** An element of the document that has to be there. */
+export function byId(id: string): HTMLElement {
+  const element = document.getElementById(id);
+  if (element === null) throw new Error(`the page has no element #${id}`);
+  return element;
+}
+
+function setAttributes(element: Element, attributes: Attributes): void {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === undefined || value === false) continue;
+    if (typeof value === "function") element.addEventListener(name.slice(2), value as EventListener);
+    else element.setAttribute(name, value === true ? "" : String(value));
+  }
+}
+
+function append(element: Element, children: readonly Child[]): void {
+  for (const child of children) {
+    if (child === undefined || child === false) continue;
+    if (Array.isArray(child)) append(element, child);
+    else element.append(typeof child === "number" ? String(child) : (child as Node | string));
+  }
+}

@@ -1,0 +1,111 @@
+import type { MemoryMoment } from "@remat/mem-tracker";
+import type { BudgetPolicy, MemoryBands, ModuleTreeView, TradeOffPoint, TradeOffView } from "@remat/reporting";
+import type { TraceHeader } from "@remat/trace";
+import type { ReportMeta } from "../../src/data/report-meta.js";
+
+/** Ops as the page needs them, in columns. */
+export interface PageOps {
+  readonly count: number;
+  /** Index into `names`. */
+  readonly name: Int32Array;
+  readonly phase: Uint8Array;
+  /** Bits of `OpMark`. */
+  readonly marks: Uint8Array;
+  /** Index into `modules`, or -1. */
+  readonly module: Int32Array;
+  readonly runtimeMs: Float64Array;
+  /** What its results take that no op before it made. */
+  readonly memoryBytes: Float64Array;
+  /** When it begins; one more than there are ops. */
+  readonly startMs: Float64Array;
+}
+
+/** What the page needs to show anything. */
+export interface Overview {
+  readonly meta: ReportMeta;
+  readonly header: TraceHeader;
+  readonly names: readonly string[];
+  /** Fully qualified names, by module. */
+  readonly modules: readonly string[];
+  readonly ops: PageOps;
+  /** Undefined where the run says nothing about lifetimes. */
+  readonly bands: MemoryBands | undefined;
+  readonly overlays: readonly Float64Array[];
+}
+
+export interface ModulesAnswer {
+  readonly tree: ModuleTreeView;
+  /** Modules that have statistics, hence a trade-off; the outermost first. */
+  readonly withStats: readonly string[];
+}
+
+/** A module's trade-off, and its ops in it. */
+export interface SacAnswer {
+  /** The module asked for, or the nearest around it that has statistics. */
+  readonly fqn: string;
+  readonly view: TradeOffView;
+  readonly opCount: number;
+}
+
+/** What PyTorch's tables tell of each op of a module, by op of the trace. */
+export interface SacColumns {
+  /** Bytes per ms; NaN for what is no candidate. */
+  readonly msps: Float64Array;
+  /** Share of the module's memory that is given up, and of its forward pass that is run again, once the greedy order has come to it. */
+  readonly discarded: Float64Array;
+  readonly recomputed: Float64Array;
+  /** The op that an in-place op writes into, or -1. */
+  readonly inPlaceParent: Int32Array;
+}
+
+/** The plan for a budget by both methods. */
+export interface PolicyAnswer {
+  readonly fqn: string;
+  /** Ops of the trace, by op of the policies. */
+  readonly ops: Int32Array;
+  readonly greedy: BudgetPolicy;
+  /** Undefined where nothing fits, or the module is too large to be solved while one waits. */
+  readonly optimal: BudgetPolicy | undefined;
+  readonly whyNotOptimal: string | undefined;
+}
+
+export interface OpQuery {
+  /** Only ops in this module; empty for all. */
+  readonly module: string;
+  /** Only ops in whose name, or whose module's name, this occurs. */
+  readonly text: string;
+  /** Only ops with all of these bits of `OpMark`. */
+  readonly marks: number;
+  /** Only ops of this phase; -1 for all. */
+  readonly phase: number;
+  /** Only ops that the policy does this with; -1 for all. */
+  readonly fate: number;
+  readonly sort: "op" | "name" | "module" | "phase" | "memoryBytes" | "runtimeMs" | "msps" | "discarded" | "fate";
+  readonly isDescending: boolean;
+}
+
+export interface OpAnswer {
+  readonly rows: Int32Array;
+  readonly memoryBytes: number;
+  readonly runtimeMs: number;
+}
+
+export interface SearchAnswer {
+  readonly modules: readonly string[];
+  readonly ops: Int32Array;
+}
+
+/** What can be asked of the data. */
+export interface EngineMethods {
+  open(text: string): Promise<Overview>;
+  modules(): Promise<ModulesAnswer>;
+  moduleBands(within: string): Promise<MemoryBands | undefined>;
+  moment(op: number): Promise<MemoryMoment>;
+  sac(fqn: string): Promise<SacAnswer | undefined>;
+  columns(fqn: string): Promise<SacColumns | undefined>;
+  multiples(limit: number): Promise<readonly SacAnswer[]>;
+  optimalCurve(fqn: string): Promise<readonly TradeOffPoint[]>;
+  policy(fqn: string, keptShare: number, wantsOptimal: boolean): Promise<PolicyAnswer | undefined>;
+  query(query: OpQuery, fate: Uint8Array | undefined, keys: Float64Array | undefined): Promise<OpAnswer>;
+  search(text: string): Promise<SearchAnswer>;
+}

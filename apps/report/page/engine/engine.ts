@@ -1,0 +1,136 @@
+import { type MemoryMoment, type MemoryTimeline, memoryTimeline, momentAt } from "@remat/mem-tracker";
+import {
+  categoryBands,
+  type MemoryBands,
+  moduleBands,
+  moduleTreeView,
+  type TradeOffPoint,
+  tellsLifetimes,
+} from "@remat/reporting";
+import { type SACStats, sacStats } from "@remat/sac-core";
+import type { Trace } from "@remat/trace";
+import { decodeReport, type ReportData } from "../../src/data/report-file.js";
+import type {
+  EngineMethods,
+  ModulesAnswer,
+  OpAnswer,
+  OpQuery,
+  Overview,
+  PolicyAnswer,
+  SacAnswer,
+  SacColumns,
+  SearchAnswer,
+} from "./answers.js";
+import { decodeBlock } from "./decode-block.js";
+import { pageOps } from "./page-ops.js";
+import { queryOps, searchOps } from "./query-ops.js";
+import { SacModule } from "./sac-module.js";
+import { wellFormed } from "./well-formed.js";
+
+/** Answers the page's questions from the data; runs in a worker where the browser lets it, else beside the page. */
+export class Engine implements EngineMethods {
+  private data: ReportData | undefined;
+  private overview: Overview | undefined;
+  private timeline: MemoryTimeline | undefined;
+  private stats: Map<string, SACStats> | undefined;
+  private readonly sacModules = new Map<string, SacModule>();
+
+  async open(text: string): Promise<Overview> {
+    const data = decodeReport(await decodeBlock(text));
+    const { trace, meta, overlays } = data;
+    this.data = data;
+    if (tellsLifetimes(trace)) this.timeline = memoryTimeline(trace);
+    this.overview = {
+      meta,
+      header: trace.header,
+      names: trace.strings,
+      modules: trace.modules.map(({ fqn }) => fqn),
+      ops: pageOps(trace),
+      bands: this.timeline && categoryBands(this.timeline),
+      overlays,
+    };
+    return this.overview;
+  }
+
+  async modules(): Promise<ModulesAnswer> {
+    const stats = this.statistics();
+    const tree = moduleTreeView(this.trace, stats);
+    return { tree, withStats: tree.nodes.flatMap(({ fqn }) => (stats.has(fqn) ? [fqn] : [])) };
+  }
+
+  async moduleBands(within: string): Promise<MemoryBands | undefined> {
+    if (this.timeline === undefined) return undefined;
+    return moduleBands(this.trace, this.timeline, { limit: 9, ...(within !== "" && { within }) });
+  }
+
+  async moment(op: number): Promise<MemoryMoment> {
+    return momentAt(this.trace, { op }, { limit: 12 });
+  }
+
+  async sac(fqn: string): Promise<SacAnswer | undefined> {
+    return this.sacModule(fqn)?.answer();
+  }
+
+  async columns(fqn: string): Promise<SacColumns | undefined> {
+    return this.sacModule(fqn)?.columns(this.trace.ops.count);
+  }
+
+  async multiples(limit: number): Promise<readonly SacAnswer[]> {
+    const names = [...this.statistics().keys()];
+    const depth = (fqn: string): number => fqn.split(".").length;
+    const { modules } = this.trace;
+    const place = new Map(modules.map(({ fqn }, i) => [fqn, i]));
+    const shown = names
+      .sort((a, b) => depth(a) - depth(b) || (place.get(a) ?? 0) - (place.get(b) ?? 0))
+      .slice(0, limit);
+    return shown.flatMap((fqn) => this.sacModule(fqn)?.answer(160) ?? []);
+  }
+
+  async optimalCurve(fqn: string): Promise<readonly TradeOffPoint[]> {
+    return (await this.sacModule(fqn)?.optimalCurve()) ?? [];
+  }
+
+  async policy(fqn: string, keptShare: number, wantsOptimal: boolean): Promise<PolicyAnswer | undefined> {
+    return this.sacModule(fqn)?.policy(keptShare, wantsOptimal);
+  }
+
+  async query(query: OpQuery, fate: Uint8Array | undefined, keys: Float64Array | undefined): Promise<OpAnswer> {
+    return queryOps(this.opened, query, fate, keys);
+  }
+
+  async search(text: string): Promise<SearchAnswer> {
+    return searchOps(this.opened, text);
+  }
+
+  private get trace(): Trace {
+    if (this.data === undefined) throw new Error("the data has not been opened");
+    return this.data.trace;
+  }
+
+  private get opened(): Overview {
+    if (this.overview === undefined) throw new Error("the data has not been opened");
+    return this.overview;
+  }
+
+  private statistics(): Map<string, SACStats> {
+    this.stats ??= sacStats(this.trace, { skippedParent: "self" });
+    return this.stats;
+  }
+
+  /** Of a module or, where it has no statistics, the nearest one around it; of none, the one with most ops. */
+  private sacModule(fqn: string): SacModule | undefined {
+    const stats = this.statistics();
+    // An address holds no lone surrogate, a name may.
+    let name = stats.has(fqn) ? fqn : ([...stats.keys()].find((each) => wellFormed(each) === fqn) ?? fqn);
+    while (name !== "" && !stats.has(name)) name = name.slice(0, Math.max(0, name.lastIndexOf(".")));
+    if (name === "") {
+      let most = -1;
+      for (const [each, { ops }] of stats) if (ops.length > most) [name, most] = [each, ops.length];
+    }
+    const own = stats.get(name);
+    if (own === undefined) return undefined;
+    let module = this.sacModules.get(name);
+    if (module === undefined) this.sacModules.set(name, (module = new SacModule(name, own)));
+    return module;
+  }
+}

@@ -1,0 +1,76 @@
+import { planModule } from "@remat/planner";
+import { type BudgetPolicy, greedyPolicy, policyOf, type TradeOffPoint, viewTradeOff } from "@remat/reporting";
+import { greedyOrder, type SACGreedyOrderMeta, type SACStats, tradeOff } from "@remat/sac-core";
+import type { PolicyAnswer, SacAnswer, SacColumns } from "./answers.js";
+import { sacColumns } from "./sac-columns.js";
+
+/** Larger modules are not solved to the optimum while one waits. */
+const mostOpsToSolve = 40_000;
+/** How many budgets the optimal curve is drawn from. */
+const curveBudgets = 24;
+
+/** One module's trade-off and policies; what is computed once is kept. */
+export class SacModule {
+  private readonly fqn: string;
+  private readonly stats: SACStats;
+  private readonly order: SACGreedyOrderMeta;
+  private readonly totalBytes: number;
+  private curve: ReturnType<typeof tradeOff> | undefined;
+  private optimum: readonly TradeOffPoint[] | undefined;
+
+  constructor(fqn: string, stats: SACStats) {
+    this.fqn = fqn;
+    this.stats = stats;
+    this.order = greedyOrder(stats);
+    this.totalBytes = stats.memoryBytes.reduce((sum, bytes) => sum + bytes, 0);
+  }
+
+  answer(limit?: number): SacAnswer {
+    this.curve ??= tradeOff(this.stats, this.order, { nSegments: 2 });
+    return { fqn: this.fqn, view: viewTradeOff(this.curve, limit), opCount: this.stats.ops.length };
+  }
+
+  async policy(keptShare: number, wantsOptimal: boolean): Promise<PolicyAnswer> {
+    const budgetBytes = Math.ceil(keptShare * this.totalBytes);
+    const greedy = greedyPolicy(this.stats, this.order, budgetBytes);
+    const solved = wantsOptimal ? await this.solve(budgetBytes) : undefined;
+    return {
+      fqn: this.fqn,
+      ops: this.stats.ops,
+      greedy,
+      optimal: typeof solved === "object" ? solved : undefined,
+      whyNotOptimal: typeof solved === "string" ? solved : undefined,
+    };
+  }
+
+  columns(opCount: number): SacColumns {
+    return sacColumns(this.stats, this.order, opCount);
+  }
+
+  /** Points at equal distances of memory; where what must be stored does not fit, there are none. */
+  async optimalCurve(): Promise<readonly TradeOffPoint[]> {
+    if (this.optimum !== undefined) return this.optimum;
+    const totalMs = this.stats.runtimesMs.reduce((sum, ms) => sum + ms, 0);
+    const points: TradeOffPoint[] = [];
+    if (this.stats.ops.length <= mostOpsToSolve && this.totalBytes > 0 && totalMs > 0)
+      for (let i = 0; i <= curveBudgets; i++) {
+        // Other questions may come in between.
+        await new Promise((resolve) => setTimeout(resolve));
+        const solved = await this.solve(Math.ceil((1 - i / curveBudgets) * this.totalBytes));
+        if (typeof solved === "string") break;
+        points.push([1 - solved.storedBytes / this.totalBytes, solved.recomputationMs / totalMs]);
+      }
+    return (this.optimum = points);
+  }
+
+  private async solve(budgetBytes: number): Promise<BudgetPolicy | string> {
+    if (this.stats.ops.length > mostOpsToSolve)
+      return `${this.stats.ops.length} ops are more than are solved here; choose a module within`;
+    try {
+      const { isStored } = await planModule(this.stats, { budgetBytes });
+      return policyOf(this.stats, this.order, budgetBytes, isStored);
+    } catch (error) {
+      return (error as Error).message;
+    }
+  }
+}

@@ -1,0 +1,49 @@
+import { fill, h } from "../dom.js";
+import type { PageContext } from "../page-context.js";
+import type { PageState } from "../state.js";
+import { goTo } from "./go-to.js";
+import { mountSearch } from "./search.js";
+
+const sections = [
+  ["summary", "Summary"],
+  ["timeline", "Timeline"],
+  ["trade-off", "Trade-off"],
+  ["modules", "Modules"],
+  ["ops", "Ops"],
+  ["environment", "Environment"],
+] as const;
+
+const themes: readonly PageState["theme"][] = ["auto", "light", "dark"];
+
+/** The bar that stays in sight: sections, what is selected, search, theme. */
+export function mountBar(context: PageContext, bar: HTMLElement): void {
+  const { store, overview } = context;
+  const links = sections.map(([id, label]) =>
+    h("a", { href: `#${id}`, onclick: (event: Event) => goTo(id, event) }, label),
+  );
+  const selection = h("div", { class: "selection", "aria-live": "polite" });
+  const theme = h("button", {
+    type: "button",
+    class: "theme",
+    onclick: () => store.update({ theme: themes[(themes.indexOf(store.state.theme) + 1) % themes.length] }),
+  });
+  fill(bar, h("nav", { "aria-label": "Sections" }, ...links), selection, mountSearch(context), theme);
+  store.follow((state, changed) => {
+    theme.textContent = { auto: "◐", light: "☀", dark: "☾" }[state.theme];
+    theme.setAttribute("aria-label", `Colours: ${state.theme}. Change them.`);
+    theme.title = `Colours: ${state.theme}`;
+    if (!changed.has("module") && !changed.has("op")) return;
+    const chip = (label: string, what: string, change: Partial<PageState>): HTMLElement =>
+      h(
+        "span",
+        { class: "chip" },
+        h("bdi", {}, label),
+        h("button", { type: "button", "aria-label": `Deselect ${what}`, onclick: () => store.update(change) }, "×"),
+      );
+    fill(
+      selection,
+      state.module !== "" && chip(state.module, "the module", { module: "" }),
+      state.op >= 0 && state.op < overview.ops.count && chip(`op ${state.op}`, "the op", { op: -1 }),
+    );
+  });
+}

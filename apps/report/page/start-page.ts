@@ -1,0 +1,32 @@
+import { byId } from "./dom.js";
+import type { EngineMethods, Overview } from "./engine/answers.js";
+import { mountBar } from "./interaction/bar.js";
+import { followHash } from "./interaction/follow-hash.js";
+import { followLinks } from "./interaction/follow-links.js";
+import { addCsvButtons } from "./interaction/table-csv.js";
+import type { PageContext } from "./page-context.js";
+import { initialState, readHash, Store } from "./state.js";
+import { followTheme } from "./theme.js";
+import { mountExplorer } from "./views/explorer.js";
+import { mountMoment } from "./views/moment.js";
+import { mountOpsTable } from "./views/ops-table.js";
+import { PolicyFeed } from "./views/policy-feed.js";
+import { mountTimeline } from "./views/timeline.js";
+import { mountTradeOff } from "./views/trade-off.js";
+
+/** Puts the views into the page; from then on they talk through the store. */
+export function startPage(engine: EngineMethods, overview: Overview, app: HTMLElement): void {
+  const store = new Store({ ...initialState, ...readHash(location.hash) });
+  const context: PageContext = { engine, overview, store, policies: new PolicyFeed(overview.ops.count) };
+  followTheme(store);
+  followHash(store);
+  followLinks(store, document.body);
+  mountBar(context, byId("bar"));
+  addCsvButtons(byId("summary"), overview.meta.title);
+  if (overview.bands !== undefined) {
+    const timeline = mountTimeline(context, overview.bands);
+    app.append(timeline);
+    mountMoment(context, timeline);
+  }
+  app.append(mountTradeOff(context), mountExplorer(context), mountOpsTable(context));
+}

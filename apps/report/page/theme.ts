@@ -1,0 +1,41 @@
+import type { Colour } from "@remat/reporting";
+import type { Store } from "./state.js";
+
+/** The theme that is seen, whether chosen or the system's. */
+export function currentTheme(): "light" | "dark" {
+  const chosen = document.documentElement.dataset["theme"];
+  if (chosen === "light" || chosen === "dark") return chosen;
+  return matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+}
+
+const listeners = new Set<() => void>();
+
+/** Calls `redraw` whenever colours change: by choice, by the system, for printing. */
+export function onThemeChange(redraw: () => void): void {
+  listeners.add(redraw);
+}
+
+/** Keeps the document's theme as the state says, and paper light. */
+export function followTheme(store: Store): void {
+  const apply = (theme: string): void => {
+    if (theme === "auto") delete document.documentElement.dataset["theme"];
+    else document.documentElement.dataset["theme"] = theme;
+    for (const redraw of listeners) redraw();
+  };
+  store.follow(({ theme }, changed) => {
+    if (changed.has("theme")) apply(theme);
+  });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => apply(store.state.theme));
+  addEventListener("beforeprint", () => apply("light"));
+  addEventListener("afterprint", () => apply(store.state.theme));
+}
+
+/** A colour for the theme that is seen. */
+export function shade(colour: Colour): string {
+  return colour[currentTheme()];
+}
+
+/** A custom property of the style sheet, for what is drawn. */
+export function token(name: string): string {
+  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+}

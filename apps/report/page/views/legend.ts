@@ -1,0 +1,25 @@
+import type { Colour } from "@remat/reporting";
+import { h, s } from "../dom.js";
+import { shade } from "../theme.js";
+
+/** A small square of a colour. */
+export function swatch(colour: string): SVGElement {
+  return s(
+    "svg",
+    { class: "swatch", viewBox: "0 0 10 10", "aria-hidden": "true" },
+    s("rect", { width: 10, height: 10, fill: colour }),
+  );
+}
+
+/** Colours with what they stand for, and values where there are some. */
+export function bandLegend(
+  entries: readonly { readonly label: string; readonly colour: Colour; readonly value?: string }[],
+): HTMLElement {
+  return h(
+    "ul",
+    { class: "bands" },
+    ...entries.map(({ label, colour, value }) =>
+      h("li", {}, swatch(shade(colour)), h("span", {}, label), value !== undefined && h("b", {}, value)),
+    ),
+  );
+}

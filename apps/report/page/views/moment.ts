@@ -1,0 +1,110 @@
+import type { MemoryMoment } from "@remat/mem-tracker";
+import { categoryColours, categoryLabels, categoryStack, formatBytes, formatPercent } from "@remat/reporting";
+import { fill, h } from "../dom.js";
+import { amountCell, csvButton } from "../interaction/table-csv.js";
+import { describeOp, latest, type PageContext } from "../page-context.js";
+import { onThemeChange } from "../theme.js";
+import { bandLegend } from "./legend.js";
+
+/** What is alive at the selected op, or at the peak: the largest storages, who made them and where. */
+export function mountMoment({ engine, overview, store }: PageContext, parent: HTMLElement): void {
+  const body = h("div", { class: "moment", "aria-live": "polite" });
+  const name = `${overview.meta.title}: what is alive`;
+  parent.append(
+    body,
+    csvButton(name, () => body.querySelector("table")),
+  );
+  const ask = latest();
+  let shown: { readonly moment: MemoryMoment; readonly title: string } | undefined;
+  const draw = (): void => {
+    if (shown !== undefined) fill(body, ...momentParts(shown.moment, shown.title));
+  };
+  const show = (moment: MemoryMoment, title: string): void => {
+    shown = { moment, title };
+    draw();
+  };
+  onThemeChange(draw);
+  store.follow(({ op }, changed) => {
+    if (!changed.has("op")) return;
+    const { peak } = overview.meta.summary;
+    if (op >= 0 && op < overview.ops.count)
+      ask(
+        () => engine.moment(op),
+        (moment) => show(moment, `After ${describeOp(overview, op)}`),
+      );
+    else if (peak !== undefined)
+      ask(
+        async () => peak,
+        (moment) => show(moment, "At the peak"),
+      );
+  });
+}
+
+function momentParts(moment: MemoryMoment, title: string): Node[] {
+  const categories = categoryStack.flatMap((category) => {
+    const bytes = moment.bytesByCategory[category];
+    return bytes === undefined
+      ? []
+      : [{ label: categoryLabels[category], colour: categoryColours[category], value: formatBytes(bytes) }];
+  });
+  return [
+    h("h3", {}, title),
+    h("p", {}, `${formatBytes(moment.totalBytes)} in ${moment.storageCount} storages.`),
+    h(
+      "div",
+      { class: "columns" },
+      h("div", {}, bandLegend(categories.reverse())),
+      h(
+        "div",
+        { class: "scroll", tabindex: 0, role: "region", "aria-label": `Largest storages: ${title}` },
+        h(
+          "table",
+          {},
+          h(
+            "thead",
+            {},
+            h(
+              "tr",
+              {},
+              ...[
+                ["Size", "number"],
+                ["Share", "number"],
+                ["Category", ""],
+                ["Shape", ""],
+                ["Made by", ""],
+                ["In module", ""],
+              ].map(([label, style]) => h("th", { scope: "col", class: style || undefined }, label)),
+            ),
+          ),
+          h(
+            "tbody",
+            {},
+            ...moment.largest.map(({ bytes, category, shape, dtype, maker }) =>
+              h(
+                "tr",
+                {},
+                amountCell(bytes, formatBytes),
+                amountCell(bytes / Math.max(1, moment.totalBytes), formatPercent),
+                h("td", {}, categoryLabels[category]),
+                h("td", { class: "whole" }, shape === undefined ? "" : `${dtype ?? ""} [${shape.join(", ")}]`),
+                h(
+                  "td",
+                  {},
+                  maker === undefined
+                    ? "not by an op"
+                    : h("a", { href: `#op=${maker.op}` }, `${maker.op} ${maker.opName}`),
+                ),
+                h("td", {}, maker?.module === undefined ? "" : moduleAnchor(maker.module)),
+              ),
+            ),
+          ),
+        ),
+      ),
+    ),
+  ];
+}
+
+/** A link that selects a module. */
+export function moduleAnchor(fqn: string): HTMLElement {
+  return h("a", { href: `#${new URLSearchParams({ module: fqn })}` }, fqn);
+}

@@ -1,0 +1,172 @@
+import {
+  type Cell,
+  formatBytes,
+  formatMs,
+  formatPercent,
+  OpMark,
+  opFateNames,
+  opMarkNames,
+  writeCsv,
+} from "@remat/reporting";
+import { phaseNames } from "@remat/trace";
+import type { Overview } from "../engine/answers.js";
+import { download } from "../interaction/download.js";
+import type { PageState } from "../state.js";
+import { fateLabels } from "./budget.js";
+import type { ShownPolicy } from "./policy-feed.js";
+
+interface Source {
+  readonly overview: Overview;
+  readonly policy: ShownPolicy;
+}
+
+/** A column of the ops table: those of PyTorch's tables, and what a policy does. */
+export interface OpColumn {
+  readonly key: PageState["sort"];
+  readonly label: string;
+  readonly title: string;
+  readonly isNumber: boolean;
+  readonly text: (source: Source, op: number) => string;
+}
+
+const flags: readonly (readonly [bit: number, short: string])[] = [
+  [OpMark.view, "view"],
+  [OpMark.random, "random"],
+  [OpMark.inPlace, "in-place"],
+  [OpMark.savedByAutograd, "saved"],
+];
+
+export const columns: readonly OpColumn[] = [
+  { key: "op", label: "Op", title: "Number in execution order", isNumber: true, text: (_source, op) => String(op) },
+  {
+    key: "name",
+    label: "Name",
+    title: "Kernel or operator",
+    isNumber: false,
+    text: ({ overview: { ops, names } }, op) => names[ops.name[op]],
+  },
+  {
+    key: "module",
+    label: "Module",
+    title: "Innermost module",
+    isNumber: false,
+    text: ({ overview: { ops, modules } }, op) => (ops.module[op] < 0 ? "" : modules[ops.module[op]]),
+  },
+  {
+    key: "phase",
+    label: "Phase",
+    title: "Forward, backward, …",
+    isNumber: false,
+    text: ({ overview: { ops } }, op) => phaseNames[ops.phase[op]],
+  },
+  {
+    key: "memoryBytes",
+    label: "Memory",
+    title: "What its results take that no op before it made",
+    isNumber: true,
+    text: ({ overview: { ops } }, op) => (ops.memoryBytes[op] > 0 ? formatBytes(ops.memoryBytes[op]) : "–"),
+  },
+  {
+    key: "runtimeMs",
+    label: "Time",
+    title: "Runtime",
+    isNumber: true,
+    text: ({ overview: { ops } }, op) => {
+      const ms = ops.runtimeMs[op];
+      return ms > 0 && ms < 1e-5 ? "< 0.01 µs" : ms >= 0 ? formatMs(ms) : "–";
+    },
+  },
+  {
+    key: "msps",
+    label: "MSPS",
+    title: "Memory given back per second of computing it again",
+    isNumber: true,
+    text: ({ policy }, op) => {
+      const msps = policy.columns?.msps[op] ?? Number.NaN;
+      return Number.isNaN(msps) ? "–" : msps > 1e300 ? "∞" : `${formatBytes(Math.round(msps * 1000))}/s`;
+    },
+  },
+  {
+    key: "discarded",
+    label: "Given up",
+    title: "Share of the module's memory given up once the greedy order has come to it",
+    isNumber: true,
+    text: ({ policy }, op) => shareText(policy.columns?.discarded[op]),
+  },
+  {
+    key: "discarded",
+    label: "Again",
+    title: "Share of the module's forward pass that is run again by then",
+    isNumber: true,
+    text: ({ policy }, op) => shareText(policy.columns?.recomputed[op]),
+  },
+  {
+    key: "fate",
+    label: "Policy",
+    title: "What the budget does with it",
+    isNumber: false,
+    text: ({ overview: { ops }, policy }, op) => {
+      const fate = policy.fate?.[op] ?? 255;
+      const marks = flags.flatMap(([bit, short]) => ((ops.marks[op] & bit) !== 0 ? [short] : []));
+      const label = fate === 255 ? "" : fateLabels[opFateNames[fate]].toLowerCase();
+      return [label, ...marks].filter(Boolean).join(", ");
+    },
+  },
+];
+
+function shareText(share: number | undefined): string {
+  return share === undefined || Number.isNaN(share) ? "–" : formatPercent(share);
+}
+
+const chunk = 20_000;
+
+function known(value: number | undefined): number | undefined {
+  return Number.isNaN(value) ? undefined : value;
+}
+
+/** Saves rows of the table, all of them, in their order. */
+export function exportOpsCsv(overview: Overview, policy: ShownPolicy, rows: Int32Array): void {
+  const { ops, names, modules, meta } = overview;
+  const headers = [
+    "op",
+    "name",
+    "module",
+    "phase",
+    "memoryBytes",
+    "runtimeMs",
+    "bytesPerMs",
+    "discardedShare",
+    "recomputedShare",
+    "policy",
+    ...["viewLike", "random", "inPlace", "savedByAutograd", "inPlaceParent"],
+    "marks",
+  ];
+  const parts: string[] = [];
+  for (let from = 0; from === 0 || from < rows.length; from += chunk) {
+    const cells: Cell[][] = [];
+    for (const op of rows.subarray(from, from + chunk)) {
+      const msps = policy.columns?.msps[op] ?? Number.NaN;
+      const fate = policy.fate?.[op] ?? 255;
+      cells.push([
+        op,
+        names[ops.name[op]],
+        ops.module[op] < 0 ? "" : modules[ops.module[op]],
+        phaseNames[ops.phase[op]],
+        ops.memoryBytes[op],
+        ops.runtimeMs[op],
+        msps < Number.MAX_VALUE ? msps : undefined,
+        known(policy.columns?.discarded[op]),
+        known(policy.columns?.recomputed[op]),
+        fate === 255 ? "" : opFateNames[fate],
+        ...flags.map(([bit]) => (ops.marks[op] & bit) !== 0),
+        policy.columns !== undefined && policy.columns.inPlaceParent[op] >= 0
+          ? policy.columns.inPlaceParent[op]
+          : undefined,
+        opMarkNames(ops.marks[op]).join(" "),
+      ]);
+    }
+    const text = writeCsv(headers, cells);
+    parts.push(from === 0 ? text : text.slice(text.indexOf("\r\n") + 2));
+  }
+  download(`${meta.title}-ops.csv`, parts, "text/csv");
+}

@@ -1,0 +1,169 @@
+import { formatBytes, type MemoryBands } from "@remat/reporting";
+import { CanvasPainter } from "../charts/painter.js";
+import { SvgPainter } from "../charts/svg-painter.js";
+import { drawTimeline, timelineMargin } from "../charts/timeline-scene.js";
+import { fill, h } from "../dom.js";
+import { describeOp, latest, type PageContext } from "../page-context.js";
+import type { PageState } from "../state.js";
+import { onThemeChange, token } from "../theme.js";
+import { choice, exportButtons, section } from "./figure.js";
+import { bandLegend } from "./legend.js";
+import { mountMinimap } from "./minimap.js";
+import { overlayChoice } from "./overlays.js";
+import { exportTimelineCsv } from "./timeline-csv.js";
+import { followKeys, timelineKeys } from "./timeline-keys.js";
+import { chartHeight, TimelineModel } from "./timeline-model.js";
+import { followPointer, type PointerPlace } from "./timeline-pointer.js";
+
+/** Memory over the ops of the step, as bands; what is dragged over is zoomed into. */
+export function mountTimeline(context: PageContext, byCategory: MemoryBands): HTMLElement {
+  const { overview, store } = context;
+  const model = new TimelineModel(context, byCategory);
+  const canvas = h("canvas", {
+    class: "chart",
+    tabindex: 0,
+    role: "slider",
+    "aria-label": `Moment of the step. ${timelineKeys}`,
+    "aria-valuemin": 0,
+    "aria-valuemax": Math.max(0, model.axis.count - 1),
+  });
+  const legend = h("div", { class: "legend" });
+  const controls = timelineControls(context, model);
+  const minimap = mountMinimap({
+    store,
+    bands: byCategory,
+    axis: model.axis,
+    stretch: () => model.stretch(),
+    show: (stretch) => model.show(stretch),
+  });
+  let place: () => PointerPlace = () => ({ hover: undefined, drag: undefined });
+  let frame = 0;
+  const redraw = (): void => {
+    cancelAnimationFrame(frame);
+    frame = requestAnimationFrame(() => draw(canvas, model, place()));
+  };
+  place = followPointer(canvas, model, redraw);
+  followKeys(canvas, model);
+  followBands(model, () => {
+    fill(legend, ...legendParts(model.bands));
+    redraw();
+  });
+  new ResizeObserver(([entry]) => {
+    model.width = Math.floor(entry.contentRect.width);
+    canvas.style.height = `${chartHeight}px`;
+    redraw();
+    minimap.resize(model.width);
+  }).observe(canvas);
+  onThemeChange(() => {
+    redraw();
+    fill(legend, ...legendParts(model.bands));
+  });
+  store.follow((state) => {
+    controls.show(state);
+    const op = model.current;
+    const held = formatBytes(byCategory.highestBytes[op] ?? 0);
+    canvas.setAttribute("aria-valuenow", String(Math.max(0, op)));
+    canvas.setAttribute("aria-valuetext", op < 0 ? "no op" : `${describeOp(overview, op)}: ${held}`);
+    minimap.show();
+    redraw();
+  });
+  return section("timeline", "Memory timeline", controls.element, canvas, minimap.element, legend);
+}
+
+function draw(canvas: HTMLCanvasElement, model: TimelineModel, { hover, drag }: PointerPlace): void {
+  if (model.width === 0) return;
+  const painter = new CanvasPainter(canvas, model.width, chartHeight);
+  drawTimeline(painter, model.scene());
+  const { left, top, bottom } = timelineMargin;
+  const height = chartHeight - top - bottom;
+  const { plotWidth } = model;
+  if (drag !== undefined) {
+    const from = Math.min(drag.from, drag.to);
+    const width = Math.abs(drag.to - drag.from) * plotWidth;
+    painter.rect(left + from * plotWidth, top, width, height, token("--select"));
+  } else if (hover !== undefined) painter.rect(left + hover * plotWidth, top, 1, height, token("--text"));
+}
+
+/** Keeps the bands as the state says: by category, or by the module that made what is held. */
+function followBands(model: TimelineModel, onChange: () => void): void {
+  const { engine, store } = model.context;
+  const ask = latest();
+  store.follow(({ by, module }, changed) => {
+    if (!changed.has("by") && !(changed.has("module") && by === "module")) return;
+    const question = async () => (by === "category" ? model.byCategory : engine.moduleBands(module));
+    ask(question, (bands) => {
+      model.bands = bands ?? model.byCategory;
+      onChange();
+    });
+  });
+}
+
+function legendParts({ by, bands, within }: MemoryBands): readonly HTMLElement[] {
+  const whose = by === "module" ? `By the module that made what is held, parts of ${within || "the model"}. ` : "";
+  return [
+    bandLegend(bands.map(({ label, colour }) => ({ label, colour })).reverse()),
+    h(
+      "span",
+      { class: "note" },
+      `${whose}The line is the most held within each op. Drag to zoom, or hold Ctrl and turn the wheel.`,
+    ),
+  ];
+}
+
+function timelineControls(
+  context: PageContext,
+  model: TimelineModel,
+): { readonly element: HTMLElement; show(state: PageState): void } {
+  const { overview, store } = context;
+  const by = choice(
+    "Bands",
+    "timeline-by",
+    [
+      ["category", "by category"],
+      ["module", "by module"],
+    ],
+    (value) => store.update({ by: value }),
+  );
+  const over = choice(
+    "Over",
+    "timeline-axis",
+    [
+      ["ops", "ops"],
+      ["time", "time"],
+    ],
+    (value) => store.update({ axis: value }),
+  );
+  const overlays = overlayChoice(context);
+  const button = (label: string, name: string, act: () => void): HTMLElement =>
+    h("button", { type: "button", "aria-label": name, title: name, onclick: act }, label);
+  const drawSvg = (): string => {
+    const painter = new SvgPainter(model.width, chartHeight, token("--paper"));
+    drawTimeline(painter, model.scene());
+    return painter.toString();
+  };
+  return {
+    element: h(
+      "div",
+      { class: "toolbar" },
+      by.element,
+      model.axis.hasTime ? over.element : false,
+      overlays.element,
+      h(
+        "span",
+        { class: "exports" },
+        button("Peak", "Peak: select the op where most is held", () => model.moveTo(model.peak)),
+        button("All", "All: show the whole step", () => model.showAll()),
+        button("+", "Zoom in", () => model.zoom(0.5, 0.5)),
+        button("−", "Zoom out", () => model.zoom(2, 0.5)),
+      ),
+      exportButtons(`${overview.meta.title}-timeline`, drawSvg, () =>
+        exportTimelineCsv(overview, model.bands, model.axis),
+      ),
+    ),
+    show: (state) => {
+      by.show(state.by);
+      over.show(state.axis);
+      overlays.show(state.overlays);
+    },
+  };
+}

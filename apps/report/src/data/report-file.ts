@@ -1,0 +1,82 @@
+import { RematError, type Trace } from "@remat/trace";
+import { type ColumnArray, type PackedColumn, packColumn, unpackColumn } from "./column-codec.js";
+import type { ReportMeta } from "./report-meta.js";
+import { columnsOfTrace, type TraceRest, traceOfColumns } from "./trace-columns.js";
+
+/** Version of the data block's format. */
+export const reportFormat = "remat-report/1";
+
+/** All that a report holds. */
+export interface ReportData {
+  readonly meta: ReportMeta;
+  readonly trace: Trace;
+  /** By `meta.overlays`: bytes held at each op of the trace, the most since the op before; NaN where it says nothing. */
+  readonly overlays: readonly Float64Array[];
+}
+
+interface Head {
+  readonly format: typeof reportFormat;
+  readonly meta: ReportMeta;
+  readonly trace: TraceRest;
+  readonly columns: readonly PackedColumn[];
+}
+
+/**
+ * Data as bytes, to be compressed: the length of a JSON text as 4 bytes (little-endian), the text in UTF-8, then the bytes of each column that
+ * its `columns` names, one after the other.
+ */
+export function encodeReport({ meta, trace, overlays }: ReportData): Uint8Array {
+  const { columns, rest } = columnsOfTrace(trace);
+  const all = new Map<string, ColumnArray>(columns);
+  for (const [i, overlay] of overlays.entries()) all.set(`overlay.${i}`, overlay);
+  const packed = Array.from(all, ([name, values]) => packColumn(name, values));
+  const head: Head = { format: reportFormat, meta, trace: rest, columns: packed.map(({ column }) => column) };
+  const json = new TextEncoder().encode(JSON.stringify(head));
+  const out = new Uint8Array(packed.reduce((sum, { bytes }) => sum + bytes.length, 4 + json.length));
+  new DataView(out.buffer).setUint32(0, json.length, true);
+  out.set(json, 4);
+  let at = 4 + json.length;
+  for (const { bytes } of packed) {
+    out.set(bytes, at);
+    at += bytes.length;
+  }
+  return out;
+}
+
+/**
+ * Reads what {@link encodeReport} wrote.
+ *
+ * @throws RematError `REPORT_DATA` for bytes that are something else, or of another version
+ */
+export function decodeReport(bytes: Uint8Array): ReportData {
+  const head = readHead(bytes);
+  const columns = new Map<string, ColumnArray>();
+  let at = 4 + new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true);
+  for (const column of head.columns) {
+    const length = column.planes * column.count;
+    columns.set(column.name, unpackColumn(column, bytes.subarray(at, at + length)));
+    at += length;
+  }
+  const overlays = head.meta.overlays.map((_, i) => columns.get(`overlay.${i}`) as Float64Array);
+  return { meta: head.meta, trace: traceOfColumns({ columns, rest: head.trace }), overlays };
+}
+
+function readHead(bytes: Uint8Array): Head {
+  let head: Head | undefined;
+  if (bytes.length >= 4) {
+    const length = new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true);
+    try {
+      head = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + length))) as Head;
+    } catch (cause) {
+      throw new RematError("REPORT_DATA", "report: the data does not begin with its description. Make it again.", {
+        cause,
+      });
+    }
+  }
+  if (head?.format !== reportFormat)
+    throw new RematError(
+      "REPORT_DATA",
+      `report: expected data of format ${reportFormat}, found ${JSON.stringify(head?.format ?? null)}. Open it with the version that wrote it, or make it again.`,
+    );
+  return head;
+}

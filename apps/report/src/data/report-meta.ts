@@ -1,0 +1,58 @@
+import type { CompareView, EnvironmentGroup, RecommendedPlan, ReportSummary } from "@remat/reporting";
+
+/** A line over the timeline, from a plan or another run. */
+export interface Overlay {
+  readonly key: string;
+  readonly label: string;
+  readonly kind: "plan" | "measured" | "other" | "fsdp";
+  readonly peakBytes: number;
+  /** What it stands for, in a sentence. */
+  readonly note: string;
+}
+
+/** One choice between memory and time for the whole step. */
+export interface FrontPoint {
+  readonly peakBytes: number;
+  readonly stepMs: number;
+  readonly overhead: number;
+}
+
+/** What planning the whole step answered. */
+export interface PlanFindings {
+  /** Of the trace as it was recorded, and of running every op once with early release. */
+  readonly recordedPeakBytes: number;
+  readonly plainPeakBytes: number;
+  readonly front: readonly FrontPoint[];
+  /** At no cost, at most 5 % and at most 20 % more time. */
+  readonly recommended: readonly RecommendedPlan[];
+}
+
+/** The other side of a comparison: `this` is before, `name` after. */
+export interface Comparison {
+  readonly name: string;
+  readonly isMeasured: boolean;
+  readonly view: CompareView;
+}
+
+/** What is to be said of sharding. */
+export interface FsdpFindings {
+  readonly plan: string;
+  readonly worldSize: number;
+  readonly peakBytes: number;
+  readonly bytesByCategory: Readonly<Record<string, number>>;
+}
+
+/** What a report holds besides the trace; plain data, the same that a script gets from `--extract`. */
+export interface ReportMeta {
+  readonly title: string;
+  /** What kind of input it was made from. */
+  readonly from: "model" | "trace" | "plan";
+  readonly summary: ReportSummary;
+  readonly environment: readonly EnvironmentGroup[];
+  readonly plans: PlanFindings | undefined;
+  /** Why there are none. */
+  readonly noPlans: string | undefined;
+  readonly comparison: Comparison | undefined;
+  readonly fsdp: FsdpFindings | undefined;
+  readonly overlays: readonly Overlay[];
+}

@@ -1,0 +1,29 @@
+import { gunzipSync } from "node:zlib";
+import { RematError } from "@remat/trace";
+import { decodeReport, type ReportData } from "./data/report-file.js";
+
+/**
+ * What a report holds, from its HTML: the same that it was made of.
+ *
+ * @throws RematError `REPORT_DATA` where the text is no report, or its data is damaged
+ * @example
+ * const { meta, trace } = extractReport(await readFile("report.html", "utf8"));
+ */
+export function extractReport(text: string): ReportData {
+  // Only base64 stands in the block, so that what names hold cannot be taken for it: everything else is escaped.
+  const match = /<script id="remat-data" type="[^"]*">([A-Za-z0-9+/=\s]*)<\/script>/.exec(text);
+  if (match === null)
+    throw new RematError(
+      "REPORT_DATA",
+      "no report: expected an HTML file with a data block of remat. Name a file that `remat report` wrote.",
+    );
+  let bytes: Uint8Array;
+  try {
+    bytes = gunzipSync(Buffer.from(match[1], "base64"));
+  } catch (cause) {
+    throw new RematError("REPORT_DATA", `the report's data is damaged (${(cause as Error).message}). Make it again.`, {
+      cause,
+    });
+  }
+  return decodeReport(bytes);
+}

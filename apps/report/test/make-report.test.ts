@@ -1,0 +1,106 @@
+import { memoryTimeline } from "@remat/mem-tracker";
+import { planCheckpointing, planningGraphOfTrace, planOfTrace, rematerialize } from "@remat/planner";
+import { findPlanMismatch, Phase, readPlan, writePlan } from "@remat/trace";
+import { describe, expect, it } from "vitest";
+import { makeReport, planAsTrace } from "../src/index.js";
+import { alignHighest, matchOps } from "../src/make/align-runs.js";
+import { holdByPlan } from "../src/make/hold-by-plan.js";
+import { goldenTrace, stepTrace } from "./traces.js";
+
+const runs = {
+  step: stepTrace({ layers: 6 }),
+  adam: goldenTrace("mem_03_mlp_adam"),
+  cnn: goldenTrace("mem_04_cnn_adam"),
+};
+
+describe.each(Object.keys(runs) as (keyof typeof runs)[])("a plan for %s", (name) => {
+  const trace = runs[name];
+  const graph = planningGraphOfTrace(trace);
+
+  it("holds at its highest what the planner predicted, at every budget", async () => {
+    const { front } = await planCheckpointing(trace, { budgetFraction: 1, paretoPoints: 5, iterations: 6000 });
+    expect(front.length).toBeGreaterThan(1);
+    for (const { plan, peakBytes } of front) {
+      const held = holdByPlan(trace, plan, graph);
+      expect(held).toHaveLength(trace.ops.count);
+      expect(Math.max(...held)).toBe(peakBytes);
+    }
+  });
+
+  it("can be reported alone: its ops, what runs again, and no more memory than predicted", async () => {
+    const smallest = await rematerialize(graph, {
+      budgetBytes: 0.75 * graph.baseBytes + 1,
+      iterations: 4000,
+      boundTimeMs: 0,
+    });
+    const plan = readPlan(writePlan(planOfTrace(trace, graph, smallest)));
+    const replay = planAsTrace(plan);
+    expect(replay.ops.count).toBe(plan.steps.length);
+    const again = plan.steps.filter(({ isAgain }) => isAgain).length;
+    expect(replay.ops.phase.filter((phase) => phase === Phase.recompute)).toHaveLength(again);
+    expect(Math.max(...memoryTimeline(replay).highestBytes)).toBeLessThanOrEqual(plan.predicted.peakBytes);
+    expect(findPlanMismatch(plan, trace)).toBeUndefined();
+    const { meta } = await makeReport(replay, { title: "plan", from: "plan", planTimeMs: 0 });
+    expect(meta.summary.opCount).toBe(plan.steps.length);
+  });
+});
+
+describe("another run", () => {
+  it("that is the same lies on the first", () => {
+    expect(alignHighest(runs.adam, runs.adam)).toEqual(memoryTimeline(runs.adam).highestBytes);
+  });
+
+  it("with more ops lines up with the ops that both have", () => {
+    const plain = goldenTrace("mem_02_transformer_adam");
+    const checkpointed = goldenTrace("mem_02_transformer_ac_adam");
+    const match = matchOps(plain, checkpointed);
+    const both = match.filter((op) => op >= 0);
+    expect(both.length).toBeGreaterThan(plain.ops.count * 0.9);
+    for (let i = 1; i < both.length; i++) expect(both[i]).toBeGreaterThan(both[i - 1]);
+    for (const [op, found] of match.entries())
+      if (found >= 0) expect(checkpointed.opName(found)).toBe(plain.opName(op));
+    const highest = alignHighest(plain, checkpointed);
+    expect(Math.max(...highest)).toBe(Math.max(...memoryTimeline(checkpointed).highestBytes));
+  });
+
+  it("is compared in numbers, and a measured one said to be so", async () => {
+    const plain = goldenTrace("mem_02_transformer_adam");
+    const other = goldenTrace("mem_02_transformer_ac_adam");
+    const measured = other.withHeader({ ...other.header, mode: "real" });
+    const { meta, overlays } = await makeReport(plain, {
+      title: "plain",
+      planTimeMs: 0,
+      compare: { name: "ac", trace: measured },
+    });
+    expect(meta.overlays.map(({ kind }) => kind)).toEqual(["measured"]);
+    expect(overlays[0]).toHaveLength(plain.ops.count);
+    const peak = meta.comparison?.view.totals.find(({ name }) => name === "peak memory");
+    expect(peak?.value.after).toBe(Math.max(...memoryTimeline(measured).highestBytes));
+    expect(meta.comparison?.isMeasured).toBe(true);
+  });
+});
+
+it("tells a rank of many from a run on one device", async () => {
+  const trace = goldenTrace("mem_tf_b2_adam");
+  const { meta } = await makeReport(trace, { title: "tf", planTimeMs: 0, fsdp: "world=4,reshard" });
+  expect(meta.fsdp?.worldSize).toBe(4);
+  expect(meta.overlays[0]).toMatchObject({ key: "fsdp", peakBytes: meta.fsdp?.peakBytes });
+});
+
+it("says why there are no plans", async () => {
+  const noPlans = async (trace: ReturnType<typeof stepTrace>, planTimeMs = 1) =>
+    (await makeReport(trace, { title: "x", planTimeMs })).meta.noPlans;
+  expect(await noPlans(stepTrace(), 0)).toBe("planning was switched off (--time 0)");
+  expect(await noPlans(goldenTrace("sac_02_transformer"))).toBe("the trace has no backward pass");
+});
+
+it("refuses a plan of another run", async () => {
+  const answer = await planCheckpointing(stepTrace({ layers: 3 }), { budgetFraction: 1, iterations: 10 });
+  await expect(
+    makeReport(stepTrace({ layers: 4 }), {
+      title: "x",
+      planTimeMs: 0,
+      plan: { name: "p.json", plan: answer.point!.plan },
+    }),
+  ).rejects.toThrow("p.json: the plan is for a run of 18 ops, the run has 24. Name the run that it was made for");
+});

@@ -1,0 +1,440 @@
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { memoryTimeline } from "@remat/mem-tracker";
+import { planCheckpointing } from "@remat/planner";
+import { formatPercent } from "@remat/reporting";
+import { greedyOrder, sacStats, tradeOff } from "@remat/sac-core";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type MakeReportOptions, makeReport, renderReport } from "../src/index.js";
+import { browserPath, closeBrowser, type OpenReport, openReport } from "./open-report.js";
+import { goldenTrace } from "./traces.js";
+
+const trace = goldenTrace("mem_02_transformer_adam");
+let html = "";
+
+beforeAll(async () => {
+  const other = goldenTrace("mem_02_transformer_ac_adam");
+  const { point } = await planCheckpointing(trace, { budgetFraction: 0.9, iterations: 500, boundTimeMs: 0 });
+  const options: MakeReportOptions = {
+    title: "transformer",
+    planIterations: 4000,
+    source: "transformer.json",
+    compare: { name: "checkpointed", trace: other.withHeader({ ...other.header, mode: "real" }) },
+    plan: { name: "plan.json", plan: point!.plan },
+  };
+  html = renderReport(await makeReport(trace, options));
+});
+afterAll(closeBrowser);
+
+/** What the address says of the state, once it has been written there and stays. */
+const hashOf = async (page: Page): Promise<URLSearchParams> => {
+  const read = (): Promise<string> => page.evaluate(() => location.hash.slice(1));
+  await page.waitForTimeout(200);
+  for (let before = await read(), tries = 0; tries < 20; tries++) {
+    await page.waitForTimeout(150);
+    const now = await read();
+    if (now === before) return new URLSearchParams(now);
+    before = now;
+  }
+  throw new Error("the address does not come to rest");
+};
+const textOf = (page: Page, selector: string): Promise<string> => page.locator(selector).first().innerText();
+/** A browser saves nothing more for a click that is five seconds old, which on a busy machine it may be: then once more. */
+const saved = async (page: Page, name: RegExp): Promise<{ readonly name: string; readonly text: string }> => {
+  const click = async () => {
+    const [download] = await Promise.all([
+      page.waitForEvent("download", { timeout: 25_000 }),
+      page.getByRole("button", { name }).first().click(),
+    ]);
+    return download;
+  };
+  const download = await click().catch(click);
+  return { name: download.suggestedFilename(), text: readFileSync(await download.path(), "latin1") };
+};
+const noFaults = ({ faults }: OpenReport): void => expect(faults).toEqual([]);
+
+describe.runIf(browserPath !== "")("the page", () => {
+  it("opens from disk without a request or an error, in a worker, with every section", async () => {
+    const report = await openReport(html);
+    const { page } = report;
+    expect(page.workers()).toHaveLength(1);
+    await page.waitForSelector("#modules svg.icicle");
+    await page.waitForSelector(".ops-grid .body .row");
+    const headings = await page.locator("h2").allInnerTexts();
+    expect(headings).toEqual(["Summary", "Memory timeline", "Trade-off", "Modules", "Ops", "Environment"]);
+    expect(await page.locator("#environment").innerText()).toContain("priced by a roofline model");
+    expect(await page.locator("#comparison h3").innerText()).toBe("Predicted and measured");
+    noFaults(report);
+  });
+
+  it("may connect to nothing, as its policy says", async () => {
+    const { page } = await openReport(html);
+    const policy = await page.locator('meta[http-equiv="Content-Security-Policy"]').getAttribute("content");
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).toContain("connect-src 'none'");
+    expect(policy).not.toContain("unsafe");
+    const refused = await page.evaluate(() =>
+      fetch("https://example.org/").then(
+        () => "",
+        (error: Error) => error.name,
+      ),
+    );
+    expect(refused).toBe("TypeError");
+  });
+
+  it("answers beside the page where there can be no worker", async () => {
+    const report = await openReport(html.replace("worker-src blob:", "worker-src 'none'"));
+    const { page, faults } = report;
+    await page.waitForSelector("#modules svg.icicle");
+    expect(page.workers()).toHaveLength(0);
+    expect(faults.filter((fault) => !fault.includes("Content Security Policy") && !fault.includes("violates"))).toEqual(
+      [],
+    );
+  });
+
+  it("plans anew when the budget moves, by both methods", async () => {
+    const report = await openReport(html);
+    const { page } = report;
+    const slider = page.locator("#budget");
+    await page.waitForSelector("#trade-off tr.fate-1");
+    const recomputed = async (): Promise<number> =>
+      Number((await page.locator("#trade-off tr.fate-1 td").first().innerText()).replaceAll(",", ""));
+    const counts: number[] = [];
+    for (const keep of [1000, 600, 300, 0]) {
+      await slider.fill(String(keep));
+      await page.waitForFunction(
+        (share) => document.querySelector("output")?.textContent?.startsWith(share) === true,
+        `${(keep / 10).toFixed(1)} %`,
+      );
+      await page.waitForTimeout(300);
+      counts.push(await recomputed());
+    }
+    expect(counts[0]).toBe(0);
+    for (let i = 1; i < counts.length; i++) expect(counts[i]).toBeGreaterThan(counts[i - 1]);
+    await page.locator('input[name="budget-method"][value="optimal"]').check();
+    expect(await textOf(page, "#trade-off tr.chosen th")).toBe("Optimal");
+    expect(Object.fromEntries(await hashOf(page))).toEqual({ keep: "0", method: "optimal" });
+    await page.locator("#trade-off tr.fate-1 button").click();
+    expect((await hashOf(page)).get("fate")).toBe("1");
+    await page.waitForFunction(
+      (all) => document.querySelector("#ops [role=status]")?.textContent?.startsWith(`${all} of`),
+      String(counts[3]),
+    );
+    expect(await textOf(page, ".ops-grid .body .row:not([hidden]) [role=gridcell]:last-child")).toContain("recomputed");
+    await page.waitForSelector(".trade-off-chart .optimal");
+    expect(await page.locator(".multiples button").count()).toBeGreaterThan(4);
+    noFaults(report);
+  });
+
+  it("zooms to what is dragged over, and shows where in the minimap", async () => {
+    const report = await openReport(html);
+    const { page } = report;
+    await page.locator("canvas.chart").scrollIntoViewIfNeeded();
+    await page.evaluate(() => document.querySelector("#timeline")?.scrollIntoView());
+    const box = (await page.locator("canvas.chart").boundingBox())!;
+    const at = (share: number): number => box.x + 68 + share * (box.width - 80);
+    await page.mouse.move(at(0.25), box.y + 150);
+    await page.mouse.down();
+    await page.mouse.move(at(0.5), box.y + 160, { steps: 4 });
+    await page.mouse.up();
+    const hash = await hashOf(page);
+    const { count } = trace.ops;
+    expect(Number(hash.get("from")) / count).toBeCloseTo(0.25, 1);
+    expect(Number(hash.get("to")) / count).toBeCloseTo(0.5, 1);
+    const shown = (await page.locator(".minimap .window").boundingBox())!;
+    expect(shown.width / (box.width - 80)).toBeCloseTo(0.25, 1);
+    const end = (await page.locator(".minimap .handle.end").boundingBox())!;
+    await page.mouse.move(end.x + 4, end.y + 10);
+    await page.mouse.down();
+    await page.mouse.move(at(0.75), end.y + 10, { steps: 4 });
+    await page.mouse.up();
+    expect(Number((await hashOf(page)).get("to")) / count).toBeCloseTo(0.75, 1);
+    await page.locator("canvas.chart").hover({ position: { x: 400, y: 150 } });
+    expect(await textOf(page, "#tooltip")).toMatch(/op \d+ .*held .*Parameters/s);
+    noFaults(report);
+  });
+
+  it("selects an op and a module everywhere", async () => {
+    const report = await openReport(html);
+    const { page } = report;
+    await page.locator("#summary a[href^='#op=']").first().click();
+    const op = (await hashOf(page)).get("op");
+    expect(op).toMatch(/^\d+$/);
+    await page.waitForSelector(".ops-grid .row.selected");
+    expect(await textOf(page, ".ops-grid .row.selected")).toMatch(new RegExp(`^${op}\\b`));
+    expect(await textOf(page, ".moment h3")).toContain(`After op ${op}`);
+    await page.locator(".multiples button").nth(2).click();
+    const module = (await hashOf(page)).get("module")!;
+    await page.waitForFunction((fqn) => document.querySelector("#trade-off-module")?.textContent === fqn, module);
+    expect(await page.locator(".icicle .selected").getAttribute("aria-label")).toContain(`${module},`);
+    await page.waitForFunction(
+      (fqn) => document.querySelector("#ops [role=status]")?.textContent?.includes(`in ${fqn}`),
+      module,
+    );
+    noFaults(report);
+  });
+
+  it("comes back to the same view by its address", async () => {
+    const hash =
+      "#module=Transformer.layers.1&op=700&from=200&to=1500&by=module&axis=time&overlays=plan-0,compare&keep=250&method=optimal&area=time&root=Transformer&filter=mm&sort=runtimeMs&order=down&theme=dark";
+    const report = await openReport(html, hash);
+    const { page } = report;
+    await page.waitForSelector("#trade-off tr.chosen");
+    expect(await page.evaluate(() => document.documentElement.dataset["theme"])).toBe("dark");
+    for (const [name, value] of [
+      ["timeline-by", "module"],
+      ["timeline-axis", "time"],
+      ["budget-method", "optimal"],
+      ["explorer-area", "time"],
+    ])
+      expect(await page.locator(`input[name="${name}"][value="${value}"]`).isChecked(), name).toBe(true);
+    expect(
+      await page
+        .locator('input[name="overlay"]:checked')
+        .evaluateAll((boxes) => boxes.map((box) => (box as HTMLInputElement).value)),
+    ).toEqual(["plan-0", "compare"]);
+    expect(await page.locator("#budget").inputValue()).toBe("250");
+    expect(await page.locator(".filters input").first().inputValue()).toBe("mm");
+    await page.waitForFunction(() =>
+      /in Transformer\.layers\.1:/.test(document.querySelector("#ops [role=status]")?.textContent ?? ""),
+    );
+    const times = await page.locator(".ops-grid .body .row:not([hidden]) [role=gridcell]:nth-child(6)").allInnerTexts();
+    const ms = times.map((text) => Number.parseFloat(text) * (text.endsWith("µs") ? 1e-3 : 1));
+    expect(ms.length).toBeGreaterThan(5);
+    expect(ms).toEqual([...ms].sort((a, b) => b - a));
+    await page.locator('input[name="timeline-axis"][value="ops"]').check();
+    const expected = new URLSearchParams(hash.slice(1));
+    expected.delete("axis");
+    expect(Object.fromEntries(await hashOf(page))).toEqual(Object.fromEntries(expected));
+    noFaults(report);
+  });
+
+  it("follows an address that is changed by hand, and passes over what it says wrongly", async () => {
+    const report = await openReport(html, "#op=7&by=colour&from=x&keep=99999&__proto__=1");
+    const { page } = report;
+    expect(Object.fromEntries(await hashOf(page))).toEqual({ op: "7", keep: "1000" });
+    await page.evaluate(() => {
+      location.hash = "#op=9&method=optimal";
+    });
+    await page.waitForFunction(() => document.querySelector(".moment h3")?.textContent?.startsWith("After op 9 "));
+    expect(await page.locator("#budget").inputValue()).toBe("500");
+    noFaults(report);
+  });
+
+  it("searches by / and Ctrl+F, forwards and backwards", async () => {
+    const report = await openReport(html);
+    const { page } = report;
+    await page.keyboard.press("/");
+    expect(await page.evaluate(() => document.activeElement?.id)).toBe("search");
+    await page.keyboard.type("attention");
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(() => document.querySelector(".search .note")?.textContent?.startsWith("1 of "));
+    const first = (await hashOf(page)).get("module");
+    expect(first).toContain("attention");
+    await page.keyboard.press("Enter");
+    expect((await hashOf(page)).get("module")).not.toBe(first);
+    await page.keyboard.press("Shift+Enter");
+    expect((await hashOf(page)).get("module")).toBe(first);
+    await page.keyboard.press("Shift+Enter");
+    expect(await textOf(page, ".search .note")).toMatch(/^([\d,]+) of \1$/);
+    await page.locator("h1").click();
+    await page.keyboard.press("Control+f");
+    expect(await page.evaluate(() => document.activeElement?.id)).toBe("search");
+    await page.keyboard.type("addmm");
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(() => document.querySelector(".ops-grid .row.selected")?.textContent?.includes("addmm"));
+    await page.keyboard.press("Control+a");
+    await page.keyboard.type("no such thing");
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(() => document.querySelector(".search .note")?.textContent === "none");
+    noFaults(report);
+  });
+
+  it("shows the columns of PyTorch's tables", async () => {
+    const { page } = await openReport(html, "#module=Transformer.layers.0&sort=discarded&order=up");
+    await page.waitForFunction(() =>
+      document.querySelector("#ops [role=status]")?.textContent?.includes("in Transformer.layers.0"),
+    );
+    await page.waitForTimeout(300);
+    const { rows } = await page.evaluate(() => ({
+      rows: [...document.querySelectorAll(".ops-grid .body .row:not([hidden])")].map((row) =>
+        [...row.children].map((cell) => cell.textContent),
+      ),
+    }));
+    const given = rows.map((row) => Number.parseFloat(row[7]!));
+    expect(given.length).toBeGreaterThan(10);
+    expect(given).toEqual([...given].sort((a, b) => a - b));
+    const stats = sacStats(trace).get("Transformer.layers.0")!;
+    const curve = tradeOff(stats, greedyOrder(stats)).tradeoffCurve;
+    const points = Array.from(
+      curve.discardedMemory,
+      (x, i) => `${formatPercent(x - 0.01)} ${formatPercent(curve.recomputationTime[i])}`,
+    );
+    for (const [i, row] of rows.entries())
+      if (given[i] > given[i - 1] && given[i] < given[i + 1]) expect(points).toContain(`${row[7]} ${row[8]}`);
+  });
+
+  it("saves every chart as SVG and PNG and every table as CSV", async () => {
+    const report = await openReport(html);
+    const { page } = report;
+    await page.waitForSelector("#modules svg.icicle");
+    await page.waitForSelector("#trade-off .front-chart");
+    await page.waitForSelector(".ops-grid .body .row");
+    for (const chart of ["timeline", "trade-off", "plans", "modules"]) {
+      const svg = await saved(page, new RegExp(`Save transformer-${chart} as SVG`));
+      expect(svg.name).toBe(`transformer-${chart}.svg`);
+      expect(svg.text.slice(0, 600)).toMatch(/^<svg [^>]*xmlns="http:\/\/www.w3.org\/2000\/svg"/);
+      expect(svg.text).toMatch(/<path|<rect x=/);
+      expect(svg.text).not.toContain("var(--");
+      const png = await saved(page, new RegExp(`Save transformer-${chart} as PNG`));
+      expect(png.text.slice(1, 4)).toBe("PNG");
+      expect(png.text.length).toBeGreaterThan(4000);
+    }
+    const rows = async (name: string): Promise<string[]> =>
+      (await saved(page, new RegExp(`Save transformer-${name} as CSV`))).text.trim().split("\r\n");
+    const timeline = await rows("timeline");
+    expect(timeline).toHaveLength(trace.ops.count + 1);
+    expect(timeline[0]).toMatch(/^op,name,phase,startMs,totalBytes,highestBytes,Parameters bytes,/);
+    expect(await rows("ops")).toHaveLength(trace.ops.count + 1);
+    expect((await rows("modules")).length).toBeGreaterThan(20);
+    const table = async (name: string): Promise<string[]> =>
+      (await saved(page, new RegExp(`Save as CSV: transformer: ${name}`))).text.trim().split("\r\n");
+    const peak = Math.max(...memoryTimeline(trace).highestBytes);
+    const categories = await table("Peak by category");
+    expect(categories[0]).toBe("Category,Size,Share");
+    expect(categories.slice(1).reduce((sum, row) => sum + Number(row.split(",")[1]), 0)).toBe(peak);
+    for (const name of [
+      "Recommended plans",
+      "Largest at the peak",
+      "What discards best",
+      "Predicted and measured",
+      "what is alive",
+      "budget",
+      "fitted pieces",
+    ])
+      expect((await table(name)).length, name).toBeGreaterThan(1);
+    noFaults(report);
+  });
+
+  it("can be used by keyboard alone, with the focus in sight", async () => {
+    const report = await openReport(html);
+    const { page } = report;
+    await page.waitForSelector("#modules svg.icicle");
+    await page.waitForSelector(".ops-grid .body .row");
+    const reached = new Set<string>();
+    for (let i = 0; i < 260; i++) {
+      await page.keyboard.press("Tab");
+      const found = await page.evaluate(() => {
+        const element = document.activeElement as HTMLElement | null;
+        if (element === null || element === document.body) return undefined;
+        const style = getComputedStyle(element);
+        const isSeen = style.outlineStyle !== "none" || element.matches("g, .skip");
+        return {
+          name:
+            element.id ||
+            element.getAttribute("class")?.split(" ")[0] ||
+            element.getAttribute("name") ||
+            element.getAttribute("aria-label") ||
+            element.tagName,
+          isSeen,
+        };
+      });
+      if (found === undefined) break;
+      expect(found.isSeen, found.name).toBe(true);
+      reached.add(found.name);
+    }
+    for (const name of ["skip", "search", "theme", "chart", "handle", "budget", "cell", "ops-grid", "timeline-by"])
+      expect([...reached]).toContain(name);
+
+    await page.locator("canvas.chart").focus();
+    await page.keyboard.press("p");
+    const peak = Number((await hashOf(page)).get("op"));
+    await page.keyboard.press("ArrowUp");
+    expect(Number((await hashOf(page)).get("op"))).toBe(peak + 1);
+    await page.keyboard.press("+");
+    expect((await hashOf(page)).has("to")).toBe(true);
+    await page.keyboard.press("Escape");
+    expect([...(await hashOf(page)).keys()]).toEqual([]);
+
+    await page.locator('.icicle [tabindex="0"]').focus();
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("ArrowRight");
+    await page.keyboard.press("Enter");
+    const module = (await hashOf(page)).get("module")!;
+    expect(module).toMatch(/^Transformer\./);
+    await page.keyboard.press("Enter");
+    expect((await hashOf(page)).get("root")).toBe(module);
+    await page.keyboard.press("Escape");
+    expect((await hashOf(page)).get("root")).toBe("Transformer");
+
+    await page.locator(".ops-grid").focus();
+    for (const key of ["ArrowDown", "ArrowDown", "Enter"]) await page.keyboard.press(key);
+    expect((await hashOf(page)).get("op")).toMatch(/^\d+$/);
+    noFaults(report);
+  });
+
+  it.each([
+    ["light", 1280],
+    ["dark", 1280],
+    ["light", 360],
+  ] as const)("has no serious violation of accessibility rules, %s at %i pixels", async (colorScheme, width) => {
+    const report = await openReport(html, "#op=100&module=Transformer.layers.0&overlays=plan-0", {
+      colorScheme,
+      viewport: { width, height: 900 },
+    });
+    const { page } = report;
+    await page.waitForSelector("#modules svg.icicle");
+    await page.waitForSelector(".ops-grid .body .row");
+    const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+    await page.evaluate(axe);
+    const violations = await page.evaluate(async () => {
+      const { axe: run } = globalThis as unknown as {
+        axe: {
+          run(): Promise<{
+            violations: { id: string; impact: string; nodes: { html: string; failureSummary: string }[] }[];
+          }>;
+        };
+      };
+      return (await run.run()).violations.map(({ id, impact, nodes }) => ({
+        id,
+        impact,
+        nodes: nodes.slice(0, 3).map((node) => `${node.html.slice(0, 200)} ${node.failureSummary}`),
+      }));
+    });
+    expect(violations.filter(({ impact }) => impact === "serious" || impact === "critical")).toEqual([]);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
+  });
+
+  it("can be read without JavaScript", async () => {
+    const report = await openReport(html, "", { javaScriptEnabled: false });
+    const { page } = report;
+    const summary = await textOf(page, "#summary");
+    for (const text of [
+      "Peak memory",
+      "Peak by category",
+      "Activations",
+      "Recommended plans",
+      "At most 5 % time",
+      "Predicted and measured",
+    ])
+      expect(summary).toContain(text);
+    expect(await page.locator("svg.still").isVisible()).toBe(true);
+    expect(await textOf(page, "#environment")).toContain("Allocation unit");
+    noFaults(report);
+  });
+
+  it("moves nothing where motion is to be reduced, and prints light", async () => {
+    const { page } = await openReport(html, "#theme=dark", { reducedMotion: "reduce" });
+    expect(await page.evaluate(() => getComputedStyle(document.querySelector("button")!).transitionDuration)).toBe(
+      "0s",
+    );
+    await page.emulateMedia({ media: "print" });
+    await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+    expect(await page.evaluate(() => getComputedStyle(document.body).backgroundColor)).toBe("rgb(255, 255, 255)");
+    expect(await page.locator("#bar").isVisible()).toBe(false);
+    expect(await page.locator("#summary").isVisible()).toBe(true);
+    await page.evaluate(() => dispatchEvent(new Event("afterprint")));
+    expect(await page.evaluate(() => document.documentElement.dataset["theme"])).toBe("dark");
+  });
+});
