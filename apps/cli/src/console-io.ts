@@ -1,8 +1,32 @@
+import { createInterface } from "node:readline/promises";
+
 /** Where a command writes: the process's streams, or a test's. */
 export interface ConsoleIo {
   readonly stdout: { write(text: string): unknown };
   readonly stderr: { write(text: string): unknown; readonly isTTY?: boolean };
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Where input and output both are a terminal. */
+  readonly terminal?: { readonly stdin: NodeJS.ReadStream; readonly stdout: NodeJS.WriteStream };
+  /** Asks a question that is answered by yes or no; left out where nobody can be asked. */
+  readonly ask?: (question: string) => Promise<boolean>;
+  /** Has Ctrl-C call `listener`, once, in place of ending the process; returns what undoes that. */
+  readonly onInterrupt?: (listener: () => void) => () => void;
+}
+
+/** For {@link ConsoleIo.onInterrupt}: the first Ctrl-C is a wish to stop, the second one ends the process. */
+export function onInterrupt(listener: () => void): () => void {
+  process.once("SIGINT", listener);
+  return () => process.off("SIGINT", listener);
+}
+
+/** For {@link ConsoleIo.ask}: by the terminal; what is not a yes is a no. */
+export async function askTerminal(question: string): Promise<boolean> {
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return /^\s*y(es)?\s*$/i.test(await terminal.question(`${question} [y/N] `));
+  } finally {
+    terminal.close();
+  }
 }
 
 /** A reader that has seen enough (`remat … | head`) closes the pipe: that is no failure. Other errors of `stream` are thrown. */

@@ -1,14 +1,18 @@
 import { createReadStream, readFileSync } from "node:fs";
-import { pathToFileURL } from "node:url";
 import { gunzipSync } from "node:zlib";
 import { RematError, readTrace, type Trace } from "@remat/trace";
+import { importModel } from "./import-model.js";
 import type { ModelOptions } from "./model-options.js";
 import type { ModelSource } from "./model-source.js";
 import type { Progress } from "./progress.js";
 import { UsageError } from "./usage-error.js";
 
 /** The trace that MODEL names, or one of a training step of the model that it names. */
-export async function loadTrace(source: ModelSource, options: ModelOptions, progress: Progress): Promise<Trace> {
+export async function loadTrace(
+  source: ModelSource,
+  options: ModelOptions,
+  progress: Pick<Progress, "show">,
+): Promise<Trace> {
   if (source.kind === "trace" || source.kind === "pytorch") refuseModelOptions(source, options);
   switch (source.kind) {
     case "trace":
@@ -18,6 +22,11 @@ export async function loadTrace(source: ModelSource, options: ModelOptions, prog
       });
     case "pytorch":
       return (await import("@remat/pytorch")).readPyTorchTrace(parseJson(source.path));
+    case "graph":
+      throw new RematError(
+        "MODEL_GRAPH",
+        `${source.path}: a graph file, which holds neither a model nor a run. Only remat plan reads these; name a model or a trace.`,
+      );
     default:
       return traceModel(source, options, progress);
   }
@@ -35,11 +44,11 @@ function refuseModelOptions({ name }: ModelSource, options: ModelOptions): void 
 async function traceModel(
   source: ModelSource & { kind: "keras" | "module" },
   options: ModelOptions,
-  progress: Progress,
+  progress: Pick<Progress, "show">,
 ): Promise<Trace> {
   const { traceFakeStep } = await import("@remat/tracer");
-  const { size, batch, backend, grouping, loss, optimizer, steps } = options;
-  const load = source.kind === "keras" ? kerasModel(source.path) : moduleExport(source.path);
+  const { size, batch, backend, grouping, loss, optimizer, steps, stepsBefore } = options;
+  const load = source.kind === "keras" ? kerasModel(source.path) : importModel(source.path);
   progress.show(`tracing ${source.name}`, true);
   return traceFakeStep(await load, {
     name: source.name,
@@ -50,6 +59,7 @@ async function traceModel(
     ...(loss !== undefined && { loss }),
     ...(optimizer !== undefined && { optimizer }),
     ...(steps !== undefined && { steps }),
+    ...(stepsBefore !== undefined && { stepsBefore }),
     onProgress: (module) => progress.show(`tracing ${source.name}: ${module}`),
   });
 }
@@ -65,25 +75,6 @@ async function kerasModel(path: string): Promise<unknown> {
       throw cause instanceof RematError ? new RematError(cause.code, `${path}: ${cause.message}`, { cause }) : cause;
     }
   };
-}
-
-async function moduleExport(path: string): Promise<unknown> {
-  let module: { default?: unknown };
-  try {
-    module = (await import(pathToFileURL(path).href)) as { default?: unknown };
-  } catch (cause) {
-    throw new RematError(
-      "MODEL_IMPORT",
-      `${path}: cannot be imported: ${(cause as Error).message}. Expected an ES module that runs by itself.`,
-      { cause },
-    );
-  }
-  if (module.default === undefined)
-    throw new RematError(
-      "MODEL_EXPORT",
-      `${path}: has no default export. Expected a function that returns a model; see examples/README.md.`,
-    );
-  return module.default;
 }
 
 function parseJson(path: string): unknown {

@@ -1,10 +1,15 @@
 #!/usr/bin/env node
 import { runCli } from "./cli.js";
-import { allowClosedPipe } from "./console-io.js";
+import { allowClosedPipe, askTerminal, onInterrupt } from "./console-io.js";
 
+// What TensorFlow tells of itself when it is loaded is not what was asked for; its errors are shown.
+process.env["TF_CPP_MIN_LOG_LEVEL"] ??= "2";
 allowClosedPipe(process.stdout);
 process.exitCode = await runCli(process.argv.slice(2), {
   stdout: process.stdout,
   stderr: process.stderr,
   env: process.env,
+  ...(process.stdin.isTTY && process.stdout.isTTY && { terminal: { stdin: process.stdin, stdout: process.stdout } }),
+  ...(process.stdin.isTTY && process.stderr.isTTY && { ask: askTerminal }),
+  onInterrupt,
 });

@@ -16,6 +16,8 @@ export interface ModelOptions {
   readonly optimizer: string | undefined;
   /** Training steps to trace; 1 if not given. */
   readonly steps?: number;
+  /** Steps to run before those; 0 if not given. */
+  readonly stepsBefore?: number;
 }
 
 /** The options that every command with a MODEL shares. */

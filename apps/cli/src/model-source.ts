@@ -6,12 +6,13 @@ import { RematError } from "@remat/trace";
 export type ModelSource =
   | { readonly kind: "keras"; readonly path: string; readonly name: string }
   | { readonly kind: "pytorch"; readonly path: string; readonly name: string }
+  | { readonly kind: "graph"; readonly path: string; readonly name: string }
   | { readonly kind: "module"; readonly path: string; readonly name: string }
   | { readonly kind: "trace"; readonly path: string; readonly name: string };
 
 const moduleEndings = new Set([".js", ".mjs", ".cjs", ".ts", ".mts"]);
 
-/** Decides by ending and first bytes whether `path` is a Keras topology, an ES module or a trace. */
+/** Decides by ending and first bytes whether `path` is a Keras topology, an ES module, a trace or a graph. */
 export function modelSource(path: string): ModelSource {
   const full = resolve(path);
   if (!existsSync(full))
@@ -36,6 +37,7 @@ export function modelSource(path: string): ModelSource {
   if ((head[0] === 0x1f && head[1] === 0x8b) || head.includes('"remat":"trace"'))
     return { kind: "trace", path: full, name };
   if (/^\s*\{\s*"schema"\s*:\s*"[a-z-]+-oracle\//.test(head.toString())) return { kind: "pytorch", path: full, name };
+  if (head.includes('"rematerialization-graph/')) return { kind: "graph", path: full, name };
   if (full.endsWith(".json")) return { kind: "keras", path: full, name };
   if (/\.jsonl(\.gz)?$/.test(full)) return { kind: "trace", path: full, name };
   throw new RematError(
@@ -45,7 +47,7 @@ export function modelSource(path: string): ModelSource {
 }
 
 function readHead(path: string): Buffer {
-  const buffer = Buffer.alloc(64);
+  const buffer = Buffer.alloc(256);
   const file = openSync(path, "r");
   try {
     return buffer.subarray(0, readSync(file, buffer, 0, buffer.length, 0));

@@ -8,6 +8,9 @@ const readme = fileURLToPath(new URL("README.md", root));
 /** `<!-- example: ARGS -->` and the block below it, which holds what `remat ARGS` prints. */
 const example = /<!-- example: (.+) -->\n\n```text\n\$ remat .+\n\n([\s\S]*?)```/g;
 
+/** How good a plan is proven to be depends on how far a machine gets in the time for it. */
+const withoutBound = (text: string) => text.replace(/; (no plan takes less than .*|proven optimal.*)$/m, "");
+
 describe("the README", () => {
   const text = readFileSync(readme, "utf8");
   const examples = Array.from(text.matchAll(example), ([, args, output]) => ({ args, output }));
@@ -28,6 +31,6 @@ describe("the README", () => {
         readme,
         readFileSync(readme, "utf8").replace(output, () => stdout),
       );
-    else expect(output).toBe(stdout);
+    else expect(withoutBound(output)).toBe(withoutBound(stdout));
   });
 });

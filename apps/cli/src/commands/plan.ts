@@ -1,0 +1,138 @@
+import { requireMemoryTrace } from "@remat/mem-tracker";
+import { type InfeasibleBudget, outputFormats, renderGraphPlan, renderInfeasibleBudget } from "@remat/reporting";
+import type { Trace } from "@remat/trace";
+import type { CommandOptions } from "../cli.js";
+import type { ConsoleIo } from "../console-io.js";
+import { parseModelOptions } from "../model-options.js";
+import { type ModelSource, modelSource } from "../model-source.js";
+import { graphContent, planGraphFile } from "../plan/plan-graph-file.js";
+import { planByModules, planEachModule } from "../plan/plan-modules.js";
+import { type PlanOptions, parsePlanOptions } from "../plan/plan-options.js";
+import { planStep } from "../plan/plan-step.js";
+import { nothingWithin, tooDear } from "../plan/refuse.js";
+import { type FoundPlan, type Shown, showPlan } from "../plan/show-plan.js";
+import { writePlanFile } from "../plan/write-plan-file.js";
+import { writePolicyFile } from "../plan/write-policy-file.js";
+import { estimateModes, measureModel, priceModel } from "../price-model.js";
+import { Progress } from "../progress.js";
+import { readDevice } from "../read-device.js";
+import { parseChoice, parseCount, parseText, UsageError } from "../usage-error.js";
+import { writeTraceFile } from "../write-trace-file.js";
+
+/** `remat plan MODEL|TRACE|GRAPH`: what to keep and what to recompute within a budget. */
+export async function plan(model: string, options: CommandOptions, io: ConsoleIo): Promise<void> {
+  const asked = parsePlanOptions(options);
+  const shown: Shown = {
+    format: parseChoice("format", options["format"], outputFormats),
+    depth: parseCount("depth", options["depth"]),
+    limit: parseCount("top", options["top"]),
+  };
+  const progress = new Progress(io);
+  try {
+    const source = modelSource(model);
+    if (isGraph(source)) await planGraph(source, asked, options, shown, io, progress);
+    else await planModel(source, asked, options, shown, io, progress);
+  } finally {
+    progress.clear();
+  }
+}
+
+function isGraph(source: ModelSource): boolean {
+  return source.kind === "graph" || (source.kind === "keras" && graphContent(source.path) !== undefined);
+}
+
+async function planGraph(
+  { path, name }: ModelSource,
+  asked: PlanOptions,
+  options: CommandOptions,
+  { format, limit }: Shown,
+  io: ConsoleIo,
+  progress: Progress,
+): Promise<void> {
+  for (const option of ["batch", "backend", "loss", "optimizer", "device", "mode", "trace"] as const)
+    if (options[option] !== undefined)
+      throw new UsageError(`--${option} is for models; ${name} is a graph, whose file says it all. Leave it out.`);
+  if (asked.pyTorchPolicy !== undefined)
+    throw new UsageError(`--pytorch-policy is for runs of PyTorch; ${name} is a graph. Leave it out.`);
+  if (asked.method !== "schedule")
+    throw new UsageError(`--method ${asked.method} plans modules, of which the graph ${name} has none. Leave it out.`);
+  const answer = await planGraphFile(path, asked, io, progress);
+  progress.clear();
+  if ("infeasible" in answer) {
+    io.stdout.write(renderInfeasibleBudget(answer.infeasible, format));
+    throw nothingWithin(answer.infeasible);
+  }
+  const dear = tooDear(name, asked, answer.plan);
+  if (dear === undefined && asked.output !== undefined) await writePlanFile(answer.plan, asked.output);
+  io.stdout.write(renderGraphPlan(answer.summary, format, { limit, notes: answer.notes }));
+  if (dear !== undefined) throw dear;
+}
+
+async function planModel(
+  source: ModelSource,
+  asked: PlanOptions,
+  options: CommandOptions,
+  shown: Shown,
+  io: ConsoleIo,
+  progress: Progress,
+): Promise<void> {
+  if (asked.order === "free")
+    throw new UsageError(
+      "--order free is for graph files: of a training step, user code and autograd fix the order in which ops first run.",
+    );
+  const tracePath = options["trace"] === undefined ? undefined : parseText("trace", options["trace"]);
+  const { trace, pricedFor } = await pricedTrace(source, options, progress);
+  requireMemoryTrace(trace);
+  const name = trace.header.model ?? source.name;
+  if (asked.pyTorchPolicy !== undefined && trace.header.framework !== "pytorch")
+    throw new UsageError(
+      `--pytorch-policy is for runs of PyTorch; ${name} is of ${trace.header.framework}. Leave it out.`,
+    );
+  if (tracePath !== undefined) await writeTraceFile(trace, tracePath);
+
+  progress.show(`planning ${name}`, true);
+  const found = await findPlan(trace, asked, name, io, progress);
+  progress.clear();
+  if ("infeasible" in found) {
+    io.stdout.write(renderInfeasibleBudget(found.infeasible, shown.format));
+    throw nothingWithin(found.infeasible);
+  }
+  const text = await showPlan(found, shown, pricedFor);
+  const dear = tooDear(name, asked, found.plan);
+  if (dear !== undefined) {
+    io.stdout.write(text());
+    throw dear;
+  }
+  if (asked.output !== undefined) await writePlanFile(found.plan, asked.output);
+  const sections = asked.pyTorchPolicy === undefined ? [] : [await writePolicyFile(found, asked.pyTorchPolicy)];
+  io.stdout.write(text(...sections));
+}
+
+async function findPlan(
+  trace: Trace,
+  asked: PlanOptions,
+  name: string,
+  io: ConsoleIo,
+  progress: Progress,
+): Promise<FoundPlan | { readonly infeasible: InfeasibleBudget }> {
+  const { method, budget } = asked;
+  // Only the method that plans the whole step does without a budget.
+  if (method === "schedule" || budget === undefined) {
+    const answer = await planStep(trace, asked, name, io, progress);
+    return "infeasible" in answer ? answer : { trace, ...answer };
+  }
+  return method === "modules"
+    ? planByModules(trace, asked, budget)
+    : planEachModule(trace, asked, budget, method === "knapsack" ? "dp" : method);
+}
+
+/** The trace of one step that is like all others: an optimizer's state is there from the start. */
+async function pricedTrace(source: ModelSource, options: CommandOptions, progress: Progress) {
+  const mode = parseChoice("mode", options["mode"] ?? "operator-level-cost-model", estimateModes);
+  const device = readDevice(parseText("device", options["device"] ?? "a100"));
+  const parsed = parseModelOptions(options);
+  const modelOptions = { ...parsed, ...(parsed.optimizer !== undefined && { stepsBefore: 1 }) };
+  return mode === "operator-level-benchmark"
+    ? measureModel(source, modelOptions, progress)
+    : priceModel(source, modelOptions, device, progress, { keepMeasured: options["device"] === undefined });
+}

@@ -1,0 +1,113 @@
+import { resolve } from "node:path";
+import { type MakeReportOptions, makeReport, planAsTrace, renderReport } from "@remat/report";
+import { RematError, RuntimeSource, type Trace } from "@remat/trace";
+import type { CommandOptions } from "../cli.js";
+import type { ConsoleIo } from "../console-io.js";
+import { parseModelOptions } from "../model-options.js";
+import { parseTimeMs } from "../plan/plan-options.js";
+import { estimateModes, measureModel, priceModel } from "../price-model.js";
+import { Progress } from "../progress.js";
+import { readDevice } from "../read-device.js";
+import { extractTo } from "../report/extract-to.js";
+import { openFile } from "../report/open-file.js";
+import { type ReportSource, reportSource } from "../report/report-source.js";
+import { parseChoice, parseCount, parseText, UsageError } from "../usage-error.js";
+import { versionText } from "../version.js";
+import { writeFileWhole } from "../write-file-whole.js";
+
+/** `remat report MODEL|TRACE|PLAN`: one HTML file that shows where memory goes, and what it would cost to spend less. */
+export async function report(model: string | undefined, options: CommandOptions, io: ConsoleIo): Promise<void> {
+  const text = (name: string) => (options[name] === undefined ? undefined : parseText(name, options[name]));
+  const output = text("output");
+  const extract = text("extract");
+  if (extract !== undefined) {
+    if (model !== undefined)
+      throw new UsageError(`--extract reads a report and makes none: leave out ${JSON.stringify(model)}.`);
+    return extractTo(extract, output, io);
+  }
+  if (model === undefined)
+    throw new UsageError(
+      "expected a model, a trace or a plan: remat report model.json, or a report to read: --extract.",
+    );
+  const path = resolve(output ?? "report.html");
+  const progress = new Progress(io);
+  try {
+    const source = reportSource(model);
+    const other = text("compare");
+    const compared = other === undefined ? undefined : reportSource(other);
+    const load = (each: ReportSource & { kind: "run" }) => loadRun(each, options, progress);
+    // Of a plan and a run, the run is what is shown, and the plan is laid over it.
+    const run = source.kind === "run" ? source : compared?.kind === "run" ? compared : undefined;
+    const plan = source.kind === "plan" ? source : compared?.kind === "plan" ? compared : undefined;
+    const trace = run === undefined ? planAsTrace(planOf(source).plan) : await load(run);
+    const shown: MakeReportOptions = {
+      title: trace.header.model ?? source.name,
+      from: run === undefined ? "plan" : run.model.kind === "trace" || run.model.kind === "pytorch" ? "trace" : "model",
+      pricedFor: pricedFor(trace, options),
+      madeBy: `remat ${versionText()}`,
+      source: model,
+      fsdp: text("fsdp"),
+      ...planningEffort(options),
+      ...(plan !== undefined && run !== undefined && { plan }),
+      ...(source.kind === "run" &&
+        compared?.kind === "run" && { compare: { name: compared.name, trace: await load(compared) } }),
+      onProgress: (what) => progress.show(`${source.name}: ${what}`),
+    };
+    const data = await makeReport(trace, shown);
+    progress.show("writing", true);
+    await writeFileWhole(path, renderReport(data)).catch((cause: Error) => {
+      throw new RematError(
+        "REPORT_WRITE",
+        `${output ?? path}: cannot be written (${cause.message}). Choose another file with -o.`,
+        {
+          cause,
+        },
+      );
+    });
+  } finally {
+    progress.clear();
+  }
+  io.stderr.write(`remat: wrote ${output ?? "report.html"}\n`);
+  if (options["open"] === true) await openFile(path, io);
+}
+
+function planOf(source: ReportSource): ReportSource & { kind: "plan" } {
+  if (source.kind !== "plan") throw new UsageError("expected a plan.");
+  return source;
+}
+
+async function loadRun(
+  { model }: ReportSource & { kind: "run" },
+  options: CommandOptions,
+  progress: Progress,
+): Promise<Trace> {
+  const mode = parseChoice("mode", options["mode"] ?? "operator-level-cost-model", estimateModes);
+  const parsed = parseModelOptions(options);
+  // What was recorded cannot be built otherwise; options that say how to build a model are for the other side then.
+  const isRecorded = model.kind === "trace" || model.kind === "pytorch";
+  const modelOptions = isRecorded
+    ? {
+        ...parsed,
+        ...(options["compare"] !== undefined && { batch: undefined, loss: undefined, optimizer: undefined }),
+      }
+    : { ...parsed, ...(parsed.optimizer !== undefined && { stepsBefore: 1 }) };
+  if (mode === "operator-level-benchmark" && !isRecorded)
+    return (await measureModel(model, modelOptions, progress)).trace;
+  const device = readDevice(parseText("device", options["device"] ?? "a100"));
+  return (await priceModel(model, modelOptions, device, progress, { keepMeasured: options["device"] === undefined }))
+    .trace;
+}
+
+/** The device whose figures the times are made of, if they are. */
+function pricedFor(trace: Trace, options: CommandOptions) {
+  return trace.ops.runtimeSource.includes(RuntimeSource.roofline)
+    ? readDevice(parseText("device", options["device"] ?? "a100"))
+    : undefined;
+}
+
+function planningEffort(options: CommandOptions): Pick<MakeReportOptions, "planTimeMs" | "planIterations"> {
+  const { time, iterations } = options;
+  if (iterations !== undefined) return { planIterations: parseCount("iterations", iterations) };
+  if (time === undefined) return {};
+  return { planTimeMs: /^0+(\.0*)?(ms|s|m|min)?$/.test(String(time)) ? 0 : parseTimeMs(time) };
+}

@@ -1,0 +1,55 @@
+import { resolve } from "node:path";
+import { setupNative, type WheelDownload } from "@remat/native-backend";
+import type { CommandOptions } from "../cli.js";
+import type { ConsoleIo } from "../console-io.js";
+import { Progress } from "../progress.js";
+import { parseChoice, parseText, UsageError } from "../usage-error.js";
+
+/** `remat setup native`: builds tfjs-node's addon in the cache, where every command finds it. */
+export async function setup(what: string, options: CommandOptions, io: ConsoleIo): Promise<void> {
+  parseChoice("setup", what, ["native"]);
+  const progress = new Progress(io);
+  const text = (name: string) => (options[name] === undefined ? undefined : parseText(name, options[name]));
+  const cache = text("dir");
+  const tensorflow = text("tensorflow");
+  try {
+    const made = await setupNative({
+      gpu: options["gpu"] === true,
+      force: options["force"] === true,
+      env: io.env,
+      ...(cache !== undefined && { cache }),
+      ...(tensorflow !== undefined && { tensorflow }),
+      confirm: async (download) => options["yes"] === true || (await confirm(download, io)),
+      report: (line) => {
+        progress.clear();
+        io.stderr.write(`${line}\n`);
+      },
+      progress: (bytes, all) => progress.show(`${megabytes(bytes)} of ${all === undefined ? "?" : megabytes(all)}`),
+    });
+    progress.clear();
+    const { check } = made;
+    io.stdout.write(
+      [
+        `@tensorflow/${made.package} ${made.built ? "was built and works" : "was built before and works"}, on TensorFlow ${check.tensorflow}, ${check.usesGpu ? "on the GPU" : "on the CPU"}`,
+        `it is in ${made.folder}, where remat finds it${cache === undefined ? "" : ` when REMAT_CACHE_DIR is ${resolve(cache)}`}`,
+        "",
+      ].join("\n"),
+    );
+  } finally {
+    progress.clear();
+  }
+}
+
+async function confirm(
+  { project, version, fetchedBytes, unpackedBytes, folder }: WheelDownload,
+  io: ConsoleIo,
+): Promise<boolean> {
+  const what = `${project} ${version} (about ${megabytes(fetchedBytes)} to fetch, ${megabytes(unpackedBytes)} on disk)`;
+  if (io.ask === undefined)
+    throw new UsageError(
+      `no TensorFlow was found to build against; ${what} would be fetched into ${folder}, and nobody can be asked. Pass --yes, or name one by --tensorflow.`,
+    );
+  return io.ask(`No TensorFlow was found to build against. Fetch ${what} into ${folder}?`);
+}
+
+const megabytes = (bytes: number): string => `${Math.round(bytes / 1e6)} MB`;

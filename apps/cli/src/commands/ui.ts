@@ -1,0 +1,113 @@
+import { deviceSpecs } from "@remat/runtime-estimator";
+import { printView, startTerminal, type ViewName, viewNames } from "@remat/terminal";
+import type { CommandOptions } from "../cli.js";
+import type { ConsoleIo } from "../console-io.js";
+import { parseModelOptions } from "../model-options.js";
+import { Progress } from "../progress.js";
+import { openTarget } from "../terminal/open-target.js";
+import { startEntries } from "../terminal/start-entries.js";
+import { parseChoice, parseCount, parseText, quote, UsageError } from "../usage-error.js";
+
+/** What views are called on the command line. */
+const viewOptions: Readonly<Record<string, ViewName>> = {
+  modules: "modules",
+  ops: "ops",
+  "trade-off": "tradeOff",
+  memory: "memory",
+  compare: "compare",
+  devices: "devices",
+};
+const themes = ["dark", "light"] as const;
+
+/** `remat ui [MODEL|TRACE|PLAN …]`: the terminal app; with `--once` a view as text. */
+export async function ui(targets: readonly string[], options: CommandOptions, io: ConsoleIo): Promise<void> {
+  const view = options["view"] === undefined ? undefined : parseView(options["view"]);
+  const theme = options["theme"] === undefined ? undefined : parseChoice("theme", options["theme"], themes);
+  const device = parseChoice("device", options["device"] ?? "a100", Object.keys(deviceSpecs));
+  const isAscii = options["ascii"] === true ? true : undefined;
+  const open = openTarget(parseModelOptions({ size: "full", ...options }), options["once"] !== true);
+  if (options["once"] === true)
+    return printOnce(targets, { view, device, isAscii: isAscii ?? false, open }, options, io);
+  const { terminal } = io;
+  if (terminal === undefined)
+    throw new UsageError(
+      "remat ui needs a terminal for its input and output, and here one of them is a file or a pipe. Run remat ui --once to print a view as text, e.g. remat ui model.json --once --view memory.",
+    );
+  await startTerminal({
+    targets,
+    open,
+    examples: startEntries(process.cwd()),
+    device,
+    view,
+    theme,
+    isAscii,
+    env: io.env,
+    ...terminal,
+    folder: process.cwd(),
+  });
+}
+
+interface OnceOptions {
+  readonly view: ViewName | undefined;
+  readonly device: string;
+  readonly isAscii: boolean;
+  readonly open: ReturnType<typeof openTarget>;
+}
+
+async function printOnce(
+  targets: readonly string[],
+  { view, device, isAscii, open }: OnceOptions,
+  options: CommandOptions,
+  io: ConsoleIo,
+): Promise<void> {
+  const columns = parseCount(
+    "columns",
+    options["columns"] ?? io.terminal?.stdout.columns ?? io.env["COLUMNS"] ?? 100,
+    40,
+  );
+  const rows = parseCount("rows", options["rows"] ?? 40, 8);
+  const module = options["module"] === undefined ? undefined : parseText("module", options["module"]);
+  if (targets.length === 0 || targets.length > 2)
+    throw new UsageError("--once expects a model or trace, or two to compare: remat ui run.remat.jsonl --once.");
+  const progress = new Progress(io);
+  const runs = [];
+  try {
+    for (const target of targets) {
+      const opened = await open(target, {
+        signal: new AbortController().signal,
+        onProgress: (text) => progress.show(`${target}: ${text}`),
+      });
+      if (opened.kind === "plan")
+        throw new UsageError(
+          `${quote(target)} is a plan, which --once does not print: see remat plan and remat report.`,
+        );
+      runs.push(opened);
+    }
+  } finally {
+    progress.clear();
+  }
+  const [{ title, trace }, other] = runs;
+  if (trace.truncated !== undefined)
+    io.stderr.write(`remat: ${title} is damaged: read up to line ${trace.truncated.line}.\n`);
+  io.stdout.write(
+    await printView(trace, {
+      view: view ?? (other === undefined ? "modules" : "compare"),
+      columns,
+      rows,
+      title,
+      device,
+      module,
+      other,
+      isAscii,
+    }),
+  );
+}
+
+function parseView(value: unknown): ViewName {
+  const name = viewNames[Number(value) - 1] ?? viewOptions[String(value)];
+  if (name === undefined)
+    throw new UsageError(
+      `--view expects one of ${Object.keys(viewOptions).join(", ")}, or 1 to 6, found ${quote(value)}.`,
+    );
+  return name;
+}

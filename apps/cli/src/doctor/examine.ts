@@ -1,0 +1,75 @@
+import { execFile } from "node:child_process";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { availableParallelism, cpus, totalmem } from "node:os";
+import { join } from "node:path";
+import { type BackendName, type BackendPackage, backendPackages, cacheFolder } from "@remat/dispatch-hook";
+import { versionText } from "../version.js";
+import { type BackendProbe, probeBackend } from "./probe-backend.js";
+
+/** What `remat doctor` found. Sizes are bytes. */
+export interface Examination {
+  readonly remat: string;
+  readonly node: string;
+  readonly platform: string;
+  readonly processor: string;
+  readonly cores: number;
+  readonly memoryBytes: number;
+  /** Names of the GPUs that NVIDIA's driver shows, with their memory; empty if there is none, or no driver. */
+  readonly gpus: readonly string[];
+  readonly versions: Readonly<Record<string, string>>;
+  readonly cache: { readonly folder: string; readonly native: readonly string[] };
+  readonly backends: readonly BackendProbe[];
+}
+
+/** How a package is tried; a test's, or by a process. */
+export type Probe = (name: BackendPackage, backend: BackendName, from: string) => Promise<BackendProbe>;
+
+/** Looks at the machine, the packages and every backend, as seen from the folder `from`. */
+export async function examine(from: string, probe: Probe = probeBackend): Promise<Examination> {
+  const folder = cacheFolder();
+  const native = join(folder, "native");
+  const backends: BackendProbe[] = [];
+  for (const [name, backend] of backendPackages) backends.push(await probe(name, backend, from));
+  return {
+    remat: versionText(),
+    node: process.version,
+    platform: `${process.platform} ${process.arch}`,
+    processor: cpus()[0]?.model.trim() ?? "unknown",
+    cores: availableParallelism(),
+    memoryBytes: totalmem(),
+    gpus: await findGpus(),
+    versions: packageVersions(),
+    cache: { folder, native: existsSync(native) ? readdirSync(native).filter((name) => !name.startsWith(".")) : [] },
+    backends,
+  };
+}
+
+function findGpus(): Promise<readonly string[]> {
+  return new Promise((resolve) => {
+    const args = ["--query-gpu=name,memory.total", "--format=csv,noheader"];
+    execFile("nvidia-smi", args, { timeout: 20_000 }, (error, stdout) => {
+      const lines = stdout.split("\n").filter((line) => line.trim() !== "");
+      resolve(error === null ? lines.map((line) => line.trim().replace(/,\s*/, ", ")) : []);
+    });
+  });
+}
+
+/** Versions of what this command runs with: its own packages and tfjs. */
+function packageVersions(): Record<string, string> {
+  const own = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {
+    dependencies: Record<string, string>;
+  };
+  const names = Object.keys(own.dependencies).filter((name) => /^@(remat|tensorflow)\//.test(name));
+  return Object.fromEntries(names.sort().map((name) => [name, installedVersion(name) ?? "not found"]));
+}
+
+/** Not by `name/package.json`, which a package need not export. */
+function installedVersion(name: string): string | undefined {
+  const require = createRequire(import.meta.url);
+  for (const modules of require.resolve.paths(name) ?? []) {
+    const file = join(modules, name, "package.json");
+    if (existsSync(file)) return (JSON.parse(readFileSync(file, "utf8")) as { version: string }).version;
+  }
+  return undefined;
+}

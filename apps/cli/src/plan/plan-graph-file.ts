@@ -1,0 +1,207 @@
+import { readFileSync } from "node:fs";
+import {
+  type BudgetedSchedule,
+  type PlanningGraph,
+  planOfGraph,
+  type Rematerialization,
+  readGraphFile,
+  simulateSchedule,
+  workingSet,
+} from "@remat/planner";
+import { planSchedules } from "@remat/planner/node";
+import type { FrontPoint, GraphPlanSummary, InfeasibleBudget, PlanFront } from "@remat/reporting";
+import { type Plan, RematError, row } from "@remat/trace";
+import type { ConsoleIo } from "../console-io.js";
+import type { Progress } from "../progress.js";
+import { interruptible } from "./interruptible.js";
+import type { PlanOptions } from "./plan-options.js";
+import { bytesOfBudget } from "./plan-step.js";
+import { interruptedEarly } from "./refuse.js";
+import { showProgress } from "./show-progress.js";
+
+/** A graph file's schedule, or why there is none. */
+export type GraphAnswer =
+  | { readonly summary: GraphPlanSummary; readonly plan: Plan; readonly notes: readonly string[] }
+  | { readonly infeasible: InfeasibleBudget };
+
+/** The content of a JSON file that is a graph, or is meant to be one; undefined for any other. */
+export function graphContent(path: string): unknown {
+  const file = parseLeniently(readFileSync(path, "utf8"), path);
+  if (typeof file !== "object" || file === null) return undefined;
+  const { schema } = file as { schema?: unknown };
+  const isGraph =
+    (typeof schema === "string" && schema.startsWith("rematerialization-graph/")) ||
+    ("nodes" in file && "edges" in file);
+  return isGraph ? file : undefined;
+}
+
+/** Plans a graph file: level 3 of the planner. */
+export async function planGraphFile(
+  path: string,
+  options: PlanOptions,
+  io: ConsoleIo,
+  progress: Progress,
+): Promise<GraphAnswer> {
+  const file = parseLeniently(readFileSync(path, "utf8"), path) as Record<string, unknown>;
+  const graph = readNamed(file, path);
+  const name = typeof file["name"] === "string" ? file["name"] : path;
+  if (graph.nodeCount === 0)
+    throw new RematError(
+      "GRAPH_FILE",
+      `${path}: the graph has no nodes, expected at least one. Nothing is to be planned.`,
+    );
+  const { timeMs, iterations, seed, order, paretoPoints, maxOverhead, workers } = options;
+  const inOrder = simulateSchedule(
+    graph,
+    Int32Array.from({ length: graph.nodeCount }, (_, v) => v),
+  )!;
+  const referenceBytes = statedPeakBytes(file) ?? inOrder.peakBytes;
+  const notes: string[] = [];
+  if (referenceBytes !== inOrder.peakBytes)
+    notes.push(`the file states a peak in order of ${referenceBytes} bytes, but its nodes take ${inOrder.peakBytes}`);
+  const budgetBytes = options.budget === undefined ? undefined : bytesOfBudget(options.budget, referenceBytes);
+  progress.show(`planning ${name}`, true);
+  const { found, isInterrupted } = await interruptible(io, (signal) =>
+    planSchedules(graph, {
+      ...(budgetBytes !== undefined
+        ? { budgetBytes }
+        : maxOverhead !== undefined
+          ? { maxOverhead }
+          : { budgetFraction: 1 }),
+      ...(timeMs !== undefined && { timeMs }),
+      ...(iterations !== undefined && { iterations }),
+      seed,
+      order,
+      paretoPoints,
+      ...(workers !== undefined && { workers }),
+      signal,
+      onProgress: showProgress(progress, name, inOrder.cost),
+    }),
+  );
+  if (isInterrupted) notes.push("interrupted: this is the best found until then");
+  if (found.point === undefined) {
+    const infeasible = infeasibleGraph(graph, name, budgetBytes ?? 0, found.smallest, order);
+    if (isInterrupted && infeasible.lowerBoundBytes <= infeasible.budgetBytes) throw interruptedEarly(infeasible);
+    return { infeasible };
+  }
+  const isGiven = budgetBytes !== undefined || maxOverhead !== undefined;
+  if (!isGiven) notes.push("no budget was given: the schedule is the one recommended for at most 5 % overhead");
+  const { schedule, budgetBytes: aimedAt } = isGiven ? found.point : found.recommended!.within5Percent;
+  const front = frontOf(found.front, found.recommended);
+  return {
+    plan: planOfGraph(graph, name, { ...schedule, budgetBytes: aimedAt }),
+    notes,
+    summary: {
+      ...summaryOf(graph, name, aimedAt, schedule),
+      edgeCount: Array.isArray(file["edges"]) ? file["edges"].length : 0,
+      inOrder: { peakBytes: inOrder.peakBytes, cost: inOrder.cost },
+      ...(front && { front }),
+    },
+  };
+}
+
+function summaryOf(
+  graph: PlanningGraph,
+  name: string,
+  budgetBytes: number,
+  schedule: Rematerialization,
+): Omit<GraphPlanSummary, "edgeCount" | "inOrder"> {
+  const { order, peakBytes, cost, overhead, lowerBound, gap, seconds, iterations, seed } = schedule;
+  return {
+    name,
+    nodes: Array.from({ length: graph.nodeCount }, (_, v) => ({
+      name: graph.nodeName(v),
+      bytes: row(graph.outputs, v).reduce((sum, value) => sum + graph.bytes[value], 0),
+      cost: graph.cost[v],
+    })),
+    budgetBytes,
+    order,
+    sequence: Array.from(schedule.sequence),
+    peakBytes,
+    cost,
+    overhead,
+    lowerBound,
+    gap,
+    seconds,
+    iterations,
+    seed,
+  };
+}
+
+function frontOf(
+  front: readonly BudgetedSchedule[],
+  recommended: Readonly<Record<keyof PlanFront["recommended"], BudgetedSchedule>> | undefined,
+): PlanFront | undefined {
+  if (recommended === undefined) return undefined;
+  const point = ({ budgetBytes, schedule }: BudgetedSchedule): FrontPoint => {
+    const { peakBytes, cost, overhead, lowerBound, gap } = schedule;
+    return { budgetBytes, peakBytes, cost, overhead, lowerBound, gap };
+  };
+  return {
+    points: front.map(point),
+    recommended: {
+      noCost: point(recommended.noCost),
+      within5Percent: point(recommended.within5Percent),
+      within20Percent: point(recommended.within20Percent),
+    },
+  };
+}
+
+function infeasibleGraph(
+  graph: PlanningGraph,
+  name: string,
+  budgetBytes: number,
+  smallest: Rematerialization,
+  order: "fixed" | "free",
+): InfeasibleBudget {
+  const { bytes, node } = workingSet(graph, order === "free");
+  const describe = (value: number) => ({ name: graph.nodeName(graph.producer[value]), bytes: graph.bytes[value] });
+  const inputs = Array.from(row(graph.inputs, node), describe).sort((a, b) => b.bytes - a.bytes);
+  const outputs = Array.from(row(graph.outputs, node), describe);
+  return {
+    name,
+    budgetBytes,
+    lowerBoundBytes: bytes,
+    smallestFoundBytes: smallest.peakBytes,
+    occurrence: `node ${node} '${graph.nodeName(node)}'`,
+    inputs,
+    outputs,
+    heldBytes: graph.baseBytes,
+    waitingBytes: [...inputs, ...outputs].reduce((rest, value) => rest - value.bytes, bytes - graph.baseBytes),
+  };
+}
+
+function statedPeakBytes(file: Record<string, unknown>): number | undefined {
+  const { inOrder } = file as { inOrder?: { peakBytes?: unknown } };
+  const peak = inOrder?.peakBytes;
+  return typeof peak === "number" && peak > 0 ? peak : undefined;
+}
+
+function readNamed(file: unknown, path: string): PlanningGraph {
+  try {
+    return readGraphFile(file);
+  } catch (cause) {
+    throw cause instanceof RematError ? new RematError(cause.code, `${path}: ${cause.message}`, { cause }) : cause;
+  }
+}
+
+/** JSON as Python writes it, too, whose NaN and Infinity then are what the error about their node shows. */
+function parseLeniently(text: string, path: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    try {
+      return JSON.parse(
+        text.replace(/"(?:[^"\\]|\\.)*"|-?\b(?:NaN|Infinity)\b/g, (token) =>
+          token.startsWith('"') ? token : JSON.stringify(token),
+        ),
+      );
+    } catch {
+      throw new RematError(
+        "GRAPH_JSON",
+        `${path}: not JSON (${(cause as Error).message}). Expected a model, a trace, or a graph of schema rematerialization-graph/1.`,
+        { cause },
+      );
+    }
+  }
+}

@@ -1,0 +1,128 @@
+import type { CommandOptions } from "../cli.js";
+import { parseChoice, parseCount, parseText, quote, UsageError } from "../usage-error.js";
+
+export const planMethods = ["schedule", "modules", "dp", "knapsack", "milp", "greedy"] as const;
+export type PlanMethod = (typeof planMethods)[number];
+
+/** A budget: bytes, or a fraction of what is held without a plan. */
+export type Budget = { readonly bytes: number } | { readonly fraction: number };
+
+/** What `remat plan` was asked for. */
+export interface PlanOptions {
+  readonly budget: Budget | undefined;
+  readonly maxOverhead: number | undefined;
+  /** Milliseconds; undefined where only iterations count. */
+  readonly timeMs: number | undefined;
+  readonly iterations: number | undefined;
+  readonly seed: number;
+  readonly order: "fixed" | "free";
+  readonly method: PlanMethod;
+  readonly paretoPoints: number;
+  /** Threads that search; undefined for one a core. */
+  readonly workers: number | undefined;
+  readonly modules: readonly string[];
+  readonly worldSize: number;
+  readonly fsdpUnits: readonly string[];
+  readonly output: string | undefined;
+  readonly pyTorchPolicy: string | undefined;
+}
+
+/** @throws UsageError naming the option */
+export function parsePlanOptions(options: CommandOptions): PlanOptions {
+  const text = (name: string, option = name) =>
+    options[name] === undefined ? undefined : parseText(option, options[name]);
+  const iterations = options["iterations"] === undefined ? undefined : parseCount("iterations", options["iterations"]);
+  const time = options["time"];
+  const parsed: PlanOptions = {
+    budget: options["budget"] === undefined ? undefined : parseBudget(options["budget"]),
+    maxOverhead: options["maxOverhead"] === undefined ? undefined : parseShare("max-overhead", options["maxOverhead"]),
+    timeMs: time === undefined ? (iterations === undefined ? 5000 : undefined) : parseTimeMs(time),
+    iterations,
+    seed: parseCount("seed", options["seed"] ?? 0, 0),
+    order: parseChoice("order", options["order"] ?? "fixed", ["fixed", "free"]),
+    method: parseChoice("method", options["method"] ?? "schedule", planMethods),
+    paretoPoints: options["pareto"] === undefined ? 0 : parseCount("pareto", options["pareto"], 2),
+    workers: options["workers"] === undefined ? undefined : parseCount("workers", options["workers"]),
+    modules: parseNames("module", options["module"]),
+    worldSize: parseCount("world-size", options["worldSize"] ?? 1),
+    fsdpUnits: parseNames("fsdp-units", options["fsdpUnits"]),
+    output: text("output"),
+    pyTorchPolicy: text("pytorchPolicy", "pytorch-policy"),
+  };
+  checkTogether(parsed);
+  return parsed;
+}
+
+/** `0.9`, `60%`, `2GB`, `512MiB`. */
+export function parseBudget(value: unknown): Budget {
+  const expected = "a fraction up to 1, per cent up to 100%, or bytes with a unit: 0.9, 60%, 2GB, 512MiB";
+  if (typeof value !== "string" && typeof value !== "number")
+    throw new UsageError(`--budget expects ${expected}; found ${quote(value)}.`);
+  const text = String(value).trim();
+  const match = /^(\d+(?:\.\d*)?|\.\d+)(?:e(\d+))?\s*(%|[kmgt]?i?b)?$/i.exec(text);
+  if (match === null) throw new UsageError(`--budget expects ${expected}; found ${quote(value)}.`);
+  const number = Number(match[2] === undefined ? match[1] : `${match[1]}e${match[2]}`);
+  const unit = match[3]?.toLowerCase();
+  if (!(number > 0)) throw new UsageError(`--budget expects more than 0, found ${quote(value)}: ${expected}.`);
+  if (unit === undefined || unit === "%") {
+    const fraction = unit === "%" ? number / 100 : number;
+    if (fraction > 1)
+      throw new UsageError(
+        unit === "%"
+          ? `--budget expects at most 100%, found ${quote(value)}. More than without a plan is never needed.`
+          : `--budget expects ${expected}; found ${quote(value)}, which could be ${text}B or ${text}%.`,
+      );
+    return { fraction };
+  }
+  const power = "kmgt".indexOf(unit[0]) + 1;
+  return { bytes: number * (unit.includes("i") ? 1024 : 1000) ** power };
+}
+
+/** `20%` or `0.2`. */
+export function parseShare(option: string, value: unknown): number {
+  const match = /^(\d+(?:\.\d*)?|\.\d+)\s*(%)?$/.exec(String(value).trim());
+  const share = match === null ? Number.NaN : Number(match[1]) / (match[2] === undefined ? 1 : 100);
+  if (!(share >= 0) || typeof value === "boolean" || (share > 1 && match?.[2] === undefined))
+    throw new UsageError(
+      `--${option} expects per cent or a fraction, 20% or 0.2; found ${quote(value)}${share > 1 ? `, which could be ${String(value)}%` : ""}.`,
+    );
+  return share;
+}
+
+/** `5s`, `500ms`, `2min`, or seconds. */
+export function parseTimeMs(value: unknown): number {
+  const match = /^(\d+(?:\.\d*)?|\.\d+)\s*(ms|s|m|min)?$/.exec(String(value).trim());
+  const unit = match?.[2] ?? "s";
+  const ms = match === null ? Number.NaN : Number(match[1]) * (unit === "ms" ? 1 : unit === "s" ? 1000 : 60_000);
+  if (!(ms > 0) || typeof value === "boolean")
+    throw new UsageError(`--time expects a time above 0, such as 5s, 500ms or 2min; found ${quote(value)}.`);
+  return ms;
+}
+
+/** Names parted by commas, or an option given several times. */
+function parseNames(option: string, value: unknown): readonly string[] {
+  if (value === undefined) return [];
+  return [value].flat().flatMap((item) =>
+    parseText(option, item)
+      .split(",")
+      .map((name) => name.trim())
+      .filter((name) => name !== ""),
+  );
+}
+
+function checkTogether(options: PlanOptions): void {
+  const { budget, maxOverhead, method, paretoPoints, order } = options;
+  if (budget === undefined && maxOverhead === undefined && paretoPoints === 0)
+    throw new UsageError(
+      "expected a budget: --budget 0.9, 60% or 2GB, or what it may cost: --max-overhead 20%, or all choices: --pareto 10.",
+    );
+  if (method !== "schedule") {
+    if (budget === undefined) throw new UsageError(`--method ${method} expects a --budget.`);
+    if (paretoPoints > 0) throw new UsageError(`--pareto goes with --method schedule, not with ${method}.`);
+    if (order === "free") throw new UsageError(`--order free goes with --method schedule, not with ${method}.`);
+  }
+  if (method !== "modules" && (options.worldSize > 1 || options.fsdpUnits.length > 0))
+    throw new UsageError(`--world-size and --fsdp-units go with --method modules, not with ${method}.`);
+  if (method === "schedule" && options.modules.length > 0)
+    throw new UsageError("--module goes with a --method that plans modules: modules, dp, milp or greedy.");
+}

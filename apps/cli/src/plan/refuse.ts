@@ -1,0 +1,37 @@
+import { formatBytes, type InfeasibleBudget } from "@remat/reporting";
+import { type Plan, RematError } from "@remat/trace";
+import type { PlanOptions } from "./plan-options.js";
+
+/** The error that ends a command whose budget nothing meets; the table says the rest. */
+export function nothingWithin(infeasible: InfeasibleBudget): RematError {
+  const { name, budgetBytes, smallestFoundBytes, lowerBoundBytes } = infeasible;
+  const isProven = lowerBoundBytes > budgetBytes;
+  return new RematError(
+    "BUDGET_INFEASIBLE",
+    `${name}: ${isProven ? "nothing fits" : "nothing was found"} within ${formatBytes(budgetBytes)}; the smallest budget found is ${smallestFoundBytes}B, ` +
+      `and no plan needs less than ${lowerBoundBytes}B. Give --budget ${smallestFoundBytes}B or more${isProven ? "" : ", or more --time"}.`,
+  );
+}
+
+/** The error that ends a command that was interrupted too early. */
+export function interruptedEarly({ name, budgetBytes, smallestFoundBytes }: InfeasibleBudget): RematError {
+  return new RematError(
+    "INTERRUPTED",
+    `${name}: interrupted before anything within ${formatBytes(budgetBytes)} was found; the smallest peak until then is ${smallestFoundBytes}B. Let it run longer, or give a larger --budget.`,
+  );
+}
+
+/** The error that ends a command whose budget can be met, but not within the overhead; undefined where it can. */
+export function tooDear(
+  name: string,
+  { budget, maxOverhead }: PlanOptions,
+  { origin, predicted }: Plan,
+): RematError | undefined {
+  if (budget === undefined || maxOverhead === undefined || predicted.overhead <= maxOverhead) return undefined;
+  const percent = (share: number) => `${Number((100 * share).toPrecision(4))}%`;
+  return new RematError(
+    "OVERHEAD",
+    `${name}: the best plan found within ${formatBytes(origin.budgetBytes)} costs ${percent(predicted.overhead)} more, --max-overhead allows ${percent(maxOverhead)}. ` +
+      "Give a larger --budget or more --time, or leave --budget out to get the smallest peak for that overhead.",
+  );
+}

@@ -1,0 +1,22 @@
+import type { RematerializeProgress } from "@remat/planner";
+import { formatBytes } from "@remat/reporting";
+import type { Progress } from "../progress.js";
+
+/** A line with the best so far, for people who wait. */
+export function showProgress(
+  progress: Progress,
+  name: string,
+  plainCost: number | undefined,
+): (state: RematerializeProgress) => void {
+  const began = performance.now();
+  return ({ cost, smallestPeakBytes, iterations }) => {
+    const seconds = ((performance.now() - began) / 1000).toFixed(1);
+    const best =
+      cost === undefined
+        ? `smallest peak so far ${formatBytes(smallestPeakBytes)}`
+        : plainCost === undefined || plainCost === 0
+          ? `best so far costs ${Number(cost.toPrecision(6))}`
+          : `best so far +${((100 * (cost - plainCost)) / plainCost).toFixed(3)} %`;
+    progress.show(`planning ${name}: ${seconds} s, ${best}, ${iterations} changes tried; Ctrl-C takes the best`);
+  };
+}

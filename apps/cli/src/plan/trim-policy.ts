@@ -1,0 +1,68 @@
+import { type CheckpointedPolicy, planningGraphOfTrace, planOfCheckpoints } from "@remat/planner";
+import type { PyTorchOpPolicy, PyTorchPolicy } from "@remat/pytorch";
+import { OpFlag, Phase, type Trace } from "@remat/trace";
+
+export interface TrimmedPolicy {
+  readonly policy: PyTorchPolicy;
+  /** Simulated. */
+  readonly peakBytes: number;
+  /** The most that recomputation takes: all that is not saved, of every module. */
+  readonly recomputationMs: number;
+}
+
+/**
+ * Leaves as many modules alone, later ones first, as the budget allows. PyTorch runs a checkpointed module again as a whole, also what nothing needs:
+ * that gives back more memory than the plan asked for, and takes more time, so that it pays to checkpoint fewer.
+ */
+export function trimPolicy(policy: PyTorchPolicy, trace: Trace, budgetBytes: number): TrimmedPolicy {
+  // PyTorch restores the generator's state, so that random ops run again, too.
+  const graph = planningGraphOfTrace(trace, { isReplayable: (op) => trace.ops.phase[op] === Phase.forward });
+  const units = Object.entries(policy.modules).map(([name, ops]) => recomputedIn(trace, name, ops));
+  const peakOf = (kept: ReadonlySet<Unit>) =>
+    planOfCheckpoints(trace, graph, [...kept], { budgetBytes, method: "PyTorch" }).predicted.peakBytes;
+  const kept = new Set(units);
+  let peakBytes = peakOf(kept);
+  for (const unit of units.toReversed()) {
+    kept.delete(unit);
+    const without = peakOf(kept);
+    if (without <= budgetBytes) peakBytes = without;
+    else kept.add(unit);
+  }
+  const inOrder = units.filter((unit) => kept.has(unit));
+  return {
+    policy: { ...policy, modules: Object.fromEntries(inOrder.map(({ name }) => [name, policy.modules[name]])) },
+    peakBytes,
+    recomputationMs: inOrder.reduce((sum, unit) => sum + unit.ms, 0),
+  };
+}
+
+interface Unit extends CheckpointedPolicy {
+  /** Within the model, as the policy has it. */
+  readonly name: string;
+  readonly ms: number;
+}
+
+/** What a policy recomputes of a module's last call, as indices into its ops without those that selective checkpointing leaves out. */
+function recomputedIn(trace: Trace, name: string, policies: readonly PyTorchOpPolicy[]): Unit {
+  const { ops, calls, modules } = trace;
+  const isRecomputed = new Set(
+    policies.filter(({ policy }) => policy === "PREFER_RECOMPUTE").map(({ op, ordinal }) => `${op} ${ordinal}`),
+  );
+  const isUnit = (fqn: string) => (name === "" ? !fqn.includes(".") : fqn.slice(fqn.indexOf(".") + 1) === name);
+  const call = calls.module.findLastIndex((module) => isUnit(modules[module].fqn));
+  const count = new Map<string, number>();
+  const recomputedOps: number[] = [];
+  let position = 0;
+  let ms = 0;
+  for (let op = 0; op < ops.count; op++) {
+    if (ops.phase[op] !== Phase.forward || !trace.opCalls(op).includes(call)) continue;
+    const ordinal = count.get(trace.opName(op)) ?? 0;
+    count.set(trace.opName(op), ordinal + 1);
+    const isAgain = isRecomputed.has(`${trace.opName(op)} ${ordinal}`);
+    if (isAgain && ops.runtimeMs[op] > 0) ms += ops.runtimeMs[op];
+    if (ops.flags[op] & OpFlag.sacSkip) continue;
+    if (isAgain) recomputedOps.push(position);
+    position++;
+  }
+  return { fqn: modules[calls.module[call]].fqn, name, recomputedOps, ms };
+}

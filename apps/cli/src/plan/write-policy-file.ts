@@ -1,0 +1,35 @@
+import { type PyTorchPolicy, toPyTorchPolicy, writePyTorchPolicy } from "@remat/pytorch";
+import { formatBytes, formatMs, type PlanSection } from "@remat/reporting";
+import type { FoundPlan } from "./show-plan.js";
+import { type TrimmedPolicy, trimPolicy } from "./trim-policy.js";
+import { writeWhole } from "./write-plan-file.js";
+
+/** Writes what PyTorch is to checkpoint, and tells what it comes to. */
+export async function writePolicyFile(
+  { plan, trace, checkpointed, isByModule }: FoundPlan,
+  path: string,
+): Promise<PlanSection> {
+  const whole = toPyTorchPolicy(plan, trace, checkpointed === undefined ? {} : { modules: checkpointed });
+  const budgetBytes = isByModule === true ? 0 : plan.origin.budgetBytes;
+  const trimmed = trimPolicy(whole, trace, budgetBytes);
+  await writeWhole(writePyTorchPolicy(trimmed.policy), path, "--pytorch-policy");
+  return policySection(trimmed, budgetBytes);
+}
+
+function policySection({ policy, peakBytes, recomputationMs }: TrimmedPolicy, budgetBytes: number): PlanSection {
+  const modules = Object.entries(policy.modules).map(([name, ops]) => ({ name, ...count(ops) }));
+  const above = budgetBytes > 0 && peakBytes > budgetBytes ? ", which is above the budget," : "";
+  return {
+    name: "pytorchPolicy",
+    data: { peakBytes, recomputationMs, modules },
+    title: modules.length === 0 ? "PyTorch has nothing to checkpoint" : "Checkpointed by PyTorch",
+    headers: ["Module", "Ops saved", "Run again"],
+    rows: modules.map(({ name, saved, again }) => [name || "the model", String(saved), String(again)]),
+    remark: `Each as a whole, as its backward pass begins: simulated, the step holds ${formatBytes(peakBytes)}${above} and takes at most ${formatMs(recomputationMs)} more.`,
+  };
+}
+
+function count(ops: PyTorchPolicy["modules"][string]): { saved: number; again: number } {
+  const saved = ops.filter(({ policy }) => policy === "MUST_SAVE").length;
+  return { saved, again: ops.length - saved };
+}

@@ -1,0 +1,27 @@
+import { readFile } from "node:fs/promises";
+import { gzipSync } from "node:zlib";
+import { extractReport } from "@remat/report";
+import { RematError } from "@remat/trace";
+import type { ConsoleIo } from "../console-io.js";
+import { writeFileWhole } from "../write-file-whole.js";
+import { writeTraceFile } from "../write-trace-file.js";
+
+/**
+ * What a report holds: to a `.remat.jsonl` (or `.gz`) the run itself, to any other file or the terminal the summary, plans, comparison and
+ * environment as JSON.
+ */
+export async function extractTo(path: string, output: string | undefined, io: ConsoleIo): Promise<void> {
+  let text: string;
+  try {
+    text = await readFile(path, "utf8");
+  } catch (cause) {
+    throw new RematError("REPORT_READ", `${path}: cannot be read (${(cause as Error).message}). Name a report.`, {
+      cause,
+    });
+  }
+  const { meta, trace } = extractReport(text);
+  if (output !== undefined && /\.jsonl(\.gz)?$/.test(output)) return writeTraceFile(trace, output);
+  const json = `${JSON.stringify({ format: "remat-report/1", header: trace.header, ...meta }, undefined, 2)}\n`;
+  if (output === undefined) io.stdout.write(json);
+  else await writeFileWhole(output, output.endsWith(".gz") ? gzipSync(json) : json);
+}

@@ -1,0 +1,70 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { basename, extname } from "node:path";
+import { RematError } from "@remat/trace";
+import type { Answer } from "./serve-job.js";
+
+export interface AskOptions {
+  readonly onProgress?: (text: string) => void;
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Told of the process as soon as there is one. */
+  readonly onStart?: (child: ChildProcess) => void;
+}
+
+/**
+ * Has a fresh process of the program `path`, which calls `serveJob`, do one job, so that what it loads and holds is its own. It ends with this process.
+ *
+ * @throws RematError what it throws, or `PROCESS_DIED`
+ */
+export async function askProcess<Job extends object, Result>(
+  path: string,
+  job: Job,
+  { onProgress, env, onStart }: AskOptions = {},
+): Promise<Result> {
+  const child = fork(path, {
+    // Numbers that JSON lacks (a loss that is not a number), and arrays of values.
+    serialization: "advanced",
+    stdio: ["ignore", "ignore", "pipe", "ipc"],
+    env: { TF_CPP_MIN_LOG_LEVEL: "3", ...process.env, ...env },
+  });
+  const kill = () => child.kill("SIGKILL");
+  process.once("exit", kill);
+  let stderr = "";
+  child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+    stderr = (stderr + text).slice(-2000);
+  });
+  onStart?.(child);
+  try {
+    return await new Promise<Result>((resolve, reject) => {
+      child.on("message", (answer: Answer<Result>) => {
+        if ("progress" in answer) onProgress?.(answer.progress);
+        else if ("result" in answer) resolve(answer.result);
+        else reject(errorOf(answer.error));
+      });
+      child.on("error", reject);
+      child.on("exit", (code, signal) => reject(died(path, code, signal, stderr)));
+      child.send(job);
+    });
+  } finally {
+    process.off("exit", kill);
+    if (child.exitCode === null) child.kill("SIGKILL");
+  }
+}
+
+function errorOf({ code, message, stack }: { code: string | undefined; message: string; stack: string }): Error {
+  const error = code === undefined ? new Error(message) : new RematError(code, message);
+  error.stack = stack;
+  return error;
+}
+
+function died(path: string, code: number | null, signal: NodeJS.Signals | null, stderr: string): RematError {
+  const last = stderr.trim().split("\n").at(-1) ?? "";
+  const how = signal === null ? `ended with exit code ${code}` : `was killed by ${signal}`;
+  const memory =
+    signal === "SIGKILL"
+      ? " The system kills what takes more memory than there is: give a smaller --budget or --batch."
+      : "";
+  return new RematError(
+    "PROCESS_DIED",
+    `${basename(path, extname(path)).replace("-", " ")} ${how} before it answered${last === "" ? "" : `: ${last}`}.${memory}`,
+  );
+}

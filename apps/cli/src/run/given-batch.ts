@@ -1,0 +1,65 @@
+import { readFileSync } from "node:fs";
+import { extname } from "node:path";
+import { pathToFileURL } from "node:url";
+import { RematError } from "@remat/trace";
+import type { ModelContext, ModelDefinition } from "@remat/tracer/step";
+import { Tensor, type TensorLike } from "@tensorflow/tfjs-core";
+
+type Batch = Pick<ModelDefinition, "inputs" | "targets">;
+
+/**
+ * One batch from a file: JSON `{ "inputs": …, "targets": … }`, where each is a nested list of numbers, or for several tensors a list of
+ * `{ "values": …, "shape": …, "dtype": … }`; or an ES module whose default export, given what a model module is given, returns the same
+ * as tensors. Takes the place of the model's own.
+ *
+ * @throws RematError `DATA_FILE`
+ */
+export async function readBatch(path: string, definition: ModelDefinition, context: ModelContext): Promise<Batch> {
+  const { inputs, targets } = (extname(path) === ".json" ? readJson(path) : await callModule(path, context)) as {
+    inputs?: unknown;
+    targets?: unknown;
+  };
+  if (inputs === undefined) throw wrong(path, "expected a field 'inputs', found none");
+  const batch = tensorsOf(path, "inputs", inputs, context);
+  context.tf.dispose([definition.inputs, targets === undefined ? [] : (definition.targets ?? [])] as Tensor[]);
+  return { inputs: batch, ...(targets !== undefined && { targets: tensorsOf(path, "targets", targets, context) }) };
+}
+
+function readJson(path: string): object {
+  try {
+    return (JSON.parse(readFileSync(path, "utf8")) as object | null) ?? {};
+  } catch (cause) {
+    throw wrong(path, `cannot be read as JSON: ${(cause as Error).message}`, cause);
+  }
+}
+
+async function callModule(path: string, context: ModelContext): Promise<object> {
+  const { default: make } = (await import(pathToFileURL(path).href)) as { default?: unknown };
+  if (typeof make !== "function") throw wrong(path, "expected its default export to be a function");
+  return ((await (make as (context: ModelContext) => unknown)(context)) ?? {}) as object;
+}
+
+function tensorsOf(path: string, field: string, value: unknown, context: ModelContext): Tensor | Tensor[] {
+  const isList = Array.isArray(value) && value.some((item) => typeof item === "object" && !Array.isArray(item));
+  return isList ? value.map((item) => tensorOf(path, field, item, context)) : tensorOf(path, field, value, context);
+}
+
+function tensorOf(path: string, field: string, value: unknown, { tf }: ModelContext): Tensor {
+  if (value instanceof Tensor) return value;
+  const { values, shape, dtype } = Array.isArray(value)
+    ? { values: value, shape: undefined, dtype: undefined }
+    : (value as { values?: TensorLike; shape?: number[]; dtype?: "float32" | "int32" | "bool" });
+  try {
+    return tf.tensor(values as TensorLike, shape, dtype);
+  } catch (cause) {
+    throw wrong(path, `field '${field}': ${(cause as Error).message}`, cause);
+  }
+}
+
+function wrong(path: string, detail: string, cause?: unknown): RematError {
+  return new RematError(
+    "DATA_FILE",
+    `${path}: ${detail}. Expected { "inputs": [[…]], "targets": [[…]] }, or a module that returns tensors so named.`,
+    { cause },
+  );
+}

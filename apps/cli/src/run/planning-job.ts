@@ -1,0 +1,51 @@
+import type { BackendName } from "@remat/dispatch-hook";
+import type { Budget } from "../plan/plan-options.js";
+import type { BackendModule } from "./step-job.js";
+import type { TrainingSource } from "./training.js";
+
+/** What is wanted of the steps. */
+export type Wanted =
+  | { readonly kind: "stock" }
+  | { readonly kind: "early-release" }
+  /** The smallest cost within a budget, or the smallest peak for a cost. */
+  | { readonly kind: "budget"; readonly budget: Budget }
+  | { readonly kind: "overhead"; readonly maxOverhead: number }
+  /** The text of a plan file. */
+  | { readonly kind: "plan"; readonly plan: string };
+
+/** What the process that predicts is asked to do. */
+export interface PlanningJob {
+  readonly source: TrainingSource;
+  readonly backend: BackendName | undefined;
+  /** From which folder the backend's packages are looked up first. */
+  readonly from: string;
+  readonly wanted: Wanted;
+  /** How long to look for a plan. */
+  readonly timeMs: number;
+  readonly seed: number;
+  /** Where times of ops are kept; left out: in the cache folder. */
+  readonly timesPath?: string;
+}
+
+/** What a step should take. */
+export interface StepPrediction {
+  readonly peakBytes: number;
+  readonly bytesByCategory: Readonly<Record<string, number>>;
+  readonly stepMs: number;
+  readonly ops: number;
+  readonly recomputedOps: number;
+}
+
+export interface PlanningResult {
+  readonly backend: BackendModule;
+  /** The package, and the ones before it that did not work. */
+  readonly backendNote: string;
+  readonly modelName: string;
+  readonly notes: readonly string[];
+  readonly restingBytes: number;
+  readonly stock: StepPrediction;
+  readonly predicted: StepPrediction;
+  readonly budgetBytes?: number;
+  /** To be followed; absent for stock and early release. */
+  readonly plan?: string;
+}

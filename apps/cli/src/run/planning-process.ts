@@ -1,0 +1,92 @@
+// A process that says what steps will take, and plans them: it traces one without data and times its ops on the backend.
+import { releaseEarly } from "@remat/checkpoint";
+import { type BackendName, selectBackend } from "@remat/dispatch-hook";
+import { type CheckpointingGoal, planCheckpointing } from "@remat/planner";
+import { formatBytes, recordedPeak } from "@remat/reporting";
+import { findPlanMismatch, type Plan, RematError, readPlan, type Trace, writePlan } from "@remat/trace";
+import type { PlanningJob, PlanningResult } from "./planning-job.js";
+import { plannedStep, restingBytesOf, stockStep, timeOps, traceTraining } from "./predict-step.js";
+import { serveJob } from "./serve-job.js";
+
+serveJob<PlanningJob, PlanningResult>(async (job, tell) => {
+  const { backend, path, note } = await chooseBackend(job);
+  tell(`tracing ${job.source.name}`);
+  const traced = await traceTraining(job.source, backend);
+  const trace = await timeOps(traced, tell, job.timesPath);
+  const stock = stockStep(trace);
+  const common = {
+    backend: { backend, path },
+    backendNote: note,
+    modelName: trace.header.model ?? job.source.name,
+    notes: trace.header.notes ?? [],
+    restingBytes: restingBytesOf(trace),
+    stock,
+  };
+  const { wanted } = job;
+  if (wanted.kind === "stock") return { ...common, predicted: stock };
+  if (wanted.kind === "early-release") {
+    const stop = releaseEarly();
+    try {
+      const released = recordedPeak(await traceTraining(job.source, backend));
+      return { ...common, predicted: { ...stock, ...released } };
+    } finally {
+      stop();
+    }
+  }
+  tell(`planning ${job.source.name}`);
+  const plan = wanted.kind === "plan" ? checkedPlan(wanted.plan, trace) : await newPlan(trace, job);
+  return {
+    ...common,
+    predicted: plannedStep(trace, plan),
+    plan: writePlan(plan),
+    ...(Number.isFinite(plan.origin.budgetBytes) && { budgetBytes: plan.origin.budgetBytes }),
+  };
+});
+
+async function chooseBackend(
+  job: PlanningJob,
+): Promise<{ readonly backend: BackendName; readonly path: string; readonly note: string }> {
+  const { backend, from } = job;
+  const selected = await selectBackend({ from, ...(backend !== undefined && { backend }) });
+  const failed = selected.attempts.filter((attempt) => !attempt.selected);
+  const reasons = failed.map((attempt) => `${attempt.package}: ${attempt.reason}`).join("; ");
+  const device = selected.usesGpu ? ", on the GPU" : "";
+  return {
+    backend: selected.backend,
+    path: selected.path,
+    note: `${selected.package}${device}${reasons === "" ? "" : ` (others do not work: ${reasons})`}`,
+  };
+}
+
+/** @throws RematError `PLAN_MISMATCH` before anything runs */
+function checkedPlan(text: string, trace: Trace): Plan {
+  const plan = readPlan(text);
+  const mismatch = findPlanMismatch(plan, trace);
+  if (mismatch === undefined) return plan;
+  throw new RematError(
+    "PLAN_MISMATCH",
+    `the plan was made for another step: op ${mismatch.op} is planned as ${mismatch.planned ?? "nothing"}, found ${mismatch.found ?? "nothing"}. ` +
+      "Plan this model with this batch and loss, or leave --plan out and give --budget.",
+  );
+}
+
+async function newPlan(trace: Trace, { wanted, timeMs, seed, source }: PlanningJob): Promise<Plan> {
+  const answer = await planCheckpointing(trace, { ...goalOf(wanted), timeMs, seed });
+  if (answer.point !== undefined) return answer.point.plan;
+  const { infeasible, recordedPeakBytes } = answer;
+  if (infeasible === undefined)
+    throw new RematError("PLANNER_BUG", `${source.name}: neither a plan nor why there is none`);
+  const { occurrence, smallestFoundBytes, lowerBoundBytes } = infeasible;
+  throw new RematError(
+    "BUDGET_INFEASIBLE",
+    `${source.name}: no plan was found within the budget; the smallest budget that works is ${smallestFoundBytes}B (${formatBytes(smallestFoundBytes)}, ` +
+      `${((100 * smallestFoundBytes) / recordedPeakBytes).toFixed(0)}% of stock's peak). ${occurrence} alone needs ${formatBytes(lowerBoundBytes)}.`,
+  );
+}
+
+function goalOf(wanted: PlanningJob["wanted"]): CheckpointingGoal {
+  if (wanted.kind === "overhead") return { maxOverhead: wanted.maxOverhead };
+  if (wanted.kind !== "budget") throw new RematError("PLANNER_BUG", `nothing is to be planned for '${wanted.kind}'`);
+  const { budget } = wanted;
+  return "bytes" in budget ? { budgetBytes: budget.bytes } : { budgetFraction: budget.fraction };
+}

@@ -1,0 +1,59 @@
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import type { CommandOptions } from "../cli.js";
+import { parseBudget, parseShare, parseTimeMs } from "../plan/plan-options.js";
+import { parseCount, parseText, UsageError } from "../usage-error.js";
+import type { Wanted } from "./planning-job.js";
+
+/** What `remat run` was asked for, besides the model. */
+export interface RunOptions {
+  readonly wanted: Wanted;
+  readonly steps: number;
+  readonly seed: number;
+  readonly timeMs: number;
+  readonly verify: boolean;
+  /** A file with a batch. */
+  readonly data: string | undefined;
+}
+
+/** @throws UsageError naming the option */
+export function parseRunOptions(options: CommandOptions): RunOptions {
+  return {
+    wanted: parseWanted(options),
+    steps: parseCount("steps", options["steps"] ?? 5),
+    seed: parseCount("seed", options["seed"] ?? 1, 0),
+    timeMs: options["time"] === undefined ? 20_000 : parseTimeMs(options["time"]),
+    verify: options["verify"] === true,
+    data: options["data"] === undefined ? undefined : resolve(parseText("data", options["data"])),
+  };
+}
+
+function parseWanted(options: CommandOptions): Wanted {
+  const given = ["budget", "maxOverhead", "plan", "earlyRelease"].filter(
+    (name) => options[name] !== undefined && options[name] !== false,
+  );
+  if (given.length > 1)
+    throw new UsageError(
+      "--budget, --max-overhead, --plan and --early-release exclude each other: each says how much memory a step may hold. Give one, or none for stock.",
+    );
+  switch (given[0]) {
+    case "budget":
+      return { kind: "budget", budget: parseBudget(options["budget"]) };
+    case "maxOverhead":
+      return { kind: "overhead", maxOverhead: parseShare("max-overhead", options["maxOverhead"]) };
+    case "plan":
+      return { kind: "plan", plan: readText(parseText("plan", options["plan"])) };
+    case "earlyRelease":
+      return { kind: "early-release" };
+    default:
+      return { kind: "stock" };
+  }
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (cause) {
+    throw new UsageError(`--plan ${path}: ${(cause as Error).message}. Expected a file that remat plan -o wrote.`);
+  }
+}

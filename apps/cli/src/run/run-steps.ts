@@ -1,0 +1,146 @@
+import { createHash } from "node:crypto";
+import { defineModel, disposeDefinition, type ModelDefinition, tfNamespace, trainingStep } from "@remat/tracer/step";
+import type { Tensor, Variable } from "@tensorflow/tfjs-core";
+import { seedMathRandom } from "./seeded-random.js";
+import type { StepFigures, StepJob, StepResult, TensorPlace } from "./step-job.js";
+import { trainingOf } from "./training.js";
+
+type StepOutcome = Partial<Pick<StepFigures, "peakBytes" | "replayedOps" | "rebuiltOnTouch">>;
+
+/** How steps are run: as they are (stock), or with something around them. */
+export interface StepSurroundings {
+  /** Runs `step` and tells what is known of it. */
+  around(step: () => void, weights: readonly Tensor[]): StepOutcome;
+  close(): void;
+}
+
+const stock: StepSurroundings = {
+  around(step) {
+    step();
+    return {};
+  },
+  close() {},
+};
+
+/**
+ * Builds the job's model and runs its steps, all by the same seed. The backend must be there. Memory is looked at from the outside: what
+ * the process has resident.
+ */
+export async function runSteps(job: StepJob, surround: () => StepSurroundings = () => stock): Promise<StepResult> {
+  const training = await trainingOf(job.source);
+  globalThis.gc?.();
+  const loadedBytes = process.memoryUsage.rss();
+  const unseed = seedMathRandom(job.seed);
+  let definition: ModelDefinition | undefined;
+  let surroundings: StepSurroundings | undefined;
+  try {
+    const { size, batch, name } = job.source;
+    const context = { tf: tfNamespace(), size, batch, scope: <T>(_name: string, run: () => T) => run() };
+    definition = await defineModel(training.build, context, name);
+    const step = trainingStep(definition, training.options);
+    surroundings = surround();
+    const reader = new TensorReader(job, definition);
+    const steps: StepFigures[] = [];
+    for (let i = 0; i < job.steps; i++) {
+      steps.push(timeStep(i, step, surroundings, reader));
+      // Lets the engine of JavaScript collect what it wants to, as between the batches of `fit`.
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    const peakResidentBytes = process.resourceUsage().maxRSS * 1024;
+    const [first] = [definition.inputs].flat() as Tensor[];
+    return { batch: first.shape[0] ?? 1, steps, loadedBytes, peakResidentBytes, values: reader.values };
+  } finally {
+    surroundings?.close();
+    unseed();
+    if (definition !== undefined) disposeDefinition(definition);
+  }
+}
+
+function timeStep(
+  index: number,
+  step: ReturnType<typeof trainingStep>,
+  surroundings: StepSurroundings,
+  reader: TensorReader,
+): StepFigures {
+  let loss = Number.NaN;
+  let readingMs = 0;
+  let gradients: StepFigures["gradients"];
+  const cpu = process.cpuUsage();
+  const start = performance.now();
+  const outcome = surroundings.around(
+    () =>
+      step({
+        loss: (value) => {
+          loss = value.dataSync()[0];
+        },
+        ...(reader.wants("gradient", index) && {
+          gradients: (grads) => {
+            const began = performance.now();
+            gradients = reader.read(index, "gradient", Object.entries(grads));
+            readingMs += performance.now() - began;
+          },
+        }),
+      }),
+    reader.weights.map(([, weight]) => weight),
+  );
+  const wallMs = performance.now() - start - readingMs;
+  const { user, system } = process.cpuUsage(cpu);
+  const weights = reader.wants("weight", index) ? reader.read(index, "weight", reader.weights) : undefined;
+  return {
+    wallMs,
+    cpuMs: (user + system) / 1000,
+    loss,
+    ...outcome,
+    ...(gradients && { gradients }),
+    ...(weights && { weights }),
+  };
+}
+
+/** Digests tensors, and hands out the values of some. */
+class TensorReader {
+  readonly values: (Float32Array | Int32Array | Uint8Array | undefined)[];
+  private readonly job: StepJob;
+  private readonly definition: ModelDefinition;
+
+  constructor(job: StepJob, definition: ModelDefinition) {
+    this.job = job;
+    this.definition = definition;
+    this.values = job.read.map(() => undefined);
+  }
+
+  /** All that a step may change, moving statistics included, by name; names need not differ, so they are numbered. */
+  get weights(): readonly (readonly [string, Tensor])[] {
+    const { model, parameters = {}, buffers = {} } = this.definition;
+    const named: (readonly [string, Tensor])[] = [
+      // tfjs-layers keeps its variables in a field that its types hide.
+      ...(model?.weights ?? []).map(
+        (weight) => [weight.originalName, (weight as unknown as { val: Variable }).val] as const,
+      ),
+      ...Object.entries(parameters),
+      ...Object.entries(buffers),
+    ];
+    return [...new Map(named.map(([name, tensor], i) => [`${i}:${name}`, tensor]))];
+  }
+
+  wants(kind: TensorPlace["kind"], step: number): boolean {
+    return this.job.digest || this.job.read.some((place) => place.kind === kind && place.step === step);
+  }
+
+  read(
+    step: number,
+    kind: TensorPlace["kind"],
+    tensors: readonly (readonly [string, Tensor])[],
+  ): Readonly<Record<string, string>> {
+    return Object.fromEntries(
+      tensors.map(([name, tensor]) => {
+        const data = tensor.dataSync();
+        const wanted = this.job.read.findIndex(
+          (place) => place.step === step && place.kind === kind && place.name === name,
+        );
+        if (wanted >= 0) this.values[wanted] = data.slice();
+        const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+        return [name, createHash("sha256").update(bytes).digest("hex")];
+      }),
+    );
+  }
+}

@@ -1,0 +1,72 @@
+import type { TrainingSource } from "./training.js";
+
+/** How the steps of a job are to hold memory. */
+export type Execution =
+  | { readonly kind: "stock" }
+  | { readonly kind: "early-release" }
+  /** The text of a plan file. */
+  | { readonly kind: "plan"; readonly plan: string };
+
+/** The backend by the module that brings it, as `selectBackend` found it: a process that must not load the hook cannot look for it. */
+export interface BackendModule {
+  readonly backend: string;
+  readonly path: string;
+}
+
+/** A tensor of one step: what two runs are compared by. */
+export interface TensorPlace {
+  readonly step: number;
+  readonly kind: "gradient" | "weight";
+  readonly name: string;
+}
+
+/** What a process that runs training steps is asked to do. */
+export interface StepJob {
+  readonly source: TrainingSource;
+  readonly backend: BackendModule;
+  readonly execution: Execution;
+  readonly steps: number;
+  /** Of `Math.random`, from the moment when the model is built. */
+  readonly seed: number;
+  /** Whether to digest gradients and weights: reading them takes time and memory, so what is measured is not digested. */
+  readonly digest: boolean;
+  /** Tensors whose values are wanted. */
+  readonly read: readonly TensorPlace[];
+  /** Whether to record one more step, for what is held by category. */
+  readonly record: boolean;
+}
+
+/** One training step. */
+export interface StepFigures {
+  readonly wallMs: number;
+  readonly cpuMs: number;
+  readonly loss: number;
+  /** Most bytes alive at once, weights included, by buffer; undefined where nobody counts. */
+  readonly peakBytes?: number;
+  readonly replayedOps?: number;
+  readonly rebuiltOnTouch?: number;
+  /** SHA-256 of the bytes, by name. */
+  readonly gradients?: Readonly<Record<string, string>>;
+  readonly weights?: Readonly<Record<string, string>>;
+}
+
+/** What such a process answers. */
+export interface StepResult {
+  /** Samples in a batch. */
+  readonly batch: number;
+  readonly steps: readonly StepFigures[];
+  /** Resident when libraries and backend were loaded, and at most until the last step was over. */
+  readonly loadedBytes: number;
+  readonly peakResidentBytes: number;
+  /** Values of what was to be read, in order; undefined where no such tensor came up. */
+  readonly values: readonly (Float32Array | Int32Array | Uint8Array | undefined)[];
+  /** The step that was recorded. */
+  readonly recorded?: RecordedStep;
+}
+
+export interface RecordedStep {
+  readonly peakBytes: number;
+  readonly bytesByCategory: Readonly<Record<string, number>>;
+  readonly ops: number;
+  readonly recomputedOps: number;
+}

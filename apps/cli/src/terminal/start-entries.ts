@@ -1,0 +1,34 @@
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { StartEntry } from "@remat/terminal";
+
+const builtIn: readonly (readonly [file: string, title: string, note: string])[] = [
+  ["perceptron", "Example: perceptron", "four dense layers with dropout, a batch of 256"],
+  ["small-cnn", "Example: small convolutional network", "three stages on images of 32 × 32, a batch of 64"],
+];
+/** More than these in one folder are not models that somebody is looking for. */
+const mostListed = 20;
+
+/** What the start screen offers besides what was opened before: models and traces of this folder, and examples. */
+export function startEntries(folder: string): readonly StartEntry[] {
+  return [
+    ...namesIn(folder)
+      .filter((name) => /\.remat\.jsonl(\.gz)?$|^model\.(json|js|mjs)$|\.model\.json$|\.plan\.json$/.test(name))
+      .slice(0, mostListed)
+      .map((name) => ({ title: name, target: join(folder, name), note: "in this folder" })),
+    ...builtIn.map(([file, title, note]) => ({
+      title,
+      target: fileURLToPath(new URL(`./examples/${file}.js`, import.meta.url)),
+      note,
+    })),
+  ];
+}
+
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder).sort();
+  } catch {
+    return [];
+  }
+}

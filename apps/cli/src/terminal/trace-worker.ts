@@ -1,0 +1,43 @@
+import { parentPort, workerData } from "node:worker_threads";
+import { RematError } from "@remat/trace";
+import { loadTrace } from "../load-trace.js";
+import type { ModelOptions } from "../model-options.js";
+import type { ModelSource } from "../model-source.js";
+
+/** What the thread is asked to trace. */
+export interface TracingRequest {
+  readonly source: ModelSource;
+  readonly options: ModelOptions;
+}
+
+/** What it tells. */
+export type TracingReport =
+  | { readonly kind: "progress"; readonly text: string }
+  | { readonly kind: "done"; readonly trace: unknown }
+  | { readonly kind: "failed"; readonly code: string; readonly message: string };
+
+// The file of a thread: it is run by nothing but `new Worker`.
+if (parentPort !== null) {
+  const port = parentPort;
+  const tell = (report: TracingReport): void => port.postMessage(report);
+  const { source, options } = workerData as TracingRequest;
+  const began = performance.now();
+  let modules = 0;
+  let lastMs = 0;
+  const progress = {
+    show(text: string): void {
+      modules++;
+      const now = performance.now();
+      if (now - lastMs < 50) return;
+      lastMs = now;
+      tell({ kind: "progress", text: `${text} (${modules} module calls, ${((now - began) / 1000).toFixed(1)} s)` });
+    },
+  };
+  try {
+    const trace = await loadTrace(source, options, progress);
+    tell({ kind: "done", trace: { ...trace } });
+  } catch (error) {
+    const code = error instanceof RematError ? error.code : "MODEL_FAILED";
+    tell({ kind: "failed", code, message: (error as Error).message });
+  }
+}

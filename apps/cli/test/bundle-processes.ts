@@ -1,0 +1,43 @@
+import { mkdirSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build, type Metafile, type Plugin } from "esbuild";
+
+const names = ["planning", "executor", "stock"] as const;
+const source = (name: string): string => fileURLToPath(new URL(`../src/run/${name}-process.ts`, import.meta.url));
+/** Below the package, so that tfjs is found from there. */
+const folder = fileURLToPath(new URL(`../node_modules/.remat-test/${process.pid}`, import.meta.url));
+
+/** The solver reads a file beside it, so it stays where the planner has it. */
+const solverOutside: Plugin = {
+  name: "solver-outside",
+  setup(bundler) {
+    const planner = createRequire(new URL("../../../packages/planner/package.json", import.meta.url));
+    bundler.onResolve({ filter: /^highs$/ }, () => ({ path: planner.resolve("highs"), external: true }));
+  },
+};
+
+/**
+ * The programs of `remat run` as files that Node can start: tests run from sources, but a child process knows no TypeScript. tfjs stays
+ * outside, so that there is one engine with the user's model.
+ */
+export async function bundleProcesses(): Promise<{ readonly folder: string; readonly metafile: Metafile }> {
+  mkdirSync(folder, { recursive: true });
+  const { metafile } = await build({
+    entryPoints: names.map((name) => ({ in: source(name), out: `${name}-process` })),
+    outdir: folder,
+    outExtension: { ".js": ".mjs" },
+    bundle: true,
+    format: "esm",
+    platform: "node",
+    conditions: ["@remat/source"],
+    external: ["@tensorflow/*"],
+    plugins: [solverOutside],
+    metafile: true,
+    logLevel: "error",
+  });
+  return { folder, metafile };
+}
+
+export const bundledPath = (name: string): string => join(folder, `${name}-process.mjs`);

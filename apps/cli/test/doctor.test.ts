@@ -1,0 +1,170 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { doctor } from "../src/commands/doctor.js";
+import { backendFix } from "../src/doctor/backend-fix.js";
+import { type BackendProbe, probeBackend } from "../src/doctor/probe-backend.js";
+import { renderExamination } from "../src/doctor/render-examination.js";
+import { remat } from "./run.js";
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "remat-doctor-"));
+  vi.stubEnv("REMAT_CACHE_DIR", join(folder, "cache"));
+});
+afterEach(() => {
+  vi.unstubAllEnvs();
+  rmSync(folder, { recursive: true });
+});
+
+function install(name: string, source: string): void {
+  const path = join(folder, "node_modules", name);
+  mkdirSync(path, { recursive: true });
+  writeFileSync(join(path, "package.json"), JSON.stringify({ name, version: "4.22.0" }));
+  writeFileSync(join(path, "index.js"), source);
+}
+
+const missing: BackendProbe = {
+  package: "@tensorflow/tfjs-node-gpu",
+  backend: "tensorflow",
+  works: false,
+  missing: "module",
+  reason: "not installed",
+  version: undefined,
+  path: undefined,
+  tensorflow: undefined,
+  usesGpu: false,
+  gflops: undefined,
+};
+
+describe("trying a backend in a process of its own", () => {
+  test("tells version and speed of one that works", async () => {
+    const probe = await probeBackend("@tensorflow/tfjs-backend-wasm", "wasm", folder);
+    expect(probe).toMatchObject({
+      works: true,
+      missing: undefined,
+      reason: undefined,
+      version: "4.22.0",
+      tensorflow: undefined,
+    });
+    expect(probe.gflops).toBeGreaterThan(0);
+  });
+
+  test("tells which part of one is missing", async () => {
+    const name = "@tensorflow/tfjs-node";
+    expect(await probeBackend(name, "tensorflow", folder)).toEqual({ ...missing, package: name });
+    install(name, "throw new Error('libtensorflow_cc.so.2: cannot open shared object file\\nRequire stack: …');");
+    expect(await probeBackend(name, "tensorflow", folder)).toMatchObject({
+      works: false,
+      missing: "library",
+      reason: "libtensorflow_cc.so.2: cannot open shared object file",
+      path: join(folder, "node_modules", name, "index.js"),
+    });
+  });
+
+  test("survives one that takes its process down", async () => {
+    install("@tensorflow/tfjs-node", "process.kill(process.pid, 'SIGILL');");
+    expect(await probeBackend("@tensorflow/tfjs-node", "tensorflow", folder)).toMatchObject({
+      missing: "start",
+      reason: "the process ended by SIGILL: TensorFlow needs a processor with AVX",
+    });
+  });
+});
+
+describe("what to do", () => {
+  const fix = (more: Partial<BackendProbe>, gpu = false) => backendFix({ ...missing, ...more }, gpu);
+
+  test("depends on what is missing, and of which package", () => {
+    expect(fix({})).toBe("remat setup native --gpu");
+    expect(fix({ missing: "addon", package: "@tensorflow/tfjs-node" })).toBe("remat setup native");
+    expect(fix({ missing: "library" })).toMatch(/LD_LIBRARY_PATH, or: remat setup native --gpu --force/);
+    expect(fix({ missing: "start" })).toBe("remat setup native --gpu --force");
+    expect(fix({ backend: "wasm", package: "@tensorflow/tfjs-backend-wasm" })).toBe(
+      "npm install @tensorflow/tfjs-backend-wasm",
+    );
+    expect(fix({ works: true, missing: undefined })).toBeUndefined();
+  });
+
+  test("about a missing CUDA device depends on whether there is a GPU", () => {
+    expect(fix({ works: true, missing: "device" })).toMatch(/nothing/);
+    expect(fix({ works: true, missing: "device" }, true)).toMatch(/pip install "tensorflow\[and-cuda\]"/);
+  });
+});
+
+test("the table says all of it", () => {
+  const gpu: BackendProbe = {
+    ...missing,
+    works: true,
+    missing: "device",
+    reason: "no CUDA device was found, so it runs on the CPU",
+    version: "4.22.0",
+    path: "/cache/tfjs-node-gpu/index.js",
+    tensorflow: "2.21.0",
+    gflops: 112.4,
+  };
+  const text = renderExamination({
+    remat: "1.2.3",
+    node: "v20.20.2",
+    platform: "linux x64",
+    processor: "A Processor",
+    cores: 2,
+    memoryBytes: 8 * 2 ** 30,
+    gpus: [],
+    versions: { "@remat/trace": "1.2.3", "@tensorflow/tfjs-core": "4.22.0" },
+    cache: { folder: "/cache", native: ["tfjs-node-gpu-4.22.0"] },
+    backends: [
+      gpu,
+      { ...missing, package: "@tensorflow/tfjs-node", missing: "addon", reason: "no tfjs_binding.node" },
+      {
+        ...gpu,
+        package: "@tensorflow/tfjs-backend-cpu",
+        backend: "cpu",
+        missing: undefined,
+        reason: undefined,
+        tensorflow: undefined,
+        gflops: 1.04,
+      },
+    ],
+  });
+  expect(text).toMatchSnapshot();
+});
+
+describe("remat doctor", () => {
+  test("finds what is here, as JSON for programs", async () => {
+    const { code, stdout, stderr } = await remat("doctor", "--format", "json");
+    expect([code, stderr]).toEqual([0, ""]);
+    const found = JSON.parse(stdout);
+    expect(found).toMatchObject({
+      node: process.version,
+      versions: { "@tensorflow/tfjs-core": "4.22.0" },
+      cache: { native: [] },
+    });
+    expect(found.versions["@remat/trace"]).toMatch(/^\d+\.\d+\.\d+/);
+    expect(
+      found.backends.map(({ package: name, works, fix }: BackendProbe & { fix?: string }) => [name, works, fix]),
+    ).toEqual([
+      ["@tensorflow/tfjs-node-gpu", false, "remat setup native --gpu"],
+      ["@tensorflow/tfjs-node", false, "remat setup native"],
+      ["@tensorflow/tfjs-backend-wasm", true, undefined],
+      ["@tensorflow/tfjs-backend-cpu", true, undefined],
+    ]);
+  });
+
+  test("fails where no backend works, after the table", async () => {
+    let stdout = "";
+    const io = { stdout: { write: (text: string) => (stdout += text) }, stderr: { write: () => {} }, env: {} };
+    const probe = async (name: BackendProbe["package"], backend: BackendProbe["backend"]) => ({
+      ...missing,
+      package: name,
+      backend,
+    });
+    await expect(doctor({ format: "table" }, io, probe)).rejects.toMatchObject({ code: "NO_BACKEND" });
+    expect(stdout).toContain("npm install @tensorflow/tfjs-backend-cpu");
+    expect(stdout).toContain("No backend works");
+  });
+
+  test("refuses another format", async () => {
+    expect(await remat("doctor", "--format", "csv")).toMatchObject({ code: 2, stdout: "" });
+  });
+});

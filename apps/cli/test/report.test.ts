@@ -1,0 +1,142 @@
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { memoryTimeline } from "@remat/mem-tracker";
+import { extractReport } from "@remat/report";
+import { parseTrace } from "@remat/trace";
+import { beforeAll, describe, expect, it } from "vitest";
+import { buildShell } from "../../report/build-shell.js";
+import { remat } from "./run.js";
+
+const golden = (name: string): string =>
+  fileURLToPath(new URL(`../../../tooling/testkit/goldens/${name}.json.gz`, import.meta.url));
+const adam = golden("mem_03_mlp_adam");
+const folder = mkdtempSync(join(tmpdir(), "remat-report-"));
+const path = (name: string): string => join(folder, name);
+const report = (name: string) => extractReport(readFileSync(path(name), "utf8"));
+
+beforeAll(async () => {
+  await buildShell();
+});
+
+describe("remat report", () => {
+  it("writes one file, from which everything can be read back", async () => {
+    const run = await remat("report", adam, "--iterations", "300", "-o", path("adam.html"));
+    expect(run).toMatchObject({ code: 0, stdout: "" });
+    expect(run.stderr).toContain("wrote ");
+    const { meta, trace } = report("adam.html");
+    expect(meta.summary.peak?.totalBytes).toBe(Math.max(...memoryTimeline(trace).highestBytes));
+    expect(meta.plans?.recommended.map(({ allowedOverhead }) => allowedOverhead)).toEqual([0, 0.05, 0.2]);
+    const html = readFileSync(path("adam.html"), "utf8");
+    expect(html).not.toMatch(/(?:src|href)="https?:/);
+
+    const summary = await remat("report", "--extract", path("adam.html"));
+    const json = JSON.parse(summary.stdout);
+    expect(json).toMatchObject({ format: "remat-report/1", title: meta.title });
+    expect(json.summary.peak.totalBytes).toBe(Math.max(...memoryTimeline(trace).highestBytes));
+    expect((await remat("report", "--extract", path("adam.html"), "-o", path("run.remat.jsonl.gz"))).code).toBe(0);
+    const back = parseTrace(readFileSync(path("run.remat.jsonl.gz")), { name: "run" });
+    expect(back.ops).toEqual(trace.ops);
+    expect(back.events).toEqual(trace.events);
+  });
+
+  it("reports a model that it traces itself", async () => {
+    const model = fileURLToPath(new URL("../../../examples/foo/model.js", import.meta.url));
+    const run = await remat(
+      "report",
+      model,
+      "--size",
+      "tiny",
+      "--optimizer",
+      "adam",
+      "--time",
+      "0",
+      "-o",
+      path("foo.html"),
+    );
+    expect(run.code).toBe(0);
+    const { meta, trace } = report("foo.html");
+    expect(meta.from).toBe("model");
+    expect(meta.noPlans).toBe("planning was switched off (--time 0)");
+    // The step is one like all others: the optimizer's state is there.
+    expect(meta.summary.categories.map(({ category }) => category)).toContain("optimizerState");
+    expect(trace.header.framework).toBe("tfjs");
+  });
+
+  it("takes less than a megabyte for ResNet-50", async () => {
+    const model = fileURLToPath(new URL("../../../examples/keras/resnet50.model.json", import.meta.url));
+    expect((await remat("report", model, "--batch", "8", "--time", "0", "-o", path("resnet50.html"))).code).toBe(0);
+    expect(statSync(path("resnet50.html")).size).toBeLessThan(1_000_000);
+  });
+
+  it("lays a plan over its run, whichever of the two is named first, and reports a plan alone", async () => {
+    const planned = await remat("plan", adam, "--budget", "95%", "--iterations", "300", "-o", path("plan.json"));
+    expect(planned.code).toBe(0);
+    for (const [first, second] of [
+      [adam, path("plan.json")],
+      [path("plan.json"), adam],
+    ]) {
+      expect((await remat("report", first, "--compare", second, "--time", "0", "-o", path("both.html"))).code).toBe(0);
+      const { meta, overlays } = report("both.html");
+      expect(meta.from).toBe("trace");
+      expect(meta.overlays).toMatchObject([{ key: "plan", label: "plan" }]);
+      expect(Math.max(...overlays[0])).toBe(meta.overlays[0].peakBytes);
+    }
+    expect((await remat("report", path("plan.json"), "--time", "0", "-o", path("plan.html"))).code).toBe(0);
+    expect(report("plan.html").meta).toMatchObject({ from: "plan" });
+    const other = await remat(
+      "report",
+      golden("mem_04_cnn_adam"),
+      "--compare",
+      path("plan.json"),
+      "-o",
+      path("no.html"),
+    );
+    expect(other.code).toBe(1);
+    expect(other.stderr).toContain("Name the run that it was made for");
+    expect(existsSync(path("no.html"))).toBe(false);
+  });
+
+  it("compares two runs, and shards one", async () => {
+    const run = await remat(
+      ...["report", golden("mem_tf_b2_adam"), "--compare", golden("mem_tf_b2_ac_adam"), "--fsdp", "world=4,reshard"],
+      ...["--time", "0", "-o", path("compared.html")],
+    );
+    expect(run.code).toBe(0);
+    const { meta } = report("compared.html");
+    expect(meta.comparison?.name).toBe("mem_tf_b2_ac_adam");
+    expect(meta.overlays.map(({ key }) => key)).toEqual(["compare", "fsdp"]);
+  });
+
+  it("loses no file that was there when writing fails", async () => {
+    mkdirSync(path("taken.html/inside"), { recursive: true });
+    const run = await remat("report", adam, "--time", "0", "-o", path("taken.html"));
+    expect(run.code).toBe(1);
+    expect(run.stderr).toMatch(/cannot be written .*Choose another file with -o\.\n$/);
+    expect(readdirSync(path("taken.html"))).toEqual(["inside"]);
+    expect(readdirSync(folder).filter((name) => name.endsWith(".part"))).toEqual([]);
+  });
+
+  it.each([
+    [["report"], 2, "expected a model, a trace or a plan"],
+    [["report", adam, "--extract", "report.html"], 2, "--extract reads a report and makes none"],
+    [["report", "--extract", "none.html"], 1, "none.html: cannot be read"],
+    [["report", adam, "--time", "soon"], 2, "--time expects a time"],
+    [["report", adam, "--batch", "3"], 2, "--batch cannot change"],
+    [["report", "nowhere.json"], 1, "nowhere.json: no such file"],
+  ])("refuses %j", async (args, code, message) => {
+    const run = await remat(...args);
+    expect(run.stderr).toContain(message);
+    expect(run.code).toBe(code);
+  });
+
+  it("refuses what is no report, and a graph", async () => {
+    writeFileSync(path("page.html"), "<html></html>");
+    expect(await remat("report", "--extract", path("page.html"))).toMatchObject({ code: 1 });
+    writeFileSync(path("graph.json"), '{"schema": "rematerialization-graph/1", "nodes": [], "edges": []}');
+    const run = await remat("report", path("graph.json"));
+    expect(run.code).toBe(2);
+    expect(run.stderr).toContain("is a graph, of which there is no run to report");
+  });
+});

@@ -1,0 +1,174 @@
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { bundledPath, bundleProcesses } from "./bundle-processes.js";
+import { twoLayers } from "./fixtures/two-layers.js";
+import { remat } from "./run.js";
+
+vi.mock("../src/run/process-paths.js", () => ({ pathOfProcess: bundledPath }));
+
+const example = (path: string): string => fileURLToPath(new URL(`../../../examples/${path}`, import.meta.url));
+const fixture = (name: string): string => fileURLToPath(new URL(`fixtures/${name}`, import.meta.url));
+
+/** Where the native backend is there: the folder of a package that has tfjs-node with its addon. */
+const nativeApp = process.env.NATIVE_APP;
+
+let bundles: Awaited<ReturnType<typeof bundleProcesses>>;
+let folder: string;
+const cacheBefore = process.env["REMAT_CACHE_DIR"];
+
+beforeAll(async () => {
+  bundles = await bundleProcesses();
+  folder = mkdtempSync(join(tmpdir(), "remat-run-"));
+  // Times of ops are kept between runs, but not between those of tests and those of people.
+  process.env["REMAT_CACHE_DIR"] = folder;
+  if (nativeApp === undefined) return;
+  // As if `remat setup native` had put it there.
+  mkdirSync(join(folder, "native"));
+  for (const name of ["tfjs-node", "tfjs-node-gpu"]) symlinkSync(nativeApp, join(folder, `native/${name}-4.22.0`));
+});
+afterAll(() => {
+  if (cacheBefore === undefined) delete process.env["REMAT_CACHE_DIR"];
+  else process.env["REMAT_CACHE_DIR"] = cacheBefore;
+  for (const each of [folder, bundles.folder]) rmSync(each, { recursive: true, force: true });
+});
+
+function keras(activation: string): string {
+  const path = join(folder, `${activation}.model.json`);
+  writeFileSync(path, JSON.stringify(twoLayers(activation)));
+  return path;
+}
+
+async function runJson(...args: string[]) {
+  const { code, stdout, stderr } = await remat("run", ...args, "--format", "json");
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  return JSON.parse(stdout);
+}
+
+describe("remat run MODEL on cpu", () => {
+  const cpu = ["--backend", "cpu", "--steps", "3"];
+
+  it.each([
+    ["as stock", []],
+    ["with early release", ["--early-release"]],
+    ["within a budget", ["--budget", "70%", "--time", "1s"]],
+  ])("holds %s what was predicted to the byte, and is equal to stock bit for bit", async (_, options) => {
+    const { predicted, measured, stock, verification, losses, batch } = await runJson(
+      example("transformer/model.js"),
+      "--size",
+      "tiny",
+      "--verify",
+      ...cpu,
+      ...options,
+    );
+    expect(measured.peakBytes).toBe(predicted.peakBytes);
+    expect(measured.bytesByCategory).toEqual(predicted.bytesByCategory);
+    expect([measured.ops, measured.recomputedOps > 0]).toEqual([predicted.ops, predicted.recomputedOps > 0]);
+    if (options.length === 0) expect(predicted).toEqual(stock);
+    else expect(predicted.peakBytes).toBeLessThan(0.7 * stock.peakBytes);
+    expect(batch).toBe(2);
+    expect(losses).toHaveLength(3);
+    expect(verification).toMatchObject({ steps: 3, isEqual: true });
+    expect(verification.tensors).toBeGreaterThan(100);
+    expect(measured.stepMs).toBeGreaterThan(0);
+    expect(measured.residentBytes).toBeGreaterThan(0);
+  });
+
+  it("takes cross-entropy after a softmax, else mean squared error, and says so", async () => {
+    const softmax = await runJson(keras("softmax"), "--batch", "16", ...cpu);
+    expect(softmax.notes.join("\n")).toMatch(/no loss: categorical cross-entropy is taken.*\n.*SGD with 0.01/);
+    // Of five classes that are guessed: about ln 5.
+    expect(softmax.losses[0]).toBeGreaterThan(1);
+    expect(softmax.losses[0]).toBeLessThan(3);
+    const linear = await runJson(keras("linear"), "--batch", "16", ...cpu);
+    expect(linear.notes.join("\n")).toMatch(/no loss: mean squared error is taken/);
+    const told = await runJson(keras("linear"), "--batch", "16", "--loss", "sum", "--optimizer", "adam", ...cpu);
+    expect(told.notes.join("\n")).not.toMatch(/mean squared|SGD/);
+    expect(told.measured.bytesByCategory.optimizerState).toBeGreaterThan(2 * 4 * (32 * 64 + 64 * 5));
+  });
+
+  it("gives the same losses for the same seed, others for another, and its own for given data", async () => {
+    const losses = async (...options: string[]) =>
+      (await runJson(keras("linear"), "--batch", "4", ...cpu, ...options)).losses;
+    const first = await losses();
+    expect(await losses()).toEqual(first);
+    expect(await losses("--seed", "2")).not.toEqual(first);
+    const data = join(folder, "batch.json");
+    const zeros = (n: number, m: number) => Array.from({ length: n }, () => new Array(m).fill(0));
+    writeFileSync(data, JSON.stringify({ inputs: zeros(6, 32), targets: zeros(6, 5) }));
+    // Nothing in, nothing expected: without biases that is a loss of zero.
+    const given = await runJson(keras("linear"), "--data", data, ...cpu);
+    expect([given.batch, given.losses]).toEqual([6, [0, 0, 0]]);
+  });
+
+  it("says that stock differs from itself, and goes no further", async () => {
+    const { code, stdout } = await remat("run", fixture("unsteady-model.js"), "--verify", ...cpu);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(
+      /^verify: stock differs from itself: the loss in step 1 is .*From there on nothing can be compared\.$/m,
+    );
+  });
+
+  it("shows predicted beside measured", async () => {
+    const { stdout } = await remat("run", example("foo/model.js"), "--early-release", "--verify", ...cpu);
+    const shown = stdout
+      .replace(/\d+(\.\d+)? (µs|ms|s)(?!\w)/g, "N time")
+      .replace(/\d+(\.\d+)? MB/g, "N MB")
+      .replace(/[+-]\d+\.\d %/g, "±N %")
+      .replace(/loss: .*/, "loss: …");
+    expect(shown.replace(/ {2,}/g, "  ").replace(/=+/g, "=")).toMatchSnapshot();
+  });
+
+  it("refuses wrong command lines, and budgets below the smallest, with the next step", async () => {
+    const both = await remat("run", example("foo/model.js"), "--early-release", "--budget", "1GB", ...cpu);
+    expect([both.code, both.stderr]).toEqual([2, expect.stringMatching(/exclude each other/)]);
+    const size = await remat("run", example("foo/model.js"), "--budget", "lots", ...cpu);
+    expect([size.code, size.stderr]).toEqual([2, expect.stringMatching(/--budget expects .*found "lots"/)]);
+    const tight = await remat("run", example("foo/model.js"), "--budget", "1kB", "--time", "500ms", ...cpu);
+    expect([tight.code, tight.stderr]).toEqual([
+      1,
+      expect.stringMatching(/the smallest budget that works is \d+B .* alone needs/),
+    ]);
+    const optimizer = await remat("run", example("foo/model.js"), "--optimizer", "sdg", ...cpu);
+    expect([optimizer.code, optimizer.stderr]).toEqual([2, expect.stringMatching(/no optimizer is called "sdg"/)]);
+  });
+});
+
+it("runs stock in a process that has no part of the hook", () => {
+  const inputs = (name: string) => {
+    const [, output] = Object.entries(bundles.metafile.outputs).find(([path]) => path.endsWith(`${name}-process.mjs`))!;
+    return Object.keys(output.inputs);
+  };
+  const hook = /packages\/(dispatch-hook|checkpoint|mod-tracker|tracer\/src\/trace-step)/;
+  expect(inputs("stock").filter((path) => hook.test(path))).toEqual([]);
+  // The expression would find them.
+  expect(inputs("executor").filter((path) => hook.test(path)).length).toBeGreaterThan(10);
+});
+
+describe.runIf(nativeApp !== undefined)("remat run MODEL on tensorflow", () => {
+  it.each([
+    ["keras/mobilenet_v2.model.json", ["--batch", "1", "--max-overhead", "20%"]],
+    ["transformer/model.js", ["--max-overhead", "20%", "--optimizer", "adam"]],
+    ["lstm/model.js", ["--max-overhead", "20%"]],
+    ["u-net/model.js", ["--max-overhead", "20%"]],
+    ["shared-layers/model.js", ["--max-overhead", "20%"]],
+  ])("%s with %j is equal to stock bit for bit, within what was predicted to the byte", async (path, options) => {
+    const args = [
+      example(path),
+      "--size",
+      "tiny",
+      "--backend",
+      "tensorflow",
+      "--steps",
+      "3",
+      "--time",
+      "2s",
+      "--verify",
+    ];
+    const { predicted, measured, verification } = await runJson(...args, ...options);
+    expect(measured.peakBytes).toBe(predicted.peakBytes);
+    expect(verification).toMatchObject({ isEqual: true });
+  });
+});

@@ -1,0 +1,119 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, describe, expect, it } from "vitest";
+import { isPlan } from "../src/terminal/open-target.js";
+import { startEntries } from "../src/terminal/start-entries.js";
+import { remat } from "./run.js";
+
+const examples = fileURLToPath(new URL("../../../examples/", import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), "remat-ui-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const transformer = `${examples}transformer/model.js`;
+const trace = join(folder, "transformer.remat.jsonl");
+
+describe("remat ui --once", () => {
+  it("prints every view of a model as text without escape sequences", async () => {
+    for (const view of ["modules", "ops", "trade-off", "memory", "compare", "devices"]) {
+      const { code, stdout, stderr } = await remat(
+        "ui",
+        transformer,
+        "--size",
+        "tiny",
+        "--once",
+        "--view",
+        view,
+        "--columns",
+        "90",
+      );
+      expect([code, stderr], view).toEqual([0, ""]);
+      expect(stdout.replaceAll("\n", "")).not.toMatch(/\p{Cc}/u);
+      expect(Math.max(...stdout.split("\n").map((line) => [...line].length))).toBeLessThanOrEqual(90);
+      expect(stdout).toMatchSnapshot(view);
+    }
+  });
+
+  it("prints a view of a trace by number, in ASCII, about one module, as long as it may be", async () => {
+    await remat("estimate", transformer, "--size", "tiny", "--trace", trace, "--format", "csv");
+    const { code, stdout } = await remat(
+      "ui",
+      trace,
+      "--once",
+      "--view",
+      "2",
+      "--module",
+      "Transformer.layers.0.attention",
+      "--rows",
+      "12",
+      "--ascii",
+    );
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^[\x20-\x7e\n]*$/);
+    expect(stdout.split("\n")[0]).toMatch(/^Transformer\.layers\.0\.attention {2}\d+ ops/);
+    expect(stdout.split("\n")).toHaveLength(13);
+    expect(stdout).toMatch(/\(\d+ more rows\)\n$/);
+  });
+
+  it("compares two", async () => {
+    const { code, stdout } = await remat("ui", trace, `${examples}foo/model.js`, "--once");
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^transformer beside model/);
+  });
+
+  it("reads a damaged trace as far as it can be read, and says so", async () => {
+    const lines = readFileSync(trace, "utf8").split("\n");
+    const damaged = join(folder, "damaged.remat.jsonl");
+    writeFileSync(damaged, [...lines.slice(0, 400), '{"t":"op"', ...lines.slice(401)].join("\n"));
+    const { code, stdout, stderr } = await remat("ui", damaged, "--once");
+    expect(code).toBe(0);
+    expect(stderr).toBe("remat: damaged is damaged: read up to line 400.\n");
+    expect(stdout).toContain("Transformer");
+  });
+});
+
+describe("remat ui", () => {
+  it("says that it needs a terminal, and offers --once", async () => {
+    const { code, stdout, stderr } = await remat("ui", transformer);
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toMatch(/needs a terminal.*remat ui --once/);
+  });
+
+  it.each([
+    [["ui", "--once"], 2, /--once expects a model or trace/],
+    [["ui", transformer, "--once", "--view", "7"], 2, /--view expects one of modules, ops/],
+    [["ui", transformer, "--once", "--device", "abacus"], 2, /--device expects one of/],
+    [["ui", transformer, "--once", "--columns", "10"], 2, /--columns expects a whole number of at least 40/],
+    [["ui", "nothing.json", "--once"], 1, /no such file/],
+    [["ui", transformer, "--size", "tiny", "--once", "--module", "nothing"], 1, /there is no module nothing/],
+  ])("refuses %j", async (args, expected, message) => {
+    const { code, stderr } = await remat(...args);
+    expect(code).toBe(expected);
+    expect(stderr).toMatch(message);
+  });
+
+  it("tells a plan from a model, which --once does not print", async () => {
+    const plan = join(folder, "step.plan.json");
+    await remat("plan", trace, "--budget", "0.9", "--iterations", "100", "-o", plan);
+    expect(isPlan(plan)).toBe(true);
+    expect(isPlan(trace)).toBe(false);
+    const { code, stderr } = await remat("ui", plan, "--once");
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/is a plan/);
+  });
+
+  it("offers what is in the folder, and examples that can be traced", async () => {
+    writeFileSync(join(folder, "model.json"), "{}");
+    const entries = startEntries(folder);
+    expect(entries.map(({ title }) => title)).toEqual(
+      expect.arrayContaining(["model.json", "transformer.remat.jsonl", "step.plan.json", "Example: perceptron"]),
+    );
+    expect(startEntries("/not/there").every(({ title }) => title.startsWith("Example: "))).toBe(true);
+    for (const { target } of startEntries("/not/there")) {
+      const { code, stdout, stderr } = await remat("ui", target.replace(/\.js$/, ".ts"), "--once", "--rows", "12");
+      expect([code, stderr]).toEqual([0, ""]);
+      expect(stdout).toMatch(/perceptron|small_cnn/);
+    }
+  });
+});
