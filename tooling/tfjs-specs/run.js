@@ -1,0 +1,58 @@
+#!/usr/bin/env node
+// Runs tfjs-core's own specs as they are and with our hook, in one process each, and says which fail that do not fail without it:
+// `pnpm specs [--backend cpu|native]… [--mode NAME]…`. Native needs NATIVE_APP, a folder in which tfjs-node is installed with its addon.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { bundleSpecs } from "./src/bundle-specs.js";
+import { compareRuns, describeStock } from "./src/compare-runs.js";
+import { modes } from "./src/modes.js";
+import { findNativePackage } from "./src/native-package.js";
+import { runSpecs } from "./src/run-specs.js";
+
+const { values } = parseArgs({
+  options: { backend: { type: "string", multiple: true }, mode: { type: "string", multiple: true } },
+});
+const native = findNativePackage(process.env.NATIVE_APP);
+const wantedBackends = choose("backend", values.backend, ["cpu", "native"], native === undefined ? ["cpu"] : undefined);
+const wantedModes = choose("mode", values.mode, Object.keys(modes));
+if (wantedBackends.includes("native") && native === undefined)
+  throw new Error(
+    `NATIVE_APP expects a folder in which tfjs-node is installed with its addon, found ${process.env.NATIVE_APP ?? "nothing"}. ` +
+      "`remat setup native` makes one and tells its name.",
+  );
+
+const folder = mkdtempSync(join(tmpdir(), "remat-specs-"));
+let failed = 0;
+try {
+  for (const backend of wantedBackends) {
+    const bundle = join(folder, `${backend}.mjs`);
+    await bundleSpecs({ backend, outFile: bundle, nativePackage: native?.folder });
+    const run = (/** @type {string} */ mode) => runSpecs({ bundle, mode, folder, native });
+    const stock = await run("stock");
+    const where = backend === "native" ? `${native?.name}` : backend;
+    const lines = [...describeStock(stock, where)];
+    for (const name of wantedModes) {
+      const { title, work } = modes[/** @type {keyof typeof modes} */ (name)];
+      lines.push(...compareRuns(stock, await run(name), `${where}, ${title}`, work));
+    }
+    for (const line of lines) console.log(line);
+    failed += lines.filter((line) => line.startsWith("not ok")).length;
+  }
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
+if (failed > 0) process.exitCode = 1;
+
+/**
+ * @param {string} option
+ * @param {readonly string[] | undefined} wanted
+ * @param {readonly string[]} known
+ * @param {readonly string[]} [otherwise]
+ */
+function choose(option, wanted, known, otherwise = known) {
+  for (const name of wanted ?? [])
+    if (!known.includes(name)) throw new Error(`--${option} expects one of ${known.join(", ")}, found ${name}.`);
+  return wanted ?? otherwise;
+}

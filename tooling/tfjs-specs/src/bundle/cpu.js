@@ -1,0 +1,6 @@
+import "@tensorflow/tfjs-core/dist/public/chained_ops/register_all_chained_ops";
+import "@tensorflow/tfjs-core/dist/register_all_gradients";
+import "@tensorflow/tfjs-backend-cpu";
+import { setTestEnvs } from "@tensorflow/tfjs-core/dist/jasmine_util";
+
+setTestEnvs([{ name: "cpu", backendName: "cpu", flags: {}, isDataSync: true }]);

@@ -1,0 +1,22 @@
+// Before anything of tfjs is loaded: its specs expect `describe`, `it` and `jasmine` to be global.
+import jasmineRequire from "jasmine-core/lib/jasmine-core/jasmine.js";
+import { aroundSpec } from "./around-spec.js";
+
+const jasmine = jasmineRequire.core(jasmineRequire);
+Object.assign(globalThis, jasmineRequire.interface(jasmine, jasmine.getEnv({ global: globalThis })));
+const { it } = globalThis;
+globalThis.it = (name, spec, timeoutMs) => {
+  // Jasmine tells by the number of arguments whether a spec calls back.
+  const run = spec?.length > 0 ? (done) => aroundSpec.run(() => spec(done)) : () => aroundSpec.run(spec);
+  return it(name, spec && run, timeoutMs);
+};
+jasmine.DEFAULT_TIMEOUT_INTERVAL = 20_000;
+
+// Specs that draw random numbers draw the same ones in every run, lest two runs differ by chance (mulberry32).
+let state = 1;
+Math.random = () => {
+  state = (state + 0x6d2b79f5) | 0;
+  let t = Math.imul(state ^ (state >>> 15), 1 | state);
+  t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+  return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+};

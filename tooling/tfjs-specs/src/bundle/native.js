@@ -1,0 +1,16 @@
+// tfjs-node from its sources, since what is built of it cannot extend a class of another tfjs-core; and without its index, which would bring an
+// engine of its own.
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import "@tensorflow/tfjs-core/dist/public/chained_ops/register_all_chained_ops";
+import "@tensorflow/tfjs-core/dist/register_all_gradients";
+import { NodeJSKernelBackend } from "specs:tfjs-node/src/nodejs_kernel_backend";
+import { registerBackend, setBackend } from "@tensorflow/tfjs-core";
+import { setTestEnvs } from "@tensorflow/tfjs-core/dist/jasmine_util";
+import "specs:tfjs-node/src/register_all_kernels";
+
+const { REMAT_SPECS_NATIVE: folder, REMAT_SPECS_PACKAGE: name } = process.env;
+const addon = createRequire(join(folder, "package.json"))("./lib/napi-v8/tfjs_binding.node");
+registerBackend("tensorflow", () => new NodeJSKernelBackend(addon, `@tensorflow/${name}`), 3);
+await setBackend("tensorflow");
+setTestEnvs([{ name: "test-tensorflow", backendName: "tensorflow", flags: {}, isDataSync: true }]);

@@ -1,0 +1,44 @@
+import { spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+
+/**
+ * What came of one run of all specs.
+ *
+ * @typedef {object} SpecRun
+ * @property {readonly { name: string, status: string, messages: readonly string[] }[]} specs in the order in which they ran
+ * @property {number} work how much the mode had to do: 0 proves nothing
+ * @property {readonly { name: string, message: string }[]} errors outside of specs, by suite
+ */
+
+/**
+ * Runs a bundle in a process of its own.
+ *
+ * @param {{ bundle: string, mode: string, folder: string, native: { name: string, folder: string } | undefined }} options
+ * @returns {Promise<SpecRun>}
+ */
+export async function runSpecs({ bundle, mode, folder, native }) {
+  const outFile = join(folder, `${mode}.json`);
+  const child = spawn(process.execPath, ["--expose-gc", bundle, mode, outFile], {
+    // Specs that print do it a lot; what they print says nothing.
+    stdio: ["ignore", "ignore", "pipe"],
+    env: {
+      ...process.env,
+      TF_CPP_MIN_LOG_LEVEL: "2",
+      REMAT_SPECS_NATIVE: native?.folder,
+      REMAT_SPECS_PACKAGE: native?.name,
+    },
+    timeout: 300_000,
+    killSignal: "SIGKILL",
+  });
+  let stderr = "";
+  child.stderr.setEncoding("utf8").on("data", (text) => {
+    stderr = (stderr + text).slice(-4000);
+  });
+  const end = await new Promise((resolve, reject) => {
+    child.on("error", reject);
+    child.on("close", (code, signal) => resolve(signal ?? code));
+  });
+  if (end !== 0) throw new Error(`the specs with mode ${mode} ended with ${end}:\n${stderr}`);
+  return JSON.parse(readFileSync(outFile, "utf8"));
+}
