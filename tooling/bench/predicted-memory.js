@@ -1,7 +1,7 @@
 // What fake mode predicts beside what a step holds: per example the peak of live buffers predicted without a byte allocated, the peak
 // measured in a real step, and how much resident memory the process of a stock step takes besides (garbage, allocator and code included).
 // Usage: node tooling/bench/predicted-memory.js [--backend cpu|wasm|tensorflow] [--size tiny|full] [--batch n] [--optimizer name] [example …]
-// `tensorflow` needs a folder with tfjs-node and its addon, named by NATIVE_APP.
+// `tensorflow` needs tfjs-node with its addon: by `remat setup native`, or in a folder named by NATIVE_APP.
 import { fork } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";

@@ -1,8 +1,7 @@
 // The child of predicted-memory.js: one step of one example in a process of its own.
 import { once } from "node:events";
-import { createRequire } from "node:module";
-import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { selectBackend } from "@remat/dispatch-hook";
 import { memoryTimeline } from "@remat/mem-tracker";
 import { defineModel, tfNamespace, traceFakeStep, traceStep, trainingStep } from "@remat/tracer";
 import "@tensorflow/tfjs-backend-wasm";
@@ -12,9 +11,8 @@ const peakBytes = (trace) => memoryTimeline(trace).highestBytes.reduce((a, b) =>
 const residentBytes = () => process.resourceUsage().maxRSS * 1024;
 
 const [{ model, backend, size, batch, optimizer }] = await once(process, "message");
-if (backend === "tensorflow")
-  createRequire(join(process.env.NATIVE_APP ?? process.cwd(), "package.json"))("@tensorflow/tfjs-node");
-await tf.setBackend(backend);
+if (backend === "tensorflow") await selectBackend({ backend, from: process.env.NATIVE_APP ?? process.cwd() });
+else await tf.setBackend(backend);
 const { default: build } = await import(pathToFileURL(model).href);
 const options = { size, batch: batch === undefined ? undefined : Number(batch), ...(optimizer && { optimizer }) };
 

@@ -1,0 +1,68 @@
+const width = 960;
+const panel = { width: 400, height: 300, top: 60, gap: 80, left: 64 };
+const colours = { predicted: "#4269d0", measured: "#ff725c", stock: "#6c6c6c" };
+
+/**
+ * Memory against step time as SVG, a panel for each model: what was predicted for each budget, and what was measured.
+ *
+ * @param curves `{ title, stock: { bytes, ms }, points: [{ predictedBytes, predictedMs, measuredBytes, wallMs }] }`
+ */
+export function drawTradeOff(curves) {
+  const height = panel.top + panel.height + 70;
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="system-ui, sans-serif" font-size="12">`,
+    `<title>Memory against step time</title>`,
+    `<rect width="${width}" height="${height}" fill="white"/>`,
+    ...curves.flatMap((curve, i) => drawPanel(curve, panel.left + i * (panel.width + panel.gap))),
+    `</svg>`,
+    "",
+  ].join("\n");
+}
+
+function drawPanel({ title, stock, points }, left) {
+  const bottom = panel.top + panel.height;
+  const megabytes = [...points.flatMap((p) => [p.predictedBytes, p.measuredBytes]), stock.bytes].map((b) => b / 1e6);
+  const times = [...points.flatMap((p) => [p.predictedMs, p.wallMs]), stock.ms];
+  const xTicks = niceTicks(Math.max(...megabytes));
+  const yTicks = niceTicks(Math.max(...times));
+  const x = (bytes) => left + (panel.width * bytes) / 1e6 / xTicks.at(-1);
+  const y = (ms) => bottom - (panel.height * ms) / yTicks.at(-1);
+  const dot = (bytes, ms, colour, radius = 4) =>
+    `<circle cx="${x(bytes).toFixed(1)}" cy="${y(ms).toFixed(1)}" r="${radius}" fill="${colour}"/>`;
+  const line = points.map((p) => `${x(p.predictedBytes).toFixed(1)},${y(p.predictedMs).toFixed(1)}`).join(" ");
+  return [
+    `<text x="${left}" y="24" font-size="14" font-weight="600">${title}</text>`,
+    legend(left, 42),
+    ...xTicks.map(
+      (tick) =>
+        `<path d="M${x(tick * 1e6)},${panel.top}V${bottom}" stroke="#e5e5e5"/><text x="${x(tick * 1e6)}" y="${bottom + 18}" text-anchor="middle">${tick}</text>`,
+    ),
+    ...yTicks.map(
+      (tick) =>
+        `<path d="M${left},${y(tick)}h${panel.width}" stroke="#e5e5e5"/><text x="${left - 8}" y="${y(tick) + 4}" text-anchor="end">${tick}</text>`,
+    ),
+    `<text x="${left + panel.width / 2}" y="${bottom + 42}" text-anchor="middle">peak over weights and batch, MB</text>`,
+    `<text transform="translate(${left - 48},${panel.top + panel.height / 2}) rotate(-90)" text-anchor="middle">step time, ms</text>`,
+    `<polyline points="${line}" fill="none" stroke="${colours.predicted}" stroke-width="2"/>`,
+    ...points.map((p) => dot(p.predictedBytes, p.predictedMs, colours.predicted, 3)),
+    ...points.map((p) => dot(p.measuredBytes, p.wallMs, colours.measured)),
+    dot(stock.bytes, stock.ms, colours.stock, 5),
+  ];
+}
+
+function legend(left, top) {
+  return ["predicted", "measured", "stock"]
+    .map(
+      (name, i) =>
+        `<circle cx="${left + 4 + i * 90}" cy="${top - 4}" r="4" fill="${colours[name]}"/><text x="${left + 12 + i * 90}" y="${top}">${name}</text>`,
+    )
+    .join("");
+}
+
+/** Some five round numbers from 0 to at least `max`. */
+export function niceTicks(max) {
+  const rough = max / 5;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 2.5, 5, 10].find((factor) => factor * power >= rough) * power;
+  return Array.from({ length: Math.ceil(max / step - 1e-9) + 1 }, (_, i) => Number((i * step).toPrecision(12)));
+}

@@ -1,0 +1,32 @@
+import { fileURLToPath } from "node:url";
+
+const pathOf = (relative) => fileURLToPath(new URL(relative, import.meta.url));
+const source = (kind, name, relative) => ({ kind, name, path: pathOf(relative), size: "full", batch: 8 });
+
+/**
+ * What is trained, and how much memory a step may hold over weights and batch, in bytes or as a part of stock's: with early release, and by
+ * a plan, whose steps may take 15 % more time.
+ */
+export const models = [
+  {
+    key: "resnet50",
+    title: "ResNet-50 (Keras), batch 8",
+    source: source("keras", "resnet50", "../../../examples/keras/resnet50.model.json"),
+    bounds: { early: () => 1900e6, planned: () => 650e6 },
+    hasTradeOff: true,
+  },
+  {
+    key: "mobilenet-v2",
+    title: "MobileNetV2, batch 8",
+    source: source("keras", "mobilenet_v2", "../../../examples/keras/mobilenet_v2.model.json"),
+    bounds: { early: () => 1330e6, planned: () => 450e6 },
+    hasTradeOff: false,
+  },
+  {
+    key: "transformer",
+    title: "transformer, 6 layers of width 512, 256 tokens, batch 8",
+    source: source("module", "transformer", "transformer.js"),
+    bounds: { early: (stock) => stock / 2, planned: (stock) => stock / 6 },
+    hasTradeOff: true,
+  },
+];

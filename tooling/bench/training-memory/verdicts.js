@@ -1,0 +1,75 @@
+import { ratioWithUpperBound } from "./upper-bound.js";
+
+const mb = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
+const percent = (fraction) => `${(100 * fraction).toFixed(1)} %`;
+
+/** A bound, what was measured beside it, and whether that is met. On a busy machine times are met by CPU time. */
+const bound = (what, value, limit, show, isMet = value <= limit) => ({
+  what,
+  value: show(value),
+  bound: `≤ ${show(limit)}`,
+  isMet,
+});
+
+/** Everything that is asked of a model's figures. */
+export function verdictsOf({ title, bounds }, { stock, early, planned }, isBusy) {
+  const rows = [
+    bound(`${title}: early release`, early.measuredBytes, bounds.early(stock.measuredBytes), mb),
+    bound(`${title}: planned`, planned.measuredBytes, bounds.planned(stock.measuredBytes), mb),
+    timeOver("early release", early, 0.03),
+    timeOver("planned", planned, 0.15),
+  ];
+  for (const [name, run] of Object.entries({ stock, early, planned })) {
+    const apart = Math.abs(run.predictedBytes - run.measuredBytes);
+    rows.push({
+      what: `${title}: ${name}, predicted peak beside measured`,
+      value: `${apart} B apart`,
+      bound: "equal",
+      isMet: apart === 0,
+    });
+    rows.push(bound(`${title}: ${name}, resident`, run.residentBytes, run.allowedResidentBytes, mb));
+    const off = Math.min(
+      ...[run.wallMs, isBusy ? run.cpuMs : run.wallMs].map((ms) => Math.abs(run.predictedMs / ms - 1)),
+    );
+    rows.push(bound(`${title}: ${name}, predicted step time off by`, off, 0.1, percent));
+  }
+  return rows;
+
+  function timeOver(name, run, limit) {
+    const wall = run.wallMs / stock.wallMs - 1;
+    const cpu = run.cpuMs / stock.cpuMs - 1;
+    const over = isBusy ? Math.min(wall, cpu) : wall;
+    return bound(`${title}: ${name}, step time over stock's`, over, limit, percent);
+  }
+}
+
+/** Lowering the budget never raises the measured peak. */
+export function verdictsOfTradeOff({ title }, points) {
+  const rises = points.filter((point, i) => i > 0 && point.measuredBytes > points[i - 1].measuredBytes).length;
+  const apart = points.filter((point) => point.measuredBytes !== point.predictedBytes).length;
+  const over = points.filter((point) => point.measuredBytes > point.budgetBytes).length;
+  const none = (what, count) => ({
+    what: `${title}, ${points.length} budgets: ${what}`,
+    value: String(count),
+    bound: "0",
+    isMet: count === 0,
+  });
+  return [
+    none("peak rises as the budget falls", rises),
+    none("peak is not as predicted to the byte", apart),
+    none("peak is above the budget", over),
+  ];
+}
+
+export function verdictOfHook({ title }, pairs, isBusy) {
+  const wall = ratioWithUpperBound(pairs.map((pair) => pair.wall));
+  const cpu = ratioWithUpperBound(pairs.map((pair) => pair.cpu));
+  const { ratio, upperBound } = isBusy && cpu.upperBound < wall.upperBound ? cpu : wall;
+  const { isMet } = bound("", upperBound, 1.03, percent);
+  return {
+    what: `${title}: hook installed, no plan, step time over stock's (${pairs.length} pairs)`,
+    value: `${percent(ratio - 1)}, at most ${percent(upperBound - 1)}`,
+    bound: "≤ 3.0 % with 95 %",
+    isMet,
+  };
+}
