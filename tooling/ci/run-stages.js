@@ -1,16 +1,31 @@
 #!/usr/bin/env node
 // Runs every check, one after the other, and prints the sum. Called by .ci/run, which sees to pnpm.
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { countLines, countOne, countTasks, countTests } from "./src/count-checks.js";
+import { nativeTests } from "./src/native-tests.js";
 import { runStage } from "./src/run-stage.js";
 
 const cwd = fileURLToPath(new URL("../../", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "remat-ci-"));
 const report = join(folder, "vitest.json");
+const nativeFolders = join(folder, "native.json");
+const vitestReport = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
 const okLines = countLines(/^ok\s/, /^not ok\s/);
+
+/**
+ * For tests on a native backend: where it is, and no cache in which another would be found.
+ *
+ * @param {"tfjs-node" | "tfjs-node-gpu"} name
+ * @returns {Record<string, string>}
+ */
+function nativeApp(name) {
+  const { [name]: app } = existsSync(nativeFolders) ? JSON.parse(readFileSync(nativeFolders, "utf8")) : {};
+  const env = { REMAT_CACHE_DIR: join(folder, "cache"), TF_CPP_MIN_LOG_LEVEL: "2" };
+  return app === undefined ? env : { ...env, NATIVE_APP: app };
+}
 
 /** @type {readonly import("./src/run-stage.js").Stage[]} */
 const stages = [
@@ -18,12 +33,27 @@ const stages = [
   { name: "lint", command: ["pnpm", "exec", "oxlint"], count: countOne },
   { name: "format", command: ["pnpm", "exec", "biome", "check"], count: countOne },
   { name: "build", command: ["pnpm", "build", "--continue", "--output-logs=errors-only"], count: countTasks },
+  { name: "native", command: ["node", "tooling/ci/build-native.js", nativeFolders], count: okLines },
   { name: "typecheck", command: ["pnpm", "typecheck", "--continue", "--output-logs=errors-only"], count: countTasks },
   {
     name: "test",
     // The second command of the README, with a report that can be counted.
-    command: ["pnpm", "test", "--reporter=default", "--reporter=json", `--outputFile.json=${report}`],
+    command: ["pnpm", "test", ...vitestReport],
+    env: () => nativeApp("tfjs-node-gpu"),
+    timeoutMs: 1_200_000,
     count: () => countTests(readFileSync(report, "utf8")),
+  },
+  {
+    name: "native tests on tfjs-node",
+    command: ["pnpm", "test", ...vitestReport, "--testNamePattern=tensorflow", ...nativeTests(cwd)],
+    env: () => nativeApp("tfjs-node"),
+    count: () => countTests(readFileSync(report, "utf8")),
+  },
+  {
+    name: "specs",
+    command: ["pnpm", "specs", "--backend", "cpu", "--backend", "native"],
+    env: () => nativeApp("tfjs-node-gpu"),
+    count: okLines,
   },
   { name: "goldens", command: ["pnpm", "goldens"], count: countLines(/^agrees\s/, /^DIFFERS\s/) },
   { name: "packages", command: ["pnpm", "packages"], count: okLines },

@@ -7,6 +7,8 @@ import { reconcile } from "./count-checks.js";
  * @typedef {object} Stage
  * @property {string} name
  * @property {readonly string[]} command
+ * @property {() => Readonly<Record<string, string>>} [env] what is set for it besides, asked when it begins
+ * @property {number} [timeoutMs] where it may take longer than others
  * @property {(run: { exitCode: number, output: string }) => import("./count-checks.js").Count} count
  */
 
@@ -25,8 +27,9 @@ export async function runStage(stage, { cwd, timeoutMs, print }) {
   const [command, ...args] = stage.command;
   const child = spawn(command, args, {
     cwd,
+    env: { ...process.env, ...stage.env?.() },
     stdio: ["ignore", "pipe", "pipe"],
-    timeout: timeoutMs,
+    timeout: stage.timeoutMs ?? timeoutMs,
     killSignal: "SIGKILL",
   });
   let output = "";
