@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// Estimates two real models, as a user would from the shell: ResNet-50 as Keras wrote it, and the transformer of PyTorch's SACEstimator test.
+// Estimates two real models and plans one, as a user would from the shell: ResNet-50 as Keras wrote it, and the transformer of PyTorch's SACEstimator
+// test; then trains a network within a memory limit that stock TensorFlow.js exceeds.
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
@@ -10,11 +11,19 @@ const runs = [
   ["estimate", "examples/keras/resnet50.model.json", "--batch", "8"],
   ["estimate", "examples/transformer/model.js", "--depth", "3"],
   ["memory", "examples/transformer/model.js", "--optimizer", "adam", "--depth", "1", "--top", "5", "--units", "GiB"],
+  ["plan", "examples/keras/resnet50.model.json", "--batch", "8", "--budget", "20%", "--time", "3s"],
 ];
 
 for (const args of runs) {
   console.log(`$ remat ${args.join(" ")}\n`);
-  const { status, error } = spawnSync(process.execPath, [remat, ...args], { cwd: root, stdio: "inherit" });
+  runNode([remat, ...args]);
+}
+const example = "examples/memory-limit/run.js";
+console.log(`$ node ${example}\n`);
+runNode([example]);
+
+function runNode(args) {
+  const { status, error } = spawnSync(process.execPath, args, { cwd: root, stdio: "inherit" });
   if (error !== undefined) throw error;
   if (status !== 0) process.exit(status ?? 1);
   console.log();
