@@ -33,6 +33,12 @@ export const importTable = {
   "mem-tracker": { pure: true, imports: ["trace", "text-table"] },
   "memory-estimator": { pure: true, imports: ["trace"] },
   planner: { pure: true, imports: ["trace", "sac-core", "memory-estimator"] },
+  "planner/node": { pure: false, imports: ["trace"] },
+  checkpoint: {
+    pure: false,
+    imports: ["trace", "text-table", "dispatch-hook", "mod-tracker", "runtime-estimator", "planner"],
+  },
+  "native-backend": { pure: false, imports: ["trace", "dispatch-hook"] },
   reporting: { pure: true, imports: ["trace", "text-table", "sac-core", "runtime-estimator", "mem-tracker"] },
 };
 
