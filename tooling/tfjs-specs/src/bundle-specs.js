@@ -34,7 +34,6 @@ export async function bundleSpecs({ backend, outFile, nativePackage }) {
       "specs:backend": join(here, `${backend}.js`),
       // Not public, and needed for a policy that nobody would want.
       "specs:executor": join(checkpoint, "executor/executor.ts"),
-      "specs:online": join(checkpoint, "online/online-budget.ts"),
       ...(nativePackage !== undefined && { "specs:tfjs-node": nativePackage, util: join(here, "old-util.js") }),
     },
     plugins: [allSpecs(join(core, "dist"))],

@@ -1,8 +1,7 @@
 import { withDispatchMode } from "@remat/dispatch-hook";
 import * as tf from "@tensorflow/tfjs";
 import { afterEach, beforeAll, expect, test } from "vitest";
-import { checkpoint, endCheckpointing, releaseEarly } from "../../src/index.js";
-import { withOnlineBudget } from "../../src/online/online-budget.js";
+import { checkpoint, endCheckpointing, releaseEarly, withMemoryBudget } from "../../src/index.js";
 
 beforeAll(async () => {
   await tf.setBackend("cpu");
@@ -21,7 +20,7 @@ test("modes around an executor are told of its passes", () => {
     gradientsDone: () => void told.push("done"),
   };
   withDispatchMode(mode, () => {
-    withOnlineBudget(1e6, () => f(x));
+    withMemoryBudget(1e6, () => f(x), { online: true });
     const stop = releaseEarly();
     f(x);
     stop();
@@ -39,11 +38,15 @@ test("blocks leave passes to a budget, whichever was opened first", () => {
   const inside = (y: tf.Tensor) => tf.sin(tf.cos(y));
   const expected = run(inside);
   const early = checkpoint(inside);
-  const passes = withOnlineBudget(1e6, (execution) => {
-    const late = checkpoint(inside);
-    expect(run(early)).toEqual(expected);
-    expect(run(late)).toEqual(expected);
-    return execution.lastPass;
-  });
-  expect(passes?.replayedOps).toBe(0);
+  const pass = withMemoryBudget(
+    1e6,
+    (execution) => {
+      const late = checkpoint(inside);
+      expect(run(early)).toEqual(expected);
+      expect(run(late)).toEqual(expected);
+      return execution.lastStep;
+    },
+    { online: true },
+  );
+  expect(pass?.replayedOps).toBe(0);
 });

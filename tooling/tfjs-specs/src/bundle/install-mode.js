@@ -1,7 +1,6 @@
 // Around every spec: after the engine was reset and has its backend, before the spec's own scope is opened.
 import { Executor } from "specs:executor";
-import { withOnlineBudget } from "specs:online";
-import { releaseEarly } from "@remat/checkpoint";
+import { releaseEarly, withMemoryBudget } from "@remat/checkpoint";
 import { openDispatchMode, TraceRecorder } from "@remat/dispatch-hook";
 import { getBackend } from "@tensorflow/tfjs-core";
 import { aroundSpec } from "./around-spec.js";
@@ -84,11 +83,15 @@ export function installMode(name) {
     aroundSpec.run = (spec) =>
       !["cpu", "tensorflow"].includes(getBackend())
         ? spec()
-        : withOnlineBudget(ampleBytes, (execution) => {
-            const result = spec();
-            if (execution.lastPass !== undefined) work++;
-            return result;
-          });
+        : withMemoryBudget(
+            ampleBytes,
+            (execution) => {
+              const result = spec();
+              if (execution.lastStep !== undefined) work++;
+              return result;
+            },
+            { online: true },
+          );
   } else if (name !== "stock") {
     globalThis.beforeEach(() => {
       end = modes[name]();

@@ -3,14 +3,15 @@ import * as tf from "@tensorflow/tfjs";
 import fc from "fast-check";
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import { programs, runProgram } from "../../../dispatch-hook/test/programs.js";
-import { BudgetError } from "../../src/budget-error.js";
-import { MemoryMeter, measurePeakBytes } from "../../src/index.js";
-import { withOnlineBudget } from "../../src/online/online-budget.js";
+import { BudgetError, type BudgetExecution, MemoryMeter, measurePeakBytes, withMemoryBudget } from "../../src/index.js";
 
 beforeAll(async () => {
   await tf.setBackend("cpu");
 });
 afterEach(() => tf.disposeVariables());
+
+const withOnlineBudget = <T>(budget: number, fn: (execution: BudgetExecution) => T): T =>
+  withMemoryBudget(budget, fn, { online: true });
 
 /** The most bytes alive when an op is done: a kernel's own scratch is outside of every budget. */
 class PeakBetweenOps extends MemoryMeter {
@@ -54,7 +55,7 @@ describe("a chain", () => {
     const before = tf.memory();
     const budget = room * each + 4096;
     const { result, most } = watched(() =>
-      withOnlineBudget(budget, (execution) => [gradientOf(loss), { ...execution.lastPass }] as const),
+      withOnlineBudget(budget, (execution) => [gradientOf(loss), { ...execution.lastStep }] as const),
     );
     const [found, pass] = result;
     expect(found).toEqual(expected);
@@ -69,7 +70,7 @@ describe("a chain", () => {
     const { loss, x } = chain();
     const pass = withOnlineBudget(1e9, (execution) => {
       gradientOf(loss);
-      return execution.lastPass;
+      return execution.lastStep;
     });
     expect(pass?.replayedOps).toBe(0);
     x.dispose();
