@@ -27,13 +27,13 @@ const size = /^\s*(\d+(?:\.\d+)?)\s*([a-z]*|%)\s*$/i;
  * parseBudget("60%"); // { fraction: 0.6 }
  */
 export function parseBudget(budget: MemoryBudget): { readonly bytes: number } | { readonly fraction: number } {
-  const [, digits = "", unit = ""] = size.exec(String(budget)) ?? [];
-  const amount = digits === "" ? Number.NaN : Number(digits);
+  const [, digits, unit = ""] = (typeof budget === "string" && size.exec(budget)) || [];
+  const amount = typeof budget === "number" ? budget : Number(digits);
   if (unit === "%" && amount > 0 && amount <= 100) return { fraction: amount / 100 };
-  const bytes = amount * (unitBytes[unit.toLowerCase()] ?? Number.NaN);
-  if (bytes > 0 && bytes < Number.POSITIVE_INFINITY) return { bytes: Math.floor(bytes) };
+  const bytes = Math.floor(amount * (unitBytes[unit.toLowerCase()] ?? Number.NaN));
+  if (bytes > 0 && bytes < Number.POSITIVE_INFINITY) return { bytes };
   throw new RematError(
     "BUDGET",
-    `expected a budget as a number of bytes above 0, a size such as "2GB" or "500MiB", or a percentage up to "100%", found ${JSON.stringify(budget)}`,
+    `expected a budget as a number of bytes above 0, a size such as "2GB" or "500MiB", or a percentage up to "100%", found ${typeof budget === "number" ? budget : JSON.stringify(budget)}`,
   );
 }
