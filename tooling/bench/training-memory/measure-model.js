@@ -70,8 +70,3 @@ export async function measureTradeOff({ source, backend, restingBytes }, { steps
   }
   return measured;
 }
-
-/** Step times with the hook installed and no plan, over stock's, in pairs. */
-export function measureHook({ source, backend }, { rounds, tell }) {
-  return askProcess(own("hook"), { source, backend, rounds }, { onProgress: tell });
-}

@@ -10,7 +10,8 @@ import { parseArgs } from "node:util";
 import { formatTable } from "@remat/text-table";
 import { isBusy } from "../src/rows.js";
 import { drawTradeOff } from "./draw-trade-off.js";
-import { measureHook, measureModel, measureTradeOff } from "./measure-model.js";
+import { timeHookInPairs } from "./hook-pairs.js";
+import { measureModel, measureTradeOff } from "./measure-model.js";
 import { models } from "./models.js";
 import { verdictOfHook, verdictsOf, verdictsOfTradeOff } from "./verdicts.js";
 
@@ -19,7 +20,7 @@ const { values: options } = parseArgs({
     models: { type: "string", default: models.map(({ key }) => key).join(",") },
     steps: { type: "string", default: "5" },
     "plan-seconds": { type: "string", default: "60" },
-    rounds: { type: "string", default: "12" },
+    rounds: { type: "string", default: "24" },
     points: { type: "string", default: "10" },
     skip: { type: "string", default: "" },
     write: { type: "boolean", default: false },
@@ -56,7 +57,7 @@ try {
     results.push({ model, figures });
     verdicts.push(...verdictsOf(model, figures, isBusy()));
     if (model.key === "resnet50" && !skipped.has("hook"))
-      verdicts.push(verdictOfHook(model, await measureHook(figures, effort), isBusy()));
+      verdicts.push(verdictOfHook(model, await timeHookInPairs(figures, effort), isBusy()));
     if (model.hasTradeOff && !skipped.has("trade-off")) {
       const points = await measureTradeOff(figures, { ...effort, steps: Math.min(3, effort.steps) });
       verdicts.push(...verdictsOfTradeOff(model, points));

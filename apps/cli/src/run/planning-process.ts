@@ -1,19 +1,26 @@
 // A process that says what steps will take, and plans them: it traces one without data and times its ops on the backend.
-import { releaseEarly } from "@remat/checkpoint";
 import { type BackendName, selectBackend } from "@remat/dispatch-hook";
 import { type CheckpointingGoal, planCheckpointing } from "@remat/planner";
 import { formatBytes, recordedPeak } from "@remat/reporting";
 import { findPlanMismatch, type Plan, RematError, readPlan, type Trace, writePlan } from "@remat/trace";
 import type { PlanningJob, PlanningResult } from "./planning-job.js";
-import { plannedStep, restingBytesOf, stockStep, timeOps, traceTraining } from "./predict-step.js";
+import {
+  plannedStep,
+  restingBytesOf,
+  stockStep,
+  timeTraining,
+  traceReleasedEarly,
+  traceTraining,
+} from "./predict-step.js";
 import { serveJob } from "./serve-job.js";
 
 serveJob<PlanningJob, PlanningResult>(async (job, tell) => {
-  const { backend, path, note } = await chooseBackend(job);
+  const { backend, path, note, usesGpu } = await chooseBackend(job);
   tell(`tracing ${job.source.name}`);
   const traced = await traceTraining(job.source, backend);
-  const trace = await timeOps(traced, tell, job.timesPath);
-  const stock = stockStep(trace);
+  const timed = await timeTraining(traced, job.source, { isSynchronous: !usesGpu, timesPath: job.timesPath, tell });
+  const { trace } = timed;
+  const stock = stockStep(timed);
   const common = {
     backend: { backend, path },
     backendNote: note,
@@ -24,28 +31,29 @@ serveJob<PlanningJob, PlanningResult>(async (job, tell) => {
   };
   const { wanted } = job;
   if (wanted.kind === "stock") return { ...common, predicted: stock };
-  if (wanted.kind === "early-release") {
-    const stop = releaseEarly();
-    try {
-      const released = recordedPeak(await traceTraining(job.source, backend));
-      return { ...common, predicted: { ...stock, ...released } };
-    } finally {
-      stop();
-    }
-  }
+  if (wanted.kind === "early-release")
+    return {
+      ...common,
+      predicted: { ...stock, ...recordedPeak(await traceReleasedEarly(job.source, backend)) },
+    };
   tell(`planning ${job.source.name}`);
   const plan = wanted.kind === "plan" ? checkedPlan(wanted.plan, trace) : await newPlan(trace, job);
   return {
     ...common,
-    predicted: plannedStep(trace, plan),
+    predicted: plannedStep(timed, plan),
     plan: writePlan(plan),
     ...(Number.isFinite(plan.origin.budgetBytes) && { budgetBytes: plan.origin.budgetBytes }),
   };
 });
 
-async function chooseBackend(
-  job: PlanningJob,
-): Promise<{ readonly backend: BackendName; readonly path: string; readonly note: string }> {
+interface ChosenBackend {
+  readonly backend: BackendName;
+  readonly path: string;
+  readonly note: string;
+  readonly usesGpu: boolean;
+}
+
+async function chooseBackend(job: PlanningJob): Promise<ChosenBackend> {
   const { backend, from } = job;
   const selected = await selectBackend({ from, ...(backend !== undefined && { backend }) });
   const failed = selected.attempts.filter((attempt) => !attempt.selected);
@@ -54,6 +62,7 @@ async function chooseBackend(
   return {
     backend: selected.backend,
     path: selected.path,
+    usesGpu: selected.usesGpu,
     note: `${selected.package}${device}${reasons === "" ? "" : ` (others do not work: ${reasons})`}`,
   };
 }

@@ -1,11 +1,13 @@
 import { readFileSync } from "node:fs";
 import { mkdir, rename, writeFile } from "node:fs/promises";
+import { freemem } from "node:os";
 import { dirname, join } from "node:path";
+import { releaseEarly } from "@remat/checkpoint";
 import { type BackendName, cacheFolder } from "@remat/dispatch-hook";
 import { followedPeak, recordedPeak } from "@remat/reporting";
 import { BenchmarkCache, benchmarkTrace } from "@remat/runtime-estimator/benchmark";
-import { Category, type Plan, type Trace } from "@remat/trace";
-import { traceFakeStep } from "@remat/tracer";
+import { Category, type Plan, RematError, type Trace } from "@remat/trace";
+import { timeFakeStep, timeStep, traceFakeStep } from "@remat/tracer";
 import type { StepPrediction } from "./planning-job.js";
 import { type TrainingSource, trainingOf } from "./training.js";
 
@@ -16,8 +18,78 @@ export async function traceTraining(source: TrainingSource, backend: BackendName
   return traceFakeStep(build, { ...options, name, size, batch, backend, stepsBefore: 1 });
 }
 
-/** Times every op of a trace on the current backend; what was timed before is read from a file and added to it. */
-export async function timeOps(
+/** A step's ops and what is around them, timed on the backend where it is to run. */
+export interface TimedStep {
+  readonly trace: Trace;
+  /** Milliseconds of a step outside of ops. */
+  readonly hostMs: number;
+}
+
+export interface TimingOptions {
+  /** Whether kernels have run when they return. */
+  readonly isSynchronous: boolean;
+  /** Where times of calls are kept; left out: in the cache folder. */
+  readonly timesPath?: string | undefined;
+  readonly tell: (text: string) => void;
+}
+
+/**
+ * Times every op of a trace on the current backend: in steps with early release, where there is memory for them; otherwise each call by itself,
+ * which takes longer and tells less, since other ops leave other caches behind.
+ */
+export async function timeTraining(
+  trace: Trace,
+  source: TrainingSource,
+  { isSynchronous, timesPath, tell }: TimingOptions,
+): Promise<TimedStep> {
+  const { build, options } = await trainingOf(source);
+  const { name, size, batch } = source;
+  const training = { ...options, name, size, batch };
+  if (isSynchronous && (await fitsIntoMemory(trace, source))) {
+    const stop = releaseEarly();
+    try {
+      return await timeStep(build, trace, {
+        ...training,
+        onProgress: (steps) => tell(`timing the ops of ${name}: ${steps} steps`),
+      });
+    } catch (error) {
+      // The model's steps differ from each other.
+      if (!(error instanceof RematError && error.code === "STEP_MISMATCH")) throw error;
+    } finally {
+      stop();
+    }
+  }
+  const backend = trace.header.backend as BackendName;
+  return {
+    trace: await timeCalls(trace, tell, timesPath),
+    hostMs: await timeFakeStep(build, { ...training, backend }),
+  };
+}
+
+/** What early release holds, and what kernels and the heap take beside it. */
+async function fitsIntoMemory(trace: Trace, source: TrainingSource): Promise<boolean> {
+  const { peakBytes } = recordedPeak(await traceReleasedEarly(source, trace.header.backend as BackendName));
+  return 1.25 * peakBytes + 500e6 < availableMemory();
+}
+
+/** Bytes that this process may still take; a limit of its control group counts from Node 20.13 on. */
+function availableMemory(): number {
+  const { availableMemory: ask } = process as { availableMemory?: () => number };
+  return ask?.call(process) ?? freemem();
+}
+
+/** As {@link traceTraining}, with early release. */
+export async function traceReleasedEarly(source: TrainingSource, backend: BackendName): Promise<Trace> {
+  const stop = releaseEarly();
+  try {
+    return await traceTraining(source, backend);
+  } finally {
+    stop();
+  }
+}
+
+/** Times every call by itself; what was timed before is read from a file and added to it. */
+async function timeCalls(
   trace: Trace,
   tell: (text: string) => void,
   timesPath: string = join(cacheFolder(), "benchmark.json"),
@@ -54,19 +126,19 @@ async function writeTimes(path: string, cache: BenchmarkCache): Promise<void> {
 }
 
 /** What a step takes without a plan. */
-export function stockStep(trace: Trace): StepPrediction {
-  return { ...recordedPeak(trace), stepMs: sumMs(trace), ops: trace.ops.count, recomputedOps: 0 };
+export function stockStep({ trace, hostMs }: TimedStep): StepPrediction {
+  return { ...recordedPeak(trace), stepMs: sumMs(trace) + hostMs, ops: trace.ops.count, recomputedOps: 0 };
 }
 
 /** What it takes after a plan. */
-export function plannedStep(trace: Trace, plan: Plan): StepPrediction {
+export function plannedStep({ trace, hostMs }: TimedStep, plan: Plan): StepPrediction {
   const again = plan.steps.filter((step) => step.isAgain);
   const extraMs = again.reduce((sum, { op }) => sum + (trace.ops.runtimeMs[op] || 0), 0);
   const { bytesByCategory } = followedPeak(trace, plan);
   return {
     peakBytes: plan.predicted.peakBytes,
     bytesByCategory,
-    stepMs: sumMs(trace) + extraMs,
+    stepMs: sumMs(trace) + hostMs + extraMs,
     ops: trace.ops.count,
     recomputedOps: again.length,
   };

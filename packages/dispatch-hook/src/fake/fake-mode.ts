@@ -16,6 +16,8 @@ export interface FakeModeOptions {
   readonly backend?: FakeBackendName;
   /** Keep what `fn` leaves behind, instead of disposing of all tensors and variables that are not part of its result. */
   readonly keepTensors?: boolean;
+  /** Also fill the arrays that tfjs fills in JavaScript: they take their time then, and their memory until they are collected. */
+  readonly fillArrays?: boolean;
 }
 
 interface OpenMode {
@@ -97,7 +99,8 @@ function open(options: FakeModeOptions): OpenMode {
   }
   const backend = fakeBackend(standsFor);
   const { release, stop } = noteTensors(engine);
-  const undos = [stop, guardVariables(engine), useBackend(engine, standsFor), skipAllFills()];
+  const undos = [stop, guardVariables(engine), useBackend(engine, standsFor)];
+  if (options.fillArrays !== true) undos.push(skipAllFills());
   const forget = (weight: Tensor, madeBy: string): void => backend.forget(weight.dataId, madeBy);
   undos.push(skipInitializers((shape, dtype) => makeFakeTensor(backend, shape, dtype), forget));
   // The checks of debug mode read every output.
@@ -123,7 +126,7 @@ function close(mode: OpenMode, result: unknown): void {
  * `FakeTensorMode` is to PyTorch.
  *
  * Fills in JavaScript of more than 1,024 elements (zeros, ones, random numbers, dropout masks) are skipped: a `tf.buffer` of that size holds
- * nothing. `Math.random` is called as often as ever, since tfjs draws only seeds from it. What initializers of layers make has no values at
+ * nothing (`fillArrays` has them done). `Math.random` is called as often as ever, since tfjs draws only seeds from it. What initializers of layers make has no values at
  * any size, and `Orthogonal` runs no kernels. Constants that JavaScript gives (`tf.tensor([2, 3])`) stay readable, up to 65,536 elements.
  * Values of anything else are unknown: reading them, or running a kernel whose output shapes depend on values, throws a
  * {@link DataDependentError}. A kernel that the backend lacks throws `KERNEL_MISSING`.

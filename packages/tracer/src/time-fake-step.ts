@@ -1,0 +1,55 @@
+import { fakeMode } from "@remat/dispatch-hook/fake";
+import { defineModel, tfNamespace } from "./model-definition.js";
+import type { TraceFakeStepOptions } from "./trace-step.js";
+import { disposeDefinition, trainingStep } from "./training-step.js";
+
+export interface TimeFakeStepOptions
+  extends Pick<TraceFakeStepOptions, "backend" | "batch" | "loss" | "name" | "optimizer" | "size"> {
+  /** Steps before the first that counts (3). */
+  readonly warmUpSteps?: number;
+  /** Steps that count at least (3) and at most (9). */
+  readonly minSteps?: number;
+  readonly maxSteps?: number;
+  /** Milliseconds after which no further step is taken (2,000). */
+  readonly budgetMs?: number;
+}
+
+/**
+ * Median milliseconds that a training step takes outside of kernels: what tfjs does in JavaScript for each op (the tape, tidies, tensors,
+ * reference counts), the user's own code, and the arrays that JavaScript fills (ones, dropout masks). Kernels compute nothing meanwhile; with
+ * the times of ops that `benchmarkTrace` measures this makes up the time of a step.
+ *
+ * @throws RematError as `traceFakeStep` does
+ * @example
+ * const hostMs = await timeFakeStep(build, { batch: 8, backend: "tensorflow" });
+ */
+export async function timeFakeStep(exported: unknown, options: TimeFakeStepOptions = {}): Promise<number> {
+  const { backend = "tensorflow", size = "full", batch, name = "model" } = options;
+  const { warmUpSteps = 3, minSteps = 3, maxSteps = 9, budgetMs = 2000 } = options;
+  return fakeMode(
+    async () => {
+      const scope = <T>(_name: string, fn: () => T) => fn();
+      const definition = await defineModel(exported, { tf: tfNamespace(), size, batch, scope }, name);
+      try {
+        const step = trainingStep(definition, options);
+        for (let i = 0; i < warmUpSteps; i++) step();
+        const times: number[] = [];
+        let spentMs = 0;
+        while (times.length < maxSteps && (times.length < minSteps || spentMs < budgetMs)) {
+          const start = performance.now();
+          step();
+          const ms = performance.now() - start;
+          times.push(ms);
+          spentMs += ms;
+          // Garbage is collected within and between steps, as in training.
+          await new Promise((resolve) => setTimeout(resolve));
+        }
+        times.sort((a, b) => a - b);
+        return times[times.length >> 1];
+      } finally {
+        disposeDefinition(definition);
+      }
+    },
+    { backend, fillArrays: true },
+  );
+}
