@@ -10,8 +10,9 @@ export {
   tfNamespace,
   trainableVariables,
 } from "./model-definition.js";
+export { OpStopwatch, type StepTimes } from "./op-stopwatch.js";
 export { type OptimizerName, optimizerByName, optimizerNames } from "./optimizers.js";
 export { type TimeFakeStepOptions, timeFakeStep } from "./time-fake-step.js";
-export { type StepTimes, type TimeStepOptions, timeStep } from "./time-step.js";
+export { type TimeStepOptions, timeStep } from "./time-step.js";
 export { type TraceFakeStepOptions, type TraceStepOptions, traceFakeStep, traceStep } from "./trace-step.js";
 export { disposeDefinition, type StepObserver, type TrainingStepOptions, trainingStep } from "./training-step.js";

@@ -1,6 +1,7 @@
 import { openDispatchMode } from "@remat/dispatch-hook";
-import { Phase, RematError, RuntimeSource, type Trace } from "@remat/trace";
+import type { Trace } from "@remat/trace";
 import { defineModel, tfNamespace } from "./model-definition.js";
+import { OpStopwatch, type StepTimes } from "./op-stopwatch.js";
 import { disposeDefinition, type TrainingStepOptions, trainingStep } from "./training-step.js";
 
 export interface TimeStepOptions extends TrainingStepOptions {
@@ -15,13 +16,6 @@ export interface TimeStepOptions extends TrainingStepOptions {
   /** Milliseconds after which no further step is taken (8,000). */
   readonly budgetMs?: number;
   readonly onProgress?: (doneSteps: number) => void;
-}
-
-export interface StepTimes {
-  /** The trace with the median runtime of each op, as `RuntimeSource.measured`, with half the interquartile range and the number of steps. */
-  readonly trace: Trace;
-  /** Median milliseconds of a step outside of ops: tfjs in JavaScript, the user's code, arrays that JavaScript fills. */
-  readonly hostMs: number;
 }
 
 /**
@@ -42,96 +36,21 @@ export async function timeStep(exported: unknown, trace: Trace, options: TimeSte
   const close = openDispatchMode(stopwatch);
   try {
     const step = trainingStep(definition, options);
-    const samples: Float64Array[] = [];
-    const hostMs: number[] = [];
-    let spentMs = 0;
-    for (let i = 0; i < warmUpSteps + minSteps || (samples.length < maxSteps && spentMs < budgetMs); i++) {
-      const start = performance.now();
-      step({ loss: (value) => void value.dataSync() });
-      const ms = performance.now() - start;
-      const times = stopwatch.finish();
-      if (i >= warmUpSteps) {
-        samples.push(times);
-        hostMs.push(ms - times.reduce((sum, each) => sum + each, 0));
-        spentMs += ms;
-      }
-      options.onProgress?.(i + 1);
+    let doneSteps = 0;
+    const takeStep = async () => {
+      const ms = stopwatch.time(() => step({ loss: (value) => void value.dataSync() }));
+      options.onProgress?.(++doneSteps);
       // Garbage is collected between steps, too, as in training.
       await new Promise((resolve) => setTimeout(resolve));
-    }
-    return { trace: withTimes(trace, samples), hostMs: quantile(hostMs, 0.5) };
+      return ms;
+    };
+    for (let i = 0; i < warmUpSteps; i++) await takeStep();
+    stopwatch.reset();
+    let spentMs = 0;
+    for (let i = 0; i < minSteps || (i < maxSteps && spentMs < budgetMs); i++) spentMs += await takeStep();
+    return stopwatch.times();
   } finally {
     close();
     disposeDefinition(definition);
   }
-}
-
-/** Milliseconds of the ops of a step, in the order of a trace. */
-class OpStopwatch {
-  private readonly trace: Trace;
-  private times: Float64Array;
-  private next = 0;
-  private startedAt = 0;
-
-  constructor(trace: Trace) {
-    this.trace = trace;
-    this.times = new Float64Array(trace.ops.count);
-  }
-
-  opStarting(): void {
-    this.startedAt = performance.now();
-  }
-
-  opDone({ kernel, phase }: { readonly kernel: string; readonly phase: number }): void {
-    const ms = performance.now() - this.startedAt;
-    if (phase === Phase.outside) return;
-    const op = this.next++;
-    const expected = this.expected(op);
-    if (kernel !== expected) throw mismatch(op, expected, kernel);
-    this.times[op] = ms;
-  }
-
-  /** The times of the step that is over. */
-  finish(): Float64Array {
-    const { times, trace } = this;
-    if (this.next < trace.ops.count) throw mismatch(this.next, this.expected(this.next), undefined);
-    this.times = new Float64Array(trace.ops.count);
-    this.next = 0;
-    return times;
-  }
-
-  private expected(op: number): string | undefined {
-    const { ops, strings } = this.trace;
-    return op < ops.count ? strings[ops.name[op]] : undefined;
-  }
-}
-
-function mismatch(op: number, expected: string | undefined, found: string | undefined): RematError {
-  return new RematError(
-    "STEP_MISMATCH",
-    `op ${op} of the step is ${found ?? "missing"} where the trace has ${expected ?? "no more ops"}: the trace is of another model, or the model's ` +
-      "steps differ. Trace this step, or price the trace with benchmarkTrace.",
-  );
-}
-
-function withTimes(trace: Trace, samples: readonly Float64Array[]): Trace {
-  const { count } = trace.ops;
-  const timesOf = (op: number) => samples.map((sample) => sample[op]);
-  return trace.withRuntimes({
-    runtimeMs: Float64Array.from({ length: count }, (_, op) => quantile(timesOf(op), 0.5)),
-    runtimeSpreadMs: Float64Array.from(
-      { length: count },
-      (_, op) => (quantile(timesOf(op), 0.75) - quantile(timesOf(op), 0.25)) / 2,
-    ),
-    runtimeSource: new Uint8Array(count).fill(RuntimeSource.measured),
-    runtimeRuns: new Int32Array(count).fill(samples.length),
-  });
-}
-
-/** Between the two values that are nearest. */
-function quantile(values: readonly number[], share: number): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  const at = share * (sorted.length - 1);
-  const low = Math.floor(at);
-  return sorted[low] + (at - low) * ((sorted[low + 1] ?? sorted[low]) - sorted[low]);
 }

@@ -5,7 +5,7 @@ const colours = { predicted: "#4269d0", measured: "#ff725c", stock: "#6c6c6c" };
 /**
  * Memory against step time as SVG, a panel for each model: what was predicted for each budget, and what was measured.
  *
- * @param curves `{ title, stock: { bytes, ms }, points: [{ predictedBytes, predictedMs, measuredBytes, wallMs }] }`
+ * @param curves `{ title, stockBytes, points: [{ predictedBytes, predictedRatio, measuredBytes, ratio }] }`, times as ratios to stock's
  */
 export function drawTradeOff(curves) {
   const height = panel.top + panel.height + 70;
@@ -19,17 +19,17 @@ export function drawTradeOff(curves) {
   ].join("\n");
 }
 
-function drawPanel({ title, stock, points }, left) {
+function drawPanel({ title, stockBytes, points }, left) {
   const bottom = panel.top + panel.height;
-  const megabytes = [...points.flatMap((p) => [p.predictedBytes, p.measuredBytes]), stock.bytes].map((b) => b / 1e6);
-  const times = [...points.flatMap((p) => [p.predictedMs, p.wallMs]), stock.ms];
+  const megabytes = [...points.flatMap((p) => [p.predictedBytes, p.measuredBytes]), stockBytes].map((b) => b / 1e6);
+  const ratios = points.flatMap((p) => [p.predictedRatio, p.ratio]);
   const xTicks = niceTicks(Math.max(...megabytes));
-  const yTicks = niceTicks(Math.max(...times));
+  const yTicks = niceTicks(Math.max(1, ...ratios));
   const x = (bytes) => left + (panel.width * bytes) / 1e6 / xTicks.at(-1);
-  const y = (ms) => bottom - (panel.height * ms) / yTicks.at(-1);
-  const dot = (bytes, ms, colour, radius = 4) =>
-    `<circle cx="${x(bytes).toFixed(1)}" cy="${y(ms).toFixed(1)}" r="${radius}" fill="${colour}"/>`;
-  const line = points.map((p) => `${x(p.predictedBytes).toFixed(1)},${y(p.predictedMs).toFixed(1)}`).join(" ");
+  const y = (ratio) => bottom - (panel.height * ratio) / yTicks.at(-1);
+  const dot = (bytes, ratio, colour, radius = 4) =>
+    `<circle cx="${x(bytes).toFixed(1)}" cy="${y(ratio).toFixed(1)}" r="${radius}" fill="${colour}"/>`;
+  const line = points.map((p) => `${x(p.predictedBytes).toFixed(1)},${y(p.predictedRatio).toFixed(1)}`).join(" ");
   return [
     `<text x="${left}" y="24" font-size="14" font-weight="600">${title}</text>`,
     legend(left, 42),
@@ -42,11 +42,11 @@ function drawPanel({ title, stock, points }, left) {
         `<path d="M${left},${y(tick)}h${panel.width}" stroke="#e5e5e5"/><text x="${left - 8}" y="${y(tick) + 4}" text-anchor="end">${tick}</text>`,
     ),
     `<text x="${left + panel.width / 2}" y="${bottom + 42}" text-anchor="middle">peak over weights and batch, MB</text>`,
-    `<text transform="translate(${left - 48},${panel.top + panel.height / 2}) rotate(-90)" text-anchor="middle">step time, ms</text>`,
+    `<text transform="translate(${left - 48},${panel.top + panel.height / 2}) rotate(-90)" text-anchor="middle">step time over stock's</text>`,
     `<polyline points="${line}" fill="none" stroke="${colours.predicted}" stroke-width="2"/>`,
-    ...points.map((p) => dot(p.predictedBytes, p.predictedMs, colours.predicted, 3)),
-    ...points.map((p) => dot(p.measuredBytes, p.wallMs, colours.measured)),
-    dot(stock.bytes, stock.ms, colours.stock, 5),
+    ...points.map((p) => dot(p.predictedBytes, p.predictedRatio, colours.predicted, 3)),
+    ...points.map((p) => dot(p.measuredBytes, p.ratio, colours.measured)),
+    dot(stockBytes, 1, colours.stock, 5),
   ];
 }
 

@@ -1,31 +1,18 @@
 import { fileURLToPath } from "node:url";
+import { readPlan } from "@remat/trace";
 import { askProcess } from "../../../apps/cli/dist/run/ask-process.js";
 import { pathOfProcess } from "../../../apps/cli/dist/run/process-paths.js";
 import { median } from "../src/measure.js";
+import { ratiosTo, Stepper, takeTurns } from "./stepper.js";
 
 const megabyte = 1e6;
+const warmUpSteps = 3;
 const own = (name) => fileURLToPath(new URL(`${name}-process.js`, import.meta.url));
 
-/** Figures of one way to train a model: predicted, and measured in a process of its own. */
-async function measureSteps(job, predicted, restingBytes, program = "executor") {
-  const { steps, loadedBytes, peakResidentBytes } = await askProcess(pathOfProcess(program), job);
-  const timed = steps.length > 1 ? steps.slice(1) : steps;
-  return {
-    predictedBytes: predicted.peakBytes - restingBytes,
-    measuredBytes: Math.max(...steps.map((step) => step.peakBytes ?? Number.NaN)) - restingBytes,
-    residentBytes: peakResidentBytes - loadedBytes,
-    allowedResidentBytes: 1.25 * predicted.peakBytes + 150 * megabyte,
-    predictedMs: predicted.stepMs,
-    wallMs: median(timed.map((step) => step.wallMs)),
-    cpuMs: median(timed.map((step) => step.cpuMs)),
-    recomputedOps: predicted.recomputedOps,
-    losses: steps.map((step) => step.loss),
-  };
-}
-
 /**
- * Stock, early release and the fastest plan within the memory that is asked for, of one model: predicted, then run one after the other. Stock's
- * time and resident memory are those of a process that never loads the hook.
+ * Stock, early release and the fastest plan within the memory that is asked for, of one model: predicted, then run side by side, each in a
+ * process of its own, step by step in turns. Stock's process never loads the hook. Times of ops, of which step times are predicted, are taken
+ * in turns with the others.
  */
 export async function measureModel({ source, bounds }, { steps, planMs, timesPath, from, tell }) {
   const plan = (wanted) => {
@@ -37,36 +24,110 @@ export async function measureModel({ source, bounds }, { steps, planMs, timesPat
   const { backend, restingBytes } = early;
   const bytes = Math.floor(bounds.planned(early.stock.peakBytes - restingBytes)) + restingBytes;
   const planned = await plan({ kind: "budget", budget: { bytes } });
-  const run = (execution, predicted, program) => {
-    tell(`running ${source.name}: ${program === "stock" ? "stock, without the hook" : execution.kind}`);
-    const job = { source, backend, execution, steps, seed: 1, digest: false, read: [], record: false };
-    return measureSteps(job, predicted, restingBytes, program);
+  const start = (way) => new Stepper({ source, backend, way });
+  const stockPeak = await peakOf(start({ kind: "counted" }));
+  const runs = {
+    stock: start({ kind: "stock" }),
+    early: start({ kind: "early-release" }),
+    planned: start({ kind: "plan", plan: planned.plan }),
   };
-  const counted = await run({ kind: "stock" }, early.stock);
-  const pure = await run({ kind: "stock" }, early.stock, "stock");
-  return {
-    source,
-    backend,
-    restingBytes,
-    stock: { ...pure, measuredBytes: counted.measuredBytes, countedMs: counted.wallMs },
-    early: await run({ kind: "early-release" }, early.predicted),
-    planned: await run({ kind: "plan", plan: planned.plan }, planned.predicted),
-  };
+  const timing = start({ kind: "op-times" });
+  try {
+    for (const stepper of [timing, ...Object.values(runs)]) await warmUp(stepper);
+    await timing.ask("forget-times");
+    const peaks = { stock: stockPeak, early: await runs.early.ask("peak"), planned: await runs.planned.ask("peak") };
+    await takeTurns([...Object.values(runs), timing], steps, (text) => tell(`running ${source.name}: ${text}`));
+    const times = await timing.ask("times");
+    const figures = async (name, predicted, plan) => ({
+      predictedBytes: predicted.peakBytes - restingBytes,
+      measuredBytes: peaks[name] - restingBytes,
+      residentBytes: await runs[name].ask("resident"),
+      allowedResidentBytes: 1.25 * predicted.peakBytes + 150 * megabyte,
+      predictedMs: predictedMs(times, plan),
+      wallMs: median(runs[name].wallMs),
+      cpuMs: median(runs[name].cpuMs),
+      ratios: ratiosTo(runs[name], runs.stock),
+      recomputedOps: predicted.recomputedOps,
+    });
+    return {
+      source,
+      backend,
+      restingBytes,
+      stock: await figures("stock", early.stock),
+      early: await figures("early", early.predicted),
+      planned: await figures("planned", planned.predicted, readPlan(planned.plan)),
+    };
+  } finally {
+    for (const stepper of [timing, ...Object.values(runs)]) stepper.end();
+  }
 }
 
-/** Plans for `points` budgets, each run for a few steps. */
-export async function measureTradeOff({ source, backend, restingBytes }, { steps, points, planMs, timesPath, tell }) {
-  const front = await askProcess(
-    own("front"),
-    { source, backend, points, timeMs: planMs, timesPath },
-    { onProgress: tell },
-  );
-  const measured = [];
-  for (const [i, { budgetBytes, predicted, plan }] of front.entries()) {
-    tell(`running ${source.name}: budget ${i + 1} of ${front.length}`);
-    const execution = { kind: "plan", plan };
-    const job = { source, backend, execution, steps, seed: 1, digest: false, read: [], record: false };
-    measured.push({ budgetBytes: budgetBytes - restingBytes, ...(await measureSteps(job, predicted, restingBytes)) });
+/** Of the times of ops and of what is around them; a plan takes some ops again. */
+function predictedMs({ opMs, hostMs }, plan) {
+  const again = (plan?.steps ?? []).filter((step) => step.isAgain);
+  return hostMs + opMs.reduce((sum, ms) => sum + ms, 0) + again.reduce((sum, { op }) => sum + opMs[op], 0);
+}
+
+async function warmUp(stepper) {
+  for (let i = 0; i < warmUpSteps; i++) await stepper.step();
+}
+
+async function peakOf(stepper) {
+  try {
+    await warmUp(stepper);
+    return await stepper.ask("peak");
+  } finally {
+    stepper.end();
   }
-  return measured;
+}
+
+/** Plans for `points` budgets, each run for a few steps in turns with stock and with the times of ops. */
+export async function measureTradeOff({ source, backend, restingBytes }, { steps, points, planMs, timesPath, tell }) {
+  const job = { source, backend, points, timeMs: planMs, timesPath };
+  const front = await askProcess(own("front"), job, { onProgress: tell });
+  const stock = new Stepper({ source, backend, way: { kind: "stock" } });
+  const timing = new Stepper({ source, backend, way: { kind: "op-times" } });
+  const measured = [];
+  try {
+    for (const stepper of [stock, timing]) await warmUp(stepper);
+    for (const [i, { budgetBytes, predicted, plan }] of front.entries()) {
+      const planned = new Stepper({ source, backend, way: { kind: "plan", plan } });
+      try {
+        await warmUp(planned);
+        const peakBytes = await planned.ask("peak");
+        await timing.ask("forget-times");
+        for (const stepper of [stock, timing, planned]) stepper.forget();
+        await takeTurns([stock, timing, planned], steps, (text) =>
+          tell(`running ${source.name}: budget ${i + 1} of ${front.length}, ${text}`),
+        );
+        const times = await timing.ask("times");
+        measured.push({
+          budgetBytes: budgetBytes - restingBytes,
+          predictedBytes: predicted.peakBytes - restingBytes,
+          measuredBytes: peakBytes - restingBytes,
+          residentBytes: await planned.ask("resident"),
+          predictedRatio: predictedMs(times, readPlan(plan)) / predictedMs(times),
+          ratio: median(ratiosTo(planned, stock).wall),
+        });
+      } finally {
+        planned.end();
+      }
+    }
+    return measured;
+  } finally {
+    for (const stepper of [stock, timing]) stepper.end();
+  }
+}
+
+/** Step times with the hook installed and no plan, over stock's, in turns. */
+export async function measureHook({ source, backend }, { rounds, tell }) {
+  const stock = new Stepper({ source, backend, way: { kind: "stock" } });
+  const hooked = new Stepper({ source, backend, way: { kind: "hook" } });
+  try {
+    for (const stepper of [stock, hooked]) await warmUp(stepper);
+    await takeTurns([stock, hooked], rounds, (text) => tell(`hook without a plan: ${text}`));
+    return ratiosTo(hooked, stock);
+  } finally {
+    for (const stepper of [stock, hooked]) stepper.end();
+  }
 }

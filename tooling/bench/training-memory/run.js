@@ -10,15 +10,14 @@ import { parseArgs } from "node:util";
 import { formatTable } from "@remat/text-table";
 import { isBusy } from "../src/rows.js";
 import { drawTradeOff } from "./draw-trade-off.js";
-import { timeHookInPairs } from "./hook-pairs.js";
-import { measureModel, measureTradeOff } from "./measure-model.js";
+import { measureHook, measureModel, measureTradeOff } from "./measure-model.js";
 import { models } from "./models.js";
 import { verdictOfHook, verdictsOf, verdictsOfTradeOff } from "./verdicts.js";
 
 const { values: options } = parseArgs({
   options: {
     models: { type: "string", default: models.map(({ key }) => key).join(",") },
-    steps: { type: "string", default: "5" },
+    steps: { type: "string", default: "9" },
     "plan-seconds": { type: "string", default: "60" },
     rounds: { type: "string", default: "24" },
     points: { type: "string", default: "10" },
@@ -57,12 +56,11 @@ try {
     results.push({ model, figures });
     verdicts.push(...verdictsOf(model, figures, isBusy()));
     if (model.key === "resnet50" && !skipped.has("hook"))
-      verdicts.push(verdictOfHook(model, await timeHookInPairs(figures, effort), isBusy()));
+      verdicts.push(verdictOfHook(model, await measureHook(figures, effort), isBusy()));
     if (model.hasTradeOff && !skipped.has("trade-off")) {
-      const points = await measureTradeOff(figures, { ...effort, steps: Math.min(3, effort.steps) });
+      const points = await measureTradeOff(figures, { ...effort, steps: Math.min(5, effort.steps) });
       verdicts.push(...verdictsOfTradeOff(model, points));
-      const { measuredBytes, wallMs } = figures.stock;
-      curves.push({ title: model.title, stock: { bytes: measuredBytes, ms: wallMs }, points });
+      curves.push({ title: model.title, stockBytes: figures.stock.measuredBytes, points });
     }
   }
 } finally {

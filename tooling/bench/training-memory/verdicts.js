@@ -1,3 +1,4 @@
+import { median } from "../src/measure.js";
 import { ratioWithUpperBound } from "./upper-bound.js";
 
 const mb = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
@@ -28,16 +29,14 @@ export function verdictsOf({ title, bounds }, { stock, early, planned }, isBusy)
       isMet: apart === 0,
     });
     rows.push(bound(`${title}: ${name}, resident`, run.residentBytes, run.allowedResidentBytes, mb));
-    const off = Math.min(
-      ...[run.wallMs, isBusy ? run.cpuMs : run.wallMs].map((ms) => Math.abs(run.predictedMs / ms - 1)),
-    );
-    rows.push(bound(`${title}: ${name}, predicted step time off by`, off, 0.1, percent));
+    const off = run.predictedMs / run.wallMs - 1;
+    rows.push(bound(`${title}: ${name}, predicted step time off by`, off, 0.1, percent, Math.abs(off) <= 0.1));
   }
   return rows;
 
   function timeOver(name, run, limit) {
-    const wall = run.wallMs / stock.wallMs - 1;
-    const cpu = run.cpuMs / stock.cpuMs - 1;
+    const wall = median(run.ratios.wall) - 1;
+    const cpu = median(run.ratios.cpu) - 1;
     const over = isBusy ? Math.min(wall, cpu) : wall;
     return bound(`${title}: ${name}, step time over stock's`, over, limit, percent);
   }
@@ -61,13 +60,13 @@ export function verdictsOfTradeOff({ title }, points) {
   ];
 }
 
-export function verdictOfHook({ title }, pairs, isBusy) {
-  const wall = ratioWithUpperBound(pairs.map((pair) => pair.wall));
-  const cpu = ratioWithUpperBound(pairs.map((pair) => pair.cpu));
+export function verdictOfHook({ title }, ratios, isBusy) {
+  const wall = ratioWithUpperBound(ratios.wall);
+  const cpu = ratioWithUpperBound(ratios.cpu);
   const { ratio, upperBound } = isBusy && cpu.upperBound < wall.upperBound ? cpu : wall;
   const { isMet } = bound("", upperBound, 1.03, percent);
   return {
-    what: `${title}: hook installed, no plan, step time over stock's (${pairs.length} pairs)`,
+    what: `${title}: hook installed, no plan, step time over stock's (${ratios.wall.length} pairs)`,
     value: `${percent(ratio - 1)}, at most ${percent(upperBound - 1)}`,
     bound: "≤ 3.0 % with 95 %",
     isMet,

@@ -1,0 +1,105 @@
+import type { DispatchMode, OpDone } from "@remat/dispatch-hook";
+import { Phase, RematError, RuntimeSource, type Trace } from "@remat/trace";
+
+export interface StepTimes {
+  /** The trace with the median runtime of each op, as `RuntimeSource.measured`, with half the interquartile range and the number of steps. */
+  readonly trace: Trace;
+  /** Median milliseconds of a step outside of ops: tfjs in JavaScript, the user's code, arrays that JavaScript fills. */
+  readonly hostMs: number;
+}
+
+/**
+ * A mode that times the ops of steps, op by op, as a trace has them. {@link timeStep} takes the steps by itself; this is for steps that
+ * somebody else takes.
+ *
+ * @example
+ * const stopwatch = new OpStopwatch(trace);
+ * withDispatchMode(stopwatch, () => stopwatch.time(() => step()));
+ * const { trace: timed, hostMs } = stopwatch.times();
+ */
+export class OpStopwatch implements DispatchMode {
+  private readonly trace: Trace;
+  private readonly samples: Float64Array[] = [];
+  private readonly hostMs: number[] = [];
+  private running: Float64Array;
+  private next = 0;
+  private startedAt = 0;
+
+  constructor(trace: Trace) {
+    this.trace = trace;
+    this.running = new Float64Array(trace.ops.count);
+  }
+
+  /**
+   * Runs one step, and says how many milliseconds that took.
+   *
+   * @throws RematError `STEP_MISMATCH` where it does not run the trace's ops; whatever the step throws
+   */
+  time(step: () => void): number {
+    const { trace } = this;
+    this.next = 0;
+    this.running = new Float64Array(trace.ops.count);
+    const start = performance.now();
+    step();
+    const ms = performance.now() - start;
+    if (this.next < trace.ops.count) throw mismatch(this.next, this.expected(this.next), undefined);
+    this.samples.push(this.running);
+    this.hostMs.push(ms - this.running.reduce((sum, each) => sum + each, 0));
+    return ms;
+  }
+
+  /** Forgets the steps so far: they were to warm up. */
+  reset(): void {
+    this.samples.length = 0;
+    this.hostMs.length = 0;
+  }
+
+  /** Medians over the steps. */
+  times(): StepTimes {
+    const { samples, hostMs, trace } = this;
+    const { count } = trace.ops;
+    const timesOf = (op: number) => samples.map((sample) => sample[op]);
+    const spreadOf = (times: readonly number[]) => (quantile(times, 0.75) - quantile(times, 0.25)) / 2;
+    const timed = trace.withRuntimes({
+      runtimeMs: Float64Array.from({ length: count }, (_, op) => quantile(timesOf(op), 0.5)),
+      runtimeSpreadMs: Float64Array.from({ length: count }, (_, op) => spreadOf(timesOf(op))),
+      runtimeSource: new Uint8Array(count).fill(RuntimeSource.measured),
+      runtimeRuns: new Int32Array(count).fill(samples.length),
+    });
+    return { trace: timed, hostMs: quantile(hostMs, 0.5) };
+  }
+
+  opStarting(): void {
+    this.startedAt = performance.now();
+  }
+
+  opDone({ kernel, phase }: OpDone): void {
+    const ms = performance.now() - this.startedAt;
+    if (phase === Phase.outside) return;
+    const op = this.next++;
+    const expected = this.expected(op);
+    if (kernel !== expected) throw mismatch(op, expected, kernel);
+    this.running[op] = ms;
+  }
+
+  private expected(op: number): string | undefined {
+    const { ops, strings } = this.trace;
+    return op < ops.count ? strings[ops.name[op]] : undefined;
+  }
+}
+
+function mismatch(op: number, expected: string | undefined, found: string | undefined): RematError {
+  return new RematError(
+    "STEP_MISMATCH",
+    `op ${op} of the step is ${found ?? "missing"} where the trace has ${expected ?? "no more ops"}: the trace is of another model, or the model's ` +
+      "steps differ. Trace this step, or price the trace with benchmarkTrace.",
+  );
+}
+
+/** Between the two values that are nearest. */
+function quantile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const at = share * (sorted.length - 1);
+  const low = Math.floor(at);
+  return sorted[low] + (at - low) * ((sorted[low + 1] ?? sorted[low]) - sorted[low]);
+}

@@ -1,0 +1,59 @@
+import { applyPlan, MemoryMeter, releaseEarly } from "@remat/checkpoint";
+import { openDispatchMode } from "@remat/dispatch-hook";
+import { readPlan } from "@remat/trace";
+import { OpStopwatch } from "@remat/tracer";
+import { traceTraining } from "../../../apps/cli/dist/run/predict-step.js";
+
+/** Opens what a way to train needs; says what is to be around its steps, and answers questions about them. */
+export async function prepareWay(way, source, { backend }, { model, parameters = {}, buffers = {} }) {
+  switch (way.kind) {
+    case "hook":
+      openDispatchMode({});
+      return {};
+    case "counted":
+      return counting(() => {});
+    case "early-release":
+      return counting(() => releaseEarly());
+    case "plan":
+      return counting(() => applyPlan(readPlan(way.plan)));
+    case "op-times": {
+      const stopwatch = new OpStopwatch(await traceTraining(source, backend));
+      openDispatchMode(stopwatch);
+      releaseEarly();
+      return {
+        around: (step) => stopwatch.time(step),
+        "forget-times": () => stopwatch.reset(),
+        times: () => {
+          const { trace, hostMs } = stopwatch.times();
+          return { opMs: trace.ops.runtimeMs, hostMs };
+        },
+      };
+    }
+    default:
+      throw new Error(`bench:memory: no way to train is called '${way.kind}'`);
+  }
+
+  /** Memory is counted until somebody asks for its peak: what is timed after that is not slowed by counting. */
+  function counting(open) {
+    const meter = new MemoryMeter();
+    let stopCounting = openDispatchMode(meter);
+    open();
+    const ofLayers = (model?.weights ?? []).map((weight) => weight.val);
+    const weights = [...ofLayers, ...Object.values(parameters), ...Object.values(buffers)];
+    let peakBytes = 0;
+    return {
+      around(step) {
+        if (stopCounting === undefined) return step();
+        meter.count(weights);
+        meter.reset();
+        step();
+        peakBytes = Math.max(peakBytes, meter.peakBytes);
+      },
+      peak() {
+        stopCounting?.();
+        stopCounting = undefined;
+        return peakBytes;
+      },
+    };
+  }
+}
