@@ -62,6 +62,10 @@ export class BudgetPolicy implements Policy {
     this.follower?.passOver();
   }
 
+  passEnded(): void {
+    this.online.passEnded();
+  }
+
   opComing(kernel: string, inputs: KernelInputs, attributes: KernelAttributes | undefined): void {
     if (this.follower === undefined) this.online.opComing(kernel, inputs, attributes);
     else this.follower.opComing();

@@ -19,7 +19,10 @@ import { checkBackend } from "./supported-backend.js";
 /** Decides what goes when, and what is made again before it is touched. @internal */
 export interface Policy {
   passStarting(ledger: Ledger): void;
+  /** The pass is over; what lives on is about to be made again. */
   passOver(): void;
+  /** All that lives on is there. */
+  passEnded?(): void;
   /** An op that is none of the executor's own is about to run; its inputs are there. */
   opComing?(kernel: string, inputs: KernelInputs, attributes: KernelAttributes | undefined): void;
   /** An op has run; `recipe` is undefined where it made nothing new, or nothing that can be made again. */
@@ -87,7 +90,11 @@ export class Executor implements DispatchMode {
     if (ledger === undefined) return;
     this.policy.passOver();
     this.ledger = undefined;
-    ledger.end();
+    try {
+      ledger.end();
+    } finally {
+      this.policy.passEnded?.();
+    }
   }
 
   closed(): void {
@@ -117,6 +124,7 @@ export class Executor implements DispatchMode {
       } finally {
         this.ledger = undefined;
         isPassRunning = false;
+        this.policy.passEnded?.();
         this.lastPass = {
           peakBytes: this.meter.peakBytes,
           replayedOps: ledger.replayCount,

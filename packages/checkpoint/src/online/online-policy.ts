@@ -36,7 +36,6 @@ export class OnlinePolicy implements Policy {
 
   passStarting(ledger: Ledger): void {
     this.ledger = ledger;
-    this.isEnding = false;
   }
 
   /** The ledger makes again what lives on; that must not go any more. */
@@ -44,6 +43,12 @@ export class OnlinePolicy implements Policy {
     this.isEnding = true;
     this.lastUse.clear();
     this.rebuildMs.clear();
+  }
+
+  /** From here on nothing can go, and the budget is kept all the same. */
+  passEnded(): void {
+    this.ledger = undefined;
+    this.isEnding = false;
   }
 
   opComing(kernel: string, inputs: KernelInputs, attributes: KernelAttributes | undefined): void {

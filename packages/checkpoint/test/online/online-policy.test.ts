@@ -96,6 +96,51 @@ describe("a chain", () => {
   });
 });
 
+test("after a pass the budget is kept, too: what needs more than there is, is refused", () => {
+  const { loss, x } = chain();
+  const budget = 12 * each + 4096;
+  const { most } = watched(() =>
+    withOnlineBudget(budget, () => {
+      gradientOf(loss);
+      const kept: tf.Tensor[] = [];
+      const fill = () => {
+        for (let i = 0; i < 100; i++) kept.push(tf.tanh(x));
+      };
+      expect(fill).toThrow(BudgetError);
+      expect(kept.length).toBeGreaterThan(1);
+      tf.dispose(kept);
+      expect(() => tf.zeros([64, 16 * 20])).toThrow(/data of \d+ bytes that JavaScript makes needs/);
+      expect(gradientOf(loss)).toHaveLength(1 + 256);
+    }),
+  );
+  expect(most).toBeLessThanOrEqual(budget);
+  x.dispose();
+});
+
+test("what user code keeps of a pass is there again after it, though there is no room; what comes next is refused", () => {
+  const { loss, x } = chain();
+  const kept: tf.Tensor[] = [];
+  const keeping = () => {
+    const w = tf.engine().registeredVariables.w;
+    tf.tidy(() => {
+      let h: tf.Tensor = x;
+      for (let i = 0; i < 12; i++) kept.push(tf.keep((h = tf.tanh(tf.matMul(h as tf.Tensor2D, w as never)))));
+    });
+    return loss();
+  };
+  gradientOf(keeping);
+  const expected = kept.map((tensor) => [...tensor.dataSync()]);
+  tf.dispose(kept.splice(0));
+  withOnlineBudget(11 * each, () => {
+    const { value, grads } = tf.variableGrads(keeping);
+    expect(kept.map((tensor) => [...tensor.dataSync()])).toEqual(expected);
+    expect(() => tf.tanh(x)).toThrow(BudgetError);
+    tf.dispose([value, grads as never, kept]);
+    tf.dispose(tf.tanh(x));
+  });
+  x.dispose();
+});
+
 test("steps that differ from each other, with masks drawn anew, within one budget", () => {
   const w = tf.variable(tf.randomNormal([16, 16], 0, 0.3, "float32", 5), true, "w");
   const x = tf.ones([64, 16]);
