@@ -4,5 +4,7 @@ export const modes = /** @type {const} */ ({
   record: { title: "a trace of each recorded", work: "ops recorded" },
   "release-early": { title: "tensors released early", work: "backward passes" },
   "evict-everything": { title: "everything let go of after every op of a pass", work: "evictions" },
-  "online-budget": { title: "a budget that is ample, without a plan", work: "specs with backward passes" },
+  "tight-budget": { title: "the smallest budget that each can be kept within, without a plan", work: "evictions" },
+  "own-plan": { title: "a plan of each that recomputes all it can", work: "evictions" },
+  "other-plan": { title: "the plan of another, storing where it differs", work: "evictions" },
 });

@@ -1,9 +1,10 @@
 // Around every spec: after the engine was reset and has its backend, before the spec's own scope is opened.
 import { Executor } from "specs:executor";
-import { releaseEarly, withMemoryBudget } from "@remat/checkpoint";
+import { releaseEarly } from "@remat/checkpoint";
 import { openDispatchMode, TraceRecorder } from "@remat/dispatch-hook";
-import { getBackend } from "@tensorflow/tfjs-core";
 import { aroundSpec } from "./around-spec.js";
+import { Planned } from "./modes/planned.js";
+import { TightBudget } from "./modes/tight-budget.js";
 
 /** Lets go of all that can be made again after every op, so that whatever is touched has to be. */
 class EvictEverything {
@@ -71,28 +72,22 @@ const modes = {
   },
 };
 
-/** More than any spec needs: all is watched, nothing is let go of. */
-const ampleBytes = 1e12;
+const repeatingModes = {
+  "tight-budget": () => new TightBudget(),
+  "own-plan": () => new Planned("own"),
+  "other-plan": () => new Planned("other"),
+};
 
-/** Returns what tells how much the mode had to do in all specs. */
+/** Installs the mode `name` around all specs; it tells how much it had to do, and may want specs again (`RepeatingMode`). */
 export function installMode(name) {
+  const repeating = repeatingModes[name]?.();
+  if (repeating !== undefined) {
+    aroundSpec.run = (spec) => repeating.around(spec);
+    return repeating;
+  }
   let work = 0;
   let end;
-  if (name === "online-budget") {
-    // A budget is refused before there is a backend, and on backends of which it does not know what shares a buffer.
-    aroundSpec.run = (spec) =>
-      !["cpu", "tensorflow"].includes(getBackend())
-        ? spec()
-        : withMemoryBudget(
-            ampleBytes,
-            (execution) => {
-              const result = spec();
-              if (execution.lastStep !== undefined) work++;
-              return result;
-            },
-            { online: true },
-          );
-  } else if (name !== "stock") {
+  if (name !== "stock") {
     globalThis.beforeEach(() => {
       end = modes[name]();
     });
@@ -100,5 +95,5 @@ export function installMode(name) {
       work += end();
     });
   }
-  return () => work;
+  return { work: () => work };
 }

@@ -4,6 +4,8 @@ import { aroundSpec } from "./around-spec.js";
 
 const jasmine = jasmineRequire.core(jasmineRequire);
 Object.assign(globalThis, jasmineRequire.interface(jasmine, jasmine.getEnv({ global: globalThis })));
+// In the order of the files; and their functions are kept, since a mode may want specs again.
+jasmine.getEnv().configure({ random: false, autoCleanClosures: false });
 const { it } = globalThis;
 globalThis.it = (name, spec, timeoutMs) => {
   // Jasmine tells by the number of arguments whether a spec calls back.
@@ -12,7 +14,7 @@ globalThis.it = (name, spec, timeoutMs) => {
 };
 jasmine.DEFAULT_TIMEOUT_INTERVAL = 20_000;
 
-// Specs that draw random numbers draw the same ones in every run, lest two runs differ by chance (mulberry32).
+// Specs that draw random numbers draw the same ones every time, lest two runs differ by chance (mulberry32).
 let state = 1;
 Math.random = () => {
   state = (state + 0x6d2b79f5) | 0;
@@ -20,3 +22,8 @@ Math.random = () => {
   t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
   return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
 };
+jasmine.getEnv().addReporter({
+  specStarted: () => {
+    state = 1;
+  },
+});
