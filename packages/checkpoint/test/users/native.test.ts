@@ -1,7 +1,7 @@
 import { selectBackend } from "@remat/dispatch-hook";
 import { beforeAll, describe, expect, test } from "vitest";
 import { failing, programs } from "./programs.js";
-import { budgeted, early, muchGoes, stock } from "./ways.js";
+import { budgeted, early, muchGoes, planned, stock } from "./ways.js";
 
 const nativeApp = process.env.NATIVE_APP;
 
@@ -14,7 +14,8 @@ describe.runIf(nativeApp !== undefined)("on tensorflow", () => {
     const program = programs[name];
     await stock(program);
     const expected = await stock(program);
-    for (const runIn of [early, muchGoes, budgeted([0.5, 0.7, 0.9, 1], true), budgeted([0.5, 0.7, 0.9, 1], false)]) {
+    const budgets = [true, false].map((online) => budgeted([0.5, 0.7, 0.9, 1], online));
+    for (const runIn of [early, muchGoes, ...budgets, planned]) {
       const found = await runIn(program);
       expect(found.seen).toEqual(expected.seen);
       if (!failing.has(name)) expect(found.left).toEqual(expected.left);

@@ -1,8 +1,15 @@
 import * as tf from "@tensorflow/tfjs";
+import { BudgetError } from "../../src/index.js";
 import type { Program } from "./ways.js";
 
 const data = (batch: number, inputs: number[], outputs: number[]) =>
   [tf.randomNormal([batch, ...inputs]), tf.randomNormal([batch, ...outputs])] as const;
+
+/** What a program expects to fail may not fail for want of memory. */
+const unlessOutOfBudget = (error: unknown): unknown => {
+  if (error instanceof BudgetError) throw error;
+  return error;
+};
 
 const drawn = (trainable = true) => tf.tidy(() => tf.variable(tf.randomNormal([8, 8]), trainable));
 
@@ -358,7 +365,38 @@ export const programs: Record<string, Program> = {
     tf.dispose([x, y]);
     endModel(model);
   },
-  "own scopes, tf.profile, tf.time and debug mode inside": async ({ note, pause }) => {
+  "a fit that a callback breaks off, then another": async ({ note, pause, memory }) => {
+    const model = mlp();
+    const [x, y] = data(40, [8], [2]);
+    const fit = (breaksOff: "batch" | "epoch" | undefined) =>
+      model.fit(x, y, {
+        epochs: 2,
+        batchSize: 16,
+        shuffle: false,
+        verbose: 0,
+        callbacks: {
+          onBatchEnd: async (batch) => {
+            await pause();
+            if (breaksOff === "batch" && batch === 1) throw new Error("enough of batches");
+          },
+          onEpochEnd: () => {
+            if (breaksOff === "epoch") throw new Error("enough of epochs");
+          },
+        },
+      });
+    for (const breaksOff of ["batch", undefined, "epoch", undefined, "batch"] as const) {
+      try {
+        note("history", (await fit(breaksOff)).history);
+      } catch (error) {
+        note("broken off", unlessOutOfBudget(error));
+      }
+      note("tensors", memory());
+    }
+    note("weights", model.getWeights());
+    tf.dispose([x, y]);
+    endModel(model);
+  },
+  "own scopes, tf.profile and tf.time inside": async ({ note, pause }) => {
     const w = drawn();
     const x = tf.randomNormal([8, 8]);
     for (let i = 0; i < 3; i++) {
@@ -373,14 +411,50 @@ export const programs: Record<string, Program> = {
         note(`step ${i}`, value, grads);
         return value;
       });
-      note("profile", profile.newTensors, profile.kernels.length >= 8);
+      note("profile", profile.newTensors, profile.newBytes, profile.kernels.length >= 8, profile.result);
       tf.engine().endScope();
+      const { kernelMs, wallMs } = await tf.time(() => {
+        tf.tidy(() => void tf.variableGrads(() => tf.mean(tf.sin(tf.matMul(x, w))) as tf.Scalar, [w]));
+      });
+      note("time", kernelMs !== undefined, wallMs > 0);
       await pause();
     }
-    await tf.time(() => {
-      tf.tidy(() => void tf.variableGrads(() => tf.mean(tf.sin(tf.matMul(x, w))) as tf.Scalar, [w]));
-    });
     tf.dispose([w, x]);
+  },
+  "debug mode, which reads what every kernel has made": async ({ note, pause, memory }) => {
+    const w = drawn();
+    const x = tf.randomNormal([16, 8]);
+    const optimizer = tf.train.momentum(0.1, 0.9);
+    const warned: unknown[] = [];
+    const { log, warn } = console;
+    console.log = () => {};
+    console.warn = (message: unknown) => void warned.push(message);
+    const isDebug = tf.env().getBool("DEBUG");
+    tf.env().set("DEBUG", true);
+    try {
+      for (let i = 0; i < 3; i++) {
+        const loss = optimizer.minimize(
+          () => {
+            let h = tf.tanh(tf.matMul(x, w));
+            for (let layer = 0; layer < 4; layer++) h = tf.mul(tf.sin(h), tf.exp(tf.neg(h)));
+            return tf.mean(i === 1 ? tf.sqrt(tf.sub(h, 10)) : h) as tf.Scalar;
+          },
+          true,
+          [w],
+        );
+        note(`step ${i}`, loss, w, memory());
+        loss?.dispose();
+        // The values arrive when the step is over.
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        note("NaN is told of", warned.splice(0).length > 0);
+        await pause();
+      }
+    } finally {
+      tf.env().set("DEBUG", isDebug);
+      Object.assign(console, { log, warn });
+    }
+    tf.dispose([w, x]);
+    optimizer.dispose();
   },
   "a step that fails, then one that does not": async ({ note, pause }) => {
     const w = drawn();
@@ -421,7 +495,7 @@ export const programs: Record<string, Program> = {
       try {
         tf.tidy(() => step(fails));
       } catch (error) {
-        note("failed", fails, error);
+        note("failed", fails, unlessOutOfBudget(error));
       }
       await pause();
     }

@@ -1,7 +1,7 @@
 import * as tf from "@tensorflow/tfjs";
 import { beforeAll, describe, expect, test } from "vitest";
 import { failing, programs } from "./programs.js";
-import { budgeted, early, methodsOf, muchGoes, stock, type Way } from "./ways.js";
+import { budgeted, early, methodsOf, muchGoes, planned, stock, type Way } from "./ways.js";
 
 beforeAll(async () => {
   await tf.setBackend("cpu");
@@ -12,6 +12,7 @@ const ways: Readonly<Record<string, Way>> = {
   "much let go of after every op": muchGoes,
   "a budget kept without a plan": budgeted([0.5, 0.7, 0.9, 1], true),
   "a budget with plans": budgeted([0.5, 0.7, 0.9, 1], false),
+  "a plan for the first pass": planned,
 };
 
 describe.each(Object.keys(programs))("%s", (name) => {

@@ -1,7 +1,17 @@
-import { openDispatchMode, withDispatchMode } from "@remat/dispatch-hook";
+import { openDispatchMode, TraceRecorder, withDispatchMode } from "@remat/dispatch-hook";
+import { planCheckpointing } from "@remat/planner";
+import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
+import { gradientsEndMark, gradientsStartMark, type Plan } from "@remat/trace";
 import * as tf from "@tensorflow/tfjs";
 import { Executor } from "../../src/executor/executor.js";
-import { BudgetError, type BudgetExecution, MemoryMeter, releaseEarly, withMemoryBudget } from "../../src/index.js";
+import {
+  applyPlan,
+  BudgetError,
+  type BudgetExecution,
+  MemoryMeter,
+  releaseEarly,
+  withMemoryBudget,
+} from "../../src/index.js";
 import { EvictingPolicy } from "../executor/evict-all.js";
 import { seeded } from "../training.js";
 
@@ -118,6 +128,41 @@ export const budgeted =
       }
     throw new Error(`no budget up to ${fractions.at(-1)} of ${peakBytes} bytes does`);
   };
+
+/** A plan for the first forward and backward pass of a program, in the least of parts of its peak that is found to do. */
+async function planFor(program: Program, fractions: readonly number[]): Promise<Plan> {
+  let recorder: TraceRecorder | undefined;
+  const firstPass = {
+    gradients: <T>(_call: unknown, next: () => T): T => {
+      if (recorder !== undefined) return next();
+      const own = new TraceRecorder({ outside: false });
+      recorder = own;
+      return withDispatchMode(own, () => {
+        own.mark(gradientsStartMark);
+        const result = next();
+        own.mark(gradientsEndMark);
+        return result;
+      });
+    },
+  };
+  await withDispatchMode(firstPass, () => run(program));
+  const trace = priceTrace((recorder as unknown as TraceRecorder).trace(), deviceSpec("cpu"));
+  for (const budgetFraction of fractions) {
+    const { point } = await planCheckpointing(trace, { budgetFraction, iterations: 300, boundTimeMs: 0 });
+    if (point !== undefined) return point.plan;
+  }
+  throw new Error(`no plan within ${fractions.at(-1)} of the pass's peak`);
+}
+
+/** Under a plan for its first pass; passes that differ store more. */
+export const planned: Way = async (program) => {
+  const execution = applyPlan(await planFor(program, [0.5, 0.7, 0.9, 1]), { onMismatch: "store" });
+  try {
+    return await run(program);
+  } finally {
+    execution.close();
+  }
+};
 
 /** The functions that are there to be patched. */
 export function methodsOf(): Map<string, unknown> {
