@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer";
 import type { DataEntry } from "../storage-bytes.js";
 
 /** Values that JavaScript filled, in little memory: a short list, or one value many times. */
@@ -18,10 +19,13 @@ export function constantIn({ values }: DataEntry): ConstantData | undefined {
   const make = array.constructor as ConstantData["make"];
   const { length } = array;
   if (length <= longestList) return { values: array.slice(), fill: 0, length, make };
-  const [first] = array;
-  // Also tells zeros of different signs, and NaNs, apart.
-  for (let i = 1; i < length; i++) if (!Object.is(array[i], first)) return undefined;
-  return { values: undefined, fill: first, length, make };
+  return hasOneValue(array) ? { values: undefined, fill: array[0], length, make } : undefined;
+}
+
+/** By bits: tells zeros of different signs, and NaNs, apart. An array is equal to itself shifted by one element just if all elements are. */
+function hasOneValue({ buffer, byteOffset, byteLength, BYTES_PER_ELEMENT: bytes }: Float32Array): boolean {
+  const head = Buffer.from(buffer, byteOffset, byteLength - bytes);
+  return head.equals(Buffer.from(buffer, byteOffset + bytes, byteLength - bytes));
 }
 
 /** @internal */
