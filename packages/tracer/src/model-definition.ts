@@ -39,6 +39,11 @@ export interface ModelDefinition {
   readonly notes?: string | readonly string[];
 }
 
+/** The tensors of the batch. */
+export function batchOf({ inputs, targets = [] }: ModelDefinition): tfCore.Tensor[] {
+  return [inputs, targets].flat() as tfCore.Tensor[];
+}
+
 /** What an ES module exports by default. */
 export type ModelFactory = (context: ModelContext) => ModelDefinition | Promise<ModelDefinition>;
 

@@ -1,10 +1,10 @@
 import { TraceRecorder } from "@remat/dispatch-hook";
 import { type FakeBackendName, fakeMode } from "@remat/dispatch-hook/fake";
 import { type Grouping, ModTracker } from "@remat/mod-tracker";
-import type { Trace, TraceHeader } from "@remat/trace";
+import { Category, type Trace, type TraceHeader } from "@remat/trace";
 import { version_core } from "@tensorflow/tfjs-core";
 import { version_layers } from "@tensorflow/tfjs-layers";
-import { defineModel, tfNamespace } from "./model-definition.js";
+import { batchOf, defineModel, tfNamespace } from "./model-definition.js";
 import { disposeDefinition, notesOf, type TrainingStepOptions, trainingStep } from "./training-step.js";
 
 export interface TraceStepOptions extends TrainingStepOptions {
@@ -82,6 +82,8 @@ export async function traceStep(exported: unknown, options: TraceStepOptions = {
     options.onStart?.(recorder);
     // In one run: between two the hook sees nothing, and takes what it then finds for new.
     tracker.run(() => {
+      // As the weights it is there from the start, though targets are first read when the forward pass is over.
+      for (const tensor of batchOf(definition)) recorder.categorizeTensor(tensor, Category.input);
       for (let i = 0; i < (options.steps ?? 1); i++) step();
     });
     return recorder.trace();
