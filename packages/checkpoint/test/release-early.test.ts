@@ -43,11 +43,113 @@ test("nothing is held after its last use", () => {
     };
     return tf.grad(f)(x);
   };
-  // x and the nine results that are saved; then a gradient, its factor and their product; the loss and the ones.
+  // x and the nine results that are saved; then a gradient, its factor and their product; the loss.
   const stock = peakOf(chain);
-  expect(peakOf(() => early(chain))).toBe((1 + 9 + 3) * 1024 + 4 + 4);
+  expect(peakOf(() => early(chain))).toBe((1 + 9 + 3) * 1024 + 4);
   expect(stock).toBeGreaterThan((1 + 10 + 11) * 1024);
   x.dispose();
+});
+
+describe("what no gradient function will read is not held", () => {
+  const x = tf.ones([256]);
+  const tenTimes = (step: (t: tf.Tensor) => tf.Tensor) => () =>
+    tf.grad((t) => {
+      let h = t;
+      for (let i = 0; i < 10; i++) h = step(h);
+      return h.sum();
+    })(x);
+  const peaks = (run: () => tf.Tensor) => [early(() => peakOf(run)), peakOf(run)];
+
+  test("what is saved for its shape", () => {
+    const [peak, stock] = peaks(tenTimes((t) => tf.tidy(() => tf.add(tf.neg(t), t))));
+    // x, ten results, and what the last is made of.
+    expect(peak).toBe((1 + 10 + 1) * 1024);
+    expect(stock).toBeGreaterThan((1 + 10 + 10) * 1024);
+  });
+
+  test("what is saved for the gradient of a constant", () => {
+    const [peak, stock] = peaks(tenTimes((t) => tf.tidy(() => tf.mul(tf.neg(t), 2))));
+    expect(peak).toBe((1 + 10 + 1) * 1024 + 10 * 4);
+    expect(stock).toBeGreaterThan((1 + 10 + 10) * 1024);
+  });
+
+  test("what is saved where no x leads", () => {
+    const [peak, stock] = peaks(tenTimes((t) => tf.dropout(t, 0.5)));
+    // x, ten results and masks, and what the last mask is made of: random numbers, a sum, and that rounded.
+    expect(peak).toBe((1 + 20 + 3) * 1024);
+    expect(stock).toBeGreaterThan((1 + 20 + 20) * 1024);
+  });
+
+  test("but counts in the forward pass as in stock, as a tensor", () => {
+    const count = () => {
+      const counts: unknown[] = [];
+      tenTimes((t) => {
+        const next = tf.mul(tf.add(t, 1), tf.scalar(2));
+        const { numTensors, numBytes } = tf.memory();
+        counts.push([numTensors, numBytes]);
+        return next;
+      })().dispose();
+      return counts;
+    };
+    expect(early(count)).toEqual(count());
+  });
+});
+
+describe("an inner gradient that asks for more than the outer one", () => {
+  const x = tf.tensor1d([0.5, 1.5]);
+  const c = tf.tensor1d([2, 3]);
+  /** The gradient by x of u(x, c) and of the gradient of that by c. */
+  const nested = (u: (t: tf.Tensor, c: tf.Tensor) => tf.Tensor, inner: tf.Tensor = c) => {
+    const gradient = tf.grad((t) => {
+      const made = u(t, inner);
+      return tf.add(made, tf.grad(() => made)(inner)).sum();
+    });
+    return () => tf.tidy(() => [...gradient(x).dataSync()]);
+  };
+
+  test("gets what stock gives", () => {
+    const row = (t: tf.Tensor) => t.reshape([1, 2]);
+    const us: ((t: tf.Tensor, c: tf.Tensor) => tf.Tensor)[] = [
+      (t, c) => tf.mul(t, tf.exp(c)),
+      (t, c) => tf.div(tf.mul(c, c), t),
+      (t, c) => tf.add(tf.mul(t, tf.sub(1, c)), tf.neg(tf.square(c))),
+      (t, c) => tf.matMul(row(t), tf.matMul(row(c), row(c), true)).reshape([2]),
+    ];
+    const variable = tf.variable(c);
+    for (const program of us.flatMap((u) => [nested(u), nested(u, variable)])) {
+      const before = tf.memory();
+      const gradients = early(program);
+      expect(tf.memory()).toEqual(before);
+      expect(gradients).toEqual(program());
+    }
+    variable.dispose();
+  });
+
+  test("is told where that is gone", () => {
+    const before = tf.memory();
+    // What the sine is of, only the tidy knew.
+    const tidied = nested((t, c) =>
+      tf.mul(
+        t,
+        tf.tidy(() => tf.sin(tf.exp(c))),
+      ),
+    );
+    const variable = tf.variable(c);
+    const assigned = nested((t, v) => {
+      const square = tf.square(v);
+      (v as tf.Variable).assign(tf.tensor1d([7, 7]));
+      return tf.mul(t, square);
+    }, variable);
+    const told = (kernel: string) =>
+      expect.objectContaining({
+        code: "SAVED_GONE",
+        message: expect.stringContaining(`${kernel} reads a saved float32 [2]`),
+      });
+    expect(() => early(tidied)).toThrow(told("Sin"));
+    expect(() => early(assigned)).toThrow(told("Square"));
+    variable.dispose();
+    expect(tf.memory()).toEqual(before);
+  });
 });
 
 describe("ownership in gradient functions", () => {

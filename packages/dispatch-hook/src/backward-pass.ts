@@ -15,6 +15,8 @@ export interface GradientsPass {
   nodeOver: boolean;
   /** Ids of tensors that have got a gradient. */
   readonly reached: Set<number>;
+  /** Ids of tensors to which an x leads, while a tape grows on which only what will be read stays saved. */
+  followers: Set<number> | undefined;
   readonly xs: readonly Tensor[];
   /** The gradient just computed: an Add that comes next, outside every node, accumulates it. */
   contribution: { readonly consumer: TapeNode; readonly input: Tensor | undefined; readonly last: boolean } | undefined;

@@ -127,6 +127,11 @@ export interface DispatchMode {
   readonly seesOutside?: boolean;
   /** While it is open every backward pass frees each saved tensor and each gradient after its last use. Left out: it does as stock. */
   readonly releasesEarly?: boolean;
+  /**
+   * While it is open a forward pass keeps, of what is saved for gradients, only what the backward pass will read: not what serves a gradient that
+   * nobody asks for, nor what only its shape is asked of. Left out: it does as stock.
+   */
+  readonly prunesSaved?: boolean;
 
   /** The mode has been opened, or closed; in between it is told of what happens. */
   opened?(): void;

@@ -40,8 +40,11 @@ export interface EngineInternals {
     activeScope: { readonly name: string; readonly id: number } | null;
     gradientDepth: number;
     kernelDepth: number;
+    numTensors: number;
+    numStringTensors: number;
+    numBytes: number;
     numDataBuffers: number;
-    tensorInfo: WeakMap<DataId, { backend: EngineBackend; bytes: number }>;
+    tensorInfo: WeakMap<DataId, { backend: EngineBackend; bytes: number; dtype?: string; shape?: readonly number[] }>;
   };
   backendName: string | undefined;
   backendInstance: EngineBackend | undefined;

@@ -4,6 +4,7 @@ import { contribute, enterNode, type GradientsPass, insideNode, leaveNode } from
 import type { GradientsCall, GradientsResult, TapeNode } from "./dispatch-mode.js";
 import type { EngineTapeNode } from "./engine-internals.js";
 import { gradientsReleasingEarly } from "./release/gradients-releasing-early.js";
+import { pruneSaved } from "./release/prune-saved.js";
 import type { Session } from "./session.js";
 
 let nextNodeSequence = 0;
@@ -19,6 +20,8 @@ export function patchTape(session: Session): void {
     const node = describe(session, added);
     session.producers.add(node);
     wrapGradient(session, added, node);
+    const followers = session.pass?.followers;
+    if (followers !== undefined) pruneSaved(engine, added, followers);
     for (const open of modes.listeners("tapeNodeAdded")) if (modes.isInside(open)) open.mode.tapeNodeAdded(node);
   });
 
@@ -55,7 +58,8 @@ function runGradients(
   call: GradientsCall,
   stock: (call: GradientsCall) => GradientsResult,
 ): GradientsResult {
-  const { modes } = session;
+  const { engine, modes } = session;
+  const isInner = engine.state.gradientDepth > 0;
   const phaseBefore = session.phase;
   const pass: GradientsPass = {
     around: session.pass,
@@ -65,6 +69,8 @@ function runGradients(
     gradients: [],
     nodeOver: false,
     reached: new Set(),
+    // The tape is the outer pass's.
+    followers: isInner ? session.pass?.followers : undefined,
     xs: call.xs,
     contribution: undefined,
   };
@@ -76,15 +82,18 @@ function runGradients(
     ...call,
     forward: () => {
       const y = call.forward();
+      if (!isInner) pass.followers = undefined;
       pass.awaitsBackward = true;
       return y;
     },
   };
   const chain = modes.listeners("gradients").filter((open) => modes.isInside(open));
   const isEarly = modes.listeners("releasesEarly").some((open) => open.mode.releasesEarly && modes.isInside(open));
+  const isPruned = modes.listeners("prunesSaved").some((open) => open.mode.prunesSaved && modes.isInside(open));
   const from = (depth: number, asked: GradientsCall): GradientsResult => {
     const open = chain[depth];
     if (open !== undefined) return open.mode.gradients(asked, (other = asked) => from(depth - 1, other));
+    if (isPruned && !isInner) pass.followers = new Set(asked.xs.map(({ id }) => id));
     return isEarly ? gradientsReleasingEarly(asked, () => stock(asked)) : stock(asked);
   };
   try {

@@ -76,6 +76,7 @@ export class Executor implements DispatchMode {
     this.listener = policy;
   }
 
+  /** Saved tensors are not pruned besides: what nobody reads again goes when the policy says so, and a prediction knows when that is. */
   get releasesEarly(): boolean {
     return true;
   }

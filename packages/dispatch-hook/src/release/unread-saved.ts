@@ -1,0 +1,53 @@
+import { getGradient, type Tensor } from "@tensorflow/tfjs-core";
+
+/** By name of what is saved, an input or the output `y`: the inputs whose gradients read its values. */
+type Readers = Readonly<Record<string, readonly string[]>>;
+
+const forShape = (...saved: readonly string[]): Readers => Object.fromEntries(saved.map((name) => [name, []]));
+const forEachOther = (a: string, b: string): Readers => ({ [a]: [b], [b]: [a] });
+
+/** What the gradient functions of tfjs-core 4.22 read of what is saved for them (engine rule 12). What is not listed is always read. */
+const readers: Readonly<Record<string, Readers>> = {
+  Add: forShape("a", "b"),
+  BatchMatMul: forEachOther("a", "b"),
+  Conv2D: forEachOther("x", "filter"),
+  Conv2DBackpropInput: forEachOther("dy", "filter"),
+  Conv3D: forEachOther("x", "filter"),
+  Cumsum: forShape("x"),
+  DepthwiseConv2dNative: forEachOther("x", "filter"),
+  ExpandDims: forShape("input"),
+  FloorDiv: { a: ["b"], b: ["a", "b"] },
+  GreaterEqual: { a: ["a"], b: ["b"] },
+  Mean: forShape("x"),
+  MirrorPad: forShape("x"),
+  Mod: { a: ["b"], b: ["b"] },
+  Multiply: forEachOther("a", "b"),
+  OneHot: forShape("indices"),
+  PadV2: forShape("x"),
+  Pow: { b: ["a"], y: ["b"] },
+  Prelu: { alpha: ["x"] },
+  RealDiv: { a: ["b"], b: ["a", "b"] },
+  Reshape: forShape("x"),
+  Slice: forShape("x"),
+  Sub: forShape("a", "b"),
+  Sum: forShape("x"),
+};
+
+/** Of a list of inputs, saved as a whole, these need the shapes. */
+const listsForShape: ReadonlySet<string> = new Set(["AddN", "Concat", "Pack"]);
+
+/**
+ * Which of the tensors that a tape node has saved, by index, its gradient function will not read, if it is asked for the gradients of `wanted`, by name
+ * of the input: all if of none, else those that it saves only for their shape, or for gradients of other inputs. Shapes and dtypes it may look at.
+ *
+ * @internal
+ */
+export function unreadSaved(kernel: string, saved: readonly Tensor[], wanted: ReadonlySet<string>): number[] {
+  const indices = saved.map((_, i) => i);
+  if (wanted.size === 0 || listsForShape.has(kernel)) return indices;
+  const known = readers[kernel];
+  if (known === undefined) return [];
+  // As the engine saves them: inputs in this order, then the output.
+  const names = [...(getGradient(kernel)?.inputsToSave ?? []), "y"];
+  return indices.filter((i) => known[names[i]]?.every((input) => !wanted.has(input)) ?? false);
+}

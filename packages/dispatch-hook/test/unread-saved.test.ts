@@ -1,0 +1,119 @@
+import * as tf from "@tensorflow/tfjs";
+import fc from "fast-check";
+import { beforeAll, describe, expect, test } from "vitest";
+import { type DispatchMode, withDispatchMode } from "../src/index.js";
+import { unreadSaved } from "../src/release/unread-saved.js";
+import { allGenerators } from "./fake/generators/all-generators.js";
+import type { KernelCase, TensorSpec } from "./fake/generators/kernel-case.js";
+
+beforeAll(async () => {
+  await tf.setBackend("cpu");
+});
+
+/** Those of tfjs-core's kernels that have a gradient, and save something for it; stock's gradient of resizing to nothing never ends. */
+const kernels = Object.keys(allGenerators).filter((kernel) => {
+  if (kernel.startsWith("Resize")) return false;
+  const gradient = tf.getGradient(kernel);
+  return gradient !== undefined && (gradient.saveAllInputs || gradient.inputsToSave || gradient.outputsToSave);
+});
+
+interface Case extends KernelCase {
+  /** Which of the inputs, in turn, a gradient is asked of. */
+  readonly asked: readonly boolean[];
+}
+
+const caseOf = (kernel: string): fc.Arbitrary<Case> =>
+  fc
+    .tuple(allGenerators[kernel], fc.array(fc.boolean(), { minLength: 8, maxLength: 8 }))
+    .map(([{ inputs, attributes }, asked]) => ({ inputs: floats(inputs), attributes: attributes ?? {}, asked }));
+
+/** Gradients are of numbers; of conditions and indices there are none. */
+function floats(inputs: KernelCase["inputs"]): KernelCase["inputs"] {
+  const asFloat = (spec: TensorSpec): TensorSpec => (spec.dtype === "int32" ? { ...spec, dtype: "float32" } : spec);
+  if (Array.isArray(inputs)) return inputs.map(asFloat);
+  const named = Object.entries(inputs as Record<string, TensorSpec>);
+  return Object.fromEntries(
+    named.map(([name, spec]) => [name, /indices|segmentIds/i.test(name) ? spec : asFloat(spec)]),
+  );
+}
+
+function tensorOf({ shape, dtype, values }: TensorSpec): tf.Tensor {
+  const size = tf.util.sizeFromShape([...shape]);
+  const filled = values ?? Array.from({ length: size }, (_, i) => (dtype === "float32" ? 0.25 + (i % 5) : i % 2));
+  return tf.tensor(filled as number[], [...shape], dtype as "float32");
+}
+
+/** Runs a kernel forward and backward, and tells the gradients, or the error. */
+function differentiate(kernel: string, { inputs, attributes, asked }: Case): unknown {
+  const engine = tf.engine();
+  engine.startScope();
+  try {
+    const tensors = Array.isArray(inputs)
+      ? inputs.map(tensorOf)
+      : Object.fromEntries(Object.entries(inputs).map(([name, spec]) => [name, tensorOf(spec as TensorSpec)]));
+    const xs = (Object.values(tensors) as tf.Tensor[]).filter((_, i) => asked[i]);
+    const forward = () => {
+      const result = engine.runKernel(kernel, tensors as never, structuredClone(attributes) as never);
+      return [result].flat()[0] as tf.Tensor;
+    };
+    const { value, grads } = engine.gradients(forward, xs);
+    return [value, ...grads].map((tensor) => tensor && [tensor.dtype, tensor.shape, [...tensor.dataSync()]]);
+  } catch (error) {
+    return (error as Error).message;
+  } finally {
+    engine.endScope();
+  }
+}
+
+/** Of what the kernel saves, by index, how much there is and what its gradient function reads; undefined where there is no gradient. */
+function observe(kernel: string, given: Case): { saved: number; read: Set<number> } | undefined {
+  let clones: readonly tf.Tensor[] = [];
+  let read: Set<number> | undefined;
+  const observer: DispatchMode = {
+    tensorsSaved(saved) {
+      if (saved[0]?.op?.kernel === kernel && clones.length === 0) clones = saved.map(({ clone }) => clone);
+    },
+    backwardNodeEntered(node) {
+      if (node.op?.kernel === kernel) read ??= new Set();
+    },
+    opStarting({ inputTensors }) {
+      for (const tensor of inputTensors) if (clones.includes(tensor)) read?.add(clones.indexOf(tensor));
+    },
+  };
+  const result = withDispatchMode(observer, () => differentiate(kernel, given));
+  return read && typeof result !== "string" ? { saved: clones.length, read } : undefined;
+}
+
+describe.each(kernels)("%s", (kernel) => {
+  test("is known to leave unread what it never reads, and no more", () => {
+    const everRead = new Map<string, Set<number>>();
+    const known = new Map<string, readonly number[]>();
+    for (const given of fc.sample(caseOf(kernel), { numRuns: 200, seed: 1 })) {
+      const seen = observe(kernel, given);
+      if (seen === undefined) continue;
+      const wanted = Object.keys(given.inputs).filter((_, i) => given.asked[i]);
+      const read = everRead.get(`${wanted} of ${seen.saved}`) ?? new Set();
+      for (const i of seen.read) read.add(i);
+      everRead.set(`${wanted} of ${seen.saved}`, read);
+      known.set(`${wanted} of ${seen.saved}`, unreadSaved(kernel, Array(seen.saved).fill(undefined), new Set(wanted)));
+    }
+    const unread = [...everRead].map(([wanted, read]): [string, number[]] => {
+      const saved = Number(wanted.split(" ").at(-1));
+      return [wanted, [...Array(saved).keys()].filter((i) => !read.has(i))];
+    });
+    expect(Object.fromEntries(known)).toEqual(Object.fromEntries(unread));
+  });
+
+  test("gradients without it are stock's, to the bit", () => {
+    fc.assert(
+      fc.property(caseOf(kernel), (given) => {
+        const { numTensors, numDataBuffers } = tf.memory();
+        const pruned = withDispatchMode({ releasesEarly: true, prunesSaved: true }, () => differentiate(kernel, given));
+        // Stock leaks what it has made where a kernel fails.
+        if (typeof pruned !== "string") expect(tf.memory()).toMatchObject({ numTensors, numDataBuffers });
+        expect(pruned).toEqual(differentiate(kernel, given));
+      }),
+      { numRuns: 40 },
+    );
+  });
+});
