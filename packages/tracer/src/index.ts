@@ -15,4 +15,10 @@ export { type OptimizerName, optimizerByName, optimizerNames } from "./optimizer
 export { type TimeFakeStepOptions, timeFakeStep } from "./time-fake-step.js";
 export { type TimeStepOptions, timeStep } from "./time-step.js";
 export { type TraceFakeStepOptions, type TraceStepOptions, traceFakeStep, traceStep } from "./trace-step.js";
-export { disposeDefinition, type StepObserver, type TrainingStepOptions, trainingStep } from "./training-step.js";
+export {
+  disposeDefinition,
+  type StepObserver,
+  type TrainingStep,
+  type TrainingStepOptions,
+  trainingStep,
+} from "./training-step.js";

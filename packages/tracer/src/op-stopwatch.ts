@@ -24,6 +24,7 @@ export class OpStopwatch implements DispatchMode {
   private running: Float64Array;
   private next = 0;
   private startedAt = 0;
+  private isTiming = false;
 
   constructor(trace: Trace) {
     this.trace = trace;
@@ -39,8 +40,13 @@ export class OpStopwatch implements DispatchMode {
     const { trace } = this;
     this.next = 0;
     this.running = new Float64Array(trace.ops.count);
+    this.isTiming = true;
     const start = performance.now();
-    step();
+    try {
+      step();
+    } finally {
+      this.isTiming = false;
+    }
     const ms = performance.now() - start;
     if (this.next < trace.ops.count) throw mismatch(this.next, this.expected(this.next), undefined);
     this.samples.push(this.running);
@@ -48,7 +54,7 @@ export class OpStopwatch implements DispatchMode {
     return ms;
   }
 
-  /** Forgets the steps so far: they were to warm up. */
+  /** Forgets the steps so far. */
   reset(): void {
     this.samples.length = 0;
     this.hostMs.length = 0;
@@ -75,7 +81,7 @@ export class OpStopwatch implements DispatchMode {
 
   opDone({ kernel, phase }: OpDone): void {
     const ms = performance.now() - this.startedAt;
-    if (phase === Phase.outside) return;
+    if (!this.isTiming || phase === Phase.outside) return;
     const op = this.next++;
     const expected = this.expected(op);
     if (kernel !== expected) throw mismatch(op, expected, kernel);

@@ -2,7 +2,7 @@ import { openDispatchMode } from "@remat/dispatch-hook";
 import type { Trace } from "@remat/trace";
 import { defineModel, tfNamespace } from "./model-definition.js";
 import { OpStopwatch, type StepTimes } from "./op-stopwatch.js";
-import { disposeDefinition, type TrainingStepOptions, trainingStep } from "./training-step.js";
+import { disposeDefinition, type TrainingStep, type TrainingStepOptions, trainingStep } from "./training-step.js";
 
 export interface TimeStepOptions extends TrainingStepOptions {
   readonly name?: string;
@@ -34,23 +34,32 @@ export async function timeStep(exported: unknown, trace: Trace, options: TimeSte
   const definition = await defineModel(exported, { tf: tfNamespace(), size, batch, scope }, name);
   const stopwatch = new OpStopwatch(trace);
   const close = openDispatchMode(stopwatch);
+  let training: TrainingStep | undefined;
   try {
     const step = trainingStep(definition, options);
+    training = step;
+    const takeStep = () => step({ loss: (value) => void value.dataSync() });
     let doneSteps = 0;
-    const takeStep = async () => {
-      const ms = stopwatch.time(() => step({ loss: (value) => void value.dataSync() }));
-      options.onProgress?.(++doneSteps);
+    const rest = () => {
+      doneSteps++;
+      options.onProgress?.(doneSteps);
       // Garbage is collected between steps, too, as in training.
-      await new Promise((resolve) => setTimeout(resolve));
-      return ms;
+      return new Promise((resolve) => setTimeout(resolve));
     };
-    for (let i = 0; i < warmUpSteps; i++) await takeStep();
-    stopwatch.reset();
+    // An optimizer makes its state in the first one, which therefore has other ops.
+    for (let i = 0; i < warmUpSteps; i++) {
+      takeStep();
+      await rest();
+    }
     let spentMs = 0;
-    for (let i = 0; i < minSteps || (i < maxSteps && spentMs < budgetMs); i++) spentMs += await takeStep();
+    for (let i = 0; i < minSteps || (i < maxSteps && spentMs < budgetMs); i++) {
+      spentMs += stopwatch.time(takeStep);
+      await rest();
+    }
     return stopwatch.times();
   } finally {
     close();
+    training?.dispose();
     disposeDefinition(definition);
   }
 }

@@ -5,7 +5,13 @@ import { Category, type Trace, type TraceHeader } from "@remat/trace";
 import { version_core } from "@tensorflow/tfjs-core";
 import { version_layers } from "@tensorflow/tfjs-layers";
 import { batchOf, defineModel, tfNamespace } from "./model-definition.js";
-import { disposeDefinition, notesOf, type TrainingStepOptions, trainingStep } from "./training-step.js";
+import {
+  disposeDefinition,
+  notesOf,
+  type TrainingStep,
+  type TrainingStepOptions,
+  trainingStep,
+} from "./training-step.js";
 
 export interface TraceStepOptions extends TrainingStepOptions {
   /** The model's name, where it has none of its own. */
@@ -76,19 +82,21 @@ export async function traceStep(exported: unknown, options: TraceStepOptions = {
   tracker.own(definition.parameters ?? {}, definition.buffers ?? {});
   const { onProgress } = options;
   if (onProgress !== undefined) tracker.registerUserHooks({ preForward: ({ fqn }) => onProgress(fqn) });
+  let step: TrainingStep | undefined;
   try {
-    const step = trainingStep(definition, options, tracker);
+    step = trainingStep(definition, options, tracker);
     for (let i = 0; i < (options.stepsBefore ?? 0); i++) step();
     options.onStart?.(recorder);
     // In one run: between two the hook sees nothing, and takes what it then finds for new.
     tracker.run(() => {
       // As the weights it is there from the start, though targets are first read when the forward pass is over.
       for (const tensor of batchOf(definition)) recorder.categorizeTensor(tensor, Category.input);
-      for (let i = 0; i < (options.steps ?? 1); i++) step();
+      for (let i = 0; i < (options.steps ?? 1); i++) step?.();
     });
     return recorder.trace();
   } finally {
     tracker.close();
+    step?.dispose();
     disposeDefinition(definition);
   }
 }

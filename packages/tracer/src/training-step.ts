@@ -19,6 +19,12 @@ export interface StepObserver {
   loss?(value: tf.Scalar): void;
 }
 
+/** A training step; `dispose` gives back what its optimizer holds. */
+export interface TrainingStep {
+  (observer?: StepObserver): void;
+  dispose(): void;
+}
+
 /**
  * One forward and backward pass of `definition`, and an update of its weights if there is an optimizer, as a function.
  *
@@ -31,7 +37,7 @@ export function trainingStep(
   definition: ModelDefinition,
   options: TrainingStepOptions,
   tracker?: Pick<ModTracker, "trackOptimizer">,
-): (observer?: StepObserver) => void {
+): TrainingStep {
   const variables = trainableVariables(definition);
   if (variables?.length === 0)
     throw new RematError(
@@ -40,15 +46,17 @@ export function trainingStep(
     );
   const loss = lossOf(definition, options);
   const optimizer = options.optimizer === undefined ? undefined : optimizerByName(options.optimizer);
-  if (optimizer === undefined)
-    return (observer) => {
+  if (optimizer === undefined) {
+    const step = (observer?: StepObserver) => {
       const { value, grads } = tf.variableGrads(loss, variables);
       observer?.gradients?.(grads);
       observer?.loss?.(value);
       tf.dispose([value, grads]);
     };
+    return Object.assign(step, { dispose() {} });
+  }
   tracker?.trackOptimizer(optimizer);
-  return (observer) => {
+  const step = (observer?: StepObserver) => {
     const stopShowing = observer?.gradients && showGradients(optimizer, (grads) => observer.gradients?.(grads));
     try {
       const value = optimizer.minimize(loss, observer !== undefined, variables);
@@ -58,6 +66,7 @@ export function trainingStep(
       stopShowing?.();
     }
   };
+  return Object.assign(step, { dispose: () => optimizer.dispose() });
 }
 
 /** Shows what `minimize` hands to `applyGradients`, on this one optimizer; returns what ends it. */

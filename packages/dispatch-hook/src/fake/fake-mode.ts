@@ -8,7 +8,7 @@ import { makeFakeTensor } from "./make-fake-tensor.js";
 import { override, remember, shared, type Undo, undoAll } from "./override.js";
 import { noteTensors, type Release } from "./release.js";
 import { kernelRules } from "./scratch/kernel-rules.js";
-import { skipFills } from "./skip-fills.js";
+import { runFills, skipFills } from "./skip-fills.js";
 import { skipInitializers } from "./skip-initializers.js";
 
 export interface FakeModeOptions {
@@ -16,7 +16,7 @@ export interface FakeModeOptions {
   readonly backend?: FakeBackendName;
   /** Keep what `fn` leaves behind, instead of disposing of all tensors and variables that are not part of its result. */
   readonly keepTensors?: boolean;
-  /** Also fill the arrays that tfjs fills in JavaScript: they take their time then, and their memory until they are collected. */
+  /** Have the arrays filled that tfjs fills in JavaScript: that takes its time then, and memory until they are collected. */
   readonly fillArrays?: boolean;
 }
 
@@ -99,8 +99,8 @@ function open(options: FakeModeOptions): OpenMode {
   }
   const backend = fakeBackend(standsFor);
   const { release, stop } = noteTensors(engine);
-  const undos = [stop, guardVariables(engine), useBackend(engine, standsFor)];
-  if (options.fillArrays !== true) undos.push(skipAllFills());
+  const undos = [stop, guardVariables(engine), useBackend(engine, standsFor), skipAllFills()];
+  if (options.fillArrays === true) undos.push(runFills());
   const forget = (weight: Tensor, madeBy: string): void => backend.forget(weight.dataId, madeBy);
   undos.push(skipInitializers((shape, dtype) => makeFakeTensor(backend, shape, dtype), forget));
   // The checks of debug mode read every output.

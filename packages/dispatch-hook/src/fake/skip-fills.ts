@@ -14,6 +14,9 @@ const constructors = { float32: "Float32Array", int32: "Int32Array", bool: "Uint
 
 type TypedArrayConstructor = new (...args: unknown[]) => object;
 
+/** How many ask for fills to be run for the time being. */
+let suspended = 0;
+
 /** Places in tfjs-core's code that make arrays to be filled, learned by calling them. */
 const fillSites = new Set<string>();
 let learning = false;
@@ -62,7 +65,12 @@ function standInFor(Real: TypedArrayConstructor): unknown {
   function StandIn(wanted?: unknown, ...more: unknown[]): object {
     if (new.target === undefined) throw new TypeError(`Constructor ${Real.name} requires 'new'`);
     if (learning) fillSites.add(callerOf(StandIn));
-    else if (typeof wanted === "number" && wanted > filledElements && fillSites.has(callerOf(StandIn)))
+    else if (
+      typeof wanted === "number" &&
+      wanted > filledElements &&
+      suspended === 0 &&
+      fillSites.has(callerOf(StandIn))
+    )
       return new Real(0);
     if (new.target === StandIn && more.length === 0) return new Real(wanted);
     return Reflect.construct(Real, [wanted, ...more], new.target === StandIn ? Real : new.target) as object;
@@ -93,4 +101,12 @@ export function skipFills(): Undo {
   if (fillSites.size === 0) learnFillSites();
   fillSites.add(anyFillMaker);
   return () => undoAll(undos);
+}
+
+/** Has fills run, though somebody skips them, until the function returned is called. @internal */
+export function runFills(): Undo {
+  suspended++;
+  return () => {
+    suspended--;
+  };
 }

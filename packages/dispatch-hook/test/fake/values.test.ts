@@ -113,6 +113,15 @@ function weightOf(initializer: string): tf.Tensor {
 }
 
 describe("large fills are skipped", () => {
+  test("unless they are asked for, in a mode of its own or inside of another", () => {
+    const filled = () => tf.buffer([2000]).values.length;
+    expect(fakeMode(filled, { fillArrays: true })).toBe(2000);
+    const lengths = fakeMode(() => [filled(), fakeMode(filled, { fillArrays: true }), filled()]);
+    expect(lengths).toEqual([0, 2000, 0]);
+    expect(() => fakeMode(() => tf.reshape(tf.ones([2000]), [3]), { fillArrays: true })).toThrow();
+    expect(fakeMode(filled)).toBe(0);
+  });
+
   test("without allocating", () => {
     const before = arrayMegabytes();
     let most = 0;

@@ -15,6 +15,7 @@ export {
   disposeDefinition,
   notesOf,
   type StepObserver,
+  type TrainingStep,
   type TrainingStepOptions,
   trainingStep,
 } from "../training-step.js";

@@ -1,0 +1,79 @@
+import { openDispatchMode } from "@remat/dispatch-hook";
+import { RuntimeSource } from "@remat/trace";
+import "@tensorflow/tfjs-backend-cpu";
+import * as tf from "@tensorflow/tfjs-core";
+import { beforeAll, describe, expect, it } from "vitest";
+import { type ModelContext, OpStopwatch, timeFakeStep, timeStep, traceFakeStep } from "../src/index.js";
+
+beforeAll(() => tf.setBackend("cpu"));
+
+const network =
+  (units: number, activation: "relu" | "tanh" = "relu") =>
+  ({ tf, batch = 4 }: ModelContext) => {
+    const layers = [tf.layers.dense({ units, activation, inputShape: [6] }), tf.layers.dense({ units: 3 })];
+    return { model: tf.sequential({ name: "mlp", layers }), inputs: tf.ones([batch, 6]) };
+  };
+
+const options = { optimizer: "adam" };
+const few = { ...options, warmUpSteps: 1, minSteps: 3, maxSteps: 3 };
+const traceOf = (exported: unknown) => traceFakeStep(exported, { ...options, backend: "cpu", stepsBefore: 1 });
+
+describe("timeStep", () => {
+  it("tells for each op of a trace what it takes in a real step, and what the step takes beside", async () => {
+    const trace = await traceOf(network(8));
+    const { trace: timed, hostMs } = await timeStep(network(8), trace, few);
+    const { runtimeMs, runtimeSource, runtimeRuns, runtimeSpreadMs } = timed.ops;
+    expect(new Set(runtimeSource)).toEqual(new Set([RuntimeSource.measured]));
+    expect(new Set(runtimeRuns)).toEqual(new Set([3]));
+    expect(runtimeMs.every((ms) => ms > 0)).toBe(true);
+    expect(runtimeSpreadMs.every((ms) => ms >= 0)).toBe(true);
+    expect(hostMs).toBeGreaterThan(0);
+    // Nothing of it goes into the trace that was given.
+    expect(trace.ops.runtimeSource).not.toContain(RuntimeSource.measured);
+  });
+
+  it("finds the costly op", async () => {
+    const build = network(4000, "tanh");
+    const { trace } = await timeStep(build, await traceOf(build), few);
+    const totalMs = new Map<string, number>();
+    for (let op = 0; op < trace.ops.count; op++)
+      totalMs.set(trace.opName(op), (totalMs.get(trace.opName(op)) ?? 0) + trace.ops.runtimeMs[op]);
+    expect(totalMs.get("Tanh")).toBeGreaterThan(totalMs.get("Reshape") ?? Number.NaN);
+  });
+
+  it("refuses a trace of another model, by the first op that differs, and leaves the engine as it was", async () => {
+    const { runKernelFunc } = tf.engine() as unknown as { runKernelFunc: unknown };
+    const before = tf.memory().numTensors;
+    const trace = await traceOf(network(8, "tanh"));
+    await expect(timeStep(network(8), trace, few)).rejects.toThrow(
+      /op \d+ of the step is \w+ where the trace has \w+:/,
+    );
+    await expect(timeStep(network(8), trace, { ...few, optimizer: "sgd" })).rejects.toMatchObject({
+      code: "STEP_MISMATCH",
+    });
+    expect((tf.engine() as unknown as { runKernelFunc: unknown }).runKernelFunc).toBe(runKernelFunc);
+    expect(tf.memory().numTensors).toBe(before);
+  });
+
+  it("refuses a step that ends too early", async () => {
+    const trace = await traceOf(network(8));
+    const stopwatch = new OpStopwatch(trace);
+    const close = openDispatchMode(stopwatch);
+    try {
+      expect(() => stopwatch.time(() => {})).toThrow(/op 0 of the step is missing where the trace has/);
+    } finally {
+      close();
+    }
+  });
+});
+
+describe("timeFakeStep", () => {
+  it("takes the time of a step without kernels, whatever the size of the model", async () => {
+    const before = tf.memory().numTensors;
+    // Its weights alone would take 16 TB.
+    const hostMs = await timeFakeStep(network(2 ** 40), { ...few, backend: "cpu" });
+    expect(hostMs).toBeGreaterThan(0);
+    expect(tf.memory().numTensors).toBe(before);
+    expect(tf.getBackend()).toBe("cpu");
+  });
+});
