@@ -22,11 +22,13 @@ export function drawTradeOff(curves) {
 function drawPanel({ title, stockBytes, points }, left) {
   const bottom = panel.top + panel.height;
   const megabytes = [...points.flatMap((p) => [p.predictedBytes, p.measuredBytes]), stockBytes].map((b) => b / 1e6);
-  const ratios = points.flatMap((p) => [p.predictedRatio, p.ratio]);
-  const xTicks = niceTicks(Math.max(...megabytes));
-  const yTicks = niceTicks(Math.max(1, ...ratios));
+  const percentOf = (ratio) => 100 * (ratio - 1);
+  const percents = points.flatMap((p) => [percentOf(p.predictedRatio), percentOf(p.ratio)]);
+  const xTicks = niceTicks(0, Math.max(...megabytes));
+  const yTicks = niceTicks(Math.min(0, ...percents), Math.max(5, ...percents));
   const x = (bytes) => left + (panel.width * bytes) / 1e6 / xTicks.at(-1);
-  const y = (ratio) => bottom - (panel.height * ratio) / yTicks.at(-1);
+  const heightOf = (percent) => bottom - (panel.height * (percent - yTicks[0])) / (yTicks.at(-1) - yTicks[0]);
+  const y = (ratio) => heightOf(percentOf(ratio));
   const dot = (bytes, ratio, colour, radius = 4) =>
     `<circle cx="${x(bytes).toFixed(1)}" cy="${y(ratio).toFixed(1)}" r="${radius}" fill="${colour}"/>`;
   const line = points.map((p) => `${x(p.predictedBytes).toFixed(1)},${y(p.predictedRatio).toFixed(1)}`).join(" ");
@@ -39,10 +41,10 @@ function drawPanel({ title, stockBytes, points }, left) {
     ),
     ...yTicks.map(
       (tick) =>
-        `<path d="M${left},${y(tick)}h${panel.width}" stroke="#e5e5e5"/><text x="${left - 8}" y="${y(tick) + 4}" text-anchor="end">${tick}</text>`,
+        `<path d="M${left},${heightOf(tick)}h${panel.width}" stroke="${tick === 0 ? "#8c8c8c" : "#e5e5e5"}"/><text x="${left - 8}" y="${heightOf(tick) + 4}" text-anchor="end">${tick}</text>`,
     ),
     `<text x="${left + panel.width / 2}" y="${bottom + 42}" text-anchor="middle">peak over weights and batch, MB</text>`,
-    `<text transform="translate(${left - 48},${panel.top + panel.height / 2}) rotate(-90)" text-anchor="middle">step time over stock's</text>`,
+    `<text transform="translate(${left - 48},${panel.top + panel.height / 2}) rotate(-90)" text-anchor="middle">step time over stock's, %</text>`,
     `<polyline points="${line}" fill="none" stroke="${colours.predicted}" stroke-width="2"/>`,
     ...points.map((p) => dot(p.predictedBytes, p.predictedRatio, colours.predicted, 3)),
     ...points.map((p) => dot(p.measuredBytes, p.ratio, colours.measured)),
@@ -59,10 +61,12 @@ function legend(left, top) {
     .join("");
 }
 
-/** Some five round numbers from 0 to at least `max`. */
-export function niceTicks(max) {
-  const rough = max / 5;
+/** Some five round numbers that begin at most at `min` and end at least at `max`. */
+function niceTicks(min, max) {
+  const rough = (max - min) / 5;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 2.5, 5, 10].find((factor) => factor * power >= rough) * power;
-  return Array.from({ length: Math.ceil(max / step - 1e-9) + 1 }, (_, i) => Number((i * step).toPrecision(12)));
+  const first = Math.floor(min / step + 1e-9);
+  const last = Math.ceil(max / step - 1e-9);
+  return Array.from({ length: last - first + 1 }, (_, i) => Number(((first + i) * step).toPrecision(12)));
 }
