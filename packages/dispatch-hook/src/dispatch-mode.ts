@@ -1,4 +1,10 @@
-import type { DataId, Tensor, TensorInfo, Variable } from "@tensorflow/tfjs-core";
+import type { DataId, NamedTensorMap, Tensor, TensorInfo, Variable } from "@tensorflow/tfjs-core";
+
+/** A gradient by the name of its variable, as optimizers take them in lists. */
+export interface NamedTensor {
+  readonly name: string;
+  readonly tensor: Tensor;
+}
 
 /** What a kernel is given: tensors by name, or a list of them (`Concat`, `AddN`, `Pack`, `Einsum`). */
 export type KernelInputs = Readonly<Record<string, TensorInfo | undefined>> | readonly TensorInfo[];
@@ -176,6 +182,8 @@ export interface DispatchMode {
   gradientsDone?(xs: readonly Tensor[], grads: readonly (Tensor | undefined)[]): void;
   /** `variable` has got its data: when it was made, or by `assign`. */
   variableAssigned?(variable: Variable, made: boolean): void;
+  /** `applyGradients` is about to update the weights: nothing has changed yet, and if this throws nothing will. */
+  optimizerUpdateComing?(optimizer: object, gradients: NamedTensorMap | readonly NamedTensor[]): void;
   /** `minimize` or `applyGradients` has updated the weights. */
   optimizerStepDone?(optimizer: object): void;
   /** JavaScript is about to read values (`dataSync`, `data`). */

@@ -10,6 +10,7 @@ export type {
   KernelAttributes,
   KernelInputs,
   KernelOutput,
+  NamedTensor,
   OpCall,
   OpDone,
   RunGradients,
@@ -49,4 +50,5 @@ export {
   unpinData,
   watchOptimizer,
   withDispatchMode,
+  withModeAlone,
 } from "./with-dispatch-mode.js";

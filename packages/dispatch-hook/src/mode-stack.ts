@@ -21,7 +21,7 @@ type Listener<K extends MethodName> = OpenMode & { readonly mode: DispatchMode &
 
 /** The open modes, oldest first, and those of them that listen to each kind of observation. @internal */
 export class ModeStack {
-  private readonly modes: OpenMode[] = [];
+  private modes: OpenMode[] = [];
   private readonly byMethod = new Map<MethodName, readonly OpenMode[]>();
 
   get size(): number {
@@ -52,6 +52,19 @@ export class ModeStack {
       this.byMethod.set(name, found);
     }
     return found as readonly Listener<K>[];
+  }
+
+  /** Runs `run`, which is synchronous and opens no mode, as if `mode` were the only one. */
+  runAlone<T>(mode: DispatchMode, run: () => T): T {
+    const others = this.modes;
+    this.modes = [{ mode, asynchronous: false }];
+    this.byMethod.clear();
+    try {
+      return run();
+    } finally {
+      this.modes = others;
+      this.byMethod.clear();
+    }
   }
 
   isOpenInside(mode: DispatchMode): boolean {

@@ -43,7 +43,9 @@ function patchPrototype(session: Session, prototype: OptimizerPrototype): void {
   if (Object.hasOwn(prototype, "applyGradients"))
     session.patches.patch(prototype, "applyGradients", (original) => {
       return function (this: Optimizer, ...args: Parameters<Optimizer["applyGradients"]>) {
-        return step(session, this, Phase.optimizer, () => original.apply(this, args));
+        return step(session, this, Phase.optimizer, () =>
+          update(session, this, args[0], () => original.apply(this, args)),
+        );
       };
     });
 }
@@ -64,5 +66,27 @@ function step<T>(session: Session, optimizer: Optimizer, phase: number, run: () 
   } finally {
     session.minimizing--;
     session.setPhase(phaseBefore);
+  }
+}
+
+/** Overrides call what they override: the outermost call is the update. */
+function update(
+  session: Session,
+  optimizer: Optimizer,
+  gradients: Parameters<Optimizer["applyGradients"]>[0],
+  run: () => void,
+): void {
+  if (!session.alive || session.isUpdating) {
+    run();
+    return;
+  }
+  const { modes } = session;
+  session.isUpdating = true;
+  try {
+    for (const open of modes.listeners("optimizerUpdateComing"))
+      if (modes.isInside(open)) open.mode.optimizerUpdateComing(optimizer, gradients);
+    run();
+  } finally {
+    session.isUpdating = false;
   }
 }

@@ -41,6 +41,8 @@ export class Session implements StorageListener {
   pass: GradientsPass | undefined;
   /** How many `minimize` and `applyGradients` are running, one in the other. */
   minimizing = 0;
+  /** Inside `applyGradients`. */
+  isUpdating = false;
   readonly watchedOptimizers: Set<object> = new Set();
   /** Who made which tensor of the tape. */
   readonly producers: Producers = new Producers();

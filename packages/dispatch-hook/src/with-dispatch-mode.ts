@@ -66,6 +66,17 @@ export function openDispatchMode(mode: DispatchMode): CloseMode {
 }
 
 /**
+ * Runs `fn`, which is synchronous, with `mode` alone: other modes that are open see nothing of it. For what leaves everything as it was, e.g. a
+ * rehearsal in fake mode.
+ *
+ * @example
+ * withModeAlone(meter, () => fakeMode(() => step()));
+ */
+export function withModeAlone<T>(mode: DispatchMode, fn: () => T): T {
+  return session === undefined ? withDispatchMode(mode, fn) : session.modes.runAlone(mode, fn);
+}
+
+/**
  * The storages that `tensor` lives in: one; two for a complex number on cpu; none where its backend is unknown. Only while a mode is open,
  * since nobody watches buffers otherwise: then the list is empty, too.
  */
