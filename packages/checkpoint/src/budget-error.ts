@@ -1,7 +1,8 @@
 import { RematError } from "@remat/trace";
 
 /**
- * A memory budget that cannot be kept: code `BUDGET_INFEASIBLE`.
+ * A memory budget that cannot be kept: code `BUDGET_INFEASIBLE`. It ends the step before the optimizer has updated any weight, if it is one of tfjs's own;
+ * of one that is not, some may be updated.
  *
  * @example
  * try { await withMemoryBudget("1GB", () => model.fit(x, y)); } catch (error) {

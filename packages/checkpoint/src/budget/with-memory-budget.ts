@@ -3,11 +3,14 @@ import {
   type GradientsResult,
   type KernelAttributes,
   type KernelInputs,
+  type NamedTensor,
   type RunGradients,
   registeredVariables,
   withDispatchMode,
 } from "@remat/dispatch-hook";
+import { currentFakeBackend } from "@remat/dispatch-hook/fake";
 import { fingerprintOf, opOccurrences, type Plan } from "@remat/trace";
+import type { NamedTensorMap } from "@tensorflow/tfjs-core";
 import { Executor, type PassReport } from "../executor/executor.js";
 import { checkBackend } from "../executor/supported-backend.js";
 import { MemoryMeter } from "../memory-meter.js";
@@ -17,6 +20,7 @@ import { BudgetPolicy } from "./budget-policy.js";
 import { type MemoryBudget, parseBudget } from "./parse-budget.js";
 import { PassRecorder } from "./pass-recorder.js";
 import { planWithin } from "./planned-budget.js";
+import { bytesIn, updateBytes } from "./update-bytes.js";
 
 export interface MemoryBudgetOptions {
   /** Decide while the step runs, always; for control flow that differs from step to step. Default: only until there is a plan. */
@@ -75,6 +79,9 @@ class BudgetKeeper extends Executor implements BudgetExecution {
   private isMeasuringStock = false;
   /** Fingerprints of the passes for which a plan is being made, or cannot be. */
   private readonly kindsAsked = new Set<string>();
+  /** Stock's, of the first pass, until the update after it is known. */
+  private stockPeakBytes = 0;
+  private readonly updates = new WeakMap<object, { readonly gradientBytes: number; readonly bytes: number }>();
   private readonly budgetPolicy: BudgetPolicy;
   private readonly online: OnlinePolicy;
 
@@ -133,13 +140,32 @@ class BudgetKeeper extends Executor implements BudgetExecution {
     else if (!this.isMeasuringStock) this.online.dataComing(bytes);
   }
 
+  /** Refused before it begins, lest weights be updated in part. */
+  optimizerUpdateComing(optimizer: object, gradients: NamedTensorMap | readonly NamedTensor[]): void {
+    if (this.isInPass || this.isMeasuringStock || currentFakeBackend() !== undefined) return;
+    const gradientBytes = bytesIn(gradients);
+    const last = this.updates.get(optimizer);
+    const isEnough = last?.gradientBytes === gradientBytes && this.online.hasRoom(last.bytes);
+    const bytes = isEnough ? last.bytes : updateBytes(optimizer, gradients, this.meter);
+    if (bytes === undefined) return;
+    this.updates.set(optimizer, { gradientBytes, bytes });
+    if (this.stockPeakBytes > 0) this.keepPartOf(Math.max(this.stockPeakBytes, this.meter.liveBytes + bytes));
+    this.stockPeakBytes = 0;
+    this.online.updateComing(optimizer, bytes);
+  }
+
+  private keepPartOf(stockPeakBytes: number): void {
+    this.keep(Math.floor((this.fraction ?? 1) * stockPeakBytes));
+  }
+
   private measureStock(next: RunGradients): GradientsResult {
     this.meter.reset();
     const result = this.record(
       () => next(),
       () => {
         this.isMeasuringStock = false;
-        this.keep(Math.floor((this.fraction ?? 1) * this.meter.peakBytes));
+        this.stockPeakBytes = this.meter.peakBytes;
+        this.keepPartOf(this.stockPeakBytes);
       },
     );
     return result;

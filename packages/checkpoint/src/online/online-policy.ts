@@ -62,6 +62,17 @@ export class OnlinePolicy implements Policy {
     this.makeRoom(bytes);
   }
 
+  /** An update of the weights is about to run that holds that many bytes more, and lets nothing go. */
+  updateComing(optimizer: object, bytes: number): void {
+    this.current = `the update of the weights by ${nameOf(optimizer)}`;
+    this.makeRoom(bytes);
+  }
+
+  /** Whether that many bytes more are within the budget as it is. */
+  hasRoom(bytes: number): boolean {
+    return this.meter.liveBytes + bytes <= this.budgetBytes;
+  }
+
   /** What the backward pass makes is needed soon, or a result; a view of something else goes with it. */
   isNoted({ phase, outputs }: OpDone): boolean {
     if (phase === Phase.forward) return true;
@@ -169,3 +180,6 @@ function describe(kernel: string, inputs: KernelInputs): string {
     .flatMap((input) => (input == null ? [] : `[${input.shape.join(",")}]`));
   return `${kernel} of ${shapes.join(", ") || "nothing"}`;
 }
+
+const nameOf = (optimizer: object): string =>
+  (optimizer.constructor as { className?: string }).className ?? optimizer.constructor.name;
