@@ -35,7 +35,11 @@ export function shade(colour: Colour): string {
   return colour[currentTheme()];
 }
 
-/** A custom property of the style sheet, for what is drawn. */
+const pair = /^light-dark\((.+), (.+)\)$/;
+
+/** A custom property of the style sheet, for what is drawn: of a colour for each theme that of the theme that is seen. */
 export function token(name: string): string {
-  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  const value = getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  const [, light, dark] = pair.exec(value) ?? [];
+  return light === undefined || dark === undefined ? value : shade({ light, dark });
 }

@@ -424,6 +424,35 @@ describe.runIf(browserPath !== "")("the page", () => {
     noFaults(report);
   });
 
+  it("has the colours of the theme that is chosen, or else of the system's, in what is drawn, too", async () => {
+    const { page } = await openReport(html, "#overlays=plan-0");
+    const seen = () =>
+      page.evaluate(() => {
+        const drawn = Array.from(document.querySelectorAll("[fill], [stroke], [style]"), (element) =>
+          ["fill", "stroke", "style"].map((name) => element.getAttribute(name) ?? "").join(),
+        );
+        return {
+          paper: getComputedStyle(document.body).backgroundColor,
+          activation: getComputedStyle(document.querySelector(".category-activation")!).fill,
+          isResolved: drawn.length > 0 && drawn.every((text) => !text.includes("light-dark")),
+        };
+      });
+    const light = { paper: "rgb(255, 255, 255)", activation: "rgb(49, 106, 232)", isResolved: true };
+    const dark = { paper: "rgb(23, 27, 33)", activation: "rgb(119, 215, 253)", isResolved: true };
+    for (const colorScheme of ["light", "dark"] as const) {
+      await page.emulateMedia({ colorScheme });
+      for (const [theme, expected] of [
+        ["auto", colorScheme === "dark" ? dark : light],
+        ["light", light],
+        ["dark", dark],
+      ] as const) {
+        await page.evaluate((hash) => (location.hash = hash), `#overlays=plan-0&theme=${theme}`);
+        await page.waitForFunction((chosen) => (document.documentElement.dataset["theme"] ?? "auto") === chosen, theme);
+        expect(await seen(), `${colorScheme}, ${theme}`).toEqual(expected);
+      }
+    }
+  });
+
   it("moves nothing where motion is to be reduced, and prints light", async () => {
     const { page } = await openReport(html, "#theme=dark", { reducedMotion: "reduce" });
     expect(await page.evaluate(() => getComputedStyle(document.querySelector("button")!).transitionDuration)).toBe(
