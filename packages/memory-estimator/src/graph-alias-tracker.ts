@@ -1,6 +1,6 @@
-import { type Rows, row } from "@remat/trace";
+import { type Rows, row, transposeRows } from "@remat/trace";
 import type { Graph, StorageKey } from "./graph.js";
-import { RowsWriter, transpose } from "./rows-writer.js";
+import { RowsWriter } from "./rows-writer.js";
 
 /**
  * Which node allocates each storage of a graph, which nodes use it, and which is the last to do so, in the graph's own order. Views and
@@ -48,7 +48,7 @@ export class GraphAliasTracker {
     }
     this.storageToAllocator = allocator;
     this.storageToLastUser = lastUser;
-    this.storageToUses = transpose(reads, storages.count);
+    this.storageToUses = transposeRows(reads, storages.count);
     this.fresh = fresh.rows();
     this.lastUsed = lastUsed.rows();
   }

@@ -28,15 +28,3 @@ function doubled(array: Int32Array): Int32Array<ArrayBuffer> {
   larger.set(array);
   return larger;
 }
-
-/** For each value its rows, ascending: the transpose of `rows`. @internal */
-export function transpose(rows: Rows, valueCount: number): Rows {
-  const start = new Int32Array(valueCount + 1);
-  for (let i = 0; i < rows.values.length; i++) start[rows.values[i] + 1]++;
-  for (let v = 0; v < valueCount; v++) start[v + 1] += start[v];
-  const next = start.slice(0, valueCount);
-  const values = new Int32Array(rows.values.length);
-  for (let r = 0; r + 1 < rows.start.length; r++)
-    for (let i = rows.start[r]; i < rows.start[r + 1]; i++) values[next[rows.values[i]]++] = r;
-  return { start, values };
-}

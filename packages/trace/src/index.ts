@@ -43,6 +43,7 @@ export {
 } from "./trace.js";
 export { type OpRecord, type TensorRecord, TraceBuilder } from "./trace-builder.js";
 export { encodeProgress, TraceEncoder, traceFormatVersion } from "./trace-encoder.js";
+export { transposeRows } from "./transpose-rows.js";
 export {
   bytesPerElement,
   Category,

@@ -1,4 +1,4 @@
-import { RematError, type Rows } from "@remat/trace";
+import { RematError, type Rows, transposeRows } from "@remat/trace";
 
 /**
  * What a schedule is planned for: nodes that compute values from values. A node's index is its place in the given order, in which it
@@ -108,7 +108,7 @@ export function planningGraph(nodes: readonly PlanningNode[], baseBytes = 0): Pl
     inputs,
     bytes,
     producer,
-    consumers: transpose(inputs, valueCount),
+    consumers: transposeRows(inputs, valueCount),
     result,
     baseBytes,
     nodeName: (v) => nodes[v].name,
@@ -127,17 +127,5 @@ export function rowsOf(lists: readonly (readonly number[])[]): Rows {
   lists.forEach((list, i) => (start[i + 1] = start[i] + list.length));
   const values = new Int32Array(start[lists.length]);
   lists.forEach((list, i) => values.set(list, start[i]));
-  return { start, values };
-}
-
-/** For each value the rows that hold it, ascending. @internal */
-export function transpose(rows: Rows, valueCount: number): Rows {
-  const start = new Int32Array(valueCount + 1);
-  for (let i = 0; i < rows.values.length; i++) start[rows.values[i] + 1]++;
-  for (let v = 0; v < valueCount; v++) start[v + 1] += start[v];
-  const next = start.slice(0, valueCount);
-  const values = new Int32Array(rows.values.length);
-  for (let r = 0; r + 1 < rows.start.length; r++)
-    for (let i = rows.start[r]; i < rows.start[r + 1]; i++) values[next[rows.values[i]]++] = r;
   return { start, values };
 }

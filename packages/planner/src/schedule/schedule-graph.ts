@@ -1,4 +1,5 @@
-import { type PlanningGraph, transpose } from "../graph/planning-graph.js";
+import { transposeRows } from "@remat/trace";
+import type { PlanningGraph } from "../graph/planning-graph.js";
 
 /** A planning graph with a node `end` after all others that reads the results, makes nothing and costs nothing. @internal */
 export interface ScheduleGraph {
@@ -22,7 +23,7 @@ export function scheduleGraph(graph: PlanningGraph): ScheduleGraph {
   for (let w = 0; w < valueCount; w++) if (result[w] === 1) results.push(w);
   const inputs = withRow(graph.inputs, results);
   const outputs = withRow(graph.outputs, []);
-  const consumers = transpose(inputs, valueCount);
+  const consumers = transposeRows(inputs, valueCount);
   const cost = new Float64Array(nodeCount + 1);
   cost.set(graph.cost);
   const workspaceBytes = new Float64Array(nodeCount + 1);
