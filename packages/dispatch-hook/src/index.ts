@@ -20,6 +20,7 @@ export type {
   StorageOrigin,
   TapeNode,
 } from "./dispatch-mode.js";
+export { isVariable } from "./engine-internals.js";
 export { type ModuleNamer, nameModulesBy } from "./fake/data-dependent-error.js";
 export { cacheFolder, type NativePackage, nativeAppFolder, nativeVersion } from "./native-cache.js";
 export { PatchSet } from "./patch-set.js";

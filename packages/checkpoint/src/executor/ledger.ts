@@ -1,20 +1,19 @@
 import {
-  type ConstantData,
   constantOf,
   evictData,
+  isVariable,
   type KernelInputs,
   type OpDone,
   pinData,
-  replayKernel,
-  restoreConstant,
   type Storage,
   storagesOf,
   unpinData,
 } from "@remat/dispatch-hook";
-import { RematError } from "@remat/trace";
-import type { DataId, Tensor, TensorInfo } from "@tensorflow/tfjs-core";
+import type { DataId, TensorInfo } from "@tensorflow/tfjs-core";
 import { borderOf } from "./border-of.js";
+import { rebuild } from "./rebuild.js";
 import { recipeOfConstant, recipeOfOp } from "./recipe-of-op.js";
+import { Replays } from "./replays.js";
 import { type Recipe, StoredBuffer, StoredData } from "./stored-data.js";
 
 /** Kernels that draw from a generator of the backend: run again they give other values. */
@@ -42,14 +41,22 @@ export class Ledger {
   private readonly byDataId = new Map<DataId, StoredData>();
   private readonly listener: LedgerListener;
   private readonly fills = new WeakSet<Storage>();
-  replayCount = 0;
+  private readonly replays: Replays;
   evictionCount = 0;
   touchCount = 0;
-  /** True while a kernel is replayed, whose ops are none of the user's. */
-  isReplaying = false;
 
   constructor(listener: LedgerListener) {
     this.listener = listener;
+    this.replays = new Replays((recipe) => listener.replaying(recipe));
+  }
+
+  get replayCount(): number {
+    return this.replays.count;
+  }
+
+  /** True while a kernel is replayed, whose ops are none of the user's. */
+  get isReplaying(): boolean {
+    return this.replays.isRunning;
   }
 
   get allBuffers(): Iterable<StoredBuffer> {
@@ -188,68 +195,16 @@ export class Ledger {
 
   /** Runs a recipe again, whose sources must be there, for those of its outputs that are gone, and the views of these. */
   replay(recipe: Recipe): void {
-    if (recipe.constant !== undefined) {
-      this.restore(recipe.outputs[0], recipe.constant);
-      return;
-    }
-    const into = recipe.outputs.map((data) => (data?.buffer.isEvicted === true ? data : undefined));
-    for (const { buffer } of recipe.sources) buffer.locks++;
-    try {
-      this.listener.replaying(recipe);
-      this.run(
-        recipe,
-        into.map((data) => data?.dataId),
-      );
-    } finally {
-      for (const { buffer } of recipe.sources) buffer.locks--;
-    }
-    for (const data of into) if (data !== undefined) this.renewViews(data.buffer);
+    this.replays.run(recipe);
   }
 
   /**
-   * Makes a buffer again, and before it whatever is needed for that, each once; of this, what no tensor lives in goes as soon as it has had its
-   * last reader.
+   * Makes a buffer again, and before it whatever is needed for that.
    *
    * @throws RematError `VALUE_GONE` if something is read that a plan has let go of for good
    */
   rebuild(buffer: StoredBuffer): void {
-    const way: { readonly buffer: StoredBuffer; readonly recipe: Recipe }[] = [];
-    const rebuilt = new Set<StoredBuffer>();
-    const { recipes, readers } = recipesBehind(buffer);
-    const need = (needed: StoredBuffer) => {
-      const recipe = needed.data[0]?.maker;
-      if (recipe === undefined) throw goneForGood(needed);
-      for (const source of recipe.sources) source.buffer.locks++;
-      way.push({ buffer: needed, recipe });
-    };
-    const release = (helper: StoredBuffer) => {
-      if (rebuilt.has(helper) && !helper.isUsed && helper.isEvictable) this.evict(helper);
-    };
-    try {
-      need(buffer);
-      for (let next = way.at(-1); next !== undefined; next = way.at(-1)) {
-        const { recipe } = next;
-        if (next.buffer.isEvicted) {
-          const gone = recipe.sources.filter((source) => source.buffer.isEvicted);
-          for (const source of gone) need(source.buffer);
-          if (gone.length > 0) continue;
-          this.replay(recipe);
-          rebuilt.add(next.buffer);
-        }
-        way.pop();
-        const isFirst = recipes.delete(recipe);
-        for (const { buffer: source } of recipe.sources) {
-          source.locks--;
-          const left = (readers.get(source) ?? 0) - (isFirst ? 1 : 0);
-          readers.set(source, left);
-          if (left <= 0) release(source);
-        }
-      }
-    } finally {
-      for (const { recipe } of way) for (const source of recipe.sources) source.buffer.locks--;
-    }
-    rebuilt.delete(buffer);
-    for (const helper of rebuilt) release(helper);
+    rebuild(buffer, this);
   }
 
   /** The pass is over: what tensors live in is there again, and everything else, recipes too, is gone. */
@@ -283,35 +238,6 @@ export class Ledger {
     this.byDataId.set(dataId, data);
     pinData(dataId);
     return data;
-  }
-
-  private run(recipe: Recipe, into: readonly (DataId | undefined)[]): void {
-    this.replayCount++;
-    const around = this.isReplaying;
-    this.isReplaying = true;
-    try {
-      replayKernel(recipe, into);
-    } finally {
-      this.isReplaying = around;
-    }
-  }
-
-  private restore(data: StoredData | undefined, constant: ConstantData): void {
-    if (data === undefined) return;
-    restoreConstant(data.dataId, constant);
-    this.renewViews(data.buffer);
-  }
-
-  private renewViews(buffer: StoredBuffer): void {
-    const renewed = new Set<Recipe>();
-    for (const { maker } of buffer.data) {
-      if (maker?.isView !== true || renewed.has(maker)) continue;
-      renewed.add(maker);
-      this.run(
-        maker,
-        maker.outputs.map((data) => (data?.buffer === buffer ? data.dataId : undefined)),
-      );
-    }
   }
 
   /** From now on nothing can make `data` again. */
@@ -349,30 +275,3 @@ export class Ledger {
     );
   }
 }
-
-/** What would have to run so that `buffer` is there, and how many of these recipes read each buffer. */
-function recipesBehind(buffer: StoredBuffer): { recipes: Set<Recipe>; readers: Map<StoredBuffer, number> } {
-  const recipes = new Set<Recipe>();
-  const readers = new Map<StoredBuffer, number>();
-  const way = [buffer];
-  for (let next = way.pop(); next !== undefined; next = way.pop()) {
-    const maker = next.data[0]?.maker;
-    if (maker === undefined || recipes.has(maker)) continue;
-    recipes.add(maker);
-    for (const { buffer: source } of maker.sources) {
-      readers.set(source, (readers.get(source) ?? 0) + 1);
-      if (source.isEvicted) way.push(source);
-    }
-  }
-  return { recipes, readers };
-}
-
-const goneForGood = ({ bytes }: StoredBuffer): RematError =>
-  new RematError(
-    "VALUE_GONE",
-    `${bytes} bytes are read that the plan has let go of for good: made of random numbers, they cannot be made again, and no op of the plan reads them. The step does something that the planned one did not; plan it anew.`,
-  );
-
-/** tfjs marks a variable by `trainable`. */
-const isVariable = (tensor: TensorInfo): boolean =>
-  (tensor as Tensor & { trainable?: boolean }).trainable !== undefined;
