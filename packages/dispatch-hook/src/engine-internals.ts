@@ -30,6 +30,8 @@ export interface EngineBackend {
   /** Of the fake backend: the backend whose buffers it imitates. */
   readonly standsFor?: string;
   disposeData?(dataId: DataId, force?: boolean): boolean;
+  read?(dataId: DataId): Promise<unknown>;
+  readSync?(dataId: DataId): unknown;
   numDataIds(): number;
 }
 
@@ -41,10 +43,9 @@ export interface EngineInternals {
     gradientDepth: number;
     kernelDepth: number;
     numTensors: number;
-    numStringTensors: number;
     numBytes: number;
     numDataBuffers: number;
-    tensorInfo: WeakMap<DataId, { backend: EngineBackend; bytes: number; dtype?: string; shape?: readonly number[] }>;
+    tensorInfo: WeakMap<DataId, { backend: EngineBackend; bytes: number }>;
   };
   backendName: string | undefined;
   backendInstance: EngineBackend | undefined;
@@ -101,10 +102,5 @@ export function engineInternals(): EngineInternals {
   return found;
 }
 
-/**
- * Whether a tensor is a variable. tfjs marks one by `trainable`; its `instanceof` looks at five properties.
- *
- * @example
- * isVariable(tf.variable(tf.scalar(1))); // true
- */
+/** tfjs marks a variable by `trainable`; its `instanceof` looks at five properties. */
 export const isVariable = (tensor: TensorInfo): tensor is Variable => (tensor as Variable).trainable !== undefined;

@@ -1,7 +1,6 @@
-import { RematError } from "@remat/trace";
 import { type DataId, type Tensor, util } from "@tensorflow/tfjs-core";
 import type { EngineInternals, EngineTapeNode } from "../engine-internals.js";
-import { releaseData } from "./release-data.js";
+import { releaseData, savedGone } from "./release-data.js";
 import { unreadSaved } from "./unread-saved.js";
 
 /**
@@ -21,11 +20,8 @@ export function pruneSaved(engine: EngineInternals, node: EngineTapeNode, follow
   if (engine.state.gradientDepth > 1 || saved.length === 0) return;
   const gone = new Map<Tensor, DataId>();
   for (const i of unreadSaved(node.kernelName, saved, wanted)) {
-    const tensor = saved[i];
-    gone.set(
-      tensor,
-      releaseData(engine, tensor, () => savedGone(node.kernelName, tensor)),
-    );
+    const dataId = releaseData(engine, saved[i]);
+    if (dataId !== undefined) gone.set(saved[i], dataId);
   }
   if (gone.size === 0) return;
   if (gradient === undefined || wanted.size === Object.keys(inputs).length) return;
@@ -51,7 +47,8 @@ function saveAnew(
     const original = [...Object.values(inputs), ...outputs].find(
       (other) => other?.dataId === dataId && !other.isDisposed && util.arraysEqual(other.shape, tensor.shape),
     );
-    if (original === undefined) throw savedGone(kernelName, tensor);
+    if (original === undefined)
+      throw savedGone(`the gradient function of ${kernelName}`, `${tensor.dtype} [${tensor.shape.join(", ")}]`);
     tensor.dispose();
     // The gradient function reads from this very list, which the tape disposes of.
     saved[i] = cloneToSave(engine, original);
@@ -69,10 +66,3 @@ function cloneToSave(engine: EngineInternals, tensor: Tensor): Tensor {
     engine.state.kernelDepth--;
   }
 }
-
-const savedGone = (kernel: string, { shape, dtype }: Tensor): RematError =>
-  new RematError(
-    "SAVED_GONE",
-    `the gradient function of ${kernel} reads a saved ${dtype} [${shape.join(", ")}] whose data early release has let go of: no gradient that was asked for needs it. ` +
-      "An inner gradient may ask for more than the one around it: compute inside its function what it differentiates; or do without releaseEarly().",
-  );
