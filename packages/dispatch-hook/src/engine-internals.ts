@@ -102,5 +102,10 @@ export function engineInternals(): EngineInternals {
   return found;
 }
 
-/** tfjs marks a variable by `trainable`; its `instanceof` looks at five properties. */
+/**
+ * Whether a tensor is a variable. tfjs marks one by `trainable`; its `instanceof` looks at five properties.
+ *
+ * @example
+ * isVariable(tf.variable(tf.scalar(1))); // true
+ */
 export const isVariable = (tensor: TensorInfo): tensor is Variable => (tensor as Variable).trainable !== undefined;
