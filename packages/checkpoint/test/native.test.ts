@@ -6,6 +6,7 @@ import fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
 import { programs, runProgram } from "../../dispatch-hook/test/programs.js";
 import { releaseEarly, type StepReport, withMemoryBudget, withPlan } from "../src/index.js";
+import { optimizers, stepsInWhatIsAskedFor, stockSteps } from "./budget/updates.js";
 import { EvictingPolicy, evicting } from "./executor/evict-all.js";
 import { exampleNamed, train } from "./training.js";
 
@@ -75,6 +76,14 @@ describe.runIf(nativeApp !== undefined)("on tensorflow", () => {
         expect({ peakBytes, rebuiltOnTouch }).toEqual({ peakBytes: point.peakBytes - unreadBytes, rebuiltOnTouch: 0 });
       }
       expect(planCount).toBeGreaterThan(0);
+    },
+  );
+
+  test.each(Object.entries(optimizers))(
+    "an update by %s that has not the room is refused before it begins, and with the room that the error asks for it is stock's",
+    (_, make) => {
+      const seen = stockSteps(make);
+      expect(stepsInWhatIsAskedFor(make)).toEqual({ seen, refusedUpdates: 1 });
     },
   );
 
