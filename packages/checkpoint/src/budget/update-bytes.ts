@@ -36,9 +36,9 @@ const copiedOptimizers: ReadonlySet<unknown> = new Set([
 ]);
 
 /**
- * The most bytes that an update of the weights, and the next one after it, hold at once beyond what is there: new weights, temporaries, and the slots that
- * the first one makes. Told before it runs, by a rehearsal in fake mode with a copy of the optimizer. A kernel's own scratch is outside. What the
- * update will read counts for `meter` from here on. Undefined for an optimizer that is none of tfjs's own.
+ * The most bytes that `count` updates of the weights in a row hold at once beyond what is there: new weights, temporaries, and the slots that the first
+ * one makes. Told before they run, by a rehearsal in fake mode with a copy of the optimizer. A kernel's own scratch is outside. What the updates will
+ * read counts for `meter` from here on. Undefined for an optimizer that is none of tfjs's own.
  *
  * @internal
  */
@@ -46,16 +46,15 @@ export function updateBytes(
   optimizer: object,
   gradients: NamedTensorMap | readonly NamedTensor[],
   meter: MemoryMeter,
+  count = 1,
 ): number | undefined {
   if (!copiedOptimizers.has(optimizer.constructor)) return undefined;
   const rehearsal = new Rehearsal(ownBytes(), meter);
   const copy = copyOf(optimizer as Optimizer);
-  const update = () => copy.applyGradients(gradients as NamedTensorMap);
-  const updateTwice = () => {
-    update();
-    update();
+  const update = () => {
+    for (let i = 0; i < count; i++) copy.applyGradients(gradients as NamedTensorMap);
   };
-  withModeAlone(rehearsal, () => fakeMode(updateTwice, { backend: getBackend() as FakeBackendName }));
+  withModeAlone(rehearsal, () => fakeMode(update, { backend: getBackend() as FakeBackendName }));
   return rehearsal.mostBytes;
 }
 

@@ -71,6 +71,13 @@ export function withMemoryBudget<T>(
   });
 }
 
+/** What the last update by an optimizer has taken. */
+interface UpdateBytes {
+  readonly gradientBytes: number;
+  readonly bytes: number;
+  readonly hasSlots: boolean;
+}
+
 class BudgetKeeper extends Executor implements BudgetExecution {
   budgetBytes: number | undefined;
   planned: Promise<void> = Promise.resolve();
@@ -81,7 +88,7 @@ class BudgetKeeper extends Executor implements BudgetExecution {
   private readonly kindsAsked = new Set<string>();
   /** Stock's, of the first pass, until the update after it is known. */
   private stockPeakBytes = 0;
-  private readonly updates = new WeakMap<object, { readonly gradientBytes: number; readonly bytes: number }>();
+  private readonly updates = new WeakMap<object, UpdateBytes>();
   private readonly budgetPolicy: BudgetPolicy;
   private readonly online: OnlinePolicy;
 
@@ -143,15 +150,22 @@ class BudgetKeeper extends Executor implements BudgetExecution {
   /** Refused before it begins, lest weights be updated in part. */
   optimizerUpdateComing(optimizer: object, gradients: NamedTensorMap | readonly NamedTensor[]): void {
     if (this.isInPass || this.isMeasuringStock || currentFakeBackend() !== undefined) return;
+    if (this.stockPeakBytes > 0) this.countUpdates(updateBytes(optimizer, gradients, this.meter, 2));
     const gradientBytes = bytesIn(gradients);
     const last = this.updates.get(optimizer);
-    const isEnough = last?.gradientBytes === gradientBytes && this.online.hasRoom(last.bytes);
+    // The first update of some weights makes slots; when the next ones begin, these are there.
+    const isKnown = last?.gradientBytes === gradientBytes;
+    const isEnough = isKnown && last.hasSlots && this.online.hasRoom(last.bytes);
     const bytes = isEnough ? last.bytes : updateBytes(optimizer, gradients, this.meter);
     if (bytes === undefined) return;
-    this.updates.set(optimizer, { gradientBytes, bytes });
-    if (this.stockPeakBytes > 0) this.keepPartOf(Math.max(this.stockPeakBytes, this.meter.liveBytes + bytes));
-    this.stockPeakBytes = 0;
+    this.updates.set(optimizer, { gradientBytes, bytes, hasSlots: isKnown });
     this.online.updateComing(optimizer, bytes);
+  }
+
+  /** Stock's peak may be in the updates of the weights. */
+  private countUpdates(bytes = 0): void {
+    this.keepPartOf(Math.max(this.stockPeakBytes, this.meter.liveBytes + bytes));
+    this.stockPeakBytes = 0;
   }
 
   private keepPartOf(stockPeakBytes: number): void {
