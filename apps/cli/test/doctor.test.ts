@@ -113,6 +113,7 @@ test("the table says all of it", () => {
     gpus: [],
     versions: { "@remat/trace": "1.2.3", "@tensorflow/tfjs-core": "4.22.0" },
     cache: { folder: "/cache", native: ["tfjs-node-gpu-4.22.0"] },
+    allocator: { LD_PRELOAD: "/cache/native/caching-allocator.so", TF_ONEDNN_USE_SYSTEM_ALLOCATOR: "1" },
     backends: [
       gpu,
       { ...missing, package: "@tensorflow/tfjs-node", missing: "addon", reason: "no tfjs_binding.node" },
@@ -128,6 +129,24 @@ test("the table says all of it", () => {
     ],
   });
   expect(text).toMatchSnapshot();
+});
+
+test("a native backend without the caching allocator is told what to do", () => {
+  const works = { ...missing, works: true, missing: undefined, reason: undefined };
+  const machine = {
+    remat: "",
+    node: "",
+    platform: "",
+    processor: "",
+    cores: 1,
+    memoryBytes: 1,
+    gpus: [],
+    versions: {},
+  };
+  const found = { ...machine, cache: { folder: "/cache", native: [] }, allocator: {}, backends: [works] };
+  expect(renderExamination(found)).toMatch(/caching allocator is not built.*remat setup native/);
+  const withoutNative = [{ ...works, backend: "wasm" as const }];
+  expect(renderExamination({ ...found, backends: withoutNative })).not.toContain("caching allocator");
 });
 
 describe("remat doctor", () => {

@@ -19,6 +19,7 @@ const made = {
   built: true,
   library: undefined,
   check,
+  allocator: "/cache/native/caching-allocator.so",
 } as const;
 
 // What is built is tested in the package; here what it is asked, and what is said.
@@ -49,13 +50,16 @@ describe("remat setup native", () => {
     );
     expect(stdout).toBe(
       "@tensorflow/tfjs-node was built and works, on TensorFlow 2.21.0, on the CPU\n" +
-        "it is in /cache/native/tfjs-node-4.22.0, where remat finds it when REMAT_CACHE_DIR is /mine\n",
+        "it is in /cache/native/tfjs-node-4.22.0, where remat finds it when REMAT_CACHE_DIR is /mine\n" +
+        "remat trains with the caching allocator; remat doctor tells how to do so yourself\n",
     );
   });
 
   test("says so when what was there works", async () => {
-    vi.mocked(setupNative).mockResolvedValue({ ...made, built: false });
-    expect((await remat("setup", "native")).stdout).toMatch(/tfjs-node was built before and works/);
+    vi.mocked(setupNative).mockResolvedValue({ ...made, built: false, allocator: undefined });
+    const { stdout } = await remat("setup", "native");
+    expect(stdout).toMatch(/tfjs-node was built before and works/);
+    expect(stdout).not.toContain("allocator");
   });
 
   test.each([true, false])("asks at a terminal before it fetches: %s", async (answer) => {

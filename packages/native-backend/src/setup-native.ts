@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, rmSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { cacheFolder, type NativePackage, nativeAppFolder } from "@remat/dispatch-hook";
 import { RematError } from "@remat/trace";
+import { allocatorEnvironment, allocatorFile, compileAllocator } from "./caching-allocator.js";
 import { type BuildSystem, checkSystem, currentSystem, findTools } from "./check-system.js";
 import { compileAddon } from "./compile-addon.js";
 import { downloadWheel } from "./download-wheel.js";
@@ -49,6 +50,8 @@ export interface NativeSetup {
   /** What it was built against; undefined if it was not. */
   readonly library: TensorFlowLibrary | undefined;
   readonly check: NativeCheck;
+  /** The caching allocator, a shared library for LD_PRELOAD; undefined if it could not be built, which `report` was told. */
+  readonly allocator: string | undefined;
 }
 
 /**
@@ -68,13 +71,9 @@ export async function setupNative(options: SetupNativeOptions = {}): Promise<Nat
   const target = nativeAppFolder(name, { REMAT_CACHE_DIR: cache });
   if (options.force !== true && existsSync(target)) {
     try {
-      return {
-        package: name,
-        folder: target,
-        built: false,
-        library: undefined,
-        check: await verifyNative(target, name, env),
-      };
+      const check = await verifyNative(target, name, env);
+      const allocator = await setupAllocator(target, name, cache, { ...options, report, env });
+      return { package: name, folder: target, built: false, library: undefined, check, allocator };
     } catch (error) {
       report(`what is there is built anew: ${(error as Error).message}`);
     }
@@ -92,9 +91,33 @@ export async function setupNative(options: SetupNativeOptions = {}): Promise<Nat
     report("training a small model");
     const check = await verifyNative(staging, name, env);
     replaceFolder(target, staging);
-    return { package: name, folder: target, built: true, library, check };
+    const allocator = await setupAllocator(target, name, cache, { ...options, report, env });
+    return { package: name, folder: target, built: true, library, check, allocator };
   } finally {
     rmSync(staging, { recursive: true, force: true });
+  }
+}
+
+/** The caching allocator, with which the small model trains, too. Without it everything works, in more memory: so its failure is only told. */
+async function setupAllocator(
+  app: string,
+  name: NativePackage,
+  cache: string,
+  { env, report, force }: Pick<SetupNativeOptions, "force"> & Required<Pick<SetupNativeOptions, "env" | "report">>,
+): Promise<string | undefined> {
+  const own = { ...env, REMAT_CACHE_DIR: cache };
+  const file = allocatorFile(own);
+  if (file === undefined || (existsSync(file) && force !== true)) return file;
+  try {
+    const { compiler } = await findTools(env);
+    report("compiling the caching allocator, and training with it");
+    await compileAllocator(compiler, own);
+    await verifyNative(app, name, { ...own, ...allocatorEnvironment(own) });
+    return file;
+  } catch (error) {
+    rmSync(file, { force: true });
+    report(`without the caching allocator: ${(error as Error).message}`);
+    return undefined;
   }
 }
 

@@ -1,7 +1,7 @@
-import { existsSync, readdirSync, readFileSync, readlinkSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, readlinkSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { type SetupNativeOptions, setupNative } from "../src/index.js";
+import { allocatorEnvironment, type SetupNativeOptions, setupNative } from "../src/index.js";
 import { libraryFiles, type Machine, makeMachine } from "./fake-tools.js";
 
 const system = { platform: "linux", arch: "x64", glibc: "2.36" };
@@ -13,6 +13,8 @@ afterEach(() => machine.remove());
 
 const setup = (options: SetupNativeOptions = {}) => setupNative({ env: machine.env, system, ...options });
 const native = (...path: string[]) => join(machine.cache, "native", ...path);
+/** The allocator that is in the cache. */
+const allocator = () => readdirSync(native()).find((name) => name.startsWith("caching-allocator-")) ?? "none";
 const packageOf = (app: string, name = "tfjs-node") => join(app, "node_modules/@tensorflow", name);
 
 describe("setupNative", () => {
@@ -33,8 +35,10 @@ describe("setupNative", () => {
       "installing @tensorflow/tfjs-node",
       `compiling against ${tensorflow} (given)`,
       "training a small model",
+      "compiling the caching allocator, and training with it",
     ]);
-    expect(readdirSync(native())).toEqual(["tfjs-node-4.22.0"]);
+    expect(made.allocator).toBe(native(allocator()));
+    expect(readdirSync(native()).sort()).toEqual([allocator(), "tfjs-node-4.22.0"]);
     expect(readlinkSync(join(packageOf(folder), "deps/lib/libtensorflow_cc.so.2"))).toBe(
       join(tensorflow, "libtensorflow_cc.so.2"),
     );
@@ -99,7 +103,7 @@ describe("setupNative", () => {
     expect(machine.log().find((line) => line.includes("pip download"))).toMatch(
       /--only-binary=:all:.*manylinux_2_27_x86_64.* tensorflow-cpu==2\.21\.0$/,
     );
-    expect(readdirSync(native()).sort()).toEqual(["tensorflow-cpu-2.21.0", "tfjs-node-4.22.0"]);
+    expect(readdirSync(native()).sort()).toEqual([allocator(), "tensorflow-cpu-2.21.0", "tfjs-node-4.22.0"]);
 
     expect((await setup({ force: true })).library?.origin).toBe("cached");
 
@@ -133,6 +137,36 @@ describe("setupNative", () => {
     const lines: string[] = [];
     expect((await setup({ tensorflow, report: (line) => lines.push(line) })).built).toBe(true);
     expect(lines[0]).toMatch(/^what is there is built anew: .*undefined symbol: TFE_NewOp/);
+  });
+
+  test("goes on without the caching allocator where that fails, and says so", async () => {
+    const tensorflow = machine.files("tf", libraryFiles);
+    machine.command(
+      "g++",
+      `if (args.some((arg) => arg.endsWith("caching-allocator.cc"))) { console.error("error: no <sys/mman.h>"); process.exit(1); }
+       if (args[0] !== "--version") require("node:fs").writeFileSync(args[args.indexOf("-o") + 1], "addon");`,
+    );
+    const lines: string[] = [];
+    expect((await setup({ tensorflow, report: (line) => lines.push(line) })).allocator).toBeUndefined();
+    expect(lines.at(-1)).toMatch(/^without the caching allocator: .*no <sys\/mman\.h>/);
+    expect(readdirSync(native())).toEqual(["tfjs-node-4.22.0"]);
+    expect(allocatorEnvironment(machine.env)).toEqual({});
+  });
+
+  test("builds the caching allocator for what was built before, and tells how to use it", async () => {
+    const tensorflow = machine.files("tf", libraryFiles);
+    const { allocator: file = "" } = await setup({ tensorflow });
+    rmSync(file);
+    machine.files("cache/native", { "caching-allocator-0123456789ab.so": "of an earlier source" });
+    expect(await setup({ tensorflow })).toMatchObject({ built: false, allocator: file });
+    expect(readdirSync(native()).sort()).toEqual([allocator(), "tfjs-node-4.22.0"]);
+    const alone = { LD_PRELOAD: file, TF_ONEDNN_USE_SYSTEM_ALLOCATOR: "1" };
+    expect(allocatorEnvironment(machine.env)).toEqual(alone);
+    expect(allocatorEnvironment({ ...machine.env, LD_PRELOAD: "/lib/other.so" })).toEqual({
+      ...alone,
+      LD_PRELOAD: `${file}:/lib/other.so`,
+    });
+    expect(allocatorEnvironment({ ...machine.env, ...alone })).toEqual(alone);
   });
 
   test.each([
@@ -172,7 +206,7 @@ describe("setupNative", () => {
       code,
       message: expect.stringMatching(message),
     });
-    expect(readdirSync(native())).toEqual(["tfjs-node-4.22.0"]);
+    expect(readdirSync(native()).sort()).toEqual([allocator(), "tfjs-node-4.22.0"]);
     expect(readFileSync(join(packageOf(folder), "lib/napi-v8/tfjs_binding.node"), "utf8")).toBe("addon");
   });
 
@@ -181,7 +215,7 @@ describe("setupNative", () => {
     machine.files("cache/native/.new-999999999-tfjs-node-4.22.0", { file: "" });
     machine.files(`cache/native/.old-${process.ppid}-tensorflow`, { file: "" });
     await setup({ tensorflow });
-    expect(readdirSync(native()).sort()).toEqual([`.old-${process.ppid}-tensorflow`, "tfjs-node-4.22.0"]);
+    expect(readdirSync(native()).sort()).toEqual([`.old-${process.ppid}-tensorflow`, allocator(), "tfjs-node-4.22.0"]);
   });
 
   test.each([

@@ -27,11 +27,14 @@ export async function setup(what: string, options: CommandOptions, io: ConsoleIo
       progress: (bytes, all) => progress.show(`${megabytes(bytes)} of ${all === undefined ? "?" : megabytes(all)}`),
     });
     progress.clear();
-    const { check } = made;
+    const { check, allocator } = made;
     io.stdout.write(
       [
         `@tensorflow/${made.package} ${made.built ? "was built and works" : "was built before and works"}, on TensorFlow ${check.tensorflow}, ${check.usesGpu ? "on the GPU" : "on the CPU"}`,
         `it is in ${made.folder}, where remat finds it${cache === undefined ? "" : ` when REMAT_CACHE_DIR is ${resolve(cache)}`}`,
+        ...(allocator === undefined
+          ? []
+          : ["remat trains with the caching allocator; remat doctor tells how to do so yourself"]),
         "",
       ].join("\n"),
     );

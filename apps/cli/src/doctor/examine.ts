@@ -4,6 +4,7 @@ import { createRequire } from "node:module";
 import { availableParallelism, cpus, totalmem } from "node:os";
 import { join } from "node:path";
 import { type BackendName, type BackendPackage, backendPackages, cacheFolder } from "@remat/dispatch-hook";
+import { allocatorEnvironment } from "@remat/native-backend";
 import { versionText } from "../version.js";
 import { type BackendProbe, probeBackend } from "./probe-backend.js";
 
@@ -19,6 +20,8 @@ export interface Examination {
   readonly gpus: readonly string[];
   readonly versions: Readonly<Record<string, string>>;
   readonly cache: { readonly folder: string; readonly native: readonly string[] };
+  /** What has a process train with the caching allocator; empty if that is not built. */
+  readonly allocator: Readonly<Record<string, string>>;
   readonly backends: readonly BackendProbe[];
 }
 
@@ -41,6 +44,7 @@ export async function examine(from: string, probe: Probe = probeBackend): Promis
     gpus: await findGpus(),
     versions: packageVersions(),
     cache: { folder, native: existsSync(native) ? readdirSync(native).filter((name) => !name.startsWith(".")) : [] },
+    allocator: allocatorEnvironment({ ...process.env, LD_PRELOAD: "" }),
     backends,
   };
 }

@@ -6,7 +6,7 @@ import type { BackendProbe } from "./probe-backend.js";
 
 /** What is found, as `remat doctor` shows it. */
 export function renderExamination(found: Examination): string {
-  const { backends, versions, cache, gpus } = found;
+  const { backends, versions, cache, gpus, allocator } = found;
   const gpu = gpus.length > 0;
   const machine = [
     ["node", `${found.node}, ${found.platform}`],
@@ -35,12 +35,20 @@ export function renderExamination(found: Examination): string {
     taken === undefined
       ? "No backend works: nothing can be run or measured here; estimates need none."
       : `Used by remat where real steps are run: ${taken.package}${where(taken)}.`,
+    ...(taken?.backend === "tensorflow" ? ["", allocatorNote(allocator)] : []),
     "",
     "Versions",
     "",
     formatTable(Object.entries(versions).map(([name, version]) => [name, `v${version}`])),
     "",
   ].join("\n");
+}
+
+function allocatorNote(environment: Examination["allocator"]): string {
+  const settings = Object.entries(environment).map(([name, value]) => `${name}=${value}`);
+  if (settings.length === 0)
+    return "The caching allocator is not built, so TensorFlow keeps memory that no tensor needs any more: remat setup native builds it.";
+  return `remat trains with the caching allocator, which gives memory back; so does a program of your own by\n  ${settings.join(" ")} node train.js`;
 }
 
 function stateOf({ works, missing }: BackendProbe): string {

@@ -1,0 +1,52 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { allocatorEnvironment, compileAllocator } from "../src/caching-allocator.js";
+import { runCommand } from "../src/run-command.js";
+
+const nativeApp = process.env.NATIVE_APP;
+
+// Only where there is what compiles the native addon, too.
+describe.runIf(nativeApp !== undefined)("the caching allocator under tensorflow", () => {
+  let cache: string;
+  beforeAll(async () => {
+    cache = mkdtempSync(join(tmpdir(), "remat-allocator-"));
+    await compileAllocator(process.env.CXX ?? "g++", { ...process.env, REMAT_CACHE_DIR: cache });
+  });
+  afterAll(() => rmSync(cache, { recursive: true }));
+
+  /** What a program prints, with the allocator or without. */
+  async function run(name: string, argument: string, isAllocated: boolean): Promise<unknown> {
+    const { LD_PRELOAD: _, TF_ONEDNN_USE_SYSTEM_ALLOCATOR: __, ...env } = process.env;
+    const added = isAllocated ? allocatorEnvironment({ REMAT_CACHE_DIR: cache }) : {};
+    expect(Object.keys(added)).toHaveLength(isAllocated ? 2 : 0);
+    const script = fileURLToPath(new URL(name, import.meta.url));
+    const { code, stdout, stderr } = await runCommand(process.execPath, ["--expose-gc", script, argument], {
+      env: { ...env, ...added, NODE_OPTIONS: "", TF_CPP_MIN_LOG_LEVEL: "3" },
+    });
+    expect(stderr).not.toContain("cannot be preloaded");
+    expect(code, stderr).toBe(0);
+    return JSON.parse(stdout.trim().split("\n").at(-1) ?? "");
+  }
+
+  test.each(["1", "2", "3"])(
+    "gives arrays that are zero and stay as they are, in little more memory: seed %s",
+    async (seed) => {
+      const { mostBytes, residentBytes } = (await run("random-arrays.mjs", seed, true)) as {
+        mostBytes: number;
+        residentBytes: number;
+      };
+      // What the allocator keeps beside what is held, one array that is garbage already, and the engine's own heap.
+      expect(residentBytes).toBeLessThan(1.1 * mostBytes + 2 ** 25 + 2 ** 25 + 32e6);
+    },
+  );
+
+  test("trains to the same values, to the bit", async () => {
+    const app = nativeApp as string;
+    const expected = await run("train-native.mjs", app, false);
+    expect(expected).toMatch(/^[0-9a-f]{64}$/);
+    expect(await run("train-native.mjs", app, true)).toBe(expected);
+  });
+});
