@@ -34,8 +34,11 @@ async function prepare({ source, backend, way }) {
 }
 
 /** Between two steps JavaScript's engine may collect what it wants to, as between the batches of `fit`. */
-async function takeStep({ take }) {
-  const { wallMs, cpuMs } = await timeOnce(take);
+async function takeStep(training) {
+  const { wallMs, cpuMs } = await timeOnce(training.take);
+  // The arrays in which the initial weights came are garbage after the first step, as large as the weights.
+  if (!training.hasSteps) globalThis.gc?.();
+  training.hasSteps = true;
   await new Promise((resolve) => setImmediate(resolve));
   return { wallMs, cpuMs };
 }

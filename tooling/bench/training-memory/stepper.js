@@ -1,6 +1,7 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
+import { trainingProcess } from "../../../apps/cli/dist/run/training-process.js";
 
 const program = fileURLToPath(new URL("step-process.js", import.meta.url));
 
@@ -15,7 +16,7 @@ export class Stepper {
     this.child = fork(program, {
       serialization: "advanced",
       stdio: ["ignore", "ignore", "ignore", "ipc"],
-      env: { TF_CPP_MIN_LOG_LEVEL: "3", ...process.env },
+      ...trainingProcess(),
     });
     this.ended = once(this.child, "exit").then(([code, signal]) => ({ error: `it ended with ${signal ?? code}` }));
   }

@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { basename, extname } from "node:path";
 import { RematError } from "@remat/trace";
 import type { Answer } from "./serve-job.js";
+import { trainingProcess } from "./training-process.js";
 
 export interface AskOptions {
   readonly onProgress?: (text: string) => void;
@@ -20,11 +21,13 @@ export async function askProcess<Job extends object, Result>(
   job: Job,
   { onProgress, env, onStart }: AskOptions = {},
 ): Promise<Result> {
+  const training = trainingProcess();
   const child = fork(path, {
+    execArgv: [...training.execArgv],
     // Numbers that JSON lacks (a loss that is not a number), and arrays of values.
     serialization: "advanced",
     stdio: ["ignore", "ignore", "pipe", "ipc"],
-    env: { TF_CPP_MIN_LOG_LEVEL: "3", ...process.env, ...env },
+    env: { ...training.env, ...env },
   });
   const kill = () => child.kill("SIGKILL");
   process.once("exit", kill);

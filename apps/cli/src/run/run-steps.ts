@@ -43,6 +43,8 @@ export async function runSteps(job: StepJob, surround: () => StepSurroundings = 
     const steps: StepFigures[] = [];
     for (let i = 0; i < job.steps; i++) {
       steps.push(timeStep(i, step, surroundings, reader));
+      // The arrays in which the initial weights came are garbage now, as large as the weights.
+      if (i === 0) globalThis.gc?.();
       // Lets the engine of JavaScript collect what it wants to, as between the batches of `fit`.
       await new Promise((resolve) => setImmediate(resolve));
     }

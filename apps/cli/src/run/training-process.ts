@@ -1,0 +1,18 @@
+import { allocatorEnvironment } from "@remat/native-backend";
+
+/** How Node is started for a process that trains. */
+export interface TrainingProcess {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly execArgv: readonly string[];
+}
+
+/**
+ * Environment and arguments of every process that trains or times ops, in whatever way: with the caching allocator where it is built, and with
+ * the garbage collector at hand.
+ */
+export function trainingProcess(): TrainingProcess {
+  return {
+    env: { TF_CPP_MIN_LOG_LEVEL: "3", ...process.env, ...allocatorEnvironment() },
+    execArgv: [...process.execArgv, "--expose-gc"],
+  };
+}
