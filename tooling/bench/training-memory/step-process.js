@@ -6,14 +6,18 @@ import { timeOnce } from "../src/measure.js";
 
 let training;
 
-process.on("message", async ({ job, question }) => {
+process.on("message", (message) => {
+  void answerTo(message).then((answer) => process.send(answer));
+});
+
+async function answerTo({ job, question }) {
   try {
     training ??= await prepare(job);
-    process.send({ answer: question === "step" ? await takeStep(training) : await training.about(question) });
+    return { answer: question === "step" ? await takeStep(training) : await training.about(question) };
   } catch (error) {
-    process.send({ error: error.stack });
+    return { error: error.stack };
   }
-});
+}
 
 async function prepare({ source, backend, way }) {
   await loadBackend(backend);
