@@ -27,9 +27,10 @@ namespace {
 // What is smaller is left to the C library: of what is aligned, as tensors are, and of the rest.
 constexpr size_t kSmallestTensorBytes = 64 << 10;
 constexpr size_t kSmallestBytes = 1 << 20;
-// Free pages that may stay resident: a tenth of the most that was in use at once, and a constant.
-constexpr size_t kCacheDivisor = 10;
-constexpr size_t kCacheBytes = 32 << 20;
+// Free pages that may stay resident: a sixth of the most that was in use at once, and a constant. With a tenth, holes alone are more than that, and
+// each step purges pages only to have them back.
+constexpr size_t kCacheDivisor = 6;
+constexpr size_t kCacheBytes = 48 << 20;
 
 template <typename T>
 T* MapZeros(size_t count) {
@@ -140,9 +141,9 @@ class Pool {
       if (purged >= wanted) return;
       // Nothing from `touched_` on has been resident yet.
       const size_t end = std::min(first + free_.at(first).pages, touched_);
-      for (size_t page = first; page < end;) {
+      for (size_t page = first; page < end && purged < wanted;) {
         uint8_t* const from = std::find(is_resident_ + page, is_resident_ + end, 1);
-        uint8_t* const to = std::find(from, is_resident_ + end, 0);
+        uint8_t* const to = std::find(from, std::min(is_resident_ + end, from + (wanted - purged)), 0);
         page = to - is_resident_;
         if (from == to) break;
         if (madvise(begin_ + (from - is_resident_) * page_bytes_, (to - from) * page_bytes_, MADV_DONTNEED) != 0) return;
