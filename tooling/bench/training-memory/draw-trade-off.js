@@ -33,7 +33,7 @@ function drawPanel({ title, stockBytes, points }, left) {
     `<circle cx="${x(bytes).toFixed(1)}" cy="${y(ratio).toFixed(1)}" r="${radius}" fill="${colour}"/>`;
   const line = points.map((p) => `${x(p.predictedBytes).toFixed(1)},${y(p.predictedRatio).toFixed(1)}`).join(" ");
   return [
-    `<text x="${left}" y="24" font-size="14" font-weight="600">${title}</text>`,
+    `<text x="${left}" y="24" font-weight="600">${title}</text>`,
     legend(left, 42),
     ...xTicks.map(
       (tick) =>
