@@ -1,16 +1,7 @@
-import {
-  type Cell,
-  formatBytes,
-  formatMs,
-  formatPercent,
-  OpMark,
-  opFateNames,
-  opMarkNames,
-  writeCsv,
-} from "@remat/reporting";
+import { formatBytes, formatMs, formatPercent, OpMark, opFateNames, opMarkNames } from "@remat/reporting";
 import { phaseNames } from "@remat/trace";
 import type { Overview } from "../engine/answers.js";
-import { download } from "../interaction/download.js";
+import { downloadCsv } from "../interaction/download-csv.js";
 import type { PageState } from "../state.js";
 import { fateLabels } from "./budget.js";
 import type { ShownPolicy } from "./policy-feed.js";
@@ -118,8 +109,6 @@ function shareText(share: number | undefined): string {
   return share === undefined || Number.isNaN(share) ? "–" : formatPercent(share);
 }
 
-const chunk = 20_000;
-
 function known(value: number | undefined): number | undefined {
   return Number.isNaN(value) ? undefined : value;
 }
@@ -141,32 +130,26 @@ export function exportOpsCsv(overview: Overview, policy: ShownPolicy, rows: Int3
     ...["viewLike", "random", "inPlace", "savedByAutograd", "inPlaceParent"],
     "marks",
   ];
-  const parts: string[] = [];
-  for (let from = 0; from === 0 || from < rows.length; from += chunk) {
-    const cells: Cell[][] = [];
-    for (const op of rows.subarray(from, from + chunk)) {
-      const msps = policy.columns?.msps[op] ?? Number.NaN;
-      const fate = policy.fate?.[op] ?? 255;
-      cells.push([
-        op,
-        names[ops.name[op]],
-        ops.module[op] < 0 ? "" : modules[ops.module[op]],
-        phaseNames[ops.phase[op]],
-        ops.memoryBytes[op],
-        ops.runtimeMs[op],
-        msps < Number.MAX_VALUE ? msps : undefined,
-        known(policy.columns?.discarded[op]),
-        known(policy.columns?.recomputed[op]),
-        fate === 255 ? "" : opFateNames[fate],
-        ...flags.map(([bit]) => (ops.marks[op] & bit) !== 0),
-        policy.columns !== undefined && policy.columns.inPlaceParent[op] >= 0
-          ? policy.columns.inPlaceParent[op]
-          : undefined,
-        opMarkNames(ops.marks[op]).join(" "),
-      ]);
-    }
-    const text = writeCsv(headers, cells);
-    parts.push(from === 0 ? text : text.slice(text.indexOf("\r\n") + 2));
-  }
-  download(`${meta.title}-ops.csv`, parts, "text/csv");
+  downloadCsv(`${meta.title}-ops.csv`, headers, rows.length, (at) => {
+    const op = rows[at];
+    const msps = policy.columns?.msps[op] ?? Number.NaN;
+    const fate = policy.fate?.[op] ?? 255;
+    return [
+      op,
+      names[ops.name[op]],
+      ops.module[op] < 0 ? "" : modules[ops.module[op]],
+      phaseNames[ops.phase[op]],
+      ops.memoryBytes[op],
+      ops.runtimeMs[op],
+      msps < Number.MAX_VALUE ? msps : undefined,
+      known(policy.columns?.discarded[op]),
+      known(policy.columns?.recomputed[op]),
+      fate === 255 ? "" : opFateNames[fate],
+      ...flags.map(([bit]) => (ops.marks[op] & bit) !== 0),
+      policy.columns !== undefined && policy.columns.inPlaceParent[op] >= 0
+        ? policy.columns.inPlaceParent[op]
+        : undefined,
+      opMarkNames(ops.marks[op]).join(" "),
+    ];
+  });
 }
