@@ -1,5 +1,6 @@
 import type { DispatchMode, OpDone } from "@remat/dispatch-hook";
 import { Phase, RematError, RuntimeSource, type Trace } from "@remat/trace";
+import { quantile } from "./quantile.js";
 
 export interface StepTimes {
   /** The trace with the median runtime of each op, as `RuntimeSource.measured`, with half the interquartile range and the number of steps. */
@@ -100,12 +101,4 @@ function mismatch(op: number, expected: string | undefined, found: string | unde
     `op ${op} of the step is ${found ?? "missing"} where the trace has ${expected ?? "no more ops"}: the trace is of another model, or the model's ` +
       "steps differ. Trace this step, or price the trace with benchmarkTrace.",
   );
-}
-
-/** Between the two values that are nearest. */
-function quantile(values: readonly number[], share: number): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  const at = share * (sorted.length - 1);
-  const low = Math.floor(at);
-  return sorted[low] + (at - low) * ((sorted[low + 1] ?? sorted[low]) - sorted[low]);
 }

@@ -1,5 +1,6 @@
 import { fakeMode } from "@remat/dispatch-hook/fake";
 import { defineModel, tfNamespace } from "./model-definition.js";
+import { quantile } from "./quantile.js";
 import type { TraceFakeStepOptions } from "./trace-step.js";
 import { disposeDefinition, trainingStep } from "./training-step.js";
 
@@ -49,8 +50,7 @@ export async function timeFakeStep(exported: unknown, options: TimeFakeStepOptio
           times.push(ms);
           spentMs += ms;
         }
-        times.sort((a, b) => a - b);
-        return times[times.length >> 1];
+        return quantile(times, 0.5);
       } finally {
         disposeDefinition(definition);
       }
