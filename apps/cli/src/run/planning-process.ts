@@ -1,15 +1,15 @@
 // A process that says what steps will take, and plans them: it traces one without data and times its ops on the backend.
 import { type BackendName, selectBackend } from "@remat/dispatch-hook";
 import { type CheckpointingGoal, planCheckpointing } from "@remat/planner";
-import { formatBytes, recordedPeak } from "@remat/reporting";
+import { formatBytes } from "@remat/reporting";
 import { findPlanMismatch, type Plan, RematError, readPlan, type Trace, writePlan } from "@remat/trace";
 import type { PlanningJob, PlanningResult } from "./planning-job.js";
 import {
+  earlyReleasePeak,
   plannedStep,
   restingBytesOf,
   stockStep,
   timeTraining,
-  traceReleasedEarly,
   traceTraining,
 } from "./predict-step.js";
 import { serveJob } from "./serve-job.js";
@@ -18,7 +18,13 @@ serveJob<PlanningJob, PlanningResult>(async (job, tell) => {
   const { backend, path, note, usesGpu } = await chooseBackend(job);
   tell(`tracing ${job.source.name}`);
   const traced = await traceTraining(job.source, backend);
-  const timed = await timeTraining(traced, job.source, { isSynchronous: !usesGpu, timesPath: job.timesPath, tell });
+  const released = await earlyReleasePeak(job.source, backend);
+  const timed = await timeTraining(traced, job.source, {
+    releasedPeakBytes: released.peakBytes,
+    isSynchronous: !usesGpu,
+    timesPath: job.timesPath,
+    tell,
+  });
   const { trace } = timed;
   const stock = stockStep(timed);
   const common = {
@@ -31,11 +37,7 @@ serveJob<PlanningJob, PlanningResult>(async (job, tell) => {
   };
   const { wanted } = job;
   if (wanted.kind === "stock") return { ...common, predicted: stock };
-  if (wanted.kind === "early-release")
-    return {
-      ...common,
-      predicted: { ...stock, ...recordedPeak(await traceReleasedEarly(job.source, backend)) },
-    };
+  if (wanted.kind === "early-release") return { ...common, predicted: { ...stock, ...released } };
   tell(`planning ${job.source.name}`);
   const plan = wanted.kind === "plan" ? checkedPlan(wanted.plan, trace) : await newPlan(trace, job);
   return {

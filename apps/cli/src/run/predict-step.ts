@@ -26,6 +26,8 @@ export interface TimedStep {
 }
 
 export interface TimingOptions {
+  /** The peak of a step with early release. */
+  readonly releasedPeakBytes: number;
   /** Whether kernels have run when they return. */
   readonly isSynchronous: boolean;
   /** Where times of calls are kept; left out: in the cache folder. */
@@ -40,12 +42,12 @@ export interface TimingOptions {
 export async function timeTraining(
   trace: Trace,
   source: TrainingSource,
-  { isSynchronous, timesPath, tell }: TimingOptions,
+  { releasedPeakBytes, isSynchronous, timesPath, tell }: TimingOptions,
 ): Promise<TimedStep> {
   const { build, options } = await trainingOf(source);
   const { name, size, batch } = source;
   const training = { ...options, name, size, batch };
-  if (isSynchronous && (await fitsIntoMemory(trace, source))) {
+  if (isSynchronous && fitsIntoMemory(releasedPeakBytes)) {
     const stop = releaseEarly();
     try {
       return await timeStep(build, trace, {
@@ -66,9 +68,8 @@ export async function timeTraining(
   };
 }
 
-/** What early release holds, and what kernels and the heap take beside it. */
-async function fitsIntoMemory(trace: Trace, source: TrainingSource): Promise<boolean> {
-  const { peakBytes } = recordedPeak(await traceReleasedEarly(source, trace.header.backend as BackendName));
+/** What steps hold, and what kernels and the heap take beside it. */
+function fitsIntoMemory(peakBytes: number): boolean {
   return 1.25 * peakBytes + 500e6 < availableMemory();
 }
 
@@ -78,11 +79,14 @@ function availableMemory(): number {
   return ask?.call(process) ?? freemem();
 }
 
-/** As {@link traceTraining}, with early release. */
-export async function traceReleasedEarly(source: TrainingSource, backend: BackendName): Promise<Trace> {
+/** What a step holds with early release, predicted. */
+export async function earlyReleasePeak(
+  source: TrainingSource,
+  backend: BackendName,
+): Promise<ReturnType<typeof recordedPeak>> {
   const stop = releaseEarly();
   try {
-    return await traceTraining(source, backend);
+    return recordedPeak(await traceTraining(source, backend));
   } finally {
     stop();
   }
