@@ -1,11 +1,12 @@
 import { type CloseMode, type DispatchMode, openDispatchMode } from "@remat/dispatch-hook";
 
-const earlyRelease: DispatchMode = { releasesEarly: true, prunesSaved: true };
+const earlyRelease: DispatchMode = { releasesEarly: true, prunesSaved: true, sharesOnes: true };
 
 /**
  * From here on every forward pass saves only what the backward pass will read, and every backward pass frees each saved tensor and each gradient
- * after its last use, where stock holds all of them to its end. Nothing is computed twice, step time stays, gradients are the same to the bit. It
- * reaches `tf.grads`, `tf.variableGrads`, `optimizer.minimize`, `fit`, `trainOnBatch` and custom loops. Returns what ends it.
+ * after its last use, where stock holds all of them to its end; ones that gradients multiply with are filled but once. Nothing is computed twice,
+ * gradients are the same to the bit. It reaches `tf.grads`, `tf.variableGrads`, `optimizer.minimize`, `fit`, `trainOnBatch` and custom loops.
+ * Returns what ends it.
  *
  * Of a gradient function that is registered anew under the name of one of tfjs's own it is expected that it reads no more than that.
  *

@@ -138,6 +138,11 @@ export interface DispatchMode {
    * nobody asks for, nor what only its shape is asked of. Left out: it does as stock.
    */
   readonly prunesSaved?: boolean;
+  /**
+   * While it is open the ones that tfjs's gradients of `Mean` and `Sum` multiply with are views of one array, where JavaScript fills a new one for
+   * each in stock. Left out: it does as stock.
+   */
+  readonly sharesOnes?: boolean;
 
   /** The mode has been opened, or closed; in between it is told of what happens. */
   opened?(): void;

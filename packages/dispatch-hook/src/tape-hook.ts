@@ -3,6 +3,7 @@ import type { Tensor } from "@tensorflow/tfjs-core";
 import { contribute, enterNode, type GradientsPass, insideNode, leaveNode } from "./backward-pass.js";
 import type { GradientsCall, GradientsResult, TapeNode } from "./dispatch-mode.js";
 import type { EngineTapeNode } from "./engine-internals.js";
+import { shareOnes } from "./ones/share-ones.js";
 import { gradientsReleasingEarly } from "./release/gradients-releasing-early.js";
 import { pruneSaved } from "./release/prune-saved.js";
 import type { Session } from "./session.js";
@@ -19,6 +20,11 @@ export function patchTape(session: Session): void {
     if (!session.alive || added === undefined) return;
     const node = describe(session, added);
     session.producers.add(node);
+    if (
+      node.kind === "op" &&
+      modes.listeners("sharesOnes").some((open) => open.mode.sharesOnes && modes.isInside(open))
+    )
+      shareOnes(added, node.op?.attributes);
     wrapGradient(session, added, node);
     const followers = session.pass?.followers;
     if (followers !== undefined) pruneSaved(engine, added, followers);

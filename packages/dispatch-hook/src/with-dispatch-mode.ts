@@ -3,6 +3,7 @@ import { patchBackends } from "./backend-hook.js";
 import type { CloseMode, DispatchMode, Storage } from "./dispatch-mode.js";
 import { patchKernels } from "./kernel-hook.js";
 import { forgetContexts, type OpenMode } from "./mode-stack.js";
+import { forgetOnes } from "./ones/ones-array.js";
 import { patchOptimizers, watchOptimizerClass } from "./optimizer-hook.js";
 import { type ConstantData, constantIn, valuesOf } from "./residency/constants.js";
 import { releaseContents } from "./residency/data-contents.js";
@@ -190,6 +191,7 @@ function startSession(): Session {
 function endSession(ended: Session): void {
   ended.alive = false;
   ended.patches.restore();
+  forgetOnes();
   session = undefined;
   forgetContexts();
 }

@@ -81,6 +81,10 @@ export class Executor implements DispatchMode {
     return true;
   }
 
+  get sharesOnes(): boolean {
+    return true;
+  }
+
   opened(): void {
     open.add(this);
   }

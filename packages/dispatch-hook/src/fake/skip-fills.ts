@@ -14,8 +14,12 @@ const constructors = { float32: "Float32Array", int32: "Int32Array", bool: "Uint
 
 type TypedArrayConstructor = new (...args: unknown[]) => object;
 
-/** How many ask for fills to be run for the time being. */
+/** How many ask for fills to be skipped, and how many for them to be run for the time being. */
+let skipping = 0;
 let suspended = 0;
+
+/** @internal */
+export const areFillsSkipped = (): boolean => skipping > 0 && suspended === 0;
 
 /** Places in tfjs-core's code that make arrays to be filled, learned by calling them. */
 const fillSites = new Set<string>();
@@ -100,6 +104,10 @@ export function skipFills(): Undo {
   for (const name of Object.values(constructors)) undos.push(override(globalThis, name, standInFor(global[name])));
   if (fillSites.size === 0) learnFillSites();
   fillSites.add(anyFillMaker);
+  skipping++;
+  undos.push(() => {
+    skipping--;
+  });
   return () => undoAll(undos);
 }
 

@@ -1,4 +1,5 @@
 import { Buffer } from "node:buffer";
+import { isOnesArray, onesArray } from "../ones/ones-array.js";
 import type { DataEntry } from "../storage-bytes.js";
 
 /** Values that JavaScript filled, in little memory: a short list, or one value many times. */
@@ -18,6 +19,7 @@ export function constantIn({ values }: DataEntry): ConstantData | undefined {
   const array = values as unknown as Float32Array;
   const make = array.constructor as ConstantData["make"];
   const { length } = array;
+  if (isOnesArray(array)) return { values: undefined, fill: 1, length, make };
   if (length <= longestList) return { values: array.slice(), fill: 0, length, make };
   return hasOneValue(array) ? { values: undefined, fill: array[0], length, make } : undefined;
 }
@@ -31,6 +33,7 @@ function hasOneValue({ buffer, byteOffset, byteLength, BYTES_PER_ELEMENT: bytes 
 /** @internal */
 export function valuesOf({ values, fill, length, make }: ConstantData): ArrayLike<unknown> {
   if (values !== undefined) return (values as Float32Array).slice();
+  if (make === Float32Array && fill === 1) return onesArray(length);
   const filled = new make(length);
   if (!Object.is(fill, 0)) filled.fill(fill);
   return filled;
