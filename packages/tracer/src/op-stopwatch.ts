@@ -5,8 +5,10 @@ import { quantile } from "./quantile.js";
 export interface StepTimes {
   /** The trace with the median runtime of each op, as `RuntimeSource.measured`, with half the interquartile range and the number of steps. */
   readonly trace: Trace;
-  /** Median milliseconds of a step outside of ops: tfjs in JavaScript, the user's code, arrays that JavaScript fills. */
+  /** Median milliseconds of a step outside of ops: tfjs in JavaScript, the user's code, arrays that JavaScript fills. Of the first way to run it. */
   readonly hostMs: number;
+  /** The same for each way. */
+  readonly hostMsByWay: readonly number[];
 }
 
 /**
@@ -21,7 +23,7 @@ export interface StepTimes {
 export class OpStopwatch implements DispatchMode {
   private readonly trace: Trace;
   private readonly samples: Float64Array[] = [];
-  private readonly hostMs: number[] = [];
+  private readonly hostMs: number[][] = [];
   private running: Float64Array;
   private next = 0;
   private startedAt = 0;
@@ -33,11 +35,12 @@ export class OpStopwatch implements DispatchMode {
   }
 
   /**
-   * Runs one step, and says how many milliseconds that took.
+   * Runs one step, and says how many milliseconds that took. Steps may run the same ops in several ways, e.g. under different modes, which are
+   * told apart by number.
    *
    * @throws RematError `STEP_MISMATCH` where it does not run the trace's ops; whatever the step throws
    */
-  time(step: () => void): number {
+  time(step: () => void, way: number = 0): number {
     const { trace } = this;
     this.next = 0;
     this.running = new Float64Array(trace.ops.count);
@@ -51,7 +54,7 @@ export class OpStopwatch implements DispatchMode {
     const ms = performance.now() - start;
     if (this.next < trace.ops.count) throw mismatch(this.next, this.expected(this.next), undefined);
     this.samples.push(this.running);
-    this.hostMs.push(ms - this.running.reduce((sum, each) => sum + each, 0));
+    (this.hostMs[way] ??= []).push(ms - this.running.reduce((sum, each) => sum + each, 0));
     return ms;
   }
 
@@ -61,7 +64,7 @@ export class OpStopwatch implements DispatchMode {
     this.hostMs.length = 0;
   }
 
-  /** Medians over the steps. */
+  /** Medians over the steps; those of ops over the steps of all ways. */
   times(): StepTimes {
     const { samples, hostMs, trace } = this;
     const { count } = trace.ops;
@@ -73,7 +76,8 @@ export class OpStopwatch implements DispatchMode {
       runtimeSource: new Uint8Array(count).fill(RuntimeSource.measured),
       runtimeRuns: new Int32Array(count).fill(samples.length),
     });
-    return { trace: timed, hostMs: quantile(hostMs, 0.5) };
+    const hostMsByWay = Array.from(hostMs, (times = []) => quantile(times, 0.5));
+    return { trace: timed, hostMs: hostMsByWay[0], hostMsByWay };
   }
 
   opStarting(): void {

@@ -10,26 +10,32 @@ export interface TimeStepOptions extends TrainingStepOptions {
   readonly batch?: number | undefined;
   /** Steps before the first that counts (2). */
   readonly warmUpSteps?: number;
-  /** Steps that count at least (2) and at most (7). */
+  /**
+   * Ways to run a step, which take turns: each opens what is to be open around it, and returns what closes that, e.g. `releaseEarly`. Left out:
+   * one, with what the caller has opened.
+   */
+  readonly ways?: readonly (() => () => void)[];
+  /** Steps of each way that count at least (2) and at most (7). */
   readonly minSteps?: number;
   readonly maxSteps?: number;
-  /** Milliseconds after which no further step is taken (8,000). */
+  /** Milliseconds after which no further turn is taken (8,000). */
   readonly budgetMs?: number;
   readonly onProgress?: (doneSteps: number) => void;
 }
 
 /**
  * Times each op of a trace where it runs: in real training steps of its model on the current backend, with the caches and the heap as other ops
- * leave them. Takes the memory of such steps, under whatever modes the caller has opened (`releaseEarly`). On a backend whose kernels may still
- * run when they have returned (webgl, a GPU) use `benchmarkTrace` of `@remat/runtime-estimator/benchmark` instead.
+ * leave them. Takes the memory of such steps, under whatever modes the caller has opened. On a backend whose kernels may still run when they
+ * have returned (webgl, a GPU) use `benchmarkTrace` of `@remat/runtime-estimator/benchmark` instead.
  *
  * @throws RematError `STEP_MISMATCH` where a step does not run the trace's ops; and as `traceStep` does
  * @example
  * const { trace: timed, hostMs } = await timeStep(build, trace, { batch: 8 });
+ * const { hostMsByWay: [stockMs, earlyMs] } = await timeStep(build, trace, { ways: [() => () => {}, releaseEarly] });
  */
 export async function timeStep(exported: unknown, trace: Trace, options: TimeStepOptions = {}): Promise<StepTimes> {
   const { size = "full", batch, name = trace.header.model ?? "model" } = options;
-  const { warmUpSteps = 2, minSteps = 2, maxSteps = 7, budgetMs = 8000 } = options;
+  const { ways = [() => () => {}], warmUpSteps = 2, minSteps = 2, maxSteps = 7, budgetMs = 8000 } = options;
   const scope = <T>(_name: string, fn: () => T) => fn();
   const definition = await defineModel(exported, { tf: tfNamespace(), size, batch, scope }, name);
   const stopwatch = new OpStopwatch(trace);
@@ -39,6 +45,14 @@ export async function timeStep(exported: unknown, trace: Trace, options: TimeSte
     const step = trainingStep(definition, options);
     training = step;
     const takeStep = () => step({ loss: (value) => void value.dataSync() });
+    const inWay = <T>(way: number, run: () => T): T => {
+      const closeWay = ways[way % ways.length]();
+      try {
+        return run();
+      } finally {
+        closeWay();
+      }
+    };
     let doneSteps = 0;
     const rest = () => {
       doneSteps++;
@@ -48,14 +62,15 @@ export async function timeStep(exported: unknown, trace: Trace, options: TimeSte
     };
     // An optimizer makes its state in the first one, which therefore has other ops.
     for (let i = 0; i < warmUpSteps; i++) {
-      takeStep();
+      inWay(i, takeStep);
       await rest();
     }
     let spentMs = 0;
-    for (let i = 0; i < minSteps || (i < maxSteps && spentMs < budgetMs); i++) {
-      spentMs += stopwatch.time(takeStep);
-      await rest();
-    }
+    for (let i = 0; i < minSteps || (i < maxSteps && spentMs < budgetMs); i++)
+      for (const way of ways.keys()) {
+        spentMs += inWay(way, () => stopwatch.time(takeStep, way));
+        await rest();
+      }
     return stopwatch.times();
   } finally {
     close();

@@ -41,6 +41,32 @@ describe("timeStep", () => {
     expect(totalMs.get("Tanh")).toBeGreaterThan(totalMs.get("Reshape") ?? Number.NaN);
   });
 
+  it("takes the ways to run a step in turns, and tells what each takes outside of ops", async () => {
+    const trace = await traceOf(network(8));
+    const opened: string[] = [];
+    const way = (name: string, ms: number) => () => {
+      opened.push(name);
+      const close = openDispatchMode({
+        gradientsDone() {
+          const start = performance.now();
+          while (performance.now() < start + ms);
+        },
+      });
+      return () => {
+        opened.push(`${name} over`);
+        close();
+      };
+    };
+    const ways = [way("plain", 0), way("slow", 200)];
+    const { trace: timed, hostMsByWay, hostMs } = await timeStep(network(8), trace, { ...few, ways });
+    // One to warm up, and three of each.
+    expect(opened.filter((name) => name === "plain")).toHaveLength(4);
+    expect(opened.slice(-4)).toEqual(["plain", "plain over", "slow", "slow over"]);
+    expect(hostMsByWay[0]).toBe(hostMs);
+    expect(hostMsByWay[1] - hostMs).toBeGreaterThan(100);
+    expect(new Set(timed.ops.runtimeRuns)).toEqual(new Set([6]));
+  });
+
   it("refuses a trace of another model, by the first op that differs, and leaves the engine as it was", async () => {
     const { runKernelFunc } = tf.engine() as unknown as { runKernelFunc: unknown };
     const before = tf.memory().numTensors;
