@@ -21,7 +21,7 @@ export interface StepTimes {
  * const { trace: timed, hostMs } = stopwatch.times();
  */
 export class OpStopwatch implements DispatchMode {
-  private readonly trace: Trace;
+  readonly trace: Trace;
   private readonly samples: Float64Array[] = [];
   private readonly hostMs: number[][] = [];
   private running: Float64Array;

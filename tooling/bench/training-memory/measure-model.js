@@ -1,6 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { readPlan } from "@remat/trace";
 import { askProcess } from "../../../apps/cli/dist/run/ask-process.js";
+import { stepMsOf } from "../../../apps/cli/dist/run/predict-step.js";
 import { pathOfProcess } from "../../../apps/cli/dist/run/process-paths.js";
 import { median } from "../src/measure.js";
 import { ratiosTo, Stepper, takeTurns } from "./stepper.js";
@@ -38,12 +39,12 @@ export async function measureModel({ source, bounds }, { steps, planMs, timesPat
     const peaks = { stock: stockPeak, early: await runs.early.ask("peak"), planned: await runs.planned.ask("peak") };
     await takeTurns([...Object.values(runs), timing], steps, (text) => tell(`running ${source.name}: ${text}`));
     const times = await timing.ask("times");
-    const figures = async (name, predicted, plan) => ({
+    const figures = async (name, predicted, way, plan) => ({
       predictedBytes: predicted.peakBytes - restingBytes,
       measuredBytes: peaks[name] - restingBytes,
       residentBytes: await runs[name].ask("resident"),
       allowedResidentBytes: 1.25 * predicted.peakBytes + 150 * megabyte,
-      predictedMs: predictedMs(times, plan),
+      predictedMs: stepMsOf(times, times.hostMs[way], plan),
       wallMs: median(runs[name].wallMs),
       cpuMs: median(runs[name].cpuMs),
       ratios: ratiosTo(runs[name], runs.stock),
@@ -53,19 +54,13 @@ export async function measureModel({ source, bounds }, { steps, planMs, timesPat
       source,
       backend,
       restingBytes,
-      stock: await figures("stock", early.stock),
-      early: await figures("early", early.predicted),
-      planned: await figures("planned", planned.predicted, readPlan(planned.plan)),
+      stock: await figures("stock", early.stock, "stock"),
+      early: await figures("early", early.predicted, "released"),
+      planned: await figures("planned", planned.predicted, "planned", readPlan(planned.plan)),
     };
   } finally {
     for (const stepper of [timing, ...Object.values(runs)]) stepper.end();
   }
-}
-
-/** Of the times of ops and of what is around them; a plan takes some ops again. */
-function predictedMs({ opMs, hostMs }, plan) {
-  const again = (plan?.steps ?? []).filter((step) => step.isAgain);
-  return hostMs + opMs.reduce((sum, ms) => sum + ms, 0) + again.reduce((sum, { op }) => sum + opMs[op], 0);
 }
 
 async function warmUp(stepper) {
@@ -106,7 +101,7 @@ export async function measureTradeOff({ source, backend, restingBytes }, { steps
           predictedBytes: predicted.peakBytes - restingBytes,
           measuredBytes: peakBytes - restingBytes,
           residentBytes: await planned.ask("resident"),
-          predictedRatio: predictedMs(times, readPlan(plan)) / predictedMs(times),
+          predictedRatio: stepMsOf(times, times.hostMs.planned, readPlan(plan)) / stepMsOf(times, times.hostMs.stock),
           ratio: median(ratiosTo(planned, stock).wall),
         });
       } finally {

@@ -2,7 +2,7 @@ import { applyPlan, MemoryMeter, releaseEarly } from "@remat/checkpoint";
 import { openDispatchMode } from "@remat/dispatch-hook";
 import { readPlan } from "@remat/trace";
 import { OpStopwatch } from "@remat/tracer";
-import { traceTraining } from "../../../apps/cli/dist/run/predict-step.js";
+import { hostMsOf, openersOfWays, traceTraining } from "../../../apps/cli/dist/run/predict-step.js";
 
 /** Opens what a way to train needs; says what is to be around its steps, and answers questions about them. */
 export async function prepareWay(way, source, { backend }, { model, parameters = {}, buffers = {} }) {
@@ -18,14 +18,23 @@ export async function prepareWay(way, source, { backend }, { model, parameters =
       return counting(() => applyPlan(readPlan(way.plan)));
     case "op-times": {
       const stopwatch = new OpStopwatch(await traceTraining(source, backend));
+      const openers = await openersOfWays(stopwatch.trace);
       openDispatchMode(stopwatch);
-      releaseEarly();
+      let steps = 0;
       return {
-        around: (step) => stopwatch.time(step),
+        around(step) {
+          const way = steps++ % openers.length;
+          const close = openers[way]();
+          try {
+            stopwatch.time(step, way);
+          } finally {
+            close();
+          }
+        },
         "forget-times": () => stopwatch.reset(),
-        times: () => {
-          const { trace, hostMs } = stopwatch.times();
-          return { opMs: trace.ops.runtimeMs, hostMs };
+        times() {
+          const { trace, hostMsByWay } = stopwatch.times();
+          return { runtimeMs: trace.ops.runtimeMs, hostMs: hostMsOf(hostMsByWay) };
         },
       };
     }

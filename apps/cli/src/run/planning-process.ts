@@ -7,6 +7,7 @@ import type { PlanningJob, PlanningResult } from "./planning-job.js";
 import {
   earlyReleasePeak,
   plannedStep,
+  releasedStep,
   restingBytesOf,
   stockStep,
   timeTraining,
@@ -37,7 +38,7 @@ serveJob<PlanningJob, PlanningResult>(async (job, tell) => {
   };
   const { wanted } = job;
   if (wanted.kind === "stock") return { ...common, predicted: stock };
-  if (wanted.kind === "early-release") return { ...common, predicted: { ...stock, ...released } };
+  if (wanted.kind === "early-release") return { ...common, predicted: releasedStep(timed, released) };
   tell(`planning ${job.source.name}`);
   const plan = wanted.kind === "plan" ? checkedPlan(wanted.plan, trace) : await newPlan(trace, job);
   return {

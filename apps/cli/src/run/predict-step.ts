@@ -2,11 +2,12 @@ import { readFileSync } from "node:fs";
 import { mkdir, rename, writeFile } from "node:fs/promises";
 import { freemem } from "node:os";
 import { dirname, join } from "node:path";
-import { releaseEarly } from "@remat/checkpoint";
-import { type BackendName, cacheFolder } from "@remat/dispatch-hook";
+import { applyPlan, releaseEarly } from "@remat/checkpoint";
+import { type BackendName, type CloseMode, cacheFolder, openDispatchMode } from "@remat/dispatch-hook";
+import { planCheckpointing } from "@remat/planner";
 import { followedPeak, recordedPeak } from "@remat/reporting";
 import { BenchmarkCache, benchmarkTrace } from "@remat/runtime-estimator/benchmark";
-import { Category, type Plan, RematError, type Trace } from "@remat/trace";
+import { Category, type Plan, RematError, RuntimeSource, type Trace } from "@remat/trace";
 import { timeFakeStep, timeStep, traceFakeStep } from "@remat/tracer";
 import type { StepPrediction } from "./planning-job.js";
 import { type TrainingSource, trainingOf } from "./training.js";
@@ -21,9 +22,12 @@ export async function traceTraining(source: TrainingSource, backend: BackendName
 /** A step's ops and what is around them, timed on the backend where it is to run. */
 export interface TimedStep {
   readonly trace: Trace;
-  /** Milliseconds of a step outside of ops. */
-  readonly hostMs: number;
+  /** Milliseconds of a step outside of ops, by how it is taken. */
+  readonly hostMs: Readonly<Record<WayToTrain, number>>;
 }
+
+const waysToTrain = ["stock", "released", "planned"] as const;
+export type WayToTrain = (typeof waysToTrain)[number];
 
 export interface TimingOptions {
   /** The peak of a step with early release. */
@@ -48,24 +52,57 @@ export async function timeTraining(
   const { name, size, batch } = source;
   const training = { ...options, name, size, batch };
   if (isSynchronous && fitsIntoMemory(releasedPeakBytes)) {
-    const stop = releaseEarly();
     try {
-      return await timeStep(build, trace, {
+      const { trace: timed, hostMsByWay } = await timeStep(build, trace, {
         ...training,
+        ways: await openersOfWays(trace),
+        warmUpSteps: 3,
+        maxSteps: 4,
         onProgress: (steps) => tell(`timing the ops of ${name}: ${steps} steps`),
       });
+      return { trace: timed, hostMs: hostMsOf(hostMsByWay) };
     } catch (error) {
       // The model's steps differ from each other.
-      if (!(error instanceof RematError && error.code === "STEP_MISMATCH")) throw error;
-    } finally {
-      stop();
+      if (!(error instanceof RematError && mismatches.has(error.code))) throw error;
     }
   }
-  const backend = trace.header.backend as BackendName;
-  return {
-    trace: await timeCalls(trace, tell, timesPath),
-    hostMs: await timeFakeStep(build, { ...training, backend }),
+  const fake = { ...training, backend: trace.header.backend as BackendName };
+  const timed = await timeCalls(trace, tell, timesPath);
+  const stock = await timeFakeStep(build, fake);
+  const stop = releaseEarly();
+  try {
+    const released = await timeFakeStep(build, fake);
+    return { trace: timed, hostMs: { stock, released, planned: released } };
+  } finally {
+    stop();
+  }
+}
+
+const mismatches: ReadonlySet<string> = new Set(["STEP_MISMATCH", "PLAN_MISMATCH"]);
+
+/**
+ * What opens each way to train, so that steps can be taken in all of them for what they take outside of ops. None holds more than early release
+ * does: stock fills its arrays, but releases early, too; the plan stores everything.
+ */
+export async function openersOfWays(trace: Trace): Promise<readonly (() => CloseMode)[]> {
+  const { count } = trace.ops;
+  const evenly = trace.withRuntimes({
+    runtimeMs: new Float64Array(count).fill(1),
+    runtimeSource: new Uint8Array(count).fill(RuntimeSource.measured),
+  });
+  const { point } = await planCheckpointing(evenly, { budgetFraction: 1, timeMs: 100 });
+  const openers: Readonly<Record<WayToTrain, () => CloseMode>> = {
+    stock: () => openDispatchMode({ releasesEarly: true, prunesSaved: true }),
+    released: releaseEarly,
+    planned: () => (point === undefined ? releaseEarly() : applyPlan(point.plan).close),
   };
+  return waysToTrain.map((way) => openers[way]);
+}
+
+/** By way, what was measured in the order of {@link openersOfWays}. */
+export function hostMsOf(hostMsByWay: readonly number[]): TimedStep["hostMs"] {
+  const [stock, released, planned] = hostMsByWay;
+  return { stock, released, planned };
 }
 
 /** What steps hold, and what kernels and the heap take beside it. */
@@ -129,28 +166,38 @@ async function writeTimes(path: string, cache: BenchmarkCache): Promise<void> {
   }
 }
 
-/** What a step takes without a plan. */
+/** What a step of stock takes. */
 export function stockStep({ trace, hostMs }: TimedStep): StepPrediction {
-  return { ...recordedPeak(trace), stepMs: sumMs(trace) + hostMs, ops: trace.ops.count, recomputedOps: 0 };
+  const { ops } = trace;
+  return { ...recordedPeak(trace), stepMs: stepMsOf(ops, hostMs.stock), ops: ops.count, recomputedOps: 0 };
+}
+
+/** What it takes with early release. */
+export function releasedStep(
+  { trace: { ops }, hostMs }: TimedStep,
+  released: Awaited<ReturnType<typeof earlyReleasePeak>>,
+): StepPrediction {
+  return { ...released, stepMs: stepMsOf(ops, hostMs.released), ops: ops.count, recomputedOps: 0 };
 }
 
 /** What it takes after a plan. */
 export function plannedStep({ trace, hostMs }: TimedStep, plan: Plan): StepPrediction {
-  const again = plan.steps.filter((step) => step.isAgain);
-  const extraMs = again.reduce((sum, { op }) => sum + (trace.ops.runtimeMs[op] || 0), 0);
+  const { ops } = trace;
   const { bytesByCategory } = followedPeak(trace, plan);
   return {
     peakBytes: plan.predicted.peakBytes,
     bytesByCategory,
-    stepMs: sumMs(trace) + hostMs + extraMs,
-    ops: trace.ops.count,
-    recomputedOps: again.length,
+    stepMs: stepMsOf(ops, hostMs.planned, plan),
+    ops: ops.count,
+    recomputedOps: plan.steps.filter((step) => step.isAgain).length,
   };
 }
 
-function sumMs({ ops }: Trace): number {
-  let sum = 0;
-  for (const ms of ops.runtimeMs) if (ms > 0) sum += ms;
+/** What ops take and what is around them; a plan takes some ops again. */
+export function stepMsOf({ runtimeMs }: Pick<Trace["ops"], "runtimeMs">, hostMs: number, plan?: Plan): number {
+  let sum = hostMs;
+  for (const ms of runtimeMs) if (ms > 0) sum += ms;
+  for (const { op, isAgain } of plan?.steps ?? []) if (isAgain) sum += runtimeMs[op] || 0;
   return sum;
 }
 
