@@ -1,9 +1,10 @@
 // A caching allocator for large buffers, those of tensors and of JavaScript's arrays, put before the C library's by LD_PRELOAD.
 //
 // TensorFlow's own allocator and the C library's keep what is freed, in holes that the next tensors do not fit into; told to return it at once,
-// the C library makes every page of a new tensor cost a page fault. Here buffers come from one range of addresses, best fit, and free
-// neighbours are joined. Free pages stay resident for the next tensor as long as all resident ones are not more than the most that was in use
-// at once, and some; beyond that, those that were freed longest ago go back to the system.
+// the C library makes every page of a new tensor cost a page fault. Here buffers come from one range of addresses, of huge pages where the system
+// has them, and free neighbours are joined. A buffer gets the smallest free block all of whose pages are resident, otherwise one that needs the
+// fewest more. Free pages stay resident for the next tensor as long as all resident ones are not more than the most that was in use at once, and
+// some; beyond that those at the highest addresses go back to the system, so that what is in use gathers at the lowest.
 
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -17,6 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <set>
@@ -27,10 +29,11 @@ namespace {
 // What is smaller is left to the C library: of what is aligned, as tensors are, and of the rest.
 constexpr size_t kSmallestTensorBytes = 64 << 10;
 constexpr size_t kSmallestBytes = 1 << 20;
-// Free pages that may stay resident: a sixth of the most that was in use at once, and a constant. With a tenth, holes alone are more than that, and
-// each step purges pages only to have them back.
-constexpr size_t kCacheDivisor = 6;
+// Free pages that may stay resident: an eighth of the most that was in use at once, and a constant. With less, holes alone are more than that,
+// and each step purges pages only to have them back.
+constexpr size_t kCacheDivisor = 8;
 constexpr size_t kCacheBytes = 48 << 20;
+constexpr size_t kHugePageBytes = 2 << 20;
 
 template <typename T>
 T* MapZeros(size_t count) {
@@ -45,10 +48,13 @@ class Pool {
   Pool() : page_bytes_(sysconf(_SC_PAGESIZE)), pages_(sysconf(_SC_PHYS_PAGES)) {
     is_resident_ = MapZeros<uint8_t>(pages_);
     if (is_resident_ == nullptr) return;
-    begin_ = MapZeros<char>(pages_ * page_bytes_);
-    if (begin_ == nullptr) return;
+    char* const range = MapZeros<char>(pages_ * page_bytes_ + kHugePageBytes);
+    if (range == nullptr) return;
+    begin_ = range + (kHugePageBytes - reinterpret_cast<uintptr_t>(range) % kHugePageBytes) % kHugePageBytes;
     end_ = begin_ + pages_ * page_bytes_;
-    AddFree(0, {pages_, 0});
+    // Fewer page faults, and fewer addresses to translate. Where the system has none, this has no effect.
+    madvise(begin_, pages_ * page_bytes_, MADV_HUGEPAGE);
+    AddFree(0, pages_);
   }
 
   bool Contains(const void* pointer) const { return pointer >= begin_ && pointer < end_; }
@@ -58,11 +64,10 @@ class Pool {
     if (alignment > page_bytes_ || bytes > pages_ * page_bytes_) return nullptr;
     const size_t need = (bytes + page_bytes_ - 1) / page_bytes_;
     std::unique_lock<std::mutex> lock(mutex_);
-    const auto found = by_size_.lower_bound({need, 0});
-    if (found == by_size_.end()) return nullptr;
-    const size_t first = found->second;
-    const Block block = TakeFree(free_.find(first));
-    if (block.pages > need) AddFree(first + need, {block.pages - need, block.freed_at});
+    const size_t first = FindFree(need);
+    if (first == pages_) return nullptr;
+    const size_t found = TakeFree(free_.find(first));
+    if (found > need) AddFree(first + need, found - need);
     used_[first] = need;
     in_use_ += need;
     most_in_use_ = std::max(most_in_use_, in_use_);
@@ -84,13 +89,13 @@ class Pool {
     auto next = free_.lower_bound(first);
     if (next != free_.begin()) {
       const auto before = std::prev(next);
-      if (before->first + before->second.pages == first) {
+      if (before->first + before->second == first) {
         first = before->first;
-        pages += TakeFree(before).pages;
+        pages += TakeFree(before);
       }
     }
-    if (next != free_.end() && next->first == first + pages) pages += TakeFree(next).pages;
-    AddFree(first, {pages, ++clock_});
+    if (next != free_.end() && next->first == first + pages) pages += TakeFree(next);
+    AddFree(first, pages);
   }
 
   size_t UsableBytes(const void* pointer) {
@@ -100,31 +105,43 @@ class Pool {
   }
 
  private:
-  struct Block {
-    size_t pages;
-    uint64_t freed_at;
-  };
-  using FreeBlocks = std::map<size_t, Block>;
+  // Free blocks by their first page, and how many pages they have.
+  using FreeBlocks = std::map<size_t, size_t>;
 
   size_t PageOf(const void* pointer) const { return (static_cast<const char*>(pointer) - begin_) / page_bytes_; }
 
-  void AddFree(size_t first, Block block) {
-    free_.emplace(first, block);
-    by_size_.emplace(block.pages, first);
-    by_age_.emplace(block.freed_at, first);
+  size_t NotResident(size_t first, size_t pages) const {
+    return std::count(is_resident_ + first, is_resident_ + first + pages, 0);
   }
 
-  Block TakeFree(FreeBlocks::iterator at) {
-    const Block block = at->second;
-    by_size_.erase({block.pages, at->first});
-    by_age_.erase({block.freed_at, at->first});
+  void AddFree(size_t first, size_t pages) {
+    free_.emplace(first, pages);
+    by_size_.emplace(pages, first);
+  }
+
+  size_t TakeFree(FreeBlocks::iterator at) {
+    const size_t pages = at->second;
+    by_size_.erase({pages, at->first});
     free_.erase(at);
-    return block;
+    return pages;
+  }
+
+  // The first page of the free block of at least `need` pages that needs the fewest more resident ones, the smallest of these; `pages_` for none.
+  size_t FindFree(size_t need) const {
+    size_t first = pages_;
+    size_t fewest = need + 1;
+    for (auto at = by_size_.lower_bound({need, 0}); at != by_size_.end() && fewest > 0; ++at) {
+      const size_t more = NotResident(at->second, need);
+      if (more >= fewest) continue;
+      fewest = more;
+      first = at->second;
+    }
+    return first;
   }
 
   // A block is about to be written to: makes room for those of its pages that are not resident. Returns whether none is.
   bool MakeResident(size_t first, size_t pages) {
-    const size_t more = std::count(is_resident_ + first, is_resident_ + first + pages, 0);
+    const size_t more = NotResident(first, pages);
     if (more == 0) return false;
     const size_t limit = most_in_use_ + most_in_use_ / kCacheDivisor + kCacheBytes / page_bytes_;
     if (resident_ + more > limit) Purge(resident_ + more - limit);
@@ -134,22 +151,22 @@ class Pool {
     return more == pages;
   }
 
-  // Gives at least so many free pages back to the system, if there are as many.
+  // Gives so many free pages back to the system, if there are as many.
   void Purge(size_t wanted) {
-    size_t purged = 0;
-    for (const auto& [freed_at, first] : by_age_) {
-      if (purged >= wanted) return;
+    for (auto block = free_.rbegin(); block != free_.rend() && wanted > 0; ++block) {
       // Nothing from `touched_` on has been resident yet.
-      const size_t end = std::min(first + free_.at(first).pages, touched_);
-      for (size_t page = first; page < end && purged < wanted;) {
-        uint8_t* const from = std::find(is_resident_ + page, is_resident_ + end, 1);
-        uint8_t* const to = std::find(from, std::min(is_resident_ + end, from + (wanted - purged)), 0);
-        page = to - is_resident_;
-        if (from == to) break;
-        if (madvise(begin_ + (from - is_resident_) * page_bytes_, (to - from) * page_bytes_, MADV_DONTNEED) != 0) return;
-        std::fill(from, to, 0);
-        resident_ -= to - from;
-        purged += to - from;
+      uint8_t* const from = is_resident_ + block->first;
+      uint8_t* to = is_resident_ + std::min(block->first + block->second, touched_);
+      while (wanted > 0 && from < to) {
+        to = std::find(std::reverse_iterator(to), std::reverse_iterator(from), 1).base();
+        uint8_t* const least = static_cast<size_t>(to - from) > wanted ? to - wanted : from;
+        uint8_t* const start = std::find(std::reverse_iterator(to), std::reverse_iterator(least), 0).base();
+        if (start == to) break;
+        if (madvise(begin_ + (start - is_resident_) * page_bytes_, (to - start) * page_bytes_, MADV_DONTNEED) != 0) return;
+        std::fill(start, to, 0);
+        resident_ -= to - start;
+        wanted -= to - start;
+        to = start;
       }
     }
   }
@@ -161,15 +178,13 @@ class Pool {
   uint8_t* is_resident_ = nullptr;
   std::mutex mutex_;
   FreeBlocks free_;
-  // Free blocks by size, and by when they were freed, with their first page.
+  // Free blocks by size, with their first page.
   std::set<std::pair<size_t, size_t>> by_size_;
-  std::set<std::pair<uint64_t, size_t>> by_age_;
   std::map<size_t, size_t> used_;
   size_t in_use_ = 0;
   size_t most_in_use_ = 0;
   size_t resident_ = 0;
   size_t touched_ = 0;
-  uint64_t clock_ = 0;
 };
 
 // Never destroyed: buffers are freed until the very end of the process.
