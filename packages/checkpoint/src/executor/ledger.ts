@@ -75,8 +75,11 @@ export class Ledger {
   /** Takes down what an op has made, and how. Returns its recipe, or undefined if it cannot run again or has made nothing. */
   note(op: OpDone, costMs: number): Recipe | undefined {
     const { outputs, inputTensors } = op;
-    const sources = new Set<StoredData>();
-    for (const input of inputTensors) sources.add(this.known(input));
+    const sources: StoredData[] = [];
+    for (const input of inputTensors) {
+      const source = this.known(input);
+      if (!sources.includes(source)) sources.push(source);
+    }
     const made: (StoredData | undefined)[] = [];
     let isView = false;
     let canRepeat = !randomKernels.has(op.kernel);
@@ -95,9 +98,9 @@ export class Ledger {
       if (data.buffer.isHeld) canRepeat = false;
     }
     if (count === 0 || !canRepeat) return undefined;
-    const recipe = recipeOfOp(op, [...sources], made, isView, costMs);
+    const recipe = recipeOfOp(op, sources, made, isView, costMs);
     for (const data of made) if (data !== undefined) data.maker = recipe;
-    for (const source of recipe.sources) source.readers.add(recipe);
+    for (const source of sources) source.readers.push(recipe);
     return recipe;
   }
 
@@ -164,7 +167,7 @@ export class Ledger {
     const data = this.byDataId.get(dataId);
     if (data === undefined) return;
     data.isUsed = false;
-    if (data.readers.size === 0) this.remove(data);
+    if (data.readers.length === 0) this.remove(data);
     else if (!data.buffer.isUsed) this.listener.bufferUnused(data.buffer);
   }
 
@@ -271,7 +274,7 @@ export class Ledger {
   private sourcesFreedBy(recipe: Recipe): StoredData[] {
     if (recipe.outputs.some((output) => output !== undefined)) return [];
     return recipe.sources.filter(
-      (source) => source.readers.delete(recipe) && source.readers.size === 0 && !source.isUsed,
+      (source) => source.removeReader(recipe) && source.readers.length === 0 && !source.isUsed,
     );
   }
 }

@@ -46,13 +46,23 @@ export class StoredData {
   isUsed = true;
   /** What makes it; undefined where nothing can: inputs, weights, values drawn in JavaScript, random kernels. */
   maker: Recipe | undefined;
-  /** The recipes that read it. */
-  readonly readers: Set<Recipe> = new Set();
+  /** The recipes that read it, each once. Few, as a rule: a set for each would be most of what the ledger costs. */
+  readonly readers: Recipe[] = [];
 
   constructor(
     readonly dataId: DataId,
     readonly buffer: StoredBuffer,
   ) {}
+
+  /** False if it was none. */
+  removeReader(recipe: Recipe): boolean {
+    const { readers } = this;
+    const at = readers.lastIndexOf(recipe);
+    if (at < 0) return false;
+    readers[at] = readers[readers.length - 1];
+    readers.pop();
+    return true;
+  }
 }
 
 /** A kernel call that can be made again (engine rule 5). @internal */

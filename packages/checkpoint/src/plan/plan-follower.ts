@@ -3,7 +3,7 @@ import { Phase, type Plan, type PlanStep, RematError } from "@remat/trace";
 import type { Policy } from "../executor/executor.js";
 import type { Ledger } from "../executor/ledger.js";
 import type { Recipe, StoredBuffer } from "../executor/stored-data.js";
-import { expectedOp, foundOp } from "./planned-op.js";
+import { describeOp, isAsPlanned, type PlannedOp, plannedOp } from "./planned-op.js";
 
 /** Where a step first differed from its plan. */
 export interface StepMismatch {
@@ -21,7 +21,7 @@ export interface StepMismatch {
  */
 export class PlanFollower implements Policy {
   mismatch: StepMismatch | undefined;
-  private readonly expected: readonly string[];
+  private readonly expected: readonly PlannedOp[];
   /** Ops with which a forward pass begins; a step may have several. */
   private readonly passStarts: readonly number[];
   /** By op: 1 for the last of a pass. What is dropped then outlives the pass, or goes with it. */
@@ -54,8 +54,8 @@ export class PlanFollower implements Policy {
      */
     private readonly letsGoForGood: boolean = true,
   ) {
-    const ops = plan.ops.map(expectedOp);
-    this.expected = ops.map(({ text }) => text);
+    const ops = plan.ops.map(plannedOp);
+    this.expected = ops;
     this.passStarts = ops.flatMap(({ phase }, op) =>
       phase === "forward" && (op === 0 || ops[op - 1].phase !== "forward") ? [op] : [],
     );
@@ -91,8 +91,7 @@ export class PlanFollower implements Policy {
 
   /** Whether a pass of the plan has such a first op. */
   beginsWith(op: OpDone): boolean {
-    const found = foundOp(op);
-    return this.passStarts.some((start) => this.expected[start] === found);
+    return this.passStarts.some((start) => isAsPlanned(op, this.expected[start]));
   }
 
   dataMade(storage: Storage): void {
@@ -108,9 +107,8 @@ export class PlanFollower implements Policy {
   opOver(op: OpDone, recipe: Recipe | undefined): void {
     if (!this.isFollowing) return;
     const index = this.op++;
-    const found = foundOp(op);
-    if (found !== this.expected[index]) {
-      this.differ(index, found);
+    if (!isAsPlanned(op, this.expected[index])) {
+      this.differ(index, describeOp(op));
       return;
     }
     if (op.phase === Phase.backward) this.isBackward = true;
