@@ -3,7 +3,10 @@ import { Phase, RematError, RuntimeSource, type Trace } from "@remat/trace";
 import { quantile } from "./quantile.js";
 
 export interface StepTimes {
-  /** The trace with the median runtime of each op, as `RuntimeSource.measured`, with half the interquartile range and the number of steps. */
+  /**
+   * The trace with the median runtime of each op, as `RuntimeSource.measured`, with half the interquartile range and the number of steps. All are
+   * longer by a common factor, so that they add up to the median of what the ops of a step take together: in each step some op or other is slow.
+   */
   readonly trace: Trace;
   /** Median milliseconds of a step outside of ops: tfjs in JavaScript, the user's code, arrays that JavaScript fills. Of the first way to run it. */
   readonly hostMs: number;
@@ -54,7 +57,8 @@ export class OpStopwatch implements DispatchMode {
     const ms = performance.now() - start;
     if (this.next < trace.ops.count) throw mismatch(this.next, this.expected(this.next), undefined);
     this.samples.push(this.running);
-    (this.hostMs[way] ??= []).push(ms - this.running.reduce((sum, each) => sum + each, 0));
+    while (this.hostMs.length <= way) this.hostMs.push([]);
+    this.hostMs[way].push(ms - sumOf(this.running));
     return ms;
   }
 
@@ -70,13 +74,15 @@ export class OpStopwatch implements DispatchMode {
     const { count } = trace.ops;
     const timesOf = (op: number) => samples.map((sample) => sample[op]);
     const spreadOf = (times: readonly number[]) => (quantile(times, 0.75) - quantile(times, 0.25)) / 2;
+    const medians = Float64Array.from({ length: count }, (_, op) => quantile(timesOf(op), 0.5));
+    const factor = quantile(samples.map(sumOf), 0.5) / sumOf(medians) || 1;
     const timed = trace.withRuntimes({
-      runtimeMs: Float64Array.from({ length: count }, (_, op) => quantile(timesOf(op), 0.5)),
-      runtimeSpreadMs: Float64Array.from({ length: count }, (_, op) => spreadOf(timesOf(op))),
+      runtimeMs: medians.map((ms) => factor * ms),
+      runtimeSpreadMs: Float64Array.from({ length: count }, (_, op) => factor * spreadOf(timesOf(op))),
       runtimeSource: new Uint8Array(count).fill(RuntimeSource.measured),
       runtimeRuns: new Int32Array(count).fill(samples.length),
     });
-    const hostMsByWay = Array.from(hostMs, (times = []) => quantile(times, 0.5));
+    const hostMsByWay = hostMs.map((times) => quantile(times, 0.5));
     return { trace: timed, hostMs: hostMsByWay[0], hostMsByWay };
   }
 
@@ -98,6 +104,8 @@ export class OpStopwatch implements DispatchMode {
     return op < ops.count ? strings[ops.name[op]] : undefined;
   }
 }
+
+const sumOf = (times: Float64Array): number => times.reduce((sum, ms) => sum + ms, 0);
 
 function mismatch(op: number, expected: string | undefined, found: string | undefined): RematError {
   return new RematError(

@@ -1,8 +1,8 @@
-import { openDispatchMode } from "@remat/dispatch-hook";
+import { type OpDone, openDispatchMode } from "@remat/dispatch-hook";
 import { RuntimeSource } from "@remat/trace";
 import "@tensorflow/tfjs-backend-cpu";
 import * as tf from "@tensorflow/tfjs-core";
-import { beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it, vi } from "vitest";
 import { type ModelContext, OpStopwatch, timeFakeStep, timeStep, traceFakeStep } from "../src/index.js";
 
 beforeAll(() => tf.setBackend("cpu"));
@@ -79,6 +79,31 @@ describe("timeStep", () => {
     });
     expect((tf.engine() as unknown as { runKernelFunc: unknown }).runKernelFunc).toBe(runKernelFunc);
     expect(tf.memory().numTensors).toBe(before);
+  });
+
+  it("has the times of ops add up to what they take together, though another one is slow in each step", async () => {
+    const trace = await traceOf(network(8));
+    const { count, phase } = trace.ops;
+    const stopwatch = new OpStopwatch(trace);
+    let clock = 0;
+    const now = vi.spyOn(performance, "now").mockImplementation(() => clock);
+    try {
+      for (let step = 0; step < 3; step++)
+        stopwatch.time(() => {
+          for (let op = 0; op < count; op++) {
+            stopwatch.opStarting();
+            clock += op === step ? 100 : 1;
+            stopwatch.opDone({ kernel: trace.opName(op), phase: phase[op] } as OpDone);
+            clock += 2;
+          }
+        });
+    } finally {
+      now.mockRestore();
+    }
+    const { trace: timed, hostMs } = stopwatch.times();
+    expect(timed.ops.runtimeMs.reduce((sum, ms) => sum + ms, 0)).toBeCloseTo(count + 99, 6);
+    expect(new Set(timed.ops.runtimeMs).size).toBe(1);
+    expect(hostMs).toBeCloseTo(2 * count, 6);
   });
 
   it("refuses a step that ends too early", async () => {
