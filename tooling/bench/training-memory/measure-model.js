@@ -4,10 +4,9 @@ import { askProcess } from "../../../apps/cli/dist/run/ask-process.js";
 import { stepMsOf } from "../../../apps/cli/dist/run/predict-step.js";
 import { pathOfProcess } from "../../../apps/cli/dist/run/process-paths.js";
 import { median } from "../src/measure.js";
-import { ratiosTo, Stepper, takeTurns } from "./stepper.js";
+import { ratiosTo, Stepper, takeTurns, warmUp } from "./stepper.js";
 
 const megabyte = 1e6;
-const warmUpSteps = 3;
 const own = (name) => fileURLToPath(new URL(`${name}-process.js`, import.meta.url));
 
 /**
@@ -15,7 +14,7 @@ const own = (name) => fileURLToPath(new URL(`${name}-process.js`, import.meta.ur
  * process of its own, step by step in turns. Stock's process never loads the hook. Times of ops, of which step times are predicted, are taken
  * in turns with the others.
  */
-export async function measureModel({ source, bounds }, { steps, planMs, timesPath, from, tell }) {
+export async function measureModel({ source, bounds }, { steps, sets, planMs, timesPath, from, tell }) {
   const plan = (wanted) => {
     tell(`predicting ${source.name}: ${wanted.kind}`);
     const job = { source, backend: "tensorflow", from, wanted, timeMs: planMs, seed: 1, timesPath };
@@ -25,51 +24,54 @@ export async function measureModel({ source, bounds }, { steps, planMs, timesPat
   const { backend, restingBytes } = early;
   const bytes = Math.floor(bounds.planned(early.stock.peakBytes - restingBytes)) + restingBytes;
   const planned = await plan({ kind: "budget", budget: { bytes } });
-  const start = (way) => new Stepper({ source, backend, way });
-  const stockPeak = await peakOf(start({ kind: "counted" }));
-  const runs = {
-    stock: start({ kind: "stock" }),
-    early: start({ kind: "early-release" }),
-    planned: start({ kind: "plan", plan: planned.plan }),
+  const jobOf = (way) => ({ source, backend, way });
+  const peaks = { stock: await peakOf(jobOf({ kind: "counted" })) };
+  const resident = { stock: 0, early: 0, planned: 0 };
+  const opTimes = [];
+  const jobs = {
+    stock: jobOf({ kind: "stock" }),
+    early: jobOf({ kind: "early-release" }),
+    planned: jobOf({ kind: "plan", plan: planned.plan }),
+    timing: jobOf({ kind: "op-times" }),
   };
-  const timing = start({ kind: "op-times" });
-  try {
-    for (const stepper of [timing, ...Object.values(runs)]) await warmUp(stepper);
-    await timing.ask("forget-times");
-    const peaks = { stock: stockPeak, early: await runs.early.ask("peak"), planned: await runs.planned.ask("peak") };
-    await takeTurns([...Object.values(runs), timing], steps, (text) => tell(`running ${source.name}: ${text}`));
-    const times = await timing.ask("times");
-    const figures = async (name, predicted, way, plan) => ({
-      predictedBytes: predicted.peakBytes - restingBytes,
-      measuredBytes: peaks[name] - restingBytes,
-      residentBytes: await runs[name].ask("resident"),
-      allowedResidentBytes: 1.25 * predicted.peakBytes + 150 * megabyte,
-      predictedMs: stepMsOf(times, times.hostMs[way], plan),
-      wallMs: median(runs[name].wallMs),
-      cpuMs: median(runs[name].cpuMs),
-      ratios: ratiosTo(runs[name], runs.stock),
-      recomputedOps: predicted.recomputedOps,
-    });
-    return {
-      source,
-      backend,
-      restingBytes,
-      stock: await figures("stock", early.stock, "stock"),
-      early: await figures("early", early.predicted, "released"),
-      planned: await figures("planned", planned.predicted, "planned", readPlan(planned.plan)),
-    };
-  } finally {
-    for (const stepper of [timing, ...Object.values(runs)]) stepper.end();
-  }
+  const taken = await takeTurns(jobs, {
+    sets,
+    rounds: steps,
+    tell: (text) => tell(`running ${source.name}: ${text}`),
+    async warmedUp(steppers) {
+      await steppers.timing.ask("forget-times");
+      for (const way of ["early", "planned"]) peaks[way] = await steppers[way].ask("peak");
+    },
+    async over(steppers) {
+      opTimes.push(await steppers.timing.ask("times"));
+      for (const way in resident) resident[way] = Math.max(resident[way], await steppers[way].ask("resident"));
+    },
+  });
+  const figures = (name, predicted, way, plan) => ({
+    predictedBytes: predicted.peakBytes - restingBytes,
+    measuredBytes: peaks[name] - restingBytes,
+    residentBytes: resident[name],
+    allowedResidentBytes: 1.25 * predicted.peakBytes + 150 * megabyte,
+    predictedMs: median(opTimes.map((times) => stepMsOf(times, times.hostMs[way], plan))),
+    wallMs: median(taken[name].wallMs),
+    cpuMs: median(taken[name].cpuMs),
+    ratios: ratiosTo(taken[name], taken.stock),
+    recomputedOps: predicted.recomputedOps,
+  });
+  return {
+    source,
+    backend,
+    restingBytes,
+    stock: figures("stock", early.stock, "stock"),
+    early: figures("early", early.predicted, "released"),
+    planned: figures("planned", planned.predicted, "planned", readPlan(planned.plan)),
+  };
 }
 
-async function warmUp(stepper) {
-  for (let i = 0; i < warmUpSteps; i++) await stepper.step();
-}
-
-async function peakOf(stepper) {
+async function peakOf(job) {
+  const stepper = new Stepper(job);
   try {
-    await warmUp(stepper);
+    await warmUp(stepper, 3);
     return await stepper.ask("peak");
   } finally {
     stepper.end();
@@ -80,49 +82,50 @@ async function peakOf(stepper) {
 export async function measureTradeOff({ source, backend, restingBytes }, { steps, points, planMs, timesPath, tell }) {
   const job = { source, backend, points, timeMs: planMs, timesPath };
   const front = await askProcess(own("front"), job, { onProgress: tell });
-  const stock = new Stepper({ source, backend, way: { kind: "stock" } });
-  const timing = new Stepper({ source, backend, way: { kind: "op-times" } });
   const measured = [];
-  try {
-    for (const stepper of [stock, timing]) await warmUp(stepper);
-    for (const [i, { budgetBytes, predicted, plan }] of front.entries()) {
-      const planned = new Stepper({ source, backend, way: { kind: "plan", plan } });
-      try {
-        await warmUp(planned);
-        const peakBytes = await planned.ask("peak");
+  for (const [i, { budgetBytes, predicted, plan }] of front.entries()) {
+    const answers = {};
+    const jobs = {
+      stock: { source, backend, way: { kind: "stock" } },
+      timing: { source, backend, way: { kind: "op-times" } },
+      planned: { source, backend, way: { kind: "plan", plan } },
+    };
+    const taken = await takeTurns(jobs, {
+      rounds: steps,
+      warmUpSteps: 2,
+      tell: (text) => tell(`running ${source.name}: budget ${i + 1} of ${front.length}, ${text}`),
+      async warmedUp({ timing, planned }) {
         await timing.ask("forget-times");
-        for (const stepper of [stock, timing, planned]) stepper.forget();
-        await takeTurns([stock, timing, planned], steps, (text) =>
-          tell(`running ${source.name}: budget ${i + 1} of ${front.length}, ${text}`),
-        );
-        const times = await timing.ask("times");
-        measured.push({
-          budgetBytes: budgetBytes - restingBytes,
-          predictedBytes: predicted.peakBytes - restingBytes,
-          measuredBytes: peakBytes - restingBytes,
-          residentBytes: await planned.ask("resident"),
-          predictedRatio: stepMsOf(times, times.hostMs.planned, readPlan(plan)) / stepMsOf(times, times.hostMs.stock),
-          ratio: median(ratiosTo(planned, stock).wall),
-        });
-      } finally {
-        planned.end();
-      }
-    }
-    return measured;
-  } finally {
-    for (const stepper of [stock, timing]) stepper.end();
+        answers.peakBytes = await planned.ask("peak");
+      },
+      async over({ timing, planned }) {
+        answers.times = await timing.ask("times");
+        answers.residentBytes = await planned.ask("resident");
+      },
+    });
+    const { peakBytes, times, residentBytes } = answers;
+    measured.push({
+      budgetBytes: budgetBytes - restingBytes,
+      predictedBytes: predicted.peakBytes - restingBytes,
+      measuredBytes: peakBytes - restingBytes,
+      residentBytes,
+      predictedRatio: stepMsOf(times, times.hostMs.planned, readPlan(plan)) / stepMsOf(times, times.hostMs.stock),
+      ratio: median(ratiosTo(taken.planned, taken.stock).wall),
+    });
   }
+  return measured;
 }
 
 /** Step times with the hook installed and no plan, over stock's, in turns. */
 export async function measureHook({ source, backend }, { rounds, tell }) {
-  const stock = new Stepper({ source, backend, way: { kind: "stock" } });
-  const hooked = new Stepper({ source, backend, way: { kind: "hook" } });
-  try {
-    for (const stepper of [stock, hooked]) await warmUp(stepper);
-    await takeTurns([stock, hooked], rounds, (text) => tell(`hook without a plan: ${text}`));
-    return ratiosTo(hooked, stock);
-  } finally {
-    for (const stepper of [stock, hooked]) stepper.end();
-  }
+  const roundsOfSet = 6;
+  const taken = await takeTurns(
+    { stock: { source, backend, way: { kind: "stock" } }, hooked: { source, backend, way: { kind: "hook" } } },
+    {
+      sets: Math.ceil(rounds / roundsOfSet),
+      rounds: roundsOfSet,
+      tell: (text) => tell(`hook without a plan: ${text}`),
+    },
+  );
+  return ratiosTo(taken.hooked, taken.stock);
 }

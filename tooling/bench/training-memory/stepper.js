@@ -7,10 +7,6 @@ const program = fileURLToPath(new URL("step-process.js", import.meta.url));
 
 /** Training in a process of its own, step by step. */
 export class Stepper {
-  /** Times of the steps that `takeTurns` took. */
-  wallMs = [];
-  cpuMs = [];
-
   constructor(job) {
     this.job = job;
     this.child = fork(program, {
@@ -35,33 +31,47 @@ export class Stepper {
     return message.answer;
   }
 
-  forget() {
-    this.wallMs = [];
-    this.cpuMs = [];
-  }
-
   end() {
     this.child.kill("SIGKILL");
   }
 }
 
 /**
- * Steps of several processes in turns, so that whatever else the machine does slows all of them alike. Who begins changes from round to round.
+ * Steps of several ways to train, in turns, so that whatever else the machine does slows all of them alike; who begins changes from round to round. The
+ * pages that a process happens to get make it some percent faster or slower for all its life: so each of several sets of rounds has processes of its
+ * own. Between warming up and the rounds, and after these, something may be asked of a set's processes.
  */
-export async function takeTurns(steppers, rounds, tell) {
-  for (let round = 0; round < rounds; round++) {
-    tell(`round ${round + 1} of ${rounds}`);
-    for (let i = 0; i < steppers.length; i++) {
-      const stepper = steppers[(i + round) % steppers.length];
-      const { wallMs, cpuMs } = await stepper.step();
-      stepper.wallMs.push(wallMs);
-      stepper.cpuMs.push(cpuMs);
+export async function takeTurns(jobs, { sets = 1, rounds, warmUpSteps = 3, tell, warmedUp, over }) {
+  const times = Object.fromEntries(Object.keys(jobs).map((name) => [name, { wallMs: [], cpuMs: [] }]));
+  for (let set = 0; set < sets; set++) {
+    const steppers = Object.fromEntries(Object.entries(jobs).map(([name, job]) => [name, new Stepper(job)]));
+    const all = Object.entries(steppers);
+    try {
+      for (const [, stepper] of all) await warmUp(stepper, warmUpSteps);
+      await warmedUp?.(steppers);
+      for (let round = 0; round < rounds; round++) {
+        tell(`round ${set * rounds + round + 1} of ${sets * rounds}`);
+        for (let i = 0; i < all.length; i++) {
+          const [name, stepper] = all[(i + round) % all.length];
+          const { wallMs, cpuMs } = await stepper.step();
+          times[name].wallMs.push(wallMs);
+          times[name].cpuMs.push(cpuMs);
+        }
+      }
+      await over?.(steppers);
+    } finally {
+      for (const [, stepper] of all) stepper.end();
     }
   }
+  return times;
+}
+
+export async function warmUp(stepper, steps) {
+  for (let i = 0; i < steps; i++) await stepper.step();
 }
 
 /** Times of one over times of another in the same round. */
-export function ratiosTo(stepper, other) {
-  const ratios = (key) => stepper[key].map((ms, round) => ms / other[key][round]);
+export function ratiosTo(times, others) {
+  const ratios = (key) => times[key].map((ms, round) => ms / others[key][round]);
   return { wall: ratios("wallMs"), cpu: ratios("cpuMs") };
 }
