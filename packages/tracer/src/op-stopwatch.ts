@@ -24,8 +24,7 @@ export interface StepTimes {
  * const { trace: timed, hostMs } = stopwatch.times();
  */
 export class OpStopwatch implements DispatchMode {
-  /** Of the step whose ops it times. */
-  readonly trace: Trace;
+  private readonly trace: Trace;
   private readonly samples: Float64Array[] = [];
   private readonly hostMs: number[][] = [];
   private running: Float64Array;

@@ -71,7 +71,7 @@ export async function measureModel({ source, bounds }, { steps, sets, planMs, ti
 async function peakOf(job) {
   const stepper = new Stepper(job);
   try {
-    await warmUp(stepper, 3);
+    await warmUp(stepper);
     return await stepper.ask("peak");
   } finally {
     stepper.end();

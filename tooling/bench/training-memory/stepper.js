@@ -41,7 +41,7 @@ export class Stepper {
  * pages that a process happens to get make it some percent faster or slower for all its life: so each of several sets of rounds has processes of its
  * own. Between warming up and the rounds, and after these, something may be asked of a set's processes.
  */
-export async function takeTurns(jobs, { sets = 1, rounds, warmUpSteps = 3, tell, warmedUp, over }) {
+export async function takeTurns(jobs, { sets = 1, rounds, warmUpSteps, tell, warmedUp, over }) {
   const times = Object.fromEntries(Object.keys(jobs).map((name) => [name, { wallMs: [], cpuMs: [] }]));
   for (let set = 0; set < sets; set++) {
     const steppers = Object.fromEntries(Object.entries(jobs).map(([name, job]) => [name, new Stepper(job)]));
@@ -66,7 +66,7 @@ export async function takeTurns(jobs, { sets = 1, rounds, warmUpSteps = 3, tell,
   return times;
 }
 
-export async function warmUp(stepper, steps) {
+export async function warmUp(stepper, steps = 3) {
   for (let i = 0; i < steps; i++) await stepper.step();
 }
 

@@ -17,8 +17,9 @@ export async function prepareWay(way, source, { backend }, { model, parameters =
     case "plan":
       return counting(() => applyPlan(readPlan(way.plan)));
     case "op-times": {
-      const stopwatch = new OpStopwatch(await traceTraining(source, backend));
-      const openers = await openersOfWays(stopwatch.trace);
+      const traced = await traceTraining(source, backend);
+      const stopwatch = new OpStopwatch(traced);
+      const openers = await openersOfWays(traced);
       openDispatchMode(stopwatch);
       let steps = 0;
       return {

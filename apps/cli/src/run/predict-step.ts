@@ -81,8 +81,8 @@ export async function timeTraining(
 const mismatches: ReadonlySet<string> = new Set(["STEP_MISMATCH", "PLAN_MISMATCH"]);
 
 /**
- * What opens each way to train, so that steps can be taken in all of them for what they take outside of ops. None holds more than early release
- * does: stock fills its arrays, but releases early, too; the plan stores everything.
+ * What opens each way to train, so that steps can be taken in all of them for what they take outside of ops. None holds much more than early release
+ * does: stock's way fills its arrays, but releases early, too; the plan makes nothing again, and holds besides what early release does not save.
  */
 export async function openersOfWays(trace: Trace): Promise<readonly (() => CloseMode)[]> {
   const { count } = trace.ops;
