@@ -3,7 +3,9 @@ import { grad, moments, variableGrads } from "@tensorflow/tfjs-core";
 import fc from "fast-check";
 import { afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { type DispatchMode, withDispatchMode } from "../src/index.js";
+import { isOnesArray, onesArray } from "../src/ones/ones-array.js";
 import { isGradientOfTfjs } from "../src/ones/share-ones.js";
+import { valuesOf } from "../src/residency/constants.js";
 
 beforeAll(async () => {
   await tf.setBackend("cpu");
@@ -109,6 +111,13 @@ test("all ones are views of one array, as long as a mode wants them shared", () 
   const shared = buffers(true);
   expect(shared.tensors).toBe(stock.tensors);
   expect(shared.buffers).toBe(1);
+});
+
+test("a constant that is made again is an array of its own, which whoever reads it may write to", () => {
+  const restored = valuesOf({ values: undefined, fill: 1, length: 2000, make: Float32Array }) as Float32Array;
+  expect(restored.every((value) => value === 1)).toBe(true);
+  expect(isOnesArray(onesArray(2000))).toBe(true);
+  expect(isOnesArray(restored)).toBe(false);
 });
 
 test("variables train as ever", () => {

@@ -49,8 +49,8 @@ export function isGradientOfTfjs(kernel: string, gradient: object): boolean {
 }
 
 /**
- * Where the gradient function of a tape node is one of tfjs's that multiply with as many ones as the op has inputs, an array that JavaScript fills
- * anew for each: has it multiply with views of one array. Kernels and values stay.
+ * Where the gradient function of a tape node is one of tfjs's that multiply with as many ones as the input has elements, an array that JavaScript
+ * fills anew for each: has it multiply with views of one array. Kernels and values stay.
  *
  * @internal
  */

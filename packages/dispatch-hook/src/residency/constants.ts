@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import { isOnesArray, onesArray } from "../ones/ones-array.js";
+import { isOnesArray } from "../ones/ones-array.js";
 import type { DataEntry } from "../storage-bytes.js";
 
 /** Values that JavaScript filled, in little memory: a short list, or one value many times. */
@@ -33,7 +33,6 @@ function hasOneValue({ buffer, byteOffset, byteLength, BYTES_PER_ELEMENT: bytes 
 /** @internal */
 export function valuesOf({ values, fill, length, make }: ConstantData): ArrayLike<unknown> {
   if (values !== undefined) return (values as Float32Array).slice();
-  if (make === Float32Array && fill === 1) return onesArray(length);
   const filled = new make(length);
   if (!Object.is(fill, 0)) filled.fill(fill);
   return filled;
