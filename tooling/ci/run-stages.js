@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Runs every check, one after the other, and prints the sum. Called by .ci/run, which sees to pnpm.
+// Runs every check, one after the other, and prints what failed, once more, and the sum. Called by .ci/run, which sees to pnpm.
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,6 +13,8 @@ const folder = mkdtempSync(join(tmpdir(), "remat-ci-"));
 const report = join(folder, "vitest.json");
 const nativeFolders = join(folder, "native.json");
 const vitestReport = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
+/** Of the text of a failure, where the failures are told once more. */
+const shownLines = 25;
 const okLines = countLines(/^ok\s/, /^not ok\s/);
 
 /**
@@ -64,17 +66,21 @@ const stages = [
 
 const start = performance.now();
 let passed = 0;
-let failed = 0;
+/** @type {string[]} */
+const failures = [];
 try {
   for (const stage of stages) {
     const count = await runStage(stage, { cwd, timeoutMs: 900_000, print: (line) => console.log(line) });
     passed += count.passed;
-    failed += count.failed;
-    if (stage.name === "install" && count.failed > 0) break;
+    failures.push(...count.failures.map((failure) => `${stage.name}: ${failure}`));
+    if (stage.name === "install" && failures.length > 0) break;
   }
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
 console.log(`── all: ${((performance.now() - start) / 1000).toFixed(0)} s on Node ${process.version}`);
-console.log(`${passed} passed, ${failed} failed`);
-if (failed > 0) process.exitCode = 1;
+for (const failure of failures) {
+  console.log(`── failed in ${failure.split("\n").slice(0, shownLines).join("\n   │ ")}`);
+}
+console.log(`${passed} passed, ${failures.length} failed`);
+if (failures.length > 0) process.exitCode = 1;

@@ -1,16 +1,19 @@
 /**
- * How many checks of a stage passed and failed.
- * @typedef {{ readonly passed: number, readonly failed: number }} Count
+ * How many checks of a stage passed, and which failed: a text for each, its first line the check's name.
+ * @typedef {{ readonly passed: number, readonly failures: readonly string[] }} Count
  */
+
+/** How much of what a stage printed stands for a failure that has no text of its own. */
+const lastLines = 20;
 
 /**
  * A stage that is one check.
  *
- * @param {{ exitCode: number }} run
+ * @param {{ exitCode: number, output: string }} run
  * @returns {Count}
  */
-export function countOne({ exitCode }) {
-  return exitCode === 0 ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 };
+export function countOne({ exitCode, output }) {
+  return exitCode === 0 ? { passed: 1, failures: [] } : { passed: 0, failures: [endOf(output, exitCode)] };
 }
 
 /**
@@ -25,23 +28,33 @@ export function countLines(passed, failed) {
     const lines = output.split("\n");
     return {
       passed: lines.filter((line) => passed.test(line)).length,
-      failed: lines.filter((line) => failed.test(line)).length,
+      failures: lines.filter((line) => failed.test(line)),
     };
   };
 }
 
 /**
- * The tasks that turbo ran: `Tasks:    12 successful, 15 total`.
+ * The tasks that turbo ran: `Tasks:    12 successful, 15 total`, and those that it names in `Failed:`.
  *
  * @param {{ output: string }} run
  * @returns {Count}
  */
 export function countTasks({ output }) {
   const match = /^\s*Tasks:\s+(\d+) successful, (\d+) total/m.exec(output);
-  if (match === null) return { passed: 0, failed: 0 };
+  if (match === null) return { passed: 0, failures: [] };
   const passed = Number(match[1]);
-  return { passed, failed: Number(match[2]) - passed };
+  const named = /^\s*Failed:\s+(.+)$/m.exec(output)?.[1]?.split(/,\s*/) ?? [];
+  const failures = Array.from({ length: Number(match[2]) - passed }, (_, i) => named[i] ?? "a task that was not run");
+  return { passed, failures };
 }
+
+/**
+ * @typedef {object} TestFile
+ * @property {string} name
+ * @property {string} status
+ * @property {string} [message]
+ * @property {{ status: string, fullName: string, failureMessages?: string[] }[]} assertionResults
+ */
 
 /**
  * Tests by vitest's JSON report. A file that could not be loaded is a failure, too.
@@ -50,22 +63,34 @@ export function countTasks({ output }) {
  * @returns {Count}
  */
 export function countTests(report) {
-  const { numPassedTests, numFailedTests, testResults } = JSON.parse(report);
-  const broken = testResults.filter(
-    (/** @type {{ status: string, assertionResults: { status: string }[] }} */ file) =>
-      file.status === "failed" && !file.assertionResults.some(({ status }) => status === "failed"),
-  );
-  return { passed: numPassedTests, failed: numFailedTests + broken.length };
+  /** @type {{ numPassedTests: number, testResults: TestFile[] }} */
+  const { numPassedTests, testResults } = JSON.parse(report);
+  const failures = testResults.flatMap(({ name, status, message = "", assertionResults }) => {
+    const failed = assertionResults.filter((test) => test.status === "failed");
+    if (failed.length > 0) {
+      return failed.map(({ fullName, failureMessages = [] }) =>
+        [`${name} > ${fullName}`, ...failureMessages].join("\n"),
+      );
+    }
+    return status === "failed" ? [`${name}\n${message}`] : [];
+  });
+  return { passed: numPassedTests, failures };
 }
 
 /**
  * The count, unless the exit code says otherwise: a stage that failed has a failure, and one in which nothing was checked proves nothing.
  *
  * @param {Count} count
- * @param {number} exitCode
+ * @param {{ exitCode: number, output: string }} run
  * @returns {Count}
  */
-export function reconcile({ passed, failed }, exitCode) {
-  if (failed === 0 && (exitCode !== 0 || passed === 0)) return { passed, failed: 1 };
-  return { passed, failed };
+export function reconcile({ passed, failures }, { exitCode, output }) {
+  if (failures.length > 0 || (exitCode === 0 && passed > 0)) return { passed, failures };
+  return { passed, failures: [endOf(output, exitCode)] };
+}
+
+/** @type {(output: string, exitCode: number) => string} */
+function endOf(output, exitCode) {
+  const lines = output.trimEnd().split("\n").slice(-lastLines);
+  return [exitCode === 0 ? "nothing was checked" : `exit code ${exitCode}`, ...lines].join("\n");
 }

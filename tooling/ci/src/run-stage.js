@@ -60,14 +60,14 @@ export async function runStage(stage, { cwd, timeoutMs, print }) {
     });
   });
   /** @type {import("./count-checks.js").Count} */
-  let count = { passed: 0, failed: 0 };
+  let count = { passed: 0, failures: [] };
   try {
     count = stage.count({ exitCode, output });
   } catch (error) {
     print(`   │ ${stage.name} could not be counted: ${error}`);
   }
-  const { passed, failed } = reconcile(count, exitCode);
+  const { passed, failures } = reconcile(count, { exitCode, output });
   const seconds = ((performance.now() - start) / 1000).toFixed(1);
-  print(`── ${stage.name}: ${passed} passed, ${failed} failed in ${seconds} s`);
-  return { passed, failed };
+  print(`── ${stage.name}: ${passed} passed, ${failures.length} failed in ${seconds} s`);
+  return { passed, failures };
 }

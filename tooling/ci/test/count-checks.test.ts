@@ -4,38 +4,55 @@ import { runStage } from "../src/run-stage.js";
 
 describe("counting", () => {
   it("takes turbo's tasks from its summary", () => {
-    expect(
-      countTasks({ output: "noise\n\n Tasks:    12 successful, 15 total\nCached:    0 cached, 15 total\n" }),
-    ).toEqual({
+    const output = "noise\n\n Tasks:    12 successful, 15 total\nCached:    0 cached, 15 total\n";
+    const notRun = "a task that was not run";
+    expect(countTasks({ output })).toEqual({ passed: 12, failures: [notRun, notRun, notRun] });
+    expect(countTasks({ output: `${output}Failed:    @remat/a#build, @remat/b#build\n` })).toEqual({
       passed: 12,
-      failed: 3,
+      failures: ["@remat/a#build", "@remat/b#build", notRun],
     });
-    expect(countTasks({ output: "turbo is not there" })).toEqual({ passed: 0, failed: 0 });
+    expect(countTasks({ output: "turbo is not there" })).toEqual({ passed: 0, failures: [] });
   });
 
   it("takes vitest's tests from its report, and files that do not load", () => {
-    const file = (status: string, ...tests: string[]) => ({
-      status,
-      assertionResults: tests.map((test) => ({ status: test })),
-    });
+    const passed = { status: "passed", fullName: "adds" };
+    const failed = {
+      status: "failed",
+      fullName: "subtracts",
+      failureMessages: ["expected 1 to be 2\n    at a.test.ts:3"],
+    };
     const report = JSON.stringify({
       numPassedTests: 5,
-      numFailedTests: 1,
-      testResults: [file("passed", "passed"), file("failed", "passed", "failed"), file("failed")],
+      testResults: [
+        { name: "a.test.ts", status: "passed", assertionResults: [passed] },
+        { name: "b.test.ts", status: "failed", assertionResults: [passed, failed] },
+        { name: "c.test.ts", status: "failed", message: "no such module", assertionResults: [] },
+      ],
     });
-    expect(countTests(report)).toEqual({ passed: 5, failed: 2 });
+    expect(countTests(report)).toEqual({
+      passed: 5,
+      failures: ["b.test.ts > subtracts\nexpected 1 to be 2\n    at a.test.ts:3", "c.test.ts\nno such module"],
+    });
   });
 
   it("takes lines by how they begin", () => {
     const count = countLines(/^ok\s/, /^not ok\s/);
-    expect(count({ output: "ok      a\nnot ok  b\n  ok      c\nokay\nok      d\n" })).toEqual({ passed: 2, failed: 1 });
+    expect(count({ output: "ok      a\nnot ok  b\n  ok      c\nokay\nok      d\n" })).toEqual({
+      passed: 2,
+      failures: ["not ok  b"],
+    });
   });
 
   it("believes a failing exit code, and no stage that checked nothing", () => {
-    expect(reconcile({ passed: 3, failed: 0 }, 0)).toEqual({ passed: 3, failed: 0 });
-    expect(reconcile({ passed: 3, failed: 0 }, 1)).toEqual({ passed: 3, failed: 1 });
-    expect(reconcile({ passed: 0, failed: 0 }, 0)).toEqual({ passed: 0, failed: 1 });
-    expect(reconcile({ passed: 3, failed: 2 }, 1)).toEqual({ passed: 3, failed: 2 });
+    const output = "one\ntwo\n";
+    const three = { passed: 3, failures: [] };
+    expect(reconcile(three, { exitCode: 0, output })).toEqual(three);
+    expect(reconcile(three, { exitCode: 1, output })).toEqual({ passed: 3, failures: ["exit code 1\none\ntwo"] });
+    expect(reconcile({ passed: 0, failures: [] }, { exitCode: 0, output })).toEqual({
+      passed: 0,
+      failures: ["nothing was checked\none\ntwo"],
+    });
+    expect(reconcile({ passed: 3, failures: ["a"] }, { exitCode: 1, output })).toEqual({ passed: 3, failures: ["a"] });
   });
 });
 
@@ -51,15 +68,21 @@ describe("a stage", () => {
     const { result, lines } = await run(
       'console.log("\\u001b[32m5 passed, 0 failed\\u001b[0m"); process.stdout.write("end")',
     );
-    expect(result).toEqual({ passed: 1, failed: 0 });
+    expect(result).toEqual({ passed: 1, failures: [] });
     expect(lines.slice(1, -1)).toEqual(["   │ 5 passed, 0 failed", "   │ end"]);
     expect(lines.filter((line) => /^\d+ passed, \d+ failed$/.test(line))).toEqual([]);
   });
 
-  it("fails when its command does, is not there, or cannot be counted", async () => {
-    expect((await run("process.exit(3)")).result).toEqual({ passed: 0, failed: 1 });
-    expect((await run("", () => JSON.parse("{"))).result).toEqual({ passed: 0, failed: 1 });
+  it("fails when its command does, is not there, or cannot be counted, and says how it ended", async () => {
+    expect((await run('console.log("why"); process.exit(3)')).result).toEqual({
+      passed: 0,
+      failures: ["exit code 3\nwhy"],
+    });
+    expect((await run("", () => JSON.parse("{"))).result).toEqual({ passed: 0, failures: ["nothing was checked\n"] });
     const stage = { name: "stage", command: ["no-such-command"], count: countOne };
-    expect(await runStage(stage, { cwd: ".", timeoutMs: 20_000, print: () => {} })).toEqual({ passed: 0, failed: 1 });
+    expect(await runStage(stage, { cwd: ".", timeoutMs: 20_000, print: () => {} })).toEqual({
+      passed: 0,
+      failures: ["exit code 127\n"],
+    });
   });
 });
