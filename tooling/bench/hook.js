@@ -13,7 +13,7 @@ const boundUsPerOp = 5;
 
 const tf = tfNamespace();
 let tracker;
-const times = { untouched: [], closed: [], idle: [], recorded: [], tracked: [] };
+const times = { untouched: [], closed: [], idle: [], watched: [], recorded: [], tracked: [] };
 let ops = 0;
 
 await fakeMode(
@@ -28,6 +28,7 @@ await fakeMode(
     const steps = {
       closed: step,
       idle: () => withDispatchMode({}, step),
+      watched: () => withDispatchMode({ opDone() {} }, step),
       recorded: () => withDispatchMode(new TraceRecorder(), step),
       tracked: () => {
         tracker = new ModTracker({ recorder: new TraceRecorder() });
@@ -61,6 +62,7 @@ for (const [name, what] of [
   });
 for (const [name, what] of [
   ["idle", "a mode that listens to nothing"],
+  ["watched", "a mode that listens to ops"],
   ["recorded", "the recorder"],
   ["tracked", "the recorder and a module tracker"],
 ])

@@ -17,6 +17,8 @@ export interface GradientsPass {
   readonly reached: Set<number>;
   /** Ids of tensors to which an x leads, while a tape grows on which only what will be read stays saved. */
   followers: Set<number> | undefined;
+  /** Whether the ones of gradients are views of one array. */
+  readonly sharesOnes: boolean;
   readonly xs: readonly Tensor[];
   /** The gradient just computed: an Add that comes next, outside every node, accumulates it. */
   contribution: { readonly consumer: TapeNode; readonly input: Tensor | undefined; readonly last: boolean } | undefined;

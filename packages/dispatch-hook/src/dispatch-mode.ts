@@ -23,7 +23,7 @@ export interface Storage {
   readonly backend: string;
   /** True while its data is gone, though tensors live in it (`evictData`). */
   readonly isEvicted: boolean;
-  /** True when the hook saw the allocation, false for data that was there before the first mode opened. */
+  /** True when the hook saw the allocation, false for data that was made while no open mode listened to ops, storages or the tape. */
   readonly fresh: boolean;
 }
 
@@ -41,7 +41,7 @@ export interface GradientScope {
 
 /** A registered kernel of the user's computation that no other registered kernel is running (T1). */
 export interface OpCall {
-  /** Counts ops over the life of the process, those of other asynchronous work included; never reused. */
+  /** Counts the ops that were watched over the life of the process, those of other asynchronous work included; never reused. */
   readonly sequence: number;
   /** tfjs kernel name: `MatMul`, `Conv2DBackpropInput`. */
   readonly kernel: string;
@@ -120,6 +120,9 @@ export type RunNext = (inputs?: KernelInputs, attributes?: KernelAttributes) => 
 /**
  * A layer over the tfjs engine, as `TorchDispatchMode` is over ATen. Every method is optional. `dispatch` and `gradients` stand in the
  * way and must call `next` or answer themselves; all others observe, in the order in which things happen, and must not run ops.
+ *
+ * Ops, storages and the tape are watched while some open mode has a method that is told of them. While none has, ops run as in stock, at its
+ * speed; whoever begins to listen in the middle of a pass knows nothing of what came before.
  *
  * What a kernel allocates and releases inside itself is reported between its `opStarting` and its `opDone`. Kernels that a mode runs in
  * its `dispatch` belong to the op.

@@ -54,7 +54,15 @@ export interface EngineInternals {
   getTensorsForGradient(kernelName: string, inputs: NamedTensorMap, outputs: Tensor[]): Tensor[] | null;
   saveTensorsForBackwardMode(tensors: Tensor[]): Tensor[];
   clone(x: Tensor): Tensor;
-  addTapeNode(kernelName: string, inputs: NamedTensorMap, outputs: Tensor[], ...more: unknown[]): void;
+  /** `gradient` is that of a `customGrad`; the one of a registered kernel is registered with tfjs. */
+  addTapeNode(
+    kernelName: string,
+    inputs: NamedTensorMap,
+    outputs: Tensor[],
+    gradient: unknown,
+    saved: Tensor[],
+    attributes: KernelAttributes | undefined,
+  ): void;
   gradients(f: () => Tensor, xs: Tensor[], dy?: Tensor, allowNoGradients?: boolean): GradientsResult;
   tidy(nameOrFn: unknown, fn?: () => unknown): unknown;
   nextTensorId(): number;

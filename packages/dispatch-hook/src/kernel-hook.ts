@@ -24,7 +24,7 @@ export function patchKernels(session: Session): void {
   const { engine, patches, storages, modes } = session;
 
   patches.patch(engine, "runKernelFunc", (original) => (parameters: KernelParameters) => {
-    if (!session.alive) return original.call(engine, parameters);
+    if (!session.alive || !session.isWatching) return original.call(engine, parameters);
     if (parameters.kernelName === undefined)
       return storages.holding ? original.call(engine, parameters) : runScope(session, parameters, original);
     if (storages.holding) return runNested(session, parameters, original);

@@ -19,10 +19,46 @@ const context = new AsyncLocalStorage<Context>();
 type MethodName = Exclude<keyof DispatchMode, "seesOutside">;
 type Listener<K extends MethodName> = OpenMode & { readonly mode: DispatchMode & Required<Pick<DispatchMode, K>> };
 
+/** What a mode can only be told of if every op, every buffer and every tape node is watched; the rest are calls of the engine's that are few. */
+const needsEveryOp: Readonly<Record<MethodName, boolean>> = {
+  opened: false,
+  closing: false,
+  closed: false,
+  releasesEarly: false,
+  prunesSaved: false,
+  sharesOnes: false,
+  dispatch: true,
+  gradients: false,
+  opComing: true,
+  dataComing: true,
+  opStarting: true,
+  opDone: true,
+  opOver: true,
+  opFailed: true,
+  storageAllocated: true,
+  storageReleased: true,
+  storageResized: true,
+  dataUnused: false,
+  scopeEntered: true,
+  scopeExited: true,
+  tensorsSaved: true,
+  tapeNodeAdded: true,
+  phaseChanged: false,
+  backwardNodeEntered: true,
+  backwardNodeExited: true,
+  gradientsDone: false,
+  variableAssigned: false,
+  optimizerUpdateComing: false,
+  optimizerStepDone: false,
+  tensorRead: false,
+};
+const ofEveryOp = (Object.keys(needsEveryOp) as MethodName[]).filter((name) => needsEveryOp[name]);
+
 /** The open modes, oldest first, and those of them that listen to each kind of observation. @internal */
 export class ModeStack {
   private modes: OpenMode[] = [];
   private readonly byMethod = new Map<MethodName, readonly OpenMode[]>();
+  private hasOpWatchers: boolean | undefined;
 
   get size(): number {
     return this.modes.length;
@@ -31,7 +67,7 @@ export class ModeStack {
   push(mode: DispatchMode): OpenMode {
     const open = { mode, asynchronous: false };
     this.modes.push(open);
-    this.byMethod.clear();
+    this.changed();
     return open;
   }
 
@@ -40,7 +76,7 @@ export class ModeStack {
     const index = this.modes.indexOf(open);
     if (index < 0) return false;
     this.modes.splice(index, 1);
-    this.byMethod.clear();
+    this.changed();
     return true;
   }
 
@@ -54,17 +90,28 @@ export class ModeStack {
     return found as readonly Listener<K>[];
   }
 
+  /** Whether a mode listens to what happens in ops; if none does they run as in stock, at its speed. */
+  get watchesOps(): boolean {
+    this.hasOpWatchers ??= ofEveryOp.some((name) => this.listeners(name).length > 0);
+    return this.hasOpWatchers;
+  }
+
   /** Runs `run`, which is synchronous and opens no mode, as if `mode` were the only one. */
   runAlone<T>(mode: DispatchMode, run: () => T): T {
     const others = this.modes;
     this.modes = [{ mode, asynchronous: false }];
-    this.byMethod.clear();
+    this.changed();
     try {
       return run();
     } finally {
       this.modes = others;
-      this.byMethod.clear();
+      this.changed();
     }
+  }
+
+  private changed(): void {
+    this.byMethod.clear();
+    this.hasOpWatchers = undefined;
   }
 
   isOpenInside(mode: DispatchMode): boolean {

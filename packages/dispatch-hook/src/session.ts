@@ -47,6 +47,11 @@ export class Session implements StorageListener {
   /** Who made which tensor of the tape. */
   readonly producers: Producers = new Producers();
 
+  /** Whether ops are watched: for a mode that listens, or since one is replayed. */
+  get isWatching(): boolean {
+    return this.modes.watchesOps || this.replaying !== undefined;
+  }
+
   setPhase(phase: number): void {
     const before = this.phase;
     if (phase === before) return;

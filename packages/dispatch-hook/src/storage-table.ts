@@ -46,6 +46,8 @@ export interface SelfReportingBackend extends EngineBackend {
 }
 
 export interface StorageListener {
+  /** Whether anybody asks for storages: if not, new data is none until somebody does. */
+  readonly isWatching: boolean;
   /** Data is about to be made outside of every kernel. */
   dataComing(bytes: number): void;
   storageAllocated(storage: Storage, origin: StorageOrigin): void;
@@ -94,9 +96,13 @@ export class StorageTable {
     this.attached.push({ name: counted, source: data, entryOf });
     patches.patch(backend, "numDataIds", (original) => () => original.call(backend) - (this.hidden.get(backend) ?? 0));
     patches.patch(data, "set", (set) => (dataId: DataId, entry: DataEntry) => {
-      if (!this.isHolding && !isComplexPair(entry)) this.listener.dataComing(entryBytes(entry));
+      if (!this.listener.isWatching || isComplexPair(entry)) {
+        set.call(data, dataId, entry);
+        return;
+      }
+      if (!this.isHolding) this.listener.dataComing(entryBytes(entry));
       set.call(data, dataId, entry);
-      if (!isComplexPair(entry)) this.added(dataId, entryBytes(entry), counted);
+      this.added(dataId, entryBytes(entry), counted);
     });
     patches.patch(data, "delete", (remove) => (dataId: DataId) => {
       const removed = remove.call(data, dataId);
@@ -110,7 +116,7 @@ export class StorageTable {
     this.attached.push({ name, source: backend, entryOf: (dataId) => backend.entryOf(dataId) });
     backend.dataWatcher = {
       added: (dataId, entry) => {
-        if (!isComplexPair(entry)) this.added(dataId, entryBytes(entry), name);
+        if (this.listener.isWatching && !isComplexPair(entry)) this.added(dataId, entryBytes(entry), name);
       },
       removed: (dataId) => this.removed(dataId),
     };

@@ -14,20 +14,15 @@ let nextNodeSequence = 0;
 export function patchTape(session: Session): void {
   const { engine, patches, modes } = session;
 
-  patches.patch(engine, "addTapeNode", (original) => (kernelName, inputs, outputs, ...more) => {
-    original.call(engine, kernelName, inputs, outputs, ...more);
+  patches.patch(engine, "addTapeNode", (original) => (kernelName, inputs, outputs, gradient, saved, attributes) => {
+    original.call(engine, kernelName, inputs, outputs, gradient, saved, attributes);
     const added = engine.state.activeTape?.at(-1);
     if (!session.alive || added === undefined) return;
-    const node = describe(session, added);
-    session.producers.add(node);
-    if (
-      node.kind === "op" &&
-      modes.listeners("sharesOnes").some((open) => open.mode.sharesOnes && modes.isInside(open))
-    )
-      shareOnes(added, node.op?.attributes);
-    wrapGradient(session, added, node);
+    if (session.pass?.sharesOnes && gradient == null) shareOnes(added, attributes);
+    const node = session.isWatching ? watchNode(session, added) : undefined;
     const followers = session.pass?.followers;
     if (followers !== undefined) pruneSaved(engine, added, followers);
+    if (node === undefined) return;
     for (const open of modes.listeners("tapeNodeAdded")) if (modes.isInside(open)) open.mode.tapeNodeAdded(node);
   });
 
@@ -67,6 +62,8 @@ function runGradients(
   const { engine, modes } = session;
   const isInner = engine.state.gradientDepth > 0;
   const phaseBefore = session.phase;
+  const isWanted = (flag: "releasesEarly" | "prunesSaved" | "sharesOnes") =>
+    modes.listeners(flag).some((open) => open.mode[flag] && modes.isInside(open));
   const pass: GradientsPass = {
     around: session.pass,
     aroundNode: session.node,
@@ -77,6 +74,7 @@ function runGradients(
     reached: new Set(),
     // The tape is the outer pass's.
     followers: isInner ? session.pass?.followers : undefined,
+    sharesOnes: isWanted("sharesOnes"),
     xs: call.xs,
     contribution: undefined,
   };
@@ -94,8 +92,8 @@ function runGradients(
     },
   };
   const chain = modes.listeners("gradients").filter((open) => modes.isInside(open));
-  const isEarly = modes.listeners("releasesEarly").some((open) => open.mode.releasesEarly && modes.isInside(open));
-  const isPruned = modes.listeners("prunesSaved").some((open) => open.mode.prunesSaved && modes.isInside(open));
+  const isEarly = isWanted("releasesEarly");
+  const isPruned = isWanted("prunesSaved");
   const from = (depth: number, asked: GradientsCall): GradientsResult => {
     const open = chain[depth];
     if (open !== undefined) return open.mode.gradients(asked, (other = asked) => from(depth - 1, other));
@@ -137,10 +135,13 @@ class RecordedNode implements TapeNode {
   }
 }
 
-function describe(session: Session, added: EngineTapeNode): TapeNode {
+function watchNode(session: Session, added: EngineTapeNode): TapeNode {
   const op = session.finishing;
   const kind = session.cloning ? "clone" : op === undefined ? "scope" : "op";
-  return new RecordedNode(kind, op, op === undefined ? session.scope : undefined, added);
+  const node = new RecordedNode(kind, op, op === undefined ? session.scope : undefined, added);
+  session.producers.add(node);
+  wrapGradient(session, added, node);
+  return node;
 }
 
 /** Kernels that a node's gradient runs differentiate that node; they run in the function and in the thunks that it returns. */

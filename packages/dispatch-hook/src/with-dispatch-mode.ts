@@ -78,11 +78,11 @@ export function withModeAlone<T>(mode: DispatchMode, fn: () => T): T {
 }
 
 /**
- * The storages that `tensor` lives in: one; two for a complex number on cpu; none where its backend is unknown. Only while a mode is open,
- * since nobody watches buffers otherwise: then the list is empty, too.
+ * The storages that `tensor` lives in: one; two for a complex number on cpu; none where its backend is unknown. Only while a mode is open
+ * that listens to ops, storages or the tape, since nobody watches buffers otherwise: then the list is empty, too.
  */
 export function storagesOf(tensor: TensorInfo): readonly Storage[] {
-  return session?.storages.storagesOf(tensor) ?? [];
+  return session?.isWatching ? session.storages.storagesOf(tensor) : [];
 }
 
 /** Whether `mode` is open and the running code is inside of it. */

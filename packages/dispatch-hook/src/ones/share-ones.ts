@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { div, getGradient, mul, reshape, type Tensor, util } from "@tensorflow/tfjs-core";
+import type { KernelAttributes } from "../dispatch-mode.js";
 import { type EngineTapeNode, engineInternals } from "../engine-internals.js";
 import { onesArray } from "./ones-array.js";
 
@@ -54,7 +55,7 @@ export function isGradientOfTfjs(kernel: string, gradient: object): boolean {
  *
  * @internal
  */
-export function shareOnes(node: EngineTapeNode, attributes: Readonly<Record<string, unknown>> | undefined): void {
+export function shareOnes(node: EngineTapeNode, attributes: KernelAttributes | undefined): void {
   const { kernelName, gradient: stock, saved } = node;
   if (!Object.hasOwn(gradients, kernelName) || stock === undefined || saved?.length !== 1) return;
   const registered = getGradient(kernelName)?.gradFunc;
