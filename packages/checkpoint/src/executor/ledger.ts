@@ -107,28 +107,28 @@ export class Ledger {
   /** An op is about to read `inputs`, which may have gone: they are there, and none of them goes, until `then` is over. */
   touchInputs(inputs: KernelInputs, then: () => void): void {
     const named = inputs as Readonly<Record<string, TensorInfo | readonly TensorInfo[] | undefined>>;
-    const locked: StoredBuffer[] = [];
+    const locked: StoredData[] = [];
     for (const name in named) {
       const input = named[name];
       if (input == null) continue;
       for (const each of Array.isArray(input) ? (input as readonly TensorInfo[]) : [input as TensorInfo]) {
-        const { buffer } = this.byDataId.get(each.dataId) ?? this.noteSource(each);
-        buffer.locks++;
-        locked.push(buffer);
+        const data = this.byDataId.get(each.dataId) ?? this.noteSource(each);
+        data.buffer.locks++;
+        locked.push(data);
       }
     }
     try {
-      for (const buffer of locked) this.touchBuffer(buffer);
+      for (const data of locked) if (data.isGone) this.bringBack(data);
       then();
     } finally {
-      for (const buffer of locked) buffer.locks--;
+      for (const { buffer } of locked) buffer.locks--;
     }
   }
 
   /** Somebody is about to read `dataId`. */
   touch(dataId: DataId): void {
-    const buffer = this.byDataId.get(dataId)?.buffer;
-    if (buffer !== undefined) this.touchBuffer(buffer);
+    const data = this.byDataId.get(dataId);
+    if (data?.isGone === true) this.bringBack(data);
   }
 
   /** JavaScript has made a storage. */
@@ -146,11 +146,13 @@ export class Ledger {
     return data;
   }
 
-  private touchBuffer(buffer: StoredBuffer): void {
-    if (!buffer.isEvicted) return;
-    if (this.listener.rebuilding?.(buffer) === true) return;
-    this.touchCount++;
-    this.rebuild(buffer);
+  private bringBack(data: StoredData): void {
+    const { buffer } = data;
+    if (buffer.isEvicted && this.listener.rebuilding?.(buffer) !== true) {
+      this.touchCount++;
+      this.rebuild(buffer);
+    }
+    this.replays.renew(data);
   }
 
   /** A variable has taken over the data: it must be there, and stay. */
@@ -158,6 +160,7 @@ export class Ledger {
     const buffer = this.byDataId.get(dataId)?.buffer;
     if (buffer === undefined) return;
     if (buffer.isEvicted) this.rebuild(buffer);
+    for (const data of buffer.data) this.replays.renew(data);
     buffer.isHeld = true;
     for (const data of [...buffer.data]) this.forgetMaker(data);
   }
@@ -173,6 +176,7 @@ export class Ledger {
 
   evict(buffer: StoredBuffer): void {
     this.evictionCount++;
+    for (const data of buffer.data) data.isStale = data.maker?.isView === true;
     evictData(buffer.data.map(({ dataId }) => dataId));
   }
 
@@ -191,12 +195,15 @@ export class Ledger {
     if (lost.isUsed || lost.locks > 0) return false;
     const border = borderOf(lost, isOver);
     if (border === undefined) return false;
-    for (const { buffer } of border) if (buffer.isEvicted) buffer.isGone = true;
+    for (const data of border) {
+      if (data.buffer.isEvicted) data.buffer.isGone = true;
+      else this.replays.renew(data);
+    }
     for (const data of border) this.forgetMaker(data);
     return true;
   }
 
-  /** Runs a recipe again, whose sources must be there, for those of its outputs that are gone, and the views of these. */
+  /** Runs a recipe again, whose sources' buffers must be there, for those of its outputs that are gone. */
   replay(recipe: Recipe): void {
     this.replays.run(recipe);
   }
@@ -213,13 +220,17 @@ export class Ledger {
   /** The pass is over: what tensors live in is there again, and everything else, recipes too, is gone. */
   end(): void {
     try {
-      for (const buffer of this.buffers.values())
-        if (buffer.isEvicted && buffer.isUsed && !buffer.isGone) this.rebuild(buffer);
+      for (const buffer of this.buffers.values()) if (buffer.isUsed && !buffer.isGone) this.bringBackUsed(buffer);
     } finally {
       for (const { dataId } of this.byDataId.values()) unpinData(dataId);
       this.byDataId.clear();
       this.buffers.clear();
     }
+  }
+
+  private bringBackUsed(buffer: StoredBuffer): void {
+    if (buffer.isEvicted) this.rebuild(buffer);
+    for (const data of buffer.data) if (data.isUsed) this.replays.renew(data);
   }
 
   private known(tensor: TensorInfo): StoredData {

@@ -1,6 +1,5 @@
-import { type ConstantData, replayKernel, restoreConstant } from "@remat/dispatch-hook";
-import type { DataId } from "@tensorflow/tfjs-core";
-import type { Recipe, StoredBuffer, StoredData } from "./stored-data.js";
+import { replayKernel, restoreConstant } from "@remat/dispatch-hook";
+import type { Recipe, StoredData } from "./stored-data.js";
 
 /**
  * Runs recipes again, so that what is gone is there.
@@ -16,52 +15,43 @@ export class Replays {
   /** @param replaying a kernel is about to run again, for which there must be room */
   constructor(private readonly replaying: (recipe: Recipe) => void) {}
 
-  /** Runs a recipe again, whose sources must be there, for those of its outputs that are gone, and the views of these. */
+  /** Runs a recipe again, whose sources' buffers must be there, for those of its outputs that are gone. */
   run(recipe: Recipe): void {
     if (recipe.constant !== undefined) {
-      this.restore(recipe.outputs[0], recipe.constant);
+      const [data] = recipe.outputs;
+      if (data !== undefined) restoreConstant(data.dataId, recipe.constant);
       return;
     }
-    const into = recipe.outputs.map((data) => (data?.buffer.isEvicted === true ? data : undefined));
     for (const { buffer } of recipe.sources) buffer.locks++;
     try {
+      for (const source of recipe.sources) this.renew(source);
       this.replaying(recipe);
-      this.runKernel(
-        recipe,
-        into.map((data) => data?.dataId),
-      );
+      this.runKernel(recipe);
     } finally {
       for (const { buffer } of recipe.sources) buffer.locks--;
     }
-    for (const data of into) if (data !== undefined) this.renewViews(data.buffer);
   }
 
-  private runKernel(recipe: Recipe, into: readonly (DataId | undefined)[]): void {
+  /** Makes a view anew whose buffer is back, if it has not been since. */
+  renew(data: StoredData): void {
+    if (!data.isStale) return;
+    const { maker } = data;
+    if (maker !== undefined) this.run(maker);
+  }
+
+  private runKernel(recipe: Recipe): void {
+    const into = recipe.outputs.map((data) => (data?.isGone === true ? data : undefined));
     this.count++;
     const around = this.isRunning;
     this.isRunning = true;
     try {
-      replayKernel(recipe, into);
+      replayKernel(
+        recipe,
+        into.map((data) => data?.dataId),
+      );
     } finally {
       this.isRunning = around;
     }
-  }
-
-  private restore(data: StoredData | undefined, constant: ConstantData): void {
-    if (data === undefined) return;
-    restoreConstant(data.dataId, constant);
-    this.renewViews(data.buffer);
-  }
-
-  private renewViews(buffer: StoredBuffer): void {
-    const renewed = new Set<Recipe>();
-    for (const { maker } of buffer.data) {
-      if (maker?.isView !== true || renewed.has(maker)) continue;
-      renewed.add(maker);
-      this.runKernel(
-        maker,
-        maker.outputs.map((data) => (data?.buffer === buffer ? data.dataId : undefined)),
-      );
-    }
+    for (const data of into) if (data !== undefined) data.isStale = false;
   }
 }

@@ -44,6 +44,8 @@ export class StoredBuffer {
 export class StoredData {
   /** Whether a tensor is on it: cleared when the engine has disposed of the last. */
   isUsed = true;
+  /** A view of a buffer that has been gone: its kernel runs again before somebody reads it. Only where a view has a `DataId` of its own. */
+  isStale = false;
   /** What makes it; undefined where nothing can: inputs, weights, values drawn in JavaScript, random kernels. */
   maker: Recipe | undefined;
   /** The recipes that read it, each once. Few, as a rule: a set for each would be most of what the ledger costs. */
@@ -53,6 +55,11 @@ export class StoredData {
     readonly dataId: DataId,
     readonly buffer: StoredBuffer,
   ) {}
+
+  /** Whether a kernel has to run before it can be read. */
+  get isGone(): boolean {
+    return this.isStale || this.buffer.isEvicted;
+  }
 
   /** False if it was none. */
   removeReader(recipe: Recipe): boolean {

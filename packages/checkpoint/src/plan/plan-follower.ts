@@ -169,7 +169,7 @@ export class PlanFollower implements Policy {
 
   private runAgain(recipe: Recipe | undefined): void {
     // Nobody needs any more what it makes, or it is there.
-    if (recipe?.outputs.some((data) => data?.buffer.isEvicted) !== true) return;
+    if (recipe?.outputs.some((data) => data?.isGone) !== true) return;
     for (const { buffer } of recipe.sources) if (buffer.isEvicted) this.ledger.rebuild(buffer);
     this.ledger.replay(recipe);
     for (const { buffer } of recipe.sources) if (!buffer.isUsed && !buffer.isEvicted) this.bufferUnused(buffer);
