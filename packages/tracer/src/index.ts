@@ -10,7 +10,7 @@ export {
   tfNamespace,
   trainableVariables,
 } from "./model-definition.js";
-export { OpStopwatch, type StepTimes } from "./op-stopwatch.js";
+export { OpStopwatch, type StepTimes, type StepWay } from "./op-stopwatch.js";
 export { type OptimizerName, optimizerByName, optimizerNames } from "./optimizers.js";
 export { type TimeFakeStepOptions, timeFakeStep } from "./time-fake-step.js";
 export { type TimeStepOptions, timeStep } from "./time-step.js";

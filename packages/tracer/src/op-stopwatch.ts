@@ -1,4 +1,4 @@
-import type { DispatchMode, OpDone } from "@remat/dispatch-hook";
+import { type DispatchMode, type OpDone, withDispatchMode } from "@remat/dispatch-hook";
 import { Phase, RematError, RuntimeSource, type Trace } from "@remat/trace";
 import { quantile } from "./quantile.js";
 
@@ -14,19 +14,31 @@ export interface StepTimes {
   readonly hostMsByWay: readonly number[];
 }
 
+/** A way to run a step: the same ops, e.g. under other modes. */
+export interface StepWay {
+  /** Opens what is to be open around a step, and returns what closes that, e.g. `releaseEarly`. */
+  readonly open: () => () => void;
+  /**
+   * What is timed of its steps: each op, the step as a whole with nobody watching its ops, or both in turns. Watching takes some microseconds per
+   * op, which count as the step's only where they are there in training, too, as under a plan. Left out: each op.
+   */
+  readonly times?: "ops" | "step" | "both";
+}
+
 /**
- * A mode that times the ops of steps, op by op, as a trace has them. {@link timeStep} takes the steps by itself; this is for steps that
- * somebody else takes.
+ * Times the ops of steps, op by op, as a trace has them. {@link timeStep} takes the steps by itself; this is for steps that somebody else takes.
  *
  * @example
  * const stopwatch = new OpStopwatch(trace);
- * withDispatchMode(stopwatch, () => stopwatch.time(() => step()));
+ * stopwatch.time(() => step());
  * const { trace: timed, hostMs } = stopwatch.times();
  */
 export class OpStopwatch implements DispatchMode {
   private readonly trace: Trace;
   private readonly samples: Float64Array[] = [];
-  private readonly hostMs: number[][] = [];
+  /** By way: milliseconds outside of ops in steps whose ops were watched, and of whole steps whose ops were not. */
+  private readonly besideOps: number[][] = [];
+  private readonly wholeSteps: number[][] = [];
   private running: Float64Array;
   private next = 0;
   private startedAt = 0;
@@ -38,8 +50,8 @@ export class OpStopwatch implements DispatchMode {
   }
 
   /**
-   * Runs one step, and says how many milliseconds that took. Steps may run the same ops in several ways, e.g. under different modes, which are
-   * told apart by number.
+   * Runs one step and times its ops, and says how many milliseconds it took. Steps may run the same ops in several ways, e.g. under different
+   * modes, which are told apart by number.
    *
    * @throws RematError `STEP_MISMATCH` where it does not run the trace's ops; whatever the step throws
    */
@@ -50,39 +62,68 @@ export class OpStopwatch implements DispatchMode {
     this.isTiming = true;
     const start = performance.now();
     try {
-      step();
+      withDispatchMode(this, step);
     } finally {
       this.isTiming = false;
     }
     const ms = performance.now() - start;
     if (this.next < trace.ops.count) throw mismatch(this.next, this.expected(this.next), undefined);
     this.samples.push(this.running);
-    while (this.hostMs.length <= way) this.hostMs.push([]);
-    this.hostMs[way].push(ms - sumOf(this.running));
+    note(this.besideOps, way, ms - sumOf(this.running));
     return ms;
+  }
+
+  /** Runs one step without watching its ops, and says how many milliseconds it took: for what it takes outside of ops. */
+  timeWhole(step: () => void, way: number = 0): number {
+    const start = performance.now();
+    step();
+    const ms = performance.now() - start;
+    note(this.wholeSteps, way, ms);
+    return ms;
+  }
+
+  /** What runs and times one step each, of all ways in turns. */
+  turn(ways: readonly StepWay[]): readonly ((step: () => void) => number)[] {
+    return ways.flatMap(({ open, times = "ops" }, way) => {
+      const inWay = (run: (step: () => void, way: number) => number) => (step: () => void) => {
+        const close = open();
+        try {
+          return run.call(this, step, way);
+        } finally {
+          close();
+        }
+      };
+      const watched = times === "step" ? [] : [inWay(this.time)];
+      return times === "ops" ? watched : [...watched, inWay(this.timeWhole)];
+    });
   }
 
   /** Forgets the steps so far. */
   reset(): void {
     this.samples.length = 0;
-    this.hostMs.length = 0;
+    this.besideOps.length = 0;
+    this.wholeSteps.length = 0;
   }
 
   /** Medians over the steps; those of ops over the steps of all ways. */
   times(): StepTimes {
-    const { samples, hostMs, trace } = this;
+    const { samples, besideOps, wholeSteps, trace } = this;
     const { count } = trace.ops;
     const timesOf = (op: number) => samples.map((sample) => sample[op]);
     const spreadOf = (times: readonly number[]) => (quantile(times, 0.75) - quantile(times, 0.25)) / 2;
     const medians = Float64Array.from({ length: count }, (_, op) => quantile(timesOf(op), 0.5));
-    const factor = quantile(samples.map(sumOf), 0.5) / sumOf(medians) || 1;
+    const opsMs = quantile(samples.map(sumOf), 0.5);
+    const factor = opsMs / sumOf(medians) || 1;
     const timed = trace.withRuntimes({
       runtimeMs: medians.map((ms) => factor * ms),
       runtimeSpreadMs: Float64Array.from({ length: count }, (_, op) => factor * spreadOf(timesOf(op))),
       runtimeSource: new Uint8Array(count).fill(RuntimeSource.measured),
       runtimeRuns: new Int32Array(count).fill(samples.length),
     });
-    const hostMsByWay = hostMs.map((times) => quantile(times, 0.5));
+    const hostMsByWay = Array.from({ length: Math.max(besideOps.length, wholeSteps.length) }, (_, way) => {
+      const { [way]: whole = [] } = wholeSteps;
+      return whole.length > 0 ? quantile(whole, 0.5) - opsMs : quantile(besideOps[way], 0.5);
+    });
     return { trace: timed, hostMs: hostMsByWay[0], hostMsByWay };
   }
 
@@ -103,6 +144,11 @@ export class OpStopwatch implements DispatchMode {
     const { ops, strings } = this.trace;
     return op < ops.count ? strings[ops.name[op]] : undefined;
   }
+}
+
+function note(byWay: number[][], way: number, ms: number): void {
+  while (byWay.length <= way) byWay.push([]);
+  byWay[way].push(ms);
 }
 
 const sumOf = (times: Float64Array): number => times.reduce((sum, ms) => sum + ms, 0);

@@ -1,7 +1,6 @@
-import { openDispatchMode } from "@remat/dispatch-hook";
 import type { Trace } from "@remat/trace";
 import { defineModel, tfNamespace } from "./model-definition.js";
-import { OpStopwatch, type StepTimes } from "./op-stopwatch.js";
+import { OpStopwatch, type StepTimes, type StepWay } from "./op-stopwatch.js";
 import { disposeDefinition, type TrainingStep, type TrainingStepOptions, trainingStep } from "./training-step.js";
 
 export interface TimeStepOptions extends TrainingStepOptions {
@@ -10,12 +9,9 @@ export interface TimeStepOptions extends TrainingStepOptions {
   readonly batch?: number | undefined;
   /** Steps before the first that counts (2). */
   readonly warmUpSteps?: number;
-  /**
-   * Ways to run a step, which take turns: each opens what is to be open around it, and returns what closes that, e.g. `releaseEarly`. Left out:
-   * one, with what the caller has opened.
-   */
-  readonly ways?: readonly (() => () => void)[];
-  /** Steps of each way that count at least (2) and at most (7). */
+  /** Ways to run a step, which take turns. Left out: one, with what the caller has opened, of which each op is timed. */
+  readonly ways?: readonly StepWay[];
+  /** Turns that count at least (2) and at most (7). */
   readonly minSteps?: number;
   readonly maxSteps?: number;
   /** Milliseconds after which no further turn is taken (8,000). */
@@ -31,28 +27,21 @@ export interface TimeStepOptions extends TrainingStepOptions {
  * @throws RematError `STEP_MISMATCH` where a step does not run the trace's ops; and as `traceStep` does
  * @example
  * const { trace: timed, hostMs } = await timeStep(build, trace, { batch: 8 });
- * const { hostMsByWay: [stockMs, earlyMs] } = await timeStep(build, trace, { ways: [() => () => {}, releaseEarly] });
+ * const ways: StepWay[] = [{ open: () => () => {} }, { open: releaseEarly, times: "step" }];
+ * const { hostMsByWay: [stockMs, earlyMs] } = await timeStep(build, trace, { ways });
  */
 export async function timeStep(exported: unknown, trace: Trace, options: TimeStepOptions = {}): Promise<StepTimes> {
   const { size = "full", batch, name = trace.header.model ?? "model" } = options;
-  const { ways = [() => () => {}], warmUpSteps = 2, minSteps = 2, maxSteps = 7, budgetMs = 8000 } = options;
+  const { ways = [{ open: () => () => {} }], warmUpSteps = 2, minSteps = 2, maxSteps = 7, budgetMs = 8000 } = options;
   const scope = <T>(_name: string, fn: () => T) => fn();
   const definition = await defineModel(exported, { tf: tfNamespace(), size, batch, scope }, name);
   const stopwatch = new OpStopwatch(trace);
-  const close = openDispatchMode(stopwatch);
+  const turn = stopwatch.turn(ways);
   let training: TrainingStep | undefined;
   try {
     const step = trainingStep(definition, options);
     training = step;
     const takeStep = () => step({ loss: (value) => void value.dataSync() });
-    const inWay = <T>(way: number, run: () => T): T => {
-      const closeWay = ways[way % ways.length]();
-      try {
-        return run();
-      } finally {
-        closeWay();
-      }
-    };
     let doneSteps = 0;
     const rest = () => {
       doneSteps++;
@@ -62,18 +51,22 @@ export async function timeStep(exported: unknown, trace: Trace, options: TimeSte
     };
     // An optimizer makes its state in the first one, which therefore has other ops.
     for (let i = 0; i < warmUpSteps; i++) {
-      inWay(i, takeStep);
+      const close = ways[i % ways.length].open();
+      try {
+        takeStep();
+      } finally {
+        close();
+      }
       await rest();
     }
     let spentMs = 0;
     for (let i = 0; i < minSteps || (i < maxSteps && spentMs < budgetMs); i++)
-      for (const way of ways.keys()) {
-        spentMs += inWay(way, () => stopwatch.time(takeStep, way));
+      for (const timed of turn) {
+        spentMs += timed(takeStep);
         await rest();
       }
     return stopwatch.times();
   } finally {
-    close();
     training?.dispose();
     disposeDefinition(definition);
   }

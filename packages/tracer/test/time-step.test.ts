@@ -57,14 +57,29 @@ describe("timeStep", () => {
         close();
       };
     };
-    const ways = [way("plain", 0), way("slow", 200)];
+    const ways = [
+      { open: way("plain", 0) },
+      { open: way("slow", 200), times: "step" },
+      { open: way("slower", 400), times: "both" },
+    ] as const;
     const { trace: timed, hostMsByWay, hostMs } = await timeStep(network(8), trace, { ...few, ways });
     // One to warm up, and three of each.
     expect(opened.filter((name) => name === "plain")).toHaveLength(4);
-    expect(opened.slice(-4)).toEqual(["plain", "plain over", "slow", "slow over"]);
+    expect(opened.filter((name) => name === "slow")).toHaveLength(3);
+    expect(opened.filter((name) => name === "slower")).toHaveLength(6);
+    expect(opened.slice(-6)).toEqual(["slow", "slow over", "slower", "slower over", "slower", "slower over"]);
     expect(hostMsByWay[0]).toBe(hostMs);
     expect(hostMsByWay[1] - hostMs).toBeGreaterThan(100);
+    expect(hostMsByWay[2] - hostMsByWay[1]).toBeGreaterThan(100);
     expect(new Set(timed.ops.runtimeRuns)).toEqual(new Set([6]));
+  });
+
+  it("watches no op of a step that is timed as a whole", async () => {
+    const trace = await traceOf(network(8));
+    const stopwatch = new OpStopwatch(trace);
+    const done = vi.spyOn(stopwatch, "opDone");
+    expect(stopwatch.timeWhole(() => tf.tidy(() => void tf.neg(tf.scalar(1))))).toBeGreaterThan(0);
+    expect(done).not.toHaveBeenCalled();
   });
 
   it("refuses a trace of another model, by the first op that differs, and leaves the engine as it was", async () => {
@@ -109,12 +124,7 @@ describe("timeStep", () => {
   it("refuses a step that ends too early", async () => {
     const trace = await traceOf(network(8));
     const stopwatch = new OpStopwatch(trace);
-    const close = openDispatchMode(stopwatch);
-    try {
-      expect(() => stopwatch.time(() => {})).toThrow(/op 0 of the step is missing where the trace has/);
-    } finally {
-      close();
-    }
+    expect(() => stopwatch.time(() => {})).toThrow(/op 0 of the step is missing where the trace has/);
   });
 });
 

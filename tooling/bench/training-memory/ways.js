@@ -2,7 +2,7 @@ import { applyPlan, MemoryMeter, releaseEarly } from "@remat/checkpoint";
 import { openDispatchMode } from "@remat/dispatch-hook";
 import { readPlan } from "@remat/trace";
 import { OpStopwatch } from "@remat/tracer";
-import { hostMsOf, openersOfWays, traceTraining } from "../../../apps/cli/dist/run/predict-step.js";
+import { hostMsOf, stepWays, traceTraining } from "../../../apps/cli/dist/run/predict-step.js";
 
 /** Opens what a way to train needs; says what is to be around its steps, and answers questions about them. */
 export async function prepareWay(way, source, { backend }, { model, parameters = {}, buffers = {} }) {
@@ -19,19 +19,10 @@ export async function prepareWay(way, source, { backend }, { model, parameters =
     case "op-times": {
       const traced = await traceTraining(source, backend);
       const stopwatch = new OpStopwatch(traced);
-      const openers = await openersOfWays(traced);
-      openDispatchMode(stopwatch);
+      const turn = stopwatch.turn(await stepWays(traced));
       let steps = 0;
       return {
-        around(step) {
-          const way = steps++ % openers.length;
-          const close = openers[way]();
-          try {
-            stopwatch.time(step, way);
-          } finally {
-            close();
-          }
-        },
+        around: (step) => turn[steps++ % turn.length](step),
         "forget-times": () => stopwatch.reset(),
         times() {
           const { trace, hostMsByWay } = stopwatch.times();

@@ -3,12 +3,12 @@ import { mkdir, rename, writeFile } from "node:fs/promises";
 import { freemem } from "node:os";
 import { dirname, join } from "node:path";
 import { applyPlan, releaseEarly } from "@remat/checkpoint";
-import { type BackendName, type CloseMode, cacheFolder, openDispatchMode } from "@remat/dispatch-hook";
+import { type BackendName, cacheFolder, openDispatchMode } from "@remat/dispatch-hook";
 import { planCheckpointing } from "@remat/planner";
 import { followedPeak, recordedPeak } from "@remat/reporting";
 import { BenchmarkCache, benchmarkTrace } from "@remat/runtime-estimator/benchmark";
 import { Category, type Plan, RematError, RuntimeSource, type Trace } from "@remat/trace";
-import { timeFakeStep, timeStep, traceFakeStep } from "@remat/tracer";
+import { type StepWay, timeFakeStep, timeStep, traceFakeStep } from "@remat/tracer";
 import type { StepPrediction } from "./planning-job.js";
 import { type TrainingSource, trainingOf } from "./training.js";
 
@@ -55,7 +55,7 @@ export async function timeTraining(
     try {
       const { trace: timed, hostMsByWay } = await timeStep(build, trace, {
         ...training,
-        ways: await openersOfWays(trace),
+        ways: await stepWays(trace),
         warmUpSteps: 3,
         maxSteps: 4,
         onProgress: (steps) => tell(`timing the ops of ${name}: ${steps} steps`),
@@ -81,25 +81,26 @@ export async function timeTraining(
 const mismatches: ReadonlySet<string> = new Set(["STEP_MISMATCH", "PLAN_MISMATCH"]);
 
 /**
- * What opens each way to train, so that steps can be taken in all of them for what they take outside of ops. None holds much more than early release
- * does: stock's way fills its arrays, but releases early, too; the plan makes nothing again, and holds besides what early release does not save.
+ * The ways to train, so that steps can be taken in all of them for what they take outside of ops. None holds much more than early release does:
+ * stock's way fills its arrays, but releases early, too; the plan makes nothing again, and holds besides what early release does not save. Only
+ * under a plan are ops watched in training.
  */
-export async function openersOfWays(trace: Trace): Promise<readonly (() => CloseMode)[]> {
+export async function stepWays(trace: Trace): Promise<readonly StepWay[]> {
   const { count } = trace.ops;
   const evenly = trace.withRuntimes({
     runtimeMs: new Float64Array(count).fill(1),
     runtimeSource: new Uint8Array(count).fill(RuntimeSource.measured),
   });
   const { point } = await planCheckpointing(evenly, { budgetFraction: 1, timeMs: 100 });
-  const openers: Readonly<Record<WayToTrain, () => CloseMode>> = {
-    stock: () => openDispatchMode({ releasesEarly: true, prunesSaved: true }),
-    released: releaseEarly,
-    planned: () => (point === undefined ? releaseEarly() : applyPlan(point.plan).close),
+  const ways: Readonly<Record<WayToTrain, StepWay>> = {
+    stock: { open: () => openDispatchMode({ releasesEarly: true, prunesSaved: true }), times: "step" },
+    released: { open: releaseEarly, times: "both" },
+    planned: { open: () => (point === undefined ? releaseEarly() : applyPlan(point.plan).close), times: "ops" },
   };
-  return waysToTrain.map((way) => openers[way]);
+  return waysToTrain.map((way) => ways[way]);
 }
 
-/** By way, what was measured in the order of {@link openersOfWays}. */
+/** By way, what was measured in the order of {@link stepWays}. */
 export function hostMsOf(hostMsByWay: readonly number[]): TimedStep["hostMs"] {
   const [stock, released, planned] = hostMsByWay;
   return { stock, released, planned };
