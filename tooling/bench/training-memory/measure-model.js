@@ -118,7 +118,7 @@ export async function measureTradeOff({ source, backend, restingBytes }, { steps
 
 /** Step times with the hook installed and no plan, over stock's, in turns. */
 export async function measureHook({ source, backend }, { rounds, tell }) {
-  const roundsOfSet = 6;
+  const roundsOfSet = 8;
   const taken = await takeTurns(
     { stock: { source, backend, way: { kind: "stock" } }, hooked: { source, backend, way: { kind: "hook" } } },
     {

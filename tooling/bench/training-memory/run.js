@@ -17,10 +17,10 @@ import { verdictOfHook, verdictsOf, verdictsOfTradeOff } from "./verdicts.js";
 const { values: options } = parseArgs({
   options: {
     models: { type: "string", default: models.map(({ key }) => key).join(",") },
-    steps: { type: "string", default: "6" },
+    steps: { type: "string", default: "12" },
     sets: { type: "string", default: "3" },
     "plan-seconds": { type: "string", default: "60" },
-    rounds: { type: "string", default: "48" },
+    rounds: { type: "string", default: "120" },
     points: { type: "string", default: "10" },
     skip: { type: "string", default: "" },
     write: { type: "boolean", default: false },
