@@ -1,3 +1,4 @@
+import { openDispatchMode } from "@remat/dispatch-hook";
 import type { Trace } from "@remat/trace";
 import { defineModel, tfNamespace } from "./model-definition.js";
 import { OpStopwatch, type StepTimes, type StepWay } from "./op-stopwatch.js";
@@ -11,7 +12,9 @@ export interface TimeStepOptions extends TrainingStepOptions {
   readonly warmUpSteps?: number;
   /** Ways to run a step, which take turns. Left out: one, with what the caller has opened, of which each op is timed. */
   readonly ways?: readonly StepWay[];
-  /** Turns that count at least (2) and at most (7). */
+  /** Steps of a way that are taken in a row (1), after one that does not count where the way has changed. */
+  readonly inARow?: number;
+  /** Turns at least (2) and at most (7). */
   readonly minSteps?: number;
   readonly maxSteps?: number;
   /** Milliseconds after which no further turn is taken (8,000). */
@@ -32,11 +35,20 @@ export interface TimeStepOptions extends TrainingStepOptions {
  */
 export async function timeStep(exported: unknown, trace: Trace, options: TimeStepOptions = {}): Promise<StepTimes> {
   const { size = "full", batch, name = trace.header.model ?? "model" } = options;
-  const { ways = [{ open: () => () => {} }], warmUpSteps = 2, minSteps = 2, maxSteps = 7, budgetMs = 8000 } = options;
+  const {
+    ways = [{ open: () => () => {} }],
+    warmUpSteps = 2,
+    inARow = 1,
+    minSteps = 2,
+    maxSteps = 7,
+    budgetMs = 8000,
+  } = options;
   const scope = <T>(_name: string, fn: () => T) => fn();
   const definition = await defineModel(exported, { tf: tfNamespace(), size, batch, scope }, name);
   const stopwatch = new OpStopwatch(trace);
-  const turn = stopwatch.turn(ways);
+  const turn = stopwatch.turn(ways, inARow);
+  // The hook stays for all steps, as in training: put in anew for each, it would be new code each time, which runs slowly at first.
+  const close = openDispatchMode({});
   let training: TrainingStep | undefined;
   try {
     const step = trainingStep(definition, options);
@@ -67,6 +79,7 @@ export async function timeStep(exported: unknown, trace: Trace, options: TimeSte
       }
     return stopwatch.times();
   } finally {
+    close();
     training?.dispose();
     disposeDefinition(definition);
   }

@@ -20,6 +20,7 @@ export async function prepareWay(way, source, { backend }, { model, parameters =
       const traced = await traceTraining(source, backend);
       const stopwatch = new OpStopwatch(traced);
       const turn = stopwatch.turn(await stepWays(traced));
+      openDispatchMode({});
       let steps = 0;
       return {
         around: (step) => turn[steps++ % turn.length](step),

@@ -56,8 +56,10 @@ export async function timeTraining(
       const { trace: timed, hostMsByWay } = await timeStep(build, trace, {
         ...training,
         ways: await stepWays(trace),
-        warmUpSteps: 3,
-        maxSteps: 4,
+        warmUpSteps: 1,
+        inARow: 2,
+        minSteps: 1,
+        maxSteps: 3,
         onProgress: (steps) => tell(`timing the ops of ${name}: ${steps} steps`),
       });
       return { trace: timed, hostMs: hostMsOf(hostMsByWay) };
