@@ -60,7 +60,7 @@ try {
     if (model.key === "resnet50" && !skipped.has("hook"))
       verdicts.push(verdictOfHook(model, await measureHook(figures, effort), isBusy()));
     if (model.hasTradeOff && !skipped.has("trade-off")) {
-      const points = await measureTradeOff(figures, { ...effort, steps: Math.min(3, effort.steps) });
+      const points = await measureTradeOff(figures, { ...effort, steps: Math.min(4, effort.steps) });
       verdicts.push(...verdictsOfTradeOff(model, points));
       curves.push({ title: model.title, stockBytes: figures.stock.measuredBytes, points });
     }
