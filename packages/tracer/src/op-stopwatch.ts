@@ -83,11 +83,11 @@ export class OpStopwatch implements DispatchMode {
   }
 
   /**
-   * What runs and times one step each, of all ways in turns, so many of each in a row (1). Where the way changes, a step that does not count comes
-   * first: the memory that one way has left behind does not fit the other, whose first step may take a tenth longer.
+   * What runs and times one step each, of all ways in turns, so many of each in a row (1); whoever takes the steps warms up in the first way. Where the
+   * way changes, a step that does not count comes first: the memory that one way has left behind does not fit the other, whose first step may take a tenth longer.
    */
   turn(ways: readonly StepWay[], inARow = 1): readonly ((step: () => void) => number)[] {
-    let current = -1;
+    let current = 0;
     return ways.flatMap(({ open, times = "ops" }, way) => {
       const inWay = (run: (step: () => void, way: number) => number) => (step: () => void) => {
         const close = open();
@@ -99,8 +99,8 @@ export class OpStopwatch implements DispatchMode {
           close();
         }
       };
-      const watched = times === "step" ? [] : [inWay(this.time)];
-      const timed = times === "ops" ? watched : [...watched, inWay(this.timeWhole)];
+      const [ops, whole] = [inWay(this.time), inWay(this.timeWhole)];
+      const timed = { ops: [ops], step: [whole], both: [ops, whole] }[times];
       return Array.from({ length: inARow }, () => timed).flat();
     });
   }
