@@ -31,8 +31,8 @@ export const importTable = {
     ],
   },
   "mem-tracker": { pure: true, imports: ["trace", "text-table"] },
-  "memory-estimator": { pure: true, imports: ["trace"] },
-  planner: { pure: true, imports: ["trace", "sac-core", "memory-estimator"] },
+  memory: { pure: true, imports: ["trace"] },
+  planner: { pure: true, imports: ["trace", "sac-core", "memory"] },
   "planner/node": { pure: false, imports: ["trace"] },
   checkpoint: {
     pure: false,
@@ -50,6 +50,7 @@ export const importTable = {
 export const alsoAllowed = {
   "dispatch-hook": ["dispatch-hook/fake"],
   "mem-tracker": ["mem-tracker/fsdp"],
+  memory: ["memory/graph"],
 };
 
 /** The entry of the table that rules a file, by the file's path from the root of the workspace; undefined for tests and apps. */

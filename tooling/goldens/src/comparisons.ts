@@ -1,6 +1,6 @@
 import { compareMemoryGolden } from "../../../packages/mem-tracker/test/compare-golden.js";
 import { compareFsdpSimulation } from "../../../packages/mem-tracker/test/compare-simulation.js";
-import { compareFxGolden } from "../../../packages/memory-estimator/test/compare-fx-golden.js";
+import { compareFxGolden } from "../../../packages/memory/test/graph/compare-fx-golden.js";
 import { compareIlpGolden } from "../../../packages/planner/test/compare-ilp-golden.js";
 import { compareKnapsackGolden } from "../../../packages/planner/test/compare-knapsack-golden.js";
 import { comparePolicyGolden } from "../../../packages/planner/test/compare-policy-golden.js";

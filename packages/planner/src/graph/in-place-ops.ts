@@ -1,4 +1,4 @@
-import { type GraphAliasTracker, NodeKind, type TraceGraph } from "@remat/memory-estimator";
+import { type GraphAliasTracker, NodeKind, type TraceGraph } from "@remat/memory/graph";
 import { OpFlag, row, type Trace } from "@remat/trace";
 
 /** What in-place ops mean for running ops again. @internal */

@@ -1,4 +1,4 @@
-import { GraphAliasTracker, graphOfTrace, NodeKind, type TraceGraph } from "@remat/memory-estimator";
+import { GraphAliasTracker, graphOfTrace, NodeKind, type TraceGraph } from "@remat/memory/graph";
 import { EventKind, OpFlag, Phase, RematError, type Rows, row, type Trace } from "@remat/trace";
 import { type EngineLifetimes, engineLifetimes } from "./engine-lifetimes.js";
 import { type InPlaceOps, inPlaceOps } from "./in-place-ops.js";

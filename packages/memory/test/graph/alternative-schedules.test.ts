@@ -7,7 +7,7 @@ import {
   type GraphNodeRecord,
   MemoryTracker,
   peakOfProfile,
-} from "../src/index.js";
+} from "../../src/graph/index.js";
 
 interface Case {
   readonly nodes: readonly GraphNodeRecord[];

@@ -9,7 +9,7 @@ import {
   type IsReleasable,
   MemoryTracker,
   type NodeKindName,
-} from "../src/index.js";
+} from "../../src/graph/index.js";
 
 interface FxNode {
   readonly n: string;

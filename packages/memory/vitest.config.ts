@@ -3,5 +3,5 @@ import { defineProject } from "vitest/config";
 export default defineProject({
   resolve: { conditions: ["@remat/source"] },
   ssr: { resolve: { conditions: ["@remat/source"] } },
-  test: { testTimeout: 120_000, hookTimeout: 120_000, name: "memory-estimator", include: ["test/**/*.test.ts"] },
+  test: { testTimeout: 120_000, hookTimeout: 120_000, name: "memory", include: ["test/**/*.test.ts"] },
 });

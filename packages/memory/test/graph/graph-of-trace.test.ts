@@ -10,7 +10,7 @@ import {
   NodeKind,
   peakOfProfile,
   type TraceGraph,
-} from "../src/index.js";
+} from "../../src/graph/index.js";
 
 /** y = relu(x·w), loss = mean(y) with a cast inside, then dw; stock frees. Sizes are powers of two, so that sums can be read. */
 function step(): Trace {

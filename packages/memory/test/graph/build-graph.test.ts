@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { buildGraph, getFwdBwdInteractions, getPeakMemory } from "../src/index.js";
+import { buildGraph, getFwdBwdInteractions, getPeakMemory } from "../../src/graph/index.js";
 
 const storages = [{ bytes: 4, device: "cuda:0" }];
 const placeholder = { name: "a", kind: "placeholder", outputs: [0] } as const;

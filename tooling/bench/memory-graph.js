@@ -1,5 +1,5 @@
 // Profiles and schedules a trace of a million ops, and the goldens' graphs beside torch's own estimator where REMAT_TORCH_PYTHON names a
-// Python that has torch. Usage: node tooling/bench/memory-estimator.js [ops]
+// Python that has torch. Usage: node tooling/bench/memory-graph.js [ops]
 import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ import {
   MemoryTracker,
   NodeKind,
   peakOfProfile,
-} from "@remat/memory-estimator";
+} from "@remat/memory/graph";
 import { Category, TraceBuilder } from "@remat/trace";
 import { timeWarm } from "./src/measure.js";
 import { report } from "./src/report.js";

@@ -1,0 +1,1 @@
+export { allocatedSizes, deviceKind, roundUpBytes, unitBytesByName, unitBytesOn } from "./allocators/device-units.js";
