@@ -1,4 +1,4 @@
-import type { TerminalOptions } from "./run-terminal.js";
+import type { TerminalOptions } from "./app/run-terminal.js";
 
 /**
  * Runs the terminal app until it is left. `stdin` and `stdout` must be a terminal. However it ends, by a key, a signal or a failure, the
@@ -11,6 +11,6 @@ import type { TerminalOptions } from "./run-terminal.js";
 export async function startTerminal(options: TerminalOptions): Promise<void> {
   // React decides by this, when it is loaded, whether to watch itself at work, which makes it several times slower.
   process.env["NODE_ENV"] ??= "production";
-  const { runTerminal } = await import("./run-terminal.js");
+  const { runTerminal } = await import("./app/run-terminal.js");
   await runTerminal(options);
 }

@@ -1,18 +1,18 @@
 import { RematError, type Trace } from "@remat/trace";
 import { hasOwnRuntimes, type Settings } from "../document/settings.js";
 import { TraceDocument } from "../document/trace-document.js";
+import type { InputEvent } from "../terminal/read-input.js";
+import type { ClickTarget } from "../text/drawn.js";
 import type { Glyphs } from "../text/glyphs.js";
 import { type ColourDepth, createTheme, type Style, type Theme, type ThemeName } from "../text/theme.js";
 import { viewsByName } from "../views/views-by-name.js";
 import { type AppState, initialState } from "./app-state.js";
-import type { ClickTarget } from "./drawn.js";
 import { handleInput } from "./handle-input.js";
 import type { Host } from "./host.js";
 import type { ViewName } from "./key-map.js";
 import { openTargets } from "./open-targets.js";
 import { OptimumSearch } from "./optimum-search.js";
 import { planStep } from "./plan-step.js";
-import type { InputEvent } from "./read-input.js";
 import { restoreView, savedViewOf } from "./saved-view.js";
 import type { View } from "./view.js";
 

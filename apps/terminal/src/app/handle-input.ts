@@ -1,10 +1,10 @@
 import { exportFormats } from "@remat/reporting";
+import type { InputEvent } from "../terminal/read-input.js";
+import type { ClickTarget } from "../text/drawn.js";
 import { act, moveStart, openSelected } from "./act.js";
 import type { App } from "./app.js";
-import type { ClickTarget } from "./drawn.js";
 import { bindingOf, viewNames } from "./key-map.js";
 import { promptKey } from "./prompt.js";
-import type { InputEvent } from "./read-input.js";
 import { exportView } from "./write-out.js";
 
 /** A key, a click on what was drawn, or a turn of the wheel. */

@@ -1,6 +1,6 @@
 import type { ViewTable } from "@remat/reporting";
+import type { ClickTarget, Drawn } from "../text/drawn.js";
 import type { App } from "./app.js";
-import type { ClickTarget, Drawn } from "./drawn.js";
 import type { ActionName, ViewName } from "./key-map.js";
 
 /** Room on the screen, in cells. */

@@ -1,6 +1,6 @@
 import { type ExportFormat, writeViewTable } from "@remat/reporting";
 import { writePlan } from "@remat/trace";
-import { planTable } from "../views/plan-screen.js";
+import { planTable } from "../screen/plan-screen.js";
 import type { App } from "./app.js";
 
 /** Writes what the view shows to a file, and says where. */

@@ -1,4 +1,4 @@
-import type { Region } from "../app/drawn.js";
+import type { Region } from "../text/drawn.js";
 import { type Cut, fitText } from "../text/fit-text.js";
 import type { Glyphs } from "../text/glyphs.js";
 import { fitLine, type Line, lineWidth, type Span } from "../text/line.js";

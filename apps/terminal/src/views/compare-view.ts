@@ -10,14 +10,14 @@ import {
 } from "@remat/reporting";
 import type { App } from "../app/app.js";
 import type { CompareState } from "../app/app-state.js";
-import { type Drawn, stack, textOnly } from "../app/drawn.js";
 import type { Area, View } from "../app/view.js";
 import { drawTable, type TableColumn } from "../table/draw-table.js";
+import { nextSort } from "../table/next-sort.js";
 import { windowRows } from "../table/window-rows.js";
+import { type Drawn, stack, textOnly } from "../text/drawn.js";
 import { fitText } from "../text/fit-text.js";
 import { formatTime } from "../text/format-time.js";
 import { fitLine, type Line, type Span } from "../text/line.js";
-import { nextSort } from "./next-sort.js";
 
 const quantities = ["memoryBytes", "savedBytes", "forwardMs", "backwardMs"] as const;
 const quantityTexts: Readonly<Record<CompareState["quantity"], string>> = {

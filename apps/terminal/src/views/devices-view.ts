@@ -2,17 +2,17 @@ import { formatBytes, formatMs, formatPercent, summarizePlan, type ViewTable } f
 import { deviceSpec } from "@remat/runtime-estimator";
 import { findPlanMismatch, type Plan } from "@remat/trace";
 import type { App } from "../app/app.js";
-import { type Drawn, stack, textOnly } from "../app/drawn.js";
 import type { Area, View } from "../app/view.js";
 import { savePlan } from "../app/write-out.js";
 import { deviceChoices, hasOwnRuntimes, unitChoices, worldSizeChoices } from "../document/settings.js";
 import type { TraceDocument } from "../document/trace-document.js";
+import { besideEachOther } from "../text/beside.js";
+import { type Drawn, stack, textOnly } from "../text/drawn.js";
 import { fitText } from "../text/fit-text.js";
 import { barText } from "../text/glyphs.js";
 import { fitLine, type Line } from "../text/line.js";
-import { besideEachOther } from "./beside.js";
+import { wrap } from "../text/wrap-text.js";
 import { planFacts } from "./plan-facts.js";
-import { wrap } from "./wrap-text.js";
 
 /** One thing that can be changed here: what it is called, its values, and which one is in force. */
 interface Knob {

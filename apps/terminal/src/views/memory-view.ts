@@ -11,8 +11,8 @@ import {
 } from "@remat/reporting";
 import { phaseNames } from "@remat/trace";
 import type { App } from "../app/app.js";
-import { type Drawn, stack, textOnly } from "../app/drawn.js";
 import type { Area, View } from "../app/view.js";
+import { type Drawn, stack, textOnly } from "../text/drawn.js";
 import { fitText } from "../text/fit-text.js";
 import { fitLine, type Line } from "../text/line.js";
 import { drawBands, legendOf } from "./draw-bands.js";

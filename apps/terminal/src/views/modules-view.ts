@@ -9,15 +9,15 @@ import {
   moduleTreeTable,
 } from "@remat/reporting";
 import type { App } from "../app/app.js";
-import type { Drawn } from "../app/drawn.js";
 import type { Area, View } from "../app/view.js";
 import { drawTable, type TableColumn } from "../table/draw-table.js";
+import { nextSort, sortByNext } from "../table/next-sort.js";
 import { windowRows } from "../table/window-rows.js";
+import type { Drawn } from "../text/drawn.js";
 import { cutText, fitText } from "../text/fit-text.js";
 import { formatTime } from "../text/format-time.js";
 import { barText, type Glyphs } from "../text/glyphs.js";
 import { showControls } from "../text/show-controls.js";
-import { nextSort, sortByNext } from "./next-sort.js";
 
 const columns = ["name", "memoryBytes", "runtimeMs", "savedBytes", "forwardMs", "backwardMs", "calls"] as const;
 

@@ -9,13 +9,13 @@ import {
 } from "@remat/reporting";
 import { phaseNames, type Trace } from "@remat/trace";
 import type { App } from "../app/app.js";
-import { type Drawn, stack, textOnly } from "../app/drawn.js";
 import type { Area, View } from "../app/view.js";
 import { drawTable, type TableColumn } from "../table/draw-table.js";
+import { nextSort, sortByNext } from "../table/next-sort.js";
 import { windowRows } from "../table/window-rows.js";
+import { type Drawn, stack, textOnly } from "../text/drawn.js";
 import { formatTime } from "../text/format-time.js";
 import { fitLine, type Line, type Span } from "../text/line.js";
-import { nextSort, sortByNext } from "./next-sort.js";
 
 const columns = ["op", "name", "runtimeMs", "memoryBytes", "msps", "marks", "module"] as const;
 

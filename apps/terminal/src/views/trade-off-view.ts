@@ -12,16 +12,16 @@ import {
   viewTradeOff,
 } from "@remat/reporting";
 import type { App } from "../app/app.js";
-import { type Drawn, stack, textOnly } from "../app/drawn.js";
 import type { Area, View } from "../app/view.js";
 import type { ModuleTradeOff } from "../document/trace-document.js";
 import { drawTable, type TableColumn } from "../table/draw-table.js";
 import { windowRows } from "../table/window-rows.js";
+import { besideEachOther } from "../text/beside.js";
 import { DotCanvas } from "../text/dot-canvas.js";
+import { type Drawn, stack, textOnly } from "../text/drawn.js";
 import { fitText } from "../text/fit-text.js";
 import { formatTime } from "../text/format-time.js";
 import { fitLine, type Line, type Span } from "../text/line.js";
-import { besideEachOther } from "./beside.js";
 
 const fateStyles: readonly Span["style"][] = ["good", "warning", "accent", "faint"];
 const fateTexts = ["stored", "recomputed", "always stored", "view, recomputed"] as const;

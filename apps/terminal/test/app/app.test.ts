@@ -2,10 +2,10 @@ import { planModule } from "@remat/planner";
 import { type SACStats, sacStats } from "@remat/sac-core";
 import { readPlan, type Trace } from "@remat/trace";
 import { describe, expect, it } from "vitest";
-import { targetAt } from "../../src/app/drawn.js";
 import type { Opened, OpenOptions } from "../../src/app/host.js";
 import { viewNames } from "../../src/app/key-map.js";
-import { drawScreen } from "../../src/views/draw-screen.js";
+import { drawScreen } from "../../src/screen/draw-screen.js";
+import { targetAt } from "../../src/text/drawn.js";
 import { evilTrace, resnet50, transformer } from "../traces.js";
 import { appOf, makeApp, screenText, tooWide } from "./make-app.js";
 

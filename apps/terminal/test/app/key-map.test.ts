@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type ActionName, bindingOf, keyLabel, keyMap, viewNames } from "../../src/app/key-map.js";
-import { helpLines } from "../../src/views/help-screen.js";
+import { helpLines } from "../../src/screen/help-screen.js";
 import { viewsByName as views } from "../../src/views/views-by-name.js";
 import { transformer } from "../traces.js";
 import { appOf, screenText } from "./make-app.js";

@@ -1,9 +1,9 @@
 import type { Trace } from "@remat/trace";
 import { App, type AppOptions } from "../../src/app/app.js";
 import type { Host, SavedView } from "../../src/app/host.js";
+import { type DrawnScreen, drawScreen } from "../../src/screen/draw-screen.js";
 import { asciiGlyphs, unicodeGlyphs } from "../../src/text/glyphs.js";
 import { lineWidth } from "../../src/text/line.js";
-import { type DrawnScreen, drawScreen } from "../../src/views/draw-screen.js";
 
 /** What the app did to the world. */
 export interface Deeds {

@@ -3,8 +3,8 @@ import { render } from "ink-testing-library";
 import { createElement } from "react";
 import { afterEach, describe, expect, it } from "vitest";
 import type { App } from "../../src/app/app.js";
+import { AppView } from "../../src/app/app-view.js";
 import { type ViewName, viewNames } from "../../src/app/key-map.js";
-import { AppView } from "../../src/app-view.js";
 import { appOf, makeApp } from "../app/make-app.js";
 import { evilTrace, resnet50, transformer } from "../traces.js";
 

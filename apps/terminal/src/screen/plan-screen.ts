@@ -1,12 +1,12 @@
 import type { ViewTable } from "@remat/reporting";
 import type { Plan, PlanStep } from "@remat/trace";
 import type { App } from "../app/app.js";
-import { type Drawn, stack, textOnly } from "../app/drawn.js";
 import type { Area } from "../app/view.js";
 import { drawTable, type TableColumn } from "../table/draw-table.js";
 import { windowRows } from "../table/window-rows.js";
+import { type Drawn, stack, textOnly } from "../text/drawn.js";
 import { fitLine } from "../text/line.js";
-import { planFacts } from "./plan-facts.js";
+import { planFacts } from "../views/plan-facts.js";
 
 /** A plan by itself, without the trace that it is for: what it promises, and its steps. */
 export function drawPlan(app: App, plan: Plan, { width, height }: Area): Drawn {

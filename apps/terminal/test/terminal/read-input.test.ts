@@ -1,6 +1,6 @@
 import type { Key } from "ink";
 import { describe, expect, it } from "vitest";
-import { readInput } from "../../src/app/read-input.js";
+import { readInput } from "../../src/terminal/read-input.js";
 
 const none: Key = {
   upArrow: false,

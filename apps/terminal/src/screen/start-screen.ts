@@ -1,11 +1,11 @@
 import type { App } from "../app/app.js";
-import { type Drawn, stack, textOnly } from "../app/drawn.js";
 import type { StartEntry } from "../app/host.js";
 import type { Area } from "../app/view.js";
 import { drawTable, type TableColumn } from "../table/draw-table.js";
 import { windowRows } from "../table/window-rows.js";
+import { type Drawn, stack, textOnly } from "../text/drawn.js";
 import { fitLine, type Line } from "../text/line.js";
-import { wrap } from "./wrap-text.js";
+import { wrap } from "../text/wrap-text.js";
 
 const columns: readonly TableColumn<StartEntry>[] = [
   { key: "title", title: "Recent, and examples", width: 24, grow: 1, cell: ({ title }) => title },

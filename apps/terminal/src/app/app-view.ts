@@ -1,10 +1,10 @@
 import { Box, Text, Transform, useInput } from "ink";
 import { createElement, type ReactNode, useCallback, useSyncExternalStore } from "react";
-import type { App } from "./app/app.js";
-import { targetAt } from "./app/drawn.js";
-import { readInput } from "./app/read-input.js";
-import { type Line, paintLine } from "./text/line.js";
-import { drawScreen } from "./views/draw-screen.js";
+import { drawScreen } from "../screen/draw-screen.js";
+import { readInput } from "../terminal/read-input.js";
+import { targetAt } from "../text/drawn.js";
+import { type Line, paintLine } from "../text/line.js";
+import type { App } from "./app.js";
 
 export interface AppViewProps {
   readonly app: App;

@@ -1,6 +1,6 @@
-import type { Drawn } from "../app/drawn.js";
-import type { Glyphs } from "../text/glyphs.js";
-import { fitLine, type Line } from "../text/line.js";
+import type { Drawn } from "./drawn.js";
+import type { Glyphs } from "./glyphs.js";
+import { fitLine, type Line } from "./line.js";
 
 /** Two parts beside each other; the left one is made `width` columns wide. */
 export function besideEachOther(

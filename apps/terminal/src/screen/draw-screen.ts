@@ -1,16 +1,16 @@
 import { RematError } from "@remat/trace";
 import type { App } from "../app/app.js";
-import { type Drawn, type Region, stack, textOnly } from "../app/drawn.js";
 import { keyLabel, keyMap, viewNames } from "../app/key-map.js";
 import { listedMatches } from "../app/prompt.js";
+import { type Drawn, type Region, stack, textOnly } from "../text/drawn.js";
 import { fitText, textWidth } from "../text/fit-text.js";
 import { fitLine, type Line, lineWidth, type Span } from "../text/line.js";
 import { showControls } from "../text/show-controls.js";
+import { wrap } from "../text/wrap-text.js";
+import { viewsByName } from "../views/views-by-name.js";
 import { drawHelp } from "./help-screen.js";
 import { drawPlan } from "./plan-screen.js";
 import { drawStart } from "./start-screen.js";
-import { viewsByName } from "./views-by-name.js";
-import { wrap } from "./wrap-text.js";
 
 /** Terminals that are narrower or lower are only told so. */
 export const smallestScreen = { columns: 60, rows: 12 } as const;

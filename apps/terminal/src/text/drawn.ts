@@ -1,4 +1,4 @@
-import type { Line } from "../text/line.js";
+import type { Line } from "./line.js";
 
 /** What a click is on. */
 export type ClickTarget =

@@ -1,11 +1,11 @@
 import type { Trace } from "@remat/trace";
-import { App } from "./app/app.js";
-import type { Host } from "./app/host.js";
-import type { ViewName } from "./app/key-map.js";
-import { asciiGlyphs, type Glyphs, unicodeGlyphs } from "./text/glyphs.js";
-import { type Line, paintLine } from "./text/line.js";
-import type { ColourDepth, ThemeName } from "./text/theme.js";
-import { drawBody } from "./views/draw-screen.js";
+import { drawBody } from "../screen/draw-screen.js";
+import { asciiGlyphs, type Glyphs, unicodeGlyphs } from "../text/glyphs.js";
+import { type Line, paintLine } from "../text/line.js";
+import type { ColourDepth, ThemeName } from "../text/theme.js";
+import { App } from "./app.js";
+import type { Host } from "./host.js";
+import type { ViewName } from "./key-map.js";
 
 export interface PrintOptions {
   readonly view: ViewName;

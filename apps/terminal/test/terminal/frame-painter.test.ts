@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { FramePainter } from "../../src/screen/frame-painter.js";
-import { TerminalScreen } from "../../src/screen/terminal-screen.js";
+import { FramePainter } from "../../src/terminal/frame-painter.js";
+import { TerminalScreen } from "../../src/terminal/terminal-screen.js";
 
 /** As much of a terminal as the painter needs: rows, a cursor, erasing to the end of the line and of the screen. */
 class SmallTerminal {

@@ -1,7 +1,7 @@
 import type { App } from "../app/app.js";
-import { type Drawn, textOnly } from "../app/drawn.js";
 import { type KeyBinding, keyLabel, keyMap, viewNames } from "../app/key-map.js";
 import type { Area } from "../app/view.js";
+import { type Drawn, textOnly } from "../text/drawn.js";
 import { textWidth } from "../text/fit-text.js";
 import { fitLine, type Line } from "../text/line.js";
 

@@ -1,16 +1,16 @@
 import type { ReadStream, WriteStream } from "node:tty";
 import { render } from "ink";
 import { createElement } from "react";
-import { App } from "./app/app.js";
-import type { Host, OpenTarget, StartEntry } from "./app/host.js";
-import type { ViewName } from "./app/key-map.js";
+import { SavedViews } from "../files/saved-views.js";
+import { writeNewFile } from "../files/write-new-file.js";
+import { frameStream } from "../terminal/frame-stream.js";
+import { TerminalScreen } from "../terminal/terminal-screen.js";
+import { asciiGlyphs, showsUnicode, unicodeGlyphs } from "../text/glyphs.js";
+import { colourDepth, type ThemeName, themeOf } from "../text/theme.js";
+import { App } from "./app.js";
 import { AppView } from "./app-view.js";
-import { SavedViews } from "./files/saved-views.js";
-import { writeNewFile } from "./files/write-new-file.js";
-import { frameStream } from "./screen/frame-stream.js";
-import { TerminalScreen } from "./screen/terminal-screen.js";
-import { asciiGlyphs, showsUnicode, unicodeGlyphs } from "./text/glyphs.js";
-import { colourDepth, type ThemeName, themeOf } from "./text/theme.js";
+import type { Host, OpenTarget, StartEntry } from "./host.js";
+import type { ViewName } from "./key-map.js";
 
 export interface TerminalOptions {
   /** What to open: a model, trace or plan; two traces are compared. None: the start screen. */
