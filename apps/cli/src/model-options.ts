@@ -1,9 +1,35 @@
-import type { CommandOptions } from "./cli.js";
+import type { CommandOption, CommandOptions } from "./command.js";
 import { parseChoice, parseCount, parseText } from "./usage-error.js";
 
 export const backends = ["tensorflow", "wasm", "cpu"] as const;
 export const groupings = ["auto", "prefixes", "cuts", "none"] as const;
 export const sizes = ["full", "tiny"] as const;
+
+/** The options of every command with a MODEL. */
+export const modelOptions: readonly CommandOption[] = [
+  { flags: "--batch <n>", purpose: "Samples in a batch (default: the model's own, or 1)" },
+  { flags: "--size <size>", purpose: "Which size of an example module to build: full or tiny", default: "full" },
+  {
+    flags: "--backend <name>",
+    purpose:
+      "Backend whose buffers are meant, or on which ops are timed: tensorflow, wasm or cpu (default: tensorflow; for timing the best that works)",
+  },
+  {
+    flags: "--loss <name>",
+    purpose: "Loss where the model has none: sum, mean, meanSquaredError, categoricalCrossentropy, softmaxCrossEntropy",
+  },
+  {
+    flags: "--group <by>",
+    purpose: "How a flat Keras model gets a hierarchy: auto, prefixes, cuts or none",
+    default: "auto",
+  },
+];
+
+/** Those of a command that prints what it finds. */
+export const printOptions: readonly CommandOption[] = [
+  { flags: "--format <format>", purpose: "table, plain, json, csv or md", default: "table" },
+  { flags: "--trace <file>", purpose: "Also write the trace: out.remat.jsonl, or out.remat.jsonl.gz" },
+];
 
 /** How a model is to be built and traced. */
 export interface ModelOptions {

@@ -1,11 +1,18 @@
 import { RematError } from "@remat/trace";
-import type { CommandOptions } from "../cli.js";
+import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
 import { backendFix } from "../doctor/backend-fix.js";
 import { type Examination, examine, type Probe } from "../doctor/examine.js";
 import { renderExamination } from "../doctor/render-examination.js";
 import { Progress } from "../progress.js";
 import { parseChoice } from "../usage-error.js";
+
+/** `remat doctor`. */
+export const doctorCommand: Command = {
+  options: [{ flags: "--format <format>", purpose: "table or json", default: "table" }],
+  examples: [],
+  run: (_targets, options, io) => doctor(options, io),
+};
 
 /** `remat doctor`: what of the machine and of each backend is there, and what to do about what is not. */
 export async function doctor(options: CommandOptions, io: ConsoleIo, probe?: Probe): Promise<void> {

@@ -1,13 +1,43 @@
 import { outputFormats, renderSacSummary, summarizeSac } from "@remat/reporting";
-import type { CommandOptions } from "../cli.js";
+import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
-import { parseModelOptions } from "../model-options.js";
+import { modelOptions, parseModelOptions, printOptions } from "../model-options.js";
 import { modelSource } from "../model-source.js";
 import { estimateModes, measureModel, priceModel } from "../price-model.js";
 import { Progress } from "../progress.js";
 import { readDevice } from "../read-device.js";
 import { parseChoice, parseCount, parseText } from "../usage-error.js";
 import { writeTraceFile } from "../write-trace-file.js";
+
+/** `remat estimate`. */
+export const estimateCommand: Command = {
+  options: [
+    ...modelOptions,
+    ...printOptions,
+    {
+      flags: "--mode <mode>",
+      purpose: "operator-level-cost-model (roofline of a device) or operator-level-benchmark (runs each op here)",
+      default: "operator-level-cost-model",
+    },
+    {
+      flags: "--device <name>",
+      purpose: "Device to price for: a name (a100, h100, rtx-4090, cpu, …) or a JSON file with your own",
+      default: "a100",
+    },
+    { flags: "--depth <n>", purpose: "Show modules of up to this many name components", default: 2 },
+    { flags: "--module <fqn>", purpose: "Show only this module, at any depth, with all its ops" },
+    { flags: "--ops", purpose: "Show the op and trade-off tables of every module, as PyTorch prints them" },
+    { flags: "--segments <n>", purpose: "Pieces to fit to each trade-off curve", default: 2 },
+    { flags: "--graphs <folder>", purpose: "Also draw each module's trade-off there, as SVG and PNG" },
+  ],
+  examples: [
+    "remat estimate model.json --batch 8 --device a100",
+    "remat estimate ./my-model.js --module Transformer.layers.0",
+    "remat estimate run.remat.jsonl.gz --device h100 --format json",
+  ],
+  takesModelAnd: [],
+  run: ([model], options, io) => estimate(model, options, io),
+};
 
 /** `remat estimate MODEL`: module-wise statistics of selective activation checkpointing. */
 export async function estimate(model: string, options: CommandOptions, io: ConsoleIo): Promise<void> {

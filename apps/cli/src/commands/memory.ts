@@ -2,14 +2,38 @@ import { type MemoryUnit, type MomentPlace, parseMemoryUnit } from "@remat/mem-t
 import { parseShardingPlan, type ShardingPlan } from "@remat/mem-tracker/fsdp";
 import { outputFormats, renderMemorySummary, summarizeMemory } from "@remat/reporting";
 import { RematError } from "@remat/trace";
-import type { CommandOptions } from "../cli.js";
+import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
 import { loadTrace } from "../load-trace.js";
-import { parseModelOptions } from "../model-options.js";
+import { modelOptions, parseModelOptions, printOptions } from "../model-options.js";
 import { modelSource } from "../model-source.js";
 import { Progress } from "../progress.js";
 import { parseChoice, parseCount, parseText, quote, UsageError } from "../usage-error.js";
 import { writeTraceFile } from "../write-trace-file.js";
+
+/** `remat memory`. */
+export const memoryCommand: Command = {
+  options: [
+    ...modelOptions,
+    ...printOptions,
+    {
+      flags: "--optimizer <name>",
+      purpose: "Also update the weights: sgd, momentum, adam, adamax, rmsprop, adagrad or adadelta",
+    },
+    { flags: "--fsdp <plan>", purpose: "Predict one rank of many: world=8,wrap='layers.*',reshard,bf16,offload" },
+    { flags: "--at <moment>", purpose: "Which moment to explain: peak, op:N, event:N or mark:NAME", default: "peak" },
+    { flags: "--top <n>", purpose: "How many of the largest storages to list", default: 10 },
+    { flags: "--units <unit>", purpose: "B, KiB, MiB or GiB", default: "MiB" },
+    { flags: "--depth <n>", purpose: "Show modules of up to this many name components", default: 2 },
+    { flags: "--snapshots", purpose: "Show every module's snapshots by state, as PyTorch prints them" },
+  ],
+  examples: [
+    "remat memory model.json --batch 8 --optimizer adam",
+    "remat memory ./my-model.js --optimizer adam --fsdp world=8,wrap='layers.*',bf16",
+  ],
+  takesModelAnd: [],
+  run: ([model], options, io) => memory(model, options, io),
+};
 
 /** `remat memory MODEL`: what is held at the peak or another moment, on one device or on a rank of many. */
 export async function memory(model: string, options: CommandOptions, io: ConsoleIo): Promise<void> {

@@ -1,9 +1,9 @@
 import { requireMemoryTrace } from "@remat/mem-tracker";
 import { type InfeasibleBudget, outputFormats, renderGraphPlan, renderInfeasibleBudget } from "@remat/reporting";
 import type { Trace } from "@remat/trace";
-import type { CommandOptions } from "../cli.js";
+import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
-import { parseModelOptions } from "../model-options.js";
+import { modelOptions, parseModelOptions, printOptions } from "../model-options.js";
 import { type ModelSource, modelSource } from "../model-source.js";
 import { graphContent, planGraphFile } from "../plan/plan-graph-file.js";
 import { planByModules, planEachModule } from "../plan/plan-modules.js";
@@ -18,6 +18,70 @@ import { Progress } from "../progress.js";
 import { readDevice } from "../read-device.js";
 import { parseChoice, parseCount, parseText, UsageError } from "../usage-error.js";
 import { writeTraceFile } from "../write-trace-file.js";
+
+/** `remat plan`. */
+export const planCommand: Command = {
+  options: [
+    ...modelOptions,
+    ...printOptions,
+    {
+      flags: "--budget <size>",
+      purpose: "What may be held at once: 0.9 or 60% of what is held without a plan, or 2GB, 512MiB",
+    },
+    {
+      flags: "--max-overhead <share>",
+      purpose: "How much longer a step may take: 20%. Without --budget: the smallest peak for that",
+    },
+    {
+      flags: "--time <time>",
+      purpose: "How long to look: 5s, 500ms, 2min (default: 5s, or as long as --iterations take)",
+    },
+    { flags: "--iterations <n>", purpose: "How many changes to try: the same number and seed give the same plan" },
+    { flags: "--seed <n>", purpose: "Seed of the search", default: 0 },
+    { flags: "--workers <n>", purpose: "Threads that search (default: one a core, 8 at most)" },
+    {
+      flags: "--order <order>",
+      purpose: "fixed, or free: of graph files, in which order nodes first run",
+      default: "fixed",
+    },
+    {
+      flags: "--method <name>",
+      purpose:
+        "schedule: the whole step, op by op; modules: which modules to checkpoint; dp, knapsack, milp, greedy: what to store of each module",
+      default: "schedule",
+    },
+    { flags: "--pareto <n>", purpose: "Also plan for this many budgets, down to the smallest, and recommend three" },
+    {
+      flags: "--module <fqn>",
+      purpose: "For methods that plan modules: only these (names or patterns, parted by commas)",
+    },
+    { flags: "--world-size <n>", purpose: "For --method modules: devices that weights are sharded over", default: 1 },
+    { flags: "--fsdp-units <names>", purpose: "For --method modules: modules that are sharded as one" },
+    {
+      flags: "--mode <mode>",
+      purpose: "operator-level-cost-model (roofline of a device) or operator-level-benchmark (runs each op here)",
+    },
+    { flags: "--device <name>", purpose: "Device to price for (default: a100; a trace keeps what was measured)" },
+    {
+      flags: "--optimizer <name>",
+      purpose: "Also update the weights: sgd, momentum, adam, adamax, rmsprop, adagrad or adadelta",
+    },
+    { flags: "--depth <n>", purpose: "Show modules by this many name components", default: 2 },
+    { flags: "--top <n>", purpose: "How many of the storages or nodes that come again to list", default: 10 },
+    { flags: "-o, --output <file>", purpose: "Write the plan there, for an executor" },
+    {
+      flags: "--pytorch-policy <file>",
+      purpose: "Of a PyTorch run: also write what to checkpoint, for remat_export.apply_policy",
+    },
+  ],
+  examples: [
+    "remat plan model.json --batch 8 --budget 60%",
+    "remat plan ./my-model.js --optimizer adam --max-overhead 5% -o plan.json",
+    "remat plan graph.json --budget 0.8 --order free --format json",
+  ],
+  takesModelAnd: ["  graph.json         a graph of schema rematerialization-graph/1"],
+  run: ([model], options, io) => plan(model, options, io),
+};
 
 /** `remat plan MODEL|TRACE|GRAPH`: what to keep and what to recompute within a budget. */
 export async function plan(model: string, options: CommandOptions, io: ConsoleIo): Promise<void> {

@@ -1,9 +1,9 @@
 import { resolve } from "node:path";
 import { type MakeReportOptions, makeReport, planAsTrace, renderReport } from "@remat/report";
 import { RematError, RuntimeSource, type Trace } from "@remat/trace";
-import type { CommandOptions } from "../cli.js";
+import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
-import { parseModelOptions } from "../model-options.js";
+import { modelOptions, parseModelOptions } from "../model-options.js";
 import { parseTimeMs } from "../plan/plan-options.js";
 import { estimateModes, measureModel, priceModel } from "../price-model.js";
 import { Progress } from "../progress.js";
@@ -14,6 +14,39 @@ import { type ReportSource, reportSource } from "../report/report-source.js";
 import { parseChoice, parseCount, parseText, UsageError } from "../usage-error.js";
 import { versionText } from "../version.js";
 import { writeFileWhole } from "../write-file-whole.js";
+
+/** `remat report`. */
+export const reportCommand: Command = {
+  options: [
+    ...modelOptions,
+    { flags: "--compare <other>", purpose: "Another run, or a plan for this one, beside it" },
+    {
+      flags: "--optimizer <name>",
+      purpose: "Also update the weights: sgd, momentum, adam, adamax, rmsprop, adagrad or adadelta",
+    },
+    { flags: "--fsdp <plan>", purpose: "Also predict one rank of many: world=8,wrap='layers.*',reshard,bf16,offload" },
+    {
+      flags: "--mode <mode>",
+      purpose: "operator-level-cost-model (roofline of a device) or operator-level-benchmark (runs each op here)",
+    },
+    { flags: "--device <name>", purpose: "Device to price for (default: a100; a trace keeps what was measured)" },
+    { flags: "--time <time>", purpose: "How long to look for plans: 8s (default), 500ms, 0 for none" },
+    { flags: "--iterations <n>", purpose: "How many changes to try instead: the same number gives the same plans" },
+    { flags: "-o, --output <file>", purpose: "Write the report there (default: report.html)" },
+    { flags: "--open", purpose: "Open it in a browser" },
+    {
+      flags: "--extract <report>",
+      purpose: "Read a report back: its summary as JSON, or with -o run.remat.jsonl.gz its run",
+    },
+  ],
+  examples: [
+    "remat report model.json --batch 8 -o report.html --open",
+    "remat report predicted.remat.jsonl.gz --compare measured.remat.jsonl.gz",
+    "remat report --extract report.html -o run.remat.jsonl.gz",
+  ],
+  takesModelAnd: ["  plan.json          a plan that remat plan wrote"],
+  run: ([model], options, io) => report(model, options, io),
+};
 
 /** `remat report MODEL|TRACE|PLAN`: one HTML file that shows where memory goes, and what it would cost to spend less. */
 export async function report(model: string | undefined, options: CommandOptions, io: ConsoleIo): Promise<void> {

@@ -1,5 +1,5 @@
 import { RematError } from "@remat/trace";
-import type { CommandOptions } from "../cli.js";
+import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
 import { parseModelOptions } from "../model-options.js";
 import { modelSource } from "../model-source.js";
@@ -14,6 +14,39 @@ import type { Execution, StepJob, StepResult } from "../run/step-job.js";
 import type { TrainingSource } from "../run/training.js";
 import { verifyRun } from "../run/verify-run.js";
 import { parseChoice, UsageError } from "../usage-error.js";
+
+/** `remat run`. */
+export const runCommand: Command = {
+  options: [
+    { flags: "--batch <n>", purpose: "Samples in a batch (default: the model's own, or 1)" },
+    { flags: "--size <size>", purpose: "Which size of an example module to build: full or tiny", default: "full" },
+    { flags: "--backend <name>", purpose: "tensorflow, wasm or cpu (default: the best that works)" },
+    { flags: "--loss <name>", purpose: "sum, mean, meanSquaredError, categoricalCrossentropy, softmaxCrossEntropy" },
+    { flags: "--format <format>", purpose: "table or json", default: "table" },
+    { flags: "--budget <size>", purpose: "What may be held at once: 0.9 or 60% of what stock holds, or 2GB, 512MiB" },
+    { flags: "--max-overhead <share>", purpose: "In place of a budget, how much longer a step may take: 15%" },
+    { flags: "--plan <file>", purpose: "In place of a budget, a plan that remat plan -o wrote" },
+    { flags: "--early-release", purpose: "Nothing is recomputed; everything goes after its last use" },
+    { flags: "--steps <n>", purpose: "How many steps to run", default: 5 },
+    {
+      flags: "--optimizer <name>",
+      purpose: "sgd, momentum, adam, adamax, rmsprop, adagrad or adadelta (default: sgd)",
+    },
+    { flags: "--data <file>", purpose: "Inputs and targets of a batch: a JSON file or an ES module (default: random)" },
+    { flags: "--seed <n>", purpose: "Seed of weights, random data and dropout", default: 1 },
+    { flags: "--time <time>", purpose: "How long to look for a plan (default: 20s)" },
+    {
+      flags: "--verify",
+      purpose: "Compare losses, gradients and weights with stock's, bit for bit, in processes of their own",
+    },
+  ],
+  examples: [
+    "remat run model.json --budget 2GB --batch 8 --verify",
+    "remat run ./my-model.js --budget 60% --optimizer adam",
+  ],
+  takesModelAnd: [],
+  run: ([model], options, io) => run(model, options, io),
+};
 
 /** `remat run MODEL`: real training steps, as they are, released early, or within a budget; predicted beside measured. */
 export async function run(model: string, options: CommandOptions, io: ConsoleIo): Promise<void> {

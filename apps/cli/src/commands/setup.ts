@@ -1,9 +1,25 @@
 import { resolve } from "node:path";
 import { setupNative, type WheelDownload } from "@remat/native-backend";
-import type { CommandOptions } from "../cli.js";
+import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
 import { Progress } from "../progress.js";
 import { parseChoice, parseText, UsageError } from "../usage-error.js";
+
+/** `remat setup`. */
+export const setupCommand: Command = {
+  options: [
+    {
+      flags: "--gpu",
+      purpose: "Build tfjs-node-gpu, which uses a CUDA device where there is one, and the CPU otherwise",
+    },
+    { flags: "--yes", purpose: "Fetch TensorFlow without asking, where none is installed" },
+    { flags: "--tensorflow <path>", purpose: "Folder of a TensorFlow, or a wheel of it, to build against" },
+    { flags: "--dir <folder>", purpose: "Where to keep it (default: REMAT_CACHE_DIR, or remat in the user's cache)" },
+    { flags: "--force", purpose: "Build anew even if what is there works" },
+  ],
+  examples: ["remat setup native", "remat setup native --gpu --yes"],
+  run: ([what], options, io) => setup(what, options, io),
+};
 
 /** `remat setup native`: builds tfjs-node's addon in the cache, where every command finds it. */
 export async function setup(what: string, options: CommandOptions, io: ConsoleIo): Promise<void> {

@@ -1,8 +1,8 @@
 import { deviceSpecs } from "@remat/runtime-estimator";
 import { printView, startTerminal, type ViewName, viewNames } from "@remat/terminal";
-import type { CommandOptions } from "../cli.js";
+import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
-import { parseModelOptions } from "../model-options.js";
+import { modelOptions, parseModelOptions } from "../model-options.js";
 import { Progress } from "../progress.js";
 import { openTarget } from "../terminal/open-target.js";
 import { startEntries } from "../terminal/start-entries.js";
@@ -18,6 +18,38 @@ const viewOptions: Readonly<Record<string, ViewName>> = {
   devices: "devices",
 };
 const themes = ["dark", "light"] as const;
+
+/** `remat ui`. */
+export const uiCommand: Command = {
+  options: [
+    ...modelOptions,
+    {
+      flags: "--optimizer <name>",
+      purpose: "Also update the weights: sgd, momentum, adam, adamax, rmsprop, adagrad or adadelta",
+    },
+    {
+      flags: "--device <name>",
+      purpose: "Device to price for, where the trace has no runtimes of its own",
+      default: "a100",
+    },
+    {
+      flags: "--view <name>",
+      purpose: "Which view to begin with: modules, ops, trade-off, memory, compare or devices",
+    },
+    { flags: "--once", purpose: "Print the view as text and exit: for pipes and logs" },
+    { flags: "--columns <n>", purpose: "With --once: width (default: the terminal's, $COLUMNS, or 100)" },
+    { flags: "--rows <n>", purpose: "With --once: lines at most", default: 40 },
+    { flags: "--module <fqn>", purpose: "With --once: the module to look at" },
+    { flags: "--theme <name>", purpose: "Colours for a dark or a light background (default: as the terminal says)" },
+    { flags: "--ascii", purpose: "Draw with ASCII only" },
+  ],
+  examples: [
+    "remat ui model.json --batch 8",
+    "remat ui predicted.remat.jsonl measured.remat.jsonl",
+    "remat ui run.remat.jsonl.gz --once --view memory",
+  ],
+  run: (targets, options, io) => ui(targets, options, io),
+};
 
 /** `remat ui [MODEL|TRACE|PLAN …]`: the terminal app; with `--once` a view as text. */
 export async function ui(targets: readonly string[], options: CommandOptions, io: ConsoleIo): Promise<void> {

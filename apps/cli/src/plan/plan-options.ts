@@ -1,4 +1,4 @@
-import type { CommandOptions } from "../cli.js";
+import type { CommandOptions } from "../command.js";
 import { parseChoice, parseCount, parseText, quote, UsageError } from "../usage-error.js";
 
 export const planMethods = ["schedule", "modules", "dp", "knapsack", "milp", "greedy"] as const;

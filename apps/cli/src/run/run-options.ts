@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import type { CommandOptions } from "../cli.js";
+import type { CommandOptions } from "../command.js";
 import { parseBudget, parseShare, parseTimeMs } from "../plan/plan-options.js";
 import { parseCount, parseText, UsageError } from "../usage-error.js";
 import type { Wanted } from "./planning-job.js";

@@ -1,0 +1,45 @@
+import type { CommandEntry } from "../command.js";
+
+/** All commands, in the order in which help lists them. To add one: its file, and a line here. */
+export const commands: readonly CommandEntry[] = [
+  {
+    usage: "estimate <model>",
+    purpose: "What a model's activations take, and what it would cost to recompute them",
+    load: async () => (await import("./estimate.js")).estimateCommand,
+  },
+  {
+    usage: "memory <model>",
+    purpose: "What is on the device at the peak, and who put it there",
+    load: async () => (await import("./memory.js")).memoryCommand,
+  },
+  {
+    usage: "plan <model>",
+    purpose: "What to keep and what to recompute, so that a step fits a memory budget",
+    load: async () => (await import("./plan.js")).planCommand,
+  },
+  {
+    usage: "report [model]",
+    purpose: "One HTML file: where memory goes, and what it would cost to spend less",
+    load: async () => (await import("./report.js")).reportCommand,
+  },
+  {
+    usage: "setup <what>",
+    purpose: "Build the native backend: what is native",
+    load: async () => (await import("./setup.js")).setupCommand,
+  },
+  {
+    usage: "doctor",
+    purpose: "Which backends work here, and what to do about those that do not",
+    load: async () => (await import("./doctor.js")).doctorCommand,
+  },
+  {
+    usage: "run <model>",
+    purpose: "Trains for a few steps within a memory budget: predicted beside measured",
+    load: async () => (await import("./run.js")).runCommand,
+  },
+  {
+    usage: "ui [...targets]",
+    purpose: "Explore a model, a trace or a plan in the terminal; two are compared",
+    load: async () => (await import("./ui.js")).uiCommand,
+  },
+];
