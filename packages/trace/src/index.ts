@@ -23,6 +23,7 @@ export {
 export { readPlan } from "./read-plan.js";
 export { type ByteSource, parseTrace, type ReadTraceOptions, readTrace } from "./read-trace.js";
 export { RematError } from "./remat-error.js";
+export type { StepSettings } from "./step-settings.js";
 export {
   type CallColumns,
   type EventColumns,

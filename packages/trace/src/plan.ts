@@ -1,3 +1,5 @@
+import type { StepSettings } from "./step-settings.js";
+
 /** Version of the plan format; files say it, and readers refuse others. */
 export const planFormat = "remat-plan/1";
 
@@ -9,6 +11,10 @@ export interface PlanSubject {
   readonly framework?: string;
   readonly backend?: string;
   readonly device?: string;
+  /** Sizes on `device` are rounded up to a multiple of this many bytes. */
+  readonly allocationUnitBytes?: number;
+  /** How the step is taken that the plan is for. */
+  readonly step?: StepSettings;
   /** Of the ops and their results, in order: a plan fits what has the same. */
   readonly fingerprint: string;
 }

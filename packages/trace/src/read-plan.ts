@@ -1,5 +1,6 @@
 import { type Plan, type PlanSource, type PlanStep, type PlanValue, planFormat } from "./plan.js";
 import { RematError } from "./remat-error.js";
+import type { StepSettings } from "./step-settings.js";
 
 /**
  * A plan from its JSON, as text or parsed, checked: every op runs once before it runs again, and what is dropped has been made.
@@ -45,9 +46,22 @@ function readSubject(subject: Record<string, unknown>): Plan["subject"] {
   if (kind !== "trace" && kind !== "graph") throw corrupt("subject.kind", "'trace' or 'graph'", kind);
   return {
     ...optional("subject", subject, ["framework", "backend", "device"], text),
+    ...optional("subject", subject, ["allocationUnitBytes"], number),
+    ...optional("subject", subject, ["step"], (field, step) => readStepSettings(field, record(field, step))),
     kind,
     name: text("subject.name", subject["name"]),
     fingerprint: text("subject.fingerprint", subject["fingerprint"]),
+  };
+}
+
+function readStepSettings(at: string, step: Record<string, unknown>): StepSettings {
+  return {
+    ...optional(at, step, ["batch"], number),
+    ...optional(at, step, ["loss"], text),
+    size: text(`${at}.size`, step["size"]),
+    optimizer: text(`${at}.optimizer`, step["optimizer"]),
+    grouping: text(`${at}.grouping`, step["grouping"]),
+    seed: number(`${at}.seed`, step["seed"]),
   };
 }
 

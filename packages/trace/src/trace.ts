@@ -1,3 +1,4 @@
+import type { StepSettings } from "./step-settings.js";
 import { EventKind } from "./vocabulary.js";
 
 /** What a trace says about itself: the first record of a file. */
@@ -14,6 +15,8 @@ export interface TraceHeader {
   readonly allocationUnitBytes: number;
   /** Name of the model or function that was traced. */
   readonly model?: string;
+  /** How the step was taken, where this library took it. */
+  readonly step?: StepSettings;
   /** Versions of what was involved, by package name. */
   readonly libraries?: Readonly<Record<string, string>>;
   /** Sentences a reader should see, e.g. which loss was assumed. */

@@ -52,7 +52,15 @@ test("fingerprints tell lines apart, and where they break", () => {
 function plan(): Plan {
   const ops = opOccurrences(trace(8));
   return {
-    subject: { kind: "trace", name: "net", framework: "tfjs", device: "cpu", fingerprint: fingerprintOf(ops) },
+    subject: {
+      kind: "trace",
+      name: "net",
+      framework: "tfjs",
+      device: "cpu",
+      allocationUnitBytes: 1,
+      step: { size: "full", batch: 8, loss: "sum", optimizer: "adam", grouping: "auto", seed: 3 },
+      fingerprint: fingerprintOf(ops),
+    },
     origin: { method: "annealing", budgetBytes: 100, order: "fixed", seed: 1, iterations: 10 },
     predicted: { peakBytes: 96, cost: 9, overhead: 0.125, lowerBound: 9, gap: 0, plain: { peakBytes: 128, cost: 8 } },
     ops,
@@ -109,6 +117,12 @@ test.each<[string, (file: AnyFile) => void, string, string]>([
     "expected format 'remat-plan/1', found \"remat-plan/9\"",
   ],
   ["no steps", (f) => delete f.steps, "PLAN_CORRUPT", "steps: expected a list, found nothing"],
+  [
+    "a step without an optimizer",
+    (f) => delete f.subject.step.optimizer,
+    "PLAN_CORRUPT",
+    "subject.step.optimizer: expected text, found nothing",
+  ],
   ["an unknown op", (f) => (f.steps[4].run = 99), "PLAN_CORRUPT", "steps[4]: expected an integer below 8, found 99"],
   [
     "an op that runs twice",

@@ -38,6 +38,8 @@ export function planOfTrace(trace: Trace, graph: TracePlanningGraph, schedule: R
       framework: header.framework,
       ...(header.backend !== undefined && { backend: header.backend }),
       device: header.device,
+      allocationUnitBytes: header.allocationUnitBytes,
+      ...(header.step !== undefined && { step: header.step }),
       fingerprint: fingerprintOf(ops),
     },
     origin: originOf(schedule),

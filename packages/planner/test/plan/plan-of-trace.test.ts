@@ -59,7 +59,14 @@ test("a small step reads as a story", async () => {
   const plan = planOfTrace(trace, graph, schedule);
   const { subject, predicted, sources, steps } = plan;
   expect({ subject, predicted, sources, steps }).toEqual({
-    subject: { kind: "trace", name: "random", framework: "tfjs", device: "cpu", fingerprint: plan.subject.fingerprint },
+    subject: {
+      kind: "trace",
+      name: "random",
+      framework: "tfjs",
+      device: "cpu",
+      allocationUnitBytes: 1,
+      fingerprint: plan.subject.fingerprint,
+    },
     predicted: {
       peakBytes: 24,
       cost: 9,
