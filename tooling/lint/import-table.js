@@ -7,6 +7,7 @@
 export const importTable = {
   trace: { pure: true, imports: [] },
   "text-table": { pure: true, imports: [] },
+  "output-file": { pure: false, imports: [] },
   pytorch: { pure: true, imports: ["trace"] },
   "dispatch-hook": { pure: false, imports: ["trace"] },
   "mod-tracker": { pure: false, imports: ["trace", "dispatch-hook"] },
@@ -20,6 +21,7 @@ export const importTable = {
     imports: [
       "trace",
       "text-table",
+      "output-file",
       "pytorch",
       "dispatch-hook",
       "mod-tracker",
