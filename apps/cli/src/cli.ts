@@ -4,6 +4,7 @@ import type { CommandEntry, CommandOptions } from "./command.js";
 import { commands } from "./commands/registry.js";
 import type { ConsoleIo } from "./console-io.js";
 import { UsageError } from "./usage-error.js";
+import { markValues, unmarkValues } from "./values-as-typed.js";
 import { versionText } from "./version.js";
 
 /** Exit codes of the command. */
@@ -16,7 +17,8 @@ export const ExitCode = { ok: 0, failed: 1, usage: 2 } as const;
 export async function runCli(args: readonly string[], io: ConsoleIo): Promise<number> {
   try {
     const cli = await program(args, io);
-    cli.parse(["node", "remat", ...args], { run: false });
+    cli.parse(["node", "remat", ...markValues(cli, args)], { run: false });
+    unmarkValues(cli.options);
     if (cli.options["help"] === true || cli.options["version"] === true) return ExitCode.ok;
     if (cli.matchedCommand === undefined) {
       const [unknown] = cli.args;

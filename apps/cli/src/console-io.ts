@@ -2,7 +2,7 @@ import { createInterface } from "node:readline/promises";
 
 /** Where a command writes: the process's streams, or a test's. */
 export interface ConsoleIo {
-  readonly stdout: { write(text: string): unknown };
+  readonly stdout: { write(text: string | Uint8Array): unknown };
   readonly stderr: { write(text: string): unknown; readonly isTTY?: boolean };
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Where input and output both are a terminal. */

@@ -1,24 +1,13 @@
-import { createWriteStream } from "node:fs";
-import { rename, rm } from "node:fs/promises";
-import { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
+import { pipeline, Readable } from "node:stream";
 import { createGzip } from "node:zlib";
-import { RematError, type Trace, writeTrace } from "@remat/trace";
+import { type Trace, writeTrace } from "@remat/trace";
+import type { ConsoleIo } from "./console-io.js";
+import { writeFor } from "./output.js";
 
-/** Writes a trace beside its destination and renames it, so that a file that was there is lost only to a whole new one. */
-export async function writeTraceFile(trace: Trace, path: string): Promise<void> {
-  const partial = `${path}.${process.pid}.part`;
-  try {
-    const chunks = Readable.from(writeTrace(trace));
-    if (path.endsWith(".gz")) await pipeline(chunks, createGzip(), createWriteStream(partial));
-    else await pipeline(chunks, createWriteStream(partial));
-    await rename(partial, path);
-  } catch (cause) {
-    await rm(partial, { force: true });
-    throw new RematError(
-      "TRACE_WRITE",
-      `${path}: cannot be written (${(cause as Error).message}). Choose another file with --trace.`,
-      { cause },
-    );
-  }
+/** Writes a trace to the file that `option` names, gzipped where its name ends in `.gz`. */
+export async function writeTraceFile(trace: Trace, path: string, io: ConsoleIo, option = "--trace"): Promise<void> {
+  const lines = Readable.from(writeTrace(trace));
+  // An error of the lines would not end the gzip that reads them.
+  const content = path.endsWith(".gz") ? pipeline(lines, createGzip(), () => undefined) : lines;
+  await writeFor(option, path, content, io);
 }

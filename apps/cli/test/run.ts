@@ -18,7 +18,7 @@ export async function remat(...args: string[]): Promise<CliRun> {
   console.info = console.log;
   try {
     const code = await runCli(args, {
-      stdout: { write: (text) => (stdout += text) },
+      stdout: { write: (text) => (stdout += Buffer.from(text).toString()) },
       stderr: { write: (text) => (stderr += text) },
       env: {},
     });

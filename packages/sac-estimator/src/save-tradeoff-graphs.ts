@@ -1,12 +1,15 @@
 import { createHash } from "node:crypto";
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { writeOutput } from "@remat/output-file";
 import { type SACTradeOffStats, tradeOffSvg } from "@remat/sac-core";
+import { RematError } from "@remat/trace";
 
 /**
  * Draws the trade-off of each module into `folder` (made if need be), as `FQN.svg` and `FQN.png`; characters that a file system might not
  * take are replaced and names that would then be alike told apart.
  *
+ * @throws RematError (`GRAPHS_FOLDER`) where there can be no such folder; what the file system throws
  * @returns paths of the files written
  * @example
  * await saveTradeoffGraphs([{ fqn: "Transformer", tradeOff: tradeOff(stats, order) }], "tradeoff_graphs");
@@ -17,19 +20,33 @@ export async function saveTradeoffGraphs(
 ): Promise<readonly string[]> {
   // The rasteriser is native code and only needed here.
   const { Resvg } = await import("@resvg/resvg-js");
-  await mkdir(folder, { recursive: true });
+  await makeFolder(folder);
   const written: string[] = [];
   for (const { fqn, tradeOff } of modules) {
     const svg = drawing(fqn, tradeOff);
     const base = join(folder, fileName(fqn));
-    await writeFile(`${base}.svg`, svg);
-    await writeFile(
+    await writeOutput(`${base}.svg`, svg);
+    await writeOutput(
       `${base}.png`,
       new Resvg(svg, { fitTo: { mode: "zoom", value: 2 }, font: { loadSystemFonts: true } }).render().asPng(),
     );
     written.push(`${base}.svg`, `${base}.png`);
   }
   return written;
+}
+
+async function makeFolder(folder: string): Promise<void> {
+  try {
+    await mkdir(folder, { recursive: true });
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException;
+    const found = code === "EEXIST" || code === "ENOTDIR" ? "it is, or is in, a file" : message;
+    throw new RematError(
+      "GRAPHS_FOLDER",
+      `${folder}: cannot be the folder of drawings (${found}). Name another folder, which need not be there.`,
+      { cause },
+    );
+  }
 }
 
 function drawing(fqn: string, stats: SACTradeOffStats): string {

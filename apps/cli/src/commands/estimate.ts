@@ -3,6 +3,7 @@ import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
 import { modelOptions, parseModelOptions, printOptions } from "../model-options.js";
 import { modelSource } from "../model-source.js";
+import { shownBeside } from "../output.js";
 import { estimateModes, measureModel, priceModel } from "../price-model.js";
 import { Progress } from "../progress.js";
 import { readDevice } from "../read-device.js";
@@ -50,6 +51,7 @@ export async function estimate(model: string, options: CommandOptions, io: Conso
   const graphs = options["graphs"] === undefined ? undefined : parseText("graphs", options["graphs"]);
   const modelOptions = parseModelOptions(options);
   const device = readDevice(parseText("device", options["device"]));
+  const shown = shownBeside(io, { "--trace": tracePath });
   const progress = new Progress(io);
   try {
     const source = modelSource(model);
@@ -58,10 +60,10 @@ export async function estimate(model: string, options: CommandOptions, io: Conso
         ? await measureModel(source, modelOptions, progress)
         : await priceModel(source, modelOptions, device, progress);
     progress.clear();
-    if (tracePath !== undefined) await writeTraceFile(trace, tracePath);
+    if (tracePath !== undefined) await writeTraceFile(trace, tracePath, io);
     const summary = summarizeSac(trace, { depth, nSegments, pricedFor, ...(module !== undefined && { module }) });
     if (graphs !== undefined) await (await import("@remat/sac-estimator")).saveTradeoffGraphs(summary.modules, graphs);
-    io.stdout.write(renderSacSummary(summary, format, { ops: options["ops"] === true || module !== undefined }));
+    shown.write(renderSacSummary(summary, format, { ops: options["ops"] === true || module !== undefined }));
   } finally {
     progress.clear();
   }

@@ -7,6 +7,7 @@ import type { ConsoleIo } from "../console-io.js";
 import { loadTrace } from "../load-trace.js";
 import { modelOptions, parseModelOptions, printOptions } from "../model-options.js";
 import { modelSource } from "../model-source.js";
+import { shownBeside } from "../output.js";
 import { Progress } from "../progress.js";
 import { parseChoice, parseCount, parseText, quote, UsageError } from "../usage-error.js";
 import { writeTraceFile } from "../write-trace-file.js";
@@ -46,15 +47,16 @@ export async function memory(model: string, options: CommandOptions, io: Console
     options["fsdp"] === undefined ? undefined : usage(() => parseShardingPlan(parseText("fsdp", options["fsdp"])));
   const tracePath = options["trace"] === undefined ? undefined : parseText("trace", options["trace"]);
   const modelOptions = parseModelOptions(options);
+  const shown = shownBeside(io, { "--trace": tracePath });
   const progress = new Progress(io);
   try {
     // An optimizer makes its state in its first step; the second is the one that is like all others.
     const steps = modelOptions.optimizer === undefined ? 1 : 2;
     const trace = await loadTrace(modelSource(model), { ...modelOptions, steps }, progress);
     progress.clear();
-    if (tracePath !== undefined) await writeTraceFile(trace, tracePath);
+    if (tracePath !== undefined) await writeTraceFile(trace, tracePath, io);
     const summary = summarizeMemory(trace, { at, limit, ...withSharding(sharding) });
-    io.stdout.write(
+    shown.write(
       renderMemorySummary(summary, format, {
         units: units as MemoryUnit,
         depth,

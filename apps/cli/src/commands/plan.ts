@@ -1,17 +1,17 @@
 import { requireMemoryTrace } from "@remat/mem-tracker";
 import { type InfeasibleBudget, outputFormats, renderGraphPlan, renderInfeasibleBudget } from "@remat/reporting";
-import type { Trace } from "@remat/trace";
+import { type Trace, writePlan } from "@remat/trace";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
 import { modelOptions, parseModelOptions, printOptions } from "../model-options.js";
 import { type ModelSource, modelSource } from "../model-source.js";
+import { shownBeside, writeFor } from "../output.js";
 import { graphContent, planGraphFile } from "../plan/plan-graph-file.js";
 import { planByModules, planEachModule } from "../plan/plan-modules.js";
 import { type PlanOptions, parsePlanOptions } from "../plan/plan-options.js";
 import { planStep } from "../plan/plan-step.js";
 import { nothingWithin, tooDear } from "../plan/refuse.js";
 import { type FoundPlan, type Shown, showPlan } from "../plan/show-plan.js";
-import { writePlanFile } from "../plan/write-plan-file.js";
 import { writePolicyFile } from "../plan/write-policy-file.js";
 import { estimateModes, measureModel, priceModel } from "../price-model.js";
 import { Progress } from "../progress.js";
@@ -120,15 +120,16 @@ async function planGraph(
     throw new UsageError(`--pytorch-policy is for runs of PyTorch; ${name} is a graph. Leave it out.`);
   if (asked.method !== "schedule")
     throw new UsageError(`--method ${asked.method} plans modules, of which the graph ${name} has none. Leave it out.`);
+  const beside = shownBeside(io, { "-o": asked.output });
   const answer = await planGraphFile(path, asked, io, progress);
   progress.clear();
   if ("infeasible" in answer) {
-    io.stdout.write(renderInfeasibleBudget(answer.infeasible, format));
+    beside.write(renderInfeasibleBudget(answer.infeasible, format));
     throw nothingWithin(answer.infeasible);
   }
   const dear = tooDear(name, asked, answer.plan);
-  if (dear === undefined && asked.output !== undefined) await writePlanFile(answer.plan, asked.output);
-  io.stdout.write(renderGraphPlan(answer.summary, format, { limit, notes: answer.notes }));
+  if (dear === undefined && asked.output !== undefined) await writeFor("-o", asked.output, writePlan(answer.plan), io);
+  beside.write(renderGraphPlan(answer.summary, format, { limit, notes: answer.notes }));
   if (dear !== undefined) throw dear;
 }
 
@@ -145,6 +146,7 @@ async function planModel(
       "--order free is for graph files: of a training step, user code and autograd fix the order in which ops first run.",
     );
   const tracePath = options["trace"] === undefined ? undefined : parseText("trace", options["trace"]);
+  const beside = shownBeside(io, { "-o": asked.output, "--pytorch-policy": asked.pyTorchPolicy, "--trace": tracePath });
   const { trace, pricedFor } = await pricedTrace(source, options, progress);
   requireMemoryTrace(trace);
   const name = trace.header.model ?? source.name;
@@ -152,24 +154,24 @@ async function planModel(
     throw new UsageError(
       `--pytorch-policy is for runs of PyTorch; ${name} is of ${trace.header.framework}. Leave it out.`,
     );
-  if (tracePath !== undefined) await writeTraceFile(trace, tracePath);
+  if (tracePath !== undefined) await writeTraceFile(trace, tracePath, io);
 
   progress.show(`planning ${name}`, true);
   const found = await findPlan(trace, asked, name, io, progress);
   progress.clear();
   if ("infeasible" in found) {
-    io.stdout.write(renderInfeasibleBudget(found.infeasible, shown.format));
+    beside.write(renderInfeasibleBudget(found.infeasible, shown.format));
     throw nothingWithin(found.infeasible);
   }
   const text = await showPlan(found, shown, pricedFor);
   const dear = tooDear(name, asked, found.plan);
   if (dear !== undefined) {
-    io.stdout.write(text());
+    beside.write(text());
     throw dear;
   }
-  if (asked.output !== undefined) await writePlanFile(found.plan, asked.output);
-  const sections = asked.pyTorchPolicy === undefined ? [] : [await writePolicyFile(found, asked.pyTorchPolicy)];
-  io.stdout.write(text(...sections));
+  if (asked.output !== undefined) await writeFor("-o", asked.output, writePlan(found.plan), io);
+  const sections = asked.pyTorchPolicy === undefined ? [] : [await writePolicyFile(found, asked.pyTorchPolicy, io)];
+  beside.write(text(...sections));
 }
 
 async function findPlan(

@@ -1,9 +1,11 @@
 import { resolve } from "node:path";
+import { isStandardOutput } from "@remat/output-file";
 import { type MakeReportOptions, makeReport, planAsTrace, renderReport } from "@remat/report";
-import { RematError, RuntimeSource, type Trace } from "@remat/trace";
+import { RuntimeSource, type Trace } from "@remat/trace";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
 import { modelOptions, parseModelOptions } from "../model-options.js";
+import { writeFor } from "../output.js";
 import { parseTimeMs } from "../plan/plan-options.js";
 import { estimateModes, measureModel, priceModel } from "../price-model.js";
 import { Progress } from "../progress.js";
@@ -13,7 +15,6 @@ import { openFile } from "../report/open-file.js";
 import { type ReportSource, reportSource } from "../report/report-source.js";
 import { parseChoice, parseCount, parseText, UsageError } from "../usage-error.js";
 import { versionText } from "../version.js";
-import { writeFileWhole } from "../write-file-whole.js";
 
 /** `remat report`. */
 export const reportCommand: Command = {
@@ -62,7 +63,10 @@ export async function report(model: string | undefined, options: CommandOptions,
     throw new UsageError(
       "expected a model, a trace or a plan: remat report model.json, or a report to read: --extract.",
     );
-  const path = resolve(output ?? "report.html");
+  const path = output ?? "report.html";
+  const isFile = !isStandardOutput(path);
+  if (!isFile && options["open"] === true)
+    throw new UsageError("--open opens a file, and -o names standard output. Leave out one of them.");
   const progress = new Progress(io);
   try {
     const source = reportSource(model);
@@ -88,20 +92,12 @@ export async function report(model: string | undefined, options: CommandOptions,
     };
     const data = await makeReport(trace, shown);
     progress.show("writing", true);
-    await writeFileWhole(path, renderReport(data)).catch((cause: Error) => {
-      throw new RematError(
-        "REPORT_WRITE",
-        `${output ?? path}: cannot be written (${cause.message}). Choose another file with -o.`,
-        {
-          cause,
-        },
-      );
-    });
+    await writeFor("-o", path, renderReport(data), io);
   } finally {
     progress.clear();
   }
-  io.stderr.write(`remat: wrote ${output ?? "report.html"}\n`);
-  if (options["open"] === true) await openFile(path, io);
+  if (isFile) io.stderr.write(`remat: wrote ${path}\n`);
+  if (options["open"] === true) await openFile(resolve(path), io);
 }
 
 function planOf(source: ReportSource): ReportSource & { kind: "plan" } {

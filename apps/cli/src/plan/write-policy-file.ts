@@ -1,18 +1,20 @@
 import { type PyTorchPolicy, toPyTorchPolicy, writePyTorchPolicy } from "@remat/pytorch";
 import { formatBytes, formatMs, type PlanSection } from "@remat/reporting";
+import type { ConsoleIo } from "../console-io.js";
+import { writeFor } from "../output.js";
 import type { FoundPlan } from "./show-plan.js";
 import { type TrimmedPolicy, trimPolicy } from "./trim-policy.js";
-import { writeWhole } from "./write-plan-file.js";
 
 /** Writes what PyTorch is to checkpoint, and tells what it comes to. */
 export async function writePolicyFile(
   { plan, trace, checkpointed, isByModule }: FoundPlan,
   path: string,
+  io: ConsoleIo,
 ): Promise<PlanSection> {
   const whole = toPyTorchPolicy(plan, trace, checkpointed === undefined ? {} : { modules: checkpointed });
   const budgetBytes = isByModule === true ? 0 : plan.origin.budgetBytes;
   const trimmed = trimPolicy(whole, trace, budgetBytes);
-  await writeWhole(writePyTorchPolicy(trimmed.policy), path, "--pytorch-policy");
+  await writeFor("--pytorch-policy", path, writePyTorchPolicy(trimmed.policy), io);
   return policySection(trimmed, budgetBytes);
 }
 

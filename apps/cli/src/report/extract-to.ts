@@ -3,7 +3,7 @@ import { gzipSync } from "node:zlib";
 import { extractReport } from "@remat/report";
 import { RematError } from "@remat/trace";
 import type { ConsoleIo } from "../console-io.js";
-import { writeFileWhole } from "../write-file-whole.js";
+import { writeFor } from "../output.js";
 import { writeTraceFile } from "../write-trace-file.js";
 
 /**
@@ -20,8 +20,8 @@ export async function extractTo(path: string, output: string | undefined, io: Co
     });
   }
   const { meta, trace } = extractReport(text);
-  if (output !== undefined && /\.jsonl(\.gz)?$/.test(output)) return writeTraceFile(trace, output);
+  if (output !== undefined && /\.jsonl(\.gz)?$/.test(output)) return writeTraceFile(trace, output, io, "-o");
   const json = `${JSON.stringify({ format: "remat-report/1", header: trace.header, ...meta }, undefined, 2)}\n`;
   if (output === undefined) io.stdout.write(json);
-  else await writeFileWhole(output, output.endsWith(".gz") ? gzipSync(json) : json);
+  else await writeFor("-o", output, output.endsWith(".gz") ? gzipSync(json) : json, io);
 }

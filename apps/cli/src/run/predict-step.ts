@@ -1,9 +1,9 @@
-import { readFileSync } from "node:fs";
-import { mkdir, rename, writeFile } from "node:fs/promises";
+import { mkdirSync, readFileSync } from "node:fs";
 import { freemem } from "node:os";
 import { dirname, join } from "node:path";
 import { applyPlan, releaseEarly } from "@remat/checkpoint";
 import { type BackendName, cacheFolder, openDispatchMode } from "@remat/dispatch-hook";
+import { replaceFile } from "@remat/output-file";
 import { planCheckpointing } from "@remat/planner";
 import { followedPeak, recordedPeak } from "@remat/reporting";
 import { BenchmarkCache, benchmarkTrace } from "@remat/runtime-estimator/benchmark";
@@ -144,7 +144,7 @@ async function timeCalls(
     cache,
     onProgress: ({ doneCalls, totalCalls, kernel }) => tell(`timing ${doneCalls}/${totalCalls}: ${kernel}`),
   });
-  if (cache.size > known) await writeTimes(timesPath, cache);
+  if (cache.size > known) writeTimes(timesPath, cache);
   return timed;
 }
 
@@ -157,13 +157,11 @@ function readTimes(path: string): BenchmarkCache {
   }
 }
 
-/** As a whole, since another run may read it. A cache that cannot be written to is no reason to fail. */
-async function writeTimes(path: string, cache: BenchmarkCache): Promise<void> {
-  const draft = `${path}.${process.pid}`;
+/** A cache that cannot be written to is no reason to fail. */
+function writeTimes(path: string, cache: BenchmarkCache): void {
   try {
-    await mkdir(dirname(path), { recursive: true });
-    await writeFile(draft, JSON.stringify(cache));
-    await rename(draft, path);
+    mkdirSync(dirname(path), { recursive: true });
+    replaceFile(path, JSON.stringify(cache));
   } catch (error) {
     process.emitWarning(`${path} cannot be written: ${(error as Error).message}`);
   }

@@ -1,8 +1,8 @@
 import type { ReadStream, WriteStream } from "node:tty";
+import { writeNewFile } from "@remat/output-file";
 import { render } from "ink";
 import { createElement } from "react";
 import { SavedViews } from "../files/saved-views.js";
-import { writeNewFile } from "../files/write-new-file.js";
 import { frameStream } from "../terminal/frame-stream.js";
 import { TerminalScreen } from "../terminal/terminal-screen.js";
 import { asciiGlyphs, showsUnicode, unicodeGlyphs } from "../text/glyphs.js";

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
+import { replaceFile } from "@remat/output-file";
 import type { SavedView, StartEntry } from "../app/host.js";
 import type { ThemeName } from "../text/theme.js";
 
@@ -80,10 +81,7 @@ export class SavedViews {
   private write(name: string, value: unknown): void {
     try {
       mkdirSync(join(this.folder, "views"), { recursive: true });
-      const path = join(this.folder, name);
-      // Beside it and renamed, so that two runs at once leave a whole file.
-      writeFileSync(`${path}.${process.pid}`, `${JSON.stringify(value)}\n`);
-      renameSync(`${path}.${process.pid}`, path);
+      replaceFile(join(this.folder, name), `${JSON.stringify(value)}\n`);
     } catch {
       // A read-only home is no reason not to run.
     }

@@ -1,9 +1,8 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { SavedViews } from "../../src/files/saved-views.js";
-import { writeNewFile } from "../../src/files/write-new-file.js";
 
 const folder = mkdtempSync(join(tmpdir(), "remat-state-"));
 const made = [folder];
@@ -32,7 +31,8 @@ describe("what is kept between two runs", () => {
 
   it("lists what was opened last and is still there, each once", () => {
     const saved = new SavedViews({ HOME: folder, XDG_STATE_HOME: "relative" });
-    const path = writeNewFile(folderOf(), "run.remat.jsonl", "");
+    const path = join(folderOf(), "run.remat.jsonl");
+    writeFileSync(path, "");
     for (const name of [path, "/gone", path]) saved.save(name, "run", {});
     expect(saved.recent().map(({ target }) => target)).toEqual([path]);
     expect(saved.recent()[0].note).toContain(path);
@@ -46,24 +46,6 @@ describe("what is kept between two runs", () => {
     expect(saved.load("/a")).toEqual({});
     expect(saved.recent()).toEqual([]);
     expect(() => new SavedViews({ XDG_STATE_HOME: "/dev/null/nowhere" }).save("/a", "a", {})).not.toThrow();
-  });
-});
-
-describe("a new file", () => {
-  it("never takes the place of another", () => {
-    const own = folderOf();
-    const paths = ["one", "two", "three"].map((text) => writeNewFile(own, "net-modules.csv", text));
-    expect(paths.map((path) => path.slice(own.length + 1))).toEqual([
-      "net-modules.csv",
-      "net-modules-2.csv",
-      "net-modules-3.csv",
-    ]);
-    expect(paths.map((path) => readFileSync(path, "utf8"))).toEqual(["one", "two", "three"]);
-  });
-
-  it("says why it cannot be written", () => {
-    const own = join(folderOf(), "not-there");
-    expect(() => writeNewFile(own, "a.csv", "")).toThrow(/ENOENT/);
   });
 });
 

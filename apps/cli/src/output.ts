@@ -1,0 +1,32 @@
+import { type Content, isStandardOutput, writeOutput } from "@remat/output-file";
+import { RematError } from "@remat/trace";
+import type { ConsoleIo } from "./console-io.js";
+import { UsageError } from "./usage-error.js";
+
+/** Writes what an option asks for to the file that it names, `-` for standard output. Errors name the option. */
+export async function writeFor(option: string, path: string, content: Content, io: ConsoleIo): Promise<void> {
+  try {
+    await writeOutput(path, content, { stdout: io.stdout });
+  } catch (cause) {
+    throw new RematError(
+      "OUTPUT_WRITE",
+      `${path}: cannot be written (${(cause as Error).message}). Choose another file with ${option}.`,
+      { cause },
+    );
+  }
+}
+
+/**
+ * Where a command shows its answer: on standard output, or beside it where one of the files that it writes, by option, is standard output.
+ *
+ * @throws UsageError where two files are
+ */
+export function shownBeside(
+  io: ConsoleIo,
+  files: Readonly<Record<string, string | undefined>>,
+): { write(text: string): unknown } {
+  const there = Object.keys(files).filter((option) => files[option] !== undefined && isStandardOutput(files[option]));
+  if (there.length > 1)
+    throw new UsageError(`${there.join(" and ")} both write to standard output. Name a file for one of them.`);
+  return there.length === 1 ? io.stderr : io.stdout;
+}
