@@ -7,7 +7,7 @@ import * as tf from "@tensorflow/tfjs";
 const { values: options } = parseArgs({
   options: { budget: { type: "string" }, backend: { type: "string" }, steps: { type: "string", default: "2" } },
 });
-await selectBackend(options.backend === undefined ? {} : { backend: options.backend });
+await selectBackend({ for: "training", ...(options.backend !== undefined && { backend: options.backend }) });
 
 /** Layers that scale, shift and rectify a million numbers: little to compute, much to keep for the backward pass. */
 const layers = 40;

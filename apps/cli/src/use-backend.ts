@@ -6,14 +6,14 @@ export interface UsedBackend {
   readonly note: string;
 }
 
-/** Makes a real backend current: the best of that name, or of all. */
+/** Makes a real backend current that can train: the best of that name, or of all. */
 export async function useBackend(name: BackendName | undefined): Promise<UsedBackend> {
   const {
     backend,
     package: selected,
     usesGpu,
     attempts,
-  } = await selectBackend(name === undefined ? {} : { backend: name });
+  } = await selectBackend({ for: "training", ...(name !== undefined && { backend: name }) });
   const failed = attempts
     .filter((attempt) => !attempt.selected)
     .map((attempt) => `${attempt.package}: ${attempt.reason}`);

@@ -1,5 +1,8 @@
-/** What a package lacked that did not load: itself, its native addon, a shared library of that; or it was all there and did not `start`. */
-export type MissingPart = "module" | "addon" | "library" | "start";
+/**
+ * What a package lacked: itself, its native addon, a shared library of that; or it was all there and did not `start`, or lacks `kernels` of what it was
+ * asked for.
+ */
+export type MissingPart = "module" | "addon" | "library" | "start" | "kernels";
 
 /**
  * What is missing, by the error with which loading a package that is installed failed.
@@ -7,7 +10,7 @@ export type MissingPart = "module" | "addon" | "library" | "start";
  * @example
  * classifyFailure(new Error("libcudart.so.12: cannot open shared object file")); // "library"
  */
-export function classifyFailure(failure: unknown): Exclude<MissingPart, "module"> {
+export function classifyFailure(failure: unknown): Exclude<MissingPart, "module" | "kernels"> {
   const { message } = failure instanceof Error ? failure : new Error(String(failure));
   if (/cannot open shared object|\.(so|dylib|dll)\b/.test(message)) return "library";
   if (/tfjs_binding\.node|native addon/i.test(message)) return "addon";

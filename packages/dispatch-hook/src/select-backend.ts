@@ -6,6 +6,7 @@ import util from "node:util";
 import { RematError } from "@remat/trace";
 import * as tf from "@tensorflow/tfjs-core";
 import { classifyFailure, type MissingPart, oneLine } from "./backend-failure.js";
+import { missingGradientKernels } from "./gradient-kernels.js";
 import { type NativePackage, nativeAppFolder } from "./native-cache.js";
 
 /** Names of backends as tfjs-core registers them. */
@@ -24,8 +25,8 @@ export interface BackendAttempt {
   readonly backend: BackendName;
   readonly selected: boolean;
   /**
-   * Why not: `module` not installed, native `addon` not built, shared `library` missing, `start` failed. Undefined if nothing is; `device` if
-   * the package was selected although it found no CUDA device, and runs on the CPU.
+   * Why not: `module` not installed, native `addon` not built, shared `library` missing, `start` failed, `kernels` missing that it is wanted for.
+   * Undefined if nothing is; `device` if the package was selected although it found no CUDA device, and runs on the CPU.
    */
   readonly missing: MissingPart | "device" | undefined;
   /** What went wrong, on one line; empty if nothing did. */
@@ -44,6 +45,8 @@ export interface BackendSelection {
 }
 
 export interface SelectBackendOptions {
+  /** What it is wanted for: `training` takes none that lacks kernels of gradients; left out: any use. */
+  readonly for?: "training";
   /** Only packages that bring this backend; left out: any. */
   readonly backend?: BackendName;
   /** Only this package; left out: any. */
@@ -70,7 +73,7 @@ const noDevice = "TensorFlow found no CUDA device, so it runs on the CPU";
  *
  * @throws RematError `NO_BACKEND` if none works, with every reason
  * @example
- * const { package: name, attempts } = await selectBackend();
+ * const { package: name, attempts } = await selectBackend({ for: "training" });
  * for (const { package: tried, reason } of attempts) if (reason !== "") console.error(`${tried}: ${reason}`);
  */
 export async function selectBackend(options: SelectBackendOptions = {}): Promise<BackendSelection> {
@@ -78,7 +81,7 @@ export async function selectBackend(options: SelectBackendOptions = {}): Promise
   for (const [name, backend] of backendPackages) {
     if (options.backend !== undefined && options.backend !== backend) continue;
     if (options.package !== undefined && options.package !== name) continue;
-    const tried = await tryPlaces(name, backend, resolve(options.from ?? process.cwd()));
+    const tried = await tryPackage(name, backend, options);
     if (typeof tried === "string") {
       const usesGpu = (tf.backend() as { isUsingGpuDevice?: boolean }).isUsingGpuDevice === true;
       const lacksDevice = name === "@tensorflow/tfjs-node-gpu" && !usesGpu;
@@ -104,6 +107,19 @@ export async function selectBackend(options: SelectBackendOptions = {}): Promise
 interface Failure {
   readonly missing: MissingPart;
   readonly reason: string;
+}
+
+/** The module that made `backend` current and does for what it is wanted for, or why none did. */
+async function tryPackage(
+  name: BackendPackage,
+  backend: BackendName,
+  options: SelectBackendOptions,
+): Promise<string | Failure> {
+  const tried = await tryPlaces(name, backend, resolve(options.from ?? process.cwd()));
+  if (typeof tried !== "string" || options.for !== "training") return tried;
+  const lacking = missingGradientKernels(backend);
+  if (lacking.length === 0) return tried;
+  return { missing: "kernels", reason: `it cannot train everything, since it lacks kernels: ${lacking.join(", ")}` };
 }
 
 /** The module that made `backend` current, or why none did. */

@@ -51,6 +51,18 @@ describe("selectBackend", () => {
     expect(tf.tidy(() => [...tf.add([1, 2], 1).dataSync()])).toEqual([2, 3]);
   });
 
+  test("takes for training none that lacks kernels of gradients, and says which", async () => {
+    install("@tensorflow/tfjs-node", native(false));
+    expect(await selectBackend({ from: project })).toMatchObject({ backend: "tensorflow" });
+    const { attempts, backend } = await selectBackend({ from: project, for: "training" });
+    expect(backend).not.toBe("tensorflow");
+    expect(attempts[1]).toMatchObject({ package: "@tensorflow/tfjs-node", selected: false, missing: "kernels" });
+    expect(attempts[1].reason).toMatch(/^it cannot train everything, since it lacks kernels: .*Conv2DBackpropFilter/);
+    expect(tf.getBackend()).toBe(backend);
+    const train = () => selectBackend({ from: project, for: "training", backend: "tensorflow" });
+    await expect(train()).rejects.toThrow(/no backend works here.*tfjs-node: it cannot train everything/);
+  });
+
   test("takes the backend that it is told", async () => {
     const selected = await selectBackend({ from: project, backend: "cpu" });
     expect(selected.attempts.map(({ package: name }) => name)).toEqual(["@tensorflow/tfjs-backend-cpu"]);

@@ -58,7 +58,7 @@ interface ChosenBackend {
 
 async function chooseBackend(job: PlanningJob): Promise<ChosenBackend> {
   const { backend, from } = job;
-  const selected = await selectBackend({ from, ...(backend !== undefined && { backend }) });
+  const selected = await selectBackend({ for: "training", from, ...(backend !== undefined && { backend }) });
   const failed = selected.attempts.filter((attempt) => !attempt.selected);
   const reasons = failed.map((attempt) => `${attempt.package}: ${attempt.reason}`).join("; ");
   const device = selected.usesGpu ? ", on the GPU" : "";
