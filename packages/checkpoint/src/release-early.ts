@@ -1,6 +1,6 @@
 import { type CloseMode, type DispatchMode, openDispatchMode } from "@remat/dispatch-hook";
 
-const earlyRelease: DispatchMode = { releasesEarly: true, prunesSaved: true, sharesOnes: true };
+const earlyRelease: DispatchMode = { releasesEarly: true, prunesSaved: true, sharesOnes: true, sharesSaved: true };
 
 /**
  * From here on every forward pass saves only what the backward pass will read, and every backward pass frees each saved tensor and each gradient

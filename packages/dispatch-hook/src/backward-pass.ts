@@ -19,6 +19,8 @@ export interface GradientsPass {
   followers: Set<number> | undefined;
   /** Whether the ones of gradients are views of one array. */
   readonly sharesOnes: boolean;
+  /** Whether what is saved is on the data that it was saved of. */
+  readonly sharesSaved: boolean;
   readonly xs: readonly Tensor[];
   /** The gradient just computed: an Add that comes next, outside every node, accumulates it. */
   contribution: { readonly consumer: TapeNode; readonly input: Tensor | undefined; readonly last: boolean } | undefined;

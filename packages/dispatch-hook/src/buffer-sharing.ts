@@ -16,6 +16,9 @@ const none: readonly SharedBuffer<never>[] = [];
 /** The backends whose sharing is known: `cpu`, `wasm`, and `tensorflow`, which is native. */
 export const sharingBackends: readonly string[] = [...rulesByBackend.keys()];
 
+/** Whether the `Identity` with which the engine saves a tensor makes a copy on `backend`. @internal */
+export const savingCopies = (backend: string): boolean => rulesByBackend.get(backend)?.has("Identity") === false;
+
 /** The kernels of `backend` that may share. A test needs a case for each. @internal */
 export const sharingKernels = (backend: string): readonly string[] => [...(rulesByBackend.get(backend)?.keys() ?? [])];
 

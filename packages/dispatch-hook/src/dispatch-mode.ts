@@ -146,6 +146,11 @@ export interface DispatchMode {
    * each in stock. Left out: it does as stock.
    */
   readonly sharesOnes?: boolean;
+  /**
+   * While it is open what is saved for gradients is on the data that it was saved of, where the engine's Identity makes a copy in stock (wasm). Left
+   * out: it does as stock.
+   */
+  readonly sharesSaved?: boolean;
 
   /** The mode has been opened, or closed; in between it is told of what happens. */
   opened?(): void;

@@ -29,6 +29,7 @@ export interface KernelParameters {
 export interface EngineBackend {
   /** Of the fake backend: the backend whose buffers it imitates. */
   readonly standsFor?: string;
+  incRef?(dataId: DataId): void;
   disposeData?(dataId: DataId, force?: boolean): boolean;
   read?(dataId: DataId): Promise<unknown>;
   readSync?(dataId: DataId): unknown;
@@ -72,6 +73,7 @@ export interface EngineInternals {
   endScope(result?: unknown): void;
   track<T extends Tensor>(tensor: T): T;
   runKernel(kernelName: string, inputs: unknown, attributes?: unknown): Tensor | Tensor[];
+  makeTensorFromTensorInfo(tensorInfo: TensorInfo): Tensor;
   makeTensor(values: unknown, shape: readonly number[], dtype: string): Tensor;
   makeVariable(initialValue: Tensor, trainable?: boolean, name?: string, dtype?: string): Variable;
   incRef(tensor: Tensor, backend: unknown): void;

@@ -7,6 +7,7 @@ import { Op } from "./op.js";
 import { reportSaved } from "./saved-tensors.js";
 import { runScope } from "./scope-hook.js";
 import type { Session } from "./session.js";
+import { shareSaved } from "./share-saved.js";
 import { bufferBackend } from "./storage-table.js";
 
 /** The engine's own `runKernelFunc`, passed on as it is: a closure for each op would be garbage by the thousand. */
@@ -24,6 +25,10 @@ export function patchKernels(session: Session): void {
   const { engine, patches, storages, modes } = session;
 
   patches.patch(engine, "runKernelFunc", (original) => (parameters: KernelParameters) => {
+    if (session.cloning && session.pass?.sharesSaved) {
+      const shared = shareSaved(engine, parameters.inputs.x);
+      if (shared !== undefined) return shared;
+    }
     if (!session.alive || !session.isWatching) return original.call(engine, parameters);
     if (parameters.kernelName === undefined)
       return storages.holding ? original.call(engine, parameters) : runScope(session, parameters, original);

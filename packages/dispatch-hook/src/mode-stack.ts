@@ -27,6 +27,7 @@ const needsEveryOp: Readonly<Record<MethodName, boolean>> = {
   releasesEarly: false,
   prunesSaved: false,
   sharesOnes: false,
+  sharesSaved: false,
   dispatch: true,
   gradients: false,
   opComing: true,

@@ -46,7 +46,7 @@ export function runScope(
 /** Every tensor saved for backward passes `engine.clone` (rule 2). @internal */
 export function patchClone(session: Session): void {
   session.patches.patch(session.engine, "clone", (original) => (x) => {
-    if (!session.isWatching) return original.call(session.engine, x);
+    if (!session.isWatching && !session.pass?.sharesSaved) return original.call(session.engine, x);
     const around = session.cloning;
     session.cloning = true;
     try {

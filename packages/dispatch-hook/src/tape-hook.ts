@@ -62,7 +62,7 @@ function runGradients(
   const { engine, modes } = session;
   const isInner = engine.state.gradientDepth > 0;
   const phaseBefore = session.phase;
-  const isWanted = (flag: "releasesEarly" | "prunesSaved" | "sharesOnes") =>
+  const isWanted = (flag: "releasesEarly" | "prunesSaved" | "sharesOnes" | "sharesSaved") =>
     modes.listeners(flag).some((open) => open.mode[flag] && modes.isInside(open));
   const pass: GradientsPass = {
     around: session.pass,
@@ -75,6 +75,7 @@ function runGradients(
     // The tape is the outer pass's.
     followers: isInner ? session.pass?.followers : undefined,
     sharesOnes: isWanted("sharesOnes"),
+    sharesSaved: isWanted("sharesSaved"),
     xs: call.xs,
     contribution: undefined,
   };

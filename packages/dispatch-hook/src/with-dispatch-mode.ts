@@ -6,7 +6,7 @@ import { forgetContexts, type OpenMode } from "./mode-stack.js";
 import { forgetOnes } from "./ones/ones-array.js";
 import { patchOptimizers, watchOptimizerClass } from "./optimizer-hook.js";
 import { type ConstantData, constantIn, valuesOf } from "./residency/constants.js";
-import { releaseContents } from "./residency/data-contents.js";
+import { releaseContents, restoreContents, valuesIn } from "./residency/data-contents.js";
 import { patchDisposal, pin, unpin } from "./residency/pins.js";
 import { type KernelRecipe, runAgain } from "./residency/replay.js";
 import { patchClone } from "./scope-hook.js";
@@ -104,10 +104,10 @@ export function watchOptimizer(optimizer: object): void {
  */
 export function evictData(dataIds: readonly DataId[]): void {
   if (session === undefined) return;
-  const { engine, storages } = session;
+  const { storages } = session;
   for (const dataId of dataIds) {
     const entry = storages.entryOf(dataId);
-    if (entry !== undefined) releaseContents(entry, engine.state.tensorInfo.get(dataId)?.backend ?? {});
+    if (entry !== undefined) releaseContents(entry, backendOf(dataId));
   }
   storages.evicted(dataIds);
 }
@@ -125,14 +125,14 @@ export function replayKernel(recipe: KernelRecipe, into: readonly (DataId | unde
 /** What `dataId` holds, if JavaScript filled it, no kernel has read it yet, and it fits into little memory: short lists, or one value many times. */
 export function constantOf(dataId: DataId): ConstantData | undefined {
   const entry = session?.storages.entryOf(dataId);
-  return entry && constantIn(entry);
+  return entry && constantIn(valuesIn(dataId, entry, backendOf(dataId)));
 }
 
 /** Gives an evicted `DataId` its constant back. */
 export function restoreConstant(dataId: DataId, constant: ConstantData): void {
-  const entry = session?.storages.entryOf(dataId) as { values?: unknown } | undefined;
+  const entry = session?.storages.entryOf(dataId);
   if (entry === undefined) return;
-  entry.values = valuesOf(constant);
+  restoreContents(entry, valuesOf(constant), backendOf(dataId));
   session?.storages.restored(dataId);
 }
 
@@ -195,6 +195,8 @@ function endSession(ended: Session): void {
   session = undefined;
   forgetContexts();
 }
+
+const backendOf = (dataId: DataId): object => session?.engine.state.tensorInfo.get(dataId)?.backend ?? {};
 
 function isPromise(value: unknown): value is Promise<unknown> {
   return typeof (value as Promise<unknown> | undefined)?.then === "function";

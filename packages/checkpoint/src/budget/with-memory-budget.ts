@@ -50,7 +50,7 @@ export interface BudgetExecution {
  * one and is planned in its turn. A budget in percent is a part of what stock takes: the first step runs as stock, to see that.
  *
  * @throws BudgetError from the step that cannot be kept within the budget, naming the smallest that works and the op that binds; RematError
- * `BUDGET` for what is no budget, `BACKEND_UNSUPPORTED` on backends other than native and cpu
+ * `BUDGET` for what is no budget, `BACKEND_UNSUPPORTED` on backends other than native, wasm and cpu
  * @example
  * await withMemoryBudget("2GB", () => model.fit(x, y, { epochs: 3 }));
  */

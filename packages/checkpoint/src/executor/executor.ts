@@ -85,6 +85,10 @@ export class Executor implements DispatchMode {
     return true;
   }
 
+  get sharesSaved(): boolean {
+    return true;
+  }
+
   opened(): void {
     open.add(this);
   }

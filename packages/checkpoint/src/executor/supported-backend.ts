@@ -1,9 +1,9 @@
+import { sharingBackends } from "@remat/dispatch-hook";
 import { currentFakeBackend } from "@remat/dispatch-hook/fake";
 import { RematError } from "@remat/trace";
 import { getBackend } from "@tensorflow/tfjs-core";
 
 const reasons: Readonly<Record<string, string>> = {
-  wasm: "its Identity copies, so that what autograd saves is no view of what is let go of, and it has no gradient kernels for convolutions",
   webgl: "it holds textures, which are not managed yet",
   webgpu: "it holds GPU buffers of its own, which are not managed yet",
 };
@@ -15,9 +15,9 @@ const reasons: Readonly<Record<string, string>> = {
  */
 export function checkBackend(): void {
   const name = currentFakeBackend() ?? getBackend();
-  if (name === "cpu" || name === "tensorflow") return;
+  if (sharingBackends.includes(name)) return;
   throw new RematError(
     "BACKEND_UNSUPPORTED",
-    `nothing can be let go of and made again on the backend '${name}': ${reasons[name] ?? "what shares a buffer there is not known"}. Expected tensorflow (native) or cpu; call selectBackend(), or use releaseEarly(), which works everywhere.`,
+    `nothing can be let go of and made again on the backend '${name}': ${reasons[name] ?? "what shares a buffer there is not known"}. Expected tensorflow (native), wasm or cpu; call selectBackend(), or use releaseEarly(), which works everywhere.`,
   );
 }

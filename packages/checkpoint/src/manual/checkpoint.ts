@@ -65,7 +65,7 @@ export const exitBlock = (block: Block, results: readonly Tensor[] | undefined):
  * `withMemoryBudget` a block is an ordinary function, since these decide. `endCheckpointing` ends it.
  *
  * @param fn takes anything, returns a tensor, or tensors in lists and objects; synchronous
- * @throws RematError `BACKEND_UNSUPPORTED`, when a gradient is taken, on backends other than native and cpu
+ * @throws RematError `BACKEND_UNSUPPORTED`, when a gradient is taken, on backends other than native, wasm and cpu
  * @example
  * const block = checkpoint((x) => tf.relu(tf.matMul(tf.gelu(tf.matMul(x, w1)), w2)), saveMatmuls);
  * optimizer.minimize(() => loss(block(block(x))));

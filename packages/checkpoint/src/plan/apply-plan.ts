@@ -35,7 +35,7 @@ export interface PlanExecution {
  *
  * Works through `tf.grads`, `tf.variableGrads`, `optimizer.minimize`, `fit`, `trainOnBatch` and custom loops.
  *
- * @throws RematError `BACKEND_UNSUPPORTED` on backends other than native and cpu; `PLAN_SUBJECT` for a plan of a graph or of another
+ * @throws RematError `BACKEND_UNSUPPORTED` on backends other than native, wasm and cpu; `PLAN_SUBJECT` for a plan of a graph or of another
  * framework; in a step that differs from the plan, `PLAN_MISMATCH`, unless `onMismatch` is `store`
  * @example
  * const { point } = await planCheckpointing(trace, { budgetFraction: 0.5 });

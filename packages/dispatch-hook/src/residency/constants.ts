@@ -1,6 +1,5 @@
 import { Buffer } from "node:buffer";
 import { isOnesArray } from "../ones/ones-array.js";
-import type { DataEntry } from "../storage-bytes.js";
 
 /** Values that JavaScript filled, in little memory: a short list, or one value many times. */
 export interface ConstantData {
@@ -13,8 +12,8 @@ export interface ConstantData {
 /** Longer lists are kept only if all their values are the same. */
 const longestList = 1024;
 
-/** What `entry` holds, if JavaScript filled it and it fits into little memory. @internal */
-export function constantIn({ values }: DataEntry): ConstantData | undefined {
+/** What `values` hold, if JavaScript filled them and it fits into little memory. @internal */
+export function constantIn(values: ArrayLike<unknown> | null | undefined): ConstantData | undefined {
   if (values == null || !ArrayBuffer.isView(values)) return undefined;
   const array = values as unknown as Float32Array;
   const make = array.constructor as ConstantData["make"];

@@ -1,4 +1,4 @@
-import { selectBackend } from "@remat/dispatch-hook";
+import { type BackendName, selectBackend } from "@remat/dispatch-hook";
 import { planCheckpointing } from "@remat/planner";
 import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
 import { traceFakeStep } from "@remat/tracer";
@@ -11,11 +11,12 @@ import { EvictingPolicy, evicting } from "./executor/evict-all.js";
 import { exampleNamed, train } from "./training.js";
 
 const nativeApp = process.env.NATIVE_APP;
+/** Those that the other tests do not run on: tensorflow where NATIVE_APP names a folder that has tfjs-node with its addon. */
+const backends: readonly BackendName[] = nativeApp === undefined ? ["wasm"] : ["wasm", "tensorflow"];
 
-// Only where NATIVE_APP names a folder that has tfjs-node with its addon.
-describe.runIf(nativeApp !== undefined)("on tensorflow", () => {
+describe.each(backends)("on %s", (backend) => {
   beforeAll(async () => {
-    await selectBackend({ backend: "tensorflow", from: nativeApp as string });
+    await selectBackend({ backend, ...(backend === "tensorflow" && { from: nativeApp as string }) });
   });
 
   test("whatever goes whenever, any program gives what it gives in stock, to the bit", () => {
@@ -51,7 +52,7 @@ describe.runIf(nativeApp !== undefined)("on tensorflow", () => {
     ["efficientnet-b0", 3, [0.7], 4],
   ];
 
-  test.each(examples)(
+  test.skipIf(backend === "wasm").each(examples)(
     "%s trains under plans as stock, to the bit, in the memory that was predicted, to the byte",
     async (name, steps, fractions, unreadBytes) => {
       const build = await exampleNamed(name);
@@ -90,21 +91,24 @@ describe.runIf(nativeApp !== undefined)("on tensorflow", () => {
     },
   );
 
-  test.each(["transformer", "u-net"])("%s trains within a budget without a plan as stock, to the bit", async (name) => {
-    const build = await exampleNamed(name);
-    const stock = await train(build, { steps: 3 });
-    let peakBytes = 0;
-    const online = await train(build, { steps: 3 }, (step, index) =>
-      withMemoryBudget(
-        index === 0 ? "100%" : Math.floor(0.7 * peakBytes),
-        (execution) => {
-          step();
-          if (index === 0) peakBytes = execution.budgetBytes as number;
-          else expect(execution.lastStep?.peakBytes).toBeLessThanOrEqual(0.7 * peakBytes);
-        },
-        { online: true },
-      ),
-    );
-    expect(online).toEqual(stock);
-  });
+  test.each(backend === "wasm" ? ["transformer"] : ["transformer", "u-net"])(
+    "%s trains within a budget without a plan as stock, to the bit",
+    async (name) => {
+      const build = await exampleNamed(name);
+      const stock = await train(build, { steps: 3 });
+      let peakBytes = 0;
+      const online = await train(build, { steps: 3 }, (step, index) =>
+        withMemoryBudget(
+          index === 0 ? "100%" : Math.floor(0.7 * peakBytes),
+          (execution) => {
+            step();
+            if (index === 0) peakBytes = execution.budgetBytes as number;
+            else expect(execution.lastStep?.peakBytes).toBeLessThanOrEqual(0.7 * peakBytes);
+          },
+          { online: true },
+        ),
+      );
+      expect(online).toEqual(stock);
+    },
+  );
 });

@@ -1,0 +1,18 @@
+import type { Tensor } from "@tensorflow/tfjs-core";
+import { savingCopies } from "./buffer-sharing.js";
+import type { EngineInternals } from "./engine-internals.js";
+import { bufferBackend } from "./storage-table.js";
+
+/**
+ * What the engine's Identity would make of `x`, on the data of `x` itself: nobody writes into a tensor, so the copy is one for nothing. Undefined where
+ * the kernel shares the data anyway, and for texts, whose data is JavaScript's.
+ *
+ * @internal
+ */
+export function shareSaved(engine: EngineInternals, { dataId, shape, dtype }: Tensor): Tensor | undefined {
+  const { backendName, backendInstance } = engine;
+  if (backendInstance?.incRef === undefined || dtype === "string") return undefined;
+  if (!savingCopies(bufferBackend(backendName ?? "", backendInstance))) return undefined;
+  backendInstance.incRef(dataId);
+  return engine.makeTensorFromTensorInfo({ dataId, shape, dtype });
+}
