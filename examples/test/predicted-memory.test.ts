@@ -1,4 +1,4 @@
-import { selectBackend } from "@remat/dispatch-hook";
+import { selectBackend } from "@remat/backends/node";
 import { memoryTimeline } from "@remat/mem-tracker";
 import { describeTrace } from "@remat/testkit";
 import type { Trace } from "@remat/trace";

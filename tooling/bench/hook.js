@@ -1,9 +1,9 @@
 // What it costs to be watched: a step of the transformer in fake mode before any mode was opened, between modes, with a mode open that
 // listens to nothing, recorded, and recorded with modules. In fake mode, since there the kernels cost nothing. Usage: node tooling/bench/hook.js
-import { TraceRecorder, withDispatchMode } from "@remat/dispatch-hook";
-import { fakeMode } from "@remat/dispatch-hook/fake";
+import { withDispatchMode } from "@remat/dispatch-hook";
+import { fakeMode } from "@remat/fake";
 import { ModTracker } from "@remat/mod-tracker";
-import { tfNamespace } from "@remat/tracer";
+import { TraceRecorder, tfNamespace } from "@remat/tracer";
 import build from "../../examples/transformer/model.js";
 import { median, timeOnce } from "./src/measure.js";
 import { report } from "./src/report.js";

@@ -9,9 +9,12 @@ export const importTable = {
   "text-table": { pure: true, imports: [] },
   "output-file": { pure: false, imports: [] },
   pytorch: { pure: true, imports: ["trace"] },
-  "dispatch-hook": { pure: false, imports: ["trace"] },
+  kernels: { pure: false, imports: ["trace"] },
+  backends: { pure: false, imports: ["trace", "kernels"] },
+  "dispatch-hook": { pure: false, imports: ["trace", "kernels", "backends"] },
+  fake: { pure: false, imports: ["trace", "kernels", "backends", "dispatch-hook"] },
   "mod-tracker": { pure: false, imports: ["trace", "dispatch-hook"] },
-  tracer: { pure: false, imports: ["trace", "dispatch-hook", "mod-tracker"] },
+  tracer: { pure: false, imports: ["trace", "kernels", "dispatch-hook", "fake", "mod-tracker"] },
   "keras-loader": { pure: false, imports: ["trace"] },
   "runtime-estimator": { pure: true, imports: ["trace"] },
   "runtime-estimator/benchmark": { pure: false, imports: ["trace", "dispatch-hook"] },
@@ -23,7 +26,10 @@ export const importTable = {
       "text-table",
       "output-file",
       "pytorch",
+      "kernels",
+      "backends",
       "dispatch-hook",
+      "fake",
       "mod-tracker",
       "tracer",
       "keras-loader",
@@ -38,9 +44,20 @@ export const importTable = {
   "planner/node": { pure: false, imports: ["trace"] },
   checkpoint: {
     pure: false,
-    imports: ["trace", "text-table", "dispatch-hook", "mod-tracker", "runtime-estimator", "planner"],
+    imports: [
+      "trace",
+      "text-table",
+      "kernels",
+      "backends",
+      "dispatch-hook",
+      "fake",
+      "mod-tracker",
+      "tracer",
+      "runtime-estimator",
+      "planner",
+    ],
   },
-  "native-backend": { pure: false, imports: ["trace", "dispatch-hook"] },
+  "native-backend": { pure: false, imports: ["trace", "backends"] },
   reporting: { pure: true, imports: ["trace", "text-table", "sac-core", "runtime-estimator", "mem-tracker"] },
 };
 
@@ -50,7 +67,8 @@ export const importTable = {
  * @type {Readonly<Record<string, readonly string[]>>}
  */
 export const alsoAllowed = {
-  "dispatch-hook": ["dispatch-hook/fake"],
+  backends: ["backends/node"],
+  "dispatch-hook": ["dispatch-hook/engine", "dispatch-hook/release", "dispatch-hook/residency"],
   "mem-tracker": ["mem-tracker/fsdp"],
   memory: ["memory/graph"],
 };

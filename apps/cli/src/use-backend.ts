@@ -1,4 +1,4 @@
-import { type BackendName, selectBackend } from "@remat/dispatch-hook";
+import { type BackendName, selectBackend } from "@remat/backends/node";
 
 export interface UsedBackend {
   readonly backend: BackendName;

@@ -1,4 +1,4 @@
-import { type BackendName, selectBackend } from "@remat/dispatch-hook";
+import { type BackendName, selectBackend } from "@remat/backends/node";
 import { planCheckpointing } from "@remat/planner";
 import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
 import { traceFakeStep } from "@remat/tracer";

@@ -1,4 +1,4 @@
-import { type BackendName, selectBackend } from "@remat/dispatch-hook";
+import { type BackendName, selectBackend } from "@remat/backends/node";
 import { planCheckpointing } from "@remat/planner";
 import { RuntimeSource, type Trace } from "@remat/trace";
 import { traceFakeStep } from "@remat/tracer";

@@ -1,30 +1,7 @@
+import type { KernelInputs } from "@remat/kernels";
 import type { Tensor } from "@tensorflow/tfjs-core";
-import type { InputGradient, KernelInputs, TapeNode } from "./dispatch-mode.js";
+import type { TapeNode } from "./dispatch-mode.js";
 import type { Session } from "./session.js";
-
-/** One call of `engine.gradients` while it runs. @internal */
-export interface GradientsPass {
-  readonly around: GradientsPass | undefined;
-  /** The node whose gradient function called `gradients`, if any. */
-  readonly aroundNode: TapeNode | undefined;
-  /** The forward function has returned; the next `tidy('backward')` is the engine's. */
-  awaitsBackward: boolean;
-  node: TapeNode | undefined;
-  gradients: InputGradient[];
-  /** The node's last gradient is computed and needs no Add: the node is over once the tidy around that gradient is. */
-  nodeOver: boolean;
-  /** Ids of tensors that have got a gradient. */
-  readonly reached: Set<number>;
-  /** Ids of tensors to which an x leads, while a tape grows on which only what will be read stays saved. */
-  followers: Set<number> | undefined;
-  /** Whether the ones of gradients are views of one array. */
-  readonly sharesOnes: boolean;
-  /** Whether what is saved is on the data that it was saved of. */
-  readonly sharesSaved: boolean;
-  readonly xs: readonly Tensor[];
-  /** The gradient just computed: an Add that comes next, outside every node, accumulates it. */
-  contribution: { readonly consumer: TapeNode; readonly input: Tensor | undefined; readonly last: boolean } | undefined;
-}
 
 /** The Add that accumulates a gradient belongs to the producer of the accumulated tensor (T5). @internal */
 export function accumulationOf(

@@ -1,15 +1,11 @@
-import type { DataId, NamedTensorMap, Tensor, TensorInfo, Variable } from "@tensorflow/tfjs-core";
+import type { KernelAttributes, KernelInputs, KernelOutput } from "@remat/kernels";
+import type { DataId, NamedTensorMap, Tensor, Variable } from "@tensorflow/tfjs-core";
 
 /** A gradient by the name of its variable, as optimizers take them in lists. */
 export interface NamedTensor {
   readonly name: string;
   readonly tensor: Tensor;
 }
-
-/** What a kernel is given: tensors by name, or a list of them (`Concat`, `AddN`, `Pack`, `Einsum`). */
-export type KernelInputs = Readonly<Record<string, TensorInfo | undefined>> | readonly TensorInfo[];
-export type KernelAttributes = Readonly<Record<string, unknown>>;
-export type KernelOutput = TensorInfo | TensorInfo[];
 
 /**
  * What memory is spent on: one buffer, which several `DataId`s may share (architecture rule 7). The object is the identity; `id` counts up

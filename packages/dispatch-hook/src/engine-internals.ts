@@ -1,3 +1,4 @@
+import type { KernelAttributes } from "@remat/kernels";
 import { RematError } from "@remat/trace";
 import {
   type DataId,
@@ -7,7 +8,7 @@ import {
   type TensorInfo,
   type Variable,
 } from "@tensorflow/tfjs-core";
-import type { GradientsResult, KernelAttributes } from "./dispatch-mode.js";
+import type { GradientsResult } from "./dispatch-mode.js";
 
 /** An entry of the tape as tfjs-core keeps it. */
 export interface EngineTapeNode {
@@ -30,9 +31,12 @@ export interface EngineBackend {
   /** Of the fake backend: the backend whose buffers it imitates. */
   readonly standsFor?: string;
   incRef?(dataId: DataId): void;
+  /** Of the fake backend: whether arrays that JavaScript fills are left empty now. */
+  readonly skipsFills?: boolean;
   disposeData?(dataId: DataId, force?: boolean): boolean;
   read?(dataId: DataId): Promise<unknown>;
   readSync?(dataId: DataId): unknown;
+  incRef?(dataId: DataId): void;
   numDataIds(): number;
 }
 
@@ -50,7 +54,10 @@ export interface EngineInternals {
   };
   backendName: string | undefined;
   backendInstance: EngineBackend | undefined;
-  registry: Record<string, EngineBackend>;
+  pendingBackendInit: Promise<boolean> | null | undefined;
+  readonly registry: Record<string, EngineBackend>;
+  readonly registryFactory: Record<string, unknown>;
+  readonly registeredVariables: Record<string, Variable>;
   runKernelFunc(parameters: KernelParameters): Tensor | Tensor[];
   getTensorsForGradient(kernelName: string, inputs: NamedTensorMap, outputs: Tensor[]): Tensor[] | null;
   saveTensorsForBackwardMode(tensors: Tensor[]): Tensor[];
@@ -72,8 +79,9 @@ export interface EngineInternals {
   startScope(name?: string): void;
   endScope(result?: unknown): void;
   track<T extends Tensor>(tensor: T): T;
+  trackTensor(tensor: Tensor, backend: EngineBackend): void;
   runKernel(kernelName: string, inputs: unknown, attributes?: unknown): Tensor | Tensor[];
-  makeTensorFromTensorInfo(tensorInfo: TensorInfo): Tensor;
+  makeTensorFromTensorInfo(info: TensorInfo, backend?: EngineBackend): Tensor;
   makeTensor(values: unknown, shape: readonly number[], dtype: string): Tensor;
   makeVariable(initialValue: Tensor, trainable?: boolean, name?: string, dtype?: string): Variable;
   incRef(tensor: Tensor, backend: unknown): void;
@@ -100,7 +108,11 @@ const patched = [
   "readSync",
 ] as const;
 
-/** The one engine of the process, checked to be one that the hook knows. */
+/**
+ * Returns the one engine of the process, checked to be one that the hook knows.
+ *
+ * @throws RematError `ENGINE_UNKNOWN` if it lacks what the hook patches
+ */
 export function engineInternals(): EngineInternals {
   const found = engine() as unknown as EngineInternals;
   const missing = patched.filter((name) => typeof found[name] !== "function");

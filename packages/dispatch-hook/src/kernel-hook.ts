@@ -1,7 +1,7 @@
+import type { KernelAttributes, KernelInputs, KernelOutput } from "@remat/kernels";
 import { Phase } from "@remat/trace";
 import { getKernel, type Tensor } from "@tensorflow/tfjs-core";
 import { accumulationOf, leaveNode } from "./backward-pass.js";
-import type { KernelAttributes, KernelInputs, KernelOutput } from "./dispatch-mode.js";
 import type { EngineInternals, KernelParameters } from "./engine-internals.js";
 import { Op } from "./op.js";
 import { reportSaved } from "./saved-tensors.js";

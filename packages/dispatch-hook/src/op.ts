@@ -1,6 +1,7 @@
+import type { KernelAttributes, KernelInputs } from "@remat/kernels";
 import { Phase } from "@remat/trace";
 import type { Tensor } from "@tensorflow/tfjs-core";
-import type { GradientScope, KernelAttributes, KernelInputs, OpDone, TapeNode } from "./dispatch-mode.js";
+import type { GradientScope, OpDone, TapeNode } from "./dispatch-mode.js";
 
 let nextOpSequence = 0;
 const noTensors: readonly Tensor[] = [];

@@ -1,8 +1,8 @@
 import { Phase } from "@remat/trace";
 import type { DataId, KernelConfig } from "@tensorflow/tfjs-core";
-import type { GradientsPass } from "./backward-pass.js";
 import type { GradientScope, OpDone, Storage, StorageOrigin, TapeNode } from "./dispatch-mode.js";
 import { type EngineInternals, engineInternals } from "./engine-internals.js";
+import type { GradientsPass } from "./gradients-pass.js";
 import { ModeStack } from "./mode-stack.js";
 import type { Op } from "./op.js";
 import { PatchSet } from "./patch-set.js";

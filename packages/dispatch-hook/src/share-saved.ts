@@ -1,5 +1,5 @@
+import { savingCopies } from "@remat/backends";
 import type { Tensor } from "@tensorflow/tfjs-core";
-import { savingCopies } from "./buffer-sharing.js";
 import type { EngineInternals } from "./engine-internals.js";
 import { bufferBackend } from "./storage-table.js";
 

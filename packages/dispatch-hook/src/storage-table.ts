@@ -1,9 +1,9 @@
+import { type DataEntry, entryBytes, isComplexPair, sharedBuffers } from "@remat/backends";
+import type { KernelAttributes } from "@remat/kernels";
 import type { DataId, DataStorage, TensorInfo } from "@tensorflow/tfjs-core";
-import { sharedBuffers } from "./buffer-sharing.js";
-import type { KernelAttributes, Storage, StorageOrigin } from "./dispatch-mode.js";
+import type { Storage, StorageOrigin } from "./dispatch-mode.js";
 import type { EngineBackend } from "./engine-internals.js";
 import type { PatchSet } from "./patch-set.js";
-import { type DataEntry, entryBytes, isComplexPair } from "./storage-bytes.js";
 
 /** Over the life of the process, so that ids of two sessions never meet (T2). */
 let nextStorageId = 0;

@@ -1,8 +1,9 @@
 import { Phase } from "@remat/trace";
 import type { Tensor } from "@tensorflow/tfjs-core";
-import { contribute, enterNode, type GradientsPass, insideNode, leaveNode } from "./backward-pass.js";
+import { contribute, enterNode, insideNode, leaveNode } from "./backward-pass.js";
 import type { GradientsCall, GradientsResult, TapeNode } from "./dispatch-mode.js";
 import type { EngineTapeNode } from "./engine-internals.js";
+import type { GradientsPass } from "./gradients-pass.js";
 import { shareOnes } from "./ones/share-ones.js";
 import { gradientsReleasingEarly } from "./release/gradients-releasing-early.js";
 import { pruneSaved } from "./release/prune-saved.js";

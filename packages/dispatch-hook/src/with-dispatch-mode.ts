@@ -1,21 +1,16 @@
-import type { DataId, TensorInfo } from "@tensorflow/tfjs-core";
+import type { TensorInfo } from "@tensorflow/tfjs-core";
 import { patchBackends } from "./backend-hook.js";
 import type { CloseMode, DispatchMode, Storage } from "./dispatch-mode.js";
 import { patchKernels } from "./kernel-hook.js";
 import { forgetContexts, type OpenMode } from "./mode-stack.js";
 import { forgetOnes } from "./ones/ones-array.js";
+import { openSession, setSession } from "./open-session.js";
 import { patchOptimizers, watchOptimizerClass } from "./optimizer-hook.js";
-import { type ConstantData, constantIn, valuesOf } from "./residency/constants.js";
-import { releaseContents, restoreContents, valuesIn } from "./residency/data-contents.js";
-import { patchDisposal, pin, unpin } from "./residency/pins.js";
-import { type KernelRecipe, runAgain } from "./residency/replay.js";
+import { patchDisposal } from "./residency/pins.js";
 import { patchClone } from "./scope-hook.js";
 import { Session } from "./session.js";
 import { patchTape } from "./tape-hook.js";
 import { patchVariables } from "./variable-hook.js";
-
-/** While a mode is open; nothing is patched otherwise. */
-let session: Session | undefined;
 
 /**
  * Runs `fn` with `mode` on top of the stack of modes, and closes the mode when `fn` is over or, where it returns a promise, when that is
@@ -74,6 +69,7 @@ export function openDispatchMode(mode: DispatchMode): CloseMode {
  * withModeAlone(meter, () => fakeMode(() => step()));
  */
 export function withModeAlone<T>(mode: DispatchMode, fn: () => T): T {
+  const session = openSession();
   return session === undefined ? withDispatchMode(mode, fn) : session.modes.runAlone(mode, fn);
 }
 
@@ -82,12 +78,13 @@ export function withModeAlone<T>(mode: DispatchMode, fn: () => T): T {
  * that listens to ops, storages or the tape, since nobody watches buffers otherwise: then the list is empty, too.
  */
 export function storagesOf(tensor: TensorInfo): readonly Storage[] {
+  const session = openSession();
   return session?.isWatching ? session.storages.storagesOf(tensor) : [];
 }
 
 /** Whether `mode` is open and the running code is inside of it. */
 export function isDispatching(mode: DispatchMode): boolean {
-  return session?.modes.isOpenInside(mode) ?? false;
+  return openSession()?.modes.isOpenInside(mode) ?? false;
 }
 
 /**
@@ -95,60 +92,12 @@ export function isDispatching(mode: DispatchMode): boolean {
  * counts as `Phase.optimizer`. Only while a mode is open.
  */
 export function watchOptimizer(optimizer: object): void {
+  const session = openSession();
   if (session !== undefined) watchOptimizerClass(session, optimizer);
 }
 
-/**
- * Lets go of the data of a storage while tensors still live in it; `dataIds` are all that live in it. Tensors, counted references and
- * `tf.memory()` stay as they are, but nobody may read the data until `replayKernel` has made it again. Only while a mode is open.
- */
-export function evictData(dataIds: readonly DataId[]): void {
-  if (session === undefined) return;
-  const { storages } = session;
-  for (const dataId of dataIds) {
-    const entry = storages.entryOf(dataId);
-    if (entry !== undefined) releaseContents(entry, backendOf(dataId));
-  }
-  storages.evicted(dataIds);
-}
-
-/**
- * Runs a kernel again, off the tape and in `Phase.recompute`, and gives what it makes to the evicted `DataId`s in `into`, by output; other
- * outputs go. From `opComing`, `opOver` and `tensorRead` of a mode.
- *
- * @throws RematError `DATA_UNKNOWN` if one of them is no tensor's any more; whatever the kernel throws
- */
-export function replayKernel(recipe: KernelRecipe, into: readonly (DataId | undefined)[]): void {
-  if (session !== undefined) runAgain(session, recipe, into);
-}
-
-/** What `dataId` holds, if JavaScript filled it, no kernel has read it yet, and it fits into little memory: short lists, or one value many times. */
-export function constantOf(dataId: DataId): ConstantData | undefined {
-  const entry = session?.storages.entryOf(dataId);
-  return entry && constantIn(valuesIn(dataId, entry, backendOf(dataId)));
-}
-
-/** Gives an evicted `DataId` its constant back. */
-export function restoreConstant(dataId: DataId, constant: ConstantData): void {
-  const entry = session?.storages.entryOf(dataId);
-  if (entry === undefined) return;
-  restoreContents(entry, valuesOf(constant), backendOf(dataId));
-  session?.storages.restored(dataId);
-}
-
-/** Holds the data of `dataId` when the last tensor on it is gone (then modes are told `dataUnused`), until it is unpinned. */
-export function pinData(dataId: DataId): void {
-  if (session !== undefined) pin(session, dataId);
-}
-
-/** Ends `pinData`. */
-export function unpinData(dataId: DataId): void {
-  if (session !== undefined) unpin(session, dataId);
-}
-
 function pushMode(mode: DispatchMode): { open: OpenMode; close: CloseMode; stack: Session["modes"] } {
-  session ??= startSession();
-  const opened = session;
+  const opened = openSession() ?? startSession();
   const open = opened.modes.push(mode);
   let isOpen = true;
   const close = () => {
@@ -185,6 +134,7 @@ function startSession(): Session {
     started.patches.restore();
     throw error;
   }
+  setSession(started);
   return started;
 }
 
@@ -192,11 +142,9 @@ function endSession(ended: Session): void {
   ended.alive = false;
   ended.patches.restore();
   forgetOnes();
-  session = undefined;
+  setSession(undefined);
   forgetContexts();
 }
-
-const backendOf = (dataId: DataId): object => session?.engine.state.tensorInfo.get(dataId)?.backend ?? {};
 
 function isPromise(value: unknown): value is Promise<unknown> {
   return typeof (value as Promise<unknown> | undefined)?.then === "function";

@@ -2,7 +2,8 @@ import * as tf from "@tensorflow/tfjs";
 import "@tensorflow/tfjs-backend-wasm";
 import fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
-import { TraceRecorder, withDispatchMode } from "../src/index.js";
+import { TraceRecorder } from "../../tracer/src/recorder/trace-recorder.js";
+import { withDispatchMode } from "../src/index.js";
 import { eventLog } from "./event-log.js";
 import { programs, runProgram } from "./programs.js";
 

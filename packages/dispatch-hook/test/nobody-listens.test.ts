@@ -2,15 +2,8 @@ import * as tf from "@tensorflow/tfjs";
 import "@tensorflow/tfjs-backend-wasm";
 import fc from "fast-check";
 import { beforeEach, describe, expect, test } from "vitest";
-import {
-  type DispatchMode,
-  evictData,
-  openDispatchMode,
-  replayKernel,
-  type Storage,
-  storagesOf,
-  withDispatchMode,
-} from "../src/index.js";
+import { type DispatchMode, openDispatchMode, type Storage, storagesOf, withDispatchMode } from "../src/index.js";
+import { evictData, replayKernel } from "../src/residency/index.js";
 import { eventLog } from "./event-log.js";
 import { programs, runProgram } from "./programs.js";
 

@@ -1,7 +1,8 @@
 import * as tf from "@tensorflow/tfjs";
 import "@tensorflow/tfjs-backend-wasm";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { type DispatchMode, TraceRecorder, withDispatchMode } from "../src/index.js";
+import { TraceRecorder } from "../../tracer/src/recorder/trace-recorder.js";
+import { type DispatchMode, withDispatchMode } from "../src/index.js";
 import { eventLog } from "./event-log.js";
 
 function opsOf(run: () => unknown, more: DispatchMode = {}): string[] {

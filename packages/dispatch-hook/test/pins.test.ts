@@ -1,6 +1,7 @@
 import * as tf from "@tensorflow/tfjs";
 import { beforeEach, describe, expect, test } from "vitest";
-import { pinData, unpinData, withDispatchMode } from "../src/index.js";
+import { withDispatchMode } from "../src/index.js";
+import { pinData, unpinData } from "../src/residency/index.js";
 
 const counts = () => ({ ...tf.memory(), dataIds: (tf.backend() as tf.KernelBackend).numDataIds() });
 

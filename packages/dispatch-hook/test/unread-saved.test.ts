@@ -1,10 +1,10 @@
 import * as tf from "@tensorflow/tfjs";
 import fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
+import { allGenerators } from "../../kernels/test/generators/all-generators.js";
+import type { KernelCase, TensorSpec } from "../../kernels/test/generators/kernel-case.js";
 import { type DispatchMode, withDispatchMode } from "../src/index.js";
 import { unreadSaved } from "../src/release/unread-saved.js";
-import { allGenerators } from "./fake/generators/all-generators.js";
-import type { KernelCase, TensorSpec } from "./fake/generators/kernel-case.js";
 
 beforeAll(async () => {
   await tf.setBackend("cpu");

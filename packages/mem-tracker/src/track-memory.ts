@@ -25,7 +25,7 @@ export function trackMemory(trace: Trace, options: TrackMemoryOptions = {}): Mem
  * The memory of a run while it goes on: a {@link MemTracker} that answers every question for the moment at which it is asked, and at the end
  * as {@link trackMemory} does from the finished trace. With several iterations the statistics by module are of the one that runs.
  *
- * @param source a `TraceRecorder` of `@remat/dispatch-hook`, or any other that gives the trace so far
+ * @param source a `TraceRecorder` of `@remat/tracer`, or any other that gives the trace so far
  * @throws RematError `TRACE_EVENT_ORDER`, when a question is asked
  * @example
  * const recorder = new TraceRecorder();

@@ -1,6 +1,6 @@
 import type { Trace } from "@remat/trace";
 
-/** Where a run is being recorded: gives the trace so far, as `TraceRecorder` of `@remat/dispatch-hook` does. */
+/** Where a run is being recorded: gives the trace so far, as `TraceRecorder` of `@remat/tracer` does. */
 export interface TraceSource {
   trace(): Trace;
 }

@@ -7,7 +7,6 @@ import {
   nameModulesBy,
   PatchSet,
   type TapeNode,
-  type TraceRecorder,
   watchOptimizer,
   withDispatchMode,
 } from "@remat/dispatch-hook";
@@ -21,6 +20,7 @@ import type { Grouping } from "./group-layers.js";
 import { type Container, isContainer, type Layer, tensorsOf } from "./layer-internals.js";
 import type { ModuleCall } from "./module-call.js";
 import { ModuleEntry, type TrackedModule } from "./module-entry.js";
+import type { ModuleRecorder } from "./module-recorder.js";
 import { optimizerSlots } from "./optimizer-slots.js";
 import { OwnedTensors } from "./owned-tensors.js";
 import { patchModelRuns } from "./patch-model-runs.js";
@@ -29,7 +29,7 @@ import { checkHooks, type UserHooks } from "./user-hooks.js";
 
 export interface ModTrackerOptions {
   /** Where module calls are written: as events, and as the stack of each op. */
-  readonly recorder?: TraceRecorder;
+  readonly recorder?: ModuleRecorder;
 }
 
 export interface TrackOptions {
@@ -55,7 +55,7 @@ export interface TrackOptions {
  * tracker.close();
  */
 export class ModTracker implements DispatchMode {
-  private readonly recorder: TraceRecorder | undefined;
+  private readonly recorder: ModuleRecorder | undefined;
   private readonly entries = new Map<Layer, ModuleEntry>();
   private readonly scopes = new Map<string, ModuleEntry>();
   private readonly optimizers = new Set<object>();

@@ -1,7 +1,6 @@
-import type { TraceRecorderOptions } from "@remat/dispatch-hook";
-import { TraceRecorder } from "@remat/dispatch-hook";
 import { describeTrace } from "@remat/testkit";
 import type { Trace } from "@remat/trace";
+import { TraceRecorder, type TraceRecorderOptions } from "../../tracer/src/recorder/trace-recorder.js";
 import { type Layer, ModTracker, type TrackOptions } from "../src/index.js";
 
 /** Records `run` with `model` tracked. */

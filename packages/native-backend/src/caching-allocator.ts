@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { cacheFolder } from "@remat/dispatch-hook";
+import { cacheFolder } from "@remat/backends/node";
 import { RematError } from "@remat/trace";
 import { stagingFolder } from "./replace-folder.js";
 import { type Environment, failureText, runCommand } from "./run-command.js";

@@ -1,6 +1,6 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type NativePackage, nativeVersion } from "@remat/dispatch-hook";
+import { type NativePackage, nativeVersion } from "@remat/backends/node";
 import { RematError } from "@remat/trace";
 import { type Environment, failureText, runCommand } from "./run-command.js";
 

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, rmSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { cacheFolder, type NativePackage, nativeAppFolder } from "@remat/dispatch-hook";
+import { cacheFolder, type NativePackage, nativeAppFolder } from "@remat/backends/node";
 import { RematError } from "@remat/trace";
 import { allocatorEnvironment, allocatorFile, compileAllocator } from "./caching-allocator.js";
 import { type BuildSystem, checkSystem, currentSystem, findTools } from "./check-system.js";

@@ -1,4 +1,4 @@
-import type { NativePackage } from "@remat/dispatch-hook";
+import type { NativePackage } from "@remat/backends/node";
 import { RematError } from "@remat/trace";
 import { type CommandResult, type Environment, failureText, runCommand } from "./run-command.js";
 import { verifyScript } from "./verify-script.js";

@@ -1,5 +1,4 @@
-import { TraceRecorder } from "@remat/dispatch-hook";
-import { currentFakeBackend, type FakeBackendName, fakeMode } from "@remat/dispatch-hook/fake";
+import { currentFakeBackend, type FakeBackendName, fakeMode } from "@remat/fake";
 import { type Grouping, type Layer, ModTracker } from "@remat/mod-tracker";
 import { deviceSpec, type EstimateMode, parseEstimateMode, priceTrace } from "@remat/runtime-estimator";
 import {
@@ -15,6 +14,7 @@ import {
   tradeOff,
 } from "@remat/sac-core";
 import { type DeviceSpec, RematError, type Trace } from "@remat/trace";
+import { TraceRecorder } from "@remat/tracer";
 import { saveTradeoffGraphs } from "./save-tradeoff-graphs.js";
 
 export interface SACEstimatorOptions {

@@ -12,6 +12,7 @@ export {
 } from "./model-definition.js";
 export { OpStopwatch, type StepTimes, type StepWay } from "./op-stopwatch.js";
 export { type OptimizerName, optimizerByName, optimizerNames } from "./optimizers.js";
+export { optimizerStepMark, TraceRecorder, type TraceRecorderOptions } from "./recorder/trace-recorder.js";
 export { type TimeFakeStepOptions, timeFakeStep } from "./time-fake-step.js";
 export { type TimeStepOptions, timeStep } from "./time-step.js";
 export { type TraceFakeStepOptions, type TraceStepOptions, traceFakeStep, traceStep } from "./trace-step.js";

@@ -1,4 +1,4 @@
-import { fakeMode } from "@remat/dispatch-hook/fake";
+import { fakeMode } from "@remat/fake";
 import { defineModel, tfNamespace } from "./model-definition.js";
 import { quantile } from "./quantile.js";
 import type { TraceFakeStepOptions } from "./trace-step.js";

@@ -1,10 +1,10 @@
-import { TraceRecorder } from "@remat/dispatch-hook";
-import { type FakeBackendName, fakeMode } from "@remat/dispatch-hook/fake";
+import { type FakeBackendName, fakeMode } from "@remat/fake";
 import { type Grouping, ModTracker } from "@remat/mod-tracker";
 import { Category, type Trace, type TraceHeader } from "@remat/trace";
 import { version_core } from "@tensorflow/tfjs-core";
 import { version_layers } from "@tensorflow/tfjs-layers";
 import { batchOf, defineModel, tfNamespace } from "./model-definition.js";
+import { TraceRecorder } from "./recorder/trace-recorder.js";
 import {
   disposeDefinition,
   notesOf,

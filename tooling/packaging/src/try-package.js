@@ -1,7 +1,7 @@
 import { cp, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { readmeExample } from "./readme-example.js";
+import { installed, readmeExample } from "./readme-example.js";
 import { runCommand } from "./run-command.js";
 import { withDependencies } from "./workspace.js";
 
@@ -21,7 +21,9 @@ export async function tryPackage(item, { packages, tarballs, folder }) {
   await mkdir(folder, { recursive: true });
   await writeFile(join(folder, "package.json"), JSON.stringify({ private: true, type: "module" }));
   // Dependencies within the workspace come from their tarballs: none of them need be published yet.
-  const own = withDependencies(item, packages).map(({ name }) => /** @type {string} */ (tarballs.get(name)));
+  const typed = installed(readme);
+  const wanted = new Set([item, ...packages.filter(({ name }) => typed.includes(name))].flatMap((each) => withDependencies(each, packages)));
+  const own = [...wanted].map(({ name }) => /** @type {string} */ (tarballs.get(name)));
   const { peerDependencies = {}, peerDependenciesMeta = {} } = item.manifest;
   const peers = Object.entries(peerDependencies)
     .filter(([name]) => !peerDependenciesMeta[name]?.optional || example?.includes(`"${name}"`))

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { availableParallelism, cpus, totalmem } from "node:os";
 import { join } from "node:path";
-import { type BackendName, type BackendPackage, backendPackages, cacheFolder } from "@remat/dispatch-hook";
+import { type BackendName, type BackendPackage, backendPackages, cacheFolder } from "@remat/backends/node";
 import { allocatorEnvironment } from "@remat/native-backend";
 import { versionText } from "../version.js";
 import { type BackendProbe, probeBackend } from "./probe-backend.js";

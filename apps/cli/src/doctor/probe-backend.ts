@@ -5,7 +5,7 @@ import {
   backendPlaces,
   classifyFailure,
   type MissingPart,
-} from "@remat/dispatch-hook";
+} from "@remat/backends/node";
 
 /** What came of trying a package in a process of its own. */
 export interface BackendProbe {

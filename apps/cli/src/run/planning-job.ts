@@ -1,4 +1,4 @@
-import type { BackendName } from "@remat/dispatch-hook";
+import type { BackendName } from "@remat/backends/node";
 import type { Budget } from "../plan/plan-options.js";
 import type { BackendModule } from "./step-job.js";
 import type { TrainingSource } from "./training.js";

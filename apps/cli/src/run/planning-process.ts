@@ -1,5 +1,5 @@
 // A process that says what steps will take, and plans them: it traces one without data and times its ops on the backend.
-import { type BackendName, selectBackend } from "@remat/dispatch-hook";
+import { type BackendName, selectBackend } from "@remat/backends/node";
 import { type CheckpointingGoal, planCheckpointing } from "@remat/planner";
 import { formatBytes } from "@remat/reporting";
 import { findPlanMismatch, type Plan, RematError, readPlan, type Trace, writePlan } from "@remat/trace";

@@ -1,8 +1,9 @@
 import { mkdirSync, readFileSync } from "node:fs";
 import { freemem } from "node:os";
 import { dirname, join } from "node:path";
+import { type BackendName, cacheFolder } from "@remat/backends/node";
 import { applyPlan, releaseEarly } from "@remat/checkpoint";
-import { type BackendName, cacheFolder, openDispatchMode } from "@remat/dispatch-hook";
+import { openDispatchMode } from "@remat/dispatch-hook";
 import { replaceFile } from "@remat/output-file";
 import { planCheckpointing } from "@remat/planner";
 import { followedPeak, recordedPeak } from "@remat/reporting";

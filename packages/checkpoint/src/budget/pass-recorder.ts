@@ -1,12 +1,6 @@
-import {
-  type OpCall,
-  type OpDone,
-  registeredVariables,
-  type Storage,
-  type StorageOrigin,
-  TraceRecorder,
-} from "@remat/dispatch-hook";
+import { type OpCall, type OpDone, registeredVariables, type Storage, type StorageOrigin } from "@remat/dispatch-hook";
 import { Category, gradientsEndMark, gradientsStartMark, type Trace } from "@remat/trace";
+import { TraceRecorder } from "@remat/tracer";
 
 /**
  * Records one forward and backward pass as stock would run it: of what an executor lets go of and makes again nothing is seen.

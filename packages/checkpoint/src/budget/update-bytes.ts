@@ -7,7 +7,7 @@ import {
   storagesOf,
   withModeAlone,
 } from "@remat/dispatch-hook";
-import { type FakeBackendName, fakeMode } from "@remat/dispatch-hook/fake";
+import { type FakeBackendName, fakeMode } from "@remat/fake";
 import {
   AdadeltaOptimizer,
   AdagradOptimizer,

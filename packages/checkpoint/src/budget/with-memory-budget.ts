@@ -8,7 +8,7 @@ import {
   registeredVariables,
   withDispatchMode,
 } from "@remat/dispatch-hook";
-import { currentFakeBackend } from "@remat/dispatch-hook/fake";
+import { currentFakeBackend } from "@remat/fake";
 import { fingerprintOf, opOccurrences, type Plan } from "@remat/trace";
 import type { NamedTensorMap } from "@tensorflow/tfjs-core";
 import { Executor, type PassReport } from "../executor/executor.js";

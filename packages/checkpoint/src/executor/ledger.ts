@@ -1,23 +1,12 @@
-import {
-  constantOf,
-  evictData,
-  isVariable,
-  type KernelInputs,
-  type OpDone,
-  pinData,
-  type Storage,
-  storagesOf,
-  unpinData,
-} from "@remat/dispatch-hook";
+import { isVariable, type KernelInputs, type OpDone, type Storage, storagesOf } from "@remat/dispatch-hook";
+import { constantOf, evictData, pinData, unpinData } from "@remat/dispatch-hook/residency";
+import { randomKernels } from "@remat/kernels";
 import type { DataId, TensorInfo } from "@tensorflow/tfjs-core";
 import { borderOf } from "./border-of.js";
 import { rebuild } from "./rebuild.js";
 import { recipeOfConstant, recipeOfOp } from "./recipe-of-op.js";
 import { Replays } from "./replays.js";
 import { type Recipe, StoredBuffer, StoredData } from "./stored-data.js";
-
-/** Kernels that draw from a generator of the backend: run again they give other values. */
-const randomKernels: ReadonlySet<string> = new Set(["Multinomial"]);
 
 /** What the ledger tells the policy that decides what goes and what is made again. @internal */
 export interface LedgerListener {

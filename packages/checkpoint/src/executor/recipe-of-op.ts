@@ -1,4 +1,5 @@
-import type { ConstantData, KernelAttributes, KernelInputs, OpDone } from "@remat/dispatch-hook";
+import type { KernelAttributes, KernelInputs, OpDone } from "@remat/dispatch-hook";
+import type { ConstantData } from "@remat/dispatch-hook/residency";
 import type { TensorInfo } from "@tensorflow/tfjs-core";
 import type { Recipe, StoredData } from "./stored-data.js";
 

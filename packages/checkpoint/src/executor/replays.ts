@@ -1,4 +1,4 @@
-import { replayKernel, restoreConstant } from "@remat/dispatch-hook";
+import { replayKernel, restoreConstant } from "@remat/dispatch-hook/residency";
 import type { Recipe, StoredData } from "./stored-data.js";
 
 /**

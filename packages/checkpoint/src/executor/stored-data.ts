@@ -1,4 +1,5 @@
-import type { ConstantData, KernelAttributes, Storage } from "@remat/dispatch-hook";
+import type { KernelAttributes, Storage } from "@remat/dispatch-hook";
+import type { ConstantData } from "@remat/dispatch-hook/residency";
 import type { DataId, TensorInfo } from "@tensorflow/tfjs-core";
 
 /** A buffer of the running step (architecture rule 7), and what is needed to make it again. @internal */

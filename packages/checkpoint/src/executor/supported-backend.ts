@@ -1,5 +1,5 @@
-import { sharingBackends } from "@remat/dispatch-hook";
-import { currentFakeBackend } from "@remat/dispatch-hook/fake";
+import { sharingBackends } from "@remat/backends";
+import { currentFakeBackend } from "@remat/fake";
 import { RematError } from "@remat/trace";
 import { getBackend } from "@tensorflow/tfjs-core";
 

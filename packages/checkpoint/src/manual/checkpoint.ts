@@ -5,7 +5,7 @@ import {
   openDispatchMode,
   type RunGradients,
 } from "@remat/dispatch-hook";
-import { currentFakeBackend } from "@remat/dispatch-hook/fake";
+import { currentFakeBackend } from "@remat/fake";
 import { Tensor } from "@tensorflow/tfjs-core";
 import { Executor, isExecuting } from "../executor/executor.js";
 import type { Block } from "./block.js";

@@ -1,6 +1,5 @@
 import {
   type DispatchMode,
-  forwardOnTape,
   type OpDone,
   registeredVariables,
   type SavedTensor as SavedForGradient,
@@ -9,6 +8,7 @@ import {
   storagesOf,
   withDispatchMode,
 } from "@remat/dispatch-hook";
+import { forwardOnTape } from "@remat/dispatch-hook/release";
 import { ModTracker } from "@remat/mod-tracker";
 import { RematError } from "@remat/trace";
 import { type DataType, type Tensor, tidy, type Variable } from "@tensorflow/tfjs-core";

@@ -1,5 +1,5 @@
 import { type KernelAttributes, type KernelInputs, type OpDone, storagesOf } from "@remat/dispatch-hook";
-import { type FakeBackendName, outputBytes } from "@remat/dispatch-hook/fake";
+import { type FakeBackendName, outputBytes } from "@remat/fake";
 import { Phase } from "@remat/trace";
 import { getBackend, type TensorInfo } from "@tensorflow/tfjs-core";
 import { BudgetError } from "../budget-error.js";

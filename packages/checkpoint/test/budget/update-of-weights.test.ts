@@ -1,5 +1,6 @@
-import { type DispatchMode, openDispatchMode, TraceRecorder, withDispatchMode } from "@remat/dispatch-hook";
+import { type DispatchMode, openDispatchMode, withDispatchMode } from "@remat/dispatch-hook";
 import { Phase } from "@remat/trace";
+import { TraceRecorder } from "@remat/tracer";
 import * as tf from "@tensorflow/tfjs";
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import { type BudgetError, withMemoryBudget } from "../../src/index.js";

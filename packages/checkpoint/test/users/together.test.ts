@@ -1,5 +1,6 @@
-import { openDispatchMode, TraceRecorder, withDispatchMode } from "@remat/dispatch-hook";
+import { openDispatchMode, withDispatchMode } from "@remat/dispatch-hook";
 import { ModTracker } from "@remat/mod-tracker";
+import { TraceRecorder } from "@remat/tracer";
 import * as tf from "@tensorflow/tfjs";
 import { beforeAll, describe, expect, test } from "vitest";
 import { Executor } from "../../src/executor/executor.js";

@@ -1,7 +1,8 @@
-import { openDispatchMode, TraceRecorder, withDispatchMode } from "@remat/dispatch-hook";
+import { openDispatchMode, withDispatchMode } from "@remat/dispatch-hook";
 import { planCheckpointing } from "@remat/planner";
 import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
 import { gradientsEndMark, gradientsStartMark, type Plan } from "@remat/trace";
+import { TraceRecorder } from "@remat/tracer";
 import * as tf from "@tensorflow/tfjs";
 import { Executor } from "../../src/executor/executor.js";
 import {

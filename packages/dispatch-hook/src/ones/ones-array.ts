@@ -1,12 +1,11 @@
 import { util } from "@tensorflow/tfjs-core";
-import { areFillsSkipped } from "../fake/skip-fills.js";
 
 /** As long as the longest that was asked for. */
 let ones = new Float32Array(0);
 
-/** `length` ones, which nobody may write to: such arrays share one buffer. @internal */
-export function onesArray(length: number): Float32Array {
-  if (areFillsSkipped()) return util.makeOnesTypedArray(length, "float32") as Float32Array;
+/** Returns `length` ones, which nobody may write to: such arrays share one buffer. A backend that skips fills gets what tfjs would fill. @internal */
+export function onesArray(length: number, skipsFills = false): Float32Array {
+  if (skipsFills) return util.makeOnesTypedArray(length, "float32") as Float32Array;
   if (ones.length < length) ones = new Float32Array(length).fill(1);
   return ones.subarray(0, length);
 }

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
+import type { KernelAttributes } from "@remat/kernels";
 import { div, getGradient, mul, reshape, type Tensor, util } from "@tensorflow/tfjs-core";
-import type { KernelAttributes } from "../dispatch-mode.js";
 import { type EngineTapeNode, engineInternals } from "../engine-internals.js";
 import { onesArray } from "./ones-array.js";
 
@@ -30,7 +30,10 @@ function withAxes(dy: Tensor, x: Tensor, axes: readonly number[]): Tensor {
   return reshape(dy, shape);
 }
 
-const onesLike = ({ size, shape }: Tensor): Tensor => engineInternals().makeTensor(onesArray(size), shape, "float32");
+function onesLike({ size, shape }: Tensor): Tensor {
+  const engine = engineInternals();
+  return engine.makeTensor(onesArray(size, engine.backendInstance?.skipsFills), shape, "float32");
+}
 
 /** By function; a gradient function that a user has registered in place of tfjs's is theirs. */
 const isOwn = new WeakMap<object, boolean>();

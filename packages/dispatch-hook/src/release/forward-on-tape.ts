@@ -1,4 +1,4 @@
-import { engine as engineOf, type Tensor, type Variable } from "@tensorflow/tfjs-core";
+import type { Tensor } from "@tensorflow/tfjs-core";
 import { type EngineTapeNode, engineInternals } from "../engine-internals.js";
 import { nodesFromTo } from "./tape-path.js";
 
@@ -39,6 +39,3 @@ export function forwardOnTape<T>(forward: () => Tensor, xs: readonly Tensor[], l
     }
   }
 }
-
-/** All variables that there are, in the order in which they were made. */
-export const registeredVariables = (): Variable[] => Object.values(engineOf().registeredVariables);

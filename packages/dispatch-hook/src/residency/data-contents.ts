@@ -1,6 +1,6 @@
+import type { DataEntry } from "@remat/backends";
 import { RematError } from "@remat/trace";
 import type { DataId } from "@tensorflow/tfjs-core";
-import type { DataEntry } from "../storage-bytes.js";
 
 /** What the backends keep per `DataId`, as far as its data goes: arrays on cpu, a handle of TensorFlow's on native, a place in the heap on wasm. */
 interface Contents extends DataEntry {

@@ -1,6 +1,6 @@
+import type { KernelAttributes } from "@remat/kernels";
 import { Phase } from "@remat/trace";
 import { type DataId, Tensor, type TensorInfo } from "@tensorflow/tfjs-core";
-import type { KernelAttributes } from "../dispatch-mode.js";
 import type { EngineInternals } from "../engine-internals.js";
 import type { Session } from "../session.js";
 import { entryMissing, moveContents } from "./data-contents.js";

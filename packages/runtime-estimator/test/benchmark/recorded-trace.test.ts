@@ -1,7 +1,8 @@
-import { TraceRecorder, withDispatchMode } from "@remat/dispatch-hook";
+import { withDispatchMode } from "@remat/dispatch-hook";
 import { RuntimeSource } from "@remat/trace";
 import * as tf from "@tensorflow/tfjs";
 import { beforeAll, expect, test } from "vitest";
+import { TraceRecorder } from "../../../tracer/src/recorder/trace-recorder.js";
 import { benchmarkTrace } from "../../src/benchmark/index.js";
 
 beforeAll(() => tf.setBackend("cpu"));

@@ -1,7 +1,8 @@
 // Around every spec: after the engine was reset and has its backend, before the spec's own scope is opened.
 import { Executor } from "specs:executor";
 import { releaseEarly } from "@remat/checkpoint";
-import { openDispatchMode, TraceRecorder } from "@remat/dispatch-hook";
+import { openDispatchMode } from "@remat/dispatch-hook";
+import { TraceRecorder } from "@remat/tracer";
 import { aroundSpec } from "./around-spec.js";
 import { Planned } from "./modes/planned.js";
 import { TightBudget } from "./modes/tight-budget.js";

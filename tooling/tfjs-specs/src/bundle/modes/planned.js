@@ -1,6 +1,7 @@
 import { withPlan } from "@remat/checkpoint";
-import { TraceRecorder, withDispatchMode } from "@remat/dispatch-hook";
+import { withDispatchMode } from "@remat/dispatch-hook";
 import { gradientsEndMark, gradientsStartMark } from "@remat/trace";
+import { TraceRecorder } from "@remat/tracer";
 import { recomputeAll } from "./recompute-all.js";
 import { RepeatingMode } from "./repeating-mode.js";
 

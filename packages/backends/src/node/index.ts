@@ -1,0 +1,12 @@
+export { classifyFailure, type MissingPart } from "./backend-failure.js";
+export { cacheFolder, type NativePackage, nativeAppFolder, nativeVersion } from "./native-cache.js";
+export {
+  type BackendAttempt,
+  type BackendName,
+  type BackendPackage,
+  type BackendSelection,
+  backendPackages,
+  backendPlaces,
+  type SelectBackendOptions,
+  selectBackend,
+} from "./select-backend.js";

@@ -1,9 +1,0 @@
-import { alwaysWhole, listOf, type SharingRule, stridedSliceBounds, whole } from "./sharing-rules.js";
-
-/** Identity, Cast and slices copy; what remains returns the input's DataId with a counted reference. @internal */
-export const wasmSharing: ReadonlyMap<string, SharingRule> = new Map<string, SharingRule>([
-  ["Reshape", alwaysWhole("x")],
-  ["ExpandDims", alwaysWhole("input")],
-  ["Pack", (inputs) => (listOf(inputs).length === 1 ? whole(listOf(inputs)[0]) : undefined)],
-  ["StridedSlice", ({ x }, attributes) => (stridedSliceBounds(x, attributes).isIdentity ? whole(x) : undefined)],
-]);

@@ -1,0 +1,1 @@
+export { forwardOnTape, type TapedForward } from "./forward-on-tape.js";

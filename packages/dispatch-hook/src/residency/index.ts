@@ -1,0 +1,3 @@
+export type { ConstantData } from "./constants.js";
+export type { KernelRecipe } from "./replay.js";
+export { constantOf, evictData, pinData, replayKernel, restoreConstant, unpinData } from "./resident-data.js";

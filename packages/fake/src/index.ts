@@ -1,0 +1,5 @@
+export type { FakeBackendName } from "@remat/backends";
+export { type ModuleNamer, nameModulesBy } from "@remat/dispatch-hook";
+export { DataDependentError } from "./data-dependent-error.js";
+export { currentFakeBackend, type FakeModeOptions, fakeMode, fakeTensor } from "./fake-mode.js";
+export { outputBytes } from "./output-bytes.js";

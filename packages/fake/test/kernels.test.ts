@@ -1,0 +1,70 @@
+import * as tf from "@tensorflow/tfjs";
+import fc from "fast-check";
+import { beforeAll, describe, expect, test, vi } from "vitest";
+import { allGenerators } from "../../kernels/test/generators/all-generators.js";
+import { kernelsOf } from "../src/fake-kernels.js";
+import { DataDependentError, fakeMode } from "../src/index.js";
+import { runCase } from "./run-case.js";
+
+/** Kernels whose output shapes depend on values, and Draw, which reads them. */
+const dataDependent = new Set(
+  `Draw NonMaxSuppressionV3 NonMaxSuppressionV4 NonMaxSuppressionV5 RaggedGather RaggedRange RaggedTensorToTensor SparseFillEmptyRows
+  StringNGrams StringSplit Unique`.split(/\s+/),
+);
+
+const registered = (backend: string): string[] =>
+  tf
+    .getKernelsForBackend(backend)
+    .map((config) => config.kernelName)
+    .sort();
+
+beforeAll(async () => {
+  await tf.setBackend("cpu");
+  // What the Draw kernel needs of a browser.
+  vi.stubGlobal(
+    "ImageData",
+    vi.fn(function ImageData() {}),
+  );
+  return () => vi.unstubAllGlobals();
+});
+
+test("fake mode has exactly the kernels that the cpu backend registers", () => {
+  expect([...kernelsOf("cpu")].sort()).toEqual(registered("cpu"));
+});
+
+test("every kernel has a generator", () => {
+  expect(registered("cpu").filter((kernel) => allGenerators[kernel] === undefined)).toEqual([]);
+});
+
+describe("shapes, dtypes, data ids and reference counts are those of the cpu backend", () => {
+  test.each(registered("cpu"))("%s", (kernel) => {
+    let ran = 0;
+    let runs = 0;
+    const generator = allGenerators[kernel];
+    fc.assert(
+      fc.property(generator, (kernelCase) => {
+        runs++;
+        const real = runCase(kernel, kernelCase);
+        const fake = fakeMode(() => runCase(kernel, kernelCase));
+        if (real.error === undefined) ran++;
+        if (dataDependent.has(kernel) && fake.error instanceof DataDependentError) return;
+        if (real.error !== undefined) expect(fake.error, `cpu throws ${String(real.error)}`).toBeInstanceOf(Error);
+        else expect(fake).toEqual(real);
+      }),
+      { seed: 20_240_601, numRuns: 100 },
+    );
+    // A generator of cases that only throw would prove nothing.
+    expect(ran / runs).toBeGreaterThan(0.5);
+  });
+});
+
+test("kernels whose shapes depend on values say so", () => {
+  for (const kernel of dataDependent) {
+    const outcomes = fc
+      .sample(allGenerators[kernel], { seed: 1, numRuns: 20 })
+      .map((kernelCase) => fakeMode(() => runCase(kernel, kernelCase)));
+    const errors = outcomes.map((outcome) => outcome.error).filter((error) => error instanceof DataDependentError);
+    expect(errors.map((error) => error.kernel)).toContain(kernel);
+    if (kernel !== "NonMaxSuppressionV4") expect(errors.length).toBe(20);
+  }
+});

@@ -1,0 +1,76 @@
+import { RematError } from "@remat/trace";
+import type { DataType, TensorInfo } from "@tensorflow/tfjs-core";
+import type { KernelCall } from "./kernel-call.js";
+
+/** A kernel's inputs or attributes contradict each other; the real kernel throws, too. */
+export function mismatch(call: KernelCall, found: string): never {
+  throw new RematError("KERNEL_ARGUMENTS", `Kernel ${call.kernel} cannot run: ${found}.`);
+}
+
+/** Number of elements. */
+export function sizeOf(shape: readonly number[]): number {
+  let size = 1;
+  for (let i = 0; i < shape.length; i++) size *= shape[i];
+  return size;
+}
+
+export function sameShape(a: readonly number[], b: readonly number[]): boolean {
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+  return true;
+}
+
+/** The shape that two shapes broadcast to; returns one of them where it can. */
+export function broadcast(a: number[], b: number[], call: KernelCall): number[] {
+  if (a === b || b.length === 0 || sameShape(a, b)) return a;
+  if (a.length === 0) return b;
+  const rank = Math.max(a.length, b.length);
+  const shape = new Array<number>(rank);
+  for (let i = 1; i <= rank; i++) {
+    const m = i <= a.length ? a[a.length - i] : 1;
+    const n = i <= b.length ? b[b.length - i] : 1;
+    if (m !== n && m !== 1 && n !== 1) mismatch(call, `shapes [${a}] and [${b}] do not broadcast`);
+    shape[rank - i] = m === 1 ? n : m;
+  }
+  return shape;
+}
+
+/** cpu and wasm kernels refuse complex tensors but for a few; native takes them. */
+export function refuseComplex(call: KernelCall, x: TensorInfo): void {
+  if (x.dtype === "complex64" && call.standsFor !== "tensorflow") mismatch(call, "complex64 tensors are not supported");
+}
+
+/** `axis` counted from the front. */
+export function axisOf(axis: number, rank: number, call: KernelCall): number {
+  if (!Number.isInteger(axis) || axis < -rank || axis >= rank)
+    mismatch(call, `axis ${axis} is not in [-${rank}, ${rank})`);
+  return axis < 0 ? axis + rank : axis;
+}
+
+/** The dtype of sums: bool is counted. */
+export function sumDtype(dtype: DataType): DataType {
+  return dtype === "bool" ? "int32" : dtype;
+}
+
+/** A window that is larger than what it slides over leaves less than nothing. */
+export function fitting<Info extends { readonly outShape: number[] }>(info: Info, call: KernelCall): Info {
+  for (const length of info.outShape) {
+    if (length < 0) mismatch(call, `the window does not fit: the output would have shape [${info.outShape}]`);
+  }
+  return info;
+}
+
+type Rounding = "floor" | "round" | "ceil";
+
+/**
+ * Padding and rounding as the backend reads them. tfjs-core takes the height of window and stride for the width, too, where the padding is
+ * a number; native takes 0 for `valid`, and rounds down always.
+ */
+export function paddingOf<Pad>(
+  pad: Pad,
+  rounding: Rounding | undefined,
+  call: KernelCall,
+): [Pad | "valid", Rounding | undefined] {
+  if (call.standsFor !== "tensorflow") return [pad, rounding];
+  return [pad === 0 ? "valid" : pad, "floor"];
+}

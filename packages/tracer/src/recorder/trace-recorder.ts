@@ -1,0 +1,306 @@
+import {
+  type DispatchMode,
+  type GradientScope,
+  type InputGradient,
+  isVariable,
+  type OpCall,
+  type OpDone,
+  type SavedTensor,
+  type Storage,
+  type StorageOrigin,
+  storagesOf,
+  type TapeNode,
+} from "@remat/dispatch-hook";
+import { randomKernels } from "@remat/kernels";
+import {
+  Category,
+  gradientsEndMark,
+  gradientsStartMark,
+  type Module,
+  OpFlag,
+  Phase,
+  SavedAs,
+  type Trace,
+  TraceBuilder,
+  type TraceHeader,
+} from "@remat/trace";
+import type { Tensor, Variable } from "@tensorflow/tfjs-core";
+import { recordedAttributes } from "./recorded-attributes.js";
+import { RecordedTensors } from "./recorded-tensors.js";
+import { SequenceIndex } from "./sequence-index.js";
+import { tracedHeader } from "./traced-header.js";
+
+export interface TraceRecorderOptions {
+  /** What the header shall say besides, or instead of, what the engine tells: framework, versions, backend, device, mode. */
+  readonly header?: Partial<TraceHeader>;
+  /** Whether work outside an asynchronous mode is recorded, as `Phase.outside`; default true. */
+  readonly outside?: boolean;
+}
+
+/** Mark in the trace after each update of the weights. */
+export const optimizerStepMark = "optimizerStep";
+
+/**
+ * A dispatch mode that writes a trace. It knows ops, storages, scopes, phases and what autograd saves by itself; which module runs is told
+ * to it by `enterCall` and `exitCall` (`@remat/mod-tracker` does that), and then each backward op gets the calls of its forward op.
+ *
+ * Data that was there before is recorded when it is first seen: variables as parameters (not trainable: buffers, or optimizer state in
+ * the optimizer phase), other data as input. Data made in JavaScript while recording is input outside of module calls and gradients, else
+ * other. The output of an op is an activation in the forward pass and a temporary after it, until it proves to be a gradient or gets
+ * into a variable.
+ *
+ * @example
+ * const recorder = new TraceRecorder({ header: { model: "mlp" } });
+ * withDispatchMode(recorder, () => optimizer.minimize(() => loss(model.predict(x))));
+ * const trace = recorder.trace();
+ */
+export class TraceRecorder implements DispatchMode {
+  readonly seesOutside: boolean;
+  private readonly builder: TraceBuilder;
+  private readonly tensors: RecordedTensors;
+  /** Trace indices by op sequence, tape node sequence (the module call), scope sequence (scope, module call). */
+  private readonly opRows = new SequenceIndex();
+  private readonly callOfNodes = new SequenceIndex();
+  private readonly scopeRows = new SequenceIndex();
+  private readonly callOfScopes = new SequenceIndex();
+  private readonly callOfOps: number[] = [];
+  /** By call: the one that was active before it. */
+  private readonly callsBefore: number[] = [];
+  private call = -1;
+  private phase: number = Phase.forward;
+  private gradientsDepth = 0;
+  /** Module calls that run inside a gradient function. */
+  private recomputations = 0;
+  /** What has been added to a gradient. */
+  private readonly addends = new WeakSet<Tensor>();
+  private inputRows: number[] = [];
+
+  constructor(options: TraceRecorderOptions = {}) {
+    this.builder = new TraceBuilder({ ...tracedHeader(), ...options.header });
+    this.tensors = new RecordedTensors(this.builder);
+    this.seesOutside = options.outside ?? true;
+  }
+
+  /** The trace so far; what is recorded later does not appear in it. */
+  trace(): Trace {
+    return this.builder.build();
+  }
+
+  /** The innermost module call that runs, or -1. */
+  get activeCall(): number {
+    return this.call;
+  }
+
+  /** Makes a module known and returns its index in the trace. */
+  module(module: Module): number {
+    return this.builder.module(module);
+  }
+
+  /** Which parameters and buffers `module` owns, those of the modules in it included; their storages get that category. */
+  moduleWeights(module: number, parameters: readonly Tensor[], buffers: readonly Tensor[] = []): void {
+    for (const tensor of parameters) this.tensors.know(tensor, Category.parameter);
+    for (const tensor of buffers) this.tensors.know(tensor, Category.buffer);
+    this.builder.moduleWeights(module, this.rowsOf(parameters), this.rowsOf(buffers));
+  }
+
+  /** The storage of `tensor` is of this category; for a variable also every storage that it is assigned later. */
+  categorizeTensor(tensor: Tensor, category: number): void {
+    this.tensors.know(tensor, category);
+  }
+
+  /**
+   * A call of `module` begins, inside `parent` (left out: the active call). Returns its index in the trace. While a gradient function runs,
+   * a forward call is a recomputation.
+   */
+  enterCall(module: number, inputs: readonly Tensor[], parent: number = this.call): number {
+    const call = this.builder.call(module, parent, inputs.length > 0);
+    this.callsBefore[call] = this.call;
+    this.call = call;
+    const phase = this.forwardPhase();
+    if (phase === Phase.recompute) this.recomputations++;
+    this.builder.enterModule(call, phase, this.rowsOf(inputs));
+    return call;
+  }
+
+  exitCall(call: number, outputs: readonly Tensor[]): void {
+    this.call = this.callsBefore[call];
+    const phase = this.forwardPhase();
+    if (phase === Phase.recompute) this.recomputations--;
+    this.builder.exitModule(call, phase, this.rowsOf(outputs));
+  }
+
+  /** The backward pass reaches a forward call: `gradients` of its outputs. */
+  enterBackward(call: number, gradients: readonly Tensor[]): void {
+    this.builder.enterModule(call, Phase.backward, this.rowsOf(gradients));
+  }
+
+  exitBackward(call: number, gradients: readonly Tensor[]): void {
+    this.builder.exitModule(call, Phase.backward, this.rowsOf(gradients));
+  }
+
+  /** The module call around a tape node's forward op, or -1. */
+  callOfNode(node: TapeNode): number {
+    return this.callOfNodes.get(node.sequence);
+  }
+
+  mark(name: string): void {
+    this.builder.mark(name);
+  }
+
+  opStarting(op: OpCall): void {
+    // Inputs never seen before exist before the op, so their allocation is told before its own.
+    const { inputTensors } = op;
+    const rows = new Array<number>(inputTensors.length);
+    for (let i = 0; i < rows.length; i++) rows[i] = this.tensors.row(inputTensors[i], this.phase);
+    this.inputRows = rows;
+  }
+
+  opDone(op: OpDone): void {
+    const { outputs, phase } = op;
+    const inputRows = this.inputRows;
+    const outputRows = new Array<number>(outputs.length);
+    for (let i = 0; i < outputs.length; i++) outputRows[i] = this.tensors.row(outputs[i], this.phase);
+    const node = op.differentiates;
+    const call = this.callOf(op);
+    const row = this.builder.op({
+      name: op.kernel,
+      phase,
+      flags: this.flagsOf(op, inputRows, outputRows),
+      stack: this.builder.stackOfCall(call),
+      scope: op.scope === undefined ? -1 : this.scopeRows.get(op.scope.sequence),
+      forwardOp: node?.op === undefined ? -1 : this.opRows.get(node.op.sequence),
+      forwardScope: node?.scope === undefined ? -1 : this.scopeRows.get(node.scope.sequence),
+      inputs: inputRows,
+      outputs: outputRows,
+      attributes: recordedAttributes(op.attributes),
+    });
+    this.opRows.set(op.sequence, row);
+    this.callOfOps[row] = call;
+    if (op.accumulatesFrom !== undefined) this.accumulated(op);
+  }
+
+  storageAllocated(storage: Storage, origin: StorageOrigin): void {
+    this.tensors.storageRow(storage, this.freshCategory(origin));
+  }
+
+  storageReleased(storage: Storage): void {
+    this.tensors.free(storage);
+  }
+
+  storageResized(storage: Storage, bytes: number): void {
+    this.tensors.resize(storage, bytes);
+  }
+
+  scopeEntered(scope: GradientScope): void {
+    const parent = scope.parent === undefined ? -1 : this.scopeRows.get(scope.parent.sequence);
+    const row = this.builder.scope(scope.name, parent);
+    this.scopeRows.set(scope.sequence, row);
+    this.callOfScopes.set(scope.sequence, this.call);
+    this.builder.enterScope(row);
+  }
+
+  scopeExited(scope: GradientScope): void {
+    const row = this.scopeRows.get(scope.sequence);
+    if (row >= 0) this.builder.exitScope(row);
+  }
+
+  tensorsSaved(saved: readonly SavedTensor[]): void {
+    for (const { op, as, tensor, clone } of saved) {
+      const row = op === undefined ? -1 : this.opRows.get(op.sequence);
+      for (const storage of storagesOf(clone))
+        this.builder.save(
+          this.tensors.storageRow(storage, Category.activation),
+          row,
+          SavedAs[as],
+          this.tensors.row(tensor, this.phase),
+        );
+    }
+  }
+
+  tapeNodeAdded(node: TapeNode): void {
+    const { op, scope } = node;
+    const row = op === undefined ? -1 : this.opRows.get(op.sequence);
+    const call =
+      row >= 0 ? this.callOfOps[row] : scope === undefined ? this.call : this.callOfScopes.get(scope.sequence);
+    this.callOfNodes.set(node.sequence, call);
+  }
+
+  phaseChanged(phase: number): void {
+    this.phase = phase;
+  }
+
+  gradients(_call: unknown, next: () => { value: Tensor; grads: Tensor[] }): { value: Tensor; grads: Tensor[] } {
+    if (this.gradientsDepth === 0) this.builder.mark(gradientsStartMark);
+    this.gradientsDepth++;
+    try {
+      return next();
+    } finally {
+      this.gradientsDepth--;
+      if (this.gradientsDepth === 0) this.builder.mark(gradientsEndMark);
+    }
+  }
+
+  backwardNodeExited(_node: TapeNode, gradients: readonly InputGradient[]): void {
+    for (const { input, gradient } of gradients)
+      if (input !== undefined && isVariable(input) && !this.addends.has(gradient)) this.becomeGradient(gradient);
+  }
+
+  gradientsDone(_xs: readonly Tensor[], grads: readonly (Tensor | undefined)[]): void {
+    for (const grad of grads) if (grad != null) this.becomeGradient(grad);
+  }
+
+  variableAssigned(variable: Variable): void {
+    this.tensors.know(variable, this.tensors.categoryOf(variable, this.phase));
+  }
+
+  optimizerStepDone(): void {
+    this.builder.mark(optimizerStepMark);
+  }
+
+  /** The sum of a weight's gradient so far and a part of it is its gradient; the part is just something that was added. */
+  private accumulated({ inputTensors, outputs }: OpDone): void {
+    const [sum, addend] = inputTensors;
+    if (addend !== undefined) this.addends.add(addend);
+    if (sum !== undefined && this.tensors.isOf(sum, Category.gradient)) this.becomeGradient(outputs[0]);
+  }
+
+  /** A gradient function may return what it was given; a weight or an input stays what it is. */
+  private becomeGradient(tensor: Tensor): void {
+    this.tensors.become(tensor, Category.gradient, [Category.activation, Category.temporary, Category.other]);
+  }
+
+  private forwardPhase(): number {
+    return this.phase === Phase.backward || this.phase === Phase.recompute ? Phase.recompute : Phase.forward;
+  }
+
+  private callOf(op: OpDone): number {
+    if (op.phase === Phase.outside) return -1;
+    // What a gradient function runs in a module call of its own is that call's.
+    if (this.recomputations > 0) return this.call;
+    const node = op.differentiates ?? op.accumulatesFrom;
+    return node === undefined ? this.call : this.callOfNode(node);
+  }
+
+  private flagsOf(op: OpDone, inputRows: readonly number[], outputRows: readonly number[]): number {
+    let flags = randomKernels.has(op.kernel) ? OpFlag.random : 0;
+    if (op.kernel === "Identity") flags |= OpFlag.sacSkip;
+    for (const output of outputRows)
+      for (const input of inputRows)
+        if (this.tensors.storageOf(output) === this.tensors.storageOf(input)) return flags | OpFlag.view;
+    return flags;
+  }
+
+  private rowsOf(tensors: readonly Tensor[]): number[] {
+    return tensors.map((tensor) => this.tensors.row(tensor, this.phase));
+  }
+
+  private freshCategory(origin: StorageOrigin): number {
+    if (origin === "save") return Category.activation;
+    if (origin === "op") {
+      if (this.phase === Phase.forward) return Category.activation;
+      return this.phase === Phase.outside ? Category.other : Category.temporary;
+    }
+    if (this.phase !== Phase.forward) return Category.temporary;
+    return this.call < 0 && this.gradientsDepth === 0 ? Category.input : Category.other;
+  }
+}
