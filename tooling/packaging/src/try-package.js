@@ -22,7 +22,9 @@ export async function tryPackage(item, { packages, tarballs, folder }) {
   await writeFile(join(folder, "package.json"), JSON.stringify({ private: true, type: "module" }));
   // Dependencies within the workspace come from their tarballs: none of them need be published yet.
   const typed = installed(readme);
-  const wanted = new Set([item, ...packages.filter(({ name }) => typed.includes(name))].flatMap((each) => withDependencies(each, packages)));
+  const wanted = new Set(
+    [item, ...packages.filter(({ name }) => typed.includes(name))].flatMap((each) => withDependencies(each, packages)),
+  );
   const own = [...wanted].map(({ name }) => /** @type {string} */ (tarballs.get(name)));
   const { peerDependencies = {}, peerDependenciesMeta = {} } = item.manifest;
   const peers = Object.entries(peerDependencies)
