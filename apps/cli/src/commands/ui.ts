@@ -9,14 +9,9 @@ import { startEntries } from "../terminal/start-entries.js";
 import { parseChoice, parseCount, parseText, quote, UsageError } from "../usage-error.js";
 
 /** What views are called on the command line. */
-const viewOptions: Readonly<Record<string, ViewName>> = {
-  modules: "modules",
-  ops: "ops",
-  "trade-off": "tradeOff",
-  memory: "memory",
-  compare: "compare",
-  devices: "devices",
-};
+const viewOptions: Readonly<Record<string, ViewName>> = Object.fromEntries(
+  viewNames.map((name) => [name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`), name]),
+);
 const themes = ["dark", "light"] as const;
 
 /** `remat ui`. */
@@ -34,7 +29,7 @@ export const uiCommand: Command = {
     },
     {
       flags: "--view <name>",
-      purpose: "Which view to begin with: modules, ops, trade-off, memory, compare or devices",
+      purpose: `Which view to begin with: ${Object.keys(viewOptions).join(", ")}`,
     },
     { flags: "--once", purpose: "Print the view as text and exit: for pipes and logs" },
     { flags: "--columns <n>", purpose: "With --once: width (default: the terminal's, $COLUMNS, or 100)" },
@@ -139,7 +134,7 @@ function parseView(value: unknown): ViewName {
   const name = viewNames[Number(value) - 1] ?? viewOptions[String(value)];
   if (name === undefined)
     throw new UsageError(
-      `--view expects one of ${Object.keys(viewOptions).join(", ")}, or 1 to 6, found ${quote(value)}.`,
+      `--view expects one of ${Object.keys(viewOptions).join(", ")}, or 1 to ${viewNames.length}, found ${quote(value)}.`,
     );
   return name;
 }

@@ -4,6 +4,7 @@ import { drawScreen } from "../screen/draw-screen.js";
 import { readInput } from "../terminal/read-input.js";
 import { targetAt } from "../text/drawn.js";
 import { type Line, paintLine } from "../text/line.js";
+import { type Look, themeOfLook } from "../text/look.js";
 import type { App } from "./app.js";
 
 export interface AppViewProps {
@@ -12,11 +13,11 @@ export interface AppViewProps {
   readonly hasInput?: boolean;
 }
 
-/** The whole screen. It is drawn anew when the app says that something changed; every line is made by the views as it is to be seen. */
+/** The whole screen. It is drawn anew when the state is another one; every line is made by the views as it is to be seen. */
 export function AppView({ app, hasInput = true }: AppViewProps): ReactNode {
-  useSyncExternalStore(app.subscribe, () => app.version);
-  const screen = drawScreen(app);
-  const { regions } = screen;
+  const state = useSyncExternalStore(app.subscribe, () => app.state);
+  const { look, size } = state;
+  const { title, body, bottom, regions } = drawScreen(app.views, state, size);
   useInput(
     useCallback(
       (input, key) => {
@@ -29,10 +30,10 @@ export function AppView({ app, hasInput = true }: AppViewProps): ReactNode {
   );
   return createElement(
     Box,
-    { flexDirection: "column", width: app.state.size.columns },
-    createElement(Lines, { app, lines: screen.title }),
-    createElement(Lines, { app, lines: screen.body }),
-    createElement(Lines, { app, lines: screen.bottom }),
+    { flexDirection: "column", width: size.columns },
+    createElement(Lines, { look, lines: title }),
+    createElement(Lines, { look, lines: body }),
+    createElement(Lines, { look, lines: bottom }),
   );
 }
 
@@ -40,8 +41,9 @@ export function AppView({ app, hasInput = true }: AppViewProps): ReactNode {
  * Lines below each other, in the app's colours. Ink lays out a column of spaces, and is handed each line when it writes it: the lines are as wide
  * as they are to be already, and Ink would keep what it measured of every text for ever.
  */
-function Lines({ app, lines }: { readonly app: App; readonly lines: readonly Line[] }): ReactNode {
+function Lines({ look, lines }: { readonly look: Look; readonly lines: readonly Line[] }): ReactNode {
   if (lines.length === 0) return undefined;
-  const transform = (_space: string, row: number): string => paintLine(lines[row], app.theme, app.glyphs);
+  const theme = themeOfLook(look);
+  const transform = (_space: string, row: number): string => paintLine(lines[row], theme, look.glyphs);
   return createElement(Transform, { transform }, createElement(Text, {}, new Array(lines.length).fill(" ").join("\n")));
 }

@@ -1,10 +1,5 @@
-import type { Plan, Trace } from "@remat/trace";
+import type { Opened, SavedView, StartEntry } from "../state/opened.js";
 import type { ThemeName } from "../text/theme.js";
-
-/** What a name on the command line, or on the start screen, turned out to be. */
-export type Opened =
-  | { readonly kind: "trace"; readonly title: string; readonly path: string; readonly trace: Trace }
-  | { readonly kind: "plan"; readonly title: string; readonly path: string; readonly plan: Plan };
 
 export interface OpenOptions {
   /** Stops the work. */
@@ -15,24 +10,6 @@ export interface OpenOptions {
 
 /** Reads a trace or plan, or traces a model. Rejects with a `RematError` for what cannot be opened. */
 export type OpenTarget = (target: string, options: OpenOptions) => Promise<Opened>;
-
-/** Something that the start screen offers. */
-export interface StartEntry {
-  readonly title: string;
-  readonly target: string;
-  readonly note: string;
-}
-
-/** What is kept of a trace between two runs of the app. */
-export interface SavedView {
-  readonly view?: string;
-  readonly module?: string;
-  readonly moduleSort?: { readonly column: string; readonly descending: boolean };
-  readonly opSort?: { readonly column: string; readonly descending: boolean };
-  readonly budgetShare?: number;
-  readonly stepBudgetShare?: number;
-  readonly device?: string;
-}
 
 /** Everything that the app does to the world outside. */
 export interface Host {

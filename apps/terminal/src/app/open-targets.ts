@@ -1,54 +1,37 @@
-import type { App } from "./app.js";
+import type { Action } from "../state/action.js";
+import type { Command } from "../state/command.js";
+import type { Host } from "./host.js";
 
 /** Progress is shown this often at most. */
 const progressMs = 100;
 
-/** Opens what `targets` name, one after the other; what goes wrong is told on the start screen. */
-export async function openTargets(app: App, targets: readonly string[]): Promise<void> {
-  const { signal } = app.beginOpening();
-  app.state.start.error = undefined;
-  app.state.plan = undefined;
-  app.other = undefined;
-  let isFirst = true;
+/** Opens targets one after the other, telling how far it has come; what was stopped is told no more of. */
+export async function openTargets(
+  { id, targets }: Extract<Command, { kind: "open" }>,
+  host: Host,
+  dispatch: (action: Action) => void,
+  signal: AbortSignal,
+): Promise<void> {
   try {
-    for (const target of targets) {
-      const opened = await app.host.open(target, { signal, onProgress: progressOf(app, target, signal) });
+    for (const title of targets) {
+      const tell = (text: string): void => dispatch({ kind: "opening", id, title, text });
+      tell("opening");
+      const opened = await host.open(title, { signal, onProgress: seldom(tell, signal) });
       if (signal.aborted) return;
-      if (opened.kind === "plan") {
-        app.state.plan = opened.plan;
-        if (!isFirst) app.state.view = "devices";
-      } else if (isFirst) {
-        app.show(opened.title, opened.path, opened.trace);
-        isFirst = false;
-      } else {
-        app.compareWith(opened.title, opened.trace, opened.path);
-        app.state.view = app.wantedView ?? "compare";
-      }
+      dispatch({ kind: "opened", id, opened, saved: opened.kind === "trace" ? host.loadView(opened.path) : {} });
     }
-    app.state.start.loading = undefined;
-    app.state.screen = isFirst ? "plan" : "views";
+    dispatch({ kind: "allOpened", id });
   } catch (error) {
-    if (signal.aborted) return;
-    app.state.screen = "start";
-    app.state.start.loading = undefined;
-    app.state.start.error = (error as Error).message;
+    if (!signal.aborted) dispatch({ kind: "notOpened", id, reason: (error as Error).message });
   }
-  app.changed();
 }
 
-/** Shows that `target` is being opened, and returns what tells how far that has come. */
-function progressOf(app: App, target: string, signal: AbortSignal): (text: string) => void {
+function seldom(tell: (text: string) => void, signal: AbortSignal): (text: string) => void {
   let toldMs = 0;
-  const show = (text: string): void => {
-    app.state.screen = "start";
-    app.state.start.loading = { title: target, text };
-    app.changed();
-  };
-  show("opening");
   return (text) => {
     const now = performance.now();
     if (signal.aborted || now - toldMs < progressMs) return;
     toldMs = now;
-    show(text);
+    tell(text);
   };
 }

@@ -1,38 +1,39 @@
 import { formatBytes, formatMs, formatPercent } from "@remat/reporting";
-import { Phase } from "@remat/trace";
-import type { App } from "./app.js";
+import type { ViewAnswer, ViewWork } from "../state/work.js";
 
-/** Plans the whole step for the budget of view 6, telling how far it has come; what it finds is in the app's state. */
-export async function planStep(app: App, signal: AbortSignal): Promise<void> {
-  const { devices } = app.state;
-  const { trace } = app.document;
-  devices.outcome = undefined;
-  devices.point = undefined;
-  if (!trace.hasPhase(Phase.backward)) {
-    devices.outcome = "The trace has no backward pass, so there is no step to plan.";
-    return;
-  }
-  devices.planning = { text: "reading the step" };
-  app.changed();
+export interface PlanStepOptions {
+  readonly timeMs: number;
+  /** Stops the search, which then answers with the best that it has. */
+  readonly signal: AbortSignal;
+  /** Told how far it has come. */
+  readonly answer: (progress: ViewAnswer) => void;
+}
+
+/** Plans a whole step for a share of its recorded peak. */
+export async function planStep(
+  { trace, budgetShare }: Extract<ViewWork, { kind: "planStep" }>,
+  { timeMs, signal, answer }: PlanStepOptions,
+): Promise<ViewAnswer> {
   try {
     const { planCheckpointing } = await import("@remat/planner");
     const { point, infeasible } = await planCheckpointing(trace, {
-      budgetFraction: devices.budgetShare,
-      timeMs: app.host.planTimeMs,
+      budgetFraction: budgetShare,
+      timeMs,
       signal,
       onProgress: ({ elapsedMs, iterations, cost, smallestPeakBytes }) => {
         const best =
           cost === undefined
             ? `smallest peak so far ${formatBytes(smallestPeakBytes)}`
             : `best step so far ${formatMs(cost)}`;
-        devices.planning = { text: `${(elapsedMs / 1000).toFixed(1)} s, ${iterations} changes tried; ${best}` };
-        app.changed();
+        const text = `${(elapsedMs / 1000).toFixed(1)} s, ${iterations} changes tried; ${best}`;
+        answer({ kind: "stepProgress", trace, text });
       },
     });
-    devices.point = point;
-    if (infeasible !== undefined)
-      devices.outcome = `Nothing fits ${formatPercent(devices.budgetShare)} of the peak. The smallest found is ${formatBytes(infeasible.smallestFoundBytes)}; ${infeasible.occurrence} alone needs ${formatBytes(infeasible.lowerBoundBytes)}.`;
+    const reason =
+      infeasible &&
+      `Nothing fits ${formatPercent(budgetShare)} of the peak. The smallest found is ${formatBytes(infeasible.smallestFoundBytes)}; ${infeasible.occurrence} alone needs ${formatBytes(infeasible.lowerBoundBytes)}.`;
+    return { kind: "stepPlanned", trace, point, reason };
   } catch (error) {
-    devices.outcome = (error as Error).message;
+    return { kind: "stepPlanned", trace, point: undefined, reason: (error as Error).message };
   }
 }

@@ -1,11 +1,14 @@
-import type { Trace } from "@remat/trace";
+import { RematError, type Trace } from "@remat/trace";
+import { findModule } from "../document/find-module.js";
+import type { TraceDocument } from "../document/trace-document.js";
 import { drawBody } from "../screen/draw-screen.js";
 import { asciiGlyphs, type Glyphs, unicodeGlyphs } from "../text/glyphs.js";
 import { type Line, paintLine } from "../text/line.js";
+import { type Look, themeOfLook } from "../text/look.js";
 import type { ColourDepth, ThemeName } from "../text/theme.js";
+import { type ViewName, viewNames } from "../views/views.js";
 import { App } from "./app.js";
 import type { Host } from "./host.js";
-import type { ViewName } from "./key-map.js";
 
 export interface PrintOptions {
   readonly view: ViewName;
@@ -33,27 +36,31 @@ export interface PrintOptions {
  * process.stdout.write(await printView(trace, { view: "modules", columns: 100, rows: 40, title: "net", device: "a100" }));
  */
 export async function printView(trace: Trace, options: PrintOptions): Promise<string> {
-  const { columns, rows, view, depth = "none" } = options;
+  const { columns, rows, view, title, other, module, depth = "none", theme = "dark" } = options;
+  if (!viewNames.includes(view))
+    throw new RematError("VIEW_UNKNOWN", `there is no view ${view}. Name one of ${viewNames.join(", ")}.`);
   const glyphs: Glyphs = { ...(options.isAscii ? asciiGlyphs : unicodeGlyphs), scrollTrack: "" };
-  const app = new App({
-    host: silentHost(options.device),
-    glyphs,
-    depth,
-    theme: options.theme ?? "dark",
-    size: { columns, rows },
-    view,
-    isPlain: depth === "none",
-  });
-  app.show(options.title, undefined, trace);
-  app.state.view = view;
-  if (options.other !== undefined) app.compareWith(options.other.title, options.other.trace);
-  if (options.module !== undefined) app.requireModule(options.module);
-  const area = { width: columns, height: rows };
-  let { lines } = drawBody(app, area);
-  // The trade-off view asks for the optimal policy when it is drawn; a text is drawn only once it has been found.
-  if (await app.optimum.finish()) ({ lines } = drawBody(app, area));
-  const text = lines.map((line: Line) => paintLine(unselected(line), app.theme, glyphs).trimEnd());
+  const look: Look = { theme, depth, glyphs, isPlain: depth === "none" };
+  const app = new App({ host: silentHost(options.device), look, size: { columns, rows }, view });
+  app.show(title, undefined, trace);
+  if (other !== undefined)
+    app.dispatch({ kind: "compareWith", title: other.title, path: undefined, trace: other.trace });
+  if (module !== undefined) app.dispatch({ kind: "select", module: requireModule(app.document, module) });
+  // The trade-off view looks for the optimal policy; a text is drawn only once it has been found.
+  await app.runner.works.finish();
+  const { lines } = drawBody(app.views, app.state, { width: columns, height: rows });
+  const text = lines.map((line: Line) => paintLine(unselected(line), themeOfLook(look), glyphs).trimEnd());
   return `${text.join("\n").trimEnd()}\n`;
+}
+
+/** Name of a module that there is. @throws RematError `MODULE_UNKNOWN` */
+function requireModule(document: TraceDocument, fqn: string): string {
+  const tree = document.tree();
+  const found = findModule(tree, fqn);
+  if (found !== undefined) return found.fqn;
+  const near = tree.nodes.filter((node) => node.fqn.includes(fqn)).slice(0, 5);
+  const names = (near.length > 0 ? near : tree.nodes.slice(0, 5)).map((node) => node.fqn);
+  throw new RematError("MODULE_UNKNOWN", `there is no module ${fqn}. Name one, e.g. ${names.join(", ")}.`);
 }
 
 /** There is no cursor in a text. */

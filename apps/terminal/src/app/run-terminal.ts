@@ -3,14 +3,16 @@ import { writeNewFile } from "@remat/output-file";
 import { render } from "ink";
 import { createElement } from "react";
 import { SavedViews } from "../files/saved-views.js";
+import type { StartEntry } from "../state/opened.js";
 import { frameStream } from "../terminal/frame-stream.js";
 import { TerminalScreen } from "../terminal/terminal-screen.js";
 import { asciiGlyphs, showsUnicode, unicodeGlyphs } from "../text/glyphs.js";
+import type { Look } from "../text/look.js";
 import { colourDepth, type ThemeName, themeOf } from "../text/theme.js";
+import type { ViewName } from "../views/views.js";
 import { App } from "./app.js";
 import { AppView } from "./app-view.js";
-import type { Host, OpenTarget, StartEntry } from "./host.js";
-import type { ViewName } from "./key-map.js";
+import type { Host, OpenTarget } from "./host.js";
 
 export interface TerminalOptions {
   /** What to open: a model, trace or plan; two traces are compared. None: the start screen. */
@@ -30,7 +32,10 @@ export interface TerminalOptions {
   readonly folder: string;
 }
 
-/** Runs the app until it is left. However it ends, the terminal is as it was. */
+/**
+ * Runs the app until it is left. However it ends, the terminal is as it was. A signal that ends it ends the process, too, as it would any other:
+ * for a shell with 128 + its number.
+ */
 export async function runTerminal(options: TerminalOptions): Promise<void> {
   const { env, stdin, stdout } = options;
   const screen = new TerminalScreen(stdout);
@@ -68,25 +73,25 @@ export async function runTerminal(options: TerminalOptions): Promise<void> {
     device: options.device,
     planTimeMs: options.planTimeMs ?? 10_000,
   };
-  const app = new App({
-    host,
-    glyphs: (options.isAscii ?? !showsUnicode(env)) ? asciiGlyphs : unicodeGlyphs,
-    depth: colourDepth(env),
+  const look: Look = {
     theme: options.theme ?? saved.theme() ?? themeOf(env),
-    size: screen.size,
-    view: options.view,
-  });
+    depth: colourDepth(env),
+    glyphs: (options.isAscii ?? !showsUnicode(env)) ? asciiGlyphs : unicodeGlyphs,
+    isPlain: false,
+  };
+  const app = new App({ host, look, size: screen.size, view: options.view });
   const resize = (): void => {
-    app.state.size = screen.size;
     screen.redraw();
-    app.changed();
+    app.dispatch({ kind: "resize", size: screen.size });
   };
   const crash = (error: unknown): void => finish(error instanceof Error ? error : new Error(String(error)));
-  const endBySignal = (): void => {
-    app.keep();
+  let endedBy: NodeJS.Signals | undefined;
+  const endBySignal = (signal: NodeJS.Signals): void => {
+    endedBy = signal;
+    app.dispatch({ kind: "keep" });
     finish();
   };
-  const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+  const signals = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"] as const;
   // Nothing runs after these: the last chance to give the terminal back.
   const restore = (): void => {
     screen.leave();
@@ -120,4 +125,6 @@ export async function runTerminal(options: TerminalOptions): Promise<void> {
     for (const signal of signals) process.off(signal, endBySignal);
     stdin.unref();
   }
+  // Nobody listens any more, so that it does what it was meant to do.
+  if (endedBy !== undefined) process.kill(process.pid, endedBy);
 }

@@ -15,3 +15,17 @@ export function memoize<T>(compute: (key: string) => T, limit = 16): (key: strin
     return value;
   };
 }
+
+/** `compute`, which must be pure, with its last result kept for each first argument, as long as that lives. */
+export function rememberLast<Of extends object, Rest extends readonly unknown[], T>(
+  compute: (of: Of, ...rest: Rest) => T,
+): (of: Of, ...rest: Rest) => T {
+  const known = new WeakMap<Of, { readonly rest: Rest; readonly value: T }>();
+  return (of, ...rest) => {
+    const last = known.get(of);
+    if (last?.rest.every((item, i) => Object.is(item, rest[i]))) return last.value;
+    const value = compute(of, ...rest);
+    known.set(of, { rest, value });
+    return value;
+  };
+}

@@ -65,6 +65,8 @@ export class TraceDocument {
   readonly ops: (fqn: string) => OpTableView;
   readonly tradeOff: (fqn: string) => ModuleTradeOff | undefined;
   readonly occurrences: () => readonly string[];
+  /** By op of a rank: the same op of the trace. */
+  private readonly fromRank: () => readonly (number | undefined)[];
   private readonly moments: (op: string) => MemoryMoment;
   private readonly simulation: () => FsdpSimulation | undefined;
 
@@ -95,6 +97,10 @@ export class TraceDocument {
     this.ops = memoize((fqn) => this.opsOf(fqn), 4);
     this.tradeOff = memoize((fqn) => this.tradeOffOf(fqn), 8);
     this.occurrences = lazy(() => opOccurrences(trace));
+    this.fromRank = lazy(() => {
+      const byOccurrence = new Map(this.occurrences().map((occurrence, op) => [occurrence, op]));
+      return opOccurrences(this.memoryTrace()).map((occurrence) => byOccurrence.get(occurrence));
+    });
   }
 
   static open(name: DocumentName, recorded: Trace, device: string): TraceDocument {
@@ -108,6 +114,11 @@ export class TraceDocument {
   /** What is alive after an op. */
   momentAfter(op: number): MemoryMoment {
     return this.moments(String(op));
+  }
+
+  /** The op of {@link trace} that one of {@link memoryTrace} is; undefined for one that sharding adds. */
+  opInTrace(op: number): number | undefined {
+    return this.memoryTrace() === this.trace ? op : this.fromRank()[op];
   }
 
   /** The innermost module around or at `fqn` that has statistics; of an unknown one the outermost. */

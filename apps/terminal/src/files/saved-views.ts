@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { replaceFile } from "@remat/output-file";
-import type { SavedView, StartEntry } from "../app/host.js";
+import type { SavedView, StartEntry } from "../state/opened.js";
 import type { ThemeName } from "../text/theme.js";
 
 interface Recent {

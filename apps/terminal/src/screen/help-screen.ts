@@ -1,34 +1,18 @@
-import type { App } from "../app/app.js";
-import { type KeyBinding, keyLabel, keyMap, viewNames } from "../app/key-map.js";
-import type { Area } from "../app/view.js";
+import type { AppState } from "../state/app-state.js";
+import { globalKeys } from "../state/global-keys.js";
+import { type KeyBinding, keyLabel } from "../state/key-binding.js";
+import { viewOf } from "../state/scene-of.js";
+import type { Area, View } from "../state/view.js";
 import { type Drawn, textOnly } from "../text/drawn.js";
 import { textWidth } from "../text/fit-text.js";
 import { fitLine, type Line } from "../text/line.js";
 
-const viewTitles = {
-  modules: "Modules",
-  ops: "Ops",
-  tradeOff: "Trade-off",
-  memory: "Memory",
-  compare: "Compare",
-  devices: "Devices and plan",
-} as const;
-
-/** The help, made from the key map: this view's own keys first, then those of everywhere, then those of other views. */
-export function helpLines(app: App): readonly Line[] {
-  const { view } = app.state;
-  const own = keyMap.filter(({ views }) => views?.includes(view));
-  const everywhere = keyMap.filter(({ views }) => views === undefined);
-  const others = viewNames.filter((name) => name !== view);
+/** The help, made from the keys: this view's own first, then those of everywhere, then those of other views. */
+export function helpLines(views: readonly View[], current: View): readonly Line[] {
   return [
-    ...section(`In this view (${viewTitles[view]})`, own),
-    ...section("Everywhere", everywhere),
-    ...others.flatMap((name) =>
-      section(
-        viewTitles[name],
-        keyMap.filter(({ views }) => views?.includes(name)),
-      ),
-    ),
+    ...section(`In this view (${current.title})`, current.keys),
+    ...section("Everywhere", globalKeys(views)),
+    ...views.filter((view) => view !== current).flatMap(({ title, keys }) => section(title, keys)),
     [
       {
         text: "Mouse: the wheel scrolls, a click chooses, a click on what is chosen drills in, a click on a header sorts.",
@@ -38,12 +22,16 @@ export function helpLines(app: App): readonly Line[] {
   ];
 }
 
-export function drawHelp(app: App, { width, height }: Area): Drawn {
-  const lines = helpLines(app);
-  const { help } = app.state;
-  const top = Math.max(0, Math.min(help?.top ?? 0, lines.length - height));
-  if (help !== undefined) help.top = top;
-  return textOnly(...lines.slice(top, top + height).map((line) => fitLine(line, width, app.glyphs)));
+/** Returns the first line of the help that can be on the screen, nearest to a wanted one. */
+export function settleHelp(views: readonly View[], state: AppState, top: number, height: number): number {
+  return Math.max(0, Math.min(top, helpLines(views, viewOf(views, state)).length - height));
+}
+
+/** Draws the part of the help that is on the screen. */
+export function drawHelp(views: readonly View[], state: AppState, { width, height }: Area): Drawn {
+  const top = settleHelp(views, state, state.help?.top ?? 0, height);
+  const lines = helpLines(views, viewOf(views, state)).slice(top, top + height);
+  return textOnly(...lines.map((line) => fitLine(line, width, state.look.glyphs)));
 }
 
 function section(title: string, bindings: readonly KeyBinding[]): readonly Line[] {

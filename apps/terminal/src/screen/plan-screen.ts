@@ -1,22 +1,26 @@
 import type { ViewTable } from "@remat/reporting";
 import type { Plan, PlanStep } from "@remat/trace";
-import type { App } from "../app/app.js";
-import type { Area } from "../app/view.js";
+import { planFacts } from "../drawing/plan-facts.js";
+import type { AppState } from "../state/app-state.js";
+import type { Area } from "../state/view.js";
 import { drawTable, type TableColumn } from "../table/draw-table.js";
 import { windowRows } from "../table/window-rows.js";
 import { type Drawn, stack, textOnly } from "../text/drawn.js";
 import { fitLine } from "../text/line.js";
-import { planFacts } from "../views/plan-facts.js";
 
-/** A plan by itself, without the trace that it is for: what it promises, and its steps. */
-export function drawPlan(app: App, plan: Plan, { width, height }: Area): Drawn {
-  const { glyphs } = app;
-  const place = app.state.planSteps;
+/** Returns how many steps of a plan the screen has lines for. */
+export function planRoom({ look }: AppState, plan: Plan, { width, height }: Area): number {
+  return Math.max(1, height - planFacts(plan, width, look.glyphs).length - 2);
+}
+
+/** Draws a plan by itself, without the trace that it is for: what it promises, and its steps. */
+export function drawPlan(state: AppState, plan: Plan, area: Area): Drawn {
+  const { glyphs } = state.look;
+  const { cursor, top } = state.planSteps;
+  const { width } = area;
   const facts = planFacts(plan, width, glyphs);
-  const room = Math.max(1, height - facts.length - 2);
-  const window = windowRows({ count: plan.steps.length, height: room, cursor: place.cursor, top: place.top });
-  place.cursor = Math.max(0, window.cursor);
-  place.top = window.top;
+  const count = plan.steps.length;
+  const window = windowRows({ count, height: planRoom(state, plan, area), cursor, top });
   const columns: readonly TableColumn<number>[] = [
     { key: "step", title: "Step", width: 7, align: "right", cell: (index) => String(index) },
     {
@@ -36,7 +40,7 @@ export function drawPlan(app: App, plan: Plan, { width, height }: Area): Drawn {
   ];
   return stack(
     textOnly(...facts.map((line) => fitLine(line, width, glyphs)), []),
-    drawTable<number>({ columns, width, glyphs, count: plan.steps.length, window, row: (index) => index }),
+    drawTable<number>({ columns, width, glyphs, count, window, row: (index) => index }),
   );
 }
 

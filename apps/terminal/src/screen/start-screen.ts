@@ -1,6 +1,6 @@
-import type { App } from "../app/app.js";
-import type { StartEntry } from "../app/host.js";
-import type { Area } from "../app/view.js";
+import type { AppState } from "../state/app-state.js";
+import type { StartEntry } from "../state/opened.js";
+import type { Area } from "../state/view.js";
 import { drawTable, type TableColumn } from "../table/draw-table.js";
 import { windowRows } from "../table/window-rows.js";
 import { type Drawn, stack, textOnly } from "../text/drawn.js";
@@ -12,52 +12,61 @@ const columns: readonly TableColumn<StartEntry>[] = [
   { key: "note", title: "", width: 20, grow: 1, cell: ({ note }) => [{ text: note, style: "faint" }] },
 ];
 
-/** What is shown before a trace is: recent ones and examples; or what is being opened, with the module being traced. */
-export function drawStart(app: App, { width, height }: Area): Drawn {
-  const { start } = app.state;
-  const { glyphs } = app;
-  const paragraph = (text: string, style?: "faint" | "bad"): readonly Line[] =>
-    wrap(text, width - 4).map((line): Line => [{ text: "  " }, { text: line, style }]);
-  const head: readonly Line[] = [
+const head: readonly Line[] = [
+  [],
+  [
+    { text: "  remat", style: "title" },
+    { text: "  what a model's memory and time are spent on", style: "faint" },
+  ],
+  [],
+];
+
+function paragraph(text: string, width: number, style?: "faint" | "bad"): readonly Line[] {
+  return wrap(text, width - 4).map((line): Line => [{ text: "  " }, { text: line, style }]);
+}
+
+/** What stands below the list. */
+function tailOf({ start: { error } }: AppState, width: number): readonly Line[] {
+  return [
     [],
-    [
-      { text: "  remat", style: "title" },
-      { text: "  what a model's memory and time are spent on", style: "faint" },
-    ],
-    [],
-  ];
-  if (start.loading !== undefined)
-    return textOnly(
-      ...head,
-      fitLine([{ text: "  opening " }, { text: start.loading.title, style: "strong" }], width, glyphs),
-      fitLine([{ text: "  " }, { text: start.loading.text, style: "accent" }], width, glyphs),
-      [],
-      ...paragraph("Esc stops.", "faint"),
-    );
-  const entries = app.host.startEntries();
-  const tail: readonly Line[] = [
-    [],
-    ...(start.error === undefined ? [] : [...paragraph(start.error, "bad"), []]),
+    ...(error === undefined ? [] : [...paragraph(error, width, "bad"), []]),
     ...paragraph(
       "Enter opens what is chosen, O asks for a path: a model (model.json, model.js), a trace, a plan.",
+      width,
       "faint",
     ),
   ];
-  const room = Math.max(1, height - head.length - tail.length - 1);
-  const window = windowRows({ count: entries.length, height: room, cursor: start.cursor, top: start.top });
-  start.cursor = Math.max(0, window.cursor);
-  start.top = window.top;
-  const none = textOnly(...paragraph("Nothing has been opened yet.", "faint"));
+}
+
+/** Returns how many entries the screen has lines for. */
+export function startRoom(state: AppState, { width, height }: Area): number {
+  return Math.max(1, height - head.length - tailOf(state, width).length - 1);
+}
+
+/** Draws what is shown before a trace is: recent ones and examples; or what is being opened, with the module being traced. */
+export function drawStart(state: AppState, area: Area): Drawn {
+  const { entries, loading, cursor, top } = state.start;
+  const { glyphs } = state.look;
+  const { width } = area;
+  if (loading !== undefined)
+    return textOnly(
+      ...head,
+      fitLine([{ text: "  opening " }, { text: loading.title, style: "strong" }], width, glyphs),
+      fitLine([{ text: "  " }, { text: loading.text, style: "accent" }], width, glyphs),
+      [],
+      ...paragraph("Esc stops.", width, "faint"),
+    );
+  const count = entries.length;
   const list =
-    entries.length === 0
-      ? none
+    count === 0
+      ? textOnly(...paragraph("Nothing has been opened yet.", width, "faint"))
       : drawTable<StartEntry>({
           columns,
           width,
           glyphs,
-          count: entries.length,
-          window,
+          count,
+          window: windowRows({ count, height: startRoom(state, area), cursor, top }),
           row: (index) => entries[index],
         });
-  return stack(textOnly(...head), list, textOnly(...tail));
+  return stack(textOnly(...head), list, textOnly(...tailOf(state, width)));
 }

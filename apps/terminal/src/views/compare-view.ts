@@ -2,88 +2,126 @@ import {
   type ComparedModule,
   type ComparedQuantity,
   type ComparedValue,
-  type CompareView,
+  type CompareView as Comparison,
   compareView as compareRuns,
   compareTable,
   formatBytes,
   formatPercent,
 } from "@remat/reporting";
-import type { App } from "../app/app.js";
-import type { CompareState } from "../app/app-state.js";
-import type { Area, View } from "../app/view.js";
+import { findModule } from "../document/find-module.js";
+import { rememberLast } from "../document/memoize.js";
+import { comparedDocuments } from "../document/run.js";
+import type { TraceDocument } from "../document/trace-document.js";
+import { isMatch, type Outcome, type Scene, type View, type ViewAction } from "../state/view.js";
 import { drawTable, type TableColumn } from "../table/draw-table.js";
-import { nextSort } from "../table/next-sort.js";
+import { type ListPlace, moveBy, settlePlace } from "../table/list-place.js";
+import { nextSort, type Sort } from "../table/sort.js";
 import { windowRows } from "../table/window-rows.js";
 import { type Drawn, stack, textOnly } from "../text/drawn.js";
 import { fitText } from "../text/fit-text.js";
 import { formatTime } from "../text/format-time.js";
+import type { Glyphs } from "../text/glyphs.js";
 import { fitLine, type Line, type Span } from "../text/line.js";
 
 const quantities = ["memoryBytes", "savedBytes", "forwardMs", "backwardMs"] as const;
-const quantityTexts: Readonly<Record<CompareState["quantity"], string>> = {
+type Quantity = (typeof quantities)[number];
+const quantityTexts: Readonly<Record<Quantity, string>> = {
   memoryBytes: "memory",
   savedBytes: "saved by autograd",
   forwardMs: "forward",
   backwardMs: "backward",
 };
+type CompareColumn = "fqn" | "before" | "after" | "difference" | "ratio";
 
-/** Two runs, or a run as it was recorded beside what is predicted of it. */
-export const comparisonView: View = {
-  name: "compare",
-  title: "Compare",
-  draw: drawComparison,
-  move(app, by) {
-    const { compare } = app.state;
-    compare.cursor = Math.max(0, Math.min(rowsOf(app).length - 1, compare.cursor + by));
-  },
-  click(app, target) {
-    const { compare } = app.state;
-    if (target.kind === "row") compare.cursor = target.index;
-    else if (target.kind === "header")
-      compare.sort = nextSort(compare.sort, target.column as NonNullable<CompareState["sort"]>["column"], "fqn");
-  },
-  actions: {
-    // There are four quantities, of which one is shown; sorting is by it.
-    sortNext: (app) => showQuantity(app, 1),
-    sortPrevious: (app) => showQuantity(app, -1),
-    reverse(app) {
-      const { compare } = app.state;
-      compare.sort = nextSort(compare.sort, "difference");
-    },
-    enter(app) {
-      const module = rowsOf(app)[app.state.compare.cursor];
-      if (module !== undefined && app.selectModule(module.fqn)) app.state.view = "ops";
-    },
-    back: (app) => {
-      app.state.view = "modules";
-    },
-  },
-  search: (app) => {
-    const rows = rowsOf(app);
-    return {
-      count: rows.length,
-      text: (index) => rows[index].fqn,
-      current: app.state.compare.cursor,
-      show: (index) => {
-        app.state.compare.cursor = index;
-      },
-    };
-  },
-  table: (app) => compareTable(comparison(app)),
-  copied: (app) => rowsOf(app)[app.state.compare.cursor]?.fqn,
-};
-
-function comparison(app: App): CompareView {
-  const { documents, names } = app.comparedDocuments();
-  return app.remember("compare", [...documents, ...names], () =>
-    compareRuns(documents[0].compared(names[0]), documents[1].compared(names[1])),
-  );
+export interface CompareState extends ListPlace {
+  /** By which modules are compared; one is shown at a time. */
+  readonly quantity: Quantity;
+  readonly sort: Sort<CompareColumn> | undefined;
 }
 
-function rowsOf(app: App): readonly ComparedModule[] {
-  const { sort, quantity } = app.state.compare;
-  const { modules } = comparison(app);
-  return app.remember("compare.rows", [modules, sort, quantity], () => {
+export type CompareKey = "sortNext" | "sortPrevious" | "reverse";
+
+/** Two runs, or a run as it was recorded beside what is predicted of it. */
+export const compareView: View<CompareState, CompareKey> = {
+  name: "compare",
+  title: "Compare",
+  opensFor: "comparison",
+  keys: [
+    { keys: ["s"], action: "sortNext", help: "compare by the next quantity", hint: "sort" },
+    { keys: ["S"], action: "sortPrevious", help: "compare by the quantity before" },
+    { keys: ["r"], action: "reverse", help: "sort by the difference, then the other way round" },
+  ],
+  initial: () => ({ cursor: 0, top: 0, quantity: "memoryBytes", sort: undefined }),
+  reduce,
+  settle(scene, own) {
+    return { own: settlePlace(own, rowsOf(scene, own).length, tableRoom(scene, factsOf(scene).length)) };
+  },
+  draw: drawComparison,
+  search(scene, own) {
+    const rows = rowsOf(scene, own);
+    return { count: rows.length, text: (index) => rows[index].fqn, current: own.cursor };
+  },
+  table: (scene) => compareTable(comparison(scene)),
+  copied: (scene, own) => rowsOf(scene, own)[own.cursor]?.fqn,
+};
+
+function reduce(scene: Scene, own: CompareState, action: ViewAction<CompareKey>): Outcome<CompareState> {
+  switch (action.kind) {
+    case "key":
+      return { own: onKey(own, action.action) };
+    case "move":
+      return { own: moveBy(own, action.by, rowsOf(scene, own).length) };
+    case "wheel":
+      return { own: moveBy(own, 3 * action.steps, rowsOf(scene, own).length) };
+    case "click": {
+      const { target } = action;
+      if (target.kind === "row") return { own: { ...own, cursor: target.index } };
+      if (target.kind !== "header") return { own };
+      return { own: { ...own, sort: nextSort(own.sort, target.column as CompareColumn, "fqn") } };
+    }
+    case "enter": {
+      const module = rowsOf(scene, own)[own.cursor]?.fqn;
+      // A module of the other run alone has no ops here.
+      if (module === undefined || findModule(scene.document.tree(), module) === undefined) return { own };
+      return { own, requests: [{ kind: "drillInto", view: "ops", module }] };
+    }
+    case "back":
+      return { own, requests: [{ kind: "leave" }] };
+    case "choose":
+      return { own: { ...own, cursor: action.index } };
+    case "typed":
+    case "arrive":
+    case "answer":
+      return { own };
+  }
+}
+
+function onKey(own: CompareState, action: CompareKey): CompareState {
+  switch (action) {
+    case "sortNext":
+      return { ...own, quantity: quantityAt(own, 1) };
+    case "sortPrevious":
+      return { ...own, quantity: quantityAt(own, -1) };
+    case "reverse":
+      return { ...own, sort: nextSort(own.sort, "difference") };
+  }
+}
+
+function quantityAt({ quantity }: CompareState, step: 1 | -1): Quantity {
+  return quantities[(quantities.indexOf(quantity) + step + quantities.length) % quantities.length];
+}
+
+const compared = rememberLast((before: TraceDocument, after: TraceDocument, first: string, second: string) =>
+  compareRuns(before.compared(first), after.compared(second)),
+);
+
+function comparison({ run, device }: Scene): Comparison {
+  const { documents, names } = comparedDocuments(run, device);
+  return compared(...documents, ...names);
+}
+
+const sortedRows = rememberLast(
+  (modules: readonly ComparedModule[], sort: CompareState["sort"], quantity: Quantity): readonly ComparedModule[] => {
     if (sort === undefined) return modules;
     const sign = sort.descending ? -1 : 1;
     const { column } = sort;
@@ -94,23 +132,37 @@ function rowsOf(app: App): readonly ComparedModule[] {
       const [x, y] = [key(a), key(b)];
       return Number.isNaN(x) || Number.isNaN(y) ? Number(Number.isNaN(x)) - Number(Number.isNaN(y)) : sign * (x - y);
     });
-  });
+  },
+);
+
+function rowsOf(scene: Scene, { sort, quantity }: CompareState): readonly ComparedModule[] {
+  return sortedRows(comparison(scene).modules, sort, quantity);
 }
 
-function drawComparison(app: App, { width, height }: Area): Drawn {
-  const { glyphs } = app;
-  const { compare } = app.state;
-  const view = comparison(app);
-  const rows = rowsOf(app);
+function factsOf(scene: Scene): readonly ComparedQuantity[] {
+  const { totals, categories } = comparison(scene);
+  return [...totals, ...categories].slice(0, Math.max(4, Math.floor(scene.area.height * 0.4)));
+}
+
+/** Lines for rows of the table, below its header. */
+function tableRoom({ area }: Scene, facts: number): number {
+  return Math.max(1, area.height - facts - 5);
+}
+
+function drawComparison(scene: Scene, own: CompareState): Drawn {
+  const { width } = scene.area;
+  const { glyphs } = scene.look;
+  const view = comparison(scene);
+  const rows = rowsOf(scene, own);
   const title: Line = [
     { text: view.before, style: "strong" },
     { text: " beside ", style: "faint" },
     { text: view.after, style: "strong" },
-    ...(app.other === undefined
+    ...(scene.run.other === undefined
       ? [{ text: "   remat ui A B compares two; view 6 changes what is predicted", style: "faint" as const }]
       : []),
   ];
-  const facts = [...view.totals, ...view.categories].slice(0, Math.max(4, Math.floor(height * 0.4)));
+  const facts = factsOf(scene);
   const head: Line = fitLine(
     [
       { text: fitText("", 26, glyphs) },
@@ -122,28 +174,29 @@ function drawComparison(app: App, { width, height }: Area): Drawn {
     width,
     glyphs,
   );
-  const room = Math.max(1, height - facts.length - 5);
-  const window = windowRows({ count: rows.length, height: room, cursor: compare.cursor, top: compare.top });
-  compare.cursor = Math.max(0, window.cursor);
-  compare.top = window.top;
+  const room = tableRoom(scene, facts.length);
   const table = drawTable<ComparedModule>({
-    columns: tableColumns(compare.quantity),
+    columns: tableColumns(own.quantity),
     width,
     glyphs,
     count: rows.length,
-    window,
+    window: windowRows({ count: rows.length, height: room, cursor: own.cursor, top: own.top }),
     row: (index) => rows[index],
-    sort: compare.sort,
-    isMatch: (index) => app.isMatch(rows[index].fqn),
+    sort: own.sort,
+    isMatch: (index) => isMatch(scene, rows[index].fqn),
   });
   return stack(
-    textOnly(fitLine(title, width, glyphs), head, ...facts.map((fact) => fitLine(factLine(fact, app), width, glyphs))),
+    textOnly(
+      fitLine(title, width, glyphs),
+      head,
+      ...facts.map((fact) => fitLine(factLine(fact, glyphs), width, glyphs)),
+    ),
     textOnly(
       [],
       [
         { text: "Modules by ", style: "faint" },
         ...quantities.flatMap((name): Span[] => [
-          { text: quantityTexts[name], style: name === compare.quantity ? "sorted" : "faint" },
+          { text: quantityTexts[name], style: name === own.quantity ? "sorted" : "faint" },
           { text: "  " },
         ]),
         { text: "(s)", style: "faint" },
@@ -153,7 +206,7 @@ function drawComparison(app: App, { width, height }: Area): Drawn {
   );
 }
 
-function tableColumns(quantity: CompareState["quantity"]): readonly TableColumn<ComparedModule>[] {
+function tableColumns(quantity: Quantity): readonly TableColumn<ComparedModule>[] {
   const unit = quantity.endsWith("Ms") ? "ms" : "bytes";
   const right = "right" as const;
   return [
@@ -171,7 +224,7 @@ function tableColumns(quantity: CompareState["quantity"]): readonly TableColumn<
   ];
 }
 
-function factLine({ name, unit, value }: ComparedQuantity, { glyphs }: App): Line {
+function factLine({ name, unit, value }: ComparedQuantity, glyphs: Glyphs): Line {
   const right = (span: Span, width: number): Span => ({
     ...span,
     text: fitText(span.text, width, glyphs, { align: "right" }),
@@ -204,10 +257,4 @@ function change({ difference }: ComparedValue, unit: ComparedQuantity["unit"]): 
 function ratio({ ratio: value, difference }: ComparedValue): Span {
   const text = value === undefined || difference === 0 ? "" : (value > 0 ? "+" : "") + formatPercent(value);
   return { text, style: styleOf(difference) };
-}
-
-function showQuantity(app: App, step: 1 | -1): void {
-  const { compare } = app.state;
-  const at = quantities.indexOf(compare.quantity) + step + quantities.length;
-  compare.quantity = quantities[at % quantities.length];
 }

@@ -1,108 +1,205 @@
-import { formatBytes, formatMs, formatPercent, summarizePlan, type ViewTable } from "@remat/reporting";
+import type { CheckpointingPoint } from "@remat/planner";
+import { formatBytes, formatPercent, type ViewTable } from "@remat/reporting";
 import { deviceSpec } from "@remat/runtime-estimator";
-import { findPlanMismatch, type Plan } from "@remat/trace";
-import type { App } from "../app/app.js";
-import type { Area, View } from "../app/view.js";
-import { savePlan } from "../app/write-out.js";
+import { Phase, type Trace, writePlan } from "@remat/trace";
+import { readShare } from "../document/read-share.js";
 import { deviceChoices, hasOwnRuntimes, unitChoices, worldSizeChoices } from "../document/settings.js";
 import type { TraceDocument } from "../document/trace-document.js";
+import { effectLines, memoryError } from "../drawing/settings-effect.js";
+import { stepPlanLines } from "../drawing/step-plan.js";
+import { fileNameOf } from "../state/file-name.js";
+import type { Outcome, Scene, View, ViewAction, ViewRequest } from "../state/view.js";
+import type { ViewAnswer } from "../state/work.js";
 import { besideEachOther } from "../text/beside.js";
 import { type Drawn, stack, textOnly } from "../text/drawn.js";
 import { fitText } from "../text/fit-text.js";
-import { barText } from "../text/glyphs.js";
 import { fitLine, type Line } from "../text/line.js";
-import { wrap } from "../text/wrap-text.js";
-import { planFacts } from "./plan-facts.js";
 
-/** One thing that can be changed here: what it is called, its values, and which one is in force. */
-interface Knob {
-  readonly label: string;
-  readonly value: string;
-  readonly note: string;
-  change(step: 1 | -1): void;
+export interface DevicesState {
+  /** The knob that the cursor is on. */
+  readonly row: number;
+  /** What the whole step may hold, as a share of the recorded peak. */
+  readonly budgetShare: number;
+  /** The step that is being planned, and how far that has come. */
+  readonly planning: { readonly trace: Trace; readonly text: string } | undefined;
+  readonly point: CheckpointingPoint | undefined;
+  /** Why there is no plan. */
+  readonly outcome: string | undefined;
 }
+
+export type DevicesKey = "left" | "right" | "plan" | "savePlan";
 
 /** For which device, allocator and number of ranks everything is counted; and a plan of the whole step for a budget. */
-export const devicesView: View = {
+export const devicesView: View<DevicesState, DevicesKey> = {
   name: "devices",
   title: "Devices and plan",
+  opensFor: "plan",
+  keys: [
+    { keys: ["left", "h"], action: "left", help: "the value before", hint: "change", hintKeys: "Left Right" },
+    { keys: ["right", "l"], action: "right", help: "the next value" },
+    { keys: ["p"], action: "plan", help: "plan the whole step for the budget; Esc cancels", hint: "plan" },
+    { keys: ["w"], action: "savePlan", help: "write the plan to a file", hint: "write plan" },
+  ],
+  initial: () => ({ row: 0, budgetShare: 0.3, planning: undefined, point: undefined, outcome: undefined }),
+  reduce,
   draw: drawDevices,
-  move(app, by) {
-    const { devices } = app.state;
-    devices.row = Math.max(0, Math.min(knobs(app).length - 1, devices.row + by));
-  },
-  click(app, target) {
-    if (target.kind !== "row") return;
-    if (app.state.devices.row === target.index) knobs(app)[target.index].change(1);
-    else app.state.devices.row = target.index;
-  },
-  actions: {
-    left: (app) => knobs(app)[app.state.devices.row].change(-1),
-    right: (app) => knobs(app)[app.state.devices.row].change(1),
-    enter: (app) => knobs(app)[app.state.devices.row].change(1),
-    plan: (app) => app.planStep(),
-    savePlan,
-    back(app) {
-      if (!app.cancelPlanning()) app.state.view = "modules";
-    },
-  },
-  search: (app) => ({
+  search: ({ document }) => ({
     count: deviceChoices.length,
     text: (index) => deviceChoices[index],
-    current: deviceChoices.indexOf(app.document.settings.device ?? ""),
-    show: (index) => app.changeSettings({ device: deviceChoices[index] }),
+    current: deviceChoices.indexOf(document.settings.device ?? ""),
   }),
   table: exportTable,
-  copied: (app) => app.document.settings.device,
+  copied: ({ document }) => document.settings.device,
+  save: ({ budgetShare }) => ({ budgetShare }),
+  restore: (_scene, own, saved) => ({
+    ...own,
+    budgetShare: readShare((saved as { readonly budgetShare?: unknown } | null)?.budgetShare, own.budgetShare),
+  }),
 };
 
-function knobs(app: App): readonly Knob[] {
-  const { document, state } = app;
-  const { device, allocationUnitBytes, worldSize } = document.settings;
-  const devices = [...(hasOwnRuntimes(document.recorded) ? [undefined] : []), ...deviceChoices];
-  const spec = device === undefined ? undefined : deviceSpec(device);
-  const fastest = spec === undefined ? 0 : Math.max(...Object.values(spec.tflops));
-  return [
-    {
-      label: "Device",
-      value: device ?? "as recorded",
-      note:
-        spec === undefined
-          ? "the milliseconds that the trace came with"
-          : `${fastest} TFLOP/s at best, ${spec.memoryGBps} GB/s${spec.memoryBytes === undefined ? "" : `, ${formatBytes(spec.memoryBytes)}`}`,
-      change: (step) => app.changeSettings({ device: neighbour(devices, device, step) }),
-    },
-    {
-      label: "Allocation unit",
-      value: allocationUnitBytes === undefined ? "as it is" : formatBytes(allocationUnitBytes),
-      note: `sizes are rounded up to a multiple of ${document.trace.header.allocationUnitBytes} B`,
-      change: (step) => app.changeSettings({ allocationUnitBytes: neighbour(unitChoices, allocationUnitBytes, step) }),
-    },
-    {
-      label: "World size",
-      value: worldSize === 1 ? "1" : `${worldSize} ranks`,
-      note: worldSize === 1 ? "one device holds everything" : "FSDP: weights, gradients and states in shards",
-      change: (step) => app.changeSettings({ worldSize: neighbour(worldSizeChoices, worldSize, step) }),
-    },
-    {
-      label: "Budget",
-      value: formatPercent(state.devices.budgetShare),
-      note: "of the recorded peak: what the whole step may hold (p plans for it)",
-      change(step) {
-        state.devices.budgetShare = Math.max(
-          0.05,
-          Math.min(1, Math.round((state.devices.budgetShare + 0.05 * step) * 100) / 100),
-        );
-      },
-    },
-  ];
+function reduce(scene: Scene, own: DevicesState, action: ViewAction<DevicesKey>): Outcome<DevicesState> {
+  switch (action.kind) {
+    case "key":
+      return onKey(scene, own, action.action);
+    case "move":
+      return { own: { ...own, row: rowBy(own, action.by) } };
+    case "wheel":
+      return { own: { ...own, row: rowBy(own, 3 * action.steps) } };
+    case "click":
+      if (action.target.kind !== "row") return { own };
+      if (own.row === action.target.index) return turnKnob(scene, own, 1);
+      return { own: { ...own, row: action.target.index } };
+    case "enter":
+      return turnKnob(scene, own, 1);
+    case "back":
+      if (own.planning === undefined) return { own, requests: [{ kind: "leave" }] };
+      return { own, requests: [{ kind: "stopWork", work: "planStep" }] };
+    case "choose":
+      return { own, requests: [{ kind: "settings", settings: { device: deviceChoices[action.index] } }] };
+    case "answer":
+      return { own: answered(own, action.answer) };
+    case "typed":
+    case "arrive":
+      return { own };
+  }
 }
 
-function drawDevices(app: App, { width, height }: Area): Drawn {
-  const { glyphs } = app;
-  const all = knobs(app);
-  const lines = all.map(({ label, value, note }, index): Line => {
-    const isSelected = index === app.state.devices.row;
+function onKey(scene: Scene, own: DevicesState, action: DevicesKey): Outcome<DevicesState> {
+  switch (action) {
+    case "left":
+      return turnKnob(scene, own, -1);
+    case "right":
+      return turnKnob(scene, own, 1);
+    case "plan":
+      return planStep(scene, own);
+    case "savePlan": {
+      const plan = own.point?.plan ?? scene.plan;
+      const request: ViewRequest =
+        plan === undefined
+          ? { kind: "tell", text: "There is no plan yet. Press p to make one.", isWarning: true }
+          : { kind: "writeFile", name: `${fileNameOf(plan.subject.name)}.plan.json`, text: writePlan(plan) };
+      return { own, requests: [request] };
+    }
+  }
+}
+
+function planStep({ document: { trace } }: Scene, own: DevicesState): Outcome<DevicesState> {
+  if (own.planning !== undefined) return { own };
+  const fresh: DevicesState = { ...own, outcome: undefined, point: undefined };
+  if (!trace.hasPhase(Phase.backward))
+    return { own: { ...fresh, outcome: "The trace has no backward pass, so there is no step to plan." } };
+  const { budgetShare } = own;
+  return {
+    own: { ...fresh, planning: { trace, text: "reading the step" } },
+    requests: [{ kind: "work", work: { kind: "planStep", trace, budgetShare } }],
+  };
+}
+
+function answered(own: DevicesState, answer: ViewAnswer): DevicesState {
+  const { planning } = own;
+  switch (answer.kind) {
+    case "stepProgress":
+      return answer.trace === planning?.trace ? { ...own, planning: { ...planning, text: answer.text } } : own;
+    case "stepPlanned":
+      if (answer.trace !== planning?.trace) return own;
+      return { ...own, planning: undefined, point: answer.point, outcome: answer.reason };
+    case "modulePlanned":
+    case "moduleNotPlanned":
+      return own;
+  }
+}
+
+/** What can be changed here, from the top down. */
+const knobNames = ["device", "allocationUnitBytes", "worldSize", "budget"] as const;
+type KnobName = (typeof knobNames)[number];
+
+function rowBy({ row }: DevicesState, by: number): number {
+  return Math.max(0, Math.min(knobNames.length - 1, row + by));
+}
+
+function turnKnob({ document }: Scene, own: DevicesState, step: 1 | -1): Outcome<DevicesState> {
+  const { device, allocationUnitBytes, worldSize } = document.settings;
+  const name = knobNames[own.row];
+  switch (name) {
+    case "device": {
+      const devices = [...(hasOwnRuntimes(document.recorded) ? [undefined] : []), ...deviceChoices];
+      return { own, requests: [{ kind: "settings", settings: { device: neighbour(devices, device, step) } }] };
+    }
+    case "allocationUnitBytes": {
+      const settings = { allocationUnitBytes: neighbour(unitChoices, allocationUnitBytes, step) };
+      return { own, requests: [{ kind: "settings", settings }] };
+    }
+    case "worldSize": {
+      const settings = { worldSize: neighbour(worldSizeChoices, worldSize, step) };
+      return { own, requests: [{ kind: "settings", settings }] };
+    }
+    case "budget": {
+      const wanted = Math.round((own.budgetShare + 0.05 * step) * 100) / 100;
+      return { own: { ...own, budgetShare: Math.max(0.05, Math.min(1, wanted)) } };
+    }
+  }
+}
+
+/** What a knob is called, which of its values is in force, and what that means. */
+function describeKnob(
+  { document }: Scene,
+  { budgetShare }: DevicesState,
+  name: KnobName,
+): readonly [string, string, string] {
+  const { device, allocationUnitBytes, worldSize } = document.settings;
+  switch (name) {
+    case "device": {
+      const spec = device === undefined ? undefined : deviceSpec(device);
+      if (spec === undefined) return ["Device", device ?? "as recorded", "the milliseconds that the trace came with"];
+      const memory = spec.memoryBytes === undefined ? "" : `, ${formatBytes(spec.memoryBytes)}`;
+      const fastest = Math.max(...Object.values(spec.tflops));
+      return ["Device", device ?? "as recorded", `${fastest} TFLOP/s at best, ${spec.memoryGBps} GB/s${memory}`];
+    }
+    case "allocationUnitBytes":
+      return [
+        "Allocation unit",
+        allocationUnitBytes === undefined ? "as it is" : formatBytes(allocationUnitBytes),
+        `sizes are rounded up to a multiple of ${document.trace.header.allocationUnitBytes} B`,
+      ];
+    case "worldSize":
+      return worldSize === 1
+        ? ["World size", "1", "one device holds everything"]
+        : ["World size", `${worldSize} ranks`, "FSDP: weights, gradients and states in shards"];
+    case "budget":
+      return [
+        "Budget",
+        formatPercent(budgetShare),
+        "of the recorded peak: what the whole step may hold (p plans for it)",
+      ];
+  }
+}
+
+function drawDevices(scene: Scene, own: DevicesState): Drawn {
+  const { width, height } = scene.area;
+  const { glyphs } = scene.look;
+  const lines = knobNames.map((name, index): Line => {
+    const [label, value, note] = describeKnob(scene, own, name);
+    const isSelected = index === own.row;
     const text = `${isSelected ? glyphs.selected : " "} ${fitText(label, 16, glyphs)}${fitText(`< ${value} >`, 20, glyphs)}`;
     return fitLine(
       [
@@ -119,8 +216,10 @@ function drawDevices(app: App, { width, height }: Area): Drawn {
   };
   const isWide = width >= 100;
   const half = isWide ? Math.floor(width / 2) - 1 : width;
-  const effect = textOnly(...effectLines(app, half));
-  const plan = textOnly(...planLines(app, isWide ? width - half - 2 : width));
+  const effect = textOnly(...effectLines(scene.run.opened, scene.document, half, glyphs));
+  const { planning, outcome, point } = own;
+  const step = { progress: planning?.text, outcome, plan: point?.plan ?? scene.plan };
+  const plan = textOnly(...stepPlanLines(scene.document, step, isWide ? width - half - 2 : width, glyphs));
   const both = isWide
     ? besideEachOther(effect, plan, { width: half, gap: 2 }, glyphs)
     : stack(effect, textOnly([]), plan);
@@ -128,117 +227,8 @@ function drawDevices(app: App, { width, height }: Area): Drawn {
   return { lines: drawn.lines.slice(0, height), regions: drawn.regions };
 }
 
-/** Step time and peak under the settings, beside those that the document was opened with. */
-function effectLines(app: App, width: number): readonly Line[] {
-  const { glyphs } = app;
-  const { opened, document } = app;
-  const row = (label: string, before: string, after: string): Line =>
-    fitLine(
-      [
-        { text: fitText(label, 18, glyphs) },
-        { text: fitText(before, 13, glyphs, { align: "right" }), style: "faint" },
-        { text: fitText(after, 13, glyphs, { align: "right" }), style: before === after ? undefined : "warning" },
-      ],
-      width,
-      glyphs,
-    );
-  const step = (of: TraceDocument): number => of.tree().totals.forwardMs + of.tree().totals.backwardMs;
-  return [
-    [
-      { text: fitText("", 18, glyphs) },
-      { text: fitText("as opened", 13, glyphs, { align: "right" }), style: "header" },
-      { text: fitText("now", 13, glyphs, { align: "right" }), style: "header" },
-    ],
-    row("Step", formatMs(step(opened)), formatMs(step(document))),
-    row("  forward", formatMs(opened.tree().totals.forwardMs), formatMs(document.tree().totals.forwardMs)),
-    row("  backward", formatMs(opened.tree().totals.backwardMs), formatMs(document.tree().totals.backwardMs)),
-    row("Peak", peakText(opened), peakText(document)),
-    ...wrap(memoryError(document) ?? "", width).map((text): Line => [{ text, style: "bad" }]),
-  ];
-}
-
-function peakText(document: TraceDocument): string {
-  try {
-    const peak = document.peak();
-    return peak === undefined ? "not told" : formatBytes(peak.totalBytes);
-  } catch {
-    return "not known";
-  }
-}
-
-function memoryError(document: TraceDocument): string | undefined {
-  try {
-    document.memoryTrace();
-    return undefined;
-  } catch (error) {
-    return (error as Error).message;
-  }
-}
-
-function planLines(app: App, width: number): readonly Line[] {
-  const { glyphs } = app;
-  const { planning, outcome, point } = app.state.devices;
-  const plan = point?.plan ?? app.state.plan;
-  const wrapped = (text: string, style?: "bad" | "faint" | "warning"): readonly Line[] =>
-    wrap(text, width).map((line): Line => [{ text: line, style }]);
-  if (planning !== undefined)
-    return [
-      [{ text: "Planning the step", style: "strong" }],
-      ...wrapped(planning.text),
-      [],
-      ...wrapped("Esc stops, and keeps the best so far.", "faint"),
-    ];
-  if (outcome !== undefined) return [[{ text: "No plan", style: "bad" }], ...wrapped(outcome)];
-  if (plan === undefined)
-    return [
-      [{ text: "Plan of the step", style: "strong" }],
-      ...wrapped("p: what to keep and what to run again, so that the step stays within the budget.", "faint"),
-    ];
-  const mismatch = findMismatch(app, plan);
-  return [
-    ...planFacts(plan, width, glyphs),
-    ...(mismatch === undefined ? [] : wrapped(mismatch, "warning")),
-    [],
-    ...wrapped("w writes it to a file.", "faint"),
-    ...(mismatch === undefined ? recomputedModules(app, plan) : []),
-  ].map((line) => fitLine(line, width, glyphs));
-}
-
-/** Which modules run ops again, those first that take longest for it. */
-function recomputedModules(app: App, plan: Plan): readonly Line[] {
-  const { glyphs, document } = app;
-  const { byModule, recomputed } = app.remember("devices.recomputed", [plan, document.trace], () =>
-    // Of early release nothing is shown here.
-    summarizePlan(plan, document.trace, { earlyRelease: plan, limit: 0 }),
-  );
-  if (byModule.length === 0) return [];
-  return [
-    [],
-    [{ text: "Runs again, by module", style: "strong" }],
-    ...byModule
-      .slice(0, 8)
-      .map(
-        ({ name, runs, ms, bytes }): Line => [
-          { text: `  ${fitText(name, 20, glyphs, { cut: "start" })} ` },
-          { text: barText(recomputed.ms > 0 ? ms / recomputed.ms : 0, 8, glyphs), style: "bar" },
-          { text: ` ${runs} ops, ${formatBytes(bytes)}`, style: "faint" },
-        ],
-      ),
-  ];
-}
-
-function findMismatch(app: App, plan: Plan): string | undefined {
-  const found = app.remember("devices.mismatch", [plan, app.document.recorded], () => ({
-    mismatch: findPlanMismatch(plan, app.document.recorded),
-  })).mismatch;
-  return found === undefined
-    ? undefined
-    : `It does not fit this trace: op ${found.op} is planned as ${found.planned ?? "nothing"}, found ${found.found ?? "nothing"}.`;
-}
-
-function exportTable(app: App): ViewTable {
-  const { document, opened, state } = app;
-  const plan = state.devices.point?.plan ?? state.plan;
+function exportTable({ run: { document, opened }, plan: known }: Scene, { point }: DevicesState): ViewTable {
+  const plan = point?.plan ?? known;
   const side = (of: TraceDocument): readonly (string | number | undefined)[] => [
     of.settings.device ?? "as recorded",
     of.trace.header.allocationUnitBytes,

@@ -1,8 +1,6 @@
-import type { HeldStorage } from "@remat/mem-tracker";
 import {
   type Cell,
   formatBytes,
-  formatPercent,
   type MemoryBands,
   peakOp,
   sampleBands,
@@ -10,76 +8,185 @@ import {
   type ViewTable,
 } from "@remat/reporting";
 import { phaseNames } from "@remat/trace";
-import type { App } from "../app/app.js";
-import type { Area, View } from "../app/view.js";
+import { findModule } from "../document/find-module.js";
+import { drawBands, legendOf } from "../drawing/draw-bands.js";
+import { heldLines } from "../drawing/held-lines.js";
+import type { Motion } from "../state/motion.js";
+import type { Outcome, Scene, View, ViewAction, ViewRequest } from "../state/view.js";
 import { type Drawn, stack, textOnly } from "../text/drawn.js";
 import { fitText } from "../text/fit-text.js";
 import { fitLine, type Line } from "../text/line.js";
-import { drawBands, legendOf } from "./draw-bands.js";
-import { modulesView } from "./modules-view.js";
+import { themeOfLook } from "../text/look.js";
 
 const axisWidth = 10;
 const smallestSpan = 8;
 
+export interface MemoryState {
+  /** First op shown, and the one after the last; the same for all of them. */
+  readonly from: number;
+  readonly to: number;
+  /** Op of the cursor; -1 for the peak's. */
+  readonly op: number;
+  readonly by: "category" | "module";
+}
+
+export type MemoryKey = "left" | "right" | "farLeft" | "farRight" | "zoomIn" | "zoomOut" | "peak" | "bands";
+
 /** What is held over the ops of the step, by category or module, and what is alive at the cursor. */
-export const memoryView: View = {
+export const memoryView: View<MemoryState, MemoryKey> = {
   name: "memory",
   title: "Memory",
-  draw: drawMemory,
-  wheel: (app, steps) => zoom(app, steps < 0 ? 0.5 : 2),
-  click(app, target) {
-    if (target.kind !== "plot") return;
-    const { from, to } = range(app);
-    setCursor(app, from + Math.round(target.share * (to - from - 1)));
-  },
-  actions: {
-    left: (app) => setCursor(app, cursorOp(app) - stepOf(app)),
-    right: (app) => setCursor(app, cursorOp(app) + stepOf(app)),
-    farLeft: (app) => setCursor(app, cursorOp(app) - tenth(app)),
-    farRight: (app) => setCursor(app, cursorOp(app) + tenth(app)),
-    top: (app) => setCursor(app, 0),
-    bottom: (app) => setCursor(app, bands(app).count - 1),
-    pageUp: (app) => setCursor(app, cursorOp(app) - span(app)),
-    pageDown: (app) => setCursor(app, cursorOp(app) + span(app)),
-    zoomIn: (app) => zoom(app, 0.5),
-    zoomOut: (app) => zoom(app, 2),
-    peak: (app) => setCursor(app, peakOp(app.document.timeline())),
-    bands(app) {
-      app.state.memory.by = app.state.memory.by === "category" ? "module" : "category";
-    },
-    enter(app) {
-      const fqn = app.document.memoryTrace().opModule(cursorOp(app))?.fqn;
-      if (fqn !== undefined && app.selectModule(fqn)) modulesView.actions.enter?.(app);
-    },
-    back(app) {
-      const { count } = bands(app);
-      const { from, to } = range(app);
-      if (from > 0 || to < count) app.state.memory = { ...app.state.memory, from: 0, to: count };
-      else app.state.view = "modules";
-    },
-  },
-  search: (app) => {
-    const trace = app.document.memoryTrace();
+  keys: [
+    { keys: ["left", "h"], action: "left", help: "move the cursor back", hint: "cursor", hintKeys: "Left Right" },
+    { keys: ["right", "l"], action: "right", help: "move the cursor on" },
+    { keys: ["shift+left", "H", "<"], action: "farLeft", help: "back by a tenth of what is shown" },
+    { keys: ["shift+right", "L", ">"], action: "farRight", help: "on by a tenth of what is shown" },
+    { keys: ["+", "="], action: "zoomIn", help: "zoom in around the cursor", hint: "zoom", hintKeys: "+ -" },
+    { keys: ["-"], action: "zoomOut", help: "zoom out" },
+    { keys: ["p"], action: "peak", help: "to the peak", hint: "peak" },
+    { keys: ["b"], action: "bands", help: "bands by category, or by the module that made what is held" },
+  ],
+  initial: () => ({ from: 0, to: 0, op: -1, by: "category" }),
+  reduce: (scene, own, action) => reduce(scene, settled(scene, own), action),
+  settle: (scene, own) => ({ own: settled(scene, own) }),
+  draw: (scene, own) => drawMemory(scene, settled(scene, own)),
+  search(scene, own) {
+    const trace = scene.document.memoryTrace();
     return {
       count: trace.ops.count,
       text: (op) => `${op} ${trace.opName(op)} ${trace.opModule(op)?.fqn ?? ""}`,
-      current: cursorOp(app),
-      show: (op) => setCursor(app, op),
+      current: settled(scene, own).op,
     };
   },
-  table: exportTable,
-  copied: (app) => app.document.memoryTrace().opModule(cursorOp(app))?.fqn,
+  table: (scene, own) => exportTable(scene, settled(scene, own)),
+  copied: (scene, own) => scene.document.memoryTrace().opModule(settled(scene, own).op)?.fqn,
 };
 
-function drawMemory(app: App, { width, height }: Area): Drawn {
-  const { glyphs, document } = app;
+/** All ops at first, and after another number of ranks has been chosen; the cursor at the peak at first. */
+function settled(scene: Scene, own: MemoryState): MemoryState {
+  const { count } = bands(scene, own);
+  const fits = own.to > own.from && own.to <= count;
+  const op = Math.min(own.op < 0 ? Math.max(0, peakOp(scene.document.timeline())) : own.op, Math.max(0, count - 1));
+  if (fits && op === own.op) return own;
+  return { ...own, op, ...(!fits && { from: 0, to: count }) };
+}
+
+function reduce(scene: Scene, own: MemoryState, action: ViewAction<MemoryKey>): Outcome<MemoryState> {
+  const { from, to, op } = own;
+  switch (action.kind) {
+    case "key":
+      return { own: onKey(scene, own, action.action) };
+    case "move":
+      return { own: onMove(scene, own, action.motion) };
+    case "wheel":
+      return { own: zoom(scene, own, action.steps < 0 ? 0.5 : 2) };
+    case "click":
+      if (action.target.kind !== "plot") return { own };
+      return { own: setCursor(scene, own, from + Math.round(action.target.share * (to - from - 1))) };
+    case "enter":
+      return { own, requests: drillIn(scene, op) };
+    case "back": {
+      const { count } = bands(scene, own);
+      if (from > 0 || to < count) return { own: { ...own, from: 0, to: count } };
+      return { own, requests: [{ kind: "leave" }] };
+    }
+    case "choose":
+      return { own: setCursor(scene, own, action.index) };
+    case "typed":
+    case "arrive":
+    case "answer":
+      return { own };
+  }
+}
+
+function onMove(scene: Scene, own: MemoryState, motion: Motion): MemoryState {
+  const { from, to, op } = own;
+  switch (motion) {
+    case "up":
+    case "down":
+      return own;
+    case "pageUp":
+      return setCursor(scene, own, op - (to - from));
+    case "pageDown":
+      return setCursor(scene, own, op + (to - from));
+    case "top":
+      return setCursor(scene, own, 0);
+    case "bottom":
+      return setCursor(scene, own, Number.MAX_SAFE_INTEGER);
+  }
+}
+
+function onKey(scene: Scene, own: MemoryState, action: MemoryKey): MemoryState {
+  const { from, to, op } = own;
+  // Ops that one column of the picture stands for.
+  const column = Math.max(1, Math.round((to - from) / Math.max(10, scene.area.width - axisWidth)));
+  const tenth = Math.max(1, Math.round((to - from) / 10));
+  switch (action) {
+    case "left":
+      return setCursor(scene, own, op - column);
+    case "right":
+      return setCursor(scene, own, op + column);
+    case "farLeft":
+      return setCursor(scene, own, op - tenth);
+    case "farRight":
+      return setCursor(scene, own, op + tenth);
+    case "zoomIn":
+      return zoom(scene, own, 0.5);
+    case "zoomOut":
+      return zoom(scene, own, 2);
+    case "peak":
+      return setCursor(scene, own, peakOp(scene.document.timeline()));
+    case "bands":
+      return { ...own, by: own.by === "category" ? "module" : "category" };
+  }
+}
+
+/** The op at the cursor, where the trace has it; else its module. */
+function drillIn({ document, module }: Scene, op: number): readonly ViewRequest[] {
+  const within = document.memoryTrace().opModule(op)?.fqn;
+  const known = findModule(document.tree(), within)?.fqn ?? module;
+  const inTrace = document.opInTrace(op);
+  if (inTrace !== undefined) return [{ kind: "drillInto", view: "ops", module: known, op: inTrace }];
+  return [
+    { kind: "drillInto", view: "ops", module: known },
+    { kind: "tell", text: `op ${op} is not in the trace: sharding adds it` },
+  ];
+}
+
+/** Moves the cursor, and what is shown with it where the cursor would leave it. */
+function setCursor(scene: Scene, own: MemoryState, wanted: number): MemoryState {
+  const { count } = bands(scene, own);
+  const { from, to } = own;
+  const op = Math.max(0, Math.min(count - 1, wanted));
+  const width = to - from;
+  const first = op < from ? op : op >= to ? op - width + 1 : from;
+  return { ...own, op, from: first, to: first + width };
+}
+
+function zoom(scene: Scene, own: MemoryState, factor: number): MemoryState {
+  const { count } = bands(scene, own);
+  const { from, to, op } = own;
+  const width = Math.max(Math.min(smallestSpan, count), Math.min(count, Math.round((to - from) * factor)));
+  const share = to > from ? (op - from) / (to - from) : 0.5;
+  const first = Math.max(0, Math.min(count - width, Math.round(op - share * width)));
+  return { ...own, from: first, to: first + width };
+}
+
+function bands({ document }: Scene, { by }: MemoryState): MemoryBands {
+  return by === "category" ? document.categoryBands() : document.moduleBands("");
+}
+
+function drawMemory(scene: Scene, own: MemoryState): Drawn {
+  const { document, look } = scene;
+  const { width, height } = scene.area;
+  const { glyphs } = look;
+  const theme = themeOfLook(look);
   if (document.trace.ops.count === 0) return textOnly([{ text: "This trace has no ops.", style: "faint" }]);
-  const shown = bands(app);
-  const { from, to } = range(app);
-  const op = cursorOp(app);
+  const shown = bands(scene, own);
+  const { from, to, op } = own;
   const plotWidth = Math.max(10, width - axisWidth);
-  const heldLines = Math.max(3, Math.min(14, Math.floor(height * 0.36)));
-  const plotHeight = Math.max(4, height - heldLines - 4);
+  const heldHeight = Math.max(3, Math.min(14, Math.floor(height * 0.36)));
+  const plotHeight = Math.max(4, height - heldHeight - 4);
   const sample = sampleBands(shown, { from, to, buckets: plotWidth });
   const peak = peakOp(document.timeline());
   const peakBytes = document.timeline().highestBytes[peak] ?? 0;
@@ -90,7 +197,7 @@ function drawMemory(app: App, { width, height }: Area): Drawn {
     top: peakBytes,
     cursor: bucketOf(op),
     glyphs,
-    theme: app.theme,
+    theme,
   });
   const marks = new Array<string>(plotWidth).fill(" ");
   const stretch = plotWidth / Math.max(1, sample.count);
@@ -99,7 +206,7 @@ function drawMemory(app: App, { width, height }: Area): Drawn {
     { text: "peak ", style: "faint" },
     { text: formatBytes(peakBytes), style: "bad" },
     { text: ` at op ${peak}`, style: "faint" },
-    { text: `   ops ${from} to ${to - 1} of ${shown.count}, by ${app.state.memory.by}`, style: "faint" },
+    { text: `   ops ${from} to ${to - 1} of ${shown.count}, by ${own.by}`, style: "faint" },
     ...(document.settings.worldSize > 1
       ? [{ text: `, one rank of ${document.settings.worldSize}`, style: "accent" as const }]
       : []),
@@ -128,51 +235,18 @@ function drawMemory(app: App, { width, height }: Area): Drawn {
       lines: rows,
       regions: [{ x: axisWidth, y: 0, width: plotWidth, height: plotHeight, target: { kind: "plot", share: 0 } }],
     },
-    textOnly(fitLine([{ text: " ".repeat(axisWidth) }, ...legendOf(shown, app.glyphs, app.theme)], width, glyphs)),
-    textOnly(...heldAt(app, op, width, heldLines)),
+    textOnly(fitLine([{ text: " ".repeat(axisWidth) }, ...legendOf(shown, glyphs, theme)], width, glyphs)),
+    textOnly(...heldLines(document, op, { width, height: heldHeight }, glyphs)),
   );
 }
 
-/** What is alive at the cursor. */
-function heldAt(app: App, op: number, width: number, height: number): readonly Line[] {
-  const trace = app.document.memoryTrace();
-  const moment = app.document.momentAfter(op);
-  const head: Line = [
-    { text: `op ${op} ${trace.opName(op)}`, style: "strong" },
-    { text: `  ${phaseNames[trace.ops.phase[op]]}`, style: "faint" },
-    { text: `  ${trace.opModule(op)?.fqn ?? "(no module)"}` },
-    { text: `  holds ${formatBytes(moment.totalBytes)}`, style: "warning" },
-    { text: ` in ${moment.storageCount} storages; the largest:`, style: "faint" },
-  ];
-  return [
-    fitLine(head, width, app.glyphs),
-    ...moment.largest
-      .slice(0, height - 1)
-      .map((held) => fitLine(heldLine(app, held, moment.totalBytes), width, app.glyphs)),
-  ];
-}
-
-function heldLine(app: App, { bytes, category, dtype, shape, maker }: HeldStorage, total: number): Line {
-  const { glyphs } = app;
-  return [
-    { text: fitText(formatBytes(bytes), 11, glyphs, { align: "right" }) },
-    { text: fitText(formatPercent(total > 0 ? bytes / total : 0), 8, glyphs, { align: "right" }), style: "faint" },
-    { text: " " },
-    { text: fitText(category, 15, glyphs), style: app.categoryStyle(category) },
-    { text: fitText(shape === undefined ? "" : `${dtype}[${shape.join(",")}]`, 26, glyphs) },
-    {
-      text: ` ${maker === undefined ? "(there before, or not by an op)" : `${maker.opName} of ${maker.module ?? "(no module)"}`}`,
-      style: "faint",
-    },
-  ];
-}
-
-function exportTable(app: App): ViewTable {
-  const { from, to } = range(app);
-  const shown = bands(app);
-  const trace = app.document.memoryTrace();
+function exportTable(scene: Scene, own: MemoryState): ViewTable {
+  const { document } = scene;
+  const { from, to } = own;
+  const shown = bands(scene, own);
+  const trace = document.memoryTrace();
   return {
-    title: `Memory of ${app.document.name.title}, ops ${from} to ${to - 1}`,
+    title: `Memory of ${document.name.title}, ops ${from} to ${to - 1}`,
     columns: [
       "op",
       "name",
@@ -195,56 +269,4 @@ function exportTable(app: App): ViewTable {
       ];
     }),
   };
-}
-
-function bands(app: App): MemoryBands {
-  return app.state.memory.by === "category" ? app.document.categoryBands() : app.document.moduleBands("");
-}
-
-/** The ops that are shown; all at first, and after another number of ranks has been chosen. */
-function range(app: App): { readonly from: number; readonly to: number } {
-  const { count } = bands(app);
-  const { memory } = app.state;
-  if (memory.to <= memory.from || memory.to > count) app.state.memory = { ...memory, from: 0, to: count };
-  return app.state.memory;
-}
-
-function cursorOp(app: App): number {
-  const { count } = bands(app);
-  if (app.state.memory.op < 0) app.state.memory.op = Math.max(0, peakOp(app.document.timeline()));
-  return Math.min(app.state.memory.op, count - 1);
-}
-
-function span(app: App): number {
-  const { from, to } = range(app);
-  return to - from;
-}
-
-/** Ops that one column of the picture stands for. */
-function stepOf(app: App): number {
-  return Math.max(1, Math.round(span(app) / Math.max(10, app.state.size.columns - axisWidth)));
-}
-
-function tenth(app: App): number {
-  return Math.max(1, Math.round(span(app) / 10));
-}
-
-/** Moves the cursor, and what is shown with it where the cursor would leave it. */
-function setCursor(app: App, wanted: number): void {
-  const { count } = bands(app);
-  const op = Math.max(0, Math.min(count - 1, wanted));
-  const { from, to } = range(app);
-  const width = to - from;
-  const first = op < from ? op : op >= to ? op - width + 1 : from;
-  app.state.memory = { ...app.state.memory, op, from: first, to: first + width };
-}
-
-function zoom(app: App, factor: number): void {
-  const { count } = bands(app);
-  const { from, to } = range(app);
-  const op = cursorOp(app);
-  const width = Math.max(Math.min(smallestSpan, count), Math.min(count, Math.round((to - from) * factor)));
-  const share = to > from ? (op - from) / (to - from) : 0.5;
-  const first = Math.max(0, Math.min(count - width, Math.round(op - share * width)));
-  app.state.memory = { ...app.state.memory, op, from: first, to: first + width };
 }

@@ -1,220 +1,235 @@
 import {
   expandedToDepth,
-  formatBytes,
-  formatPercent,
   type ModuleNode,
   type ModuleTreeColumn,
   type ModuleTreeView,
   moduleTreeRows,
   moduleTreeTable,
 } from "@remat/reporting";
-import type { App } from "../app/app.js";
-import type { Area, View } from "../app/view.js";
-import { drawTable, type TableColumn } from "../table/draw-table.js";
-import { nextSort, sortByNext } from "../table/next-sort.js";
+import { findModule } from "../document/find-module.js";
+import { rememberLast } from "../document/memoize.js";
+import { moduleColumns } from "../drawing/module-columns.js";
+import { isMatch, type Outcome, type Scene, type View, type ViewAction } from "../state/view.js";
+import { drawTable } from "../table/draw-table.js";
+import { settlePlace } from "../table/list-place.js";
+import { nextSort, restoreSort, type Sort, sortByNext } from "../table/sort.js";
 import { windowRows } from "../table/window-rows.js";
 import type { Drawn } from "../text/drawn.js";
-import { cutText, fitText } from "../text/fit-text.js";
-import { formatTime } from "../text/format-time.js";
-import { barText, type Glyphs } from "../text/glyphs.js";
-import { showControls } from "../text/show-controls.js";
 
 const columns = ["name", "memoryBytes", "runtimeMs", "savedBytes", "forwardMs", "backwardMs", "calls"] as const;
+/** Larger trees are first shown with their outermost modules only. */
+const largeTree = 500;
+
+export interface ModulesState {
+  /** Indices of the modules whose children are shown. */
+  readonly expanded: ReadonlySet<number>;
+  readonly sort: Sort<ModuleTreeColumn> | undefined;
+  readonly top: number;
+  /** The chosen module as this view last had it: another has been chosen elsewhere, and is to be revealed. */
+  readonly revealed: string | undefined;
+}
+
+export type ModulesKey =
+  | "right"
+  | "left"
+  | "expandAll"
+  | "collapseAll"
+  | "deeper"
+  | "shallower"
+  | "sortNext"
+  | "sortPrevious"
+  | "reverse";
 
 /** The modules as a tree, with what each could discard and how long it takes. */
-export const modulesView: View = {
+export const modulesView: View<ModulesState, ModulesKey> = {
   name: "modules",
   title: "Modules",
+  keys: [
+    { keys: ["right", "l"], action: "right", help: "expand the module" },
+    { keys: ["left", "h"], action: "left", help: "collapse it, or go to the module around it" },
+    { keys: ["*"], action: "expandAll", help: "expand all" },
+    { keys: ["-"], action: "collapseAll", help: "collapse all" },
+    { keys: ["]"], action: "deeper", help: "show one level more everywhere", hint: "levels", hintKeys: "[ ]" },
+    { keys: ["["], action: "shallower", help: "show one level less everywhere" },
+    { keys: ["s"], action: "sortNext", help: "sort by the next column", hint: "sort" },
+    { keys: ["S"], action: "sortPrevious", help: "sort by the column before" },
+    { keys: ["r"], action: "reverse", help: "sort the other way round" },
+  ],
+  initial({ document }) {
+    const { nodes } = document.tree();
+    const depth = nodes.length > largeTree ? 1 : 2;
+    const expanded = nodes.filter((node) => node.depth < depth && node.children.length > 0).map(({ index }) => index);
+    return { expanded: new Set(expanded), sort: undefined, top: 0, revealed: undefined };
+  },
+  reduce,
+  settle(scene, own) {
+    const { nodes } = scene.document.tree();
+    const chosen = findModule(scene.document.tree(), scene.module);
+    const revealing =
+      chosen === undefined || own.revealed === chosen.fqn
+        ? own
+        : { ...own, revealed: chosen.fqn, expanded: new Set([...own.expanded, ...around(nodes, chosen)]) };
+    const { rows, at } = visible(scene, revealing);
+    const { top } = settlePlace({ cursor: at, top: own.top }, rows.length, scene.area.height - 1);
+    const settled = revealing.top === top ? revealing : { ...revealing, top };
+    const shown = nodes[rows[at]];
+    return shown === undefined || shown === chosen ? { own: settled } : choose(settled, shown);
+  },
   draw: drawModules,
-  move(app, by) {
-    const { rows, at } = visible(app);
-    if (rows.length > 0) app.state.modules.node = rows[Math.max(0, Math.min(rows.length - 1, at + by))];
-  },
-  click(app, target) {
-    const { modules } = app.state;
-    if (target.kind === "row") {
-      const { rows } = visible(app);
-      if (rows[target.index] === modules.node) modulesView.actions.enter?.(app);
-      else modules.node = rows[target.index];
-    } else if (target.kind === "header")
-      modules.sort = nextSort(modules.sort, target.column as ModuleTreeColumn, "name");
-  },
-  actions: {
-    right(app) {
-      const node = selected(app);
-      if (node === undefined) return;
-      if (node.children.length > 0 && !app.state.modules.expanded.has(node.index)) expand(app, [node.index]);
-      else if (node.children.length > 0) modulesView.move?.(app, 1);
-    },
-    left(app) {
-      const node = selected(app);
-      const { modules } = app.state;
-      if (node === undefined) return;
-      if (modules.expanded.has(node.index)) {
-        const rest = new Set(modules.expanded);
-        rest.delete(node.index);
-        modules.expanded = rest;
-      } else if (node.parent >= 0) modules.node = node.parent;
-    },
-    expandAll(app) {
-      app.state.modules.expanded = expandedToDepth(tree(app), Number.POSITIVE_INFINITY);
-    },
-    collapseAll: (app) => showDepth(app, 0),
-    deeper: (app) => showDepth(app, shownDepth(app) + 1),
-    shallower: (app) => showDepth(app, Math.max(0, shownDepth(app) - 1)),
-    sortNext: (app) => sortBy(app, 1),
-    sortPrevious: (app) => sortBy(app, -1),
-    reverse(app) {
-      const { modules } = app.state;
-      if (modules.sort !== undefined) modules.sort = { ...modules.sort, descending: !modules.sort.descending };
-    },
-    enter(app) {
-      app.state.ops = { ...app.state.ops, isWholeStep: false, cursor: 0, top: 0, filter: "", isDetailed: false };
-      app.state.view = "ops";
-    },
-  },
-  search: (app) => {
-    const { nodes } = tree(app);
+  search({ document, module }) {
+    const { nodes } = document.tree();
     return {
       count: nodes.length,
       text: (index) => nodes[index].fqn,
-      current: app.state.modules.node,
-      show(index) {
-        const around: number[] = [];
-        for (let at = nodes[index].parent; at >= 0; at = nodes[at].parent) around.push(at);
-        expand(app, around);
-        app.state.modules.node = index;
-      },
+      current: findModule(document.tree(), module)?.index ?? -1,
     };
   },
-  table: (app) => moduleTreeTable(tree(app), visible(app).rows),
-  copied: (app) => selected(app)?.fqn,
+  table: (scene, own) => moduleTreeTable(scene.document.tree(), visible(scene, own).rows),
+  copied: ({ module }) => module,
+  save: ({ sort }) => ({ sort }),
+  restore: (_scene, own, saved) => ({
+    ...own,
+    sort: restoreSort(columns, (saved as { readonly sort?: unknown } | null)?.sort),
+  }),
 };
 
-function drawModules(app: App, { width, height }: Area): Drawn {
-  const { modules } = app.state;
-  const view = tree(app);
-  const { rows, at } = visible(app);
+function reduce(scene: Scene, own: ModulesState, action: ViewAction<ModulesKey>): Outcome<ModulesState> {
+  switch (action.kind) {
+    case "key":
+      return onKey(scene, own, action.action);
+    case "move":
+      return move(scene, own, action.by);
+    case "wheel":
+      return move(scene, own, 3 * action.steps);
+    case "click": {
+      const { target } = action;
+      if (target.kind === "header")
+        return { own: { ...own, sort: nextSort(own.sort, target.column as ModuleTreeColumn, "name") } };
+      if (target.kind !== "row") return { own };
+      const { rows, at } = visible(scene, own);
+      return target.index === at ? drillIn(scene, own) : choose(own, scene.document.tree().nodes[rows[target.index]]);
+    }
+    case "enter":
+      return drillIn(scene, own);
+    case "back":
+      return { own, requests: [{ kind: "leave" }] };
+    case "choose":
+      // What is chosen elsewhere is revealed, and so is what was searched.
+      return { own: { ...own, revealed: undefined }, requests: [select(scene.document.tree().nodes[action.index])] };
+    case "typed":
+    case "arrive":
+    case "answer":
+      return { own };
+  }
+}
+
+function onKey(scene: Scene, own: ModulesState, action: ModulesKey): Outcome<ModulesState> {
+  const tree = scene.document.tree();
+  const node = findModule(tree, scene.module);
+  switch (action) {
+    case "right":
+      if (node === undefined || node.children.length === 0) return { own };
+      if (own.expanded.has(node.index)) return move(scene, own, 1);
+      return { own: { ...own, expanded: new Set([...own.expanded, node.index]) } };
+    case "left":
+      if (node === undefined) return { own };
+      if (own.expanded.has(node.index))
+        return { own: { ...own, expanded: new Set([...own.expanded].filter((index) => index !== node.index)) } };
+      return node.parent < 0 ? { own } : choose(own, tree.nodes[node.parent]);
+    case "expandAll":
+      return { own: { ...own, expanded: expandedToDepth(tree, Number.POSITIVE_INFINITY) } };
+    case "collapseAll":
+      return showDepth(scene, own, 0);
+    case "deeper":
+      return showDepth(scene, own, shownDepth(scene, own) + 1);
+    case "shallower":
+      return showDepth(scene, own, Math.max(0, shownDepth(scene, own) - 1));
+    case "sortNext":
+      return { own: { ...own, sort: sortByNext<ModuleTreeColumn>(own.sort, columns, 1, "name") } };
+    case "sortPrevious":
+      return { own: { ...own, sort: sortByNext<ModuleTreeColumn>(own.sort, columns, -1, "name") } };
+    case "reverse":
+      return {
+        own: own.sort === undefined ? own : { ...own, sort: { ...own.sort, descending: !own.sort.descending } },
+      };
+  }
+}
+
+function move(scene: Scene, own: ModulesState, by: number): Outcome<ModulesState> {
+  const { rows, at } = visible(scene, own);
+  if (rows.length === 0) return { own };
+  return choose(own, scene.document.tree().nodes[rows[Math.max(0, Math.min(rows.length - 1, at + by))]]);
+}
+
+function choose(own: ModulesState, node: ModuleNode | undefined): Outcome<ModulesState> {
+  return node === undefined ? { own } : { own: { ...own, revealed: node.fqn }, requests: [select(node)] };
+}
+
+function select({ fqn }: ModuleNode): { readonly kind: "select"; readonly module: string } {
+  return { kind: "select", module: fqn };
+}
+
+function drillIn({ module }: Scene, own: ModulesState): Outcome<ModulesState> {
+  return { own, requests: [{ kind: "drillInto", view: "ops", module }] };
+}
+
+function drawModules(scene: Scene, own: ModulesState): Drawn {
+  const { width, height } = scene.area;
+  const { glyphs } = scene.look;
+  const view = scene.document.tree();
+  const { rows, at } = visible(scene, own);
   if (rows.length === 0)
     return {
       lines: [[{ text: "This trace tells of no modules. Its ops are in view 2.", style: "faint" }]],
       regions: [],
     };
-  const window = windowRows({ count: rows.length, height: height - 1, cursor: at, top: modules.top });
-  modules.top = window.top;
+  const window = windowRows({ count: rows.length, height: height - 1, cursor: at, top: own.top });
   return drawTable<ModuleNode>({
-    columns: tableColumns(view, modules.expanded, app.glyphs),
+    columns: moduleColumns(view, own.expanded, glyphs),
     width,
-    glyphs: app.glyphs,
+    glyphs,
     count: rows.length,
     window,
     row: (index) => view.nodes[rows[index]],
-    sort: modules.sort,
-    isMatch: (index) => app.isMatch(view.nodes[rows[index]].fqn),
+    sort: own.sort,
+    isMatch: (index) => isMatch(scene, view.nodes[rows[index]].fqn),
   });
 }
 
-function tableColumns(
-  { totals }: ModuleTreeView,
-  expanded: ReadonlySet<number>,
-  glyphs: Glyphs,
-): readonly TableColumn<ModuleNode>[] {
-  const right = "right" as const;
-  const share = (bytes: number): number => (totals.memoryBytes > 0 ? bytes / totals.memoryBytes : 0);
-  return [
-    {
-      key: "name",
-      title: "Module",
-      width: 24,
-      grow: 3,
-      cell: ({ name, kind, depth, index, children }, wide) => {
-        const mark = children.length === 0 ? glyphs.leaf : expanded.has(index) ? glyphs.expanded : glyphs.collapsed;
-        const indent = "  ".repeat(Math.min(depth, Math.max(0, Math.floor(wide / 4))));
-        const text = `${indent}${mark} ${showControls(name, glyphs.isAscii)} `;
-        return [{ text: cutText(text, wide, glyphs) }, { text: kind, style: "faint" }];
-      },
-    },
-    { key: "memoryBytes", title: "Memory", width: 10, align: right, cell: (node) => formatBytes(node.memoryBytes) },
-    {
-      key: "share",
-      title: "Share of memory",
-      width: 16,
-      grow: 1,
-      priority: 3,
-      cell: (node, wide) => [
-        { text: barText(share(node.memoryBytes), Math.max(1, wide - 8), glyphs), style: "bar" },
-        { text: fitText(formatPercent(share(node.memoryBytes)), 8, glyphs, { align: "right" }), style: "faint" },
-      ],
-    },
-    { key: "runtimeMs", title: "Runtime", width: 9, align: right, cell: (node) => formatTime(node.runtimeMs) },
-    {
-      key: "savedBytes",
-      title: "Saved",
-      width: 10,
-      align: right,
-      priority: 5,
-      cell: (node) => formatBytes(node.savedBytes),
-    },
-    {
-      key: "forwardMs",
-      title: "Forward",
-      width: 9,
-      align: right,
-      priority: 4,
-      cell: (node) => formatTime(node.forwardMs),
-    },
-    {
-      key: "backwardMs",
-      title: "Backward",
-      width: 9,
-      align: right,
-      priority: 4,
-      cell: (node) => formatTime(node.backwardMs),
-    },
-    { key: "calls", title: "Calls", width: 6, align: right, priority: 1, cell: (node) => String(node.calls) },
-  ];
+const rowsOf = rememberLast(
+  (tree: ModuleTreeView, expanded: ReadonlySet<number>, sort: Sort<ModuleTreeColumn> | undefined) =>
+    moduleTreeRows(tree, { expanded, sort }),
+);
+
+/** The rows on show, and where the cursor is among them: on the nearest module around the chosen one that is shown. */
+function visible({ document, module }: Scene, { expanded, sort }: ModulesState): { rows: Int32Array; at: number } {
+  const tree = document.tree();
+  const rows = rowsOf(tree, expanded, sort);
+  for (let node = findModule(tree, module)?.index ?? -1; node >= 0; node = tree.nodes[node].parent) {
+    const at = rows.indexOf(node);
+    if (at >= 0) return { rows, at };
+  }
+  return { rows, at: 0 };
 }
 
-function tree(app: App): ModuleTreeView {
-  return app.document.tree();
+function around(nodes: readonly ModuleNode[], { parent }: ModuleNode): readonly number[] {
+  const found: number[] = [];
+  for (let at = parent; at >= 0; at = nodes[at].parent) found.push(at);
+  return found;
 }
 
-function selected(app: App): ModuleNode | undefined {
-  return tree(app).nodes[app.state.modules.node];
-}
-
-/** The rows on show, and where the cursor is among them: on the nearest module around it that is shown. */
-function visible(app: App): { readonly rows: Int32Array; readonly at: number } {
-  const { modules } = app.state;
-  const view = tree(app);
-  const rows = app.remember("modules", [view, modules.expanded, modules.sort], () =>
-    moduleTreeRows(view, { expanded: modules.expanded, sort: modules.sort }),
-  );
-  let at = rows.indexOf(modules.node);
-  for (let node = modules.node; at < 0 && node >= 0; node = view.nodes[node]?.parent ?? -1) at = rows.indexOf(node);
-  if (rows.length > 0) modules.node = rows[Math.max(0, at)];
-  return { rows, at: Math.max(0, at) };
-}
-
-function expand(app: App, nodes: readonly number[]): void {
-  app.state.modules.expanded = new Set([...app.state.modules.expanded, ...nodes]);
-}
-
-function showDepth(app: App, depth: number): void {
-  app.state.modules.expanded = expandedToDepth(tree(app), depth);
-  app.tell(`modules of ${depth + 1} ${depth === 0 ? "level" : "levels"}`);
+function showDepth({ document }: Scene, own: ModulesState, depth: number): Outcome<ModulesState> {
+  return {
+    own: { ...own, expanded: expandedToDepth(document.tree(), depth) },
+    requests: [{ kind: "tell", text: `modules of ${depth + 1} ${depth === 0 ? "level" : "levels"}` }],
+  };
 }
 
 /** The depth down to which everything is expanded. */
-function shownDepth(app: App): number {
-  const { nodes } = tree(app);
-  const { expanded } = app.state.modules;
+function shownDepth({ document }: Scene, { expanded }: ModulesState): number {
+  const { nodes } = document.tree();
   let least = nodes.reduce((max, node) => Math.max(max, node.depth), 0);
   for (const { index, depth, children } of nodes)
     if (children.length > 0 && !expanded.has(index)) least = Math.min(least, depth);
   return least;
-}
-
-function sortBy(app: App, step: 1 | -1): void {
-  app.state.modules.sort = sortByNext<ModuleTreeColumn>(app.state.modules.sort, columns, step, "name");
 }

@@ -1,229 +1,215 @@
-import {
-  formatBytes,
-  moduleOf,
-  OpMark,
-  type OpTableColumn,
-  type OpTableView,
-  opTable,
-  opTableRows,
-} from "@remat/reporting";
-import { phaseNames, type Trace } from "@remat/trace";
-import type { App } from "../app/app.js";
-import type { Area, View } from "../app/view.js";
-import { drawTable, type TableColumn } from "../table/draw-table.js";
-import { nextSort, sortByNext } from "../table/next-sort.js";
+import { formatBytes, moduleOf, type OpTableColumn, type OpTableView, opTable, opTableRows } from "@remat/reporting";
+import { rememberLast } from "../document/memoize.js";
+import { opColumns } from "../drawing/op-columns.js";
+import { opDetails } from "../drawing/op-details.js";
+import { isMatch, type Outcome, type Scene, type View, type ViewAction } from "../state/view.js";
+import { drawTable } from "../table/draw-table.js";
+import { type ListPlace, moveBy, settlePlace } from "../table/list-place.js";
+import { nextSort, restoreSort, type Sort, sortByNext } from "../table/sort.js";
 import { windowRows } from "../table/window-rows.js";
 import { type Drawn, stack, textOnly } from "../text/drawn.js";
 import { formatTime } from "../text/format-time.js";
-import { fitLine, type Line, type Span } from "../text/line.js";
+import { fitLine, type Line } from "../text/line.js";
 
 const columns = ["op", "name", "runtimeMs", "memoryBytes", "msps", "marks", "module"] as const;
 
-/** The ops of the selected module, and what a checkpointing policy has to know of each. */
-export const opsView: View = {
+export interface OpsState extends ListPlace {
+  /** Whether ops of the whole step are shown. */
+  readonly isWholeStep: boolean;
+  readonly filter: string;
+  readonly sort: Sort<OpTableColumn> | undefined;
+  /** Whether the op at the cursor is shown with all that is known of it. */
+  readonly isDetailed: boolean;
+  /** Whether a view has drilled into that very op, so that one step back is out of the view. */
+  readonly isVisit: boolean;
+}
+
+export type OpsKey = "sortNext" | "sortPrevious" | "reverse" | "filter" | "wholeStep";
+
+const start = { cursor: 0, top: 0 } as const;
+
+/** The ops of the chosen module, and what a checkpointing policy has to know of each. */
+export const opsView: View<OpsState, OpsKey> = {
   name: "ops",
   title: "Ops",
+  keys: [
+    { keys: ["s"], action: "sortNext", help: "sort by the next column", hint: "sort" },
+    { keys: ["S"], action: "sortPrevious", help: "sort by the column before" },
+    { keys: ["r"], action: "reverse", help: "sort the other way round" },
+    { keys: ["f"], action: "filter", help: "show only ops whose name or module has a text in it", hint: "filter" },
+    { keys: ["a"], action: "wholeStep", help: "all ops of the step, or those of the module" },
+  ],
+  initial: () => ({ ...start, isWholeStep: false, filter: "", sort: undefined, isDetailed: false, isVisit: false }),
+  reduce,
+  settle(scene, own) {
+    const { rows } = visible(scene, own);
+    return { own: settlePlace(own, rows.length, tableRoom(scene, detailsOf(scene, own).length)) };
+  },
   draw: drawOps,
-  move(app, by) {
-    const { rows } = visible(app);
-    app.state.ops.cursor = Math.max(0, Math.min(rows.length - 1, app.state.ops.cursor + by));
-  },
-  click(app, target) {
-    const { ops } = app.state;
-    if (target.kind === "row") {
-      if (ops.cursor === target.index) ops.isDetailed = !ops.isDetailed;
-      else ops.cursor = target.index;
-    } else if (target.kind === "header")
-      sorted(app, () => {
-        ops.sort = nextSort(ops.sort, target.column as OpTableColumn, "op", "name", "module");
-      });
-  },
-  actions: {
-    sortNext: (app) => sortBy(app, 1),
-    sortPrevious: (app) => sortBy(app, -1),
-    reverse: (app) =>
-      sorted(app, () => {
-        const { ops } = app.state;
-        ops.sort = { column: ops.sort?.column ?? "op", descending: !(ops.sort?.descending ?? false) };
-      }),
-    filter(app) {
-      app.state.prompt = { kind: "filter", text: app.state.ops.filter, matches: [], chosen: 0, total: 0 };
-    },
-    wholeStep(app) {
-      const { ops } = app.state;
-      app.state.ops = { ...ops, isWholeStep: !ops.isWholeStep, cursor: 0, top: 0 };
-    },
-    enter(app) {
-      app.state.ops.isDetailed = !app.state.ops.isDetailed;
-    },
-    back(app) {
-      const { ops } = app.state;
-      if (ops.isDetailed) ops.isDetailed = false;
-      else if (ops.filter !== "") app.state.ops = { ...ops, filter: "", cursor: 0, top: 0 };
-      else app.state.view = "modules";
-    },
-  },
-  search: (app) => {
-    const { view, rows } = visible(app);
+  search(scene, own) {
+    const { view, rows } = visible(scene, own);
     return {
       count: rows.length,
       text: (index) => `${view.op[rows[index]]} ${view.names[rows[index]]} ${moduleOf(view, rows[index])}`,
-      current: app.state.ops.cursor,
-      show: (index) => {
-        app.state.ops.cursor = index;
-      },
+      current: own.cursor,
     };
   },
-  table: (app) => {
-    const { view, rows } = visible(app);
+  table(scene, own) {
+    const { view, rows } = visible(scene, own);
     return opTable(view, rows);
   },
-  copied: (app) => {
-    const { view, rows } = visible(app);
-    const row = rows[app.state.ops.cursor];
+  copied(scene, own) {
+    const op = opAt(scene, own);
     // An occurrence names the op in another run, too.
-    return row === undefined ? undefined : app.document.occurrences()[view.op[row]];
+    return op === undefined ? undefined : scene.document.occurrences()[op];
   },
+  save: ({ sort }) => ({ sort }),
+  restore: (_scene, own, saved) => ({
+    ...own,
+    sort: restoreSort(columns, (saved as { readonly sort?: unknown } | null)?.sort),
+  }),
 };
 
-function drawOps(app: App, { width, height }: Area): Drawn {
-  const { ops } = app.state;
-  const { view, rows } = visible(app);
-  const bytes = rows.reduce((sum, row) => sum + view.memoryBytes[row], 0);
-  const ms = rows.reduce((sum, row) => sum + view.runtimeMs[row], 0);
+function reduce(scene: Scene, own: OpsState, action: ViewAction<OpsKey>): Outcome<OpsState> {
+  switch (action.kind) {
+    case "key":
+      return onKey(scene, own, action.action);
+    case "move":
+      return { own: moveBy(own, action.by, visible(scene, own).rows.length) };
+    case "wheel":
+      return { own: moveBy(own, 3 * action.steps, visible(scene, own).rows.length) };
+    case "click": {
+      const { target } = action;
+      if (target.kind === "row")
+        return { own: own.cursor === target.index ? detailed(own) : { ...own, cursor: target.index } };
+      if (target.kind !== "header") return { own };
+      return sorted(scene, own, nextSort(own.sort, target.column as OpTableColumn, "op", "name", "module"));
+    }
+    case "enter":
+      return { own: detailed(own) };
+    case "back":
+      if (own.isDetailed && !own.isVisit) return { own: { ...own, isDetailed: false } };
+      if (own.filter !== "" && !own.isVisit) return { own: { ...own, ...start, filter: "" } };
+      return { own: { ...own, isDetailed: false, isVisit: false }, requests: [{ kind: "leave" }] };
+    case "choose":
+      return { own: { ...own, cursor: action.index } };
+    case "typed":
+      return { own: { ...own, ...start, filter: action.text } };
+    case "arrive":
+      return {
+        own: arrive(
+          scene,
+          { ...own, ...start, isWholeStep: false, filter: "", isDetailed: false, isVisit: false },
+          action.op,
+        ),
+      };
+    case "answer":
+      return { own };
+  }
+}
+
+function onKey(scene: Scene, own: OpsState, action: OpsKey): Outcome<OpsState> {
+  const { sort } = own;
+  switch (action) {
+    case "sortNext":
+      return sorted(scene, own, sortByNext<OpTableColumn>(sort, columns, 1, "op", "name", "module"));
+    case "sortPrevious":
+      return sorted(scene, own, sortByNext<OpTableColumn>(sort, columns, -1, "op", "name", "module"));
+    case "reverse":
+      return sorted(scene, own, { column: sort?.column ?? "op", descending: !(sort?.descending ?? false) });
+    case "filter":
+      return {
+        own,
+        requests: [{ kind: "ask", label: "filter: ", text: own.filter, hint: "Enter keeps it, Esc shows all" }],
+      };
+    case "wholeStep":
+      return { own: { ...own, ...start, isWholeStep: !own.isWholeStep } };
+  }
+}
+
+function detailed(own: OpsState): OpsState {
+  return { ...own, isDetailed: !own.isDetailed, isVisit: false };
+}
+
+/** Opens an op that a view has drilled into: among those of its module where they hold it, else of the whole step. */
+function arrive(scene: Scene, own: OpsState, op: number | undefined): OpsState {
+  if (op === undefined) return own;
+  for (const isWholeStep of [false, true]) {
+    const shown = { ...own, isWholeStep };
+    const { view, rows } = visible(scene, shown);
+    const cursor = rows.findIndex((row) => view.op[row] === op);
+    if (cursor >= 0) return { ...shown, cursor, isDetailed: true, isVisit: true };
+  }
+  return own;
+}
+
+/** Sorts otherwise, and keeps the cursor on its op. */
+function sorted(scene: Scene, own: OpsState, sort: OpsState["sort"]): Outcome<OpsState> {
+  const row = visible(scene, own).rows[own.cursor];
+  const next = { ...own, sort };
+  return { own: { ...next, cursor: Math.max(0, visible(scene, next).rows.indexOf(row)) } };
+}
+
+const rowsOf = rememberLast((view: OpTableView, sort: OpsState["sort"], filter: string) =>
+  opTableRows(view, { sort, filter }),
+);
+const totalsOf = rememberLast((rows: Int32Array, view: OpTableView) => ({
+  bytes: rows.reduce((sum, row) => sum + view.memoryBytes[row], 0),
+  ms: rows.reduce((sum, row) => sum + view.runtimeMs[row], 0),
+}));
+
+function visible(
+  { document, module }: Scene,
+  { isWholeStep, sort, filter }: OpsState,
+): { view: OpTableView; rows: Int32Array } {
+  const view = document.ops(isWholeStep ? "" : (module ?? ""));
+  return { view, rows: rowsOf(view, sort, filter) };
+}
+
+/** Op of the trace at the cursor. */
+function opAt(scene: Scene, own: OpsState): number | undefined {
+  const { view, rows } = visible(scene, own);
+  const row = rows[own.cursor];
+  return row === undefined ? undefined : view.op[row];
+}
+
+function detailsOf(scene: Scene, own: OpsState): readonly Line[] {
+  const op = own.isDetailed ? opAt(scene, own) : undefined;
+  return op === undefined ? [] : opDetails(scene.document.trace, op, scene.look.glyphs);
+}
+
+/** Lines for rows of the table, below its header. */
+function tableRoom({ area: { height } }: Scene, details: number): number {
+  return Math.max(3, height - 2 - Math.min(details, Math.floor(height / 2)));
+}
+
+function drawOps(scene: Scene, own: OpsState): Drawn {
+  const { width, height } = scene.area;
+  const { glyphs } = scene.look;
+  const { view, rows } = visible(scene, own);
+  const { bytes, ms } = totalsOf(rows, view);
   const title: Line = [
     { text: view.title, style: "strong" },
     { text: `  ${rows.length} ops, ${formatBytes(bytes)}, ${formatTime(ms)}`, style: "faint" },
-    ...(ops.filter === "" ? [] : [{ text: `  filter: ${ops.filter}`, style: "accent" as const }]),
+    ...(own.filter === "" ? [] : [{ text: `  filter: ${own.filter}`, style: "accent" as const }]),
   ];
-  const details = ops.isDetailed && rows.length > 0 ? opDetails(app, view.op[rows[ops.cursor]]) : [];
-  const room = Math.max(3, height - 2 - Math.min(details.length, Math.floor(height / 2)));
-  const window = windowRows({ count: rows.length, height: room, cursor: ops.cursor, top: ops.top });
-  ops.cursor = Math.max(0, window.cursor);
-  ops.top = window.top;
+  const details = detailsOf(scene, own);
+  const room = tableRoom(scene, details.length);
   const table = drawTable<number>({
-    columns: tableColumns(view),
+    columns: opColumns(view),
     width,
-    glyphs: app.glyphs,
+    glyphs,
     count: rows.length,
-    window,
+    window: windowRows({ count: rows.length, height: room, cursor: own.cursor, top: own.top }),
     row: (index) => rows[index],
-    sort: ops.sort,
-    isMatch: (index) => app.isMatch(view.names[rows[index]]) || app.isMatch(moduleOf(view, rows[index])),
+    sort: own.sort,
+    isMatch: (index) => isMatch(scene, view.names[rows[index]]) || isMatch(scene, moduleOf(view, rows[index])),
     ...(details.length > 0 && { height: room }),
   });
   const none: Line[] = rows.length > 0 ? [] : [[{ text: "No op has that in its name or module.", style: "faint" }]];
   return stack(
-    textOnly(fitLine(title, width, app.glyphs)),
+    textOnly(fitLine(title, width, glyphs)),
     table,
     textOnly(...none, ...details.slice(0, Math.max(0, height - 1 - table.lines.length))),
   );
-}
-
-function tableColumns(view: OpTableView): readonly TableColumn<number>[] {
-  const right = "right" as const;
-  return [
-    { key: "op", title: "Op", width: 7, align: right, cell: (row) => String(view.op[row]) },
-    { key: "name", title: "Name", width: 16, grow: 1, cell: (row) => view.names[row] },
-    { key: "runtimeMs", title: "Time", width: 9, align: right, cell: (row) => formatTime(view.runtimeMs[row]) },
-    { key: "memoryBytes", title: "Memory", width: 10, align: right, cell: (row) => formatBytes(view.memoryBytes[row]) },
-    {
-      key: "msps",
-      title: "MSPS",
-      width: 12,
-      align: right,
-      priority: 5,
-      cell: (row) => formatMsps(view.msps[row]),
-    },
-    { key: "marks", title: "Flags", width: 20, priority: 4, cell: (row) => markSpans(view, row) },
-    {
-      key: "module",
-      title: "Module",
-      width: 20,
-      grow: 1,
-      cut: "start",
-      priority: 3,
-      cell: (row) => moduleOf(view, row),
-    },
-    { key: "phase", title: "Phase", width: 9, priority: 1, cell: (row) => phaseNames[view.phase[row]] },
-  ];
-}
-
-/** Memory per second of recomputation. */
-export function formatMsps(bytesPerMs: number): string {
-  if (Number.isNaN(bytesPerMs)) return "";
-  return bytesPerMs >= Number.MAX_VALUE ? "free" : `${formatBytes(Math.round(bytesPerMs * 1000))}/s`;
-}
-
-/** Flags in short: what an op is, then what every policy must do with it. */
-export function markSpans(view: OpTableView, row: number): readonly Span[] {
-  const marks = view.marks[row];
-  const spans: Span[] = [];
-  const add = (bit: number, text: string, style: Span["style"]): void => {
-    if ((marks & bit) !== 0) spans.push({ text: spans.length === 0 ? text : ` ${text}`, style });
-  };
-  add(OpMark.savedByAutograd, "saved", "good");
-  add(OpMark.view, "view", "faint");
-  add(OpMark.random, "random", "warning");
-  add(OpMark.inPlace, view.inPlaceParent[row] >= 0 ? `in-place:${view.inPlaceParent[row]}` : "in-place", "warning");
-  add(OpMark.alwaysStored, "stored!", "accent");
-  // A view is always recomputed, which goes without saying.
-  if ((marks & OpMark.view) === 0) add(OpMark.alwaysRecomputed, "recomputed!", "accent");
-  add(OpMark.skipped, "left out", "faint");
-  return spans;
-}
-
-/** All that the trace knows of an op. */
-function opDetails(app: App, op: number): readonly Line[] {
-  const { trace } = app.document;
-  const { ops } = trace;
-  const name: Span = { text: `op ${op} ${trace.opName(op)}`, style: "strong" };
-  const field = (label: string, text: string): Line => [{ text: `${label} `, style: "faint" }, { text }];
-  const attributes = JSON.stringify(trace.opAttributes(op));
-  const forward = ops.forwardOp[op];
-  return [
-    [{ text: app.glyphs.horizontal.repeat(4), style: "faint" }, { text: " " }, name],
-    field("module ", `${trace.opModule(op)?.fqn ?? "(none)"}, ${phaseNames[ops.phase[op]]}`),
-    field("inputs ", tensorList(trace, trace.opInputs(op))),
-    field("outputs", tensorList(trace, trace.opOutputs(op))),
-    ...(attributes === "{}" ? [] : [field("with   ", attributes)]),
-    field(
-      "cost   ",
-      `${formatTime(ops.runtimeMs[op])}, ${count(ops.flops[op])} FLOPs, ${count(ops.bytesRead[op])} B read, ${count(ops.bytesWritten[op])} B written`,
-    ),
-    ...(forward < 0 ? [] : [field("differentiates", `op ${forward} ${trace.opName(forward)}`)]),
-  ];
-}
-
-function count(value: number): string {
-  return Number.isNaN(value) ? "?" : value.toExponential(2).replace(/e\+0$/, "");
-}
-
-function tensorList(trace: Trace, tensors: Int32Array): string {
-  return Array.from(tensors, (tensor) => `${trace.tensorDtype(tensor)}[${trace.tensorShape(tensor).join(",")}]`).join(
-    "  ",
-  );
-}
-
-function visible(app: App): { readonly view: OpTableView; readonly rows: Int32Array } {
-  const { ops } = app.state;
-  const view = app.document.ops(ops.isWholeStep ? "" : (app.selectedModule ?? ""));
-  const rows = app.remember("ops", [view, ops.sort, ops.filter], () =>
-    opTableRows(view, { sort: ops.sort, filter: ops.filter }),
-  );
-  return { view, rows };
-}
-
-function sortBy(app: App, step: 1 | -1): void {
-  sorted(app, () => {
-    app.state.ops.sort = sortByNext<OpTableColumn>(app.state.ops.sort, columns, step, "op", "name", "module");
-  });
-}
-
-/** Sorts otherwise, and keeps the cursor on its op. */
-function sorted(app: App, change: () => void): void {
-  const before = visible(app);
-  const row = before.rows[app.state.ops.cursor];
-  change();
-  app.state.ops.cursor = Math.max(0, visible(app).rows.indexOf(row));
 }

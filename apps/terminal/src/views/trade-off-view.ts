@@ -1,112 +1,192 @@
-import type { ModulePolicy } from "@remat/planner";
-import {
-  type BudgetPolicy,
-  formatBytes,
-  formatPercent,
-  greedyPolicy,
-  OpFate,
-  opFateNames,
-  policyOf,
-  type TradeOffView,
-  type ViewTable,
-  viewTradeOff,
-} from "@remat/reporting";
-import type { App } from "../app/app.js";
-import type { Area, View } from "../app/view.js";
+import { type BudgetPolicy, formatBytes, opFateNames, type ViewTable } from "@remat/reporting";
+import type { SACStats } from "@remat/sac-core";
+import { budgetBytesOf, type ModulePolicies, policiesOf } from "../document/module-policies.js";
+import { readShare } from "../document/read-share.js";
 import type { ModuleTradeOff } from "../document/trace-document.js";
+import { budgetFacts, fateSpans } from "../drawing/budget-facts.js";
+import { drawCurve } from "../drawing/draw-curve.js";
+import { type Area, isMatch, type Outcome, type Scene, type View, type ViewAction } from "../state/view.js";
+import type { ViewAnswer } from "../state/work.js";
 import { drawTable, type TableColumn } from "../table/draw-table.js";
+import { type ListPlace, moveBy, settlePlace } from "../table/list-place.js";
 import { windowRows } from "../table/window-rows.js";
 import { besideEachOther } from "../text/beside.js";
-import { DotCanvas } from "../text/dot-canvas.js";
 import { type Drawn, stack, textOnly } from "../text/drawn.js";
-import { fitText } from "../text/fit-text.js";
 import { formatTime } from "../text/format-time.js";
-import { fitLine, type Line, type Span } from "../text/line.js";
+import { fitLine, type Line } from "../text/line.js";
 
-const fateStyles: readonly Span["style"][] = ["good", "warning", "accent", "faint"];
-const fateTexts = ["stored", "recomputed", "always stored", "view, recomputed"] as const;
-const axisWidth = 8;
+/** Modules of up to this many ops are planned as soon as the budget rests; larger ones when asked for. */
+const unaskedOps = 20_000;
+/** How long the budget rests before it is planned for, so that holding a key down stays quick. */
+const restMs = 120;
+
+type ModuleAnswer = Extract<ViewAnswer, { readonly kind: "modulePlanned" | "moduleNotPlanned" }>;
+
+/** For what an optimal policy is found. */
+interface Wish {
+  readonly stats: SACStats;
+  readonly budgetBytes: number;
+}
+
+export interface TradeOffState extends ListPlace {
+  /** What may be stored, as a share of what storing everything takes. */
+  readonly budgetShare: number;
+  /** Whether the op list follows the optimal policy. */
+  readonly isOptimal: boolean;
+  /** What is being looked for. */
+  readonly wish: Wish | undefined;
+  /** What was found last. */
+  readonly answer: ModuleAnswer | undefined;
+}
+
+export type TradeOffKey = "left" | "right" | "farLeft" | "farRight" | "optimum";
 
 /** A module's trade-off between memory and time, and which of its ops a budget stores. */
-export const tradeOffView: View = {
+export const tradeOffView: View<TradeOffState, TradeOffKey> = {
   name: "tradeOff",
   title: "Trade-off",
-  draw: drawTradeOff,
-  move(app, by) {
-    const { tradeOff } = app.state;
-    tradeOff.cursor = Math.max(0, tradeOff.cursor + by);
-  },
-  click(app, target) {
-    if (target.kind === "row") app.state.tradeOff.cursor = target.index;
-    else if (target.kind === "plot") setBudget(app, 1 - target.share);
-  },
-  actions: {
-    left: (app) => setBudget(app, app.state.tradeOff.budgetShare - 0.01),
-    right: (app) => setBudget(app, app.state.tradeOff.budgetShare + 0.01),
-    farLeft: (app) => setBudget(app, app.state.tradeOff.budgetShare - 0.1),
-    farRight: (app) => setBudget(app, app.state.tradeOff.budgetShare + 0.1),
-    optimum(app) {
-      app.state.tradeOff.isOptimal = !app.state.tradeOff.isOptimal;
-      const found = shown(app);
-      if (found !== undefined) app.optimum.want(found.of, budgetBytes(app, found.of), true);
-    },
-    back: (app) => {
-      app.state.view = "modules";
-    },
-  },
-  search: (app) => {
-    const found = shown(app);
-    if (found === undefined) return undefined;
+  keys: [
+    { keys: ["left", "h"], action: "left", help: "a smaller budget, by 1 %", hint: "budget", hintKeys: "Left Right" },
+    { keys: ["right", "l"], action: "right", help: "a larger budget, by 1 %" },
+    { keys: ["shift+left", "H", "<"], action: "farLeft", help: "a smaller budget, by 10 %" },
+    { keys: ["shift+right", "L", ">"], action: "farRight", help: "a larger budget, by 10 %" },
+    { keys: ["o"], action: "optimum", help: "the greedy policy, or the optimal one", hint: "optimal" },
+  ],
+  initial: () => ({ cursor: 0, top: 0, budgetShare: 0.5, isOptimal: false, wish: undefined, answer: undefined }),
+  reduce,
+  settle(scene, own) {
+    const found = shown(scene, own);
+    if (found === undefined) return { own };
     const { stats } = found.of;
-    return {
-      count: stats.funcNames.length,
-      text: (index) => `${stats.ops[index]} ${stats.funcNames[index]}`,
-      current: app.state.tradeOff.cursor,
-      show: (index) => {
-        app.state.tradeOff.cursor = index;
-      },
-    };
+    return look(
+      { stats, budgetBytes: found.budgetBytes },
+      settlePlace(own, stats.ops.length, layoutOf(scene, own, found).room - 1),
+    );
+  },
+  draw: drawTradeOff,
+  search(scene, own) {
+    const stats = shown(scene, own)?.of.stats;
+    return (
+      stats && {
+        count: stats.funcNames.length,
+        text: (index) => `${stats.ops[index]} ${stats.funcNames[index]}`,
+        current: own.cursor,
+      }
+    );
   },
   table: exportTable,
-  copied: (app) => shown(app)?.of.fqn,
+  copied: (scene, own) => shown(scene, own)?.of.fqn,
+  save: ({ budgetShare }) => ({ budgetShare }),
+  restore: (_scene, own, saved) => ({
+    ...own,
+    budgetShare: readShare((saved as { readonly budgetShare?: unknown } | null)?.budgetShare, own.budgetShare),
+  }),
 };
 
-/** What is drawn: the module, its curve, and the policies under the budget. */
-interface Shown {
-  readonly of: ModuleTradeOff;
-  readonly view: TradeOffView;
-  readonly greedy: BudgetPolicy;
-  /** The optimal policy, once it has been found. */
-  readonly optimal: { readonly policy: BudgetPolicy; readonly found: ModulePolicy } | undefined;
-  /** The one that the op list follows. */
+function reduce(scene: Scene, own: TradeOffState, action: ViewAction<TradeOffKey>): Outcome<TradeOffState> {
+  const rows = (): number => shown(scene, own)?.of.stats.ops.length ?? 0;
+  switch (action.kind) {
+    case "key":
+      return { own: onKey(own, action.action) };
+    case "move":
+      return { own: moveBy(own, action.by, rows()) };
+    case "wheel":
+      return { own: moveBy(own, 3 * action.steps, rows()) };
+    case "click":
+      if (action.target.kind === "row") return { own: { ...own, cursor: action.target.index } };
+      return { own: action.target.kind === "plot" ? withBudget(own, 1 - action.target.share) : own };
+    case "back":
+      return { own, requests: [{ kind: "leave" }] };
+    case "choose":
+      return { own: { ...own, cursor: action.index } };
+    case "answer": {
+      const { answer } = action;
+      if (answer.kind !== "modulePlanned" && answer.kind !== "moduleNotPlanned") return { own };
+      return { own: { ...own, answer, wish: isFor(own.wish, answer) ? undefined : own.wish } };
+    }
+    case "enter":
+    case "typed":
+    case "arrive":
+      return { own };
+  }
+}
+
+function onKey(own: TradeOffState, action: TradeOffKey): TradeOffState {
+  switch (action) {
+    case "left":
+      return withBudget(own, own.budgetShare - 0.01);
+    case "right":
+      return withBudget(own, own.budgetShare + 0.01);
+    case "farLeft":
+      return withBudget(own, own.budgetShare - 0.1);
+    case "farRight":
+      return withBudget(own, own.budgetShare + 0.1);
+    case "optimum":
+      return { ...own, isOptimal: !own.isOptimal };
+  }
+}
+
+function withBudget(own: TradeOffState, share: number): TradeOffState {
+  return { ...own, budgetShare: Math.max(0, Math.min(1, Math.round(share * 1000) / 1000)) };
+}
+
+/** Looks for the optimal policy under the budget, unless that is known, being looked for already, or too much unasked. */
+function look(wish: Wish, own: TradeOffState): Outcome<TradeOffState> {
+  if (wish.stats.ops.length > unaskedOps && !own.isOptimal) return { own };
+  if (isFor(own.wish, wish) || isFor(own.answer, wish)) return { own };
+  return {
+    own: { ...own, wish },
+    requests: [{ kind: "work", work: { kind: "planModule", ...wish, restMs } }],
+  };
+}
+
+function isFor(wish: Wish | undefined, { stats, budgetBytes }: Wish): boolean {
+  return wish?.stats === stats && wish.budgetBytes === budgetBytes;
+}
+
+/** What is shown: the policies, and which of them the op list follows. */
+interface Shown extends ModulePolicies {
   readonly policy: BudgetPolicy;
 }
 
-function shown(app: App): Shown | undefined {
-  const of = app.document.tradeOff(app.selectedModule ?? "");
+function shown({ document, module }: Scene, { budgetShare, isOptimal, answer }: TradeOffState): Shown | undefined {
+  const of = document.tradeOff(module ?? "");
   if (of === undefined) return undefined;
-  const bytes = budgetBytes(app, of);
-  const view = app.remember("tradeOff.view", [of], () => viewTradeOff(of.tradeOff, 1000));
-  const greedy = app.remember("tradeOff.greedy", [of, bytes], () => greedyPolicy(of.stats, of.order, bytes));
-  const found = app.optimum.of(of, bytes);
-  const optimal =
-    found === undefined
-      ? undefined
-      : app.remember("tradeOff.optimal", [of, found], () => ({
-          policy: policyOf(of.stats, of.order, bytes, found.isStored),
-          found,
-        }));
-  return { of, view, greedy, optimal, policy: app.state.tradeOff.isOptimal && optimal ? optimal.policy : greedy };
+  const budgetBytes = budgetBytesOf(of, budgetShare);
+  const found =
+    answer?.kind === "modulePlanned" && isFor(answer, { stats: of.stats, budgetBytes }) ? answer.policy : undefined;
+  const policies = policiesOf(of, budgetBytes, found);
+  const { greedy, optimal } = policies;
+  return { ...policies, policy: isOptimal && optimal ? optimal.policy : greedy };
 }
 
-function drawTradeOff(app: App, { width, height }: Area): Drawn {
-  const found = shown(app);
+/** How the view is divided: the width and height of the curve, and the lines that the op list has. */
+function layoutOf(
+  scene: Scene,
+  own: TradeOffState,
+  found: Shown,
+): { facts: readonly Line[]; factsWidth: number; plot: Area; room: number } {
+  const { width, height } = scene.area;
+  const plotHeight = Math.max(6, Math.min(Math.floor((height - 2) * 0.6), 24));
+  const factsWidth = width >= 96 ? 40 : 0;
+  const facts = budgetFacts(
+    { ...found, ...own, waiting: describeSearch(own, found.of) },
+    factsWidth > 0,
+    scene.look.glyphs,
+  );
+  const plot = { width: width - (factsWidth > 0 ? factsWidth + 2 : 0), height: plotHeight };
+  const taken = factsWidth > 0 ? Math.max(plotHeight, facts.length) : plotHeight + Math.min(3, facts.length);
+  return { facts, factsWidth, plot, room: height - 2 - taken };
+}
+
+function drawTradeOff(scene: Scene, own: TradeOffState): Drawn {
+  const found = shown(scene, own);
   if (found === undefined)
     return textOnly([
       { text: "No module of this trace has modules in it, so there is nothing to trade off.", style: "faint" },
     ]);
-  app.optimum.want(found.of, budgetBytes(app, found.of), app.state.tradeOff.isOptimal);
-  const { glyphs } = app;
+  const { width } = scene.area;
+  const { glyphs } = scene.look;
   const title: Line = [
     { text: found.of.fqn, style: "strong" },
     {
@@ -114,132 +194,37 @@ function drawTradeOff(app: App, { width, height }: Area): Drawn {
       style: "faint",
     },
   ];
-  const plotHeight = Math.max(6, Math.min(Math.floor((height - 2) * 0.6), 24));
-  const factsWidth = width >= 96 ? 40 : 0;
-  const plot = drawPlot(app, found, { width: width - (factsWidth > 0 ? factsWidth + 2 : 0), height: plotHeight });
-  const facts = budgetFacts(app, found, factsWidth > 0);
+  const { facts, factsWidth, plot: area, room } = layoutOf(scene, own, found);
+  const { view, greedy, optimal } = found;
+  const { budgetShare } = own;
+  const plot = drawCurve({ view, budgetShare, greedy, optimal: optimal?.policy, glyphs }, area);
   const top =
     factsWidth > 0
-      ? besideEachOther(plot, textOnly(...facts), { width: width - factsWidth - 2, gap: 2 }, glyphs)
+      ? besideEachOther(plot, textOnly(...facts), { width: area.width, gap: 2 }, glyphs)
       : stack(plot, textOnly(...facts.slice(0, 3)));
-  const room = height - 1 - top.lines.length - 1;
-  const list = room >= 2 ? drawOps(app, found, width, room) : textOnly();
+  const list = room >= 2 ? drawOps(scene, own, found, room) : textOnly();
   return stack(textOnly(fitLine(title, width, glyphs)), top, list);
 }
 
-function drawPlot(app: App, { view, greedy, optimal }: Shown, { width, height }: Area): Drawn {
-  const { glyphs } = app;
-  const plotWidth = Math.max(10, width - axisWidth);
-  const canvas = new DotCanvas(plotWidth, height - 2, glyphs);
-  const top = Math.max(0.01, ...view.points.map(([, y]) => y));
-  const at = (y: number): number => Math.max(0, Math.min(1, y / top));
-  for (const { from, to } of view.pieces) canvas.line(from[0], at(from[1]), to[0], at(to[1]), "faint");
-  for (let i = 1; i < view.points.length; i++) {
-    const [[x0, y0], [x1, y1]] = [view.points[i - 1], view.points[i]];
-    // Giving up the next op costs its whole time at once.
-    canvas.line(x0, at(y0), x0, at(y1), "accent");
-    canvas.line(x0, at(y1), x1, at(y1), "accent");
-  }
-  const budgetAt = 1 - app.state.tradeOff.budgetShare;
-  canvas.line(budgetAt, 0, budgetAt, 1, "warning");
-  const mark = (policy: BudgetPolicy, text: string, style: Span["style"]): void => {
-    if (view.memoryBytes > 0 && view.runtimeMs > 0)
-      canvas.mark(1 - policy.storedBytes / view.memoryBytes, at(policy.recomputationMs / view.runtimeMs), text, style);
-  };
-  mark(greedy, glyphs.point, "strong");
-  if (optimal !== undefined) mark(optimal.policy, glyphs.optimum, "good");
-  const lines = canvas.lines().map((line, row, all): Line => {
-    const label = row === 0 ? formatPercent(top) : row === all.length - 1 ? "0 %" : "";
-    return [
-      { text: fitText(label, axisWidth - 1, glyphs, { align: "right" }), style: "faint" },
-      { text: glyphs.vertical, style: "faint" },
-      ...line,
-    ];
-  });
-  const axis: Line = [
-    { text: " ".repeat(axisWidth - 1) },
-    { text: glyphs.corner + glyphs.horizontal.repeat(plotWidth), style: "faint" },
-  ];
-  const long = "memory discarded (across), recomputation as a share of forward (up)";
-  const caption = plotWidth >= long.length + 10 ? long : "memory discarded, recomputation";
-  const labels: Line = [
-    { text: " ".repeat(axisWidth) },
-    { text: "0 %", style: "faint" },
-    { text: fitText(caption, plotWidth - 8, glyphs).replace(/^(.*?)( *)$/, centred), style: "faint" },
-    { text: "100 %", style: "faint" },
-  ];
-  return {
-    lines: [...lines, axis, labels],
-    regions: [{ x: axisWidth, y: 0, width: plotWidth, height: height - 2, target: { kind: "plot", share: 0 } }],
-  };
+/** Why there is no optimal policy. */
+function describeSearch({ wish, answer }: TradeOffState, { stats }: ModuleTradeOff): string {
+  if (answer?.kind === "moduleNotPlanned" && answer.stats === stats) return answer.reason;
+  return stats.ops.length > unaskedOps && wish === undefined
+    ? "optimal policy: press o"
+    : "optimal policy: looking for it";
 }
 
-function centred(_all: string, text: string, spaces: string): string {
-  const left = Math.floor(spaces.length / 2);
-  return " ".repeat(left) + text + " ".repeat(spaces.length - left);
-}
-
-/** What the budget buys; on few lines where there is no room beside the curve. */
-function budgetFacts(app: App, found: Shown, isWide: boolean): readonly Line[] {
-  const { of, view, greedy, optimal, policy } = found;
-  const { glyphs } = app;
-  const { budgetShare, isOptimal } = app.state.tradeOff;
-  const share = (ms: number): string => formatPercent(view.runtimeMs > 0 ? ms / view.runtimeMs : 0);
-  const one = (mark: string, style: Span["style"], name: string, bought: BudgetPolicy): readonly Line[] => {
-    const head: readonly Span[] = [
-      { text: `${mark} `, style },
-      { text: `${name} `, style: "strong" },
-    ];
-    const stores = `stores ${formatBytes(bought.storedBytes)}`;
-    const recomputes = `recomputes ${formatTime(bought.recomputationMs)} (${share(bought.recomputationMs)})`;
-    return isWide
-      ? [[...head, { text: stores }], [{ text: `  ${recomputes}` }]]
-      : [[...head, { text: `${stores}, ${recomputes}` }]];
-  };
-  const best: readonly Line[] =
-    optimal === undefined
-      ? [[{ text: `${glyphs.optimum} ${app.optimum.describe(of)}`, style: "faint" }]]
-      : one(glyphs.optimum, "good", "optimal", optimal.policy);
-  const gap = optimal?.found.gap ?? 0;
-  const budget: readonly Span[] = [
-    { text: "budget ", style: "faint" },
-    { text: `${formatBytes(budgetBytes(app, of))} `, style: "warning" },
-    { text: `${formatPercent(budgetShare)} of all`, style: "faint" },
-  ];
-  return [
-    budget,
-    ...one(glyphs.point, "strong", "greedy", greedy),
-    ...best,
-    ...(gap > 5e-4 ? [[{ text: `  proven to ${formatPercent(gap)}`, style: "faint" as const }]] : []),
-    ...(policy.fits ? [] : [[{ text: "  more than that has to be stored", style: "bad" as const }]]),
-    [],
-    [{ text: `ops of the ${isOptimal && optimal ? "optimal" : "greedy"} policy`, style: "faint" }],
-    ...opFateNames.flatMap((name): Line[] => {
-      const { ops, bytes, ms } = policy.totals[OpFate[name]];
-      if (ops === 0) return [];
-      return [
-        [
-          { text: `${String(ops).padStart(5)} ${fateTexts[OpFate[name]]} `, style: fateStyles[OpFate[name]] },
-          { text: bytes > 0 ? `${formatBytes(bytes)}, ${formatTime(ms)}` : formatTime(ms), style: "faint" },
-        ],
-      ];
-    }),
-  ];
-}
-
-function drawOps(app: App, { of, policy }: Shown, width: number, height: number): Drawn {
-  const { tradeOff } = app.state;
+function drawOps(scene: Scene, { cursor, top }: TradeOffState, { of, policy }: Shown, height: number): Drawn {
+  const { document, look, area } = scene;
   const { stats } = of;
-  const window = windowRows({ count: stats.ops.length, height, cursor: tradeOff.cursor, top: tradeOff.top });
-  tradeOff.cursor = Math.max(0, window.cursor);
-  tradeOff.top = window.top;
+  const count = stats.ops.length;
   const columns: readonly TableColumn<number>[] = [
     { key: "op", title: "Op", width: 7, align: "right", cell: (op) => String(stats.ops[op]) },
     {
       key: "fate",
       title: "Plan",
       width: 16,
-      cell: (op) => [{ text: fateTexts[policy.fate[op]], style: fateStyles[policy.fate[op]] }],
+      cell: (op) => [fateSpans[policy.fate[op]]],
     },
     { key: "name", title: "Name", width: 16, grow: 1, cell: (op) => stats.funcNames[op] },
     { key: "memory", title: "Memory", width: 10, align: "right", cell: (op) => formatBytes(stats.memoryBytes[op]) },
@@ -251,44 +236,35 @@ function drawOps(app: App, { of, policy }: Shown, width: number, height: number)
       grow: 1,
       cut: "start",
       priority: 1,
-      cell: (op) => app.document.trace.opModule(stats.ops[op])?.fqn ?? "",
+      cell: (op) => document.trace.opModule(stats.ops[op])?.fqn ?? "",
     },
   ];
   return drawTable({
     columns,
-    width,
-    glyphs: app.glyphs,
-    count: stats.ops.length,
-    window,
+    width: area.width,
+    glyphs: look.glyphs,
+    count,
+    window: windowRows({ count, height, cursor, top }),
     row: (index) => index,
-    isMatch: (index) => app.isMatch(stats.funcNames[index]),
+    isMatch: (index) => isMatch(scene, stats.funcNames[index]),
   });
 }
 
-function exportTable(app: App): ViewTable {
-  const found = shown(app);
-  const rows = found === undefined ? [] : Array.from(found.of.stats.ops.keys());
+function exportTable(scene: Scene, own: TradeOffState): ViewTable {
+  const columns = ["op", "name", "module", "fate", "memoryBytes", "runtimeMs"];
+  const found = shown(scene, own);
+  if (found === undefined) return { title: "Trade-off", columns, rows: [] };
+  const { stats, fqn } = found.of;
   return {
-    title: found === undefined ? "Trade-off" : `Plan of ${found.of.fqn} for ${budgetBytes(app, found.of)} bytes`,
-    columns: ["op", "name", "module", "fate", "memoryBytes", "runtimeMs"],
-    rows: rows.map((row) => {
-      const { stats } = found!.of;
-      return [
-        stats.ops[row],
-        stats.funcNames[row],
-        app.document.trace.opModule(stats.ops[row])?.fqn,
-        opFateNames[found!.policy.fate[row]],
-        stats.memoryBytes[row],
-        stats.runtimesMs[row],
-      ];
-    }),
+    title: `Plan of ${fqn} for ${found.budgetBytes} bytes`,
+    columns,
+    rows: Array.from(stats.ops, (op, row) => [
+      op,
+      stats.funcNames[row],
+      scene.document.trace.opModule(op)?.fqn,
+      opFateNames[found.policy.fate[row]],
+      stats.memoryBytes[row],
+      stats.runtimesMs[row],
+    ]),
   };
-}
-
-function budgetBytes(app: App, { tradeOff }: ModuleTradeOff): number {
-  return Math.ceil(app.state.tradeOff.budgetShare * tradeOff.sacMemoryBytes);
-}
-
-function setBudget(app: App, share: number): void {
-  app.state.tradeOff.budgetShare = Math.max(0, Math.min(1, Math.round(share * 1000) / 1000));
 }

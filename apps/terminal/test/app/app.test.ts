@@ -2,12 +2,12 @@ import { planModule } from "@remat/planner";
 import { type SACStats, sacStats } from "@remat/sac-core";
 import { readPlan, type Trace } from "@remat/trace";
 import { describe, expect, it } from "vitest";
-import type { Opened, OpenOptions } from "../../src/app/host.js";
-import { viewNames } from "../../src/app/key-map.js";
-import { drawScreen } from "../../src/screen/draw-screen.js";
+import type { OpenOptions } from "../../src/app/host.js";
+import type { Opened } from "../../src/state/opened.js";
 import { targetAt } from "../../src/text/drawn.js";
+import { viewNames } from "../../src/views/views.js";
 import { evilTrace, resnet50, transformer } from "../traces.js";
-import { appOf, makeApp, screenText, tooWide } from "./make-app.js";
+import { appOf, makeApp, own, screenOf, screenText, tableOf, tooWide } from "./make-app.js";
 
 const resnet = await resnet50();
 const former = await transformer();
@@ -30,14 +30,14 @@ describe("modules", () => {
     press("right");
     expect(rows().length).toBeGreaterThan(5);
     press("down", "right", "down");
-    expect(app.selectedModule).toBe("resnet50.conv1.conv1_pad");
+    expect(app.state.module).toBe("resnet50.conv1.conv1_pad");
     press("left");
-    expect(app.selectedModule).toBe("resnet50.conv1");
+    expect(app.state.module).toBe("resnet50.conv1");
     press("left", "left", "left");
-    expect([app.selectedModule, rows().length]).toEqual(["resnet50", 1]);
+    expect([app.state.module, rows().length]).toEqual(["resnet50", 1]);
     press("*", "G");
-    expect(app.state.modules.expanded.size).toBeGreaterThan(20);
-    expect(app.selectedModule).toBe(app.document.tree().nodes.at(-1)?.fqn);
+    expect(own(app).modules.expanded.size).toBeGreaterThan(20);
+    expect(app.state.module).toBe(app.document.tree().nodes.at(-1)?.fqn);
     press("[", "[", "[", "[", "[");
     expect(rows()).toHaveLength(1);
   });
@@ -45,25 +45,25 @@ describe("modules", () => {
   it("are sorted by every column, both ways, by keys and by clicks on headers", () => {
     const { app, press } = appOf(resnet);
     press("s");
-    expect(app.state.modules.sort).toEqual({ column: "name", descending: false });
+    expect(own(app).modules.sort).toEqual({ column: "name", descending: false });
     press("s");
-    expect(app.state.modules.sort).toEqual({ column: "memoryBytes", descending: true });
+    expect(own(app).modules.sort).toEqual({ column: "memoryBytes", descending: true });
     press("r");
-    expect(app.state.modules.sort).toEqual({ column: "memoryBytes", descending: false });
+    expect(own(app).modules.sort).toEqual({ column: "memoryBytes", descending: false });
     press("s", "s", "s", "s", "s", "s");
-    expect(app.state.modules.sort).toBeUndefined();
+    expect(own(app).modules.sort).toBeUndefined();
     press("S");
-    expect(app.state.modules.sort).toEqual({ column: "calls", descending: true });
-    const { regions } = drawScreen(app);
+    expect(own(app).modules.sort).toEqual({ column: "calls", descending: true });
+    const { regions } = screenOf(app);
     const header = regions.find(({ target }) => target.kind === "header" && target.column === "savedBytes")!;
     const click = (): void =>
       app.handle({ kind: "press", x: header.x, y: header.y }, targetAt(regions, header.x, header.y));
     click();
-    expect(app.state.modules.sort).toEqual({ column: "savedBytes", descending: true });
+    expect(own(app).modules.sort).toEqual({ column: "savedBytes", descending: true });
     click();
-    expect(app.state.modules.sort).toEqual({ column: "savedBytes", descending: false });
+    expect(own(app).modules.sort).toEqual({ column: "savedBytes", descending: false });
     click();
-    expect(app.state.modules.sort).toBeUndefined();
+    expect(own(app).modules.sort).toBeUndefined();
   });
 
   it("drill into their ops, and back", () => {
@@ -100,8 +100,8 @@ describe("ops", () => {
     const { app: other, press: pressOther, deeds } = appOf(former, { view: "ops" });
     pressOther("down", "down", "down", "down", "y", "s", "s", "s", "s", "y");
     expect(deeds.copied[1]).toBe(deeds.copied[0]);
-    expect(other.state.ops.sort).toEqual({ column: "memoryBytes", descending: true });
-    expect(app.state.ops.cursor).toBe(other.state.ops.cursor);
+    expect(own(other).ops.sort).toEqual({ column: "memoryBytes", descending: true });
+    expect(own(app).ops.cursor).toBe(own(other).ops.cursor);
   });
 
   it("are of the whole step, too", () => {
@@ -117,16 +117,16 @@ describe("a search", () => {
     press("/");
     type("block1_out");
     press("enter");
-    const found: (string | undefined)[] = [app.selectedModule];
+    const found: (string | undefined)[] = [app.state.module];
     for (let i = 0; i < 4; i++) {
       press("n");
-      found.push(app.selectedModule);
+      found.push(app.state.module);
     }
     expect(found).toEqual(
       ["conv2", "conv3", "conv4", "conv5", "conv2"].map((name) => `resnet50.${name}.${name}_block1.${name}_block1_out`),
     );
     press("N");
-    expect(app.selectedModule).toBe(found[3]);
+    expect(app.state.module).toBe(found[3]);
   });
 
   it("finds nothing, and says so; Esc leaves everything as it was", () => {
@@ -141,7 +141,7 @@ describe("a search", () => {
     press("/");
     type("conv5");
     press("esc");
-    expect(app.selectedModule).toBe("resnet50.conv1");
+    expect(app.state.module).toBe("resnet50.conv1");
   });
 
   it("can be made in every view", () => {
@@ -149,10 +149,11 @@ describe("a search", () => {
       const { app, press, type } = appOf(former, { view });
       press("/");
       type(view === "devices" ? "h100" : view === "memory" ? "softmax" : "e");
-      expect(app.state.prompt?.total, view).toBeGreaterThan(0);
+      const { prompt } = app.state;
+      expect(prompt?.kind === "search" ? prompt.total : 0, view).toBeGreaterThan(0);
       press("down", "enter");
       expect(() => screenText(app)).not.toThrow();
-      app.optimum.stop();
+      app.runner.works.stopAll();
     }
   });
 });
@@ -161,35 +162,35 @@ describe("the budget", () => {
   it("changes the plan, as the greedy order and the planner have it", async () => {
     const { app, press } = appOf(former, { view: "tradeOff" });
     press("H", "H", "left", "o");
-    expect(app.state.tradeOff.budgetShare).toBeCloseTo(0.29, 12);
-    await app.optimum.finish();
-    const stats = sacStats(app.document.trace).get(app.selectedModule!) as SACStats;
+    expect(own(app).tradeOff.budgetShare).toBeCloseTo(0.29, 12);
+    await app.runner.works.finish();
+    const stats = sacStats(app.document.trace).get(app.state.module!) as SACStats;
     const best = await planModule(stats, {
       budgetBytes: Math.ceil(0.29 * stats.memoryBytes.reduce((a, b) => a + b, 0)),
     });
     const text = screenText(app).join("\n");
     expect(text).toContain(`${best.recomputedOps.length - stats.viewLikeOps.length} recomputed`);
-    const { rows } = app.view.table(app);
+    const { rows } = tableOf(app);
     expect(rows.filter((row) => row[3] === "recomputed")).toHaveLength(
       best.recomputedOps.length - stats.viewLikeOps.length,
     );
     press(...new Array<string>(30).fill("H"));
-    expect(app.state.tradeOff.budgetShare).toBe(0);
+    expect(own(app).tradeOff.budgetShare).toBe(0);
     press(...new Array<string>(30).fill("L"));
-    expect(app.state.tradeOff.budgetShare).toBe(1);
+    expect(own(app).tradeOff.budgetShare).toBe(1);
   });
 
   it("follows a click into the curve", () => {
     const { app } = appOf(former, { view: "tradeOff" });
-    const { regions } = drawScreen(app);
+    const { regions } = screenOf(app);
     const plot = regions.find(({ target }) => target.kind === "plot")!;
     app.handle({ kind: "press", x: plot.x, y: plot.y }, targetAt(regions, plot.x, plot.y));
-    expect(app.state.tradeOff.budgetShare).toBe(1);
+    expect(own(app).tradeOff.budgetShare).toBe(1);
     app.handle(
       { kind: "press", x: plot.x + plot.width - 1, y: plot.y },
       targetAt(regions, plot.x + plot.width - 1, plot.y),
     );
-    expect(app.state.tradeOff.budgetShare).toBe(0);
+    expect(own(app).tradeOff.budgetShare).toBe(0);
   });
 });
 
@@ -197,26 +198,26 @@ describe("memory", () => {
   it("is zoomed and panned, and the cursor stays on the screen", () => {
     const { app, press } = appOf(resnet, { view: "memory" });
     screenText(app);
-    expect(app.state.memory.op).toBe(3708);
+    expect(own(app).memory.op).toBe(3708);
     press("+", "+", "+", "+");
-    const { from, to } = app.state.memory;
+    const { from, to } = own(app).memory;
     expect(to - from).toBeCloseTo(resnet.ops.count / 16, -1);
     press("H", "H", "H", "H", "H", "H", "H", "H", "H", "H", "H", "H");
-    expect(app.state.memory.op).toBeGreaterThanOrEqual(app.state.memory.from);
-    expect(app.state.memory.from).toBeLessThan(from);
-    expect(app.state.memory.to - app.state.memory.from).toBe(to - from);
+    expect(own(app).memory.op).toBeGreaterThanOrEqual(own(app).memory.from);
+    expect(own(app).memory.from).toBeLessThan(from);
+    expect(own(app).memory.to - own(app).memory.from).toBe(to - from);
     press("home");
-    expect(app.state.memory.op).toBe(0);
+    expect(own(app).memory.op).toBe(0);
     press("end");
-    expect(app.state.memory.op).toBe(resnet.ops.count - 1);
+    expect(own(app).memory.op).toBe(resnet.ops.count - 1);
     press("p");
-    expect(app.state.memory.op).toBe(3708);
+    expect(own(app).memory.op).toBe(3708);
     press("esc");
-    expect([app.state.memory.from, app.state.memory.to]).toEqual([0, resnet.ops.count]);
+    expect([own(app).memory.from, own(app).memory.to]).toEqual([0, resnet.ops.count]);
     press("b");
     expect(screenText(app).join("\n")).toContain("by module");
     press("enter");
-    expect([app.state.view, app.selectedModule]).toEqual(["ops", "resnet50.conv1.conv1_bn"]);
+    expect([app.state.view, app.state.module]).toEqual(["ops", "resnet50.conv1.conv1_bn"]);
   });
 });
 
@@ -253,9 +254,9 @@ describe("devices and plan", () => {
     press("w");
     expect(app.state.notice?.text).toContain("Press p");
     press("p");
-    expect(app.state.devices.planning).toBeDefined();
-    await until(() => app.state.devices.point !== undefined);
-    expect(app.state.devices.planning).toBeUndefined();
+    expect(own(app).devices.planning).toBeDefined();
+    await until(() => own(app).devices.point !== undefined);
+    expect(own(app).devices.planning).toBeUndefined();
     expect(screenText(app).join("\n")).toContain("steps run an op again");
     press("w");
     expect(deeds.files.map(({ name }) => name)).toEqual(["transformer.plan.json"]);
@@ -267,7 +268,7 @@ describe("devices and plan", () => {
   it("say that a trace without a backward pass has no step", async () => {
     const { app, press } = appOf(evilTrace(), { view: "devices" });
     press("p");
-    await until(() => app.state.devices.outcome !== undefined);
+    await until(() => own(app).devices.outcome !== undefined);
     expect(screenText(app).join("\n")).toContain("no backward pass");
   });
 });
@@ -287,7 +288,7 @@ describe("an export", () => {
         expect(text.length).toBeGreaterThan(50);
         if (ending === "json") expect((JSON.parse(text) as { rows: unknown[] }).rows.length).toBeGreaterThan(1);
         expect(app.state.notice?.text).toBe(`written: /folder/${name}`);
-        app.optimum.stop();
+        app.runner.works.stopAll();
       }
   });
 
@@ -327,11 +328,15 @@ describe("what is kept of a trace", () => {
     press("left", "left", "1", "down", "down", "s", "s", "6", "/", ..."h100", "enter", "3", "q");
     expect(deeds.quits).toBe(1);
     const [{ view }] = deeds.saved;
-    expect(view).toMatchObject({ view: "tradeOff", module: "resnet50.conv1.conv1_pad", budgetShare: 0.48 });
+    expect(view).toMatchObject({
+      view: "tradeOff",
+      module: "resnet50.conv1.conv1_pad",
+      views: { tradeOff: { budgetShare: 0.48 } },
+    });
     const { app } = appOf(resnet, { host: { loadView: () => JSON.parse(JSON.stringify(view)) as object } });
     expect(app.state.view).toBe("tradeOff");
-    expect(app.selectedModule).toBe("resnet50.conv1.conv1_pad");
-    expect(app.state.modules.sort).toEqual({ column: "memoryBytes", descending: true });
+    expect(app.state.module).toBe("resnet50.conv1.conv1_pad");
+    expect(own(app).modules.sort).toEqual({ column: "memoryBytes", descending: true });
     expect(app.document.settings.device).toBe(view.device);
     expect(view.device).toContain("h100");
   });
@@ -340,14 +345,12 @@ describe("what is kept of a trace", () => {
     const nonsense = {
       view: 7,
       module: "gone",
-      moduleSort: "x",
-      opSort: { column: "no" },
-      budgetShare: -3,
+      views: { modules: { sort: "x" }, ops: { sort: { column: "no" } }, tradeOff: { budgetShare: -3 }, devices: null },
       device: "abacus",
     };
     const { app } = appOf(resnet, { host: { loadView: () => nonsense as never } });
     expect(app.state.view).toBe("modules");
-    expect(app.state.tradeOff.budgetShare).toBe(0.5);
+    expect(own(app).tradeOff.budgetShare).toBe(0.5);
     expect(app.document.settings.device).toBe("a100");
     expect(() => screenText(app)).not.toThrow();
   });
@@ -386,15 +389,15 @@ describe("opening", () => {
     await until(() => app.state.start.error !== undefined);
     expect(screenText(app).join("\n")).toContain("bad: no such file");
     press("O", ..."good", "enter");
-    await until(() => app.hasDocument && app.state.screen === "views");
+    await until(() => app.state.run !== undefined && app.state.screen === "views");
     expect(screenText(app)[0]).toContain("net");
   });
 
   it("compares two traces, and shows a plan with the trace that it is for, or by itself", async () => {
     const planner = appOf(former, { view: "devices" });
     planner.press("p");
-    await until(() => planner.app.state.devices.point !== undefined);
-    const { plan } = planner.app.state.devices.point!;
+    await until(() => own(planner.app).devices.point !== undefined);
+    const { plan } = own(planner.app).devices.point!;
     const host = {
       open: async (target: string): Promise<Opened> =>
         target === "plan"
@@ -429,6 +432,6 @@ it("draws no line wider than the terminal, whatever its size and the trace's nam
       for (const columns of [60, 61, 79, 96, 100, 133, 200]) {
         const { app } = appOf(trace, { view, size: { columns, rows: 24 } });
         expect(tooWide(app), `${view} at ${columns}`).toEqual([]);
-        app.optimum.stop();
+        app.runner.works.stopAll();
       }
 });

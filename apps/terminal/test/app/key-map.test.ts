@@ -1,7 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { type ActionName, bindingOf, keyLabel, keyMap, viewNames } from "../../src/app/key-map.js";
 import { helpLines } from "../../src/screen/help-screen.js";
-import { viewsByName as views } from "../../src/views/views-by-name.js";
+import { globalKeys } from "../../src/state/global-keys.js";
+import { bindingOf, keyLabel } from "../../src/state/key-binding.js";
+import { viewOf } from "../../src/state/scene-of.js";
+import { keyMap } from "../../src/views/key-map.js";
+import { viewNames, views } from "../../src/views/views.js";
 import { transformer } from "../traces.js";
 import { appOf, screenText } from "./make-app.js";
 
@@ -9,13 +12,17 @@ const trace = await transformer();
 
 describe("the key map", () => {
   it("gives no key two meanings in one view", () => {
-    const twice = viewNames.flatMap((view) => {
-      const keys = keyMap
-        .filter(({ views: where }) => where === undefined || where.includes(view))
-        .flatMap(({ keys: own }) => own);
-      return keys.filter((key, i) => keys.indexOf(key) !== i).map((key) => `${view}: ${key}`);
+    const twice = views.flatMap(({ name, keys: own }) => {
+      const keys = [...globalKeys(views), ...own].flatMap((binding) => binding.keys);
+      return keys.filter((key, i) => keys.indexOf(key) !== i).map((key) => `${name}: ${key}`);
     });
     expect(twice).toEqual([]);
+  });
+
+  it("has views by different names, and one at most that opens for something", () => {
+    expect(new Set(viewNames).size).toBe(views.length);
+    const openers = views.flatMap(({ opensFor }) => opensFor ?? []);
+    expect(new Set(openers).size).toBe(openers.length);
   });
 
   it("names keys as the terminal's input is read", () => {
@@ -25,41 +32,21 @@ describe("the key map", () => {
       for (const key of keys) expect(named.includes(key) || /^(ctrl\+[a-z]|[\x20-\x7e])$/.test(key), key).toBe(true);
   });
 
-  it("has, for every key of one view, something that the view does", () => {
-    const missing = keyMap.flatMap(({ action, views: where }) =>
-      (where ?? []).filter((view) => views[view].actions[action] === undefined).map((view) => `${view}: ${action}`),
-    );
-    expect(missing).toEqual([]);
-  });
-
-  it("has a key for everything that a view does", () => {
-    const keyless = viewNames.flatMap((view) =>
-      (Object.keys(views[view].actions) as ActionName[])
-        .filter(
-          (action) =>
-            !keyMap.some(
-              (binding) => binding.action === action && (binding.views === undefined || binding.views.includes(view)),
-            ),
-        )
-        .map((action) => `${view}: ${action}`),
-    );
-    expect(keyless).toEqual([]);
-  });
-
   it("does something, or says why not, for every key in every view", () => {
     for (const view of viewNames)
       for (const { keys, action } of keyMap) {
         if (["suspend", "redraw"].includes(action)) continue;
         for (const key of keys) {
           const { app, press, deeds } = appOf(trace, { view });
-          if (bindingOf(key, view)?.action !== action) continue;
+          const inView = [...globalKeys(views), ...viewOf(views, app.state).keys];
+          if (bindingOf(inView, key)?.action !== action) continue;
           expect(() => {
             press(key);
             screenText(app);
           }, `${key} in ${view}`).not.toThrow();
           if (action === "quit") expect(deeds.quits).toBe(1);
-          app.optimum.stop();
-          app.cancelPlanning();
+          app.runner.works.stopAll();
+          app.runner.works.stopAll();
         }
       }
   });
@@ -67,7 +54,9 @@ describe("the key map", () => {
   it("is what the help shows, whole, with the keys of the view first", () => {
     for (const view of viewNames) {
       const { app } = appOf(trace, { view });
-      const text = helpLines(app).map((line) => line.map(({ text: part }) => part).join(""));
+      const text = helpLines(views, viewOf(views, app.state)).map((line) =>
+        line.map(({ text: part }) => part).join(""),
+      );
       expect(text[0]).toContain("In this view");
       for (const { help, keys } of keyMap) {
         const line = text.find((row) => row.endsWith(help));

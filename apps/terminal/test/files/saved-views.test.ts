@@ -13,10 +13,10 @@ afterEach(() => {
 describe("what is kept between two runs", () => {
   it("belongs to one trace, and is in the state folder", () => {
     const saved = new SavedViews({ XDG_STATE_HOME: folder });
-    saved.save("/a/run.remat.jsonl", "run", { view: "memory", budgetShare: 0.3 });
+    saved.save("/a/run.remat.jsonl", "run", { view: "memory", views: { tradeOff: { budgetShare: 0.3 } } });
     saved.save("/b/run.remat.jsonl", "run", { view: "ops" });
     const again = new SavedViews({ XDG_STATE_HOME: folder });
-    expect(again.load("/a/run.remat.jsonl")).toEqual({ view: "memory", budgetShare: 0.3 });
+    expect(again.load("/a/run.remat.jsonl")).toEqual({ view: "memory", views: { tradeOff: { budgetShare: 0.3 } } });
     expect(again.load("/b/run.remat.jsonl")).toEqual({ view: "ops" });
     expect(again.load("/c")).toEqual({});
     expect(readdirSync(join(folder, "remat", "views"))).toHaveLength(2);

@@ -4,14 +4,14 @@ import { createElement } from "react";
 import { afterEach, describe, expect, it } from "vitest";
 import type { App } from "../../src/app/app.js";
 import { AppView } from "../../src/app/app-view.js";
-import { type ViewName, viewNames } from "../../src/app/key-map.js";
+import { type ViewName, viewNames } from "../../src/views/views.js";
 import { appOf, makeApp } from "../app/make-app.js";
 import { evilTrace, resnet50, transformer } from "../traces.js";
 
 const traces = { resnet50: await resnet50(), transformer: await transformer() };
 const apps: App[] = [];
 afterEach(() => {
-  for (const app of apps.splice(0)) app.optimum.stop();
+  for (const app of apps.splice(0)) app.runner.works.stopAll();
 });
 
 /** What Ink puts on the screen, without its colours. */
@@ -50,13 +50,14 @@ describe("a frame", () => {
   it("shows in view 3 the optimal policy once it has been found", async () => {
     const { app, press } = appOf(traces.transformer, { view: "tradeOff" });
     press("<", "<", "o");
-    await app.optimum.finish();
+    await app.runner.works.finish();
     expect(frameOf(app)).toMatchSnapshot();
   });
 
   it("compares two traces", () => {
     const { app } = appOf(priceTrace(traces.transformer, deviceSpec("a100")), { view: "compare" });
-    app.compareWith("on an h100", priceTrace(traces.transformer, deviceSpec("h100")));
+    const other = priceTrace(traces.transformer, deviceSpec("h100"));
+    app.dispatch({ kind: "compareWith", title: "on an h100", path: undefined, trace: other });
     expect(frameOf(app)).toMatchSnapshot();
   });
 
@@ -77,12 +78,14 @@ describe("a frame", () => {
     const { app } = makeApp({
       host: {
         startEntries: () => [{ title: "net", target: "/a/net", note: "2026-01-01  /a/net" }],
-        open: () => new Promise(() => undefined),
+        open: (_target, { onProgress }) => {
+          onProgress("tracing net: net.dense_1 (3 module calls, 0.1 s)");
+          return new Promise(() => undefined);
+        },
       },
     });
     expect(frameOf(app)).toMatchSnapshot("entries");
     void app.open("/a/net");
-    app.state.start.loading = { title: "/a/net", text: "tracing net: net.dense_1 (3 module calls, 0.1 s)" };
     expect(frameOf(app)).toMatchSnapshot("opening");
   });
 
@@ -133,8 +136,8 @@ describe("a frame", () => {
     const { app } = appOf(traces.transformer, { view: "memory", depth: "truecolor" });
     expect(rawFrameOf(app)).toMatch(/\u001b\[38;2;\d+;\d+;\d+m/);
     const dark = rawFrameOf(app);
-    app.state.theme = "light";
-    expect(rawFrameOf(app)).not.toBe(dark);
+    const { app: light } = appOf(traces.transformer, { view: "memory", depth: "truecolor", theme: "light" });
+    expect(rawFrameOf(light)).not.toBe(dark);
     const { app: plain } = appOf(traces.transformer, { view: "memory", depth: "none" });
     expect(rawFrameOf(plain)).not.toMatch(/\u001b\[[\d;]*(3|4|9|10)\d/);
   });

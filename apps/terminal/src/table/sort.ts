@@ -27,3 +27,14 @@ export function sortByNext<Column extends string>(
   if (next < 0 || next >= columns.length) return undefined;
   return { column: columns[next], descending: !ascendingFirst.includes(columns[next]) };
 }
+
+/** Returns the sorting that was saved, where it is by one of `columns`. */
+export function restoreSort<Column extends string>(
+  columns: readonly Column[],
+  saved: unknown,
+): Sort<Column> | undefined {
+  if (typeof saved !== "object" || saved === null) return undefined;
+  const { column: name, descending } = saved as { readonly column?: unknown; readonly descending?: unknown };
+  const column = columns.find((one) => one === name);
+  return column === undefined ? undefined : { column, descending: descending === true };
+}

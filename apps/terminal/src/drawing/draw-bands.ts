@@ -121,12 +121,15 @@ const borderStyles = new WeakMap<Style, WeakMap<Style, Style>>();
 const cursorStyles = new WeakMap<Style, Style>();
 const plainCursor: Style = { isInverse: true };
 
+/** Returns how a band is drawn. */
+export function bandStyle(band: MemoryBand): Style {
+  const known = ownStyles.get(band) ?? { colour: band.colour };
+  ownStyles.set(band, known);
+  return known;
+}
+
 function bandStyles(bands: readonly MemoryBand[]): readonly Style[] {
-  return bands.map((band) => {
-    const known = ownStyles.get(band) ?? { colour: band.colour };
-    ownStyles.set(band, known);
-    return known;
-  });
+  return bands.map(bandStyle);
 }
 
 function bordered(lower: Style, upper: Style): Style {

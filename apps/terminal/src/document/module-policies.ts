@@ -1,0 +1,37 @@
+import type { ModulePolicy } from "@remat/planner";
+import { type BudgetPolicy, greedyPolicy, policyOf, type TradeOffView, viewTradeOff } from "@remat/reporting";
+import { rememberLast } from "./memoize.js";
+import type { ModuleTradeOff } from "./trace-document.js";
+
+/** What a budget makes of a module: its curve, and the policies under the budget. */
+export interface ModulePolicies {
+  readonly of: ModuleTradeOff;
+  readonly budgetBytes: number;
+  readonly view: TradeOffView;
+  readonly greedy: BudgetPolicy;
+  /** Where the optimal one has been found. */
+  readonly optimal: { readonly policy: BudgetPolicy; readonly found: ModulePolicy } | undefined;
+}
+
+const curveOf = rememberLast(({ tradeOff }: ModuleTradeOff) => viewTradeOff(tradeOff, 1000));
+const greedyFor = rememberLast(({ stats, order }: ModuleTradeOff, bytes: number) => greedyPolicy(stats, order, bytes));
+const optimalFor = rememberLast((found: ModulePolicy, { stats, order }: ModuleTradeOff, bytes: number) => ({
+  policy: policyOf(stats, order, bytes, found.isStored),
+  found,
+}));
+
+/** Returns how many bytes of a module a share of what it could discard is. */
+export function budgetBytesOf({ tradeOff }: ModuleTradeOff, budgetShare: number): number {
+  return Math.ceil(budgetShare * tradeOff.sacMemoryBytes);
+}
+
+/** Returns the policies of a module under a budget; `found` is the optimal one for it. */
+export function policiesOf(of: ModuleTradeOff, budgetBytes: number, found: ModulePolicy | undefined): ModulePolicies {
+  return {
+    of,
+    budgetBytes,
+    view: curveOf(of),
+    greedy: greedyFor(of, budgetBytes),
+    optimal: found && optimalFor(found, of, budgetBytes),
+  };
+}

@@ -1,0 +1,70 @@
+import { type BudgetPolicy, formatBytes, formatPercent, OpFate, opFateNames } from "@remat/reporting";
+import type { ModulePolicies } from "../document/module-policies.js";
+import { formatTime } from "../text/format-time.js";
+import type { Glyphs } from "../text/glyphs.js";
+import type { Line, Span } from "../text/line.js";
+
+/** How the fates of ops are told, by fate. */
+export const fateSpans: readonly { readonly text: string; readonly style: Span["style"] }[] = [
+  { text: "stored", style: "good" },
+  { text: "recomputed", style: "warning" },
+  { text: "always stored", style: "accent" },
+  { text: "view, recomputed", style: "faint" },
+];
+
+/** What is told of a budget besides the policies under it. */
+export interface BudgetFacts extends ModulePolicies {
+  readonly budgetShare: number;
+  /** Whether the optimal policy is to be followed, once it has been found. */
+  readonly isOptimal: boolean;
+  /** What stands in the place of the optimal policy until then. */
+  readonly waiting: string;
+}
+
+/** What the budget buys; on few lines where there is no room beside the curve. */
+export function budgetFacts(facts: BudgetFacts, isWide: boolean, glyphs: Glyphs): readonly Line[] {
+  const { budgetBytes, budgetShare, isOptimal, view, greedy, optimal } = facts;
+  const followed = isOptimal && optimal ? optimal.policy : greedy;
+  const share = (ms: number): string => formatPercent(view.runtimeMs > 0 ? ms / view.runtimeMs : 0);
+  const one = (mark: string, style: Span["style"], name: string, bought: BudgetPolicy): readonly Line[] => {
+    const head: readonly Span[] = [
+      { text: `${mark} `, style },
+      { text: `${name} `, style: "strong" },
+    ];
+    const stores = `stores ${formatBytes(bought.storedBytes)}`;
+    const recomputes = `recomputes ${formatTime(bought.recomputationMs)} (${share(bought.recomputationMs)})`;
+    return isWide
+      ? [[...head, { text: stores }], [{ text: `  ${recomputes}` }]]
+      : [[...head, { text: `${stores}, ${recomputes}` }]];
+  };
+  const best: readonly Line[] =
+    optimal === undefined
+      ? [[{ text: `${glyphs.optimum} ${facts.waiting}`, style: "faint" }]]
+      : one(glyphs.optimum, "good", "optimal", optimal.policy);
+  const gap = optimal?.found.gap ?? 0;
+  const budget: readonly Span[] = [
+    { text: "budget ", style: "faint" },
+    { text: `${formatBytes(budgetBytes)} `, style: "warning" },
+    { text: `${formatPercent(budgetShare)} of all`, style: "faint" },
+  ];
+  return [
+    budget,
+    ...one(glyphs.point, "strong", "greedy", greedy),
+    ...best,
+    ...(gap > 5e-4 ? [[{ text: `  proven to ${formatPercent(gap)}`, style: "faint" as const }]] : []),
+    ...(followed.fits ? [] : [[{ text: "  more than that has to be stored", style: "bad" as const }]]),
+    [],
+    [{ text: `ops of the ${isOptimal && optimal ? "optimal" : "greedy"} policy`, style: "faint" }],
+    ...opFateNames.flatMap((name): Line[] => {
+      const { ops, bytes, ms } = followed.totals[OpFate[name]];
+      if (ops === 0) return [];
+      const { text, style } = fateSpans[OpFate[name]];
+      return [
+        [
+          { text: `${String(ops).padStart(5)} ${text} `, style },
+          { text: bytes > 0 ? `${formatBytes(bytes)}, ${formatTime(ms)}` : formatTime(ms), style: "faint" },
+        ],
+      ];
+    }),
+  ];
+}

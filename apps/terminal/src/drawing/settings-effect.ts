@@ -1,0 +1,57 @@
+import { formatBytes, formatMs } from "@remat/reporting";
+import type { TraceDocument } from "../document/trace-document.js";
+import { fitText } from "../text/fit-text.js";
+import type { Glyphs } from "../text/glyphs.js";
+import { fitLine, type Line } from "../text/line.js";
+import { wrap } from "../text/wrap-text.js";
+
+/** Step time and peak under the settings, beside those that the document was opened with. */
+export function effectLines(
+  opened: TraceDocument,
+  document: TraceDocument,
+  width: number,
+  glyphs: Glyphs,
+): readonly Line[] {
+  const row = (label: string, before: string, after: string): Line =>
+    fitLine(
+      [
+        { text: fitText(label, 18, glyphs) },
+        { text: fitText(before, 13, glyphs, { align: "right" }), style: "faint" },
+        { text: fitText(after, 13, glyphs, { align: "right" }), style: before === after ? undefined : "warning" },
+      ],
+      width,
+      glyphs,
+    );
+  const step = (of: TraceDocument): number => of.tree().totals.forwardMs + of.tree().totals.backwardMs;
+  return [
+    [
+      { text: fitText("", 18, glyphs) },
+      { text: fitText("as opened", 13, glyphs, { align: "right" }), style: "header" },
+      { text: fitText("now", 13, glyphs, { align: "right" }), style: "header" },
+    ],
+    row("Step", formatMs(step(opened)), formatMs(step(document))),
+    row("  forward", formatMs(opened.tree().totals.forwardMs), formatMs(document.tree().totals.forwardMs)),
+    row("  backward", formatMs(opened.tree().totals.backwardMs), formatMs(document.tree().totals.backwardMs)),
+    row("Peak", peakText(opened), peakText(document)),
+    ...wrap(memoryError(document) ?? "", width).map((text): Line => [{ text, style: "bad" }]),
+  ];
+}
+
+function peakText(document: TraceDocument): string {
+  try {
+    const peak = document.peak();
+    return peak === undefined ? "not told" : formatBytes(peak.totalBytes);
+  } catch {
+    return "not known";
+  }
+}
+
+/** Why nothing can be told of a document's memory under its settings. */
+export function memoryError(document: TraceDocument): string | undefined {
+  try {
+    document.memoryTrace();
+    return undefined;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}

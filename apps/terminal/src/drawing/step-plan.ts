@@ -1,0 +1,83 @@
+import { formatBytes, summarizePlan } from "@remat/reporting";
+import { findPlanMismatch, type Plan, type Trace } from "@remat/trace";
+import { rememberLast } from "../document/memoize.js";
+import type { TraceDocument } from "../document/trace-document.js";
+import { fitText } from "../text/fit-text.js";
+import { barText, type Glyphs } from "../text/glyphs.js";
+import { fitLine, type Line } from "../text/line.js";
+import { wrap } from "../text/wrap-text.js";
+import { planFacts } from "./plan-facts.js";
+
+/** How far a plan of the step has come. */
+export interface StepPlan {
+  /** How far planning has come, while it is under way. */
+  readonly progress: string | undefined;
+  /** Why there is no plan. */
+  readonly outcome: string | undefined;
+  readonly plan: Plan | undefined;
+}
+
+/** Draws a plan of the step, or what becomes of it. */
+export function stepPlanLines(
+  document: TraceDocument,
+  { progress, outcome, plan }: StepPlan,
+  width: number,
+  glyphs: Glyphs,
+): readonly Line[] {
+  const wrapped = (text: string, style?: "bad" | "faint" | "warning"): readonly Line[] =>
+    wrap(text, width).map((line): Line => [{ text: line, style }]);
+  if (progress !== undefined)
+    return [
+      [{ text: "Planning the step", style: "strong" }],
+      ...wrapped(progress),
+      [],
+      ...wrapped("Esc stops, and keeps the best so far.", "faint"),
+    ];
+  if (outcome !== undefined) return [[{ text: "No plan", style: "bad" }], ...wrapped(outcome)];
+  if (plan === undefined)
+    return [
+      [{ text: "Plan of the step", style: "strong" }],
+      ...wrapped("p: what to keep and what to run again, so that the step stays within the budget.", "faint"),
+    ];
+  const mismatch = findMismatch(document, plan);
+  return [
+    ...planFacts(plan, width, glyphs),
+    ...(mismatch === undefined ? [] : wrapped(mismatch, "warning")),
+    [],
+    ...wrapped("w writes it to a file.", "faint"),
+    ...(mismatch === undefined ? recomputedModules(document, plan, glyphs) : []),
+  ].map((line) => fitLine(line, width, glyphs));
+}
+
+const summaryOf = rememberLast((plan: Plan, trace: Trace) =>
+  // Of early release nothing is shown here.
+  summarizePlan(plan, trace, { earlyRelease: plan, limit: 0 }),
+);
+
+/** Which modules run ops again, those first that take longest for it. */
+function recomputedModules(document: TraceDocument, plan: Plan, glyphs: Glyphs): readonly Line[] {
+  const { byModule, recomputed } = summaryOf(plan, document.trace);
+  if (byModule.length === 0) return [];
+  return [
+    [],
+    [{ text: "Runs again, by module", style: "strong" }],
+    ...byModule
+      .slice(0, 8)
+      .map(
+        ({ name, runs, ms, bytes }): Line => [
+          { text: `  ${fitText(name, 20, glyphs, { cut: "start" })} ` },
+          { text: barText(recomputed.ms > 0 ? ms / recomputed.ms : 0, 8, glyphs), style: "bar" },
+          { text: ` ${runs} ops, ${formatBytes(bytes)}`, style: "faint" },
+        ],
+      ),
+  ];
+}
+
+const mismatchOf = rememberLast((plan: Plan, trace: Trace) => findPlanMismatch(plan, trace));
+
+function findMismatch(document: TraceDocument, plan: Plan): string | undefined {
+  const found = mismatchOf(plan, document.recorded);
+  return found === undefined
+    ? undefined
+    : `It does not fit this trace: op ${found.op} is planned as ${found.planned ?? "nothing"}, found ${found.found ?? "nothing"}.`;
+}

@@ -1,0 +1,57 @@
+import { findModule } from "../document/find-module.js";
+import { deviceChoices } from "../document/settings.js";
+import { bodyArea } from "../screen/draw-screen.js";
+import type { AppState } from "../state/app-state.js";
+import type { Command } from "../state/command.js";
+import type { SavedView } from "../state/opened.js";
+import { sceneOf } from "../state/scene-of.js";
+import type { View } from "../state/view.js";
+
+/** Returns what is worth keeping of a trace's views. */
+export function keptView(views: readonly View[], { view, module, run, own }: AppState): SavedView {
+  const device = run?.document.settings.device;
+  return {
+    view,
+    ...(module !== undefined && { module }),
+    ...(device !== undefined && { device }),
+    views: Object.fromEntries(views.flatMap((one) => (one.save ? [[one.name, one.save(own[one.name])]] : []))),
+  };
+}
+
+/** Returns what keeps it: nothing for a trace that was not read from anywhere. */
+export function keepCommands(views: readonly View[], state: AppState): readonly Command[] {
+  const { title, path } = state.run?.document.name ?? {};
+  if (title === undefined || path === undefined) return [];
+  return [{ kind: "saveView", path, title, saved: keptView(views, state) }];
+}
+
+/** Returns the state with what was kept brought back, as far as it still fits. */
+export function restoreView(views: readonly View[], state: AppState, saved: SavedView): AppState {
+  const { run, wantedView } = state;
+  if (run === undefined) return state;
+  const { device } = saved;
+  const document =
+    device !== undefined && deviceChoices.includes(device) && device !== run.document.settings.device
+      ? run.document.with({ device })
+      : run.document;
+  const view = views.find(({ name }) => name === saved.view)?.name;
+  const restored: AppState = {
+    ...state,
+    run: { ...run, document },
+    view: wantedView ?? view ?? state.view,
+    module: findModule(document.tree(), saved.module)?.fqn ?? state.module,
+  };
+  const scene = sceneOf(restored, bodyArea(views, restored));
+  const kept: Readonly<Record<string, unknown>> =
+    typeof saved.views === "object" && saved.views !== null ? saved.views : {};
+  return {
+    ...restored,
+    own: Object.fromEntries(
+      views.map((one): [string, unknown] => {
+        const own = state.own[one.name];
+        const has = one.restore !== undefined && Object.hasOwn(kept, one.name);
+        return [one.name, has ? one.restore?.(scene, own, kept[one.name]) : own];
+      }),
+    ),
+  };
+}

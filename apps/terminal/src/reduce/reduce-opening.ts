@@ -1,0 +1,132 @@
+import type { Trace } from "@remat/trace";
+import { TraceDocument } from "../document/trace-document.js";
+import { bodyArea } from "../screen/draw-screen.js";
+import type { Action, Step } from "../state/action.js";
+import { type AppState, initialState } from "../state/app-state.js";
+import type { SavedView } from "../state/opened.js";
+import { sceneOf } from "../state/scene-of.js";
+import type { View } from "../state/view.js";
+import { restoreView } from "./kept-view.js";
+import { run, stay, tell } from "./step.js";
+
+/** Begins to open what `targets` name: a trace or model; a second one to compare with; a plan, which is shown with the trace. */
+export function beginOpening(state: AppState, targets: readonly string[]): Step {
+  const id = state.openings + 1;
+  const loading = { id, title: targets[0] ?? "", text: "opening", hasTrace: false };
+  return run(
+    {
+      ...state,
+      openings: id,
+      screen: "start",
+      plan: undefined,
+      run: state.run && { ...state.run, other: undefined },
+      start: { ...state.start, error: undefined, loading },
+    },
+    { kind: "stopOpening" },
+    { kind: "open", id, targets },
+  );
+}
+
+/** Opens what is chosen on the start screen. */
+export function openSelected(state: AppState): Step {
+  const entry = state.start.entries[state.start.cursor];
+  return entry === undefined || state.start.loading !== undefined ? stay(state) : beginOpening(state, [entry.target]);
+}
+
+/** Stops what is being opened. */
+export function stopOpening(state: AppState): Step {
+  const stopped: AppState = {
+    ...state,
+    screen: state.run === undefined ? "start" : "views",
+    start: { ...state.start, loading: undefined },
+  };
+  return run(tell(stopped, "stopped"), { kind: "stopOpening" });
+}
+
+/** Shows how far opening has come. */
+export function tellProgress(state: AppState, { id, title, text }: Extract<Action, { kind: "opening" }>): AppState {
+  const { loading } = state.start;
+  if (loading?.id !== id) return state;
+  return { ...state, screen: "start", start: { ...state.start, loading: { ...loading, title, text } } };
+}
+
+/** Takes over one of the things that are being opened. */
+export function opened(
+  views: readonly View[],
+  state: AppState,
+  { id, opened: found, saved }: Extract<Action, { kind: "opened" }>,
+): Step {
+  const { loading } = state.start;
+  if (loading?.id !== id) return stay(state);
+  if (found.kind === "plan") {
+    const view = views.find(({ opensFor }) => opensFor === "plan")?.name ?? state.view;
+    return stay({ ...state, plan: found.plan, view: loading.hasTrace ? view : state.view });
+  }
+  if (!loading.hasTrace) {
+    const step = showTrace(views, state, { ...found, saved });
+    const { start } = step.state;
+    return { ...step, state: { ...step.state, start: { ...start, loading: { ...loading, hasTrace: true } } } };
+  }
+  const view = state.wantedView ?? views.find(({ opensFor }) => opensFor === "comparison")?.name ?? state.view;
+  return stay({ ...addOther(state, found), view });
+}
+
+/** Shows what was opened. */
+export function allOpened(state: AppState, id: number): AppState {
+  const { loading } = state.start;
+  if (loading?.id !== id) return state;
+  return { ...state, screen: loading.hasTrace ? "views" : "plan", start: { ...state.start, loading: undefined } };
+}
+
+/** Says why something cannot be opened. */
+export function notOpened(state: AppState, { id, reason }: Extract<Action, { kind: "notOpened" }>): Step {
+  if (state.start.loading?.id !== id) return stay(state);
+  return run(
+    { ...state, screen: "start", start: { ...state.start, loading: undefined, error: reason } },
+    { kind: "listEntries" },
+  );
+}
+
+interface NamedTrace {
+  readonly title: string;
+  readonly path: string | undefined;
+  readonly trace: Trace;
+}
+
+/** Shows a trace as it was left, with every view's own state at its beginning; a plan that was opened before goes with it. */
+export function showTrace(
+  views: readonly View[],
+  state: AppState,
+  { title, path, trace, saved }: NamedTrace & { readonly saved: SavedView },
+): Step {
+  const document = TraceDocument.open({ title, path }, trace, state.device);
+  const { wantedView, plan } = state;
+  const shown: AppState = {
+    ...initialState({ ...state, view: wantedView ?? views[0].name }),
+    openings: state.openings,
+    start: { ...state.start, loading: undefined, error: undefined },
+    screen: "views",
+    plan,
+    run: { document, opened: document, other: undefined },
+    module: document.tree().nodes[0]?.fqn,
+  };
+  const scene = sceneOf(shown, bodyArea(views, shown));
+  const begun = { ...shown, own: Object.fromEntries(views.map((view) => [view.name, view.initial(scene)])) };
+  const restored = restoreView(views, begun, saved);
+  const { truncated } = trace;
+  const planView = views.find(({ opensFor }) => opensFor === "plan")?.name;
+  const next =
+    truncated !== undefined
+      ? tell(restored, `damaged: read up to line ${truncated.line}. ${truncated.reason}`, true)
+      : plan === undefined
+        ? restored
+        : { ...restored, view: wantedView ?? planView ?? restored.view };
+  return run(next, { kind: "stopAllWork" });
+}
+
+/** Takes over a second trace, for the view that compares. */
+export function addOther(state: AppState, { title, path, trace }: NamedTrace): AppState {
+  if (state.run === undefined) return state;
+  const other = TraceDocument.open({ title, path }, trace, state.device);
+  return { ...state, run: { ...state.run, other } };
+}

@@ -1,0 +1,70 @@
+import { RematError } from "@remat/trace";
+import type { Action, Step } from "../state/action.js";
+import type { AppState } from "../state/app-state.js";
+import type { View } from "../state/view.js";
+import { keepCommands } from "./kept-view.js";
+import { reduceClick, reduceKey, reduceWheel } from "./reduce-input.js";
+import { addOther, allOpened, beginOpening, notOpened, opened, showTrace, tellProgress } from "./reduce-opening.js";
+import { tellView } from "./reduce-view.js";
+import { settle } from "./settle.js";
+import { stay, tell } from "./step.js";
+
+/**
+ * Returns the state after an action, and what is to be done to the world. Pure: the same views, state and action give the same. What a view
+ * cannot do (`RematError`) is told at the bottom of the screen.
+ */
+export function reduce(views: readonly View[], state: AppState, action: Action): Step {
+  const { state: next, commands } = attempt(views, state, action);
+  const settled = settle(views, next);
+  return { state: settled.state, commands: [...commands, ...settled.commands] };
+}
+
+function attempt(views: readonly View[], state: AppState, action: Action): Step {
+  try {
+    return reduceAction(views, state, action);
+  } catch (error) {
+    if (!(error instanceof RematError)) throw error;
+    return stay(tell(state, error.message, true));
+  }
+}
+
+function reduceAction(views: readonly View[], state: AppState, action: Action): Step {
+  switch (action.kind) {
+    case "key":
+      return reduceKey(views, state, action.key);
+    case "click":
+      return reduceClick(views, state, action.target);
+    case "wheel":
+      return reduceWheel(views, state, action.steps);
+    case "resize":
+      return stay({ ...state, size: action.size });
+    case "open":
+      return beginOpening(state, action.targets);
+    case "opening":
+      return stay(tellProgress(state, action));
+    case "opened":
+      return opened(views, state, action);
+    case "allOpened":
+      return stay(allOpened(state, action.id));
+    case "notOpened":
+      return notOpened(state, action);
+    case "show":
+      return showTrace(views, state, action);
+    case "compareWith":
+      return stay(addOther(state, action));
+    case "select":
+      return stay({ ...state, module: action.module });
+    case "entries":
+      return stay({ ...state, start: { ...state.start, entries: action.entries } });
+    case "written":
+      return stay(tell(state, `written: ${action.path}`));
+    case "notWritten":
+      return stay(tell(state, `cannot write ${action.name}: ${action.reason}`, true));
+    case "answer": {
+      const view = views.find(({ name }) => name === action.view);
+      return view === undefined ? stay(state) : tellView(views, state, view, { kind: "answer", answer: action.answer });
+    }
+    case "keep":
+      return { state, commands: keepCommands(views, state) };
+  }
+}

@@ -1,0 +1,99 @@
+import type { AppState, Prompt, ScreenSize } from "../state/app-state.js";
+import { commonKeys, walkingKeys } from "../state/global-keys.js";
+import { type KeyBinding, keyLabel } from "../state/key-binding.js";
+import { sceneOf, viewOf } from "../state/scene-of.js";
+import type { View } from "../state/view.js";
+import type { Glyphs } from "../text/glyphs.js";
+import { fitLine, type Line, lineWidth, type Span } from "../text/line.js";
+import { showControls } from "../text/show-controls.js";
+
+/** Results that are listed while one types. */
+const listedMatches = 8;
+/** Lines of a notice, at most. */
+const noticeLines = 3;
+
+/** Draws the last lines: what is being typed with its results, a notice, or the most useful keys. */
+export function drawBottom(
+  views: readonly View[],
+  state: AppState,
+  { columns: width, rows }: ScreenSize,
+): readonly Line[] {
+  const { prompt, notice } = state;
+  const { glyphs } = state.look;
+  const fit = (...line: readonly Span[]): Line => fitLine(line, width, glyphs);
+  switch (prompt?.kind) {
+    case "search":
+      return searchLines(views, state, prompt, { columns: width, rows });
+    case "open":
+      return [fit(...typedSpans("open: ", prompt.text, "  a path; Enter opens, Esc does not"))];
+    case "ask":
+      return [fit(...typedSpans(prompt.label, prompt.text, `  ${prompt.hint}`))];
+  }
+  if (state.exporting) return [fit(...exportSpans)];
+  if (notice !== undefined) {
+    const style = notice.kind === "warning" ? "bad" : "notice";
+    // A path has to be readable whole, wherever it ends.
+    const lines = cutIntoLines(showControls(notice.text, glyphs.isAscii), width - 1);
+    return lines.map((text) => fit({ text: ` ${text}`, style }));
+  }
+  return [drawHints(hintedKeys(views, state), width, glyphs)];
+}
+
+const exportSpans: readonly Span[] = [
+  { text: "export this view as  ", style: "strong" },
+  ...["c", "CSV  ", "j", "JSON  ", "m", "Markdown  "].map(
+    (text, i): Span => ({ text: i % 2 === 0 ? `${text} ` : text, style: i % 2 === 0 ? "key" : undefined }),
+  ),
+  { text: "Esc not", style: "faint" },
+];
+
+function typedSpans(label: string, text: string, hint: string): readonly Span[] {
+  return [{ text: label, style: "key" }, { text }, { text: " ", style: "activeTab" }, { text: hint, style: "faint" }];
+}
+
+function searchLines(
+  views: readonly View[],
+  state: AppState,
+  { text, matches, chosen, total }: Extract<Prompt, { readonly kind: "search" }>,
+  { columns: width, rows }: ScreenSize,
+): readonly Line[] {
+  const { glyphs } = state.look;
+  const view = viewOf(views, state);
+  const list = view.search?.(sceneOf(state, { width, height: rows }), state.own[view.name]);
+  // Half of a low terminal is left to the view.
+  const listed = Math.min(listedMatches, Math.floor(rows / 2));
+  const first = Math.max(0, Math.min(chosen - listed + 1, matches.length - listed));
+  const results = matches.slice(first, first + listed).map((index, i) => {
+    const isChosen = first + i === chosen;
+    const result = `${isChosen ? glyphs.selected : " "} ${list?.text(index) ?? ""}`;
+    return fitLine([{ text: result, style: isChosen ? "selected" : undefined }], width, glyphs);
+  });
+  const count = text === "" ? "" : total === 0 ? "  nothing" : `  ${total} found`;
+  const more = total > 0 ? "  Up and Down choose, Enter goes there" : "";
+  return [...results, fitLine(typedSpans("/", text, count + more), width, glyphs)];
+}
+
+/** Keys that mean something now, in the order in which they are hinted at. */
+function hintedKeys(views: readonly View[], state: AppState): readonly KeyBinding[] {
+  if (state.screen !== "views") return commonKeys.filter(({ action }) => action === "help" || action === "quit");
+  return [...walkingKeys(views), ...viewOf(views, state).keys, ...commonKeys];
+}
+
+function drawHints(keys: readonly KeyBinding[], width: number, glyphs: Glyphs): Line {
+  const spans: Span[] = [];
+  for (const { keys: names, hint, hintKeys } of keys) {
+    if (hint === undefined) continue;
+    const item: Span[] = [
+      { text: ` ${hintKeys ?? keyLabel(names[0])}`, style: "key" },
+      { text: ` ${hint} `, style: "faint" },
+    ];
+    if (lineWidth(spans) + lineWidth(item) <= width) spans.push(...item);
+  }
+  return fitLine(spans, width, glyphs);
+}
+
+function cutIntoLines(text: string, width: number): readonly string[] {
+  const lines: string[] = [];
+  for (let at = 0; at < text.length && lines.length < noticeLines; at += width) lines.push(text.slice(at, at + width));
+  return lines;
+}

@@ -1,0 +1,40 @@
+import type { Trace } from "@remat/trace";
+import type { ClickTarget } from "../text/drawn.js";
+import type { AppState, ScreenSize } from "./app-state.js";
+import type { Command } from "./command.js";
+import type { Opened, SavedView, StartEntry } from "./opened.js";
+import type { ViewAnswer } from "./work.js";
+
+/** All that can happen to the app. */
+export type Action =
+  | { readonly kind: "key"; readonly key: string }
+  | { readonly kind: "click"; readonly target: ClickTarget }
+  | { readonly kind: "wheel"; readonly steps: 1 | -1 }
+  | { readonly kind: "resize"; readonly size: ScreenSize }
+  | { readonly kind: "open"; readonly targets: readonly string[] }
+  | { readonly kind: "opening"; readonly id: number; readonly title: string; readonly text: string }
+  | { readonly kind: "opened"; readonly id: number; readonly opened: Opened; readonly saved: SavedView }
+  | { readonly kind: "allOpened"; readonly id: number }
+  | { readonly kind: "notOpened"; readonly id: number; readonly reason: string }
+  /** A trace that is there already. */
+  | {
+      readonly kind: "show";
+      readonly title: string;
+      readonly path: string | undefined;
+      readonly trace: Trace;
+      readonly saved: SavedView;
+    }
+  | { readonly kind: "compareWith"; readonly title: string; readonly path: string | undefined; readonly trace: Trace }
+  | { readonly kind: "select"; readonly module: string }
+  | { readonly kind: "entries"; readonly entries: readonly StartEntry[] }
+  | { readonly kind: "written"; readonly path: string }
+  | { readonly kind: "notWritten"; readonly name: string; readonly reason: string }
+  | { readonly kind: "answer"; readonly view: string; readonly answer: ViewAnswer }
+  /** Keeps what is worth keeping: the app is about to end. */
+  | { readonly kind: "keep" };
+
+/** What comes of an action: the state after it, and what is to be done. */
+export interface Step {
+  readonly state: AppState;
+  readonly commands: readonly Command[];
+}

@@ -1,0 +1,64 @@
+import type { KeyBinding } from "./key-binding.js";
+import type { Motion } from "./motion.js";
+import type { View } from "./view.js";
+
+/** What keys do in every view. */
+export type GlobalAction =
+  | "showView"
+  | "nextView"
+  | "previousView"
+  | Motion
+  | "enter"
+  | "back"
+  | "search"
+  | "nextMatch"
+  | "previousMatch"
+  | "export"
+  | "copy"
+  | "open"
+  | "theme"
+  | "redraw"
+  | "suspend"
+  | "help"
+  | "quit";
+
+/** The keys by which views are chosen and walked through; the line at the bottom has them before the view's own. */
+export function walkingKeys(views: readonly View[]): readonly KeyBinding<GlobalAction>[] {
+  return [
+    {
+      keys: views.slice(0, 9).map((_view, index) => String(index + 1)),
+      action: "showView",
+      help: `show a view: ${views.map(({ title }) => title.toLowerCase()).join(", ")}`,
+    },
+    { keys: ["tab"], action: "nextView", help: "next view", hint: "view" },
+    { keys: ["shift+tab"], action: "previousView", help: "previous view" },
+    { keys: ["up", "k"], action: "up", help: "one row up" },
+    { keys: ["down", "j"], action: "down", help: "one row down" },
+    { keys: ["pageup", "ctrl+b"], action: "pageUp", help: "one page up" },
+    { keys: ["pagedown", "ctrl+f", " "], action: "pageDown", help: "one page down" },
+    { keys: ["home", "g"], action: "top", help: "to the first row" },
+    { keys: ["end", "G"], action: "bottom", help: "to the last row" },
+  ];
+}
+
+/** The keys that are the same in every view; the line at the bottom has them after the view's own. */
+export const commonKeys: readonly KeyBinding<GlobalAction>[] = [
+  { keys: ["enter"], action: "enter", help: "drill in: module, ops, one op; what is at the cursor" },
+  { keys: ["esc", "backspace"], action: "back", help: "back; cancels what is under way" },
+  { keys: ["/"], action: "search", help: "search, with results as you type", hint: "search" },
+  { keys: ["n"], action: "nextMatch", help: "next match" },
+  { keys: ["N"], action: "previousMatch", help: "previous match" },
+  { keys: ["e"], action: "export", help: "export the view as CSV, JSON or Markdown", hint: "export" },
+  { keys: ["y"], action: "copy", help: "copy the name of what is at the cursor to the clipboard" },
+  { keys: ["O"], action: "open", help: "open another model, trace or plan" },
+  { keys: ["t"], action: "theme", help: "colours for a dark or a light background" },
+  { keys: ["ctrl+l"], action: "redraw", help: "draw the screen anew" },
+  { keys: ["ctrl+z"], action: "suspend", help: "to the shell; fg comes back" },
+  { keys: ["?"], action: "help", help: "these keys", hint: "help" },
+  { keys: ["q", "ctrl+c"], action: "quit", help: "quit", hint: "quit" },
+];
+
+/** All keys that are not a view's own. */
+export function globalKeys(views: readonly View[]): readonly KeyBinding<GlobalAction>[] {
+  return [...walkingKeys(views), ...commonKeys];
+}

@@ -1,0 +1,27 @@
+/** A way to move over rows. */
+export type Motion = "up" | "down" | "pageUp" | "pageDown" | "top" | "bottom";
+
+const motions: readonly string[] = ["up", "down", "pageUp", "pageDown", "top", "bottom"] satisfies Motion[];
+
+/** Whether what a key does is a motion. */
+export function isMotion(action: string): action is Motion {
+  return motions.includes(action);
+}
+
+/** Rows that a motion goes on, with `page` rows to a page. */
+export function rowsBy(motion: Motion, page: number): number {
+  switch (motion) {
+    case "up":
+      return -1;
+    case "down":
+      return 1;
+    case "pageUp":
+      return -page;
+    case "pageDown":
+      return page;
+    case "top":
+      return -Number.MAX_SAFE_INTEGER;
+    case "bottom":
+      return Number.MAX_SAFE_INTEGER;
+  }
+}

@@ -1,0 +1,23 @@
+import type { Plan, Trace } from "@remat/trace";
+
+/** What a name on the command line, or on the start screen, turned out to be. */
+export type Opened =
+  | { readonly kind: "trace"; readonly title: string; readonly path: string; readonly trace: Trace }
+  | { readonly kind: "plan"; readonly title: string; readonly path: string; readonly plan: Plan };
+
+/** Something that the start screen offers. */
+export interface StartEntry {
+  readonly title: string;
+  readonly target: string;
+  readonly note: string;
+}
+
+/** What is kept of a trace between two runs of the app. Where it comes from a file, anything may be in it. */
+export interface SavedView {
+  /** Name of the view that was on. */
+  readonly view?: string;
+  readonly module?: string;
+  readonly device?: string;
+  /** By view: what it keeps of its own. */
+  readonly views?: Readonly<Record<string, unknown>>;
+}

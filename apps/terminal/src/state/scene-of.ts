@@ -1,0 +1,24 @@
+import { RematError } from "@remat/trace";
+import type { AppState } from "./app-state.js";
+import type { Area, Scene, View } from "./view.js";
+
+/** Returns what a view sees of the app, in some room. @throws RematError `TERMINAL_NO_DOCUMENT` */
+export function sceneOf({ run, module, plan, device, prompt, searched, look }: AppState, area: Area): Scene {
+  if (run === undefined) throw new RematError("TERMINAL_NO_DOCUMENT", "no trace is open. Open one first.");
+  const { document } = run;
+  return {
+    run,
+    document,
+    module,
+    plan,
+    device,
+    searched: prompt?.kind === "search" ? prompt.text : searched,
+    area,
+    look,
+  };
+}
+
+/** Returns the view that is on: the first, where the state names none of them. */
+export function viewOf(views: readonly View[], { view }: AppState): View {
+  return views.find(({ name }) => name === view) ?? views[0];
+}

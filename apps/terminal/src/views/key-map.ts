@@ -1,0 +1,16 @@
+import { commonKeys, walkingKeys } from "../state/global-keys.js";
+import type { KeyBinding } from "../state/key-binding.js";
+import { type ViewName, views } from "./views.js";
+
+/** A row of the key map. */
+export interface ViewKeyBinding extends KeyBinding {
+  /** Where the keys do this; left out: everywhere. */
+  readonly views?: readonly ViewName[];
+}
+
+/** Every key that the app knows. */
+export const keyMap: readonly ViewKeyBinding[] = [
+  ...walkingKeys(views),
+  ...views.flatMap(({ name, keys }) => keys.map((binding) => ({ ...binding, views: [name] }))),
+  ...commonKeys,
+];
