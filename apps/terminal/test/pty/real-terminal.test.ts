@@ -168,13 +168,17 @@ describe.runIf(isThere)("remat ui in a terminal", () => {
     await restored();
   });
 
-  it("gives the terminal back when it is ended from outside", async () => {
+  it.each([
+    ["SIGTERM", 15],
+    ["SIGQUIT", 3],
+    ["SIGHUP", 1],
+  ] as const)("gives the terminal back when %s ends it, and ends by it", async (signal, number) => {
     start("ui resnet50.remat.jsonl --view memory");
     await terminal.until("the memory view", has("Activations"));
     const shell = terminal.ask("#{pane_pid}");
     const children = readFileSync(`/proc/${shell}/task/${shell}/children`, "utf8").trim().split(" ");
-    process.kill(Number(children.at(-1)), "SIGTERM");
-    await restored();
+    process.kill(Number(children.at(-1)), signal);
+    await restored(128 + number);
   });
 
   it("gives the terminal back when it crashes, and then says what happened", async () => {
