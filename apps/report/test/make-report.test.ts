@@ -36,7 +36,7 @@ describe.each(Object.keys(runs) as (keyof typeof runs)[])("a plan for %s", (name
     const plan = readPlan(writePlan(planOfTrace(trace, graph, smallest)));
     const replay = planAsTrace(plan);
     expect(replay.ops.count).toBe(plan.steps.length);
-    const again = plan.steps.filter(({ isAgain }) => isAgain).length;
+    const again = plan.steps.filter(({ isRecomputed }) => isRecomputed).length;
     expect(replay.ops.phase.filter((phase) => phase === Phase.recompute)).toHaveLength(again);
     expect(Math.max(...memoryTimeline(replay).highestBytes)).toBeLessThanOrEqual(plan.predicted.peakBytes);
     expect(findPlanMismatch(plan, trace)).toBeUndefined();

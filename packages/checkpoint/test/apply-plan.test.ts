@@ -48,7 +48,7 @@ describe.each(examples)("%s", (name, steps, fractions) => {
         }),
       );
       expect(planned).toEqual(stock);
-      const again = plan.steps.filter(({ isAgain }) => isAgain).length;
+      const again = plan.steps.filter(({ isRecomputed }) => isRecomputed).length;
       const [{ peakBytes, replayedOps, rebuiltOnTouch }] = reports;
       expect({ peakBytes, rebuiltOnTouch }).toEqual({ peakBytes: plan.predicted.peakBytes, rebuiltOnTouch: 0 });
       expect(replayedOps).toBeGreaterThanOrEqual(again);

@@ -1,4 +1,4 @@
-import { findPlanMismatch, OpFlag, Phase, type Plan, RematError, type Trace } from "@remat/trace";
+import { describePlanMismatch, findPlanMismatch, OpFlag, Phase, type Plan, RematError, type Trace } from "@remat/trace";
 
 /** Version of the policy format; files say it, and the exporter refuses others. */
 export const pyTorchPolicyFormat = "remat-pytorch-policy/1";
@@ -57,7 +57,7 @@ export function toPyTorchPolicy(plan: Plan, trace: Trace, options: PyTorchPolicy
   if (mismatch !== undefined)
     throw new RematError(
       "PLAN_MISMATCH",
-      `the plan is not of this trace: op ${mismatch.op} is planned as ${mismatch.planned ?? "nothing"}, found ${mismatch.found ?? "nothing"}. Plan this trace.`,
+      `the plan is not of this trace: ${describePlanMismatch(mismatch)}. Plan this trace.`,
     );
   const units = unitsOf(trace, options.modules);
   const again = modulesRunAgain(plan, trace);
@@ -113,19 +113,19 @@ function nameInModel(fqn: string): string {
 function modulesRunAgain(plan: Plan, trace: Trace): Set<string> {
   const { calls, modules } = trace;
   const again = new Set<string>();
-  for (const { op, isAgain } of plan.steps)
-    if (isAgain) for (const call of trace.opCalls(op)) again.add(modules[calls.module[call]].fqn);
+  for (const { op, isRecomputed } of plan.steps)
+    if (isRecomputed) for (const call of trace.opCalls(op)) again.add(modules[calls.module[call]].fqn);
   return again;
 }
 
 /** Whether the plan holds the greater part of what an op makes from its first run until `beforeOp` first runs: PyTorch saves all of it or none. */
 function holdsOps(plan: Plan, trace: Trace): (op: number, beforeOp: number) => boolean {
-  /** By op, for each output: how many ops had run first when it was first let go of. */
+  /** By op, for each output: how many ops had run first when it was first freed. */
   const goneBefore = new Map<number, number>();
   let next = 0;
-  for (const { op, isAgain, drop } of plan.steps) {
-    if (!isAgain) next = op + 1;
-    for (const value of drop) {
+  for (const { op, isRecomputed, free } of plan.steps) {
+    if (!isRecomputed) next = op + 1;
+    for (const value of free) {
       if ("source" in value) continue;
       const key = value.op * maxOutputs + value.output;
       if (!goneBefore.has(key)) goneBefore.set(key, next);

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
-import { EventKind, fingerprintOf, opOccurrences, Phase, type Plan, type PlanValue, type Trace } from "@remat/trace";
+import { EventKind, fingerprintOfOps, opOccurrences, Phase, type Plan, type PlanValue, type Trace } from "@remat/trace";
 import { describe, expect, it } from "vitest";
 import {
   checkpointableModules,
@@ -38,28 +38,28 @@ function planWithout(of: Trace, dropped: readonly number[]): Plan {
         }
     });
   }
-  const dropAfter = new Map<number, PlanValue[]>();
+  const freeAfter = new Map<number, PlanValue[]>();
   const againBefore = new Map<number, number[]>();
   const add = <T>(to: Map<number, T[]>, key: number, value: T) => to.set(key, [...(to.get(key) ?? []), value]);
   for (const [storage, value] of makers) {
     if (!("op" in value)) continue;
     const backward = firstBackward.get(storage);
     if (dropped.includes(value.op) && backward !== undefined) {
-      add(dropAfter, lastForward.get(storage)!, value);
+      add(freeAfter, lastForward.get(storage)!, value);
       add(againBefore, backward, value.op);
     }
-    add(dropAfter, last.get(storage)!, value);
+    add(freeAfter, last.get(storage)!, value);
   }
   const ops = opOccurrences(of);
   return {
-    subject: { kind: "trace", name: "transformer", framework: "pytorch", fingerprint: fingerprintOf(ops) },
+    subject: { kind: "trace", name: "transformer", framework: "pytorch", fingerprint: fingerprintOfOps(ops) },
     origin: { method: "by hand", budgetBytes: 1, order: "fixed" },
     predicted: { peakBytes: 1, cost: 1, overhead: 0, lowerBound: 1, gap: 0, plain: { peakBytes: 1, cost: 1 } },
     ops,
     sources: [],
     steps: ops.flatMap((_, op) => [
-      ...(againBefore.get(op) ?? []).map((again) => ({ op: again, isAgain: true, drop: [] })),
-      { op, isAgain: false, drop: dropAfter.get(op) ?? [] },
+      ...(againBefore.get(op) ?? []).map((again) => ({ op: again, isRecomputed: true, free: [] })),
+      { op, isRecomputed: false, free: freeAfter.get(op) ?? [] },
     ]),
   };
 }

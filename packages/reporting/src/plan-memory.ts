@@ -30,7 +30,7 @@ export function recordedPeak(trace: Trace): PeakMemory {
 
 /**
  * What following `plan` holds at its peak, by category, and when each storage comes and goes: storages come as ops make them, again where
- * ops run again, and go when the plan drops them; what the caller owns goes when the trace frees it.
+ * ops are recomputed, and go when the plan frees them; what the caller owns goes when the trace frees it.
  *
  * @param plan of that trace: see `findPlanMismatch`
  * @example
@@ -51,8 +51,8 @@ export function followedPeak(trace: Trace, plan: Plan, visit: PlanVisitor = {}):
   const sources = plan.sources.map(({ before, ordinal }) => origins.before[before][ordinal]);
   const storagesOf = (value: PlanValue): readonly number[] =>
     "source" in value ? [sources[value.source]] : trace.tensorStorages(row(trace.ops.outputs, value.op)[value.output]);
-  plan.steps.forEach(({ op, isAgain, drop }, step) => {
-    if (!isAgain) {
+  plan.steps.forEach(({ op, isRecomputed, free }, step) => {
+    if (!isRecomputed) {
       for (const [storage, category] of origins.categorizedBefore[op]) held.categorize(storage, category);
       for (const storage of origins.before[op]) appear(storage);
     }
@@ -60,24 +60,24 @@ export function followedPeak(trace: Trace, plan: Plan, visit: PlanVisitor = {}):
       for (const storage of trace.tensorStorages(tensor)) {
         if (isHeld[storage] === 1) continue;
         appear(storage);
-        visit.onMake?.(storage, op, step, isAgain);
+        visit.onMake?.(storage, op, step, isRecomputed);
       }
     held.briefly(origins.scratchBytes[op]);
-    for (const value of drop)
+    for (const value of free)
       for (const storage of storagesOf(value)) {
-        // A value's first storage is its own; others of its tensor may be views of what is dropped by itself.
+        // A value's first storage is its own; others of its tensor may be views of what is freed by itself.
         if (isHeld[storage] === 0) continue;
         go(storage);
         visit.onDrop?.(storage, op, step);
       }
-    if (!isAgain) for (const storage of origins.callersFreedAfter[op]) if (isHeld[storage] === 1) go(storage);
+    if (!isRecomputed) for (const storage of origins.callersFreedAfter[op]) if (isHeld[storage] === 1) go(storage);
   });
   return held.peak();
 }
 
 /** Told of what comes and goes while a plan is followed. */
 export interface PlanVisitor {
-  onMake?(storage: number, op: number, step: number, isAgain: boolean): void;
+  onMake?(storage: number, op: number, step: number, isRecomputed: boolean): void;
   onDrop?(storage: number, op: number, step: number): void;
 }
 

@@ -1,4 +1,4 @@
-import { findPlanMismatch, type Plan, RematError, type Trace } from "@remat/trace";
+import { describePlanMismatch, findPlanMismatch, type Plan, RematError, type Trace } from "@remat/trace";
 import { followedPeak, type PeakMemory, recordedPeak } from "./plan-memory.js";
 
 /** One choice between memory and time. */
@@ -79,12 +79,12 @@ export function summarizePlan(plan: Plan, trace: Trace, options: SummarizePlanOp
   if (mismatch !== undefined)
     throw new RematError(
       "PLAN_MISMATCH",
-      `the plan is not of this trace: op ${mismatch.op} is planned as ${mismatch.planned ?? "nothing"}, found ${mismatch.found ?? "nothing"}. Plan this trace, or show the one that was planned.`,
+      `the plan is not of this trace: ${describePlanMismatch(mismatch)}. Plan this trace, or show the one that was planned.`,
     );
   const { predicted } = plan;
   const tally = new Tally(trace, options.depth ?? 2, readersOf(plan));
   const planned = followedPeak(trace, plan, tally);
-  for (const { op, isAgain } of plan.steps) if (isAgain) tally.run(op);
+  for (const { op, isRecomputed } of plan.steps) if (isRecomputed) tally.run(op);
   const plainMs = predicted.plain.cost;
   return {
     plan,
@@ -121,7 +121,7 @@ function readersOf({ steps, ops }: Plan): Int32Array {
   const readers = new Int32Array(steps.length);
   let next = ops.length;
   for (let step = steps.length - 1; step >= 0; step--) {
-    if (!steps[step].isAgain) next = steps[step].op;
+    if (!steps[step].isRecomputed) next = steps[step].op;
     readers[step] = next;
   }
   return readers;
@@ -158,8 +158,8 @@ class Tally {
     }
   }
 
-  onMake(storage: number, op: number, step: number, isAgain: boolean): void {
-    if (!isAgain) return;
+  onMake(storage: number, op: number, step: number, isRecomputed: boolean): void {
+    if (!isRecomputed) return;
     for (const sum of this.sumsOf(op)) sum.bytes += this.bytesOf[storage];
     const known = this.drops.get(storage);
     if (known !== undefined) known.runs++;

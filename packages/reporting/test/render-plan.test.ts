@@ -45,7 +45,7 @@ describe("summarizePlan", () => {
   });
 
   it("accounts for every op that runs again, by module and by kernel", () => {
-    const again = plan.steps.filter(({ isAgain }) => isAgain);
+    const again = plan.steps.filter(({ isRecomputed }) => isRecomputed);
     expect(summary.recomputed.runs).toBe(again.length);
     for (const groups of [summary.byModule, summary.byKernel])
       for (const quantity of ["runs", "ms", "bytes"] as const)
@@ -53,7 +53,7 @@ describe("summarizePlan", () => {
     expect(summary.recomputed.ms).toBeCloseTo(plan.predicted.cost - plan.predicted.plain.cost, 9);
     expect(summary.byModule.map(({ name }) => name).sort()).toEqual(policies.map(({ fqn }) => fqn));
     let made = 0;
-    followedPeak(trace, plan, { onMake: (_storage, _op, _step, isAgain) => void (made += isAgain ? 1 : 0) });
+    followedPeak(trace, plan, { onMake: (_storage, _op, _step, isRecomputed) => void (made += isRecomputed ? 1 : 0) });
     expect(summary.droppedCount).toBe(made);
   });
 
@@ -66,9 +66,17 @@ describe("summarizePlan", () => {
   });
 
   it("refuses the plan of another trace, naming the first op that differs", () => {
-    const other = { ...plan, ops: plan.ops.with(3, "elsewhere") };
+    const elsewhere = {
+      phase: "forward",
+      kernel: "Tanh",
+      module: "else where",
+      call: 0,
+      ordinal: 0,
+      outputs: [],
+    } as const;
+    const other = { ...plan, ops: plan.ops.with(3, elsewhere) };
     expect(() => summarizePlan(other, trace, { earlyRelease })).toThrow(
-      "the plan is not of this trace: op 3 is planned as elsewhere, found",
+      'the plan is not of this trace: op 3 is planned as "else where"[0] forward Tanh 0:, found',
     );
   });
 });

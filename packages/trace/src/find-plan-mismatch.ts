@@ -1,26 +1,45 @@
+import { formatOccurrence, isSameOccurrence, type OpSignature } from "./occurrence.js";
 import { opOccurrences } from "./op-occurrences.js";
 import type { Plan } from "./plan.js";
+import { formatPlanOp, isPlanNode, type PlanOp } from "./plan-op.js";
 import type { Trace } from "./trace.js";
 
+/** Where a run first is not as planned. */
 export interface PlanMismatch {
-  /** The first op that is not as planned. */
+  /** Index of the op. */
   readonly op: number;
-  /** Its occurrence in the plan and in the trace; undefined where there are no more ops. */
-  readonly planned: string | undefined;
-  readonly found: string | undefined;
+  /** That op in the plan; undefined where the plan has no more ops. */
+  readonly planned: PlanOp | undefined;
+  /** That op of the run, an `Occurrence` if the run is a trace; undefined where there are no more. */
+  readonly found: OpSignature | undefined;
 }
 
 /**
- * Where a plan first does not fit a trace; undefined where it fits.
+ * Finds where a plan first does not fit a trace; undefined where it fits.
  *
  * @example
  * const mismatch = findPlanMismatch(plan, trace);
- * if (mismatch) throw new Error(`op ${mismatch.op}: planned ${mismatch.planned}, found ${mismatch.found}`);
+ * if (mismatch) throw new Error(describePlanMismatch(mismatch));
  */
 export function findPlanMismatch(plan: Plan, trace: Trace): PlanMismatch | undefined {
   const found = opOccurrences(trace);
   const count = Math.max(found.length, plan.ops.length);
-  for (let op = 0; op < count; op++)
-    if (plan.ops[op] !== found[op]) return { op, planned: plan.ops[op], found: found[op] };
+  for (let op = 0; op < count; op++) {
+    const planned = plan.ops[op];
+    const isAsPlanned =
+      op < found.length && op < plan.ops.length && !isPlanNode(planned) && isSameOccurrence(planned, found[op]);
+    if (!isAsPlanned) return { op, planned, found: found[op] };
+  }
   return undefined;
+}
+
+/**
+ * Tells a mismatch as part of a sentence.
+ *
+ * @example
+ * describePlanMismatch(mismatch); // "op 3 is planned as net.a[0] forward Relu 0: float32[8], found net.a[0] forward Tanh 0: float32[8]"
+ */
+export function describePlanMismatch({ op, planned, found }: PlanMismatch): string {
+  const expected = planned === undefined ? "nothing" : formatPlanOp(planned);
+  return `op ${op} is planned as ${expected}, found ${found === undefined ? "nothing" : formatOccurrence(found)}`;
 }

@@ -6,10 +6,17 @@ export {
   encodeAtenArguments,
 } from "./aten-arguments.js";
 export { type DeviceSpec, roundUpBytes } from "./device-spec.js";
-export { findPlanMismatch, type PlanMismatch } from "./find-plan-mismatch.js";
+export { describePlanMismatch, findPlanMismatch, type PlanMismatch } from "./find-plan-mismatch.js";
+export { fingerprintOf, fingerprintOfOps } from "./fingerprint.js";
 export type { MemorySnapshot } from "./memory-snapshot.js";
+export {
+  formatOccurrence,
+  haveSameTypes,
+  type Occurrence,
+  type OpSignature,
+} from "./occurrence.js";
 export { opFlagNames } from "./op-flag-names.js";
-export { fingerprintOf, opOccurrences } from "./op-occurrences.js";
+export { opOccurrences } from "./op-occurrences.js";
 export {
   type Plan,
   type PlanOrigin,
@@ -20,10 +27,12 @@ export {
   type PlanValue,
   planFormat,
 } from "./plan.js";
+export { formatPlanOp, isPlanNode, type PlanNode, type PlanOp } from "./plan-op.js";
 export { readPlan } from "./read-plan.js";
 export { type ByteSource, parseTrace, type ReadTraceOptions, readTrace } from "./read-trace.js";
 export { RematError } from "./remat-error.js";
 export type { StepSettings } from "./step-settings.js";
+export type { TensorType } from "./tensor-type.js";
 export {
   type CallColumns,
   type EventColumns,

@@ -1,46 +1,61 @@
+import type { Occurrence } from "./occurrence.js";
+import type { TensorType } from "./tensor-type.js";
 import { row, type Trace } from "./trace.js";
 import { phaseNames } from "./vocabulary.js";
 
 /**
- * A name for each op of a trace by which it is found again in another run of the same model (rule T9): the innermost module call, the phase,
- * the kernel, how many of these came before in that call, and what the outputs look like.
+ * Returns the occurrence of each op of a trace (rule T9): the innermost module call, the phase, the kernel, how many of these came before in that
+ * call, and what the outputs look like.
  *
  * @example
- * opOccurrences(trace)[7]; // "layers.0.attention[0] forward BatchMatMul 1: float32[8,12,1024,64]"
+ * opOccurrences(trace)[7].kernel; // "BatchMatMul"
  */
-export function opOccurrences(trace: Trace): string[] {
+export function opOccurrences(trace: Trace): Occurrence[] {
   const { ops, calls, modules } = trace;
-  const seen = new Map<string, number>();
-  const names: string[] = [];
-  for (let op = 0; op < ops.count; op++) {
+  const placeOfCall = placesOfCalls(trace);
+  const typeOf = tensorTypes(trace);
+  const seen = new Map<number, number>();
+  return Array.from({ length: ops.count }, (_, op) => {
     const active = trace.opCalls(op);
     const call = active.length === 0 ? -1 : active[active.length - 1];
-    const where = call < 0 ? "-" : `${modules[calls.module[call]].fqn}[${calls.number[call]}]`;
-    const kind = `${where} ${phaseNames[ops.phase[op]]} ${trace.opName(op)}`;
+    const place = call < 0 ? 0 : placeOfCall[call];
+    const kind = (place * trace.strings.length + ops.name[op]) * phaseNames.length + ops.phase[op];
     const ordinal = seen.get(kind) ?? 0;
     seen.set(kind, ordinal + 1);
-    const outputs = Array.from(
-      trace.opOutputs(op),
-      (tensor) => `${trace.tensorDtype(tensor)}[${row(trace.tensors.shape, tensor).join(",")}]`,
-    );
-    names.push(`${kind} ${ordinal}: ${outputs.join(" ")}`);
-  }
-  return names;
+    return {
+      module: call < 0 ? undefined : modules[calls.module[call]].fqn,
+      call: call < 0 ? 0 : calls.number[call],
+      phase: phaseNames[ops.phase[op]],
+      kernel: trace.opName(op),
+      ordinal,
+      outputs: Array.from(trace.opOutputs(op), typeOf),
+    };
+  });
 }
 
-/** A hash of lines, 16 hexadecimal digits: the same lines give the same, others almost surely another. */
-export function fingerprintOf(lines: Iterable<string>): string {
-  // Two lanes of multiply and xor (cyrb53's), 32 bits each.
-  let a = 0xdeadbeef;
-  let b = 0x41c6ce57;
-  for (const line of lines) {
-    for (let i = 0; i <= line.length; i++) {
-      const code = i < line.length ? line.charCodeAt(i) : 10;
-      a = Math.imul(a ^ code, 0x9e3779b1);
-      b = Math.imul(b ^ code, 0x5f356495);
+/** By call, a number from 1 on that calls with the same name and number share: modules of one name are one place. */
+function placesOfCalls({ calls, modules }: Trace): Int32Array {
+  const places = new Map<string, number>();
+  return Int32Array.from({ length: calls.count }, (_, call) => {
+    const key = `${calls.number[call]} ${modules[calls.module[call]].fqn}`;
+    const place = places.get(key) ?? places.size + 1;
+    places.set(key, place);
+    return place;
+  });
+}
+
+/** The type of a tensor, one object for all of the same dtype and shape. */
+function tensorTypes(trace: Trace): (tensor: number) => TensorType {
+  const { tensors } = trace;
+  const types = new Map<string, TensorType>();
+  return (tensor) => {
+    const shape = row(tensors.shape, tensor);
+    const key = `${tensors.dtype[tensor]}:${shape.join()}`;
+    let type = types.get(key);
+    if (type === undefined) {
+      type = { dtype: trace.tensorDtype(tensor), shape: Array.from(shape) };
+      types.set(key, type);
     }
-  }
-  a = Math.imul(a ^ (a >>> 16), 0x85ebca6b) ^ Math.imul(b ^ (b >>> 13), 0xc2b2ae35);
-  b = Math.imul(b ^ (b >>> 16), 0x85ebca6b) ^ Math.imul(a ^ (a >>> 13), 0xc2b2ae35);
-  return [a, b].map((lane) => (lane >>> 0).toString(16).padStart(8, "0")).join("");
+    return type;
+  };
 }

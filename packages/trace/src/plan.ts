@@ -1,7 +1,8 @@
+import type { PlanOp } from "./plan-op.js";
 import type { StepSettings } from "./step-settings.js";
 
 /** Version of the plan format; files say it, and readers refuse others. */
-export const planFormat = "remat-plan/1";
+export const planFormat = "remat-plan/2";
 
 /** What a plan is for. */
 export interface PlanSubject {
@@ -41,7 +42,7 @@ export interface PlanPrediction {
   readonly lowerBound: number;
   /** How much cheaper a plan could be at most, as a fraction of `cost`. */
   readonly gap: number;
-  /** Running every op once, in order, letting go of everything after its last use. */
+  /** Running every op once, in order, freeing everything after its last use. */
   readonly plain: { readonly peakBytes: number; readonly cost: number };
   /** The peak of the trace as it was recorded. */
   readonly recordedPeakBytes?: number;
@@ -60,25 +61,25 @@ export type PlanValue = { readonly op: number; readonly output: number } | { rea
 export interface PlanStep {
   /** Index into `ops`. */
   readonly op: number;
-  /** True where the op has run before and is run again to make what was let go of. */
-  readonly isAgain: boolean;
-  /** What to let go of after the step: nothing reads it before it is made again. */
-  readonly drop: readonly PlanValue[];
+  /** True where the op has run before, and runs again for what was freed. */
+  readonly isRecomputed: boolean;
+  /** What to free after the step: nothing reads it before it is recomputed. */
+  readonly free: readonly PlanValue[];
 }
 
 /**
- * What to run, in which order and how often, and what to let go of when, for a training step or a graph. Ops are named by occurrence
+ * What to run, in which order and how often, and what to free when, for a training step or a graph. Ops are named by occurrence
  * (rule T9: module call, phase, kernel, ordinal, and the shapes of the outputs), so that another run of the same model can follow it.
  *
- * Memory is what the steps say: an op's outputs and what it works with are held while it runs, a value until it is dropped. What runs again
- * does so as soon as the step before it is done, before user code goes on. A view shares its storage's fate: once the storage is made again, so
+ * Memory is what the steps say: an op's outputs and what it works with are held while it runs, a value until it is freed. What is recomputed
+ * is so as soon as the step before it is done, before user code goes on. A view shares its storage's fate: once the storage is recomputed, so
  * is the view.
  */
 export interface Plan {
   readonly subject: PlanSubject;
   readonly origin: PlanOrigin;
   readonly predicted: PlanPrediction;
-  readonly ops: readonly string[];
+  readonly ops: readonly PlanOp[];
   readonly sources: readonly PlanSource[];
   readonly steps: readonly PlanStep[];
 }

@@ -1,36 +1,24 @@
 import { type Plan, type PlanSource, type PlanStep, type PlanValue, planFormat } from "./plan.js";
+import { PlanFieldError, readIndex, readList, readNumber, readOptional, readRecord, readText } from "./plan-fields.js";
+import { formatPlanOp } from "./plan-op.js";
+import { planOpReader } from "./read-plan-op.js";
 import { RematError } from "./remat-error.js";
 import type { StepSettings } from "./step-settings.js";
 
 /**
- * A plan from its JSON, as text or parsed, checked: every op runs once before it runs again, and what is dropped has been made.
+ * Reads a plan from its JSON, as text or parsed, and checks that every op runs before it is recomputed, and that what is freed has been made.
  *
  * @throws RematError `PLAN_FORMAT` for another format or version, `PLAN_CORRUPT` naming the field that is not as it should be.
  * @example
  * const plan = readPlan(await fs.readFile("plan.json", "utf8"));
  */
 export function readPlan(source: string | object): Plan {
-  const file = record("the file", typeof source === "string" ? parse(source) : source);
-  if (file["format"] !== planFormat)
-    throw new RematError(
-      "PLAN_FORMAT",
-      `plan: expected format '${planFormat}', found ${JSON.stringify(file["format"])}; make the plan anew with this version`,
-    );
-  const ops = list("ops", file["ops"]).map((name, i) => text(`ops[${i}]`, name));
-  const sources = list("sources", file["sources"]).map((item, i) => readSource(`sources[${i}]`, item, ops.length));
-  const steps = list("steps", file["steps"]).map((item, i) =>
-    readStep(`steps[${i}]`, item, ops.length, sources.length),
-  );
-  const plan: Plan = {
-    subject: readSubject(record("subject", file["subject"])),
-    origin: readOrigin(record("origin", file["origin"])),
-    predicted: readPrediction(record("predicted", file["predicted"])),
-    ops,
-    sources,
-    steps,
-  };
-  checkSteps(plan);
-  return plan;
+  try {
+    return readFields(readRecord("the file", typeof source === "string" ? parse(source) : source));
+  } catch (cause) {
+    if (!(cause instanceof PlanFieldError)) throw cause;
+    throw new RematError("PLAN_CORRUPT", `plan: ${cause.message}`, { cause });
+  }
 }
 
 function parse(source: string): unknown {
@@ -41,146 +29,128 @@ function parse(source: string): unknown {
   }
 }
 
+function readFields(file: Record<string, unknown>): Plan {
+  if (file["format"] !== planFormat)
+    throw new RematError(
+      "PLAN_FORMAT",
+      `plan: expected format '${planFormat}', found ${JSON.stringify(file["format"])}; make the plan anew with this version`,
+    );
+  const subject = readSubject(readRecord("subject", file["subject"]));
+  const ops = readList("ops", file["ops"], planOpReader(subject.kind));
+  const sources = readList("sources", file["sources"], (item) => readSource(item, ops.length));
+  const steps = readList("steps", file["steps"], (item) => readStep(item, ops.length, sources.length));
+  const plan: Plan = {
+    subject,
+    origin: readOrigin(readRecord("origin", file["origin"])),
+    predicted: readPrediction(readRecord("predicted", file["predicted"])),
+    ops,
+    sources,
+    steps,
+  };
+  checkSteps(plan);
+  return plan;
+}
+
 function readSubject(subject: Record<string, unknown>): Plan["subject"] {
-  const kind = text("subject.kind", subject["kind"]);
-  if (kind !== "trace" && kind !== "graph") throw corrupt("subject.kind", "'trace' or 'graph'", kind);
+  const kind = readText("subject.kind", subject["kind"]);
+  if (kind !== "trace" && kind !== "graph") throw new PlanFieldError("subject.kind", "'trace' or 'graph'", kind);
   return {
-    ...optional("subject", subject, ["framework", "backend", "device"], text),
-    ...optional("subject", subject, ["allocationUnitBytes"], number),
-    ...optional("subject", subject, ["step"], (field, step) => readStepSettings(field, record(field, step))),
+    ...readOptional("subject", subject, ["framework", "backend", "device"], readText),
+    ...readOptional("subject", subject, ["allocationUnitBytes"], readNumber),
+    ...readOptional("subject", subject, ["step"], (field, step) => readStepSettings(field, readRecord(field, step))),
     kind,
-    name: text("subject.name", subject["name"]),
-    fingerprint: text("subject.fingerprint", subject["fingerprint"]),
+    name: readText("subject.name", subject["name"]),
+    fingerprint: readText("subject.fingerprint", subject["fingerprint"]),
   };
 }
 
 function readStepSettings(at: string, step: Record<string, unknown>): StepSettings {
   return {
-    ...optional(at, step, ["batch"], number),
-    ...optional(at, step, ["loss"], text),
-    size: text(`${at}.size`, step["size"]),
-    optimizer: text(`${at}.optimizer`, step["optimizer"]),
-    grouping: text(`${at}.grouping`, step["grouping"]),
-    seed: number(`${at}.seed`, step["seed"]),
+    ...readOptional(at, step, ["batch"], readNumber),
+    ...readOptional(at, step, ["loss"], readText),
+    size: readText(`${at}.size`, step["size"]),
+    optimizer: readText(`${at}.optimizer`, step["optimizer"]),
+    grouping: readText(`${at}.grouping`, step["grouping"]),
+    seed: readNumber(`${at}.seed`, step["seed"]),
   };
 }
 
 function readOrigin(origin: Record<string, unknown>): Plan["origin"] {
-  const order = text("origin.order", origin["order"]);
-  if (order !== "fixed" && order !== "free") throw corrupt("origin.order", "'fixed' or 'free'", order);
+  const order = readText("origin.order", origin["order"]);
+  if (order !== "fixed" && order !== "free") throw new PlanFieldError("origin.order", "'fixed' or 'free'", order);
   return {
-    ...optional("origin", origin, ["seed", "iterations", "seconds"], number),
-    method: text("origin.method", origin["method"]),
-    budgetBytes: number("origin.budgetBytes", origin["budgetBytes"]),
+    ...readOptional("origin", origin, ["seed", "iterations", "seconds"], readNumber),
+    method: readText("origin.method", origin["method"]),
+    budgetBytes: readNumber("origin.budgetBytes", origin["budgetBytes"]),
     order,
   };
 }
 
 function readPrediction(predicted: Record<string, unknown>): Plan["predicted"] {
-  const plain = record("predicted.plain", predicted["plain"]);
-  const amount = (field: string) => number(`predicted.${field}`, predicted[field]);
+  const plain = readRecord("predicted.plain", predicted["plain"]);
+  const amount = (field: string) => readNumber(`predicted.${field}`, predicted[field]);
   return {
-    ...optional("predicted", predicted, ["recordedPeakBytes"], number),
+    ...readOptional("predicted", predicted, ["recordedPeakBytes"], readNumber),
     peakBytes: amount("peakBytes"),
     cost: amount("cost"),
     overhead: amount("overhead"),
     lowerBound: amount("lowerBound"),
     gap: amount("gap"),
     plain: {
-      peakBytes: number("predicted.plain.peakBytes", plain["peakBytes"]),
-      cost: number("predicted.plain.cost", plain["cost"]),
+      peakBytes: readNumber("predicted.plain.peakBytes", plain["peakBytes"]),
+      cost: readNumber("predicted.plain.cost", plain["cost"]),
     },
   };
 }
 
-function readSource(field: string, item: unknown, opCount: number): PlanSource {
-  const source = record(field, item);
+function readSource(item: unknown, opCount: number): PlanSource {
+  const source = readRecord("", item);
   return {
-    before: index(`${field}.before`, source["before"], opCount + 1),
-    ordinal: index(`${field}.ordinal`, source["ordinal"], Number.MAX_SAFE_INTEGER),
-    bytes: number(`${field}.bytes`, source["bytes"]),
+    before: readIndex(".before", source["before"], opCount + 1),
+    ordinal: readIndex(".ordinal", source["ordinal"], Number.MAX_SAFE_INTEGER),
+    bytes: readNumber(".bytes", source["bytes"]),
   };
 }
 
-function readStep(field: string, item: unknown, opCount: number, sourceCount: number): PlanStep {
-  const step = record(field, item);
-  const isAgain = "again" in step;
-  const drop = step["drop"] === undefined ? [] : list(`${field}.drop`, step["drop"]);
+function readStep(item: unknown, opCount: number, sourceCount: number): PlanStep {
+  const step = readRecord("", item);
+  const isRecomputed = "recompute" in step;
   return {
-    op: index(field, step[isAgain ? "again" : "run"], opCount),
-    isAgain,
-    drop: drop.map((name, i) =>
-      readValue(`${field}.drop[${i}]`, text(`${field}.drop[${i}]`, name), opCount, sourceCount),
-    ),
+    op: readIndex("", step[isRecomputed ? "recompute" : "run"], opCount),
+    isRecomputed,
+    free:
+      step["free"] === undefined
+        ? []
+        : readList(".free", step["free"], (name) => readValue(readText("", name), opCount, sourceCount)),
   };
 }
 
-function readValue(field: string, name: string, opCount: number, sourceCount: number): PlanValue {
+function readValue(name: string, opCount: number, sourceCount: number): PlanValue {
   const source = /^s(\d+)$/.exec(name);
-  if (source !== null) return { source: index(field, Number(source[1]), sourceCount) };
+  if (source !== null) return { source: readIndex("", Number(source[1]), sourceCount) };
   const output = /^(\d+):(\d+)$/.exec(name);
-  if (output === null) throw corrupt(field, "'op:output' or 's' and a source", name);
-  return { op: index(field, Number(output[1]), opCount), output: Number(output[2]) };
+  if (output === null) throw new PlanFieldError("", "'op:output' or 's' and a source", name);
+  return { op: readIndex("", Number(output[1]), opCount), output: Number(output[2]) };
 }
 
 function checkSteps({ ops, steps, origin }: Plan): void {
   const runs = new Uint8Array(ops.length);
   let next = 0;
-  for (const [i, { op, isAgain, drop }] of steps.entries()) {
-    if (isAgain !== (runs[op] === 1))
-      throw corrupt(`steps[${i}]`, isAgain ? "an op that has run" : "an op that has not run", `op ${op}`);
-    if (!isAgain && origin.order === "fixed" && op !== next++)
-      throw corrupt(`steps[${i}]`, `op ${next - 1}, the next in a fixed order`, `op ${op}`);
+  for (const [i, { op, isRecomputed, free }] of steps.entries()) {
+    if (isRecomputed !== (runs[op] === 1))
+      throw new PlanFieldError(
+        `steps[${i}]`,
+        isRecomputed ? "an op that has run" : "an op that has not run",
+        `op ${op}`,
+      );
+    if (!isRecomputed && origin.order === "fixed" && op !== next++)
+      throw new PlanFieldError(`steps[${i}]`, `op ${next - 1}, the next in a fixed order`, `op ${op}`);
     runs[op] = 1;
-    for (const value of drop)
+    for (const value of free)
       if ("op" in value && runs[value.op] === 0)
-        throw corrupt(`steps[${i}].drop`, "what has been made", `op ${value.op}`);
+        throw new PlanFieldError(`steps[${i}].free`, "what has been made", `op ${value.op}`);
   }
   const missing = runs.indexOf(0);
-  if (missing >= 0) throw corrupt("steps", "every op to run", `no run of op ${missing} ('${ops[missing]}')`);
-}
-
-function optional<Name extends string, Value>(
-  at: string,
-  from: Record<string, unknown>,
-  names: readonly Name[],
-  read: (field: string, value: unknown) => Value,
-): { [K in Name]?: Value } {
-  const found: { [K in Name]?: Value } = {};
-  for (const name of names) if (from[name] !== undefined) found[name] = read(`${at}.${name}`, from[name]);
-  return found;
-}
-
-function record(field: string, value: unknown): Record<string, unknown> {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) throw corrupt(field, "an object", value);
-  return value as Record<string, unknown>;
-}
-
-function list(field: string, value: unknown): readonly unknown[] {
-  if (!Array.isArray(value)) throw corrupt(field, "a list", value);
-  return value;
-}
-
-function text(field: string, value: unknown): string {
-  if (typeof value !== "string") throw corrupt(field, "text", value);
-  return value;
-}
-
-function number(field: string, value: unknown): number {
-  if (typeof value !== "number" || !Number.isFinite(value)) throw corrupt(field, "a number", value);
-  return value;
-}
-
-function index(field: string, value: unknown, count: number): number {
-  const found = number(field, value);
-  if (!(Number.isInteger(found) && found >= 0 && found < count))
-    throw corrupt(field, `an integer below ${count}`, found);
-  return found;
-}
-
-function corrupt(field: string, expected: string, found: unknown): RematError {
-  return new RematError(
-    "PLAN_CORRUPT",
-    `plan: ${field}: expected ${expected}, found ${JSON.stringify(found) ?? "nothing"}`,
-  );
+  if (missing >= 0)
+    throw new PlanFieldError("steps", "every op to run", `no run of op ${missing} (${formatPlanOp(ops[missing])})`);
 }

@@ -1,12 +1,15 @@
-/**
- * Dtype and shape of a tensor as a trace file writes them: `float32[8,1024,768]`, `float32[]` for a scalar. @internal
- */
+/** Dtype and shape of a tensor. */
 export interface TensorType {
   readonly dtype: string;
   readonly shape: readonly number[];
 }
 
-/** Undefined where `text` is no tensor type. The dtype is everything before the last bracket. @internal */
+/** Writes a tensor type as files of traces and plans have it: `float32[8,1024,768]`, `float32[]` for a scalar. @internal */
+export function formatTensorType({ dtype, shape }: TensorType): string {
+  return `${dtype}[${shape.join()}]`;
+}
+
+/** Reads what {@link formatTensorType} writes, whatever the dtype; undefined where `text` is no tensor type. @internal */
 export function parseTensorType(text: string): TensorType | undefined {
   const open = text.lastIndexOf("[");
   if (open < 0 || !text.endsWith("]")) return undefined;

@@ -1,14 +1,14 @@
 import { type Plan, type PlanStep, type PlanValue, planFormat } from "./plan.js";
+import { isPlanNode, type PlanOp } from "./plan-op.js";
+import { formatTensorType, type TensorType } from "./tensor-type.js";
 
 /**
- * A plan as JSON with one op, and one step, a line: readable, and comparable with `diff`.
+ * Writes a plan as JSON with one op, and one step, a line: readable, and comparable with `diff`.
  *
  * @example
  * await fs.writeFile("plan.json", writePlan(plan));
  */
 export function writePlan(plan: Plan): string {
-  const lines = (items: readonly unknown[]) =>
-    items.length === 0 ? "[]" : `[\n${items.map((item) => `    ${JSON.stringify(item)}`).join(",\n")}\n  ]`;
   const block = (value: unknown) => JSON.stringify(value, null, 2).replaceAll("\n", "\n  ");
   return [
     "{",
@@ -16,19 +16,47 @@ export function writePlan(plan: Plan): string {
     `  "subject": ${block(plan.subject)},`,
     `  "origin": ${block(plan.origin)},`,
     `  "predicted": ${block(plan.predicted)},`,
-    `  "ops": ${lines(plan.ops)},`,
-    `  "sources": ${lines(plan.sources)},`,
-    `  "steps": ${lines(plan.steps.map(stepRecord))}`,
+    `  "ops": ${list(plan.ops.map(planOpWriter()))},`,
+    `  "sources": ${list(plan.sources.map((source) => JSON.stringify(source)))},`,
+    `  "steps": ${list(plan.steps.map(writeStep))}`,
     "}",
     "",
   ].join("\n");
 }
 
-function stepRecord({ op, isAgain, drop }: PlanStep): object {
-  return { [isAgain ? "again" : "run"]: op, ...(drop.length > 0 && { drop: drop.map(valueName) }) };
+function list(items: readonly string[]): string {
+  return items.length === 0 ? "[]" : `[\n    ${items.join(",\n    ")}\n  ]`;
+}
+
+/** What writes an op: `module` is left out outside of modules, a `call` and an `ordinal` where they are 0. Names are quoted once. */
+function planOpWriter(): (op: PlanOp) => string {
+  const quoted = new Map<string, string>();
+  const quote = (name: string): string => {
+    let text = quoted.get(name);
+    if (text === undefined) quoted.set(name, (text = JSON.stringify(name)));
+    return text;
+  };
+  const types = new Map<TensorType, string>();
+  const typeText = (type: TensorType): string => {
+    let text = types.get(type);
+    if (text === undefined) types.set(type, (text = JSON.stringify(formatTensorType(type))));
+    return text;
+  };
+  return (op) => {
+    if (isPlanNode(op)) return JSON.stringify(op);
+    const module = op.module === undefined ? "" : `"module":${quote(op.module)},`;
+    const call = op.call === 0 ? "" : `"call":${op.call},`;
+    const ordinal = op.ordinal === 0 ? "" : `"ordinal":${op.ordinal},`;
+    return `{${module}${call}"phase":"${op.phase}","kernel":${quote(op.kernel)},${ordinal}"outputs":[${op.outputs.map(typeText).join()}]}`;
+  };
+}
+
+function writeStep({ op, isRecomputed, free }: PlanStep): string {
+  const freed = free.length === 0 ? "" : `,"free":[${free.map(valueName).join()}]`;
+  return `{"${isRecomputed ? "recompute" : "run"}":${op}${freed}}`;
 }
 
 /** `12:0` is output 0 of op 12, `s3` source 3. */
 function valueName(value: PlanValue): string {
-  return "source" in value ? `s${value.source}` : `${value.op}:${value.output}`;
+  return "source" in value ? `"s${value.source}"` : `"${value.op}:${value.output}"`;
 }

@@ -1,10 +1,14 @@
 import { expect, test } from "vitest";
 import {
+  describePlanMismatch,
   findPlanMismatch,
   fingerprintOf,
+  fingerprintOfOps,
+  formatOccurrence,
   opOccurrences,
   Phase,
   type Plan,
+  type PlanNode,
   readPlan,
   type Trace,
   TraceBuilder,
@@ -30,7 +34,15 @@ function trace(width: number): Trace {
 }
 
 test("ops are named by module call, phase, kernel and ordinal", () => {
-  expect(opOccurrences(trace(8))).toEqual([
+  expect(opOccurrences(trace(8))[6]).toEqual({
+    module: "net.block",
+    call: 1,
+    phase: "backward",
+    kernel: "Step",
+    ordinal: 0,
+    outputs: [{ dtype: "float32", shape: [2, 8] }],
+  });
+  expect(opOccurrences(trace(8)).map(formatOccurrence)).toEqual([
     "net.block[0] forward Relu 0: float32[2,8]",
     "net.block[0] forward Tanh 0: float32[2,8]",
     "net.block[0] forward Relu 1: float32[2,8]",
@@ -59,36 +71,46 @@ function plan(): Plan {
       device: "cpu",
       allocationUnitBytes: 1,
       step: { size: "full", batch: 8, loss: "sum", optimizer: "adam", grouping: "auto", seed: 3 },
-      fingerprint: fingerprintOf(ops),
+      fingerprint: fingerprintOfOps(ops),
     },
     origin: { method: "annealing", budgetBytes: 100, order: "fixed", seed: 1, iterations: 10 },
     predicted: { peakBytes: 96, cost: 9, overhead: 0.125, lowerBound: 9, gap: 0, plain: { peakBytes: 128, cost: 8 } },
     ops,
     sources: [{ before: 2, ordinal: 0, bytes: 8 }],
     steps: [
-      { op: 0, isAgain: false, drop: [] },
-      { op: 1, isAgain: false, drop: [{ op: 0, output: 0 }] },
-      { op: 2, isAgain: false, drop: [{ source: 0 }, { op: 1, output: 0 }] },
-      { op: 0, isAgain: true, drop: [] },
-      ...[3, 4, 5, 6, 7].map((op) => ({ op, isAgain: false, drop: [] })),
+      { op: 0, isRecomputed: false, free: [] },
+      { op: 1, isRecomputed: false, free: [{ op: 0, output: 0 }] },
+      { op: 2, isRecomputed: false, free: [{ source: 0 }, { op: 1, output: 0 }] },
+      { op: 0, isRecomputed: true, free: [] },
+      ...[3, 4, 5, 6, 7].map((op) => ({ op, isRecomputed: false, free: [] })),
     ],
   };
 }
 
-test("a plan is read as it was written, one step a line", () => {
+test("a plan is read as it was written, one op and one step a line", () => {
   const text = writePlan(plan());
   expect(readPlan(text)).toEqual(plan());
   expect(readPlan(JSON.parse(text))).toEqual(plan());
-  expect(text.split("\n").filter((line) => /"(run|again)"/.test(line))).toEqual([
+  expect(text.split("\n").filter((line) => /"(run|recompute)"/.test(line))).toEqual([
     '    {"run":0},',
-    '    {"run":1,"drop":["0:0"]},',
-    '    {"run":2,"drop":["s0","1:0"]},',
-    '    {"again":0},',
+    '    {"run":1,"free":["0:0"]},',
+    '    {"run":2,"free":["s0","1:0"]},',
+    '    {"recompute":0},',
     '    {"run":3},',
     '    {"run":4},',
     '    {"run":5},',
     '    {"run":6},',
     '    {"run":7}',
+  ]);
+  expect(text.split("\n").filter((line) => /"kernel"/.test(line))).toEqual([
+    '    {"module":"net.block","phase":"forward","kernel":"Relu","outputs":["float32[2,8]"]},',
+    '    {"module":"net.block","phase":"forward","kernel":"Tanh","outputs":["float32[2,8]"]},',
+    '    {"module":"net.block","phase":"forward","kernel":"Relu","ordinal":1,"outputs":["float32[2,8]"]},',
+    '    {"module":"net.block","call":1,"phase":"forward","kernel":"Relu","outputs":["float32[2,8]"]},',
+    '    {"module":"net.block","call":1,"phase":"forward","kernel":"Tanh","outputs":["float32[2,8]"]},',
+    '    {"module":"net.block","call":1,"phase":"forward","kernel":"Relu","ordinal":1,"outputs":["float32[2,8]"]},',
+    '    {"module":"net.block","call":1,"phase":"backward","kernel":"Step","outputs":["float32[2,8]"]},',
+    '    {"phase":"forward","kernel":"Sum","outputs":["float32[2,8]"]}',
   ]);
 });
 
@@ -96,14 +118,27 @@ test("a plan fits the trace it was made for, and says where it does not fit anot
   expect(findPlanMismatch(plan(), trace(8))).toBeUndefined();
   expect(findPlanMismatch(plan(), trace(9))).toEqual({
     op: 0,
-    planned: "net.block[0] forward Relu 0: float32[2,8]",
-    found: "net.block[0] forward Relu 0: float32[2,9]",
+    planned: plan().ops[0],
+    found: { ...plan().ops[0], outputs: [{ dtype: "float32", shape: [2, 9] }] },
   });
+  expect(describePlanMismatch(findPlanMismatch(plan(), trace(9))!)).toBe(
+    "op 0 is planned as net.block[0] forward Relu 0: float32[2,8], found net.block[0] forward Relu 0: float32[2,9]",
+  );
   expect(findPlanMismatch({ ...plan(), ops: plan().ops.slice(0, 7) }, trace(8))).toEqual({
     op: 7,
     planned: undefined,
-    found: "- forward Sum 0: float32[2,8]",
+    found: opOccurrences(trace(8))[7],
   });
+});
+
+test("a plan of a graph keeps its nodes, and fits no trace", () => {
+  const node = (name: string, cost: number): PlanNode => ({ name, inputs: [0], outputBytes: [4, 0.5], cost });
+  const ops = Array.from({ length: 8 }, (_, i) => node(`n${i}`, i));
+  const graph: Plan = { ...plan(), subject: { kind: "graph", name: "g", fingerprint: fingerprintOfOps(ops) }, ops };
+  expect(readPlan(writePlan(graph))).toEqual(graph);
+  expect(describePlanMismatch(findPlanMismatch(graph, trace(8))!)).toBe(
+    "op 0 is planned as n0 (0): 4,0.5 bytes, cost 0, found net.block[0] forward Relu 0: float32[2,8]",
+  );
 });
 
 // biome-ignore lint/suspicious/noExplicitAny: files that are wrong
@@ -114,8 +149,33 @@ test.each<[string, (file: AnyFile) => void, string, string]>([
     "another version",
     (f) => (f.format = "remat-plan/9"),
     "PLAN_FORMAT",
-    "expected format 'remat-plan/1', found \"remat-plan/9\"",
+    "expected format 'remat-plan/2', found \"remat-plan/9\"",
   ],
+  [
+    "the first version",
+    (f) => (f.format = "remat-plan/1"),
+    "PLAN_FORMAT",
+    'found "remat-plan/1"; make the plan anew with this version',
+  ],
+  [
+    "an op without outputs",
+    (f) => delete f.ops[2].outputs,
+    "PLAN_CORRUPT",
+    "ops[2].outputs: expected a list, found nothing",
+  ],
+  [
+    "an output that is no tensor",
+    (f) => (f.ops[2].outputs = ["float32[2,-8]"]),
+    "PLAN_CORRUPT",
+    'ops[2].outputs[0]: expected a dtype and a shape in brackets, found "float32[2,-8]"',
+  ],
+  [
+    "an unknown phase",
+    (f) => (f.ops[0].phase = "sideways"),
+    "PLAN_CORRUPT",
+    'ops[0].phase: expected one of forward, backward, optimizer, recompute, outside, found "sideways"',
+  ],
+  ["a name for an op", (f) => (f.ops[1] = "Relu"), "PLAN_CORRUPT", 'ops[1]: expected an object, found "Relu"'],
   ["no steps", (f) => delete f.steps, "PLAN_CORRUPT", "steps: expected a list, found nothing"],
   [
     "a step without an optimizer",
@@ -132,7 +192,7 @@ test.each<[string, (file: AnyFile) => void, string, string]>([
   ],
   [
     "a second run before the first",
-    (f) => (f.steps[3] = { again: 5 }),
+    (f) => (f.steps[3] = { recompute: 5 }),
     "PLAN_CORRUPT",
     'steps[3]: expected an op that has run, found "op 5"',
   ],
@@ -146,19 +206,19 @@ test.each<[string, (file: AnyFile) => void, string, string]>([
     "an op left out",
     (f) => f.steps.pop(),
     "PLAN_CORRUPT",
-    "steps: expected every op to run, found \"no run of op 7 ('- forward Sum 0: float32[2,8]')\"",
+    'steps: expected every op to run, found "no run of op 7 (- forward Sum 0: float32[2,8])"',
   ],
   [
     "a value not made",
-    (f) => (f.steps[0].drop = ["7:0"]),
+    (f) => (f.steps[0].free = ["7:0"]),
     "PLAN_CORRUPT",
-    'steps[0].drop: expected what has been made, found "op 7"',
+    'steps[0].free: expected what has been made, found "op 7"',
   ],
   [
     "a value that is none",
-    (f) => (f.steps[0].drop = ["x"]),
+    (f) => (f.steps[0].free = ["x"]),
     "PLAN_CORRUPT",
-    "steps[0].drop[0]: expected 'op:output' or 's' and a source, found \"x\"",
+    "steps[0].free[0]: expected 'op:output' or 's' and a source, found \"x\"",
   ],
   [
     "text for a number",

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { planCheckpointing, planningGraphOfTrace, rematerialize } from "@remat/planner";
 import { formatTable } from "@remat/text-table";
+import { formatOccurrence } from "@remat/trace";
 import { peakResidentMiB, timeOnce } from "./measure.js";
 import { planGraph } from "./plan-graph.js";
 import { report } from "./report.js";
@@ -62,7 +63,7 @@ async function plan({ name, budget }) {
   const what = `${name}, ${graph.nodeCount} nodes, at ${budget} of the peak`;
   const found = point
     ? `overhead ${percent(point.overhead)}, gap ${percent(predicted.gap)}`
-    : `${infeasible.isProven ? "infeasible" : "none found"}, ${infeasible.occurrence} needs ${infeasible.lowerBoundBytes} bytes`;
+    : `${infeasible.isProven ? "infeasible" : "none found"}, ${formatOccurrence(infeasible.occurrence)} needs ${infeasible.lowerBoundBytes} bytes`;
   return {
     seconds: { what, value: wallMs / 1000, cpu: cpuMs / 1000, unit: "s", bound: limits.seconds, note: found },
     memory: { what: "memory resident in it", value: residentMiB, unit: "MiB", bound: limits.residentMiB },
@@ -72,7 +73,11 @@ async function plan({ name, budget }) {
       String(graph.nodeCount),
       String(budget),
       share(point?.peakBytes ?? infeasible.smallestFoundBytes),
-      point ? percent(point.overhead) : infeasible.isProven ? `infeasible: ${infeasible.occurrence}` : "none found",
+      point
+        ? percent(point.overhead)
+        : infeasible.isProven
+          ? `infeasible: ${formatOccurrence(infeasible.occurrence)}`
+          : "none found",
       predicted ? percent(predicted.lowerBound / plain.cost - 1) : "",
       predicted ? percent(predicted.gap) : "",
       alone.isFeasible ? percent(alone.overhead) : "none found",

@@ -9,7 +9,7 @@ import {
 } from "@remat/planner";
 import { planCheckpointing } from "@remat/planner/node";
 import type { FrontPoint, InfeasibleBudget, PlanFront } from "@remat/reporting";
-import { type Plan, RematError, type Trace } from "@remat/trace";
+import { formatOccurrence, type Plan, RematError, type Trace } from "@remat/trace";
 import type { ConsoleIo } from "../console-io.js";
 import type { Progress } from "../progress.js";
 import { interruptible } from "./interruptible.js";
@@ -54,7 +54,12 @@ export async function planStep(
     if (found.infeasible === undefined)
       throw new RematError("PLANNER_BUG", `${name}: neither a plan nor why there is none`);
     const budgetBytes = budget === undefined ? 0 : bytesOfBudget(budget, found.recordedPeakBytes);
-    const infeasible = { name, budgetBytes, ...found.infeasible };
+    const infeasible = {
+      name,
+      budgetBytes,
+      ...found.infeasible,
+      occurrence: formatOccurrence(found.infeasible.occurrence),
+    };
     if (isInterrupted && infeasible.lowerBoundBytes <= budgetBytes) throw interruptedEarly(infeasible);
     return { infeasible };
   }

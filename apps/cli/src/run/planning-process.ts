@@ -2,7 +2,16 @@
 import { type BackendName, selectBackend } from "@remat/backends/node";
 import { type CheckpointingGoal, planCheckpointing } from "@remat/planner";
 import { formatBytes } from "@remat/reporting";
-import { findPlanMismatch, type Plan, RematError, readPlan, type Trace, writePlan } from "@remat/trace";
+import {
+  describePlanMismatch,
+  findPlanMismatch,
+  formatOccurrence,
+  type Plan,
+  RematError,
+  readPlan,
+  type Trace,
+  writePlan,
+} from "@remat/trace";
 import type { PlanningJob, PlanningResult } from "./planning-job.js";
 import {
   earlyReleasePeak,
@@ -77,7 +86,7 @@ function checkedPlan(text: string, trace: Trace): Plan {
   if (mismatch === undefined) return plan;
   throw new RematError(
     "PLAN_MISMATCH",
-    `the plan was made for another step: op ${mismatch.op} is planned as ${mismatch.planned ?? "nothing"}, found ${mismatch.found ?? "nothing"}. ` +
+    `the plan was made for another step: ${describePlanMismatch(mismatch)}. ` +
       "Plan this model with this batch and loss, or leave --plan out and give --budget.",
   );
 }
@@ -92,7 +101,7 @@ async function newPlan(trace: Trace, { wanted, timeMs, seed, source }: PlanningJ
   throw new RematError(
     "BUDGET_INFEASIBLE",
     `${source.name}: no plan was found within the budget; the smallest budget that works is ${smallestFoundBytes}B (${formatBytes(smallestFoundBytes)}, ` +
-      `${((100 * smallestFoundBytes) / recordedPeakBytes).toFixed(0)}% of stock's peak). ${occurrence} alone needs ${formatBytes(lowerBoundBytes)}.`,
+      `${((100 * smallestFoundBytes) / recordedPeakBytes).toFixed(0)}% of stock's peak). ${formatOccurrence(occurrence)} alone needs ${formatBytes(lowerBoundBytes)}.`,
   );
 }
 

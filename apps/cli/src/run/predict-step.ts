@@ -191,7 +191,7 @@ export function plannedStep({ trace, hostMs }: TimedStep, plan: Plan): StepPredi
     bytesByCategory,
     stepMs: stepMsOf(ops, hostMs.planned, plan),
     ops: ops.count,
-    recomputedOps: plan.steps.filter((step) => step.isAgain).length,
+    recomputedOps: plan.steps.filter((step) => step.isRecomputed).length,
   };
 }
 
@@ -199,7 +199,7 @@ export function plannedStep({ trace, hostMs }: TimedStep, plan: Plan): StepPredi
 export function stepMsOf({ runtimeMs }: Pick<Trace["ops"], "runtimeMs">, hostMs: number, plan?: Plan): number {
   let sum = hostMs;
   for (const ms of runtimeMs) if (ms > 0) sum += ms;
-  for (const { op, isAgain } of plan?.steps ?? []) if (isAgain) sum += runtimeMs[op] || 0;
+  for (const { op, isRecomputed } of plan?.steps ?? []) if (isRecomputed) sum += runtimeMs[op] || 0;
   return sum;
 }
 

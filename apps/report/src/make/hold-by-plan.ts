@@ -42,10 +42,10 @@ function sequenceOf(plan: Plan, graph: TracePlanningGraph): { nodes: Int32Array;
   let next = 0;
   /** In-place ops that run again as a part of the node before. */
   let finishing: readonly number[] = [];
-  for (const { op, isAgain } of plan.steps) {
+  for (const { op, isRecomputed } of plan.steps) {
     const node = nodeOfOp.get(op);
-    if (node === undefined || (isAgain && finishing.includes(op))) continue;
-    if (isAgain) {
+    if (node === undefined || (isRecomputed && finishing.includes(op))) continue;
+    if (isRecomputed) {
       finishing = Array.from(row(replayOps, node)).filter((each) => each !== op);
       push(node, -1);
       continue;

@@ -1,4 +1,5 @@
 import { formatBytes, formatMs, formatPercent } from "@remat/reporting";
+import { formatOccurrence } from "@remat/trace";
 import type { ViewAnswer, ViewWork } from "../state/work.js";
 
 export interface PlanStepOptions {
@@ -31,7 +32,7 @@ export async function planStep(
     });
     const reason =
       infeasible &&
-      `Nothing fits ${formatPercent(budgetShare)} of the peak. The smallest found is ${formatBytes(infeasible.smallestFoundBytes)}; ${infeasible.occurrence} alone needs ${formatBytes(infeasible.lowerBoundBytes)}.`;
+      `Nothing fits ${formatPercent(budgetShare)} of the peak. The smallest found is ${formatBytes(infeasible.smallestFoundBytes)}; ${formatOccurrence(infeasible.occurrence)} alone needs ${formatBytes(infeasible.lowerBoundBytes)}.`;
     return { kind: "stepPlanned", trace, point, reason };
   } catch (error) {
     return { kind: "stepPlanned", trace, point: undefined, reason: (error as Error).message };

@@ -21,7 +21,7 @@ import {
   sacStats,
   tradeOff,
 } from "@remat/sac-core";
-import { opOccurrences, type Trace } from "@remat/trace";
+import { formatOccurrence, opOccurrences, type Trace } from "@remat/trace";
 import { lazy, memoize } from "./memoize.js";
 import { applySettings, initialSettings, type Settings } from "./settings.js";
 
@@ -64,6 +64,7 @@ export class TraceDocument {
   /** Ops of a module, or of the whole step for an empty name. */
   readonly ops: (fqn: string) => OpTableView;
   readonly tradeOff: (fqn: string) => ModuleTradeOff | undefined;
+  /** By op: what names it in another run, too. */
   readonly occurrences: () => readonly string[];
   /** By op of a rank: the same op of the trace. */
   private readonly fromRank: () => readonly (number | undefined)[];
@@ -96,10 +97,10 @@ export class TraceDocument {
     this.moments = memoize((op) => momentAt(this.memoryTrace(), { op: Number(op) }, { limit: 12 }), 64);
     this.ops = memoize((fqn) => this.opsOf(fqn), 4);
     this.tradeOff = memoize((fqn) => this.tradeOffOf(fqn), 8);
-    this.occurrences = lazy(() => opOccurrences(trace));
+    this.occurrences = lazy(() => occurrenceTexts(trace));
     this.fromRank = lazy(() => {
       const byOccurrence = new Map(this.occurrences().map((occurrence, op) => [occurrence, op]));
-      return opOccurrences(this.memoryTrace()).map((occurrence) => byOccurrence.get(occurrence));
+      return occurrenceTexts(this.memoryTrace()).map((occurrence) => byOccurrence.get(occurrence));
     });
   }
 
@@ -148,4 +149,8 @@ export class TraceDocument {
     const order = greedyOrder(stats);
     return { fqn: name, stats, order, tradeOff: tradeOff(stats, order) };
   }
+}
+
+function occurrenceTexts(trace: Trace): string[] {
+  return opOccurrences(trace).map(formatOccurrence);
 }

@@ -6,7 +6,7 @@ import type { Line } from "../text/line.js";
 /** What a plan promises, in a few lines. */
 export function planFacts(plan: Plan, width: number, glyphs: Glyphs): readonly Line[] {
   const { predicted, origin, subject, steps } = plan;
-  const again = steps.filter(({ isAgain }) => isAgain).length;
+  const again = steps.filter(({ isRecomputed }) => isRecomputed).length;
   const recorded = predicted.recordedPeakBytes ?? predicted.plain.peakBytes;
   const cost = subject.kind === "trace" ? formatMs(predicted.cost) : `cost ${predicted.cost}`;
   const bar = barText(recorded > 0 ? predicted.peakBytes / recorded : 0, Math.max(8, Math.min(40, width - 12)), glyphs);

@@ -1,5 +1,5 @@
 import { formatBytes, summarizePlan } from "@remat/reporting";
-import { findPlanMismatch, type Plan, type Trace } from "@remat/trace";
+import { describePlanMismatch, findPlanMismatch, type Plan, type Trace } from "@remat/trace";
 import { rememberLast } from "../document/memoize.js";
 import type { TraceDocument } from "../document/trace-document.js";
 import { fitText } from "../text/fit-text.js";
@@ -77,7 +77,5 @@ const mismatchOf = rememberLast((plan: Plan, trace: Trace) => findPlanMismatch(p
 
 function findMismatch(document: TraceDocument, plan: Plan): string | undefined {
   const found = mismatchOf(plan, document.recorded);
-  return found === undefined
-    ? undefined
-    : `It does not fit this trace: op ${found.op} is planned as ${found.planned ?? "nothing"}, found ${found.found ?? "nothing"}.`;
+  return found === undefined ? undefined : `It does not fit this trace: ${describePlanMismatch(found)}.`;
 }

@@ -1,5 +1,5 @@
 import type { ViewTable } from "@remat/reporting";
-import type { Plan, PlanStep } from "@remat/trace";
+import { formatPlanOp, type Plan, type PlanStep } from "@remat/trace";
 import { planFacts } from "../drawing/plan-facts.js";
 import type { AppState } from "../state/app-state.js";
 import type { Area } from "../state/view.js";
@@ -26,16 +26,16 @@ export function drawPlan(state: AppState, plan: Plan, area: Area): Drawn {
     {
       key: "run",
       title: "",
-      width: 5,
-      cell: (index) => [plan.steps[index].isAgain ? { text: "again", style: "warning" } : { text: "run" }],
+      width: 9,
+      cell: (index) => [plan.steps[index].isRecomputed ? { text: "recompute", style: "warning" } : { text: "run" }],
     },
-    { key: "op", title: "Op", width: 24, grow: 1, cell: (index) => plan.ops[plan.steps[index].op] },
+    { key: "op", title: "Op", width: 24, grow: 1, cell: (index) => formatPlanOp(plan.ops[plan.steps[index].op]) },
     {
-      key: "drop",
-      title: "Lets go of",
+      key: "free",
+      title: "Frees",
       width: 16,
       grow: 1,
-      cell: (index) => [{ text: dropped(plan.steps[index]), style: "faint" }],
+      cell: (index) => [{ text: freed(plan.steps[index]), style: "faint" }],
     },
   ];
   return stack(
@@ -48,11 +48,11 @@ export function drawPlan(state: AppState, plan: Plan, area: Area): Drawn {
 export function planTable(plan: Plan): ViewTable {
   return {
     title: `Plan of ${plan.subject.name}`,
-    columns: ["step", "isAgain", "op", "drop"],
-    rows: plan.steps.map((step, index) => [index, step.isAgain, plan.ops[step.op], dropped(step)]),
+    columns: ["step", "isRecomputed", "op", "free"],
+    rows: plan.steps.map((step, index) => [index, step.isRecomputed, formatPlanOp(plan.ops[step.op]), freed(step)]),
   };
 }
 
-function dropped({ drop }: PlanStep): string {
-  return drop.map((value) => ("source" in value ? `source ${value.source}` : `${value.op}:${value.output}`)).join(" ");
+function freed({ free }: PlanStep): string {
+  return free.map((value) => ("source" in value ? `source ${value.source}` : `${value.op}:${value.output}`)).join(" ");
 }

@@ -9,7 +9,7 @@ import {
   withDispatchMode,
 } from "@remat/dispatch-hook";
 import { currentFakeBackend } from "@remat/fake";
-import { fingerprintOf, opOccurrences, type Plan } from "@remat/trace";
+import { fingerprintOfOps, opOccurrences, type Plan } from "@remat/trace";
 import type { NamedTensorMap } from "@tensorflow/tfjs-core";
 import { Executor, type PassReport } from "../executor/executor.js";
 import { checkBackend } from "../executor/supported-backend.js";
@@ -205,7 +205,7 @@ class BudgetKeeper extends Executor implements BudgetExecution {
     const { planningMs = 5000 } = this.options;
     const { planned } = this;
     const trace = recorder.stop();
-    const kind = fingerprintOf(opOccurrences(trace));
+    const kind = fingerprintOfOps(opOccurrences(trace));
     if (this.kindsAsked.has(kind)) return;
     this.kindsAsked.add(kind);
     // The step goes on to update the weights; an optimizer's slots are there when it is over.

@@ -1,8 +1,8 @@
 import { openDispatchMode, withDispatchMode } from "@remat/dispatch-hook";
-import { type Plan, RematError } from "@remat/trace";
+import { type Plan, type PlanMismatch, RematError } from "@remat/trace";
 import { Executor, type PassReport } from "../executor/executor.js";
 import { checkBackend } from "../executor/supported-backend.js";
-import { PlanFollower, type StepMismatch } from "./plan-follower.js";
+import { PlanFollower } from "./plan-follower.js";
 
 export interface ApplyPlanOptions {
   /**
@@ -16,7 +16,7 @@ export interface ApplyPlanOptions {
 /** What a step under a plan came to. */
 export interface StepReport extends PassReport {
   /** Where the step left the plan. */
-  readonly mismatch: StepMismatch | undefined;
+  readonly mismatch: PlanMismatch | undefined;
 }
 
 /** A plan that is being followed. */

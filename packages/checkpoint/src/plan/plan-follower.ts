@@ -1,27 +1,27 @@
 import type { OpDone, Storage } from "@remat/dispatch-hook";
-import { Phase, type Plan, type PlanStep, RematError } from "@remat/trace";
+import {
+  formatOccurrence,
+  isPlanNode,
+  type Occurrence,
+  Phase,
+  type Plan,
+  type PlanMismatch,
+  type PlanStep,
+  RematError,
+} from "@remat/trace";
 import type { Policy } from "../executor/executor.js";
 import type { Ledger } from "../executor/ledger.js";
 import type { Recipe, StoredBuffer } from "../executor/stored-data.js";
-import { describeOp, isAsPlanned, type PlannedOp, plannedOp } from "./planned-op.js";
-
-/** Where a step first differed from its plan. */
-export interface StepMismatch {
-  /** Index of the op in the plan. */
-  readonly op: number;
-  /** Its occurrence in the plan, and what ran; undefined where there were no more ops. */
-  readonly planned: string | undefined;
-  readonly found: string | undefined;
-}
+import { isAsPlanned, signatureOf } from "./planned-op.js";
 
 /**
- * Follows a plan, op by op: after each step lets go of what it says, and runs again what it wants run again before the next.
+ * Follows a plan, op by op: after each step frees what it says, and recomputes what it says before the next.
  *
  * @internal
  */
 export class PlanFollower implements Policy {
-  mismatch: StepMismatch | undefined;
-  private readonly expected: readonly PlannedOp[];
+  mismatch: PlanMismatch | undefined;
+  private readonly expected: readonly Occurrence[];
   /** Ops with which a forward pass begins; a step may have several. */
   private readonly passStarts: readonly number[];
   /** By op: 1 for the last of a pass. What is dropped then outlives the pass, or goes with it. */
@@ -54,7 +54,7 @@ export class PlanFollower implements Policy {
      */
     private readonly letsGoForGood: boolean = true,
   ) {
-    const ops = plan.ops.map(plannedOp);
+    const ops = plan.ops.filter((op): op is Occurrence => !isPlanNode(op));
     this.expected = ops;
     this.passStarts = ops.flatMap(({ phase }, op) =>
       phase === "forward" && (op === 0 || ops[op - 1].phase !== "forward") ? [op] : [],
@@ -70,8 +70,8 @@ export class PlanFollower implements Policy {
       if (others === undefined) this.sourcesBefore.set(before, [source]);
       else others.push(source);
     });
-    plan.steps.forEach(({ op, isAgain }, step) => {
-      if (isAgain) this.lastReplay[op] = step;
+    plan.steps.forEach(({ op, isRecomputed }, step) => {
+      if (isRecomputed) this.lastReplay[op] = step;
       else this.stepOfOp[op] = step;
     });
   }
@@ -108,7 +108,7 @@ export class PlanFollower implements Policy {
     if (!this.isFollowing) return;
     const index = this.op++;
     if (!isAsPlanned(op, this.expected[index])) {
-      this.differ(index, describeOp(op));
+      this.differ(index, op);
       return;
     }
     if (op.phase === Phase.backward) this.isBackward = true;
@@ -119,10 +119,10 @@ export class PlanFollower implements Policy {
     if (this.isPassEnd[index] === 1) return;
     const { steps } = this.plan;
     this.step = this.stepOfOp[index];
-    this.drop(steps[this.step]);
-    for (let next = steps[++this.step]; next?.isAgain; next = steps[++this.step]) {
+    this.free(steps[this.step]);
+    for (let next = steps[++this.step]; next?.isRecomputed; next = steps[++this.step]) {
       this.runAgain(this.recipes[next.op]);
-      this.drop(next);
+      this.free(next);
     }
   }
 
@@ -187,8 +187,8 @@ export class PlanFollower implements Policy {
     planned.forEach((source, i) => (this.sources[source] = this.ledger.bufferOf(fills[i])));
   }
 
-  private drop({ drop }: PlanStep): void {
-    for (const value of drop) {
+  private free({ free }: PlanStep): void {
+    for (const value of free) {
       const buffer = "op" in value ? this.made[value.op]?.[value.output] : this.sources[value.source];
       if (buffer === undefined || buffer.isEvicted) continue;
       if (buffer.isEvictable) this.ledger.evict(buffer);
@@ -208,14 +208,15 @@ export class PlanFollower implements Policy {
     return false;
   }
 
-  private differ(op: number, found: string): void {
+  private differ(op: number, found: OpDone): void {
     this.isFollowing = false;
-    const planned = this.plan.ops[op];
-    this.mismatch = { op, planned, found };
+    const planned: Occurrence | undefined = this.expected[op];
+    const signature = signatureOf(found);
+    this.mismatch = { op, planned, found: signature };
     if (this.onMismatch === "store") return;
     throw new RematError(
       "PLAN_MISMATCH",
-      `op ${op} is not as in the plan for '${this.plan.subject.name}': expected ${planned ?? "no more ops"}, found ${found}. Plan this model, loss and batch anew, or pass { onMismatch: "store" } to go on without letting go of anything more.`,
+      `op ${op} is not as in the plan for '${this.plan.subject.name}': expected ${planned === undefined ? "no more ops" : formatOccurrence(planned)}, found ${formatOccurrence(signature)}. Plan this model, loss and batch anew, or pass { onMismatch: "store" } to go on without freeing anything more.`,
     );
   }
 }

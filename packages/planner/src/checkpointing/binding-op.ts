@@ -1,4 +1,4 @@
-import { opOccurrences, row, type Trace } from "@remat/trace";
+import { formatOccurrence, type Occurrence, opOccurrences, row, type Trace } from "@remat/trace";
 import { workingSet } from "../bound/working-set.js";
 import type { TracePlanningGraph } from "../graph/planning-graph-of-trace.js";
 
@@ -12,7 +12,7 @@ export interface BindingOp {
   readonly smallestFoundBytes: number;
   /** The op that needs `lowerBoundBytes`, and what it reads and makes. */
   readonly op: number;
-  readonly occurrence: string;
+  readonly occurrence: Occurrence;
   readonly inputs: readonly { readonly name: string; readonly bytes: number }[];
   readonly outputs: readonly { readonly name: string; readonly bytes: number }[];
   /** Weights and other storages that are held all the time. */
@@ -29,10 +29,11 @@ export function bindingOp(
 ): BindingOp {
   const { bytes, node } = workingSet(graph, false);
   const op = Math.max(0, graph.opOfNode[node]);
-  const names = opOccurrences(trace);
+  const occurrences = opOccurrences(trace);
   const describe = (value: number) => {
     const maker = graph.opOfNode[graph.producer[value]];
-    return { name: maker < 0 ? graph.nodeName(graph.producer[value]) : names[maker], bytes: graph.bytes[value] };
+    const name = maker < 0 ? graph.nodeName(graph.producer[value]) : formatOccurrence(occurrences[maker]);
+    return { name, bytes: graph.bytes[value] };
   };
   const bySize = (values: Int32Array) => [...values].map(describe).sort((a, b) => b.bytes - a.bytes);
   const inputs = bySize(row(graph.inputs, node));
@@ -42,7 +43,7 @@ export function bindingOp(
     lowerBoundBytes: bytes,
     smallestFoundBytes,
     op,
-    occurrence: names[op],
+    occurrence: occurrences[op],
     inputs,
     outputs,
     heldBytes: graph.baseBytes,

@@ -56,7 +56,7 @@ export interface CheckpointingAnswer {
  * @example
  * const { point, infeasible } = await planCheckpointing(trace, { budgetFraction: 0.6 });
  * if (point) await fs.writeFile("plan.json", writePlan(point.plan));
- * else console.log(`${infeasible.occurrence} alone needs ${infeasible.lowerBoundBytes} bytes`);
+ * else console.log(`${formatOccurrence(infeasible.occurrence)} alone needs ${infeasible.lowerBoundBytes} bytes`);
  */
 export async function planCheckpointing(trace: Trace, options: CheckpointingOptions): Promise<CheckpointingAnswer> {
   return findPlans(trace, options, async (graph, find) => find(runInTurn(graph)));

@@ -1,4 +1,4 @@
-import { fingerprintOf, type Plan } from "@remat/trace";
+import { fingerprintOfOps, type Plan, type PlanNode, row } from "@remat/trace";
 import type { PlanningGraph } from "../graph/planning-graph.js";
 import type { Rematerialization } from "../rematerialize.js";
 import { valuesGoneAfter } from "../schedule/schedule-deaths.js";
@@ -10,30 +10,33 @@ import { valuesGoneAfter } from "../schedule/schedule-deaths.js";
  * await fs.writeFile("plan.json", writePlan(planOfGraph(graph, "vgg16", await rematerialize(graph, { budgetBytes }))));
  */
 export function planOfGraph(graph: PlanningGraph, name: string, schedule: Rematerialization): Plan {
-  const ops = Array.from({ length: graph.nodeCount }, (_, v) => describeNode(graph, v));
+  const ops = Array.from({ length: graph.nodeCount }, (_, v) => planNode(graph, v));
   const gone = valuesGoneAfter(graph, schedule.sequence);
   const runs = new Set<number>();
   const { producer, outputs } = graph;
   return {
-    subject: { kind: "graph", name, fingerprint: fingerprintOf(ops) },
+    subject: { kind: "graph", name, fingerprint: fingerprintOfOps(ops) },
     origin: originOf(schedule),
     predicted: predictionOf(schedule),
     ops,
     sources: [],
     steps: Array.from(schedule.sequence, (op, step) => {
-      const isAgain = runs.has(op);
+      const isRecomputed = runs.has(op);
       runs.add(op);
-      const drop = gone[step].map((w) => ({ op: producer[w], output: w - outputs.start[producer[w]] }));
-      return { op, isAgain, drop };
+      const free = gone[step].map((w) => ({ op: producer[w], output: w - outputs.start[producer[w]] }));
+      return { op, isRecomputed, free };
     }),
   };
 }
 
-function describeNode(graph: PlanningGraph, v: number): string {
+function planNode(graph: PlanningGraph, v: number): PlanNode {
   const { inputs, outputs, bytes, cost, producer } = graph;
-  const reads = Array.from(inputs.values.subarray(inputs.start[v], inputs.start[v + 1]), (w) => producer[w]);
-  const makes = bytes.subarray(outputs.start[v], outputs.start[v + 1]);
-  return `${graph.nodeName(v)} (${reads.join(",")}): ${makes.join(",")} bytes, cost ${cost[v]}`;
+  return {
+    name: graph.nodeName(v),
+    inputs: Array.from(row(inputs, v), (w) => producer[w]),
+    outputBytes: Array.from(bytes.subarray(outputs.start[v], outputs.start[v + 1])),
+    cost: cost[v],
+  };
 }
 
 /** @internal */

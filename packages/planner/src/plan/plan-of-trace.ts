@@ -1,6 +1,6 @@
 import {
   EventKind,
-  fingerprintOf,
+  fingerprintOfOps,
   opOccurrences,
   type Plan,
   type PlanSource,
@@ -17,8 +17,8 @@ import { originOf, predictionOf } from "./plan-of-graph.js";
 import { recordedPeakBytes } from "./recorded-peak.js";
 
 /**
- * A schedule of a trace's graph as a plan: every op of the trace in its order, between them what runs again, and after each step what to
- * let go of, the early releases included.
+ * Writes a schedule of a trace's graph as a plan: every op of the trace in its order, between them what is recomputed, and after each step what
+ * to free, the early releases included.
  *
  * @example
  * const graph = planningGraphOfTrace(trace);
@@ -40,7 +40,7 @@ export function planOfTrace(trace: Trace, graph: TracePlanningGraph, schedule: R
       device: header.device,
       allocationUnitBytes: header.allocationUnitBytes,
       ...(header.step !== undefined && { step: header.step }),
-      fingerprint: fingerprintOf(ops),
+      fingerprint: fingerprintOfOps(ops),
     },
     origin: originOf(schedule),
     predicted: { ...predictionOf(schedule), peakBytes, recordedPeakBytes: recordedPeakBytes(trace) },
@@ -108,28 +108,28 @@ function stepsOf(
 ): PlanStep[] {
   const gone = valuesGoneAfter(graph, sequence);
   const { opOfNode, replayOps } = graph;
-  const steps: { op: number; isAgain: boolean; drop: PlanValue[] }[] = [];
+  const steps: { op: number; isRecomputed: boolean; free: PlanValue[] }[] = [];
   const runs = new Uint8Array(graph.nodeCount);
   let nextOp = 0;
   /** Of sources that nothing reads. */
   let late: PlanValue[] = [];
   for (let p = 0; p < sequence.length; p++) {
     const v = sequence[p];
-    const drop = gone[p].map((w) => valueAs[w]).filter((value) => value !== undefined);
+    const free = gone[p].map((w) => valueAs[w]).filter((value) => value !== undefined);
     if (opOfNode[v] < 0) {
-      late.push(...drop);
+      late.push(...free);
       continue;
     }
     if (runs[v] === 1)
       for (const op of row(replayOps, v)) {
         // What finishes it in place may have its first run yet to come.
-        if (op < nextOp) steps.push({ op, isAgain: true, drop: [] });
+        if (op < nextOp) steps.push({ op, isRecomputed: true, free: [] });
       }
-    else while (nextOp <= opOfNode[v]) steps.push({ op: nextOp++, isAgain: false, drop: [] });
+    else while (nextOp <= opOfNode[v]) steps.push({ op: nextOp++, isRecomputed: false, free: [] });
     runs[v] = 1;
-    steps[steps.length - 1].drop.push(...late, ...drop);
+    steps[steps.length - 1].free.push(...late, ...free);
     late = [];
   }
-  while (nextOp < trace.ops.count) steps.push({ op: nextOp++, isAgain: false, drop: [] });
+  while (nextOp < trace.ops.count) steps.push({ op: nextOp++, isRecomputed: false, free: [] });
   return steps;
 }

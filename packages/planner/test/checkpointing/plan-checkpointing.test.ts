@@ -107,7 +107,14 @@ test("where nothing fits, the op that binds is named, with what it reads and mak
     lowerBoundBytes: 2560,
     smallestFoundBytes: infeasible!.smallestFoundBytes,
     op: 84,
-    occurrence: "net.layer_0[0] backward Add 0: float32[100]",
+    occurrence: {
+      module: "net.layer_0",
+      call: 0,
+      phase: "backward",
+      kernel: "Add",
+      ordinal: 0,
+      outputs: [{ dtype: "float32", shape: [100] }],
+    },
     inputs: [
       { name: "net.layer_0[0] backward MatMul 1: float32[100]", bytes: 400 },
       { name: "net.layer_0[0] backward TanhGrad 0: float32[100]", bytes: 400 },

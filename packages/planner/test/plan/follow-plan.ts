@@ -2,7 +2,7 @@ import { EventKind, OpFlag, type Plan, roundUpBytes, row, type Trace } from "@re
 
 /**
  * Follows a plan over the storages of its trace as an executor would, knowing nothing of how it was made: storages appear when ops run or
- * JavaScript makes them, go when the plan drops them or the trace frees the caller's, and reading one that is not there, or whose
+ * JavaScript makes them, go when the plan frees them or the trace frees the caller's, and reading one that is not there, or whose
  * contents are not those that the trace read, is an error. Returns the most bytes held.
  */
 export function followPlan(trace: Trace, plan: Plan): number {
@@ -62,8 +62,8 @@ export function followPlan(trace: Trace, plan: Plan): number {
     held -= bytesOf(storage);
   };
   const callers = new Set(appearBefore[0]);
-  for (const { op, isAgain, drop } of plan.steps) {
-    if (!isAgain) for (const storage of appearBefore[op]) appear(storage);
+  for (const { op, isRecomputed, free } of plan.steps) {
+    if (!isRecomputed) for (const storage of appearBefore[op]) appear(storage);
     for (const t of trace.opInputs(op)) {
       const storage = trace.tensors.storage[t];
       if (contents.get(storage) !== readBy[op].get(storage))
@@ -78,13 +78,13 @@ export function followPlan(trace: Trace, plan: Plan): number {
       else if (isInPlace) contents.set(storage, contents.get(storage)! + 1);
     const inside = insideOf[op].reduce((sum, storage) => sum + bytesOf(storage), 0);
     peak = Math.max(peak, held + inside);
-    for (const value of drop)
+    for (const value of free)
       go(
         "source" in value
           ? sources[value.source]
           : trace.tensors.storage[row(trace.ops.outputs, value.op)[value.output]],
       );
-    if (!isAgain) for (const storage of freedAfter[op + 1]) if (callers.has(storage)) go(storage);
+    if (!isRecomputed) for (const storage of freedAfter[op + 1]) if (callers.has(storage)) go(storage);
   }
   for (let storage = 0; storage < trace.storages.count; storage++)
     if (contents.has(storage) && isFreed.has(storage)) throw new Error(`storage ${storage} is never let go of`);

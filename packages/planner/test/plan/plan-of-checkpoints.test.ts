@@ -16,9 +16,9 @@ const options = { budgetBytes: 1e12, method: "test" };
 function story(trace: Trace, plan: Plan): string[] {
   const lines: string[] = [];
   let again: string[] = [];
-  for (const { op, isAgain } of plan.steps) {
+  for (const { op, isRecomputed } of plan.steps) {
     const name = `${trace.opModule(op)?.fqn ?? "-"} ${trace.opName(op)}`;
-    if (isAgain) again.push(name);
+    if (isRecomputed) again.push(name);
     else if (again.length > 0) {
       lines.push(`before op ${op} ${name}: ${again.join(", ")}`);
       again = [];

@@ -32,7 +32,7 @@ test("a plan, read from its file, can be followed, and holds as much as it predi
         expect(followPlan(trace, plan)).toBe(plan.predicted.peakBytes);
         expect(plan.predicted.peakBytes).toBeLessThanOrEqual(Math.max(share * plainPeak, schedule.peakBytes));
         expect(recordedPeakBytes(trace)).toBeGreaterThanOrEqual(plan.predicted.plain.peakBytes);
-        if (plan.steps.some(({ isAgain }) => isAgain)) dropped++;
+        if (plan.steps.some(({ isRecomputed }) => isRecomputed)) dropped++;
       },
     ),
     { numRuns: 300 },
@@ -78,15 +78,15 @@ test("a small step reads as a story", async () => {
     },
     sources: [{ before: 1, ordinal: 0, bytes: 2 }],
     steps: [
-      { op: 0, isAgain: false, drop: [] },
-      { op: 1, isAgain: false, drop: [{ op: 0, output: 0 }, { source: 0 }] },
-      { op: 2, isAgain: false, drop: [{ op: 1, output: 0 }] },
-      { op: 3, isAgain: false, drop: [{ op: 2, output: 0 }] },
-      { op: 0, isAgain: true, drop: [] },
+      { op: 0, isRecomputed: false, free: [] },
+      { op: 1, isRecomputed: false, free: [{ op: 0, output: 0 }, { source: 0 }] },
+      { op: 2, isRecomputed: false, free: [{ op: 1, output: 0 }] },
+      { op: 3, isRecomputed: false, free: [{ op: 2, output: 0 }] },
+      { op: 0, isRecomputed: true, free: [] },
       {
         op: 4,
-        isAgain: false,
-        drop: [
+        isRecomputed: false,
+        free: [
           { op: 0, output: 0 },
           { op: 3, output: 0 },
         ],

@@ -1,6 +1,6 @@
 import { withPlan } from "@remat/checkpoint";
 import { withDispatchMode } from "@remat/dispatch-hook";
-import { gradientsEndMark, gradientsStartMark } from "@remat/trace";
+import { describePlanMismatch, gradientsEndMark, gradientsStartMark } from "@remat/trace";
 import { TraceRecorder } from "@remat/tracer";
 import { recomputeAll } from "./recompute-all.js";
 import { RepeatingMode } from "./repeating-mode.js";
@@ -55,7 +55,7 @@ export class Planned extends RepeatingMode {
           const { mismatch, evictions = 0 } = execution.lastStep ?? {};
           this.evictions += evictions;
           if (mustFollow && mismatch !== undefined)
-            throw new Error(`a pass has left its own plan: expected ${mismatch.planned}, found ${mismatch.found}`);
+            throw new Error(`a pass has left its own plan: ${describePlanMismatch(mismatch)}`);
           return result;
         },
       };

@@ -1,0 +1,62 @@
+/** Says which field of a plan's file is not as it should be; {@link readList} puts in front of it where it stands. @internal */
+export class PlanFieldError extends Error {
+  constructor(
+    readonly field: string,
+    readonly expected: string,
+    readonly found: unknown,
+  ) {
+    super(`${field}: expected ${expected}, found ${JSON.stringify(found) ?? "nothing"}`);
+  }
+}
+
+/** Reads every item of a list; items name their fields by what follows the item's own name, so that names are made only for what is wrong. @internal */
+export function readList<Item>(field: string, value: unknown, read: (item: unknown) => Item): Item[] {
+  if (!Array.isArray(value)) throw new PlanFieldError(field, "a list", value);
+  const items: Item[] = [];
+  try {
+    for (const item of value) items.push(read(item));
+  } catch (cause) {
+    if (!(cause instanceof PlanFieldError)) throw cause;
+    throw new PlanFieldError(`${field}[${items.length}]${cause.field}`, cause.expected, cause.found);
+  }
+  return items;
+}
+
+/** Reads the fields of `names` that are there. @internal */
+export function readOptional<Name extends string, Value>(
+  at: string,
+  from: Record<string, unknown>,
+  names: readonly Name[],
+  read: (field: string, value: unknown) => Value,
+): { [K in Name]?: Value } {
+  const found: { [K in Name]?: Value } = {};
+  for (const name of names) if (from[name] !== undefined) found[name] = read(`${at}.${name}`, from[name]);
+  return found;
+}
+
+/** @internal */
+export function readRecord(field: string, value: unknown): Record<string, unknown> {
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    throw new PlanFieldError(field, "an object", value);
+  return value as Record<string, unknown>;
+}
+
+/** @internal */
+export function readText(field: string, value: unknown): string {
+  if (typeof value !== "string") throw new PlanFieldError(field, "text", value);
+  return value;
+}
+
+/** @internal */
+export function readNumber(field: string, value: unknown): number {
+  if (typeof value !== "number" || !Number.isFinite(value)) throw new PlanFieldError(field, "a number", value);
+  return value;
+}
+
+/** @internal */
+export function readIndex(field: string, value: unknown, count: number): number {
+  const found = readNumber(field, value);
+  if (!(Number.isInteger(found) && found >= 0 && found < count))
+    throw new PlanFieldError(field, `an integer below ${count}`, found);
+  return found;
+}
