@@ -15,6 +15,17 @@ export function nextSort<Column extends string>(
   return sort.descending === first ? { column, descending: !first } : undefined;
 }
 
+/** After a click on the header of a column, as {@link nextSort} has it; unchanged where nothing can be sorted by that. */
+export function sortByHeader<Column extends string>(
+  sort: Sort<Column> | undefined,
+  columns: readonly Column[],
+  header: string,
+  ...ascendingFirst: readonly Column[]
+): Sort<Column> | undefined {
+  const column = columns.find((name) => name === header);
+  return column === undefined ? sort : nextSort(sort, column, ...ascendingFirst);
+}
+
 /** The next of `columns` to sort by, or no sorting after the last. */
 export function sortByNext<Column extends string>(
   sort: Sort<Column> | undefined,

@@ -15,7 +15,7 @@ import type { TraceDocument } from "../document/trace-document.js";
 import { isMatch, type Outcome, type Scene, type View, type ViewAction } from "../state/view.js";
 import { drawTable, type TableColumn } from "../table/draw-table.js";
 import { type ListPlace, moveBy, settlePlace } from "../table/list-place.js";
-import { nextSort, type Sort } from "../table/sort.js";
+import { nextSort, type Sort, sortByHeader } from "../table/sort.js";
 import { windowRows } from "../table/window-rows.js";
 import { type Drawn, stack, textOnly } from "../text/drawn.js";
 import { fitText } from "../text/fit-text.js";
@@ -31,7 +31,8 @@ const quantityTexts: Readonly<Record<Quantity, string>> = {
   forwardMs: "forward",
   backwardMs: "backward",
 };
-type CompareColumn = "fqn" | "before" | "after" | "difference" | "ratio";
+const columns = ["fqn", "before", "after", "difference", "ratio"] as const;
+type CompareColumn = (typeof columns)[number];
 
 export interface CompareState extends ListPlace {
   /** By which modules are compared; one is shown at a time. */
@@ -77,7 +78,7 @@ function reduce(scene: Scene, own: CompareState, action: ViewAction<CompareKey>)
       const { target } = action;
       if (target.kind === "row") return { own: { ...own, cursor: target.index } };
       if (target.kind !== "header") return { own };
-      return { own: { ...own, sort: nextSort(own.sort, target.column as CompareColumn, "fqn") } };
+      return { own: { ...own, sort: sortByHeader<CompareColumn>(own.sort, columns, target.column, "fqn") } };
     }
     case "enter": {
       const module = rowsOf(scene, own)[own.cursor]?.fqn;

@@ -12,7 +12,7 @@ import { moduleColumns } from "../drawing/module-columns.js";
 import { isMatch, type Outcome, type Scene, type View, type ViewAction } from "../state/view.js";
 import { drawTable } from "../table/draw-table.js";
 import { settlePlace } from "../table/list-place.js";
-import { nextSort, restoreSort, type Sort, sortByNext } from "../table/sort.js";
+import { restoreSort, type Sort, sortByHeader, sortByNext } from "../table/sort.js";
 import { windowRows } from "../table/window-rows.js";
 import type { Drawn } from "../text/drawn.js";
 
@@ -104,7 +104,7 @@ function reduce(scene: Scene, own: ModulesState, action: ViewAction<ModulesKey>)
     case "click": {
       const { target } = action;
       if (target.kind === "header")
-        return { own: { ...own, sort: nextSort(own.sort, target.column as ModuleTreeColumn, "name") } };
+        return { own: { ...own, sort: sortByHeader<ModuleTreeColumn>(own.sort, columns, target.column, "name") } };
       if (target.kind !== "row") return { own };
       const { rows, at } = visible(scene, own);
       return target.index === at ? drillIn(scene, own) : choose(own, scene.document.tree().nodes[rows[target.index]]);

@@ -5,7 +5,7 @@ import { opDetails } from "../drawing/op-details.js";
 import { isMatch, type Outcome, type Scene, type View, type ViewAction } from "../state/view.js";
 import { drawTable } from "../table/draw-table.js";
 import { type ListPlace, moveBy, settlePlace } from "../table/list-place.js";
-import { nextSort, restoreSort, type Sort, sortByNext } from "../table/sort.js";
+import { restoreSort, type Sort, sortByHeader, sortByNext } from "../table/sort.js";
 import { windowRows } from "../table/window-rows.js";
 import { type Drawn, stack, textOnly } from "../text/drawn.js";
 import { formatTime } from "../text/format-time.js";
@@ -83,7 +83,7 @@ function reduce(scene: Scene, own: OpsState, action: ViewAction<OpsKey>): Outcom
       if (target.kind === "row")
         return { own: own.cursor === target.index ? detailed(own) : { ...own, cursor: target.index } };
       if (target.kind !== "header") return { own };
-      return sorted(scene, own, nextSort(own.sort, target.column as OpTableColumn, "op", "name", "module"));
+      return sorted(scene, own, sortByHeader<OpTableColumn>(own.sort, columns, target.column, "op", "name", "module"));
     }
     case "enter":
       return { own: detailed(own) };

@@ -1,0 +1,114 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { keptView } from "../../src/reduce/kept-view.js";
+import { reduce } from "../../src/reduce/reduce.js";
+import { drawScreen } from "../../src/screen/draw-screen.js";
+import type { AppState } from "../../src/state/app-state.js";
+import { lineWidth } from "../../src/text/line.js";
+import { views } from "../../src/views/views.js";
+import { linesOf } from "../app/make-app.js";
+import { randomTrace } from "../random-trace.js";
+import { drive, plainly, randomDeeds, randomSize, shownState } from "./drive.js";
+
+const runs = { numRuns: 60 };
+const scenario = {
+  trace: randomTrace,
+  size: randomSize,
+  deeds: randomDeeds(views),
+};
+
+/** Cursors and windows of all lists of a state. */
+function placesOf({ own, start, planSteps }: AppState): readonly { cursor: number; top: number }[] {
+  const isPlace = (value: unknown): value is { cursor: number; top: number } =>
+    typeof value === "object" && value !== null && "cursor" in value && "top" in value;
+  return [start, planSteps, ...Object.values(own)].filter(isPlace);
+}
+
+describe("whatever is pressed, clicked and resized, on whatever trace", () => {
+  it("leaves every state whole, with the cursor on a row that there is and the window round it", () => {
+    fc.assert(
+      fc.property(fc.record(scenario), ({ trace, size, deeds }) => {
+        for (const state of drive(views, shownState(views, trace, size), deeds).states) {
+          for (const { cursor, top } of placesOf(state)) {
+            expect(Number.isInteger(cursor) && cursor >= 0).toBe(true);
+            expect(Number.isInteger(top) && top >= 0).toBe(true);
+          }
+          expect(views.some(({ name }) => name === state.view)).toBe(true);
+          const { nodes } = state.run!.document.tree();
+          expect(state.module === undefined ? nodes.length === 0 : nodes.some(({ fqn }) => fqn === state.module)).toBe(
+            true,
+          );
+          // What is settled stays as it is when nothing happens.
+          const again = reduce(views, state, { kind: "resize", size: state.size });
+          expect(again.commands).toEqual([]);
+          expect(plainly(again.state)).toEqual(plainly(state));
+        }
+      }),
+      runs,
+    );
+  });
+
+  it("draws the same frame for the same state, exactly as large as the terminal, with the cursor on it", () => {
+    fc.assert(
+      fc.property(
+        fc.record({ ...scenario, other: randomSize, isAscii: fc.boolean() }),
+        ({ trace, size, deeds, other, isAscii }) => {
+          // Of another size, too: a terminal can change before it is told.
+          for (const state of drive(views, shownState(views, trace, size, { isAscii }), deeds).states)
+            for (const shown of [state.size, other]) {
+              const screen = drawScreen(views, state, shown);
+              const lines = linesOf(screen);
+              expect(lines).toHaveLength(shown.rows);
+              expect(Math.max(...lines.map(lineWidth))).toBeLessThanOrEqual(shown.columns);
+              expect(lines.flatMap((line) => line.map(({ text }) => text)).join("")).not.toMatch(/[\p{Cc}\u202e]/u);
+              expect(drawScreen(views, state, shown)).toEqual(screen);
+              const isList = state.view === "devices" || (state.view === "modules" && state.module !== undefined);
+              if (isList && state.help === undefined && state.screen === "views")
+                expect(screen.body.flat().some(({ style }) => style === "selected")).toBe(true);
+            }
+        },
+      ),
+      runs,
+    );
+  });
+
+  it("comes to the same state and the same commands by the same actions", () => {
+    fc.assert(
+      fc.property(fc.record(scenario), ({ trace, size, deeds }) => {
+        const [one, two] = [1, 2].map(() => drive(views, shownState(views, trace, size), deeds));
+        expect(plainly(one.states)).toEqual(plainly(two.states));
+        expect(plainly(one.commands)).toEqual(plainly(two.commands));
+      }),
+      runs,
+    );
+  });
+
+  it("brings back what it keeps of a trace, whatever that is", () => {
+    fc.assert(
+      fc.property(fc.record(scenario), ({ trace, size, deeds }) => {
+        const last = drive(views, shownState(views, trace, size), deeds).states.at(-1)!;
+        const saved = JSON.parse(JSON.stringify(keptView(views, last))) as object;
+        const again = shownState(views, trace, last.size, { saved });
+        expect(JSON.parse(JSON.stringify(keptView(views, again)))).toEqual(saved);
+      }),
+      runs,
+    );
+  });
+
+  it("takes anything for what was kept", () => {
+    fc.assert(
+      fc.property(
+        randomTrace,
+        randomSize,
+        fc.dictionary(fc.constantFrom("view", "module", "device", "views"), fc.jsonValue()),
+        fc.dictionary(fc.constantFrom(...views.map(({ name }) => name)), fc.jsonValue()),
+        (trace, size, saved, kept) => {
+          const state = shownState(views, trace, size, { saved: { views: kept, ...saved } as object });
+          expect(() => drawScreen(views, state, size)).not.toThrow();
+          expect(reduce(views, state, { kind: "resize", size }).commands).toEqual([]);
+        },
+      ),
+      runs,
+    );
+  });
+});
