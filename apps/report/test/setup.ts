@@ -1,6 +1,6 @@
+import { findBrowser } from "@remat/testkit";
 import type { TestProject } from "vitest/node";
 import { buildShell } from "../build-shell.js";
-import { findBrowser } from "./find-browser.js";
 
 declare module "vitest" {
   interface ProvidedContext {

@@ -1,4 +1,4 @@
-import { AsyncLocalStorage } from "node:async_hooks";
+import { type AsyncContext, makeAsyncContext } from "./async-context.js";
 import type { DispatchMode } from "./dispatch-mode.js";
 
 /** One opening of a mode; a mode may be open twice. */
@@ -13,8 +13,8 @@ interface Context {
   readonly around: Context | undefined;
 }
 
-/** Which modes the running code was started under. */
-const context = new AsyncLocalStorage<Context>();
+/** Which modes the running code was started under; undefined in browsers, where that cannot be told. */
+const context: AsyncContext<Context> | undefined = makeAsyncContext();
 
 type MethodName = Exclude<keyof DispatchMode, "seesOutside">;
 type Listener<K extends MethodName> = OpenMode & { readonly mode: DispatchMode & Required<Pick<DispatchMode, K>> };
@@ -120,12 +120,12 @@ export class ModeStack {
   }
 
   runInside<T>(open: OpenMode, run: () => T): T {
-    return context.run({ open, around: context.getStore() }, run);
+    return context === undefined ? run() : context.run({ open, around: context.getStore() }, run);
   }
 
-  /** Whether the running code belongs to `open`. Synchronous modes have nobody beside them. */
+  /** Whether the running code belongs to `open`. Synchronous modes have nobody beside them; where contexts cannot be told, all work belongs to all. */
   isInside(open: OpenMode): boolean {
-    if (!open.asynchronous) return true;
+    if (!open.asynchronous || context === undefined) return true;
     for (let at = context.getStore(); at !== undefined; at = at.around) if (at.open === open) return true;
     return false;
   }
@@ -133,5 +133,5 @@ export class ModeStack {
 
 /** Gives up the tracking of asynchronous work, which slows promises down. Only when no mode is open. @internal */
 export function forgetContexts(): void {
-  context.disable();
+  context?.disable();
 }

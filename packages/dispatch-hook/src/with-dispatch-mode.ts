@@ -16,7 +16,8 @@ import { patchVariables } from "./variable-hook.js";
  * Runs `fn` with `mode` on top of the stack of modes, and closes the mode when `fn` is over or, where it returns a promise, when that is
  * settled. Until then other asynchronous work of the process is outside: the mode does not see it, or sees it as `Phase.outside`.
  *
- * When the last mode closes the engine is as it was before the first, also after an exception, and modes may close in any order.
+ * When the last mode closes the engine is as it was before the first, also after an exception, and modes may close in any order. In a browser, where
+ * nothing tells whose an asynchronous continuation is, all work counts as inside while an asynchronous `fn` is awaited.
  *
  * @example
  * const names: string[] = [];

@@ -1,2 +1,3 @@
 export { describeTrace } from "./describe-trace.js";
+export { findBrowser } from "./find-browser.js";
 export { type Golden, type GoldenFile, goldenFiles, goldensFolder, goldensOf, readGolden } from "./goldens.js";

@@ -1,4 +1,3 @@
-import { Buffer } from "node:buffer";
 import { isOnesArray } from "../ones/ones-array.js";
 
 /** Values that JavaScript filled, in little memory: a short list, or one value many times. */
@@ -23,10 +22,13 @@ export function constantIn(values: ArrayLike<unknown> | null | undefined): Const
   return hasOneValue(array) ? { values: undefined, fill: array[0], length, make } : undefined;
 }
 
-/** By bits: tells zeros of different signs, and NaNs, apart. An array is equal to itself shifted by one element just if all elements are. */
+/** By bits: tells zeros of different signs, and NaNs, apart. */
 function hasOneValue({ buffer, byteOffset, byteLength, BYTES_PER_ELEMENT: bytes }: Float32Array): boolean {
-  const head = Buffer.from(buffer, byteOffset, byteLength - bytes);
-  return head.equals(Buffer.from(buffer, byteOffset + bytes, byteLength - bytes));
+  const words =
+    bytes === 4 ? new Int32Array(buffer, byteOffset, byteLength / 4) : new Uint8Array(buffer, byteOffset, byteLength);
+  const period = bytes === 4 ? 1 : bytes;
+  for (let i = period; i < words.length; i++) if (words[i] !== words[i - period]) return false;
+  return true;
 }
 
 /** @internal */

@@ -6,7 +6,7 @@ const names = ["chromium", "chromium-browser", "google-chrome-stable", "google-c
 
 /**
  * A Chromium: what `CHROMIUM` names, or one on the PATH; where there is none, Debian's own is installed if that can be done. Without one the
- * page's tests do not run, which is said, and is a failure in CI.
+ * tests that need one do not run, which is said, and is a failure in CI.
  */
 export function findBrowser(): string | undefined {
   const named = process.env["CHROMIUM"];
@@ -17,7 +17,7 @@ export function findBrowser(): string | undefined {
   const found = onPath() ?? (installByApt() ? onPath() : undefined);
   if (found !== undefined) return found;
   const message =
-    "NO CHROMIUM: the report's page is not tested in a browser. Install one (apt-get install chromium) or name it: CHROMIUM=/path/to/chrome.";
+    "NO CHROMIUM: what runs in a browser is not tested. Install one (apt-get install chromium) or name it: CHROMIUM=/path/to/chrome.";
   if (process.env["CI"] === "true") throw new Error(message);
   console.error(`\n${"!".repeat(message.length)}\n${message}\n${"!".repeat(message.length)}\n`);
   return undefined;

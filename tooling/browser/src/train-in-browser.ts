@@ -1,0 +1,96 @@
+import { releaseEarly } from "@remat/checkpoint";
+import * as tf from "@tensorflow/tfjs-core";
+import "@tensorflow/tfjs-backend-cpu";
+import "@tensorflow/tfjs-backend-webgl";
+import "@tensorflow/tfjs-backend-webgpu";
+import { layers, type Sequential, sequential } from "@tensorflow/tfjs-layers";
+
+/** What some training steps came to. */
+export interface Training {
+  readonly losses: readonly number[];
+  /** The bits of all weights, one after the other. */
+  readonly weights: readonly number[];
+  /** The most bytes that tensors had after any kernel, as `tf.memory()` tells. */
+  readonly peakBytes: number;
+  /** The same of textures and buffers in use on the GPU; 0 on cpu. */
+  readonly gpuPeakBytes: number;
+  /** Tensors that are there afterwards and were not before. */
+  readonly leakedTensors: number;
+}
+
+/** Trains a small network for some steps on a backend, as stock or with early release. */
+export async function train(backend: string, isEarly: boolean, steps: number): Promise<Training> {
+  if (!(await tf.setBackend(backend))) throw new Error(`backend '${backend}' did not start`);
+  await tf.ready();
+  const before = tf.memory().numTensors;
+  const model = network();
+  const x = tf.tensor(numbers(8 * 12 * 12 * 3), [8, 12, 12, 3]);
+  const y = tf.tidy(() => tf.oneHot(tf.tensor1d([0, 1, 2, 3, 4, 5, 6, 7], "int32"), 10));
+  const losses: number[] = [];
+  const stop = isEarly ? releaseEarly() : () => {};
+  const peak = watchPeak();
+  try {
+    for (let step = 0; step < steps; step++) losses.push((await model.trainOnBatch(x, y)) as number);
+  } finally {
+    peak.stop();
+    stop();
+  }
+  const weights: number[] = [];
+  for (const weight of model.getWeights()) weights.push(...new Uint32Array((await weight.data()).slice().buffer));
+  model.optimizer.dispose();
+  model.dispose();
+  tf.disposeVariables();
+  x.dispose();
+  y.dispose();
+  return { losses, weights, ...peak.found, leakedTensors: tf.memory().numTensors - before };
+}
+
+function network(): Sequential {
+  const convolution = (filters: number, seed: number) =>
+    layers.conv2d({
+      filters,
+      kernelSize: 3,
+      padding: "same",
+      activation: "relu",
+      kernelInitializer: glorot(seed),
+      ...(seed === 1 ? { inputShape: [12, 12, 3] } : {}),
+    });
+  const model = sequential({
+    layers: [
+      convolution(16, 1),
+      layers.batchNormalization(),
+      convolution(16, 2),
+      layers.maxPooling2d({ poolSize: 2 }),
+      convolution(32, 3),
+      layers.globalAveragePooling2d({}),
+      layers.dense({ units: 10, activation: "softmax", kernelInitializer: glorot(4) }),
+    ],
+  });
+  model.compile({ optimizer: tf.train.adam(0.01), loss: "categoricalCrossentropy" });
+  return model;
+}
+
+const glorot = (seed: number) => ({ className: "GlorotUniform", config: { seed } }) as never;
+
+/** The same for every run. */
+const numbers = (count: number): Float32Array => Float32Array.from({ length: count }, (_, i) => Math.sin(i * i));
+
+/** Looks at `tf.memory()` after each kernel, without the hook. */
+function watchPeak(): { readonly found: Pick<Training, "peakBytes" | "gpuPeakBytes">; stop(): void } {
+  const engine = tf.engine();
+  const { runKernel } = engine;
+  const found = { peakBytes: 0, gpuPeakBytes: 0 };
+  engine.runKernel = function (this: typeof engine, ...args: Parameters<typeof runKernel>) {
+    const result = runKernel.apply(this, args);
+    const { numBytes, numBytesInGPU = 0 } = tf.memory() as tf.MemoryInfo & { numBytesInGPU?: number };
+    found.peakBytes = Math.max(found.peakBytes, numBytes);
+    found.gpuPeakBytes = Math.max(found.gpuPeakBytes, numBytesInGPU);
+    return result;
+  } as typeof runKernel;
+  return {
+    found,
+    stop: () => {
+      Reflect.deleteProperty(engine, "runKernel");
+    },
+  };
+}

@@ -1,0 +1,18 @@
+import { describe, expect, test } from "vitest";
+import { bundleForBrowser } from "../src/bundle-for-browser.js";
+
+/** What touches tfjs, and runs in a browser. */
+const roots = ["kernels", "backends", "dispatch-hook", "fake", "mod-tracker", "tracer", "checkpoint"];
+const parts = ["dispatch-hook/engine", "dispatch-hook/release", "dispatch-hook/residency", "tracer/step"];
+
+describe("the root of", () => {
+  test.each([...roots, ...parts])("%s bundles for a browser, without a module of Node's", async (name) => {
+    const { imports, text } = await bundleForBrowser(`export * from "@remat/${name}";`);
+    expect(imports.filter((path) => path !== "highs")).toEqual([]);
+    expect(text.length).toBeGreaterThan(0);
+  });
+});
+
+test("what chooses a backend from disk does not", async () => {
+  await expect(bundleForBrowser('export * from "@remat/backends/node";')).rejects.toThrow(/Could not resolve "node:/);
+});
