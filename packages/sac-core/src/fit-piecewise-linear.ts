@@ -1,57 +1,63 @@
 import { RematError } from "@remat/trace";
 import { CandidatePool } from "./fit/candidate-pool.js";
-import { findOneBreak, findTwoBreaks } from "./fit/find-breaks.js";
+import { distinctPoints } from "./fit/distinct-points.js";
+import { findBreaks } from "./fit/find-breaks.js";
+import { findOneBreak } from "./fit/find-one-break.js";
 import { type BrokenLine, fitWithBreaks } from "./fit/least-squares.js";
 import { PointSums } from "./fit/point-sums.js";
 import { searchBreaks, trueResidual } from "./fit/search-breaks.js";
 
-/** Up to this many points three segments are searched exactly: 8 million pairs of gaps, most of which a bound rules out. */
-const exactPairsUpTo = 4096;
+/** How many steps the exact search may take for three segments and more: some seconds. Counted, not timed, so that every run ends alike. */
+const stepsAtMost = 5e7;
 
 /**
  * Fits a continuous line of `segments` straight pieces to the points by least squares, with breaks wherever they are best: the model of
  * Python's `pwlf`. The outer breaks are the least and the greatest x. Segments are as many as asked for, but at most one fewer than there
  * are distinct x, and at least one; one point gets a flat line, none the flat line at 0.
  *
- * The breaks of one, two and three segments are the exact optimum (three: up to 4096 distinct x), and the same at every run. More segments are
- * a local optimum by deterministic search, never worse than with fewer. Two segments take time linear in the number of points.
+ * The breaks are the exact optimum for any number of segments, and the same at every run. Two segments take time linear in the number of
+ * points; more take a dynamic program over pairs of points. Where that would take more than fifty million steps, which thousands of points
+ * can, `isProven` is false, and the breaks are a local optimum by deterministic search, never worse than with two segments.
  *
  * @throws RematError `FIT_POINTS` if x and y differ in length or are not finite, `FIT_SEGMENTS` if segments is not a positive integer
  * @example
  * const { breaks, slopes, intercepts } = fitPiecewiseLinear([0, 1, 2, 3], [0, 0, 1, 2], 2);
  */
-export function fitPiecewiseLinear(x: ArrayLike<number>, y: ArrayLike<number>, segments: number): BrokenLine {
+export function fitPiecewiseLinear(x: ArrayLike<number>, y: ArrayLike<number>, segments: number): FittedLine {
   if (!(Number.isInteger(segments) && segments >= 1))
     throw new RematError("FIT_SEGMENTS", `expected a positive number of segments, found ${segments}. Pass 1 or more.`);
-  const points = sortedPoints(x, y);
-  const { x: xs, y: ys } = points;
+  const { x: xs, y: ys } = sortedPoints(x, y);
+  const distinct = distinctPoints(xs, ys);
   const low = xs.length === 0 ? 0 : xs[0];
   const high = xs.length === 0 ? 0 : xs[xs.length - 1];
-  if (!(high > low)) return flatLine(low, ys);
-  const inner = Math.min(segments, points.distinct - 1) - 1;
-  if (inner === 0) return fitWithBreaks(xs, ys, [low, high]);
+  if (!(high > low)) return { ...flatLine(low, ys), isProven: true };
+  const inner = Math.min(segments, distinct.count - 1) - 1;
+  if (inner === 0) return { ...fitWithBreaks(xs, ys, [low, high]), isProven: true };
   const sums = new PointSums(xs, ys);
   // Running sums tell residuals apart to some 12 digits; candidates nearer than that are compared by their true residuals.
   const margin = 1e-12 * sums.spread;
   const capacity = Math.max(1, Math.min(32, Math.floor(1e5 / xs.length)));
-  const pool = new CandidatePool(capacity, margin);
+  let pool = new CandidatePool(capacity, margin);
   findOneBreak(sums, pool);
-  let best = nearest(sums, pool, low, high);
-  if (inner >= 2) {
-    const near = searchBreaks(sums, best.breaks.slice(1, -1), 2);
-    if (points.distinct <= exactPairsUpTo) {
-      const pairs = new CandidatePool(capacity, margin);
-      pairs.offer(trueResidual(sums, near), near);
-      findTwoBreaks(sums, pairs);
-      best = nearest(sums, pairs, low, high);
-    } else best = fitWithBreaks(xs, ys, [low, ...near, high]);
+  let isProven = true;
+  if (inner > 1) {
+    const near = searchBreaks(sums, nearest(sums, pool), inner);
+    const reached = trueResidual(sums, near);
+    pool = new CandidatePool(capacity, margin);
+    pool.offer(reached, near);
+    isProven = findBreaks(distinct, inner, reached, stepsAtMost, pool);
   }
-  if (inner > 2) best = fitWithBreaks(xs, ys, [low, ...searchBreaks(sums, best.breaks.slice(1, -1), inner), high]);
-  return best;
+  const breaks = withMore(nearest(sums, pool), inner, distinct.x);
+  return { ...fitWithBreaks(xs, ys, [low, ...breaks, high]), isProven };
 }
 
-/** The line of the candidate with the least residual. */
-function nearest(sums: PointSums, pool: CandidatePool, low: number, high: number): BrokenLine {
+/** A {@link BrokenLine}, and whether it is proven that none of as many segments is nearer to the points. */
+export interface FittedLine extends BrokenLine {
+  readonly isProven: boolean;
+}
+
+/** Breaks of the candidate with the least residual. */
+function nearest(sums: PointSums, pool: CandidatePool): readonly number[] {
   let best = pool.breaks[0];
   if (pool.breaks.length > 1) {
     let least = Infinity;
@@ -62,7 +68,14 @@ function nearest(sums: PointSums, pool: CandidatePool, low: number, high: number
       best = breaks;
     }
   }
-  return fitWithBreaks(sums.x, sums.y, [low, ...best, high]);
+  return best;
+}
+
+/** As many breaks as asked for: fewer are the best where the points lie on fewer lines, and more at points do no harm. */
+function withMore(breaks: readonly number[], count: number, x: Float64Array): readonly number[] {
+  const more = [...breaks];
+  for (let i = 1; more.length < count && i + 1 < x.length; i++) if (!breaks.includes(x[i])) more.push(x[i]);
+  return more.length === breaks.length ? breaks : more.sort((a, b) => a - b);
 }
 
 function flatLine(at: number, y: Float64Array): BrokenLine {
@@ -77,7 +90,7 @@ function flatLine(at: number, y: Float64Array): BrokenLine {
 function sortedPoints(
   x: ArrayLike<number>,
   y: ArrayLike<number>,
-): { readonly x: Float64Array; readonly y: Float64Array; readonly distinct: number } {
+): { readonly x: Float64Array; readonly y: Float64Array } {
   if (x.length !== y.length)
     throw new RematError(
       "FIT_POINTS",
@@ -100,7 +113,5 @@ function sortedPoints(
     xs = Float64Array.from(order, (i) => unsortedX[i]);
     ys = Float64Array.from(order, (i) => unsortedY[i]);
   }
-  let distinct = xs.length === 0 ? 0 : 1;
-  for (let i = 1; i < xs.length; i++) if (xs[i] > xs[i - 1]) distinct++;
-  return { x: xs, y: ys, distinct };
+  return { x: xs, y: ys };
 }

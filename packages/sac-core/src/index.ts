@@ -6,7 +6,7 @@ export {
   type ModulewiseDisplayOptions,
 } from "./display.js";
 export type { BrokenLine } from "./fit/least-squares.js";
-export { fitPiecewiseLinear } from "./fit-piecewise-linear.js";
+export { type FittedLine, fitPiecewiseLinear } from "./fit-piecewise-linear.js";
 export { greedyOrder, type MSPSColumns, opsTogether, type SACGreedyOrderMeta } from "./greedy-order.js";
 export { OpGroups } from "./op-groups.js";
 export { type SACStats, type SACStatsOptions, sacStats } from "./sac-stats.js";

@@ -25,6 +25,48 @@ function gridResidual(x: Float64Array, y: Float64Array, innerBreaks: number, ste
   return best;
 }
 
+/**
+ * Least residual over every choice of `innerBreaks` points and gaps. In a gap the break is where the best lines of both sides meet (Hudson 1966), so
+ * that the choices are all there are.
+ */
+function leastOfAllChoices(x: Float64Array, y: Float64Array, innerBreaks: number): number {
+  const distinct = [...new Set(x)];
+  const last = distinct.length - 1;
+  const places = Array.from({ length: 2 * last - 1 }, (_, i) => (i + 1) / 2);
+  let least = Infinity;
+  const tryOut = (chosen: readonly number[]): void => {
+    const breaks: number[] = [];
+    let start = 0;
+    let left: { slope: number; intercept: number } | undefined;
+    for (const gap of [...chosen.filter((place) => place % 1 !== 0), last + 0.5]) {
+      const end = Math.floor(gap);
+      const joined = chosen
+        .filter((place) => place % 1 === 0 && place >= start && place <= end)
+        .map((at) => distinct[at]);
+      const inside = Array.from(x.keys()).filter((i) => x[i] >= distinct[start] && x[i] <= distinct[end]);
+      const ends = [distinct[start], ...joined, distinct[end]];
+      if (end === start) return;
+      const of = (values: Float64Array) => Float64Array.from(inside, (i) => values[i]);
+      const { slopes, intercepts } = fitWithBreaks(of(x), of(y), ends);
+      if (left !== undefined) {
+        const at = (intercepts[0] - left.intercept) / (left.slope - slopes[0]);
+        if (!(at >= distinct[start - 1] && at <= distinct[start])) return;
+        breaks.push(at);
+      }
+      breaks.push(...joined);
+      left = { slope: slopes[slopes.length - 1], intercept: intercepts[intercepts.length - 1] };
+      start = end + 1;
+    }
+    least = Math.min(least, fitWithBreaks(x, y, [x[0], ...breaks, x[x.length - 1]]).residualSumOfSquares);
+  };
+  const choose = (from: number, chosen: readonly number[]): void => {
+    if (chosen.length === innerBreaks) tryOut(chosen);
+    else for (let i = from; i < places.length; i++) choose(i + 1, [...chosen, places[i]]);
+  };
+  choose(1, []);
+  return least;
+}
+
 const spread = (y: Float64Array): number => y.reduce((sum, value) => sum + value * value, 0);
 
 test("two segments are never further from the points than any on a grid", () => {
@@ -45,6 +87,50 @@ test("three segments are never further from the points than any on a grid", { ti
     }),
     { numRuns: 60 },
   );
+});
+
+test("four segments are never further from the points than any on a grid", { timeout: 30_000 }, () => {
+  fc.assert(
+    fc.property(points, ({ x, y }) => {
+      const { residualSumOfSquares } = fitPiecewiseLinear(x, y, 4);
+      expect(residualSumOfSquares).toBeLessThanOrEqual(gridResidual(x, y, 3, 16) + 1e-11 * spread(y));
+    }),
+    { numRuns: 40 },
+  );
+});
+
+describe("of every choice of points and gaps for the breaks", () => {
+  const few = fc
+    .array(
+      fc.tuple(fc.oneof(coordinate, fc.integer({ min: 0, max: 9 })), fc.oneof(coordinate, fc.constantFrom(0, 5))),
+      {
+        minLength: 5,
+        maxLength: 8,
+      },
+    )
+    .map((pairs) => pairs.sort(([a], [b]) => a - b))
+    .filter((pairs) => new Set(pairs.map(([x]) => x)).size >= 5)
+    .map((pairs) => ({ x: Float64Array.from(pairs, ([x]) => x), y: Float64Array.from(pairs, ([, y]) => y) }));
+
+  test.each([3, 4, 5, 6])("%i segments are the nearest", { timeout: 60_000 }, (segments) => {
+    fc.assert(
+      fc.property(few, ({ x, y }) => {
+        const { residualSumOfSquares, isProven } = fitPiecewiseLinear(x, y, segments);
+        const least = leastOfAllChoices(x, y, Math.min(segments, new Set(x).size - 1) - 1);
+        expect(isProven).toBe(true);
+        expect(Math.abs(residualSumOfSquares - least)).toBeLessThanOrEqual(1e-9 * least + 1e-20);
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
+
+test("more segments than the search can prove are no worse than two, and say so", { timeout: 60_000 }, () => {
+  const x = Float64Array.from({ length: 7200 }, (_, i) => i);
+  const y = x.map((value) => Math.sin(value / 700) + ((value * 7919) % 101) / 500);
+  const found = fitPiecewiseLinear(x, y, 3);
+  expect(found.isProven).toBe(false);
+  expect(found.residualSumOfSquares).toBeLessThan(fitPiecewiseLinear(x, y, 2).residualSumOfSquares);
 });
 
 test("more segments are never further from the points than fewer", () => {

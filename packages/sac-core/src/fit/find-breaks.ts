@@ -1,131 +1,304 @@
-import { bestLine, brokenLineResidual, type Line, newLine, oneBreakResidual } from "./broken-line.js";
 import type { CandidatePool } from "./candidate-pool.js";
-import type { PointSums } from "./point-sums.js";
+import { type ChosenBreak, placeBreaks } from "./chosen-breaks.js";
+import type { DistinctPoints } from "./distinct-points.js";
+import { type HeightCost, HeightCosts } from "./height-costs.js";
+import { RunningLine } from "./running-line.js";
+import { separateLines } from "./separate-lines.js";
 
 /*
  * Where the breaks of the best continuous broken line can be (Hudson 1966, "Fitting segmented curves whose join points have to be
  * estimated"): the residual is smooth in a break that moves between two neighbouring points, and where its derivative is 0 the lines on
  * both sides are those that fit their own points best, so that the break is their intersection. Every other optimum has the break at a point.
- * So it is enough to try, for each choice of gaps between neighbouring points, the intersection and the two points at the gap's ends.
+ * Two breaks in one gap can be moved to its ends, and a line with a single point between two gaps can be turned until one of its breaks is at
+ * a point; so a gap has one break, and a line between two gaps two points or more.
+ *
+ * So a best line consists of parts that end in gaps. Within a part all breaks are at points, and it knows of the next part only that the two must
+ * meet in the gap between. The dynamic program goes over the points from left to right and keeps, for each number of breaks,
+ * - for a last break at a point: the least residual so far as a function of the line's height there, a lower envelope of parabolas (as in
+ *   Fearnhead, Maidstone and Letchford 2019, "Detecting changes in slope with an L0 penalty");
+ * - for a last break in a gap: each line that can end there, with its residual.
+ * What can no longer come below a line already known is left out: `separateLines` tells what the points still ahead cost at least.
  */
 
-/** Offers every candidate for one inner break. Time is linear in the number of points. */
-export function findOneBreak(points: PointSums, pool: CandidatePool): void {
-  const { x, count } = points;
-  const left = newLine();
-  const right = newLine();
-  for (let i = 0; i + 1 < count; i++) {
-    if (x[i] === x[i + 1]) continue;
-    bestLine(points, 0, i + 1, left);
-    bestLine(points, i + 1, count, right);
-    const lower = left.residual + right.residual;
-    if (lower < pool.bound) {
-      const crossing = intersection(left, right, x[i], x[i + 1]);
-      if (crossing !== undefined) pool.offer(lower, [crossing]);
-    }
-    if (i === 0) continue;
-    const residual = oneBreakResidual(points, i);
-    if (residual < pool.bound) pool.offer(residual, [x[i]]);
-  }
+/** A line that may be left in the gap after the points so far: their residual, and its heights at the two ends of the gap. */
+interface OpenLine {
+  readonly residual: number;
+  readonly left: number;
+  readonly right: number;
+  readonly breaks: ChosenBreak | undefined;
 }
+
+/** Shares of the scale of y, and of a residual, below which a difference is rounding. */
+const heightRounding = 1e-10;
+const residualRounding = 1e-9;
 
 /**
- * Offers the candidates for two inner breaks, leaving out pairs of gaps whose three best lines, joined or not, are no better than what the pool
- * holds. Time grows with the square of the number of points.
+ * Offers the breaks of the best continuous lines with up to `breaks` inner breaks, in order of what they are worth; `known` is a residual that is
+ * reached already. Time grows with the square of the number of points and with what `known` leaves to be looked at.
+ *
+ * @returns whether the search was complete; it is not if it would take more than `steps`
  */
-export function findTwoBreaks(points: PointSums, pool: CandidatePool): void {
-  const { x, count } = points;
-  const first = prefixLines(points);
-  const last = suffixLines(points);
-  const middle = newLine();
-  const outer = { first: newLine(), last: newLine() };
-  for (let i = 0; i + 1 < count; i++) {
-    if (x[i] === x[i + 1]) continue;
-    for (let j = i; j + 1 < count; j++) {
-      if (x[j] === x[j + 1]) continue;
-      // Points 0 … i, i + 1 … j, j + 1 … count - 1.
-      const ends = first.residual[i] + last.residual[j + 1];
-      if (!(ends < pool.bound)) continue;
-      if (i === j) {
-        if (i > 0 && j + 1 < count - 1) offerAtPoints(points, pool, i, j + 1);
-        continue;
+export function findBreaks(
+  points: DistinctPoints,
+  breaks: number,
+  known: number,
+  steps: number,
+  offer: CandidatePool,
+): boolean {
+  // Bounds alone take a step for each pair of points.
+  if (points.count * points.count > steps) return false;
+  return new BreakSearch(points, breaks, known - points.scatter, steps, offer).run();
+}
+
+class BreakSearch {
+  private readonly points: DistinctPoints;
+  private readonly breaks: number;
+  private readonly offer: CandidatePool;
+  /** See {@link separateLines}. */
+  private readonly ahead: Float64Array;
+  /** By number of breaks, the point of the last one included: costs by height at each point. */
+  private readonly atPoint: HeightCosts[][];
+  /** By number of breaks, that in the gap included: lines that end in the gap before each point. */
+  private readonly inGap: OpenLine[][][];
+  private readonly heightSlack: number;
+  private readonly residualSlack: number;
+  private known: number;
+  private stepsLeft: number;
+  private readonly line = new RunningLine();
+
+  constructor(points: DistinctPoints, breaks: number, known: number, steps: number, offer: CandidatePool) {
+    this.points = points;
+    this.breaks = breaks;
+    this.known = known;
+    this.stepsLeft = steps;
+    this.offer = offer;
+    this.ahead = separateLines(points, breaks);
+    const each = <Item>(make: () => Item): Item[][] =>
+      Array.from({ length: breaks + 1 }, () => Array.from({ length: points.count }, make));
+    this.atPoint = each(() => new HeightCosts());
+    this.inGap = each(() => []);
+    const squares = points.y.reduce((sum, y, i) => sum + points.weight[i] * (y - points.y[0]) ** 2, 0);
+    this.heightSlack = heightRounding * Math.sqrt(squares / points.count);
+    this.residualSlack = 1e-26 * squares;
+  }
+
+  run(): boolean {
+    const { count } = this.points;
+    this.inGap[0][0] = [{ residual: 0, left: 0, right: 0, breaks: undefined }];
+    for (let from = 0; from < count; from++) {
+      this.leaveGap(from);
+      this.leavePoint(from);
+      if (this.stepsLeft < 0) return false;
+    }
+    return true;
+  }
+
+  /** The most that may have been spent when points from `next` on, with `left` more breaks, are still ahead. */
+  private allowed(left: number, next: number): number {
+    const { count } = this.points;
+    return this.known * (1 + residualRounding) + this.residualSlack - this.ahead[left * (count + 1) + next];
+  }
+
+  /** Goes on from every line that ends in the gap before `from`: by a line through `from … to` that ends at point `to`, or in the gap after it. */
+  private leaveGap(from: number): void {
+    const { points, line, breaks } = this;
+    const open: { k: number; lines: OpenLine[] }[] = [];
+    for (let k = 0; k <= breaks; k++) {
+      const lines = this.inGap[k][from];
+      if (lines.length > 0) open.push({ k, lines: lines.sort((a, b) => a.residual - b.residual) });
+    }
+    if (open.length === 0) return;
+    line.clear();
+    line.add(points, from);
+    for (let to = from + 1; to < points.count; to++) {
+      line.add(points, to);
+      this.stepsLeft--;
+      for (const { k, lines } of open) {
+        if (to === points.count - 1) this.endFromGap(lines, from);
+        else if (k < breaks) {
+          const allowed = this.allowed(breaks - k - 1, to + 1) - line.residual;
+          if (lines[0].residual > allowed) continue;
+          this.gapToGap(k, lines, from, to, allowed);
+          this.gapToPoint(k, lines, from, to, allowed);
+        }
       }
-      bestLine(points, i + 1, j + 1, middle);
-      const lower = ends + middle.residual;
-      if (!(lower < pool.bound)) continue;
-      const leftLine = first.line(i);
-      const rightLine = last.line(j + 1);
-      const a = intersection(leftLine, middle, x[i], x[i + 1]);
-      const b = intersection(middle, rightLine, x[j], x[j + 1]);
-      if (a !== undefined && b !== undefined) {
-        pool.offer(lower, [a, b]);
-        continue;
-      }
-      // One break an intersection and the other at a point.
-      for (const at of [j, j + 1]) {
-        if (at <= i || at >= count - 1) continue;
-        const residual = first.residual[i] + brokenLineResidual(points, i + 1, count, [x[at]], [at], outer);
-        if (!(residual < pool.bound)) continue;
-        const crossing = intersection(leftLine, outer.first, x[i], x[i + 1]);
-        if (crossing !== undefined) pool.offer(residual, [crossing, x[at]]);
-      }
-      for (const at of [i, i + 1]) {
-        if (at === 0 || at > j) continue;
-        const residual = brokenLineResidual(points, 0, j + 1, [x[at]], [at], outer) + last.residual[j + 1];
-        if (!(residual < pool.bound)) continue;
-        const crossing = intersection(outer.last, rightLine, x[j], x[j + 1]);
-        if (crossing !== undefined) pool.offer(residual, [x[at], crossing]);
-      }
-      if (i > 0) offerAtPoints(points, pool, i, j);
     }
   }
-}
 
-function offerAtPoints(points: PointSums, pool: CandidatePool, i: number, j: number): void {
-  const breaks = [points.x[i], points.x[j]];
-  pool.offer(brokenLineResidual(points, 0, points.count, breaks, [i, j]), breaks);
-}
-
-/** Where two lines meet, if that is from `low` to `high`. */
-function intersection(a: Line, b: Line, low: number, high: number): number | undefined {
-  const at = (b.intercept - a.intercept) / (a.slope - b.slope);
-  return at >= low && at <= high ? at : undefined;
-}
-
-interface Lines {
-  readonly residual: Float64Array;
-  /** A line that is only good until the next call. */
-  line(index: number): Line;
-}
-
-/** Best lines through the points up to, and including, each one. */
-function prefixLines(points: PointSums): Lines {
-  return linesOf(points.count, (i, into) => bestLine(points, 0, i + 1, into));
-}
-
-/** Best lines through the points from each one on. */
-function suffixLines(points: PointSums): Lines {
-  return linesOf(points.count, (i, into) => bestLine(points, i, points.count, into));
-}
-
-function linesOf(count: number, fit: (index: number, into: Line) => Line): Lines {
-  const residual = new Float64Array(count);
-  const slope = new Float64Array(count);
-  const intercept = new Float64Array(count);
-  const line = newLine();
-  for (let i = 0; i < count; i++) {
-    fit(i, line);
-    residual[i] = line.residual;
-    slope[i] = line.slope;
-    intercept[i] = line.intercept;
+  /** The first of the lines (from that of the least residual on) that meets ours in the gap before `from`. */
+  private meeting(lines: readonly OpenLine[], from: number, allowed: number): OpenLine | undefined {
+    if (from === 0) return lines[0];
+    const { line, points, heightSlack } = this;
+    const left = line.at(points.x[from - 1]);
+    const right = line.at(points.x[from]);
+    for (const one of lines) {
+      if (one.residual > allowed) return undefined;
+      this.stepsLeft--;
+      const a = one.left - left;
+      const b = one.right - right;
+      if (a * b <= 0 || Math.abs(a) <= heightSlack || Math.abs(b) <= heightSlack) return one;
+    }
+    return undefined;
   }
-  return {
-    residual,
-    line(index) {
-      line.residual = residual[index];
-      line.slope = slope[index];
-      line.intercept = intercept[index];
-      return line;
-    },
-  };
+
+  private endFromGap(lines: readonly OpenLine[], from: number): void {
+    const one = this.meeting(
+      lines,
+      from,
+      this.known * (1 + residualRounding) + this.residualSlack - this.line.residual,
+    );
+    if (one !== undefined) this.end(one.residual + this.line.residual, one.breaks);
+  }
+
+  private gapToGap(k: number, lines: readonly OpenLine[], from: number, to: number, allowed: number): void {
+    const { line, points } = this;
+    const one = this.meeting(lines, from, allowed);
+    if (one === undefined) return;
+    this.inGap[k + 1][to + 1].push({
+      residual: one.residual + line.residual,
+      left: line.at(points.x[to]),
+      right: line.at(points.x[to + 1]),
+      breaks: { at: to + 0.5, before: one.breaks },
+    });
+  }
+
+  private gapToPoint(k: number, lines: readonly OpenLine[], from: number, to: number, allowed: number): void {
+    const { line, points } = this;
+    const { x } = points;
+    const best = line.at(x[to]);
+    const stiffness = line.stiffnessAt(x[to]);
+    const reach = { low: Infinity, high: -Infinity };
+    // Heights that a line of less residual serves already.
+    const whole = Math.sqrt((allowed - lines[0].residual) / stiffness);
+    for (const one of lines) {
+      if (one.residual > allowed) return;
+      if (reach.low <= best - whole && reach.high >= best + whole) return;
+      this.stepsLeft--;
+      const radius = Math.sqrt((allowed - one.residual) / stiffness);
+      let low = best - radius;
+      let high = best + radius;
+      if (from > 0) {
+        const span = this.heightsThatMeet(one, from, to, best);
+        low = Math.max(low, span.low - this.heightSlack);
+        high = Math.min(high, span.high + this.heightSlack);
+      }
+      if (!(high > low) || (low >= reach.low && high <= reach.high)) continue;
+      if (low <= reach.high && high >= reach.low) {
+        reach.low = Math.min(low, reach.low);
+        reach.high = Math.max(high, reach.high);
+      } else if (!(reach.high - reach.low > high - low)) Object.assign(reach, { low, high });
+      this.keep(k + 1, to, {
+        low,
+        high,
+        least: one.residual + line.residual,
+        stiffness,
+        best,
+        breaks: { at: to, before: one.breaks },
+      });
+    }
+  }
+
+  /** Heights at `to` for which the line, turning freely otherwise, meets another in the gap before `from`. */
+  private heightsThatMeet(one: OpenLine, from: number, to: number, best: number): { low: number; high: number } {
+    const { line } = this;
+    const { x } = this.points;
+    // Both ends of the gap go down where the height at `to` goes up; a line through two points turns about the first.
+    const met = (at: number, height: number): number => {
+      const away = height - line.at(at);
+      const falls = Math.min(0, line.following(at, x[to]));
+      if (falls > -1e-14) return away > 0 ? -Infinity : Infinity;
+      return best + away / falls;
+    };
+    const a = met(x[from - 1], one.left);
+    const b = met(x[from], one.right);
+    return { low: Math.min(a, b), high: Math.max(a, b) };
+  }
+
+  /** Goes on from a break at point `from`: by a line to a break at point `to`, in the gap after it, or to the end. */
+  private leavePoint(from: number): void {
+    const { points, line, breaks } = this;
+    const { x, count } = points;
+    const open: { k: number; costs: readonly HeightCost[] }[] = [];
+    for (let k = 1; k <= breaks; k++) {
+      const { pieces } = this.atPoint[k][from];
+      if (pieces.length > 0) open.push({ k, costs: pieces });
+    }
+    if (open.length === 0) return;
+    line.clear();
+    for (let to = from + 1; to < count; to++) {
+      line.add(points, to);
+      this.stepsLeft--;
+      const isLast = to === count - 1;
+      const width = x[to] - x[from];
+      const mean = line.meanBetween(x[from], x[to]);
+      const turning = line.spreadX / (width * width);
+      // Costs of moving the left height, the right height, and both, from those of the line that fits these points best.
+      const leftSquare = line.weight * (1 - mean) * (1 - mean) + turning;
+      const both = to === from + 1 ? 0 : line.weight * mean * (1 - mean) - turning;
+      const rightSquare = line.weight * mean * mean + turning;
+      const determinant = line.weight * turning;
+      const leftAlone = determinant / rightSquare;
+      const bestLeft = line.at(x[from]);
+      const bestRight = line.at(x[to]);
+      for (const { k, costs } of open) {
+        if (!isLast && k === breaks) continue;
+        const allowed = (isLast ? this.allowed(0, count) : this.allowed(breaks - k - 1, to + 1)) - line.residual;
+        for (const cost of costs) {
+          if (cost.least > allowed) continue;
+          this.stepsLeft--;
+          const sum = cost.stiffness + leftAlone;
+          const apart = cost.best - bestLeft;
+          const least = cost.least + ((cost.stiffness * leftAlone) / sum) * apart * apart;
+          if (least > allowed) continue;
+          const left = bestLeft + (cost.stiffness / sum) * apart;
+          const right = bestRight - (both / rightSquare) * (left - bestLeft);
+          const isMet = left >= cost.low - this.heightSlack && left <= cost.high + this.heightSlack;
+          if (isLast) {
+            if (isMet) this.end(least + line.residual, cost.breaks);
+            continue;
+          }
+          if (isMet)
+            this.inGap[k + 1][to + 1].push({
+              residual: least + line.residual,
+              left: right,
+              right: right + ((right - left) / width) * (x[to + 1] - x[to]),
+              breaks: { at: to + 0.5, before: cost.breaks },
+            });
+          const stiffness = (determinant + cost.stiffness * rightSquare) / (cost.stiffness + leftSquare);
+          const radius = Math.sqrt((allowed - least) / stiffness);
+          let low = right - radius;
+          let high = right + radius;
+          // The left height follows the right one, and must stay where its cost holds.
+          const follows = -both / (cost.stiffness + leftSquare);
+          if (follows === 0) {
+            if (!isMet) continue;
+          } else {
+            const a = right + (cost.low - this.heightSlack - left) / follows;
+            const b = right + (cost.high + this.heightSlack - left) / follows;
+            low = Math.max(low, Math.min(a, b));
+            high = Math.min(high, Math.max(a, b));
+          }
+          if (high > low)
+            this.keep(k + 1, to, {
+              low,
+              high,
+              least: least + line.residual,
+              stiffness,
+              best: right,
+              breaks: { at: to, before: cost.breaks },
+            });
+        }
+      }
+    }
+  }
+
+  private keep(k: number, at: number, cost: HeightCost): void {
+    this.stepsLeft -= this.atPoint[k][at].add(cost);
+  }
+
+  private end(residual: number, breaks: ChosenBreak | undefined): void {
+    if (residual > this.known * (1 + residualRounding) + this.residualSlack) return;
+    this.known = Math.min(this.known, residual);
+    if (residual < this.offer.bound) this.offer.offer(residual + this.points.scatter, placeBreaks(this.points, breaks));
+  }
 }

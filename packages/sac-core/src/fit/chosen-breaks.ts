@@ -1,0 +1,58 @@
+import type { DistinctPoints } from "./distinct-points.js";
+import { fitWithBreaks } from "./least-squares.js";
+
+/** Breaks chosen so far, the last first: at a point (its index), or in the gap after a point (its index and a half), where two lines meet. */
+export interface ChosenBreak {
+  readonly at: number;
+  readonly before: ChosenBreak | undefined;
+}
+
+/** X of the chosen breaks, ascending: in a gap where the best lines of the points on its two sides meet. */
+export function placeBreaks(points: DistinctPoints, chosen: ChosenBreak | undefined): number[] {
+  const all: number[] = [];
+  for (let one = chosen; one !== undefined; one = one.before) all.unshift(one.at);
+  const placed: number[] = [];
+  let start = 0;
+  let left: { slope: number; intercept: number } | undefined;
+  let joined: number[] = [];
+  for (const at of [...all, points.count - 0.5]) {
+    if (Number.isInteger(at)) {
+      joined.push(points.x[at]);
+      continue;
+    }
+    // Points from `start` up to the gap: one broken line that knows nothing of the others.
+    const end = Math.floor(at) + 1;
+    const line = lineThrough(points, start, end, joined);
+    if (left !== undefined) placed.push(meeting(left, line.first, points.x[start - 1], points.x[start]));
+    placed.push(...joined);
+    left = line.last;
+    joined = [];
+    start = end;
+  }
+  return placed;
+}
+
+function lineThrough(points: DistinctPoints, from: number, to: number, breaks: readonly number[]) {
+  const x: number[] = [];
+  const y: number[] = [];
+  for (let i = from; i < to; i++)
+    for (let repeat = 0; repeat < points.weight[i]; repeat++) {
+      x.push(points.x[i]);
+      y.push(points.y[i]);
+    }
+  const ends = [points.x[from], ...breaks, points.x[to - 1]];
+  const { slopes, intercepts } = fitWithBreaks(Float64Array.from(x), Float64Array.from(y), ends);
+  const line = (k: number) => ({ slope: slopes[k], intercept: intercepts[k] });
+  return { first: line(0), last: line(slopes.length - 1) };
+}
+
+/** Where two lines meet between `low` and `high`; its middle where they are one. */
+function meeting(
+  a: { readonly slope: number; readonly intercept: number },
+  b: { readonly slope: number; readonly intercept: number },
+  low: number,
+  high: number,
+): number {
+  const at = (b.intercept - a.intercept) / (a.slope - b.slope);
+  return Number.isFinite(at) ? Math.min(high, Math.max(low, at)) : (low + high) / 2;
+}
