@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { countLines, countOne, countTasks, countTests } from "./src/count-checks.js";
+import { countGoldens, countLines, countOne, countTasks, countTests } from "./src/count-checks.js";
 import { nativeTests } from "./src/native-tests.js";
 import { runStage } from "./src/run-stage.js";
 
@@ -57,7 +57,7 @@ const stages = [
     env: () => nativeApp("tfjs-node-gpu"),
     count: okLines,
   },
-  { name: "goldens", command: ["pnpm", "goldens"], count: countLines(/^agrees\s/, /^DIFFERS\s/) },
+  { name: "goldens", command: ["pnpm", "goldens"], count: countGoldens },
   { name: "packages", command: ["pnpm", "packages"], count: okLines },
   { name: "api", command: ["pnpm", "api"], count: okLines },
   { name: "size", command: ["pnpm", "size"], count: okLines },

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // Compares every golden file of the folder named by REMAT_GOLDENS (or the project's own copies) with what the packages compute, from their
-// sources: `pnpm goldens [NAME…]` prints a line for each file, or for those whose names contain one of the words, and exits with 1 if one
-// differs.
+// sources: `pnpm goldens [NAME…]` prints a line for each file, or for those whose names contain one of the words: it agrees, ours is better (with what, and
+// by how much), or it differs. Exits with 1 if one differs.
 import { fileURLToPath } from "node:url";
 import { createServer } from "vite";
 
@@ -15,15 +15,17 @@ const vite = await createServer({
   ssr: { noExternal: [/^@remat\//], resolve: { conditions } },
 });
 const module = await vite.ssrLoadModule(fileURLToPath(new URL("src/index.ts", import.meta.url)));
-const { goldensFolder, checkGoldens, comparisons } = module;
+const { goldensFolder, checkGoldens, comparisons, advantages } = module;
 console.log(`goldens of ${goldensFolder}`);
-let failed = 0;
-let count = 0;
-for await (const { name, difference } of checkGoldens({ folder: goldensFolder, comparisons, words: process.argv.slice(2) })) {
-  count++;
-  if (difference !== undefined) failed++;
-  console.log(`${difference === undefined ? "agrees " : "DIFFERS"}  ${name}${difference === undefined ? "" : `  ${difference}`}`);
+const words = process.argv.slice(2);
+const printed = { agrees: "agrees ", better: "better ", differs: "DIFFERS" };
+const count = { agrees: 0, better: 0, differs: 0 };
+for await (const { name, outcome, difference, advantage } of checkGoldens({ folder: goldensFolder, comparisons, advantages, words })) {
+  count[outcome]++;
+  const why = difference ?? advantage;
+  console.log(`${printed[outcome]}  ${name}${why === undefined ? "" : `  ${why}`}`);
 }
-console.log(`${count - failed} of ${count} agree`);
-if (failed > 0 || count === 0) process.exitCode = 1;
+const { agrees, better, differs: failed } = count;
+console.log(`${agrees} agree, ${better} better, ${failed} differ`);
+if (failed > 0 || agrees + better === 0) process.exitCode = 1;
 await vite.close();

@@ -44,6 +44,28 @@ export async function compareKnapsackGolden(golden: Golden): Promise<string | un
   return undefined;
 }
 
+/** How many of upstream's answers exceed their budget or are none at all, where ours keep to it. */
+export function knapsackAdvantage(golden: Golden): string | undefined {
+  let count = 0;
+  let over = 0;
+  let raised = 0;
+  let most = 0;
+  for (const instance of golden["instances"] as readonly KnapsackInstance[])
+    for (const { name } of solvers) {
+      const answer = instance[name];
+      count++;
+      if ("error" in answer) raised++;
+      else {
+        const excess = sum(answer[1], instance.memory) - instance.max_memory;
+        if (excess > overrun) over++;
+        most = Math.max(most, excess);
+      }
+    }
+  return over + raised === 0
+    ? undefined
+    : `${over} of ${count} answers of PyTorch's exceed the budget, by up to ${most.toPrecision(2)}, and ${raised} are errors; ours neither`;
+}
+
 async function instanceDifference(instance: KnapsackInstance): Promise<string | undefined> {
   const { memory, runtimes: runtime, max_memory: budget } = instance;
   const ours = {

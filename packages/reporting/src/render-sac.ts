@@ -74,7 +74,7 @@ function text(summary: SacSummary, format: "table" | "plain" | "md", ops: boolea
   ];
   if (ops)
     for (const module of summary.modules) {
-      const tabular = { tabular: format !== "plain" };
+      const tabular = { tabular: format !== "plain", asPytorch: summary.asPytorch };
       parts.push(
         `${heading(`Module: ${module.fqn}`)}\n\n${fence(displaySacStats(module.stats, tabular), format)}`,
         `AC Trade-off for Module: ${module.fqn} MSPS = Memory/Runtime\n${fence(displaySacTradeoffStats(module.greedyOrder, module.stats, tabular), format)}`,

@@ -1,5 +1,6 @@
 import { globalModule, moduleRuntimes } from "@remat/runtime-estimator";
 import {
+  type GainOptions,
   greedyOrder,
   type SACGreedyOrderMeta,
   type SACStats,
@@ -44,6 +45,8 @@ export interface SacSummary {
   readonly pricedFor: string | undefined;
   /** Everything below is at least this deep or shallower; Infinity for all. */
   readonly maxDepth: number;
+  /** Whether groups and errors are PyTorch's; see `asPytorch` of `@remat/sac-core`. */
+  readonly asPytorch: boolean;
   readonly opCount: number;
   readonly forwardMs: number;
   readonly backwardMs: number;
@@ -51,7 +54,7 @@ export interface SacSummary {
   readonly modules: readonly ModuleSacSummary[];
 }
 
-export interface SummarizeSacOptions extends SACStatsOptions {
+export interface SummarizeSacOptions extends SACStatsOptions, GainOptions {
   /** Modules deeper than this are left out; 2 if not given. */
   readonly depth?: number;
   /** Only this module, at any depth. */
@@ -72,6 +75,7 @@ export interface SummarizeSacOptions extends SACStatsOptions {
  */
 export function summarizeSac(trace: Trace, options: SummarizeSacOptions = {}): SacSummary {
   const maxDepth = options.depth ?? 2;
+  const asPytorch = options.asPytorch ?? false;
   const { modRuntimes } = moduleRuntimes(trace);
   const stats = sacStats(trace, options);
   if (options.module !== undefined && !stats.has(options.module)) throw unknownModule(options.module, trace, stats);
@@ -82,7 +86,7 @@ export function summarizeSac(trace: Trace, options: SummarizeSacOptions = {}): S
     const depth = fqn.split(".").length;
     if (options.module === undefined ? depth > maxDepth : fqn !== options.module) continue;
     const order = greedyOrder(moduleStats);
-    const curve = tradeOff(moduleStats, order, { nSegments: options.nSegments ?? 2 });
+    const curve = tradeOff(moduleStats, order, { nSegments: options.nSegments ?? 2, asPytorch });
     const runtimes = modRuntimes.get(fqn);
     modules.push({
       fqn,
@@ -107,6 +111,7 @@ export function summarizeSac(trace: Trace, options: SummarizeSacOptions = {}): S
     trace,
     pricedFor: options.pricedFor,
     maxDepth,
+    asPytorch,
     opCount: trace.ops.count,
     forwardMs: total?.forwardMs ?? 0,
     backwardMs: total?.backwardMs ?? 0,

@@ -90,7 +90,7 @@ export function tellsLifetimes(trace: Trace): boolean {
 /** Of the module with most ops: the best ops of its greedy order, those of one kind in one module taken together. */
 function bestDiscards(trace: Trace, limit: number): readonly BestDiscard[] {
   let whole: SACStats | undefined;
-  for (const stats of sacStats(trace, { skippedParent: "self" }).values())
+  for (const stats of sacStats(trace).values())
     if (whole === undefined || stats.ops.length > whole.ops.length) whole = stats;
   if (whole === undefined) return [];
   const order = greedyOrder(whole);

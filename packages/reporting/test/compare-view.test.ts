@@ -17,7 +17,7 @@ import {
 const run = (name: string, trace: Trace): ComparedRun => ({
   name,
   trace,
-  modules: moduleTreeView(trace, sacStats(trace, { skippedParent: "self" })),
+  modules: moduleTreeView(trace, sacStats(trace)),
   peak: peakMomentOf(trace, memoryTimeline(trace)),
 });
 

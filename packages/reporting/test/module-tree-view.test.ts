@@ -20,7 +20,7 @@ const traces = goldenFiles()
   .map((file) => {
     const { name } = file;
     const trace = priceTrace(readPyTorchTrace(readGolden(file)), deviceSpec("a100"));
-    const stats = sacStats(trace, { skippedParent: "self" });
+    const stats = sacStats(trace);
     return { name, trace, stats, view: moduleTreeView(trace, stats) };
   });
 

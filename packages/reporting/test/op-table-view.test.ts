@@ -19,7 +19,7 @@ import {
 
 const golden = goldenFiles().find(({ name }) => name === "sac_02_transformer")!;
 const trace = priceTrace(readPyTorchTrace(readGolden(golden)), deviceSpec("a100"));
-const all = sacStats(trace, { skippedParent: "self" });
+const all = sacStats(trace);
 const [fqn, stats] = [...all].toSorted((a, b) => b[1].ops.length - a[1].ops.length)[0];
 const order = greedyOrder(stats);
 const view = opTableView(trace, { title: fqn, stats, order });

@@ -1,4 +1,5 @@
 import { formatTable, pythonFixed, pythonFloat, pythonScientific } from "@remat/text-table";
+import { type GainOptions, gainsAlong } from "./gains-along.js";
 import { opsTogether, type SACGreedyOrderMeta } from "./greedy-order.js";
 import type { SACStats } from "./sac-stats.js";
 import { share, sum } from "./trade-off.js";
@@ -8,7 +9,7 @@ export interface DisplayOptions {
   readonly tabular?: boolean;
 }
 
-export interface ModulewiseDisplayOptions extends DisplayOptions {
+export interface ModulewiseDisplayOptions extends DisplayOptions, GainOptions {
   /** Modules of up to this many name components are shown; left out, 2. */
   readonly depth?: number;
 }
@@ -53,7 +54,7 @@ export function displaySacStats(stats: SACStats, options: DisplayOptions = {}): 
 /**
  * A module's trade-off as PyTorch's `display_sac_tradeoff_stats` prints it: a row for each group of ops, first those that are always
  * recomputed, then the candidates in greedy order, then those always stored; memory and time add up from row to row. Sets are printed in
- * ascending order. Without memory or time their shares are printed as 0.
+ * ascending order. Without memory or time their shares are printed as 0. An op in two groups is counted with the first; with `asPytorch` with both.
  *
  * @example
  * console.log(displaySacTradeoffStats(greedyOrder(stats), stats));
@@ -61,21 +62,19 @@ export function displaySacStats(stats: SACStats, options: DisplayOptions = {}): 
 export function displaySacTradeoffStats(
   order: SACGreedyOrderMeta,
   stats: SACStats,
-  options: DisplayOptions = {},
+  options: DisplayOptions & GainOptions = {},
 ): string {
   const memory = sum(stats.memoryBytes);
   const runtime = sum(stats.runtimesMs);
   let discarded = 0;
   let recomputed = 0;
+  const gains = gainsAlong(stats, order, options);
   const rows: string[][] = [];
   const add = (op: number, kind: "stored" | "recomputed" | "candidate", msps?: number): void => {
     const ops = opsTogether(order, op);
-    let groupRuntime = 0;
-    for (const member of ops) {
-      discarded += stats.memoryBytes[member];
-      groupRuntime += stats.runtimesMs[member];
-    }
-    recomputed += groupRuntime;
+    const gain = gains.of(Int32Array.of(op));
+    discarded += gain.memoryBytes;
+    recomputed += gain.runtimeMs;
     const names = [...new Set(Array.from(ops, (member) => stats.funcNames[member]))].sort();
     rows.push([
       `{${ops.join(", ")}}`,

@@ -28,10 +28,10 @@ export interface SACStats {
 
 export interface SACStatsOptions {
   /**
-   * What to do with an in-place op that writes into the result of an op that checkpointing leaves out (`clone`, `detach`): raise an error as
-   * PyTorch does, or take the in-place op for its own parent. Left out: `"error"`.
+   * Raise an error, as PyTorch does, for an in-place op that writes into the result of an op that checkpointing leaves out (`clone`, `detach`). Left
+   * out, such an op is taken for its own parent, so that its result is always stored.
    */
-  readonly skippedParent?: "error" | "self";
+  readonly asPytorch?: boolean;
 }
 
 /**
@@ -43,13 +43,13 @@ export interface SACStatsOptions {
  *
  * Source: `torch/distributed/_tools/sac_estimator.py`.
  *
- * @throws RematError `SAC_SKIPPED_PARENT` (see {@link SACStatsOptions}), `SAC_DEVICES` for an op with results on several accelerators
+ * @throws RematError `SAC_SKIPPED_PARENT` with `asPytorch` only (see {@link SACStatsOptions}), `SAC_DEVICES` for an op with results on several accelerators
  * @example
  * const stats = sacStats(priceTrace(trace, deviceSpec("a100")));
  * stats.get("Transformer.layers.0")?.memoryBytes;
  */
 export function sacStats(trace: Trace, options: SACStatsOptions = {}): Map<string, SACStats> {
-  const collector = new StatsCollector(trace, options.skippedParent ?? "error");
+  const collector = new StatsCollector(trace, options.asPytorch === true);
   const { kind, subject, count } = trace.events;
   const { call, phase } = trace.moduleEvents;
   const stats = new Map<string, SACStats>();
@@ -74,7 +74,7 @@ class StatsCollector {
   /** By storage: whether autograd holds it so far. */
   readonly saved: Uint8Array;
   private readonly trace: Trace;
-  private readonly skippedParent: "error" | "self";
+  private readonly asPytorch: boolean;
   private readonly outputs: OutputStorages;
   private readonly bytes: Float64Array;
   private readonly parents: InPlaceParents;
@@ -83,9 +83,9 @@ class StatsCollector {
   /** By op: index in the lists of the module at hand, or -1. */
   private readonly position: Int32Array;
 
-  constructor(trace: Trace, skippedParent: "error" | "self") {
+  constructor(trace: Trace, asPytorch: boolean) {
     this.trace = trace;
-    this.skippedParent = skippedParent;
+    this.asPytorch = asPytorch;
     this.outputs = outputStorages(trace);
     this.bytes = outputBytes(trace, this.outputs);
     this.parents = new InPlaceParents(this.outputs);
@@ -160,13 +160,13 @@ class StatsCollector {
   private parentPosition(call: number, op: number, first: number): number {
     const parent = this.parents.find(op, first);
     if (this.position[parent] >= 0) return this.position[parent];
-    if (this.skippedParent === "self") return this.position[op];
+    if (!this.asPytorch) return this.position[op];
     const { trace } = this;
     throw new RematError(
       "SAC_SKIPPED_PARENT",
       `module ${trace.modules[trace.calls.module[call]].fqn}: in-place op ${op} (${trace.opName(op)}) writes into the result of op ${parent} ` +
         `(${trace.opName(parent)}), which selective activation checkpointing leaves out. Expected a parent that it keeps: write ` +
-        `into another tensor, or pass { skippedParent: "self" } to take the op for its own parent.`,
+        `into another tensor, or leave asPytorch (--as-pytorch) out, which takes the op for its own parent.`,
     );
   }
 

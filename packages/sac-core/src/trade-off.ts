@@ -1,6 +1,7 @@
 import type { BrokenLine } from "./fit/least-squares.js";
 import { fitPiecewiseLinear } from "./fit-piecewise-linear.js";
-import { opsTogether, type SACGreedyOrderMeta } from "./greedy-order.js";
+import { type Gain, type GainOptions, gainsAlong } from "./gains-along.js";
+import type { SACGreedyOrderMeta } from "./greedy-order.js";
 import type { SACStats } from "./sac-stats.js";
 
 /** Points of a trade-off curve, in ascending order. */
@@ -26,6 +27,11 @@ export interface SACTradeOffStats {
   readonly sacRuntimeMs: number;
 }
 
+export interface TradeOffOptions extends GainOptions {
+  /** Pieces to fit; 2 if not given. */
+  readonly nSegments?: number;
+}
+
 /** Added to the memory axis, so that no point is at 0. */
 const delta = 1e-2;
 
@@ -37,19 +43,18 @@ const delta = 1e-2;
  * PyTorch raises or answers NaN where ours goes on: without memory (or time) each share of it is 0, and a curve of one point gets
  * a flat line.
  *
+ * An op that is in two groups (in-place and random) is counted with the first, so that the curve ends at all memory and all time; with
+ * `asPytorch` with both.
+ *
  * Source: `SACEstimator._get_sac_tradeoff_pwlf_stats` of PyTorch; the fit is exact, see {@link fitPiecewiseLinear}.
  *
  * @example
  * const { slopes, intercepts, fitBreaks } = tradeOff(stats, greedyOrder(stats), { nSegments: 2 });
  */
-export function tradeOff(
-  stats: SACStats,
-  order: SACGreedyOrderMeta,
-  options: { readonly nSegments?: number } = {},
-): SACTradeOffStats {
+export function tradeOff(stats: SACStats, order: SACGreedyOrderMeta, options: TradeOffOptions = {}): SACTradeOffStats {
   const sacMemoryBytes = sum(stats.memoryBytes);
   const sacRuntimeMs = sum(stats.runtimesMs);
-  const tradeoffCurve = curveOf(stats, order, sacMemoryBytes, sacRuntimeMs);
+  const tradeoffCurve = curveOf(stats, order, sacMemoryBytes, sacRuntimeMs, options);
   const x = tradeoffCurve.discardedMemory.subarray(0, -1);
   const y = tradeoffCurve.recomputationTime.subarray(1);
   const nSegments = Math.max(Math.min(x.length - 2, options.nSegments ?? 2), 1);
@@ -69,45 +74,32 @@ export function tradeOff(
   };
 }
 
-function curveOf(stats: SACStats, order: SACGreedyOrderMeta, memory: number, runtime: number): TradeoffCurve {
+function curveOf(
+  stats: SACStats,
+  order: SACGreedyOrderMeta,
+  memory: number,
+  runtime: number,
+  options: GainOptions,
+): TradeoffCurve {
   const { mspsMeta } = order;
   const x = new Float64Array(mspsMeta.count + 2);
   const y = new Float64Array(mspsMeta.count + 2);
   let length = 0;
-  const point = (discarded: number, recomputed: number): void => {
+  let discarded = 0;
+  let recomputed = 0;
+  const add = (gain: Gain): void => {
+    discarded += gain.memoryBytes;
+    recomputed += gain.runtimeMs;
     const at = share(discarded, memory) + delta;
     // Several steps with no memory between them: the last one counts.
     if (length === 0 || x[length - 1] !== at) x[length++] = at;
     y[length - 1] = share(recomputed, runtime);
   };
-  let [discarded, recomputed] = totals(stats, withGroups(stats, order, order.recomputedOps));
-  point(discarded, recomputed);
-  for (let i = 0; i < mspsMeta.count; i++) {
-    discarded += mspsMeta.memoryBytes[i];
-    recomputed += mspsMeta.runtimeMs[i];
-    point(discarded, recomputed);
-  }
-  const [storedMemory, storedRuntime] = totals(stats, withGroups(stats, order, order.storedOps));
-  point(discarded + storedMemory, recomputed + storedRuntime);
+  const gains = gainsAlong(stats, order, options);
+  add(gains.of(order.recomputedOps));
+  for (let i = 0; i < mspsMeta.count; i++) add(gains.of(mspsMeta.opIdx.subarray(i, i + 1)));
+  add(gains.of(order.storedOps));
   return { discardedMemory: x.slice(0, length), recomputationTime: y.slice(0, length) };
-}
-
-/** Which ops are among `ops` or in a group that one of them heads. */
-function withGroups(stats: SACStats, order: SACGreedyOrderMeta, ops: Int32Array): Uint8Array {
-  const set = new Uint8Array(stats.memoryBytes.length);
-  for (const op of ops) for (const member of opsTogether(order, op)) set[member] = 1;
-  return set;
-}
-
-function totals(stats: SACStats, set: Uint8Array): [memoryBytes: number, runtimeMs: number] {
-  let memory = 0;
-  let runtime = 0;
-  for (let op = 0; op < set.length; op++) {
-    if (set[op] === 0) continue;
-    memory += stats.memoryBytes[op];
-    runtime += stats.runtimesMs[op];
-  }
-  return [memory, runtime];
 }
 
 /** Part over whole; of nothing every share is 0. */

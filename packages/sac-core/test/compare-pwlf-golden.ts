@@ -1,6 +1,7 @@
 import type { Golden } from "@remat/testkit";
 import { fitWithBreaks } from "../src/fit/least-squares.js";
 import { fitPiecewiseLinear } from "../src/index.js";
+import type { SacResults } from "./sac-golden-types.js";
 
 /** Room for rounding in a sum of squares whose terms are about 1. */
 const rounding = 1e-20;
@@ -37,6 +38,29 @@ export function comparePwlfGolden(golden: Golden): string | undefined {
   return undefined;
 }
 
+/** How many of the fits in a `pwlf-oracle/1` file, or of a `sac-oracle/1` file's trade-offs, ours are nearer to the points than, and by how much. */
+export function fitAdvantage(golden: Golden): string | undefined {
+  const fits: { x: readonly number[]; y: readonly number[]; segments: number; ssr: number }[] =
+    golden.schema === "pwlf-oracle/1"
+      ? (golden["instances"] as readonly PwlfInstance[]).flatMap(({ x, y, n_segments: segments, fits: all }) =>
+          all.map(({ ssr }) => ({ x, y, segments, ssr })),
+        )
+      : Object.values((golden as Golden & { results: SacResults }).results.tradeoff_n_segments_2).flatMap((one) =>
+          "error" in one ? [] : [{ x: one.fit_x, y: one.fit_y, segments: one.n_segments, ssr: one.fit_ssr }],
+        );
+  let count = 0;
+  let most = 0;
+  for (const { x, y, segments, ssr } of fits) {
+    const share = 1 - fitPiecewiseLinear(x, y, segments).residualSumOfSquares / ssr;
+    if (!(ssr > 1e-14 && share > 1e-6)) continue;
+    count++;
+    most = Math.max(most, share);
+  }
+  return count === 0
+    ? undefined
+    : `${count} of ${fits.length} fits have a smaller residual, by up to ${(100 * most).toFixed(1)} %`;
+}
+
 /** Fits the points ourselves; a difference if the residual is above any of `theirs`, or is not that of the line we return. */
 export function fitDifference(
   name: string,
@@ -60,7 +84,10 @@ export function fitDifference(
   return residual <= best * (1 + 1e-9) + rounding ? undefined : `${name}: residual ${best}, ours ${residual}`;
 }
 
-/** pwlf's line and its residual must be what least squares gives for pwlf's own breaks; else a number of the golden is wrong. */
+/**
+ * pwlf's line and its residual must be what least squares gives for pwlf's own breaks; else a number of the golden is wrong. Where pwlf solves them
+ * less well than ours, its residual must be that of its own line.
+ */
 export function givenFitDifference(
   name: string,
   fit: {
@@ -76,7 +103,13 @@ export function givenFitDifference(
   const [first, last] = [Math.min(...fit.x), Math.max(...fit.x)];
   if (fit.fit_breaks[0] !== first || fit.fit_breaks.at(-1) !== last)
     return `${name}: breaks from ${fit.fit_breaks[0]} to ${fit.fit_breaks.at(-1)}, ours from ${first} to ${last}`;
-  if (Math.abs(line.residualSumOfSquares - fit.ssr) > 1e-8 * fit.ssr + 1e-14)
+  const room = 1e-8 * fit.ssr + 1e-14;
+  const { slopes, intercepts, fit_breaks: fitBreaks } = fit as typeof fit & { slopes: number[]; intercepts: number[] };
+  if (line.residualSumOfSquares < fit.ssr - room)
+    return Math.abs(residualOf({ slopes, intercepts, fitBreaks }, fit.x, fit.y) - fit.ssr) <= room
+      ? undefined
+      : `${name}: ssr ${fit.ssr} is not that of its line`;
+  if (line.residualSumOfSquares > fit.ssr + room)
     return `${name}: ssr ${fit.ssr}, with the same breaks ours ${line.residualSumOfSquares}`;
   for (const field of ["slopes", "intercepts"] as const)
     for (const [k, value] of fit[field].entries()) {

@@ -29,7 +29,7 @@ export function compareSacGolden(golden: Golden): string | undefined {
   if (noted !== undefined) return noted;
   let stats: Map<string, SACStats>;
   try {
-    stats = sacStats(trace);
+    stats = sacStats(trace, { asPytorch: true });
   } catch (thrown) {
     // Of a module with an in-place op on the result of a skipped op upstream raises, too, and has no statistics.
     const expected = error?.msg.startsWith("The remapping of inplace ops failed") === true;
@@ -59,7 +59,7 @@ export function compareSacGolden(golden: Golden): string | undefined {
       return difference === undefined ? undefined : `${fqn}: ${difference}`;
     }),
     ...(["plain", "tabular"] as const).map((format) => () => {
-      const options = { depth: results.text.depth, tabular: format === "tabular" };
+      const options = { depth: results.text.depth, tabular: format === "tabular", asPytorch: true };
       const difference = compareText(
         results.text[format],
         displayModulewiseSacStats(stats, orders, options),
@@ -153,7 +153,7 @@ function tradeOffDifference(
   stats: SACStats,
   order: SACGreedyOrderMeta,
 ): string | undefined {
-  const found = tradeOff(stats, order, { nSegments: 2 });
+  const found = tradeOff(stats, order, { nSegments: 2, asPytorch: true });
   const { tradeoffCurve: curve } = found;
   const numbers = [
     ...found.slopes,

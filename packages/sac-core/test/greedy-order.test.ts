@@ -31,7 +31,7 @@ test("is that of an estimator with sets and a sort", () => {
 test("leaves no op out, and gives back all memory and all time in the end", () => {
   fc.assert(
     fc.property(randomRun, (run) => {
-      for (const stats of sacStats(traceOf(run), { skippedParent: "self" }).values()) {
+      for (const stats of sacStats(traceOf(run)).values()) {
         const order = greedyOrder(stats);
         const heads = [...order.recomputedOps, ...order.mspsMeta.opIdx, ...order.storedOps];
         const ops = new Set(heads.flatMap((op) => [...opsTogether(order, op)]));
@@ -44,7 +44,7 @@ test("leaves no op out, and gives back all memory and all time in the end", () =
 test("groups hold their heads and come in ascending order", () => {
   fc.assert(
     fc.property(randomRun, (run) => {
-      for (const stats of sacStats(traceOf(run), { skippedParent: "self" }).values()) {
+      for (const stats of sacStats(traceOf(run)).values()) {
         const { inplaceOpGroups: groups } = greedyOrder(stats);
         for (const [head, ops] of groups) {
           expect(ops[0]).toBe(head);

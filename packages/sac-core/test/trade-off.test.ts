@@ -35,7 +35,7 @@ test("goes through the candidates by memory per time, and ends with all memory a
 test("is finite for every run, never falls, and is fitted by as many segments as there is room for", () => {
   fc.assert(
     fc.property(randomRun, fc.integer({ min: 1, max: 4 }), (run, nSegments) => {
-      for (const one of sacStats(traceOf(run), { skippedParent: "self" }).values()) {
+      for (const one of sacStats(traceOf(run)).values()) {
         const { tradeoffCurve, slopes, intercepts, fitBreaks, ...found } = of(one, nSegments);
         const { discardedMemory: x, recomputationTime: y } = tradeoffCurve;
         expect([...x, ...y, ...slopes, ...intercepts, ...fitBreaks].every(Number.isFinite)).toBe(true);
@@ -46,6 +46,40 @@ test("is finite for every run, never falls, and is fitted by as many segments as
           found.nSegments,
           found.nSegments + 1,
         ]);
+      }
+    }),
+  );
+});
+
+describe("an in-place op that draws random numbers", () => {
+  // bernoulli_ (1) writes into empty_like (0), and is the first of the random ops 1 and 3.
+  const one = stats([100, 100, 200, 300, 300], [1, 1, 2, 2, 4], {
+    inplaceOps: int32(1),
+    inplaceParents: int32(0),
+    randOps: int32(1, 3),
+  });
+
+  test("is counted once, with the group that comes first", () => {
+    const { discardedMemory, recomputationTime } = of(one).tradeoffCurve;
+    expect([...discardedMemory]).toEqual(near(0.01, 0.41, 0.51, 0.71, 1.01));
+    expect([...recomputationTime]).toEqual(near(0, 3 / 10, 4 / 10, 6 / 10, 1));
+  });
+
+  test("is counted with both as in PyTorch, so that there is more than all", () => {
+    const { tradeoffCurve } = tradeOff(one, greedyOrder(one), { asPytorch: true });
+    expect([...tradeoffCurve.discardedMemory]).toEqual(near(0.01, 0.41, 0.61, 0.81, 1.11));
+    expect([...tradeoffCurve.recomputationTime]).toEqual(near(0, 3 / 10, 5 / 10, 7 / 10, 1.1));
+  });
+});
+
+test("ends with all memory and all time, in every run", () => {
+  fc.assert(
+    fc.property(randomRun, (run) => {
+      for (const one of sacStats(traceOf(run)).values()) {
+        const { discardedMemory, recomputationTime } = of(one).tradeoffCurve;
+        const all = (values: Float64Array): number => (values.some((value) => value > 0) ? 1 : 0);
+        expect(discardedMemory.at(-1)).toBeCloseTo(all(one.memoryBytes) + 0.01, 12);
+        expect(recomputationTime.at(-1)).toBeCloseTo(all(one.runtimesMs), 12);
       }
     }),
   );

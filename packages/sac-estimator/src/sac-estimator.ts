@@ -24,6 +24,8 @@ export interface SACEstimatorOptions {
   readonly models?: readonly Layer[];
   /** How flat models get a hierarchy; `auto` if not given. */
   readonly grouping?: Grouping;
+  /** Count and refuse as PyTorch does where that is known to be odd: see `asPytorch` of `@remat/sac-core`. */
+  readonly asPytorch?: boolean;
 }
 
 /** What {@link SACEstimator.estimate} gives to the function that it runs. */
@@ -110,7 +112,7 @@ export class SACEstimator {
   take(trace: Trace): this {
     this.pricedTrace = trace;
     for (const map of [this.sacModStats, this.sacModGreedyOrderMeta, this.sacModTradeoffStats]) map.clear();
-    for (const [fqn, stats] of sacStats(trace)) {
+    for (const [fqn, stats] of sacStats(trace, this.variant)) {
       this.sacModStats.set(fqn, stats);
       this.sacModGreedyOrderMeta.set(fqn, greedyOrder(stats));
     }
@@ -131,7 +133,7 @@ export class SACEstimator {
     readonly saveTradeoffGraphsTo?: string;
   } = {}): Promise<readonly string[]> {
     for (const [fqn, stats] of this.sacModStats)
-      this.sacModTradeoffStats.set(fqn, tradeOff(stats, this.orderOf(fqn), { nSegments }));
+      this.sacModTradeoffStats.set(fqn, tradeOff(stats, this.orderOf(fqn), { nSegments, ...this.variant }));
     if (saveTradeoffGraphsTo === undefined) return [];
     return saveTradeoffGraphs(
       Array.from(this.sacModTradeoffStats, ([fqn, stats]) => ({ fqn, tradeOff: stats })),
@@ -146,12 +148,15 @@ export class SACEstimator {
 
   /** One module's trade-off as text, as PyTorch prints it. */
   displaySacTradeoffStats(fqn: string, tabular = false): string {
-    return displaySacTradeoffStats(this.orderOf(fqn), this.statsOf(fqn), { tabular });
+    return displaySacTradeoffStats(this.orderOf(fqn), this.statsOf(fqn), { tabular, ...this.variant });
   }
 
   /** Both for every module of up to `depth` name components. */
   displayModulewiseSacStats(options: ModulewiseDisplayOptions = {}): string {
-    return displayModulewiseSacStats(this.sacModStats, this.sacModGreedyOrderMeta, options);
+    return displayModulewiseSacStats(this.sacModStats, this.sacModGreedyOrderMeta, {
+      ...this.variant,
+      ...options,
+    });
   }
 
   private async record(fn: (context: EstimateContext) => unknown): Promise<Trace> {
@@ -189,6 +194,10 @@ export class SACEstimator {
     }
     const { allocationUnitBytes } = isFake ? this.device : trace.header;
     return priceTrace(trace.withHeader({ ...trace.header, allocationUnitBytes }), this.device);
+  }
+
+  private get variant(): { asPytorch: boolean } {
+    return { asPytorch: this.options.asPytorch ?? false };
   }
 
   private statsOf(fqn: string): SACStats {

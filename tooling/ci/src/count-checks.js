@@ -34,6 +34,13 @@ export function countLines(passed, failed) {
 }
 
 /**
+ * A line for each golden file: that it agrees, or that ours is better, is a pass; that it differs is a failure.
+ *
+ * @type {(run: { output: string }) => Count}
+ */
+export const countGoldens = countLines(/^(agrees|better)\s/, /^DIFFERS\s/);
+
+/**
  * The tasks that turbo ran: `Tasks:    12 successful, 15 total`, and those that it names in `Failed:`.
  *
  * @param {{ output: string }} run

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { countLines, countOne, countTasks, countTests, reconcile } from "../src/count-checks.js";
+import { countGoldens, countLines, countOne, countTasks, countTests, reconcile } from "../src/count-checks.js";
 import { runStage } from "../src/run-stage.js";
 
 describe("counting", () => {
@@ -41,6 +41,12 @@ describe("counting", () => {
       passed: 2,
       failures: ["not ok  b"],
     });
+  });
+
+  it("takes a golden that agrees and one that ours is better than for passes", () => {
+    const output =
+      "goldens of a\nagrees   a\nbetter   b  3 of 4 fits\nDIFFERS  c  memory 1, ours 2\n1 agree, 1 better, 1 differ\n";
+    expect(countGoldens({ output })).toEqual({ passed: 2, failures: ["DIFFERS  c  memory 1, ours 2"] });
   });
 
   it("believes a failing exit code, and no stage that checked nothing", () => {

@@ -11,8 +11,15 @@ type Found = string | undefined | readonly string[];
 /** By schema: every comparison that a golden of this schema must stand. */
 export type Comparisons = Readonly<Record<string, readonly Comparison[]>>;
 
+/** By schema: what tells where our answers are better than the golden's, and by how much; nothing where they are not. */
+export type Advantages = Readonly<Record<string, readonly ((golden: Golden) => string | undefined)[]>>;
+
+/** One of three outcomes: `agrees`, `better` (nothing differs, and something is proven better) or `differs`, which alone is a failure. */
 export interface CheckedGolden {
   readonly name: string;
+  readonly outcome: "agrees" | "better" | "differs";
+  /** What is better, and by how much. */
+  readonly advantage: string | undefined;
   /** The first difference; undefined if all comparisons agree. */
   readonly difference: string | undefined;
 }
@@ -24,18 +31,23 @@ export interface CheckedGolden {
 export async function* checkGoldens(options: {
   readonly folder: string;
   readonly comparisons: Comparisons;
+  readonly advantages?: Advantages;
   readonly words?: readonly string[];
 }): AsyncGenerator<CheckedGolden, void, undefined> {
   const words = options.words ?? [];
   for (const file of goldenFiles(options.folder)) {
     if (words.length > 0 && !words.some((word) => file.name.includes(word))) continue;
     let difference: string | undefined;
+    let advantage: string | undefined;
     try {
-      difference = await firstDifference(readGolden(file), options.comparisons);
+      const golden = readGolden(file);
+      difference = await firstDifference(golden, options.comparisons);
+      if (difference === undefined) advantage = advantageOf(golden, options.advantages ?? {});
     } catch (error) {
       difference = `raised ${String(error)}`;
     }
-    yield { name: file.name, difference };
+    const outcome = difference !== undefined ? "differs" : advantage !== undefined ? "better" : "agrees";
+    yield { name: file.name, outcome, difference, advantage };
   }
 }
 
@@ -48,4 +60,9 @@ async function firstDifference(golden: Golden, comparisons: Comparisons): Promis
     if (difference !== undefined) return difference;
   }
   return undefined;
+}
+
+function advantageOf(golden: Golden, advantages: Advantages): string | undefined {
+  const found = (advantages[golden.schema] ?? []).map((of) => of(golden)).filter((text) => text !== undefined);
+  return found.length === 0 ? undefined : found.join("; ");
 }

@@ -1,3 +1,9 @@
 export { goldensFolder } from "@remat/testkit";
-export { type CheckedGolden, checkGoldens, type Comparison, type Comparisons } from "./check-goldens.js";
-export { comparisons } from "./comparisons.js";
+export {
+  type Advantages,
+  type CheckedGolden,
+  type Comparison,
+  type Comparisons,
+  checkGoldens,
+} from "./check-goldens.js";
+export { advantages, comparisons } from "./comparisons.js";

@@ -53,6 +53,19 @@ describe("a folder", () => {
     expect(await check()).toEqual({ agrees: undefined, differs: "memory 1, ours 2", list: "first", later: "at last", packed: undefined });
   });
 
+  test("has three outcomes: a difference is never better, and says why", async () => {
+    write("a.json", { schema: "a/1" });
+    write("b.json", { schema: "a/1", nearer: "1 of 2 fits" });
+    write("c.json", { schema: "a/1", nearer: "1 of 2 fits", wrong: "memory 1, ours 2" });
+    const advantages = { "a/1": [(golden: { schema: string }) => (golden as unknown as { nearer?: string }).nearer] };
+    const none = undefined;
+    expect(await list(checkGoldens({ folder, comparisons: known, advantages }))).toEqual([
+      { name: "a", outcome: "agrees", difference: none, advantage: none },
+      { name: "b", outcome: "better", difference: none, advantage: "1 of 2 fits" },
+      { name: "c", outcome: "differs", difference: "memory 1, ours 2", advantage: none },
+    ]);
+  });
+
   test("with a schema that nothing compares fails", async () => {
     write("new.json", { schema: "new/1" });
     write("none.json", { schema: "none/1" });

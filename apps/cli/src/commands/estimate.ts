@@ -29,6 +29,10 @@ export const estimateCommand: Command = {
     { flags: "--module <fqn>", purpose: "Show only this module, at any depth, with all its ops" },
     { flags: "--ops", purpose: "Show the op and trade-off tables of every module, as PyTorch prints them" },
     { flags: "--segments <n>", purpose: "Pieces to fit to each trade-off curve", default: 2 },
+    {
+      flags: "--as-pytorch",
+      purpose: "Count and refuse as PyTorch's SACEstimator does: in-place random ops twice, no in-place op on a clone",
+    },
     { flags: "--graphs <folder>", purpose: "Also draw each module's trade-off there, as SVG and PNG" },
   ],
   examples: [
@@ -61,7 +65,14 @@ export async function estimate(model: string, options: CommandOptions, io: Conso
         : await priceModel(source, modelOptions, device, progress);
     progress.clear();
     if (tracePath !== undefined) await writeTraceFile(trace, tracePath, io);
-    const summary = summarizeSac(trace, { depth, nSegments, pricedFor, ...(module !== undefined && { module }) });
+    const asPytorch = options["asPytorch"] === true;
+    const summary = summarizeSac(trace, {
+      depth,
+      nSegments,
+      pricedFor,
+      asPytorch,
+      ...(module !== undefined && { module }),
+    });
     if (graphs !== undefined) await (await import("@remat/sac-estimator")).saveTradeoffGraphs(summary.modules, graphs);
     shown.write(renderSacSummary(summary, format, { ops: options["ops"] === true || module !== undefined }));
   } finally {

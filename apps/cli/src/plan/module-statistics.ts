@@ -15,7 +15,7 @@ export interface ModuleStatistics {
 
 /** Puts together what `MemTracker` and the SAC statistics know of each module, as PyTorch's `aggregate_stats` does. */
 export function moduleStatistics(trace: Trace): ModuleStatistics {
-  const sac = sacStats(trace, { skippedParent: "self" });
+  const sac = sacStats(trace);
   const device = trace.header.device;
   const needed = ["preForward", "postForward", "preBackward", "peakBackward"];
   const tracked = trackMemory(trace).modules();

@@ -113,7 +113,7 @@ export class Engine implements EngineMethods {
   }
 
   private statistics(): Map<string, SACStats> {
-    this.stats ??= sacStats(this.trace, { skippedParent: "self" });
+    this.stats ??= sacStats(this.trace);
     return this.stats;
   }
 

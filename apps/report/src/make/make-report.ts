@@ -128,7 +128,7 @@ function compareRuns(
       compared: {
         name: called,
         trace: run,
-        modules: moduleTreeView(run, sacStats(run, { skippedParent: "self" })),
+        modules: moduleTreeView(run, sacStats(run)),
         peak: timeline && peakMomentOf(run, timeline, { limit: 5 }),
       },
     };

@@ -77,7 +77,7 @@ export class TraceDocument {
     this.settings = settings;
     this.trace = applySettings(recorded, settings);
     const { trace } = this;
-    this.stats = lazy(() => sacStats(trace, { skippedParent: "self" }));
+    this.stats = lazy(() => sacStats(trace));
     this.tree = lazy(() => moduleTreeView(trace, this.stats()));
     this.simulation = lazy(() =>
       settings.worldSize === 1 ? undefined : simulateFsdp(trace, { worldSize: settings.worldSize, wrap: ["*"] }),
