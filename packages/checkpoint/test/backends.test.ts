@@ -16,7 +16,7 @@ const backends: readonly BackendName[] = nativeApp === undefined ? ["wasm"] : ["
 
 describe.each(backends)("on %s", (backend) => {
   beforeAll(async () => {
-    await selectBackend({ backend, ...(backend === "tensorflow" && { from: nativeApp as string }) });
+    await selectBackend({ for: "training", backend, ...(backend === "tensorflow" && { from: nativeApp as string }) });
   });
 
   test("whatever goes whenever, any program gives what it gives in stock, to the bit", () => {
@@ -91,7 +91,7 @@ describe.each(backends)("on %s", (backend) => {
     },
   );
 
-  test.each(backend === "wasm" ? ["transformer"] : ["transformer", "u-net"])(
+  test.each(["transformer", "u-net"])(
     "%s trains within a budget without a plan as stock, to the bit",
     async (name) => {
       const build = await exampleNamed(name);

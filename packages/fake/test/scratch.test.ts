@@ -1,6 +1,6 @@
 import * as tf from "@tensorflow/tfjs";
 import "@tensorflow/tfjs-backend-wasm";
-import { type FakeBackendName, scratchKernels } from "@remat/backends";
+import { type FakeBackendName, provideGradientKernels, scratchKernels } from "@remat/backends";
 import { selectBackend } from "@remat/backends/node";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -83,7 +83,10 @@ describe.each(backends)("while a kernel runs, fake mode allocates and releases w
   beforeAll(async () => {
     if (backend === "tensorflow") await selectBackend({ backend, from: nativeApp as string });
     else await tf.setBackend(backend);
-    if (backend === "wasm") restore = withoutComputing();
+    if (backend === "wasm") {
+      provideGradientKernels();
+      restore = withoutComputing();
+    }
   });
   afterAll(() => restore());
 

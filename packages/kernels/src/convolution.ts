@@ -7,8 +7,8 @@ import { fitting, mismatch, paddingOf, refuseComplex } from "./shapes.js";
 type Shape4 = [number, number, number, number];
 type Shape5 = [number, number, number, number, number];
 
-/** Attributes of a convolution in two dimensions and of its gradients. */
-interface Conv2D {
+/** Attributes of a convolution in two dimensions and of its gradients. @internal */
+export interface Conv2D {
   readonly strides: [number, number] | number;
   readonly pad: "valid" | "same" | number | backend_util.ExplicitPadding;
   readonly dataFormat?: "NHWC" | "NCHW";
@@ -20,7 +20,8 @@ interface Filtered extends X {
   readonly filter: TensorInfo;
 }
 
-function conv2DInfo(
+/** @internal */
+export function conv2DInfo(
   x: number[],
   filter: number[],
   attributes: Conv2D,

@@ -5,6 +5,7 @@ import { pathToFileURL } from "node:url";
 import util from "node:util";
 import { RematError } from "@remat/trace";
 import * as tf from "@tensorflow/tfjs-core";
+import { provideGradientKernels } from "../wasm/gradients/provide-gradient-kernels.js";
 import { classifyFailure, type MissingPart, oneLine } from "./backend-failure.js";
 import { missingGradientKernels } from "./gradient-kernels.js";
 import { type NativePackage, nativeAppFolder } from "./native-cache.js";
@@ -45,7 +46,7 @@ export interface BackendSelection {
 }
 
 export interface SelectBackendOptions {
-  /** What it is wanted for: `training` takes none that lacks kernels of gradients; left out: any use. */
+  /** What it is wanted for: `training` gives wasm the kernels of gradients that it lacks, and takes no backend that lacks any; left out: any use. */
   readonly for?: "training";
   /** Only packages that bring this backend; left out: any. */
   readonly backend?: BackendName;
@@ -117,6 +118,7 @@ async function tryPackage(
 ): Promise<string | Failure> {
   const tried = await tryPlaces(name, backend, resolve(options.from ?? process.cwd()));
   if (typeof tried !== "string" || options.for !== "training") return tried;
+  if (backend === "wasm") provideGradientKernels();
   const lacking = missingGradientKernels(backend);
   if (lacking.length === 0) return tried;
   return { missing: "kernels", reason: `it cannot train everything, since it lacks kernels: ${lacking.join(", ")}` };

@@ -1,7 +1,17 @@
-import { type Infer, type InferTable, plainRule, reduced, refuseComplex, type X } from "@remat/kernels";
+import {
+  type Conv2D,
+  conv2DInfo,
+  type Infer,
+  type InferTable,
+  plainRule,
+  reduced,
+  refuseComplex,
+  type X,
+} from "@remat/kernels";
 import type { TensorInfo } from "@tensorflow/tfjs-core";
 import { type Axes, movedAxes, releaseAll } from "../moved-axes.js";
 import { spaceAndBatch } from "../space-and-batch.js";
+import { takesAllAsItLies } from "./gradients/conv2d-backprop-filter.js";
 
 /** Makes the result while the moved copy is still there. */
 function movesAround(
@@ -79,6 +89,29 @@ function resize(kernel: string, when: "before" | "after"): Infer<Readonly<Record
   };
 }
 
+/** One of our own: dy turned, and for each place of the filter what lay under it and its product with dy. */
+const conv2DBackpropFilter: Infer<
+  X & { dy: TensorInfo },
+  Conv2D & { filterShape: [number, number, number, number] }
+> = (inputs, attributes, backend) => {
+  const { x, dy } = inputs;
+  const out = plainRule("Conv2DBackpropFilter")(inputs, attributes, backend);
+  const info = conv2DInfo(x.shape, attributes.filterShape, attributes, 1, backend);
+  const { inChannels, outChannels } = info;
+  const positions = info.batchSize * info.outHeight * info.outWidth;
+  if (positions === 0) return out;
+  const turned = backend.make([outChannels, positions], dy.dtype);
+  const isWhole = takesAllAsItLies(info);
+  for (let place = 0; place < info.filterHeight * info.filterWidth; place++) {
+    const patch = isWhole ? undefined : backend.make([positions, inChannels], "float32");
+    const product = backend.make([outChannels, inChannels], "float32");
+    backend.release(product);
+    releaseAll(backend, patch);
+  }
+  backend.release(turned);
+  return out;
+};
+
 /** Where the kernel's C++ half leaves what is wrong with its arguments. */
 function reportsErrors(kernel: string, words: number): Infer<object> {
   const plain = plainRule(kernel);
@@ -93,6 +126,7 @@ function reportsErrors(kernel: string, words: number): Infer<object> {
 export const wasmScratch: InferTable = {
   ...Object.fromEntries(["All", "Any", "ArgMax", "ArgMin", "Min"].map((kernel) => [kernel, movesAround(kernel)])),
   ...spaceAndBatch,
+  Conv2DBackpropFilter: conv2DBackpropFilter,
   Cumprod: scan("Cumprod"),
   Cumsum: scan("Cumsum"),
   Max: movesAround("Max", "reductionIndices"),

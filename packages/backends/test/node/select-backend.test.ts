@@ -51,11 +51,23 @@ describe("selectBackend", () => {
     expect(tf.tidy(() => [...tf.add([1, 2], 1).dataSync()])).toEqual([2, 3]);
   });
 
+  test("gives wasm the kernels of gradients that it lacks, where it is for training", async () => {
+    const kernels = ["Conv2DBackpropFilter", "DepthwiseConv2dNativeBackpropFilter", "UnsortedSegmentSum"];
+    const isThere = () => kernels.map((kernel) => tf.getKernel(kernel, "wasm") !== undefined);
+    await selectBackend({ from: project, backend: "wasm" });
+    expect(isThere()).toEqual([false, false, false]);
+    const { attempts } = await selectBackend({ from: project, for: "training" });
+    expect(attempts.at(-1)).toMatchObject({ backend: "wasm", selected: true, missing: undefined, reason: "" });
+    expect(isThere()).toEqual([true, true, true]);
+    const sums = tf.unsortedSegmentSum(tf.tensor1d([1, 2, 3]), tf.tensor1d([1, 0, 1], "int32"), 2);
+    expect([...sums.dataSync()]).toEqual([2, 4]);
+  });
+
   test("takes for training none that lacks kernels of gradients, and says which", async () => {
     install("@tensorflow/tfjs-node", native(false));
     expect(await selectBackend({ from: project })).toMatchObject({ backend: "tensorflow" });
     const { attempts, backend } = await selectBackend({ from: project, for: "training" });
-    expect(backend).not.toBe("tensorflow");
+    expect(backend).toBe("wasm");
     expect(attempts[1]).toMatchObject({ package: "@tensorflow/tfjs-node", selected: false, missing: "kernels" });
     expect(attempts[1].reason).toMatch(/^it cannot train everything, since it lacks kernels: .*Conv2DBackpropFilter/);
     expect(tf.getBackend()).toBe(backend);

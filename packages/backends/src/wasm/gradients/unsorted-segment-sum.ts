@@ -1,0 +1,24 @@
+import type { TensorInfo, UnsortedSegmentSumAttrs } from "@tensorflow/tfjs-core";
+import { floatsOf, type WasmBackend } from "./wasm-backend.js";
+
+/** Rows of x summed up by their number of a segment, as the gradient of `gather` does; what is in none of the segments is left out. @internal */
+export function unsortedSegmentSum({
+  inputs: { x, segmentIds },
+  attrs: { numSegments },
+  backend,
+}: {
+  readonly inputs: Readonly<Record<"x" | "segmentIds", TensorInfo>>;
+  readonly attrs: UnsortedSegmentSumAttrs;
+  readonly backend: WasmBackend;
+}): TensorInfo {
+  const rowShape = x.shape.slice(1);
+  const out = backend.makeOutput([numSegments, ...rowShape], "float32");
+  const length = rowShape.reduce((product, n) => product * n, 1);
+  const [rows, sums, ids] = [floatsOf(backend, x), floatsOf(backend, out).fill(0), floatsOf(backend, segmentIds)];
+  for (let row = 0; row < x.shape[0]; row++) {
+    const segment = ids[row];
+    if (segment < 0 || segment >= numSegments) continue;
+    for (let i = 0; i < length; i++) sums[segment * length + i] += rows[row * length + i];
+  }
+  return out;
+}
