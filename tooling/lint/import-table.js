@@ -1,8 +1,16 @@
 /**
- * What each package may import: the table in ARCHITECTURE.md, which a test compares with this one. `pure` code sees neither tfjs nor Node,
- * so it runs in a browser. A folder within a package that has an entry of its own (a second entry point) has its own rules.
+ * @typedef {object} ImportRules
+ * @property {boolean} pure sees neither tfjs nor Node, so it runs in a browser
+ * @property {readonly string[]} imports
+ * @property {readonly (readonly string[])[]} [floors] folders of `src` from below, those of one floor in one list: a file imports from
+ *   its own folder and from lower floors. A file that is in none of them stands above all.
+ */
+
+/**
+ * What each package and each app may import: the tables in ARCHITECTURE.md, which a test compares with this one. A folder that has an entry of its
+ * own (a second entry point, the page of the report) has its own rules.
  *
- * @type {Readonly<Record<string, { readonly pure: boolean, readonly imports: readonly string[] }>>}
+ * @type {Readonly<Record<string, ImportRules>>}
  */
 export const importTable = {
   trace: { pure: true, imports: [] },
@@ -59,7 +67,53 @@ export const importTable = {
   },
   "native-backend": { pure: false, imports: ["trace", "backends"] },
   reporting: { pure: true, imports: ["trace", "text-table", "sac-core", "runtime-estimator", "mem-tracker"] },
+  cli: {
+    pure: false,
+    imports: [
+      "trace",
+      "text-table",
+      "output-file",
+      "pytorch",
+      "backends",
+      "dispatch-hook",
+      "tracer",
+      "keras-loader",
+      "runtime-estimator",
+      "runtime-estimator/benchmark",
+      "sac-core",
+      "sac-estimator",
+      "mem-tracker",
+      "planner",
+      "planner/node",
+      "checkpoint",
+      "native-backend",
+      "reporting",
+      "report",
+      "terminal",
+    ],
+  },
+  report: {
+    pure: false,
+    imports: ["trace", "sac-core", "mem-tracker", "planner", "reporting"],
+    floors: [["data"], ["make", "html"]],
+  },
+  "report/data": { pure: true, imports: ["trace", "sac-core", "mem-tracker", "planner", "reporting"] },
+  "report/page": { pure: true, imports: ["trace", "sac-core", "mem-tracker", "planner", "reporting"] },
+  terminal: {
+    pure: false,
+    imports: ["trace", "output-file", "runtime-estimator", "sac-core", "mem-tracker", "planner", "reporting"],
+    floors: [
+      ["text", "terminal"],
+      ["table", "document"],
+      ["drawing", "state"],
+      ["views", "screen", "files"],
+      ["reduce"],
+      ["app"],
+    ],
+  },
 };
+
+const apps = new Set(["cli", "report", "terminal"]);
 
 /**
  * Entry points that go with the package they are of.
@@ -71,12 +125,25 @@ export const alsoAllowed = {
   "dispatch-hook": ["dispatch-hook/engine", "dispatch-hook/release", "dispatch-hook/residency"],
   "mem-tracker": ["mem-tracker/fsdp"],
   memory: ["memory/graph"],
+  tracer: ["tracer/step"],
 };
 
-/** The entry of the table that rules a file, by the file's path from the root of the workspace; undefined for tests and apps. */
+/** The folder of a package or an app, from the root of the workspace. */
+export function packageFolder(name) {
+  return `${apps.has(name) ? "apps" : "packages"}/${name}`;
+}
+
+/** The folder of the sources that an entry of the table rules, from the root of the workspace. */
+export function sourceFolder(entry) {
+  const [name, folder] = entry.split("/");
+  if (folder === "page") return `${packageFolder(name)}/page/`;
+  return `${packageFolder(name)}/src/${folder === undefined ? "" : `${folder}/`}`;
+}
+
+/** The entry of the table that rules a file, by the file's path from the root of the workspace; undefined for tests and what is no source. */
 export function entryOf(path) {
-  const match = /^packages\/([^/]+)\/src\/(?:([^/]+)\/)?/.exec(path);
+  const match = /^(?:packages|apps)\/([^/]+)\/(?:(page)\/|src\/(?:([^/]+)\/)?)/.exec(path);
   if (match === null) return undefined;
-  const [, name, folder] = match;
+  const [, name, page, folder = page] = match;
   return folder !== undefined && Object.hasOwn(importTable, `${name}/${folder}`) ? `${name}/${folder}` : name;
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import { join, posix, relative, sep } from "node:path";
-import { alsoAllowed, entryOf, importTable } from "./import-table.js";
+import { alsoAllowed, entryOf, importTable, packageFolder } from "./import-table.js";
 
 /** Calls `check` with every module that a file names: static and dynamic imports, re-exports, types. */
 function onImports(check) {
@@ -21,14 +21,21 @@ function onImports(check) {
 const pathOf = (context) => relative(context.cwd, context.physicalFilename).split(sep).join("/");
 
 const declared = new Map();
-/** Names of the packages that users of `folder`'s package get with it. */
-function declaredBy(cwd, name) {
-  const file = join(cwd, "packages", name, "package.json");
-  if (!declared.has(file)) {
-    const { dependencies, peerDependencies, optionalDependencies } = JSON.parse(readFileSync(file, "utf8"));
-    declared.set(file, new Set(Object.keys({ ...dependencies, ...peerDependencies, ...optionalDependencies })));
+/** Names of the packages that users of an entry's package get with it; a page is built with what it imports. */
+function declaredBy(cwd, entry) {
+  if (!declared.has(entry)) {
+    const [name, folder] = entry.split("/");
+    const file = join(cwd, packageFolder(name), "package.json");
+    const { dependencies, peerDependencies, optionalDependencies, devDependencies } = JSON.parse(
+      readFileSync(file, "utf8"),
+    );
+    const built = folder === "page" ? devDependencies : {};
+    declared.set(
+      entry,
+      new Set(Object.keys({ ...dependencies, ...peerDependencies, ...optionalDependencies, ...built })),
+    );
   }
-  return declared.get(file);
+  return declared.get(entry);
 }
 
 /** Why `specifier` must not be imported by the file at `path`; undefined where it may. */
@@ -36,7 +43,7 @@ function refusal(specifier, path, cwd) {
   const entry = entryOf(path);
   const rules = importTable[entry];
   if (rules === undefined)
-    return `packages/${entry} has no entry in tooling/lint/import-table.js: add one, and a row in ARCHITECTURE.md.`;
+    return `${packageFolder(entry)} has no entry in tooling/lint/import-table.js: add one, and a row in ARCHITECTURE.md.`;
   const name = entry.split("/")[0];
   if (specifier.startsWith(".")) return relativeRefusal(specifier, path, entry);
   if (specifier.startsWith("@remat/")) {
@@ -54,7 +61,7 @@ function refusal(specifier, path, cwd) {
     if (specifier.split("/").length > 2) return "Deep imports of tfjs fail in ESM: import the package itself.";
   }
   const dependency = specifier.split("/", specifier.startsWith("@") ? 2 : 1).join("/");
-  if (!declaredBy(cwd, name).has(dependency))
+  if (!declaredBy(cwd, entry).has(dependency))
     return `${dependency} is neither a dependency nor a peer of @remat/${name}, so users would not have it. Add it to package.json.`;
   return undefined;
 }
@@ -62,11 +69,30 @@ function refusal(specifier, path, cwd) {
 function relativeRefusal(specifier, path, entry) {
   const target = posix.join(posix.dirname(path), specifier);
   const other = entryOf(target);
-  if (!target.startsWith(`packages/${entry.split("/")[0]}/src/`))
+  const [name] = entry.split("/");
+  if (other === undefined || !target.startsWith(`${packageFolder(name)}/`))
     return "A relative import stays within the package's src; other packages are imported by name.";
-  if (other !== entry && importTable[entry].pure && !importTable[other].pure)
+  const { floors } = importTable[name];
+  const refused = floors === undefined ? undefined : floorRefusal(name, floors, path, target);
+  if (refused === undefined && other !== entry && importTable[entry].pure && !importTable[other].pure)
     return `${entry} is pure, and ${other} is not: nothing of ${entry} imports it.`;
-  return undefined;
+  return refused;
+}
+
+/** Why a file of an app with floors must not import another of its files; undefined where it may. */
+function floorRefusal(name, floors, path, target) {
+  const source = `${packageFolder(name)}/src/`;
+  const floorOf = (file) => {
+    const folder = file.startsWith(source) ? file.slice(source.length).split("/")[0] : undefined;
+    const floor = floors.findIndex((folders) => folders.includes(folder));
+    return { folder, floor: floor < 0 ? floors.length : floor };
+  };
+  const from = floorOf(path);
+  const to = floorOf(target);
+  // What is outside of the floors: the file that starts the app, and the page, which is an app of its own.
+  if (from.floor === floors.length || from.folder === to.folder || to.floor < from.floor) return undefined;
+  const below = floors.slice(0, from.floor).flat();
+  return `${from.folder} of ${name} may import ${below.length === 0 ? "no other folder" : `only ${below.join(", ")}`}, not ${to.folder}: see the floors in tooling/lint/import-table.js.`;
 }
 
 const importTableRule = {
@@ -86,7 +112,8 @@ const engineMessage =
 const engineRule = {
   create(context) {
     const path = pathOf(context);
-    if (!/^(?:packages|apps)\/[^/]+\/src\//.test(path) || path.startsWith("packages/dispatch-hook/")) return {};
+    if (!/^(?:packages|apps)\/[^/]+\/(?:src|page)\//.test(path) || path.startsWith("packages/dispatch-hook/"))
+      return {};
     const report = (node) => context.report({ node, message: engineMessage });
     return {
       ImportSpecifier(node) {
