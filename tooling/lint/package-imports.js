@@ -1,0 +1,67 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseAst } from "vite";
+import { entryOf, importTable } from "./import-table.js";
+
+/**
+ * Reads which packages and apps the sources of each import, types included: by entry of the import table, the entries. A second entry point that
+ * imports a file of its package's root imports that; the folders of an app are one with it.
+ *
+ * @param {string} root of the workspace
+ * @returns {ReadonlyMap<string, ReadonlySet<string>>}
+ */
+export function readPackageImports(root) {
+  /** @type {Map<string, Set<string>>} */
+  const imports = new Map(Object.keys(importTable).map((entry) => [nodeOf(entry), new Set()]));
+  for (const path of sourceFiles(root)) {
+    const from = nodeOf(entryOf(path));
+    for (const specifier of specifiersOf(readFileSync(join(root, path), "utf8"), path)) {
+      const to = specifier.startsWith(".")
+        ? entryOf(new URL(specifier, `file:///${path}`).pathname.slice(1))
+        : named(specifier);
+      if (to !== undefined && nodeOf(to) !== from) imports.get(from).add(nodeOf(to));
+    }
+  }
+  return imports;
+}
+
+function sourceFiles(root) {
+  const folders = ["packages", "apps"].flatMap((folder) =>
+    readdirSync(join(root, folder)).flatMap((name) => [`${folder}/${name}/src`, `${folder}/${name}/page`]),
+  );
+  return folders
+    .filter((folder) => existsSync(join(root, folder)))
+    .flatMap((folder) => readdirSync(join(root, folder), { recursive: true }).map((file) => `${folder}/${file}`))
+    .filter((path) => /\.(?:ts|tsx)$/.test(path))
+    .sort();
+}
+
+/** Folders of an app are drawn as the app. */
+function nodeOf(entry) {
+  const [name, folder] = entry.split("/");
+  return folder === "page" || folder === "data" ? name : entry;
+}
+
+function named(specifier) {
+  if (!specifier.startsWith("@remat/")) return undefined;
+  const entry = specifier.slice("@remat/".length);
+  return Object.hasOwn(importTable, entry) ? entry : entry.split("/")[0];
+}
+
+const importing = new Set([
+  "ImportDeclaration",
+  "ExportAllDeclaration",
+  "ExportNamedDeclaration",
+  "ImportExpression",
+  "TSImportType",
+]);
+
+function specifiersOf(text, path) {
+  const found = new Set();
+  const visit = (node) => {
+    if (importing.has(node.type) && typeof node.source?.value === "string") found.add(node.source.value);
+    for (const child of Object.values(node)) if (typeof child === "object" && child !== null) visit(child);
+  };
+  visit(parseAst(text, { lang: path.endsWith("x") ? "tsx" : "ts" }));
+  return found;
+}
