@@ -91,24 +91,21 @@ describe.each(backends)("on %s", (backend) => {
     },
   );
 
-  test.each(["transformer", "u-net"])(
-    "%s trains within a budget without a plan as stock, to the bit",
-    async (name) => {
-      const build = await exampleNamed(name);
-      const stock = await train(build, { steps: 3 });
-      let peakBytes = 0;
-      const online = await train(build, { steps: 3 }, (step, index) =>
-        withMemoryBudget(
-          index === 0 ? "100%" : Math.floor(0.7 * peakBytes),
-          (execution) => {
-            step();
-            if (index === 0) peakBytes = execution.budgetBytes as number;
-            else expect(execution.lastStep?.peakBytes).toBeLessThanOrEqual(0.7 * peakBytes);
-          },
-          { online: true },
-        ),
-      );
-      expect(online).toEqual(stock);
-    },
-  );
+  test.each(["transformer", "u-net"])("%s trains within a budget without a plan as stock, to the bit", async (name) => {
+    const build = await exampleNamed(name);
+    const stock = await train(build, { steps: 3 });
+    let peakBytes = 0;
+    const online = await train(build, { steps: 3 }, (step, index) =>
+      withMemoryBudget(
+        index === 0 ? "100%" : Math.floor(0.7 * peakBytes),
+        (execution) => {
+          step();
+          if (index === 0) peakBytes = execution.budgetBytes as number;
+          else expect(execution.lastStep?.peakBytes).toBeLessThanOrEqual(0.7 * peakBytes);
+        },
+        { online: true },
+      ),
+    );
+    expect(online).toEqual(stock);
+  });
 });
