@@ -30,7 +30,7 @@ export interface PrintOptions {
 }
 
 /**
- * A view of a trace as text, as the app would show it: for pipes and logs.
+ * Prints a view of a trace as text, as the app would show it: for pipes and logs.
  *
  * @example
  * process.stdout.write(await printView(trace, { view: "modules", columns: 100, rows: 40, title: "net", device: "a100" }));

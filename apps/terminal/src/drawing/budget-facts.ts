@@ -21,7 +21,7 @@ export interface BudgetFacts extends ModulePolicies {
   readonly waiting: string;
 }
 
-/** What the budget buys; on few lines where there is no room beside the curve. */
+/** Tells what the budget buys; on few lines where there is no room beside the curve. */
 export function budgetFacts(facts: BudgetFacts, isWide: boolean, glyphs: Glyphs): readonly Line[] {
   const { budgetBytes, budgetShare, isOptimal, view, greedy, optimal } = facts;
   const followed = isOptimal && optimal ? optimal.policy : greedy;

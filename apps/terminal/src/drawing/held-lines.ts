@@ -7,7 +7,7 @@ import type { Glyphs } from "../text/glyphs.js";
 import { fitLine, type Line } from "../text/line.js";
 import { bandStyle } from "./draw-bands.js";
 
-/** An op, and what is alive after it: the largest storages, as many as there are lines for. */
+/** Tells of an op, and of what is alive after it: the largest storages, as many as there are lines for. */
 export function heldLines(
   document: TraceDocument,
   op: number,

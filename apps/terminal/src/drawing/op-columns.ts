@@ -4,7 +4,7 @@ import type { TableColumn } from "../table/draw-table.js";
 import { formatTime } from "../text/format-time.js";
 import type { Span } from "../text/line.js";
 
-/** The columns of an op table. */
+/** Returns the columns of an op table. */
 export function opColumns(view: OpTableView): readonly TableColumn<number>[] {
   const right = "right" as const;
   return [

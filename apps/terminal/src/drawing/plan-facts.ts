@@ -3,7 +3,7 @@ import type { Plan } from "@remat/trace";
 import { barText, type Glyphs } from "../text/glyphs.js";
 import type { Line } from "../text/line.js";
 
-/** What a plan promises, in a few lines. */
+/** Tells what a plan promises, in a few lines. */
 export function planFacts(plan: Plan, width: number, glyphs: Glyphs): readonly Line[] {
   const { predicted, origin, subject, steps } = plan;
   const again = steps.filter(({ isRecomputed }) => isRecomputed).length;

@@ -5,7 +5,7 @@ import type { Glyphs } from "../text/glyphs.js";
 import { fitLine, type Line } from "../text/line.js";
 import { wrap } from "../text/wrap-text.js";
 
-/** Step time and peak under the settings, beside those that the document was opened with. */
+/** Tells step time and peak under the settings, beside those that the document was opened with. */
 export function effectLines(
   opened: TraceDocument,
   document: TraceDocument,
@@ -46,7 +46,7 @@ function peakText(document: TraceDocument): string {
   }
 }
 
-/** Why nothing can be told of a document's memory under its settings. */
+/** Returns why nothing can be told of a document's memory under its settings. */
 export function memoryError(document: TraceDocument): string | undefined {
   try {
     document.memoryTrace();

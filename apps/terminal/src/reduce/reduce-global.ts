@@ -10,12 +10,12 @@ import { repeatSearch } from "./reduce-prompt.js";
 import { sceneFor, tellShownView } from "./reduce-view.js";
 import { run, stay, tell } from "./step.js";
 
-/** Rows that a page has, in every view alike. */
+/** Returns how many rows a page has, in every view alike. */
 export function pageRows({ size }: AppState): number {
   return Math.max(1, size.rows - 6);
 }
 
-/** What a key does that is not a view's own. */
+/** Does what a key means that is not a view's own. */
 export function reduceGlobal(views: readonly View[], state: AppState, action: GlobalAction, key: string): Step {
   if (isMotion(action))
     return tellShownView(views, state, { kind: "move", motion: action, by: rowsBy(action, pageRows(state)) });

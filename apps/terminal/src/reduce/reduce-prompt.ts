@@ -8,7 +8,7 @@ import { stay, tell } from "./step.js";
 /** Results that can be gone through while one types. */
 const keptMatches = 100;
 
-/** What a key does while something is typed at the bottom of the screen. */
+/** Does what a key means while something is typed at the bottom of the screen. */
 export function promptKey(views: readonly View[], state: AppState, prompt: Prompt, key: string): Step {
   if (key === "esc" || (key === "backspace" && prompt.text === "")) return cancel(views, state, prompt);
   if (key === "enter") return accept(views, state, prompt);

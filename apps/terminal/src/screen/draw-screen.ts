@@ -40,7 +40,7 @@ export function drawScreen(views: readonly View[], state: AppState, { columns, r
   };
 }
 
-/** Whether a terminal is only told how large it would have to be. */
+/** Tells whether a terminal is only told how large it would have to be. */
 export function isTooSmall({ columns, rows }: ScreenSize): boolean {
   return columns < smallestScreen.columns || rows < smallestScreen.rows;
 }

@@ -7,7 +7,7 @@ import { type Drawn, textOnly } from "../text/drawn.js";
 import { textWidth } from "../text/fit-text.js";
 import { fitLine, type Line } from "../text/line.js";
 
-/** The help, made from the keys: this view's own first, then those of everywhere, then those of other views. */
+/** Returns the help, made from the keys: this view's own first, then those of everywhere, then those of other views. */
 export function helpLines(views: readonly View[], current: View): readonly Line[] {
   return [
     ...section(`In this view (${current.title})`, current.keys),

@@ -44,7 +44,7 @@ export function drawPlan(state: AppState, plan: Plan, area: Area): Drawn {
   );
 }
 
-/** The steps as a table. */
+/** Returns the steps as a table. */
 export function planTable(plan: Plan): ViewTable {
   return {
     title: `Plan of ${plan.subject.name}`,

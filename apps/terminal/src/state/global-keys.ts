@@ -22,7 +22,7 @@ export type GlobalAction =
   | "help"
   | "quit";
 
-/** The keys by which views are chosen and walked through; the line at the bottom has them before the view's own. */
+/** Returns the keys by which views are chosen and walked through; the line at the bottom has them before the view's own. */
 export function walkingKeys(views: readonly View[]): readonly KeyBinding<GlobalAction>[] {
   return [
     {
@@ -58,7 +58,7 @@ export const commonKeys: readonly KeyBinding<GlobalAction>[] = [
   { keys: ["q", "ctrl+c"], action: "quit", help: "quit", hint: "quit" },
 ];
 
-/** All keys that are not a view's own. */
+/** Returns all keys that are not a view's own. */
 export function globalKeys(views: readonly View[]): readonly KeyBinding<GlobalAction>[] {
   return [...walkingKeys(views), ...commonKeys];
 }

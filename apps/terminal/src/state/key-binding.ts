@@ -11,7 +11,7 @@ export interface KeyBinding<Action extends string = string> {
   readonly hintKeys?: string;
 }
 
-/** What a key does, by some bindings. */
+/** Returns what a key does, by some bindings. */
 export function bindingOf<Action extends string>(
   bindings: readonly KeyBinding<Action>[],
   key: string,
@@ -19,7 +19,7 @@ export function bindingOf<Action extends string>(
   return bindings.find(({ keys }) => keys.includes(key));
 }
 
-/** How a key is written for people. */
+/** Returns how a key is written for people. */
 export function keyLabel(key: string): string {
   const names: Readonly<Record<string, string>> = {
     " ": "Space",

@@ -3,12 +3,12 @@ export type Motion = "up" | "down" | "pageUp" | "pageDown" | "top" | "bottom";
 
 const motions: readonly string[] = ["up", "down", "pageUp", "pageDown", "top", "bottom"] satisfies Motion[];
 
-/** Whether what a key does is a motion. */
+/** Tells whether what a key does is a motion. */
 export function isMotion(action: string): action is Motion {
   return motions.includes(action);
 }
 
-/** Rows that a motion goes on, with `page` rows to a page. */
+/** Returns how many rows a motion goes on, with `page` rows to a page. */
 export function rowsBy(motion: Motion, page: number): number {
   switch (motion) {
     case "up":

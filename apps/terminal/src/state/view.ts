@@ -32,7 +32,7 @@ export interface Scene {
   readonly look: Look;
 }
 
-/** Whether a text is one that is searched for. */
+/** Tells whether a text is one that is searched for. */
 export function isMatch({ searched }: Scene, text: string): boolean {
   return searched !== "" && text.toLowerCase().includes(searched.toLowerCase());
 }
