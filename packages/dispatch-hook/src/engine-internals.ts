@@ -100,6 +100,7 @@ const patched = [
   "addTapeNode",
   "gradients",
   "tidy",
+  "endScope",
   "makeVariable",
   "incRef",
   "setBackend",

@@ -1,5 +1,6 @@
 import type { Tensor } from "@tensorflow/tfjs-core";
 import type { InputGradient, TapeNode } from "./dispatch-mode.js";
+import type { PrunedTape } from "./release/pruned-tape.js";
 
 /** One call of `engine.gradients` while it runs. @internal */
 export interface GradientsPass {
@@ -14,8 +15,8 @@ export interface GradientsPass {
   nodeOver: boolean;
   /** Ids of tensors that have got a gradient. */
   readonly reached: Set<number>;
-  /** Ids of tensors to which an x leads, while a tape grows on which only what will be read stays saved. */
-  followers: Set<number> | undefined;
+  /** While a tape grows on which only what will be read stays saved. */
+  prunedTape: PrunedTape | undefined;
   /** Whether the ones of gradients are views of one array. */
   readonly sharesOnes: boolean;
   /** Whether what is saved is on the data that it was saved of. */

@@ -6,7 +6,7 @@ import type { EngineTapeNode } from "./engine-internals.js";
 import type { GradientsPass } from "./gradients-pass.js";
 import { shareOnes } from "./ones/share-ones.js";
 import { gradientsReleasingEarly } from "./release/gradients-releasing-early.js";
-import { pruneSaved } from "./release/prune-saved.js";
+import { PrunedTape } from "./release/pruned-tape.js";
 import type { Session } from "./session.js";
 
 let nextNodeSequence = 0;
@@ -21,8 +21,7 @@ export function patchTape(session: Session): void {
     if (!session.alive || added === undefined) return;
     if (session.pass?.sharesOnes && gradient == null) shareOnes(added, attributes);
     const node = session.isWatching ? watchNode(session, added) : undefined;
-    const followers = session.pass?.followers;
-    if (followers !== undefined) pruneSaved(engine, added, followers);
+    session.pass?.prunedTape?.add(added);
     if (node === undefined) return;
     for (const open of modes.listeners("tapeNodeAdded")) if (modes.isInside(open)) open.mode.tapeNodeAdded(node);
   });
@@ -32,6 +31,13 @@ export function patchTape(session: Session): void {
       original.call(engine, call.forward, [...call.xs], call.dy, call.allowNoGradients);
     const call: GradientsCall = { forward, xs, dy: dy ?? undefined, allowNoGradients };
     return runGradients(session, call, stock);
+  });
+
+  patches.patch(engine, "endScope", (original) => (result) => {
+    const prunedTape = session.pass?.prunedTape;
+    const id = prunedTape === undefined ? undefined : engine.state.activeScope?.id;
+    original.call(engine, result);
+    if (id !== undefined) prunedTape?.scopeEnded(id);
   });
 
   // Only `gradients` opens a tidy of this name just after its function has returned.
@@ -74,7 +80,7 @@ function runGradients(
     nodeOver: false,
     reached: new Set(),
     // The tape is the outer pass's.
-    followers: isInner ? session.pass?.followers : undefined,
+    prunedTape: isInner ? session.pass?.prunedTape : undefined,
     sharesOnes: isWanted("sharesOnes"),
     sharesSaved: isWanted("sharesSaved"),
     xs: call.xs,
@@ -88,7 +94,10 @@ function runGradients(
     ...call,
     forward: () => {
       const y = call.forward();
-      if (!isInner) pass.followers = undefined;
+      if (!isInner) {
+        pass.prunedTape?.forwardEnded();
+        pass.prunedTape = undefined;
+      }
       pass.awaitsBackward = true;
       return y;
     },
@@ -99,7 +108,7 @@ function runGradients(
   const from = (depth: number, asked: GradientsCall): GradientsResult => {
     const open = chain[depth];
     if (open !== undefined) return open.mode.gradients(asked, (other = asked) => from(depth - 1, other));
-    if (isPruned && !isInner) pass.followers = new Set(asked.xs.map(({ id }) => id));
+    if (isPruned && !isInner) pass.prunedTape = new PrunedTape(engine, asked.xs);
     return isEarly ? gradientsReleasingEarly(asked, () => stock(asked)) : stock(asked);
   };
   try {

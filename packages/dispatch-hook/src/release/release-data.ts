@@ -10,37 +10,34 @@ const nobody: EngineBackend = {
   disposeData: () => false,
   numDataIds: () => 0,
   readSync() {
-    throw savedGone("a gradient function", "tensor");
+    throw savedGone();
   },
   read() {
-    throw savedGone("a gradient function", "tensor");
+    throw savedGone();
   },
 };
 
-/** @internal */
-export const savedGone = (reader: string, saved: string): RematError =>
+const savedGone = (): RematError =>
   new RematError(
     "SAVED_GONE",
-    `${reader} reads a saved ${saved} whose data early release has let go of: no gradient that was asked for needs it. ` +
-      "An inner gradient may ask for more than the one around it: compute inside its function what it differentiates; or do without releaseEarly().",
+    "a gradient function reads a saved tensor whose data early release has let go of, since TensorFlow.js's own function for that op does not read it. " +
+      "Register gradients under names of kernels of your own, or do without releaseEarly().",
   );
 
 /**
  * `tensor` lets go of its data, which goes if no other tensor is on it, but stays a tensor of its shape and dtype: counted in `tf.memory()`, and to be
- * disposed of. To read it is an error. Returns the `DataId` that it had; undefined for texts, which stay as they are.
+ * disposed of. To read it is an error. Texts stay as they are.
  *
  * @internal
  */
-export function releaseData(engine: EngineInternals, tensor: Tensor): DataId | undefined {
+export function releaseData(engine: EngineInternals, tensor: Tensor): void {
   const { state } = engine;
-  const { dataId, dtype } = tensor;
   // Their bytes are counted by `DataId`.
-  if (dtype === "string") return undefined;
+  if (tensor.dtype === "string") return;
   if (!state.tensorInfo.has(released)) state.tensorInfo.set(released, { backend: nobody, bytes: 0 });
   const { numTensors, numBytes } = state;
   engine.disposeTensor(tensor);
   state.numTensors = numTensors;
   state.numBytes = numBytes;
   tensor.dataId = released;
-  return dataId;
 }

@@ -1,4 +1,4 @@
-import { getGradient, type Tensor } from "@tensorflow/tfjs-core";
+import { getGradient } from "@tensorflow/tfjs-core";
 
 /** By name of what is saved, an input or the output `y`: the inputs whose gradients read its values. */
 type Readers = Readonly<Record<string, readonly string[]>>;
@@ -37,17 +37,14 @@ const readers: Readonly<Record<string, Readers>> = {
 const listsForShape: ReadonlySet<string> = new Set(["AddN", "Concat", "Pack"]);
 
 /**
- * Which of the tensors that a tape node has saved, by index, its gradient function will not read, if it is asked for the gradients of `wanted`, by name
- * of the input: all if of none, else those that it saves only for their shape, or for gradients of other inputs. Shapes and dtypes it may look at.
+ * The inputs, by name, of whose gradients the gradient function of `kernel` reads the saved tensor of index `i`: none where it looks at shape and dtype
+ * only; undefined where nothing is known, so that any of them may.
  *
  * @internal
  */
-export function unreadSaved(kernel: string, saved: readonly Tensor[], wanted: ReadonlySet<string>): number[] {
-  const indices = saved.map((_, i) => i);
-  if (wanted.size === 0 || listsForShape.has(kernel)) return indices;
-  const known = readers[kernel];
-  if (known === undefined) return [];
+export function readersOf(kernel: string, i: number): readonly string[] | undefined {
+  if (listsForShape.has(kernel)) return [];
   // As the engine saves them: inputs in this order, then the output.
   const names = [...(getGradient(kernel)?.inputsToSave ?? []), "y"];
-  return indices.filter((i) => known[names[i]]?.every((input) => !wanted.has(input)) ?? false);
+  return readers[kernel]?.[names[i]];
 }

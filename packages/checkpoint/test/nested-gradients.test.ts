@@ -1,0 +1,40 @@
+import { selectBackend } from "@remat/backends/node";
+import * as tf from "@tensorflow/tfjs";
+import fc from "fast-check";
+import { beforeAll, describe, expect, test } from "vitest";
+import { releaseEarly } from "../src/index.js";
+import { nestedPrograms, runNested } from "./nested-gradients.js";
+
+function early<T>(run: () => T): T {
+  const stop = releaseEarly();
+  try {
+    return run();
+  } finally {
+    stop();
+  }
+}
+
+function equalsStock(numRuns: number): void {
+  fc.assert(
+    fc.property(nestedPrograms, (program) => {
+      const stock = runNested(program);
+      expect(early(() => runNested(program))).toEqual(stock);
+    }),
+    { numRuns },
+  );
+}
+
+describe("gradients in gradients of random programs are stock's, to the bit", () => {
+  test("on cpu", async () => {
+    await tf.setBackend("cpu");
+    equalsStock(200);
+  });
+
+  const nativeApp = process.env.NATIVE_APP;
+  describe.runIf(nativeApp !== undefined)("on tensorflow", () => {
+    beforeAll(async () => {
+      await selectBackend({ backend: "tensorflow", from: nativeApp as string });
+    });
+    test("on tensorflow", () => equalsStock(100));
+  });
+});

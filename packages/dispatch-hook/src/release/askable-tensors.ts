@@ -1,0 +1,34 @@
+import type { Tensor } from "@tensorflow/tfjs-core";
+import type { EngineTapeNode } from "../engine-internals.js";
+
+/**
+ * Which tensors on a tape an inner pass can be asked to differentiate by: those that are alive, since somebody must name them.
+ *
+ * @internal
+ */
+export class AskableTensors {
+  private readonly producers = new Map<number, EngineTapeNode>();
+  /** Disposed of, and so is all that leads to them. */
+  private readonly dead = new Set<number>();
+
+  add(node: EngineTapeNode): void {
+    for (const { id } of node.outputs) this.producers.set(id, node);
+  }
+
+  /** A tensor that is alive and is, or leads to, one of `tensors`; undefined if there is none, and never will be. */
+  livingSourceOf(tensors: readonly Tensor[]): Tensor | undefined {
+    const visited = new Set<number>();
+    const waiting = [...tensors];
+    for (let tensor = waiting.pop(); tensor !== undefined; tensor = waiting.pop()) {
+      const { id } = tensor;
+      if (this.dead.has(id) || visited.has(id)) continue;
+      if (!tensor.isDisposed) return tensor;
+      visited.add(id);
+      const producer = this.producers.get(id);
+      if (producer !== undefined)
+        for (const input of Object.values(producer.inputs)) if (input != null) waiting.push(input);
+    }
+    for (const id of visited) this.dead.add(id);
+    return undefined;
+  }
+}
