@@ -1,7 +1,9 @@
+export { declarePure } from "@remat/kernels";
 export { type MemoryBudget, parseBudget } from "./budget/parse-budget.js";
 export { type BudgetExecution, type MemoryBudgetOptions, withMemoryBudget } from "./budget/with-memory-budget.js";
 export { BudgetError } from "./budget-error.js";
 export type { PassReport } from "./executor/executor.js";
+export { verifyReplays } from "./executor/verify-replays.js";
 export { checkpoint, endCheckpointing } from "./manual/checkpoint.js";
 export { type CheckpointLayersOptions, checkpointLayers } from "./manual/checkpoint-layers.js";
 export { formatSavedTensors, type PrintSavedTensorsOptions, printSavedTensors } from "./manual/print-saved-tensors.js";

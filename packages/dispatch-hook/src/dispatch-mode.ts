@@ -148,6 +148,9 @@ export interface DispatchMode {
    */
   readonly sharesSaved?: boolean;
 
+  /** Another backend is about to be set: what this throws refuses it, and nothing has changed. */
+  backendChanging?(name: string): void;
+
   /** The mode has been opened, or closed; in between it is told of what happens. */
   opened?(): void;
   /** It is about to be closed: here it may still run kernels (`replayKernel`). */

@@ -21,6 +21,7 @@ type Listener<K extends MethodName> = OpenMode & { readonly mode: DispatchMode &
 
 /** What a mode can only be told of if every op, every buffer and every tape node is watched; the rest are calls of the engine's that are few. */
 const needsEveryOp: Readonly<Record<MethodName, boolean>> = {
+  backendChanging: false,
   opened: false,
   closing: false,
   closed: false,

@@ -10,7 +10,8 @@ import {
   type Storage,
   type StorageOrigin,
 } from "@remat/dispatch-hook";
-import { type DataId, Tensor, type Variable } from "@tensorflow/tfjs-core";
+import { RematError } from "@remat/trace";
+import { type DataId, getBackend, Tensor, type Variable } from "@tensorflow/tfjs-core";
 import { MemoryMeter } from "../memory-meter.js";
 import { Ledger, type LedgerListener } from "./ledger.js";
 import type { Recipe, StoredBuffer } from "./stored-data.js";
@@ -152,6 +153,16 @@ export class Executor implements DispatchMode {
   /** Whether a forward or backward pass runs. */
   protected get isInPass(): boolean {
     return this.ledger !== undefined;
+  }
+
+  /** What is gone is made again where it was made. */
+  backendChanging(name: string): void {
+    const current = getBackend();
+    if (this.ledger === undefined || name === current) return;
+    throw new RematError(
+      "BACKEND_UNSUPPORTED",
+      `the backend is switched from '${current}' to '${name}' in the middle of a forward and backward pass, whose data is let go of and made again on '${current}'. Expected one backend for the whole pass; switch before it or after it.`,
+    );
   }
 
   opComing(kernel: string, inputs: KernelInputs, attributes: KernelAttributes | undefined): void {

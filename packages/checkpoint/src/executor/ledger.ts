@@ -1,6 +1,6 @@
 import { isVariable, type KernelInputs, type OpDone, type Storage, storagesOf } from "@remat/dispatch-hook";
 import { constantOf, evictData, pinData, unpinData } from "@remat/dispatch-hook/residency";
-import { randomKernels } from "@remat/kernels";
+import { isRepeatable } from "@remat/kernels";
 import type { DataId, TensorInfo } from "@tensorflow/tfjs-core";
 import { borderOf } from "./border-of.js";
 import { rebuild } from "./rebuild.js";
@@ -71,7 +71,7 @@ export class Ledger {
     }
     const made: (StoredData | undefined)[] = [];
     let isView = false;
-    let canRepeat = !randomKernels.has(op.kernel);
+    let canRepeat = isRepeatable(op.kernel, op.backend);
     let count = 0;
     for (const output of outputs) {
       const known = this.byDataId.get(output.dataId);

@@ -1,5 +1,6 @@
 import { replayKernel, restoreConstant } from "@remat/dispatch-hook/residency";
 import type { Recipe, StoredData } from "./stored-data.js";
+import { isVerifying, replayAgain } from "./verify-replays.js";
 
 /**
  * Runs recipes again, so that what is gone is there.
@@ -41,14 +42,13 @@ export class Replays {
 
   private runKernel(recipe: Recipe): void {
     const into = recipe.outputs.map((data) => (data?.isGone === true ? data : undefined));
+    const dataIds = into.map((data) => data?.dataId);
     this.count++;
     const around = this.isRunning;
     this.isRunning = true;
     try {
-      replayKernel(
-        recipe,
-        into.map((data) => data?.dataId),
-      );
+      replayKernel(recipe, dataIds);
+      if (isVerifying() && !recipe.isView) replayAgain(recipe, dataIds);
     } finally {
       this.isRunning = around;
     }

@@ -11,7 +11,7 @@ import {
   storagesOf,
   type TapeNode,
 } from "@remat/dispatch-hook";
-import { randomKernels } from "@remat/kernels";
+import { isRepeatable } from "@remat/kernels";
 import {
   Category,
   gradientsEndMark,
@@ -282,7 +282,7 @@ export class TraceRecorder implements DispatchMode {
   }
 
   private flagsOf(op: OpDone, inputRows: readonly number[], outputRows: readonly number[]): number {
-    let flags = randomKernels.has(op.kernel) ? OpFlag.random : 0;
+    let flags = isRepeatable(op.kernel, op.backend) ? 0 : OpFlag.random;
     if (op.kernel === "Identity") flags |= OpFlag.sacSkip;
     for (const output of outputRows)
       for (const input of inputRows)

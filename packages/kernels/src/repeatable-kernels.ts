@@ -1,0 +1,78 @@
+import { RematError } from "@remat/trace";
+import * as core from "@tensorflow/tfjs-core";
+
+/** Kernels that draw from a generator of the backend. What tfjs draws in JavaScript (`randomUniform`, dropout) is data, not an op. */
+export const randomKernels: ReadonlySet<string> = new Set([core.Multinomial]);
+
+/** The names of tfjs's own kernels: tfjs-core exports each under itself. */
+const ownNames: ReadonlySet<string> = new Set(
+  Object.entries(core)
+    .filter(([name, value]) => name === value)
+    .map(([name]) => name),
+);
+
+/** By backend, what was registered under each of these names when it was first seen. */
+const firstSeen = new Map<string, ReadonlyMap<string, core.KernelConfig>>();
+const declared = new Map<string, number>();
+
+/**
+ * Takes down what a backend has registered: from then on another kernel of the same name is somebody else's. The sooner the better, so this
+ * module does so for those that are there when it is loaded.
+ *
+ * @example
+ * rememberKernels("tensorflow"); // before code of the user's could register others
+ */
+export function rememberKernels(backend: string): ReadonlyMap<string, core.KernelConfig> {
+  let kernels = firstSeen.get(backend);
+  if (kernels !== undefined) return kernels;
+  const own = core.getKernelsForBackend(backend).filter(({ kernelName }) => ownNames.has(kernelName));
+  kernels = new Map(own.map((config) => [config.kernelName, config]));
+  if (kernels.size > 0) firstSeen.set(backend, kernels);
+  return kernels;
+}
+const knownBackends = ["cpu", "wasm", "tensorflow", "webgl", "webgpu"];
+for (const backend of knownBackends) rememberKernels(backend);
+
+/**
+ * Whether a kernel gives the same values whenever it is run on the same inputs, so that it may be run again: one of tfjs's own that does, as the
+ * backend brought it, or one that {@link declarePure} was called for. Of any other nothing is known.
+ *
+ * @example
+ * isRepeatable("Relu", "cpu"); // true, unless another was registered in its place
+ */
+export function isRepeatable(kernel: string, backend: string): boolean {
+  if (declared.has(kernel)) return true;
+  if (randomKernels.has(kernel) || !ownNames.has(kernel)) return false;
+  const config = core.getKernel(kernel, backend);
+  return (config !== undefined && rememberKernels(backend).get(kernel) === config) || isFake(backend);
+}
+
+/** Fake kernels, of all names, are registered anew each time. */
+const isFake = (backend: string): boolean =>
+  (core.findBackend(backend) as { readonly standsFor?: string } | null)?.standsFor !== undefined;
+
+/**
+ * Declares that a kernel of your own gives the same values, to the bit, whenever it is run on the same inputs, and does nothing besides: budgets, plans
+ * and checkpoints may then run it again. Otherwise what it makes is held. Returns what takes that back.
+ *
+ * @throws RematError `KERNEL_UNKNOWN` if no backend has a kernel of that name
+ * @example
+ * tf.registerKernel({ kernelName: "Swish", backendName: "cpu", kernelFunc });
+ * declarePure("Swish");
+ */
+export function declarePure(kernel: string): () => void {
+  if (![...knownBackends, core.getBackend()].some((backend) => core.getKernel(kernel, backend) !== undefined))
+    throw new RematError(
+      "KERNEL_UNKNOWN",
+      `declarePure(): no backend has a kernel ${JSON.stringify(kernel)}. Register it first, or mend the name.`,
+    );
+  declared.set(kernel, (declared.get(kernel) ?? 0) + 1);
+  let isDeclared = true;
+  return () => {
+    if (!isDeclared) return;
+    isDeclared = false;
+    const times = (declared.get(kernel) as number) - 1;
+    if (times === 0) declared.delete(kernel);
+    else declared.set(kernel, times);
+  };
+}
