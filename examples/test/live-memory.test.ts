@@ -39,6 +39,7 @@ describe.each(["transformer", "lstm", "shared-layers"])("memory of %s, asked whi
       size: "tiny",
       optimizer: "adam",
       steps: 2,
+      stepsBefore: 0,
       onStart: (recorder) => (live = trackLive(recorder)),
       onProgress: () => {
         const tracker = live as MemTracker;

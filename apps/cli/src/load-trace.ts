@@ -1,8 +1,7 @@
-import { createReadStream, readFileSync } from "node:fs";
-import { gunzipSync } from "node:zlib";
+import { createReadStream } from "node:fs";
 import { RematError, readTrace, type Trace } from "@remat/trace";
-import { importModel } from "./import-model.js";
-import type { ModelOptions } from "./model-options.js";
+import { loadModel, parseJson } from "./load-model.js";
+import { type ModelOptions, optionOfField } from "./model-options.js";
 import type { ModelSource } from "./model-source.js";
 import type { Progress } from "./progress.js";
 import { UsageError } from "./usage-error.js";
@@ -13,79 +12,61 @@ export async function loadTrace(
   options: ModelOptions,
   progress: Pick<Progress, "show">,
 ): Promise<Trace> {
-  if (source.kind === "trace" || source.kind === "pytorch") refuseModelOptions(source, options);
   switch (source.kind) {
     case "trace":
-      return readTrace(createReadStream(source.path, { highWaterMark: 1 << 20 }), {
-        name: source.path,
-        onProgress: (bytes) => progress.show(`reading ${source.name}: ${(bytes / 1e6).toFixed(0)} MB`),
-      });
     case "pytorch":
-      return (await import("@remat/pytorch")).readPyTorchTrace(parseJson(source.path));
+      refuseToChange(source, options);
+      return inUnits(await readRecorded(source, progress), options);
     case "graph":
       throw new RematError(
         "MODEL_GRAPH",
         `${source.path}: a graph file, which holds neither a model nor a run. Only remat plan reads these; name a model or a trace.`,
       );
     default:
-      return traceModel(source, options, progress);
+      return traceModel({ ...source, ...options }, progress);
   }
+}
+
+/** What of the options is also for what was recorded: the rest says how to take a step. */
+export function optionsForRecorded({ request: { allocationUnitBytes } }: ModelOptions): ModelOptions {
+  return { request: { allocationUnitBytes }, data: undefined };
+}
+
+/** The trace in allocation units that were asked for; it keeps its own if none were. */
+export function inUnits(trace: Trace, { request: { allocationUnitBytes } }: ModelOptions): Trace {
+  return allocationUnitBytes === undefined ? trace : trace.withHeader({ ...trace.header, allocationUnitBytes });
 }
 
 /** What has run has run: an option that would have changed the run is a mistake, not a wish to be passed over. */
-function refuseModelOptions({ name }: ModelSource, options: ModelOptions): void {
-  for (const option of ["batch", "loss", "optimizer"] as const)
-    if (options[option] !== undefined)
-      throw new UsageError(
-        `--${option} cannot change ${name}, which is a recorded run. Leave it out, or name the model itself.`,
-      );
+function refuseToChange({ name }: ModelSource, { request, data }: ModelOptions): void {
+  const changing = ["batch", "loss", "optimizer", "size", "grouping", "steps"] as const;
+  const field = changing.find((each) => request[each] !== undefined);
+  const option = field === undefined ? data && "data" : optionOfField[field];
+  if (option !== undefined)
+    throw new UsageError(
+      `--${option} cannot change ${name}, which is a recorded run. Leave it out, or name the model itself.`,
+    );
 }
 
-async function traceModel(
-  source: ModelSource & { kind: "keras" | "module" },
-  options: ModelOptions,
-  progress: Pick<Progress, "show">,
-): Promise<Trace> {
-  const { traceFakeStep } = await import("@remat/tracer");
-  const { size, batch, backend, grouping, loss, optimizer, steps, stepsBefore } = options;
-  const load = source.kind === "keras" ? kerasModel(source.path) : importModel(source.path);
-  progress.show(`tracing ${source.name}`, true);
-  return traceFakeStep(await load, {
-    name: source.name,
-    size,
-    batch,
-    backend: backend ?? "tensorflow",
-    grouping,
-    ...(loss !== undefined && { loss }),
-    ...(optimizer !== undefined && { optimizer }),
-    ...(steps !== undefined && { steps }),
-    ...(stepsBefore !== undefined && { stepsBefore }),
-    onProgress: (module) => progress.show(`tracing ${source.name}: ${module}`),
+async function readRecorded({ kind, path, name }: ModelSource, progress: Pick<Progress, "show">): Promise<Trace> {
+  if (kind === "pytorch") return (await import("@remat/pytorch")).readPyTorchTrace(parseJson(path));
+  return readTrace(createReadStream(path, { highWaterMark: 1 << 20 }), {
+    name: path,
+    onProgress: (bytes) => progress.show(`reading ${name}: ${(bytes / 1e6).toFixed(0)} MB`),
   });
 }
 
-/** A factory, so that the model is built where its weights need no memory. */
-async function kerasModel(path: string): Promise<unknown> {
-  const { loadKerasModel } = await import("@remat/keras-loader");
-  const json = parseJson(path);
-  return () => {
-    try {
-      return loadKerasModel(json as object);
-    } catch (cause) {
-      throw cause instanceof RematError ? new RematError(cause.code, `${path}: ${cause.message}`, { cause }) : cause;
-    }
-  };
-}
-
-function parseJson(path: string): unknown {
-  const bytes = readFileSync(path);
-  try {
-    return JSON.parse((path.endsWith(".gz") ? gunzipSync(bytes) : bytes).toString("utf8"));
-  } catch (cause) {
-    throw new RematError(
-      "MODEL_JSON",
-      `${path}: not JSON (${(cause as Error).message}). Expected a file as tfjs-layers or Keras writes it.`,
-      { cause },
-    );
-  }
+async function traceModel(
+  source: ModelSource & { kind: "keras" | "module" } & ModelOptions,
+  progress: Pick<Progress, "show">,
+): Promise<Trace> {
+  const { name, request } = source;
+  const { traceFakeStep } = await import("@remat/tracer");
+  const model = await loadModel(source);
+  progress.show(`tracing ${name}`, true);
+  return traceFakeStep(model, {
+    ...request,
+    name,
+    onProgress: (module) => progress.show(`tracing ${name}: ${module}`),
+  });
 }

@@ -31,10 +31,12 @@ async function estimateJson(...args: string[]): Promise<Summary> {
 }
 
 describe("remat estimate MODEL", () => {
-  it("prints statistics and trade-off of a Keras model by module, and that it took the sum of the outputs for a loss", async () => {
+  it("prints statistics and trade-off of a Keras model by module, and which loss it took", async () => {
     const { code, stdout } = await remat("estimate", example("keras/resnet50.model.json"), "--batch", "8");
     expect(code).toBe(0);
-    expect(stdout).toContain("note: the model brings no loss: the sum of the outputs is taken");
+    expect(stdout).toContain(
+      "note: the model brings no loss: categorical cross-entropy is taken, since the output is a softmax",
+    );
     expect(stdout).toMatch(/resnet50\.conv2 +Group/);
     expect(stdout).toContain("Trade-off, fitted");
   });

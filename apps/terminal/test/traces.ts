@@ -14,13 +14,20 @@ export async function resnet50(): Promise<Trace> {
     batch: 8,
     backend: "tensorflow",
     grouping: "auto",
+    loss: "sum",
+    optimizer: "none",
   });
 }
 
 /** A step of the transformer of PyTorch's SACEstimator test, small, in fake mode. */
 export async function transformer(): Promise<Trace> {
   const module = (await import(new URL("transformer/model.js", examples).href)) as { default: unknown };
-  return traceFakeStep(module.default, { name: "transformer", size: "tiny" });
+  return traceFakeStep(module.default, {
+    name: "transformer",
+    size: "tiny",
+    loss: "sum",
+    optimizer: "none",
+  });
 }
 
 /** Names as an attacker would write them: escape sequences, line ends, text that turns round. */

@@ -1,4 +1,5 @@
 import { type DispatchMode, type OpCall, type Storage, storagesOf, withDispatchMode } from "@remat/dispatch-hook";
+import { roundUpBytes } from "@remat/trace";
 import type { Tensor } from "@tensorflow/tfjs-core";
 
 /**
@@ -11,9 +12,15 @@ import type { Tensor } from "@tensorflow/tfjs-core";
  * console.log(meter.peakBytes);
  */
 export class MemoryMeter implements DispatchMode {
+  private readonly allocationUnitBytes: number;
   private live = 0;
   private peak = 0;
   private readonly known = new Set<Storage>();
+
+  /** @param options `allocationUnitBytes`: each buffer counts as a multiple of this many bytes; 1 if not given. */
+  constructor({ allocationUnitBytes = 1 }: { readonly allocationUnitBytes?: number } = {}) {
+    this.allocationUnitBytes = allocationUnitBytes;
+  }
 
   /** Bytes alive now. */
   get liveBytes(): number {
@@ -41,25 +48,30 @@ export class MemoryMeter implements DispatchMode {
 
   storageAllocated(storage: Storage): void {
     this.known.add(storage);
-    this.live += storage.bytes;
+    this.live += this.sizeOf(storage.bytes);
     if (this.live > this.peak) this.peak = this.live;
   }
 
   storageReleased(storage: Storage): void {
-    if (this.known.delete(storage) && !storage.isEvicted) this.live -= storage.bytes;
+    if (this.known.delete(storage) && !storage.isEvicted) this.live -= this.sizeOf(storage.bytes);
   }
 
   storageResized(storage: Storage, bytes: number): void {
     if (!this.known.has(storage)) return;
-    this.live += bytes > 0 ? bytes : -storage.bytes;
+    this.live += bytes > 0 ? this.sizeOf(bytes) : -this.sizeOf(storage.bytes);
     if (this.live > this.peak) this.peak = this.live;
   }
 
   private find(storage: Storage): void {
     if (this.known.has(storage)) return;
     this.known.add(storage);
-    this.live += storage.bytes;
-    this.peak += storage.bytes;
+    const bytes = this.sizeOf(storage.bytes);
+    this.live += bytes;
+    this.peak += bytes;
+  }
+
+  private sizeOf(bytes: number): number {
+    return roundUpBytes(bytes, this.allocationUnitBytes);
   }
 }
 

@@ -5,7 +5,7 @@ import { traceFakeStep } from "@remat/tracer";
 import * as tf from "@tensorflow/tfjs";
 import { beforeAll, describe, expect, test } from "vitest";
 import { type StepReport, withPlan } from "../src/index.js";
-import { exampleNamed, train } from "./training.js";
+import { exampleNamed, gradientsOnly, train } from "./training.js";
 
 beforeAll(async () => {
   await tf.setBackend("cpu");
@@ -13,7 +13,7 @@ beforeAll(async () => {
 
 /** Plans for parts of the recorded peak, of which those that are feasible come back. */
 async function plansFor(name: string, fractions: readonly number[]): Promise<Plan[]> {
-  const traced = await traceFakeStep(await exampleNamed(name), { size: "tiny", backend: "cpu" });
+  const traced = await traceFakeStep(await exampleNamed(name), { ...gradientsOnly, size: "tiny", backend: "cpu" });
   const trace = priceTrace(traced, deviceSpec("cpu"));
   const plans: Plan[] = [];
   for (const budgetFraction of fractions) {

@@ -8,7 +8,7 @@ import { programs, runProgram } from "../../dispatch-hook/test/programs.js";
 import { releaseEarly, type StepReport, withMemoryBudget, withPlan } from "../src/index.js";
 import { optimizers, stepsInWhatIsAskedFor, stockSteps } from "./budget/updates.js";
 import { EvictingPolicy, evicting } from "./executor/evict-all.js";
-import { exampleNamed, train } from "./training.js";
+import { exampleNamed, gradientsOnly, train } from "./training.js";
 
 const nativeApp = process.env.NATIVE_APP;
 /** Those that the other tests do not run on: tensorflow where NATIVE_APP names a folder that has tfjs-node with its addon. */
@@ -58,7 +58,7 @@ describe.each(backends)("on %s", (backend) => {
       const build = await exampleNamed(name);
       const stock = await train(build, { steps });
       expect(await train(build, { steps })).toEqual(stock);
-      const traced = await traceFakeStep(build, { size: "tiny", backend: "tensorflow" });
+      const traced = await traceFakeStep(build, { ...gradientsOnly, size: "tiny", backend: "tensorflow" });
       const trace = priceTrace(traced, deviceSpec("cpu"));
       let planCount = 0;
       for (const budgetFraction of fractions) {

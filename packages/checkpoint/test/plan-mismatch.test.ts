@@ -6,7 +6,7 @@ import * as tf from "@tensorflow/tfjs";
 import "@tensorflow/tfjs-backend-wasm";
 import { beforeEach, describe, expect, test } from "vitest";
 import { applyPlan, type PlanExecution, withMemoryBudget, withPlan } from "../src/index.js";
-import { seeded } from "./training.js";
+import { gradientsOnly, seeded } from "./training.js";
 
 beforeEach(async () => {
   await tf.setBackend("cpu");
@@ -25,7 +25,7 @@ const network = (depth: number, batch: number, width = 32, last: (y: tf.Tensor) 
 };
 
 async function planFor(depth: number, batch: number, budgetFraction = 0.75): Promise<Plan> {
-  const traced = await traceFakeStep(() => network(depth, batch), { backend: "cpu" });
+  const traced = await traceFakeStep(() => network(depth, batch), { ...gradientsOnly, backend: "cpu" });
   const trace = priceTrace(traced, deviceSpec("cpu"));
   const { point } = await planCheckpointing(trace, { budgetFraction, iterations: 300, boundTimeMs: 0 });
   return (point as NonNullable<typeof point>).plan;
@@ -96,7 +96,7 @@ test("random numbers: under a plan that goes on where a step differs, a mask is 
       weights.reduce((y: tf.Tensor, w) => tf.dropout(tf.tanh(tf.matMul(y, w)), 0.3), x);
     return { parameters, inputs, forward };
   };
-  const trace = priceTrace(await traceFakeStep(withDropout, { backend: "cpu" }), deviceSpec("cpu"));
+  const trace = priceTrace(await traceFakeStep(withDropout, { ...gradientsOnly, backend: "cpu" }), deviceSpec("cpu"));
   const { point } = await planCheckpointing(trace, { budgetFraction: 0.5, iterations: 300, boundTimeMs: 0 });
   const { plan } = point as NonNullable<typeof point>;
   const model = withDropout();

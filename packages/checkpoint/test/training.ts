@@ -17,6 +17,9 @@ export const exampleNames: readonly string[] = [
   "shared-layers",
 ];
 
+/** A step as {@link train} takes it: an update of its own, and the sum of the outputs for a model that brings no loss. */
+export const gradientsOnly = { optimizer: "none", loss: "sum" } as const;
+
 export async function exampleNamed(name: string): Promise<unknown> {
   return ((await import(`../../../examples/${name}/model.js`)) as { default: unknown }).default;
 }

@@ -61,6 +61,11 @@ export interface SummarizeSacOptions extends SACStatsOptions, GainOptions {
   readonly module?: string;
   /** Pieces to fit to each trade-off; 2 if not given. */
   readonly nSegments?: number;
+  /** Statistics and orders of this trace by module, where somebody has them, as `SACEstimator` does; left out: computed. */
+  readonly estimates?: {
+    readonly sacModStats: ReadonlyMap<string, SACStats>;
+    readonly sacModGreedyOrderMeta: ReadonlyMap<string, SACGreedyOrderMeta>;
+  };
   /** How the device or the method that gave the milliseconds is called. */
   readonly pricedFor?: string;
 }
@@ -77,7 +82,7 @@ export function summarizeSac(trace: Trace, options: SummarizeSacOptions = {}): S
   const maxDepth = options.depth ?? 2;
   const asPytorch = options.asPytorch ?? false;
   const { modRuntimes } = moduleRuntimes(trace);
-  const stats = sacStats(trace, options);
+  const stats = options.estimates?.sacModStats ?? sacStats(trace, options);
   if (options.module !== undefined && !stats.has(options.module)) throw unknownModule(options.module, trace, stats);
   const total = modRuntimes.get(globalModule);
   const calls = callsByModule(trace);
@@ -85,7 +90,7 @@ export function summarizeSac(trace: Trace, options: SummarizeSacOptions = {}): S
   for (const [fqn, moduleStats] of stats) {
     const depth = fqn.split(".").length;
     if (options.module === undefined ? depth > maxDepth : fqn !== options.module) continue;
-    const order = greedyOrder(moduleStats);
+    const order = options.estimates?.sacModGreedyOrderMeta.get(fqn) ?? greedyOrder(moduleStats);
     const curve = tradeOff(moduleStats, order, { nSegments: options.nSegments ?? 2, asPytorch });
     const runtimes = modRuntimes.get(fqn);
     modules.push({

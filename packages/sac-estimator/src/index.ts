@@ -1,2 +1,4 @@
-export { type EstimateContext, SACEstimator, type SACEstimatorOptions } from "./sac-estimator.js";
+export { type PriceStepOptions, priceStep } from "./price-step.js";
+export type { EstimateBackend, EstimateContext } from "./record-run.js";
+export { SACEstimator, type SACEstimatorOptions } from "./sac-estimator.js";
 export { saveTradeoffGraphs } from "./save-tradeoff-graphs.js";

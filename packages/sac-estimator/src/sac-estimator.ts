@@ -1,6 +1,5 @@
-import { currentFakeBackend, type FakeBackendName, fakeMode } from "@remat/fake";
-import { type Grouping, type Layer, ModTracker } from "@remat/mod-tracker";
-import { deviceSpec, type EstimateMode, parseEstimateMode, priceTrace } from "@remat/runtime-estimator";
+import type { Grouping, Layer } from "@remat/mod-tracker";
+import { deviceSpec, type EstimateMode, parseEstimateMode } from "@remat/runtime-estimator";
 import {
   displayModulewiseSacStats,
   displaySacStats,
@@ -14,11 +13,13 @@ import {
   tradeOff,
 } from "@remat/sac-core";
 import { type DeviceSpec, RematError, type Trace } from "@remat/trace";
-import { TraceRecorder } from "@remat/tracer";
+import type { TraceStepOptions } from "@remat/tracer";
+import { priceStep } from "./price-step.js";
+import type { EstimateBackend, EstimateContext } from "./record-run.js";
 import { saveTradeoffGraphs } from "./save-tradeoff-graphs.js";
 
 export interface SACEstimatorOptions {
-  /** Prices ops in cost-model mode, and its allocator rounds sizes up: a spec, or a name that `deviceSpec` knows. `a100` if not given. */
+  /** Prices ops in cost-model mode, and its allocator rounds the sizes of `estimate` up: a spec, or a name that `deviceSpec` knows. `a100` if not given. */
   readonly device?: DeviceSpec | string;
   /** Models whose layers are to be told apart: what is not tracked is part of whatever runs it. */
   readonly models?: readonly Layer[];
@@ -26,19 +27,6 @@ export interface SACEstimatorOptions {
   readonly grouping?: Grouping;
   /** Count and refuse as PyTorch does where that is known to be odd: see `asPytorch` of `@remat/sac-core`. */
   readonly asPytorch?: boolean;
-}
-
-/** What {@link SACEstimator.estimate} gives to the function that it runs. */
-export interface EstimateContext {
-  /** Tracks one more model, as the option `models` does; for models that are built inside. */
-  readonly track: <T extends Layer>(model: T, name?: string) => T;
-  /** Runs a part of a plain function as the module of that name; names nest. */
-  readonly scope: <T>(name: string, fn: () => T) => T;
-  /**
-   * From here on ops are recorded. Without a call everything that `fn` runs is: call it after building a model.
-   * @returns what `run` returns
-   */
-  readonly record: <T>(run: () => T) => T;
 }
 
 /**
@@ -91,18 +79,35 @@ export class SACEstimator {
   async estimate(
     mode: EstimateMode | (string & {}),
     fn: (context: EstimateContext) => unknown,
-    { backend = "fake" }: { readonly backend?: "real" | "fake" | `fake:${FakeBackendName}` } = {},
+    { backend = "fake" }: { readonly backend?: EstimateBackend } = {},
   ): Promise<this> {
     const parsed = parseEstimateMode(mode);
-    const isFake = backend !== "real" || currentFakeBackend() !== undefined;
-    const trace =
-      backend === "real" || currentFakeBackend() !== undefined
-        ? await this.record(fn)
-        : await fakeMode(() => this.record(fn), {
-            backend: backend === "fake" ? "tensorflow" : (backend.slice(5) as FakeBackendName),
-          });
-    this.take(await this.price(trace, parsed, isFake));
-    return this;
+    const { models = [], grouping = "auto" } = this.options;
+    // Only what records a run needs tfjs: statistics of a recorded one do without.
+    const { recordRun } = await import("./record-run.js");
+    const trace = await recordRun(fn, { models, grouping, backend });
+    const { header } = trace;
+    const { allocationUnitBytes } = header.mode === "fake" ? this.device : header;
+    return this.price(trace.withHeader({ ...header, allocationUnitBytes }), parsed);
+  }
+
+  /**
+   * Estimates one training step of what a model module exports (see `traceFakeStep` of `@remat/tracer`): its loss, optimizer, batch and
+   * allocation unit are decided as for every other view of that step. Without data; `isReal`: on the current backend.
+   *
+   * @throws RematError `ESTIMATE_MODE`, `SAC_DEVICES`, and as `traceFakeStep` does
+   * @example
+   * await new SACEstimator({ device: "h100" }).estimateStep("operator-level-cost-model", build, { batch: 8 });
+   */
+  async estimateStep(
+    mode: EstimateMode | (string & {}),
+    exported: unknown,
+    { isReal = false, ...request }: TraceStepOptions & { readonly isReal?: boolean } = {},
+  ): Promise<this> {
+    const parsed = parseEstimateMode(mode);
+    const { traceFakeStep, traceStep } = await import("@remat/tracer");
+    const { grouping } = this.options;
+    return this.price(await (isReal ? traceStep : traceFakeStep)(exported, { grouping, ...request }), parsed);
   }
 
   /**
@@ -159,41 +164,8 @@ export class SACEstimator {
     });
   }
 
-  private async record(fn: (context: EstimateContext) => unknown): Promise<Trace> {
-    const recorder = new TraceRecorder({ outside: false });
-    const tracker = new ModTracker({ recorder });
-    const { models = [], grouping = "auto" } = this.options;
-    for (const model of models) tracker.track(model, { grouping });
-    let recorded = false;
-    const record = <T>(run: () => T): T => {
-      recorded = true;
-      return tracker.run(run);
-    };
-    const context: EstimateContext = {
-      track: (model, name) => {
-        tracker.track(model, { grouping, ...(name !== undefined && { name }) });
-        return model;
-      },
-      scope: (name, run) => tracker.scope(name, run),
-      record,
-    };
-    try {
-      // Whether `fn` records a part of itself is known only when it has run; building a model twice would be worse than to look at `record.length`.
-      await (fn.length === 0 ? record(() => fn(context)) : fn(context));
-      if (!recorded) throw notRecorded();
-      return recorder.trace();
-    } finally {
-      tracker.close();
-    }
-  }
-
-  private async price(trace: Trace, mode: EstimateMode, isFake: boolean): Promise<Trace> {
-    if (mode === "operator-level-benchmark") {
-      const { benchmarkTrace } = await import("@remat/runtime-estimator/benchmark");
-      return (await benchmarkTrace(trace, { device: this.device })).trace;
-    }
-    const { allocationUnitBytes } = isFake ? this.device : trace.header;
-    return priceTrace(trace.withHeader({ ...trace.header, allocationUnitBytes }), this.device);
+  private async price(trace: Trace, mode: EstimateMode): Promise<this> {
+    return this.take(await priceStep(trace, mode, { device: this.device }));
   }
 
   private get variant(): { asPytorch: boolean } {
@@ -213,11 +185,4 @@ export class SACEstimator {
   private orderOf(fqn: string): SACGreedyOrderMeta {
     return this.sacModGreedyOrderMeta.get(fqn) ?? greedyOrder(this.statsOf(fqn));
   }
-}
-
-function notRecorded(): RematError {
-  return new RematError(
-    "SAC_NOTHING_RECORDED",
-    "the function took the estimator's context but recorded nothing. Call record(() => …) around the training step.",
-  );
 }

@@ -1,7 +1,8 @@
-export { describeLoss, type Loss, type LossName, lossByName, lossNames } from "./losses.js";
+export { type Loss, type LossName, lossByName, lossNames } from "./losses.js";
 export {
   defineModel,
   definitionOfLayersModel,
+  disposeDefinition,
   type ModelContext,
   type ModelDefinition,
   type ModelFactory,
@@ -13,13 +14,8 @@ export {
 export { OpStopwatch, type StepTimes, type StepWay } from "./op-stopwatch.js";
 export { type OptimizerName, optimizerByName, optimizerNames } from "./optimizers.js";
 export { optimizerStepMark, TraceRecorder, type TraceRecorderOptions } from "./recorder/trace-recorder.js";
+export { resolveStep, type StepRequest, type StepSpec } from "./step-spec.js";
 export { type TimeFakeStepOptions, timeFakeStep } from "./time-fake-step.js";
 export { type TimeStepOptions, timeStep } from "./time-step.js";
-export { type TraceFakeStepOptions, type TraceStepOptions, traceFakeStep, traceStep } from "./trace-step.js";
-export {
-  disposeDefinition,
-  type StepObserver,
-  type TrainingStep,
-  type TrainingStepOptions,
-  trainingStep,
-} from "./training-step.js";
+export { type TraceStepOptions, traceFakeStep, traceStep } from "./trace-step.js";
+export { type PrepareStepOptions, prepareStep, type StepObserver, type TrainingStep } from "./training-step.js";

@@ -33,7 +33,7 @@ export interface ModelDefinition {
   readonly inputs: Tensors;
   /** What the outputs should have been, where the loss needs it. */
   readonly targets?: Tensors;
-  /** From outputs and targets to a scalar. Left out: the sum of all outputs. */
+  /** From outputs and targets to a scalar. Left out: what the outputs suggest, see `StepRequest`. */
   readonly loss?: (outputs: never, targets: never) => tfCore.Scalar;
   /** A sentence for people, or several. */
   readonly notes?: string | readonly string[];
@@ -87,9 +87,26 @@ export async function defineModel(exported: unknown, context: ModelContext, name
   return definition as ModelDefinition;
 }
 
-/** A LayersModel as a definition: random inputs of its inputs' shapes, the sum of its outputs as loss. */
+/** A LayersModel as a definition: random inputs of its inputs' shapes. */
 export function definitionOfLayersModel(model: tfLayers.LayersModel, context: ModelContext): ModelDefinition {
   return { name: model.name, model, inputs: inputsOfLayersModel(model, context) };
+}
+
+/** What a definition's model computes of its batch. */
+export function outputsOf(
+  { model, forward, inputs }: ModelDefinition,
+  options: { readonly training: boolean },
+): tfCore.Tensor | tfCore.Tensor[] {
+  if (model !== undefined)
+    return model.apply(inputs as tfCore.Tensor | tfCore.Tensor[], options) as tfCore.Tensor | tfCore.Tensor[];
+  return forward?.(inputs as never, options) as tfCore.Tensor | tfCore.Tensor[];
+}
+
+/** Gives back what a definition holds. */
+export function disposeDefinition({ model, parameters, buffers, inputs, targets }: ModelDefinition): void {
+  // tfjs-layers refuses to dispose of a model whose nested models share a layer, and names its variables several times.
+  if (model !== undefined) for (const weight of new Set(model.weights)) weight.dispose();
+  tfCore.dispose([parameters ?? {}, buffers ?? {}, inputs, targets ?? []] as tfCore.TensorContainer);
 }
 
 /** Trainable variables of a definition: what gradients are taken of. */

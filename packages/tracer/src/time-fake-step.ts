@@ -1,11 +1,10 @@
 import { fakeMode } from "@remat/fake";
-import { defineModel, tfNamespace } from "./model-definition.js";
 import { quantile } from "./quantile.js";
-import type { TraceFakeStepOptions } from "./trace-step.js";
-import { disposeDefinition, trainingStep } from "./training-step.js";
+import { resolveStep, type StepRequest } from "./step-spec.js";
+import { prepareStep } from "./training-step.js";
 
-export interface TimeFakeStepOptions
-  extends Pick<TraceFakeStepOptions, "backend" | "batch" | "loss" | "name" | "optimizer" | "size"> {
+export interface TimeFakeStepOptions extends StepRequest {
+  readonly name?: string | undefined;
   /** Steps before the first that counts (3). */
   readonly warmUpSteps?: number;
   /** Steps that count at least (3) and at most (9). */
@@ -25,18 +24,16 @@ export interface TimeFakeStepOptions
  * const hostMs = await timeFakeStep(build, { batch: 8, backend: "tensorflow" });
  */
 export async function timeFakeStep(exported: unknown, options: TimeFakeStepOptions = {}): Promise<number> {
-  const { backend = "tensorflow", size = "full", batch, name = "model" } = options;
+  const { backend } = resolveStep(options);
   const { warmUpSteps = 3, minSteps = 3, maxSteps = 9, budgetMs = 2000 } = options;
   return fakeMode(
     async () => {
-      const scope = <T>(_name: string, fn: () => T) => fn();
-      const definition = await defineModel(exported, { tf: tfNamespace(), size, batch, scope }, name);
+      const step = await prepareStep(exported, options);
       try {
-        const step = trainingStep(definition, options);
         const takeStep = async () => {
           const start = performance.now();
           // Only steps fill their arrays; the weights of a large model would take minutes.
-          fakeMode(() => step(), { backend, fillArrays: true, keepTensors: true });
+          fakeMode(() => step.take(), { backend, fillArrays: true, keepTensors: true });
           const ms = performance.now() - start;
           // Garbage is collected within and between steps, as in training.
           await new Promise((resolve) => setTimeout(resolve));
@@ -52,7 +49,7 @@ export async function timeFakeStep(exported: unknown, options: TimeFakeStepOptio
         }
         return quantile(times, 0.5);
       } finally {
-        disposeDefinition(definition);
+        step.dispose();
       }
     },
     { backend },

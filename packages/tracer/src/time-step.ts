@@ -1,13 +1,11 @@
 import { openDispatchMode } from "@remat/dispatch-hook";
 import type { Trace } from "@remat/trace";
-import { defineModel, tfNamespace } from "./model-definition.js";
 import { OpStopwatch, type StepTimes, type StepWay } from "./op-stopwatch.js";
-import { disposeDefinition, type TrainingStep, type TrainingStepOptions, trainingStep } from "./training-step.js";
+import type { StepRequest } from "./step-spec.js";
+import { prepareStep, type TrainingStep } from "./training-step.js";
 
-export interface TimeStepOptions extends TrainingStepOptions {
-  readonly name?: string;
-  readonly size?: "full" | "tiny";
-  readonly batch?: number | undefined;
+export interface TimeStepOptions extends StepRequest {
+  readonly name?: string | undefined;
   /** Steps before the first that counts (2). */
   readonly warmUpSteps?: number;
   /** Ways to run a step, which take turns. Left out: one, with what the caller has opened, of which each op is timed. */
@@ -34,7 +32,7 @@ export interface TimeStepOptions extends TrainingStepOptions {
  * const { hostMsByWay: [stockMs, earlyMs] } = await timeStep(build, trace, { ways });
  */
 export async function timeStep(exported: unknown, trace: Trace, options: TimeStepOptions = {}): Promise<StepTimes> {
-  const { size = "full", batch, name = trace.header.model ?? "model" } = options;
+  const { name = trace.header.model } = options;
   const {
     ways = [{ open: () => () => {} }],
     warmUpSteps = 2,
@@ -43,17 +41,15 @@ export async function timeStep(exported: unknown, trace: Trace, options: TimeSte
     maxSteps = 7,
     budgetMs = 8000,
   } = options;
-  const scope = <T>(_name: string, fn: () => T) => fn();
-  const definition = await defineModel(exported, { tf: tfNamespace(), size, batch, scope }, name);
   const stopwatch = new OpStopwatch(trace);
   const turn = stopwatch.turn(ways, inARow);
   // The hook stays for all steps, as in training: put in anew for each, it would be new code each time, which runs slowly at first.
   const close = openDispatchMode({});
   let training: TrainingStep | undefined;
   try {
-    const step = trainingStep(definition, options);
+    const step = await prepareStep(exported, { ...options, name });
     training = step;
-    const takeStep = () => step({ loss: (value) => void value.dataSync() });
+    const takeStep = () => step.take({ loss: (value) => void value.dataSync() });
     let doneSteps = 0;
     const rest = () => {
       doneSteps++;
@@ -81,6 +77,5 @@ export async function timeStep(exported: unknown, trace: Trace, options: TimeSte
   } finally {
     close();
     training?.dispose();
-    disposeDefinition(definition);
   }
 }

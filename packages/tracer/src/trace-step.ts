@@ -1,41 +1,22 @@
-import { type FakeBackendName, fakeMode } from "@remat/fake";
-import { type Grouping, ModTracker } from "@remat/mod-tracker";
+import { fakeMode } from "@remat/fake";
+import { ModTracker } from "@remat/mod-tracker";
 import { Category, type Trace, type TraceHeader } from "@remat/trace";
 import { version_core } from "@tensorflow/tfjs-core";
 import { version_layers } from "@tensorflow/tfjs-layers";
-import { batchOf, defineModel, tfNamespace } from "./model-definition.js";
+import { batchOf, type ScopeFn } from "./model-definition.js";
 import { TraceRecorder } from "./recorder/trace-recorder.js";
-import {
-  disposeDefinition,
-  notesOf,
-  type TrainingStep,
-  type TrainingStepOptions,
-  trainingStep,
-} from "./training-step.js";
+import { resolveStep, type StepRequest, settingsOf } from "./step-spec.js";
+import { prepareStep } from "./training-step.js";
 
-export interface TraceStepOptions extends TrainingStepOptions {
+export interface TraceStepOptions extends StepRequest {
   /** The model's name, where it has none of its own. */
-  readonly name?: string;
-  readonly size?: "full" | "tiny";
-  /** Samples in a batch; left out: the model's own number. */
-  readonly batch?: number | undefined;
-  /** Steps to run; only the last one has all of an optimizer's state from its start. 1 if not given. */
-  readonly steps?: number;
-  /** Steps to run before those that are traced, so that an optimizer's state is there from the start; 0 if not given. */
-  readonly stepsBefore?: number;
-  /** How the layers of a flat Keras model are grouped into modules. */
-  readonly grouping?: Grouping;
+  readonly name?: string | undefined;
   /** Also for the trace's header. */
   readonly header?: Partial<TraceHeader>;
   /** Called before the first step with what records it, for looking at the trace while it grows (`trackLive` of `@remat/mem-tracker`). */
   readonly onStart?: (recorder: TraceRecorder) => void;
   /** Called with a module's name when its forward pass begins. */
   readonly onProgress?: (module: string) => void;
-}
-
-export interface TraceFakeStepOptions extends TraceStepOptions {
-  /** The backend to stand for; `tensorflow` if not given. */
-  readonly backend?: FakeBackendName;
 }
 
 /**
@@ -47,56 +28,49 @@ export interface TraceFakeStepOptions extends TraceStepOptions {
  * @example
  * const trace = await traceFakeStep(({ tf, batch = 8 }) => tf.sequential({ layers: [tf.layers.dense({ units: 1, inputShape: [4] })] }));
  */
-export async function traceFakeStep(exported: unknown, options: TraceFakeStepOptions = {}): Promise<Trace> {
-  return fakeMode(() => traceStep(exported, options), { backend: options.backend ?? "tensorflow" });
+export async function traceFakeStep(exported: unknown, options: TraceStepOptions = {}): Promise<Trace> {
+  return fakeMode(() => traceStep(exported, options), { backend: resolveStep(options).backend });
 }
 
 /** As {@link traceFakeStep}, but a real step on the current backend; weights and inputs are real, and are disposed of afterwards. */
 export async function traceStep(exported: unknown, options: TraceStepOptions = {}): Promise<Trace> {
   /** The model is built before there is anything to track; scopes inside it then only run. */
   const tracking: { by?: ModTracker } = {};
-  const definition = await defineModel(
-    exported,
-    {
-      tf: tfNamespace(),
-      size: options.size ?? "full",
-      batch: options.batch,
-      scope: (name, fn) => (tracking.by === undefined ? fn() : tracking.by.scope(name, fn)),
-    },
-    options.name ?? "model",
-  );
-  const name = definition.name ?? options.name ?? definition.model?.name ?? "model";
-  const recorder = new TraceRecorder({
-    header: {
-      libraries: { "@tensorflow/tfjs-core": version_core, "@tensorflow/tfjs-layers": version_layers },
-      ...options.header,
-      model: name,
-      notes: [...notesOf(definition, options), ...(options.header?.notes ?? [])],
-    },
-  });
-  const tracker = new ModTracker({ recorder });
-  tracking.by = tracker;
-  // A dot in the root's name (`mobilenet_1.00_224`) would look like a module inside a module.
-  if (definition.model !== undefined)
-    tracker.track(definition.model, { name: name.replaceAll(".", "_"), grouping: options.grouping ?? "auto" });
-  tracker.own(definition.parameters ?? {}, definition.buffers ?? {});
-  const { onProgress } = options;
-  if (onProgress !== undefined) tracker.registerUserHooks({ preForward: ({ fqn }) => onProgress(fqn) });
-  let step: TrainingStep | undefined;
+  const scope: ScopeFn = (name, fn) => (tracking.by === undefined ? fn() : tracking.by.scope(name, fn));
+  const step = await prepareStep(exported, { ...options, scope });
+  const { name, spec, definition, notes, optimizer } = step;
+  let tracker: ModTracker | undefined;
   try {
-    step = trainingStep(definition, options, tracker);
-    for (let i = 0; i < (options.stepsBefore ?? 0); i++) step();
+    const recorder = new TraceRecorder({
+      header: {
+        libraries: { "@tensorflow/tfjs-core": version_core, "@tensorflow/tfjs-layers": version_layers },
+        allocationUnitBytes: spec.allocationUnitBytes,
+        ...options.header,
+        model: name,
+        step: settingsOf(spec),
+        notes: [...notes, ...(options.header?.notes ?? [])],
+      },
+    });
+    tracker = new ModTracker({ recorder });
+    tracking.by = tracker;
+    // A dot in the root's name (`mobilenet_1.00_224`) would look like a module inside a module.
+    if (definition.model !== undefined)
+      tracker.track(definition.model, { name: name.replaceAll(".", "_"), grouping: spec.grouping });
+    tracker.own(definition.parameters ?? {}, definition.buffers ?? {});
+    const { onProgress } = options;
+    if (onProgress !== undefined) tracker.registerUserHooks({ preForward: ({ fqn }) => onProgress(fqn) });
+    if (optimizer !== undefined) tracker.trackOptimizer(optimizer);
+    for (let i = 0; i < spec.stepsBefore; i++) step.take();
     options.onStart?.(recorder);
     // In one run: between two the hook sees nothing, and takes what it then finds for new.
     tracker.run(() => {
       // As the weights it is there from the start, though targets are first read when the forward pass is over.
       for (const tensor of batchOf(definition)) recorder.categorizeTensor(tensor, Category.input);
-      for (let i = 0; i < (options.steps ?? 1); i++) step?.();
+      for (let i = 0; i < spec.steps; i++) step.take();
     });
     return recorder.trace();
   } finally {
-    tracker.close();
-    step?.dispose();
-    disposeDefinition(definition);
+    tracker?.close();
+    step.dispose();
   }
 }

@@ -1,16 +1,18 @@
-import type { ModTracker } from "@remat/mod-tracker";
 import { RematError } from "@remat/trace";
 import * as tf from "@tensorflow/tfjs-core";
-import { describeLoss, type LossName, lossByName, lossNeedsTargets } from "./losses.js";
-import { type ModelDefinition, trainableVariables } from "./model-definition.js";
-import { optimizerByName } from "./optimizers.js";
-
-export interface TrainingStepOptions {
-  /** For a model that brings no loss; left out: the sum of its outputs. */
-  readonly loss?: LossName | (string & {});
-  /** Also update the weights, with this optimizer; left out: gradients only. */
-  readonly optimizer?: string;
-}
+import {
+  defineModel,
+  disposeDefinition,
+  type ModelDefinition,
+  outputsOf,
+  type ScopeFn,
+  tfNamespace,
+  trainableVariables,
+} from "./model-definition.js";
+import { noOptimizer, optimizerByName } from "./optimizers.js";
+import { SeededRandom } from "./seeded-random.js";
+import { resolveStep, type StepRequest, type StepSpec } from "./step-spec.js";
+import { withLoss } from "./with-loss.js";
 
 /** Is shown what a step computes, before it is disposed of. */
 export interface StepObserver {
@@ -19,44 +21,84 @@ export interface StepObserver {
   loss?(value: tf.Scalar): void;
 }
 
-/** A training step; `dispose` gives back what its optimizer holds. */
+/** A model with its batch, loss and optimizer: all that steps of it need. */
 export interface TrainingStep {
-  (observer?: StepObserver): void;
+  readonly name: string;
+  readonly spec: StepSpec;
+  /** With its loss, and targets for it. */
+  readonly definition: ModelDefinition;
+  /** What was assumed, in sentences for people. */
+  readonly notes: readonly string[];
+  /** Undefined where weights are not updated. */
+  readonly optimizer: tf.Optimizer | undefined;
+  /** Takes one step: a forward and a backward pass, and an update of the weights if there is an optimizer. */
+  take(observer?: StepObserver): void;
+  /** Gives back the model, its batch and what the optimizer holds. */
   dispose(): void;
 }
 
+export interface PrepareStepOptions extends StepRequest {
+  /** The model's name, where it has none of its own. */
+  readonly name?: string | undefined;
+  /** Runs a part of a plain function as the module of that name; left out: only runs it. */
+  readonly scope?: ScopeFn | undefined;
+}
+
 /**
- * One forward and backward pass of `definition`, and an update of its weights if there is an optimizer, as a function.
+ * Builds what a model module exports (see `examples/README.md`) on the current backend, so that steps of it can be taken. Random numbers come
+ * from the request's seed, so that another process that prepares the same step computes the same.
  *
- * @throws RematError `MODEL_NOT_TRAINABLE`, `LOSS_UNKNOWN`, `OPTIMIZER_UNKNOWN`
+ * @throws RematError `MODEL_EXPORT`, `MODEL_INPUT_SHAPE`, `MODEL_NOT_TRAINABLE`, `LOSS_UNKNOWN`, `OPTIMIZER_UNKNOWN`
  * @example
- * const step = trainingStep(definition, { optimizer: "sgd" });
- * step({ loss: (value) => console.log(value.dataSync()[0]) });
+ * const step = await prepareStep(build, { batch: 8, optimizer: "adam" });
+ * step.take({ loss: (value) => console.log(value.dataSync()[0]) });
+ * step.dispose();
  */
-export function trainingStep(
+export async function prepareStep(exported: unknown, options: PrepareStepOptions = {}): Promise<TrainingStep> {
+  const spec = resolveStep(options);
+  const { size, batch, loss: wanted, seed } = spec;
+  const { name = "model", scope = (_name, fn) => fn() } = options;
+  const random = new SeededRandom(seed);
+  const made = await random.run(() => defineModel(exported, { tf: tfNamespace(), size, batch, scope }, name));
+  let definition = made;
+  try {
+    const variables = trainableVariables(made);
+    if (variables?.length === 0) throw notTrainable();
+    definition = random.run(() => withLoss(made, wanted));
+    const optimizer = spec.optimizer === noOptimizer ? undefined : optimizerByName(spec.optimizer);
+    const step = stepOf(definition, optimizer, variables);
+    return {
+      name: definition.name ?? options.name ?? definition.model?.name ?? name,
+      spec,
+      definition,
+      notes: notesOf(definition, options),
+      optimizer,
+      take: (observer) => random.run(() => step(observer)),
+      dispose() {
+        optimizer?.dispose();
+        disposeDefinition(definition);
+      },
+    };
+  } catch (error) {
+    disposeDefinition(definition);
+    throw error;
+  }
+}
+
+function stepOf(
   definition: ModelDefinition,
-  options: TrainingStepOptions,
-  tracker?: Pick<ModTracker, "trackOptimizer">,
-): TrainingStep {
-  const variables = trainableVariables(definition);
-  if (variables?.length === 0)
-    throw new RematError(
-      "MODEL_NOT_TRAINABLE",
-      "the model has no trainable weight: expected at least one, since a training step is traced. Make a layer trainable, or return 'parameters'.",
-    );
-  const loss = lossOf(definition, options);
-  const optimizer = options.optimizer === undefined ? undefined : optimizerByName(options.optimizer);
-  if (optimizer === undefined) {
-    const step = (observer?: StepObserver) => {
+  optimizer: tf.Optimizer | undefined,
+  variables: tf.Variable[] | undefined,
+): (observer?: StepObserver) => void {
+  const loss = () => definition.loss!(outputsOf(definition, { training: true }) as never, definition.targets as never);
+  if (optimizer === undefined)
+    return (observer) => {
       const { value, grads } = tf.variableGrads(loss, variables);
       observer?.gradients?.(grads);
       observer?.loss?.(value);
       tf.dispose([value, grads]);
     };
-    return Object.assign(step, { dispose() {} });
-  }
-  tracker?.trackOptimizer(optimizer);
-  const step = (observer?: StepObserver) => {
+  return (observer) => {
     const stopShowing = observer?.gradients && showGradients(optimizer, (grads) => observer.gradients?.(grads));
     try {
       const value = optimizer.minimize(loss, observer !== undefined, variables);
@@ -66,7 +108,6 @@ export function trainingStep(
       stopShowing?.();
     }
   };
-  return Object.assign(step, { dispose: () => optimizer.dispose() });
 }
 
 /** Shows what `minimize` hands to `applyGradients`, on this one optimizer; returns what ends it. */
@@ -83,39 +124,16 @@ function showGradients(optimizer: tf.Optimizer, show: (grads: Record<string, tf.
   };
 }
 
-/** Sentences about what was assumed, for people. */
-export function notesOf(definition: ModelDefinition, options: TrainingStepOptions): readonly string[] {
-  const own = definition.notes === undefined ? [] : [definition.notes].flat();
-  if (definition.loss !== undefined) return own;
-  const name = options.loss ?? "sum";
-  return [...own, `the model brings no loss: ${describeLoss(name)}${options.loss === undefined ? " is taken" : ""}`];
+function notesOf({ notes = [] }: ModelDefinition, { optimizer }: StepRequest): readonly string[] {
+  return [
+    ...[notes].flat(),
+    ...(optimizer === undefined ? ["nothing says how to update the weights: SGD with 0.01 does"] : []),
+  ];
 }
 
-/** Gives back what a definition holds. */
-export function disposeDefinition({ model, parameters, buffers, inputs, targets }: ModelDefinition): void {
-  // tfjs-layers refuses to dispose of a model whose nested models share a layer, and names its variables several times.
-  if (model !== undefined) for (const weight of new Set(model.weights)) weight.dispose();
-  tf.dispose([parameters ?? {}, buffers ?? {}, inputs, targets ?? []] as tf.TensorContainer);
-}
-
-function lossOf(definition: ModelDefinition, options: TrainingStepOptions): () => tf.Scalar {
-  const { loss, targets } = definition;
-  if (loss !== undefined) return () => loss(outputsOf(definition) as never, targets as never);
-  const name = options.loss ?? "sum";
-  const named = lossByName(name);
-  return () => {
-    const outputs = [outputsOf(definition)].flat();
-    return named(outputs, lossNeedsTargets(name) ? targetsFor(outputs, targets) : []);
-  };
-}
-
-function outputsOf({ model, forward, inputs }: ModelDefinition): tf.Tensor | tf.Tensor[] {
-  if (model !== undefined)
-    return model.apply(inputs as tf.Tensor | tf.Tensor[], { training: true }) as tf.Tensor | tf.Tensor[];
-  return forward?.(inputs as never, { training: true }) as tf.Tensor | tf.Tensor[];
-}
-
-/** The definition's targets, or zeros of the outputs' shapes: what they hold matters to no shape. */
-function targetsFor(outputs: readonly tf.Tensor[], targets: ModelDefinition["targets"]): readonly tf.Tensor[] {
-  return targets === undefined ? outputs.map((output) => tf.zerosLike(output)) : ([targets].flat() as tf.Tensor[]);
+function notTrainable(): RematError {
+  return new RematError(
+    "MODEL_NOT_TRAINABLE",
+    "the model has no trainable weight: expected at least one, since a training step is taken. Make a layer trainable, or return 'parameters'.",
+  );
 }

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { pathToFileURL } from "node:url";
 import { selectBackend } from "@remat/backends/node";
 import { memoryTimeline } from "@remat/mem-tracker";
-import { defineModel, tfNamespace, traceFakeStep, traceStep, trainingStep } from "@remat/tracer";
+import { prepareStep, traceFakeStep, traceStep } from "@remat/tracer";
 import "@tensorflow/tfjs-backend-wasm";
 import * as tf from "@tensorflow/tfjs";
 
@@ -14,12 +14,11 @@ const [{ model, backend, size, batch, optimizer }] = await once(process, "messag
 if (backend === "tensorflow") await selectBackend({ backend, from: process.env.NATIVE_APP ?? process.cwd() });
 else await tf.setBackend(backend);
 const { default: build } = await import(pathToFileURL(model).href);
-const options = { size, batch: batch === undefined ? undefined : Number(batch), ...(optimizer && { optimizer }) };
+const options = { size, batch: batch === undefined ? undefined : Number(batch), optimizer: optimizer ?? "none" };
 
 const loaded = residentBytes();
-const scope = (_name, run) => run();
-const definition = await defineModel(build, { tf: tfNamespace(), ...options, scope }, "model");
-trainingStep(definition, options)();
+const step = await prepareStep(build, options);
+step.take();
 const resident = residentBytes() - loaded;
 
 const measured = await traceStep(build, options);

@@ -17,7 +17,8 @@ const own = (name) => fileURLToPath(new URL(`${name}-process.js`, import.meta.ur
 export async function measureModel({ source, bounds }, { steps, sets, planMs, timesPath, from, tell }) {
   const plan = (wanted) => {
     tell(`predicting ${source.name}: ${wanted.kind}`);
-    const job = { source, backend: "tensorflow", from, wanted, timeMs: planMs, seed: 1, timesPath };
+    const request = { ...source.request, backend: "tensorflow" };
+    const job = { source: { ...source, request }, from, wanted, timeMs: planMs, timesPath };
     return askProcess(pathOfProcess("planning"), job, { onProgress: tell });
   };
   const early = await plan({ kind: "early-release" });

@@ -1,7 +1,12 @@
 import { fileURLToPath } from "node:url";
 
 const pathOf = (relative) => fileURLToPath(new URL(relative, import.meta.url));
-const source = (kind, name, relative) => ({ kind, name, path: pathOf(relative), size: "full", batch: 8 });
+const source = (kind, name, relative) => ({
+  kind,
+  name,
+  path: pathOf(relative),
+  request: { batch: 8, seed: 1 },
+});
 
 /**
  * What is trained, and how much memory a step may hold over weights and batch, in bytes or as a part of stock's: with early release, and by

@@ -1,7 +1,7 @@
 // A process that trains a model in one way, and takes a step whenever it is asked to.
-import { defineModel, tfNamespace, trainingStep } from "@remat/tracer/step";
+import { prepareStep } from "@remat/tracer/step";
+import { loadModel } from "../../../apps/cli/dist/load-model.js";
 import { loadBackend } from "../../../apps/cli/dist/run/load-backend.js";
-import { trainingOf } from "../../../apps/cli/dist/run/training.js";
 import { timeOnce } from "../src/measure.js";
 
 let training;
@@ -21,17 +21,15 @@ async function answerTo({ job, question }) {
 
 async function prepare({ source, backend, way }) {
   await loadBackend(backend);
-  const { build, options } = await trainingOf(source);
+  const model = await loadModel(source);
   globalThis.gc?.();
   const loadedBytes = process.memoryUsage.rss();
-  const context = { tf: tfNamespace(), size: source.size, batch: source.batch, scope: (_name, run) => run() };
-  const definition = await defineModel(build, context, source.name);
-  const step = trainingStep(definition, options);
+  const step = await prepareStep(model, { ...source.request, name: source.name });
   // Stock's process never loads the hook.
   const { around = (run) => run(), ...answers } =
-    way.kind === "stock" ? {} : await (await import("./ways.js")).prepareWay(way, source, backend, definition);
+    way.kind === "stock" ? {} : await (await import("./ways.js")).prepareWay(way, source, backend, step.definition);
   return {
-    take: () => around(() => step({ loss: (value) => void value.dataSync() })),
+    take: () => around(() => step.take({ loss: (value) => void value.dataSync() })),
     about: (question) =>
       question === "resident" ? process.resourceUsage().maxRSS * 1024 - loadedBytes : answers[question]?.(),
   };

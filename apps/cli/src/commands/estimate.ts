@@ -1,30 +1,22 @@
 import { outputFormats, renderSacSummary, summarizeSac } from "@remat/reporting";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
-import { modelOptions, parseModelOptions, printOptions } from "../model-options.js";
+import { parseModelOptions, printOptions, recordOptions, stepOptions } from "../model-options.js";
 import { modelSource } from "../model-source.js";
 import { shownBeside } from "../output.js";
-import { estimateModes, measureModel, priceModel } from "../price-model.js";
+import { priceModel } from "../price-model.js";
+import { parsePricing, pricingOptions } from "../pricing-options.js";
 import { Progress } from "../progress.js";
-import { readDevice } from "../read-device.js";
 import { parseChoice, parseCount, parseText } from "../usage-error.js";
 import { writeTraceFile } from "../write-trace-file.js";
 
 /** `remat estimate`. */
 export const estimateCommand: Command = {
   options: [
-    ...modelOptions,
+    ...stepOptions,
+    ...recordOptions,
+    ...pricingOptions,
     ...printOptions,
-    {
-      flags: "--mode <mode>",
-      purpose: "operator-level-cost-model (roofline of a device) or operator-level-benchmark (runs each op here)",
-      default: "operator-level-cost-model",
-    },
-    {
-      flags: "--device <name>",
-      purpose: "Device to price for: a name (a100, h100, rtx-4090, cpu, …) or a JSON file with your own",
-      default: "a100",
-    },
     { flags: "--depth <n>", purpose: "Show modules of up to this many name components", default: 2 },
     { flags: "--module <fqn>", purpose: "Show only this module, at any depth, with all its ops" },
     { flags: "--ops", purpose: "Show the op and trade-off tables of every module, as PyTorch prints them" },
@@ -46,7 +38,6 @@ export const estimateCommand: Command = {
 
 /** `remat estimate MODEL`: module-wise statistics of selective activation checkpointing. */
 export async function estimate(model: string, options: CommandOptions, io: ConsoleIo): Promise<void> {
-  const mode = parseChoice("mode", options["mode"], estimateModes);
   const format = parseChoice("format", options["format"], outputFormats);
   const depth = parseCount("depth", options["depth"]);
   const nSegments = parseCount("segments", options["segments"]);
@@ -54,26 +45,25 @@ export async function estimate(model: string, options: CommandOptions, io: Conso
   const tracePath = options["trace"] === undefined ? undefined : parseText("trace", options["trace"]);
   const graphs = options["graphs"] === undefined ? undefined : parseText("graphs", options["graphs"]);
   const modelOptions = parseModelOptions(options);
-  const device = readDevice(parseText("device", options["device"]));
   const shown = shownBeside(io, { "--trace": tracePath });
+  const pricing = parsePricing(options);
   const progress = new Progress(io);
   try {
-    const source = modelSource(model);
-    const { trace, pricedFor } =
-      mode === "operator-level-benchmark"
-        ? await measureModel(source, modelOptions, progress)
-        : await priceModel(source, modelOptions, device, progress);
+    const { trace, pricedFor } = await priceModel(modelSource(model), modelOptions, pricing, progress);
     progress.clear();
     if (tracePath !== undefined) await writeTraceFile(trace, tracePath, io);
+    const { SACEstimator, saveTradeoffGraphs } = await import("@remat/sac-estimator");
+    const estimates = new SACEstimator({ device: pricing.device }).take(trace);
     const asPytorch = options["asPytorch"] === true;
     const summary = summarizeSac(trace, {
       depth,
       nSegments,
       pricedFor,
       asPytorch,
+      estimates,
       ...(module !== undefined && { module }),
     });
-    if (graphs !== undefined) await (await import("@remat/sac-estimator")).saveTradeoffGraphs(summary.modules, graphs);
+    if (graphs !== undefined) await saveTradeoffGraphs(summary.modules, graphs);
     shown.write(renderSacSummary(summary, format, { ops: options["ops"] === true || module !== undefined }));
   } finally {
     progress.clear();

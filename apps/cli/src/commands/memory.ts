@@ -4,10 +4,11 @@ import { outputFormats, renderMemorySummary, summarizeMemory } from "@remat/repo
 import { RematError } from "@remat/trace";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
-import { loadTrace } from "../load-trace.js";
-import { modelOptions, parseModelOptions, printOptions } from "../model-options.js";
+import { parseModelOptions, printOptions, recordOptions, stepOptions } from "../model-options.js";
 import { modelSource } from "../model-source.js";
 import { shownBeside } from "../output.js";
+import { priceModel } from "../price-model.js";
+import { deviceOption, parsePricing } from "../pricing-options.js";
 import { Progress } from "../progress.js";
 import { parseChoice, parseCount, parseText, quote, UsageError } from "../usage-error.js";
 import { writeTraceFile } from "../write-trace-file.js";
@@ -15,12 +16,10 @@ import { writeTraceFile } from "../write-trace-file.js";
 /** `remat memory`. */
 export const memoryCommand: Command = {
   options: [
-    ...modelOptions,
+    ...stepOptions,
+    ...recordOptions,
+    deviceOption,
     ...printOptions,
-    {
-      flags: "--optimizer <name>",
-      purpose: "Also update the weights: sgd, momentum, adam, adamax, rmsprop, adagrad or adadelta",
-    },
     { flags: "--fsdp <plan>", purpose: "Predict one rank of many: world=8,wrap='layers.*',reshard,bf16,offload" },
     { flags: "--at <moment>", purpose: "Which moment to explain: peak, op:N, event:N or mark:NAME", default: "peak" },
     { flags: "--top <n>", purpose: "How many of the largest storages to list", default: 10 },
@@ -48,11 +47,10 @@ export async function memory(model: string, options: CommandOptions, io: Console
   const tracePath = options["trace"] === undefined ? undefined : parseText("trace", options["trace"]);
   const modelOptions = parseModelOptions(options);
   const shown = shownBeside(io, { "--trace": tracePath });
+  const pricing = parsePricing(options);
   const progress = new Progress(io);
   try {
-    // An optimizer makes its state in its first step; the second is the one that is like all others.
-    const steps = modelOptions.optimizer === undefined ? 1 : 2;
-    const trace = await loadTrace(modelSource(model), { ...modelOptions, steps }, progress);
+    const { trace } = await priceModel(modelSource(model), modelOptions, pricing, progress);
     progress.clear();
     if (tracePath !== undefined) await writeTraceFile(trace, tracePath, io);
     const summary = summarizeMemory(trace, { at, limit, ...withSharding(sharding) });

@@ -3,7 +3,7 @@ import { type InfeasibleBudget, outputFormats, renderGraphPlan, renderInfeasible
 import { type Trace, writePlan } from "@remat/trace";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
-import { modelOptions, parseModelOptions, printOptions } from "../model-options.js";
+import { parseModelOptions, printOptions, recordOptions, stepOptions } from "../model-options.js";
 import { type ModelSource, modelSource } from "../model-source.js";
 import { shownBeside, writeFor } from "../output.js";
 import { graphContent, planGraphFile } from "../plan/plan-graph-file.js";
@@ -13,16 +13,18 @@ import { planStep } from "../plan/plan-step.js";
 import { nothingWithin, tooDear } from "../plan/refuse.js";
 import { type FoundPlan, type Shown, showPlan } from "../plan/show-plan.js";
 import { writePolicyFile } from "../plan/write-policy-file.js";
-import { estimateModes, measureModel, priceModel } from "../price-model.js";
+import { priceModel } from "../price-model.js";
+import { parsePricing, pricingOptions } from "../pricing-options.js";
 import { Progress } from "../progress.js";
-import { readDevice } from "../read-device.js";
 import { parseChoice, parseCount, parseText, UsageError } from "../usage-error.js";
 import { writeTraceFile } from "../write-trace-file.js";
 
 /** `remat plan`. */
 export const planCommand: Command = {
   options: [
-    ...modelOptions,
+    ...stepOptions,
+    ...recordOptions,
+    ...pricingOptions,
     ...printOptions,
     {
       flags: "--budget <size>",
@@ -37,7 +39,6 @@ export const planCommand: Command = {
       purpose: "How long to look: 5s, 500ms, 2min (default: 5s, or as long as --iterations take)",
     },
     { flags: "--iterations <n>", purpose: "How many changes to try: the same number and seed give the same plan" },
-    { flags: "--seed <n>", purpose: "Seed of the search", default: 0 },
     { flags: "--workers <n>", purpose: "Threads that search (default: one a core, 8 at most)" },
     {
       flags: "--order <order>",
@@ -57,15 +58,6 @@ export const planCommand: Command = {
     },
     { flags: "--world-size <n>", purpose: "For --method modules: devices that weights are sharded over", default: 1 },
     { flags: "--fsdp-units <names>", purpose: "For --method modules: modules that are sharded as one" },
-    {
-      flags: "--mode <mode>",
-      purpose: "operator-level-cost-model (roofline of a device) or operator-level-benchmark (runs each op here)",
-    },
-    { flags: "--device <name>", purpose: "Device to price for (default: a100; a trace keeps what was measured)" },
-    {
-      flags: "--optimizer <name>",
-      purpose: "Also update the weights: sgd, momentum, adam, adamax, rmsprop, adagrad or adadelta",
-    },
     { flags: "--depth <n>", purpose: "Show modules by this many name components", default: 2 },
     { flags: "--top <n>", purpose: "How many of the storages or nodes that come again to list", default: 10 },
     { flags: "-o, --output <file>", purpose: "Write the plan there, for an executor" },
@@ -113,7 +105,20 @@ async function planGraph(
   io: ConsoleIo,
   progress: Progress,
 ): Promise<void> {
-  for (const option of ["batch", "backend", "loss", "optimizer", "device", "mode", "trace"] as const)
+  for (const option of [
+    "batch",
+    "size",
+    "backend",
+    "loss",
+    "optimizer",
+    "data",
+    "unit",
+    "group",
+    "steps",
+    "device",
+    "mode",
+    "trace",
+  ] as const)
     if (options[option] !== undefined)
       throw new UsageError(`--${option} is for models; ${name} is a graph, whose file says it all. Leave it out.`);
   if (asked.pyTorchPolicy !== undefined)
@@ -147,7 +152,7 @@ async function planModel(
     );
   const tracePath = options["trace"] === undefined ? undefined : parseText("trace", options["trace"]);
   const beside = shownBeside(io, { "-o": asked.output, "--pytorch-policy": asked.pyTorchPolicy, "--trace": tracePath });
-  const { trace, pricedFor } = await pricedTrace(source, options, progress);
+  const { trace, pricedFor } = await priceModel(source, parseModelOptions(options), parsePricing(options), progress);
   requireMemoryTrace(trace);
   const name = trace.header.model ?? source.name;
   if (asked.pyTorchPolicy !== undefined && trace.header.framework !== "pytorch")
@@ -190,15 +195,4 @@ async function findPlan(
   return method === "modules"
     ? planByModules(trace, asked, budget)
     : planEachModule(trace, asked, budget, method === "knapsack" ? "dp" : method);
-}
-
-/** The trace of one step that is like all others: an optimizer's state is there from the start. */
-async function pricedTrace(source: ModelSource, options: CommandOptions, progress: Progress) {
-  const mode = parseChoice("mode", options["mode"] ?? "operator-level-cost-model", estimateModes);
-  const device = readDevice(parseText("device", options["device"] ?? "a100"));
-  const parsed = parseModelOptions(options);
-  const modelOptions = { ...parsed, ...(parsed.optimizer !== undefined && { stepsBefore: 1 }) };
-  return mode === "operator-level-benchmark"
-    ? measureModel(source, modelOptions, progress)
-    : priceModel(source, modelOptions, device, progress, { keepMeasured: options["device"] === undefined });
 }

@@ -4,33 +4,27 @@ import { type MakeReportOptions, makeReport, planAsTrace, renderReport } from "@
 import { RuntimeSource, type Trace } from "@remat/trace";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
-import { modelOptions, parseModelOptions } from "../model-options.js";
+import { optionsForRecorded } from "../load-trace.js";
+import { parseModelOptions, recordOptions, stepOptions } from "../model-options.js";
 import { writeFor } from "../output.js";
 import { parseTimeMs } from "../plan/plan-options.js";
-import { estimateModes, measureModel, priceModel } from "../price-model.js";
+import { priceModel } from "../price-model.js";
+import { parsePricing, pricingOptions } from "../pricing-options.js";
 import { Progress } from "../progress.js";
-import { readDevice } from "../read-device.js";
 import { extractTo } from "../report/extract-to.js";
 import { openFile } from "../report/open-file.js";
 import { type ReportSource, reportSource } from "../report/report-source.js";
-import { parseChoice, parseCount, parseText, UsageError } from "../usage-error.js";
+import { parseCount, parseText, UsageError } from "../usage-error.js";
 import { versionText } from "../version.js";
 
 /** `remat report`. */
 export const reportCommand: Command = {
   options: [
-    ...modelOptions,
+    ...stepOptions,
+    ...recordOptions,
+    ...pricingOptions,
     { flags: "--compare <other>", purpose: "Another run, or a plan for this one, beside it" },
-    {
-      flags: "--optimizer <name>",
-      purpose: "Also update the weights: sgd, momentum, adam, adamax, rmsprop, adagrad or adadelta",
-    },
     { flags: "--fsdp <plan>", purpose: "Also predict one rank of many: world=8,wrap='layers.*',reshard,bf16,offload" },
-    {
-      flags: "--mode <mode>",
-      purpose: "operator-level-cost-model (roofline of a device) or operator-level-benchmark (runs each op here)",
-    },
-    { flags: "--device <name>", purpose: "Device to price for (default: a100; a trace keeps what was measured)" },
     { flags: "--time <time>", purpose: "How long to look for plans: 8s (default), 500ms, 0 for none" },
     { flags: "--iterations <n>", purpose: "How many changes to try instead: the same number gives the same plans" },
     { flags: "-o, --output <file>", purpose: "Write the report there (default: report.html)" },
@@ -110,28 +104,21 @@ async function loadRun(
   options: CommandOptions,
   progress: Progress,
 ): Promise<Trace> {
-  const mode = parseChoice("mode", options["mode"] ?? "operator-level-cost-model", estimateModes);
   const parsed = parseModelOptions(options);
   // What was recorded cannot be built otherwise; options that say how to build a model are for the other side then.
-  const isRecorded = model.kind === "trace" || model.kind === "pytorch";
-  const modelOptions = isRecorded
-    ? {
-        ...parsed,
-        ...(options["compare"] !== undefined && { batch: undefined, loss: undefined, optimizer: undefined }),
-      }
-    : { ...parsed, ...(parsed.optimizer !== undefined && { stepsBefore: 1 }) };
-  if (mode === "operator-level-benchmark" && !isRecorded)
-    return (await measureModel(model, modelOptions, progress)).trace;
-  const device = readDevice(parseText("device", options["device"] ?? "a100"));
-  return (await priceModel(model, modelOptions, device, progress, { keepMeasured: options["device"] === undefined }))
-    .trace;
+  const isForOther = options["compare"] !== undefined && (model.kind === "trace" || model.kind === "pytorch");
+  const { trace } = await priceModel(
+    model,
+    isForOther ? optionsForRecorded(parsed) : parsed,
+    parsePricing(options),
+    progress,
+  );
+  return trace;
 }
 
 /** The device whose figures the times are made of, if they are. */
 function pricedFor(trace: Trace, options: CommandOptions) {
-  return trace.ops.runtimeSource.includes(RuntimeSource.roofline)
-    ? readDevice(parseText("device", options["device"] ?? "a100"))
-    : undefined;
+  return trace.ops.runtimeSource.includes(RuntimeSource.roofline) ? parsePricing(options).device : undefined;
 }
 
 function planningEffort(options: CommandOptions): Pick<MakeReportOptions, "planTimeMs" | "planIterations"> {

@@ -1,7 +1,8 @@
 import { RematError } from "@remat/trace";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
-import { parseModelOptions } from "../model-options.js";
+import type { StepSource } from "../load-model.js";
+import { parseModelOptions, stepOptions } from "../model-options.js";
 import { modelSource } from "../model-source.js";
 import { Progress } from "../progress.js";
 import { askProcess } from "../run/ask-process.js";
@@ -11,29 +12,20 @@ import { describeVerification, renderRun, runFormats } from "../run/render-run.j
 import { parseRunOptions } from "../run/run-options.js";
 import { summarizeRun } from "../run/run-summary.js";
 import type { Execution, StepJob, StepResult } from "../run/step-job.js";
-import type { TrainingSource } from "../run/training.js";
+import { stepOfPlan } from "../run/step-of-plan.js";
 import { verifyRun } from "../run/verify-run.js";
 import { parseChoice, UsageError } from "../usage-error.js";
 
 /** `remat run`. */
 export const runCommand: Command = {
   options: [
-    { flags: "--batch <n>", purpose: "Samples in a batch (default: the model's own, or 1)" },
-    { flags: "--size <size>", purpose: "Which size of an example module to build: full or tiny", default: "full" },
-    { flags: "--backend <name>", purpose: "tensorflow, wasm or cpu (default: the best that works)" },
-    { flags: "--loss <name>", purpose: "sum, mean, meanSquaredError, categoricalCrossentropy, softmaxCrossEntropy" },
+    ...stepOptions,
     { flags: "--format <format>", purpose: "table or json", default: "table" },
     { flags: "--budget <size>", purpose: "What may be held at once: 0.9 or 60% of what stock holds, or 2GB, 512MiB" },
     { flags: "--max-overhead <share>", purpose: "In place of a budget, how much longer a step may take: 15%" },
     { flags: "--plan <file>", purpose: "In place of a budget, a plan that remat plan -o wrote" },
     { flags: "--early-release", purpose: "Nothing is recomputed; everything goes after its last use" },
     { flags: "--steps <n>", purpose: "How many steps to run", default: 5 },
-    {
-      flags: "--optimizer <name>",
-      purpose: "sgd, momentum, adam, adamax, rmsprop, adagrad or adadelta (default: sgd)",
-    },
-    { flags: "--data <file>", purpose: "Inputs and targets of a batch: a JSON file or an ES module (default: random)" },
-    { flags: "--seed <n>", purpose: "Seed of weights, random data and dropout", default: 1 },
     { flags: "--time <time>", purpose: "How long to look for a plan (default: 20s)" },
     {
       flags: "--verify",
@@ -51,26 +43,31 @@ export const runCommand: Command = {
 /** `remat run MODEL`: real training steps, as they are, released early, or within a budget; predicted beside measured. */
 export async function run(model: string, options: CommandOptions, io: ConsoleIo): Promise<void> {
   const format = parseChoice("format", options["format"], runFormats);
-  const { wanted, steps, seed, timeMs, verify, data } = parseRunOptions(options);
-  const { size, batch, backend, loss, optimizer } = parseModelOptions(options);
+  const { wanted, steps, timeMs, verify } = parseRunOptions(options);
+  // Of `run`, --steps says how many to run.
+  const { request: given, data } = parseModelOptions({ ...options, steps: undefined });
   const { kind, path, name } = modelSource(model);
   if (kind !== "keras" && kind !== "module")
     throw new UsageError(`${model}: cannot be run. Expected a model: a Keras topology or an ES module.`);
-  const source: TrainingSource = { kind, path, name, size, batch, loss, optimizer, data };
+  const { request, backend, note } =
+    wanted.kind === "plan"
+      ? stepOfPlan(wanted.plan, wanted.path, given)
+      : { request: given, backend: undefined, note: undefined };
+  const source: StepSource = { kind, path, name, data, request };
   const progress = new Progress(io);
   const ask = <Job extends object, Result>(process: ProcessName, job: Job, what: string): Promise<Result> => {
     progress.show(`${what}: ${name}`, true);
     return askProcess<Job, Result>(pathOfProcess(process), job, { onProgress: (text) => progress.show(text) });
   };
   try {
-    const planningJob: PlanningJob = { source, backend, from: process.cwd(), wanted, timeMs, seed };
-    const planning = await ask<PlanningJob, PlanningResult>("planning", planningJob, "predicting");
+    const planningJob: PlanningJob = { source, plannedBackend: backend, from: process.cwd(), wanted, timeMs };
+    const planned = await ask<PlanningJob, PlanningResult>("planning", planningJob, "predicting");
+    const planning = { ...planned, notes: [...(note === undefined ? [] : [note]), ...planned.notes] };
     const job: StepJob = {
       source,
       backend: planning.backend,
       execution: executionOf(planning, wanted.kind),
       steps,
-      seed,
       digest: false,
       read: [],
       record: true,

@@ -2,7 +2,8 @@ import { deviceSpecs } from "@remat/runtime-estimator";
 import { printView, startTerminal, type ViewName, viewNames } from "@remat/terminal";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
-import { modelOptions, parseModelOptions } from "../model-options.js";
+import { parseModelOptions, recordOptions, stepOptions } from "../model-options.js";
+import { deviceOption } from "../pricing-options.js";
 import { Progress } from "../progress.js";
 import { openTarget } from "../terminal/open-target.js";
 import { startEntries } from "../terminal/start-entries.js";
@@ -17,16 +18,9 @@ const themes = ["dark", "light"] as const;
 /** `remat ui`. */
 export const uiCommand: Command = {
   options: [
-    ...modelOptions,
-    {
-      flags: "--optimizer <name>",
-      purpose: "Also update the weights: sgd, momentum, adam, adamax, rmsprop, adagrad or adadelta",
-    },
-    {
-      flags: "--device <name>",
-      purpose: "Device to price for, where the trace has no runtimes of its own",
-      default: "a100",
-    },
+    ...stepOptions,
+    ...recordOptions,
+    deviceOption,
     {
       flags: "--view <name>",
       purpose: `Which view to begin with: ${Object.keys(viewOptions).join(", ")}`,
@@ -52,7 +46,10 @@ export async function ui(targets: readonly string[], options: CommandOptions, io
   const theme = options["theme"] === undefined ? undefined : parseChoice("theme", options["theme"], themes);
   const device = parseChoice("device", options["device"] ?? "a100", Object.keys(deviceSpecs));
   const isAscii = options["ascii"] === true ? true : undefined;
-  const open = openTarget(parseModelOptions({ size: "full", ...options }), options["once"] !== true);
+  const open = openTarget(parseModelOptions(options), {
+    canStop: options["once"] !== true,
+    isComparing: targets.length > 1,
+  });
   if (options["once"] === true)
     return printOnce(targets, { view, device, isAscii: isAscii ?? false, open }, options, io);
   const { terminal } = io;

@@ -2,6 +2,7 @@
 import { applyPlan, MemoryMeter, releaseEarly } from "@remat/checkpoint";
 import { openDispatchMode } from "@remat/dispatch-hook";
 import { readPlan } from "@remat/trace";
+import { resolveStep } from "@remat/tracer/step";
 import { loadBackend } from "./load-backend.js";
 import { recordStep } from "./record-step.js";
 import { runSteps, type StepSurroundings } from "./run-steps.js";
@@ -10,7 +11,7 @@ import type { Execution, StepJob, StepResult } from "./step-job.js";
 
 serveJob<StepJob, StepResult>(async (job) => {
   await loadBackend(job.backend);
-  const figures = await runSteps(job, () => surroundingsOf(job.execution));
+  const figures = await runSteps(job, () => surroundingsOf(job));
   const recorded = job.record ? await recordStep(job, () => execute(job.execution)) : undefined;
   return { ...figures, ...(recorded && { recorded }) };
 });
@@ -31,8 +32,9 @@ function execute(execution: Execution): Running {
   }
 }
 
-function surroundingsOf(execution: Execution): StepSurroundings {
-  const meter = new MemoryMeter();
+function surroundingsOf({ execution, source }: StepJob): StepSurroundings {
+  const { allocationUnitBytes } = resolveStep(source.request);
+  const meter = new MemoryMeter({ allocationUnitBytes });
   const stopCounting = openDispatchMode(meter);
   let running: Running;
   try {

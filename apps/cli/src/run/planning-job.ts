@@ -1,7 +1,7 @@
 import type { BackendName } from "@remat/backends/node";
+import type { StepSource } from "../load-model.js";
 import type { Budget } from "../plan/plan-options.js";
 import type { BackendModule } from "./step-job.js";
-import type { TrainingSource } from "./training.js";
 
 /** What is wanted of the steps. */
 export type Wanted =
@@ -10,19 +10,20 @@ export type Wanted =
   /** The smallest cost within a budget, or the smallest peak for a cost. */
   | { readonly kind: "budget"; readonly budget: Budget }
   | { readonly kind: "overhead"; readonly maxOverhead: number }
-  /** The text of a plan file. */
-  | { readonly kind: "plan"; readonly plan: string };
+  /** The text of a plan file, and where it is. */
+  | { readonly kind: "plan"; readonly plan: string; readonly path: string };
 
 /** What the process that predicts is asked to do. */
 export interface PlanningJob {
-  readonly source: TrainingSource;
-  readonly backend: BackendName | undefined;
+  /** Its request names a backend only where that one is meant. */
+  readonly source: StepSource;
+  /** The backend that a plan was made for, which is taken if it works here. */
+  readonly plannedBackend: BackendName | undefined;
   /** From which folder the backend's packages are looked up first. */
   readonly from: string;
   readonly wanted: Wanted;
   /** How long to look for a plan. */
   readonly timeMs: number;
-  readonly seed: number;
   /** Where times of ops are kept; left out: in the cache folder. */
   readonly timesPath?: string;
 }

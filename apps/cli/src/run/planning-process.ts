@@ -1,5 +1,10 @@
 // A process that says what steps will take, and plans them: it traces one without data and times its ops on the backend.
-import { type BackendName, selectBackend } from "@remat/backends/node";
+import {
+  type BackendName,
+  type BackendSelection,
+  type SelectBackendOptions,
+  selectBackend,
+} from "@remat/backends/node";
 import { type CheckpointingGoal, planCheckpointing } from "@remat/planner";
 import { formatBytes } from "@remat/reporting";
 import {
@@ -12,6 +17,7 @@ import {
   type Trace,
   writePlan,
 } from "@remat/trace";
+import { resolveStep } from "@remat/tracer/step";
 import type { PlanningJob, PlanningResult } from "./planning-job.js";
 import {
   earlyReleasePeak,
@@ -65,9 +71,9 @@ interface ChosenBackend {
   readonly usesGpu: boolean;
 }
 
-async function chooseBackend(job: PlanningJob): Promise<ChosenBackend> {
-  const { backend, from } = job;
-  const selected = await selectBackend({ for: "training", from, ...(backend !== undefined && { backend }) });
+async function chooseBackend({ source, plannedBackend, from }: PlanningJob): Promise<ChosenBackend> {
+  const { backend } = source.request;
+  const selected = await selectOr(plannedBackend, { for: "training", from, ...(backend !== undefined && { backend }) });
   const failed = selected.attempts.filter((attempt) => !attempt.selected);
   const reasons = failed.map((attempt) => `${attempt.package}: ${attempt.reason}`).join("; ");
   const device = selected.usesGpu ? ", on the GPU" : "";
@@ -79,6 +85,17 @@ async function chooseBackend(job: PlanningJob): Promise<ChosenBackend> {
   };
 }
 
+/** The backend that a plan was made for, or where that does not work, what is asked for: ops and shapes are the same on all. */
+async function selectOr(planned: BackendName | undefined, asked: SelectBackendOptions): Promise<BackendSelection> {
+  if (planned === undefined) return selectBackend(asked);
+  try {
+    return await selectBackend({ ...asked, backend: planned });
+  } catch (error) {
+    if (!(error instanceof RematError)) throw error;
+    return selectBackend(asked);
+  }
+}
+
 /** @throws RematError `PLAN_MISMATCH` before anything runs */
 function checkedPlan(text: string, trace: Trace): Plan {
   const plan = readPlan(text);
@@ -87,11 +104,12 @@ function checkedPlan(text: string, trace: Trace): Plan {
   throw new RematError(
     "PLAN_MISMATCH",
     `the plan was made for another step: ${describePlanMismatch(mismatch)}. ` +
-      "Plan this model with this batch and loss, or leave --plan out and give --budget.",
+      "Plan this model, or leave --plan out and give --budget.",
   );
 }
 
-async function newPlan(trace: Trace, { wanted, timeMs, seed, source }: PlanningJob): Promise<Plan> {
+async function newPlan(trace: Trace, { wanted, timeMs, source }: PlanningJob): Promise<Plan> {
+  const { seed } = resolveStep(source.request);
   const answer = await planCheckpointing(trace, { ...goalOf(wanted), timeMs, seed });
   if (answer.point !== undefined) return answer.point.plan;
   const { infeasible, recordedPeakBytes } = answer;

@@ -10,14 +10,13 @@ import { followedPeak, recordedPeak } from "@remat/reporting";
 import { BenchmarkCache, benchmarkTrace } from "@remat/runtime-estimator/benchmark";
 import { Category, type Plan, RematError, RuntimeSource, type Trace } from "@remat/trace";
 import { type StepWay, timeFakeStep, timeStep, traceFakeStep } from "@remat/tracer";
+import { loadModel, type StepSource } from "../load-model.js";
 import type { StepPrediction } from "./planning-job.js";
-import { type TrainingSource, trainingOf } from "./training.js";
 
-/** Traces a step without data, the second one: an optimizer makes its state in the first. */
-export async function traceTraining(source: TrainingSource, backend: BackendName): Promise<Trace> {
-  const { build, options } = await trainingOf(source);
-  const { name, size, batch } = source;
-  return traceFakeStep(build, { ...options, name, size, batch, backend, stepsBefore: 1 });
+/** Traces a step without data, as on a backend. */
+export async function traceTraining(source: StepSource, backend: BackendName): Promise<Trace> {
+  const { name, request } = source;
+  return traceFakeStep(await loadModel(source), { ...request, name, backend });
 }
 
 /** A step's ops and what is around them, timed on the backend where it is to run. */
@@ -46,12 +45,12 @@ export interface TimingOptions {
  */
 export async function timeTraining(
   trace: Trace,
-  source: TrainingSource,
+  source: StepSource,
   { releasedPeakBytes, isSynchronous, timesPath, tell }: TimingOptions,
 ): Promise<TimedStep> {
-  const { build, options } = await trainingOf(source);
-  const { name, size, batch } = source;
-  const training = { ...options, name, size, batch };
+  const build = await loadModel(source);
+  const { name, request } = source;
+  const training = { ...request, name };
   if (isSynchronous && fitsIntoMemory(releasedPeakBytes)) {
     try {
       const { trace: timed, hostMsByWay } = await timeStep(build, trace, {
@@ -122,7 +121,7 @@ function availableMemory(): number {
 
 /** What a step holds with early release, predicted. */
 export async function earlyReleasePeak(
-  source: TrainingSource,
+  source: StepSource,
   backend: BackendName,
 ): Promise<ReturnType<typeof recordedPeak>> {
   const stop = releaseEarly();
@@ -185,10 +184,9 @@ export function releasedStep(
 /** What it takes after a plan. */
 export function plannedStep({ trace, hostMs }: TimedStep, plan: Plan): StepPrediction {
   const { ops } = trace;
-  const { bytesByCategory } = followedPeak(trace, plan);
   return {
-    peakBytes: plan.predicted.peakBytes,
-    bytesByCategory,
+    // Of this trace: the plan may have been made for a backend whose buffers differ.
+    ...followedPeak(trace, plan),
     stepMs: stepMsOf(ops, hostMs.planned, plan),
     ops: ops.count,
     recomputedOps: plan.steps.filter((step) => step.isRecomputed).length,

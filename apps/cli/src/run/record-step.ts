@@ -1,22 +1,17 @@
 import { recordedPeak } from "@remat/reporting";
 import { Phase, type Trace } from "@remat/trace";
 import { traceStep } from "@remat/tracer";
-import { seedMathRandom } from "./seeded-random.js";
+import { loadModel } from "../load-model.js";
 import type { RecordedStep, StepJob } from "./step-job.js";
-import { trainingOf } from "./training.js";
 
 /** Records one more step of the job's model, made anew, for what is held by category and what was computed again. */
-export async function recordStep(job: StepJob, execute: () => { close(): void }): Promise<RecordedStep> {
-  const training = await trainingOf(job.source);
-  const { size, batch, name } = job.source;
-  const unseed = seedMathRandom(job.seed);
+export async function recordStep({ source }: StepJob, execute: () => { close(): void }): Promise<RecordedStep> {
+  const model = await loadModel(source);
   const running = execute();
   try {
-    const trace = await traceStep(training.build, { ...training.options, name, size, batch, stepsBefore: 1 });
-    return summaryOf(trace);
+    return summaryOf(await traceStep(model, { ...source.request, name: source.name }));
   } finally {
     running.close();
-    unseed();
   }
 }
 

@@ -1,5 +1,4 @@
 import { readFileSync } from "node:fs";
-import { resolve } from "node:path";
 import type { CommandOptions } from "../command.js";
 import { parseBudget, parseShare, parseTimeMs } from "../plan/plan-options.js";
 import { parseCount, parseText, UsageError } from "../usage-error.js";
@@ -9,11 +8,8 @@ import type { Wanted } from "./planning-job.js";
 export interface RunOptions {
   readonly wanted: Wanted;
   readonly steps: number;
-  readonly seed: number;
   readonly timeMs: number;
   readonly verify: boolean;
-  /** A file with a batch. */
-  readonly data: string | undefined;
 }
 
 /** @throws UsageError naming the option */
@@ -21,10 +17,8 @@ export function parseRunOptions(options: CommandOptions): RunOptions {
   return {
     wanted: parseWanted(options),
     steps: parseCount("steps", options["steps"] ?? 5),
-    seed: parseCount("seed", options["seed"] ?? 1, 0),
     timeMs: options["time"] === undefined ? 20_000 : parseTimeMs(options["time"]),
     verify: options["verify"] === true,
-    data: options["data"] === undefined ? undefined : resolve(parseText("data", options["data"])),
   };
 }
 
@@ -42,7 +36,7 @@ function parseWanted(options: CommandOptions): Wanted {
     case "maxOverhead":
       return { kind: "overhead", maxOverhead: parseShare("max-overhead", options["maxOverhead"]) };
     case "plan":
-      return { kind: "plan", plan: readText(parseText("plan", options["plan"])) };
+      return planWanted(parseText("plan", options["plan"]));
     case "earlyRelease":
       return { kind: "early-release" };
     default:
@@ -50,10 +44,12 @@ function parseWanted(options: CommandOptions): Wanted {
   }
 }
 
-function readText(path: string): string {
+function planWanted(path: string): Wanted {
+  let plan: string;
   try {
-    return readFileSync(path, "utf8");
+    plan = readFileSync(path, "utf8");
   } catch (cause) {
     throw new UsageError(`--plan ${path}: ${(cause as Error).message}. Expected a file that remat plan -o wrote.`);
   }
+  return { kind: "plan", plan, path };
 }

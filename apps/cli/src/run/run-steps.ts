@@ -1,9 +1,8 @@
 import { createHash } from "node:crypto";
-import { defineModel, disposeDefinition, type ModelDefinition, tfNamespace, trainingStep } from "@remat/tracer/step";
+import { type ModelDefinition, prepareStep, type TrainingStep } from "@remat/tracer/step";
 import type { Tensor, Variable } from "@tensorflow/tfjs-core";
-import { seedMathRandom } from "./seeded-random.js";
+import { loadModel } from "../load-model.js";
 import type { StepFigures, StepJob, StepResult, TensorPlace } from "./step-job.js";
-import { trainingOf } from "./training.js";
 
 type StepOutcome = Partial<Pick<StepFigures, "peakBytes" | "replayedOps" | "rebuiltOnTouch">>;
 
@@ -23,21 +22,19 @@ const stock: StepSurroundings = {
 };
 
 /**
- * Builds the job's model and runs its steps, all by the same seed. The backend must be there. Memory is looked at from the outside: what
+ * Builds the job's model and runs its steps. The backend must be there. Memory is looked at from the outside: what
  * the process has resident.
  */
 export async function runSteps(job: StepJob, surround: () => StepSurroundings = () => stock): Promise<StepResult> {
-  const training = await trainingOf(job.source);
+  const { source } = job;
+  const model = await loadModel(source);
   globalThis.gc?.();
   const loadedBytes = process.memoryUsage.rss();
-  const unseed = seedMathRandom(job.seed);
-  let definition: ModelDefinition | undefined;
+  let step: TrainingStep | undefined;
   let surroundings: StepSurroundings | undefined;
   try {
-    const { size, batch, name } = job.source;
-    const context = { tf: tfNamespace(), size, batch, scope: <T>(_name: string, run: () => T) => run() };
-    definition = await defineModel(training.build, context, name);
-    const step = trainingStep(definition, training.options);
+    step = await prepareStep(model, { ...source.request, name: source.name });
+    const { definition } = step;
     surroundings = surround();
     const reader = new TensorReader(job, definition);
     const steps: StepFigures[] = [];
@@ -53,14 +50,13 @@ export async function runSteps(job: StepJob, surround: () => StepSurroundings = 
     return { batch: first.shape[0] ?? 1, steps, loadedBytes, peakResidentBytes, values: reader.values };
   } finally {
     surroundings?.close();
-    unseed();
-    if (definition !== undefined) disposeDefinition(definition);
+    step?.dispose();
   }
 }
 
 function timeStep(
   index: number,
-  step: ReturnType<typeof trainingStep>,
+  step: TrainingStep,
   surroundings: StepSurroundings,
   reader: TensorReader,
 ): StepFigures {
@@ -71,7 +67,7 @@ function timeStep(
   const start = performance.now();
   const outcome = surroundings.around(
     () =>
-      step({
+      step.take({
         loss: (value) => {
           loss = value.dataSync()[0];
         },

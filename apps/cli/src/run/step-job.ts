@@ -1,4 +1,4 @@
-import type { TrainingSource } from "./training.js";
+import type { StepSource } from "../load-model.js";
 
 /** How the steps of a job are to hold memory. */
 export type Execution =
@@ -22,12 +22,10 @@ export interface TensorPlace {
 
 /** What a process that runs training steps is asked to do. */
 export interface StepJob {
-  readonly source: TrainingSource;
+  readonly source: StepSource;
   readonly backend: BackendModule;
   readonly execution: Execution;
   readonly steps: number;
-  /** Of `Math.random`, from the moment when the model is built. */
-  readonly seed: number;
   /** Whether to digest gradients and weights: reading them takes time and memory, so what is measured is not digested. */
   readonly digest: boolean;
   /** Tensors whose values are wanted. */

@@ -3,22 +3,36 @@ import { resolve } from "node:path";
 import { Worker } from "node:worker_threads";
 import type { Opened, OpenOptions, OpenTarget } from "@remat/terminal";
 import { planFormat, RematError, readPlan, readTrace, Trace, type TraceParts } from "@remat/trace";
-import { loadTrace } from "../load-trace.js";
+import { inUnits, loadTrace, optionsForRecorded } from "../load-trace.js";
 import type { ModelOptions } from "../model-options.js";
 import { type ModelSource, modelSource } from "../model-source.js";
 import type { TracingReport, TracingRequest } from "./trace-worker.js";
+
+export interface OpenTargetOptions {
+  /** Whether models are traced in a thread of their own, which can be ended. */
+  readonly canStop: boolean;
+  /** Whether there are several targets: what says how to take a step is then for those that are models. */
+  readonly isComparing: boolean;
+}
 
 /**
  * Opens what the terminal app is given: traces are read as far as they can be, models are traced; with `canStop` in a thread of their own, so
  * that the app goes on meanwhile.
  */
-export function openTarget(options: ModelOptions, canStop: boolean): OpenTarget {
+export function openTarget(options: ModelOptions, { canStop, isComparing }: OpenTargetOptions): OpenTarget {
+  const optionsOf = ({ kind }: ModelSource) =>
+    isComparing && (kind === "trace" || kind === "pytorch") ? optionsForRecorded(options) : options;
   return async (target, { signal, onProgress }): Promise<Opened> => {
     const source = modelSource(target);
     const { name: title, path } = source;
     if (source.kind === "keras" && isPlan(path))
       return { kind: "plan", title, path, plan: readPlan(readFileSync(path, "utf8")) };
-    return { kind: "trace", title, path, trace: await traceOf(source, options, canStop, { signal, onProgress }) };
+    return {
+      kind: "trace",
+      title,
+      path,
+      trace: await traceOf(source, optionsOf(source), canStop, { signal, onProgress }),
+    };
   };
 }
 
@@ -30,11 +44,7 @@ async function traceOf(
 ): Promise<Trace> {
   switch (source.kind) {
     case "trace":
-      return readTrace(createReadStream(source.path, { highWaterMark: 1 << 20, signal }), {
-        name: source.path,
-        damaged: "keep",
-        onProgress: (bytes) => onProgress(`read ${(bytes / 1e6).toFixed(0)} MB`),
-      });
+      return inUnits(await readDamaged(source, { signal, onProgress }), options);
     case "keras":
     case "module":
       if (canStop) return traceInThread({ source, options }, { signal, onProgress });
@@ -42,6 +52,15 @@ async function traceOf(
     default:
       return loadTrace(source, options, { show: onProgress });
   }
+}
+
+/** As far as it can be read. */
+async function readDamaged({ path }: ModelSource, { signal, onProgress }: OpenOptions): Promise<Trace> {
+  return readTrace(createReadStream(path, { highWaterMark: 1 << 20, signal }), {
+    name: path,
+    damaged: "keep",
+    onProgress: (bytes) => onProgress(`read ${(bytes / 1e6).toFixed(0)} MB`),
+  });
 }
 
 /** Tracing a model runs its code, which nobody can interrupt; a thread can be ended. */

@@ -31,9 +31,7 @@ export function initialSettings(trace: Trace, device: string): Settings {
 export function applySettings(trace: Trace, { device, allocationUnitBytes }: Settings): Trace {
   const { header } = trace;
   const spec = device === undefined ? undefined : deviceSpec(device);
-  // A tfjs trace of fake mode is meant for the device; one that was recorded stays what it is.
-  const meant = spec !== undefined && header.framework === "tfjs" && header.mode === "fake";
-  const unit = allocationUnitBytes ?? (meant ? spec.allocationUnitBytes : header.allocationUnitBytes);
+  const unit = allocationUnitBytes ?? header.allocationUnitBytes;
   const counted =
     unit === header.allocationUnitBytes ? trace : trace.withHeader({ ...header, allocationUnitBytes: unit });
   return spec === undefined ? counted : priceTrace(counted, spec);
@@ -42,7 +40,7 @@ export function applySettings(trace: Trace, { device, allocationUnitBytes }: Set
 /** Devices to choose from, in the order in which they are offered. */
 export const deviceChoices: readonly string[] = Object.keys(deviceSpecs);
 
-/** Allocation units to choose from; the first is whatever the device, or the trace, has. */
+/** Allocation units to choose from; the first is what the trace has. */
 export const unitChoices: readonly (number | undefined)[] = [
   undefined,
   ...new Set([1, 32, 64, 256, 512, 4096, 2 ** 21, ...Object.values(allocationUnits)].sort((a, b) => a - b)),

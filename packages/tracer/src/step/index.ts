@@ -1,7 +1,8 @@
-export { describeLoss, type Loss, type LossName, lossByName, lossNames, lossNeedsTargets } from "../losses.js";
+export { type Loss, type LossName, lossByName, lossNames } from "../losses.js";
 export {
   defineModel,
   definitionOfLayersModel,
+  disposeDefinition,
   type ModelContext,
   type ModelDefinition,
   type ModelFactory,
@@ -11,11 +12,5 @@ export {
   trainableVariables,
 } from "../model-definition.js";
 export { type OptimizerName, optimizerByName, optimizerNames } from "../optimizers.js";
-export {
-  disposeDefinition,
-  notesOf,
-  type StepObserver,
-  type TrainingStep,
-  type TrainingStepOptions,
-  trainingStep,
-} from "../training-step.js";
+export { resolveStep, type StepRequest, type StepSpec } from "../step-spec.js";
+export { type PrepareStepOptions, prepareStep, type StepObserver, type TrainingStep } from "../training-step.js";

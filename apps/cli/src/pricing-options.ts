@@ -1,0 +1,72 @@
+import { readFileSync } from "node:fs";
+import { deviceSpec, deviceSpecs, type EstimateMode, estimateModes, parseDeviceSpec } from "@remat/runtime-estimator";
+import { type DeviceSpec, RematError } from "@remat/trace";
+import type { CommandOption, CommandOptions } from "./command.js";
+import { parseChoice, parseText, quote, UsageError } from "./usage-error.js";
+
+/** The option of every command that prices ops, if only for the trace that it writes. */
+export const deviceOption: CommandOption = {
+  flags: "--device <name>",
+  purpose:
+    "Device to price for: a name (a100, h100, rtx-4090, cpu, …) or a JSON file with your own (default: a100; a trace keeps what was measured)",
+};
+
+/** Those of a command that tells what ops take. */
+export const pricingOptions: readonly CommandOption[] = [
+  deviceOption,
+  {
+    flags: "--mode <mode>",
+    purpose:
+      "operator-level-cost-model (roofline of a device, default) or operator-level-benchmark (runs each op here)",
+  },
+];
+
+/** How ops get their times. */
+export interface Pricing {
+  readonly mode: EstimateMode;
+  readonly device: DeviceSpec;
+  /** Whether the device was asked for: else times that a trace brings stay. */
+  readonly isAsked: boolean;
+}
+
+/** @throws UsageError naming the option; RematError `DEVICE_FILE` */
+export function parsePricing(options: CommandOptions): Pricing {
+  const mode = parseChoice("mode", options["mode"] ?? "operator-level-cost-model", estimateModes);
+  return {
+    mode,
+    // Where ops are timed, only those have a price that cannot be run here.
+    device: readDevice(
+      parseText("device", options["device"] ?? (mode === "operator-level-benchmark" ? "cpu" : "a100")),
+    ),
+    isAsked: options["device"] !== undefined,
+  };
+}
+
+/** A device by name, or from a JSON file. */
+function readDevice(nameOrPath: string): DeviceSpec {
+  if (!nameOrPath.endsWith(".json")) return deviceByName(nameOrPath);
+  let text: string;
+  try {
+    text = readFileSync(nameOrPath, "utf8");
+  } catch (cause) {
+    throw new RematError(
+      "DEVICE_FILE",
+      `${nameOrPath}: cannot be read (${(cause as Error).message}). Expected a JSON file with a device's figures.`,
+      { cause },
+    );
+  }
+  try {
+    return parseDeviceSpec(JSON.parse(text) as never);
+  } catch (cause) {
+    throw new RematError("DEVICE_FILE", `${nameOrPath}: ${(cause as Error).message}`, { cause });
+  }
+}
+
+function deviceByName(name: string): DeviceSpec {
+  try {
+    return deviceSpec(name);
+  } catch {
+    const known = Object.keys(deviceSpecs).join(", ");
+    throw new UsageError(`there is no device ${quote(name)}. Expected one of ${known}, or a JSON file with your own.`);
+  }
+}

@@ -1,0 +1,47 @@
+/** What draws now, the last of them in place of `Math.random`: runs that wait for something may overlap. */
+const running: (() => number)[] = [];
+let real: () => number;
+
+/**
+ * Numbers from a seed in place of those of `Math.random`: initializers, dropout masks and random data draw from it, so that a step that is
+ * prepared anew, perhaps in another process, computes the same.
+ */
+export class SeededRandom {
+  private readonly next: () => number;
+
+  constructor(seed: number) {
+    this.next = mulberry32(seed);
+  }
+
+  /** Runs `fn`, synchronous or not; `Math.random` is then what it was before. Numbers go on where the last run ended. */
+  run<T>(fn: () => T): T {
+    if (running.length === 0) real = Math.random;
+    running.push(this.next);
+    Math.random = this.next;
+    const restore = () => {
+      running.splice(running.lastIndexOf(this.next), 1);
+      Math.random = running.at(-1) ?? real;
+    };
+    let result: T;
+    try {
+      result = fn();
+    } catch (error) {
+      restore();
+      throw error;
+    }
+    if (result instanceof Promise) return result.finally(restore) as T;
+    restore();
+    return result;
+  }
+}
+
+/** Numbers in [0, 1) with a state of 32 bits: Tommy Ettinger's mulberry32. */
+function mulberry32(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}

@@ -1,0 +1,102 @@
+import type { FakeBackendName } from "@remat/fake";
+import type { Grouping } from "@remat/mod-tracker";
+import { RematError, type StepSettings } from "@remat/trace";
+import { describeLoss, type LossName } from "./losses.js";
+import { keepsState, type OptimizerName, requireOptimizer } from "./optimizers.js";
+
+/** What may be said of a training step; {@link resolveStep} decides what is left out. */
+export interface StepRequest {
+  /** Which size of a model module to build that has several; `full` if not given. */
+  readonly size?: "full" | "tiny" | undefined;
+  /** Samples in a batch; left out: the model's own number. */
+  readonly batch?: number | undefined;
+  /**
+   * For a model that brings no loss. Left out: categorical cross-entropy of each output that is a softmax, mean squared error of the others.
+   */
+  readonly loss?: LossName | (string & {}) | undefined;
+  /** What updates the weights; `none`: gradients only. `sgd` if not given. */
+  readonly optimizer?: OptimizerName | "none" | (string & {}) | undefined;
+  /** Of `Math.random` while the model is built and its steps are taken; 0 if not given. */
+  readonly seed?: number | undefined;
+  /** The backend that fake mode stands for, `tensorflow` if not given; a real step is taken on the current one. */
+  readonly backend?: FakeBackendName | undefined;
+  /** Sizes are rounded up to a multiple of this many bytes; 1 if not given, which is what an executor measures. */
+  readonly allocationUnitBytes?: number | undefined;
+  /** How the layers of a flat model are grouped into modules; `auto` if not given. */
+  readonly grouping?: Grouping | undefined;
+  /** Steps to record; 1 if not given. */
+  readonly steps?: number | undefined;
+  /** Steps to take before those. Left out: 1 where the optimizer keeps state, so that it is there from the start; else 0. */
+  readonly stepsBefore?: number | undefined;
+}
+
+/** A training step with everything decided. */
+export interface StepSpec extends Omit<StepSettings, "grouping"> {
+  readonly size: "full" | "tiny";
+  readonly backend: FakeBackendName;
+  readonly allocationUnitBytes: number;
+  readonly grouping: Grouping;
+  readonly steps: number;
+  readonly stepsBefore: number;
+}
+
+/**
+ * Decides what a request leaves open: the one place of all defaults.
+ *
+ * @throws RematError `LOSS_UNKNOWN`, `OPTIMIZER_UNKNOWN`, `STEP_REQUEST` for a number that is none
+ * @example
+ * resolveStep({ optimizer: "adam" }).stepsBefore; // 1
+ */
+export function resolveStep(request: StepRequest = {}): StepSpec {
+  const {
+    size = "full",
+    batch,
+    loss,
+    optimizer = "sgd",
+    seed = 0,
+    backend = "tensorflow",
+    allocationUnitBytes = 1,
+    grouping = "auto",
+    steps = 1,
+  } = request;
+  if (loss !== undefined) describeLoss(loss);
+  requireOptimizer(optimizer);
+  const { stepsBefore = keepsState(optimizer) ? 1 : 0 } = request;
+  requireWhole("batch", batch ?? 1, 1);
+  requireWhole("seed", seed, 0);
+  requireWhole("allocationUnitBytes", allocationUnitBytes, 1);
+  requireWhole("steps", steps, 1);
+  requireWhole("stepsBefore", stepsBefore, 0);
+  return {
+    size,
+    ...(batch !== undefined && { batch }),
+    ...(loss !== undefined && { loss }),
+    optimizer,
+    seed,
+    backend,
+    allocationUnitBytes,
+    grouping,
+    steps,
+    stepsBefore,
+  };
+}
+
+/** Returns the part of a spec that is kept in traces and plans, where backend and unit have their own fields. */
+export function settingsOf({ size, batch, loss, optimizer, grouping, seed }: StepSpec): StepSettings {
+  return {
+    size,
+    ...(batch !== undefined && { batch }),
+    ...(loss !== undefined && { loss }),
+    optimizer,
+    grouping: typeof grouping === "string" ? grouping : "by a function",
+    seed,
+  };
+}
+
+function requireWhole(field: string, value: number, min: number): void {
+  if (Number.isSafeInteger(value) && value >= min) return;
+  throw new RematError(
+    "STEP_REQUEST",
+    `a training step's ${field}: expected a whole number of at least ${min}, found ${value}. Give one, or leave it out.`,
+  );
+}

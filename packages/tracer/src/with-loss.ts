@@ -1,0 +1,103 @@
+import * as tf from "@tensorflow/tfjs-core";
+import type { LayersModel, SymbolicTensor } from "@tensorflow/tfjs-layers";
+import { describeLoss, type LossName, lossByName, lossNeedsTargets } from "./losses.js";
+import { type ModelDefinition, outputsOf } from "./model-definition.js";
+
+/** What a loss has to know of an output. */
+interface OutputKind {
+  readonly shape: readonly number[];
+  readonly isSoftmax: boolean;
+}
+
+/**
+ * Returns a definition that has a loss and the targets for it: its own; else the loss `wanted`; else what its outputs suggest, categorical
+ * cross-entropy where one is the softmax of a layer, mean squared error where not, added up. Targets that are missing are made up: classes
+ * for a cross-entropy, numbers in [0, 1) else. Its notes say what was assumed.
+ */
+export function withLoss(definition: ModelDefinition, wanted: string | undefined): ModelDefinition {
+  if (definition.loss !== undefined)
+    return wanted === undefined
+      ? definition
+      : noting(definition, `the model brings its own loss: ${describeLoss(wanted)} is not taken`);
+  if (wanted !== undefined && !lossNeedsTargets(wanted))
+    return noting(
+      { ...definition, loss: (outputs: Tensors) => lossByName(wanted)([outputs].flat(), []) },
+      named(wanted),
+    );
+  const outputs = outputKinds(definition);
+  const names = outputs.map(({ isSoftmax }) => wanted ?? (isSoftmax ? "categoricalCrossentropy" : "meanSquaredError"));
+  const losses = names.map(lossByName);
+  const { targets } = definition;
+  const loss = (found: Tensors, expected: Tensors) => {
+    const targetList = [expected].flat();
+    const terms = [found].flat().map((output, i) => losses[i]([output], [targetList[i]]));
+    return terms.slice(1).reduce((total, term) => tf.add(total, term), terms[0]);
+  };
+  const assumed = wanted === undefined ? suggested(outputs) : named(wanted);
+  return noting(
+    { ...definition, loss, targets: targets ?? outputs.map((output, i) => randomTarget(output, names[i])) },
+    `${assumed}${targets === undefined ? ", and random targets" : ""}`,
+  );
+}
+
+type Tensors = tf.Tensor | tf.Tensor[];
+
+function noting(definition: ModelDefinition, note: string): ModelDefinition {
+  return { ...definition, notes: [...[definition.notes ?? []].flat(), note] };
+}
+
+const named = (loss: string): string => `the model brings no loss: ${describeLoss(loss)}, as asked`;
+
+function suggested(outputs: readonly OutputKind[]): string {
+  const softmax = outputs.map(({ isSoftmax }) => isSoftmax);
+  const assumed = softmax.every(Boolean)
+    ? "categorical cross-entropy is taken, since the output is a softmax"
+    : softmax.some(Boolean)
+      ? "categorical cross-entropy is taken of the outputs that are a softmax, mean squared error of the others"
+      : "mean squared error is taken, since the output is no softmax";
+  return `the model brings no loss: ${assumed}`;
+}
+
+function outputKinds(definition: ModelDefinition): readonly OutputKind[] {
+  const softmax = definition.model?.outputs.map(isSoftmax) ?? [];
+  const shapes = knownShapes(definition) ?? shapesOfRun(definition);
+  return shapes.map((shape, i) => ({ shape, isSoftmax: softmax[i] ?? false }));
+}
+
+/** Of a layers model whose outputs have a known size but for the batch. */
+function knownShapes({ model, inputs }: ModelDefinition): readonly (readonly number[])[] | undefined {
+  if (model === undefined) return undefined;
+  const [batch] = ([inputs].flat() as tf.Tensor[])[0].shape;
+  const shapes = model.outputs.map(({ shape }) => shape.map((size, axis) => (axis === 0 ? batch : size)));
+  return shapes.some((shape) => shape.includes(null)) ? undefined : (shapes as number[][]);
+}
+
+/** Of anything else only a run tells them. It is none of training, so that statistics stay what they are. */
+function shapesOfRun(definition: ModelDefinition): readonly (readonly number[])[] {
+  let shapes: readonly (readonly number[])[] = [];
+  tf.tidy(() => {
+    shapes = [outputsOf(definition, { training: false })].flat().map(({ shape }) => shape);
+  });
+  return shapes;
+}
+
+function isSoftmax({ sourceLayer, outputTensorIndex }: SymbolicTensor): boolean {
+  const inner = (sourceLayer as Partial<LayersModel>).outputs;
+  if (inner !== undefined) return isSoftmax(inner[outputTensorIndex ?? 0]);
+  if (sourceLayer.getClassName() === "Softmax") return true;
+  const { activation, layer } = sourceLayer.getConfig() as {
+    activation?: unknown;
+    /** What a wrapper, as TimeDistributed, applies. */
+    layer?: { readonly config?: { readonly activation?: unknown } };
+  };
+  return activation === "softmax" || layer?.config?.activation === "softmax";
+}
+
+const classLosses: ReadonlySet<string> = new Set<LossName>(["categoricalCrossentropy", "softmaxCrossEntropy"]);
+
+function randomTarget({ shape }: OutputKind, loss: string): tf.Tensor {
+  const sizes = [...shape];
+  if (!classLosses.has(loss)) return tf.randomUniform(sizes);
+  const classes = sizes[sizes.length - 1];
+  return tf.tidy(() => tf.cast(tf.oneHot(tf.randomUniformInt(sizes.slice(0, -1), 0, classes), classes), "float32"));
+}
