@@ -1,5 +1,5 @@
 import { selectBackend } from "@remat/backends/node";
-import { memoryTimeline } from "@remat/mem-tracker";
+import { memoryTimeline } from "@remat/memory";
 import { describeTrace } from "@remat/testkit";
 import type { Trace } from "@remat/trace";
 import { optimizerNames, type TraceStepOptions, traceFakeStep, traceStep } from "@remat/tracer";

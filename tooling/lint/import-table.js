@@ -46,7 +46,7 @@ export const importTable = {
       "sac-core",
     ],
   },
-  "mem-tracker": { pure: true, imports: ["trace", "text-table"] },
+  "mem-tracker": { pure: true, imports: ["trace", "text-table", "memory"] },
   memory: { pure: true, imports: ["trace"] },
   planner: { pure: true, imports: ["trace", "sac-core", "memory"] },
   "planner/node": { pure: false, imports: ["trace"] },
@@ -66,7 +66,7 @@ export const importTable = {
     ],
   },
   "native-backend": { pure: false, imports: ["trace", "backends"] },
-  reporting: { pure: true, imports: ["trace", "text-table", "sac-core", "runtime-estimator", "mem-tracker"] },
+  reporting: { pure: true, imports: ["trace", "text-table", "memory", "sac-core", "runtime-estimator", "mem-tracker"] },
   cli: {
     pure: false,
     imports: [
@@ -82,6 +82,7 @@ export const importTable = {
       "runtime-estimator/benchmark",
       "sac-core",
       "sac-estimator",
+      "memory",
       "mem-tracker",
       "planner",
       "planner/node",
@@ -94,14 +95,14 @@ export const importTable = {
   },
   report: {
     pure: false,
-    imports: ["trace", "sac-core", "mem-tracker", "planner", "reporting"],
+    imports: ["trace", "sac-core", "memory", "mem-tracker", "planner", "reporting"],
     floors: [["data"], ["make", "html"]],
   },
-  "report/data": { pure: true, imports: ["trace", "sac-core", "mem-tracker", "planner", "reporting"] },
-  "report/page": { pure: true, imports: ["trace", "sac-core", "mem-tracker", "planner", "reporting"] },
+  "report/data": { pure: true, imports: ["trace", "sac-core", "memory", "mem-tracker", "planner", "reporting"] },
+  "report/page": { pure: true, imports: ["trace", "sac-core", "memory", "mem-tracker", "planner", "reporting"] },
   terminal: {
     pure: false,
-    imports: ["trace", "output-file", "runtime-estimator", "sac-core", "mem-tracker", "planner", "reporting"],
+    imports: ["trace", "output-file", "runtime-estimator", "sac-core", "memory", "mem-tracker", "planner", "reporting"],
     floors: [
       ["text", "terminal"],
       ["table", "document"],

@@ -2,7 +2,7 @@ import { createReadStream, mkdtempSync, readFileSync, rmSync, writeFileSync } fr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { followedPeak } from "@remat/reporting";
+import { holdPlan } from "@remat/memory";
 import { goldenFiles } from "@remat/testkit";
 import { findPlanMismatch, readPlan, readTrace, TraceBuilder, writeTrace } from "@remat/trace";
 import { afterAll, describe, expect, it } from "vitest";
@@ -40,7 +40,7 @@ describe("remat plan MODEL", () => {
     const plan = readPlan(readFileSync(output, "utf8"));
     const trace = await readTrace(createReadStream(traced));
     expect(findPlanMismatch(plan, trace)).toBeUndefined();
-    expect(followedPeak(trace, plan).peakBytes).toBe(answer.peakBytes);
+    expect(holdPlan(trace, plan).peakBytes).toBe(answer.peakBytes);
 
     // A trace is planned as the model that it is of.
     const again = await planJson(

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, statSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { memoryTimeline } from "@remat/mem-tracker";
+import { memoryTimeline } from "@remat/memory";
 import { extractReport } from "@remat/report";
 import { parseTrace } from "@remat/trace";
 import { beforeAll, describe, expect, it } from "vitest";

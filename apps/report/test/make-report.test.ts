@@ -1,10 +1,9 @@
-import { memoryTimeline } from "@remat/mem-tracker";
+import { holdPlan, memoryTimeline } from "@remat/memory";
 import { planCheckpointing, planningGraphOfTrace, planOfTrace, rematerialize } from "@remat/planner";
 import { findPlanMismatch, Phase, readPlan, writePlan } from "@remat/trace";
 import { describe, expect, it } from "vitest";
 import { makeReport, planAsTrace } from "../src/index.js";
 import { alignHighest, matchOps } from "../src/make/align-runs.js";
-import { holdByPlan } from "../src/make/hold-by-plan.js";
 import { goldenTrace, stepTrace } from "./traces.js";
 
 const runs = {
@@ -21,7 +20,7 @@ describe.each(Object.keys(runs) as (keyof typeof runs)[])("a plan for %s", (name
     const { front } = await planCheckpointing(trace, { budgetFraction: 1, paretoPoints: 5, iterations: 6000 });
     expect(front.length).toBeGreaterThan(1);
     for (const { plan, peakBytes } of front) {
-      const held = holdByPlan(trace, plan, graph);
+      const held = holdPlan(trace, plan, graph).highestBytes;
       expect(held).toHaveLength(trace.ops.count);
       expect(Math.max(...held)).toBe(peakBytes);
     }

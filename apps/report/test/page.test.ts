@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { memoryTimeline } from "@remat/mem-tracker";
+import { memoryTimeline } from "@remat/memory";
 import { planCheckpointing } from "@remat/planner";
 import { formatPercent } from "@remat/reporting";
 import { greedyOrder, sacStats, tradeOff } from "@remat/sac-core";

@@ -1,7 +1,7 @@
+import type { MemoryMoment, StorageMaker } from "@remat/memory";
 import { formatTable } from "@remat/text-table";
 import { memTrackerLabels } from "./category-labels.js";
 import { formatBytes, type MemoryUnit, parseMemoryUnit } from "./memory-units.js";
-import type { MemoryMoment, StorageMaker } from "./moment.js";
 
 /**
  * A moment as text: where the run is, what the device holds by category, and a table of the largest storages with who made each.

@@ -1,6 +1,6 @@
+import { DeviceRows } from "@remat/memory";
 import { Category, Phase, RematError, row, type Trace } from "@remat/trace";
 import { memTrackerLabels } from "./category-labels.js";
-import { DeviceRows } from "./device-rows.js";
 import { MemoryReducer } from "./memory-reducer.js";
 import type { ModuleRecord } from "./module-record.js";
 import type { TrackerOptions } from "./tracker-options.js";

@@ -1,4 +1,14 @@
 import {
+  DeviceRows,
+  HeldMemory,
+  type LiveStorages,
+  type MemoryMoment,
+  type MomentOptions,
+  momentOfPeak,
+  rowWidth,
+  totalColumn,
+} from "@remat/memory";
+import {
   Category,
   EventKind,
   type MemorySnapshot,
@@ -8,12 +18,9 @@ import {
   type Trace,
 } from "@remat/trace";
 import { type CategoryLabels, shownCategories } from "./category-labels.js";
-import { DeviceRows } from "./device-rows.js";
 import { displaySnapshot, displayStates } from "./display.js";
-import { LiveStorages, rowWidth, totalColumn } from "./live-storages.js";
 import { type MemoryUnit, parseMemoryUnit } from "./memory-units.js";
 import { type ModuleMemory, ModuleRecord } from "./module-record.js";
-import { type MemoryMoment, type MomentOptions, momentIn } from "./moment.js";
 import { naturalOrder } from "./natural-order.js";
 import type { TraceSource, TrackerOptions } from "./tracker-options.js";
 
@@ -22,24 +29,27 @@ import type { TraceSource, TrackerOptions } from "./tracker-options.js";
  * Feeding a trace as it grows gives the same as feeding it whole. @internal
  */
 export abstract class MemoryReducer<State extends string> {
-  protected readonly storages: LiveStorages = new LiveStorages();
   protected readonly records: Map<number, ModuleRecord<State>> = new Map();
   protected trace: Trace | undefined;
   private readonly labels: CategoryLabels;
   private readonly stateLabels: Readonly<Record<State, string>>;
-  private readonly peakRows = new DeviceRows();
-  /** By device: the event at which the peak was seen. */
-  private readonly peakEvents: number[] = [];
+  /** What is held; whatever of it is asked for, the account answers. */
+  private readonly held: HeldMemory = new HeldMemory({
+    turning: () => this.raiseWithin(),
+    freeing: (storage) => this.uncountAddend(storage),
+    categorized: (storage, was) => this.noteCategory(storage, was),
+    op: (op) => this.raiseModulePeaks(op),
+    other: (kind, item, value, event) => this.takeOther(kind, item, value, event),
+  });
   /** The most that was held since the last op and before something was freed: what the op at hand needs inside. */
   private readonly within = new DeviceRows();
-  private readonly overrides = new Map<number, number>();
-  private position = 0;
-  /** The op whose event comes next. */
-  private nextOp = 0;
-  /** Whether more was allocated since memory was last looked at. */
-  private grew = false;
   private source: TraceSource | undefined;
   private readonly options: TrackerOptions;
+
+  /** What is alive now. */
+  protected get storages(): LiveStorages {
+    return this.held.storages;
+  }
 
   protected constructor(labels: CategoryLabels, stateLabels: Readonly<Record<State, string>>, options: TrackerOptions) {
     this.labels = labels;
@@ -66,57 +76,14 @@ export abstract class MemoryReducer<State extends string> {
    */
   update(trace: Trace, endEvent: number = trace.events.count): this {
     this.trace = trace;
-    const { kind, subject, value } = trace.events;
-    const end = Math.min(endEvent, trace.events.count);
-    for (; this.position < end; this.position++) {
-      const event = this.position;
-      const item = subject[event];
-      switch (kind[event]) {
-        case EventKind.op:
-          this.look();
-          this.raiseModulePeaks(trace, item);
-          this.nextOp = item + 1;
-          break;
-        case EventKind.allocate:
-          this.allocate(trace, item, event);
-          break;
-        case EventKind.free:
-          // What the op at hand allocates and frees inside itself counts toward the peak.
-          if (this.grew) this.look(this.within);
-          this.uncountAddend(item);
-          this.storages.free(item, event);
-          break;
-        case EventKind.resize:
-          if (this.grew) this.look(this.within);
-          this.storages.resize(item, value[event], event);
-          this.grew = true;
-          break;
-        case EventKind.categorize:
-          this.categorize(item, value[event], event);
-          break;
-        case EventKind.enterModule:
-          this.within.clear();
-          this.enterModule(trace, item, event);
-          break;
-        case EventKind.exitModule:
-          this.within.clear();
-          this.exitModule(trace, item, event);
-          break;
-        case EventKind.fsdpHook:
-          this.fsdpHook(trace, item, value[event]);
-          break;
-        case EventKind.mark:
-          if (trace.strings[item] === resetModStatsMark) this.records.clear();
-          break;
-      }
-    }
+    this.held.take(trace, Math.min(endEvent, trace.events.count));
     return this;
   }
 
   /** How many events have been taken in. */
   get eventCount(): number {
     this.catchUp();
-    return this.position;
+    return this.held.position;
   }
 
   /** What is held now, or was when most was held, by device. Bytes as allocated. */
@@ -152,15 +119,14 @@ export abstract class MemoryReducer<State extends string> {
    */
   peakMoment(options: MomentOptions = {}): MemoryMoment {
     this.catchUp();
-    const { trace } = this;
+    const { trace, held } = this;
     const device = options.device ?? trace?.header.device ?? "";
-    const event = this.peakEvents[this.storages.devices.indexOf(device)];
-    if (trace === undefined || event === undefined)
+    if (trace === undefined || !this.storages.devices.includes(device))
       throw new RematError(
         "MEMORY_NO_EVENTS",
         `nothing was held on device ${JSON.stringify(device)}: expected one of ${this.storages.devices.join(", ") || "(none)"}. Update the tracker with a trace first.`,
       );
-    return momentIn(trace, { event }, { ...options, device }, this.overrides);
+    return momentOfPeak(trace, held.peak(device), { ...options, categories: held.overridden });
   }
 
   /**
@@ -196,10 +162,7 @@ export abstract class MemoryReducer<State extends string> {
   /** From now on `storages` count as `category`, also those that are allocated later. */
   protected override(storages: Iterable<number>, category: number): void {
     this.catchUp();
-    for (const storage of storages) {
-      this.overrides.set(storage, category);
-      if (this.storages.isAlive(storage)) this.storages.categorize(storage, category, this.position);
-    }
+    this.held.override(storages, category);
   }
 
   protected recordOf(trace: Trace, module: number): ModuleRecord<State> {
@@ -222,22 +185,34 @@ export abstract class MemoryReducer<State extends string> {
     if (this.source !== undefined) this.update(this.source.trace());
   }
 
-  private allocate(trace: Trace, storage: number, event: number): void {
-    const category = this.overrides.get(storage) ?? trace.storages.category[storage];
-    this.storages.allocate(trace, storage, category, event, this.nextOp);
-    this.grew = true;
+  private takeOther(kind: number, item: number, value: number, event: number): void {
+    const trace = this.trace as Trace;
+    switch (kind) {
+      case EventKind.enterModule:
+        this.within.clear();
+        this.enterModule(trace, item, event);
+        break;
+      case EventKind.exitModule:
+        this.within.clear();
+        this.exitModule(trace, item, event);
+        break;
+      case EventKind.fsdpHook:
+        this.fsdpHook(trace, item, value);
+        break;
+      case EventKind.mark:
+        if (trace.strings[item] === resetModStatsMark) this.records.clear();
+        break;
+    }
   }
 
-  private categorize(storage: number, category: number, event: number): void {
-    if (this.overrides.has(storage)) return;
-    const was = this.storages.isAlive(storage) ? this.storages.category[storage] : category;
-    this.storages.categorize(storage, category, event);
-    if (category === Category.gradient && was !== category) this.countGradient(storage);
+  private noteCategory(storage: number, was: number): void {
+    if (this.storages.category[storage] === Category.gradient && was !== Category.gradient) this.countGradient(storage);
   }
 
   /** A sum that the op before it has just added to is no gradient any more: the new sum is. */
   private uncountAddend(storage: number): void {
-    const { trace, nextOp } = this;
+    const { trace } = this;
+    const { nextOp } = this.held;
     if (trace === undefined || nextOp === 0 || trace.ops.phase[nextOp - 1] !== Phase.backward) return;
     if (trace.header.framework !== "tfjs" || this.storages.category[storage] !== Category.gradient) return;
     if (trace.opName(nextOp - 1) !== "Add") return;
@@ -248,7 +223,7 @@ export abstract class MemoryReducer<State extends string> {
   private countGradient(storage: number, sign = 1): void {
     const { trace } = this;
     const op = this.storages.op[storage];
-    if (trace === undefined || op >= this.nextOp) return;
+    if (trace === undefined || op >= this.held.nextOp) return;
     const { start, values } = trace.stacks;
     const stack = trace.ops.stack[op];
     for (let i = start[stack]; i < start[stack + 1]; i++) {
@@ -257,25 +232,18 @@ export abstract class MemoryReducer<State extends string> {
     }
   }
 
-  /** Compares memory now with the peaks. */
-  private look(alsoRaise?: DeviceRows): void {
-    this.grew = false;
-    const { storages, peakRows } = this;
+  /** What the op at hand allocates and frees inside itself counts toward the peaks of its modules. */
+  private raiseWithin(): void {
+    const { within, storages } = this;
     const { present, totals } = storages;
-    for (let i = 0; i < present.length; i++) {
-      const device = present[i];
-      const totalBytes = totals[device * rowWidth + totalColumn];
-      if (peakRows.totalBytes(device) < totalBytes) {
-        peakRows.copy(storages, device);
-        this.peakEvents[device] = this.position;
-      }
-      if (alsoRaise !== undefined && alsoRaise.totalBytes(device) < totalBytes) alsoRaise.copy(storages, device);
-    }
+    for (let i = 0; i < present.length; i++)
+      if (within.totalBytes(present[i]) < totals[present[i] * rowWidth + totalColumn])
+        within.copy(storages, present[i]);
   }
 
-  private raiseModulePeaks(trace: Trace, op: number): void {
-    const { within, storages } = this;
-    if (this.records.size > 0) {
+  private raiseModulePeaks(op: number): void {
+    const { within, storages, trace } = this;
+    if (trace !== undefined && this.records.size > 0) {
       const { present, totals } = storages;
       const phase = trace.ops.phase[op];
       const backward = phase === Phase.backward || phase === Phase.recompute;
@@ -299,11 +267,7 @@ export abstract class MemoryReducer<State extends string> {
         "MEMORY_SNAPSHOT_KIND",
         `unknown kind of snapshot ${JSON.stringify(which)}: expected current or peak.`,
       );
-    const rows = this.peakRows.clone();
-    for (const device of this.storages.present)
-      if (rows.totalBytes(device) < this.storages.totals[device * rowWidth + totalColumn])
-        rows.copy(this.storages, device);
-    return rows;
+    return this.held.peakRows();
   }
 
   private get shown(): ReturnType<typeof shownCategories> {

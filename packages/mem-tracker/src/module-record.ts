@@ -1,6 +1,5 @@
+import { type DeviceRows, totalColumn } from "@remat/memory";
 import type { CategoryName, MemorySnapshot } from "@remat/trace";
-import type { DeviceRows } from "./device-rows.js";
-import { totalColumn } from "./live-storages.js";
 
 /** What a tracker knows of one module. Bytes as allocated. */
 export interface ModuleMemory<State extends string> {

@@ -1,4 +1,5 @@
-import { EventKind, Phase, RematError, type Trace } from "@remat/trace";
+import { countLifetimes } from "@remat/memory";
+import { Phase, RematError, type Trace } from "@remat/trace";
 import { MemTracker } from "./mem-tracker.js";
 import type { TraceSource, TrackerOptions } from "./tracker-options.js";
 
@@ -47,13 +48,7 @@ export function trackLive(source: TraceSource, options: TrackerOptions = {}): Me
  * @throws RematError `TRACE_NO_LIFETIMES`, `TRACE_NO_BACKWARD`
  */
 export function requireMemoryTrace(trace: Trace, options: { readonly forwardOnly?: boolean } = {}): void {
-  const { kind, count } = trace.events;
-  let allocations = 0;
-  let frees = 0;
-  for (let i = 0; i < count; i++) {
-    if (kind[i] === EventKind.allocate) allocations++;
-    else if (kind[i] === EventKind.free) frees++;
-  }
+  const { allocations, frees } = countLifetimes(trace);
   if (frees === 0 && trace.truncated === undefined)
     throw new RematError(
       "TRACE_NO_LIFETIMES",

@@ -1,14 +1,8 @@
-import {
-  type CategoryName,
-  categoryNames,
-  EventKind,
-  type MemorySnapshot,
-  roundUpBytes,
-  type Trace,
-} from "@remat/trace";
+import { memoryTimeline, momentAt, roundUpBytes } from "@remat/memory";
+import { type CategoryName, categoryNames, EventKind, type MemorySnapshot, type Trace } from "@remat/trace";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { MemTracker, memoryTimeline, momentAt, trackLive } from "../src/index.js";
+import { MemTracker, trackLive } from "../src/index.js";
 import { actions, devices, traceOf } from "./random-trace.js";
 
 type Totals = Map<string, Map<string, number>>;

@@ -1,5 +1,6 @@
+import { momentAt } from "@remat/memory";
 import { describe, expect, it } from "vitest";
-import { displayMoment, MemTracker, momentAt } from "../src/index.js";
+import { displayMoment, MemTracker } from "../src/index.js";
 import { trainingStep } from "./training-step.js";
 
 const { trace } = trainingStep();

@@ -1,1 +1,35 @@
 export { allocatedSizes, deviceKind, roundUpBytes, unitBytesByName, unitBytesOn } from "./allocators/device-units.js";
+export { DeviceRows } from "./held/device-rows.js";
+export {
+  HeldMemory,
+  type HeldMemoryListener,
+  type HeldPeak,
+  heldElsewhere,
+  heldPeak,
+} from "./held/held-memory.js";
+export { LiveStorages, rowWidth, totalColumn } from "./held/live-storages.js";
+export { countLifetimes, type MemoryEventReader, readMemoryEvents, tellsLifetimes } from "./held/memory-events.js";
+export {
+  type HeldStorage,
+  type MemoryMoment,
+  type MomentOptions,
+  type MomentPlace,
+  momentAt,
+  momentOfPeak,
+  peakMoment,
+  type StorageMaker,
+} from "./held/memory-moment.js";
+export { type MemoryTimeline, memoryTimeline, peakOp, type TimelineOptions } from "./held/memory-timeline.js";
+export { type ModuleBytes, moduleBytes, storageModules } from "./held/module-bytes.js";
+export { restingBytes } from "./held/resting-bytes.js";
+export { holdPlan, type PlanMemory, type RecomputedStorage } from "./sequence/hold-plan.js";
+export { forEachLife, holdSequence, type SequenceMemory, valuesGoneAfter } from "./sequence/hold-sequence.js";
+export { type PlanValues, planValues } from "./sequence/plan-values.js";
+export type { SequenceGraph } from "./sequence/sequence-graph.js";
+export {
+  isPureForward,
+  type SequenceGraphOptions,
+  sequenceGraphOfTrace,
+  type TraceSequenceGraph,
+} from "./sequence/sequence-graph-of-trace.js";
+export { type PlanSequence, sequenceOfPlan } from "./sequence/sequence-of-plan.js";

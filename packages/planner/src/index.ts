@@ -36,7 +36,6 @@ export {
 } from "./plan/plan-of-checkpoints.js";
 export { planOfGraph } from "./plan/plan-of-graph.js";
 export { planOfTrace } from "./plan/plan-of-trace.js";
-export { recordedPeakBytes } from "./plan/recorded-peak.js";
 export {
   type Rematerialization,
   type RematerializeOptions,

@@ -1,4 +1,4 @@
-import type { MemoryMoment } from "@remat/mem-tracker";
+import type { MemoryMoment } from "@remat/memory";
 import { categoryNames, type Trace } from "@remat/trace";
 import type { ModuleTreeView } from "./module-tree-view.js";
 import type { ViewTable } from "./view-table.js";

@@ -39,10 +39,8 @@ export {
   opTableRows,
   opTableView,
 } from "./op-table-view.js";
-export { peakMomentOf, peakOp } from "./peak-moment.js";
 export type { FrontPoint, PlanFront } from "./plan-front.js";
 export { type InfeasibleBudget, renderInfeasibleBudget } from "./plan-infeasible.js";
-export { followedPeak, type PeakMemory, type PlanVisitor, recordedPeak } from "./plan-memory.js";
 export { type GraphPlanSummary, renderGraphPlan } from "./render-graph-plan.js";
 export { memorySummaryJson, type RenderMemoryOptions, renderMemorySummary } from "./render-memory.js";
 export { type PlanSection, planSummaryJson, type RenderPlanOptions, renderPlanSummary } from "./render-plan.js";
@@ -81,7 +79,6 @@ export {
   type BestDiscard,
   type RecommendedPlan,
   type ReportSummary,
-  tellsLifetimes,
   viewSummary,
 } from "./view-summary.js";
 export { type ExportFormat, exportFormats, type ViewTable, writeViewTable } from "./view-table.js";

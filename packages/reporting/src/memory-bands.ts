@@ -1,7 +1,6 @@
-import type { MemoryTimeline } from "@remat/mem-tracker";
+import { type MemoryTimeline, moduleBytes } from "@remat/memory";
 import type { Trace } from "@remat/trace";
 import { type Colour, categoryColours, categoryLabels, categoryStack, seriesColours } from "./category-colours.js";
-import { moduleBytes } from "./module-bytes.js";
 
 /** One band of a stack: bytes after each op. */
 export interface MemoryBand {

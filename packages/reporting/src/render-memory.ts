@@ -1,4 +1,5 @@
-import { formatBytes as formatInUnit, type MemoryMoment, type MemoryUnit, type ModuleMemory } from "@remat/mem-tracker";
+import { formatBytes as formatInUnit, type MemoryUnit, type ModuleMemory } from "@remat/mem-tracker";
+import type { MemoryMoment } from "@remat/memory";
 import { formatTable } from "@remat/text-table";
 import { formatPercent } from "./format-quantity.js";
 import type { OutputFormat } from "./render-sac.js";

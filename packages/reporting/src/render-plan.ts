@@ -117,7 +117,7 @@ function categoryRows({ points }: PlanSummary): string[][] {
   ];
 }
 
-function describePlan({ plan, trace, pricedFor }: PlanSummary, notes: readonly string[]): string {
+function describePlan({ plan, trace, pricedFor, elsewhere }: PlanSummary, notes: readonly string[]): string {
   const { header } = trace;
   const { origin, predicted } = plan;
   const effort = [
@@ -131,6 +131,11 @@ function describePlan({ plan, trace, pricedFor }: PlanSummary, notes: readonly s
   return [
     `${header.model ?? "model"}: ${header.framework}${header.frameworkVersion === undefined ? "" : ` ${header.frameworkVersion}`}, ${header.mode}${header.backend === undefined ? "" : ` ${header.backend} backend`}, priced for ${pricedFor ?? header.device}; ${trace.ops.count} ops`,
     `budget ${formatBytes(origin.budgetBytes)}, method ${origin.method}${effort.length === 0 ? "" : `, ${effort.join(", ")}`}; ${bound}`,
+    ...(elsewhere.size === 0
+      ? []
+      : [
+          `planned is ${header.device}; not in any of these figures is what is held elsewhere at the peak: ${Array.from(elsewhere, ([device, bytes]) => `${formatBytes(bytes)} on ${device}`).join(", ")}`,
+        ]),
     ...[...(header.notes ?? []), ...notes].map((note) => `note: ${note}`),
   ].join("\n");
 }
@@ -155,17 +160,17 @@ function droppedCsv({ dropped }: PlanSummary): string {
 
 /** A plan's summary as plain data; the plan itself, step by step, is what `writePlan` of `@remat/trace` writes. */
 export function planSummaryJson(summary: PlanSummary, options: RenderPlanOptions = {}): unknown {
-  const { plan, trace, points, recomputed, byModule, byKernel, dropped, droppedCount, pricedFor } = summary;
+  const { plan, trace, points, recomputed, byModule, byKernel, dropped, droppedCount, pricedFor, elsewhere } = summary;
   const { predicted, origin } = plan;
   return {
-    ...(options.isByPeak !== false && { feasible: predicted.peakBytes <= origin.budgetBytes }),
+    ...(options.isByPeak !== false && { feasible: points[2].peakBytes <= origin.budgetBytes }),
     subject: plan.subject,
     origin,
     ...(pricedFor !== undefined && { pricedFor }),
     notes: [...(trace.header.notes ?? []), ...(options.notes ?? [])],
     opCount: trace.ops.count,
     budgetBytes: origin.budgetBytes,
-    peakBytes: predicted.peakBytes,
+    peakBytes: points[2].peakBytes,
     stockPeakBytes: points[0].peakBytes,
     earlyReleasePeakBytes: points[1].peakBytes,
     stepMs: predicted.cost,
@@ -174,7 +179,9 @@ export function planSummaryJson(summary: PlanSummary, options: RenderPlanOptions
     lowerBoundMs: predicted.lowerBound,
     gap: predicted.gap,
     ...(origin.seconds !== undefined && { seconds: origin.seconds }),
-    points,
+    // Each peak is told once, above.
+    points: points.map(({ peakBytes: _peakBytes, ...point }) => point),
+    ...(elsewhere.size > 0 && { elsewhereBytes: Object.fromEntries(elsewhere) }),
     recomputed: { runs: recomputed.runs, ms: recomputed.ms, bytes: recomputed.bytes, byModule, byKernel },
     droppedCount,
     dropped,

@@ -1,14 +1,6 @@
-import {
-  type MemoryMoment,
-  type MemoryTimeline,
-  type MemTracker,
-  type MomentPlace,
-  memoryNotes,
-  memoryTimeline,
-  momentAt,
-  trackMemory,
-} from "@remat/mem-tracker";
+import { type MemTracker, memoryNotes, trackMemory } from "@remat/mem-tracker";
 import { type FSDPMemTracker, type FsdpSimulation, type ShardingPlan, simulateFsdp } from "@remat/mem-tracker/fsdp";
+import { type MemoryMoment, type MemoryTimeline, type MomentPlace, memoryTimeline, momentAt } from "@remat/memory";
 import type { Trace } from "@remat/trace";
 
 /** What is held, when, in which category, and who put it there. */

@@ -1,10 +1,13 @@
+import { heldElsewhere, heldPeak, holdPlan, type RecomputedStorage } from "@remat/memory";
 import { describePlanMismatch, findPlanMismatch, type Plan, RematError, type Trace } from "@remat/trace";
-import { followedPeak, type PeakMemory, recordedPeak } from "./plan-memory.js";
 
-/** One choice between memory and time. */
-export interface PlanPoint extends PeakMemory {
+/** One choice between memory and time: what the trace's device holds at its peak, and what the step takes. */
+export interface PlanPoint {
   /** `stock`: as recorded; `early release`: nothing runs again, everything goes after its last use; `planned`. */
   readonly name: "stock" | "early release" | "planned";
+  readonly peakBytes: number;
+  /** Categories that hold something at the peak. */
+  readonly bytesByCategory: Readonly<Record<string, number>>;
   readonly stepMs: number;
   /** Time beyond stock's, as a fraction of it. */
   readonly overhead: number;
@@ -45,6 +48,8 @@ export interface PlanSummary {
   readonly pricedFor: string | undefined;
   /** Stock, early release, planned. */
   readonly points: readonly [PlanPoint, PlanPoint, PlanPoint];
+  /** What other devices hold, as recorded, when the trace's holds most: not planned, and in none of the points. Bytes by device. */
+  readonly elsewhere: ReadonlyMap<string, number>;
   /** All that runs again; modules by their first `depth` names. */
   readonly recomputed: Recomputed;
   readonly byModule: readonly Recomputed[];
@@ -82,19 +87,28 @@ export function summarizePlan(plan: Plan, trace: Trace, options: SummarizePlanOp
       `the plan is not of this trace: ${describePlanMismatch(mismatch)}. Plan this trace, or show the one that was planned.`,
     );
   const { predicted } = plan;
-  const tally = new Tally(trace, options.depth ?? 2, readersOf(plan));
-  const planned = followedPeak(trace, plan, tally);
+  const planned = holdPlan(trace, plan);
+  const early = holdPlan(trace, options.earlyRelease);
+  const tally = new Tally(trace, plan, options.depth ?? 2);
   for (const { op, isRecomputed } of plan.steps) if (isRecomputed) tally.run(op);
+  for (const storage of planned.recomputed) tally.recompute(storage);
   const plainMs = predicted.plain.cost;
+  const point = (
+    name: PlanPoint["name"],
+    { peakBytes, bytesByCategory }: Pick<PlanPoint, "peakBytes" | "bytesByCategory">,
+    stepMs: number,
+    overhead: number,
+  ): PlanPoint => ({ name, peakBytes, bytesByCategory, stepMs, overhead });
   return {
     plan,
     trace,
     pricedFor: options.pricedFor,
     points: [
-      { name: "stock", ...recordedPeak(trace), stepMs: plainMs, overhead: 0 },
-      { name: "early release", ...followedPeak(trace, options.earlyRelease), stepMs: plainMs, overhead: 0 },
-      { name: "planned", ...planned, stepMs: predicted.cost, overhead: predicted.overhead },
+      point("stock", heldPeak(trace), plainMs, 0),
+      point("early release", early, plainMs, 0),
+      point("planned", planned, predicted.cost, predicted.overhead),
     ],
+    elsewhere: heldElsewhere(trace),
     recomputed: tally.total(),
     byModule: tally.modules(),
     byKernel: tally.kernels(),
@@ -111,6 +125,7 @@ interface Sum {
 
 interface Dropping {
   runs: number;
+  readonly bytes: number;
   op: number;
   droppedAfterOp: number;
   neededByOp: number;
@@ -131,19 +146,18 @@ function readersOf({ steps, ops }: Plan): Int32Array {
 class Tally {
   private readonly trace: Trace;
   private readonly depth: number;
+  private readonly plan: Plan;
   private readonly readers: Int32Array;
   private readonly all: Sum = { runs: 0, ms: 0, bytes: 0 };
   private readonly byModule = new Map<string, Sum>();
   private readonly byKernel = new Map<string, Sum>();
-  private readonly bytesOf: Float64Array;
-  private readonly lastDropAfter = new Map<number, number>();
   private readonly drops = new Map<number, Dropping>();
 
-  constructor(trace: Trace, depth: number, readers: Int32Array) {
+  constructor(trace: Trace, plan: Plan, depth: number) {
     this.trace = trace;
+    this.plan = plan;
     this.depth = depth;
-    this.readers = readers;
-    this.bytesOf = trace.storages.bytes;
+    this.readers = readersOf(plan);
   }
 
   get droppedCount(): number {
@@ -158,22 +172,18 @@ class Tally {
     }
   }
 
-  onMake(storage: number, op: number, step: number, isRecomputed: boolean): void {
-    if (!isRecomputed) return;
-    for (const sum of this.sumsOf(op)) sum.bytes += this.bytesOf[storage];
+  recompute({ storage, bytes, op, step, freedAfterStep }: RecomputedStorage): void {
+    for (const sum of this.sumsOf(op)) sum.bytes += bytes;
     const known = this.drops.get(storage);
     if (known !== undefined) known.runs++;
     else
       this.drops.set(storage, {
         runs: 1,
+        bytes,
         op,
-        droppedAfterOp: this.lastDropAfter.get(storage) ?? op,
+        droppedAfterOp: this.plan.steps[freedAfterStep].op,
         neededByOp: this.readers[step],
       });
-  }
-
-  onDrop(storage: number, op: number): void {
-    this.lastDropAfter.set(storage, op);
   }
 
   total(): Recomputed {
@@ -189,14 +199,14 @@ class Tally {
   }
 
   dropped(limit: number): DroppedStorage[] {
-    const { trace, bytesOf } = this;
+    const { trace } = this;
     return [...this.drops]
-      .sort(([a], [b]) => bytesOf[b] - bytesOf[a] || a - b)
+      .sort(([a, { bytes: ofA }], [b, { bytes: ofB }]) => ofB - ofA || a - b)
       .slice(0, limit)
-      .map(([storage, { runs, op, droppedAfterOp, neededByOp }]) => {
+      .map(([storage, { runs, bytes, op, droppedAfterOp, neededByOp }]) => {
         const tensor = trace.opOutputs(op).find((one) => trace.tensorStorages(one).includes(storage))!;
         return {
-          bytes: bytesOf[storage],
+          bytes,
           dtype: trace.tensorDtype(tensor),
           shape: trace.tensorShape(tensor),
           op,

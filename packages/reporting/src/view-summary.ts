@@ -1,8 +1,7 @@
-import { type MemoryMoment, memoryTimeline } from "@remat/mem-tracker";
+import { type MemoryMoment, peakMoment, tellsLifetimes } from "@remat/memory";
 import { greedyOrder, opsTogether, type SACStats, sacStats } from "@remat/sac-core";
-import { type CategoryName, EventKind, type PhaseName, phaseNames, type Trace } from "@remat/trace";
+import { type CategoryName, type PhaseName, phaseNames, type Trace } from "@remat/trace";
 import { categoryStack } from "./category-colours.js";
-import { peakMomentOf } from "./peak-moment.js";
 
 /** A plan that is worth knowing of. */
 export interface RecommendedPlan {
@@ -55,7 +54,7 @@ export interface ReportSummary {
  */
 export function viewSummary(trace: Trace, options: { readonly limit?: number } = {}): ReportSummary {
   const limit = options.limit ?? 5;
-  const peak = tellsLifetimes(trace) ? peakMomentOf(trace, memoryTimeline(trace), { limit }) : undefined;
+  const peak = tellsLifetimes(trace) ? peakMoment(trace, { limit }) : undefined;
   const ms = new Float64Array(phaseNames.length);
   const ops = new Int32Array(phaseNames.length);
   for (let op = 0; op < trace.ops.count; op++) {
@@ -78,13 +77,6 @@ export function viewSummary(trace: Trace, options: { readonly limit?: number } =
     phases: phaseNames.flatMap((phase, i) => (ops[i] === 0 ? [] : [{ phase, ms: ms[i], ops: ops[i] }])),
     bestDiscards: bestDiscards(trace, limit),
   };
-}
-
-/** Whether a trace says when storages are freed, so that memory over time can be told from it. */
-export function tellsLifetimes(trace: Trace): boolean {
-  const { kind, count } = trace.events;
-  for (let e = 0; e < count; e++) if (kind[e] === EventKind.free) return true;
-  return false;
 }
 
 /** Of the module with most ops: the best ops of its greedy order, those of one kind in one module taken together. */

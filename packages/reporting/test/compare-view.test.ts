@@ -1,24 +1,17 @@
-import { memoryTimeline } from "@remat/mem-tracker";
+import { peakMoment } from "@remat/memory";
 import { readPyTorchTrace } from "@remat/pytorch";
 import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
 import { sacStats } from "@remat/sac-core";
 import { goldenFiles, readGolden } from "@remat/testkit";
 import { type Trace, TraceBuilder } from "@remat/trace";
 import { describe, expect, it } from "vitest";
-import {
-  type ComparedRun,
-  compareTable,
-  compareView,
-  moduleTreeView,
-  peakMomentOf,
-  writeViewTable,
-} from "../src/index.js";
+import { type ComparedRun, compareTable, compareView, moduleTreeView, writeViewTable } from "../src/index.js";
 
 const run = (name: string, trace: Trace): ComparedRun => ({
   name,
   trace,
   modules: moduleTreeView(trace, sacStats(trace)),
-  peak: peakMomentOf(trace, memoryTimeline(trace)),
+  peak: peakMoment(trace),
 });
 
 const golden = goldenFiles().find(({ name }) => name === "mem_02_transformer_adam")!;

@@ -1,3 +1,4 @@
+import { heldPeak, holdPlan } from "@remat/memory";
 import { planningGraphOfTrace, planOfCheckpoints, planOfTrace, rematerialize } from "@remat/planner";
 import { readPyTorchTrace } from "@remat/pytorch";
 import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
@@ -5,11 +6,9 @@ import { greedyOrder, opsTogether, sacStats } from "@remat/sac-core";
 import { goldenFiles, readGolden } from "@remat/testkit";
 import { describe, expect, it } from "vitest";
 import {
-  followedPeak,
   type InfeasibleBudget,
   outputFormats,
   type PlanFront,
-  recordedPeak,
   renderGraphPlan,
   renderInfeasibleBudget,
   renderPlanSummary,
@@ -37,7 +36,7 @@ describe("summarizePlan", () => {
     expect(early.peakBytes).toBe(earlyRelease.predicted.peakBytes);
     expect(planned.peakBytes).toBe(plan.predicted.peakBytes);
     expect(stock.peakBytes).toBe(plan.predicted.recordedPeakBytes);
-    expect(recordedPeak(trace)).toMatchObject({ peakBytes: stock.peakBytes });
+    expect(heldPeak(trace)).toMatchObject({ peakBytes: stock.peakBytes });
     for (const { bytesByCategory, peakBytes } of summary.points)
       expect(Object.values(bytesByCategory).reduce((sum, bytes) => sum + bytes, 0)).toBe(peakBytes);
     expect(stock.peakBytes).toBeGreaterThan(early.peakBytes);
@@ -52,9 +51,7 @@ describe("summarizePlan", () => {
         expect(groups.reduce((sum, group) => sum + group[quantity], 0)).toBeCloseTo(summary.recomputed[quantity], 9);
     expect(summary.recomputed.ms).toBeCloseTo(plan.predicted.cost - plan.predicted.plain.cost, 9);
     expect(summary.byModule.map(({ name }) => name).sort()).toEqual(policies.map(({ fqn }) => fqn));
-    let made = 0;
-    followedPeak(trace, plan, { onMake: (_storage, _op, _step, isRecomputed) => void (made += isRecomputed ? 1 : 0) });
-    expect(summary.droppedCount).toBe(made);
+    expect(summary.droppedCount).toBe(holdPlan(trace, plan).recomputed.length);
   });
 
   it("lists what is dropped with the op that it is made again for", () => {

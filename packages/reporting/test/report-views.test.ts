@@ -1,4 +1,5 @@
-import { MemTracker, memoryTimeline } from "@remat/mem-tracker";
+import { MemTracker } from "@remat/mem-tracker";
+import { memoryTimeline, peakMoment, tellsLifetimes } from "@remat/memory";
 import { readPyTorchTrace } from "@remat/pytorch";
 import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
 import { greedyOrder, sacStats, tradeOff } from "@remat/sac-core";
@@ -13,10 +14,8 @@ import {
   moduleBands,
   OpFate,
   opStartMs,
-  peakMomentOf,
   policyOf,
   sampleBands,
-  tellsLifetimes,
   viewEnvironment,
   viewSummary,
   viewTradeOff,
@@ -69,7 +68,7 @@ describe.each(Object.keys(traces) as (keyof typeof traces)[])("memory of %s", (n
 
   it("is highest where the tracker says so, with the same storages", () => {
     const tracker = new MemTracker({ secondIteration: "reset" }).update(trace);
-    const moment = peakMomentOf(trace, timeline, { limit: 20 });
+    const moment = peakMoment(trace, { limit: 20 });
     expect(moment.totalBytes).toBe(peak);
     expect(moment.bytesByCategory).toEqual(tracker.peakMoment({ limit: 20 }).bytesByCategory);
     expect(moment.largest.map(({ bytes }) => bytes)).toEqual(

@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { pathToFileURL } from "node:url";
 import { selectBackend } from "@remat/backends/node";
-import { memoryTimeline } from "@remat/mem-tracker";
+import { memoryTimeline } from "@remat/memory";
 import { prepareStep, traceFakeStep, traceStep } from "@remat/tracer";
 import "@tensorflow/tfjs-backend-wasm";
 import * as tf from "@tensorflow/tfjs";

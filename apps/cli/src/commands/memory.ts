@@ -1,5 +1,6 @@
-import { type MemoryUnit, type MomentPlace, parseMemoryUnit } from "@remat/mem-tracker";
+import { type MemoryUnit, parseMemoryUnit } from "@remat/mem-tracker";
 import { parseShardingPlan, type ShardingPlan } from "@remat/mem-tracker/fsdp";
+import type { MomentPlace } from "@remat/memory";
 import { outputFormats, renderMemorySummary, summarizeMemory } from "@remat/reporting";
 import { RematError } from "@remat/trace";
 import type { Command, CommandOptions } from "../command.js";

@@ -1,3 +1,4 @@
+import { heldPeak } from "@remat/memory";
 import {
   type CheckpointedPolicy,
   type ModulePolicy,
@@ -7,7 +8,6 @@ import {
   planModules,
   planningGraphOfTrace,
   planOfCheckpoints,
-  recordedPeakBytes,
 } from "@remat/planner";
 import { formatBytes, formatMs, formatPercent, type PlanSection } from "@remat/reporting";
 import { Category, EventKind, type Plan, Trace } from "@remat/trace";
@@ -29,7 +29,7 @@ export async function planByModules(trace: Trace, options: PlanOptions, budget: 
   // Of many devices each holds less than the recorded one: the peak without a plan is then what the model says.
   const referenceBytes =
     worldSize === 1
-      ? recordedPeakBytes(trace)
+      ? heldPeak(trace).peakBytes
       : (await planModules(modules, { ...treeOptions, budgetBytes: 1e18 })).baselinePeakBytes;
   const budgetBytes = Math.floor(bytesOfBudget(budget, referenceBytes));
   const timeLimitS = options.timeMs === undefined ? undefined : Math.max(1, options.timeMs / 1000);

@@ -1,10 +1,10 @@
+import { heldPeak } from "@remat/memory";
 import {
   type CheckpointingAnswer,
   type CheckpointingGoal,
   type CheckpointingPoint,
   planningGraphOfTrace,
   planOfTrace,
-  recordedPeakBytes,
   rematerialize,
 } from "@remat/planner";
 import { planCheckpointing } from "@remat/planner/node";
@@ -69,7 +69,7 @@ export async function planStep(
 /** What early release alone gives: every op once, everything let go of after its last use. */
 export async function earlyReleasePlan(trace: Trace): Promise<Plan> {
   const graph = planningGraphOfTrace(trace);
-  const budgetBytes = Math.max(1, recordedPeakBytes(trace));
+  const budgetBytes = Math.max(1, heldPeak(trace).peakBytes);
   return planOfTrace(trace, graph, await rematerialize(graph, { budgetBytes, iterations: 0, boundTimeMs: 0 }));
 }
 

@@ -5,6 +5,7 @@ import {
   type SelectBackendOptions,
   selectBackend,
 } from "@remat/backends/node";
+import { restingBytes } from "@remat/memory";
 import { type CheckpointingGoal, planCheckpointing } from "@remat/planner";
 import { formatBytes } from "@remat/reporting";
 import {
@@ -19,15 +20,7 @@ import {
 } from "@remat/trace";
 import { resolveStep } from "@remat/tracer/step";
 import type { PlanningJob, PlanningResult } from "./planning-job.js";
-import {
-  earlyReleasePeak,
-  plannedStep,
-  releasedStep,
-  restingBytesOf,
-  stockStep,
-  timeTraining,
-  traceTraining,
-} from "./predict-step.js";
+import { earlyReleasePeak, plannedStep, releasedStep, stockStep, timeTraining, traceTraining } from "./predict-step.js";
 import { serveJob } from "./serve-job.js";
 
 serveJob<PlanningJob, PlanningResult>(async (job, tell) => {
@@ -48,7 +41,7 @@ serveJob<PlanningJob, PlanningResult>(async (job, tell) => {
     backendNote: note,
     modelName: trace.header.model ?? job.source.name,
     notes: trace.header.notes ?? [],
-    restingBytes: restingBytesOf(trace),
+    restingBytes: restingBytes(trace),
     stock,
   };
   const { wanted } = job;

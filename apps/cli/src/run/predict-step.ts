@@ -4,11 +4,11 @@ import { dirname, join } from "node:path";
 import { type BackendName, cacheFolder } from "@remat/backends/node";
 import { applyPlan, releaseEarly } from "@remat/checkpoint";
 import { openDispatchMode } from "@remat/dispatch-hook";
+import { type HeldPeak, heldPeak, holdPlan } from "@remat/memory";
 import { replaceFile } from "@remat/output-file";
 import { planCheckpointing } from "@remat/planner";
-import { followedPeak, recordedPeak } from "@remat/reporting";
 import { BenchmarkCache, benchmarkTrace } from "@remat/runtime-estimator/benchmark";
-import { Category, type Plan, RematError, RuntimeSource, type Trace } from "@remat/trace";
+import { type Plan, RematError, RuntimeSource, type Trace } from "@remat/trace";
 import { type StepWay, timeFakeStep, timeStep, traceFakeStep } from "@remat/tracer";
 import { loadModel, type StepSource } from "../load-model.js";
 import type { StepPrediction } from "./planning-job.js";
@@ -120,13 +120,10 @@ function availableMemory(): number {
 }
 
 /** What a step holds with early release, predicted. */
-export async function earlyReleasePeak(
-  source: StepSource,
-  backend: BackendName,
-): Promise<ReturnType<typeof recordedPeak>> {
+export async function earlyReleasePeak(source: StepSource, backend: BackendName): Promise<HeldPeak> {
   const stop = releaseEarly();
   try {
-    return recordedPeak(await traceTraining(source, backend));
+    return heldPeak(await traceTraining(source, backend));
   } finally {
     stop();
   }
@@ -170,23 +167,24 @@ function writeTimes(path: string, cache: BenchmarkCache): void {
 /** What a step of stock takes. */
 export function stockStep({ trace, hostMs }: TimedStep): StepPrediction {
   const { ops } = trace;
-  return { ...recordedPeak(trace), stepMs: stepMsOf(ops, hostMs.stock), ops: ops.count, recomputedOps: 0 };
+  const { peakBytes, bytesByCategory } = heldPeak(trace);
+  return { peakBytes, bytesByCategory, stepMs: stepMsOf(ops, hostMs.stock), ops: ops.count, recomputedOps: 0 };
 }
 
 /** What it takes with early release. */
-export function releasedStep(
-  { trace: { ops }, hostMs }: TimedStep,
-  released: Awaited<ReturnType<typeof earlyReleasePeak>>,
-): StepPrediction {
-  return { ...released, stepMs: stepMsOf(ops, hostMs.released), ops: ops.count, recomputedOps: 0 };
+export function releasedStep({ trace: { ops }, hostMs }: TimedStep, released: HeldPeak): StepPrediction {
+  const { peakBytes, bytesByCategory } = released;
+  return { peakBytes, bytesByCategory, stepMs: stepMsOf(ops, hostMs.released), ops: ops.count, recomputedOps: 0 };
 }
 
 /** What it takes after a plan. */
 export function plannedStep({ trace, hostMs }: TimedStep, plan: Plan): StepPrediction {
   const { ops } = trace;
+  // Of this trace: the plan may have been made for a backend whose buffers differ.
+  const { peakBytes, bytesByCategory } = holdPlan(trace, plan);
   return {
-    // Of this trace: the plan may have been made for a backend whose buffers differ.
-    ...followedPeak(trace, plan),
+    peakBytes,
+    bytesByCategory,
     stepMs: stepMsOf(ops, hostMs.planned, plan),
     ops: ops.count,
     recomputedOps: plan.steps.filter((step) => step.isRecomputed).length,
@@ -200,17 +198,3 @@ export function stepMsOf({ runtimeMs }: Pick<Trace["ops"], "runtimeMs">, hostMs:
   for (const { op, isRecomputed } of plan?.steps ?? []) if (isRecomputed) sum += runtimeMs[op] || 0;
   return sum;
 }
-
-/** What is there before the step and after it: weights, optimizer state and the batch. */
-export function restingBytesOf({ storages }: Trace): number {
-  let sum = 0;
-  for (let s = 0; s < storages.count; s++) if (resting.has(storages.category[s])) sum += storages.bytes[s];
-  return sum;
-}
-
-const resting: ReadonlySet<number> = new Set([
-  Category.parameter,
-  Category.buffer,
-  Category.optimizerState,
-  Category.input,
-]);

@@ -1,4 +1,4 @@
-import { recordedPeak } from "@remat/reporting";
+import { heldPeak } from "@remat/memory";
 import { Phase, type Trace } from "@remat/trace";
 import { traceStep } from "@remat/tracer";
 import { loadModel } from "../load-model.js";
@@ -19,5 +19,6 @@ function summaryOf(trace: Trace): RecordedStep {
   const { ops } = trace;
   let recomputedOps = 0;
   for (let op = 0; op < ops.count; op++) if (ops.phase[op] === Phase.recompute) recomputedOps++;
-  return { ...recordedPeak(trace), ops: ops.count - recomputedOps, recomputedOps };
+  const { peakBytes, bytesByCategory } = heldPeak(trace);
+  return { peakBytes, bytesByCategory, ops: ops.count - recomputedOps, recomputedOps };
 }

@@ -1,4 +1,4 @@
-import type { MemoryMoment } from "@remat/mem-tracker";
+import type { MemoryMoment } from "@remat/memory";
 import type { BudgetPolicy, MemoryBands, ModuleTreeView, TradeOffPoint, TradeOffView } from "@remat/reporting";
 import type { TraceHeader } from "@remat/trace";
 import type { ReportMeta } from "../../src/data/report-meta.js";

@@ -1,12 +1,5 @@
-import { type MemoryMoment, type MemoryTimeline, memoryTimeline, momentAt } from "@remat/mem-tracker";
-import {
-  categoryBands,
-  type MemoryBands,
-  moduleBands,
-  moduleTreeView,
-  type TradeOffPoint,
-  tellsLifetimes,
-} from "@remat/reporting";
+import { type MemoryMoment, type MemoryTimeline, memoryTimeline, momentAt, tellsLifetimes } from "@remat/memory";
+import { categoryBands, type MemoryBands, moduleBands, moduleTreeView, type TradeOffPoint } from "@remat/reporting";
 import { type SACStats, sacStats } from "@remat/sac-core";
 import type { Trace } from "@remat/trace";
 import { decodeReport, type ReportData } from "../../src/data/report-file.js";

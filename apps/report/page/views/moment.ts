@@ -1,4 +1,4 @@
-import type { MemoryMoment } from "@remat/mem-tracker";
+import type { MemoryMoment } from "@remat/memory";
 import { categoryColours, categoryLabels, categoryStack, formatBytes, formatPercent } from "@remat/reporting";
 import { fill, h } from "../dom.js";
 import { amountCell, csvButton } from "../interaction/table-csv.js";

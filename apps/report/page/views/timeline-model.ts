@@ -1,4 +1,5 @@
-import { formatBytes, formatMs, type MemoryBands, peakOp, type SampledBands } from "@remat/reporting";
+import { peakOp } from "@remat/memory";
+import { formatBytes, formatMs, type MemoryBands, type SampledBands } from "@remat/reporting";
 import { phaseNames } from "@remat/trace";
 import type { Overlay } from "../../src/data/report-meta.js";
 import { type TimelineScene, timelineMargin } from "../charts/timeline-scene.js";

@@ -1,5 +1,5 @@
-import { memoryTimeline } from "@remat/mem-tracker";
-import { categoryBands, formatBytes, sampleBands, tellsLifetimes } from "@remat/reporting";
+import { memoryTimeline, tellsLifetimes } from "@remat/memory";
+import { categoryBands, formatBytes, sampleBands } from "@remat/reporting";
 import type { Trace } from "@remat/trace";
 import { type Html, html } from "./html.js";
 

@@ -1,4 +1,4 @@
-import { type MemoryTimeline, memoryTimeline } from "@remat/mem-tracker";
+import { type MemoryTimeline, memoryTimeline } from "@remat/memory";
 import type { Trace } from "@remat/trace";
 
 /**

@@ -1,7 +1,7 @@
+import { holdPlan, tellsLifetimes } from "@remat/memory";
 import { planCheckpointing, planningGraphOfTrace } from "@remat/planner";
-import { EventKind, Phase, type Trace } from "@remat/trace";
+import { Phase, type Trace } from "@remat/trace";
 import type { FrontPoint, Overlay, PlanFindings } from "../data/report-meta.js";
-import { holdByPlan } from "./hold-by-plan.js";
 
 /** What planning gave: findings, or why there are none; and the timelines of the recommended plans. */
 export interface FoundPlans {
@@ -61,7 +61,7 @@ export async function findPlans(trace: Trace, options: FindPlansOptions): Promis
         peakBytes,
         note: "predicted: what the step holds when it follows the plan, op by op",
       },
-      holdByPlan(trace, plan, graph),
+      holdPlan(trace, plan, graph).highestBytes,
     ]),
   };
 }
@@ -70,7 +70,7 @@ function whyNot(trace: Trace, { timeMs, iterations }: FindPlansOptions): string 
   if (timeMs === 0 && iterations === undefined) return "planning was switched off (--time 0)";
   if (trace.truncated !== undefined) return "the trace breaks off, so that the end of the step is not known";
   if (!trace.hasPhase(Phase.backward)) return "the trace has no backward pass";
-  if (!trace.events.kind.includes(EventKind.free)) return "the trace says nothing about lifetimes";
+  if (!tellsLifetimes(trace)) return "the trace says nothing about lifetimes";
   if (!trace.ops.runtimeMs.some((ms) => ms > 0)) return "its ops have no times";
   if (trace.ops.count > mostOps)
     return `${trace.ops.count} ops are more than are planned for a report (${mostOps}); use remat plan`;

@@ -1,20 +1,12 @@
-import { memoryTimeline } from "@remat/mem-tracker";
 import { parseShardingPlan, simulateFsdp } from "@remat/mem-tracker/fsdp";
-import {
-  compareView,
-  moduleTreeView,
-  peakMomentOf,
-  tellsLifetimes,
-  viewEnvironment,
-  viewSummary,
-} from "@remat/reporting";
+import { holdPlan, memoryTimeline, momentOfPeak, tellsLifetimes } from "@remat/memory";
+import { compareView, moduleTreeView, viewEnvironment, viewSummary } from "@remat/reporting";
 import { sacStats } from "@remat/sac-core";
 import { type DeviceSpec, type Plan, RematError, RuntimeSource, type Trace } from "@remat/trace";
 import type { ReportData } from "../data/report-file.js";
 import type { Comparison, FsdpFindings, Overlay, ReportMeta } from "../data/report-meta.js";
 import { alignHighest } from "./align-runs.js";
 import { findPlans } from "./find-plans.js";
-import { holdByPlan } from "./hold-by-plan.js";
 
 export interface MakeReportOptions {
   readonly title: string;
@@ -110,7 +102,7 @@ function givenPlan(
       peakBytes: plan.predicted.peakBytes,
       note: `predicted: ${(plan.predicted.overhead * 100).toFixed(1)} % more time than the plain step`,
     },
-    holdByPlan(trace, plan),
+    holdPlan(trace, plan).highestBytes,
   ];
 }
 
@@ -129,7 +121,7 @@ function compareRuns(
         name: called,
         trace: run,
         modules: moduleTreeView(run, sacStats(run)),
-        peak: timeline && peakMomentOf(run, timeline, { limit: 5 }),
+        peak: timeline && momentOfPeak(run, timeline.peak, { limit: 5 }),
       },
     };
   };
@@ -153,13 +145,13 @@ function shard(trace: Trace, text: string, overlays: (readonly [Overlay, Float64
   const plan = parseShardingPlan(text);
   const { trace: rank } = simulateFsdp(trace, plan);
   const timeline = memoryTimeline(rank);
-  const peak = peakMomentOf(rank, timeline, { limit: 5 });
+  const { peakBytes, bytesByCategory } = timeline.peak;
   overlays.push([
     {
       key: "fsdp",
       label: `FSDP, rank 0 of ${plan.worldSize}`,
       kind: "fsdp",
-      peakBytes: peak.totalBytes,
+      peakBytes,
       note: "simulated from this run: the most held at the matching ops",
     },
     alignHighest(trace, rank, timeline),
@@ -167,7 +159,7 @@ function shard(trace: Trace, text: string, overlays: (readonly [Overlay, Float64
   return {
     plan: text,
     worldSize: plan.worldSize,
-    peakBytes: peak.totalBytes,
-    bytesByCategory: { ...peak.bytesByCategory },
+    peakBytes,
+    bytesByCategory,
   };
 }

@@ -1,5 +1,12 @@
-import { type MemoryMoment, type MemoryTimeline, memoryTimeline, momentAt } from "@remat/mem-tracker";
 import { type FsdpSimulation, simulateFsdp } from "@remat/mem-tracker/fsdp";
+import {
+  type MemoryMoment,
+  type MemoryTimeline,
+  memoryTimeline,
+  momentAt,
+  momentOfPeak,
+  tellsLifetimes,
+} from "@remat/memory";
 import {
   allOpsView,
   type ComparedRun,
@@ -10,8 +17,6 @@ import {
   moduleTreeView,
   type OpTableView,
   opTableView,
-  peakMomentOf,
-  tellsLifetimes,
 } from "@remat/reporting";
 import {
   greedyOrder,
@@ -89,11 +94,10 @@ export class TraceDocument {
       (within) => moduleBands(this.memoryTrace(), this.timeline(), within === "" ? {} : { within }),
       4,
     );
-    this.peak = lazy(() =>
-      tellsLifetimes(trace) && trace.ops.count > 0
-        ? peakMomentOf(this.memoryTrace(), this.timeline(), { limit: 12 })
-        : undefined,
-    );
+    this.peak = lazy(() => {
+      const { peak } = this.timeline();
+      return tellsLifetimes(trace) ? momentOfPeak(this.memoryTrace(), peak, { limit: 12 }) : undefined;
+    });
     this.moments = memoize((op) => momentAt(this.memoryTrace(), { op: Number(op) }, { limit: 12 }), 64);
     this.ops = memoize((fqn) => this.opsOf(fqn), 4);
     this.tradeOff = memoize((fqn) => this.tradeOffOf(fqn), 8);

@@ -1,4 +1,4 @@
-import type { HeldStorage } from "@remat/mem-tracker";
+import type { HeldStorage } from "@remat/memory";
 import { formatBytes, formatPercent } from "@remat/reporting";
 import { phaseNames } from "@remat/trace";
 import type { TraceDocument } from "../document/trace-document.js";

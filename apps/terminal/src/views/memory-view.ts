@@ -1,12 +1,5 @@
-import {
-  type Cell,
-  formatBytes,
-  type MemoryBands,
-  peakOp,
-  sampleBands,
-  tellsLifetimes,
-  type ViewTable,
-} from "@remat/reporting";
+import { peakOp, tellsLifetimes } from "@remat/memory";
+import { type Cell, formatBytes, type MemoryBands, sampleBands, type ViewTable } from "@remat/reporting";
 import { phaseNames } from "@remat/trace";
 import { findModule } from "../document/find-module.js";
 import { drawBands, legendOf } from "../drawing/draw-bands.js";

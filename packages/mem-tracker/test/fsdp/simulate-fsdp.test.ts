@@ -1,8 +1,9 @@
+import { memoryTimeline } from "@remat/memory";
 import { Category, type CategoryName, type OpRecord, Phase, type Trace, TraceBuilder } from "@remat/trace";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type ShardingPlan, simulateFsdp } from "../../src/fsdp/index.js";
-import { MemTracker, memoryTimeline } from "../../src/index.js";
+import { MemTracker } from "../../src/index.js";
 import { blocksModel } from "./blocks-model.js";
 
 const plan = (more: Partial<ShardingPlan> = {}): ShardingPlan => ({ worldSize: 4, wrap: ["blocks.*"], ...more });

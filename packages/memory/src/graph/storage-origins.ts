@@ -1,4 +1,5 @@
-import { EventKind, type Rows, roundUpBytes, type Trace } from "@remat/trace";
+import { EventKind, type Rows, type Trace } from "@remat/trace";
+import { roundUpBytes, unitBytesByName } from "../allocators/device-units.js";
 import { RowsWriter } from "./rows-writer.js";
 
 /** Where the storages of a trace come from, and what they cost. @internal */
@@ -66,7 +67,8 @@ export function originsOfStorages(trace: Trace): StorageOrigins {
   }
   for (const storage of pending) sources.push(storage);
   sources.endRow();
-  for (let s = 0; s < storages.count; s++) bytes[s] = roundUpBytes(bytes[s], trace.header.allocationUnitBytes);
+  const units = unitBytesByName(trace);
+  for (let s = 0; s < storages.count; s++) bytes[s] = roundUpBytes(bytes[s], units[storages.device[s]]);
   return { birthOp, sources: sources.rows(), workspaces: workspaces.rows(), bytes, freed, read };
 }
 

@@ -1,8 +1,8 @@
+import { holdSequence } from "@remat/memory";
 import { plainOrder } from "../bound/plain-order.js";
 import type { PlanningGraph } from "../graph/planning-graph.js";
 import { choosePlans, type SegmentChoice } from "./choose-plans.js";
 import { forwardSegments, joinSegments, type Segment } from "./forward-segments.js";
-import { memoryOf } from "./memory-of.js";
 import { isAlike, type SegmentGraph, segmentGraph } from "./segment-graph.js";
 import { planOf, type SegmentPlan, searchesPerSegment, segmentPlans, undominated } from "./segment-plans.js";
 
@@ -122,10 +122,10 @@ export class BlockPlans {
 
   /** What is held besides a segment's own while its passes run, all in the plain order. */
   private beside({ graph, rest, nodeOf }: SegmentGraph): Pick<SegmentChoice, "besideForward" | "besideBackward"> {
-    const own = memoryOf(
+    const { heldBytes: own } = holdSequence(
       graph,
       nodeOf.map((_, v) => v),
-    );
+    )!;
     let [besideForward, besideBackward] = [0, 0];
     for (const [v, node] of nodeOf.entries()) {
       if (node < 0) continue;

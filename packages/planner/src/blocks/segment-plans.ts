@@ -1,5 +1,5 @@
+import { holdSequence } from "@remat/memory";
 import { ScheduleSearch } from "../schedule/schedule-search.js";
-import { memoryOf } from "./memory-of.js";
 import type { SegmentGraph } from "./segment-graph.js";
 
 /** One way to run a segment. @internal */
@@ -61,7 +61,7 @@ export function* segmentPlans(
 
 /** @internal */
 export function planOf({ graph, rest }: SegmentGraph, sequence: Int32Array): SegmentPlan {
-  const memory = memoryOf(graph, sequence);
+  const { heldBytes: memory } = holdSequence(graph, sequence)!;
   let [cost, restBytes, forwardBytes, backwardBytes] = [0, 0, 0, 0];
   let isBackward = false;
   for (const [step, v] of sequence.entries()) {

@@ -1,3 +1,4 @@
+import { holdSequence } from "@remat/memory";
 import type { PlanningGraph } from "../graph/planning-graph.js";
 
 /** A stretch between two consecutive times, strictly inside which a value is held and not touched by the plain order. @internal */
@@ -19,8 +20,7 @@ export interface PlainOrder {
 
 /** @internal */
 export function plainOrder(graph: PlanningGraph): PlainOrder {
-  const { nodeCount, valueCount, bytes, producer, consumers, workspaceBytes } = graph;
-  const change = new Float64Array(nodeCount + 2);
+  const { nodeCount, valueCount, producer, consumers } = graph;
   const lastUse = new Int32Array(valueCount);
   const gaps: Gap[][] = Array.from({ length: nodeCount }, () => []);
   for (let value = 0; value < valueCount; value++) {
@@ -32,15 +32,11 @@ export function plainOrder(graph: PlanningGraph): PlainOrder {
     for (let i = consumers.start[value]; i < consumers.start[value + 1]; i++) visit(consumers.values[i]);
     if (graph.result[value] === 1) visit(nodeCount);
     lastUse[value] = from;
-    change[producer[value]] += bytes[value];
-    change[from + 1] -= bytes[value];
   }
   for (const ofNode of gaps) ofNode.sort((a, b) => a.from - b.from);
-  const memory = new Float64Array(nodeCount);
-  let held = graph.baseBytes;
-  for (let t = 0; t < nodeCount; t++) {
-    held += change[t];
-    memory[t] = held + workspaceBytes[t];
-  }
+  const { heldBytes: memory } = holdSequence(
+    graph,
+    Int32Array.from({ length: nodeCount }, (_, v) => v),
+  )!;
   return { memory, gaps, lastUse };
 }

@@ -1,8 +1,8 @@
+import { heldPeak } from "@remat/memory";
 import type { Plan, Trace } from "@remat/trace";
 import type { PlanningGraph } from "../graph/planning-graph.js";
 import { type PlanningGraphOfTraceOptions, planningGraphOfTrace } from "../graph/planning-graph-of-trace.js";
 import { planOfTrace } from "../plan/plan-of-trace.js";
-import { recordedPeakBytes } from "../plan/recorded-peak.js";
 import type { RematerializeOptions } from "../rematerialize.js";
 import { type BindingOp, bindingOp } from "./binding-op.js";
 import { type CheckpointingGoal, checkGoal } from "./checkpointing-goal.js";
@@ -31,7 +31,7 @@ export interface CheckpointingPoint {
 }
 
 export interface CheckpointingAnswer {
-  /** The peak of the trace as recorded, without any plan. */
+  /** The most that the trace's device held as recorded, without any plan: `heldPeak` of `@remat/memory`. */
   readonly recordedPeakBytes: number;
   /** The best plan for what was asked; undefined where nothing was found that meets it. */
   readonly point: CheckpointingPoint | undefined;
@@ -74,7 +74,7 @@ export async function findPlans(
   const began = performance.now();
   checkGoal(options);
   const graph = planningGraphOfTrace(trace, options);
-  const recorded = recordedPeakBytes(trace);
+  const recorded = heldPeak(trace).peakBytes;
   // To write a plan takes about as long as to read the trace.
   const plans = 1 + (options.paretoPoints ?? 0) + (options.paretoPoints ? 3 : 0);
   const reserveMs = Math.min(0.2 * (options.timeMs ?? defaultTimeMs), plans * (performance.now() - began));

@@ -1,33 +1,16 @@
+import type { SequenceGraph } from "@remat/memory";
 import { RematError, type Rows, transposeRows } from "@remat/trace";
 
-/**
- * What a schedule is planned for: nodes that compute values from values. A node's index is its place in the given order, in which it
- * can run. A value is what memory is spent on; a node may make several, each with a lifetime of its own.
- *
- * While a node runs, its inputs, its outputs and its workspace are held; a value is held from the node that makes it to the last that
- * reads it, before it is made again.
- */
-export interface PlanningGraph {
-  readonly nodeCount: number;
-  readonly valueCount: number;
+/** What a schedule is planned for: what a sequence of nodes holds, and what each costs. */
+export interface PlanningGraph extends SequenceGraph {
   /** Cost of running each node once: milliseconds for a trace, what the file says for a graph file. */
   readonly cost: Float64Array;
-  /** Bytes held only while each node runs. */
-  readonly workspaceBytes: Float64Array;
   /** 0 for a node that must run exactly once: its values cannot be made again. */
   readonly recomputable: Uint8Array;
-  /** The values that each node makes, and reads (each once). */
-  readonly outputs: Rows;
-  readonly inputs: Rows;
-  readonly bytes: Float64Array;
   /** The node that makes each value. */
   readonly producer: Int32Array;
   /** The nodes that read each value, ascending. */
   readonly consumers: Rows;
-  /** 1 for a value that the caller gets: held to the end. */
-  readonly result: Uint8Array;
-  /** Bytes held all the time: weights, optimizer slots, inputs. */
-  readonly baseBytes: number;
   nodeName(node: number): string;
 }
 

@@ -1,7 +1,7 @@
+import { valuesGoneAfter } from "@remat/memory";
 import { fingerprintOfOps, type Plan, type PlanNode, row } from "@remat/trace";
 import type { PlanningGraph } from "../graph/planning-graph.js";
 import type { Rematerialization } from "../rematerialize.js";
-import { valuesGoneAfter } from "../schedule/schedule-deaths.js";
 
 /**
  * A schedule of a graph file as a plan: its ops are the nodes.

@@ -1,9 +1,8 @@
+import { heldPeak, holdSequence, planValues, valuesGoneAfter } from "@remat/memory";
 import {
-  EventKind,
   fingerprintOfOps,
   opOccurrences,
   type Plan,
-  type PlanSource,
   type PlanStep,
   type PlanValue,
   row,
@@ -11,10 +10,7 @@ import {
 } from "@remat/trace";
 import type { TracePlanningGraph } from "../graph/planning-graph-of-trace.js";
 import type { Rematerialization } from "../rematerialize.js";
-import { valuesGoneAfter } from "../schedule/schedule-deaths.js";
-import { simulateSchedule } from "../schedule/simulate-schedule.js";
 import { originOf, predictionOf } from "./plan-of-graph.js";
-import { recordedPeakBytes } from "./recorded-peak.js";
 
 /**
  * Writes a schedule of a trace's graph as a plan: every op of the trace in its order, between them what is recomputed, and after each step what
@@ -27,10 +23,9 @@ import { recordedPeakBytes } from "./recorded-peak.js";
 export function planOfTrace(trace: Trace, graph: TracePlanningGraph, schedule: Rematerialization): Plan {
   const ops = opOccurrences(trace);
   const { header } = trace;
-  const sources: PlanSource[] = [];
-  const valueAs = valueNames(trace, graph, sources);
+  const { names, sources } = planValues(trace, graph);
   const sequence = withLateSources(graph, schedule.sequence);
-  const { peakBytes } = simulateSchedule(graph, sequence)!;
+  const { peakBytes } = holdSequence(graph, sequence)!;
   return {
     subject: {
       kind: "trace",
@@ -43,10 +38,10 @@ export function planOfTrace(trace: Trace, graph: TracePlanningGraph, schedule: R
       fingerprint: fingerprintOfOps(ops),
     },
     origin: originOf(schedule),
-    predicted: { ...predictionOf(schedule), peakBytes, recordedPeakBytes: recordedPeakBytes(trace) },
+    predicted: { ...predictionOf(schedule), peakBytes, recordedPeakBytes: heldPeak(trace).peakBytes },
     ops,
     sources,
-    steps: stepsOf(trace, graph, sequence, valueAs),
+    steps: stepsOf(trace, graph, sequence, names),
   };
 }
 
@@ -71,35 +66,6 @@ function withLateSources(graph: TracePlanningGraph, sequence: Int32Array): Int32
   return late;
 }
 
-/** How a plan names each value; undefined for what is the caller's, which a plan leaves alone. Fills `sources`. */
-function valueNames(trace: Trace, graph: TracePlanningGraph, sources: PlanSource[]): (PlanValue | undefined)[] {
-  const { producer, opOfNode, storageOfValue, bytes, valueCount } = graph;
-  const sourceOfStorage = new Map<number, number>();
-  for (let w = 0; w < valueCount; w++) if (opOfNode[producer[w]] < 0) sourceOfStorage.set(storageOfValue[w], w);
-  const names: (PlanValue | undefined)[] = Array.from({ length: valueCount }, () => undefined);
-  let before = 0;
-  let ordinal = 0;
-  for (let e = 0; e < trace.events.count; e++) {
-    const subject = trace.events.subject[e];
-    if (trace.events.kind[e] === EventKind.op) {
-      before = subject + 1;
-      ordinal = 0;
-    } else if (trace.events.kind[e] === EventKind.allocate && before > 0) {
-      const w = sourceOfStorage.get(subject);
-      if (w === undefined) continue;
-      names[w] = { source: sources.length };
-      sources.push({ before, ordinal: ordinal++, bytes: bytes[w] });
-    }
-  }
-  for (let w = 0; w < valueCount; w++) {
-    const op = opOfNode[producer[w]];
-    if (op < 0) continue;
-    const output = trace.opOutputs(op).findIndex((tensor) => trace.tensorStorages(tensor).includes(storageOfValue[w]));
-    names[w] = { op, output };
-  }
-  return names;
-}
-
 function stepsOf(
   trace: Trace,
   graph: TracePlanningGraph,
@@ -111,15 +77,9 @@ function stepsOf(
   const steps: { op: number; isRecomputed: boolean; free: PlanValue[] }[] = [];
   const runs = new Uint8Array(graph.nodeCount);
   let nextOp = 0;
-  /** Of sources that nothing reads. */
-  let late: PlanValue[] = [];
   for (let p = 0; p < sequence.length; p++) {
     const v = sequence[p];
-    const free = gone[p].map((w) => valueAs[w]).filter((value) => value !== undefined);
-    if (opOfNode[v] < 0) {
-      late.push(...free);
-      continue;
-    }
+    if (opOfNode[v] < 0) continue;
     if (runs[v] === 1)
       for (const op of row(replayOps, v)) {
         // What finishes it in place may have its first run yet to come.
@@ -127,8 +87,7 @@ function stepsOf(
       }
     else while (nextOp <= opOfNode[v]) steps.push({ op: nextOp++, isRecomputed: false, free: [] });
     runs[v] = 1;
-    steps[steps.length - 1].free.push(...late, ...free);
-    late = [];
+    steps[steps.length - 1].free.push(...gone[p].map((w) => valueAs[w]).filter((value) => value !== undefined));
   }
   while (nextOp < trace.ops.count) steps.push({ op: nextOp++, isRecomputed: false, free: [] });
   return steps;

@@ -1,3 +1,4 @@
+import { holdSequence } from "@remat/memory";
 import { readPyTorchTrace } from "@remat/pytorch";
 import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
 import { goldenFiles, readGolden } from "@remat/testkit";
@@ -5,7 +6,6 @@ import { row } from "@remat/trace";
 import { expect, test } from "vitest";
 import { BlockPlans } from "../../src/blocks/block-plans.js";
 import { forwardSegments, joinSegments } from "../../src/blocks/forward-segments.js";
-import { memoryOf } from "../../src/blocks/memory-of.js";
 import { type PlanningGraph, planningGraph } from "../../src/graph/planning-graph.js";
 import { planningGraphOfTrace } from "../../src/graph/planning-graph-of-trace.js";
 import { rematerialize } from "../../src/rematerialize.js";
@@ -127,7 +127,7 @@ test("every schedule put together can run, with every first run in its order", a
         expect(cost).toBeGreaterThanOrEqual(plain.cost);
         const seen = new Set(sequence);
         expect([...seen]).toEqual([...plainOf(graph)]);
-        expect(memoryOf(graph, sequence).reduce((a, b) => Math.max(a, b), 0)).toBe(peakBytes);
+        expect(holdSequence(graph, sequence)!.heldBytes.reduce((a, b) => Math.max(a, b), 0)).toBe(peakBytes);
         for (const v of seen) if (graph.recomputable[v] === 0) expect(sequence.filter((u) => u === v)).toHaveLength(1);
       }
   }

@@ -1,14 +1,14 @@
+import { heldPeak } from "@remat/memory";
 import { readPlan, TraceBuilder, writePlan } from "@remat/trace";
 import { expect, test } from "vitest";
 import { planCheckpointing } from "../../src/checkpointing/plan-checkpointing.js";
-import { recordedPeakBytes } from "../../src/plan/recorded-peak.js";
 import { followPlan } from "../plan/follow-plan.js";
 import { trainingTrace } from "../training-trace.js";
 
 const trace = trainingTrace(12);
 
 test("a budget in bytes or as a fraction of the recorded peak is met by a plan that can be followed", async () => {
-  const recorded = recordedPeakBytes(trace);
+  const recorded = heldPeak(trace).peakBytes;
   for (const goal of [{ budgetBytes: 0.17 * recorded }, { budgetFraction: 0.17 }]) {
     const {
       point,
@@ -96,7 +96,7 @@ test("what is aborted before it begins lets go early, and proves nothing", async
   const { point, infeasible } = await planCheckpointing(trace, aborted);
   expect(point).toBeUndefined();
   expect(infeasible).toMatchObject({ isProven: false, lowerBoundBytes: 2560 });
-  expect(infeasible!.smallestFoundBytes).toBeLessThan(recordedPeakBytes(trace));
+  expect(infeasible!.smallestFoundBytes).toBeLessThan(heldPeak(trace).peakBytes);
 });
 
 test("where nothing fits, the op that binds is named, with what it reads and makes", async () => {

@@ -1,13 +1,16 @@
-import { EventKind, OpFlag, type Plan, roundUpBytes, row, type Trace } from "@remat/trace";
+import { roundUpBytes } from "@remat/memory";
+import { EventKind, OpFlag, type Plan, row, type Trace } from "@remat/trace";
 
 /**
  * Follows a plan over the storages of its trace as an executor would, knowing nothing of how it was made: storages appear when ops run or
  * JavaScript makes them, go when the plan frees them or the trace frees the caller's, and reading one that is not there, or whose
- * contents are not those that the trace read, is an error. Returns the most bytes held.
+ * contents are not those that the trace read, is an error. Returns the most bytes held on the trace's device.
  */
 export function followPlan(trace: Trace, plan: Plan): number {
-  const unit = trace.header.allocationUnitBytes;
-  const bytesOf = (storage: number) => roundUpBytes(trace.storages.bytes[storage], unit);
+  const { allocationUnitBytes: unit, device } = trace.header;
+  // Only what lies on the trace's device is planned.
+  const bytesOf = (storage: number) =>
+    trace.strings[trace.storages.device[storage]] === device ? roundUpBytes(trace.storages.bytes[storage], unit) : 0;
   const opCount = trace.ops.count;
   const appearBefore: number[][] = Array.from({ length: opCount + 1 }, () => []);
   const insideOf: number[][] = Array.from({ length: opCount + 1 }, () => []);

@@ -1,9 +1,9 @@
+import { heldPeak, holdPlan } from "@remat/memory";
 import { findPlanMismatch, readPlan, writePlan } from "@remat/trace";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { planningGraphOfTrace } from "../../src/graph/planning-graph-of-trace.js";
 import { planOfTrace } from "../../src/plan/plan-of-trace.js";
-import { recordedPeakBytes } from "../../src/plan/recorded-peak.js";
 import { rematerialize } from "../../src/rematerialize.js";
 import { followPlan } from "./follow-plan.js";
 import { buildTrace, randomTraces } from "./random-traces.js";
@@ -30,8 +30,9 @@ test("a plan, read from its file, can be followed, and holds as much as it predi
         const plan = readPlan(writePlan(planOfTrace(trace, graph, schedule)));
         expect(findPlanMismatch(plan, trace)).toBeUndefined();
         expect(followPlan(trace, plan)).toBe(plan.predicted.peakBytes);
+        expect(holdPlan(trace, plan).peakBytes).toBe(plan.predicted.peakBytes);
         expect(plan.predicted.peakBytes).toBeLessThanOrEqual(Math.max(share * plainPeak, schedule.peakBytes));
-        expect(recordedPeakBytes(trace)).toBeGreaterThanOrEqual(plan.predicted.plain.peakBytes);
+        expect(heldPeak(trace).peakBytes).toBeGreaterThanOrEqual(plan.predicted.plain.peakBytes);
         if (plan.steps.some(({ isRecomputed }) => isRecomputed)) dropped++;
       },
     ),

@@ -5,7 +5,6 @@ import {
   gradientsStartMark,
   OpFlag,
   Phase,
-  roundUpBytes,
   row,
   type Trace,
 } from "@remat/trace";
@@ -14,6 +13,8 @@ import {
 export interface EngineLifetimes {
   /** By op: 1 for one inside a forward and backward pass, where an executor follows. */
   readonly isInPass: Uint8Array;
+  /** By storage the last op before the trace frees it; -1 for what is never freed, or before any op. */
+  readonly freedAfter: Int32Array;
   /** By storage the op that it is held until at least, whoever reads it; -1 for none. */
   readonly heldUntil: Int32Array;
   /** By storage: 1 for what outlives the pass that it was made in. */
@@ -44,9 +45,10 @@ interface Moments {
  * the engine lets it go. That is what is made outside, what outlives the pass, and what nothing can make again, for which early release
  * counts: a saved tensor goes with the node that it was saved for. A trace without marks is one pass as a whole.
  *
+ * @param bytes what each storage counts for
  * @internal
  */
-export function engineLifetimes(trace: Trace): EngineLifetimes {
+export function engineLifetimes(trace: Trace, bytes: Float64Array): EngineLifetimes {
   const { ops, storages } = trace;
   const scratchBytes = new Float64Array(ops.count);
   const isInPass = new Uint8Array(ops.count).fill(1);
@@ -58,13 +60,15 @@ export function engineLifetimes(trace: Trace): EngineLifetimes {
     freedInPass: new Int32Array(storages.count).fill(-1),
     freedAfter: new Int32Array(storages.count).fill(-1),
   };
-  const passes = readEvents(trace, moments, isInPass, scratchBytes);
-  if (passes.length === 0) return { isInPass: isInPass.fill(1), heldUntil, isSurvivor, isFound, scratchBytes };
+  const { freedAfter } = moments;
+  const passes = readEvents(trace, moments, isInPass, scratchBytes, bytes);
+  if (passes.length === 0)
+    return { isInPass: isInPass.fill(1), freedAfter, heldUntil, isSurvivor, isFound, scratchBytes };
 
   const { maker, isRandom } = makersOf(trace);
   const lastReader = lastReadersOf(trace);
   const nodeEnd = nodeEndsOf(trace);
-  const { bornInPass, freedInPass, freedAfter } = moments;
+  const { bornInPass, freedInPass } = moments;
   for (let s = 0; s < storages.count; s++) {
     const pass = bornInPass[s];
     const isFreed = freedAfter[s] >= 0;
@@ -83,7 +87,7 @@ export function engineLifetimes(trace: Trace): EngineLifetimes {
       heldUntil[s] = Math.min(freedAfter[s], isForward ? Math.max(needed, forwardEnd) : needed);
     }
   }
-  return { isInPass, heldUntil, isSurvivor, isFound, scratchBytes };
+  return { isInPass, freedAfter, heldUntil, isSurvivor, isFound, scratchBytes };
 }
 
 /** Fills `moments`, and tells the passes by their last forward op. */
@@ -92,11 +96,10 @@ function readEvents(
   { bornInPass, freedInPass, freedAfter }: Moments,
   isInPass: Uint8Array,
   scratchBytes: Float64Array,
+  bytes: Float64Array,
 ): { forwardEnd: number }[] {
-  const { events, ops, storages, header, strings } = trace;
+  const { events, ops, strings } = trace;
   const passes: { forwardEnd: number }[] = [];
-  const bytesOf = (storage: number) => roundUpBytes(storages.bytes[storage], header.allocationUnitBytes);
-  const birth = new Int32Array(storages.count).fill(-1);
   let pass = -1;
   let op = -1;
   /** Allocations and releases since the last op. */
@@ -112,7 +115,6 @@ function readEvents(
         break;
       case EventKind.allocate:
         bornInPass[subject] = pass;
-        birth[subject] = e;
         since.push({ storage: subject, isFree: false });
         break;
       case EventKind.free:
@@ -124,7 +126,7 @@ function readEvents(
         op = subject;
         isInPass[op] = pass >= 0 ? 1 : 0;
         if (pass >= 0 && ops.phase[op] === Phase.forward) passes[pass].forwardEnd = op;
-        scratchBytes[op] = scratchOf(trace, op, since, bytesOf);
+        scratchBytes[op] = scratchOf(trace, op, since, bytes);
         since = [];
         break;
       }
@@ -138,7 +140,7 @@ function scratchOf(
   trace: Trace,
   op: number,
   since: readonly { storage: number; isFree: boolean }[],
-  bytesOf: (storage: number) => number,
+  bytes: Float64Array,
 ): number {
   const outputs = new Set(Array.from(trace.opOutputs(op)).flatMap((tensor) => trace.tensorStorages(tensor)));
   const born = new Set<number>();
@@ -155,8 +157,8 @@ function scratchOf(
     const isOutput = outputs.has(storage);
     // Neither made by the op nor gone by its end: JavaScript made it before.
     if (!isOutput && !passing.has(storage)) continue;
-    held += isFree ? -bytesOf(storage) : bytesOf(storage);
-    if (isOutput && !isFree) made += bytesOf(storage);
+    held += isFree ? -bytes[storage] : bytes[storage];
+    if (isOutput && !isFree) made += bytes[storage];
     if (held > most) most = held;
   }
   return Math.max(0, most - made);

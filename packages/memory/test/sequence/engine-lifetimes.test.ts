@@ -1,7 +1,7 @@
 import { Category, gradientsEndMark, gradientsStartMark, OpFlag, Phase, type Trace, TraceBuilder } from "@remat/trace";
 import { expect, test } from "vitest";
-import { engineLifetimes } from "../../src/graph/engine-lifetimes.js";
-import { planningGraphOfTrace } from "../../src/graph/planning-graph-of-trace.js";
+import { sequenceGraphOfTrace } from "../../src/index.js";
+import { engineLifetimes } from "../../src/sequence/engine-lifetimes.js";
 
 /** A step with one pass, with or without the marks around it, as an engine records it. */
 function step({ marks }: { marks: boolean }): { trace: Trace; names: Record<string, number> } {
@@ -60,7 +60,7 @@ function step({ marks }: { marks: boolean }): { trace: Trace; names: Record<stri
 
 test("inside a pass outputs of ops go as planned; all else goes when the engine lets it go", () => {
   const { trace, names } = step({ marks: true });
-  const { isInPass, heldUntil, isSurvivor, isFound, scratchBytes } = engineLifetimes(trace);
+  const { isInPass, heldUntil, isSurvivor, isFound, scratchBytes } = engineLifetimes(trace, trace.storages.bytes);
   expect([...isInPass]).toEqual([0, 1, 1, 1, 1, 1, 1, 1, 0, 0]);
   const told = Object.fromEntries(
     Object.entries(names).map(([name, s]) => [name, [heldUntil[s], isSurvivor[s] === 1, isFound[s] === 1]]),
@@ -94,16 +94,16 @@ test("inside a pass outputs of ops go as planned; all else goes when the engine 
 
 test("a trace without marks is as it was", () => {
   const { trace } = step({ marks: false });
-  const { isInPass, heldUntil, isSurvivor, isFound } = engineLifetimes(trace);
+  const { isInPass, heldUntil, isSurvivor, isFound } = engineLifetimes(trace, trace.storages.bytes);
   expect(isInPass.every((flag) => flag === 1)).toBe(true);
   expect([...heldUntil, ...isSurvivor, ...isFound].every((value) => value <= 0)).toBe(true);
 });
 
 test("what is made outside of the pass, or outlives it, is never made again; what was there counts all the time", () => {
   const { trace, names } = step({ marks: true });
-  const graph = planningGraphOfTrace(trace);
-  const again = Array.from({ length: graph.nodeCount }, (_, v) => v).filter((v) => graph.recomputable[v] === 1);
-  expect(again.map((v) => graph.nodeName(v))).toEqual(["Multiply#1", "MatMul#2"]);
+  const graph = sequenceGraphOfTrace(trace);
+  const again = Array.from({ length: graph.nodeCount }, (_, v) => v).filter((v) => graph.repeatable[v] === 1);
+  expect(again.map((v) => graph.opOfNode[v])).toEqual([1, 2]);
   expect(graph.baseBytes).toBe(400 + 40);
   expect([...graph.storageOfValue]).not.toContain(names["found"]);
 });

@@ -1,7 +1,7 @@
-import { Category, type CategoryName, type MemorySnapshot } from "@remat/trace";
+import { Category, type CategoryName, categoryNames, type MemorySnapshot } from "@remat/trace";
 import { type LiveStorages, rowWidth, totalColumn } from "./live-storages.js";
 
-/** A row of bytes for each of some devices, in the order in which the devices came; what a snapshot is kept as. @internal */
+/** A row of bytes for each of some devices, in the order in which the devices came; what a snapshot is kept as. */
 export class DeviceRows {
   readonly devices: number[] = [];
   readonly rows: Float64Array[] = [];
@@ -38,6 +38,14 @@ export class DeviceRows {
   totalBytes(device: number): number {
     const at = this.devices.indexOf(device);
     return at < 0 ? 0 : this.rows[at][totalColumn];
+  }
+
+  /** Bytes of `device` in each category that holds something. */
+  byCategory(device: number): Partial<Record<CategoryName, number>> {
+    const row = this.rows[this.devices.indexOf(device)];
+    return Object.fromEntries(
+      categoryNames.flatMap((name, c) => (row !== undefined && row[c] !== 0 ? [[name, row[c]]] : [])),
+    );
   }
 
   clone(): DeviceRows {

@@ -1,4 +1,5 @@
-import { categoryNames, RematError, roundUpBytes, type Trace } from "@remat/trace";
+import { categoryNames, RematError, type Trace } from "@remat/trace";
+import { roundUpBytes, unitBytesOn } from "../allocators/device-units.js";
 
 /** Bytes of one device at one moment: a cell per category, and the total in the last. */
 export const rowWidth: number = categoryNames.length + 1;
@@ -107,7 +108,7 @@ export class LiveStorages {
     if (known !== undefined) return known;
     const device = trace.strings[name];
     const index = this.devices.push(device) - 1;
-    this.units.push(kindOf(device) === kindOf(trace.header.device) ? trace.header.allocationUnitBytes : 1);
+    this.units.push(unitBytesOn(device, trace.header));
     if ((index + 1) * rowWidth > this.totals.length) this.totals = grown(this.totals, 2 * this.totals.length);
     return (this.deviceOfString[name] = index);
   }
@@ -133,12 +134,6 @@ export class LiveStorages {
       `event ${event} (${verb}) is out of order: storage ${storage} ${found}; expected ${expected}. Record the trace again, or report the writer.`,
     );
   }
-}
-
-/** `cuda` of `cuda:0`. */
-function kindOf(device: string): string {
-  const colon = device.indexOf(":");
-  return colon < 0 ? device : device.slice(0, colon);
 }
 
 type Column = Uint8Array<ArrayBuffer> | Uint16Array<ArrayBuffer> | Int32Array<ArrayBuffer> | Float64Array<ArrayBuffer>;

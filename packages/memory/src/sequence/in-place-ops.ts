@@ -1,5 +1,7 @@
-import { type GraphAliasTracker, NodeKind, type TraceGraph } from "@remat/memory/graph";
 import { OpFlag, row, type Trace } from "@remat/trace";
+import { NodeKind } from "../graph/graph.js";
+import type { GraphAliasTracker } from "../graph/graph-alias-tracker.js";
+import type { TraceGraph } from "../graph/graph-of-trace.js";
 
 /** What in-place ops mean for running ops again. @internal */
 export interface InPlaceOps {

@@ -8,7 +8,8 @@ import {
   type Trace,
 } from "@remat/trace";
 import { DeviceRows } from "./device-rows.js";
-import { LiveStorages, totalColumn } from "./live-storages.js";
+import { HeldMemory, type HeldPeak, heldPeak } from "./held-memory.js";
+import { isTurn, readMemoryEvents } from "./memory-events.js";
 
 /** A moment of a trace: after op `op`, after event `event` (both counted from 0), or at the first mark of that name. */
 export type MomentPlace = { readonly op: number } | { readonly event: number } | { readonly mark: string };
@@ -18,6 +19,8 @@ export interface MomentOptions {
   readonly device?: string;
   /** How many storages to list; left out: 10. */
   readonly limit?: number;
+  /** Categories of storages that overrule the trace's. */
+  readonly categories?: ReadonlyMap<number, number>;
 }
 
 /** Who made a storage: the op that allocated it, and where it ran. Undefined for what was there before, or came from outside. */
@@ -58,39 +61,51 @@ export interface MemoryMoment {
 }
 
 /**
- * What is on a device at a moment of `trace`: totals by category, and the largest storages with the op and module that made each.
+ * Returns what is on a device at a moment of `trace`: totals by category, and the largest storages with the op and module that made each.
  *
  * @throws RematError `MEMORY_NO_SUCH_MOMENT`, `TRACE_EVENT_ORDER`
  * @example
  * momentAt(trace, { op: 120 }).largest[0].maker?.module;
  */
 export function momentAt(trace: Trace, place: MomentPlace, options: MomentOptions = {}): MemoryMoment {
-  return momentIn(trace, place, options, new Map());
+  const { event, before } = eventOf(trace, place);
+  return describeMoment(trace, event, before && isTurn(trace, event) ? event : event + 1, options);
 }
 
-/** {@link momentAt} with categories of storages that overrule the trace's. @internal */
-export function momentIn(
+/**
+ * Returns what is held at a peak, with the largest storages, who made each, and where. Reached inside an op, it is that moment inside.
+ *
+ * @param peak of this trace, see `heldPeak`
+ * @throws RematError `TRACE_EVENT_ORDER`
+ * @example
+ * momentOfPeak(trace, heldPeak(trace), { limit: 5 }).largest[0].maker?.module;
+ */
+export function momentOfPeak(
   trace: Trace,
-  place: MomentPlace,
-  options: MomentOptions,
-  overrides: ReadonlyMap<number, number>,
+  { device, event }: Pick<HeldPeak, "device" | "event">,
+  options: Omit<MomentOptions, "device"> = {},
 ): MemoryMoment {
+  if (event >= trace.events.count) return describeMoment(trace, event - 1, event, { ...options, device });
+  return describeMoment(trace, event, isTurn(trace, event) ? event : event + 1, { ...options, device });
+}
+
+/**
+ * Returns what `options.device` (left out: the one that the trace is about) holds at its peak, with the largest storages.
+ *
+ * @throws RematError `TRACE_EVENT_ORDER`
+ */
+export function peakMoment(trace: Trace, options: MomentOptions = {}): MemoryMoment {
+  return momentOfPeak(trace, heldPeak(trace, options.device), options);
+}
+
+/** What is held when all events before `end` have happened; `event` is the last of them, or the one at hand. */
+function describeMoment(trace: Trace, event: number, end: number, options: MomentOptions): MemoryMoment {
   const device = options.device ?? trace.header.device;
-  const { event, before } = eventOf(trace, place);
-  const storages = new LiveStorages();
-  const { kind, subject, value } = trace.events;
-  // A peak inside an op is seen just before something is freed: that event itself is then not yet done.
-  const end = before && (kind[event] === EventKind.free || kind[event] === EventKind.resize) ? event : event + 1;
-  let lastOp = -1;
-  for (let i = 0; i < end; i++) {
-    const item = subject[i];
-    if (kind[i] === EventKind.op) lastOp = item;
-    else if (kind[i] === EventKind.allocate) {
-      storages.allocate(trace, item, overrides.get(item) ?? trace.storages.category[item], i, lastOp + 1);
-    } else if (kind[i] === EventKind.free) storages.free(item, i);
-    else if (kind[i] === EventKind.resize) storages.resize(item, value[i], i);
-    else if (kind[i] === EventKind.categorize && !overrides.has(item)) storages.categorize(item, value[i], i);
-  }
+  const account = new HeldMemory();
+  for (const [storage, category] of options.categories ?? []) account.override([storage], category);
+  account.take(trace, end);
+  const { storages } = account;
+  const lastOp = account.nextOp - 1;
   const deviceIndex = storages.devices.indexOf(device);
   const held: number[] = [];
   for (let s = 0; s < trace.storages.count; s++)
@@ -99,17 +114,14 @@ export function momentIn(
   const largest = held.slice(0, options.limit ?? 10);
   const firstTensor = firstTensors(trace, largest);
   const rows = DeviceRows.of(storages);
-  const row = rows.rows[rows.devices.indexOf(deviceIndex)];
   const runs = end === event && lastOp + 1 < trace.ops.count ? lastOp + 1 : lastOp;
   const inner = runs > lastOp ? freedBeforeOp(trace, end) : new Set<number>();
   return {
     event,
     at: runs < 0 ? undefined : makerOf(trace, runs),
     device,
-    totalBytes: row?.[totalColumn] ?? 0,
-    bytesByCategory: Object.fromEntries(
-      categoryNames.flatMap((name, i) => (row !== undefined && row[i] !== 0 ? [[name, row[i]]] : [])),
-    ),
+    totalBytes: rows.totalBytes(deviceIndex),
+    bytesByCategory: rows.byCategory(deviceIndex),
     storageCount: held.length,
     largest: largest.map((storage) => {
       const tensor = firstTensor.get(storage);
@@ -154,8 +166,10 @@ function noSuchMoment(found: string, expected: string): RematError {
 /** Storages that are freed between `event` and the next op's event: by the op itself. */
 function freedBeforeOp(trace: Trace, event: number): ReadonlySet<number> {
   const freed = new Set<number>();
-  const { kind, subject, count } = trace.events;
-  for (let i = event; i < count && kind[i] !== EventKind.op; i++) if (kind[i] === EventKind.free) freed.add(subject[i]);
+  const { kind, count } = trace.events;
+  let end = event;
+  while (end < count && kind[end] !== EventKind.op) end++;
+  readMemoryEvents(trace, { free: (storage) => void freed.add(storage) }, event, end);
   return freed;
 }
 

@@ -1,4 +1,6 @@
-import { EventKind, roundUpBytes, row, type Trace } from "@remat/trace";
+import { row, type Trace } from "@remat/trace";
+import { roundUpBytes, unitBytesOn } from "../allocators/device-units.js";
+import { readMemoryEvents } from "./memory-events.js";
 
 /** Bytes held, after each op, of what the parts of a module made. */
 export interface ModuleBytes {
@@ -8,7 +10,7 @@ export interface ModuleBytes {
   readonly rest: Float64Array;
 }
 
-/** Follows what each part of a module holds; the `limit` parts with the highest values are told apart. @internal */
+/** Returns what each part of a module holds after each op; the `limit` parts with the highest values are told apart. */
 export function moduleBytes(
   trace: Trace,
   options: { readonly device: string; readonly limit: number; readonly within?: string },
@@ -53,7 +55,7 @@ export function moduleBytes(
   return { within, parts: shown.map((part, c) => ({ fqn: names[part], bytes: columns[c] })), rest };
 }
 
-/** By storage: the module it belongs to, or -1. What an op made is of that op's module, a weight of the innermost module that owns it. */
+/** Returns by storage the module that it belongs to, or -1. What an op made is of that op's module, a weight of the innermost module that owns it. */
 export function storageModules(trace: Trace): Int32Array {
   const owner = new Int32Array(trace.storages.count).fill(-1);
   for (let op = 0; op < trace.ops.count; op++) {
@@ -119,37 +121,32 @@ function partOfName(fqn: string, within: string, known: ReadonlySet<string>): st
   return fqn;
 }
 
-/** Sizes of the storages of one device, as allocated, over a trace's events. */
+/** Replays the sizes of the storages of one device, as allocated, over a trace's events. */
 class StorageSizes {
   private readonly trace: Trace;
   private readonly unitBytes: number;
   private readonly device: number;
 
   constructor(trace: Trace, device: string) {
-    const kind = (name: string): string => name.split(":")[0];
     this.trace = trace;
     this.device = trace.strings.indexOf(device);
-    this.unitBytes = kind(device) === kind(trace.header.device) ? trace.header.allocationUnitBytes : 1;
+    this.unitBytes = unitBytesOn(device, trace.header);
   }
 
   replay(onChange: (storage: number, change: number) => void, onOp?: (op: number) => void): void {
-    const { events, storages } = this.trace;
+    const { storages } = this.trace;
     const bytes = new Float64Array(storages.count);
-    for (let e = 0; e < events.count; e++) {
-      const subject = events.subject[e];
-      const kind = events.kind[e];
-      if (kind === EventKind.op) {
-        onOp?.(subject);
-        continue;
-      }
-      if (kind !== EventKind.allocate && kind !== EventKind.free && kind !== EventKind.resize) continue;
-      if (storages.device[subject] !== this.device) continue;
-      const size =
-        kind === EventKind.free
-          ? 0
-          : roundUpBytes(kind === EventKind.resize ? events.value[e] : storages.bytes[subject], this.unitBytes);
-      onChange(subject, size - bytes[subject]);
-      bytes[subject] = size;
-    }
+    const become = (storage: number, requestedBytes: number): void => {
+      if (storages.device[storage] !== this.device) return;
+      const size = roundUpBytes(requestedBytes, this.unitBytes);
+      onChange(storage, size - bytes[storage]);
+      bytes[storage] = size;
+    };
+    readMemoryEvents(this.trace, {
+      allocate: (storage) => become(storage, storages.bytes[storage]),
+      free: (storage) => become(storage, 0),
+      resize: become,
+      ...(onOp !== undefined && { op: onOp }),
+    });
   }
 }

@@ -1,0 +1,70 @@
+import { EventKind, type Trace } from "@remat/trace";
+
+/** Told of what happens to the storages of a trace, event by event. What is left out is not of interest. Events are counted from 0. */
+export interface MemoryEventReader {
+  allocate?(storage: number, event: number): void;
+  free?(storage: number, event: number): void;
+  /** `bytes` are those asked for, not rounded. */
+  resize?(storage: number, bytes: number, event: number): void;
+  categorize?(storage: number, category: number, event: number): void;
+  op?(op: number, event: number): void;
+  /** Any other event: `kind` of `EventKind`, with its columns. */
+  other?(kind: number, subject: number, value: number, event: number): void;
+}
+
+/**
+ * Reads a trace's events in order, from `from` up to `to`.
+ *
+ * @example
+ * readMemoryEvents(trace, { free: (storage) => freed.add(storage) });
+ */
+export function readMemoryEvents(
+  trace: Trace,
+  reader: MemoryEventReader,
+  from = 0,
+  to: number = trace.events.count,
+): void {
+  const { kind, subject, value } = trace.events;
+  for (let event = from; event < to; event++) {
+    const item = subject[event];
+    switch (kind[event]) {
+      case EventKind.op:
+        reader.op?.(item, event);
+        break;
+      case EventKind.allocate:
+        reader.allocate?.(item, event);
+        break;
+      case EventKind.free:
+        reader.free?.(item, event);
+        break;
+      case EventKind.resize:
+        reader.resize?.(item, value[event], event);
+        break;
+      case EventKind.categorize:
+        reader.categorize?.(item, value[event], event);
+        break;
+      default:
+        reader.other?.(kind[event], item, value[event], event);
+    }
+  }
+}
+
+/** Whether an event lets memory go or changes its size: what was held until then may have been a peak. @internal */
+export function isTurn(trace: Trace, event: number): boolean {
+  const kind = trace.events.kind[event];
+  return kind === EventKind.free || kind === EventKind.resize;
+}
+
+/** Counts the allocations and releases of a trace. */
+export function countLifetimes(trace: Trace): { readonly allocations: number; readonly frees: number } {
+  let allocations = 0;
+  let frees = 0;
+  readMemoryEvents(trace, { allocate: () => void allocations++, free: () => void frees++ });
+  return { allocations, frees };
+}
+
+/** Whether a trace frees anything: in one that does not, what is held when cannot be told. */
+export function tellsLifetimes({ events }: Trace): boolean {
+  for (let event = 0; event < events.count; event++) if (events.kind[event] === EventKind.free) return true;
+  return false;
+}

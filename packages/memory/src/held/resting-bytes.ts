@@ -1,0 +1,20 @@
+import { Category, type Trace } from "@remat/trace";
+import { allocatedSizes } from "../allocators/device-units.js";
+
+const resting: ReadonlySet<number> = new Set([
+  Category.parameter,
+  Category.buffer,
+  Category.optimizerState,
+  Category.input,
+]);
+
+/** Returns what the trace's device holds before the step and after it, in bytes as allocated: weights, optimizer state and the batch. */
+export function restingBytes(trace: Trace): number {
+  const { storages, strings, header } = trace;
+  const device = strings.indexOf(header.device);
+  const sizes = allocatedSizes(trace);
+  let sum = 0;
+  for (let s = 0; s < storages.count; s++)
+    if (storages.device[s] === device && resting.has(storages.category[s])) sum += sizes[s];
+  return sum;
+}

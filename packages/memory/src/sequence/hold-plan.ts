@@ -1,0 +1,163 @@
+import {
+  Category,
+  type CategoryName,
+  categoryNames,
+  opEventPositions,
+  type Plan,
+  RematError,
+  type Trace,
+} from "@remat/trace";
+import { readMemoryEvents } from "../held/memory-events.js";
+import { LifeSums } from "./hold-sequence.js";
+import { type Life, livesOfPlan } from "./lives-of-plan.js";
+import { isPureForward, sequenceGraphOfTrace, type TraceSequenceGraph } from "./sequence-graph-of-trace.js";
+import { type PlanSequence, sequenceOfPlan } from "./sequence-of-plan.js";
+
+/** What a step holds that follows a plan, on the device of its trace. */
+export interface PlanMemory {
+  readonly peakBytes: number;
+  /** The op that runs at the peak; -1 where nothing but what is held all the time ever is. */
+  readonly peakOp: number;
+  /** At the peak; what a kernel works with is temporary. Categories that hold something. */
+  readonly bytesByCategory: Readonly<Partial<Record<CategoryName, number>>>;
+  /** By op: the most held from the op before to this one, what runs again in between included. */
+  readonly highestBytes: Float64Array;
+  /** What is let go of and made again, in the order in which it is made again. */
+  readonly recomputed: readonly RecomputedStorage[];
+}
+
+/** A storage that a plan makes again. */
+export interface RecomputedStorage {
+  readonly storage: number;
+  /** As allocated. */
+  readonly bytes: number;
+  /** The op that makes it, and the step of the plan at which it does so again. */
+  readonly op: number;
+  readonly step: number;
+  /** The step of the plan after which it was gone. */
+  readonly freedAfterStep: number;
+}
+
+/**
+ * Returns what a step holds that follows `plan`: storages come as ops make them, again where ops run again, and go when the plan frees them; all
+ * else goes when the engine lets it go.
+ *
+ * @param plan of that trace: see `findPlanMismatch`
+ * @param graph of that trace, if there is one already
+ * @throws RematError `PLAN_MISMATCH` for steps that cannot run
+ * @example
+ * holdPlan(trace, plan).peakBytes; // plan.predicted.peakBytes
+ */
+export function holdPlan(trace: Trace, plan: Plan, graph: TraceSequenceGraph = graphFor(trace, plan)): PlanMemory {
+  const sequence = sequenceOfPlan(plan, graph);
+  const lives = livesOfPlan(trace, plan, graph, sequence);
+  if (lives === undefined)
+    throw new RematError(
+      "PLAN_MISMATCH",
+      "the plan cannot run: a step reads what none before it has made. Plan this trace anew, or name the run that the plan was made for.",
+    );
+  const sums = new LifeSums(graph, sequence.nodes.length);
+  for (const { value, from, to } of lives) sums.add(value, from, to);
+  const { peakBytes, peakStep, heldBytes } = sums.memory(sequence.nodes);
+  const isAtRest = peakBytes === graph.baseBytes;
+  return {
+    peakBytes,
+    peakOp: isAtRest ? -1 : opAt(graph, sequence, peakStep),
+    bytesByCategory: categoriesAt(trace, graph, sequence, lives, isAtRest ? -1 : peakStep),
+    highestBytes: highestByOp(trace, plan, graph, sequence, heldBytes),
+    recomputed: recomputedStorages(graph, sequence, lives),
+  };
+}
+
+/** Ops that the plan runs again can be so. */
+function graphFor(trace: Trace, plan: Plan): TraceSequenceGraph {
+  const again = new Set(plan.steps.filter(({ isRecomputed }) => isRecomputed).map(({ op }) => op));
+  return sequenceGraphOfTrace(trace, { isReplayable: (op) => again.has(op) || isPureForward(trace, op) });
+}
+
+/** The op that runs at a place, or comes next where JavaScript makes something for it. */
+function opAt({ opOfNode }: TraceSequenceGraph, { nodes }: PlanSequence, place: number): number {
+  let at = place;
+  while (at < nodes.length - 1 && opOfNode[nodes[at]] < 0) at++;
+  return opOfNode[nodes[at]];
+}
+
+/** What is held at a place of the sequence (-1: all the time), by category as it is then. */
+function categoriesAt(
+  trace: Trace,
+  graph: TraceSequenceGraph,
+  { nodes }: PlanSequence,
+  lives: readonly Life[],
+  place: number,
+): Partial<Record<CategoryName, number>> {
+  const { opOfNode, storageOfValue, bytes, baseStorages, baseSizes, workspaceBytes } = graph;
+  let lastOp = -1;
+  for (let p = 0; p <= place; p++) lastOp = Math.max(lastOp, opOfNode[nodes[p]]);
+  const category = categoriesAtOp(trace, lastOp);
+  const held = new Float64Array(categoryNames.length);
+  baseStorages.forEach((storage, i) => {
+    held[category[storage]] += baseSizes[i];
+  });
+  if (place >= 0) {
+    for (const { value, from, to } of lives)
+      if (from <= place && place <= to) held[category[storageOfValue[value]]] += bytes[value];
+    held[Category.temporary] += workspaceBytes[nodes[place]];
+  }
+  return Object.fromEntries(categoryNames.flatMap((name, c) => (held[c] > 0 ? [[name, held[c]]] : [])));
+}
+
+/** By storage: its category while `op` runs; -1: as it was allocated. */
+function categoriesAtOp(trace: Trace, op: number): Uint8Array {
+  const category = trace.storages.category.slice(0, trace.storages.count);
+  if (op >= 0)
+    readMemoryEvents(
+      trace,
+      { categorize: (storage, value) => (category[storage] = value) },
+      0,
+      opEventPositions(trace)[op],
+    );
+  return category;
+}
+
+function highestByOp(
+  trace: Trace,
+  plan: Plan,
+  { baseBytes }: TraceSequenceGraph,
+  { nodes, stepOfPlace }: PlanSequence,
+  heldBytes: Float64Array,
+): Float64Array {
+  const highest = new Float64Array(trace.ops.count);
+  let filled = 0;
+  let most = 0;
+  for (let place = 0; place < nodes.length; place++) {
+    most = Math.max(most, heldBytes[place]);
+    const step = stepOfPlace[place];
+    if (step < 0 || plan.steps[step].isRecomputed) continue;
+    while (filled <= plan.steps[step].op) highest[filled++] = most;
+    most = 0;
+  }
+  const last = filled === 0 ? baseBytes : Math.max(highest[filled - 1], most);
+  if (filled > 0) highest[filled - 1] = last;
+  return highest.fill(last, filled);
+}
+
+function recomputedStorages(
+  { opOfNode, storageOfValue, bytes, valueCount }: TraceSequenceGraph,
+  { nodes, stepOfPlace }: PlanSequence,
+  lives: readonly Life[],
+): RecomputedStorage[] {
+  const freedAt = new Int32Array(valueCount).fill(-1);
+  const found: RecomputedStorage[] = [];
+  for (const { value, from, to } of [...lives].sort((a, b) => a.from - b.from)) {
+    if (freedAt[value] >= 0)
+      found.push({
+        storage: storageOfValue[value],
+        bytes: bytes[value],
+        op: opOfNode[nodes[from]],
+        step: stepOfPlace[from],
+        freedAfterStep: stepOfPlace[freedAt[value]],
+      });
+    freedAt[value] = to;
+  }
+  return found;
+}

@@ -1,0 +1,107 @@
+import type { SequenceGraph } from "./sequence-graph.js";
+
+/** What is held while a sequence runs. */
+export interface SequenceMemory {
+  /** The most bytes held at any step. */
+  readonly peakBytes: number;
+  /** The step at which the peak is reached first. */
+  readonly peakStep: number;
+  /** Bytes held at each step, what the node works with included. */
+  readonly heldBytes: Float64Array;
+}
+
+/**
+ * Visits the lives of values in a sequence of nodes: each from the step `from` that makes it to the step `to` of its last reader before it is made
+ * again, or to the step itself where nothing reads it; the last life of a result to the end, `sequence.length`. This is the rule of what a
+ * sequence holds, and everything else about it follows.
+ *
+ * @returns whether the sequence can run: no step reads what none before it has made
+ */
+export function forEachLife(
+  graph: SequenceGraph,
+  sequence: ArrayLike<number>,
+  visit: (value: number, from: number, to: number) => void,
+): boolean {
+  const { inputs, outputs, result, valueCount } = graph;
+  const { length } = sequence;
+  const madeAt = new Int32Array(valueCount).fill(-1);
+  const lastRead = new Int32Array(valueCount);
+  let canRun = true;
+  for (let step = 0; step < length; step++) {
+    const v = sequence[step];
+    for (let i = inputs.start[v]; i < inputs.start[v + 1]; i++) {
+      const value = inputs.values[i];
+      if (madeAt[value] < 0) canRun = false;
+      lastRead[value] = step;
+    }
+    for (let i = outputs.start[v]; i < outputs.start[v + 1]; i++) {
+      const value = outputs.values[i];
+      if (madeAt[value] >= 0) visit(value, madeAt[value], lastRead[value]);
+      madeAt[value] = step;
+      lastRead[value] = step;
+    }
+  }
+  for (let value = 0; value < valueCount; value++)
+    if (madeAt[value] >= 0) visit(value, madeAt[value], result[value] === 1 ? length : lastRead[value]);
+  return canRun;
+}
+
+/**
+ * Returns the bytes held at each step of `sequence` (node indices, any node any number of times), and the peak. Undefined where a step reads what
+ * no earlier step has made.
+ *
+ * @example
+ * holdSequence(graph, [0, 1, 2, 0, 3])?.peakBytes;
+ */
+export function holdSequence(graph: SequenceGraph, sequence: ArrayLike<number>): SequenceMemory | undefined {
+  const sums = new LifeSums(graph, sequence.length);
+  return forEachLife(graph, sequence, sums.add) ? sums.memory(sequence) : undefined;
+}
+
+/** Adds up the lives of values to what is held at each step: the only sum of its kind. */
+export class LifeSums {
+  private readonly graph: SequenceGraph;
+  private readonly born: Float64Array;
+  private readonly gone: Float64Array;
+
+  constructor(graph: SequenceGraph, length: number) {
+    this.graph = graph;
+    this.born = new Float64Array(length);
+    this.gone = new Float64Array(length + 1);
+  }
+
+  readonly add = (value: number, from: number, to: number): void => {
+    this.born[from] += this.graph.bytes[value];
+    this.gone[to] += this.graph.bytes[value];
+  };
+
+  memory(sequence: ArrayLike<number>): SequenceMemory {
+    const { born, gone } = this;
+    const { workspaceBytes, baseBytes } = this.graph;
+    const { length } = sequence;
+    const heldBytes = new Float64Array(length);
+    let held = baseBytes;
+    let peakBytes = held;
+    let peakStep = 0;
+    for (let step = 0; step < length; step++) {
+      held += born[step];
+      const now = held + workspaceBytes[sequence[step]];
+      heldBytes[step] = now;
+      if (now > peakBytes) {
+        peakBytes = now;
+        peakStep = step;
+      }
+      held -= gone[step];
+    }
+    return { peakBytes, peakStep, heldBytes };
+  }
+}
+
+/** Returns per step of a sequence the values that are let go of after it, ascending. */
+export function valuesGoneAfter(graph: SequenceGraph, sequence: ArrayLike<number>): number[][] {
+  const gone: number[][] = Array.from({ length: sequence.length + 1 }, () => []);
+  forEachLife(graph, sequence, (value, _from, to) => void gone[to].push(value));
+  gone.pop();
+  for (const values of gone) values.sort((a, b) => a - b);
+  return gone;
+}

@@ -1,0 +1,36 @@
+import { type PlanSource, type PlanValue, row, type Trace } from "@remat/trace";
+import type { TraceSequenceGraph } from "./sequence-graph-of-trace.js";
+
+/** How a plan names the values of a graph. */
+export interface PlanValues {
+  /** By value; undefined for what is the caller's, which a plan leaves alone. */
+  readonly names: readonly (PlanValue | undefined)[];
+  readonly sources: readonly PlanSource[];
+}
+
+/** Returns how a plan of `trace` names the values of its graph: outputs of ops, and in their order what JavaScript makes between ops. */
+export function planValues(trace: Trace, graph: TraceSequenceGraph): PlanValues {
+  const { opOfNode, outputs, storageOfValue, bytes, valueCount, nodeCount } = graph;
+  const sources: PlanSource[] = [];
+  const names: (PlanValue | undefined)[] = Array.from({ length: valueCount }, () => undefined);
+  let before = 0;
+  let ordinal = 0;
+  for (let node = 0; node < nodeCount; node++) {
+    const op = opOfNode[node];
+    if (op >= 0) {
+      before = op + 1;
+      ordinal = 0;
+    }
+    for (const value of row(outputs, node)) {
+      if (op >= 0) {
+        const storage = storageOfValue[value];
+        const output = trace.opOutputs(op).findIndex((tensor) => trace.tensorStorages(tensor).includes(storage));
+        names[value] = { op, output };
+      } else if (before > 0) {
+        names[value] = { source: sources.length };
+        sources.push({ before, ordinal: ordinal++, bytes: bytes[value] });
+      }
+    }
+  }
+  return { names, sources };
+}

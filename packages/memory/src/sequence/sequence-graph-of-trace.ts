@@ -1,0 +1,204 @@
+import { OpFlag, Phase, type Rows, row, type Trace } from "@remat/trace";
+import { countedBytes, NodeKind } from "../graph/graph.js";
+import { GraphAliasTracker } from "../graph/graph-alias-tracker.js";
+import { graphOfTrace, type TraceGraph } from "../graph/graph-of-trace.js";
+import { RowsWriter } from "../graph/rows-writer.js";
+import { type EngineLifetimes, engineLifetimes } from "./engine-lifetimes.js";
+import { type InPlaceOps, inPlaceOps } from "./in-place-ops.js";
+import type { SequenceGraph } from "./sequence-graph.js";
+
+export interface SequenceGraphOptions {
+  /**
+   * Whether `op` may run again. Left out: ops of the forward pass that are neither random nor effectful; what the backward pass and the
+   * optimizer compute is never made twice.
+   */
+  readonly isReplayable?: (op: number) => boolean;
+}
+
+/** A sequence graph whose nodes know what of the trace they are. */
+export interface TraceSequenceGraph extends SequenceGraph {
+  /** The op that each node is in the plain order, or -1 for a storage that no op makes. */
+  readonly opOfNode: Int32Array;
+  /** What running a node again runs: its op, and the in-place ops that finish what it makes. */
+  readonly replayOps: Rows;
+  /** The storage that each value is. */
+  readonly storageOfValue: Int32Array;
+  /** 1 for a node that can run again. */
+  readonly repeatable: Uint8Array;
+  /** 1 for an in-place op that runs again with the node whose value it finishes. */
+  readonly isFinishing: Uint8Array;
+  /** The storages that are held all the time: those of `baseBytes`. */
+  readonly baseStorages: readonly number[];
+  /** What each of them counts for. */
+  readonly baseSizes: Float64Array;
+}
+
+/**
+ * Returns what can be held in a trace of one training step while its ops run, some of them again. A node is an op, a value a storage that it
+ * allocates, with the needed lifetime (trace rule T3). A view reads its storage, and never needs to run again. What JavaScript filled is a node
+ * that cannot run again, as is, by default, everything but pure forward ops, and whatever makes a result (trace rule T8): a result may be a
+ * variable by now.
+ *
+ * What is held is what an executor holds that follows a plan inside `engine.gradients`: outputs of ops in it go when they are not needed, all
+ * else when the engine lets it go, and a kernel's scratch counts with the most of it that there is at once. Only what lies on the trace's
+ * device counts, as that device allocates it; storages on others are values of 0 bytes.
+ *
+ * Weights, optimizer slots and inputs that the trace never frees are `baseBytes`; those that it frees are held until then. An in-place op
+ * runs again together with the op whose storage it writes into, where nothing reads the storage in between and its other inputs are
+ * there before; otherwise neither runs again.
+ *
+ * @example
+ * const graph = sequenceGraphOfTrace(trace);
+ * holdSequence(graph, Int32Array.from({ length: graph.nodeCount }, (_, node) => node))?.peakBytes; // with early release
+ */
+export function sequenceGraphOfTrace(trace: Trace, options: SequenceGraphOptions = {}): TraceSequenceGraph {
+  return new TraceSequence(trace, options.isReplayable ?? ((op) => isPureForward(trace, op))).build();
+}
+
+/** Whether an op is one of the forward pass that gives the same when it runs again, and does nothing else. */
+export function isPureForward({ ops }: Trace, op: number): boolean {
+  return ops.phase[op] === Phase.forward && (ops.flags[op] & (OpFlag.random | OpFlag.effectful | OpFlag.source)) === 0;
+}
+
+class TraceSequence {
+  private readonly trace: Trace;
+  private readonly graph: TraceGraph;
+  private readonly isReplayable: (op: number) => boolean;
+  private readonly aliases: GraphAliasTracker;
+  private readonly lifetimes: EngineLifetimes;
+  /** By storage: as the trace's device allocates it. */
+  private readonly bytes: Float64Array;
+  private readonly isResult: Uint8Array;
+  /** The value that each storage is; -1 for the caller's, which are there all the time. */
+  private readonly valueOfStorage: Int32Array;
+  private readonly inputs = new RowsWriter();
+  private readonly outputs = new RowsWriter();
+  private readonly replayOps = new RowsWriter();
+  private readonly opOfNode: number[] = [];
+  private readonly workspaceBytes: number[] = [];
+  private readonly repeatable: number[] = [];
+  private readonly isFinishing: number[] = [];
+  private readonly storageOfValue: number[] = [];
+  private readonly baseStorages: number[] = [];
+  /** What JavaScript has made since the last op, and nothing reads. */
+  private readonly unread: number[] = [];
+
+  constructor(trace: Trace, isReplayable: (op: number) => boolean) {
+    const graph = graphOfTrace(trace);
+    this.trace = trace;
+    this.graph = graph;
+    this.bytes = countedBytes(graph, {});
+    this.lifetimes = engineLifetimes(trace, this.bytes);
+    this.isReplayable = (op) => this.lifetimes.isInPass[op] === 1 && isReplayable(op);
+    this.aliases = new GraphAliasTracker(graph);
+    this.valueOfStorage = new Int32Array(graph.storages.count).fill(-1);
+    this.isResult = new Uint8Array(graph.storages.count);
+    for (const storage of row(graph.reads, graph.nodeCount - 1)) this.isResult[storage] = 1;
+  }
+
+  build(): TraceSequenceGraph {
+    const { graph, trace, lifetimes } = this;
+    const inPlace = inPlaceOps(trace, graph, this.aliases, this.isReplayable);
+    /** Storages that the trace frees after an op: that op is the last to need them. */
+    const goesWith = new Map<number, number[]>();
+    const goWith = (op: number, storage: number): void => {
+      const list = goesWith.get(op);
+      if (list === undefined) goesWith.set(op, [storage]);
+      else list.push(storage);
+    };
+    lifetimes.heldUntil.forEach((op, storage) => {
+      if (op >= 0) goWith(op, storage);
+    });
+    for (let n = 0; n < graph.nodeCount; n++) {
+      const storage = graph.sources[n];
+      const op = graph.ops[n];
+      if (graph.kinds[n] === NodeKind.placeholder) {
+        const freedAfter = lifetimes.freedAfter[storage];
+        if (freedAfter < 0) this.baseStorages.push(storage);
+        else {
+          // The graph hands the caller's back; this one is gone by the end.
+          this.isResult[storage] = 0;
+          this.addSource(storage);
+          if (lifetimes.heldUntil[storage] < 0) goWith(freedAfter, storage);
+        }
+      } else if (graph.kinds[n] === NodeKind.compute) {
+        if (op >= 0) this.addOp(n, op, inPlace, goesWith.get(op) ?? []);
+        else if (lifetimes.isFound[storage] === 1) this.baseStorages.push(storage);
+        else {
+          this.addSource(storage);
+          // Its node is its only reader where no op reads it; it is there while the next op runs.
+          if (row(graph.reads, n).length > 0) this.unread.push(storage);
+        }
+      }
+    }
+    const { bytes, storageOfValue, baseStorages } = this;
+    const baseSizes = Float64Array.from(baseStorages, (storage) => bytes[storage]);
+    return {
+      nodeCount: this.opOfNode.length,
+      valueCount: storageOfValue.length,
+      workspaceBytes: Float64Array.from(this.workspaceBytes),
+      outputs: compact(this.outputs),
+      inputs: compact(this.inputs),
+      bytes: Float64Array.from(storageOfValue, (storage) => bytes[storage]),
+      result: Uint8Array.from(storageOfValue, (storage) => this.isResult[storage]),
+      baseBytes: baseSizes.reduce((sum, size) => sum + size, 0),
+      opOfNode: Int32Array.from(this.opOfNode),
+      replayOps: compact(this.replayOps),
+      storageOfValue: Int32Array.from(storageOfValue),
+      repeatable: Uint8Array.from(this.repeatable),
+      isFinishing: Uint8Array.from(this.isFinishing),
+      baseStorages,
+      baseSizes,
+    };
+  }
+
+  private addSource(storage: number): void {
+    this.addNode(-1, [], [storage]);
+    this.workspaceBytes.push(0);
+    this.repeatable.push(0);
+    this.isFinishing.push(0);
+    this.replayOps.endRow();
+  }
+
+  private addOp(n: number, op: number, inPlace: InPlaceOps, goesWith: readonly number[]): void {
+    const { graph, trace, lifetimes } = this;
+    const fresh = this.aliases.getFreshAllocations(n);
+    const outputs = new Set(Array.from(trace.opOutputs(op)).flatMap((tensor) => trace.tensorStorages(tensor)));
+    const made = [...fresh].filter((storage) => outputs.has(storage));
+    const read = [...goesWith, ...this.unread.splice(0), ...row(graph.reads, n)].filter(
+      (storage) => !fresh.includes(storage),
+    );
+    const finishing = inPlace.finishedBy.get(op) ?? [];
+    for (const writer of finishing) for (const storage of inPlace.otherReads(writer)) read.push(storage);
+    this.addNode(op, read, made);
+    this.workspaceBytes.push(lifetimes.scratchBytes[op]);
+    this.isFinishing.push(inPlace.isMerged[op]);
+    const canRepeat =
+      this.isReplayable(op) &&
+      inPlace.isWriter[op] === 0 &&
+      inPlace.isPinned[op] === 0 &&
+      made.every((storage) => this.isResult[storage] === 0 && lifetimes.isSurvivor[storage] === 0);
+    this.repeatable.push(canRepeat ? 1 : 0);
+    for (const each of [op, ...finishing]) this.replayOps.push(each);
+    this.replayOps.endRow();
+  }
+
+  private addNode(op: number, read: readonly number[], made: readonly number[]): void {
+    for (const storage of new Set(read))
+      if (this.valueOfStorage[storage] >= 0) this.inputs.push(this.valueOfStorage[storage]);
+    this.inputs.endRow();
+    for (const storage of made) {
+      this.valueOfStorage[storage] = this.storageOfValue.length;
+      this.outputs.push(this.storageOfValue.length);
+      this.storageOfValue.push(storage);
+    }
+    this.outputs.endRow();
+    this.opOfNode.push(op);
+  }
+}
+
+/** Without the room to grow, since planners copy graphs to their workers. */
+function compact(writer: RowsWriter): Rows {
+  const { start, values } = writer.rows();
+  return { start: start.slice(), values: values.slice() };
+}

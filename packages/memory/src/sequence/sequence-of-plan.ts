@@ -1,0 +1,52 @@
+import { type Plan, row } from "@remat/trace";
+import type { TraceSequenceGraph } from "./sequence-graph-of-trace.js";
+
+/** A plan as a sequence of nodes. */
+export interface PlanSequence {
+  readonly nodes: Int32Array;
+  /** The step of the plan that each place in the sequence is, or -1 for what no op makes. */
+  readonly stepOfPlace: Int32Array;
+  /** The place at which each step is done. */
+  readonly placeOfStep: Int32Array;
+}
+
+/**
+ * Returns the nodes of `graph` in the order in which `plan` runs them. What JavaScript makes comes as late as it can, just before the op that it is
+ * next to: an executor runs ops again as soon as the step before is done, before user code goes on. Ops that finish in place what an op
+ * before them makes again are a part of that one.
+ *
+ * @param graph of the trace that the plan is for
+ */
+export function sequenceOfPlan(plan: Plan, graph: TraceSequenceGraph): PlanSequence {
+  const { opOfNode, replayOps, nodeCount } = graph;
+  const nodeOfOp = new Map<number, number>();
+  for (let node = 0; node < nodeCount; node++) if (opOfNode[node] >= 0) nodeOfOp.set(opOfNode[node], node);
+  const nodes: number[] = [];
+  const stepOfPlace: number[] = [];
+  const push = (node: number, step: number): void => {
+    nodes.push(node);
+    stepOfPlace.push(step);
+  };
+  let next = 0;
+  let finishing: readonly number[] = [];
+  const placeOfStep = new Int32Array(plan.steps.length);
+  const run = ({ op, isRecomputed }: Plan["steps"][number], step: number): void => {
+    const node = nodeOfOp.get(op);
+    if (node === undefined || (isRecomputed && finishing.includes(op))) return;
+    if (isRecomputed) {
+      finishing = Array.from(row(replayOps, node)).filter((each) => each !== op);
+      push(node, step);
+      return;
+    }
+    finishing = [];
+    for (; next < node; next++) if (opOfNode[next] < 0) push(next, -1);
+    next = node + 1;
+    push(node, step);
+  };
+  plan.steps.forEach((each, step) => {
+    run(each, step);
+    placeOfStep[step] = nodes.length - 1;
+  });
+  for (; next < nodeCount; next++) if (opOfNode[next] < 0) push(next, -1);
+  return { nodes: Int32Array.from(nodes), stepOfPlace: Int32Array.from(stepOfPlace), placeOfStep };
+}
