@@ -27,6 +27,12 @@ export class ModuleActivity {
   private readonly latest = new Map<string, number>();
   /** By module, in the order of entering. */
   private readonly active = new Map<string, ActiveCall[]>();
+  /** Backward passes that are over, by call. */
+  private readonly ended = new Set<number>();
+  /** Backward passes that must be over, by call, though their end was not told. */
+  private readonly over = new Set<number>();
+  /** By call: the call that it ran in. */
+  private readonly parent: number[] = [];
   private readonly forwardStack: number[] = [];
   private stackId: number | undefined = 0;
 
@@ -57,7 +63,8 @@ export class ModuleActivity {
   stack(): number {
     if (this.stackId === undefined) {
       const calls = new Set<number>();
-      for (const list of this.active.values()) for (const { call } of list) calls.add(call);
+      for (const list of this.active.values())
+        for (const { call, phase } of list) if (!this.isLeftOver(call, phase)) calls.add(call);
       this.stackId = this.builder.stack([...calls].sort((a, b) => this.depth[a] - this.depth[b] || a - b));
     }
     return this.stackId;
@@ -84,6 +91,7 @@ export class ModuleActivity {
     const call =
       phase === Phase.forward ? this.newCall(fqn, leaf, tensorInput) : this.earlierCall(fqn, phase, leaf, tensorInput);
     this.latest.set(fqn, call);
+    if (phase === Phase.backward) this.ended.delete(call);
     const list = this.active.get(fqn);
     if (list === undefined) this.active.set(fqn, [{ call, phase }]);
     else list.push({ call, phase });
@@ -92,16 +100,47 @@ export class ModuleActivity {
     return call;
   }
 
-  /** Closes the innermost call of the module that is active in `phase`, if there is one. */
+  /**
+   * Closes the innermost call of the module that is active in `phase`. Where an in-place op of a later module, or `detach`, took a module's result
+   * away, PyTorch tells the end of its backward pass without the beginning: then of the latest call.
+   */
   exit(fqn: string, phase: number): number | undefined {
     const list = this.active.get(fqn);
     const at = list?.findLastIndex((active) => active.phase === phase) ?? -1;
-    if (list === undefined || at < 0) return undefined;
+    if (list === undefined || at < 0) {
+      if (phase !== Phase.backward) return undefined;
+      const call = this.pending.get(fqn)?.pop() ?? this.latest.get(fqn);
+      if (call === undefined) return undefined;
+      // What ran later in the same module, and has begun, has made the gradient that this pass began with.
+      for (const active of this.active.values())
+        for (const { call: later, phase: of } of active)
+          if (of === Phase.backward && later > call && this.parent[later] === this.parent[call]) this.over.add(later);
+      this.end(call);
+      return call;
+    }
     const [{ call }] = list.splice(at, 1);
     if (list.length === 0) this.active.delete(fqn);
     if (phase === Phase.forward) this.forwardStack.splice(this.forwardStack.lastIndexOf(call), 1);
+    if (phase === Phase.backward) this.end(call);
     this.stackId = undefined;
     return call;
+  }
+
+  private end(call: number): void {
+    this.ended.add(call);
+    this.stackId = undefined;
+  }
+
+  /**
+   * Whether a backward pass is over though nothing said so: an in-place module keeps the beginning of its pass and loses the end, and upstream has it
+   * active to the end of the run. It cannot outlast the call that it ran in.
+   */
+  private isLeftOver(call: number, phase: number): boolean {
+    // FSDP tells the end of a unit's backward pass with that of its group.
+    if (phase !== Phase.backward || this.file.schema === "fsdp-oracle/1") return false;
+    if (this.over.has(call)) return true;
+    for (let outer = this.parent[call]; outer >= 0; outer = this.parent[outer]) if (this.ended.has(outer)) return true;
+    return false;
   }
 
   isActive(fqn: string): boolean {
@@ -140,6 +179,7 @@ export class ModuleActivity {
   private newCall(fqn: string, leaf: boolean | undefined, tensorInput: boolean): number {
     const parent = this.forwardStack.at(-1) ?? -1;
     const call = this.builder.call(this.module(fqn, leaf), parent, tensorInput);
+    this.parent[call] = parent;
     this.depth[call] = parent < 0 ? 0 : this.depth[parent] + 1;
     const pending = this.pending.get(fqn);
     if (pending === undefined) this.pending.set(fqn, [call]);

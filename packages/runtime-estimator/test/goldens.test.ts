@@ -1,6 +1,6 @@
 import { type Golden, goldenFiles, goldensOf, readGolden } from "@remat/testkit";
 import { describe, expect, test } from "vitest";
-import { compareOpCosts, compareRtGolden, hasOpCosts } from "./compare-rt-golden.js";
+import { compareOpCosts, compareRtGolden, hasOpCosts, unendedModules } from "./compare-rt-golden.js";
 
 const withOpCosts = goldenFiles()
   .map((file) => ({ name: file.name, golden: readGolden(file) }))
@@ -69,9 +69,12 @@ describe("a golden with one number changed does not agree", () => {
   });
 
   test.each(runtimes)("$name: any module's runtime", { timeout: 60_000 }, ({ golden }) => {
+    const unended = unendedModules(golden);
     for (const [fqn, times] of Object.entries(golden["results"].mod_runtimes as Record<string, Record<string, number>>))
       for (const [pass, ms] of Object.entries(times)) {
-        const copy = changed(golden, ({ results }) => (results.mod_runtimes[fqn][pass] = ms * (1 + 1e-9) + 1e-12));
+        // Of a module that upstream has active to the end ours takes less.
+        const other = unended.has(fqn) && pass === "bw" ? ms / 2 : ms * (1 + 1e-9) + 1e-12;
+        const copy = changed(golden, ({ results }) => (results.mod_runtimes[fqn][pass] = other));
         expect(compareRtGolden(copy)).toContain(`${fqn} ${pass} `);
       }
   });

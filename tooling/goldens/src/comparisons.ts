@@ -1,4 +1,4 @@
-import { compareMemoryGolden } from "../../../packages/mem-tracker/test/compare-golden.js";
+import { activityAdvantage, compareMemoryGolden } from "../../../packages/mem-tracker/test/compare-golden.js";
 import { compareFsdpSimulation } from "../../../packages/mem-tracker/test/compare-simulation.js";
 import { compareFxGolden } from "../../../packages/memory/test/graph/compare-fx-golden.js";
 import { compareIlpGolden } from "../../../packages/planner/test/compare-ilp-golden.js";
@@ -30,4 +30,5 @@ export const advantages: Advantages = {
   "sac-oracle/1": [fitAdvantage],
   "pwlf-oracle/1": [fitAdvantage],
   "knapsack-oracle/1": [knapsackAdvantage],
+  "mem-oracle/1": [activityAdvantage],
 };
