@@ -31,7 +31,7 @@ export const randomTrace: fc.Arbitrary<Trace> = fc
         frees: fc.boolean(),
         saves: fc.boolean(),
       }),
-      { maxLength: 40 },
+      { maxLength: 80, size: "large" },
     ),
     isMeasured: fc.boolean(),
     title: names,

@@ -24,7 +24,13 @@ export const randomSize: fc.Arbitrary<ScreenSize> = fc.record({
 /** Keys that mean something, and some that do not; clicks, the wheel, terminals that change. */
 export function randomDeeds(views: readonly View[]): fc.Arbitrary<Deed[]> {
   const keys = [...globalKeys(views), ...views.flatMap((view) => view.keys)].flatMap((binding) => binding.keys);
+  // Far more often than by chance, so that one comes to the ends of long lists.
+  const walking = ["G", "pagedown", "pageup", "a", "*", "enter", "esc", ...views.map((_view, i) => String(i + 1))];
   const deed = fc.oneof(
+    {
+      weight: 20,
+      arbitrary: fc.record({ kind: fc.constant("key" as const), key: fc.constantFrom(...walking) }),
+    },
     {
       weight: 20,
       arbitrary: fc.record({ kind: fc.constant("key" as const), key: fc.constantFrom(...keys, "c", "x", "é") }),
@@ -36,7 +42,7 @@ export function randomDeeds(views: readonly View[]): fc.Arbitrary<Deed[]> {
     },
     { weight: 1, arbitrary: fc.record({ kind: fc.constant("resize" as const), size: randomSize }) },
   );
-  return fc.array(deed, { maxLength: 40 });
+  return fc.array(deed, { maxLength: 40, size: "large" });
 }
 
 /** The state in which a trace has just been opened. */
