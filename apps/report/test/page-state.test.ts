@@ -19,7 +19,7 @@ const state: fc.Arbitrary<PageState> = fc.record({
   marks: fc.nat(127),
   phase: fc.integer({ min: -1, max: 4 }),
   fate: fc.integer({ min: -1, max: 3 }),
-  sort: fc.constantFrom("op", "name", "module", "phase", "memoryBytes", "runtimeMs", "msps", "discarded", "fate"),
+  sort: fc.constantFrom("op", "name", "module", "phase", "memoryBytes", "runtimeMs", "msps", "freed", "fate"),
   order: fc.constantFrom("up", "down"),
   theme: fc.constantFrom("auto", "light", "dark"),
 });

@@ -252,7 +252,7 @@ describe.runIf(browserPath !== "")("the page", () => {
   });
 
   it("shows the columns of PyTorch's tables", async () => {
-    const { page } = await openReport(html, "#module=Transformer.layers.0&sort=discarded&order=up");
+    const { page } = await openReport(html, "#module=Transformer.layers.0&sort=freed&order=up");
     await page.waitForFunction(() =>
       document.querySelector("#ops [role=status]")?.textContent?.includes("in Transformer.layers.0"),
     );
@@ -307,7 +307,7 @@ describe.runIf(browserPath !== "")("the page", () => {
     for (const name of [
       "Recommended plans",
       "Largest at the peak",
-      "What discards best",
+      "What to recompute first",
       "Predicted and measured",
       "what is alive",
       "budget",

@@ -55,7 +55,7 @@ export {
 export { opStartMs, type SampledBands, type SampleOptions, sampleBands } from "./sample-bands.js";
 export { type MemorySummary, type SummarizeMemoryOptions, summarizeMemory } from "./summarize-memory.js";
 export {
-  type DroppedStorage,
+  type FreedStorage,
   type PlanPoint,
   type PlanSummary,
   type Recomputed,
@@ -76,8 +76,8 @@ export {
   viewEnvironment,
 } from "./view-environment.js";
 export {
-  type BestDiscard,
   type RecommendedPlan,
+  type RecomputeCandidate,
   type ReportSummary,
   viewSummary,
 } from "./view-summary.js";

@@ -20,7 +20,7 @@ export interface ModuleNode {
   readonly calls: number;
   /** Forward ops of its last call. */
   readonly opCount: number;
-  /** What could be discarded: results of its ops, but for views and the one that the module (of a leaf: the module around it) returns. */
+  /** What could be freed: results of its ops, but for views and the one that the module (of a leaf: the module around it) returns. */
   readonly memoryBytes: number;
   /** The part of them that autograd holds for the backward pass. */
   readonly savedBytes: number;

@@ -16,7 +16,7 @@ export interface InfeasibleBudget {
   readonly outputs: readonly { readonly name: string; readonly bytes: number }[];
   /** What is held all the time. */
   readonly heldBytes: number;
-  /** What waits there for a later op and cannot be made again. */
+  /** What waits there for a later op and cannot be recomputed. */
   readonly waitingBytes: number;
 }
 
@@ -32,7 +32,7 @@ export function renderInfeasibleBudget(infeasible: InfeasibleBudget, format: Out
     return `${JSON.stringify({ feasible: false, ...infeasible, smallestFeasibleBytes: smallestFoundBytes }, undefined, 2)}\n`;
   const rows: (readonly [what: string, name: string, bytes: number])[] = [
     ["held all the time", "weights, optimizer state, inputs", infeasible.heldBytes],
-    ["waits for later", "gradients, and what else cannot be made again", infeasible.waitingBytes],
+    ["waits for later", "gradients, and what else cannot be recomputed", infeasible.waitingBytes],
     ...inputs.map((input) => ["reads", input.name, input.bytes] as const),
     ...outputs.map((output) => ["makes", output.name, output.bytes] as const),
   ];

@@ -27,10 +27,10 @@ export interface GraphPlanSummary {
 }
 
 /**
- * A graph's schedule as text: memory and cost beside those of running every node once, and what runs again. `csv`: a row a step, or one for
+ * A graph's schedule as text: memory and cost beside those of running every node once, and what is recomputed. `csv`: a row a step, or one for
  * each point of the front; `json`: all of it, `sequence` as node indices, overheads and gaps as fractions.
  *
- * @param options.limit how many of the nodes that run again to list; 10 if not given
+ * @param options.limit how many of the recomputed nodes to list; 10 if not given
  */
 export function renderGraphPlan(
   summary: GraphPlanSummary,
@@ -76,8 +76,8 @@ export function renderGraphPlan(
     ),
     again.length === 0
       ? "No node runs twice."
-      : `${heading(`${again.length > limit ? `The dearest of ${again.length} nodes` : "Nodes"} that run again`)}\n\n${table(
-          ["Node", "Name", "Bytes", "Cost", "Times again"],
+      : `${heading(`${again.length > limit ? `The dearest of ${again.length} nodes` : "Nodes"} that are recomputed`)}\n\n${table(
+          ["Node", "Name", "Bytes", "Cost", "Times recomputed"],
           again
             .slice(0, limit)
             .map(({ node, times }) => [
@@ -116,7 +116,7 @@ function runAgain({ nodes, sequence }: GraphPlanSummary): { node: number; times:
 function sequenceCsv({ nodes, sequence }: GraphPlanSummary): string {
   const seen = new Uint8Array(nodes.length);
   return writeCsv(
-    ["step", "node", "name", "bytes", "cost", "again"],
+    ["step", "node", "name", "bytes", "cost", "recomputed"],
     sequence.map((node, step) => {
       const again = seen[node] === 1;
       seen[node] = 1;

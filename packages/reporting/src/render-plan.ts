@@ -28,8 +28,8 @@ export interface PlanSection {
 }
 
 /**
- * A plan's summary as text: memory and time beside stock's and those of early release alone, memory at the peak by category, what runs again by
- * module and by kernel, the largest storages let go of. `csv`: a row for each of these storages, or for each point of the front; `json`: all of
+ * A plan's summary as text: memory and time beside stock's and those of early release alone, memory at the peak by category, what is recomputed by
+ * module and by kernel, the largest storages that are freed for it. `csv`: a row for each of these storages, or for each point of the front; `json`: all of
  * it in bytes, milliseconds and fractions.
  *
  * @example
@@ -38,13 +38,13 @@ export interface PlanSection {
 export function renderPlanSummary(summary: PlanSummary, format: OutputFormat, options: RenderPlanOptions = {}): string {
   if (format === "json") return `${JSON.stringify(planSummaryJson(summary, options), undefined, 2)}\n`;
   if (format === "csv")
-    return options.front === undefined ? droppedCsv(summary) : writeCsv(frontCsvHeaders, frontCsvRows(options.front));
+    return options.front === undefined ? freedCsv(summary) : writeCsv(frontCsvHeaders, frontCsvRows(options.front));
   const table = (headers: readonly string[], rows: readonly (readonly string[])[]): string =>
     formatTable(rows, { headers, format: format === "table" ? "rst" : format === "md" ? "markdown" : "plain" });
   const heading = (title: string): string => (format === "md" ? `## ${title}` : title);
   const section = (title: string, headers: readonly string[], rows: readonly (readonly string[])[]): string =>
     `${heading(title)}\n\n${table(headers, rows)}`;
-  const { points, dropped, droppedCount, recomputed } = summary;
+  const { points, freed, freedCount, recomputed } = summary;
   const [stock] = points;
   const parts = [
     describePlan(summary, options.notes ?? []),
@@ -69,22 +69,22 @@ export function renderPlanSummary(summary: PlanSummary, format: OutputFormat, op
       section("Recomputed, by module", ["Module", ...recomputedHeaders], recomputedRows(summary.byModule, recomputed)),
       section("Recomputed, by kernel", ["Kernel", ...recomputedHeaders], recomputedRows(summary.byKernel, recomputed)),
       section(
-        `The largest of ${droppedCount} storages that are let go of and made again`,
-        ["Size", "Shape", "Made by", "Op", "In module", "Dropped after op", "Made again for op", "Times", "Time"],
-        dropped.map((storage) => [
+        `The largest of ${freedCount} storages that are freed and recomputed`,
+        ["Size", "Shape", "Made by", "Op", "In module", "Freed after op", "Recomputed for op", "Times", "Time"],
+        freed.map((storage) => [
           formatBytes(storage.bytes),
           `${storage.dtype} [${storage.shape.join(", ")}]`,
           storage.opName,
           String(storage.op),
           storage.module ?? "",
-          String(storage.droppedAfterOp),
+          String(storage.freedAfterOp),
           String(storage.neededByOp),
           String(storage.runs),
           formatMs(storage.ms),
         ]),
       ),
     );
-  else parts.push("Nothing is recomputed: letting go of each storage after its last use is enough.");
+  else parts.push("Nothing is recomputed: freeing each storage after its last use is enough.");
   if (options.front !== undefined) {
     const { headers, points: rows, recommended } = frontTables(options.front, stock.peakBytes, formatMs);
     parts.push(
@@ -95,7 +95,7 @@ export function renderPlanSummary(summary: PlanSummary, format: OutputFormat, op
   return `${parts.map((part) => part.trimEnd()).join("\n\n")}\n`;
 }
 
-const recomputedHeaders: readonly string[] = ["Ops run again", "Time", "Share", "Made again"];
+const recomputedHeaders: readonly string[] = ["Ops recomputed", "Time", "Share", "Memory"];
 
 function recomputedRows(groups: readonly Recomputed[], total: Recomputed): string[][] {
   return [...groups, total].map(({ name, runs, ms, bytes }) => [
@@ -140,17 +140,17 @@ function describePlan({ plan, trace, pricedFor, elsewhere }: PlanSummary, notes:
   ].join("\n");
 }
 
-function droppedCsv({ dropped }: PlanSummary): string {
+function freedCsv({ freed }: PlanSummary): string {
   return writeCsv(
-    ["bytes", "dtype", "shape", "op", "madeBy", "module", "droppedAfterOp", "neededByOp", "runs", "ms"],
-    dropped.map((storage) => [
+    ["bytes", "dtype", "shape", "op", "madeBy", "module", "freedAfterOp", "neededByOp", "runs", "ms"],
+    freed.map((storage) => [
       storage.bytes,
       storage.dtype,
       storage.shape.join("x"),
       storage.op,
       storage.opName,
       storage.module,
-      storage.droppedAfterOp,
+      storage.freedAfterOp,
       storage.neededByOp,
       storage.runs,
       storage.ms,
@@ -160,7 +160,7 @@ function droppedCsv({ dropped }: PlanSummary): string {
 
 /** A plan's summary as plain data; the plan itself, step by step, is what `writePlan` of `@remat/trace` writes. */
 export function planSummaryJson(summary: PlanSummary, options: RenderPlanOptions = {}): unknown {
-  const { plan, trace, points, recomputed, byModule, byKernel, dropped, droppedCount, pricedFor, elsewhere } = summary;
+  const { plan, trace, points, recomputed, byModule, byKernel, freed, freedCount, pricedFor, elsewhere } = summary;
   const { predicted, origin } = plan;
   return {
     ...(options.isByPeak !== false && { feasible: points[2].peakBytes <= origin.budgetBytes }),
@@ -183,8 +183,8 @@ export function planSummaryJson(summary: PlanSummary, options: RenderPlanOptions
     points: points.map(({ peakBytes: _peakBytes, ...point }) => point),
     ...(elsewhere.size > 0 && { elsewhereBytes: Object.fromEntries(elsewhere) }),
     recomputed: { runs: recomputed.runs, ms: recomputed.ms, bytes: recomputed.bytes, byModule, byKernel },
-    droppedCount,
-    dropped,
+    freedCount,
+    freed,
     ...(options.front && { front: options.front.points, recommended: options.front.recommended }),
     ...Object.fromEntries((options.sections ?? []).map(({ name, data }) => [name, data])),
   };

@@ -57,9 +57,9 @@ function text(summary: SacSummary, format: "table" | "plain" | "md", ops: boolea
         ...module.recomputeShare.map(formatPercent),
       ]),
     )}`,
-    "Memory: what the results of a module's ops take. p % costs: time to compute again what gives up p % of that memory, cheapest first, as a\nshare of the module's forward pass.",
+    "Memory: what the results of a module's ops take. p % costs: time to recompute what frees p % of that memory, cheapest first, as a\nshare of the module's forward pass.",
     `${heading("Trade-off, fitted")}\n\n${table(
-      ["Module", "Pieces", "Memory discarded, from", "to", "Slope", "Intercept"],
+      ["Module", "Pieces", "Memory freed, from", "to", "Slope", "Intercept"],
       summary.modules.flatMap((module) =>
         module.tradeOff.slopes.map((slope, i) => [
           i === 0 ? module.fqn : "",

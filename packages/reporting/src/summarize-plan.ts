@@ -3,7 +3,7 @@ import { describePlanMismatch, findPlanMismatch, type Plan, RematError, type Tra
 
 /** One choice between memory and time: what the trace's device holds at its peak, and what the step takes. */
 export interface PlanPoint {
-  /** `stock`: as recorded; `early release`: nothing runs again, everything goes after its last use; `planned`. */
+  /** `stock`: as recorded; `early release`: nothing is recomputed, everything is freed after its last use; `planned`. */
   readonly name: "stock" | "early release" | "planned";
   readonly peakBytes: number;
   /** Categories that hold something at the peak. */
@@ -13,18 +13,18 @@ export interface PlanPoint {
   readonly overhead: number;
 }
 
-/** What runs again of one module, or of one kernel. */
+/** What is recomputed of one module, or of one kernel. */
 export interface Recomputed {
   readonly name: string;
-  /** How many ops run again. */
+  /** How many ops are recomputed. */
   readonly runs: number;
   readonly ms: number;
-  /** Of what they make again, and a plan without them would hold. */
+  /** Of what they recompute, and a plan without them would hold. */
   readonly bytes: number;
 }
 
-/** A storage that is let go of and made again. */
-export interface DroppedStorage {
+/** A storage that is freed and recomputed. */
+export interface FreedStorage {
   readonly bytes: number;
   readonly dtype: string;
   readonly shape: readonly number[];
@@ -32,11 +32,11 @@ export interface DroppedStorage {
   readonly op: number;
   readonly opName: string;
   readonly module: string | undefined;
-  /** How often it is made again, and what that takes, by itself. */
+  /** How often it is recomputed, and what that takes, by itself. */
   readonly runs: number;
   readonly ms: number;
-  /** The op after which it is first let go of, and the one before which it is first made again. */
-  readonly droppedAfterOp: number;
+  /** The op after which it is first freed, and the one before which it is first recomputed. */
+  readonly freedAfterOp: number;
   readonly neededByOp: number;
 }
 
@@ -50,22 +50,22 @@ export interface PlanSummary {
   readonly points: readonly [PlanPoint, PlanPoint, PlanPoint];
   /** What other devices hold, as recorded, when the trace's holds most: not planned, and in none of the points. Bytes by device. */
   readonly elsewhere: ReadonlyMap<string, number>;
-  /** All that runs again; modules by their first `depth` names. */
+  /** All that is recomputed; modules by their first `depth` names. */
   readonly recomputed: Recomputed;
   readonly byModule: readonly Recomputed[];
   readonly byKernel: readonly Recomputed[];
   /** By what it takes to hold them: bytes, largest first. */
-  readonly dropped: readonly DroppedStorage[];
-  readonly droppedCount: number;
+  readonly freed: readonly FreedStorage[];
+  readonly freedCount: number;
 }
 
 export interface SummarizePlanOptions {
-  /** The plan in which nothing runs again: what early release alone gives. */
+  /** The plan in which nothing is recomputed: what early release alone gives. */
   readonly earlyRelease: Plan;
   readonly pricedFor?: string;
   /** Modules are shown up to this many name components, numbers not counted; 2 if not given. */
   readonly depth?: number;
-  /** How many of the dropped storages to list; 10 if not given. */
+  /** How many of the freed storages to list; 10 if not given. */
   readonly limit?: number;
 }
 
@@ -112,8 +112,8 @@ export function summarizePlan(plan: Plan, trace: Trace, options: SummarizePlanOp
     recomputed: tally.total(),
     byModule: tally.modules(),
     byKernel: tally.kernels(),
-    dropped: tally.dropped(options.limit ?? 10),
-    droppedCount: tally.droppedCount,
+    freed: tally.freed(options.limit ?? 10),
+    freedCount: tally.freedCount,
   };
 }
 
@@ -123,15 +123,15 @@ interface Sum {
   bytes: number;
 }
 
-interface Dropping {
+interface Freeing {
   runs: number;
   readonly bytes: number;
   op: number;
-  droppedAfterOp: number;
+  freedAfterOp: number;
   neededByOp: number;
 }
 
-/** By step, the op whose first run comes next: what runs again there does so for it. */
+/** By step, the op whose first run comes next: what is recomputed there is so for it. */
 function readersOf({ steps, ops }: Plan): Int32Array {
   const readers = new Int32Array(steps.length);
   let next = ops.length;
@@ -142,7 +142,7 @@ function readersOf({ steps, ops }: Plan): Int32Array {
   return readers;
 }
 
-/** Sums up what runs again while a plan is followed. */
+/** Sums up what is recomputed while a plan is followed. */
 class Tally {
   private readonly trace: Trace;
   private readonly depth: number;
@@ -151,7 +151,7 @@ class Tally {
   private readonly all: Sum = { runs: 0, ms: 0, bytes: 0 };
   private readonly byModule = new Map<string, Sum>();
   private readonly byKernel = new Map<string, Sum>();
-  private readonly drops = new Map<number, Dropping>();
+  private readonly frees = new Map<number, Freeing>();
 
   constructor(trace: Trace, plan: Plan, depth: number) {
     this.trace = trace;
@@ -160,8 +160,8 @@ class Tally {
     this.readers = readersOf(plan);
   }
 
-  get droppedCount(): number {
-    return this.drops.size;
+  get freedCount(): number {
+    return this.frees.size;
   }
 
   run(op: number): void {
@@ -174,14 +174,14 @@ class Tally {
 
   recompute({ storage, bytes, op, step, freedAfterStep }: RecomputedStorage): void {
     for (const sum of this.sumsOf(op)) sum.bytes += bytes;
-    const known = this.drops.get(storage);
+    const known = this.frees.get(storage);
     if (known !== undefined) known.runs++;
     else
-      this.drops.set(storage, {
+      this.frees.set(storage, {
         runs: 1,
         bytes,
         op,
-        droppedAfterOp: this.plan.steps[freedAfterStep].op,
+        freedAfterOp: this.plan.steps[freedAfterStep].op,
         neededByOp: this.readers[step],
       });
   }
@@ -198,12 +198,12 @@ class Tally {
     return byTime(this.byKernel);
   }
 
-  dropped(limit: number): DroppedStorage[] {
+  freed(limit: number): FreedStorage[] {
     const { trace } = this;
-    return [...this.drops]
+    return [...this.frees]
       .sort(([a, { bytes: ofA }], [b, { bytes: ofB }]) => ofB - ofA || a - b)
       .slice(0, limit)
-      .map(([storage, { runs, bytes, op, droppedAfterOp, neededByOp }]) => {
+      .map(([storage, { runs, bytes, op, freedAfterOp, neededByOp }]) => {
         const tensor = trace.opOutputs(op).find((one) => trace.tensorStorages(one).includes(storage))!;
         return {
           bytes,
@@ -214,7 +214,7 @@ class Tally {
           module: trace.opModule(op)?.fqn,
           runs,
           ms: runs * (trace.ops.runtimeMs[op] || 0),
-          droppedAfterOp,
+          freedAfterOp,
           neededByOp,
         };
       });

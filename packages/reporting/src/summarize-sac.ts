@@ -14,7 +14,7 @@ import { RematError, type Trace } from "@remat/trace";
 /** Shares of a module's memory for which {@link ModuleSacSummary.recomputeShare} tells the price. */
 export const discardShares: readonly number[] = [0.25, 0.5, 0.75, 1];
 
-/** What one module could give up, and what that would cost. */
+/** What one module could free, and what that would cost. */
 export interface ModuleSacSummary {
   readonly fqn: string;
   readonly kind: string;
@@ -31,7 +31,7 @@ export interface ModuleSacSummary {
   /** Over all calls and all ops of the trace. */
   readonly forwardMs: number;
   readonly backwardMs: number;
-  /** By {@link discardShares}: the least recomputation along the greedy order, over `runtimeMs`, that gives up that share of the memory. */
+  /** By {@link discardShares}: the least recomputation along the greedy order, over `runtimeMs`, that frees that share of the memory. */
   readonly recomputeShare: readonly number[];
   readonly stats: SACStats;
   readonly greedyOrder: SACGreedyOrderMeta;
@@ -71,7 +71,7 @@ export interface SummarizeSacOptions extends SACStatsOptions, GainOptions {
 }
 
 /**
- * What each module of a priced trace could give up, and what that would cost to compute again.
+ * Tells what each module of a priced trace could free, and what that would cost to recompute.
  *
  * @throws RematError `MODULE_UNKNOWN` for a module that is not there or has no children, naming those that are near
  * @example
@@ -124,7 +124,7 @@ export function summarizeSac(trace: Trace, options: SummarizeSacOptions = {}): S
   };
 }
 
-/** Recomputation over forward time at the first point of the curve that gives up `share` of the memory. */
+/** Recomputation over forward time at the first point of the curve that frees `share` of the memory. */
 function recomputeShare(
   { tradeoffCurve: { discardedMemory, recomputationTime } }: SACTradeOffStats,
   share: number,

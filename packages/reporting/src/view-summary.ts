@@ -15,8 +15,8 @@ export interface RecommendedPlan {
   readonly gap: number;
 }
 
-/** A group of ops whose results give most memory back for the time that it takes to make them again. */
-export interface BestDiscard {
+/** A group of ops whose results free most memory for the time that it takes to recompute them. */
+export interface RecomputeCandidate {
   readonly opName: string;
   /** Fully qualified name; where modules differ only by numbers between dots, `*` stands for these: `layers.*.attention`. */
   readonly module: string;
@@ -43,14 +43,14 @@ export interface ReportSummary {
   /** By phase, where ops ran. */
   readonly phases: readonly { readonly phase: PhaseName; readonly ms: number; readonly ops: number }[];
   /** Of the outermost module, best first. */
-  readonly bestDiscards: readonly BestDiscard[];
+  readonly recomputeFirst: readonly RecomputeCandidate[];
 }
 
 /**
- * The summary of a run: the peak by category with what is alive then, time by phase, and what to discard first.
+ * The summary of a run: the peak by category with what is alive then, time by phase, and what to recompute first.
  *
  * @example
- * const { peak, bestDiscards } = viewSummary(trace);
+ * const { peak, recomputeFirst } = viewSummary(trace);
  */
 export function viewSummary(trace: Trace, options: { readonly limit?: number } = {}): ReportSummary {
   const limit = options.limit ?? 5;
@@ -75,22 +75,22 @@ export function viewSummary(trace: Trace, options: { readonly limit?: number } =
     }),
     stepMs: ms.reduce((sum, value) => sum + value, 0),
     phases: phaseNames.flatMap((phase, i) => (ops[i] === 0 ? [] : [{ phase, ms: ms[i], ops: ops[i] }])),
-    bestDiscards: bestDiscards(trace, limit),
+    recomputeFirst: candidatesOf(trace, limit),
   };
 }
 
 /** Of the module with most ops: the best ops of its greedy order, those of one kind in one module taken together. */
-function bestDiscards(trace: Trace, limit: number): readonly BestDiscard[] {
+function candidatesOf(trace: Trace, limit: number): readonly RecomputeCandidate[] {
   let whole: SACStats | undefined;
   for (const stats of sacStats(trace).values())
     if (whole === undefined || stats.ops.length > whole.ops.length) whole = stats;
   if (whole === undefined) return [];
   const order = greedyOrder(whole);
   const { mspsMeta } = order;
-  const groups = new Map<string, BestDiscard & { ops: number; bytes: number; recomputationMs: number }>();
+  const groups = new Map<string, RecomputeCandidate & { ops: number; bytes: number; recomputationMs: number }>();
   const total = whole.memoryBytes.reduce((sum, bytes) => sum + bytes, 0);
   let given = 0;
-  // Half of the memory is what anybody would give up first; beyond it ops are no longer the best.
+  // Half of the memory is what anybody would free first; beyond it ops are no longer the best.
   for (let i = 0; i < mspsMeta.count && given < total / 2; i++) {
     if (!(mspsMeta.memoryBytes[i] > 0)) continue;
     given += mspsMeta.memoryBytes[i];

@@ -1,9 +1,9 @@
 import { opsTogether, type SACGreedyOrderMeta, type SACStats, type SACTradeOffStats } from "@remat/sac-core";
 
-/** A point: share of memory given up, share of the forward pass to run again. */
-export type TradeOffPoint = readonly [discarded: number, recomputed: number];
+/** A point: share of memory freed, share of the forward pass recomputed. */
+export type TradeOffPoint = readonly [freed: number, recomputed: number];
 
-/** A fitted straight piece: `recomputed = slope * (discarded + 0.01) + intercept`, as PyTorch counts from 0.01. */
+/** A fitted straight piece: `recomputed = slope * (freed + 0.01) + intercept`, as PyTorch counts from 0.01. */
 export interface TradeOffPiece {
   readonly from: TradeOffPoint;
   readonly to: TradeOffPoint;
@@ -27,7 +27,7 @@ export interface TradeOffView {
 const delta = 0.01;
 
 /**
- * A trade-off as points and pieces, with discarded memory counted from 0. Of a curve of more than `limit` points (left out: 2000) those are
+ * A trade-off as points and pieces, with freed memory counted from 0. Of a curve of more than `limit` points (left out: 2000) those are
  * kept that lie furthest from the line between their neighbours in each stretch.
  *
  * @example

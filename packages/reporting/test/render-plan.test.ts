@@ -51,13 +51,13 @@ describe("summarizePlan", () => {
         expect(groups.reduce((sum, group) => sum + group[quantity], 0)).toBeCloseTo(summary.recomputed[quantity], 9);
     expect(summary.recomputed.ms).toBeCloseTo(plan.predicted.cost - plan.predicted.plain.cost, 9);
     expect(summary.byModule.map(({ name }) => name).sort()).toEqual(policies.map(({ fqn }) => fqn));
-    expect(summary.droppedCount).toBe(holdPlan(trace, plan).recomputed.length);
+    expect(summary.freedCount).toBe(holdPlan(trace, plan).recomputed.length);
   });
 
-  it("lists what is dropped with the op that it is made again for", () => {
-    for (const { op, droppedAfterOp, neededByOp, bytes } of summary.dropped) {
-      expect(droppedAfterOp).toBeGreaterThanOrEqual(op);
-      expect(neededByOp).toBeGreaterThan(droppedAfterOp);
+  it("lists what is freed with the op that it is recomputed for", () => {
+    for (const { op, freedAfterOp, neededByOp, bytes } of summary.freed) {
+      expect(freedAfterOp).toBeGreaterThanOrEqual(op);
+      expect(neededByOp).toBeGreaterThan(freedAfterOp);
       expect(bytes).toBeGreaterThan(0);
     }
   });

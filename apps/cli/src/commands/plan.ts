@@ -59,7 +59,7 @@ export const planCommand: Command = {
     { flags: "--world-size <n>", purpose: "For --method modules: devices that weights are sharded over", default: 1 },
     { flags: "--fsdp-units <names>", purpose: "For --method modules: modules that are sharded as one" },
     { flags: "--depth <n>", purpose: "Show modules by this many name components", default: 2 },
-    { flags: "--top <n>", purpose: "How many of the storages or nodes that come again to list", default: 10 },
+    { flags: "--top <n>", purpose: "How many of the recomputed storages or nodes to list", default: 10 },
     { flags: "-o, --output <file>", purpose: "Write the plan there, for an executor" },
     {
       flags: "--pytorch-policy <file>",

@@ -162,7 +162,7 @@ function treeSection({ modules }: ModuleTreePlan): PlanSection {
     name: "modules",
     data: modules,
     title: modules.length === 0 ? "No module has to be checkpointed" : "Checkpointed modules",
-    headers: ["Module", "Activations given up", "Memory won", "Recomputation"],
+    headers: ["Module", "Activations freed", "Memory freed", "Recomputation"],
     rows: modules.map(({ fqn, discardedShare, discardedBytes, recomputationMs }) => [
       fqn,
       formatPercent(discardedShare),

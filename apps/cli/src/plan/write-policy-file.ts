@@ -25,13 +25,13 @@ function policySection({ policy, peakBytes, recomputationMs }: TrimmedPolicy, bu
     name: "pytorchPolicy",
     data: { peakBytes, recomputationMs, modules },
     title: modules.length === 0 ? "PyTorch has nothing to checkpoint" : "Checkpointed by PyTorch",
-    headers: ["Module", "Ops saved", "Run again"],
-    rows: modules.map(({ name, saved, again }) => [name || "the model", String(saved), String(again)]),
+    headers: ["Module", "Ops saved", "Ops recomputed"],
+    rows: modules.map(({ name, saved, recomputed }) => [name || "the model", String(saved), String(recomputed)]),
     remark: `Each as a whole, as its backward pass begins: simulated, the step holds ${formatBytes(peakBytes)}${above} and takes at most ${formatMs(recomputationMs)} more.`,
   };
 }
 
-function count(ops: PyTorchPolicy["modules"][string]): { saved: number; again: number } {
+function count(ops: PyTorchPolicy["modules"][string]): { saved: number; recomputed: number } {
   const saved = ops.filter(({ policy }) => policy === "MUST_SAVE").length;
-  return { saved, again: ops.length - saved };
+  return { saved, recomputed: ops.length - saved };
 }

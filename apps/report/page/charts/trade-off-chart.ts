@@ -14,7 +14,7 @@ export interface TradeOffChartOptions {
 const margin = { left: 52, right: 14, top: 24, bottom: 40 } as const;
 const percent = (share: number): string => `${Math.round(share * 100)} %`;
 
-/** Memory given up against time to compute it again: original points, shifted points, fitted pieces, the optimum, the budget. */
+/** Memory freed against time to recompute it: original points, shifted points, fitted pieces, the optimum, the budget. */
 export function tradeOffChart(view: TradeOffView, options: TradeOffChartOptions): SVGSVGElement {
   const { width, height } = options;
   const x = scaleLinear([0, 1], [margin.left, width - margin.right]);
@@ -40,8 +40,8 @@ export function tradeOffChart(view: TradeOffView, options: TradeOffChartOptions)
         percent(tick),
       ),
     ]),
-    s("text", { class: "tick", x: x(1), y: height - 6, "text-anchor": "end" }, "memory given up"),
-    s("text", { class: "tick", x: 0, y: 12 }, "forward pass to run again"),
+    s("text", { class: "tick", x: x(1), y: height - 6, "text-anchor": "end" }, "memory freed"),
+    s("text", { class: "tick", x: 0, y: 12 }, "forward pass recomputed"),
     ...breaks.map(([at]) => s("line", { class: "break", x1: x(at), x2: x(at), y1: y(0), y2: y(1) })),
     options.optimal.length > 1 && s("path", { class: "optimal", d: pathOf(options.optimal, x, y) }),
     s(

@@ -51,8 +51,8 @@ export interface SacAnswer {
 export interface SacColumns {
   /** Bytes per ms; NaN for what is no candidate. */
   readonly msps: Float64Array;
-  /** Share of the module's memory that is given up, and of its forward pass that is run again, once the greedy order has come to it. */
-  readonly discarded: Float64Array;
+  /** Share of the module's memory that is freed, and of its forward pass that is recomputed, once the greedy order has come to it. */
+  readonly freed: Float64Array;
   readonly recomputed: Float64Array;
   /** The op that an in-place op writes into, or -1. */
   readonly inPlaceParent: Int32Array;
@@ -80,7 +80,7 @@ export interface OpQuery {
   readonly phase: number;
   /** Only ops that the policy does this with; -1 for all. */
   readonly fate: number;
-  readonly sort: "op" | "name" | "module" | "phase" | "memoryBytes" | "runtimeMs" | "msps" | "discarded" | "fate";
+  readonly sort: "op" | "name" | "module" | "phase" | "memoryBytes" | "runtimeMs" | "msps" | "freed" | "fate";
   readonly isDescending: boolean;
 }
 

@@ -85,7 +85,7 @@ function keysOf(
     case "phase":
       return ops[sort];
     case "msps":
-    case "discarded":
+    case "freed":
       return keys;
     case "fate":
       return fate && Float64Array.from(fate, (value) => (value === 255 ? Number.NaN : value));

@@ -6,25 +6,25 @@ export function sacColumns(stats: SACStats, order: SACGreedyOrderMeta, opCount: 
   const column = (): Float64Array => new Float64Array(opCount).fill(Number.NaN);
   const columns: SacColumns = {
     msps: column(),
-    discarded: column(),
+    freed: column(),
     recomputed: column(),
     inPlaceParent: new Int32Array(opCount).fill(-1),
   };
   const sum = (values: Float64Array): number => values.reduce((total, value) => total + value, 0);
   const memory = Math.max(1, sum(stats.memoryBytes));
   const runtime = sum(stats.runtimesMs) || 1;
-  let discarded = 0;
+  let freed = 0;
   let recomputed = 0;
   const add = (head: number, msps: number): void => {
     const ops = opsTogether(order, head);
     for (const op of ops) {
-      discarded += stats.memoryBytes[op];
+      freed += stats.memoryBytes[op];
       recomputed += stats.runtimesMs[op];
     }
     for (const op of ops) {
       const at = stats.ops[op];
       columns.msps[at] = msps;
-      columns.discarded[at] = discarded / memory;
+      columns.freed[at] = freed / memory;
       columns.recomputed[at] = recomputed / runtime;
     }
   };

@@ -70,7 +70,7 @@ export const columns: readonly OpColumn[] = [
   {
     key: "msps",
     label: "MSPS",
-    title: "Memory given back per second of computing it again",
+    title: "Memory freed per second of recomputing it",
     isNumber: true,
     text: ({ policy }, op) => {
       const msps = policy.columns?.msps[op] ?? Number.NaN;
@@ -78,16 +78,16 @@ export const columns: readonly OpColumn[] = [
     },
   },
   {
-    key: "discarded",
-    label: "Given up",
-    title: "Share of the module's memory given up once the greedy order has come to it",
+    key: "freed",
+    label: "Freed",
+    title: "Share of the module's memory freed once the greedy order has come to it",
     isNumber: true,
-    text: ({ policy }, op) => shareText(policy.columns?.discarded[op]),
+    text: ({ policy }, op) => shareText(policy.columns?.freed[op]),
   },
   {
-    key: "discarded",
-    label: "Again",
-    title: "Share of the module's forward pass that is run again by then",
+    key: "freed",
+    label: "Recomputed",
+    title: "Share of the module's forward pass that is recomputed by then",
     isNumber: true,
     text: ({ policy }, op) => shareText(policy.columns?.recomputed[op]),
   },
@@ -142,7 +142,7 @@ export function exportOpsCsv(overview: Overview, policy: ShownPolicy, rows: Int3
       ops.memoryBytes[op],
       ops.runtimeMs[op],
       msps < Number.MAX_VALUE ? msps : undefined,
-      known(policy.columns?.discarded[op]),
+      known(policy.columns?.freed[op]),
       known(policy.columns?.recomputed[op]),
       fate === 255 ? "" : opFateNames[fate],
       ...flags.map(([bit]) => (ops.marks[op] & bit) !== 0),

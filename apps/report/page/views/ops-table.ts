@@ -88,7 +88,7 @@ export function mountOpsTable(context: PageContext): HTMLElement {
         engine.query(
           { module, text: filter, marks, phase, fate, sort, isDescending: order === "down" },
           sort === "fate" || fate >= 0 ? policy.fate : undefined,
-          sort === "msps" || sort === "discarded" ? policy.columns?.[sort] : undefined,
+          sort === "msps" || sort === "freed" ? policy.columns?.[sort] : undefined,
         ),
       (found) => {
         answer = found;
@@ -112,7 +112,7 @@ export function mountOpsTable(context: PageContext): HTMLElement {
     policy = next;
     const { sort, fate } = store.state;
     const isByFate = sort === "fate" || fate >= 0;
-    const isByColumn = sort === "msps" || sort === "discarded";
+    const isByColumn = sort === "msps" || sort === "freed";
     if ((isOther.fate && isByFate) || (isOther.columns && isByColumn)) askForRows();
     else rows.redraw();
   });
@@ -145,7 +145,7 @@ export function mountOpsTable(context: PageContext): HTMLElement {
     h(
       "p",
       { class: "note" },
-      "Memory: what an op's results take that no op before it made. MSPS: memory given back per second of computing it again. Given up and again: shares of memory and of the forward pass once the greedy order has come to it. Policy: what the budget above does with it.",
+      "Memory: what an op's results take that no op before it made. MSPS: memory freed per second of recomputing it. Freed and recomputed: shares of memory and of the forward pass once the greedy order has come to it. Policy: what the budget above does with it.",
     ),
   );
 }

@@ -12,7 +12,7 @@ export function summaryHtml(meta: ReportMeta): Html {
 <h2 id="summary-title">Summary</h2>
 ${figures(meta)}
 <div class="columns">${atThePeak(meta)}${plansTable(meta)}</div>
-<div class="columns">${largest(meta)}${discards(meta)}</div>
+<div class="columns">${largest(meta)}${candidates(meta)}</div>
 ${meta.comparison && comparisonHtml(meta.comparison)}
 </section>
 `;
@@ -105,7 +105,7 @@ function plansTable({ plans, noPlans }: ReportMeta): Html {
         plan.overhead,
       ),
   )}</tbody></table>
-<p class="note">Predicted. A plan lets go of everything after its last use, and runs forward ops again where that is needed; <code>remat plan</code> writes one to a file.</p></div>
+<p class="note">Predicted. A plan frees everything after its last use, and recomputes forward ops where that is needed; <code>remat plan</code> writes one to a file.</p></div>
 `;
 }
 
@@ -121,14 +121,14 @@ function largest({ summary: { peak } }: ReportMeta): Html {
 `;
 }
 
-function discards({ summary: { bestDiscards } }: ReportMeta): Html {
-  if (bestDiscards.length === 0) return html``;
-  return html`<div><h3>What discards best</h3>
-<table><thead><tr><th scope="col">Ops</th><th scope="col">In module</th><th scope="col" class="number">Gives back</th><th scope="col" class="number">Costs</th></tr></thead><tbody>${bestDiscards
+function candidates({ summary: { recomputeFirst } }: ReportMeta): Html {
+  if (recomputeFirst.length === 0) return html``;
+  return html`<div><h3>What to recompute first</h3>
+<table><thead><tr><th scope="col">Ops</th><th scope="col">In module</th><th scope="col" class="number">Frees</th><th scope="col" class="number">Costs</th></tr></thead><tbody>${recomputeFirst
     .slice(0, 6)
     .map(
       ({ opName, module, ops, bytes, recomputationMs }) =>
         html`<tr><th scope="row" class="whole">${ops} × ${opName}</th><td>${module.includes("*") ? module : moduleLink(module)}</td>${amount(bytes, formatBytes)}${amount(recomputationMs, formatMs)}</tr>`,
-    )}</tbody></table><p class="note">The largest groups in the better half of the greedy order: memory given back per time to compute it again.</p></div>
+    )}</tbody></table><p class="note">The largest groups in the better half of the greedy order: memory freed per time to recompute it.</p></div>
 `;
 }

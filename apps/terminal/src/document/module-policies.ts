@@ -20,7 +20,7 @@ const optimalFor = rememberLast((found: ModulePolicy, { stats, order }: ModuleTr
   found,
 }));
 
-/** Returns how many bytes of a module a share of what it could discard is. */
+/** Returns how many bytes of a module a share of what it could free is. */
 export function budgetBytesOf({ tradeOff }: ModuleTradeOff, budgetShare: number): number {
   return Math.ceil(budgetShare * tradeOff.sacMemoryBytes);
 }

@@ -16,7 +16,7 @@ export interface CurveOptions {
   readonly glyphs: Glyphs;
 }
 
-/** Draws a trade-off between memory and time; a click on it is at a share of the memory that is discarded. */
+/** Draws a trade-off between memory and time; a click on it is at a share of the memory that is freed. */
 export function drawCurve(
   { view, budgetShare, greedy, optimal, glyphs }: CurveOptions,
   { width, height }: { readonly width: number; readonly height: number },
@@ -52,8 +52,8 @@ export function drawCurve(
     { text: " ".repeat(axisWidth - 1) },
     { text: glyphs.corner + glyphs.horizontal.repeat(plotWidth), style: "faint" },
   ];
-  const long = "memory discarded (across), recomputation as a share of forward (up)";
-  const caption = plotWidth >= long.length + 10 ? long : "memory discarded, recomputation";
+  const long = "memory freed (across), recomputation as a share of forward (up)";
+  const caption = plotWidth >= long.length + 10 ? long : "memory freed, recomputation";
   const labels: Line = [
     { text: " ".repeat(axisWidth) },
     { text: "0 %", style: "faint" },

@@ -6,7 +6,7 @@ import type { Line } from "../text/line.js";
 /** Tells what a plan promises, in a few lines. */
 export function planFacts(plan: Plan, width: number, glyphs: Glyphs): readonly Line[] {
   const { predicted, origin, subject, steps } = plan;
-  const again = steps.filter(({ isRecomputed }) => isRecomputed).length;
+  const recomputed = steps.filter(({ isRecomputed }) => isRecomputed).length;
   const recorded = predicted.recordedPeakBytes ?? predicted.plain.peakBytes;
   const cost = subject.kind === "trace" ? formatMs(predicted.cost) : `cost ${predicted.cost}`;
   const bar = barText(recorded > 0 ? predicted.peakBytes / recorded : 0, Math.max(8, Math.min(40, width - 12)), glyphs);
@@ -16,7 +16,7 @@ export function planFacts(plan: Plan, width: number, glyphs: Glyphs): readonly L
     [{ text: " ".repeat(10) }, { text: bar, style: "bar" }],
     fact("budget", formatBytes(origin.budgetBytes)),
     fact("step", `${cost}, ${formatPercent(predicted.overhead)} overhead`),
-    fact("again", `${again} of ${steps.length} steps run an op again`),
+    fact("work", `${recomputed} of ${steps.length} steps are recomputations`),
     fact(
       "proof",
       predicted.gap <= 1e-6

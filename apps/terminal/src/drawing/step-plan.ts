@@ -37,7 +37,7 @@ export function stepPlanLines(
   if (plan === undefined)
     return [
       [{ text: "Plan of the step", style: "strong" }],
-      ...wrapped("p: what to keep and what to run again, so that the step stays within the budget.", "faint"),
+      ...wrapped("p: what to save and what to recompute, so that the step stays within the budget.", "faint"),
     ];
   const mismatch = findMismatch(document, plan);
   return [
@@ -54,13 +54,13 @@ const summaryOf = rememberLast((plan: Plan, trace: Trace) =>
   summarizePlan(plan, trace, { earlyRelease: plan, limit: 0 }),
 );
 
-/** Which modules run ops again, those first that take longest for it. */
+/** Returns which modules recompute ops, those first that take longest for it. */
 function recomputedModules(document: TraceDocument, plan: Plan, glyphs: Glyphs): readonly Line[] {
   const { byModule, recomputed } = summaryOf(plan, document.trace);
   if (byModule.length === 0) return [];
   return [
     [],
-    [{ text: "Runs again, by module", style: "strong" }],
+    [{ text: "Recomputed, by module", style: "strong" }],
     ...byModule
       .slice(0, 8)
       .map(

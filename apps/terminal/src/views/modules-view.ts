@@ -40,7 +40,7 @@ export type ModulesKey =
   | "sortPrevious"
   | "reverse";
 
-/** The modules as a tree, with what each could discard and how long it takes. */
+/** The modules as a tree, with what each could free and how long it takes. */
 export const modulesView: View<ModulesState, ModulesKey> = {
   name: "modules",
   title: "Modules",

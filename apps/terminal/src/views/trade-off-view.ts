@@ -190,7 +190,7 @@ function drawTradeOff(scene: Scene, own: TradeOffState): Drawn {
   const title: Line = [
     { text: found.of.fqn, style: "strong" },
     {
-      text: `  ${formatBytes(found.view.memoryBytes)} could be discarded, forward ${formatTime(found.view.runtimeMs)}`,
+      text: `  ${formatBytes(found.view.memoryBytes)} could be freed, forward ${formatTime(found.view.runtimeMs)}`,
       style: "faint",
     },
   ];

@@ -257,7 +257,7 @@ describe("devices and plan", () => {
     expect(own(app).devices.planning).toBeDefined();
     await until(() => own(app).devices.point !== undefined);
     expect(own(app).devices.planning).toBeUndefined();
-    expect(screenText(app).join("\n")).toContain("steps run an op again");
+    expect(screenText(app).join("\n")).toContain("steps are recomputations");
     press("w");
     expect(deeds.files.map(({ name }) => name)).toEqual(["transformer.plan.json"]);
     const plan = readPlan(deeds.files[0].text);
