@@ -1,26 +1,45 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { remat } from "./run.js";
 
 const root = new URL("../../../", import.meta.url);
-const readme = fileURLToPath(new URL("README.md", root));
+const docs = fileURLToPath(new URL("docs/", root));
+/** The README and the pages behind it. */
+const pages = [
+  fileURLToPath(new URL("README.md", root)),
+  ...readdirSync(docs)
+    .filter((name) => name.endsWith(".md"))
+    .map((name) => `${docs}${name}`),
+];
 /** `<!-- example: ARGS -->` and the block below it, which holds what `remat ARGS` prints. */
 const example = /<!-- example: (.+) -->\n\n```text\n\$ remat .+\n\n([\s\S]*?)```/g;
 
 /** How good a plan is proven to be depends on how far a machine gets in the time for it. */
 const withoutBound = (text: string) => text.replace(/; (no plan takes less than .*|proven optimal.*)$/m, "");
 
-describe("the README", () => {
-  const text = readFileSync(readme, "utf8");
-  const examples = Array.from(text.matchAll(example), ([, args, output]) => ({ args, output }));
+describe("the README and the pages behind it", () => {
+  const texts = pages.map((page) => readFileSync(page, "utf8"));
+  const examples = pages.flatMap((page, i) =>
+    Array.from(texts[i].matchAll(example), ([, args, output]) => ({ page, args, output })),
+  );
 
-  it("has examples", () => {
-    expect(examples.length).toBeGreaterThan(1);
-    expect(examples).toHaveLength(text.split("<!-- example:").length - 1);
+  it("have examples", () => {
+    expect(examples.length).toBeGreaterThan(3);
+    expect(examples).toHaveLength(texts.join("").split("<!-- example:").length - 1);
   });
 
-  it.each(examples)("shows what `remat $args` prints", async ({ args, output }) => {
+  it("link to what is there", () => {
+    const broken = pages.flatMap((page, i) =>
+      Array.from(texts[i].matchAll(/\]\((?!https?:)([^)#]+)/g), ([, link]) => `${dirname(page)}/${link}`).filter(
+        (target) => !existsSync(target),
+      ),
+    );
+    expect(broken).toEqual([]);
+  });
+
+  it.each(examples)("show what `remat $args` prints", async ({ page, args, output }) => {
     const words = args
       .split(" ")
       .map((word) => (word.startsWith("examples/") ? fileURLToPath(new URL(word, root)) : word));
@@ -28,8 +47,8 @@ describe("the README", () => {
     expect(code).toBe(0);
     if (process.env["UPDATE_README"] !== undefined)
       writeFileSync(
-        readme,
-        readFileSync(readme, "utf8").replace(output, () => stdout),
+        page,
+        readFileSync(page, "utf8").replace(output, () => stdout),
       );
     else expect(withoutBound(output)).toBe(withoutBound(stdout));
   });

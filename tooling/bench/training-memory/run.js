@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // How much memory training takes: stock TensorFlow.js, early release and a plan within a bound, on the native CPU backend, bounds
 // beside what is measured. Exits with 1 where a bound is missed. Usage: pnpm bench:memory [--models resnet50,…] [--steps n] [--sets n]
-// [--plan-seconds n] [--rounds n] [--points n] [--skip table,hook,trade-off] [--write] [--json]. `--write` puts the table into the README and the drawing into docs.
+// [--plan-seconds n] [--rounds n] [--points n] [--skip table,hook,trade-off] [--write] [--json]. `--write` puts the table into docs/run.md, its first row into the README, and the drawing into docs.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, cpus, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -94,12 +94,15 @@ else {
 }
 if (options.write) {
   const root = fileURLToPath(new URL("../../../", import.meta.url));
-  const readme = join(root, "README.md");
-  const marked = /(<!-- bench:memory -->\n\n)[\s\S]*?(\n\n<!-- \/bench:memory -->)/;
-  writeFileSync(
-    readme,
-    readFileSync(readme, "utf8").replace(marked, (_, start, end) => `${start}${table}${end}`),
-  );
+  const marked = /(<!-- bench:memory(?: ResNet-50)? -->\n\n)[\s\S]*?(\n\n<!-- \/bench:memory -->)/;
+  const put = (page, text) =>
+    writeFileSync(
+      join(root, page),
+      readFileSync(join(root, page), "utf8").replace(marked, (_, start, end) => `${start}${text}${end}`),
+    );
+  put("docs/run.md", table);
+  const first = rows.filter(([title]) => title.startsWith("ResNet-50"));
+  if (first.length > 0) put("README.md", formatTable(first, { headers, format: "markdown" }));
   if (curves.length > 0) writeFileSync(join(root, "docs/memory-against-time.svg"), drawTradeOff(curves));
 }
 if (verdicts.some(({ isMet }) => !isMet)) process.exitCode = 1;
