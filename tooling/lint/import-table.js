@@ -102,7 +102,17 @@ export const importTable = {
   "report/page": { pure: true, imports: ["trace", "sac-core", "memory", "mem-tracker", "planner", "reporting"] },
   terminal: {
     pure: false,
-    imports: ["trace", "output-file", "runtime-estimator", "sac-core", "memory", "mem-tracker", "planner", "reporting"],
+    imports: [
+      "trace",
+      "text-table",
+      "output-file",
+      "runtime-estimator",
+      "sac-core",
+      "memory",
+      "mem-tracker",
+      "planner",
+      "reporting",
+    ],
     floors: [
       ["text", "terminal"],
       ["table", "document"],

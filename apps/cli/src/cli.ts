@@ -1,3 +1,4 @@
+import { displaySafe } from "@remat/text-table";
 import { RematError } from "@remat/trace";
 import { type CAC, cac } from "cac";
 import type { CommandEntry, CommandOptions } from "./command.js";
@@ -109,7 +110,5 @@ function report(error: unknown, io: ConsoleIo): number {
 
 /** Names in messages can hold anything; a terminal must not be told what to do by them. */
 function oneLine(message: string): string {
-  return message
-    .replace(/\s*\n\s*/g, " ")
-    .replace(/\p{Cc}/gu, (c) => `\\x${c.charCodeAt(0).toString(16).padStart(2, "0")}`);
+  return displaySafe(message.replace(/\s*\n\s*/g, " "));
 }

@@ -1,5 +1,6 @@
 import { formatTable } from "@remat/text-table";
 import { formatBytes } from "./format-quantity.js";
+import { joinParts } from "./join-parts.js";
 import type { OutputFormat } from "./render-sac.js";
 import { writeCsv } from "./write-csv.js";
 
@@ -41,7 +42,7 @@ export function renderInfeasibleBudget(infeasible: InfeasibleBudget, format: Out
     ...withRest(rows.filter(([what]) => what !== "makes")),
     ...withRest(rows.filter(([what]) => what === "makes")),
   ];
-  return `${[
+  return joinParts([
     [
       `${name}: nothing found within ${formatBytes(budgetBytes)}`,
       `smallest budget found ${formatBytes(smallestFoundBytes)} (${smallestFoundBytes} B); no plan needs less than ${formatBytes(lowerBoundBytes)}`,
@@ -53,8 +54,8 @@ export function renderInfeasibleBudget(infeasible: InfeasibleBudget, format: Out
         headers: ["While it runs", "What", "Size"],
         format: format === "table" ? "rst" : format === "md" ? "markdown" : "plain",
       },
-    ).trimEnd(),
-  ].join("\n\n")}\n`;
+    ),
+  ]);
 }
 
 const listed = 8;

@@ -1,5 +1,6 @@
 import { formatTable } from "@remat/text-table";
 import { formatBytes, formatPercent } from "./format-quantity.js";
+import { joinParts } from "./join-parts.js";
 import { formatOverhead, frontCsvHeaders, frontCsvRows, frontTables, type PlanFront } from "./plan-front.js";
 import type { OutputFormat } from "./render-sac.js";
 import { writeCsv } from "./write-csv.js";
@@ -97,7 +98,7 @@ export function renderGraphPlan(
       `${heading("Recommended")}\n\n${table(["Overhead allowed", ...named], recommended)}`,
     );
   }
-  return `${parts.map((part) => part.trimEnd()).join("\n\n")}\n`;
+  return joinParts(parts);
 }
 
 function describeGap({ gap, lowerBound, order }: GraphPlanSummary): string {

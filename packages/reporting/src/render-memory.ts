@@ -2,6 +2,7 @@ import { formatBytes as formatInUnit, type MemoryUnit, type ModuleMemory } from 
 import type { MemoryMoment } from "@remat/memory";
 import { formatTable } from "@remat/text-table";
 import { formatPercent } from "./format-quantity.js";
+import { joinParts } from "./join-parts.js";
 import type { OutputFormat } from "./render-sac.js";
 import type { MemorySummary } from "./summarize-memory.js";
 import { writeCsv } from "./write-csv.js";
@@ -82,7 +83,7 @@ export function renderMemorySummary(
     parts.push(
       `${heading("Snapshots")}\n\n${fence(tracker.displayModulewiseSnapshots(depth, units, format !== "plain"), format)}`,
     );
-  return `${parts.map((part) => part.trimEnd()).join("\n\n")}\n`;
+  return joinParts(parts);
 }
 
 type Module = ModuleMemory<string>;

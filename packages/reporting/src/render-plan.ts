@@ -1,5 +1,6 @@
 import { formatTable } from "@remat/text-table";
 import { formatBytes, formatMs, formatPercent } from "./format-quantity.js";
+import { joinParts } from "./join-parts.js";
 import { formatOverhead, frontCsvHeaders, frontCsvRows, frontTables, type PlanFront } from "./plan-front.js";
 import type { OutputFormat } from "./render-sac.js";
 import type { PlanSummary, Recomputed } from "./summarize-plan.js";
@@ -92,7 +93,7 @@ export function renderPlanSummary(summary: PlanSummary, format: OutputFormat, op
       section("Recommended", ["Overhead allowed", ...headers], recommended),
     );
   }
-  return `${parts.map((part) => part.trimEnd()).join("\n\n")}\n`;
+  return joinParts(parts);
 }
 
 const recomputedHeaders: readonly string[] = ["Ops recomputed", "Time", "Share", "Memory"];

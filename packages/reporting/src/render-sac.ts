@@ -1,6 +1,7 @@
 import { displaySacStats, displaySacTradeoffStats, opsTogether } from "@remat/sac-core";
 import { formatTable } from "@remat/text-table";
 import { formatBytes, formatMs, formatPercent } from "./format-quantity.js";
+import { joinParts } from "./join-parts.js";
 import { discardShares, type ModuleSacSummary, type SacSummary } from "./summarize-sac.js";
 import { type Cell, writeCsv } from "./write-csv.js";
 
@@ -80,7 +81,7 @@ function text(summary: SacSummary, format: "table" | "plain" | "md", ops: boolea
         `AC Trade-off for Module: ${module.fqn} MSPS = Memory/Runtime\n${fence(displaySacTradeoffStats(module.greedyOrder, module.stats, tabular), format)}`,
       );
     }
-  return `${parts.map((part) => part.trimEnd()).join("\n\n")}\n`;
+  return joinParts(parts);
 }
 
 function fence(body: string, format: string): string {

@@ -1,4 +1,4 @@
-import { formatTable } from "@remat/text-table";
+import { displaySafe, formatTable } from "@remat/text-table";
 import { type Cell, writeCsv } from "./write-csv.js";
 
 /** In what a view can be exported. */
@@ -30,7 +30,7 @@ export function writeViewTable({ title, columns, rows }: ViewTable, format: Expo
       return `${JSON.stringify({ title, rows: objects }, undefined, 2)}\n`;
     }
     case "md":
-      return `## ${inert(title)}\n\n${formatTable(
+      return `## ${displaySafe(inert(title))}\n\n${formatTable(
         rows.map((cells) => columns.map((_, i) => markdownCell(cells[i]))),
         { headers: columns, format: "markdown" },
       ).trimEnd()}\n`;

@@ -1,8 +1,10 @@
+import { displaySafe } from "@remat/text-table";
+
 export type Cell = string | number | boolean | null | undefined;
 
 /**
  * Rows as CSV by RFC 4180 (lines end in CRLF, fields are quoted where needed). A text that a spreadsheet would take for a formula
- * (`=`, `+`, `-`, `@` first, as names from a foreign trace may have) gets a leading apostrophe.
+ * (`=`, `+`, `-`, `@` first, as names from a foreign trace may have) gets a leading apostrophe; what a terminal would obey is written out.
  */
 export function writeCsv(headers: readonly string[], rows: Iterable<readonly Cell[]>): string {
   let csv = line(headers);
@@ -17,6 +19,10 @@ function line(cells: readonly Cell[]): string {
 function field(cell: Cell): string {
   if (cell === null || cell === undefined) return "";
   if (typeof cell !== "string") return String(cell);
-  const text = /^[=+\-@\t\r]/.test(cell) ? `'${cell}` : cell;
+  const safe = cell
+    .split(/\r\n|\r|\n/)
+    .map(displaySafe)
+    .join("\n");
+  const text = /^[=+\-@\t\r]/.test(cell) ? `'${safe}` : safe;
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

@@ -1,4 +1,5 @@
 import type { Cell } from "./column-type.js";
+import { displaySafe } from "./display-safe.js";
 import { layOutTable, linesOf, padText, type TableLayout, textWidth } from "./table-layout.js";
 
 /** How a table is written: reStructuredText, columns parted by tabs, or Markdown. */
@@ -11,10 +12,10 @@ export interface TableOptions {
 }
 
 /**
- * A table as text, without a line end after the last line.
+ * A table as text, without a line end after the last line. What a terminal would obey in a cell is written out (see {@link displaySafe}); lines stay.
  *
  * - `rst`: a simple table of reStructuredText, byte for byte what Python's `tabulate(rows, headers, tablefmt="rst")` returns, as PyTorch's
- *   estimators print it. Text that reads as a number counts as one: `"0.5000"` is printed `0.5`. Escape sequences are not interpreted.
+ *   estimators print it. Text that reads as a number counts as one: `"0.5000"` is printed `0.5`.
  * - `plain`: cells padded to their column's width and parted by tabs, unchanged, as PyTorch's estimators print without tabulate.
  * - `markdown`: a table of GitHub's Markdown, aligned like `rst`; `|` in a cell is escaped and a line break becomes `<br>`.
  *
@@ -22,15 +23,21 @@ export interface TableOptions {
  * formatTable([["addmm", 0.25], ["relu", 1]], { headers: ["op", "ms"], format: "markdown" });
  */
 export function formatTable(rows: readonly (readonly Cell[])[], options: TableOptions = {}): string {
-  const headers = options.headers ?? [];
+  const headers = (options.headers ?? []).map(safeLines);
+  const safe = rows.map((row) => row.map((cell) => (typeof cell === "string" ? safeLines(cell) : cell)));
   switch (options.format ?? "rst") {
     case "plain":
-      return formatPlain(rows, headers);
+      return formatPlain(safe, headers);
     case "markdown":
-      return formatMarkdown(rows, headers);
+      return formatMarkdown(safe, headers);
     default:
-      return formatRst(rows, headers);
+      return formatRst(safe, headers);
   }
+}
+
+/** The lines of a cell, without anything that a terminal would obey. */
+function safeLines(text: string): string {
+  return linesOf(text).map(displaySafe).join("\n");
 }
 
 function formatRst(rows: readonly (readonly Cell[])[], headers: readonly string[]): string {
