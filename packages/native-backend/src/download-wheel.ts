@@ -5,7 +5,8 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { ReadableStream } from "node:stream/web";
 import { RematError } from "@remat/trace";
-import { type Environment, failureText, runCommand } from "./run-command.js";
+import { type Environment, failureText } from "./run-command.js";
+import { runPython } from "./run-python.js";
 import { chooseWheel, parseIndex, type WheelRequirement, wheelArch } from "./wheel-index.js";
 
 export interface DownloadOptions {
@@ -28,7 +29,7 @@ const defaultIndex = "https://pypi.org/simple";
  * @internal
  */
 export async function downloadWheel(wheel: WheelRequirement, options: DownloadOptions): Promise<string> {
-  const hasPip = (await runCommand("python3", ["-m", "pip", "--version"], { env: options.env })).code === 0;
+  const hasPip = (await runPython(["-m", "pip", "--version"], options.env)).code === 0;
   return hasPip ? downloadByPip(wheel, options) : downloadFromIndex(wheel, options);
 }
 
@@ -42,15 +43,14 @@ export async function downloadByPip(wheel: WheelRequirement, { folder, arch, env
     "--platform",
     `manylinux_${glibc}_${wheelArch(arch)}`,
   ]);
-  const result = await runCommand(
-    "python3",
+  const result = await runPython(
     [
       ...["-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:", "--no-cache-dir", "--dest", folder],
       ...["--implementation", "cp", "--python-version", "3.12", "--platform", `manylinux2014_${wheelArch(arch)}`],
       ...platforms,
       `${wheel.project}==${wheel.version}`,
     ],
-    { env },
+    env,
   );
   const file = readdirSync(folder).find((name) => name.endsWith(".whl"));
   if (result.code !== 0 || file === undefined)

@@ -1,23 +1,34 @@
-import { mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { randomBytes } from "node:crypto";
+import { mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 
-/** A folder beside `target` for making what is to take its place; later removed if its process was ended. @internal */
+/** A build takes minutes; process ids tell nothing, since another container's are others. */
+const leftAfterMs = 24 * 3600 * 1000;
+
+/** A folder beside `target`, nobody else's, for making what is to take its place; a day later removed if that was not finished. @internal */
 export function stagingFolder(target: string): string {
   const parent = dirname(target);
   mkdirSync(parent, { recursive: true });
   for (const name of readdirSync(parent)) {
-    const pid = /^\.(?:new|old)-(\d+)-/.exec(name)?.[1];
-    if (pid !== undefined && !isRunning(Number(pid))) rmSync(join(parent, name), { recursive: true, force: true });
+    const path = join(parent, name);
+    if (/^\.(?:new|old)-[0-9a-f]+-/.test(name) && isLeft(path)) rmSync(path, { recursive: true, force: true });
   }
-  const folder = join(parent, `.new-${process.pid}-${basename(target)}`);
-  rmSync(folder, { recursive: true, force: true });
-  mkdirSync(folder);
+  const folder = besides(target, "new");
+  mkdirSync(folder, { mode: 0o755 });
   return folder;
+}
+
+const besides = (target: string, what: "new" | "old"): string =>
+  join(dirname(target), `.${what}-${randomBytes(6).toString("hex")}-${basename(target)}`);
+
+function isLeft(path: string): boolean {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  return stats !== undefined && Date.now() - stats.mtimeMs > leftAfterMs;
 }
 
 /** Puts `made` in the place of `target`; what was there stays if that fails. @internal */
 export function replaceFolder(target: string, made: string): void {
-  const old = join(dirname(target), `.old-${process.pid}-${basename(target)}`);
+  const old = besides(target, "old");
   const had = tryRename(target, old);
   try {
     renameSync(made, target);
@@ -35,15 +46,5 @@ function tryRename(from: string, to: string): boolean {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return false;
     throw error;
-  }
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    // Another user's process is none of ours to judge.
-    return (error as NodeJS.ErrnoException).code === "EPERM";
   }
 }

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Environment, runCommand } from "./run-command.js";
+import type { Environment } from "./run-command.js";
+import { runPython } from "./run-python.js";
 
 /** What an addon is built against: two shared libraries and the C headers. */
 export interface TensorFlowLibrary {
@@ -22,7 +23,7 @@ export function missingFromLibrary(folder: string): string | undefined {
 export async function findInstalled(needsCuda: boolean, env: Environment): Promise<TensorFlowLibrary | undefined> {
   const find =
     'import importlib.util as u; s = u.find_spec("tensorflow"); print(s.submodule_search_locations[0] if s else "")';
-  const { code, stdout } = await runCommand("python3", ["-c", find], { env });
+  const { code, stdout } = await runPython(["-c", find], env);
   const folder = stdout.trim().split("\n").at(-1) ?? "";
   if (code !== 0 || folder === "" || missingFromLibrary(folder) !== undefined) return undefined;
   if (needsCuda && !knowsCuda(folder)) return undefined;

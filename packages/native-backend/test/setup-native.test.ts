@@ -1,4 +1,13 @@
-import { existsSync, readdirSync, readFileSync, readlinkSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { allocatorEnvironment, type SetupNativeOptions, setupNative } from "../src/index.js";
@@ -96,7 +105,7 @@ describe("setupNative", () => {
   test("builds against what Python has, else what is in the cache, else fetches it by pip", async () => {
     const wheel = machine.wheel();
     const python = (installed: string) => `
-      if (args[0] === "-c") console.log(${JSON.stringify(installed)});
+      if (args[1] === "-c") console.log(${JSON.stringify(installed)});
       if (args.includes("download")) require("node:fs").copyFileSync(${JSON.stringify(wheel)}, args[args.indexOf("--dest") + 1] + "/tf.whl");`;
     machine.command("python3", python(""));
     expect((await setup()).library).toEqual({ folder: native("tensorflow-cpu-2.21.0"), origin: "fetched" });
@@ -115,7 +124,7 @@ describe("setupNative", () => {
   test("for a GPU wants a TensorFlow that knows CUDA, and takes the wheel that does", async () => {
     const info = (cuda: string) => ({ ...libraryFiles, "python/platform/build_info.py": `is_cuda_build = ${cuda}` });
     const installed = machine.files("tf", info("False"));
-    machine.command("python3", `if (args[0] === "-c") console.log(${JSON.stringify(installed)});`);
+    machine.command("python3", `if (args[1] === "-c") console.log(${JSON.stringify(installed)});`);
     await expect(setup({ gpu: true, confirm: async ({ project }) => project !== "tensorflow" })).rejects.toMatchObject({
       code: "NATIVE_DECLINED",
     });
@@ -210,12 +219,21 @@ describe("setupNative", () => {
     expect(readFileSync(join(packageOf(folder), "lib/napi-v8/tfjs_binding.node"), "utf8")).toBe("addon");
   });
 
-  test("clears away what an ended process left, and nothing of one that runs", async () => {
+  test("clears away what was left a day ago, and nothing that another process may be making", async () => {
     const tensorflow = machine.files("tf", libraryFiles);
-    machine.files("cache/native/.new-999999999-tfjs-node-4.22.0", { file: "" });
-    machine.files(`cache/native/.old-${process.ppid}-tensorflow`, { file: "" });
+    const left = machine.files("cache/native/.new-0f0f-tfjs-node-4.22.0", { file: "" });
+    const twoDaysAgo = Date.now() / 1000 - 2 * 24 * 3600;
+    utimesSync(left, twoDaysAgo, twoDaysAgo);
+    // In another container its process has a number that is nobody's here.
+    machine.files("cache/native/.new-999999999-tensorflow", { file: "" });
+    machine.files("cache/native/.old-0f0f-tensorflow", { file: "" });
     await setup({ tensorflow });
-    expect(readdirSync(native()).sort()).toEqual([`.old-${process.ppid}-tensorflow`, allocator(), "tfjs-node-4.22.0"]);
+    expect(readdirSync(native()).sort()).toEqual([
+      ".new-999999999-tensorflow",
+      ".old-0f0f-tensorflow",
+      allocator(),
+      "tfjs-node-4.22.0",
+    ]);
   });
 
   test.each([
