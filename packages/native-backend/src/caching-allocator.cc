@@ -11,6 +11,7 @@
 #endif
 #include <dlfcn.h>
 #include <errno.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -97,6 +98,9 @@ class Pool {
     if (next != free_.end() && next->first == first + pages) pages += TakeFree(next);
     AddFree(first, pages);
   }
+
+  void Lock() { mutex_.lock(); }
+  void Unlock() { mutex_.unlock(); }
 
   size_t UsableBytes(const void* pointer) {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -191,6 +195,13 @@ class Pool {
 Pool& pool() {
   static Pool* const pool = new Pool;
   return *pool;
+}
+
+// Of a process that forks, the child has only the thread that forked: a lock that another one held nobody would give back. So the one that forks
+// holds it. Not in the pool's constructor, since registering allocates.
+__attribute__((constructor)) void HoldWhileForking() {
+  pool();
+  pthread_atfork([] { pool().Lock(); }, [] { pool().Unlock(); }, [] { pool().Unlock(); });
 }
 
 void* AllocateTensor(size_t alignment, size_t bytes) {

@@ -43,6 +43,16 @@ describe.runIf(nativeApp !== undefined)("the caching allocator under tensorflow"
     },
   );
 
+  test("lets a child go on that was forked while other threads allocate", async () => {
+    const program = join(cache, "fork-while-allocating");
+    const source = fileURLToPath(new URL("fork-while-allocating.cc", import.meta.url));
+    const compiler = process.env.CXX ?? "g++";
+    const compiled = await runCommand(compiler, ["-O1", "-pthread", source, "-o", program], { env: process.env });
+    expect(compiled.code, compiled.stderr).toBe(0);
+    const env = { ...process.env, ...allocatorEnvironment({ REMAT_CACHE_DIR: cache }), NODE_OPTIONS: "" };
+    expect(await runCommand(program, [], { env })).toEqual({ code: 0, signal: undefined, stdout: "", stderr: "" });
+  });
+
   test("trains to the same values, to the bit", async () => {
     const app = nativeApp as string;
     const expected = await run("train-native.mjs", app, false);
