@@ -132,7 +132,33 @@ const engineRule = {
   },
 };
 
+/** Plural nouns, which look like verbs in the third person. */
+const plurals = new Set(
+  "As Bits Bytes Columns Elements Indices Lines Milliseconds Models Modules Ops Residuals Results Rows Statistics Tensors This Words".split(
+    " ",
+  ),
+);
+
+const docVerbRule = {
+  create(context) {
+    if (!/^packages\/[^/]+\/src\//.test(pathOf(context))) return {};
+    return {
+      ExportNamedDeclaration(node) {
+        if (node.declaration?.type !== "FunctionDeclaration") return;
+        const comment = context.sourceCode.getCommentsBefore(node).at(-1);
+        if (comment?.type !== "Block" || !comment.value.startsWith("*") || comment.value.includes("@internal")) return;
+        const [word] = comment.value.replace(/^[\s*]+/, "").split(/[^\w@`{]/, 1);
+        if (/^[A-Z][a-z]+s$/.test(word) && !plurals.has(word)) return;
+        context.report({
+          node: node.declaration.id,
+          message: `The comment of a function begins with what it does, a verb in the third person: "Returns the …", "Writes …", "Tells whether …"; found "${word}".`,
+        });
+      },
+    };
+  },
+};
+
 export default {
   meta: { name: "remat" },
-  rules: { "import-table": importTableRule, "engine-internals": engineRule },
+  rules: { "import-table": importTableRule, "engine-internals": engineRule, "doc-verb": docVerbRule },
 };

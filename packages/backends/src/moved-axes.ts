@@ -3,7 +3,7 @@ import { backend_util, type TensorInfo, util } from "@tensorflow/tfjs-core";
 
 export type Axes = number | number[] | null | undefined;
 
-/** The copy of `x` with `axes` moved to the end, which reductions and scans make first unless they are there already. */
+/** Returns the copy of `x` with `axes` moved to the end, which reductions and scans make first unless they are there already. */
 export function movedAxes(x: TensorInfo, axes: Axes, call: KernelCall): TensorInfo | undefined {
   refuseComplex(call, x);
   const parsed = util.parseAxisParam(axes as number[], x.shape);

@@ -23,7 +23,7 @@ export const savingCopies = (backend: string): boolean => rulesByBackend.get(bac
 export const sharingKernels = (backend: string): readonly string[] => [...(rulesByBackend.get(backend)?.keys() ?? [])];
 
 /**
- * Which outputs of a kernel live in an input's buffer on `backend`, since a `DataId` is not a buffer (architecture rule 7). On a backend
+ * Tells which outputs of a kernel live in an input's buffer on `backend`, since a `DataId` is not a buffer (architecture rule 7). On a backend
  * without a table nothing is known to share. Source: the kernels of tfjs 4.22.0 and, for `tensorflow`, those of TensorFlow 2.x. Tests
  * compare with `ArrayBuffer`s on cpu, heap addresses on wasm and resident memory on native.
  *

@@ -24,7 +24,7 @@ const tensorflowTypes: Readonly<Record<number, string>> = {
   10: "bool",
 };
 
-/** Bytes of a buffer as requested: elements times bytes per element; for strings the bytes of their text, where JavaScript holds them. */
+/** Returns bytes of a buffer as requested: elements times bytes per element; for strings the bytes of their text, where JavaScript holds them. */
 export function entryBytes(entry: DataEntry): number {
   if (entry.bytes !== undefined) return entry.bytes;
   const dtype = typeof entry.dtype === "number" ? tensorflowTypes[entry.dtype] : entry.dtype;

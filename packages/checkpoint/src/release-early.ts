@@ -3,7 +3,7 @@ import { type CloseMode, type DispatchMode, openDispatchMode } from "@remat/disp
 const earlyRelease: DispatchMode = { releasesEarly: true, prunesSaved: true, sharesOnes: true, sharesSaved: true };
 
 /**
- * From here on every forward pass saves only what the backward pass will read, and every backward pass frees each saved tensor and each gradient
+ * Frees early: from here on every forward pass saves only what the backward pass will read, and every backward pass frees each saved tensor and each gradient
  * after its last use, where stock holds all of them to its end; ones that gradients multiply with are filled but once. Nothing is computed twice,
  * gradients are the same to the bit. It reaches `tf.grads`, `tf.variableGrads`, `optimizer.minimize`, `fit`, `trainOnBatch` and custom loops.
  * Returns what ends it.

@@ -75,7 +75,7 @@ export function withModeAlone<T>(mode: DispatchMode, fn: () => T): T {
 }
 
 /**
- * The storages that `tensor` lives in: one; two for a complex number on cpu; none where its backend is unknown. Only while a mode is open
+ * Returns the storages that `tensor` lives in: one; two for a complex number on cpu; none where its backend is unknown. Only while a mode is open
  * that listens to ops, storages or the tape, since nobody watches buffers otherwise: then the list is empty, too.
  */
 export function storagesOf(tensor: TensorInfo): readonly Storage[] {
@@ -83,7 +83,7 @@ export function storagesOf(tensor: TensorInfo): readonly Storage[] {
   return session?.isWatching ? session.storages.storagesOf(tensor) : [];
 }
 
-/** Whether `mode` is open and the running code is inside of it. */
+/** Tells whether `mode` is open and the running code is inside of it. */
 export function isDispatching(mode: DispatchMode): boolean {
   return openSession()?.modes.isOpenInside(mode) ?? false;
 }

@@ -42,7 +42,7 @@ export function fakeBackend(name: FakeBackendName): FakeBackend {
 }
 
 /**
- * The backend that fake mode stands for, or `undefined` outside of fake mode.
+ * Returns the backend that fake mode stands for, or `undefined` outside of fake mode.
  *
  * @example
  * fakeMode(() => currentFakeBackend(), { backend: "wasm" }); // "wasm"
@@ -53,7 +53,7 @@ export function currentFakeBackend(): FakeBackendName | undefined {
 }
 
 /**
- * A tensor of a shape and dtype without values, for plain functions. Outside of fake mode it belongs to the fake cpu backend.
+ * Returns a tensor of a shape and dtype without values, for plain functions. Outside of fake mode it belongs to the fake cpu backend.
  *
  * @example
  * const x = fakeTensor([8, 1024, 768]);

@@ -7,7 +7,7 @@ import { FakeData } from "./fake-data.js";
 const backends = new Map<FakeBackendName, FakeBackend>();
 
 /**
- * Bytes of the buffers that a kernel will make for its outputs, told before it runs: views of inputs make none, and what the kernel holds only while
+ * Returns bytes of the buffers that a kernel will make for its outputs, told before it runs: views of inputs make none, and what the kernel holds only while
  * it runs is not counted. Undefined for a kernel that fake mode does not know, or whose output shapes depend on values.
  *
  * @example

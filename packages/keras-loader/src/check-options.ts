@@ -86,7 +86,7 @@ function understandDtype(className: string, name: string, dtype: unknown): strin
   );
 }
 
-/** The text with its first letter in upper case. */
+/** Returns the text with its first letter in upper case. */
 export function sentenceStart(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }

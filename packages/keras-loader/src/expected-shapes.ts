@@ -3,7 +3,7 @@ import { isShape, readKerasTensors } from "./keras-tensor.js";
 import type { Shape } from "./layer-note.js";
 
 /**
- * The input shapes that Keras computed for each call of a layer. Keras 3 writes them with each call's arguments; Keras 2 has them in
+ * Returns the input shapes that Keras computed for each call of a layer. Keras 3 writes them with each call's arguments; Keras 2 has them in
  * `build_config`, which is of the first call.
  */
 export function expectedInputShapes(entry: JsonObject): (readonly Shape[] | undefined)[] {

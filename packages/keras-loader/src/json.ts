@@ -1,12 +1,12 @@
 /** A JSON object as it stands in the file: nothing about its fields is known yet. */
 export type JsonObject = { [field: string]: unknown };
 
-/** Whether a JSON value is an object (not null, not an array). */
+/** Tells whether a JSON value is an object (not null, not an array). */
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** A JSON value for an error message, short enough for one line. */
+/** Returns a JSON value for an error message, short enough for one line. */
 export function show(value: unknown): string {
   const text = JSON.stringify(value) ?? String(value);
   return text.length <= 80 ? text : `${text.slice(0, 77)}...`;

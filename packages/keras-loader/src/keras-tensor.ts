@@ -16,21 +16,21 @@ export function readKerasTensor(value: unknown): KerasTensor | undefined {
   return { history, shape: isShape(shape) ? shape : undefined };
 }
 
-/** The symbolic tensors of a node's first argument: one, or a list as merging layers take it. */
+/** Returns the symbolic tensors of a node's first argument: one, or a list as merging layers take it. */
 export function readKerasTensors(argument: unknown): KerasTensor[] | undefined {
   const values = Array.isArray(argument) ? argument : [argument];
   const tensors = values.map(readKerasTensor);
   return tensors.length > 0 && tensors.every((tensor) => tensor !== undefined) ? tensors : undefined;
 }
 
-/** Whether a value is `[layer, call, output]`, perhaps with keyword arguments behind. */
+/** Tells whether a value is `[layer, call, output]`, perhaps with keyword arguments behind. */
 export function isReference(value: unknown): value is readonly [string, number, number] {
   return (
     Array.isArray(value) && typeof value[0] === "string" && Number.isInteger(value[1]) && Number.isInteger(value[2])
   );
 }
 
-/** Whether a value is a shape. */
+/** Tells whether a value is a shape. */
 export function isShape(value: unknown): value is Shape {
   return Array.isArray(value) && value.every((size) => size === null || typeof size === "number");
 }

@@ -48,12 +48,12 @@ function keepsDimensions(config: JsonObject): boolean {
   return config["keepdims"] === true;
 }
 
-/** Whether this package supplies a layer class that tfjs-layers lacks. */
+/** Tells whether this package supplies a layer class that tfjs-layers lacks. */
 export function isSupplied(className: string): boolean {
   return Object.hasOwn(missing, className);
 }
 
-/** tfjs-layers' table of classes by name, which is shared by the whole process. */
+/** Returns tfjs-layers' table of classes by name, which is shared by the whole process. */
 export function classMap(): ClassMap {
   return serialization.SerializationMap.getMap().classNameMap as unknown as ClassMap;
 }

@@ -30,17 +30,17 @@ export type TensorReference = readonly [string, number, number, JsonObject];
 /** What is known of each layer, by the very configuration object that tfjs-layers will be handed. */
 export type LayerNotes = Map<object, LayerNote>;
 
-/** Whether a class is a model, that is, a layer made of layers. */
+/** Tells whether a class is a model, that is, a layer made of layers. */
 export function isModelClass(className: string): boolean {
   return className === "Functional" || className === "Model" || className === "Sequential";
 }
 
-/** A layer's name and class as every message shows them. */
+/** Returns a layer's name and class as every message shows them. */
 export function label(layer: { readonly name: string; readonly className: string }): string {
   return `layer '${layer.name}' (${layer.className})`;
 }
 
-/** A shape as every message shows it, and several in the order of the inputs. */
+/** Returns a shape as every message shows it, and several in the order of the inputs. */
 export function showShapes(shapes: readonly Shape[]): string {
   return shapes.map((shape) => `[${shape.map((size) => size ?? "null").join(", ")}]`).join(" and ");
 }

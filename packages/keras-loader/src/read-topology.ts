@@ -57,7 +57,7 @@ function isGraph(topology: unknown): boolean {
   return isObject(topology) && Array.isArray(topology["node"]);
 }
 
-/** The error for a field that is missing or of the wrong kind. */
+/** Returns the error for a field that is missing or of the wrong kind. */
 export function corrupt(path: string, found: unknown, expected: string): RematError {
   return new RematError(
     "KERAS_CORRUPT",
@@ -66,7 +66,7 @@ export function corrupt(path: string, found: unknown, expected: string): RematEr
   );
 }
 
-/** `a.b` of two parts, the first of which may be empty. */
+/** Returns `a.b` of two parts, the first of which may be empty. */
 export function join(path: string, field: string): string {
   return path === "" ? field : `${path}.${field}`;
 }

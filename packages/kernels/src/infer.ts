@@ -23,7 +23,7 @@ export interface AB {
   readonly b: TensorInfo;
 }
 
-/** One rule for several kernels. */
+/** Makes one rule for several kernels. */
 export function forAll(names: string, infer: Infer): InferTable {
   return Object.fromEntries(
     names

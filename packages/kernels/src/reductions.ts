@@ -14,7 +14,7 @@ import { axisOf, mismatch, refuseComplex, sumDtype } from "./shapes.js";
 
 type Axes = number | number[] | null | undefined;
 
-/** `shape` without `axes` (all of them, if none are given), or with 1 in their places. */
+/** Returns `shape` without `axes` (all of them, if none are given), or with 1 in their places. */
 export function reduced(shape: number[], axes: Axes, keepDims: boolean | undefined, call: KernelCall): number[] {
   const rank = shape.length;
   let dropped = 0;

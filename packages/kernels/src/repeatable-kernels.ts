@@ -34,7 +34,7 @@ const knownBackends = ["cpu", "wasm", "tensorflow", "webgl", "webgpu"];
 for (const backend of knownBackends) rememberKernels(backend);
 
 /**
- * Whether a kernel gives the same values whenever it is run on the same inputs, so that it may be run again: one of tfjs's own that does, as the
+ * Tells whether a kernel gives the same values whenever it is run on the same inputs, so that it may be run again: one of tfjs's own that does, as the
  * backend brought it, or one that {@link declarePure} was called for. Of any other nothing is known.
  *
  * @example

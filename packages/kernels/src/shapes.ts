@@ -2,12 +2,12 @@ import { RematError } from "@remat/trace";
 import type { DataType, TensorInfo } from "@tensorflow/tfjs-core";
 import type { KernelCall } from "./kernel-call.js";
 
-/** A kernel's inputs or attributes contradict each other; the real kernel throws, too. */
+/** Throws where a kernel's inputs or attributes contradict each other, as the real kernel does. */
 export function mismatch(call: KernelCall, found: string): never {
   throw new RematError("KERNEL_ARGUMENTS", `Kernel ${call.kernel} cannot run: ${found}.`);
 }
 
-/** Number of elements. */
+/** Returns number of elements. */
 export function sizeOf(shape: readonly number[]): number {
   let size = 1;
   for (let i = 0; i < shape.length; i++) size *= shape[i];
@@ -20,7 +20,7 @@ export function sameShape(a: readonly number[], b: readonly number[]): boolean {
   return true;
 }
 
-/** The shape that two shapes broadcast to; returns one of them where it can. */
+/** Returns the shape that two shapes broadcast to; returns one of them where it can. */
 export function broadcast(a: number[], b: number[], call: KernelCall): number[] {
   if (a === b || b.length === 0 || sameShape(a, b)) return a;
   if (a.length === 0) return b;
@@ -35,24 +35,24 @@ export function broadcast(a: number[], b: number[], call: KernelCall): number[] 
   return shape;
 }
 
-/** cpu and wasm kernels refuse complex tensors but for a few; native takes them. */
+/** Refuses complex tensors as cpu and wasm kernels do but for a few; native takes them. */
 export function refuseComplex(call: KernelCall, x: TensorInfo): void {
   if (x.dtype === "complex64" && call.standsFor !== "tensorflow") mismatch(call, "complex64 tensors are not supported");
 }
 
-/** `axis` counted from the front. */
+/** Returns `axis` counted from the front. */
 export function axisOf(axis: number, rank: number, call: KernelCall): number {
   if (!Number.isInteger(axis) || axis < -rank || axis >= rank)
     mismatch(call, `axis ${axis} is not in [-${rank}, ${rank})`);
   return axis < 0 ? axis + rank : axis;
 }
 
-/** The dtype of sums: bool is counted. */
+/** Returns the dtype of sums: bool is counted. */
 export function sumDtype(dtype: DataType): DataType {
   return dtype === "bool" ? "int32" : dtype;
 }
 
-/** A window that is larger than what it slides over leaves less than nothing. */
+/** Refuses a window that is larger than what it slides over, which leaves less than nothing. */
 export function fitting<Info extends { readonly outShape: number[] }>(info: Info, call: KernelCall): Info {
   for (const length of info.outShape) {
     if (length < 0) mismatch(call, `the window does not fit: the output would have shape [${info.outShape}]`);
@@ -63,7 +63,7 @@ export function fitting<Info extends { readonly outShape: number[] }>(info: Info
 type Rounding = "floor" | "round" | "ceil";
 
 /**
- * Padding and rounding as the backend reads them. tfjs-core takes the height of window and stride for the width, too, where the padding is
+ * Returns padding and rounding as the backend reads them. tfjs-core takes the height of window and stride for the width, too, where the padding is
  * a number; native takes 0 for `valid`, and rounds down always.
  */
 export function paddingOf<Pad>(

@@ -47,7 +47,7 @@ export const fsdpTrackerLabels: CategoryLabels = {
   labels: { ...labels, optimizerState: "OptState", input: "Inputs" },
 };
 
-/** The categories to show when those marked in `seen` (by {@link Category}) have occurred. */
+/** Returns the categories to show when those marked in `seen` (by {@link Category}) have occurred. */
 export function shownCategories(table: CategoryLabels, seen: Uint8Array): readonly CategoryName[] {
   const more = (Object.keys(table.labels) as CategoryName[]).filter(
     (name) => seen[Category[name]] === 1 && !table.always.includes(name),

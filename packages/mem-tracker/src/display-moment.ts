@@ -4,7 +4,7 @@ import { memTrackerLabels } from "./category-labels.js";
 import { formatBytes, type MemoryUnit, parseMemoryUnit } from "./memory-units.js";
 
 /**
- * A moment as text: where the run is, what the device holds by category, and a table of the largest storages with who made each.
+ * Returns a moment as text: where the run is, what the device holds by category, and a table of the largest storages with who made each.
  *
  * @throws RematError `UNKNOWN_UNIT`
  * @example

@@ -9,7 +9,7 @@ export const memoryUnits: readonly MemoryUnit[] = ["B", "KiB", "MiB", "GiB"];
 const bytesByUnit: Readonly<Record<MemoryUnit, number>> = { B: 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30 };
 
 /**
- * `text` as a unit.
+ * Returns `text` as a unit.
  *
  * @throws RematError `UNKNOWN_UNIT`
  * @example
@@ -24,7 +24,7 @@ export function parseMemoryUnit(text: string): MemoryUnit {
   return text as MemoryUnit;
 }
 
-/** `bytes` in `unit`: whole in B, else rounded to hundredths, ties to the even one. */
+/** Returns `bytes` in `unit`: whole in B, else rounded to hundredths, ties to the even one. */
 export function roundToUnit(bytes: number, unit: MemoryUnit): number {
   const divisor = bytesByUnit[unit];
   if (divisor === 1) return bytes;
@@ -37,7 +37,7 @@ export function roundToUnit(bytes: number, unit: MemoryUnit): number {
   return Number(hundredths) / 100;
 }
 
-/** As upstream prints it: `12.5 MiB`, `3.0 KiB`, `400 B`. */
+/** Writes bytes as upstream prints them: `12.5 MiB`, `3.0 KiB`, `400 B`. */
 export function formatBytes(bytes: number, unit: MemoryUnit): string {
   const value = roundToUnit(bytes, unit);
   return `${unit === "B" ? value : pythonFloat(value)} ${unit}`;

@@ -1,4 +1,4 @@
-/** `items` sorted as people sort names: `layers.2` before `layers.10`, without regard to case; equal names keep their order. */
+/** Returns `items` sorted as people sort names: `layers.2` before `layers.10`, without regard to case; equal names keep their order. */
 export function naturalOrder<T>(items: readonly T[], nameOf: (item: T) => string): readonly T[] {
   return items
     .map((item) => ({

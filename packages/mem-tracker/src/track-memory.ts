@@ -9,7 +9,7 @@ export interface TrackMemoryOptions extends TrackerOptions {
 }
 
 /**
- * The memory of a finished run: a {@link MemTracker} that has taken in `trace`, after a check that the trace can answer. With several
+ * Returns the memory of a finished run: a {@link MemTracker} that has taken in `trace`, after a check that the trace can answer. With several
  * iterations the statistics by module are of the last one.
  *
  * @throws RematError `TRACE_NO_LIFETIMES`, `TRACE_NO_BACKWARD`, `TRACE_EVENT_ORDER`
@@ -23,7 +23,7 @@ export function trackMemory(trace: Trace, options: TrackMemoryOptions = {}): Mem
 }
 
 /**
- * The memory of a run while it goes on: a {@link MemTracker} that answers every question for the moment at which it is asked, and at the end
+ * Returns the memory of a run while it goes on: a {@link MemTracker} that answers every question for the moment at which it is asked, and at the end
  * as {@link trackMemory} does from the finished trace. With several iterations the statistics by module are of the one that runs.
  *
  * @param source a `TraceRecorder` of `@remat/tracer`, or any other that gives the trace so far
@@ -62,7 +62,7 @@ export function requireMemoryTrace(trace: Trace, options: { readonly forwardOnly
 }
 
 /**
- * What a reader must know about the figures: that a trace breaks off, and where.
+ * Returns what a reader must know about the figures: that a trace breaks off, and where.
  *
  * @example
  * for (const note of memoryNotes(trace)) console.warn(note);

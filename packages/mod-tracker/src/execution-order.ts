@@ -8,7 +8,7 @@ export interface GraphCall {
 }
 
 /**
- * The calls that running a container makes, in tfjs-layers' order (`getTopologicalSortAndRecipientCounts` of its executor): what an output
+ * Returns the calls that running a container makes, in tfjs-layers' order (`getTopologicalSortAndRecipientCounts` of its executor): what an output
  * depends on comes before it, the last input first.
  */
 export function executionOrder(container: Container): GraphCall[] {

@@ -34,7 +34,7 @@ export const isInputLayer = (layer: Layer): boolean => layer.getClassName() === 
 const notParts: ReadonlySet<string> = new Set(["inboundNodes", "outboundNodes", "inputs", "outputs", "model"]);
 
 /**
- * The layers that `layer` is made of, by the names that go into their FQN: those of a container by their own names, else by the attribute
+ * Returns the layers that `layer` is made of, by the names that go into their FQN: those of a container by their own names, else by the attribute
  * that holds them (`cell`, `forwardLayer`, `cells.0`).
  */
 export function partsOf(layer: Layer): [name: string, part: Layer][] {
@@ -52,14 +52,14 @@ export function partsOf(layer: Layer): [name: string, part: Layer][] {
   return parts;
 }
 
-/** A layer's own weights: those made to be trained, frozen or not, and those that training does not change by gradients. */
+/** Returns a layer's own weights: those made to be trained, frozen or not, and those that training does not change by gradients. */
 export function ownWeights(layer: Layer): { parameters: Variable[]; buffers: Variable[] } {
   const { _trainableWeights, _nonTrainableWeights } = layer as unknown as Record<string, readonly LayerVariable[]>;
   const read = (weights: readonly LayerVariable[] | undefined) => (weights ?? []).map((weight) => weight.read());
   return { parameters: read(_trainableWeights), buffers: read(_nonTrainableWeights) };
 }
 
-/** The tensors among a layer's inputs or outputs; undefined if they are symbolic, for then nothing runs. */
+/** Returns the tensors among a layer's inputs or outputs; undefined if they are symbolic, for then nothing runs. */
 export function tensorsOf(values: unknown): readonly Tensor[] | undefined {
   const list = Array.isArray(values) ? values.flat() : [values];
   const tensors: Tensor[] = [];

@@ -4,7 +4,7 @@ const isTensor = (value: unknown): value is Tensor =>
   value !== null && typeof value === "object" && "dataId" in value && "isDisposed" in value;
 
 /**
- * The tensors in which an optimizer keeps its state: momenta, moments, accumulators, powers of its rates, and rates that it keeps as scalars.
+ * Returns the tensors in which an optimizer keeps its state: momenta, moments, accumulators, powers of its rates, and rates that it keeps as scalars.
  * tfjs keeps them in fields of the optimizer, by themselves or in lists of `{ originalName, variable }`.
  *
  * @example

@@ -22,7 +22,7 @@ export function allocatorFile(env: Environment = process.env): string | undefine
 }
 
 /**
- * What to put into the environment of a process so that its tensors come from the caching allocator, which gives memory back to the system;
+ * Returns what to put into the environment of a process so that its tensors come from the caching allocator, which gives memory back to the system;
  * TensorFlow's own keeps it. It must be there when the process starts. Nothing, where `setupNative` has not built it.
  *
  * @example

@@ -42,7 +42,7 @@ export function runCommand(
   });
 }
 
-/** The lines of a command's output that tell why it failed: those with the word error, else the last few. */
+/** Returns the lines of a command's output that tell why it failed: those with the word error, else the last few. */
 export function failureText({ stdout, stderr, signal }: CommandResult): string {
   const lines = (stderr.trim() === "" ? stdout : stderr)
     .split("\n")

@@ -55,7 +55,7 @@ async function writeAll(fd: number, chunk: string | Uint8Array): Promise<void> {
   while (rest.length > 0) rest = rest.subarray((await write(fd, rest)).bytesWritten);
 }
 
-/** Whether `path` is where a command's own output goes. */
+/** Tells whether `path` is where a command's own output goes. */
 export function isStandardOutput(path: string): boolean {
   try {
     const target = outputTarget(path);

@@ -12,7 +12,7 @@ export interface OutputStream {
   write(chunk: string | Uint8Array): unknown;
 }
 
-/** Text and bytes are iterables of characters and numbers, too. */
+/** Tells chunks from text and bytes, which are iterables of characters and numbers, too. */
 export function chunksOf(content: Content): Iterable<string | Uint8Array> | AsyncIterable<string | Uint8Array> {
   return typeof content === "string" || content instanceof Uint8Array ? [content] : content;
 }

@@ -51,7 +51,7 @@ const skippedOps: ReadonlySet<string> = new Set([
 const effectfulNamespaces: ReadonlySet<string> = new Set(["c10d", "_c10d_functional", "profiler"]);
 
 /**
- * Bits of `OpFlag` that a dispatched op of PyTorch has, from what ATen says about it. `name` is `aten.addmm.default`. An op is in-place by
+ * Returns the bits of `OpFlag` that a dispatched op of PyTorch has, from what ATen says about it. `name` is `aten.addmm.default`. An op is in-place by
  * its name, as upstream has it: an `out=` variant is not.
  *
  * As in upstream, flash attention counts as random only when its dropout was passed by keyword, which it never is; PyTorch's statistics, with

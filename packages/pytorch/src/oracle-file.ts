@@ -80,7 +80,7 @@ export interface OracleFile {
 /** Schemas that {@link readPyTorchTrace} understands. */
 export const traceSchemas: readonly string[] = ["sac-oracle/1", "rt-oracle/1", "mem-oracle/1", "fsdp-oracle/1"];
 
-/** `value` as a file of the exporter, or an error that says what it lacks. */
+/** Returns `value` as a file of the exporter, or an error that says what it lacks. */
 export function asOracleFile(value: unknown): OracleFile {
   if (typeof value !== "object" || value === null || Array.isArray(value))
     throw new RematError(

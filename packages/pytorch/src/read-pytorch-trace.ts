@@ -15,7 +15,7 @@ import { asOracleFile, type Encoded, type OracleEvent, type OracleFile } from ".
 import { TensorTable } from "./tensor-table.js";
 
 /**
- * A run of PyTorch as a trace, from the parsed JSON of a file that the exporter wrote (schemas `sac-oracle/1`, `rt-oracle/1`, `mem-oracle/1`
+ * Returns a run of PyTorch as a trace, from the parsed JSON of a file that the exporter wrote (schemas `sac-oracle/1`, `rt-oracle/1`, `mem-oracle/1`
  * and `fsdp-oracle/1`). Only what was observed is read: ops with their arguments and results, modules, saved tensors and what happens to
  * storages. Times, memory figures and flags in the file are PyTorch's answers, and none is used.
  *

@@ -34,7 +34,7 @@ export interface PyTorchPolicyOptions {
 const unasked: ReadonlySet<string> = new Set(["aten.detach.default", "prim.device.default"]);
 
 /**
- * A plan as a policy for `torch.utils.checkpoint.create_selective_checkpoint_contexts`: of each checkpointed module, which results to
+ * Returns a plan as a policy for `torch.utils.checkpoint.create_selective_checkpoint_contexts`: of each checkpointed module, which results to
  * save and which to recompute. Saved is what the plan holds from the forward pass until the backward pass of that module call begins.
  *
  * PyTorch checkpoints a module as a whole: what is not saved runs again, all of it, as the module's backward pass begins. A plan is
@@ -68,7 +68,7 @@ export function toPyTorchPolicy(plan: Plan, trace: Trace, options: PyTorchPolicy
 }
 
 /**
- * The modules that a policy checkpoints where none are named: the outermost that stand in a list, or else those right below the model. Names are
+ * Returns the modules that a policy checkpoints where none are named: the outermost that stand in a list, or else those right below the model. Names are
  * those of the trace.
  */
 export function checkpointableModules(trace: Trace): string[] {

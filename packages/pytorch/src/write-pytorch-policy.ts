@@ -1,7 +1,7 @@
 import type { PyTorchPolicy } from "./to-pytorch-policy.js";
 
 /**
- * A policy as JSON with one op a line: readable, and comparable with `diff`.
+ * Returns a policy as JSON with one op a line: readable, and comparable with `diff`.
  *
  * @example
  * await fs.writeFile("policy.json", writePyTorchPolicy(toPyTorchPolicy(plan, trace)));

@@ -53,7 +53,7 @@ export interface CompareView {
 }
 
 /**
- * Two runs of a model beside each other, in absolute numbers and as a ratio: before and after a change, two devices, predicted and measured.
+ * Returns two runs of a model beside each other, in absolute numbers and as a ratio: before and after a change, two devices, predicted and measured.
  * Modules are matched by fully qualified name.
  *
  * @example
@@ -101,7 +101,7 @@ export function compareView(before: ComparedRun, after: ComparedRun): CompareVie
   };
 }
 
-/** A comparison as a table: a row for each number. */
+/** Returns a comparison as a table: a row for each number. */
 export function compareTable(view: CompareView): ViewTable {
   const line = (scope: string, name: string, unit: string, { before, after, difference, ratio }: ComparedValue) => [
     scope,

@@ -1,6 +1,6 @@
 const byteUnits = ["B", "KiB", "MiB", "GiB", "TiB"] as const;
 
-/** Bytes for people: four significant digits, binary units. `formatBytes(1536) === "1.5 KiB"`. */
+/** Returns bytes for people: four significant digits, binary units. `formatBytes(1536) === "1.5 KiB"`. */
 export function formatBytes(bytes: number): string {
   let unit = 0;
   let value = bytes;
@@ -11,7 +11,7 @@ export function formatBytes(bytes: number): string {
   return `${unit === 0 ? String(value) : trim(value, 4)} ${byteUnits[unit]}`;
 }
 
-/** Milliseconds for people: µs, ms or s with four significant digits. `formatMs(0.0123) === "12.3 µs"`. */
+/** Returns milliseconds for people: µs, ms or s with four significant digits. `formatMs(0.0123) === "12.3 µs"`. */
 export function formatMs(ms: number): string {
   const size = Math.abs(ms);
   if (size === 0) return "0 ms";
@@ -20,7 +20,7 @@ export function formatMs(ms: number): string {
   return `${trim(ms / 1000, 4)} s`;
 }
 
-/** A fraction as per cent with one decimal. `formatPercent(0.1234) === "12.3 %"`. */
+/** Returns a fraction as per cent with one decimal. `formatPercent(0.1234) === "12.3 %"`. */
 export function formatPercent(fraction: number): string {
   return `${(fraction * 100).toFixed(1)} %`;
 }

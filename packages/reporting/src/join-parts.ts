@@ -1,6 +1,6 @@
 import { displaySafe } from "@remat/text-table";
 
-/** Headings, tables and remarks as one text, a line between them. Names in any of them may hold anything, which a terminal must not obey. */
+/** Joins headings, tables and remarks into one text, a line between them. Names in any of them may hold anything, which a terminal must not obey. */
 export function joinParts(parts: readonly string[]): string {
   return `${parts
     .map((part) => part.trimEnd())

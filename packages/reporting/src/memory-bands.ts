@@ -24,7 +24,7 @@ export interface MemoryBands {
 }
 
 /**
- * A timeline as bands by category, in the order of `categoryStack`.
+ * Returns a timeline as bands by category, in the order of `categoryStack`.
  *
  * @example
  * const bands = categoryBands(memoryTimeline(trace));
@@ -48,7 +48,7 @@ export interface ModuleBandsOptions {
 }
 
 /**
- * A timeline as bands by the module that made what is held: parts of one module, those that hold most at the peak first. Weights count for
+ * Returns a timeline as bands by the module that made what is held: parts of one module, those that hold most at the peak first. Weights count for
  * the innermost module that owns them.
  *
  * @example

@@ -42,7 +42,7 @@ export interface ModuleTreeView {
 type Growing = { -readonly [K in keyof ModuleNode]: ModuleNode[K] } & { children: number[] };
 
 /**
- * The modules of a priced trace as a tree by fully qualified name. `stats` are those of the same trace (`sacStats` of `@remat/sac-core`);
+ * Returns the modules of a priced trace as a tree by fully qualified name. `stats` are those of the same trace (`sacStats` of `@remat/sac-core`);
  * a leaf, which has none, is told what its ops take in the module around it.
  *
  * @example
@@ -95,7 +95,7 @@ export interface ModuleTreeRowsOptions {
   readonly sort?: { readonly column: ModuleTreeColumn; readonly descending: boolean } | undefined;
 }
 
-/** Indices of the modules to show, from top to bottom. */
+/** Returns indices of the modules to show, from top to bottom. */
 export function moduleTreeRows({ nodes, roots }: ModuleTreeView, options: ModuleTreeRowsOptions): Int32Array {
   const { expanded, sort } = options;
   const ordered = (indices: readonly number[]): readonly number[] => {
@@ -114,12 +114,12 @@ export function moduleTreeRows({ nodes, roots }: ModuleTreeView, options: Module
   return Int32Array.from(rows);
 }
 
-/** The modules that have children at depths below `depth`: what to expand to see so many levels. */
+/** Returns the modules that have children at depths below `depth`: what to expand to see so many levels. */
 export function expandedToDepth({ nodes }: ModuleTreeView, depth: number): Set<number> {
   return new Set(nodes.filter((node) => node.depth < depth && node.children.length > 0).map((node) => node.index));
 }
 
-/** Modules as a table, in the order of `rows` (left out: all, in order of first calls). */
+/** Returns modules as a table, in the order of `rows` (left out: all, in order of first calls). */
 export function moduleTreeTable({ nodes, totals }: ModuleTreeView, rows?: ArrayLike<number>): ViewTable {
   const shown = rows === undefined ? nodes : Array.from(rows, (index) => nodes[index]);
   return {

@@ -50,7 +50,7 @@ export interface OpTableOptions {
 }
 
 /**
- * The ops of a module with what a policy has to know of them.
+ * Returns the ops of a module with what a policy has to know of them.
  *
  * @example
  * const view = opTableView(trace, { title: fqn, stats: sacStats(trace).get(fqn) });
@@ -106,7 +106,7 @@ export function opTableView(trace: Trace, options: OpTableOptions): OpTableView 
 }
 
 /**
- * Every op of a trace, all phases included: for a trace without modules, or for looking at a whole step. Memory is what an op's results take
+ * Returns every op of a trace, all phases included: for a trace without modules, or for looking at a whole step. Memory is what an op's results take
  * that no op before it made; nothing is known of a policy.
  */
 export function allOpsView(trace: Trace, title: string): OpTableView {
@@ -159,7 +159,7 @@ export interface OpTableRowsOptions {
   readonly filter?: string;
 }
 
-/** Rows to show, from top to bottom. Rows without a value come last either way. */
+/** Returns rows to show, from top to bottom. Rows without a value come last either way. */
 export function opTableRows(view: OpTableView, options: OpTableRowsOptions = {}): Int32Array {
   const { sort } = options;
   const filter = (options.filter ?? "").toLowerCase();
@@ -181,7 +181,7 @@ export function opTableRows(view: OpTableView, options: OpTableRowsOptions = {})
   );
 }
 
-/** Innermost module of a row, or an empty text. */
+/** Returns the innermost module of a row, or an empty text. */
 export function moduleOf(view: OpTableView, row: number): string {
   return view.module[row] < 0 ? "" : view.modules[view.module[row]];
 }
@@ -191,7 +191,7 @@ export function opMarkNames(marks: number): readonly string[] {
   return (Object.keys(OpMark) as (keyof typeof OpMark)[]).filter((name) => (marks & OpMark[name]) !== 0);
 }
 
-/** Ops as a table, in the order of `rows` (left out: as they are). */
+/** Returns ops as a table, in the order of `rows` (left out: as they are). */
 export function opTable(view: OpTableView, rows?: ArrayLike<number>): ViewTable {
   const shown = rows === undefined ? Array.from({ length: view.count }, (_, i) => i) : Array.from(rows);
   return {

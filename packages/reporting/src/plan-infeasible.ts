@@ -22,7 +22,7 @@ export interface InfeasibleBudget {
 }
 
 /**
- * Why a budget cannot be met, as text: the smallest that can, what no plan can do without, and the op that binds.
+ * Writes why a budget cannot be met: the smallest that can, what no plan can do without, and the op that binds.
  *
  * @example
  * process.stdout.write(renderInfeasibleBudget({ name: "resnet50", budgetBytes, ...infeasible }, "table"));

@@ -28,7 +28,7 @@ export interface GraphPlanSummary {
 }
 
 /**
- * A graph's schedule as text: memory and cost beside those of running every node once, and what is recomputed. `csv`: a row a step, or one for
+ * Returns a graph's schedule as text: memory and cost beside those of running every node once, and what is recomputed. `csv`: a row a step, or one for
  * each point of the front; `json`: all of it, `sequence` as node indices, overheads and gaps as fractions.
  *
  * @param options.limit how many of the recomputed nodes to list; 10 if not given

@@ -17,7 +17,7 @@ export interface RenderMemoryOptions {
 }
 
 /**
- * A memory summary as text: the moment by category, the largest storages with who made them, the modules. `csv`: a row for each storage that is
+ * Returns a memory summary as text: the moment by category, the largest storages with who made them, the modules. `csv`: a row for each storage that is
  * alive and listed; `json`: all of it in bytes, with the timeline.
  */
 export function renderMemorySummary(
@@ -145,7 +145,7 @@ function largestCsv({ largest }: MemoryMoment): string {
   );
 }
 
-/** A memory summary as plain data: bytes as allocated, a timeline point for each op. */
+/** Returns a memory summary as plain data: bytes as allocated, a timeline point for each op. */
 export function memorySummaryJson(summary: MemorySummary, depth: number): unknown {
   const { trace, moment, timeline, tracker, simulation } = summary;
   return {

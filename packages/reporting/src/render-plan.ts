@@ -29,7 +29,7 @@ export interface PlanSection {
 }
 
 /**
- * A plan's summary as text: memory and time beside stock's and those of early release alone, memory at the peak by category, what is recomputed by
+ * Returns a plan's summary as text: memory and time beside stock's and those of early release alone, memory at the peak by category, what is recomputed by
  * module and by kernel, the largest storages that are freed for it. `csv`: a row for each of these storages, or for each point of the front; `json`: all of
  * it in bytes, milliseconds and fractions.
  *
@@ -159,7 +159,7 @@ function freedCsv({ freed }: PlanSummary): string {
   );
 }
 
-/** A plan's summary as plain data; the plan itself, step by step, is what `writePlan` of `@remat/trace` writes. */
+/** Returns a plan's summary as plain data; the plan itself, step by step, is what `writePlan` of `@remat/trace` writes. */
 export function planSummaryJson(summary: PlanSummary, options: RenderPlanOptions = {}): unknown {
   const { plan, trace, points, recomputed, byModule, byKernel, freed, freedCount, pricedFor, elsewhere } = summary;
   const { predicted, origin } = plan;

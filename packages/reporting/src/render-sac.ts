@@ -14,7 +14,7 @@ export interface RenderSacOptions {
 }
 
 /**
- * A summary as text: `table` (reStructuredText grids), `plain` (columns parted by tabs), `md` (Markdown), `csv` (a row for each module, or
+ * Returns a summary as text: `table` (reStructuredText grids), `plain` (columns parted by tabs), `md` (Markdown), `csv` (a row for each module, or
  * for each op with `ops`), `json` (all of it).
  */
 export function renderSacSummary(summary: SacSummary, format: OutputFormat, options: RenderSacOptions = {}): string {
@@ -88,7 +88,7 @@ function fence(body: string, format: string): string {
   return format === "md" ? `\`\`\`\n${body.trimEnd()}\n\`\`\`` : body;
 }
 
-/** What was run and how the numbers were obtained, in a few lines. */
+/** Returns what was run and how the numbers were obtained, in a few lines. */
 export function describeRun({
   trace: { header, truncated },
   pricedFor,
@@ -160,7 +160,7 @@ function opsCsv(summary: SacSummary): string {
   );
 }
 
-/** A summary as plain data: names as in PyTorch's classes, indices into each module's own list of ops. */
+/** Returns a summary as plain data: names as in PyTorch's classes, indices into each module's own list of ops. */
 export function sacSummaryJson(summary: SacSummary): unknown {
   const { trace } = summary;
   return {

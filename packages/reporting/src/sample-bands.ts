@@ -68,7 +68,7 @@ function timeEdges(from: number, to: number, count: number, startMs: Float64Arra
 }
 
 /**
- * When each op begins, in ms from the first, if ops run one after the other; one entry more than there are ops. An op without a runtime
+ * Tells when each op begins, in ms from the first, if ops run one after the other; one entry more than there are ops. An op without a runtime
  * takes none.
  */
 export function opStartMs(runtimeMs: Float64Array): Float64Array {

@@ -30,7 +30,7 @@ export interface SummarizeMemoryOptions {
 }
 
 /**
- * What a run holds at its peak or another moment, by category, with the largest storages and who made them.
+ * Returns what a run holds at its peak or another moment, by category, with the largest storages and who made them.
  *
  * @throws RematError as `trackMemory`, `momentAt` and `simulateFsdp` do
  * @example

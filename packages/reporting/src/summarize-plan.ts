@@ -70,7 +70,7 @@ export interface SummarizePlanOptions {
 }
 
 /**
- * What a plan does to the training step that it was made for: memory at the peak by category beside that of the step as recorded and of early
+ * Returns what a plan does to the training step that it was made for: memory at the peak by category beside that of the step as recorded and of early
  * release alone, the time it takes, and what is recomputed, by module, by kernel and by storage.
  *
  * @throws RematError `PLAN_MISMATCH` where the plan is of another trace, naming the first op that differs

@@ -33,7 +33,7 @@ const sourceTexts: Readonly<Record<string, string>> = {
 };
 
 /**
- * All that a reader needs to judge a run's numbers, so that nobody has to ask: what ran, on which device, how times and sizes were obtained.
+ * Returns all that a reader needs to judge a run's numbers, so that nobody has to ask: what ran, on which device, how times and sizes were obtained.
  *
  * @example
  * for (const { title, facts } of viewEnvironment(trace, { pricedFor: deviceSpec("a100") })) console.log(title, facts);

@@ -47,7 +47,7 @@ export interface ReportSummary {
 }
 
 /**
- * The summary of a run: the peak by category with what is alive then, time by phase, and what to recompute first.
+ * Returns the summary of a run: the peak by category with what is alive then, time by phase, and what to recompute first.
  *
  * @example
  * const { peak, recomputeFirst } = viewSummary(trace);

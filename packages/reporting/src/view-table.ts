@@ -14,7 +14,7 @@ export interface ViewTable {
 }
 
 /**
- * A view as CSV (see {@link writeCsv}), as JSON (`{ title, rows: [{ column: value }] }`) or as a Markdown section.
+ * Returns a view as CSV (see {@link writeCsv}), as JSON (`{ title, rows: [{ column: value }] }`) or as a Markdown section.
  *
  * @example
  * fs.writeFileSync("modules.csv", writeViewTable(moduleTreeTable(view), "csv"));

@@ -27,7 +27,7 @@ export interface TradeOffView {
 const delta = 0.01;
 
 /**
- * A trade-off as points and pieces, with freed memory counted from 0. Of a curve of more than `limit` points (left out: 2000) those are
+ * Returns a trade-off as points and pieces, with freed memory counted from 0. Of a curve of more than `limit` points (left out: 2000) those are
  * kept that lie furthest from the line between their neighbours in each stretch.
  *
  * @example
@@ -118,7 +118,7 @@ export function greedyPolicy(stats: SACStats, order: SACGreedyOrderMeta, budgetB
 }
 
 /**
- * A policy that was found otherwise, in the same terms.
+ * Returns a policy that was found otherwise, in the same terms.
  *
  * @param isStored by op: 1 for stored, as `planModule` of `@remat/planner` answers
  */

@@ -3,7 +3,7 @@ import { displaySafe } from "@remat/text-table";
 export type Cell = string | number | boolean | null | undefined;
 
 /**
- * Rows as CSV by RFC 4180 (lines end in CRLF, fields are quoted where needed). A text that a spreadsheet would take for a formula
+ * Returns rows as CSV by RFC 4180 (lines end in CRLF, fields are quoted where needed). A text that a spreadsheet would take for a formula
  * (`=`, `+`, `-`, `@` first, as names from a foreign trace may have) gets a leading apostrophe; what a terminal would obey is written out.
  */
 export function writeCsv(headers: readonly string[], rows: Iterable<readonly Cell[]>): string {

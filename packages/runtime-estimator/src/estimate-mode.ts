@@ -6,7 +6,7 @@ export type EstimateMode = "operator-level-cost-model" | "operator-level-benchma
 export const estimateModes: readonly EstimateMode[] = ["operator-level-cost-model", "operator-level-benchmark"];
 
 /**
- * `mode` if it is one of the two; throws `RematError` (`ESTIMATE_MODE`) naming both otherwise.
+ * Returns `mode` if it is one of the two; throws `RematError` (`ESTIMATE_MODE`) naming both otherwise.
  *
  * @example
  * parseEstimateMode("operator-level-cost-model");

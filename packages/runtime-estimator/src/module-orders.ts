@@ -9,7 +9,7 @@ export interface ModuleOrders {
 }
 
 /**
- * Execution orders from the module events of `trace`. A forward call that is run again for checkpointing counts as a forward call, as
+ * Returns execution orders from the module events of `trace`. A forward call that is recomputed for checkpointing counts as a forward call, as
  * in PyTorch, whose hooks cannot tell.
  *
  * @example

@@ -18,7 +18,7 @@ export interface ModuleRuntimes {
 }
 
 /**
- * Runtime of each module, forward and backward, from the `runtimeMs` column of `trace`. Calls of a module add up, and ops of other work
+ * Returns the runtime of each module, forward and backward, from the `runtimeMs` column of `trace`. Calls of a module add up, and ops of other work
  * in the process (phase `outside`) do not count. Modules that come in with one op are in ascending order.
  *
  * @example

@@ -2,7 +2,7 @@ import type { ModuleOrders } from "./module-orders.js";
 import type { ModuleRuntimes } from "./module-runtimes.js";
 
 /**
- * The module-wise report of PyTorch's `RuntimeEstimator.display_modulewise_stats`: execution orders, then a line of forward and backward
+ * Returns the module-wise report of PyTorch's `RuntimeEstimator.display_modulewise_stats`: execution orders, then a line of forward and backward
  * milliseconds per module, for modules at most `depth` names deep. Ends with a newline.
  *
  * @example
@@ -25,7 +25,7 @@ export function modulewiseText(
 }
 
 /**
- * The line that PyTorch's estimator prints when it is done.
+ * Returns the line that PyTorch's estimator prints when it is done.
  *
  * @example
  * totalText("operator-level-cost-model", 1.25); // "Estimated (operator-level-cost-model)total_time: 1.250 ms\n"

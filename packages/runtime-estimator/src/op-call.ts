@@ -45,14 +45,14 @@ export const freeOp: OpCost = { flops: 0, bytesRead: 0, bytesWritten: 0, dtype: 
 
 const floatDtypes: ReadonlySet<string> = new Set(["float16", "bfloat16", "float32", "float64"]);
 
-/** Number of elements of a tensor of shape `shape`. */
+/** Returns number of elements of a tensor of shape `shape`. */
 export function elementsOf(shape: readonly number[]): number {
   let elements = 1;
   for (const size of shape) elements *= size;
   return elements;
 }
 
-/** Bytes of memory that `tensor` spans: an expanded dimension (stride 0) counts once. */
+/** Returns bytes of memory that `tensor` spans: an expanded dimension (stride 0) counts once. */
 export function bytesOfTensor(tensor: TensorType): number {
   let elements = 1;
   const { shape, strides } = tensor;
@@ -66,7 +66,7 @@ export function sumBytes(tensors: readonly TensorType[]): number {
   return bytes;
 }
 
-/** The dtype whose peak throughput bounds `call`; see {@link OpCost.dtype}. */
+/** Returns the dtype whose peak throughput bounds `call`; see {@link OpCost.dtype}. */
 export function computeDtype(call: OpCall): string {
   const isFloat = (tensor: TensorType) => floatDtypes.has(tensor.dtype);
   return (call.outputs.find(isFloat) ?? call.inputs.find(isFloat))?.dtype ?? "float32";

@@ -3,7 +3,7 @@ import type { OpCall, OpCost } from "./op-call.js";
 import { tfjsCost } from "./tfjs/tfjs-cost.js";
 
 /**
- * FLOPs and bytes of one op call. `framework` is the trace header's: `pytorch` counts as PyTorch's own FLOP registry and roofline
+ * Returns the FLOPs and bytes of one op call. `framework` is the trace header's: `pytorch` counts as PyTorch's own FLOP registry and roofline
  * model do, anything else as tfjs kernels.
  *
  * @example
@@ -13,12 +13,12 @@ export function opCost(call: OpCall, framework: string): OpCost {
   return framework === "pytorch" ? atenCost(call) : tfjsCost(call);
 }
 
-/** FLOPs of one op call; see {@link opCost}. */
+/** Returns the FLOPs of one op call; see {@link opCost}. */
 export function flopsOf(call: OpCall, framework: string): number {
   return opCost(call, framework).flops;
 }
 
-/** Bytes that one op call moves, from memory and to it; see {@link opCost}. */
+/** Returns bytes that one op call moves, from memory and to it; see {@link opCost}. */
 export function bytesOf(
   call: OpCall,
   framework: string,

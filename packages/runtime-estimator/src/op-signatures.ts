@@ -39,7 +39,7 @@ export function groupOps(trace: Trace): OpSignatures {
   return { ofOp, firstOp };
 }
 
-/** Op `op` of `trace` as the cost formulas take it. */
+/** Returns op `op` of `trace` as the cost formulas take it. */
 export function opCallOf(trace: Trace, op: number): OpCall {
   const types = (tensors: Int32Array) => Array.from(tensors, (tensor) => tensorTypeOf(trace, tensor));
   let attributes: Readonly<Record<string, unknown>> | undefined;

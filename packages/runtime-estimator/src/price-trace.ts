@@ -5,7 +5,7 @@ import { groupOps, opCallOf } from "./op-signatures.js";
 import { rooflineMs } from "./roofline.js";
 
 /**
- * `trace` with every op priced for `device` by the roofline model: a copy whose columns `runtimeMs`, `runtimeSource`, `flops`,
+ * Returns `trace` with every op priced for `device` by the roofline model: a copy whose columns `runtimeMs`, `runtimeSource`, `flops`,
  * `bytesRead` and `bytesWritten` are filled. FLOPs and bytes that the trace already holds are kept and priced as they are, so an op
  * without a formula can be priced for another device too; they are computed where they are missing. Earlier runtimes are replaced.
  * Needs no framework. Linear in the number of ops; ops that are alike are priced once.

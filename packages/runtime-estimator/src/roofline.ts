@@ -5,7 +5,7 @@ import type { OpCost } from "./op-call.js";
 const achievableShare = 0.75;
 
 /**
- * Milliseconds that an op takes at least on `device`: the longer of moving its bytes at full bandwidth and computing. Computing takes
+ * Returns milliseconds that an op takes at least on `device`: the longer of moving its bytes at full bandwidth and computing. Computing takes
  * half its FLOPs (upstream counts multiply-adds here) at 75 % of the peak of its dtype; a dtype without a figure counts as `float32`,
  * a peak of 0 as no bound. Arithmetic in upstream's order, so the doubles are equal: torch/utils/_runtime_estimation.py and
  * `_roofline_estimate` of torch/distributed/_tools/runtime_estimator.py (2.13).

@@ -3,7 +3,7 @@ const digits = 6;
 const digitValues = 1 << digitBits;
 
 /**
- * Indices of numbers from the largest on, equal ones in ascending order. None may be negative or NaN. A radix sort of the numbers' bits,
+ * Returns indices of numbers from the largest on, equal ones in ascending order. None may be negative or NaN. A radix sort of the numbers' bits,
  * which order numbers that are not negative as the numbers themselves do: time is linear, where comparing them in JavaScript takes most of an
  * estimate of a million ops.
  */

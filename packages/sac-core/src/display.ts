@@ -15,7 +15,7 @@ export interface ModulewiseDisplayOptions extends DisplayOptions, GainOptions {
 }
 
 /**
- * A module's statistics as PyTorch's `display_sac_stats` prints them: totals, then a row for each op.
+ * Returns a module's statistics as PyTorch's `display_sac_stats` prints them: totals, then a row for each op.
  *
  * @example
  * console.log(displaySacStats(stats, { tabular: true }));
@@ -52,7 +52,7 @@ export function displaySacStats(stats: SACStats, options: DisplayOptions = {}): 
 }
 
 /**
- * A module's trade-off as PyTorch's `display_sac_tradeoff_stats` prints it: a row for each group of ops, first those that are always
+ * Returns a module's trade-off as PyTorch's `display_sac_tradeoff_stats` prints it: a row for each group of ops, first those that are always
  * recomputed, then the candidates in greedy order, then those always stored; memory and time add up from row to row. Sets are printed in
  * ascending order. Without memory or time their shares are printed as 0. An op in two groups is counted with the first; with `asPytorch` with both.
  *
@@ -106,7 +106,7 @@ export function displaySacTradeoffStats(
 }
 
 /**
- * Both displays for every module down to a depth, as PyTorch's `display_modulewise_sac_stats` prints them.
+ * Returns both displays for every module down to a depth, as PyTorch's `display_modulewise_sac_stats` prints them.
  *
  * @example
  * const stats = sacStats(trace);

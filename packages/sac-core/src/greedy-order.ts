@@ -25,7 +25,7 @@ export interface SACGreedyOrderMeta {
 }
 
 /**
- * The order in which to give up stored results: by descending memory per time, ops of equal ratio in ascending order. Ops that only make
+ * Returns the order in which to give up stored results: by descending memory per time, ops of equal ratio in ascending order. Ops that only make
  * views are always recomputed; groups of in-place ops that write into an argument are always stored, and random ops if the module's
  * arguments demand it.
  *
@@ -72,7 +72,7 @@ export function greedyOrder(stats: SACStats): SACGreedyOrderMeta {
 }
 
 /**
- * The ops that are stored or recomputed with `op`, itself included, ascending: those of the in-place group and of the random group that it
+ * Returns the ops that are stored or recomputed with `op`, itself included, ascending: those of the in-place group and of the random group that it
  * heads.
  */
 export function opsTogether(

@@ -45,7 +45,7 @@ export function outputStorages(trace: Trace): OutputStorages {
 }
 
 /**
- * Bytes that keeping each op's results costs: its storages as the device allocates them, 0 for an op whose results are views. Only
+ * Returns bytes that keeping each op's results costs: its storages as the device allocates them, 0 for an op whose results are views. Only
  * allocations on the traced kind of device are rounded, as PyTorch's caching allocator rounds on CUDA but not on the CPU.
  */
 export function outputBytes(trace: Trace, { opStart, storages }: OutputStorages): Float64Array {
@@ -66,7 +66,7 @@ export function outputBytes(trace: Trace, { opStart, storages }: OutputStorages)
   return ofOp;
 }
 
-/** `cuda` of `cuda:0`. */
+/** Returns `cuda` of `cuda:0`. */
 export function deviceKind(device: string): string {
   const colon = device.indexOf(":");
   return colon < 0 ? device : device.slice(0, colon);

@@ -35,7 +35,7 @@ export interface SACStatsOptions {
 }
 
 /**
- * Statistics of every module with children, by fully qualified name, in the order in which the modules were first done. Of a module that was
+ * Returns statistics of every module with children, by fully qualified name, in the order in which the modules were first done. Of a module that was
  * called several times the last call counts, as in PyTorch. Modules without children have none; a module in which no op ran has empty
  * lists, where PyTorch raises.
  *

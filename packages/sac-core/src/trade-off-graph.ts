@@ -21,7 +21,7 @@ const top = 64;
 const bottom = 60;
 
 /**
- * The trade-off of a module as an SVG document: memory discarded against recomputation time, original and shifted points, fitted pieces.
+ * Returns the trade-off of a module as an SVG document: memory discarded against recomputation time, original and shifted points, fitted pieces.
  * Self-contained, safe for any title, readable on white.
  *
  * @example

@@ -36,7 +36,7 @@ export interface TradeOffOptions extends GainOptions {
 const delta = 1e-2;
 
 /**
- * What recomputation costs for the memory it gives back, along the greedy order, and a broken line that bounds it: fitted to the curve
+ * Returns what recomputation costs for the memory it gives back, along the greedy order, and a broken line that bounds it: fitted to the curve
  * with every point moved to its left neighbour's memory. Segments are as many as asked for, but at most two fewer than the curve has
  * points to fit, and at least one.
  *
@@ -102,7 +102,7 @@ function curveOf(
   return { discardedMemory: x.slice(0, length), recomputationTime: y.slice(0, length) };
 }
 
-/** Part over whole; of nothing every share is 0. */
+/** Returns part over whole; of nothing every share is 0. */
 export function share(part: number, whole: number): number {
   return whole > 0 ? part / whole : 0;
 }

@@ -13,7 +13,7 @@ export function isInteger(text: string): boolean {
   return integer.test(text);
 }
 
-/** Whether tabulate takes `text` for a number: what Python's `float` reads, unless it overflows, or digits grouped by commas. */
+/** Tells whether tabulate takes `text` for a number: what Python's `float` reads, unless it overflows, or digits grouped by commas. */
 export function isNumber(text: string): boolean {
   return parseFloatOf(text) !== undefined || withThousandsSeparators.test(text);
 }
@@ -27,7 +27,7 @@ function parseFloatOf(text: string): number | undefined {
   return Number.isFinite(value) ? value : undefined;
 }
 
-/** The number in a cell of a column of floats; undefined for what Python's `float` does not read. */
+/** Returns the number in a cell of a column of floats; undefined for what Python's `float` does not read. */
 export function numberIn(text: string): number | undefined {
   const plain = text.replaceAll(",", "");
   const named = /^\s*([+-]?)(inf|infinity|nan)\s*$/i.exec(plain);
@@ -46,7 +46,7 @@ function typeOf(cell: Cell): number {
   return isNumber(cell) ? ColumnType.float : ColumnType.text;
 }
 
-/** The least general type that every cell has. */
+/** Returns the least general type that every cell has. */
 export function columnType(cells: readonly Cell[]): number {
   let type: number = ColumnType.bool;
   for (const cell of cells) type = Math.max(type, typeOf(cell));

@@ -6,7 +6,7 @@ const unsafe = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
 const eachUnsafe = new RegExp(unsafe.source, "gu");
 
 /**
- * `text` with everything written out that a terminal might obey, line ends and tabs included: escape becomes `\x1b`, a mark that reverses text `\u{202e}`.
+ * Returns `text` with everything written out that a terminal might obey, line ends and tabs included: escape becomes `\x1b`, a mark that reverses text `\u{202e}`.
  *
  * @example
  * displaySafe("layer\x1b[2J"); // "layer\\x1b[2J"
@@ -16,7 +16,7 @@ export function displaySafe(text: string): string {
 }
 
 /**
- * A character by its code, as {@link displaySafe} writes it.
+ * Returns a character by its code, as {@link displaySafe} writes it.
  *
  * @example
  * writeOut("\x1b"); // "\\x1b"

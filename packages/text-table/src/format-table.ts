@@ -12,7 +12,7 @@ export interface TableOptions {
 }
 
 /**
- * A table as text, without a line end after the last line. What a terminal would obey in a cell is written out (see {@link displaySafe}); lines stay.
+ * Returns a table as text, without a line end after the last line. What a terminal would obey in a cell is written out (see {@link displaySafe}); lines stay.
  *
  * - `rst`: a simple table of reStructuredText, byte for byte what Python's `tabulate(rows, headers, tablefmt="rst")` returns, as PyTorch's
  *   estimators print it. Text that reads as a number counts as one: `"0.5000"` is printed `0.5`.

@@ -35,7 +35,7 @@ function withPoint(digits: string, point: number): string {
 }
 
 /**
- * A float as Python's `str` and `repr` print it: the fewest digits that read back as the same number, and a `.0` where it is whole.
+ * Returns a float as Python's `str` and `repr` print it: the fewest digits that read back as the same number, and a `.0` where it is whole.
  *
  * @example
  * pythonFloat(1.589e-6); // "1.589e-06"
@@ -52,7 +52,7 @@ export function pythonFloat(value: number): string {
   return signOf(value) + (text.includes(".") ? text : `${text}.0`);
 }
 
-/** Python's `f"{value:.4f}"` for `decimals` 4: fixed point, ties to even. */
+/** Writes a number as Python's `f"{value:.4f}"` for `decimals` 4: fixed point, ties to even. */
 export function pythonFixed(value: number, decimals: number): string {
   const special = nonFinite(value);
   if (special !== undefined) return special;
@@ -70,7 +70,7 @@ export function pythonFixed(value: number, decimals: number): string {
   return signOf(value) + text;
 }
 
-/** Python's `f"{value:.2e}"` for `decimals` 2: one digit before the point, an exponent of at least two digits, ties to even. */
+/** Writes a number as Python's `f"{value:.2e}"` for `decimals` 2: one digit before the point, an exponent of at least two digits, ties to even. */
 export function pythonScientific(value: number, decimals: number): string {
   const special = nonFinite(value);
   if (special !== undefined) return special;
@@ -79,7 +79,7 @@ export function pythonScientific(value: number, decimals: number): string {
   return signOf(value) + mantissa + exponentText(exponent);
 }
 
-/** Python's `f"{value:g}"`: `precision` significant digits, 6 by default, without zeros at the end, with an exponent where that is shorter. */
+/** Writes a number as Python's `f"{value:g}"`: `precision` significant digits, 6 by default, without zeros at the end, with an exponent where that is shorter. */
 export function pythonGeneral(value: number, precision = 6): string {
   const special = nonFinite(value);
   if (special !== undefined) return special;

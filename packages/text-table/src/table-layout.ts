@@ -14,7 +14,7 @@ export interface TableLayout {
 /** Space that a header has more than its column needs: tabulate's MIN_PADDING. */
 const headerPadding = 2;
 
-/** Number of characters, as Python counts them. */
+/** Returns number of characters, as Python counts them. */
 export function textWidth(text: string): number {
   let width = 0;
   for (const line of linesOf(text)) width = Math.max(width, characters(line));

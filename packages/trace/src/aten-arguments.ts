@@ -26,7 +26,7 @@ export interface AtenArguments {
 }
 
 /**
- * The arguments and the result of an op of a PyTorch trace, in the structure that its ATen schema gives them.
+ * Returns the arguments and the result of an op of a PyTorch trace, in the structure that its ATen schema gives them.
  *
  * In the trace they are the op's attributes `{args, kwargs?, out?}`, in which `"%3"` stands for a tensor: input 3 of the op in `args` and `kwargs`,
  * output 3 in `out`. An op's inputs are in the order of its arguments, positional before keyword ones, nested lists in place, a tensor
@@ -48,7 +48,7 @@ export function atenArguments(trace: Trace, op: number): AtenArguments {
 }
 
 /**
- * The other direction: attributes for `TraceBuilder.op`, with the inputs and outputs that go with them.
+ * Returns the other direction: attributes for `TraceBuilder.op`, with the inputs and outputs that go with them.
  * @see atenArguments
  */
 export function encodeAtenArguments(call: AtenArguments): {

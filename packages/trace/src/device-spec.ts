@@ -14,7 +14,7 @@ export interface DeviceSpec {
   readonly source?: string;
 }
 
-/** `bytes` rounded up to a multiple of `unitBytes`. */
+/** Returns `bytes` rounded up to a multiple of `unitBytes`. */
 export function roundUpBytes(bytes: number, unitBytes: number): number {
   return unitBytes <= 1 ? bytes : Math.ceil(bytes / unitBytes) * unitBytes;
 }

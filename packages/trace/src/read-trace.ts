@@ -72,7 +72,7 @@ async function readChunks(
   return decoder.end();
 }
 
-/** {@link readTrace} for a whole file that is in memory. */
+/** Reads a trace as {@link readTrace} does, from a whole file that is in memory. */
 export function parseTrace(
   bytes: Uint8Array | string,
   options: Pick<ReadTraceOptions, "name" | "damaged"> = {},

@@ -243,7 +243,7 @@ export class TraceEncoder {
 }
 
 /**
- * Lines for what `builder` has recorded since the last call: hand them to an append-only file now and then.
+ * Returns lines for what `builder` has recorded since the last call: hand them to an append-only file now and then.
  * @see TraceEncoder
  */
 export function* encodeProgress(encoder: TraceEncoder, builder: TraceBuilder): Generator<string, void, undefined> {

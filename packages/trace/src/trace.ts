@@ -278,12 +278,12 @@ export class Trace implements TraceParts {
   }
 }
 
-/** Row `index` of compressed rows, without a copy. */
+/** Returns row `index` of compressed rows, without a copy. */
 export function row<T extends Int32Array | Float64Array>(rows: Rows<T>, index: number): T {
   return rows.values.subarray(rows.start[index], rows.start[index + 1]) as T;
 }
 
-/** Position in `trace.events` of each op. */
+/** Returns the position in `trace.events` of each op. */
 export function opEventPositions(trace: Trace): Int32Array {
   const positions = new Int32Array(trace.ops.count);
   const { count, kind, subject } = trace.events;

@@ -1,7 +1,7 @@
 import type { Rows } from "./trace.js";
 
 /**
- * For each value the rows that hold it, ascending; a row that holds it twice comes twice.
+ * Returns for each value the rows that hold it, ascending; a row that holds it twice comes twice.
  *
  * @param valueCount values are whole numbers from 0 up to, and not including, this one
  * @example

@@ -125,7 +125,7 @@ const elementBytes: Record<string, number> = {
   string: 0,
 };
 
-/** Bytes of one element of `dtype`, by tfjs's or PyTorch's name for it; `undefined` for a dtype that is not known. */
+/** Returns bytes of one element of `dtype`, by tfjs's or PyTorch's name for it; `undefined` for a dtype that is not known. */
 export function bytesPerElement(dtype: string): number | undefined {
   return Object.hasOwn(elementBytes, dtype) ? elementBytes[dtype] : undefined;
 }

@@ -7,7 +7,7 @@ const gzipLevel = 3;
 const chunkChars = 1 << 18;
 
 /**
- * A trace as JSON Lines (`.remat.jsonl`), in chunks of some 256 kB, gzipped on request (`.remat.jsonl.gz`).
+ * Returns a trace as JSON Lines (`.remat.jsonl`), in chunks of some 256 kB, gzipped on request (`.remat.jsonl.gz`).
  *
  * @example
  * for (const chunk of writeTrace(trace, { gzip: true })) file.write(chunk);

@@ -41,20 +41,20 @@ const losses: Readonly<Record<LossName, NamedLoss>> = {
 export const lossNames: readonly LossName[] = Object.keys(losses) as LossName[];
 
 /**
- * How a loss is named to people.
+ * Tells how a loss is named to people.
  * @throws RematError `LOSS_UNKNOWN`
  */
 export function describeLoss(name: string): string {
   return namedLoss(name).description;
 }
 
-/** Whether `name` needs targets of the outputs' shapes. */
+/** Tells whether `name` needs targets of the outputs' shapes. */
 export function lossNeedsTargets(name: string): boolean {
   return namedLoss(name).needsTargets;
 }
 
 /**
- * The loss of that name over all outputs, added up.
+ * Returns the loss of that name over all outputs, added up.
  * @throws RematError `LOSS_UNKNOWN`
  */
 export function lossByName(name: string): Loss {

@@ -39,7 +39,7 @@ export interface ModelDefinition {
   readonly notes?: string | readonly string[];
 }
 
-/** The tensors of the batch. */
+/** Returns the tensors of the batch. */
 export function batchOf({ inputs, targets = [] }: ModelDefinition): tfCore.Tensor[] {
   return [inputs, targets].flat() as tfCore.Tensor[];
 }
@@ -47,7 +47,7 @@ export function batchOf({ inputs, targets = [] }: ModelDefinition): tfCore.Tenso
 /** What an ES module exports by default. */
 export type ModelFactory = (context: ModelContext) => ModelDefinition | Promise<ModelDefinition>;
 
-/** `tf` for model code, made of the two packages that this one imports. */
+/** Returns `tf` for model code, made of the two packages that this one imports. */
 export function tfNamespace(): TfNamespace {
   return { ...tfCore, ...tfLayers } as TfNamespace;
 }
@@ -87,12 +87,12 @@ export async function defineModel(exported: unknown, context: ModelContext, name
   return definition as ModelDefinition;
 }
 
-/** A LayersModel as a definition: random inputs of its inputs' shapes. */
+/** Returns a LayersModel as a definition: random inputs of its inputs' shapes. */
 export function definitionOfLayersModel(model: tfLayers.LayersModel, context: ModelContext): ModelDefinition {
   return { name: model.name, model, inputs: inputsOfLayersModel(model, context) };
 }
 
-/** What a definition's model computes of its batch. */
+/** Returns what a definition's model computes of its batch. */
 export function outputsOf(
   { model, forward, inputs }: ModelDefinition,
   options: { readonly training: boolean },
@@ -109,7 +109,7 @@ export function disposeDefinition({ model, parameters, buffers, inputs, targets 
   tfCore.dispose([parameters ?? {}, buffers ?? {}, inputs, targets ?? []] as tfCore.TensorContainer);
 }
 
-/** Trainable variables of a definition: what gradients are taken of. */
+/** Returns trainable variables of a definition: what gradients are taken of. */
 export function trainableVariables({ model, parameters }: ModelDefinition): tfCore.Variable[] | undefined {
   // tfjs-layers keeps its variables in a field that its types hide.
   if (model !== undefined)

@@ -38,7 +38,11 @@ export function keepsState(name: string): boolean {
   return name !== noOptimizer && namedOptimizer(name).keepsState;
 }
 
-/** @throws RematError `OPTIMIZER_UNKNOWN` for what is neither an optimizer nor `none` */
+/**
+ * Refuses what is no optimizer.
+ *
+ * @throws RematError `OPTIMIZER_UNKNOWN` for what is neither an optimizer nor `none`
+ */
 export function requireOptimizer(name: string): void {
   if (name !== noOptimizer) namedOptimizer(name);
 }

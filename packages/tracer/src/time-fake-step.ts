@@ -15,7 +15,7 @@ export interface TimeFakeStepOptions extends StepRequest {
 }
 
 /**
- * Median milliseconds that a training step takes outside of kernels: what tfjs does in JavaScript for each op (the tape, tidies, tensors,
+ * Returns median milliseconds that a training step takes outside of kernels: what tfjs does in JavaScript for each op (the tape, tidies, tensors,
  * reference counts), the user's own code, and the arrays that JavaScript fills (ones, dropout masks). Kernels compute nothing meanwhile; with
  * the times of ops that `benchmarkTrace` measures this makes up the time of a step.
  *

@@ -32,7 +32,7 @@ export async function traceFakeStep(exported: unknown, options: TraceStepOptions
   return fakeMode(() => traceStep(exported, options), { backend: resolveStep(options).backend });
 }
 
-/** As {@link traceFakeStep}, but a real step on the current backend; weights and inputs are real, and are disposed of afterwards. */
+/** Traces a step as {@link traceFakeStep} does, but a real one on the current backend; weights and inputs are real, and are disposed of afterwards. */
 export async function traceStep(exported: unknown, options: TraceStepOptions = {}): Promise<Trace> {
   /** The model is built before there is anything to track; scopes inside it then only run. */
   const tracking: { by?: ModTracker } = {};

@@ -155,6 +155,22 @@ describe("the linter", () => {
     text: 'import type { Chicken } from "./chicken.js";\nexport interface Egg {\n  readonly holds: Chicken;\n}\n',
     refused: circle,
   };
+  // Comments of exported functions.
+  const documented = (comment: string): string =>
+    `${comment}\nexport function twice(x: number): number {\n  return 2 * x;\n}\n`;
+  const noVerb = ["remat(doc-verb)", /begins with what it does, a verb in the third person/] as const;
+  add("packages/trace/src/", documented("/** Returns twice `x`. */"));
+  add("packages/trace/src/", documented("/**\n * Doubles `x`: exact.\n *\n * @example\n * twice(1);\n */"));
+  add("packages/trace/src/", documented("/** Twice `x`. @internal */"));
+  add("packages/trace/src/", documented("// Twice."));
+  add("packages/trace/test/", documented("/** Twice `x`. */"));
+  for (const comment of [
+    "/** Twice `x`. */",
+    "/** `x`, doubled. */",
+    "/** Bytes of two. */",
+    "/**\n * @throws never\n */",
+  ])
+    add("packages/trace/src/", documented(comment), noVerb);
   // Other rules that the project counts on.
   add("packages/trace/src/", "export const f = (x: any): unknown => x;\n", ["typescript(no-explicit-any)", /any/]);
   add("packages/trace/test/", "export const f = (x: any): unknown => x;\n");

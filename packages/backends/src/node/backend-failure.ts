@@ -5,7 +5,7 @@
 export type MissingPart = "module" | "addon" | "library" | "start" | "kernels";
 
 /**
- * What is missing, by the error with which loading a package that is installed failed.
+ * Returns what is missing, by the error with which loading a package that is installed failed.
  *
  * @example
  * classifyFailure(new Error("libcudart.so.12: cannot open shared object file")); // "library"

@@ -10,7 +10,7 @@ export const nativeVersion = "4.22.0";
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * The folder of what remat keeps between runs: `REMAT_CACHE_DIR`, else `remat` in `XDG_CACHE_HOME` (as the XDG base directory specification
+ * Returns the folder of what remat keeps between runs: `REMAT_CACHE_DIR`, else `remat` in `XDG_CACHE_HOME` (as the XDG base directory specification
  * has it), else in the place for caches of the system. It need not exist.
  *
  * @example
@@ -24,7 +24,7 @@ export function cacheFolder(env: Environment = process.env): string {
 }
 
 /**
- * The folder into which `remat setup native` installs a package with its addon, and in which `selectBackend` looks for it after the user's
+ * Returns the folder into which `remat setup native` installs a package with its addon, and in which `selectBackend` looks for it after the user's
  * own. It need not exist.
  *
  * @example

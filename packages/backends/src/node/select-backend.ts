@@ -140,7 +140,7 @@ async function tryPlaces(name: BackendPackage, backend: BackendName, from: strin
 }
 
 /**
- * The modules of a package that `selectBackend` would try, in this order: where the user has it, seen from the folder `from`, which with strict
+ * Returns the modules of a package that `selectBackend` would try, in this order: where the user has it, seen from the folder `from`, which with strict
  * package managers is not where this package would find it; here; for native ones in the cache. Nothing is loaded.
  *
  * @example

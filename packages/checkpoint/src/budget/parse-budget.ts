@@ -19,7 +19,7 @@ const unitBytes: Readonly<Record<string, number>> = {
 const size = /^\s*(\d+(?:\.\d+)?)\s*([a-z]*|%)\s*$/i;
 
 /**
- * A budget in bytes, or as a fraction of stock's peak.
+ * Returns a budget in bytes, or as a fraction of stock's peak.
  *
  * @throws RematError `BUDGET` for what is neither
  * @example

@@ -6,7 +6,7 @@ import type { Recipe } from "./stored-data.js";
 let open = 0;
 
 /**
- * From here on each kernel that runs again runs twice, and the bits of both results are compared: to find a kernel that is not what it was declared to
+ * Verifies replays: from here on each kernel that is replayed runs twice, and the bits of both results are compared: to find a kernel that is not what it was declared to
  * be, or a backend that is not repeatable. Slow. `REMAT_VERIFY_REPLAYS=1` in the environment does the same. Returns what ends it.
  *
  * The pass throws `RematError` `REPLAY_DIFFERS`, naming the kernel, where they differ.

@@ -21,7 +21,7 @@ export function printSavedTensors(fn: () => Tensor, options: PrintSavedTensorsOp
   print(formatSavedTensors(savedTensors(fn, rest)));
 }
 
-/** The list as a table, with the sum of what is held beyond weights and data above it. */
+/** Returns the list as a table, with the sum of what is held beyond weights and data above it. */
 export function formatSavedTensors(held: readonly SavedTensor[]): string {
   const made = held.filter(({ origin }) => origin === "op");
   const bytes = made.reduce((sum, tensor) => sum + tensor.bytes, 0);

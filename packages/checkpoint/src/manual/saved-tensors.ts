@@ -39,7 +39,7 @@ export interface SavedTensorsOptions {
 }
 
 /**
- * What would be held for the backward pass of `fn`: runs it once, without a backward pass, and lists by buffer what the gradients need, in the
+ * Returns what would be held for the backward pass of `fn`: runs it once, without a backward pass, and lists by buffer what the gradients need, in the
  * order in which it is saved. What no gradient of `xs` needs is left out.
  *
  * @throws RematError `NO_GRADIENT` where no x leads to the result of `fn`

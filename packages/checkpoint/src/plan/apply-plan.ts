@@ -28,7 +28,7 @@ export interface PlanExecution {
 }
 
 /**
- * From here on every forward and backward pass follows the plan: what it does not store is let go of after the step that says so, in the
+ * Applies a plan: from here on every forward and backward pass follows it. What it does not save is evicted after the step that says so, in the
  * forward pass too, and made again by replaying kernels where it says so. Losses, gradients and weights are those of stock to the bit, and
  * nothing in the model changes: the data goes under living tensors. What is touched against the plan (`dataSync` in the middle, another op) is
  * made again at once. Gradients and saved tensors are released early besides.

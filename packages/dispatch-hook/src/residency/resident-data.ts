@@ -31,7 +31,7 @@ export function replayKernel(recipe: KernelRecipe, into: readonly (DataId | unde
   if (session !== undefined) runAgain(session, recipe, into);
 }
 
-/** What `dataId` holds, if JavaScript filled it, no kernel has read it yet, and it fits into little memory: short lists, or one value many times. */
+/** Returns what `dataId` holds, if JavaScript filled it, no kernel has read it yet, and it fits into little memory: short lists, or one value many times. */
 export function constantOf(dataId: DataId): ConstantData | undefined {
   const entry = openSession()?.storages.entryOf(dataId);
   return entry && constantIn(valuesIn(dataId, entry, backendOf(dataId)));

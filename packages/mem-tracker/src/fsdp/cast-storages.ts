@@ -35,7 +35,7 @@ const wideResults: Readonly<Record<string, readonly number[]>> = {
 const firstDecides = /batch_norm|layer_norm|group_norm|rms_norm|BatchNorm|_backward/;
 
 /**
- * Which storages a run makes in the parameters' lower dtype, when parameters are gathered and inputs cast in it: each op's results follow
+ * Tells which storages a run makes in the parameters' lower dtype, when parameters are gathered and inputs cast in it: each op's results follow
  * PyTorch's promotion (a wider tensor with dimensions wins; scalars do not), but for statistics. tfjs computes in float32 only, so there what
  * code makes by itself (masks, constants) or reads as a buffer takes no part in it, and a gradient has the dtype of what it is the gradient
  * of, as in PyTorch. Undefined where the plan casts nothing.

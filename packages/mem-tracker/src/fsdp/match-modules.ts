@@ -1,7 +1,7 @@
 import type { Module, Trace } from "@remat/trace";
 import { planError } from "./sharding-plan.js";
 
-/** The module whose call is outermost and comes first: what `fully_shard(model)` is applied to last. */
+/** Returns the module whose call is outermost and comes first: what `fully_shard(model)` is applied to last. */
 export function rootModule(trace: Trace): number {
   const call = trace.calls.parent.indexOf(-1);
   if (call < 0 || trace.calls.count === 0)
@@ -10,7 +10,7 @@ export function rootModule(trace: Trace): number {
 }
 
 /**
- * Modules whose names match any of `patterns`, with or without the root's name in front.
+ * Returns modules whose names match any of `patterns`, with or without the root's name in front.
  *
  * @throws RematError `SHARDING_PLAN` for a pattern that matches none
  */

@@ -25,7 +25,7 @@ export interface ParameterGroup {
 }
 
 /**
- * The groups of a plan, the root's first, then by first call; a wrapped module without parameters of its own has none.
+ * Returns the groups of a plan, the root's first, then by first call; a wrapped module without parameters of its own has none.
  *
  * @throws RematError `SHARDING_PLAN` if two groups that are not nested share a parameter
  */

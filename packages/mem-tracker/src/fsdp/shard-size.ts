@@ -1,4 +1,4 @@
-/** Rows of dim 0 in a shard: the first ranks have as many as it takes to hold all of them, so the last may have fewer or none. */
+/** Returns rows of dim 0 in a shard: the first ranks have as many as it takes to hold all of them, so the last may have fewer or none. */
 export function shardRows(rows: number, worldSize: number, rank: number): number {
   const most = Math.ceil(rows / worldSize);
   return Math.max(0, Math.min(most, rows - rank * most));
@@ -11,7 +11,7 @@ export interface ShardSize {
   readonly paddedElements: number;
 }
 
-/** How a tensor of `shape` is sharded on dim 0; a scalar counts as one row. */
+/** Tells how a tensor of `shape` is sharded on dim 0; a scalar counts as one row. */
 export function shardSize(shape: readonly number[], worldSize: number, rank: number): ShardSize {
   const [rows = 1, ...rest] = shape;
   const perRow = rest.reduce((product, n) => product * n, 1);

@@ -62,7 +62,7 @@ export function isFloatDtype(dtype: string): boolean {
   return floatDtypes.includes(dtype);
 }
 
-/** Bytes of one element, 4 for a dtype that is not known. */
+/** Returns bytes of one element, 4 for a dtype that is not known. */
 export function elementBytes(dtype: string): number {
   return bytesPerElement(dtype) ?? 4;
 }
@@ -77,7 +77,7 @@ const flags: Readonly<Record<string, Partial<ShardingPlan>>> = {
 const keys = ["world", "rank", "wrap", "reduce", "output", "cast"];
 
 /**
- * A plan from text: `world=8,wrap='layers.*',reshard,bf16,offload`.
+ * Returns a plan from text: `world=8,wrap='layers.*',reshard,bf16,offload`.
  *
  * `world=N` is needed; `wrap=PATTERN` may be repeated, and quoted; `reshard` or `no-reshard`; `bf16` or `fp16` parameters with `float32`
  * reductions, which `reduce=DTYPE` changes; `output=DTYPE`; `cast=MODULE:DTYPE` for a cast in the model's own code; `offload`; `rank=N`.

@@ -21,7 +21,7 @@ export interface GraphRecord {
 }
 
 /**
- * A graph from its nodes, in order. A node reads all that the nodes it names have made, which is how torch.fx sees it.
+ * Returns a graph from its nodes, in order. A node reads all that the nodes it names have made, which is how torch.fx sees it.
  *
  * @throws RematError `GRAPH_NODE` for a name given twice, an input that is no earlier node, or a storage that does not exist;
  * `GRAPH_STORAGE` for bytes that are no number from 0 up.

@@ -2,7 +2,7 @@ import { countedBytes, type Graph, isGiven, type MemoryOptions, NodeKind, releas
 import { GraphAliasTracker } from "./graph-alias-tracker.js";
 
 /**
- * Bytes alive while a graph runs in its own order: first what is there before (arguments and constants), then two numbers for each
+ * Returns bytes alive while a graph runs in its own order: first what is there before (arguments and constants), then two numbers for each
  * node that computes, after its allocations and after the release of what it was the last to read.
  *
  * Source: `build_memory_profile` of torch/_inductor/fx_passes/memory_estimator.py (2.13).
@@ -41,7 +41,7 @@ export function buildMemoryProfile(
   return profile;
 }
 
-/** The largest number of a memory profile, in bytes. */
+/** Returns the largest number of a memory profile, in bytes. */
 export function peakOfProfile(profile: Float64Array): number {
   let peak = 0;
   for (let i = 0; i < profile.length; i++) if (profile[i] > peak) peak = profile[i];

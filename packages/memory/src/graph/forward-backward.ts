@@ -11,7 +11,7 @@ export interface FwdBwdInteractions {
 }
 
 /**
- * How the memory of a forward graph meets that of its backward graph. Both must use one table of storages.
+ * Tells how the memory of a forward graph meets that of its backward graph. Both must use one table of storages.
  *
  * Source: `get_fwd_bwd_interactions` of torch/_inductor/fx_passes/memory_estimator.py (2.13), which always raises a TypeError, since it
  * subscripts the output node; this is what it sets out to compute.
@@ -54,7 +54,7 @@ export function getFwdBwdInteractions(
 }
 
 /**
- * The peak in bytes of a forward graph followed by its backward graph.
+ * Returns the peak in bytes of a forward graph followed by its backward graph.
  *
  * Source: `get_peak_memory` of torch/_inductor/fx_passes/memory_estimator.py (2.13).
  *

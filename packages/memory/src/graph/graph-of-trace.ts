@@ -19,7 +19,7 @@ export interface TraceGraph extends Graph {
 }
 
 /**
- * The graph of a trace, for its *needed* lifetimes (trace rule T3): what each op allocates and which op reads it last, rather than when
+ * Returns the graph of a trace, for its *needed* lifetimes (trace rule T3): what each op allocates and which op reads it last, rather than when
  * the engine let go. Bytes are as allocated, rounded up to the device's unit; a storage that is resized counts its largest size.
  *
  * Storages that exist before the first op are placeholders, and held. Others that no op makes (constants filled by JavaScript) are

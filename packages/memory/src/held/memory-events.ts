@@ -63,7 +63,7 @@ export function countLifetimes(trace: Trace): { readonly allocations: number; re
   return { allocations, frees };
 }
 
-/** Whether a trace frees anything: in one that does not, what is held when cannot be told. */
+/** Tells whether a trace frees anything: in one that does not, what is held when cannot be told. */
 export function tellsLifetimes({ events }: Trace): boolean {
   for (let event = 0; event < events.count; event++) if (events.kind[event] === EventKind.free) return true;
   return false;

@@ -55,7 +55,7 @@ export function sequenceGraphOfTrace(trace: Trace, options: SequenceGraphOptions
   return new TraceSequence(trace, options.isReplayable ?? ((op) => isPureForward(trace, op))).build();
 }
 
-/** Whether an op is one of the forward pass that gives the same when it runs again, and does nothing else. */
+/** Tells whether an op is one of the forward pass that gives the same when it runs again, and does nothing else. */
 export function isPureForward({ ops }: Trace, op: number): boolean {
   return ops.phase[op] === Phase.forward && (ops.flags[op] & (OpFlag.random | OpFlag.effectful | OpFlag.source)) === 0;
 }

@@ -16,7 +16,7 @@ const wholeEntries = 60_000;
 const mostAbsent = 300_000;
 
 /**
- * What any schedule that computes nodes first in the given order must at least compute again, by a mixed-integer program that HiGHS
+ * Returns what any schedule that computes nodes first in the given order must at least compute again, by a mixed-integer program that HiGHS
  * solves or bounds from below within the time given.
  *
  * At the moment when node t runs for the first time, a value made before and read by a later first run is there, or is absent and made

@@ -10,7 +10,7 @@ export interface WorkingSet {
 }
 
 /**
- * The least bytes that any schedule must hold at some moment: what is held all the time, and, for the worst node, its inputs, outputs and
+ * Returns the least bytes that any schedule must hold at some moment: what is held all the time, and, for the worst node, its inputs, outputs and
  * workspace; where nodes run first in the given order, also the values waiting there that cannot be made again.
  *
  * @example

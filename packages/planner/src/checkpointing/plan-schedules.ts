@@ -39,7 +39,7 @@ export interface ScheduleAnswer {
 }
 
 /**
- * What `planCheckpointing` is for a training step, for any graph: the schedule for a budget or for an overhead, and on request the front
+ * Returns what `planCheckpointing` is for a training step, for any graph: the schedule for a budget or for an overhead, and on request the front
  * between memory and cost. A fraction is of the peak of running every node once in the given order.
  *
  * @throws RematError `BUDGET` unless exactly one goal is given, as a number in its range

@@ -8,7 +8,7 @@ export type PlanningGraphOfTraceOptions = SequenceGraphOptions;
 export type TracePlanningGraph = PlanningGraph & TraceSequenceGraph;
 
 /**
- * What can be planned of a trace of one training step: what the step can hold, see `sequenceGraphOfTrace` of `@remat/memory`, with what it costs
+ * Returns what can be planned of a trace of one training step: what the step can hold, see `sequenceGraphOfTrace` of `@remat/memory`, with what it costs
  * to run each op again.
  *
  * @throws RematError `TRACE_PHASE` for a trace without a backward pass, `TRACE_RUNTIME` for one without runtimes: price it first.

@@ -28,7 +28,7 @@ export interface PlanningNode {
 }
 
 /**
- * A planning graph from its nodes, in order.
+ * Returns a planning graph from its nodes, in order.
  *
  * @throws RematError `PLANNING_GRAPH` naming the node with a cost or bytes that are no number from 0 up, with an input that no earlier
  * node makes, or with a result that it does not make.

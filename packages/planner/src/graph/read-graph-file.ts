@@ -12,7 +12,7 @@ export interface GraphFile {
 const schema = "rematerialization-graph/1";
 
 /**
- * The planning graph of a graph file: each node makes one value, an edge is a node reading it.
+ * Returns the planning graph of a graph file: each node makes one value, an edge is a node reading it.
  *
  * @throws RematError `GRAPH_FILE` naming the node or edge: bytes or cost that are no number from 0 up, an edge to an unknown node or
  * given twice, a cycle, or nodes not in topological order.

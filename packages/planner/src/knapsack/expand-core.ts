@@ -17,7 +17,7 @@ const toleranceShare = 2 ** -36;
 const roundingUnits = 8;
 
 /**
- * The optimum by dynamic programming over Pareto-optimal partial choices, from the items at which the greedy choice breaks off outwards:
+ * Returns the optimum by dynamic programming over Pareto-optimal partial choices, from the items at which the greedy choice breaks off outwards:
  * states that are dominated, or whose bound shows that they cannot beat the best choice so far, go. Needs no grid of sizes and, but for
  * contrived instances, looks at a small core of the items. Where the states outgrow their limit the least promising go, and the bound says so.
  *

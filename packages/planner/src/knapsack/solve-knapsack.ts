@@ -8,7 +8,7 @@ import { type WholeKnapsack, wholeKnapsack } from "./whole-knapsack.js";
 const rounding = 1e-12;
 
 /**
- * Which items to save within a budget so that least is left to recompute: the 0-1 knapsack of PyTorch's min-cut partitioner.
+ * Tells which items to save within a budget so that least is left to recompute: the 0-1 knapsack of PyTorch's min-cut partitioner.
  *
  * - `"dp"`, dynamic programming: the optimum, to 2^-36 of the total runtime. Sizes need not be whole. On instances that are contrived to be
  *   hard it stops at a limit of states, and `gap` says how far from the optimum it may be.

@@ -21,7 +21,7 @@ export interface WholeKnapsack {
 const exactBits = 52;
 
 /**
- * Sizes that are whole numbers stay so, in units of their common divisor. Others are rounded up to a grid of 2^-52 of their sum, and the budget holds one unit of
+ * Rounds sizes: those that are whole numbers stay so, in units of their common divisor. Others are rounded up to a grid of 2^-52 of their sum, and the budget holds one unit of
  * that grid more per item, as summing them in doubles could be off by that much: ten times 0.1 fits in 1.
  */
 export function wholeKnapsack({ memory, runtime, budget }: Knapsack): WholeKnapsack {

@@ -32,7 +32,7 @@ export type ModulePolicyOptions = ModuleBudget & {
 };
 
 /**
- * Which ops of one module to store and which to recompute, so that the stored results fit a budget and recomputation takes least time: the
+ * Tells which ops of one module to store and which to recompute, so that the stored results fit a budget and recomputation takes least time: the
  * checkpointing policy of xformers and of PyTorch's `get_optimal_checkpointing_policy_per_module`, with the same constraints (random ops all
  * or none, in-place ops with the op they write into, views recomputed). What takes no memory is stored.
  *

@@ -14,7 +14,7 @@ export interface TiedOps {
 }
 
 /**
- * What a policy may choose: random ops draw from one generator, so that they are stored or recomputed all together (and stored where
+ * Returns what a policy may choose: random ops draw from one generator, so that they are stored or recomputed all together (and stored where
  * `forceStoreRandom` says so), an in-place op goes with the op whose result it writes into and is stored where it writes into an argument
  * of the module, and views are recomputed.
  *

@@ -28,7 +28,7 @@ export interface TrackedModule {
 }
 
 /**
- * The statistics that {@link planModules} plans with, from what `MemTracker` and `SACEstimator` (or `tradeOff` of `@remat/sac-core`) know of each
+ * Returns the statistics that {@link planModules} plans with, from what `MemTracker` and `SACEstimator` (or `tradeOff` of `@remat/sac-core`) know of each
  * module: in the order in which forward passes end, modules that were not tracked left out. Of several calls the last one counts.
  *
  * Source: `aggregate_stats` of `torch/distributed/_tools/ilp_utils.py`.

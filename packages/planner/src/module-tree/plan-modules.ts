@@ -37,7 +37,7 @@ export interface ModuleTreePlan {
 }
 
 /**
- * Which modules of a tree to checkpoint, and which share of each one's activations to give up, so that memory stays within a budget and
+ * Tells which modules of a tree to checkpoint, and which share of each one's activations to give up, so that memory stays within a budget and
  * recomputation takes least time. Modules without children are not checkpointed, none inside another, and none around an FSDP unit. Solved by HiGHS,
  * to the optimum unless `gap` allows less. The peak is an upper bound, as upstream's: memory at each module is what is held when its forward pass
  * ends, with the gradients of its backward pass, less what was given up before.

@@ -56,7 +56,7 @@ export function treeModel(modules: readonly ModuleStats[], options: ModuleTreeOp
   };
 }
 
-/** What checkpointing `unit` wins if it gives up `share` of its activations. */
+/** Returns what checkpointing `unit` wins if it gives up `share` of its activations. */
 export function discardedBytes(unit: Unit, share: number): number {
   return share > 0 ? unit.allBytes * share - (unit.allBytes - unit.heldBytes) : 0;
 }
@@ -68,7 +68,7 @@ export function recomputationMs(unit: Unit, share: number): number {
   return unit.runtimeMs * part;
 }
 
-/** Memory at each module, by module, with what the units give up before it. */
+/** Returns the memory at each module, by module, with what the units free before it. */
 export function memoryByModule({ units, heldBytes }: TreeModel, shares: Shares): Float64Array {
   const memory = new Float64Array(heldBytes.length);
   let discarded = 0;

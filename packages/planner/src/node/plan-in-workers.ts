@@ -13,7 +13,7 @@ export interface WorkerOptions {
 const mostWorkers = 4;
 
 /**
- * `planCheckpointing` of `@remat/planner` with its searches in worker threads: the budgets of a front at once, and for a budget several
+ * Returns `planCheckpointing` of `@remat/planner` with its searches in worker threads: the budgets of a front at once, and for a budget several
  * seeds, of which the best counts (`searches`: as many as there are workers within a time, one for a number of iterations, unless given).
  * With the same `iterations`, `seed` and `searches` the answer is that of one thread.
  *
@@ -30,7 +30,7 @@ export async function planCheckpointing(
 }
 
 /**
- * `planSchedules` of `@remat/planner` with its searches in worker threads.
+ * Returns `planSchedules` of `@remat/planner` with its searches in worker threads.
  *
  * @throws RematError `WORKERS` unless `workers` is a whole number from 1 up; what `planSchedules` of `@remat/planner` throws
  * @example

@@ -19,7 +19,7 @@ export interface PlanOfCheckpointsOptions {
 }
 
 /**
- * The plan that policies of modules amount to, on the whole step: what a checkpointed module gives up runs again, all of it, when the backward
+ * Returns the plan that policies of modules amount to, on the whole step: what a checkpointed module gives up runs again, all of it, when the backward
  * pass of that call first reads it, as in PyTorch's selective checkpointing, and is held until its last use. So its predicted peak is what
  * such policies really need, where {@link planModules} only bounds it, and {@link planModule} knows one module only. What a later op does not need does not run
  * again; what cannot run again (random ops of tfjs) stays, whatever a policy says.

@@ -4,7 +4,7 @@ import type { PlanningGraph } from "../graph/planning-graph.js";
 import type { Rematerialization } from "../rematerialize.js";
 
 /**
- * A schedule of a graph file as a plan: its ops are the nodes.
+ * Returns a schedule of a graph file as a plan: its ops are the nodes.
  *
  * @example
  * await fs.writeFile("plan.json", writePlan(planOfGraph(graph, "vgg16", await rematerialize(graph, { budgetBytes }))));

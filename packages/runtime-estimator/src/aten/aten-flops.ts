@@ -49,7 +49,7 @@ const formulas: ReadonlyMap<string, Formula> = new Map(
 );
 
 /**
- * FLOPs of a dispatched ATen op as PyTorch's FLOP registry counts them (torch/utils/flop_counter.py, 2.13): matrix products,
+ * Returns the FLOPs of a dispatched ATen op as PyTorch's FLOP registry counts them (torch/utils/flop_counter.py, 2.13): matrix products,
  * convolutions and attention. 0 for every other op: the roofline prices those by bytes.
  */
 export function atenFlops(call: OpCall): number {

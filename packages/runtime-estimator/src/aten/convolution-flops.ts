@@ -4,7 +4,7 @@ import type { AtenArguments } from "./aten-arguments.js";
 type Shape = readonly number[];
 
 /**
- * FLOPs of a convolution over NC… tensors: every element of the weight meets every spatial position of the output, or of the input
+ * Returns the FLOPs of a convolution over NC… tensors: every element of the weight meets every spatial position of the output, or of the input
  * when the convolution is transposed. Groups are in the weight's shape already. Padding is counted as if it were data and the bias
  * is not counted (both as upstream).
  */
@@ -18,13 +18,13 @@ export function convolution(a: AtenArguments): number {
   return convolutionFlops(a.shape(0, "input"), a.shape(1, "weight"), output, a.value(6, "transposed") === true);
 }
 
-/** A convolution whose schema has no `transposed`: cuDNN's and the slow CPU one. (Upstream reads cuDNN's `benchmark` flag in its place.) */
+/** Returns a convolution whose schema has no `transposed`: cuDNN's and the slow CPU one. (Upstream reads cuDNN's `benchmark` flag in its place.) */
 export function plainConvolution(a: AtenArguments): number {
   return convolutionFlops(a.shape(0, "self"), a.shape(1, "weight"), a.call.outputs[0]?.shape ?? [], false);
 }
 
 /**
- * The two convolutions of the backward pass: the input's gradient is the opposite convolution (transposed or not) of the output's
+ * Returns the two convolutions of the backward pass: the input's gradient is the opposite convolution (transposed or not) of the output's
  * gradient with the weight; the weight's gradient convolves input and output gradient with batch and channels exchanged.
  */
 export function convolutionBackward(a: AtenArguments): number {

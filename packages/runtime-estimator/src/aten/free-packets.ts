@@ -11,7 +11,7 @@ export const freePackets: ReadonlySet<string> = new Set(
   ].flatMap((packets) => packets.split(" ")),
 );
 
-/** `aten.addmm.default` → `addmm`; `undefined` for an op outside the ATen namespace. */
+/** Returns `aten.addmm.default` → `addmm`; `undefined` for an op outside the ATen namespace. */
 export function atenPacket(name: string): string | undefined {
   if (!name.startsWith("aten.")) return undefined;
   const end = name.indexOf(".", 5);

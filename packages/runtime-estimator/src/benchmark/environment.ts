@@ -15,7 +15,7 @@ interface NativeBackend {
 }
 
 /**
- * On what is measured: backend and versions, processor, runtime. The key under which measurements are kept. A GPU's name is not known to
+ * Describes on what is measured: backend and versions, processor, runtime. The key under which measurements are kept. A GPU's name is not known to
  * tfjs; give `benchmarkTrace` an `environment` of your own where a machine has more than one.
  *
  * @example
@@ -32,7 +32,7 @@ export function describeEnvironment(): string {
   return `${backend}; ${navigator?.hardwareConcurrency ?? "?"} × unknown processor; ${navigator?.userAgent ?? "unknown runtime"}`;
 }
 
-/** Whether kernels of the current backend may still run when they have returned. */
+/** Tells whether kernels of the current backend may still run when they have returned. */
 export function isAsynchronous(): boolean {
   const name = tf.getBackend();
   if (name === "cpu" || name === "wasm") return false;

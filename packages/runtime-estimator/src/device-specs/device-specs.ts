@@ -25,7 +25,7 @@ const otherNames: Readonly<Record<string, string>> = {
 };
 
 /**
- * The device called `name`; case, spaces, underscores and a vendor in front do not matter. Throws `RematError` (`DEVICE_UNKNOWN`) that
+ * Returns the device called `name`; case, spaces, underscores and a vendor in front do not matter. Throws `RematError` (`DEVICE_UNKNOWN`) that
  * lists the names.
  *
  * @example

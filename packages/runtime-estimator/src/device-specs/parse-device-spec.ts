@@ -4,7 +4,7 @@ import { allocationUnits } from "./allocation-units.js";
 const fields = ["name", "tflops", "memoryGBps", "memoryBytes", "allocationUnitBytes", "source"];
 
 /**
- * A device spec of the user's own, from JSON text or a parsed value. `name`, `tflops` (TFLOP/s by dtype, `float32` at least) and
+ * Returns a device spec of the user's own, from JSON text or a parsed value. `name`, `tflops` (TFLOP/s by dtype, `float32` at least) and
  * `memoryGBps` are required; `allocationUnitBytes` is 1 unless given. Throws `RematError` (`DEVICE_SPEC`) naming the field, what was
  * found and what was expected.
  *

@@ -35,7 +35,7 @@ export const elementwiseFlops: Readonly<Record<string, KernelFormula>> = {
     4 * outputElements(call) + (specialFunction + 1) * inputElements(call, call.inputs.length - 1),
 };
 
-/** Bias and activation of a fused kernel, as if they were kernels of their own. */
+/** Returns the FLOPs of bias and activation of a fused kernel, as if they were kernels of their own. */
 export function epilogueFlops(call: OpCall): number {
   const activation = call.attributes?.["activation"];
   const prelu = activation === "prelu";

@@ -20,7 +20,7 @@ const partialReaders: ReadonlySet<string> = new Set(["GatherNd", "GatherV2", "Sl
 const shapeReaders: ReadonlySet<string> = new Set(["OnesLike", "ZerosLike"]);
 
 /**
- * Cost of a tfjs kernel: nothing for views, else FLOPs by formula, each input read once and each output written once. A kernel that
+ * Returns the cost of a tfjs kernel: nothing for views, else FLOPs by formula, each input read once and each output written once. A kernel that
  * tfjs does not have is priced by its bytes alone.
  */
 export function tfjsCost(call: OpCall): OpCost {

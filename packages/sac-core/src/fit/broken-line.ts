@@ -11,7 +11,7 @@ export const newLine = (): Line => ({ slope: 0, intercept: 0, residual: 0 });
 
 const sums = emptySums();
 
-/** The best line through the points from `from` up to, but not including, `to`; flat where they share one x. */
+/** Returns the best line through the points from `from` up to, but not including, `to`; flat where they share one x. */
 export function bestLine(points: PointSums, from: number, to: number, into: Line): Line {
   const { n, x, y, xx, xy, yy } = points.read(from, to, points.x[from], sums);
   const spreadX = xx - (x * x) / n;
@@ -23,7 +23,7 @@ export function bestLine(points: PointSums, from: number, to: number, into: Line
 }
 
 /**
- * Sum of squared residuals of the best continuous broken line through the points from `from` up to `to` with breaks at the x of `breaks`
+ * Returns the sum of squared residuals of the best continuous broken line through the points from `from` up to `to` with breaks at the x of `breaks`
  * (ascending); `starts[k]` is the first point that is not before break k. With `outer`, its first and last lines are returned too, and its
  * heights at the breaks in `heights`.
  *
@@ -100,7 +100,7 @@ export function brokenLineResidual(
 }
 
 /**
- * {@link brokenLineResidual} over all points with one break, at point `at`: what the search for two segments does most.
+ * Returns {@link brokenLineResidual} over all points with one break, at point `at`: what the search for two segments does most.
  */
 export function oneBreakResidual(points: PointSums, at: number): number {
   let weight = 0;
@@ -118,7 +118,7 @@ export function oneBreakResidual(points: PointSums, at: number): number {
 }
 
 /**
- * Sum of squared residuals of the best continuous broken line with the given inner breaks over all points, taken point by point. Slower than
+ * Returns the sum of squared residuals of the best continuous broken line with the given inner breaks over all points, taken point by point. Slower than
  * {@link brokenLineResidual}, and good to all digits, since a line that is off by rounding is off by rounding squared in its residual.
  */
 export function residualPointByPoint(points: PointSums, breaks: readonly number[], starts: readonly number[]): number {

@@ -7,7 +7,7 @@ export interface ChosenBreak {
   readonly before: ChosenBreak | undefined;
 }
 
-/** X of the chosen breaks, ascending: in a gap where the best lines of the points on its two sides meet. */
+/** Returns the x of the chosen breaks, ascending: in a gap where the best lines of the points on its two sides meet. */
 export function placeBreaks(points: DistinctPoints, chosen: ChosenBreak | undefined): number[] {
   const all: number[] = [];
   for (let one = chosen; one !== undefined; one = one.before) all.unshift(one.at);

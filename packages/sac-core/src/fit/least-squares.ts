@@ -8,7 +8,7 @@ export interface BrokenLine {
 }
 
 /**
- * The continuous broken line with the given breaks that is nearest to the points by least squares. Solved by Householder reflections, not by
+ * Returns the continuous broken line with the given breaks that is nearest to the points by least squares. Solved by Householder reflections, not by
  * sums of squares, so that it is exact to rounding; a segment that no point determines goes on in the direction of the one before.
  */
 export function fitWithBreaks(x: Float64Array, y: Float64Array, breaks: readonly number[]): BrokenLine {

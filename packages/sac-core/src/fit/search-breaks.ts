@@ -39,7 +39,7 @@ function residualWith(points: PointSums, breaks: readonly number[]): number {
   return brokenLineResidual(points, 0, points.count, breaks, starts);
 }
 
-/** The same taken point by point, good to all digits. */
+/** Returns the same taken point by point, good to all digits. */
 export function trueResidual(points: PointSums, breaks: readonly number[]): number {
   const starts = breaks.map((at) => firstFrom(points.x, at));
   return residualPointByPoint(points, breaks, starts);

@@ -2,7 +2,7 @@ import type { DistinctPoints } from "./distinct-points.js";
 import { RunningLine } from "./running-line.js";
 
 /**
- * Residuals of the best lines that need not meet, `breaks + 1` of them or fewer, through the points from `point` on: at `breaks * (count + 1) +
+ * Returns the residuals of the best lines that need not meet, `breaks + 1` of them or fewer, through the points from `point` on: at `breaks * (count + 1) +
  * point`. No continuous line of as many segments is nearer. Time grows with the square of the number of points (Bellman 1961).
  */
 export function separateLines(points: DistinctPoints, breaks: number): Float64Array {
