@@ -1,6 +1,16 @@
-import type { StoredBuffer } from "../executor/stored-data.js";
-import type { BlockRecipe } from "./blocks.js";
-import type { SavePolicy } from "./save-policies.js";
+import type { KernelAttributes } from "@remat/dispatch-hook";
+import type { Recipe, StoredBuffer } from "../executor/stored-data.js";
+import type { CheckpointedOp, SavePolicy } from "./save-policies.js";
+
+/** A kernel call of a block. @internal */
+export interface BlockRecipe {
+  readonly recipe: Recipe;
+  /** Counts up in the order of the forward pass. */
+  readonly order: number;
+  readonly kernel: string;
+  readonly attributes: KernelAttributes | undefined;
+  readonly outputs: CheckpointedOp["outputs"];
+}
 
 /** One run of a checkpointed block. @internal */
 export interface Block {

@@ -1,21 +1,11 @@
-import { type KernelAttributes, type OpDone, storagesOf } from "@remat/dispatch-hook";
+import { type OpDone, storagesOf } from "@remat/dispatch-hook";
 import { Phase } from "@remat/trace";
 import { type Tensor, util } from "@tensorflow/tfjs-core";
 import type { Policy } from "../executor/executor.js";
 import type { Ledger } from "../executor/ledger.js";
 import type { Recipe, StoredBuffer } from "../executor/stored-data.js";
-import { type Block, recomputationOf } from "./block.js";
-import { type CheckpointedOp, namesOf, type SavePolicy } from "./save-policies.js";
-
-/** A kernel call of a block. @internal */
-export interface BlockRecipe {
-  readonly recipe: Recipe;
-  /** Counts up in the order of the forward pass. */
-  readonly order: number;
-  readonly kernel: string;
-  readonly attributes: KernelAttributes | undefined;
-  readonly outputs: CheckpointedOp["outputs"];
-}
+import { type Block, type BlockRecipe, recomputationOf } from "./block.js";
+import { namesOf, type SavePolicy } from "./save-policies.js";
 
 /**
  * Lets go of what blocks make when they are over, except for their results and what their policy saves; the first touch in the backward pass makes
