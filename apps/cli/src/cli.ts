@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import { displaySafe } from "@remat/text-table";
 import { RematError } from "@remat/trace";
 import { type CAC, cac } from "cac";
@@ -96,7 +97,10 @@ function report(error: unknown, io: ConsoleIo): number {
     error instanceof UsageError ||
     (error instanceof Error && error.name === "CACError") ||
     (error instanceof RematError && usageCodes.has(error.code));
-  const message = error instanceof Error ? error.message : String(error);
+  const message =
+    error instanceof Error
+      ? error.message
+      : `the model's code threw ${describeThrown(error)}, which is no error. Throw an Error that says what is wrong.`;
   const expected = usage || error instanceof RematError;
   const debug = io.env["REMAT_DEBUG"] !== undefined;
   let hint = "";
@@ -106,6 +110,11 @@ function report(error: unknown, io: ConsoleIo): number {
   io.stderr.write(`remat: ${oneLine(message)}${end}\n`);
   if (debug) io.stderr.write(`${error instanceof Error ? (error.stack ?? "") : ""}\n`);
   return usage ? ExitCode.usage : ExitCode.failed;
+}
+
+/** Anything can be thrown, even what cannot be made a text. */
+function describeThrown(thrown: unknown): string {
+  return inspect(thrown, { depth: 0, breakLength: Infinity }).slice(0, 200);
 }
 
 /** Names in messages can hold anything; a terminal must not be told what to do by them. */

@@ -1,9 +1,15 @@
 #!/usr/bin/env node
 import { runCli } from "./cli.js";
 import { allowClosedPipe, askTerminal, onInterrupt } from "./console-io.js";
+import { tellEarlyEnd, tellFullOutput } from "./early-end.js";
 
 // What TensorFlow tells of itself when it is loaded is not what was asked for; its errors are shown.
 process.env["TF_CPP_MIN_LOG_LEVEL"] ??= "2";
+const over = tellEarlyEnd();
+tellFullOutput(process.stdout, () => {
+  over();
+  process.exit(1);
+});
 allowClosedPipe(process.stdout);
 process.exitCode = await runCli(process.argv.slice(2), {
   stdout: process.stdout,
@@ -13,3 +19,4 @@ process.exitCode = await runCli(process.argv.slice(2), {
   ...(process.stdin.isTTY && process.stderr.isTTY && { ask: askTerminal }),
   onInterrupt,
 });
+over();
