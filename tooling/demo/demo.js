@@ -11,7 +11,7 @@ const runs = [
   ["estimate", "examples/keras/resnet50.model.json", "--batch", "8"],
   ["estimate", "examples/transformer/model.js", "--depth", "3"],
   ["memory", "examples/transformer/model.js", "--optimizer", "adam", "--depth", "1", "--top", "5", "--units", "GiB"],
-  ["plan", "examples/keras/resnet50.model.json", "--batch", "8", "--budget", "20%", "--time", "3s"],
+  ["plan", "examples/keras/resnet50.model.json", "--batch", "8", "--budget", "20%", "--iterations", "100000"],
 ];
 
 for (const args of runs) {
