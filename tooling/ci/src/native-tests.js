@@ -12,10 +12,24 @@ const variable = ["process", "env", "NATIVE_APP"].join(".");
  */
 export function nativeTests(root) {
   return ["packages", "apps", "examples", "tooling"].flatMap((folder) =>
-    readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
-      .filter((file) => file.endsWith(".test.ts") && !file.includes("node_modules"))
-      .map((file) => `${folder}/${file}`)
+    filesBelow(root, folder)
+      .filter((file) => file.endsWith(".test.ts"))
       .filter((file) => readFileSync(join(root, file), "utf8").includes(variable))
       .sort(),
   );
+}
+
+/**
+ * Does not enter `node_modules`, where workspace packages lead to each other by links, round and round.
+ *
+ * @param {string} root
+ * @param {string} folder
+ * @returns {string[]}
+ */
+function filesBelow(root, folder) {
+  return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
+    const path = `${folder}/${entry.name}`;
+    if (!entry.isDirectory()) return [path];
+    return entry.name === "node_modules" || entry.name === "dist" ? [] : filesBelow(root, path);
+  });
 }
