@@ -29,6 +29,9 @@ function nativeApp(name) {
   return app === undefined ? env : { ...env, NATIVE_APP: app };
 }
 
+/** A machine that has never had this project: an empty home, in which all caches are, and nothing else but PATH. */
+const freshMachine = () => ({ HOME: mkdtempSync(join(folder, "home-")), CI: "true", NO_COLOR: "1" });
+
 /** @type {readonly import("./src/run-stage.js").Stage[]} */
 const stages = [
   { name: "install", command: ["pnpm", "install", "--frozen-lockfile"], count: countOne },
@@ -39,10 +42,17 @@ const stages = [
   { name: "typecheck", command: ["pnpm", "typecheck", "--continue", "--output-logs=errors-only"], count: countTasks },
   {
     name: "test",
-    // The second command of the README, with a report that can be counted.
-    command: ["pnpm", "test", ...vitestReport],
-    env: () => nativeApp("tfjs-node-gpu"),
+    // The second command of the README, with a report that can be counted, where there is no native backend.
+    command: ["npx", "-y", "pnpm@12.21.0", "test", ...vitestReport],
+    isAlone: true,
+    env: freshMachine,
     timeoutMs: 1_200_000,
+    count: () => countTests(readFileSync(report, "utf8")),
+  },
+  {
+    name: "native tests on tfjs-node-gpu",
+    command: ["pnpm", "test", ...vitestReport, "--testNamePattern=tensorflow", ...nativeTests(cwd)],
+    env: () => nativeApp("tfjs-node-gpu"),
     count: () => countTests(readFileSync(report, "utf8")),
   },
   {
@@ -61,7 +71,15 @@ const stages = [
   { name: "packages", command: ["pnpm", "packages"], count: okLines },
   { name: "api", command: ["pnpm", "api"], count: okLines },
   { name: "size", command: ["pnpm", "size"], count: okLines },
-  { name: "demo", command: ["pnpm", "demo"], count: countOne },
+  {
+    name: "demo where nothing is cached",
+    // The first command of the README.
+    command: ["npx", "-y", "pnpm@12.21.0", "demo"],
+    isAlone: true,
+    env: freshMachine,
+    count: countOne,
+  },
+  { name: "demo on the native backend", command: ["pnpm", "demo"], count: countOne },
 ];
 
 const start = performance.now();

@@ -8,6 +8,7 @@ import { reconcile } from "./count-checks.js";
  * @property {string} name
  * @property {readonly string[]} command
  * @property {() => Readonly<Record<string, string>>} [env] what is set for it besides, asked when it begins
+ * @property {boolean} [isAlone] of the environment around it, it has PATH only
  * @property {number} [timeoutMs] where it may take longer than others
  * @property {(run: { exitCode: number, output: string }) => import("./count-checks.js").Count} count
  */
@@ -27,7 +28,7 @@ export async function runStage(stage, { cwd, timeoutMs, print }) {
   const [command, ...args] = stage.command;
   const child = spawn(command, args, {
     cwd,
-    env: { ...process.env, ...stage.env?.() },
+    env: { ...(stage.isAlone === true ? { PATH: process.env.PATH } : process.env), ...stage.env?.() },
     stdio: ["ignore", "pipe", "pipe"],
     timeout: stage.timeoutMs ?? timeoutMs,
     killSignal: "SIGKILL",

@@ -91,4 +91,21 @@ describe("a stage", () => {
       failures: ["exit code 127\n"],
     });
   });
+
+  it("gives a command that runs alone nothing of the environment but PATH, and what is set for it", async () => {
+    const printed: string[] = [];
+    const script = "console.log('ok      ' + Object.keys(process.env).sort().join())";
+    const count = await runStage(
+      {
+        name: "alone",
+        command: [process.execPath, "-e", script],
+        isAlone: true,
+        env: () => ({ HOME: "/nowhere" }),
+        count: countLines(/^ok\s/, /^not ok\s/),
+      },
+      { cwd: process.cwd(), timeoutMs: 60_000, print: (line) => printed.push(line) },
+    );
+    expect(count).toEqual({ passed: 1, failures: [] });
+    expect(printed).toContainEqual(expect.stringMatching(/ok {6}HOME,PATH$/));
+  });
 });

@@ -1,0 +1,29 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { expect, test } from "vitest";
+import { notRun } from "../src/not-run.js";
+
+test("names the files whose tests on the native backend were not run, and the command that makes them run", () => {
+  const root = mkdtempSync(join(tmpdir(), "remat-not-run-"));
+  try {
+    const files = {
+      "packages/a/test/native.test.ts": "process.env.NATIVE_APP",
+      "packages/a/test/plain.test.ts": "",
+      "apps/b/test/x.test.ts": "process.env.NATIVE_APP",
+      "tooling/c/README.md": "",
+      "examples/README.md": "",
+    };
+    for (const [path, text] of Object.entries(files)) {
+      mkdirSync(dirname(join(root, path)), { recursive: true });
+      writeFileSync(join(root, path), text);
+    }
+    const told = notRun(root, {});
+    expect(told).toContain("NOT RUN: what 2 files test on the native backend");
+    expect(told).toContain("packages/a/test/native.test.ts, apps/b/test/x.test.ts");
+    expect(told).toContain("pnpm remat setup native");
+    expect(notRun(root, { NATIVE_APP: "/somewhere" })).toBeUndefined();
+  } finally {
+    rmSync(root, { recursive: true });
+  }
+});
