@@ -5,16 +5,17 @@ import { type CAC, cac } from "cac";
 import type { CommandEntry, CommandOptions } from "./command.js";
 import { commands } from "./commands/registry.js";
 import type { ConsoleIo } from "./console-io.js";
+import { budgetNotFound } from "./plan/refuse.js";
 import { UsageError } from "./usage-error.js";
 import { markValues, unmarkValues } from "./values-as-typed.js";
 import { versionText } from "./version.js";
 
 /** Exit codes of the command. */
-export const ExitCode = { ok: 0, failed: 1, usage: 2 } as const;
+export const ExitCode = { ok: 0, failed: 1, usage: 2, notFound: 3 } as const;
 
 /**
  * Runs `remat` with `args` (without node and script) and returns its exit code: 0, 1 where a model or file cannot be handled, 2 where the
- * command line is wrong. Errors are one line on stderr with the next step.
+ * command line is wrong, 3 where no plan was found in the time given, though there may be one. Errors are one line on stderr with the next step.
  */
 export async function runCli(args: readonly string[], io: ConsoleIo): Promise<number> {
   try {
@@ -109,6 +110,7 @@ function report(error: unknown, io: ConsoleIo): number {
   const end = hint === "" ? "" : `${/[.?!]$/.test(message) ? "" : "."} ${hint}`;
   io.stderr.write(`remat: ${oneLine(message)}${end}\n`);
   if (debug) io.stderr.write(`${error instanceof Error ? (error.stack ?? "") : ""}\n`);
+  if (error instanceof RematError && error.code === budgetNotFound) return ExitCode.notFound;
   return usage ? ExitCode.usage : ExitCode.failed;
 }
 

@@ -107,7 +107,9 @@ describe("remat plan MODEL", () => {
       "json",
     );
     expect(run.code).toBe(1);
-    expect(run.stderr).toMatch(/^remat: Transformer: nothing fits within .*; the smallest budget found is \d+B, .*\n$/);
+    expect(run.stderr).toMatch(
+      /^remat: Transformer: proven that nothing fits within .*; the smallest budget found is \d+B, .*\n$/,
+    );
     const why = JSON.parse(run.stdout);
     expect(why.feasible).toBe(false);
     expect(why.smallestFeasibleBytes).toBeGreaterThanOrEqual(why.lowerBoundBytes);

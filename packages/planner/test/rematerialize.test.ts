@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { planningGraph } from "../src/graph/planning-graph.js";
 import { rematerialize } from "../src/rematerialize.js";
@@ -51,6 +52,46 @@ function trainingGraph(layers: number) {
     });
   return planningGraph(nodes);
 }
+
+describe.each([
+  ["no costs", fc.constant(0)],
+  ["many costs of 0", fc.oneof(fc.constant(0), fc.nat(4))],
+])("graphs with %s, and some bytes of 0", (_name, cost) => {
+  const graphs = fc
+    .array(fc.record({ cost, bytes: fc.nat(8), reads: fc.array(fc.nat(6), { maxLength: 3 }) }), {
+      minLength: 3,
+      maxLength: 7,
+    })
+    .map((specs) =>
+      planningGraph(
+        specs.map(({ cost, bytes, reads }, v) => ({
+          name: `n${v}`,
+          cost,
+          outputBytes: [bytes],
+          inputs: [...new Set(reads)].filter((u) => u < v).map((u) => [u, 0] as const),
+        })),
+      ),
+    );
+
+  test.each(["fixed", "free"] as const)(
+    "cost what the cheapest schedule costs, order %s",
+    { timeout: 60_000 },
+    async (order) => {
+      await fc.assert(
+        fc.asyncProperty(graphs, fc.double({ min: 0.5, max: 1, noNaN: true }), async (graph, share) => {
+          const inOrder = Array.from({ length: graph.nodeCount }, (_, v) => v);
+          const budgetBytes = Math.max(1, Math.floor(share * simulateSchedule(graph, inOrder)!.peakBytes));
+          const cheapest = cheapestCost(graph, budgetBytes, order === "free");
+          const found = await rematerialize(graph, { budgetBytes, order, iterations: 4000, boundTimeMs: 0 });
+          expect(found.isFeasible).toBe(cheapest !== undefined);
+          if (cheapest !== undefined) expect(found.cost).toBe(cheapest);
+          else expect(found.peakBytes).toBeGreaterThan(budgetBytes);
+        }),
+        { numRuns: 250 },
+      );
+    },
+  );
+});
 
 test("the same graph, seed and count give the same schedule; another seed mostly another", async () => {
   const graph = trainingGraph(40);

@@ -8,6 +8,8 @@ import { writeCsv } from "./write-csv.js";
 export interface InfeasibleBudget {
   readonly name: string;
   readonly budgetBytes: number;
+  /** Whether it is proven that nothing meets it; if not, nothing was found. */
+  readonly isProven: boolean;
   /** No plan holds less. */
   readonly lowerBoundBytes: number;
   /** The smallest peak found. */
@@ -44,7 +46,9 @@ export function renderInfeasibleBudget(infeasible: InfeasibleBudget, format: Out
   ];
   return joinParts([
     [
-      `${name}: nothing found within ${formatBytes(budgetBytes)}`,
+      infeasible.isProven
+        ? `${name}: nothing fits within ${formatBytes(budgetBytes)}: proven`
+        : `${name}: nothing found within ${formatBytes(budgetBytes)}; not proven that nothing fits`,
       `smallest budget found ${formatBytes(smallestFoundBytes)} (${smallestFoundBytes} B); no plan needs less than ${formatBytes(lowerBoundBytes)}`,
       `what binds: ${shorten(occurrence)}`,
     ].join("\n"),

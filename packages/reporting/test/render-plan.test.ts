@@ -151,6 +151,7 @@ describe("renderInfeasibleBudget", () => {
   const infeasible: InfeasibleBudget = {
     name: "net",
     budgetBytes: 1e6,
+    isProven: true,
     lowerBoundBytes: 2e6,
     smallestFoundBytes: 2.5e6,
     occurrence: "net.a[0] backward Conv2DBackpropFilter 0: float32[3,3,64,64]",

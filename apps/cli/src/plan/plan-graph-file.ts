@@ -5,6 +5,7 @@ import {
   planOfGraph,
   type Rematerialization,
   readGraphFile,
+  type ScheduleAnswer,
   simulateSchedule,
   workingSet,
 } from "@remat/planner";
@@ -80,7 +81,7 @@ export async function planGraphFile(
   );
   if (isInterrupted) notes.push("interrupted: this is the best found until then");
   if (found.point === undefined) {
-    const infeasible = infeasibleGraph(graph, name, budgetBytes ?? 0, found.smallest, order);
+    const infeasible = infeasibleGraph(graph, name, budgetBytes ?? 0, found, order);
     if (isInterrupted && infeasible.lowerBoundBytes <= infeasible.budgetBytes) throw interruptedEarly(infeasible);
     return { infeasible };
   }
@@ -151,7 +152,7 @@ function infeasibleGraph(
   graph: PlanningGraph,
   name: string,
   budgetBytes: number,
-  smallest: Rematerialization,
+  { smallest, isProvenInfeasible }: Pick<ScheduleAnswer, "smallest" | "isProvenInfeasible">,
   order: "fixed" | "free",
 ): InfeasibleBudget {
   const { bytes, node } = workingSet(graph, order === "free");
@@ -161,6 +162,7 @@ function infeasibleGraph(
   return {
     name,
     budgetBytes,
+    isProven: isProvenInfeasible,
     lowerBoundBytes: bytes,
     smallestFoundBytes: smallest.peakBytes,
     occurrence: `node ${node} '${graph.nodeName(node)}'`,

@@ -2,13 +2,15 @@ import { formatBytes, type InfeasibleBudget } from "@remat/reporting";
 import { type Plan, RematError } from "@remat/trace";
 import type { PlanOptions } from "./plan-options.js";
 
+/** The code of a search that came to its end without a plan and without a proof that there is none: more time may find one. */
+export const budgetNotFound = "BUDGET_NOT_FOUND";
+
 /** The error that ends a command whose budget nothing meets; the table says the rest. */
 export function nothingWithin(infeasible: InfeasibleBudget): RematError {
-  const { name, budgetBytes, smallestFoundBytes, lowerBoundBytes } = infeasible;
-  const isProven = lowerBoundBytes > budgetBytes;
+  const { name, budgetBytes, smallestFoundBytes, lowerBoundBytes, isProven } = infeasible;
   return new RematError(
-    "BUDGET_INFEASIBLE",
-    `${name}: ${isProven ? "nothing fits" : "nothing was found"} within ${formatBytes(budgetBytes)}; the smallest budget found is ${smallestFoundBytes}B, ` +
+    isProven ? "BUDGET_INFEASIBLE" : budgetNotFound,
+    `${name}: ${isProven ? "proven that nothing fits" : "nothing was found"} within ${formatBytes(budgetBytes)}; the smallest budget found is ${smallestFoundBytes}B, ` +
       `and no plan needs less than ${lowerBoundBytes}B. Give --budget ${smallestFoundBytes}B or more${isProven ? "" : ", or more --time"}.`,
   );
 }

@@ -32,7 +32,7 @@ export async function planStep(
     });
     const reason =
       infeasible &&
-      `Nothing fits ${formatPercent(budgetShare)} of the peak. The smallest found is ${formatBytes(infeasible.smallestFoundBytes)}; ${formatOccurrence(infeasible.occurrence)} alone needs ${formatBytes(infeasible.lowerBoundBytes)}.`;
+      `${infeasible.isProven ? "Nothing fits" : "Nothing was found within"} ${formatPercent(budgetShare)} of the peak. The smallest found is ${formatBytes(infeasible.smallestFoundBytes)}; ${formatOccurrence(infeasible.occurrence)} alone needs ${formatBytes(infeasible.lowerBoundBytes)}.`;
     return { kind: "stepPlanned", trace, point, reason };
   } catch (error) {
     return { kind: "stepPlanned", trace, point: undefined, reason: (error as Error).message };

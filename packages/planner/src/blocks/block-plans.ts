@@ -61,15 +61,16 @@ export class BlockPlans {
 
   /**
    * Plans the segments of ever coarser grains, trying about `iterations` changes in all, as many for each grain as for those after it.
-   * What that is too few for is left out.
+   * What that is too few for, or what is not done at the `deadline` (of `performance.now()`), is left out.
    */
-  async prepare(iterations: number, signal?: AbortSignal): Promise<void> {
+  async prepare(iterations: number, signal?: AbortSignal, deadline = Number.POSITIVE_INFINITY): Promise<void> {
     let left = iterations;
-    while (this.waiting.length > 0 && signal?.aborted !== true)
-      left -= await this.refine(this.waiting.length > 1 ? left / 2 : left, signal);
+    const isOver = () => signal?.aborted === true || performance.now() > deadline;
+    while (this.waiting.length > 0 && !isOver())
+      left -= await this.refine(this.waiting.length > 1 ? left / 2 : left, isOver);
   }
 
-  private async refine(iterations: number, signal: AbortSignal | undefined): Promise<number> {
+  private async refine(iterations: number, isOver: () => boolean): Promise<number> {
     const segments = this.waiting.shift();
     if (segments === undefined) return 0;
     const graphs = segments.map((segment) => segmentGraph(this.graph, segment, this.lastUse));
@@ -86,7 +87,7 @@ export class BlockPlans {
     if (perNode < iterationsPerNode.least) return 0;
     let lastPause = performance.now();
     for (const segment of planned) {
-      if (signal?.aborted === true) return 0;
+      if (isOver()) return 0;
       const plans: SegmentPlan[] = [];
       if (segment.isSought) {
         const effort = { iterations: Math.ceil(perNode * segment.graph.graph.nodeCount), seed: this.seed };

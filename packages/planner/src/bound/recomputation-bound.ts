@@ -41,6 +41,7 @@ export async function recomputationBound(
   const rounded = (cost: number) => roundedUp(graph, Math.max(0, cost * unit));
   const all = momentsOver(graph, order, budgetBytes);
 
+  if (left() < 0.05) return { extraCost: 0, isInfeasible: false };
   const relaxed = program(graph, order, thinned(all, relaxedEntries), unit);
   const relaxation = await solveMixedInteger(
     { ...relaxed, isWhole: new Uint8Array(relaxed.cost.length) },
@@ -74,8 +75,12 @@ interface Moment {
 /** The moments at which the plain order is over the budget, but for those about which a neighbour says it all. */
 function momentsOver(graph: PlanningGraph, order: PlainOrder, budgetBytes: number): Moment[] {
   const { memory, gaps } = order;
-  const absentAt = new Map<number, Map<number, number>>();
-  for (const t of someOver(graph, order, budgetBytes)) absentAt.set(t, new Map());
+  const times = someOver(graph, order, budgetBytes);
+  const absentAt = new Map(times.map((t) => [t, new Map<number, number>()]));
+  /** By node, how many of the moments come before it. */
+  const before = new Int32Array(graph.nodeCount + 1);
+  for (const t of times) before[t + 1] = 1;
+  for (let t = 1; t < before.length; t++) before[t] += before[t - 1];
   let component = -1;
   for (let v = 0; v < graph.nodeCount; v++) {
     if (graph.recomputable[v] === 0) continue;
@@ -84,7 +89,8 @@ function momentsOver(graph: PlanningGraph, order: PlainOrder, budgetBytes: numbe
       if (graph.bytes[value] === 0) continue;
       if (from >= reach) component++;
       reach = Math.max(reach, to);
-      for (let t = from + 1; t < to; t++) absentAt.get(t)?.set(value, component * graph.nodeCount + v);
+      for (let i = before[from + 1]; i < before[to]; i++)
+        absentAt.get(times[i])?.set(value, component * graph.nodeCount + v);
     }
   }
   const moments = [...absentAt].map(([time, absent]) => ({ time, absent, excess: memory[time] - budgetBytes }));

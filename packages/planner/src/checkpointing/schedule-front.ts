@@ -1,4 +1,5 @@
 import { BlockPlans } from "../blocks/block-plans.js";
+import { periodicCheckpoints } from "../blocks/periodic-checkpoints.js";
 import { recomputationBound } from "../bound/recomputation-bound.js";
 import { workingSet } from "../bound/working-set.js";
 import type { PlanningGraph } from "../graph/planning-graph.js";
@@ -10,6 +11,11 @@ import type { SearchRunner } from "./search-runner.js";
 const blockNodes = 400;
 /** Changes to try for the plans of blocks, for each millisecond, or each change, of a call: some third of its time. */
 const blockChanges = { perMs: 150, perChange: 1 };
+
+/** Of a call's time, what the plans of blocks may take at most. */
+const blockShare = 0.4;
+/** And, for each search, a schedule of stretches that are made again. */
+const stretchShare = 0.2;
 
 interface FrontSearch {
   readonly budgetBytes: number;
@@ -40,6 +46,8 @@ export class ScheduleFront {
   /** No schedule has a smaller peak. */
   private readonly leastBytes: number;
   private blocks: BlockPlans | undefined;
+  /** By budget. */
+  private readonly stretches = new Map<number, Int32Array | undefined>();
   private iterations = 0;
 
   private constructor(
@@ -79,7 +87,7 @@ export class ScheduleFront {
     if (order !== "free" && graph.nodeCount >= blockNodes && effort.total > 0) {
       const changes = effort.total * (effort.isTimed ? blockChanges.perMs : blockChanges.perChange);
       const blocks = new BlockPlans(graph, seed ?? 0);
-      await blocks.prepare(changes, signal);
+      await blocks.prepare(changes, signal, effort.momentAfter(blockShare));
       if (blocks.structure.length > 0) front.blocks = blocks;
     }
     return front;
@@ -122,6 +130,9 @@ export class ScheduleFront {
       searches.map(({ weight }) => weight),
       this.runner.workers,
     );
+    // To begin a search takes its time, too, on a large graph.
+    if (efforts.every(({ timeMs }) => timeMs === 0) && searches.every((search) => this.isMet(search.budgetBytes)))
+      return;
     const before = this.iterations;
     const tasks = searches.map((search, i) => ({ ...this.taskOf(search, efforts[i], before), starts: starts[i] }));
     for (const schedule of await this.runner.run(tasks)) {
@@ -130,13 +141,28 @@ export class ScheduleFront {
     }
   }
 
+  private isMet(budgetBytes: number): boolean {
+    return this.found.some(({ peakBytes }) => peakBytes <= budgetBytes);
+  }
+
   private startsOf({ budgetBytes, begin }: FrontSearch): readonly Int32Array[] {
     if (begin === "plain") return [];
+    const stretches = this.stretchesFor(budgetBytes);
     const known = [this.cheapestWithin(budgetBytes), this.smallest()];
     return [
       ...(begin === "blocks" ? (this.blocks?.startsFor(budgetBytes) ?? []) : []),
+      ...(stretches === undefined ? [] : [stretches]),
       ...known.flatMap((schedule) => (schedule === undefined ? [] : [schedule.sequence])),
     ];
+  }
+
+  private stretchesFor(budgetBytes: number): Int32Array | undefined {
+    if (this.graph.nodeCount < blockNodes || budgetBytes >= this.plain.peakBytes) return undefined;
+    if (!this.stretches.has(budgetBytes)) {
+      const deadline = this.effort.momentAfter(stretchShare, performance.now());
+      this.stretches.set(budgetBytes, periodicCheckpoints(this.graph, budgetBytes, deadline));
+    }
+    return this.stretches.get(budgetBytes);
   }
 
   private taskOf(

@@ -15,6 +15,7 @@ export class SharedEffort {
   readonly isTimed: boolean;
   /** All of it: milliseconds, or changes. */
   readonly total: number;
+  private readonly began: number;
   private readonly deadline: number;
   private weightLeft: number;
   private iterationsLeft: number;
@@ -25,8 +26,14 @@ export class SharedEffort {
     this.total = iterations ?? timeMs ?? defaultTimeMs;
     // Beside a number of changes, a time is a limit to it.
     this.deadline = began + (timeMs ?? (this.isTimed ? defaultTimeMs : Number.POSITIVE_INFINITY)) - reserveMs;
+    this.began = began;
     this.weightLeft = weight;
     this.iterationsLeft = iterations ?? 0;
+  }
+
+  /** The moment (of `performance.now()`) at which `share` of the whole time has gone by since `from`; never, where no time is given. */
+  momentAfter(share: number, from: number = this.began): number {
+    return from + share * (this.deadline - this.began);
   }
 
   /** For each of several searches, by its weight, of which as many as there are `workers` are on at once. */

@@ -31,7 +31,7 @@ export class Moves {
     let totalCost = 0;
     for (let v = 0; v < nodeCount; v++) totalCost += cost[v];
     // A node that costs nothing is cheap, not infinitely attractive.
-    const leastCost = Math.max(totalCost / Math.max(1, nodeCount) / 50, Number.MIN_VALUE);
+    const leastCost = totalCost / Math.max(1, nodeCount) / 50 || 1;
     this.weights = new Float64Array(valueCount + 1);
     for (let w = 0; w < valueCount; w++) {
       const v = producer[w];

@@ -28,6 +28,8 @@ export class ScheduleSearch {
   /** The cheapest sequence within the budget so far. */
   best: Int32Array | undefined;
   bestCost: number = Number.POSITIVE_INFINITY;
+  /** Of the best one: of equally cheap ones the smallest counts. */
+  bestPeakBytes: number = Number.POSITIVE_INFINITY;
   /** The sequence with the smallest peak met so far, where none is within the budget. */
   closest: Int32Array;
   closestPeakBytes: number;
@@ -173,6 +175,7 @@ export class ScheduleSearch {
       if (schedule.peakBytes <= this.budgetBytes) this.keep();
       else this.noteClosest(undefined);
     } else if (schedule.cost < this.bestCost - 1e-9 * this.meanCost) this.keep();
+    else if (schedule.cost <= this.bestCost && schedule.peakBytes < this.bestPeakBytes) this.keep();
   }
 
   private keep(): void {
@@ -180,6 +183,7 @@ export class ScheduleSearch {
     if (!this.isExact && simulateSchedule(this.schedule.graph, this.schedule.sequence())!.peakBytes > this.budgetBytes)
       return;
     this.bestCost = this.schedule.cost;
+    this.bestPeakBytes = this.schedule.peakBytes;
     this.best = this.schedule.sequence();
   }
 
