@@ -97,7 +97,8 @@ export class Ledger {
   touchInputs(inputs: KernelInputs, then: () => void): void {
     const named = inputs as Readonly<Record<string, TensorInfo | readonly TensorInfo[] | undefined>>;
     const locked: StoredData[] = [];
-    for (const name in named) {
+    // Of a list, too, to whose prototype somebody may have added.
+    for (const name of Object.keys(named)) {
       const input = named[name];
       if (input == null) continue;
       for (const each of Array.isArray(input) ? (input as readonly TensorInfo[]) : [input as TensorInfo]) {
