@@ -22,10 +22,10 @@ export const importTable = {
   "dispatch-hook": { pure: false, imports: ["trace", "kernels", "backends"] },
   fake: { pure: false, imports: ["trace", "kernels", "backends", "dispatch-hook"] },
   "mod-tracker": { pure: false, imports: ["trace", "dispatch-hook"] },
-  tracer: { pure: false, imports: ["trace", "kernels", "dispatch-hook", "fake", "mod-tracker"] },
+  tracer: { pure: false, imports: ["trace", "kernels", "backends", "dispatch-hook", "fake", "mod-tracker"] },
   "keras-loader": { pure: false, imports: ["trace"] },
   "runtime-estimator": { pure: true, imports: ["trace"] },
-  "runtime-estimator/benchmark": { pure: false, imports: ["trace", "dispatch-hook"] },
+  "runtime-estimator/benchmark": { pure: false, imports: ["trace", "backends"] },
   "sac-core": { pure: true, imports: ["trace", "text-table"] },
   "sac-estimator": {
     pure: false,

@@ -1,5 +1,17 @@
-export { type FakeBackendName, kernelRules, scratchKernels } from "./kernel-rules.js";
-export { savingCopies, sharedBuffers, sharingBackends, sharingKernels } from "./shared-buffers.js";
-export type { SharedBuffer, TensorShape } from "./sharing-rules.js";
-export { type DataEntry, entryBytes, isComplexPair } from "./storage-bytes.js";
+export {
+  type Backend,
+  type BackendDevice,
+  type BackendKernels,
+  isKnown,
+  type Residency,
+  type Unknown,
+} from "./backend.js";
+export { type DataEntry, isComplexPair } from "./data-entry.js";
+export { addBackend, type BackendName, backends, findBackend } from "./find-backend.js";
+export { javascriptResidency } from "./javascript-residency.js";
+export { kernelRules, kernelsOf } from "./kernel-rules.js";
+export { nameBackends } from "./name-backends.js";
+export { declarePure, isRepeatable, rememberKernels } from "./repeatable-kernels.js";
+export { savingCopies, sharedBuffers } from "./shared-buffers.js";
+export type { SharedBuffer, SharingRule, SharingTable, TensorShape } from "./sharing-rules.js";
 export { provideGradientKernels } from "./wasm/gradients/provide-gradient-kernels.js";

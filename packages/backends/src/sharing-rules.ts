@@ -22,6 +22,9 @@ export type SharingRule = <T extends TensorShape>(
   attributes: KernelAttributes,
 ) => readonly SharedBuffer<T>[] | undefined;
 
+/** The rules of a backend, by kernel. */
+export type SharingTable = ReadonlyMap<string, SharingRule>;
+
 /** The only output is all of `input`. @internal */
 export const whole = <T extends TensorShape>(input: T): readonly SharedBuffer<T>[] => [{ output: 0, input }];
 

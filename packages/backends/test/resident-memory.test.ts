@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
-import { sharedBuffers } from "../src/index.js";
+import { type BackendName, sharedBuffers } from "../src/index.js";
 
 interface Case {
   readonly kernel: string;
@@ -30,12 +30,17 @@ const cases: readonly Case[] = [
 ];
 
 /** Native is measured where a folder is named in which tfjs-node is installed with its addon; more of its table in checks/. */
-const backends = process.env.NATIVE_APP === undefined ? ["cpu", "wasm"] : ["cpu", "wasm", "tensorflow"];
+const backends: readonly BackendName[] =
+  process.env.NATIVE_APP === undefined ? ["cpu", "wasm"] : ["cpu", "wasm", "tensorflow"];
 
 /** Twelve results where they should share, three where each takes 100 MB. */
 const resultsOf = (shares: boolean): number => (shares ? 12 : 3);
 
-function measure(backend: string, of: Case, results: number): { readonly bytes: number; readonly grownBytes: number } {
+function measure(
+  backend: BackendName,
+  of: Case,
+  results: number,
+): { readonly bytes: number; readonly grownBytes: number } {
   const child = fileURLToPath(new URL("measure-resident.mjs", import.meta.url));
   const { stdout, stderr, status } = spawnSync(
     process.execPath,
@@ -47,7 +52,7 @@ function measure(backend: string, of: Case, results: number): { readonly bytes: 
 }
 
 // What the table says is checked here against what the operating system sees, on a few kernels; against addresses, on all of them, in
-// buffer-sharing.test.ts.
+// shared-buffers.test.ts of dispatch-hook.
 describe.each(backends)("resident memory on %s", (backend) => {
   test.each(cases.map((of) => [of.kernel, of] as const))(
     "grows by the results of %s unless the table says that they share",

@@ -1,4 +1,4 @@
-export { declarePure } from "@remat/kernels";
+export { declarePure } from "@remat/backends";
 export { type MemoryBudget, parseBudget } from "./budget/parse-budget.js";
 export { type BudgetExecution, type MemoryBudgetOptions, withMemoryBudget } from "./budget/with-memory-budget.js";
 export { BudgetError } from "./budget-error.js";

@@ -1,4 +1,4 @@
-import { rememberKernels } from "@remat/kernels";
+import { rememberKernels } from "@remat/backends";
 import type { EngineBackend } from "./engine-internals.js";
 
 import type { Session } from "./session.js";

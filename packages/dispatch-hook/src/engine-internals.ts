@@ -1,3 +1,4 @@
+import type { Backend } from "@remat/backends";
 import type { KernelAttributes } from "@remat/kernels";
 import { RematError } from "@remat/trace";
 import {
@@ -28,8 +29,8 @@ export interface KernelParameters {
 }
 
 export interface EngineBackend {
-  /** Of the fake backend: the backend whose buffers it imitates. */
-  readonly standsFor?: string;
+  /** Of the fake backend: the backend that it imitates. */
+  readonly standsFor?: Backend;
   incRef?(dataId: DataId): void;
   /** Of the fake backend: whether arrays that JavaScript fills are left empty now. */
   readonly skipsFills?: boolean;

@@ -1,4 +1,5 @@
 export type { KernelAttributes, KernelInputs, KernelOutput } from "@remat/kernels";
+export { currentBackend } from "./current-backend.js";
 export type {
   CloseMode,
   DispatchMode,

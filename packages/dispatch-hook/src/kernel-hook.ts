@@ -2,13 +2,13 @@ import type { KernelAttributes, KernelInputs, KernelOutput } from "@remat/kernel
 import { Phase } from "@remat/trace";
 import { getKernel, type Tensor } from "@tensorflow/tfjs-core";
 import { accumulationOf, leaveNode } from "./backward-pass.js";
+import { bufferBackend } from "./current-backend.js";
 import type { EngineInternals, KernelParameters } from "./engine-internals.js";
 import { Op } from "./op.js";
 import { reportSaved } from "./saved-tensors.js";
 import { runScope } from "./scope-hook.js";
 import type { Session } from "./session.js";
 import { shareSaved } from "./share-saved.js";
-import { bufferBackend } from "./storage-table.js";
 
 /** The engine's own `runKernelFunc`, passed on as it is: a closure for each op would be garbage by the thousand. */
 type RunKernel = EngineInternals["runKernelFunc"];

@@ -1,7 +1,7 @@
 import { savingCopies } from "@remat/backends";
 import type { Tensor } from "@tensorflow/tfjs-core";
+import { bufferBackend } from "./current-backend.js";
 import type { EngineInternals } from "./engine-internals.js";
-import { bufferBackend } from "./storage-table.js";
 
 /**
  * What the engine's Identity would make of `x`, on the data of `x` itself: nobody writes into a tensor, so the copy is one for nothing. Undefined where

@@ -1,6 +1,7 @@
-import { type DataEntry, entryBytes, isComplexPair, sharedBuffers } from "@remat/backends";
+import { type Backend, type DataEntry, isComplexPair, sharedBuffers } from "@remat/backends";
 import type { KernelAttributes } from "@remat/kernels";
 import type { DataId, DataStorage, TensorInfo } from "@tensorflow/tfjs-core";
+import { bufferBackend } from "./current-backend.js";
 import type { Storage, StorageOrigin } from "./dispatch-mode.js";
 import type { EngineBackend } from "./engine-internals.js";
 import type { PatchSet } from "./patch-set.js";
@@ -28,7 +29,7 @@ const bufferKey = Symbol("remat.buffer");
 type MarkedDataId = DataId & { [bufferKey]?: Buffer | undefined };
 
 interface AttachedBackend {
-  readonly name: string;
+  readonly backend: Backend;
   readonly source: object;
   entryOf(dataId: DataId): DataEntry | undefined;
 }
@@ -59,9 +60,6 @@ export interface StorageListener {
 const isDataStorage = (value: unknown): value is DataStorage<DataEntry> =>
   typeof value === "object" && value !== null && "numDataIds" in value && "dataMover" in value;
 
-/** The backend whose buffers count: its own, or for the fake backend that which it stands for. */
-export const bufferBackend = (name: string, backend: EngineBackend | undefined): string => backend?.standsFor ?? name;
-
 /**
  * Which buffer each `DataId` is in (rule 7). It listens where every backend keeps its data, a `DataStorage`. During a kernel what happens
  * there is held back: only when the outputs are known can be told which of the new `DataId`s share an input's buffer.
@@ -73,7 +71,7 @@ export class StorageTable {
   /** What happened during the kernel: bytes of new data, or -1 where it went. The arrays keep their length, lest they grow anew for every op. */
   private readonly heldDataIds: DataId[] = [];
   private readonly heldBytes: number[] = [];
-  private readonly heldBackends: string[] = [];
+  private readonly heldBackends: Backend[] = [];
   private heldCount = 0;
   private isHolding = false;
   /** How many `DataId`s of a backend shall not be counted. */
@@ -84,25 +82,29 @@ export class StorageTable {
 
   constructor(private readonly listener: StorageListener) {}
 
-  attach(name: string, backend: EngineBackend, patches: PatchSet): void {
-    const counted = bufferBackend(name, backend);
-    if ("dataWatcher" in backend) {
-      this.watch(counted, backend as SelfReportingBackend, patches);
+  attach(name: string, instance: EngineBackend, patches: PatchSet): void {
+    const backend = bufferBackend(name, instance);
+    if ("dataWatcher" in instance) {
+      this.watch(backend, instance as SelfReportingBackend, patches);
       return;
     }
-    const data = Object.values(backend).find(isDataStorage);
+    const data = Object.values(instance).find(isDataStorage);
     if (data === undefined || this.attached.some(({ source }) => source === data)) return;
     const entryOf = (dataId: DataId) => (data.has(dataId) ? data.get(dataId) : undefined);
-    this.attached.push({ name: counted, source: data, entryOf });
-    patches.patch(backend, "numDataIds", (original) => () => original.call(backend) - (this.hidden.get(backend) ?? 0));
+    this.attached.push({ backend, source: data, entryOf });
+    patches.patch(
+      instance,
+      "numDataIds",
+      (original) => () => original.call(instance) - (this.hidden.get(instance) ?? 0),
+    );
     patches.patch(data, "set", (set) => (dataId: DataId, entry: DataEntry) => {
       if (!this.listener.isWatching || isComplexPair(entry)) {
         set.call(data, dataId, entry);
         return;
       }
-      if (!this.isHolding) this.listener.dataComing(entryBytes(entry));
+      if (!this.isHolding) this.listener.dataComing(backend.bytesOf(entry));
       set.call(data, dataId, entry);
-      this.added(dataId, entryBytes(entry), counted);
+      this.added(dataId, backend.bytesOf(entry), backend);
     });
     patches.patch(data, "delete", (remove) => (dataId: DataId) => {
       const removed = remove.call(data, dataId);
@@ -111,17 +113,17 @@ export class StorageTable {
     });
   }
 
-  private watch(name: string, backend: SelfReportingBackend, patches: PatchSet): void {
-    if (this.attached.some(({ source }) => source === backend)) return;
-    this.attached.push({ name, source: backend, entryOf: (dataId) => backend.entryOf(dataId) });
-    backend.dataWatcher = {
+  private watch(backend: Backend, instance: SelfReportingBackend, patches: PatchSet): void {
+    if (this.attached.some(({ source }) => source === instance)) return;
+    this.attached.push({ backend, source: instance, entryOf: (dataId) => instance.entryOf(dataId) });
+    instance.dataWatcher = {
       added: (dataId, entry) => {
-        if (this.listener.isWatching && !isComplexPair(entry)) this.added(dataId, entryBytes(entry), name);
+        if (this.listener.isWatching && !isComplexPair(entry)) this.added(dataId, backend.bytesOf(entry), backend);
       },
       removed: (dataId) => this.removed(dataId),
     };
     patches.undoBy(() => {
-      backend.dataWatcher = undefined;
+      instance.dataWatcher = undefined;
     });
   }
 
@@ -136,7 +138,7 @@ export class StorageTable {
 
   /** Notes which outputs of a kernel that has run, be it inside another, live in an input's buffer. */
   kernelDone(
-    backend: string,
+    backend: Backend,
     kernel: string,
     inputs: Readonly<Record<string, TensorInfo | undefined>> | readonly TensorInfo[],
     attributes: KernelAttributes | undefined,
@@ -206,20 +208,20 @@ export class StorageTable {
     return [real, imag].flatMap(({ dataId }) => this.bufferOf(dataId) ?? []);
   }
 
-  private added(dataId: DataId, bytes: number, backend: string): void {
+  private added(dataId: DataId, bytes: number, backend: Backend): void {
     if (this.isHolding) this.note(dataId, bytes, backend);
     else this.place(dataId, bytes, backend, "data");
   }
 
-  private note(dataId: DataId, bytes: number, backend: string): void {
+  private note(dataId: DataId, bytes: number, backend: Backend | undefined): void {
     this.heldDataIds[this.heldCount] = dataId;
     this.heldBytes[this.heldCount] = bytes;
-    this.heldBackends[this.heldCount++] = backend;
+    this.heldBackends[this.heldCount++] = backend as Backend;
   }
 
   private removed(dataId: DataId): void {
     if (this.isHolding) {
-      this.note(dataId, -1, "");
+      this.note(dataId, -1, undefined);
       return;
     }
     const buffer = this.known(dataId);
@@ -228,8 +230,8 @@ export class StorageTable {
     if (--buffer.dataIds === 0) this.listener.storageReleased(buffer);
   }
 
-  private place(dataId: DataId, bytes: number, backend: string, origin: StorageOrigin): void {
-    const source = this.adopted.get(dataId) ?? this.aliases.get(dataId);
+  private place(dataId: DataId, bytes: number, backend: Backend, origin: StorageOrigin): void {
+    const source = this.adopted.get(dataId) ?? this.aliases.get(dataId) ?? this.viewed(dataId, backend);
     const shared = source === undefined ? undefined : this.bufferOf(source);
     if (shared !== undefined) {
       shared.dataIds++;
@@ -239,7 +241,7 @@ export class StorageTable {
       this.listener.storageResized(shared, shared.bytes);
       return;
     }
-    const buffer = new Buffer(this, bytes, backend, true);
+    const buffer = new Buffer(this, bytes, backend.name, true);
     (dataId as MarkedDataId)[bufferKey] = buffer;
     this.listener.storageAllocated(buffer, origin);
   }
@@ -257,17 +259,32 @@ export class StorageTable {
     return at && this.found(dataId, at.entry, at.backend);
   }
 
-  private locate(dataId: DataId): { backend: string; entry: DataEntry } | undefined {
-    for (const { name, entryOf } of this.attached) {
+  /** What its backend keeps of a `DataId`, and which that is. */
+  locate(dataId: DataId): { readonly backend: Backend; readonly entry: DataEntry } | undefined {
+    for (const { backend, entryOf } of this.attached) {
       const entry = entryOf(dataId);
-      if (entry !== undefined) return { backend: name, entry };
+      if (entry !== undefined) return { backend, entry };
     }
     return undefined;
   }
 
+  /** In whose buffer new data lies, where its entry tells. */
+  private viewed(dataId: DataId, backend: Backend): DataId | undefined {
+    if (backend.viewOf === undefined) return undefined;
+    const entry = this.locate(dataId)?.entry;
+    return entry && backend.viewOf(entry);
+  }
+
   /** Data that was there before anybody watched. */
-  private found(dataId: DataId, entry: DataEntry, backend: string): Buffer {
-    const buffer = new Buffer(this, entryBytes(entry), backend, false);
+  private found(dataId: DataId, entry: DataEntry, backend: Backend): Buffer {
+    const viewed = backend.viewOf?.(entry);
+    const shared = viewed === undefined || viewed === dataId ? undefined : this.bufferOf(viewed);
+    if (shared !== undefined) {
+      shared.dataIds++;
+      (dataId as MarkedDataId)[bufferKey] = shared;
+      return shared;
+    }
+    const buffer = new Buffer(this, backend.bytesOf(entry), backend.name, false);
     (dataId as MarkedDataId)[bufferKey] = buffer;
     return buffer;
   }

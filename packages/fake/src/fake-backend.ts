@@ -1,6 +1,6 @@
-import type { FakeBackendName } from "@remat/backends";
+import type { Backend, BackendKernels } from "@remat/backends";
 import { engineInternals, type SelfReportingBackend } from "@remat/dispatch-hook/engine";
-import type { Infer, KernelCall } from "@remat/kernels";
+import type { Infer, KernelCall, KernelTraits } from "@remat/kernels";
 import { bytesPerElement } from "@remat/trace";
 import {
   type BackendTimingInfo,
@@ -29,16 +29,7 @@ const sizeOf = (shape: readonly number[]): number => {
 
 /** @internal Hands out data ids with reference counts, as the backend it stands for does, and no memory. */
 export class FakeBackend extends KernelBackend implements SelfReportingBackend, KernelCall {
-  /** The backend whose kernels, data ids and sharing this one imitates. */
-  readonly standsFor: FakeBackendName;
-  /** Whether `Identity` returns its input's data id (rule 7 of ARCHITECTURE.md). */
-  readonly identityShares: boolean;
-  /** Whether `Reshape` does. */
-  readonly reshapeShares: boolean;
-  /** Whether `Cast` does, where no precision is lost. */
-  readonly castShares: boolean;
-  /** Whether a complex tensor is a pair of tensors; on native it is one buffer. */
-  readonly complexIsPair: boolean;
+  readonly traits: KernelTraits;
   /** The kernel that is running. */
   kernel = "";
   /** Set by the dispatch hook while a mode is open. */
@@ -49,16 +40,17 @@ export class FakeBackend extends KernelBackend implements SelfReportingBackend, 
     return areFillsSkipped();
   }
 
+  /**
+   * @param standsFor the backend whose kernels, data ids and sharing this one imitates
+   * @param rules what its kernels return
+   */
   constructor(
-    standsFor: FakeBackendName,
+    readonly standsFor: Backend,
+    { traits }: BackendKernels,
     private readonly rules: ReadonlyMap<string, Infer>,
   ) {
     super();
-    this.standsFor = standsFor;
-    this.identityShares = standsFor !== "wasm";
-    this.reshapeShares = standsFor !== "tensorflow";
-    this.castShares = standsFor === "cpu";
-    this.complexIsPair = standsFor !== "tensorflow";
+    this.traits = traits;
   }
 
   /** A new tensor, made by the running kernel. */
@@ -199,7 +191,7 @@ export class FakeBackend extends KernelBackend implements SelfReportingBackend, 
     this.dataIds--;
     this.dataWatcher?.removed(data);
     data.values = undefined;
-    if (data.parts !== undefined && this.complexIsPair) {
+    if (data.parts !== undefined && this.traits.complexIsPair) {
       this.disposeData(data.parts.real);
       this.disposeData(data.parts.imag);
     }
@@ -237,7 +229,7 @@ export class FakeBackend extends KernelBackend implements SelfReportingBackend, 
     madeBy: string,
   ): ComplexParts {
     const part = (values: BackendValues | undefined): FakeData =>
-      this.complexIsPair
+      this.traits.complexIsPair
         ? this.allocate(shape, "float32", values, undefined, madeBy)
         : new FakeData("float32", madeBy, 0, values);
     return { real: part(real), imag: part(imag) };
@@ -252,7 +244,7 @@ export class FakeBackend extends KernelBackend implements SelfReportingBackend, 
   ): FakeData {
     this.dataIds++;
     const parts = dtype === "complex64" ? (given ?? this.makeParts(shape, undefined, undefined, madeBy)) : undefined;
-    const bytes = parts !== undefined && this.complexIsPair ? 0 : sizeOf(shape) * (bytesPerElement(dtype) ?? 0);
+    const bytes = parts !== undefined && this.traits.complexIsPair ? 0 : sizeOf(shape) * (bytesPerElement(dtype) ?? 0);
     const data = new FakeData(dtype, madeBy, bytes, values, parts);
     this.dataWatcher?.added(data, data);
     return data;

@@ -1,9 +1,10 @@
-import { type FakeBackendName, kernelRules } from "@remat/backends";
+import { type Backend, type BackendName, kernelRules } from "@remat/backends";
 import { type EngineInternals, engineInternals } from "@remat/dispatch-hook/engine";
 import { RematError } from "@remat/trace";
 import { type DataType, env, type Tensor } from "@tensorflow/tfjs-core";
 import { FakeBackend } from "./fake-backend.js";
 import { registerFakeKernels } from "./fake-kernels.js";
+import { type FakeableBackend, fakeableBackend } from "./fakeable-backend.js";
 import { guardVariables } from "./guard-variables.js";
 import { makeFakeTensor } from "./make-fake-tensor.js";
 import { noteTensors, type Release } from "./note-tensors.js";
@@ -13,7 +14,7 @@ import { skipInitializers } from "./skip-initializers.js";
 
 export interface FakeModeOptions {
   /** The backend to stand for: its kernels, and which of them share a buffer. `cpu` if left out. */
-  readonly backend?: FakeBackendName;
+  readonly backend?: BackendName | Backend;
   /** Keep what `fn` leaves behind, instead of disposing of all tensors and variables that are not part of its result. */
   readonly keepTensors?: boolean;
   /** Have the arrays filled that tfjs fills in JavaScript: that takes its time then, and memory until they are collected. */
@@ -26,19 +27,19 @@ interface OpenMode {
   closed: boolean;
 }
 
-const backends = new Map<FakeBackendName, FakeBackend>();
+const fakes = new WeakMap<Backend, FakeBackend>();
 const openModes: OpenMode[] = [];
 const skipAllFills = shared(skipFills);
-const registrations = new Map<FakeBackendName, () => Undo>();
+const registrations = new WeakMap<Backend, () => Undo>();
 
-/** The one fake backend that stands for `name`. @internal */
-export function fakeBackend(name: FakeBackendName): FakeBackend {
-  let backend = backends.get(name);
-  if (backend === undefined) {
-    backend = new FakeBackend(name, kernelRules(name));
-    backends.set(name, backend);
+/** The one fake backend that stands for a backend. */
+function fakeOf({ backend, kernels }: FakeableBackend): FakeBackend {
+  let fake = fakes.get(backend);
+  if (fake === undefined) {
+    fake = new FakeBackend(backend, kernels, kernelRules(kernels));
+    fakes.set(backend, fake);
   }
-  return backend;
+  return fake;
 }
 
 /**
@@ -47,9 +48,8 @@ export function fakeBackend(name: FakeBackendName): FakeBackend {
  * @example
  * fakeMode(() => currentFakeBackend(), { backend: "wasm" }); // "wasm"
  */
-export function currentFakeBackend(): FakeBackendName | undefined {
-  const backend = engineInternals().backendInstance;
-  return backend instanceof FakeBackend ? backend.standsFor : undefined;
+export function currentFakeBackend(): string | undefined {
+  return currentFake()?.standsFor.name;
 }
 
 /**
@@ -60,21 +60,26 @@ export function currentFakeBackend(): FakeBackendName | undefined {
  * fakeMode(() => attention(x).shape);
  */
 export function fakeTensor(shape: readonly number[], dtype: DataType = "float32"): Tensor {
-  return makeFakeTensor(fakeBackend(currentFakeBackend() ?? "cpu"), [...shape], dtype);
+  return makeFakeTensor(currentFake() ?? fakeOf(fakeableBackend("cpu")), [...shape], dtype);
 }
 
-function useBackend(engine: EngineInternals, standsFor: FakeBackendName): Undo {
-  const name = `fake-${standsFor}`;
-  const backend = fakeBackend(standsFor);
+function currentFake(): FakeBackend | undefined {
+  const { backendInstance } = engineInternals();
+  return backendInstance instanceof FakeBackend ? backendInstance : undefined;
+}
+
+function useBackend(engine: EngineInternals, standsFor: FakeableBackend): Undo {
+  const name = `fake-${standsFor.backend.name}`;
+  const backend = fakeOf(standsFor);
   const undos = ["backendName", "backendInstance", "profiler"].map((key) => remember(engine, key));
   undos.push(
     override(engine.registry, name, backend),
     override(engine.registryFactory, name, { factory: () => backend, priority: 0 }),
   );
-  let register = registrations.get(standsFor);
+  let register = registrations.get(standsFor.backend);
   if (register === undefined) {
-    register = shared(() => registerFakeKernels(name, standsFor));
-    registrations.set(standsFor, register);
+    register = shared(() => registerFakeKernels(name, standsFor.backend, standsFor.kernels));
+    registrations.set(standsFor.backend, register);
   }
   undos.push(register());
   // Runs to its end at once, since the backend is there already.
@@ -90,14 +95,8 @@ function open(options: FakeModeOptions): OpenMode {
       `Backend '${engine.backendName}' is still starting. Await tf.ready() before fakeMode().`,
     );
   }
-  const standsFor = options.backend ?? "cpu";
-  if (standsFor !== "cpu" && standsFor !== "wasm" && standsFor !== "tensorflow") {
-    throw new RematError(
-      "BACKEND_UNKNOWN",
-      `Fake mode cannot stand for backend '${String(standsFor)}'. Choose cpu, wasm or tensorflow.`,
-    );
-  }
-  const backend = fakeBackend(standsFor);
+  const standsFor = fakeableBackend(options.backend ?? "cpu");
+  const backend = fakeOf(standsFor);
   const { release, stop } = noteTensors(engine);
   const undos = [stop, guardVariables(engine), useBackend(engine, standsFor), skipAllFills()];
   if (options.fillArrays === true) undos.push(runFills());

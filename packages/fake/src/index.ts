@@ -1,4 +1,3 @@
-export type { FakeBackendName } from "@remat/backends";
 export { type ModuleNamer, nameModulesBy } from "@remat/dispatch-hook";
 export { DataDependentError } from "./data-dependent-error.js";
 export { currentFakeBackend, type FakeModeOptions, fakeMode, fakeTensor } from "./fake-mode.js";

@@ -1,33 +1,34 @@
-import { type FakeBackendName, sharedBuffers } from "@remat/backends";
+import { type Backend, type BackendName, findBackend, isKnown, sharedBuffers } from "@remat/backends";
 import { allKernels, type KernelAttributes, type KernelInputs } from "@remat/kernels";
 import type { TensorInfo } from "@tensorflow/tfjs-core";
 import { FakeBackend } from "./fake-backend.js";
 import { FakeData } from "./fake-data.js";
 
-const backends = new Map<FakeBackendName, FakeBackend>();
+const fakes = new WeakMap<Backend, FakeBackend>();
 
 /**
- * Returns bytes of the buffers that a kernel will make for its outputs, told before it runs: views of inputs make none, and what the kernel holds only while
- * it runs is not counted. Undefined for a kernel that fake mode does not know, or whose output shapes depend on values.
+ * Returns the bytes of the buffers that a kernel will make for its outputs, told before it runs: views of inputs make none, and what the kernel holds only while
+ * it runs is not counted. Undefined for a kernel, or a backend, that fake mode does not know, or whose output shapes depend on values.
  *
  * @example
  * outputBytes("tensorflow", "MatMul", { a, b }, {}); // 4 × rows × columns
  */
 export function outputBytes(
-  standsFor: FakeBackendName,
+  backend: Backend | BackendName,
   kernel: string,
   inputs: KernelInputs,
   attributes: KernelAttributes | undefined,
 ): number | undefined {
+  const standsFor = typeof backend === "string" ? findBackend(backend) : backend;
   const infer = allKernels.get(kernel);
-  if (infer === undefined) return undefined;
-  const backend = backendOf(standsFor);
-  backend.kernel = kernel;
+  const fake = infer && fakeOf(standsFor);
+  if (infer === undefined || fake === undefined) return undefined;
+  fake.kernel = kernel;
   const fakes = new Map<unknown, FakeData>();
   const given = fakeInputs(inputs, fakes);
   let outputs: TensorInfo[];
   try {
-    outputs = [infer(given as never, (attributes ?? {}) as never, backend)].flat();
+    outputs = [infer(given as never, (attributes ?? {}) as never, fake)].flat();
   } catch {
     return undefined;
   }
@@ -43,14 +44,15 @@ export function outputBytes(
   return bytes;
 }
 
-/** Not that of fake mode: nobody watches its data, and no scratch is told. */
-function backendOf(standsFor: FakeBackendName): FakeBackend {
-  let backend = backends.get(standsFor);
-  if (backend === undefined) {
-    backend = new FakeBackend(standsFor, allKernels);
-    backends.set(standsFor, backend);
+/** Not that of fake mode: nobody watches its data, and no scratch is told. Undefined where the kernels are not known. */
+function fakeOf(backend: Backend): FakeBackend | undefined {
+  let fake = fakes.get(backend);
+  if (fake === undefined) {
+    if (!isKnown(backend.kernels)) return undefined;
+    fake = new FakeBackend(backend, backend.kernels, allKernels);
+    fakes.set(backend, fake);
   }
-  return backend;
+  return fake;
 }
 
 /** The same shapes and dtypes on data of its own, so that no count of the real data changes. */

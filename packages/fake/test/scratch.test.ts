@@ -1,18 +1,21 @@
 import * as tf from "@tensorflow/tfjs";
 import "@tensorflow/tfjs-backend-wasm";
-import { type FakeBackendName, provideGradientKernels, scratchKernels } from "@remat/backends";
+import { type BackendName, kernelsOf as kernelsOfBackend, provideGradientKernels } from "@remat/backends";
 import { selectBackend } from "@remat/backends/node";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { allGenerators } from "../../kernels/test/generators/all-generators.js";
 import { type KernelCase, kernelCase, type TensorSpec, t } from "../../kernels/test/generators/kernel-case.js";
-import { kernelsOf } from "../src/fake-kernels.js";
+import { fakeableBackend } from "../src/fakeable-backend.js";
 import { fakeMode } from "../src/index.js";
 import { kernelMemory } from "./kernel-memory.js";
 
 /** Native is compared where a folder is named in which tfjs-node is installed with its addon. */
 const nativeApp = process.env.NATIVE_APP;
-const backends: readonly FakeBackendName[] = nativeApp === undefined ? ["cpu", "wasm"] : ["cpu", "wasm", "tensorflow"];
+type Compared = "cpu" | "wasm" | "tensorflow";
+const kernelsOf = (name: BackendName): readonly string[] => kernelsOfBackend(fakeableBackend(name).kernels);
+const scratchKernels = (name: BackendName): readonly string[] => Object.keys(fakeableBackend(name).kernels.scratch);
+const backends: readonly Compared[] = nativeApp === undefined ? ["cpu", "wasm"] : ["cpu", "wasm", "tensorflow"];
 
 /** The text of strings is not known in fake mode, so it has no size there. */
 const strings = "StringNGrams StringSplit StringToHashBucketFast";
@@ -21,14 +24,14 @@ const shapedByData = "NonMaxSuppressionV3 NonMaxSuppressionV5 Unique";
 const ragged = "RaggedGather RaggedRange RaggedTensorToTensor SparseFillEmptyRows";
 
 /** Kernels that are never compared. On wasm, where the C++ half does not run, the first NonMaxSuppression finds nothing. */
-const notCompared: Readonly<Record<FakeBackendName, string>> = {
+const notCompared: Readonly<Record<Compared, string>> = {
   cpu: `Draw ${shapedByData} ${ragged} ${strings} StaticRegexReplace`,
   wasm: `NonMaxSuppressionV4 ${shapedByData} SparseFillEmptyRows ${strings}`,
   tensorflow: `${shapedByData} StaticRegexReplace`,
 };
 
 /** Kernels whose scratch fake mode does not know. A Fourier transform calls itself: too often to be told event by event. */
-const unknownScratch: Readonly<Record<FakeBackendName, readonly string[]>> = {
+const unknownScratch: Readonly<Record<Compared, readonly string[]>> = {
   cpu: ["FFT", "IFFT"],
   wasm: [],
   tensorflow: [],
@@ -42,7 +45,7 @@ function isBroadcastBothWays({ inputs }: KernelCase): boolean {
   return tf.util.sizeFromShape(batches) !== Math.max(m, n);
 }
 
-function isCompared(backend: FakeBackendName, kernel: string, of: KernelCase): boolean {
+function isCompared(backend: BackendName, kernel: string, of: KernelCase): boolean {
   const { inputs, attributes } = of;
   if (JSON.stringify([inputs, attributes]).includes('"string"')) return false;
   if (backend === "wasm" && kernel === "GatherV2") return attributes?.batchDims !== undefined;

@@ -5,11 +5,11 @@ import { axisOf, mismatch, refuseComplex, sameShape, sizeOf } from "./shapes.js"
 
 /** The same values under another shape: on the same data id where the backend does so. */
 function reshaped(x: TensorInfo, shape: number[], call: KernelCall): TensorInfo {
-  return call.reshapeShares ? call.share(x, shape, x.dtype) : call.copy(x, shape, x.dtype);
+  return call.traits.reshapeShares ? call.share(x, shape, x.dtype) : call.copy(x, shape, x.dtype);
 }
 
 const identity: Infer<X> = ({ x }, _, call) =>
-  call.identityShares ? call.share(x, x.shape, x.dtype) : call.copy(x, x.shape, x.dtype);
+  call.traits.identityShares ? call.share(x, x.shape, x.dtype) : call.copy(x, x.shape, x.dtype);
 
 const reshape: Infer<X, { shape: number[] }> = ({ x }, { shape }, call) => {
   const size = sizeOf(x.shape);
@@ -39,7 +39,7 @@ const expandDims: Infer<{ input: TensorInfo }, { dim: number }> = ({ input }, { 
 
 const cast: Infer<X, { dtype: DataType }> = ({ x }, { dtype }, call) => {
   const toOrFromComplex = x.dtype === "complex64" || dtype === "complex64";
-  if (call.castShares) {
+  if (call.traits.castShares) {
     if (x.dtype === dtype && dtype === "complex64") return call.share(x, x.shape, dtype);
     if (!toOrFromComplex && !util.hasEncodingLoss(x.dtype, dtype)) return call.share(x, x.shape, dtype);
   }
@@ -74,14 +74,14 @@ const concat: Infer<TensorInfo[], { axis: number }> = (tensors, attributes, call
     filled ??= tensors[i];
     filledCount++;
   }
-  if (filledCount === 1 && filled !== undefined && call.standsFor !== "tensorflow")
+  if (filledCount === 1 && filled !== undefined && call.traits.returnsLoneOperand)
     return identity({ x: filled } as never, undefined as never, call);
   return call.make(shape, (filled ?? tensors[0]).dtype === "complex64" ? "complex64" : tensors[0].dtype);
 };
 
 const pack: Infer<TensorInfo[], { axis: number }> = (tensors, { axis }, call) => {
   const { shape, dtype } = tensors[0];
-  if (tensors.length === 1 && call.standsFor !== "tensorflow") {
+  if (tensors.length === 1 && call.traits.returnsLoneOperand) {
     return expandDims({ input: tensors[0] } as never, { dim: axis } as never, call);
   }
   for (let i = 1; i < tensors.length; i++) {
@@ -138,7 +138,7 @@ const splitV: Infer<X, { numOrSizeSplits: number | number[]; axis: number }> = (
 const reverse: Infer<X, { dims: number | number[] }> = ({ x }, { dims }, call) => {
   refuseComplex(call, x);
   const rank = x.shape.length;
-  if (rank === 0 && call.standsFor !== "tensorflow") return identity({ x } as never, undefined as never, call);
+  if (rank === 0 && call.traits.returnsLoneOperand) return identity({ x } as never, undefined as never, call);
   for (const dim of typeof dims === "number" ? [dims] : dims) axisOf(dim, rank, call);
   return call.make(x.shape, x.dtype);
 };

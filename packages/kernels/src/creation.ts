@@ -15,7 +15,7 @@ const onesLike: Infer<X> = ({ x }, _, call) => {
 
 /** Native has empty strings for zeros. */
 const zerosLike: Infer<X> = ({ x }, _, call) => {
-  if (x.dtype === "string" && call.standsFor !== "tensorflow") mismatch(call, "strings have no zero");
+  if (x.dtype === "string" && !call.traits.makesEmptyStrings) mismatch(call, "strings have no zero");
   return call.make(x.shape, x.dtype);
 };
 

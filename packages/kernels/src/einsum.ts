@@ -95,11 +95,12 @@ export const einsum: Infer<TensorInfo[], { equation: string }> = (tensors, { equ
   const parsed = parseEinsum(equation, tensors.length);
   const { outputRank, allRank, idDims, late } = parsed;
   const sizes = dimensionSizes(tensors, parsed, call);
-  if (call.standsFor === "tensorflow") {
+  if (call.traits.unifiesDtypes) {
     return call.make(sizes.slice(0, outputRank), tensors.map((t) => t.dtype).reduce(upcastType));
   }
   // With nothing to permute or to sum the operand itself comes back.
-  if (tensors.length === 1 && outputRank === allRank && inOrder(idDims[0])) return tensors[0];
+  if (call.traits.returnsLoneOperand && tensors.length === 1 && outputRank === allRank && inOrder(idDims[0]))
+    return tensors[0];
   const shape = late ? misplacedShape(tensors, parsed, call) : sizes.slice(0, outputRank);
   return call.make(shape, productDtype(tensors, parsed));
 };

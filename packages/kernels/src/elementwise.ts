@@ -36,7 +36,7 @@ const binary: Infer<AB> = ({ a, b }, _, call) => {
 
 /** Native makes the operands alike first. */
 const power: Infer<AB> = (inputs, attributes, call) => {
-  if (call.standsFor !== "tensorflow") return binary(inputs, attributes, call);
+  if (!call.traits.unifiesDtypes) return binary(inputs, attributes, call);
   const { a, b } = inputs;
   return call.make(broadcast(a.shape, b.shape, call), upcastType(a.dtype, b.dtype));
 };
@@ -44,7 +44,7 @@ const power: Infer<AB> = (inputs, attributes, call) => {
 /** Native takes the minimum and the maximum, which bools have as integers. */
 const clip: Infer<X> = ({ x }, _, call) => {
   refuseComplex(call, x);
-  return call.make(x.shape, x.dtype === "bool" && call.standsFor === "tensorflow" ? "int32" : x.dtype);
+  return call.make(x.shape, x.dtype === "bool" && call.traits.clipsBoolsToIntegers ? "int32" : x.dtype);
 };
 
 const binaryBool: Infer<AB> = ({ a, b }, _, call) => {
@@ -56,7 +56,7 @@ const binaryBool: Infer<AB> = ({ a, b }, _, call) => {
 const floorDivide: Infer<AB> = ({ a, b }, _, call) => {
   refuseComplex(call, a);
   refuseComplex(call, b);
-  return call.make(broadcast(a.shape, b.shape, call), call.standsFor === "cpu" ? "int32" : a.dtype);
+  return call.make(broadcast(a.shape, b.shape, call), call.traits.floorDivMakesIntegers ? "int32" : a.dtype);
 };
 
 const prelu: Infer<{ x: TensorInfo; alpha: TensorInfo }> = ({ x, alpha }, _, call) => {

@@ -20,18 +20,17 @@ const resizeNearest: Infer<Images, { size: [number, number] }> = ({ images }, { 
   return call.make([images.shape[0], size[0], size[1], images.shape[3]], images.dtype);
 };
 
-/** The cpu backend returns width before height, so that the gradient of an image that is not square fails there. */
 const resizeBilinearGrad: Infer<Images & { dy: TensorInfo }> = ({ images, dy }, _, call) => {
   refuseComplex(call, images);
   refuseComplex(call, dy);
   const [batch, height, width, depth] = images.shape;
-  return call.make(call.standsFor === "cpu" ? [batch, width, height, depth] : images.shape, "float32");
+  return call.make(call.traits.resizeGradientSwapsAxes ? [batch, width, height, depth] : images.shape, "float32");
 };
 
 const resizeNearestGrad: Infer<Images & { dy: TensorInfo }> = ({ images, dy }, _, call) => {
   refuseComplex(call, images);
   refuseComplex(call, dy);
-  return call.make(images.shape, call.standsFor === "tensorflow" ? dy.dtype : images.dtype);
+  return call.make(images.shape, call.traits.resizeGradientKeepsDtypeOfDy ? dy.dtype : images.dtype);
 };
 
 const cropAndResize: Infer<Image & { boxes: TensorInfo }, { cropSize: [number, number] }> = (
@@ -44,8 +43,7 @@ const turned: Infer<Image> = ({ image }, _, call) => call.make(image.shape, imag
 
 const transform: Infer<Image, { outputShape?: [number, number] | null }> = ({ image }, { outputShape }, call) => {
   const [batch, height, width, channels] = image.shape;
-  // The cpu kernel forgets the wanted shape when there is no image.
-  const wanted = batch === 0 && call.standsFor === "cpu" ? undefined : outputShape;
+  const wanted = batch === 0 && call.traits.transformForgetsShape ? undefined : outputShape;
   return call.make([batch, wanted?.[0] ?? height, wanted?.[1] ?? width, channels], image.dtype);
 };
 

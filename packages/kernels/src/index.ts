@@ -4,7 +4,8 @@ export type { KernelAttributes, KernelInputs, KernelOutput } from "./arguments.j
 export { type Conv2D, conv2DInfo } from "./convolution.js";
 export type { AB, Infer, InferTable, X } from "./infer.js";
 export type { KernelCall } from "./kernel-call.js";
+export { randomKernels } from "./kernel-properties.js";
+export { commonTraits, type KernelTraits } from "./kernel-traits.js";
 export { plainRule } from "./plain-rule.js";
 export { reduced } from "./reductions.js";
-export { declarePure, isRepeatable, randomKernels, rememberKernels } from "./repeatable-kernels.js";
 export { broadcast, fitting, mismatch, refuseComplex, sizeOf, sumDtype } from "./shapes.js";

@@ -48,14 +48,13 @@ const stridedSlice: Infer<X, StridedSlice> = ({ x }, a, call) => {
     a.newAxisMask,
     a.shrinkAxisMask,
   );
-  if (info.isIdentity && call.reshapeShares) return call.share(x, info.finalShape, x.dtype);
+  if (info.isIdentity && call.traits.reshapeShares) return call.share(x, info.finalShape, x.dtype);
   const simple = info.isIdentity || info.sliceDim0 || info.isSimpleSlice;
-  if (simple && call.standsFor !== "tensorflow") {
+  if (simple && call.traits.checksSliceBounds) {
     const size = slice_util.computeOutShape(info.begin, info.end, info.strides);
     if (size.some((length) => length < 0)) mismatch(call, `begin [${info.begin}] lies behind end [${info.end}]`);
   }
-  // The wasm kernel makes a float32 tensor where it has to stride.
-  return call.make(info.finalShape, simple || call.standsFor !== "wasm" ? x.dtype : "float32");
+  return call.make(info.finalShape, simple || !call.traits.stridesInFloat32 ? x.dtype : "float32");
 };
 
 const gather: Infer<X & { indices: TensorInfo }, { axis: number; batchDims?: number }> = (

@@ -1,13 +1,12 @@
 import type { BackendValues, DataType, Tensor, TensorInfo } from "@tensorflow/tfjs-core";
+import type { KernelTraits } from "./kernel-traits.js";
 
 /** A call of a kernel, as the rule sees it that says what the kernel returns: makes the results, and whatever the kernel holds on the way. */
 export interface KernelCall {
   /** The kernel that is running. */
   readonly kernel: string;
-  readonly standsFor: string;
-  readonly identityShares: boolean;
-  readonly reshapeShares: boolean;
-  readonly castShares: boolean;
+  /** Of the backend on which it runs. */
+  readonly traits: KernelTraits;
 
   /** Makes a tensor. */
   make(shape: number[], dtype: DataType): TensorInfo;

@@ -40,8 +40,7 @@ const fusedMatMul: Infer<AB & FusedInputs, Transposes & FusedAttributes> = (inpu
 
 /** Native makes the operands alike first. */
 function fusedDtype({ a, b, bias }: AB & FusedInputs, call: KernelCall): DataType {
-  if (call.standsFor !== "tensorflow" || (a.dtype === b.dtype && (bias == null || bias.dtype === a.dtype)))
-    return a.dtype;
+  if (!call.traits.unifiesDtypes || (a.dtype === b.dtype && (bias == null || bias.dtype === a.dtype))) return a.dtype;
   const product = upcastType(a.dtype, b.dtype);
   return bias == null ? product : upcastType(product, bias.dtype);
 }

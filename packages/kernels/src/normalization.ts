@@ -13,7 +13,7 @@ const fusedBatchNorm: Infer<BatchNormInputs> = ({ x, mean, variance, scale, offs
   refuseComplex(call, x);
   const rank = mean.shape.length;
   // Native composes it of kernels that broadcast, unless there is one value for each channel.
-  if (call.standsFor === "tensorflow" && rank > 1) return call.make(x.shape, "float32");
+  if (call.traits.batchNormBroadcasts && rank > 1) return call.make(x.shape, "float32");
   if (
     variance.shape.length !== rank ||
     (offset ?? mean).shape.length !== rank ||

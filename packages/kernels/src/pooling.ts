@@ -34,15 +34,14 @@ function pool2DInfo(
 
 const pool2D: Infer<X, Pool2D> = ({ x }, attributes, call) => {
   const { filterHeight, filterWidth, inShape, outShape } = pool2DInfo(x, attributes, call);
-  if (call.standsFor === "cpu" && filterHeight === 1 && filterWidth === 1 && sameShape(inShape, outShape)) {
+  if (call.traits.unitPoolingShares && filterHeight === 1 && filterWidth === 1 && sameShape(inShape, outShape)) {
     return call.share(x, x.shape, x.dtype);
   }
   return call.make(outShape, x.dtype);
 };
 
-/** The wasm backend averages into float32. */
 const averagePool2D: Infer<X, Pool2D> = (inputs, attributes, call) =>
-  call.standsFor === "wasm"
+  call.traits.averagesInFloat32
     ? call.make(pool2DInfo(inputs.x, attributes, call).outShape, "float32")
     : pool2D(inputs, attributes, call);
 

@@ -62,7 +62,7 @@ const cumulative: Infer<X, CumsumAttrs> = ({ x }, { axis }, call) => {
 const softmax: Infer<{ logits: TensorInfo }, { dim: number }> = ({ logits }, { dim }, call) => {
   refuseComplex(call, logits);
   const last = logits.shape.length - 1;
-  if (dim !== -1 && dim !== last && call.standsFor !== "tensorflow")
+  if (dim !== -1 && dim !== last && !call.traits.softmaxTakesAnyAxis)
     mismatch(call, `dim ${dim} is not the last one (${last})`);
   return call.make(logits.shape, "float32");
 };
@@ -98,7 +98,7 @@ const unsortedSegmentSum: Infer<X & { segmentIds: TensorInfo }, UnsortedSegmentS
     if (segmentIds.shape[i] !== x.shape[i])
       mismatch(call, `segmentIds [${segmentIds.shape}] do not begin the shape [${x.shape}]`);
   }
-  return call.make([numSegments, ...x.shape.slice(1)], call.standsFor === "tensorflow" ? x.dtype : "float32");
+  return call.make([numSegments, ...x.shape.slice(1)], call.traits.segmentSumKeepsDtype ? x.dtype : "float32");
 };
 
 /** Kernels that fold or scan an axis. */

@@ -37,7 +37,7 @@ export function broadcast(a: number[], b: number[], call: KernelCall): number[] 
 
 /** Refuses complex tensors as cpu and wasm kernels do but for a few; native takes them. */
 export function refuseComplex(call: KernelCall, x: TensorInfo): void {
-  if (x.dtype === "complex64" && call.standsFor !== "tensorflow") mismatch(call, "complex64 tensors are not supported");
+  if (x.dtype === "complex64" && !call.traits.takesComplex) mismatch(call, "complex64 tensors are not supported");
 }
 
 /** Returns `axis` counted from the front. */
@@ -71,6 +71,6 @@ export function paddingOf<Pad>(
   rounding: Rounding | undefined,
   call: KernelCall,
 ): [Pad | "valid", Rounding | undefined] {
-  if (call.standsFor !== "tensorflow") return [pad, rounding];
+  if (!call.traits.roundsWindowsDown) return [pad, rounding];
   return [pad === 0 ? "valid" : pad, "floor"];
 }

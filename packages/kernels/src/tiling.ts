@@ -58,7 +58,7 @@ const depthToSpace: Infer<X, { blockSize: number; dataFormat?: "NHWC" | "NCHW" }
   { blockSize, dataFormat },
   call,
 ) => {
-  if (dataFormat === "NCHW" && call.standsFor !== "tensorflow") mismatch(call, "only data format NHWC is supported");
+  if (dataFormat === "NCHW" && !call.traits.takesChannelsFirst) mismatch(call, "only data format NHWC is supported");
   const [n, a, b, c] = x.shape;
   const block = blockSize * blockSize;
   const depth = dataFormat === "NCHW" ? a : c;

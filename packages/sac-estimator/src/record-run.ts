@@ -1,4 +1,5 @@
-import { currentFakeBackend, type FakeBackendName, fakeMode } from "@remat/fake";
+import type { BackendName } from "@remat/backends";
+import { currentFakeBackend, fakeMode } from "@remat/fake";
 import { type Grouping, type Layer, ModTracker } from "@remat/mod-tracker";
 import { RematError, type Trace } from "@remat/trace";
 import { TraceRecorder } from "@remat/tracer";
@@ -17,7 +18,7 @@ export interface EstimateContext {
 }
 
 /** Where a run that is estimated takes place: on the current backend, or in fake mode, perhaps for a backend by name. */
-export type EstimateBackend = "real" | "fake" | `fake:${FakeBackendName}`;
+export type EstimateBackend = "real" | "fake" | `fake:${BackendName}`;
 
 export interface RecordRunOptions {
   readonly models: readonly Layer[];
@@ -32,7 +33,7 @@ export async function recordRun(
 ): Promise<Trace> {
   if (backend === "real" || currentFakeBackend() !== undefined) return record(fn, options);
   return fakeMode(() => record(fn, options), {
-    backend: backend === "fake" ? "tensorflow" : (backend.slice(5) as FakeBackendName),
+    backend: backend === "fake" ? "tensorflow" : (backend.slice(5) as BackendName),
   });
 }
 

@@ -1,4 +1,4 @@
-import type { FakeBackendName } from "@remat/fake";
+import type { BackendName } from "@remat/backends";
 import type { Grouping } from "@remat/mod-tracker";
 import { RematError, type StepSettings } from "@remat/trace";
 import { describeLoss, type LossName } from "./losses.js";
@@ -19,7 +19,7 @@ export interface StepRequest {
   /** Of `Math.random` while the model is built and its steps are taken; 0 if not given. */
   readonly seed?: number | undefined;
   /** The backend that fake mode stands for, `tensorflow` if not given; a real step is taken on the current one. */
-  readonly backend?: FakeBackendName | undefined;
+  readonly backend?: BackendName | undefined;
   /** Sizes are rounded up to a multiple of this many bytes; 1 if not given, which is what an executor measures. */
   readonly allocationUnitBytes?: number | undefined;
   /** How the layers of a flat model are grouped into modules; `auto` if not given. */
@@ -33,7 +33,7 @@ export interface StepRequest {
 /** A training step with everything decided. */
 export interface StepSpec extends Omit<StepSettings, "grouping"> {
   readonly size: "full" | "tiny";
-  readonly backend: FakeBackendName;
+  readonly backend: BackendName;
   readonly allocationUnitBytes: number;
   readonly grouping: Grouping;
   readonly steps: number;

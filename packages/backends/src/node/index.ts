@@ -1,8 +1,8 @@
+export type { BackendName } from "../find-backend.js";
 export { classifyFailure, type MissingPart } from "./backend-failure.js";
 export { cacheFolder, type NativePackage, nativeAppFolder, nativeVersion } from "./native-cache.js";
 export {
   type BackendAttempt,
-  type BackendName,
   type BackendPackage,
   type BackendSelection,
   backendPackages,

@@ -5,13 +5,11 @@ import { pathToFileURL } from "node:url";
 import util from "node:util";
 import { RematError } from "@remat/trace";
 import * as tf from "@tensorflow/tfjs-core";
+import type { BackendName } from "../find-backend.js";
 import { provideGradientKernels } from "../wasm/gradients/provide-gradient-kernels.js";
 import { classifyFailure, type MissingPart, oneLine } from "./backend-failure.js";
 import { missingGradientKernels } from "./gradient-kernels.js";
 import { type NativePackage, nativeAppFolder } from "./native-cache.js";
-
-/** Names of backends as tfjs-core registers them. */
-export type BackendName = "tensorflow" | "wasm" | "cpu";
 
 /** The packages that bring them, best first. */
 export type BackendPackage =
@@ -96,6 +94,11 @@ export async function selectBackend(options: SelectBackendOptions = {}): Promise
       return { backend, package: name, path: tried, usesGpu, attempts };
     }
     attempts.push({ package: name, backend, selected: false, ...tried });
+  }
+  if (attempts.length === 0) {
+    const wanted = [options.package, options.backend].filter((each) => each !== undefined).join(" for ");
+    const known = backendPackages.map(([name, backend]) => `${name} for ${backend}`).join(", ");
+    throw new RematError("NO_BACKEND", `no package that is loaded from disk is ${wanted}. Expected one of ${known}.`);
   }
   const reasons = attempts.map((attempt) => `${attempt.package}: ${attempt.reason.replace(/\.+$/, "")}`).join("; ");
   const native = attempts.some(({ backend }) => backend === "tensorflow");

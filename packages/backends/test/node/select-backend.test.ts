@@ -179,3 +179,10 @@ describe("the cache", () => {
     expect(nativeAppFolder("tfjs-node-gpu", env)).toBe(`${folder}/native/tfjs-node-gpu-4.22.0`);
   });
 });
+
+test("a backend that no package on disk brings is refused, with those that there are", async () => {
+  await expect(selectBackend({ backend: "webgl" })).rejects.toMatchObject({
+    code: "NO_BACKEND",
+    message: expect.stringMatching(/is webgl\. Expected one of @tensorflow\/tfjs-node-gpu for tensorflow, /),
+  });
+});

@@ -1,4 +1,5 @@
 import {
+  currentBackend,
   type DispatchMode,
   type NamedTensor,
   type OpCall,
@@ -7,14 +8,13 @@ import {
   storagesOf,
   withModeAlone,
 } from "@remat/dispatch-hook";
-import { type FakeBackendName, fakeMode } from "@remat/fake";
+import { fakeMode } from "@remat/fake";
 import {
   AdadeltaOptimizer,
   AdagradOptimizer,
   AdamaxOptimizer,
   AdamOptimizer,
   backend,
-  getBackend,
   MomentumOptimizer,
   type NamedTensorMap,
   type Optimizer,
@@ -54,7 +54,7 @@ export function updateBytes(
   const update = () => {
     for (let i = 0; i < count; i++) copy.applyGradients(gradients as NamedTensorMap);
   };
-  withModeAlone(rehearsal, () => fakeMode(update, { backend: getBackend() as FakeBackendName }));
+  withModeAlone(rehearsal, () => fakeMode(update, { backend: currentBackend() }));
   return rehearsal.mostBytes;
 }
 

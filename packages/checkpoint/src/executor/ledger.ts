@@ -1,6 +1,6 @@
+import { isRepeatable } from "@remat/backends";
 import { isVariable, type KernelInputs, type OpDone, type Storage, storagesOf } from "@remat/dispatch-hook";
 import { constantOf, evictData, pinData, unpinData } from "@remat/dispatch-hook/residency";
-import { isRepeatable } from "@remat/kernels";
 import type { DataId, TensorInfo } from "@tensorflow/tfjs-core";
 import { borderOf } from "./border-of.js";
 import { rebuild } from "./rebuild.js";

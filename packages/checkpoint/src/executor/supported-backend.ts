@@ -1,23 +1,19 @@
-import { sharingBackends } from "@remat/backends";
-import { currentFakeBackend } from "@remat/fake";
+import { isKnown, nameBackends } from "@remat/backends";
+import { currentBackend } from "@remat/dispatch-hook";
 import { RematError } from "@remat/trace";
-import { getBackend } from "@tensorflow/tfjs-core";
-
-const reasons: Readonly<Record<string, string>> = {
-  webgl: "it holds textures, which are not managed yet",
-  webgpu: "it holds GPU buffers of its own, which are not managed yet",
-};
 
 /**
  * Refuses the backends under whose tensors data cannot go.
  *
+ * @throws RematError `BACKEND_UNSUPPORTED`
  * @internal
  */
 export function checkBackend(): void {
-  const name = currentFakeBackend() ?? getBackend();
-  if (sharingBackends.includes(name)) return;
+  const { name, residency } = currentBackend();
+  if (isKnown(residency)) return;
+  const choices = nameBackends((other) => isKnown(other.residency));
   throw new RematError(
     "BACKEND_UNSUPPORTED",
-    `nothing can be let go of and made again on the backend '${name}': ${reasons[name] ?? "what shares a buffer there is not known"}. Expected tensorflow (native), wasm or cpu; call selectBackend(), or use releaseEarly(), which works everywhere.`,
+    `nothing can be let go of and made again on the backend '${name}': ${residency.unknown}. Expected ${choices}; call selectBackend(), or use releaseEarly(), which works everywhere.`,
   );
 }

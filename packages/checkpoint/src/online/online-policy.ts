@@ -1,7 +1,13 @@
-import { type KernelAttributes, type KernelInputs, type OpDone, storagesOf } from "@remat/dispatch-hook";
-import { type FakeBackendName, outputBytes } from "@remat/fake";
+import {
+  currentBackend,
+  type KernelAttributes,
+  type KernelInputs,
+  type OpDone,
+  storagesOf,
+} from "@remat/dispatch-hook";
+import { outputBytes } from "@remat/fake";
 import { Phase } from "@remat/trace";
-import { getBackend, type TensorInfo } from "@tensorflow/tfjs-core";
+import type { TensorInfo } from "@tensorflow/tfjs-core";
 import { BudgetError } from "../budget-error.js";
 import type { Policy } from "../executor/executor.js";
 import type { Ledger } from "../executor/ledger.js";
@@ -53,7 +59,7 @@ export class OnlinePolicy implements Policy {
 
   opComing(kernel: string, inputs: KernelInputs, attributes: KernelAttributes | undefined): void {
     this.current = describe(kernel, inputs);
-    const bytes = outputBytes(getBackend() as FakeBackendName, kernel, inputs, attributes);
+    const bytes = outputBytes(currentBackend(), kernel, inputs, attributes);
     if (bytes !== undefined && bytes > 0) this.makeRoom(bytes);
   }
 

@@ -1,4 +1,4 @@
-import { declarePure, isRepeatable } from "@remat/kernels";
+import { declarePure, isRepeatable } from "@remat/backends";
 import { OpFlag } from "@remat/trace";
 import { traceFakeStep } from "@remat/tracer";
 import * as tf from "@tensorflow/tfjs";

@@ -6,7 +6,7 @@ import { applyPlan, checkpoint, endCheckpointing, releaseEarly, withMemoryBudget
 const backends: Readonly<Record<string, RegExp>> = {
   webgl: /on the backend 'webgl': it holds textures, which are not managed yet\. .*releaseEarly\(\), which works/,
   webgpu: /on the backend 'webgpu': it holds GPU buffers of its own, which are not managed yet\. .*releaseEarly\(\)/,
-  mine: /on the backend 'mine': what shares a buffer there is not known\. Expected tensorflow \(native\), wasm or cpu/,
+  mine: /on the backend 'mine': what shares a buffer there is not known\. Expected cpu, tensorflow \(native\) or wasm; call/,
 };
 
 beforeEach(async () => {

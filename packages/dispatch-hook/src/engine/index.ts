@@ -1,3 +1,3 @@
 export { type EngineBackend, type EngineInternals, engineInternals } from "../engine-internals.js";
 export { runningModule } from "../module-namer.js";
-export { bufferBackend, type SelfReportingBackend } from "../storage-table.js";
+export type { SelfReportingBackend } from "../storage-table.js";

@@ -3,7 +3,7 @@ import { Phase } from "@remat/trace";
 import { type DataId, Tensor, type TensorInfo } from "@tensorflow/tfjs-core";
 import type { EngineInternals } from "../engine-internals.js";
 import type { Session } from "../session.js";
-import { entryMissing, moveContents } from "./data-contents.js";
+import { entryMissing, locateData } from "./data-contents.js";
 
 /** A kernel call that can be made again (engine rule 5). Inputs are of the shapes that the kernel got, by name or as a list. */
 export interface KernelRecipe {
@@ -30,10 +30,10 @@ export function runAgain(session: Session, recipe: KernelRecipe, into: readonly 
     const outputs = [engine.runKernel(recipe.kernel, tensorsOf(engine, recipe.inputs), recipe.attributes)].flat();
     into.forEach((dataId, i) => {
       if (dataId === undefined) return;
-      const from = storages.entryOf(outputs[i].dataId);
+      const from = locateData(session, outputs[i].dataId);
       const to = storages.entryOf(dataId);
       if (from === undefined || to === undefined) throw entryMissing(dataId);
-      moveContents(from, to);
+      from.residency.move(from.entry, to);
     });
   } finally {
     engine.endScope();

@@ -1,7 +1,7 @@
 import type { DataId } from "@tensorflow/tfjs-core";
 import { openSession } from "../open-session.js";
 import { type ConstantData, constantIn, valuesOf } from "./constants.js";
-import { releaseContents, restoreContents, valuesIn } from "./data-contents.js";
+import { locateData } from "./data-contents.js";
 import { pin, unpin } from "./pins.js";
 import { type KernelRecipe, runAgain } from "./replay.js";
 
@@ -12,12 +12,11 @@ import { type KernelRecipe, runAgain } from "./replay.js";
 export function evictData(dataIds: readonly DataId[]): void {
   const session = openSession();
   if (session === undefined) return;
-  const { storages } = session;
   for (const dataId of dataIds) {
-    const entry = storages.entryOf(dataId);
-    if (entry !== undefined) releaseContents(entry, backendOf(dataId));
+    const at = locateData(session, dataId);
+    at?.residency.release(at.entry, at.instance);
   }
-  storages.evicted(dataIds);
+  session.storages.evicted(dataIds);
 }
 
 /**
@@ -33,16 +32,18 @@ export function replayKernel(recipe: KernelRecipe, into: readonly (DataId | unde
 
 /** Returns what `dataId` holds, if JavaScript filled it, no kernel has read it yet, and it fits into little memory: short lists, or one value many times. */
 export function constantOf(dataId: DataId): ConstantData | undefined {
-  const entry = openSession()?.storages.entryOf(dataId);
-  return entry && constantIn(valuesIn(dataId, entry, backendOf(dataId)));
+  const session = openSession();
+  const at = session && locateData(session, dataId);
+  return at && constantIn(at.residency.valuesOf(at.entry, dataId, at.instance));
 }
 
 /** Gives an evicted `DataId` its constant back. */
 export function restoreConstant(dataId: DataId, constant: ConstantData): void {
-  const entry = openSession()?.storages.entryOf(dataId);
-  if (entry === undefined) return;
-  restoreContents(entry, valuesOf(constant), backendOf(dataId));
-  openSession()?.storages.restored(dataId);
+  const session = openSession();
+  const at = session && locateData(session, dataId);
+  if (at === undefined) return;
+  at.residency.restore(at.entry, valuesOf(constant), at.instance);
+  session?.storages.restored(dataId);
 }
 
 /** Holds the data of `dataId` when the last tensor on it is gone (then modes are told `dataUnused`), until it is unpinned. */
@@ -56,5 +57,3 @@ export function unpinData(dataId: DataId): void {
   const session = openSession();
   if (session !== undefined) unpin(session, dataId);
 }
-
-const backendOf = (dataId: DataId): object => openSession()?.engine.state.tensorInfo.get(dataId)?.backend ?? {};

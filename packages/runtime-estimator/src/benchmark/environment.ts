@@ -1,3 +1,4 @@
+import { findBackend } from "@remat/backends";
 import * as tf from "@tensorflow/tfjs-core";
 
 interface HostGlobals {
@@ -33,8 +34,4 @@ export function describeEnvironment(): string {
 }
 
 /** Tells whether kernels of the current backend may still run when they have returned. */
-export function isAsynchronous(): boolean {
-  const name = tf.getBackend();
-  if (name === "cpu" || name === "wasm") return false;
-  return name !== "tensorflow" || (tf.backend() as NativeBackend).isUsingGpuDevice === true;
-}
+export const isAsynchronous = (): boolean => findBackend(tf.getBackend()).deviceOf(tf.backend()).isAsynchronous;

@@ -1,3 +1,4 @@
+import { isRepeatable } from "@remat/backends";
 import {
   type DispatchMode,
   type GradientScope,
@@ -11,7 +12,6 @@ import {
   storagesOf,
   type TapeNode,
 } from "@remat/dispatch-hook";
-import { isRepeatable } from "@remat/kernels";
 import {
   Category,
   gradientsEndMark,

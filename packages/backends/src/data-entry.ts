@@ -7,30 +7,20 @@ export interface DataEntry {
   readonly shape?: readonly number[] | undefined;
   /** tfjs's name or, on native, TensorFlow's number. */
   readonly dtype: string | number;
-  readonly values?: ArrayLike<unknown> | null | undefined;
+  values?: ArrayLike<unknown> | null | undefined;
   readonly stringBytes?: ArrayLike<unknown> | null | undefined;
-  /** On cpu a complex tensor is only a pair of others. */
+  /** A complex tensor that is only a pair of others. */
   readonly complexTensorInfos?: { readonly real: { dataId: object }; readonly imag: { dataId: object } } | undefined;
+  /** How many tensors and other data refer to it. */
+  refCount?: number;
 }
 
-/** `tensorflow/core/framework/types.proto`, as far as tfjs-node uses it. */
-const tensorflowTypes: Readonly<Record<number, string>> = {
-  1: "float32",
-  3: "int32",
-  4: "uint8",
-  7: "string",
-  8: "complex64",
-  9: "int64",
-  10: "bool",
-};
-
-/** Returns bytes of a buffer as requested: elements times bytes per element; for strings the bytes of their text, where JavaScript holds them. */
-export function entryBytes(entry: DataEntry): number {
+/** Returns the bytes of a buffer as requested: elements times bytes per element; for strings the bytes of their text, where JavaScript holds them. */
+export function requestedBytes(entry: DataEntry, dtype: string = String(entry.dtype)): number {
   if (entry.bytes !== undefined) return entry.bytes;
-  const dtype = typeof entry.dtype === "number" ? tensorflowTypes[entry.dtype] : entry.dtype;
   if (dtype === "string") return textBytes(entry.values ?? entry.stringBytes);
   const elements = entry.shape === undefined ? (entry.values?.length ?? 0) : entry.shape.reduce((n, d) => n * d, 1);
-  return elements * (bytesPerElement(dtype ?? "") ?? 0);
+  return elements * (bytesPerElement(dtype) ?? 0);
 }
 
 function textBytes(texts: ArrayLike<unknown> | null | undefined): number {
@@ -39,7 +29,7 @@ function textBytes(texts: ArrayLike<unknown> | null | undefined): number {
   return bytes;
 }
 
-/** The pair of a complex tensor has no buffer of its own; its parts have. */
+/** Tells whether an entry is the pair of a complex tensor, which has no buffer of its own; its parts have. */
 export const isComplexPair = (entry: DataEntry): boolean =>
   entry.complexTensorInfos !== undefined ||
   (entry.dtype === "complex64" && entry.bytes === undefined && entry.shape === undefined && entry.values == null);

@@ -1,8 +1,7 @@
+import { randomKernels } from "@remat/kernels";
 import { RematError } from "@remat/trace";
 import * as core from "@tensorflow/tfjs-core";
-
-/** Kernels that draw from a generator of the backend. What tfjs draws in JavaScript (`randomUniform`, dropout) is data, not an op. */
-export const randomKernels: ReadonlySet<string> = new Set([core.Multinomial]);
+import { backends } from "./find-backend.js";
 
 /** The names of tfjs's own kernels: tfjs-core exports each under itself. */
 const ownNames: ReadonlySet<string> = new Set(
@@ -30,8 +29,7 @@ export function rememberKernels(backend: string): ReadonlyMap<string, core.Kerne
   if (kernels.size > 0) firstSeen.set(backend, kernels);
   return kernels;
 }
-const knownBackends = ["cpu", "wasm", "tensorflow", "webgl", "webgpu"];
-for (const backend of knownBackends) rememberKernels(backend);
+for (const { name } of backends) rememberKernels(name);
 
 /**
  * Tells whether a kernel gives the same values whenever it is run on the same inputs, so that it may be run again: one of tfjs's own that does, as the
@@ -49,7 +47,7 @@ export function isRepeatable(kernel: string, backend: string): boolean {
 
 /** Fake kernels, of all names, are registered anew each time. */
 const isFake = (backend: string): boolean =>
-  (core.findBackend(backend) as { readonly standsFor?: string } | null)?.standsFor !== undefined;
+  (core.findBackend(backend) as { readonly standsFor?: object } | null)?.standsFor !== undefined;
 
 /**
  * Declares that a kernel of your own gives the same values, to the bit, whenever it is run on the same inputs, and does nothing besides: budgets, plans
@@ -61,7 +59,11 @@ const isFake = (backend: string): boolean =>
  * declarePure("Swish");
  */
 export function declarePure(kernel: string): () => void {
-  if (![...knownBackends, core.getBackend()].some((backend) => core.getKernel(kernel, backend) !== undefined))
+  if (
+    ![...backends.map(({ name }) => name), core.getBackend()].some(
+      (backend) => core.getKernel(kernel, backend) !== undefined,
+    )
+  )
     throw new RematError(
       "KERNEL_UNKNOWN",
       `declarePure(): no backend has a kernel ${JSON.stringify(kernel)}. Register it first, or mend the name.`,

@@ -1,0 +1,6 @@
+// A line for each backend, under the name by which tfjs-core registers it.
+export { cpu } from "./cpu/cpu.js";
+export { native as tensorflow } from "./native/native.js";
+export { wasm } from "./wasm/wasm.js";
+export { webgl } from "./webgl/webgl.js";
+export { webgpu } from "./webgpu/webgpu.js";

@@ -1,0 +1,66 @@
+import type { InferTable, KernelTraits } from "@remat/kernels";
+import type { DataId } from "@tensorflow/tfjs-core";
+import type { DataEntry } from "./data-entry.js";
+import type { SharingTable } from "./sharing-rules.js";
+
+/** What is special about one backend of tfjs. One that is new is a folder with one of these, and a line in `backend-list.ts`. */
+export interface Backend {
+  /** As tfjs-core registers it. */
+  readonly name: string;
+  /** What people call it, where that is something else. */
+  readonly alias?: string;
+  /** Which kernels it has, and what they return and hold on the way: what fake mode needs to stand for it. */
+  readonly kernels: BackendKernels | Unknown;
+  /** By kernel the outputs that live in an input's buffer, where they have a `DataId` of their own or not. */
+  readonly sharing: SharingTable;
+  /** How the data of living tensors is let go of and brought back: what plans and budgets need. */
+  readonly residency: Residency | Unknown;
+  /** Returns the bytes of the buffer that an entry of its `DataStorage` stands for, as requested. */
+  bytesOf(entry: DataEntry): number;
+  /** Returns the `DataId` in whose buffer an entry lies, where the entry itself tells. */
+  viewOf?(entry: DataEntry): DataId | undefined;
+  /** Returns on what an instance of it computes. */
+  deviceOf(instance: object | undefined): BackendDevice;
+}
+
+/** Why something is not known of a backend. */
+export interface Unknown {
+  readonly unknown: string;
+}
+
+/** The kernels of a backend. */
+export interface BackendKernels {
+  /** Those of `allKernels` that it lacks. */
+  readonly lacks: ReadonlySet<string>;
+  /** In what its kernels differ from those of other backends. */
+  readonly traits: KernelTraits;
+  /** Rules in place of those of `allKernels`, for what is true of no other backend. */
+  readonly outputs: InferTable;
+  /** Rules for kernels that hold something besides inputs and outputs while they run. */
+  readonly scratch: InferTable;
+}
+
+/** The device of a backend's instance. */
+export interface BackendDevice {
+  /** As a trace names it: `cpu`, `cuda:0`. */
+  readonly device: string;
+  /** Its allocator rounds up to multiples of this. */
+  readonly allocationUnitBytes: number;
+  /** Whether kernels may still run when they have returned. */
+  readonly isAsynchronous: boolean;
+}
+
+/** Moves the data of entries of a backend's `DataStorage`; no tensor on them, and no count of the engine's, changes. */
+export interface Residency {
+  /** Lets the data go; the entry with its counted references stays. */
+  release(entry: DataEntry, instance: object): void;
+  /** Makes the data of `from` that of `to`; `from` has none then. */
+  move(from: DataEntry, to: DataEntry): void;
+  /** Returns the values, as far as JavaScript can reach them without a copy: only for now. */
+  valuesOf(entry: DataEntry, dataId: DataId, instance: object): ArrayLike<unknown> | null | undefined;
+  /** Makes `values` the data again. */
+  restore(entry: DataEntry, values: ArrayLike<unknown>, instance: object): void;
+}
+
+/** Tells whether something is known of a backend. */
+export const isKnown = <T extends object>(of: T | Unknown): of is T => !("unknown" in of);

@@ -1,0 +1,28 @@
+import { commonTraits } from "@remat/kernels";
+import type { Backend } from "../backend.js";
+import { requestedBytes } from "../data-entry.js";
+import { javascriptResidency } from "../javascript-residency.js";
+import { cpuScratch } from "./scratch.js";
+import { cpuSharing } from "./sharing.js";
+
+/** The backend in plain JavaScript. */
+export const cpu: Backend = {
+  name: "cpu",
+  kernels: {
+    lacks: new Set(["LogicalXor"]),
+    traits: {
+      ...commonTraits,
+      castShares: true,
+      unitPoolingShares: true,
+      floorDivMakesIntegers: true,
+      resizeGradientSwapsAxes: true,
+      transformForgetsShape: true,
+    },
+    outputs: {},
+    scratch: cpuScratch,
+  },
+  sharing: cpuSharing,
+  residency: javascriptResidency,
+  bytesOf: (entry) => requestedBytes(entry),
+  deviceOf: () => ({ device: "cpu", allocationUnitBytes: 1, isAsynchronous: false }),
+};

@@ -1,0 +1,62 @@
+import { commonTraits } from "@remat/kernels";
+import type { Backend } from "../backend.js";
+import { type DataEntry, requestedBytes } from "../data-entry.js";
+import { nativeResidency } from "./residency.js";
+import { tensorflowScratch } from "./scratch.js";
+import { tensorflowSharing } from "./sharing.js";
+
+const lacking = `BitwiseAnd DenseBincount Draw LogicalXor MaxPoolWithArgmax RaggedGather RaggedRange RaggedTensorToTensor RotateWithOffset
+  SearchSorted SparseFillEmptyRows SparseReshape SparseSegmentMean SparseSegmentSum StringNGrams StringSplit StringToHashBucketFast
+  Transform`;
+
+/** `tensorflow/core/framework/types.proto`, as far as tfjs-node uses it. */
+const dtypes: Readonly<Record<number, string>> = {
+  1: "float32",
+  3: "int32",
+  4: "uint8",
+  7: "string",
+  8: "complex64",
+  9: "int64",
+  10: "bool",
+};
+
+/** TensorFlow's allocator on GPUs rounds up to this (`BFCAllocator::kMinAllocationSize`). */
+const gpuUnitBytes = 256;
+
+/** TensorFlow by tfjs-node or tfjs-node-gpu, which tfjs names `tensorflow`. */
+export const native: Backend = {
+  name: "tensorflow",
+  alias: "native",
+  kernels: {
+    lacks: new Set(lacking.split(/\s+/)),
+    traits: {
+      ...commonTraits,
+      reshapeShares: false,
+      returnsLoneOperand: false,
+      complexIsPair: false,
+      takesComplex: true,
+      unifiesDtypes: true,
+      clipsBoolsToIntegers: true,
+      softmaxTakesAnyAxis: true,
+      segmentSumKeepsDtype: true,
+      checksSliceBounds: false,
+      batchNormBroadcasts: true,
+      roundsWindowsDown: true,
+      resizeGradientKeepsDtypeOfDy: true,
+      makesEmptyStrings: true,
+      takesChannelsFirst: true,
+    },
+    outputs: {},
+    scratch: tensorflowScratch,
+  },
+  sharing: tensorflowSharing,
+  residency: nativeResidency,
+  bytesOf: (entry: DataEntry) =>
+    requestedBytes(entry, typeof entry.dtype === "number" ? (dtypes[entry.dtype] ?? "") : entry.dtype),
+  deviceOf(instance) {
+    const onGpu = (instance as { readonly isUsingGpuDevice?: boolean } | undefined)?.isUsingGpuDevice === true;
+    return onGpu
+      ? { device: "cuda:0", allocationUnitBytes: gpuUnitBytes, isAsynchronous: true }
+      : { device: "cpu", allocationUnitBytes: 1, isAsynchronous: false };
+  },
+};

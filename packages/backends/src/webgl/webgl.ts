@@ -1,0 +1,23 @@
+import type { Backend } from "../backend.js";
+import { requestedBytes } from "../data-entry.js";
+import { alwaysWhole } from "../sharing-rules.js";
+
+/** A view that begins somewhere in the texture of another `DataId` says so (`kernels/Slice.ts`). */
+interface TextureEntry {
+  readonly slice?: { readonly origDataId: object } | null;
+}
+
+/**
+ * WebGL, read in tfjs-backend-webgl 4.22.0. `Identity` returns its input's `DataId`, and so does `Reshape` unless the texture is packed in another
+ * way; a contiguous slice of an unpacked texture has a `DataId` of its own on the same texture. Textures round up, and are recycled by shape: what
+ * is let go of is not given back.
+ */
+export const webgl: Backend = {
+  name: "webgl",
+  kernels: { unknown: "what its kernels make besides their outputs has not been read yet" },
+  sharing: new Map([["Identity", alwaysWhole("x")]]),
+  residency: { unknown: "it holds textures, which are not managed yet" },
+  bytesOf: (entry) => requestedBytes(entry),
+  viewOf: (entry) => (entry as TextureEntry).slice?.origDataId,
+  deviceOf: () => ({ device: "webgl:0", allocationUnitBytes: 1, isAsynchronous: true }),
+};

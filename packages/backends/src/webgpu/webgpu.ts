@@ -1,0 +1,20 @@
+import type { Backend } from "../backend.js";
+import { requestedBytes } from "../data-entry.js";
+import { alwaysWhole } from "../sharing-rules.js";
+
+/**
+ * WebGPU, read in tfjs-backend-webgpu 4.22.0. `Identity`, `Reshape` and `ExpandDims` return their input's `DataId`; everything else, slices too, is
+ * a buffer of its own. Buffers are recycled by size: what is let go of is not given back.
+ */
+export const webgpu: Backend = {
+  name: "webgpu",
+  kernels: { unknown: "what its kernels make besides their outputs has not been read yet" },
+  sharing: new Map([
+    ["Identity", alwaysWhole("x")],
+    ["Reshape", alwaysWhole("x")],
+    ["ExpandDims", alwaysWhole("input")],
+  ]),
+  residency: { unknown: "it holds GPU buffers of its own, which are not managed yet" },
+  bytesOf: (entry) => requestedBytes(entry),
+  deviceOf: () => ({ device: "webgpu:0", allocationUnitBytes: 1, isAsynchronous: true }),
+};

@@ -1,0 +1,17 @@
+import { type Backend, findBackend } from "@remat/backends";
+import { type EngineBackend, engineInternals } from "./engine-internals.js";
+
+/** Returns the backend whose buffers count: the instance's own, or for the fake backend that which it stands for. @internal */
+export const bufferBackend = (name: string, instance: EngineBackend | undefined): Backend =>
+  instance?.standsFor ?? findBackend(name);
+
+/**
+ * Returns what is known of the backend that is current; in fake mode, of that which it stands for.
+ *
+ * @example
+ * currentBackend().name; // "webgl"
+ */
+export function currentBackend(): Backend {
+  const { backendName, backendInstance } = engineInternals();
+  return bufferBackend(backendName ?? "none", backendInstance);
+}
