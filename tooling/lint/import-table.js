@@ -26,7 +26,7 @@ export const importTable = {
   "keras-loader": { pure: false, imports: ["trace"] },
   "runtime-estimator": { pure: true, imports: ["trace"] },
   "runtime-estimator/benchmark": { pure: false, imports: ["trace", "backends"] },
-  "sac-core": { pure: true, imports: ["trace", "text-table"] },
+  "sac-core": { pure: true, imports: ["trace", "text-table", "memory"] },
   "sac-estimator": {
     pure: false,
     imports: [
@@ -55,6 +55,7 @@ export const importTable = {
     imports: [
       "trace",
       "text-table",
+      "memory",
       "kernels",
       "backends",
       "dispatch-hook",

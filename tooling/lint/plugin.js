@@ -158,7 +158,36 @@ const docVerbRule = {
   },
 };
 
+const eventsMessage =
+  "Only memory and the trace's own codec name allocation events: read what a trace holds from @remat/memory (readMemoryEvents, HeldMemory), so that it is decided in one place.";
+const allocationEvents = new Set(["allocate", "free", "resize"]);
+
+const allocationEventsRule = {
+  create(context) {
+    const path = pathOf(context);
+    if (!/^(?:packages|apps)\/[^/]+\/(?:src|page)\//.test(path) || /^packages\/(?:memory|trace)\//.test(path))
+      return {};
+    const isEventKind = (node) => node?.type === "Identifier" && node.name === "EventKind";
+    return {
+      MemberExpression(node) {
+        const name = node.computed ? node.property.value : node.property.name;
+        if (isEventKind(node.object) && allocationEvents.has(name)) context.report({ node, message: eventsMessage });
+      },
+      VariableDeclarator(node) {
+        if (!isEventKind(node.init) || node.id.type !== "ObjectPattern") return;
+        for (const property of node.id.properties)
+          if (allocationEvents.has(property.key?.name)) context.report({ node: property, message: eventsMessage });
+      },
+    };
+  },
+};
+
 export default {
   meta: { name: "remat" },
-  rules: { "import-table": importTableRule, "engine-internals": engineRule, "doc-verb": docVerbRule },
+  rules: {
+    "import-table": importTableRule,
+    "engine-internals": engineRule,
+    "doc-verb": docVerbRule,
+    "allocation-events": allocationEventsRule,
+  },
 };

@@ -1,5 +1,5 @@
 import { type DispatchMode, type OpCall, type Storage, storagesOf, withDispatchMode } from "@remat/dispatch-hook";
-import { roundUpBytes } from "@remat/trace";
+import { roundUpBytes } from "@remat/memory";
 import type { Tensor } from "@tensorflow/tfjs-core";
 
 /**

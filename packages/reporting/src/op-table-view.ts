@@ -1,3 +1,4 @@
+import { allocatedSizes } from "@remat/memory";
 import { greedyOrder, opsTogether, type SACGreedyOrderMeta, type SACStats } from "@remat/sac-core";
 import { OpFlag, phaseNames, row, type Trace } from "@remat/trace";
 import type { ViewTable } from "./view-table.js";
@@ -117,6 +118,7 @@ export function allOpsView(trace: Trace, title: string): OpTableView {
   const marks = new Uint8Array(ops.count);
   const savedStorage = new Uint8Array(storages.count);
   for (let i = 0; i < trace.saves.count; i++) savedStorage[trace.saves.storage[i]] = 1;
+  const bytes = allocatedSizes(trace);
   for (let op = 0; op < ops.count; op++) {
     const flags = ops.flags[op];
     if (flags & OpFlag.view) marks[op] |= OpMark.view;
@@ -128,7 +130,7 @@ export function allOpsView(trace: Trace, title: string): OpTableView {
       for (const storage of trace.tensorStorages(tensor)) {
         if (seen[storage] === 1) continue;
         seen[storage] = 1;
-        memoryBytes[op] += storages.bytes[storage];
+        memoryBytes[op] += bytes[storage];
         if (savedStorage[storage] === 1) marks[op] |= OpMark.savedByAutograd;
       }
   }

@@ -1,3 +1,4 @@
+import { allocatedSizes } from "@remat/memory";
 import { OpFlag, type Trace } from "@remat/trace";
 
 /** Which storages each op puts its results in, and the other way round; storages of an op are distinct. */
@@ -45,17 +46,10 @@ export function outputStorages(trace: Trace): OutputStorages {
 }
 
 /**
- * Returns bytes that keeping each op's results costs: its storages as the device allocates them, 0 for an op whose results are views. Only
- * allocations on the traced kind of device are rounded, as PyTorch's caching allocator rounds on CUDA but not on the CPU.
+ * Returns the bytes that keeping each op's results costs: its storages as their device allocates them, 0 for an op whose results are views.
  */
 export function outputBytes(trace: Trace, { opStart, storages }: OutputStorages): Float64Array {
-  const unit = trace.header.allocationUnitBytes;
-  const kind = deviceKind(trace.header.device);
-  const rounds = trace.strings.map((device) => unit > 1 && deviceKind(device) === kind);
-  const { bytes, device } = trace.storages;
-  const allocated = new Float64Array(trace.storages.count);
-  for (let s = 0; s < allocated.length; s++)
-    allocated[s] = rounds[device[s]] ? Math.ceil(bytes[s] / unit) * unit : bytes[s];
+  const allocated = allocatedSizes(trace);
   const ofOp = new Float64Array(trace.ops.count);
   for (let op = 0; op < ofOp.length; op++) {
     if (trace.ops.flags[op] & OpFlag.view) continue;
@@ -64,10 +58,4 @@ export function outputBytes(trace: Trace, { opStart, storages }: OutputStorages)
     ofOp[op] = sum;
   }
   return ofOp;
-}
-
-/** Returns `cuda` of `cuda:0`. */
-export function deviceKind(device: string): string {
-  const colon = device.indexOf(":");
-  return colon < 0 ? device : device.slice(0, colon);
 }

@@ -1,6 +1,7 @@
+import { deviceKind } from "@remat/memory";
 import { EventKind, OpFlag, Phase, RematError, type Trace } from "@remat/trace";
 import { InPlaceParents } from "./in-place-parents.js";
-import { deviceKind, type OutputStorages, outputBytes, outputStorages } from "./output-storages.js";
+import { type OutputStorages, outputBytes, outputStorages } from "./output-storages.js";
 
 /**
  * What selective activation checkpointing needs to know of one module's forward pass: PyTorch's `SACStats`. Lists run over the module's ops,

@@ -13,8 +13,3 @@ export interface DeviceSpec {
   /** Where the numbers come from. */
   readonly source?: string;
 }
-
-/** Returns `bytes` rounded up to a multiple of `unitBytes`. */
-export function roundUpBytes(bytes: number, unitBytes: number): number {
-  return unitBytes <= 1 ? bytes : Math.ceil(bytes / unitBytes) * unitBytes;
-}

@@ -5,7 +5,7 @@ export {
   atenArguments,
   encodeAtenArguments,
 } from "./aten-arguments.js";
-export { type DeviceSpec, roundUpBytes } from "./device-spec.js";
+export type { DeviceSpec } from "./device-spec.js";
 export { describePlanMismatch, findPlanMismatch, type PlanMismatch } from "./find-plan-mismatch.js";
 export { fingerprintOf, fingerprintOfOps } from "./fingerprint.js";
 export type { MemorySnapshot } from "./memory-snapshot.js";

@@ -1,13 +1,5 @@
 import { describe, expect, it } from "vitest";
-import {
-  bytesPerElement,
-  EventKind,
-  opEventPositions,
-  opFlagNames,
-  RematError,
-  roundUpBytes,
-  TraceBuilder,
-} from "../src/index.js";
+import { bytesPerElement, EventKind, opEventPositions, opFlagNames, RematError, TraceBuilder } from "../src/index.js";
 import { threeOps } from "./three-ops.js";
 
 function builder(): TraceBuilder {
@@ -175,17 +167,5 @@ describe("sizes", () => {
       undefined,
       undefined,
     ]);
-  });
-
-  it("are rounded up to a unit", () => {
-    expect([0, 1, 511, 512, 513, 2 ** 40 + 1].map((bytes) => roundUpBytes(bytes, 512))).toEqual([
-      0,
-      512,
-      512,
-      512,
-      1024,
-      2 ** 40 + 512,
-    ]);
-    expect(roundUpBytes(7, 1)).toBe(7);
   });
 });

@@ -171,6 +171,25 @@ describe("the linter", () => {
     "/**\n * @throws never\n */",
   ])
     add("packages/trace/src/", documented(comment), noVerb);
+  const events = ["remat(allocation-events)", /Only memory and the trace's own codec name allocation events/] as const;
+  for (const text of [
+    'import { EventKind } from "@remat/trace";\nexport const kind: number = EventKind.free;\n',
+    'import { EventKind } from "@remat/trace";\nexport const kind: number = EventKind["allocate"];\n',
+    'import { EventKind } from "@remat/trace";\nconst { resize } = EventKind;\nexport const kind: number = resize;\n',
+  ]) {
+    for (const folder of [
+      "packages/planner/src/",
+      "packages/mem-tracker/src/",
+      "packages/reporting/src/",
+      "apps/report/src/make/",
+    ])
+      add(folder, text, events);
+    for (const folder of ["packages/memory/src/", "packages/planner/test/"]) add(folder, text);
+  }
+  add(
+    "packages/planner/src/",
+    'import { EventKind } from "@remat/trace";\nexport const kind: number = EventKind.mark;\n',
+  );
   // Other rules that the project counts on.
   add("packages/trace/src/", "export const f = (x: any): unknown => x;\n", ["typescript(no-explicit-any)", /any/]);
   add("packages/trace/test/", "export const f = (x: any): unknown => x;\n");

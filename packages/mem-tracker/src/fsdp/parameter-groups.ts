@@ -1,4 +1,5 @@
-import { Category, EventKind, Phase, row, type Trace } from "@remat/trace";
+import { readMemoryEvents } from "@remat/memory";
+import { Category, Phase, row, type Trace } from "@remat/trace";
 import { type ShardSize, shardSize } from "./shard-size.js";
 import { elementBytes, isFloatDtype, planError, type ShardingPlan } from "./sharding-plan.js";
 
@@ -93,16 +94,17 @@ function declaredParameters(rows: ReadonlyMap<number, Int32Array>, module: numbe
 
 /** How many storages are allocated before the first op of an update; later ones are at most new storages of parameters. */
 function storagesBeforeUpdate(trace: Trace): number {
-  const { kind, subject, count } = trace.events;
   let allocated = 0;
   let allocatedByLastOp = 0;
-  for (let i = 0; i < count; i++) {
-    if (kind[i] === EventKind.allocate) allocated++;
-    if (kind[i] !== EventKind.op) continue;
-    if (trace.ops.phase[subject[i]] === Phase.optimizer) return allocatedByLastOp;
-    allocatedByLastOp = allocated;
-  }
-  return allocated;
+  let beforeUpdate: number | undefined;
+  readMemoryEvents(trace, {
+    allocate: () => void allocated++,
+    op(op) {
+      if (trace.ops.phase[op] === Phase.optimizer) beforeUpdate ??= allocatedByLastOp;
+      allocatedByLastOp = allocated;
+    },
+  });
+  return beforeUpdate ?? allocated;
 }
 
 /**
@@ -126,12 +128,14 @@ function* undeclaredParameters(
   initial: number,
 ): Generator<readonly [number, readonly number[]], void, undefined> {
   const isParameter = new Uint8Array(trace.storages.count);
-  const { kind, subject, value, count } = trace.events;
-  for (let i = 0; i < count; i++) {
-    const s = subject[i];
-    if (kind[i] === EventKind.allocate && trace.storages.category[s] === Category.parameter) isParameter[s] = 1;
-    else if (kind[i] === EventKind.categorize && value[i] === Category.parameter) isParameter[s] = 1;
-  }
+  readMemoryEvents(trace, {
+    allocate(storage) {
+      if (trace.storages.category[storage] === Category.parameter) isParameter[storage] = 1;
+    },
+    categorize(storage, category) {
+      if (category === Category.parameter) isParameter[storage] = 1;
+    },
+  });
   for (const storage of declared.keys()) isParameter[storage] = 0;
   isParameter.fill(0, initial);
   for (let op = 0; op < trace.ops.count; op++)

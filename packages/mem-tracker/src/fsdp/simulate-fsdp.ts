@@ -1,3 +1,4 @@
+import { readMemoryEvents } from "@remat/memory";
 import { EventKind, Phase, RematError, row, type Trace } from "@remat/trace";
 import { requireMemoryTrace } from "../track-memory.js";
 import { CastCopies } from "./cast-copies.js";
@@ -94,46 +95,39 @@ class Simulator {
 
   run(): Trace {
     const { trace, out } = this;
-    const { kind, subject, value, count } = trace.events;
     this.rank.allocateShards();
-    for (let event = 0; event < count; event++) {
-      const item = subject[event];
-      switch (kind[event]) {
-        case EventKind.op:
-          this.op(item);
-          break;
-        case EventKind.allocate:
-          this.allocate(item);
-          break;
-        case EventKind.free:
-          this.free(item);
-          break;
-        case EventKind.resize:
-          this.storages.resize(item, value[event]);
-          break;
-        case EventKind.categorize:
-          this.storages.categorize(item, value[event]);
-          break;
-        case EventKind.enterModule:
-          this.enterModule(item);
-          break;
-        case EventKind.exitModule:
-          this.exitModule(item, event);
-          break;
-        case EventKind.enterScope:
-          out.builder.enterScope(item);
-          break;
-        case EventKind.exitScope:
-          out.builder.exitScope(item);
-          break;
-        case EventKind.mark:
-          this.endBackward();
-          out.builder.mark(trace.strings[item]);
-          break;
-      }
-    }
+    readMemoryEvents(trace, {
+      op: (op) => this.op(op),
+      allocate: (storage) => this.allocate(storage),
+      free: (storage) => this.free(storage),
+      resize: (storage, bytes) => this.storages.resize(storage, bytes),
+      categorize: (storage, category) => this.storages.categorize(storage, category),
+      other: (kind, item, _value, event) => this.copyEvent(kind, item, event),
+    });
     this.endBackward();
     return out.builder.build(trace.truncated);
+  }
+
+  private copyEvent(kind: number, item: number, event: number): void {
+    const { builder } = this.out;
+    switch (kind) {
+      case EventKind.enterModule:
+        this.enterModule(item);
+        break;
+      case EventKind.exitModule:
+        this.exitModule(item, event);
+        break;
+      case EventKind.enterScope:
+        builder.enterScope(item);
+        break;
+      case EventKind.exitScope:
+        builder.exitScope(item);
+        break;
+      case EventKind.mark:
+        this.endBackward();
+        builder.mark(this.trace.strings[item]);
+        break;
+    }
   }
 
   private op(op: number): void {

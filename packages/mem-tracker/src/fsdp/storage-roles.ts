@@ -1,3 +1,4 @@
+import { readMemoryEvents } from "@remat/memory";
 import { Category, EventKind, Phase, row, type Trace } from "@remat/trace";
 import type { GroupParameter, ParameterGroup } from "./parameter-groups.js";
 
@@ -35,41 +36,36 @@ export function storageRoles(trace: Trace, groups: readonly ParameterGroup[], ro
       becomesParameter[storage] = 1;
     }
   const matcher = new GradientMatcher(trace, groups, firstTensor);
-  const { kind, subject, value, count } = trace.events;
   const { ops } = trace;
   let nextOp = 0;
-  for (let i = 0; i < count; i++) {
-    const item = subject[i];
-    switch (kind[i]) {
-      case EventKind.op:
-        nextOp = item + 1;
-        if (ops.phase[item] === Phase.optimizer) matcher.startIteration();
-        break;
-      case EventKind.allocate: {
-        const category = trace.storages.category[item];
-        if (category === Category.optimizerState || (nextOp < ops.count && ops.phase[nextOp] === Phase.optimizer))
-          isOptimizers[item] = 1;
-        if (category === Category.gradient) matcher.add(item, nextOp);
-        else matcher.allocated(item, nextOp);
-        break;
+  readMemoryEvents(trace, {
+    op(op) {
+      nextOp = op + 1;
+      if (ops.phase[op] === Phase.optimizer) matcher.startIteration();
+    },
+    allocate(storage) {
+      const category = trace.storages.category[storage];
+      if (category === Category.optimizerState || (nextOp < ops.count && ops.phase[nextOp] === Phase.optimizer))
+        isOptimizers[storage] = 1;
+      if (category === Category.gradient) matcher.add(storage, nextOp);
+      else matcher.allocated(storage, nextOp);
+    },
+    categorize(storage, category) {
+      if (category === Category.gradient) matcher.add(storage);
+      else if (category === Category.optimizerState) isOptimizers[storage] = 1;
+      else if (category === Category.parameter) becomesParameter[storage] = 1;
+    },
+    other(kind, item) {
+      const { call, phase, tensors } = trace.moduleEvents;
+      if (kind !== EventKind.enterModule || phase[item] !== Phase.forward) return;
+      if (trace.calls.module[call[item]] !== root) return;
+      for (const tensor of row(tensors, item)) {
+        const s = trace.tensors.storage[tensor];
+        const category = trace.storages.category[s];
+        if (category === Category.other || category === Category.input) isInput[s] = 1;
       }
-      case EventKind.categorize:
-        if (value[i] === Category.gradient) matcher.add(item);
-        else if (value[i] === Category.optimizerState) isOptimizers[item] = 1;
-        else if (value[i] === Category.parameter) becomesParameter[item] = 1;
-        break;
-      case EventKind.enterModule: {
-        const { call, phase, tensors } = trace.moduleEvents;
-        if (phase[item] !== Phase.forward || trace.calls.module[call[item]] !== root) break;
-        for (const tensor of row(tensors, item)) {
-          const s = trace.tensors.storage[tensor];
-          const category = trace.storages.category[s];
-          if (category === Category.other || category === Category.input) isInput[s] = 1;
-        }
-        break;
-      }
-    }
-  }
+    },
+  });
   return { gradients: matcher.gradients, isParameter, becomesParameter, isOptimizers, isInput, firstTensor };
 }
 

@@ -3,6 +3,18 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { allocatedSizes, roundUpBytes, unitBytesOn } from "../../src/index.js";
 
+test("sizes are rounded up to a unit", () => {
+  expect([0, 1, 511, 512, 513, 2 ** 40 + 1].map((bytes) => roundUpBytes(bytes, 512))).toEqual([
+    0,
+    512,
+    512,
+    512,
+    1024,
+    2 ** 40 + 512,
+  ]);
+  expect(roundUpBytes(7, 1)).toBe(7);
+});
+
 test("a size becomes the smallest multiple of the unit that holds it", () => {
   fc.assert(
     fc.property(fc.nat(1 << 30), fc.integer({ min: 1, max: 4096 }), (bytes, unitBytes) => {
