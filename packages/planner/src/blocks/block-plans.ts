@@ -63,7 +63,7 @@ export class BlockPlans {
    * Plans the segments of ever coarser grains, trying about `iterations` changes in all, as many for each grain as for those after it.
    * What that is too few for, or what is not done at the `deadline` (of `performance.now()`), is left out.
    */
-  async prepare(iterations: number, signal?: AbortSignal, deadline = Number.POSITIVE_INFINITY): Promise<void> {
+  async prepare(iterations: number, signal?: AbortSignal, deadline: number = Number.POSITIVE_INFINITY): Promise<void> {
     let left = iterations;
     const isOver = () => signal?.aborted === true || performance.now() > deadline;
     while (this.waiting.length > 0 && !isOver())
