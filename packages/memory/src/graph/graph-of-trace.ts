@@ -8,6 +8,8 @@ export interface GraphOfTraceOptions {
   readonly phases?: readonly number[];
   /** Whether the caller gets `storage`, so that it outlives the graph. Left out: what the trace never frees. */
   readonly isResult?: (storage: StorageKey) => boolean;
+  /** Whether `storage` is made by no op, whatever op writes into it first. Left out: none is. */
+  readonly isSource?: (storage: StorageKey) => boolean;
 }
 
 /** A graph whose nodes know what of the trace they are. */
@@ -43,7 +45,7 @@ export function graphOfTrace(trace: Trace, options: GraphOfTraceOptions = {}): T
   // What appears after the last op goes with it.
   if (last === count - 1) selected[count] = 1;
 
-  const origins = originsOfStorages(trace);
+  const origins = originsOfStorages(trace, options.isSource);
   const builder = new TraceGraphBuilder(
     trace,
     selected,

@@ -18,8 +18,11 @@ export interface StorageOrigins {
   readonly read: Uint8Array;
 }
 
-/** @internal */
-export function originsOfStorages(trace: Trace): StorageOrigins {
+/**
+ * @param isSource whether a storage is made by no op, whatever op writes into it first; left out: none is
+ * @internal
+ */
+export function originsOfStorages(trace: Trace, isSource?: (storage: number) => boolean): StorageOrigins {
   const { storages, events } = trace;
   const bytes = Float64Array.from(storages.bytes.subarray(0, storages.count));
   const freed = new Uint8Array(storages.count);
@@ -57,7 +60,8 @@ export function originsOfStorages(trace: Trace): StorageOrigins {
         for (const storage of pending) {
           birthOp[storage] = op;
           // Freed already and no output: it lived inside the op.
-          if (madeBy[storage] !== op) (freed[storage] === 1 ? workspaces : sources).push(storage);
+          if (madeBy[storage] !== op || isSource?.(storage) === true)
+            (freed[storage] === 1 ? workspaces : sources).push(storage);
         }
         pending.length = 0;
         sources.endRow();

@@ -50,7 +50,7 @@ export interface RecomputedStorage {
  */
 export function holdPlan(trace: Trace, plan: Plan, graph: TraceSequenceGraph = graphFor(trace, plan)): PlanMemory {
   const sequence = sequenceOfPlan(plan, graph);
-  const lives = livesOfPlan(trace, plan, graph, sequence);
+  const lives = livesOfPlan(plan, graph, sequence);
   if (lives === undefined)
     throw new RematError(
       "PLAN_MISMATCH",
@@ -63,7 +63,7 @@ export function holdPlan(trace: Trace, plan: Plan, graph: TraceSequenceGraph = g
   return {
     peakBytes,
     peakOp: isAtRest ? -1 : opAt(graph, sequence, peakStep),
-    bytesByCategory: categoriesAt(trace, graph, sequence, lives, isAtRest ? -1 : peakStep),
+    bytesByCategory: categoriesAt(graph, sequence, lives, isAtRest ? -1 : peakStep),
     highestBytes: highestByOp(trace, plan, graph, sequence, heldBytes),
     recomputed: recomputedStorages(graph, sequence, lives),
   };
@@ -84,13 +84,12 @@ function opAt({ opOfNode }: TraceSequenceGraph, { nodes }: PlanSequence, place: 
 
 /** What is held at a place of the sequence (-1: all the time), by category as it is then. */
 function categoriesAt(
-  trace: Trace,
   graph: TraceSequenceGraph,
   { nodes }: PlanSequence,
   lives: readonly Life[],
   place: number,
 ): Partial<Record<CategoryName, number>> {
-  const { opOfNode, storageOfValue, bytes, baseStorages, baseSizes, workspaceBytes } = graph;
+  const { trace, opOfNode, storageOfValue, bytes, baseStorages, baseSizes, workspaceBytes } = graph;
   let lastOp = -1;
   for (let p = 0; p <= place; p++) lastOp = Math.max(lastOp, opOfNode[nodes[p]]);
   const category = categoriesAtOp(trace, lastOp);

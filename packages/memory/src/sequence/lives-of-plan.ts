@@ -1,4 +1,4 @@
-import { type Plan, type PlanValue, row, type Trace } from "@remat/trace";
+import { type Plan, type PlanValue, row } from "@remat/trace";
 import { forEachLife } from "./hold-sequence.js";
 import { planValues } from "./plan-values.js";
 import type { TraceSequenceGraph } from "./sequence-graph-of-trace.js";
@@ -16,12 +16,11 @@ export interface Life {
  * last reader. Undefined where a step reads what none before it has made.
  */
 export function livesOfPlan(
-  trace: Trace,
   plan: Plan,
   graph: TraceSequenceGraph,
   { nodes, placeOfStep }: PlanSequence,
 ): Life[] | undefined {
-  const { names } = planValues(trace, graph);
+  const { names } = planValues(graph);
   const lives: Life[] = [];
   const canRun = forEachLife(graph, nodes, (value, from, to) => {
     if (names[value] === undefined) lives.push({ value, from, to });

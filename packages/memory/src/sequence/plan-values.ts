@@ -1,4 +1,4 @@
-import { type PlanSource, type PlanValue, row, type Trace } from "@remat/trace";
+import { type PlanSource, type PlanValue, row } from "@remat/trace";
 import type { TraceSequenceGraph } from "./sequence-graph-of-trace.js";
 
 /** How a plan names the values of a graph. */
@@ -8,9 +8,9 @@ export interface PlanValues {
   readonly sources: readonly PlanSource[];
 }
 
-/** Returns how a plan of `trace` names the values of its graph: outputs of ops, and in their order what JavaScript makes between ops. */
-export function planValues(trace: Trace, graph: TraceSequenceGraph): PlanValues {
-  const { opOfNode, outputs, storageOfValue, bytes, valueCount, nodeCount } = graph;
+/** Returns how a plan names the values of the graph of its trace: outputs of ops, and in their order what JavaScript makes between ops. */
+export function planValues(graph: TraceSequenceGraph): PlanValues {
+  const { trace, opOfNode, outputs, storageOfValue, bytes, valueCount, nodeCount } = graph;
   const sources: PlanSource[] = [];
   const names: (PlanValue | undefined)[] = Array.from({ length: valueCount }, () => undefined);
   let before = 0;

@@ -5,6 +5,7 @@ import { graphOfTrace, type TraceGraph } from "../graph/graph-of-trace.js";
 import { RowsWriter } from "../graph/rows-writer.js";
 import { type EngineLifetimes, engineLifetimes } from "./engine-lifetimes.js";
 import { type InPlaceOps, inPlaceOps } from "./in-place-ops.js";
+import { separateLives } from "./separate-lives.js";
 import type { SequenceGraph } from "./sequence-graph.js";
 
 export interface SequenceGraphOptions {
@@ -17,6 +18,8 @@ export interface SequenceGraphOptions {
 
 /** A sequence graph whose nodes know what of the trace they are. */
 export interface TraceSequenceGraph extends SequenceGraph {
+  /** The trace as the storages below are counted: each life of one that is resized to nothing in between is a storage of its own. */
+  readonly trace: Trace;
   /** The op that each node is in the plain order, or -1 for a storage that no op makes. */
   readonly opOfNode: Int32Array;
   /** What running a node again runs: its op, and the in-place ops that finish what it makes. */
@@ -84,11 +87,12 @@ class TraceSequence {
   private readonly unread: number[] = [];
 
   constructor(trace: Trace, isReplayable: (op: number) => boolean) {
-    const graph = graphOfTrace(trace);
-    this.trace = trace;
+    const lives = separateLives(trace);
+    const graph = graphOfTrace(lives.trace, { isSource: (storage) => lives.isResumed[storage] === 1 });
+    this.trace = lives.trace;
     this.graph = graph;
     this.bytes = countedBytes(graph, {});
-    this.lifetimes = engineLifetimes(trace, this.bytes);
+    this.lifetimes = engineLifetimes(lives.trace, this.bytes);
     this.isReplayable = (op) => this.lifetimes.isInPass[op] === 1 && isReplayable(op);
     this.aliases = new GraphAliasTracker(graph);
     this.valueOfStorage = new Int32Array(graph.storages.count).fill(-1);
@@ -142,6 +146,7 @@ class TraceSequence {
       bytes: Float64Array.from(storageOfValue, (storage) => bytes[storage]),
       result: Uint8Array.from(storageOfValue, (storage) => this.isResult[storage]),
       baseBytes: baseSizes.reduce((sum, size) => sum + size, 0),
+      trace,
       opOfNode: Int32Array.from(this.opOfNode),
       replayOps: compact(this.replayOps),
       storageOfValue: Int32Array.from(storageOfValue),

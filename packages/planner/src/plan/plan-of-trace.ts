@@ -23,7 +23,7 @@ import { originOf, predictionOf } from "./plan-of-graph.js";
 export function planOfTrace(trace: Trace, graph: TracePlanningGraph, schedule: Rematerialization): Plan {
   const ops = opOccurrences(trace);
   const { header } = trace;
-  const { names, sources } = planValues(trace, graph);
+  const { names, sources } = planValues(graph);
   const sequence = withLateSources(graph, schedule.sequence);
   const { peakBytes } = holdSequence(graph, sequence)!;
   return {
