@@ -8,6 +8,8 @@ import { rematerialize } from "../../src/rematerialize.js";
 import { followPlan } from "./follow-plan.js";
 import { buildTrace, randomTraces } from "./random-traces.js";
 
+const plain = { kind: "plain", inside: 0, constant: 0, isResult: false, ms: 1 } as const;
+
 test("a plan, read from its file, can be followed, and holds as much as it predicts", async () => {
   let dropped = 0;
   await fc.assert(
@@ -41,7 +43,23 @@ test("a plan, read from its file, can be followed, and holds as much as it predi
   expect(dropped).toBeGreaterThan(20);
 });
 
-const plain = { kind: "plain", inside: 0, constant: 0, isResult: false, ms: 1 } as const;
+test("what an op reads that finishes another storage in place is not overwritten before it runs again", async () => {
+  const trace = buildTrace(
+    [
+      { ...plain, inputs: [], bytes: [1, 1] }, // op 0 makes a (tensor 2)
+      { ...plain, inputs: [], bytes: [1, 1] }, // op 1 makes b (tensor 4)
+      { ...plain, kind: "inPlace", inputs: [4, 2], bytes: [1] }, // op 2 adds a to b
+      { ...plain, kind: "inPlace", inputs: [2], bytes: [1] }, // op 3 overwrites a
+      { ...plain, inputs: [], bytes: [9] },
+    ],
+    [{ ...plain, inputs: [4], bytes: [1] }],
+  );
+  const graph = planningGraphOfTrace(trace);
+  for (const budgetBytes of [8, 10, 12, 16]) {
+    const plan = planOfTrace(trace, graph, await rematerialize(graph, { budgetBytes, iterations: 1500 }));
+    expect(followPlan(trace, plan)).toBe(plan.predicted.peakBytes);
+  }
+});
 
 test("a small step reads as a story", async () => {
   const trace = buildTrace(
