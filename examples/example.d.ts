@@ -17,7 +17,7 @@ export type Example = (LayersExample | FunctionExample) & {
   readonly name: string;
   readonly inputs: tf.Tensor | tf.Tensor[];
   readonly targets?: tf.Tensor | tf.Tensor[];
-  /** The sum of all outputs if left out. */
+  /** What the outputs suggest if left out: cross-entropy after a softmax, else mean squared error. */
   loss?(outputs: tf.Tensor | tf.Tensor[], targets: tf.Tensor | tf.Tensor[] | undefined): tf.Scalar;
   readonly notes?: string;
 };

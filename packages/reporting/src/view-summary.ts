@@ -1,4 +1,5 @@
 import { type MemoryMoment, peakMoment, tellsLifetimes } from "@remat/memory";
+import { countSteps } from "@remat/runtime-estimator";
 import { greedyOrder, opsTogether, type SACStats, sacStats } from "@remat/sac-core";
 import { type CategoryName, type PhaseName, phaseNames, type Trace } from "@remat/trace";
 import { categoryStack } from "./category-colours.js";
@@ -39,6 +40,9 @@ export interface ReportSummary {
     readonly bytes: number;
     readonly share: number;
   }[];
+  /** Training steps that were recorded. */
+  readonly steps: number;
+  /** Of all of them. */
   readonly stepMs: number;
   /** By phase, where ops ran. */
   readonly phases: readonly { readonly phase: PhaseName; readonly ms: number; readonly ops: number }[];
@@ -73,6 +77,7 @@ export function viewSummary(trace: Trace, options: { readonly limit?: number } =
         ? []
         : [{ category, bytes, share: peak.totalBytes > 0 ? bytes / peak.totalBytes : 0 }];
     }),
+    steps: countSteps(trace),
     stepMs: ms.reduce((sum, value) => sum + value, 0),
     phases: phaseNames.flatMap((phase, i) => (ops[i] === 0 ? [] : [{ phase, ms: ms[i], ops: ops[i] }])),
     recomputeFirst: candidatesOf(trace, limit),

@@ -10,3 +10,4 @@ export { bytesOf, flopsOf, opCost } from "./op-cost.js";
 export { priceTrace } from "./price-trace.js";
 export { rooflineMs } from "./roofline.js";
 export { RuntimeEstimator } from "./runtime-estimator.js";
+export { countSteps, type StepMsOptions, type StepOps, stepMs } from "./step-runtime.js";

@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
+import { stepMs } from "@remat/runtime-estimator";
 import { readPlan } from "@remat/trace";
 import { askProcess } from "../../../apps/cli/dist/run/ask-process.js";
-import { stepMsOf } from "../../../apps/cli/dist/run/predict-step.js";
 import { pathOfProcess } from "../../../apps/cli/dist/run/process-paths.js";
 import { median } from "../src/measure.js";
 import { ratiosTo, Stepper, takeTurns, warmUp } from "./stepper.js";
@@ -53,7 +53,7 @@ export async function measureModel({ source, bounds }, { steps, sets, planMs, ti
     measuredBytes: peaks[name] - restingBytes,
     residentBytes: resident[name],
     allowedResidentBytes: 1.25 * predicted.peakBytes + 150 * megabyte,
-    predictedMs: median(opTimes.map((times) => stepMsOf(times, times.hostMs[way], plan))),
+    predictedMs: median(opTimes.map((times) => stepMs({ ops: times }, { hostMs: times.hostMs[way], plan }))),
     wallMs: median(taken[name].wallMs),
     cpuMs: median(taken[name].cpuMs),
     ratios: ratiosTo(taken[name], taken.stock),
@@ -110,7 +110,9 @@ export async function measureTradeOff({ source, backend, restingBytes }, { steps
       predictedBytes: predicted.peakBytes - restingBytes,
       measuredBytes: peakBytes - restingBytes,
       residentBytes,
-      predictedRatio: stepMsOf(times, times.hostMs.planned, readPlan(plan)) / stepMsOf(times, times.hostMs.stock),
+      predictedRatio:
+        stepMs({ ops: times }, { hostMs: times.hostMs.planned, plan: readPlan(plan) }) /
+        stepMs({ ops: times }, { hostMs: times.hostMs.stock }),
       ratio: median(ratiosTo(taken.planned, taken.stock).wall),
     });
   }

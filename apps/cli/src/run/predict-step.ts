@@ -7,6 +7,7 @@ import { openDispatchMode } from "@remat/dispatch-hook";
 import { type HeldPeak, heldPeak, holdPlan } from "@remat/memory";
 import { replaceFile } from "@remat/output-file";
 import { planCheckpointing } from "@remat/planner";
+import { stepMs } from "@remat/runtime-estimator";
 import { BenchmarkCache, benchmarkTrace } from "@remat/runtime-estimator/benchmark";
 import { type Plan, RematError, RuntimeSource, type Trace } from "@remat/trace";
 import { type StepWay, timeFakeStep, timeStep, traceFakeStep } from "@remat/tracer";
@@ -168,13 +169,26 @@ function writeTimes(path: string, cache: BenchmarkCache): void {
 export function stockStep({ trace, hostMs }: TimedStep): StepPrediction {
   const { ops } = trace;
   const { peakBytes, bytesByCategory } = heldPeak(trace);
-  return { peakBytes, bytesByCategory, stepMs: stepMsOf(ops, hostMs.stock), ops: ops.count, recomputedOps: 0 };
+  return {
+    peakBytes,
+    bytesByCategory,
+    stepMs: stepMs(trace, { hostMs: hostMs.stock }),
+    ops: ops.count,
+    recomputedOps: 0,
+  };
 }
 
 /** What it takes with early release. */
-export function releasedStep({ trace: { ops }, hostMs }: TimedStep, released: HeldPeak): StepPrediction {
+export function releasedStep({ trace, hostMs }: TimedStep, released: HeldPeak): StepPrediction {
+  const { ops } = trace;
   const { peakBytes, bytesByCategory } = released;
-  return { peakBytes, bytesByCategory, stepMs: stepMsOf(ops, hostMs.released), ops: ops.count, recomputedOps: 0 };
+  return {
+    peakBytes,
+    bytesByCategory,
+    stepMs: stepMs(trace, { hostMs: hostMs.released }),
+    ops: ops.count,
+    recomputedOps: 0,
+  };
 }
 
 /** What it takes after a plan. */
@@ -185,16 +199,8 @@ export function plannedStep({ trace, hostMs }: TimedStep, plan: Plan): StepPredi
   return {
     peakBytes,
     bytesByCategory,
-    stepMs: stepMsOf(ops, hostMs.planned, plan),
+    stepMs: stepMs(trace, { hostMs: hostMs.planned, plan }),
     ops: ops.count,
     recomputedOps: plan.steps.filter((step) => step.isRecomputed).length,
   };
-}
-
-/** What ops take and what is around them; a plan takes some ops again. */
-export function stepMsOf({ runtimeMs }: Pick<Trace["ops"], "runtimeMs">, hostMs: number, plan?: Plan): number {
-  let sum = hostMs;
-  for (const ms of runtimeMs) if (ms > 0) sum += ms;
-  for (const { op, isRecomputed } of plan?.steps ?? []) if (isRecomputed) sum += runtimeMs[op] || 0;
-  return sum;
 }

@@ -19,7 +19,7 @@ ${meta.comparison && comparisonHtml(meta.comparison)}
 }
 
 function figures({ summary, plans, fsdp, comparison, from }: ReportMeta): Html {
-  const { peak, stepMs, phases } = summary;
+  const { peak, steps, stepMs, phases } = summary;
   const list: (readonly [string, string, string])[] = [];
   if (peak !== undefined)
     list.push([
@@ -29,12 +29,12 @@ function figures({ summary, plans, fsdp, comparison, from }: ReportMeta): Html {
     ]);
   if (stepMs > 0)
     list.push([
-      from === "model" ? "Step time" : "Time",
+      steps > 1 ? `Time of ${steps} steps` : from === "model" ? "Step time" : "Time",
       formatMs(stepMs),
-      phases
-        .filter(({ ms }) => ms > 0)
-        .map(({ phase, ms }) => `${phase} ${formatMs(ms)}`)
-        .join(", "),
+      [
+        ...(steps > 1 ? [`${formatMs(stepMs / steps)} each`] : []),
+        ...phases.filter(({ ms }) => ms > 0).map(({ phase, ms }) => `${phase} ${formatMs(ms)}`),
+      ].join(", "),
     ]);
   for (const plan of plans?.recommended ?? [])
     list.push([

@@ -1,0 +1,54 @@
+import { applyPlan, MemoryMeter, releaseEarly } from "@remat/checkpoint";
+import { openDispatchMode } from "@remat/dispatch-hook";
+import { readPlan } from "@remat/trace";
+import { resolveStep } from "@remat/tracer/step";
+import type { StepSurroundings } from "./run-steps.js";
+import type { Execution, StepJob } from "./step-job.js";
+
+/** An execution that has begun. */
+export interface Running {
+  close(): void;
+  readonly lastStep?: { readonly replayedOps: number; readonly rebuiltOnTouch: number } | undefined;
+}
+
+/** Opens what holds memory as an execution asks for. */
+export function execute(execution: Execution): Running {
+  switch (execution.kind) {
+    case "stock":
+      return { close() {} };
+    case "early-release":
+      return { close: releaseEarly() };
+    case "plan":
+      return applyPlan(readPlan(execution.plan));
+  }
+}
+
+/** What is around the steps of a job: its execution, and a meter of memory. */
+export function surroundingsOf({ execution, source }: Pick<StepJob, "execution" | "source">): StepSurroundings {
+  const { allocationUnitBytes } = resolveStep(source.request);
+  const meter = new MemoryMeter({ allocationUnitBytes });
+  const stopCounting = openDispatchMode(meter);
+  let running: Running;
+  try {
+    running = execute(execution);
+  } catch (error) {
+    stopCounting();
+    throw error;
+  }
+  return {
+    around(step, weights) {
+      meter.count(weights);
+      meter.reset();
+      step();
+      const { lastStep } = running;
+      return {
+        peakBytes: meter.peakBytes,
+        ...(lastStep && { replayedOps: lastStep.replayedOps, rebuiltOnTouch: lastStep.rebuiltOnTouch }),
+      };
+    },
+    close() {
+      running.close();
+      stopCounting();
+    },
+  };
+}

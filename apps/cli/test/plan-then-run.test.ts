@@ -1,0 +1,148 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { readPlan } from "@remat/trace";
+import "@tensorflow/tfjs-backend-cpu";
+import * as tf from "@tensorflow/tfjs-core";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { surroundingsOf } from "../src/run/execution.js";
+import { runSteps } from "../src/run/run-steps.js";
+import type { Execution, StepJob } from "../src/run/step-job.js";
+import { stepOfPlan } from "../src/run/step-of-plan.js";
+import { bundledPath, bundleProcesses } from "./bundle-processes.js";
+import { twoLayers } from "./fixtures/two-layers.js";
+import { remat } from "./run.js";
+
+vi.mock("../src/run/process-paths.js", () => ({ pathOfProcess: bundledPath }));
+
+const examples = fileURLToPath(new URL("../../../examples/", import.meta.url));
+const exampleNames = readdirSync(examples, { withFileTypes: true })
+  .filter((entry) => entry.isDirectory() && readdirSync(join(examples, entry.name)).includes("model.js"))
+  .map(({ name }) => name);
+const kerasNames = readdirSync(join(examples, "keras"));
+
+const folder = mkdtempSync(join(tmpdir(), "remat-plan-then-run-"));
+const cacheBefore = process.env["REMAT_CACHE_DIR"];
+let bundles: Awaited<ReturnType<typeof bundleProcesses>>;
+beforeAll(async () => {
+  await tf.setBackend("cpu");
+  bundles = await bundleProcesses();
+  process.env["REMAT_CACHE_DIR"] = folder;
+});
+afterAll(() => {
+  if (cacheBefore === undefined) delete process.env["REMAT_CACHE_DIR"];
+  else process.env["REMAT_CACHE_DIR"] = cacheBefore;
+  for (const each of [folder, bundles.folder]) rmSync(each, { recursive: true, force: true });
+});
+
+/** The Keras file of that name with images of 32 × 32 pixels, on which it trains within seconds; global pooling is at its end. */
+function smallKeras(name: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, readFileSync(join(examples, "keras", name), "utf8").replaceAll("224", "32"));
+  return path;
+}
+
+function keras(activation: string): string {
+  const path = join(folder, `${activation}.model.json`);
+  writeFileSync(path, JSON.stringify(twoLayers(activation)));
+  return path;
+}
+
+/** The plan of `remat plan MODEL` within that budget, or else within the next larger one that can be kept. */
+async function planOf(model: string, ...args: readonly string[]): Promise<string> {
+  const path = join(folder, "plan.json");
+  for (const budget of ["40%", "70%", "100%"]) {
+    const { code } = await remat(
+      "plan",
+      ...[model, "--backend", "cpu", "--budget", budget, "--iterations", "300", "-o", path, ...args],
+    );
+    if (code === 0) return path;
+  }
+  throw new Error(`no plan of ${model}`);
+}
+
+/** Steps of the model as the plan says that they are to be taken, nothing else being said. */
+function stepsOf(kind: "keras" | "module", model: string, planPath: string, execution: Execution) {
+  const { request } = stepOfPlan(readFileSync(planPath, "utf8"), planPath, {});
+  const source: StepJob["source"] = { kind, path: model, name: "model", data: undefined, request };
+  const backend = { backend: "cpu", path: "" };
+  const job: StepJob = { source, backend, execution, steps: 2, digest: true, read: [], record: false };
+  return runSteps(job, () => surroundingsOf(job));
+}
+
+async function comparePlannedWithStock(kind: "keras" | "module", model: string, ...args: readonly string[]) {
+  const path = await planOf(model, ...args);
+  const text = readFileSync(path, "utf8");
+  const { predicted } = readPlan(text);
+  const planned = await stepsOf(kind, model, path, { kind: "plan", plan: text });
+  const stock = await stepsOf(kind, model, path, { kind: "stock" });
+  // Names are of one process, where the second model's variables have other ones.
+  const values = ({ steps }: typeof stock) =>
+    steps.map(({ loss, gradients = {}, weights = {} }) => [loss, Object.values(gradients), Object.values(weights)]);
+  expect(values(planned)).toEqual(values(stock));
+  const peak = ({ steps }: typeof stock) => Math.max(...steps.map(({ peakBytes = 0 }) => peakBytes));
+  expect(peak(planned)).toBe(predicted.peakBytes);
+  expect(peak(stock)).toBe(predicted.recordedPeakBytes);
+}
+
+describe("the step that a plan is for is taken as it was planned: peaks to the byte, values of stock to the bit", () => {
+  it.each(exampleNames)(
+    "%s",
+    (name) => comparePlannedWithStock("module", join(examples, name, "model.js"), "--size", "tiny"),
+    300_000,
+  );
+
+  it.each(kerasNames)("%s", (name) => comparePlannedWithStock("keras", smallKeras(name)), 300_000);
+
+  it.each([
+    ["softmax", ["--optimizer", "adam", "--batch", "16"]],
+    ["linear", ["--optimizer", "momentum", "--loss", "mean", "--unit", "512"]],
+    ["softmax", ["--optimizer", "none", "--seed", "7", "--group", "none"]],
+  ])("two layers with %s and %j", (activation, args) => comparePlannedWithStock("keras", keras(activation), ...args));
+});
+
+describe("remat run --plan", () => {
+  it.each([
+    ["foo", "foo/model.js", []],
+    ["shared layers", "shared-layers/model.js", ["--size", "tiny", "--optimizer", "adam", "--unit", "64"]],
+  ])("takes the step from the plan of %s, and says so", async (_, model, args) => {
+    const path = await planOf(join(examples, model), ...args);
+    const run = await remat(
+      "run",
+      join(examples, model),
+      "--plan",
+      path,
+      "--steps",
+      "2",
+      "--verify",
+      "--format",
+      "json",
+    );
+    expect({ code: run.code, stderr: run.stderr }).toEqual({ code: 0, stderr: "" });
+    const { predicted, measured, stock, verification, notes, backend } = JSON.parse(run.stdout);
+    const plan = readPlan(readFileSync(path, "utf8"));
+    expect(measured.peakBytes).toBe(predicted.peakBytes);
+    expect([predicted.peakBytes, stock.peakBytes]).toEqual([
+      plan.predicted.peakBytes,
+      plan.predicted.recordedPeakBytes,
+    ]);
+    expect(verification).toMatchObject({ isEqual: true });
+    expect(notes[0]).toContain(`the step is the one that ${path} is for`);
+    expect(backend).toContain("cpu");
+  });
+
+  it.each([
+    [["--batch", "5"], /--batch 5 contradicts --plan .*plan\.json, which is for batch 4\. Leave --batch out/],
+    [["--optimizer", "sgd"], /--optimizer sgd contradicts --plan .*, which is for optimizer adam/],
+    [["--loss", "sum"], /--loss sum contradicts --plan .*, which is for the model's own loss/],
+    [["--unit", "512"], /--unit 512 contradicts --plan .*, which is for unit 1\./],
+    [["--backend", "wasm"], /--backend wasm contradicts --plan .*, which is for backend cpu/],
+  ])("refuses %j against the plan, naming both", async (args, message) => {
+    const model = keras("softmax");
+    const path = await planOf(model, "--batch", "4", "--optimizer", "adam");
+    const run = await remat("run", model, "--plan", path, ...args);
+    expect([run.code, run.stdout]).toEqual([2, ""]);
+    expect(run.stderr).toMatch(message);
+  });
+});

@@ -1,0 +1,115 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { heldPeak } from "@remat/memory";
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { parseModelOptions } from "../src/model-options.js";
+import { openTarget } from "../src/terminal/open-target.js";
+import { bundledPath, bundleProcesses } from "./bundle-processes.js";
+import { twoLayers } from "./fixtures/two-layers.js";
+import { remat } from "./run.js";
+
+vi.mock("../src/run/process-paths.js", () => ({ pathOfProcess: bundledPath }));
+
+const example = (path: string): string => fileURLToPath(new URL(`../../../examples/${path}`, import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), "remat-same-step-"));
+const softmax = join(folder, "softmax.model.json");
+const cacheBefore = process.env["REMAT_CACHE_DIR"];
+let bundles: Awaited<ReturnType<typeof bundleProcesses>>;
+beforeAll(async () => {
+  bundles = await bundleProcesses();
+  writeFileSync(softmax, JSON.stringify(twoLayers("softmax")));
+  process.env["REMAT_CACHE_DIR"] = folder;
+});
+afterAll(() => {
+  if (cacheBefore === undefined) delete process.env["REMAT_CACHE_DIR"];
+  else process.env["REMAT_CACHE_DIR"] = cacheBefore;
+  for (const each of [folder, bundles.folder]) rmSync(each, { recursive: true, force: true });
+});
+
+async function json(...args: readonly string[]) {
+  const { code, stdout, stderr } = await remat(...args);
+  expect({ code, stderr: stderr.replace(/remat: wrote .*\n/, "") }).toEqual({ code: 0, stderr: "" });
+  return stdout === "" ? undefined : JSON.parse(stdout);
+}
+
+/** What every command without real steps says of a step's peak, and the op in which it is where it says that. */
+async function peaksSaid(model: string, options: Readonly<Record<string, string>>) {
+  const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, value]);
+  const memory = await json("memory", model, ...args, "--format", "json");
+  const plan = await json("plan", model, ...args, "--budget", "100%", "--iterations", "1", "--format", "json");
+  const [report, summary] = [join(folder, "report.html"), join(folder, "summary.json")];
+  await json("report", model, ...args, "--time", "0", "-o", report);
+  await json("report", "--extract", report, "-o", summary);
+  const { summary: reported } = JSON.parse(readFileSync(summary, "utf8"));
+  const open = openTarget(parseModelOptions(options), { canStop: false, isComparing: false });
+  const opened = await open(model, { signal: new AbortController().signal, onProgress: () => {} });
+  if (opened.kind !== "trace") throw new Error(`${model} is a ${opened.kind}`);
+  return {
+    bytes: {
+      memory: memory.peakBytes,
+      plan: plan.stockPeakBytes,
+      report: reported.peak.totalBytes,
+      ui: heldPeak(opened.trace).peakBytes,
+    },
+    ops: { memory: memory.moment.at.op, report: reported.peak.at.op },
+    steps: reported.steps,
+  };
+}
+
+const only = (values: object): unknown[] => [...new Set(Object.values(values))];
+
+describe("one training step", () => {
+  it("has one peak in one op, whoever is asked", async () => {
+    const models = fc.constantFrom(softmax, example("foo/model.js"), example("shared-layers/model.js"));
+    const options = fc.record({
+      size: fc.constant("tiny"),
+      batch: fc.integer({ min: 1, max: 9 }).map(String),
+      optimizer: fc.constantFrom("sgd", "adam", "none", "momentum"),
+      backend: fc.constantFrom("tensorflow", "wasm", "cpu"),
+      unit: fc.constantFrom("1", "64", "512"),
+    });
+    await fc.assert(
+      fc.asyncProperty(models, options, async (model, asked) => {
+        const { bytes, ops, steps } = await peaksSaid(model, asked);
+        expect({ bytes, distinct: only(bytes).length }).toEqual({ bytes, distinct: 1 });
+        expect({ ops, distinct: only(ops).length }).toEqual({ ops, distinct: 1 });
+        expect(steps).toBe(1);
+      }),
+      { numRuns: 12 },
+    );
+  }, 300_000);
+
+  it("of the transformer with Adam has its peak where another view has it, and one step's time in a report", async () => {
+    const { bytes, ops, steps } = await peaksSaid(example("transformer/model.js"), { optimizer: "adam" });
+    expect([only(bytes).length, only(ops).length, steps]).toEqual([1, 1, 1]);
+  }, 120_000);
+
+  it("of ResNet-50 is counted to the byte by all", async () => {
+    const { bytes } = await peaksSaid(example("keras/resnet50.model.json"), { batch: "8" });
+    expect(only(bytes)).toHaveLength(1);
+  }, 120_000);
+
+  it.each([
+    [softmax, {}],
+    [example("shared-layers/model.js"), { size: "tiny", optimizer: "adam", unit: "512" }],
+  ])(
+    "is predicted and measured by run as the others say",
+    async (model, options) => {
+      const asked = { backend: "cpu", ...options };
+      const { bytes } = await peaksSaid(model, asked);
+      const args = Object.entries(asked).flatMap(([name, value]) => [`--${name}`, value]);
+      const { predicted, measured } = await json("run", model, ...args, "--steps", "2", "--format", "json");
+      expect([predicted.peakBytes, measured.peakBytes]).toEqual([bytes.memory, bytes.memory]);
+    },
+    120_000,
+  );
+
+  it("of several is told apart in a report", async () => {
+    const { steps } = await peaksSaid(softmax, { steps: "3" });
+    expect(steps).toBe(3);
+    expect(readFileSync(join(folder, "report.html"), "utf8")).toContain("Time of 3 steps");
+  });
+});

@@ -1,0 +1,45 @@
+import { Phase, type Plan, type Trace } from "@remat/trace";
+
+/**
+ * Returns the milliseconds of a step: what its ops take, what `plan` runs again of them, and what the step takes outside of ops. An op without a
+ * time takes none.
+ *
+ * @example
+ * stepMs(priceTrace(trace, deviceSpec("a100"))); // all ops, one after the other
+ */
+export function stepMs({ ops: { runtimeMs } }: StepOps, { hostMs = 0, plan }: StepMsOptions = {}): number {
+  let sum = hostMs;
+  for (const ms of runtimeMs) if (ms > 0) sum += ms;
+  for (const { op, isRecomputed } of plan?.steps ?? []) if (isRecomputed) sum += runtimeMs[op] || 0;
+  return sum;
+}
+
+/** What is needed of a trace. */
+export type StepOps = { readonly ops: Pick<Trace["ops"], "runtimeMs"> };
+
+export interface StepMsOptions {
+  /** Milliseconds outside of ops; 0 if not given. */
+  readonly hostMs?: number;
+  /** Left out: no op runs again. */
+  readonly plan?: Pick<Plan, "steps"> | undefined;
+}
+
+/**
+ * Counts the training steps of a trace: a forward pass begins another one once weights have been updated, or where a trace has no update,
+ * after a backward pass. (Passes whose gradients add up before an update are one step.)
+ */
+export function countSteps({ ops: { count, phase } }: Trace): number {
+  let hasUpdate = false;
+  for (let op = 0; op < count; op++) if (phase[op] === Phase.optimizer) hasUpdate = true;
+  const ending = hasUpdate ? Phase.optimizer : Phase.backward;
+  let steps = 0;
+  let isOver = true;
+  for (let op = 0; op < count; op++) {
+    if (phase[op] === ending) isOver = true;
+    else if (isOver && phase[op] === Phase.forward) {
+      steps++;
+      isOver = false;
+    }
+  }
+  return Math.max(steps, count > 0 ? 1 : 0);
+}

@@ -1,0 +1,71 @@
+import { readPyTorchTrace } from "@remat/pytorch";
+import { goldenFiles, readGolden } from "@remat/testkit";
+import { Phase, type Trace, TraceBuilder } from "@remat/trace";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { countSteps, stepMs } from "../src/index.js";
+
+function traceOf(phases: readonly number[], runtimeMs?: number): Trace {
+  const b = new TraceBuilder({ framework: "tfjs", device: "cpu", mode: "fake", allocationUnitBytes: 1 });
+  for (const phase of phases) b.op({ name: "Relu", phase, ...(runtimeMs !== undefined && { runtimeMs }) });
+  return b.build();
+}
+
+const { forward, backward, optimizer, recompute } = Phase;
+
+describe("countSteps", () => {
+  it.each([
+    ["nothing", [], 0],
+    ["a forward pass", [forward, forward], 1],
+    ["a step without update", [forward, backward], 1],
+    ["two of them", [forward, backward, forward, forward, backward], 2],
+    ["two with an update", [forward, backward, optimizer, optimizer, forward, backward, optimizer], 2],
+    ["gradients of two batches, then one update", [forward, backward, forward, backward, optimizer], 1],
+    ["recomputation", [forward, backward, recompute, backward, optimizer], 1],
+  ])("of %s", (_, phases, steps) => {
+    expect(countSteps(traceOf(phases))).toBe(steps);
+  });
+
+  it("of steps of any length, in a row", () => {
+    const counts = fc.integer({ min: 1, max: 4 });
+    fc.assert(
+      fc.property(fc.array(fc.tuple(counts, counts, counts), { minLength: 1, maxLength: 6 }), (steps) => {
+        const phases = steps.flatMap(([f, b, o]) => [
+          ...Array<number>(f).fill(forward),
+          ...Array<number>(b).fill(backward),
+          ...Array<number>(o).fill(optimizer),
+        ]);
+        expect(countSteps(traceOf(phases))).toBe(steps.length);
+      }),
+    );
+  });
+
+  it("of PyTorch's recorded runs", () => {
+    const counted = goldenFiles()
+      .filter(({ name }) => /^mem_/.test(name))
+      .map((file) => `${file.name} ${countSteps(readPyTorchTrace(readGolden(file)))}`);
+    expect(counted).toMatchInlineSnapshot(`
+      [
+        "mem_02_transformer_ac_adam 3",
+        "mem_02_transformer_adam 3",
+        "mem_03_mlp_adam 3",
+        "mem_03_mlp_sgdm 3",
+        "mem_04_cnn_adam 3",
+        "mem_05_reuse_adam 3",
+        "mem_mlp4_ac_adam 3",
+        "mem_mlp4_adam 3",
+        "mem_tf_b2_ac_adam 3",
+        "mem_tf_b2_adam 3",
+      ]
+    `);
+  });
+});
+
+describe("stepMs", () => {
+  it("adds up ops, what runs again, and what is around them", () => {
+    const trace = traceOf([forward, backward], 2);
+    const plan = { steps: [0, 1, 0].map((op, i) => ({ op, isRecomputed: i === 2, free: [] })) };
+    expect([stepMs(trace), stepMs(trace, { hostMs: 1 }), stepMs(trace, { hostMs: 1, plan })]).toEqual([4, 5, 7]);
+    expect(stepMs(traceOf([forward]))).toBe(0);
+  });
+});
