@@ -1,4 +1,4 @@
-import { type Container, type GraphTensor, isInputLayer, type Layer } from "./layer-internals.js";
+import { type Container, type GraphTensor, isContainer, isInputLayer, type Layer } from "./layer-internals.js";
 
 /** One call of a layer in a container's graph. */
 export interface GraphCall {
@@ -9,9 +9,9 @@ export interface GraphCall {
 
 /**
  * Returns the calls that running a container makes, in tfjs-layers' order (`getTopologicalSortAndRecipientCounts` of its executor): what an output
- * depends on comes before it, the last input first.
+ * depends on comes before it, the last input first. A part that is in `inlined` by what it computes is one call, whatever its graph is.
  */
-export function executionOrder(container: Container): GraphCall[] {
+export function executionOrder(container: Container, inlined: InlinedParts = new Map()): GraphCall[] {
   const calls: GraphCall[] = [];
   const visited = new Set<string>(container.inputs.map(({ name }) => name));
   for (const output of container.outputs) {
@@ -19,7 +19,7 @@ export function executionOrder(container: Container): GraphCall[] {
     const visit = (tensor: GraphTensor) => {
       if (visited.has(tensor.name)) return;
       visited.add(tensor.name);
-      stack.push({ tensor, next: tensor.inputs.length - 1 });
+      stack.push({ tensor, next: inlined.has(tensor) ? -1 : tensor.inputs.length - 1 });
     };
     visit(output);
     for (let top = stack.at(-1); top !== undefined; top = stack.at(-1)) {
@@ -28,9 +28,22 @@ export function executionOrder(container: Container): GraphCall[] {
         continue;
       }
       stack.pop();
-      const layer = top.tensor.sourceLayer;
+      const layer = inlined.get(top.tensor) ?? top.tensor.sourceLayer;
       if (!isInputLayer(layer)) calls.push({ layer, output: top.tensor });
     }
   }
   return calls;
+}
+
+/** By what they compute: models whose layers a container runs itself, without ever calling them. */
+export type InlinedParts = ReadonlyMap<GraphTensor, Container>;
+
+/** Returns the parts of a container whose graph is in its own: a Sequential takes over that of its first layer, where this is a model. */
+export function inlinedParts(container: Container): InlinedParts {
+  const inlined = new Map<GraphTensor, Container>();
+  const models = container.layers.filter(isContainer);
+  if (models.length === 0) return inlined;
+  const computed = new Set(executionOrder(container).map(({ output }) => output));
+  for (const model of models) for (const output of model.outputs) if (computed.has(output)) inlined.set(output, model);
+  return inlined;
 }

@@ -100,7 +100,9 @@ export class ForwardCalls {
       gradients: new Map(),
     };
     const { plan } = entry;
-    if (plan !== undefined) call.run = { call, plan, done: 0, groups: [], outputs: [], results: new Map() };
+    // The layers of an inlined model are calls of the container around it.
+    if (plan !== undefined && groupIn === undefined)
+      call.run = { call, plan, done: 0, groups: [], outputs: [], results: new Map() };
     this.current = call;
     this.listener.entered(call);
     return call;

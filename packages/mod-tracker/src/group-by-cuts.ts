@@ -1,11 +1,13 @@
 import type { GraphCall } from "./execution-order.js";
 import type { GroupPaths } from "./group-by-prefix.js";
-import { type Container, type GraphTensor, type Layer, ownWeights } from "./layer-internals.js";
+import { type Container, type GraphTensor, isContainer, type Layer, ownWeights } from "./layer-internals.js";
+import { partsOf } from "./parts-of.js";
 
 /**
  * Groups between single-tensor cuts: places in the order of execution where one tensor is all that the rest needs of what came before. What
  * lies between two neighbouring cuts (a residual block, an inception module) is a group. Where the graph is a chain, each layer with a
- * kernel makes a group with what follows it up to the next (a convolution, its normalization and activation). A group of one layer is none.
+ * kernel makes a group with what follows it up to the next (a convolution, its normalization and activation); a model in it is a block
+ * already, and stands alone. A group of one layer is none.
  * Groups are named by their first and last layer.
  */
 export function groupByCuts(container: Container, calls: readonly GraphCall[]): GroupPaths {
@@ -23,8 +25,10 @@ export function groupByCuts(container: Container, calls: readonly GraphCall[]): 
       endChain();
       segments.push(layers);
     } else {
-      if (hasKernel(layers[0])) endChain();
-      chain.push(layers[0]);
+      const [layer] = layers;
+      if (isContainer(layer) || hasKernel(layer)) endChain();
+      chain.push(layer);
+      if (isContainer(layer)) endChain();
     }
   }
   endChain();
@@ -58,4 +62,13 @@ function cutsIn(container: Container, calls: readonly GraphCall[]): number[] {
   return cuts;
 }
 
-const hasKernel = (layer: Layer): boolean => ownWeights(layer).parameters.some(({ rank }) => rank > 1);
+/** Of its own or in what it is made of: the kernels of a recurrent layer are its cell's. */
+function hasKernel(layer: Layer): boolean {
+  const seen = new Set([layer]);
+  // A set is walked through to its end while it grows.
+  for (const part of seen) {
+    if (ownWeights(part).parameters.some(({ rank }) => rank > 1)) return true;
+    for (const [, inner] of partsOf(part)) seen.add(inner);
+  }
+  return false;
+}

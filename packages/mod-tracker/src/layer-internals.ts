@@ -25,32 +25,16 @@ interface LayerVariable {
 
 export const isLayer = (value: unknown): value is Layer => value instanceof layers.Layer;
 
-/** A Sequential without a layer that knows its input shape has no graph yet, and no outputs. */
-export const isContainer = (layer: Layer): layer is Container => Array.isArray((layer as Partial<Container>).layers);
+/**
+ * Whether a layer has a graph of others: a user's own layer may have a field `layers`, too, but no outputs. Those of a Sequential without a
+ * layer that knows its input shape are none yet.
+ */
+export const isContainer = (layer: Layer): layer is Container => {
+  const { layers: parts, outputs } = layer as Partial<Container>;
+  return Array.isArray(parts) && Array.isArray(outputs);
+};
 
 export const isInputLayer = (layer: Layer): boolean => layer.getClassName() === "InputLayer";
-
-/** Bookkeeping of tfjs-layers that leads to other layers, but not to parts of this one. */
-const notParts: ReadonlySet<string> = new Set(["inboundNodes", "outboundNodes", "inputs", "outputs", "model"]);
-
-/**
- * Returns the layers that `layer` is made of, by the names that go into their FQN: those of a container by their own names, else by the attribute
- * that holds them (`cell`, `forwardLayer`, `cells.0`).
- */
-export function partsOf(layer: Layer): [name: string, part: Layer][] {
-  if (isContainer(layer)) return layer.layers.map((part) => [part.name, part]);
-  const parts: [string, Layer][] = [];
-  for (const [name, value] of Object.entries(layer)) {
-    if (notParts.has(name)) continue;
-    const plain = name.replace(/^_+/, "");
-    if (isLayer(value)) parts.push([plain, value]);
-    else if (Array.isArray(value))
-      value.forEach((item, i) => {
-        if (isLayer(item)) parts.push([`${plain}.${i}`, item]);
-      });
-  }
-  return parts;
-}
 
 /** Returns a layer's own weights: those made to be trained, frozen or not, and those that training does not change by gradients. */
 export function ownWeights(layer: Layer): { parameters: Variable[]; buffers: Variable[] } {

@@ -55,7 +55,7 @@ export class ModuleEntry implements TrackedModule {
 
 /** What is known beforehand of a container's run. @internal */
 export interface ContainerPlan {
-  /** The groups around each call that it makes, outermost first; in order. */
+  /** The groups around each call that it makes, outermost first, models that it runs without calling them among them; in order. */
   readonly calls: readonly { readonly layer: Layer; readonly groups: readonly ModuleEntry[] }[];
   readonly groupsOf: ReadonlyMap<Layer, readonly ModuleEntry[]>;
   readonly layers: ReadonlySet<Layer>;

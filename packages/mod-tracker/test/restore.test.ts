@@ -1,7 +1,7 @@
 import * as tf from "@tensorflow/tfjs";
 import { beforeEach, expect, test } from "vitest";
 import { type Layer, ModTracker } from "../src/index.js";
-import { partsOf } from "../src/layer-internals.js";
+import { partsOf } from "../src/parts-of.js";
 import { nestedModel } from "./models.js";
 
 beforeEach(async () => {
