@@ -98,10 +98,7 @@ function report(error: unknown, io: ConsoleIo): number {
     error instanceof UsageError ||
     (error instanceof Error && error.name === "CACError") ||
     (error instanceof RematError && usageCodes.has(error.code));
-  const message =
-    error instanceof Error
-      ? error.message
-      : `the model's code threw ${describeThrown(error)}, which is no error. Throw an Error that says what is wrong.`;
+  const message = messageOf(error);
   const expected = usage || error instanceof RematError;
   const debug = io.env["REMAT_DEBUG"] !== undefined;
   let hint = "";
@@ -112,6 +109,17 @@ function report(error: unknown, io: ConsoleIo): number {
   if (debug) io.stderr.write(`${error instanceof Error ? (error.stack ?? "") : ""}\n`);
   if (error instanceof RematError && error.code === budgetNotFound) return ExitCode.notFound;
   return usage ? ExitCode.usage : ExitCode.failed;
+}
+
+function messageOf(error: unknown): string {
+  if (!(error instanceof Error))
+    return `the model's code threw ${describeThrown(error)}, which is no error. Throw an Error that says what is wrong.`;
+  if (error instanceof RangeError && /call stack/.test(error.message))
+    return (
+      `the model is too deep, or its code calls itself without end (${error.message}): tfjs-layers calls itself once for each layer in a row. ` +
+      "Make a long model of models of at most 1,000 layers each."
+    );
+  return error.message;
 }
 
 /** Anything can be thrown, even what cannot be made a text. */

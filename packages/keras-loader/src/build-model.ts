@@ -97,10 +97,13 @@ function naming<T>(note: LayerNote | undefined, shapes: readonly Shape[], run: (
   } catch (cause) {
     // A model fails for one of its layers, which has been named already.
     if (cause instanceof RematError || note === undefined) throw cause;
+    if (isStackFull(cause)) throw tooDeep(note, cause);
     const inputs = shapes.length === 0 ? "" : ` on ${showShapes(shapes)}`;
     const message = (cause as Error).message.split("\n")[0] as string;
     const reason =
-      cause instanceof TypeError ? `its configuration cannot be read (${message})` : message.replace(/\.$/, "");
+      cause instanceof TypeError
+        ? `its configuration cannot be read (${message})`
+        : message.replace(/\.( This may be due to one of the following reasons:)?$/, "");
     throw new RematError(
       isModelClass(note.className) ? "KERAS_MODEL_REFUSED" : "KERAS_LAYER_REFUSED",
       `${sentenceStart(label(note))} at ${note.path} is refused by tfjs-layers${inputs}: ${reason}. ` +
@@ -108,4 +111,16 @@ function naming<T>(note: LayerNote | undefined, shapes: readonly Shape[], run: (
       { cause },
     );
   }
+}
+
+/** tfjs-layers walks through a graph by calling itself, once for each layer in a row. */
+const isStackFull = (cause: unknown): boolean => cause instanceof RangeError && /call stack/.test(cause.message);
+
+function tooDeep(note: LayerNote, cause: unknown): RematError {
+  return new RematError(
+    "KERAS_TOO_DEEP",
+    `${sentenceStart(label(note))}${note.path === "" ? "" : ` at ${note.path}`} has too many layers in a row for tfjs-layers, which calls itself once for each (${(cause as Error).message}). ` +
+      "Make the model of models of at most 1,000 layers each in Keras and export it again.",
+    { cause },
+  );
 }

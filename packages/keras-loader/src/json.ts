@@ -11,3 +11,8 @@ export function show(value: unknown): string {
   const text = JSON.stringify(value) ?? String(value);
   return text.length <= 80 ? text : `${text.slice(0, 77)}...`;
 }
+
+/** Returns what a table has under a name of the file's; undefined for what every object has (`constructor`). */
+export function ownField<T>(table: Readonly<Record<string, T>>, name: string): T | undefined {
+  return Object.hasOwn(table, name) ? table[name] : undefined;
+}

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "./json.js";
+import { isObject, type JsonObject, ownField } from "./json.js";
 
 /** Names that Keras has changed since tfjs-layers was written: class of an initializer or regularizer, activation, option. */
 const classAliases: Readonly<Record<string, string>> = {
@@ -28,7 +28,8 @@ export function applyAliases(className: string, config: JsonObject): void {
   const axis = config["axis"];
   if (className === "BatchNormalization" && Array.isArray(axis) && axis.length === 1) config["axis"] = axis[0];
   for (const [field, value] of Object.entries(config)) {
-    if (typeof value === "string" && field.endsWith("activation")) config[field] = activationAliases[value] ?? value;
+    if (typeof value === "string" && field.endsWith("activation"))
+      config[field] = ownField(activationAliases, value) ?? value;
     if (isObject(value) && typeof value["class_name"] === "string") config[field] = renameClass(value);
   }
 }
@@ -38,6 +39,6 @@ function renameClass(object: JsonObject): JsonObject {
   const config = isObject(object["config"]) ? object["config"] : {};
   if (name === "L1") return { class_name: "L1L2", config: { l1: config["l1"], l2: 0 } };
   if (name === "L2") return { class_name: "L1L2", config: { l1: 0, l2: config["l2"] } };
-  const known = classAliases[name];
+  const known = ownField(classAliases, name);
   return known === undefined ? object : { ...object, class_name: known };
 }

@@ -1,5 +1,5 @@
 import { serialization } from "@tensorflow/tfjs-core";
-import type { JsonObject } from "./json.js";
+import { type JsonObject, ownField } from "./json.js";
 import { withOptionalAffine } from "./layers/batch-normalization.js";
 import {
   GlobalAveragePooling1D,
@@ -58,14 +58,19 @@ export function classMap(): ClassMap {
   return serialization.SerializationMap.getMap().classNameMap as unknown as ClassMap;
 }
 
+/** Tells whether tfjs-layers or the user has registered a class of this name. */
+export function isRegistered(className: string): boolean {
+  return Object.hasOwn(classMap(), className);
+}
+
 /** The registration of a class as loading a file needs it: tfjs-layers' or the user's own, supplied where missing, corrected where wrong. */
 function registrationOf(className: string): Registration | undefined {
-  const registered = classMap()[className];
-  if (registered === undefined) {
-    const Supplied = missing[className];
+  if (!isRegistered(className)) {
+    const Supplied = ownField(missing, className);
     return Supplied && [Supplied, (_cls, config) => new Supplied(config)];
   }
-  const correction = corrected[className];
+  const registered = classMap()[className] as Registration;
+  const correction = ownField(corrected, className);
   if (correction === undefined) return registered;
   const [cls, fromConfig] = registered;
   return [
@@ -114,7 +119,7 @@ export function withLayerClasses<T>(
  * registerKerasLayers(); // ["Normalization"]
  */
 export function registerKerasLayers(): string[] {
-  const added = Object.keys(missing).filter((name) => !(name in classMap()));
+  const added = Object.keys(missing).filter((name) => !isRegistered(name));
   for (const name of added) {
     serialization.registerClass(missing[name] as unknown as Parameters<typeof serialization.registerClass>[0]);
   }

@@ -1,10 +1,10 @@
 import { RematError } from "@remat/trace";
-import { serialization } from "@tensorflow/tfjs-core";
 import { checkOptions, sentenceStart } from "./check-options.js";
+import { checkSizes } from "./check-sizes.js";
 import { expectedInputShapes } from "./expected-shapes.js";
 import { isObject, type JsonObject } from "./json.js";
 import { applyAliases } from "./layer-aliases.js";
-import { isSupplied } from "./layer-classes.js";
+import { isRegistered, isSupplied } from "./layer-classes.js";
 import { isModelClass, type LayerEntry, type LayerNotes, label } from "./layer-note.js";
 import { isMergingOperation, isOperation } from "./operators.js";
 import { corrupt } from "./read-topology.js";
@@ -33,6 +33,7 @@ export function understandLayer(entry: unknown, path: string, notes: LayerNotes,
 
   checkClass(className, name, entry);
   checkOptions(className, name, config);
+  checkSizes(className, name, config);
   applyAliases(className, config);
   checkMirrored(className, name, config);
   const inner: JsonObject = {};
@@ -68,7 +69,7 @@ function checkMirrored(className: string, name: string, config: JsonObject): voi
 }
 
 function checkClass(className: string, name: string, entry: JsonObject): void {
-  const known = isSupplied(className) || className in serialization.SerializationMap.getMap().classNameMap;
+  const known = isSupplied(className) || isRegistered(className);
   if (isOperation(entry) ? isMergingOperation(entry) : known) return;
   const isFunction = isOperation(entry) || className.endsWith("Lambda");
   const from = typeof entry["module"] === "string" ? ` of ${entry["module"]}` : "";

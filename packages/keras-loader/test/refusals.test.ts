@@ -302,3 +302,66 @@ describe("an input shape that does not fit is refused", () => {
     expect(loadKerasModel(two, { inputShape: { x: [3], w: [3] } }).outputs[0]?.shape).toEqual([null, 3]);
   });
 });
+
+describe("a file that nobody's program wrote", () => {
+  it.each(["constructor", "__proto__", "toString", "hasOwnProperty"])(
+    "is refused naming the layer: the class '%s', which every object has",
+    (className) => {
+      const [code, message] = refusal(smallModel(input, ["odd", className, {}, ["x"]]));
+      expect(code).toBe("KERAS_LAYER_UNKNOWN");
+      expect(message).toBe(
+        `tfjs-layers cannot make layer 'odd' (${className}): it has no such class. ` +
+          `Write it as a class with \`static className = "${className}"\` and call tf.serialization.registerClass before loading.`,
+      );
+    },
+  );
+
+  it.each<[string, object]>([
+    ["activation", { activation: "constructor" }],
+    ["initializer", { kernel_initializer: { class_name: "constructor", config: {} } }],
+    ["regularizer", { kernel_regularizer: { class_name: "toString", config: {} } }],
+  ])("is refused naming the layer: an %s that every object has", (what, config) => {
+    const [code, message] = refusal(smallModel(input, ["odd", "Dense", { units: 2, ...config }, ["x"]]));
+    expect(code).toBe("KERAS_LAYER_REFUSED");
+    expect(message).toMatch(
+      new RegExp(
+        `^Layer 'odd' \\(Dense\\) at \\S+ is refused by tfjs-layers: Unknown ${what}: (constructor|toString)\\. ` +
+          "Change that layer in Keras and export the model again\\.$",
+      ),
+    );
+  });
+
+  it.each<[string, string, object, string]>([
+    ["a stride of 0", "Conv2D", { ...conv, strides: [1, 0] }, "strides: [1,0]"],
+    ["a stride of 0 for both axes", "DepthwiseConv2D", { kernel_size: 3, strides: 0 }, "strides: 0"],
+    ["a negative stride", "SeparableConv2D", { ...conv, strides: -1 }, "strides: -1"],
+    ["half a stride", "Conv2DTranspose", { ...conv, strides: 0.5 }, "strides: 0.5"],
+    ["no strides", "Conv2D", { ...conv, strides: [] }, "strides: []"],
+    ["an empty kernel", "Conv2D", { ...conv, kernel_size: [0, 3] }, "kernel_size: [0,3]"],
+    ["no dilation", "Conv2D", { ...conv, dilation_rate: 0 }, "dilation_rate: 0"],
+    ["an empty window", "MaxPooling2D", { pool_size: [2, 0] }, "pool_size: [2,0]"],
+    ["no stride of a window", "AveragePooling2D", { strides: [0, 0] }, "strides: [0,0]"],
+    ["a factor of 0", "UpSampling2D", { size: 0 }, "size: 0"],
+  ])("is refused naming the option: %s", (_what, className, config, option) => {
+    expect(refusal(smallModel(input, ["odd", className, config, ["x"]]))).toEqual([
+      "KERAS_SIZE_WRONG",
+      `Layer 'odd' (${className}) has ${option}, expected whole numbers of at least 1. ` +
+        "Change that layer in Keras and export the model again.",
+    ]);
+  });
+
+  it("is refused with what to do: 10,000 layers in a row", () => {
+    const names = Array.from({ length: 10_000 }, (_, i) => `relu${i}`);
+    const chain = names.map((name, i): [string, string, object, string[]] => [
+      name,
+      "Activation",
+      { activation: "relu" },
+      [names[i - 1] ?? "x"],
+    ]);
+    const [code, message] = refusal(smallModel(input, ...chain));
+    expect(code).toBe("KERAS_TOO_DEEP");
+    expect(message).toMatch(
+      /^Layer 'small' \(Functional\) at modelTopology has too many layers in a row for tfjs-layers, .* Make the model of models of at most 1,000 layers each in Keras and export it again\.$/,
+    );
+  });
+});
