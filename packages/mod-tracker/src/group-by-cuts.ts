@@ -6,8 +6,8 @@ import { partsOf } from "./parts-of.js";
 /**
  * Groups between single-tensor cuts: places in the order of execution where one tensor is all that the rest needs of what came before. What
  * lies between two neighbouring cuts (a residual block, an inception module) is a group. Where the graph is a chain, each layer with a
- * kernel makes a group with what follows it up to the next (a convolution, its normalization and activation); a model in it is a block
- * already, and stands alone. A group of one layer is none.
+ * kernel makes a group with what follows it up to the next (a convolution, its normalization and activation); a model in it, or a
+ * layer that holds several, is a block already and stands alone. A group of one layer is none.
  * Groups are named by their first and last layer.
  */
 export function groupByCuts(container: Container, calls: readonly GraphCall[]): GroupPaths {
@@ -26,9 +26,10 @@ export function groupByCuts(container: Container, calls: readonly GraphCall[]): 
       segments.push(layers);
     } else {
       const [layer] = layers;
-      if (isContainer(layer) || hasKernel(layer)) endChain();
+      const alone = isBlock(layer);
+      if (alone || hasKernel(layer)) endChain();
       chain.push(layer);
-      if (isContainer(layer)) endChain();
+      if (alone) endChain();
     }
   }
   endChain();
@@ -61,6 +62,8 @@ function cutsIn(container: Container, calls: readonly GraphCall[]): number[] {
   if (cuts.at(-1) !== calls.length - 1) cuts.push(calls.length - 1);
   return cuts;
 }
+
+const isBlock = (layer: Layer): boolean => isContainer(layer) || partsOf(layer).length > 1;
 
 /** Of its own or in what it is made of: the kernels of a recurrent layer are its cell's. */
 function hasKernel(layer: Layer): boolean {

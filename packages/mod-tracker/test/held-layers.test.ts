@@ -97,3 +97,26 @@ test("a field of the name that models have for their layers makes no model", asy
   });
   expect(trace.modules).toEqual([]);
 });
+
+test("between other layers a layer that holds several stands alone, though it has made no weights yet", async () => {
+  const inner = layersHeld(2);
+  const block = new Custom("block", new Map(inner.map((layer, i) => [`at${i}`, layer])), () => inner);
+  const model = tf.sequential({
+    name: "net",
+    layers: [
+      tf.layers.dense({ name: "before", units: 2, inputShape: [2] }),
+      block,
+      tf.layers.activation({ name: "after", activation: "relu" }),
+    ],
+  });
+  await traceOf(model, (tracker) => {
+    expect(tracker.modules.map(({ fqn }) => fqn)).toEqual([
+      "net",
+      "net.before",
+      "net.block",
+      "net.block.held.at0",
+      "net.block.held.at1",
+      "net.after",
+    ]);
+  });
+});
