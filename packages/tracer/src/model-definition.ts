@@ -76,7 +76,7 @@ export async function defineModel(exported: unknown, context: ModelContext, name
     throw wrong(name, `field 'loss': expected a function of outputs and targets, found ${describe(definition.loss)}`);
   if (definition.inputs === undefined && definition.model !== undefined)
     return {
-      ...(definition as ModelDefinition),
+      ...ownFields(definition as ModelDefinition),
       inputs: inputsOfLayersModel(definition.model as tfLayers.LayersModel, context),
     };
   for (const field of ["inputs", "targets"] as const) checkTensors(name, field, definition[field], field === "inputs");
@@ -84,7 +84,24 @@ export async function defineModel(exported: unknown, context: ModelContext, name
     for (const [key, variable] of Object.entries(definition.parameters as object))
       if (!(variable instanceof tfCore.Variable))
         throw wrong(name, `field 'parameters', entry '${key}': expected a tf.variable, found ${describe(variable)}`);
-  return definition as ModelDefinition;
+  return ownFields(definition as ModelDefinition);
+}
+
+/** What a definition says as fields of its own, so that it can be copied: one that is made by a class has methods, which read `this`. */
+function ownFields(definition: ModelDefinition): ModelDefinition {
+  const { name, model, forward, parameters, buffers, inputs, targets, loss, notes } = definition;
+  return {
+    ...definition,
+    inputs,
+    ...(name !== undefined && { name }),
+    ...(model !== undefined && { model }),
+    ...(forward !== undefined && { forward: forward.bind(definition) }),
+    ...(parameters !== undefined && { parameters }),
+    ...(buffers !== undefined && { buffers }),
+    ...(targets !== undefined && { targets }),
+    ...(loss !== undefined && { loss: loss.bind(definition) }),
+    ...(notes !== undefined && { notes }),
+  };
 }
 
 /** Returns a LayersModel as a definition: random inputs of its inputs' shapes. */

@@ -145,3 +145,33 @@ describe("traceFakeStep", () => {
     expect(tf.memory()).toEqual(before);
   });
 });
+
+it("takes a definition that a class makes, whose methods read its fields", async () => {
+  class Net {
+    readonly name = "Net";
+    readonly parameters: Record<string, tf.Variable>;
+    private readonly scale: tf.Scalar;
+
+    constructor(private readonly context: ModelContext) {
+      this.parameters = { "Net.weight": tf.variable(tf.ones([3, 2])) };
+      this.scale = tf.scalar(0.5);
+    }
+    get inputs(): tf.Tensor {
+      return tf.ones([4, 3]);
+    }
+    forward(x: tf.Tensor): tf.Tensor {
+      return this.context.scope("Net", () => tf.matMul(x, this.parameters["Net.weight"]));
+    }
+    loss(y: tf.Tensor): tf.Scalar {
+      return tf.sum(tf.mul(y, this.scale));
+    }
+  }
+  const trace = await traceFakeStep((context: ModelContext) => new Net(context) as never, { optimizer: "none" });
+  expect(trace.header.model).toBe("Net");
+  const forward = ops(trace).filter((op) => op.startsWith(`${Phase.forward} `));
+  expect(forward).toEqual([
+    `${Phase.forward} Net BatchMatMul float32[4,2]`,
+    `${Phase.forward} - Multiply float32[4,2]`,
+    `${Phase.forward} - Sum float32[]`,
+  ]);
+});
