@@ -52,13 +52,13 @@ describe.each(backends)("on %s", (backend) => {
     ["efficientnet-b0", 3, [0.7], 4],
   ];
 
-  test.skipIf(backend === "wasm").each(examples)(
+  test.each(examples)(
     "%s trains under plans as stock, to the bit, in the memory that was predicted, to the byte",
     async (name, steps, fractions, unreadBytes) => {
       const build = await exampleNamed(name);
       const stock = await train(build, { steps });
       expect(await train(build, { steps })).toEqual(stock);
-      const traced = await traceFakeStep(build, { ...gradientsOnly, size: "tiny", backend: "tensorflow" });
+      const traced = await traceFakeStep(build, { ...gradientsOnly, size: "tiny", backend });
       const trace = priceTrace(traced, deviceSpec("cpu"));
       let planCount = 0;
       for (const budgetFraction of fractions) {

@@ -7,6 +7,7 @@ import { type EngineLifetimes, engineLifetimes } from "./engine-lifetimes.js";
 import { type InPlaceOps, inPlaceOps } from "./in-place-ops.js";
 import { separateLives } from "./separate-lives.js";
 import type { SequenceGraph } from "./sequence-graph.js";
+import { shareSaved } from "./share-saved.js";
 
 export interface SequenceGraphOptions {
   /**
@@ -18,7 +19,10 @@ export interface SequenceGraphOptions {
 
 /** A sequence graph whose nodes know what of the trace they are. */
 export interface TraceSequenceGraph extends SequenceGraph {
-  /** The trace as the storages below are counted: each life of one that is resized to nothing in between is a storage of its own. */
+  /**
+   * The trace as the storages below are counted: each life of one that is resized to nothing in between is a storage of its own, and what autograd
+   * saves is on the data that it was saved of.
+   */
   readonly trace: Trace;
   /** The op that each node is in the plain order, or -1 for a storage that no op makes. */
   readonly opOfNode: Int32Array;
@@ -87,7 +91,7 @@ class TraceSequence {
   private readonly unread: number[] = [];
 
   constructor(trace: Trace, isReplayable: (op: number) => boolean) {
-    const lives = separateLives(trace);
+    const lives = separateLives(shareSaved(trace));
     const graph = graphOfTrace(lives.trace, { isSource: (storage) => lives.isResumed[storage] === 1 });
     this.trace = lives.trace;
     this.graph = graph;
