@@ -22,7 +22,9 @@ export function peakByDefinition({ events, storages, strings, header }: Trace): 
     if (!isMemory || strings[storages.device[storage]] !== header.device) continue;
     const asked =
       kind === EventKind.allocate ? storages.bytes[storage] : kind === EventKind.resize ? events.value[e] : 0;
-    const size = Math.ceil(asked / header.allocationUnitBytes) * header.allocationUnitBytes;
+    const { allocationUnitBytes: unit } = header;
+    // A size that is no whole number, as only damaged files have, stays as it is where nothing is rounded.
+    const size = unit > 1 ? Math.ceil(asked / unit) * unit : asked;
     held += size - bytes[storage];
     bytes[storage] = size;
     peak = Math.max(peak, held);
