@@ -46,7 +46,7 @@ const stages = [
     command: ["npx", "-y", "pnpm@12.21.0", "test", ...vitestReport],
     isAlone: true,
     env: freshMachine,
-    timeoutMs: 1_200_000,
+    timeoutMs: 2_400_000,
     count: () => countTests(readFileSync(report, "utf8")),
   },
   {
