@@ -116,7 +116,7 @@ describe("the workspace", () => {
       withDependencies(core, packages)
         .map(({ shortName }) => shortName)
         .toSorted(),
-    ).toEqual(["sac-core", "text-table", "trace"]);
+    ).toEqual(["memory", "sac-core", "text-table", "trace"]);
   });
 });
 
