@@ -114,7 +114,7 @@ describe("all ops of a trace", () => {
       );
       for (const storage of fresh) made.add(storage);
       expect(whole.memoryBytes[op]).toBe(
-        [...fresh].reduce((bytes, storage) => bytes + trace.storages.bytes[storage], 0),
+        [...fresh].reduce((bytes, storage) => bytes + Math.ceil(trace.storages.bytes[storage] / 512) * 512, 0),
       );
       expect((whole.marks[op] & OpMark.view) !== 0).toBe((trace.ops.flags[op] & OpFlag.view) !== 0);
     }

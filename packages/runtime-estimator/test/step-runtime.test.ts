@@ -41,23 +41,13 @@ describe("countSteps", () => {
   });
 
   it("of PyTorch's recorded runs", () => {
-    const counted = goldenFiles()
-      .filter(({ name }) => /^mem_/.test(name))
-      .map((file) => `${file.name} ${countSteps(readPyTorchTrace(readGolden(file)))}`);
-    expect(counted).toMatchInlineSnapshot(`
-      [
-        "mem_02_transformer_ac_adam 3",
-        "mem_02_transformer_adam 3",
-        "mem_03_mlp_adam 3",
-        "mem_03_mlp_sgdm 3",
-        "mem_04_cnn_adam 3",
-        "mem_05_reuse_adam 3",
-        "mem_mlp4_ac_adam 3",
-        "mem_mlp4_adam 3",
-        "mem_tf_b2_ac_adam 3",
-        "mem_tf_b2_adam 3",
-      ]
-    `);
+    const files = goldenFiles().filter(({ name }) => /^mem_/.test(name));
+    expect(files.length).toBeGreaterThan(0);
+    for (const file of files) {
+      const golden = readGolden(file) as unknown as { readonly iterations: number };
+      // Before those that it is asked for, the oracle takes one in which the optimizer makes its state.
+      expect([file.name, countSteps(readPyTorchTrace(golden))]).toEqual([file.name, golden.iterations + 1]);
+    }
   });
 });
 

@@ -1,3 +1,4 @@
+import { allocatedSizes } from "@remat/memory";
 import { OpMark, opStartMs } from "@remat/reporting";
 import { OpFlag, type Rows, row, type Trace } from "@remat/trace";
 import type { PageOps } from "./answers.js";
@@ -21,6 +22,7 @@ export function pageOps(trace: Trace): PageOps {
     }
     return found;
   });
+  const bytes = allocatedSizes(trace);
   const memoryBytes = new Float64Array(ops.count);
   const isSaved = new Uint8Array(storages.count);
   for (let i = 0; i < saves.count; i++) isSaved[saves.storage[i]] = 1;
@@ -33,7 +35,7 @@ export function pageOps(trace: Trace): PageOps {
     eachStorage(ops.outputs, op, (at) => {
       if (isKnown[at] === 1) return;
       isKnown[at] = 1;
-      memoryBytes[op] += storages.bytes[at];
+      memoryBytes[op] += bytes[at];
       if (isSaved[at] === 1) marks[op] |= OpMark.savedByAutograd;
     });
   }
