@@ -26,7 +26,7 @@ const scenes = [
   {
     name: "plan",
     keys: ["6", "Down", "Down", "Down", "Left", "Left", "Left", "p"],
-    until: /again .* steps run an op again/,
+    until: /steps are recomputations/,
     title: "A plan of the step",
   },
 ];
