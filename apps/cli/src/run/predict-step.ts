@@ -167,28 +167,17 @@ function writeTimes(path: string, cache: BenchmarkCache): void {
 
 /** What a step of stock takes. */
 export function stockStep({ trace, hostMs }: TimedStep): StepPrediction {
-  const { ops } = trace;
-  const { peakBytes, bytesByCategory } = heldPeak(trace);
-  return {
-    peakBytes,
-    bytesByCategory,
-    stepMs: stepMs(trace, { hostMs: hostMs.stock }),
-    ops: ops.count,
-    recomputedOps: 0,
-  };
+  return unplannedStep(trace, heldPeak(trace), hostMs.stock);
 }
 
 /** What it takes with early release. */
 export function releasedStep({ trace, hostMs }: TimedStep, released: HeldPeak): StepPrediction {
-  const { ops } = trace;
-  const { peakBytes, bytesByCategory } = released;
-  return {
-    peakBytes,
-    bytesByCategory,
-    stepMs: stepMs(trace, { hostMs: hostMs.released }),
-    ops: ops.count,
-    recomputedOps: 0,
-  };
+  return unplannedStep(trace, released, hostMs.released);
+}
+
+/** What it takes where each op runs once. */
+function unplannedStep(trace: Trace, { peakBytes, bytesByCategory }: HeldPeak, hostMs: number): StepPrediction {
+  return { peakBytes, bytesByCategory, stepMs: stepMs(trace, { hostMs }), ops: trace.ops.count, recomputedOps: 0 };
 }
 
 /** What it takes after a plan. */
