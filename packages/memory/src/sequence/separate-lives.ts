@@ -15,9 +15,9 @@ export interface SeparateLives {
  */
 export function separateLives(trace: Trace): SeparateLives {
   const { events, storages } = trace;
-  let hasGap = false;
-  for (let e = 0; e < events.count && !hasGap; e++) hasGap = events.kind[e] === EventKind.resize;
-  if (!hasGap) return { trace, isResumed: new Uint8Array(storages.count) };
+  let hasResize = false;
+  for (let e = 0; e < events.count && !hasResize; e++) hasResize = events.kind[e] === EventKind.resize;
+  if (!hasResize) return { trace, isResumed: new Uint8Array(storages.count) };
   return new LifeSeparator(trace).run();
 }
 

@@ -10,7 +10,8 @@ export function shareSaved(trace: Trace): Trace {
   let hasCopies = false;
   for (let i = 0; i < saves.count; i++) {
     const saved = saves.tensor[i];
-    if (saved < 0 || trace.tensorStorages(saved).includes(saves.storage[i])) continue;
+    if (saved < 0 || tensors.storage[saved] === saves.storage[i]) continue;
+    if (tensors.moreStorages.get(saved)?.includes(saves.storage[i])) continue;
     original[saves.storage[i]] = original[tensors.storage[saved]];
     hasCopies = true;
   }
