@@ -3,6 +3,7 @@ import { periodicCheckpoints } from "./blocks/periodic-checkpoints.js";
 import { recomputationBound } from "./bound/recomputation-bound.js";
 import { workingSet } from "./bound/working-set.js";
 import type { PlanningGraph } from "./graph/planning-graph.js";
+import { deferSources } from "./schedule/defer-sources.js";
 import { ScheduleSearch } from "./schedule/schedule-search.js";
 import { simulateSchedule } from "./schedule/simulate-schedule.js";
 
@@ -149,7 +150,7 @@ export async function rematerialize(graph: PlanningGraph, options: Rematerialize
     }
     await new Promise((resolve) => setTimeout(resolve));
   }
-  const sequence = search.best ?? search.closest;
+  const sequence = deferSources(graph, search.best ?? search.closest);
   const found = simulateSchedule(graph, sequence)!;
   if (search.best !== undefined && found.peakBytes > budgetBytes)
     throw new RematError(
@@ -157,7 +158,7 @@ export async function rematerialize(graph: PlanningGraph, options: Rematerialize
       `a schedule of ${found.peakBytes} bytes was taken for one within ${budgetBytes}; please report the graph`,
     );
   return {
-    isFeasible: search.best !== undefined,
+    isFeasible: found.peakBytes <= budgetBytes,
     sequence,
     peakBytes: found.peakBytes,
     cost: found.cost,

@@ -29,6 +29,7 @@ export function planningGraphOfTrace(trace: Trace, options: PlanningGraphOfTrace
   return {
     ...graph,
     cost,
+    isSource: Uint8Array.from(opOfNode, (op) => (op < 0 ? 1 : 0)),
     producer,
     recomputable: graph.repeatable,
     consumers: transposeRows(inputs, valueCount),

@@ -7,6 +7,8 @@ export interface PlanningGraph extends SequenceGraph {
   readonly cost: Float64Array;
   /** 0 for a node that must run exactly once: its values cannot be made again. */
   readonly recomputable: Uint8Array;
+  /** 1 for a node that stands for what user code makes between ops: it runs once, and as late as it can. None if left out. */
+  readonly isSource?: Uint8Array;
   /** The node that makes each value. */
   readonly producer: Int32Array;
   /** The nodes that read each value, ascending. */

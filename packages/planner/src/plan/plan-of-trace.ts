@@ -10,6 +10,7 @@ import {
 } from "@remat/trace";
 import type { TracePlanningGraph } from "../graph/planning-graph-of-trace.js";
 import type { Rematerialization } from "../rematerialize.js";
+import { deferSources } from "../schedule/defer-sources.js";
 import { originOf, predictionOf } from "./plan-of-graph.js";
 
 /**
@@ -24,7 +25,7 @@ export function planOfTrace(trace: Trace, graph: TracePlanningGraph, schedule: R
   const ops = opOccurrences(trace);
   const { header } = trace;
   const { names, sources } = planValues(graph);
-  const sequence = withLateSources(graph, schedule.sequence);
+  const sequence = deferSources(graph, schedule.sequence);
   const { peakBytes } = holdSequence(graph, sequence)!;
   return {
     subject: {
@@ -43,27 +44,6 @@ export function planOfTrace(trace: Trace, graph: TracePlanningGraph, schedule: R
     sources,
     steps: stepsOf(trace, graph, sequence, names),
   };
-}
-
-/**
- * The sequence with what JavaScript makes as late as it can be: an executor runs ops again as soon as the step before is done, before user
- * code goes on. That never holds more, since what runs again reads none of it.
- */
-function withLateSources(graph: TracePlanningGraph, sequence: Int32Array): Int32Array {
-  const late = new Int32Array(sequence.length);
-  const waiting: number[] = [];
-  const runs = new Uint8Array(graph.nodeCount);
-  let length = 0;
-  for (const v of sequence) {
-    if (graph.opOfNode[v] < 0) waiting.push(v);
-    else {
-      if (runs[v] === 0) for (const source of waiting.splice(0)) late[length++] = source;
-      late[length++] = v;
-    }
-    runs[v] = 1;
-  }
-  for (const source of waiting) late[length++] = source;
-  return late;
 }
 
 function stepsOf(
