@@ -1,13 +1,3 @@
-import { defineProject } from "vitest/config";
+import { project } from "../testkit/vitest/project.ts";
 
-export default defineProject({
-  resolve: { conditions: ["@remat/source"] },
-  ssr: { resolve: { conditions: ["@remat/source"] } },
-  test: {
-    name: "browser",
-    include: ["test/**/*.test.ts"],
-    globalSetup: "test/setup.ts",
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
-  },
-});
+export default project("browser", { globalSetup: "test/setup.ts" });

@@ -1,5 +1,3 @@
-import { defineProject } from "vitest/config";
+import { project } from "../testkit/vitest/project.ts";
 
-export default defineProject({
-  test: { name: "lint", include: ["test/**/*.test.ts"], testTimeout: 60_000, hookTimeout: 60_000 },
-});
+export default project("lint", { isBuilt: true });

@@ -1,5 +1,3 @@
-import { defineProject } from "vitest/config";
+import { project } from "../testkit/vitest/project.ts";
 
-export default defineProject({
-  test: { name: "packaging", include: ["test/**/*.test.ts"], testTimeout: 120_000 },
-});
+export default project("packaging", { isBuilt: true });

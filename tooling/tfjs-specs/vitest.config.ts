@@ -1,5 +1,3 @@
-import { defineProject } from "vitest/config";
+import { project } from "../testkit/vitest/project.ts";
 
-export default defineProject({
-  test: { testTimeout: 120_000, hookTimeout: 120_000, name: "tfjs-specs", include: ["test/**/*.test.ts"] },
-});
+export default project("tfjs-specs", { isBuilt: true });
