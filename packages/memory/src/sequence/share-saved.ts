@@ -2,7 +2,8 @@ import { EventKind, Trace } from "@remat/trace";
 
 /**
  * Returns `trace` as it is where what autograd saves is on the data that it was saved of: where saving copies in stock (`Identity` on wasm), an
- * executor shares, so that a copy holds nothing of its own, and who reads it reads the original. A trace without such copies is returned as it is.
+ * executor shares, so that a copy holds nothing of its own, who reads it reads the original, and that is there until the last of them is freed.
+ * A trace without such copies is returned as it is.
  */
 export function shareSaved(trace: Trace): Trace {
   const { saves, tensors, events, storages } = trace;
@@ -17,8 +18,9 @@ export function shareSaved(trace: Trace): Trace {
   }
   if (!hasCopies) return trace;
 
+  const lastFree = lastFrees(trace, original);
   const kept: number[] = [];
-  for (let e = 0; e < events.count; e++) if (!isOfCopy(trace, e, original)) kept.push(e);
+  for (let e = 0; e < events.count; e++) if (isKept(trace, e, original, lastFree)) kept.push(e);
   return new Trace({
     ...trace,
     tensors: {
@@ -32,20 +34,39 @@ export function shareSaved(trace: Trace): Trace {
     events: {
       count: kept.length,
       kind: Uint8Array.from(kept, (e) => events.kind[e]),
-      subject: Int32Array.from(kept, (e) => events.subject[e]),
+      subject: Int32Array.from(kept, (e) =>
+        events.kind[e] === EventKind.free ? original[events.subject[e]] : events.subject[e],
+      ),
       value: Float64Array.from(kept, (e) => events.value[e]),
     },
   });
 }
 
-function isOfCopy({ events: { kind, subject } }: Trace, event: number, original: Int32Array): boolean {
+/** By original: the event by which it is gone, which is when it and all copies of it are freed; -1 where one of them stays. */
+function lastFrees({ events: { count, kind, subject } }: Trace, original: Int32Array): Int32Array {
+  const alive = new Int32Array(original.length);
+  for (const storage of original) alive[storage]++;
+  const last = new Int32Array(original.length).fill(-1);
+  for (let e = 0; e < count; e++)
+    if (kind[e] === EventKind.free && --alive[original[subject[e]]] === 0) last[original[subject[e]]] = e;
+  return last;
+}
+
+function isKept(
+  { events: { kind, subject } }: Trace,
+  event: number,
+  original: Int32Array,
+  lastFree: Int32Array,
+): boolean {
+  const storage = subject[event];
   switch (kind[event]) {
-    case EventKind.allocate:
     case EventKind.free:
+      return lastFree[original[storage]] === event;
+    case EventKind.allocate:
     case EventKind.resize:
     case EventKind.categorize:
-      return original[subject[event]] !== subject[event];
+      return original[storage] === storage;
     default:
-      return false;
+      return true;
   }
 }
