@@ -1,14 +1,16 @@
 import { inspect } from "node:util";
 import { displaySafe } from "@remat/text-table";
 import { RematError } from "@remat/trace";
-import { type CAC, cac } from "cac";
-import type { CommandEntry, CommandOptions } from "./command.js";
+import { CommanderError } from "commander";
+import { type CommandEntry, nameOfEntry, optionKey } from "./command.js";
 import { commands } from "./commands/registry.js";
+import { readConfigFile } from "./config-file.js";
 import type { ConsoleIo } from "./console-io.js";
+import { shapedIo } from "./global-options.js";
 import { budgetNotFound } from "./plan/refuse.js";
-import { UsageError } from "./usage-error.js";
-import { markValues, unmarkValues } from "./values-as-typed.js";
-import { versionText } from "./version.js";
+import { makeProgram, type TypedCommand } from "./program.js";
+import { withStandardInput } from "./standard-input.js";
+import { parseText, UsageError } from "./usage-error.js";
 
 /** Exit codes of the command. */
 export const ExitCode = { ok: 0, failed: 1, usage: 2, notFound: 3 } as const;
@@ -18,91 +20,82 @@ export const ExitCode = { ok: 0, failed: 1, usage: 2, notFound: 3 } as const;
  * command line is wrong, 3 where no plan was found in the time given, though there may be one. Errors are one line on stderr with the next step.
  */
 export async function runCli(args: readonly string[], io: ConsoleIo): Promise<number> {
+  const given = askedForHelp(args);
   try {
-    const cli = await program(args, io);
-    cli.parse(["node", "remat", ...markValues(cli, args)], { run: false });
-    unmarkValues(cli.options);
-    if (cli.options["help"] === true || cli.options["version"] === true) return ExitCode.ok;
-    if (cli.matchedCommand === undefined) {
-      const [unknown] = cli.args;
-      if (unknown !== undefined)
-        throw new UsageError(
-          `there is no command ${JSON.stringify(unknown)}. Expected ${commandNames(cli)}; see remat --help.`,
-        );
-      if (io.terminal !== undefined) {
-        await (await commandNamed("ui").load()).run([], {}, io);
-        return ExitCode.ok;
-      }
-      cli.outputHelp();
+    if (given.length === 0 && io.terminal !== undefined) {
+      await (await entryNamed("ui")!.load()).run([], {}, io);
+      return ExitCode.ok;
+    }
+    const program = await makeProgram(given, io, (typed) => runTyped(typed, io));
+    if (given.length === 0) {
+      program.outputHelp();
       return ExitCode.usage;
     }
-    await cli.runMatchedCommand();
+    await program.parseAsync(given, { from: "user" });
     return ExitCode.ok;
   } catch (error) {
-    return report(error, io);
+    if (error instanceof CommanderError && error.exitCode === 0) return ExitCode.ok;
+    return report(error, given.find(entryNamed), io);
   }
 }
 
-/** The command line with the options of those commands that `args` names; of the others only what they are for. */
-async function program(args: readonly string[], io: ConsoleIo): Promise<CAC> {
-  const cli = cac("remat");
-  const modelHelp: Record<string, readonly string[]> = {};
-  for (const entry of commands) {
-    const added = cli.command(entry.usage, entry.purpose);
-    if (!args.includes(added.name)) continue;
-    const { options, examples, takesModelAnd, run } = await entry.load();
-    for (const option of options)
-      added.option(option.flags, option.purpose, option.default === undefined ? {} : { default: option.default });
-    for (const example of examples) added.example(example);
-    if (takesModelAnd !== undefined) modelHelp[added.name] = takesModelAnd;
-    // cac hands over each positional argument, a list where it takes several, then the options.
-    added.action((...given: unknown[]) => {
-      const targets = given.slice(0, -1).flat() as (string | undefined)[];
-      return run(
-        targets.filter((target) => target !== undefined),
-        given.at(-1) as object as CommandOptions,
-        io,
-      );
-    });
-  }
-  cli.help((sections) => {
-    const others = modelHelp[cli.matchedCommand?.name ?? ""];
-    return others === undefined
-      ? sections
-      : [...sections, { title: "MODEL is one of", body: [...models, ...others].join("\n") }];
-  });
-  cli.version(versionText());
-  return cli;
+/** `remat help plan` is `remat plan --help`; of a command that is not there it is an error that names the nearest. */
+function askedForHelp(args: readonly string[]): readonly string[] {
+  const [first, ...rest] = args;
+  if (first !== "help") return args;
+  return rest.length === 0 || entryNamed(rest[0]) !== undefined ? [...rest, "--help"] : rest;
 }
 
-const models: readonly string[] = [
-  "  model.json         a Keras topology as tfjs-layers or Keras writes it; its weights are not needed",
-  "  model.js           an ES module whose default export is a function that makes a model (see examples/README.md)",
-  "  run.remat.jsonl    a trace that remat wrote, gzipped or not; a PyTorch exporter's JSON file",
-];
-
-function commandNamed(name: string): CommandEntry {
-  return commands.find(({ usage }) => usage.split(" ")[0] === name) as CommandEntry;
+function entryNamed(name: string): CommandEntry | undefined {
+  return commands.find((entry) => nameOfEntry(entry) === name);
 }
 
-function commandNames(cli: CAC): string {
-  return cli.commands.map((command) => command.name).join(", ");
+/** Runs a command with what was typed, what a config file says, and defaults, in this order. */
+async function runTyped({ entry, command, targets, options }: TypedCommand, io: ConsoleIo): Promise<void> {
+  const { config } = options;
+  const configured =
+    config === false
+      ? undefined
+      : await readConfigFile(
+          entry,
+          command,
+          process.cwd(),
+          config === true || config === undefined ? undefined : parseText("config", config),
+        );
+  const defaults = Object.fromEntries(
+    command.options.map((option) => [optionKey(option), option.default]).filter(([, value]) => value !== undefined),
+  ) as Record<string, unknown>;
+  const all = { ...defaults, ...configured?.options, ...options };
+  if (configured !== undefined && Object.keys(configured.options).length > 0)
+    io.stderr.write(`remat: ${displaySafe(configured.path)} says ${describe(configured.options)}\n`);
+  await withStandardInput(targets, io, (files) => command.run(files, all, shapedIo(io, all)));
+}
+
+function describe(options: Readonly<Record<string, unknown>>): string {
+  return displaySafe(
+    Object.entries(options)
+      .map(
+        ([key, value]) =>
+          `--${key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}${value === true ? "" : ` ${String(value)}`}`,
+      )
+      .join(" "),
+  );
 }
 
 /** What a library refuses that can only come from the command line. */
 const usageCodes: ReadonlySet<string> = new Set(["LOSS_UNKNOWN", "OPTIMIZER_UNKNOWN"]);
 
-function report(error: unknown, io: ConsoleIo): number {
-  // cac's own complaints (unknown option, missing argument) are usage errors, too.
+function report(error: unknown, command: string | undefined, io: ConsoleIo): number {
+  // commander's own complaints (unknown option, missing argument) are usage errors, too.
   const usage =
     error instanceof UsageError ||
-    (error instanceof Error && error.name === "CACError") ||
+    error instanceof CommanderError ||
     (error instanceof RematError && usageCodes.has(error.code));
   const message = messageOf(error);
   const expected = usage || error instanceof RematError;
   const debug = io.env["REMAT_DEBUG"] !== undefined;
   let hint = "";
-  if (usage && !/see remat/.test(message)) hint = "See remat --help.";
+  if (usage && !/see remat/.test(message)) hint = `See remat ${command === undefined ? "" : `${command} `}--help.`;
   else if (!expected && !debug) hint = "Set REMAT_DEBUG=1 to see where it was thrown.";
   const end = hint === "" ? "" : `${/[.?!]$/.test(message) ? "" : "."} ${hint}`;
   io.stderr.write(`remat: ${oneLine(message)}${end}\n`);
@@ -114,6 +107,8 @@ function report(error: unknown, io: ConsoleIo): number {
 function messageOf(error: unknown): string {
   if (!(error instanceof Error))
     return `the model's code threw ${describeThrown(error)}, which is no error. Throw an Error that says what is wrong.`;
+  if (error instanceof CommanderError)
+    return error.message.replace(/^error: /, "").replace(/\n\(Did you mean (.*)\?\)$/, "; did you mean $1?");
   if (error instanceof RangeError && /call stack/.test(error.message))
     return (
       `the model is too deep, or its code calls itself without end (${error.message}): tfjs-layers calls itself once for each layer in a row. ` +

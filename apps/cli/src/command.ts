@@ -1,29 +1,58 @@
 import type { ConsoleIo } from "./console-io.js";
 
-/** A command's options as cac parses them. */
+/** A command's options as they were typed: a text, a list where one was given several times, true for a switch. */
 export type CommandOptions = Readonly<Record<string, unknown>>;
 
-/** One option: as cac writes it, and what it is for. */
+/** One option: as commander writes it, and what it is for. */
 export interface CommandOption {
   readonly flags: string;
   readonly purpose: string;
   readonly default?: string | number;
+  /** Values that a shell may complete; a command may take others besides. */
+  readonly choices?: readonly string[];
+  /** Under which heading help lists it; left out: with the command's own. */
+  readonly group?: string;
 }
+
+/** Returns options under a heading of help. */
+export function grouped(group: string, options: readonly CommandOption[]): readonly CommandOption[] {
+  return options.map((option) => ({ ...option, group }));
+}
+
+/** What MODEL may be: an example, and what it is. */
+export type ModelKind = readonly [example: string, what: string];
 
 /** A command of `remat`: what a file in `commands/` exports. */
 export interface Command {
   readonly options: readonly CommandOption[];
   readonly examples: readonly string[];
-  /** Of a command that takes MODEL: what it takes besides models and traces, a line of help each. */
-  readonly takesModelAnd?: readonly string[];
+  /** Of a command that takes MODEL: what it takes besides models and traces. */
+  readonly takesModelAnd?: readonly ModelKind[];
+  /** What a shell may complete in place of a file: the words that it takes. */
+  readonly words?: readonly string[];
   /** Runs it with what was given besides options. */
   run(targets: readonly string[], options: CommandOptions, io: ConsoleIo): Promise<void>;
 }
 
 /** A line of the registry: enough for `remat --help`; the command itself is loaded when it is asked for. */
 export interface CommandEntry {
-  /** Its name and what it takes, as cac writes it. */
+  /** Its name and what it takes: `<needed>`, `[optional]`, `[several...]`. */
   readonly usage: string;
   readonly purpose: string;
   readonly load: () => Promise<Command>;
+}
+
+/** Returns the name of a command. */
+export function nameOfEntry({ usage }: Pick<CommandEntry, "usage">): string {
+  return usage.split(" ")[0];
+}
+
+/** Returns the name of an option, as it is typed after two dashes. */
+export function optionName({ flags }: Pick<CommandOption, "flags">): string {
+  return /--([\w-]+)/.exec(flags)![1];
+}
+
+/** Returns the field in which a command is given an option: `maxOverhead` of `--max-overhead`. */
+export function optionKey(option: Pick<CommandOption, "flags">): string {
+  return optionName(option).replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
 }

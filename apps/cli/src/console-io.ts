@@ -3,10 +3,16 @@ import { createInterface } from "node:readline/promises";
 /** Where a command writes: the process's streams, or a test's. */
 export interface ConsoleIo {
   readonly stdout: { write(text: string | Uint8Array): unknown };
-  readonly stderr: { write(text: string): unknown; readonly isTTY?: boolean };
+  readonly stderr: { write(text: string): unknown; readonly isTTY?: boolean; readonly columns?: number };
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Columns that what is printed may take; left out: as many as it needs, as for a file or a pipe. */
+  readonly width?: number;
+  /** Whether what is printed may have colours; left out: no. */
+  readonly hasColors?: boolean;
   /** Where input and output both are a terminal. */
   readonly terminal?: { readonly stdin: NodeJS.ReadStream; readonly stdout: NodeJS.WriteStream };
+  /** What `-` in place of a file is read from. */
+  readonly stdin?: AsyncIterable<Uint8Array>;
   /** Asks a question that is answered by yes or no; left out where nobody can be asked. */
   readonly ask?: (question: string) => Promise<boolean>;
   /** Has Ctrl-C call `listener`, once, in place of ending the process; returns what undoes that. */

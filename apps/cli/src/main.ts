@@ -15,6 +15,8 @@ process.exitCode = await runCli(process.argv.slice(2), {
   stdout: process.stdout,
   stderr: process.stderr,
   env: process.env,
+  ...(!process.stdin.isTTY && { stdin: process.stdin }),
+  ...(process.stdout.isTTY && { width: process.stdout.columns, hasColors: true }),
   ...(process.stdin.isTTY && process.stdout.isTTY && { terminal: { stdin: process.stdin, stdout: process.stdout } }),
   ...(process.stdin.isTTY && process.stderr.isTTY && { ask: askTerminal }),
   onInterrupt,

@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
+import { outputFormats } from "@remat/reporting";
 import type { StepRequest } from "@remat/tracer/step";
-import type { CommandOption, CommandOptions } from "./command.js";
+import { type CommandOption, type CommandOptions, grouped } from "./command.js";
 import { parseChoice, parseCount, parseText } from "./usage-error.js";
 
 const backends = ["tensorflow", "wasm", "cpu"] as const;
@@ -11,9 +12,9 @@ const sizes = ["full", "tiny"] as const;
  * The options of every command with a MODEL: what is said of its training step. They have no defaults here: what is not given is decided by
  * `resolveStep`, or by a plan.
  */
-export const stepOptions: readonly CommandOption[] = [
+export const stepOptions: readonly CommandOption[] = grouped("The training step", [
   { flags: "--batch <n>", purpose: "Samples in a batch (default: the model's own, or 1)" },
-  { flags: "--size <size>", purpose: "Which size of an example module to build: full or tiny (default: full)" },
+  { flags: "--size <size>", purpose: "Of an example module: full or tiny (default: full)", choices: sizes },
   {
     flags: "--loss <name>",
     purpose:
@@ -27,24 +28,29 @@ export const stepOptions: readonly CommandOption[] = [
   { flags: "--data <file>", purpose: "Inputs and targets of a batch: a JSON file or an ES module (default: random)" },
   {
     flags: "--backend <name>",
+    choices: backends,
     purpose:
       "Backend whose buffers are meant, or on which ops run: tensorflow, wasm or cpu (default: tensorflow; where ops run, the best that works)",
   },
   { flags: "--unit <bytes>", purpose: "Sizes are rounded up to a multiple of this (default: 1, or the trace's own)" },
-  { flags: "--group <by>", purpose: "How a flat Keras model gets a hierarchy: auto, prefixes, cuts or none" },
+  {
+    flags: "--group <by>",
+    purpose: "How a flat Keras model gets a hierarchy: auto, prefixes, cuts or none (default: auto)",
+    choices: groupings,
+  },
   { flags: "--seed <n>", purpose: "Seed of weights, random data, dropout, and the search for plans (default: 0)" },
-];
+]);
 
 /** Those of a command that records steps. */
-export const recordOptions: readonly CommandOption[] = [
+export const recordOptions: readonly CommandOption[] = grouped("The training step", [
   { flags: "--steps <n>", purpose: "How many training steps to record (default: 1)" },
-];
+]);
 
 /** Those of a command that prints what it finds. */
-export const printOptions: readonly CommandOption[] = [
-  { flags: "--format <format>", purpose: "table, plain, json, csv or md", default: "table" },
+export const printOptions: readonly CommandOption[] = grouped("Output", [
+  { flags: "--format <format>", purpose: "table, plain, json, csv or md", default: "table", choices: outputFormats },
   { flags: "--trace <file>", purpose: "Also write the trace: out.remat.jsonl, or out.remat.jsonl.gz" },
-];
+]);
 
 /** What was said of a model's training step. */
 export interface ModelOptions {

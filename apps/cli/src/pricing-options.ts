@@ -1,25 +1,28 @@
 import { readFileSync } from "node:fs";
 import { deviceSpec, deviceSpecs, type EstimateMode, estimateModes, parseDeviceSpec } from "@remat/runtime-estimator";
 import { type DeviceSpec, RematError } from "@remat/trace";
-import type { CommandOption, CommandOptions } from "./command.js";
+import { type CommandOption, type CommandOptions, grouped } from "./command.js";
 import { parseChoice, parseText, quote, UsageError } from "./usage-error.js";
 
 /** The option of every command that prices ops, if only for the trace that it writes. */
 export const deviceOption: CommandOption = {
   flags: "--device <name>",
+  group: "The device",
+  choices: Object.keys(deviceSpecs),
   purpose:
     "Device to price for: a name (a100, h100, rtx-4090, cpu, …) or a JSON file with your own (default: a100; a trace keeps what was measured)",
 };
 
 /** Those of a command that tells what ops take. */
-export const pricingOptions: readonly CommandOption[] = [
+export const pricingOptions: readonly CommandOption[] = grouped("The device", [
   deviceOption,
   {
     flags: "--mode <mode>",
+    choices: estimateModes,
     purpose:
       "operator-level-cost-model (roofline of a device, default) or operator-level-benchmark (runs each op here)",
   },
-];
+]);
 
 /** How ops get their times. */
 export interface Pricing {

@@ -64,13 +64,13 @@ describe("remat estimate TRACE", () => {
 
 describe("a wrong command line", () => {
   it.each([
-    [["estimat"], 2, 'there is no command "estimat"'],
-    [["estimate"], 2, "missing required args"],
+    [["estimat"], 2, "unknown command 'estimat'; did you mean estimate? See remat --help."],
+    [["estimate"], 2, "missing required argument 'model'. See remat estimate --help."],
     [["estimate", mlp, "--depth", "0"], 2, "--depth expects a whole number of at least 1"],
     [["estimate", mlp, "--format", "xml"], 2, "--format expects one of table, plain, json, csv, md"],
     [["estimate", mlp, "--mode", "guess"], 2, "operator-level-benchmark"],
     [["estimate", mlp, "--batch", "4"], 2, "--batch cannot change sac_03_mlp, which is a recorded run"],
-    [["estimate", mlp, "--colour"], 2, "Unknown option"],
+    [["estimate", mlp, "--colour"], 2, "unknown option '--colour'; did you mean --color?"],
     [["estimate", mlp, "--device", "abacus"], 2, 'there is no device "abacus". Expected one of a100'],
     [["estimate", "nowhere.json"], 1, "nowhere.json: no such file"],
     [["estimate", mlp, "--module", "MLP.block"], 1, "there is no module MLP.block. Name one of"],

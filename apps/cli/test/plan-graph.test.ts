@@ -276,7 +276,7 @@ describe("remat plan refuses", () => {
     [["--budget", "3GBit"], 'found "3GBit"'],
     [["--budget", "150%"], "at most 100%"],
     [["--budget", "2000"], "could be 2000B or 2000%"],
-    [["--budget"], "value is missing"],
+    [["--budget"], "argument missing"],
     [[], "expected a budget"],
     [["--max-overhead", "lots"], "--max-overhead expects per cent"],
     [["--max-overhead", "20"], "which could be 20%"],

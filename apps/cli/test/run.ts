@@ -1,4 +1,5 @@
 import { runCli } from "../src/cli.js";
+import type { ConsoleIo } from "../src/console-io.js";
 
 export interface CliRun {
   readonly code: number;
@@ -8,23 +9,18 @@ export interface CliRun {
 
 /** Runs `remat` in this process, with no terminal. */
 export async function remat(...args: string[]): Promise<CliRun> {
+  return rematIn({}, ...args);
+}
+
+/** Runs `remat` in this process, where it writes to something that is `io` besides: so wide, or in colours. */
+export async function rematIn(io: Partial<ConsoleIo>, ...args: string[]): Promise<CliRun> {
   let stdout = "";
   let stderr = "";
-  const log = console.log;
-  // cac prints help and version by console.
-  console.log = (...parts: unknown[]) => {
-    stdout += `${parts.join(" ")}\n`;
-  };
-  console.info = console.log;
-  try {
-    const code = await runCli(args, {
-      stdout: { write: (text) => (stdout += Buffer.from(text).toString()) },
-      stderr: { write: (text) => (stderr += text) },
-      env: {},
-    });
-    return { code, stdout, stderr };
-  } finally {
-    console.log = log;
-    console.info = log;
-  }
+  const code = await runCli(args, {
+    stdout: { write: (text) => (stdout += Buffer.from(text).toString()) },
+    stderr: { write: (text) => (stderr += text) },
+    env: {},
+    ...io,
+  });
+  return { code, stdout, stderr };
 }

@@ -71,7 +71,7 @@ export const planCommand: Command = {
     "remat plan ./my-model.js --optimizer adam --max-overhead 5% -o plan.json",
     "remat plan graph.json --budget 0.8 --order free --format json",
   ],
-  takesModelAnd: ["  graph.json         a graph of schema rematerialization-graph/1"],
+  takesModelAnd: [["graph.json", "a graph of schema rematerialization-graph/1"]],
   run: ([model], options, io) => plan(model, options, io),
 };
 

@@ -4,7 +4,7 @@ import type { CommandEntry } from "../command.js";
 export const commands: readonly CommandEntry[] = [
   {
     usage: "estimate <model>",
-    purpose: "What a model's activations take, and what it would cost to recompute them",
+    purpose: "What a training step holds at its peak, whether that fits, and what less would cost",
     load: async () => (await import("./estimate.js")).estimateCommand,
   },
   {
@@ -24,7 +24,7 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     usage: "setup <what>",
-    purpose: "Build the native backend: what is native",
+    purpose: "Build TensorFlow's native backend for this machine: remat setup native",
     load: async () => (await import("./setup.js")).setupCommand,
   },
   {
@@ -34,12 +34,22 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     usage: "run <model>",
-    purpose: "Trains for a few steps within a memory budget: predicted beside measured",
+    purpose: "Train for a few steps within a memory budget: predicted beside measured",
     load: async () => (await import("./run.js")).runCommand,
   },
   {
-    usage: "ui [...targets]",
+    usage: "ui [targets...]",
     purpose: "Explore a model, a trace or a plan in the terminal; two are compared",
     load: async () => (await import("./ui.js")).uiCommand,
+  },
+  {
+    usage: "completion <shell>",
+    purpose: "A script that has a shell complete remat's commands and options: bash, zsh or fish",
+    load: async () => (await import("./completion.js")).completionCommand,
+  },
+  {
+    usage: "version",
+    purpose: "Print the version",
+    load: async () => (await import("./version.js")).versionCommand,
   },
 ];

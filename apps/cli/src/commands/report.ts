@@ -39,7 +39,7 @@ export const reportCommand: Command = {
     "remat report predicted.remat.jsonl.gz --compare measured.remat.jsonl.gz",
     "remat report --extract report.html -o run.remat.jsonl.gz",
   ],
-  takesModelAnd: ["  plan.json          a plan that remat plan wrote"],
+  takesModelAnd: [["plan.json", "a plan that remat plan wrote"]],
   run: ([model], options, io) => report(model, options, io),
 };
 

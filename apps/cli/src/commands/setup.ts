@@ -7,6 +7,7 @@ import { parseChoice, parseText, UsageError } from "../usage-error.js";
 
 /** `remat setup`. */
 export const setupCommand: Command = {
+  words: ["native"],
   options: [
     {
       flags: "--gpu",

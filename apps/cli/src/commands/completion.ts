@@ -1,0 +1,24 @@
+import type { Command } from "../command.js";
+import { bashCompletion } from "../completion/bash-completion.js";
+import { completedCommands } from "../completion/completed-command.js";
+import { fishCompletion } from "../completion/fish-completion.js";
+import { zshCompletion } from "../completion/zsh-completion.js";
+import { parseChoice } from "../usage-error.js";
+
+const writers = { bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion } as const;
+const shells = Object.keys(writers) as (keyof typeof writers)[];
+
+/** `remat completion`. */
+export const completionCommand: Command = {
+  options: [],
+  words: shells,
+  examples: [
+    "remat completion bash > ~/.local/share/bash-completion/completions/remat",
+    "remat completion zsh > ~/.zfunc/_remat      # with fpath+=~/.zfunc before compinit",
+    "remat completion fish > ~/.config/fish/completions/remat.fish",
+  ],
+  run: async ([shell], _options, io) => {
+    const write = writers[parseChoice("completion", shell, shells)];
+    io.stdout.write(write(await completedCommands()));
+  },
+};

@@ -1,0 +1,105 @@
+import { Option, Command as Program } from "commander";
+import type { Command, CommandEntry, CommandOption, ModelKind } from "./command.js";
+import { commands } from "./commands/registry.js";
+import type { ConsoleIo } from "./console-io.js";
+import { globalOptions } from "./global-options.js";
+import { UsageError } from "./usage-error.js";
+import { versionText } from "./version.js";
+
+/** What was typed: the command, what it is to work on, and its options. */
+export interface TypedCommand {
+  readonly entry: CommandEntry;
+  readonly command: Command;
+  readonly targets: readonly string[];
+  readonly options: Readonly<Record<string, unknown>>;
+}
+
+/** Lines of help are no longer than this, however wide the terminal is: they are read, not scanned. */
+const widestHelp = 100;
+
+/**
+ * Returns the command line with the options of those commands that `args` names; of the others only what they are for. What was typed is told to
+ * `typed`.
+ */
+export async function makeProgram(
+  args: readonly string[],
+  io: ConsoleIo,
+  typed: (given: TypedCommand) => Promise<void>,
+): Promise<Program> {
+  const program: Program = new Program("remat")
+    .exitOverride()
+    .helpCommand(false)
+    .configureOutput({
+      writeOut: (text) => io.stdout.write(text),
+      writeErr: (text) => io.stderr.write(text),
+      getOutHelpWidth: () => Math.min(Number(program.opts()["width"]) || (io.width ?? 80), widestHelp),
+      // Errors are told by whoever runs the program, in one line.
+      outputError: () => undefined,
+    })
+    .configureHelp({
+      showGlobalOptions: true,
+      minWidthToWrap: 24,
+      styleTitle: (title) => title.replace("Global Options", "Every command"),
+    })
+    .version(versionText(), "-v, --version", "Print the version")
+    .helpOption("-h, --help", "Print this");
+  leadHelp(program, "What a model's memory is spent on, what less would cost in time, and training in less.");
+  for (const option of globalOptions) program.addOption(asTyped(option));
+  for (const entry of commands) {
+    const added = program.command(entry.usage).summary(entry.purpose);
+    leadHelp(added, `${entry.purpose}.`);
+    if (!args.includes(added.name())) continue;
+    const command = await entry.load();
+    // What is the command's own comes first in help.
+    for (const own of [true, false])
+      for (const option of command.options) if ((option.group === undefined) === own) added.addOption(asTyped(option));
+    added.addHelpText("after", () => helpAfter(added, command));
+    added.action(() => {
+      const options = added.optsWithGlobals<Record<string, unknown>>();
+      return typed({ entry, command, targets: added.args, options });
+    });
+  }
+  return program.addHelpText("after", "\nremat help COMMAND, or remat COMMAND --help, lists its options.");
+}
+
+/** An option that keeps what was typed, each of several, and takes no other option for its value. */
+function asTyped({ flags, purpose, default: byDefault, group }: CommandOption): Option {
+  const option = new Option(flags, byDefault === undefined ? purpose : `${purpose} (default: ${byDefault})`);
+  if (group !== undefined) option.helpGroup(`${group}:`);
+  if (!option.required) return option;
+  return option.argParser((value: string, before: string | readonly string[] | undefined) => {
+    if (/^--?[a-z]/i.test(value))
+      throw new UsageError(`--${option.name()} expects a value, found the option ${value}.`);
+    return before === undefined ? value : [before, value].flat();
+  });
+}
+
+/** What it is for comes first, then how it is called. */
+function leadHelp(program: Program, sentence: string): void {
+  program.addHelpText("before", () => {
+    const help = program.createHelp();
+    return `${help.boxWrap(sentence, program.configureOutput().getOutHelpWidth!())}\n`;
+  });
+}
+
+function helpAfter(program: Program, { examples, takesModelAnd }: Command): string {
+  const help = program.createHelp();
+  help.prepareContext({ helpWidth: program.configureOutput().getOutHelpWidth!() });
+  const widest = Math.max(...models.map(([name]) => name.length));
+  const kinds = takesModelAnd === undefined ? [] : [...models, ...takesModelAnd];
+  const sections = [
+    { title: "MODEL is one of", lines: kinds.map(([name, what]) => help.formatItem(name, widest, what, help)) },
+    { title: "Examples", lines: examples.map((example) => `  ${example}`) },
+  ];
+  return sections
+    .filter(({ lines }) => lines.length > 0)
+    .map(({ title, lines }) => `\n${title}:\n${lines.join("\n")}\n`)
+    .join("");
+}
+
+const models: readonly ModelKind[] = [
+  ["model.json", "a Keras topology as tfjs-layers or Keras writes it; its weights are not needed"],
+  ["model.js", "an ES module whose default export is a function that makes a model"],
+  ["run.remat.jsonl", "a trace that remat wrote, gzipped or not; a PyTorch exporter's JSON file"],
+  ["-", "any of these but a module, from standard input"],
+];

@@ -1,0 +1,171 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { goldenFiles } from "@remat/testkit";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { optionName } from "../src/command.js";
+import { commands } from "../src/commands/registry.js";
+import { twoLayers } from "./fixtures/two-layers.js";
+import { remat, rematIn } from "./run.js";
+
+const folder = mkdtempSync(join(tmpdir(), "remat-command-line-"));
+const before = process.cwd();
+const model = join(folder, "two-layers.json");
+beforeAll(() => {
+  process.chdir(folder);
+  writeFileSync(model, JSON.stringify(twoLayers("softmax")));
+});
+afterAll(() => {
+  process.chdir(before);
+  rmSync(folder, { recursive: true });
+});
+
+describe("what was mistyped", () => {
+  it.each([
+    ["estimat", "unknown command 'estimat'; did you mean estimate? See remat --help."],
+    ["help plam", "unknown command 'plam'; did you mean plan? See remat --help."],
+    ["plan --bugdet 1", "unknown option '--bugdet'; did you mean --budget? See remat plan --help."],
+    ["memory --top --units MiB x", "--top expects a value, found the option --units. See remat memory --help."],
+    ["memory a b", "too many arguments for 'memory'. Expected 1 argument but got 2. See remat memory --help."],
+    ["completion tcsh", '--completion expects one of bash, zsh, fish, found "tcsh". See remat completion --help.'],
+    [
+      "version --color sometimes",
+      '--color expects one of auto, always, never, found "sometimes". See remat version --help.',
+    ],
+    ["version --width 7", '--width expects a whole number of at least 40, found "7". See remat version --help.'],
+  ])("remat %s", async (args, message) => {
+    expect(await remat(...args.split(" "))).toEqual({ code: 2, stdout: "", stderr: `remat: ${message}\n` });
+  });
+});
+
+describe("help", () => {
+  it.each(commands.map(({ usage }) => usage.split(" ")[0]))(
+    "of %s says first what it is for, and lists every option",
+    async (name) => {
+      const entry = commands.find(({ usage }) => usage.split(" ")[0] === name)!;
+      const { code, stdout, stderr } = await rematIn({ width: 100 }, "help", name);
+      expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+      expect(await rematIn({ width: 100 }, name, "--help")).toEqual({ code, stdout, stderr });
+      expect(stdout.startsWith(`${entry.purpose}.\n\nUsage: remat ${name} `)).toBe(true);
+      for (const option of (await entry.load()).options) expect(stdout).toContain(`--${optionName(option)} `);
+    },
+  );
+
+  it("is no wider than the terminal, but for examples to be copied", async () => {
+    for (const width of [60, 80]) {
+      const { stdout } = await rematIn({ width }, "plan", "--help");
+      const options = stdout.slice(0, stdout.indexOf("Examples:"));
+      expect(Math.max(...options.split("\n").map((line) => line.length))).toBeLessThanOrEqual(width);
+    }
+  });
+
+  it("is what remat prints by itself, and the version what it is asked for", async () => {
+    const { stdout } = await remat("--help");
+    expect(await remat()).toEqual({ code: 2, stdout, stderr: "" });
+    expect(await remat("help")).toEqual({ code: 0, stdout, stderr: "" });
+    expect(await remat("version")).toEqual(await remat("--version"));
+    expect((await remat("version")).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+  });
+});
+
+describe("a config file", () => {
+  afterEach(() => {
+    for (const name of [".rematrc", "deep"]) rmSync(name, { recursive: true, force: true });
+  });
+  const peakOf = ({ stdout }: { readonly stdout: string }) => (JSON.parse(stdout) as { peakBytes: number }).peakBytes;
+  const memory = (...args: string[]) => remat("memory", model, "--format", "json", ...args);
+
+  it("stands for options that were not typed, above the folder too, a command's own before all", async () => {
+    const [batch2, batch3, batch4] = await Promise.all(["2", "3", "4"].map((batch) => memory("--batch", batch)));
+    writeFileSync(".rematrc", JSON.stringify({ batch: 2, device: "h100", plan: { budget: "50%" } }));
+    expect(peakOf(await memory())).toBe(peakOf(batch2));
+    mkdirSync("deep");
+    process.chdir("deep");
+    try {
+      const found = await memory();
+      expect(peakOf(found)).toBe(peakOf(batch2));
+      expect(found.stderr).toBe(`remat: ${join(process.cwd(), "..", ".rematrc")} says --batch 2 --device h100\n`);
+    } finally {
+      process.chdir("..");
+    }
+    expect(peakOf(await memory("--batch", "4"))).toBe(peakOf(batch4));
+    writeFileSync(".rematrc", JSON.stringify({ batch: 2, memory: { batch: "3" } }));
+    expect(peakOf(await memory())).toBe(peakOf(batch3));
+  });
+
+  it("is the one that is named, or none", async () => {
+    const [plain, batch2] = await Promise.all([memory(), memory("--batch", "2")]);
+    writeFileSync(".rematrc", "no JSON");
+    writeFileSync("other.json", JSON.stringify({ batch: 2 }));
+    expect(peakOf(await memory("--config", "other.json"))).toBe(peakOf(batch2));
+    expect(await memory("--no-config")).toEqual(plain);
+  });
+
+  it.each([
+    [
+      "no JSON",
+      1,
+      /^remat: .*\.rematrc: not JSON \(.*\)\. Expected options by name, such as \{ "device": "h100" \}\.\n$/,
+    ],
+    ["[]", 1, /^remat: .*\.rematrc: expected an object of options/],
+    ['{ "batch": {} }', 1, /"batch" expects a text, a number, true or false, found \{\}/],
+    [
+      '{ "batch": "many" }',
+      2,
+      /--batch expects a whole number of at least 1, found "many"\. See remat memory --help\.\n$/,
+    ],
+    ['{ "memory": { "bach": 2 } }', 2, /remat memory has no option "bach"; did you mean "batch"\?/],
+    ['{ "memory": 2 }', 1, /"memory" expects an object of options, found 2/],
+    ['{ "bach": 2 }', 2, /no command has an option "bach"; did you mean "batch"\?/],
+  ])("%s is refused in one line that names it", async (text, code, message) => {
+    writeFileSync(".rematrc", text);
+    const run = await memory();
+    expect(run.stderr).toMatch(message);
+    expect(run.stderr).toContain(".rematrc");
+    expect(run.stderr.trimEnd().split("\n").at(-1)).toMatch(/^remat: /);
+    expect(run).toMatchObject({ code, stdout: "" });
+  });
+});
+
+describe("standard input", () => {
+  const stdin = (text: string | Uint8Array) => ({ stdin: Readable.from([Buffer.from(text)]) });
+  const json = ["--format", "json"];
+
+  it("is a model, a trace, zipped or not, or a graph, as a file of the same bytes is", async () => {
+    const plain = await remat("memory", model, ...json, "--trace", "two.remat.jsonl");
+    await remat("memory", model, "--trace", "two.remat.jsonl.gz");
+    const { peakBytes } = JSON.parse(plain.stdout) as { peakBytes: number };
+    for (const file of [model, "two.remat.jsonl", "two.remat.jsonl.gz"]) {
+      const { code, stdout } = await rematIn(stdin(readFileSync(file)), "memory", "-", ...json);
+      expect({ code, peakBytes: (JSON.parse(stdout) as { peakBytes: number }).peakBytes }).toEqual({
+        code: 0,
+        peakBytes,
+      });
+    }
+    const golden = readFileSync(goldenFiles().find(({ name }) => name === "mem_min_adam")!.path);
+    expect((await rematIn(stdin(golden), "memory", "-")).code).toBe(0);
+    const nodes = [{ name: "a", bytes: 1, cost: 1 }];
+    const graph = JSON.stringify({ schema: "rematerialization-graph/1", name: "one", nodes, edges: [] });
+    expect((await rematIn(stdin(graph), "plan", "-", "--budget", "100%", "--iterations", "1")).stdout).toContain(
+      "one: 1 node",
+    );
+  });
+
+  it("leaves nothing behind", async () => {
+    const left = () => readdirSync(tmpdir()).filter((name) => name.startsWith("remat-stdin-"));
+    const before = left();
+    await rematIn(stdin("no model"), "memory", "-");
+    expect(left()).toEqual(before);
+  });
+
+  it.each([
+    [{}, ["-"], "- is standard input, which is a terminal here."],
+    [stdin(""), ["-"], "standard input is empty."],
+    [stdin("{}"), ["-", "-"], "standard input can be read once, and - stands there twice."],
+  ])("that cannot be read is refused", async (io, targets, message) => {
+    const { code, stderr } = await rematIn(io, "ui", ...targets, "--once");
+    expect(stderr).toContain(message);
+    expect({ code, lines: stderr.trimEnd().split("\n").length }).toEqual({ code: 2, lines: 1 });
+  });
+});
