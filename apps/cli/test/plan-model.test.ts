@@ -152,9 +152,9 @@ describe("remat plan TRACE", () => {
     expect(bound.modelPeakBytes).toBeLessThanOrEqual(answer.budgetBytes);
     expect(bound.simulatedPeakBytes).toBe(answer.peakBytes);
     expect(modules.length).toBeGreaterThan(0);
-    for (const { fqn, discardedShare } of modules) {
+    for (const { fqn, freedShare } of modules) {
       expect(fqn).toMatch(/^Transformer\.layers\.\d/);
-      expect(discardedShare).toBeGreaterThan(0);
+      expect(freedShare).toBeGreaterThan(0);
     }
     const table = await remat("plan", ...args, "--budget", "60%", "--module", "layers.*");
     expect(table.stdout).toContain("The model of modules beside the simulated step");

@@ -32,7 +32,7 @@ export class MemoryMeter implements DispatchMode {
     return this.peak;
   }
 
-  /** The peak begins anew with what is alive now. */
+  /** From here on the peak is that of what is alive now, and later. */
   reset(): void {
     this.peak = this.live;
   }

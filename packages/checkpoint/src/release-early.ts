@@ -8,7 +8,7 @@ const earlyRelease: DispatchMode = { releasesEarly: true, prunesSaved: true, sha
  * gradients are the same to the bit. It reaches `tf.grads`, `tf.variableGrads`, `optimizer.minimize`, `fit`, `trainOnBatch` and custom loops.
  * Returns what ends it.
  *
- * Of a gradient function that is registered anew under the name of one of tfjs's own it is expected that it reads no more than that.
+ * Of a gradient function that is registered in the place of one of tfjs's own it is expected that it reads no more than that.
  *
  * @example
  * const stop = releaseEarly();

@@ -19,12 +19,12 @@ describe.each(backends)("on %s", (backend) => {
     await selectBackend({ for: "training", backend, ...(backend === "tensorflow" && { from: nativeApp as string }) });
   });
 
-  test("whatever goes whenever, any program gives what it gives in stock, to the bit", () => {
+  test("whatever is evicted whenever, any program gives what it gives in stock, to the bit", () => {
     fc.assert(
       fc.property(programs, fc.infiniteStream(fc.boolean()), fc.boolean(), (program, choices, all) => {
-        const goes = () => all || choices.next().value === true;
+        const isChosen = () => all || choices.next().value === true;
         const stock = runProgram(program);
-        expect(runProgram(program, (step) => evicting(step, new EvictingPolicy(goes)))).toEqual(stock);
+        expect(runProgram(program, (step) => evicting(step, new EvictingPolicy(isChosen)))).toEqual(stock);
         const stop = releaseEarly();
         try {
           expect(runProgram(program)).toEqual(stock);
@@ -77,8 +77,11 @@ describe.each(backends)("on %s", (backend) => {
           }),
         );
         expect(planned).toEqual(stock);
-        const [{ peakBytes, rebuiltOnTouch }] = reports;
-        expect({ peakBytes, rebuiltOnTouch }).toEqual({ peakBytes: point.peakBytes - unreadBytes, rebuiltOnTouch: 0 });
+        const [{ peakBytes, recomputedOnTouch }] = reports;
+        expect({ peakBytes, recomputedOnTouch }).toEqual({
+          peakBytes: point.peakBytes - unreadBytes,
+          recomputedOnTouch: 0,
+        });
       }
       expect(planCount).toBeGreaterThan(0);
     },

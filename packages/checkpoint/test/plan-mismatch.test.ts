@@ -55,7 +55,7 @@ describe("a plan for something else", () => {
     expect(step(other)).toEqual(stock);
   });
 
-  test("can be run safely by storing more: from the op on that differs nothing more goes", async () => {
+  test("can be run safely by storing more: from the op on that differs nothing more is evicted", async () => {
     const plan = await planFor(6, 64);
     for (const other of [network(6, 48), network(7, 64), network(5, 64), network(6, 64, 32, (y) => tf.exp(y))]) {
       const stock = step(other);
@@ -135,14 +135,14 @@ test("applyPlan goes on until it is closed, and closes twice", async () => {
   expect(execution.lastStep).toMatchObject({
     peakBytes: plan.predicted.peakBytes,
     mismatch: undefined,
-    rebuiltOnTouch: 0,
+    recomputedOnTouch: 0,
   });
   execution.close();
   execution.close();
   expect(step(model)).toEqual(stock);
 });
 
-test("what is read against the plan is made again at once", async () => {
+test("what is read against the plan is recomputed at once", async () => {
   const plan = await planFor(6, 256, 0.36);
   expect(plan.steps.some(({ isRecomputed }) => isRecomputed)).toBe(true);
   const seen: number[][] = [];
@@ -165,7 +165,7 @@ test("what is read against the plan is made again at once", async () => {
   let touched = 0;
   const planned = withPlan(plan, (execution) => {
     const result = step(spied);
-    touched = execution.lastStep?.rebuiltOnTouch ?? 0;
+    touched = execution.lastStep?.recomputedOnTouch ?? 0;
     return result;
   });
   expect(planned).toEqual(stock);

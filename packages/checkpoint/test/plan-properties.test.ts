@@ -76,7 +76,7 @@ const build =
     };
   };
 
-/** Runtimes that say nothing: any op may be the cheapest to run again. */
+/** Runtimes that say nothing: any op may be the cheapest to recompute. */
 function randomlyTimed(trace: Trace, seed: number): Trace {
   const { count } = trace.ops;
   const runtimeMs = seeded(seed, () => Float64Array.from({ length: count }, () => 0.01 + Math.random() ** 4));
@@ -106,7 +106,7 @@ describe.each(backends)("on %s", (backend) => {
           withPlan(point.plan, (execution) => {
             step();
             if (index === 0) peakBytes = execution.lastStep?.peakBytes;
-            expect(execution.lastStep?.rebuiltOnTouch).toBe(0);
+            expect(execution.lastStep?.recomputedOnTouch).toBe(0);
           }),
         );
         expect(planned).toEqual(stock);
@@ -137,7 +137,7 @@ describe.each(backends)("on %s", (backend) => {
         );
         expect(peakBytes).toBe(point!.peakBytes);
       }),
-      // In these two plans a view that was made again too early held more than was predicted.
+      // In these two plans a view that was refreshed too early held more than was predicted.
       {
         numRuns: 30,
         examples: [

@@ -23,7 +23,7 @@ export { type MemoryTimeline, memoryTimeline, peakOp, type TimelineOptions } fro
 export { type ModuleBytes, moduleBytes, storageModules } from "./held/module-bytes.js";
 export { restingBytes } from "./held/resting-bytes.js";
 export { holdPlan, type PlanMemory, type RecomputedStorage } from "./sequence/hold-plan.js";
-export { forEachLife, holdSequence, type SequenceMemory, valuesGoneAfter } from "./sequence/hold-sequence.js";
+export { forEachLife, holdSequence, type SequenceMemory, valuesFreedAfter } from "./sequence/hold-sequence.js";
 export { type PlanValues, planValues } from "./sequence/plan-values.js";
 export type { SequenceGraph } from "./sequence/sequence-graph.js";
 export {

@@ -69,7 +69,7 @@ const solverTolerance = 1e-6;
 
 /**
  * Finds in which order, and how often, to run the nodes of a graph, so that memory stays within a budget and the cost is least: what does
- * not fit is let go of and made again. The budget is never exceeded; if nothing within it is found, `isFeasible` is false and the answer
+ * not fit is freed and recomputed. The budget is never exceeded; if nothing within it is found, `isFeasible` is false and the answer
  * is the schedule with the smallest peak.
  *
  * Simulated annealing over sequences with memory kept up to date at every position; a mixed-integer program bounds from below what any

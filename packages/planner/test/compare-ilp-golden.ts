@@ -265,7 +265,7 @@ export function brokenTreeConstraint(
   row: Pick<TreeRow, "memory_budget" | "world_size" | "ac_units" | "fsdp_units">,
   plan: ModuleTreePlan,
 ): string | undefined {
-  const shares = new Map(plan.modules.map((module) => [module.fqn, module.discardedShare]));
+  const shares = new Map(plan.modules.map((module) => [module.fqn, module.freedShare]));
   const nested = nestedOrForbidden(stats, row, [...shares.keys()]);
   if (nested !== undefined) return nested;
   const peak = Math.max(...memoryOf(stats, row, shares));
@@ -315,14 +315,14 @@ function memoryOf(
 ): number[] {
   const root = stats.find((module) => !stats.some((other) => isInside(module.fqn, other.fqn)));
   return stats.map((module, place) => {
-    let discarded = 0;
+    let freed = 0;
     for (const before of stats.slice(0, place)) {
       const share = shares.get(before.fqn);
       if (share === undefined || before.tradeOff === undefined) continue;
       const all = Math.max(before.tradeOff.sacMemoryBytes, before.activationBytes);
-      discarded += all * share - (all - before.activationBytes);
+      freed += all * share - (all - before.activationBytes);
     }
     const sharded = ((root?.parameterBytes ?? 0) + module.gradientTotalBytes) / worldSize;
-    return module.activationTotalBytes + module.activationGradientBytes - discarded + sharded;
+    return module.activationTotalBytes + module.activationGradientBytes - freed + sharded;
   });
 }

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { type PlanningGraph, type PlanningNode, planningGraph } from "../src/graph/planning-graph.js";
 
-/** Graphs with several outputs a node, results, workspaces, sources that cannot be made again, and values nobody reads. */
+/** Graphs with several outputs a node, results, workspaces, sources that cannot be recomputed, and values nobody reads. */
 export function randomGraphs(maxNodes: number): fc.Arbitrary<PlanningGraph> {
   return fc
     .tuple(

@@ -2,7 +2,7 @@ import type { PlanningGraph } from "../src/graph/planning-graph.js";
 
 /**
  * Peak and cost of a sequence straight from the definition, step by step: what is alive at a step is every value that was made at or
- * before it and is read at or after it before its node runs again, or that this step makes.
+ * before it and is read at or after it before its node is recomputed, or that this step makes.
  */
 export function simulateByDefinition(graph: PlanningGraph, sequence: readonly number[]) {
   const row = (rows: { start: Int32Array; values: Int32Array }, v: number) =>
@@ -12,10 +12,10 @@ export function simulateByDefinition(graph: PlanningGraph, sequence: readonly nu
     for (let w = 0; w < graph.valueCount; w++) {
       const madeUpToNow = sequence.slice(0, step + 1).includes(graph.producer[w]);
       const rest = sequence.slice(step + 1);
-      const madeAgain = rest.indexOf(graph.producer[w]);
-      const readers = madeAgain < 0 ? rest : rest.slice(0, madeAgain + 1);
+      const nextRun = rest.indexOf(graph.producer[w]);
+      const readers = nextRun < 0 ? rest : rest.slice(0, nextRun + 1);
       const isReadLater =
-        readers.some((reader) => row(graph.inputs, reader).includes(w)) || (madeAgain < 0 && graph.result[w] === 1);
+        readers.some((reader) => row(graph.inputs, reader).includes(w)) || (nextRun < 0 && graph.result[w] === 1);
       const isTouchedNow = row(graph.inputs, v).includes(w) || graph.producer[w] === v;
       if (madeUpToNow && (isReadLater || isTouchedNow)) bytes += graph.bytes[w];
     }

@@ -60,7 +60,7 @@ export function toPyTorchPolicy(plan: Plan, trace: Trace, options: PyTorchPolicy
       `the plan is not of this trace: ${describePlanMismatch(mismatch)}. Plan this trace.`,
     );
   const units = unitsOf(trace, options.modules);
-  const again = modulesRunAgain(plan, trace);
+  const again = recomputedModules(plan, trace);
   const isHeld = holdsOps(plan, trace);
   const modules: Record<string, PyTorchOpPolicy[]> = {};
   for (const fqn of units) if (again.has(fqn)) modules[nameInModel(fqn)] = policiesOf(trace, fqn, isHeld);
@@ -110,7 +110,7 @@ function nameInModel(fqn: string): string {
 }
 
 /** The modules, at any depth, of which an op runs again. */
-function modulesRunAgain(plan: Plan, trace: Trace): Set<string> {
+function recomputedModules(plan: Plan, trace: Trace): Set<string> {
   const { calls, modules } = trace;
   const again = new Set<string>();
   for (const { op, isRecomputed } of plan.steps)

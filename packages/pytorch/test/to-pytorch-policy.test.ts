@@ -39,14 +39,14 @@ function planWithout(of: Trace, dropped: readonly number[]): Plan {
     });
   }
   const freeAfter = new Map<number, PlanValue[]>();
-  const againBefore = new Map<number, number[]>();
+  const recomputedBefore = new Map<number, number[]>();
   const add = <T>(to: Map<number, T[]>, key: number, value: T) => to.set(key, [...(to.get(key) ?? []), value]);
   for (const [storage, value] of makers) {
     if (!("op" in value)) continue;
     const backward = firstBackward.get(storage);
     if (dropped.includes(value.op) && backward !== undefined) {
       add(freeAfter, lastForward.get(storage)!, value);
-      add(againBefore, backward, value.op);
+      add(recomputedBefore, backward, value.op);
     }
     add(freeAfter, last.get(storage)!, value);
   }
@@ -58,7 +58,7 @@ function planWithout(of: Trace, dropped: readonly number[]): Plan {
     ops,
     sources: [],
     steps: ops.flatMap((_, op) => [
-      ...(againBefore.get(op) ?? []).map((again) => ({ op: again, isRecomputed: true, free: [] })),
+      ...(recomputedBefore.get(op) ?? []).map((again) => ({ op: again, isRecomputed: true, free: [] })),
       { op, isRecomputed: false, free: freeAfter.get(op) ?? [] },
     ]),
   };

@@ -63,7 +63,7 @@ export {
   summarizePlan,
 } from "./summarize-plan.js";
 export {
-  discardShares,
+  freedShares,
   type ModuleSacSummary,
   type SacSummary,
   type SummarizeSacOptions,

@@ -54,7 +54,7 @@ export function renderGraphPlan(
   const table = (headers: readonly string[], rows: readonly (readonly string[])[]): string =>
     formatTable(rows, { headers, format: format === "table" ? "rst" : format === "md" ? "markdown" : "plain" });
   const heading = (title: string): string => (format === "md" ? `## ${title}` : title);
-  const again = runAgain(summary);
+  const again = recomputedNodes(summary);
   const limit = options.limit ?? 10;
   const parts = [
     [
@@ -106,7 +106,7 @@ function describeGap({ gap, lowerBound, order }: GraphPlanSummary): string {
   return `no schedule costs less than ${formatCost(lowerBound)}: gap ${formatOverhead(gap)}`;
 }
 
-function runAgain({ nodes, sequence }: GraphPlanSummary): { node: number; times: number }[] {
+function recomputedNodes({ nodes, sequence }: GraphPlanSummary): { node: number; times: number }[] {
   const runs = new Int32Array(nodes.length);
   for (const node of sequence) runs[node]++;
   return Array.from(runs, (count, node) => ({ node, times: count - 1 }))

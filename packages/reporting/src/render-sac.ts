@@ -2,7 +2,7 @@ import { displaySacStats, displaySacTradeoffStats, opsTogether } from "@remat/sa
 import { formatTable } from "@remat/text-table";
 import { formatBytes, formatMs, formatPercent } from "./format-quantity.js";
 import { joinParts } from "./join-parts.js";
-import { discardShares, type ModuleSacSummary, type SacSummary } from "./summarize-sac.js";
+import { freedShares, type ModuleSacSummary, type SacSummary } from "./summarize-sac.js";
 import { type Cell, writeCsv } from "./write-csv.js";
 
 export type OutputFormat = "table" | "plain" | "json" | "csv" | "md";
@@ -44,7 +44,7 @@ function text(summary: SacSummary, format: "table" | "plain" | "md", ops: boolea
         "Saved by autograd",
         "Forward",
         "Backward",
-        ...discardShares.map((share) => `${Math.round(share * 100)} % costs`),
+        ...freedShares.map((share) => `${Math.round(share * 100)} % costs`),
       ],
       summary.modules.map((module) => [
         module.fqn,
@@ -117,7 +117,7 @@ const csvHeaders = [
   "runtimeMs",
   "forwardMs",
   "backwardMs",
-  ...discardShares.map((share) => `recomputeShareAt${Math.round(share * 100)}`),
+  ...freedShares.map((share) => `recomputeShareAt${Math.round(share * 100)}`),
 ];
 
 function csvRow(module: ModuleSacSummary): readonly Cell[] {
@@ -170,7 +170,7 @@ export function sacSummaryJson(summary: SacSummary): unknown {
     opCount: summary.opCount,
     forwardMs: summary.forwardMs,
     backwardMs: summary.backwardMs,
-    discardShares,
+    freedShares,
     modules: summary.modules.map(({ stats, greedyOrder, tradeOff, ...module }) => ({
       ...module,
       stats: {

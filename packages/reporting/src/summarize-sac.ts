@@ -12,7 +12,7 @@ import {
 import { RematError, type Trace } from "@remat/trace";
 
 /** Shares of a module's memory for which {@link ModuleSacSummary.recomputeShare} tells the price. */
-export const discardShares: readonly number[] = [0.25, 0.5, 0.75, 1];
+export const freedShares: readonly number[] = [0.25, 0.5, 0.75, 1];
 
 /** What one module could free, and what that would cost. */
 export interface ModuleSacSummary {
@@ -31,7 +31,7 @@ export interface ModuleSacSummary {
   /** Over all calls and all ops of the trace. */
   readonly forwardMs: number;
   readonly backwardMs: number;
-  /** By {@link discardShares}: the least recomputation along the greedy order, over `runtimeMs`, that frees that share of the memory. */
+  /** By {@link freedShares}: the least recomputation along the greedy order, over `runtimeMs`, that frees that share of the memory. */
   readonly recomputeShare: readonly number[];
   readonly stats: SACStats;
   readonly greedyOrder: SACGreedyOrderMeta;
@@ -104,7 +104,7 @@ export function summarizeSac(trace: Trace, options: SummarizeSacOptions = {}): S
       runtimeMs: curve.sacRuntimeMs,
       forwardMs: runtimes?.forwardMs ?? 0,
       backwardMs: runtimes?.backwardMs ?? 0,
-      recomputeShare: discardShares.map((share) => recomputeShare(curve, share)),
+      recomputeShare: freedShares.map((share) => recomputeShare(curve, share)),
       stats: moduleStats,
       greedyOrder: order,
       tradeOff: curve,

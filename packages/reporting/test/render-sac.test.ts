@@ -3,7 +3,7 @@ import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
 import { goldenFiles, readGolden } from "@remat/testkit";
 import type { Trace } from "@remat/trace";
 import { describe, expect, it } from "vitest";
-import { discardShares, outputFormats, renderSacSummary, summarizeSac } from "../src/index.js";
+import { freedShares, outputFormats, renderSacSummary, summarizeSac } from "../src/index.js";
 
 function goldenTrace(name: string): Trace {
   const file = goldenFiles().find((golden) => golden.name === name);
@@ -37,11 +37,11 @@ describe("summarizeSac", () => {
 
   it("prices the memory given up along the greedy order: dearer the more there is, all of it the whole forward pass at most", () => {
     for (const { recomputeShare, tradeOff } of summarizeSac(transformer, { depth: 99 }).modules) {
-      expect(recomputeShare).toHaveLength(discardShares.length);
+      expect(recomputeShare).toHaveLength(freedShares.length);
       for (let i = 1; i < recomputeShare.length; i++)
         expect(recomputeShare[i]).toBeGreaterThanOrEqual(recomputeShare[i - 1]);
       const { discardedMemory, recomputationTime } = tradeOff.tradeoffCurve;
-      const brute = discardShares.map((share) =>
+      const brute = freedShares.map((share) =>
         Math.min(...Array.from(recomputationTime).filter((_, i) => discardedMemory[i] - 0.01 >= share - 1e-9)),
       );
       expect(recomputeShare).toEqual(brute);

@@ -39,8 +39,8 @@ export async function planByModules(trace: Trace, options: PlanOptions, budget: 
     ...(timeLimitS !== undefined && { timeLimitS }),
   });
   const policies = await Promise.all(
-    tree.modules.map(async ({ fqn, discardedShare }): Promise<CheckpointedPolicy> => {
-      const policy = await planModule(sac.get(fqn)!, { budgetFraction: 1 - discardedShare });
+    tree.modules.map(async ({ fqn, freedShare }): Promise<CheckpointedPolicy> => {
+      const policy = await planModule(sac.get(fqn)!, { budgetFraction: 1 - freedShare });
       return { fqn, recomputedOps: policy.recomputedOps };
     }),
   );
@@ -163,10 +163,10 @@ function treeSection({ modules }: ModuleTreePlan): PlanSection {
     data: modules,
     title: modules.length === 0 ? "No module has to be checkpointed" : "Checkpointed modules",
     headers: ["Module", "Activations freed", "Memory freed", "Recomputation"],
-    rows: modules.map(({ fqn, discardedShare, discardedBytes, recomputationMs }) => [
+    rows: modules.map(({ fqn, freedShare, freedBytes, recomputationMs }) => [
       fqn,
-      formatPercent(discardedShare),
-      formatBytes(discardedBytes),
+      formatPercent(freedShare),
+      formatBytes(freedBytes),
       formatMs(recomputationMs),
     ]),
   };

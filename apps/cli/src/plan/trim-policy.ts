@@ -58,10 +58,10 @@ function recomputedIn(trace: Trace, name: string, policies: readonly PyTorchOpPo
     if (ops.phase[op] !== Phase.forward || !trace.opCalls(op).includes(call)) continue;
     const ordinal = count.get(trace.opName(op)) ?? 0;
     count.set(trace.opName(op), ordinal + 1);
-    const isAgain = isRecomputed.has(`${trace.opName(op)} ${ordinal}`);
-    if (isAgain && ops.runtimeMs[op] > 0) ms += ops.runtimeMs[op];
+    const isOpRecomputed = isRecomputed.has(`${trace.opName(op)} ${ordinal}`);
+    if (isOpRecomputed && ops.runtimeMs[op] > 0) ms += ops.runtimeMs[op];
     if (ops.flags[op] & OpFlag.sacSkip) continue;
-    if (isAgain) recomputedOps.push(position);
+    if (isOpRecomputed) recomputedOps.push(position);
     position++;
   }
   return { fqn: modules[calls.module[call]].fqn, name, recomputedOps, ms };

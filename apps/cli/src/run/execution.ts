@@ -8,7 +8,7 @@ import type { Execution, StepJob } from "./step-job.js";
 /** An execution that has begun. */
 export interface Running {
   close(): void;
-  readonly lastStep?: { readonly replayedOps: number; readonly rebuiltOnTouch: number } | undefined;
+  readonly lastStep?: { readonly recomputedOps: number; readonly recomputedOnTouch: number } | undefined;
 }
 
 /** Opens what holds memory as an execution asks for. */
@@ -43,7 +43,7 @@ export function surroundingsOf({ execution, source }: Pick<StepJob, "execution" 
       const { lastStep } = running;
       return {
         peakBytes: meter.peakBytes,
-        ...(lastStep && { replayedOps: lastStep.replayedOps, rebuiltOnTouch: lastStep.rebuiltOnTouch }),
+        ...(lastStep && { recomputedOps: lastStep.recomputedOps, recomputedOnTouch: lastStep.recomputedOnTouch }),
       };
     },
     close() {

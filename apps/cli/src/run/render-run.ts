@@ -71,7 +71,7 @@ function figures({ stock, predicted, measured, restingBytes }: RunSummary): stri
       String(predicted.recomputedOps),
       String(measured.recomputedOps),
       "",
-      measured.rebuiltOnTouch > 0 ? `${measured.rebuiltOnTouch} of them against the plan` : "",
+      measured.recomputedOnTouch > 0 ? `${measured.recomputedOnTouch} of them against the plan` : "",
     ],
   ];
   return formatTable(rows, { headers: ["", "Predicted", "Measured", "Of stock", ""], format: "rst" });

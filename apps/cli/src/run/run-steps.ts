@@ -4,7 +4,7 @@ import type { Tensor, Variable } from "@tensorflow/tfjs-core";
 import { loadModel } from "../load-model.js";
 import type { StepFigures, StepJob, StepResult, TensorPlace } from "./step-job.js";
 
-type StepOutcome = Partial<Pick<StepFigures, "peakBytes" | "replayedOps" | "rebuiltOnTouch">>;
+type StepOutcome = Partial<Pick<StepFigures, "peakBytes" | "recomputedOps" | "recomputedOnTouch">>;
 
 /** How steps are run: as they are (stock), or with something around them. */
 export interface StepSurroundings {

@@ -14,7 +14,7 @@ export interface StepMeasurement {
   readonly ops: number;
   readonly recomputedOps: number;
   /** Of these, what was made again because it was touched against the plan. */
-  readonly rebuiltOnTouch: number;
+  readonly recomputedOnTouch: number;
 }
 
 /** What `remat run` found. */
@@ -63,8 +63,8 @@ export function summarizeRun(
       stepMs: median(timed.map((step) => step.wallMs)),
       cpuMs: median(timed.map((step) => step.cpuMs)),
       ops: recorded?.ops ?? 0,
-      recomputedOps: last.replayedOps ?? recorded?.recomputedOps ?? 0,
-      rebuiltOnTouch: last.rebuiltOnTouch ?? 0,
+      recomputedOps: last.recomputedOps ?? recorded?.recomputedOps ?? 0,
+      recomputedOnTouch: last.recomputedOnTouch ?? 0,
     },
     losses: steps.map((step) => step.loss),
     verification,

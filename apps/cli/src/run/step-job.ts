@@ -41,8 +41,8 @@ export interface StepFigures {
   readonly loss: number;
   /** Most bytes alive at once, weights included, by buffer; undefined where nobody counts. */
   readonly peakBytes?: number;
-  readonly replayedOps?: number;
-  readonly rebuiltOnTouch?: number;
+  readonly recomputedOps?: number;
+  readonly recomputedOnTouch?: number;
   /** SHA-256 of the bytes, by name. */
   readonly gradients?: Readonly<Record<string, string>>;
   readonly weights?: Readonly<Record<string, string>>;

@@ -124,7 +124,7 @@ export function exportOpsCsv(overview: Overview, policy: ShownPolicy, rows: Int3
     "memoryBytes",
     "runtimeMs",
     "bytesPerMs",
-    "discardedShare",
+    "freedShare",
     "recomputedShare",
     "policy",
     ...["viewLike", "random", "inPlace", "savedByAutograd", "inPlaceParent"],

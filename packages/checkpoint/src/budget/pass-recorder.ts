@@ -3,7 +3,7 @@ import { Category, gradientsEndMark, gradientsStartMark, type Trace } from "@rem
 import { TraceRecorder } from "@remat/tracer";
 
 /**
- * Records one forward and backward pass as stock would run it: of what an executor lets go of and makes again nothing is seen.
+ * Records one forward and backward pass as stock would run it: of what an executor evicts and recomputes nothing is seen.
  *
  * @internal
  */

@@ -43,7 +43,7 @@ export interface BudgetExecution {
 
 /**
  * Runs `fn`, synchronous or not, with every training step in it within a budget of live bytes, by buffer: weights, gradients, optimizer slots, inputs
- * and what is held for rebuilding included; a kernel's own scratch is outside. Losses, gradients and weights are those of stock to the bit.
+ * and what is held to recompute others included; a kernel's own scratch is outside. Losses, gradients and weights are those of stock to the bit.
  *
  * The first step of each shape keeps the budget as it goes along (dynamic rematerialization) and is recorded; from that a plan is made while
  * `fn` awaits something, and followed from then on, which costs less time. A step that differs from every plan keeps the budget without
@@ -214,7 +214,7 @@ class BudgetKeeper extends Executor implements BudgetExecution {
       const found = await planWithin(trace, this.meter.liveBytes, this.budgetBytes as number, planningMs);
       if (found === undefined) return;
       this.budgetPolicy.add(found);
-      // Should more be held one day, it is planned anew.
+      // Should more be held one day, it is planned again.
       this.kindsAsked.delete(kind);
     };
     // A pass that cannot be planned keeps the budget without a plan, and is not asked about again.

@@ -1,17 +1,17 @@
 import type { StoredBuffer, StoredData } from "./stored-data.js";
 
 /**
- * What can no longer be made again once `lost` is gone: the first data on each way from it that is there, or that a tensor lives in. Undefined if
- * something that is gone now would be missed, that is, unless `isOver` says that nobody reads it again.
+ * What can no longer be recomputed once `freed` is free: the first data on each way from it that is there, or that a tensor lives in. Undefined if
+ * something that is evicted now would be missed, that is, unless `isOver` says that nobody reads it again.
  *
  * @internal
  */
 export function borderOf(
-  lost: StoredBuffer,
+  freed: StoredBuffer,
   isOver: (buffer: StoredBuffer) => boolean,
 ): ReadonlySet<StoredData> | undefined {
   const border = new Set<StoredData>();
-  const way = [lost];
+  const way = [freed];
   const seen = new Set(way);
   for (let buffer = way.pop(); buffer !== undefined; buffer = way.pop())
     for (const data of readFrom(buffer)) {

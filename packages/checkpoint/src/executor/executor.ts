@@ -17,16 +17,16 @@ import { Ledger, type LedgerListener } from "./ledger.js";
 import type { Recipe, StoredBuffer } from "./stored-data.js";
 import { checkBackend } from "./supported-backend.js";
 
-/** Decides what goes when, and what is made again before it is touched. @internal */
+/** Decides what is evicted when, and what is recomputed before it is touched. @internal */
 export interface Policy {
   passStarting(ledger: Ledger): void;
-  /** The pass is over; what lives on is about to be made again. */
+  /** The pass is over; what lives on is about to be recomputed. */
   passOver(): void;
   /** All that lives on is there. */
   passEnded?(): void;
   /** An op that is none of the executor's own is about to run; its inputs are there. */
   opComing?(kernel: string, inputs: KernelInputs, attributes: KernelAttributes | undefined): void;
-  /** An op has run; `recipe` is undefined where it made nothing new, or nothing that can be made again. */
+  /** An op has run; `recipe` is undefined where it made nothing new, or nothing that can be recomputed. */
   opOver(op: OpDone, recipe: Recipe | undefined): void;
   bufferUnused(buffer: StoredBuffer): void;
   replaying(recipe: Recipe): void;
@@ -34,20 +34,20 @@ export interface Policy {
   dataMade?(storage: Storage): void;
   /** Whether the ledger shall know of an op that has run; left out: of every one. */
   isNoted?(op: OpDone): boolean;
-  /** Something that is gone is touched; true if the policy has made it again. */
-  rebuilding?(buffer: StoredBuffer): boolean;
+  /** A buffer that is evicted is touched; true if the policy has recomputed it. */
+  recomputing?(buffer: StoredBuffer): boolean;
 }
 
 /** What a forward and backward pass came to. */
 export interface PassReport {
   /** The most bytes alive during the pass, by buffer: weights, inputs and gradients included. */
   readonly peakBytes: number;
-  /** How many kernels ran again, views of what was made again included. */
-  readonly replayedOps: number;
-  /** How often something was let go of. */
+  /** How many ops were recomputed, refreshed views included. */
+  readonly recomputedOps: number;
+  /** How many buffers were evicted. */
   readonly evictions: number;
-  /** How often something had to be made again because it was touched, not because the plan said so. */
-  readonly rebuiltOnTouch: number;
+  /** How many buffers had to be recomputed because they were touched, not because the plan said so. */
+  readonly recomputedOnTouch: number;
 }
 
 const open = new Set<Executor>();
@@ -59,8 +59,8 @@ let isPassRunning = false;
 export const isExecuting = (but: Executor): boolean => open.size > (open.has(but) ? 1 : 0);
 
 /**
- * A dispatch mode that runs each backward pass with early release and keeps, for its duration, a ledger of recipes, from which a policy lets data
- * go and has it made again. Outside of `engine.gradients`, which is synchronous, nothing is ever gone.
+ * A dispatch mode that runs each backward pass with early release and keeps, for its duration, a ledger of recipes, from which a policy evicts data
+ * and has it recomputed. Outside of `engine.gradients`, which is synchronous, nothing is ever evicted.
  *
  * @internal
  */
@@ -77,7 +77,7 @@ export class Executor implements DispatchMode {
     this.listener = policy;
   }
 
-  /** Saved tensors are not pruned besides: what nobody reads again goes when the policy says so, and a prediction knows when that is. */
+  /** Saved tensors are not pruned besides: what nobody reads again is freed when the policy says so, and a prediction knows when that is. */
   get releasesEarly(): boolean {
     return true;
   }
@@ -94,7 +94,7 @@ export class Executor implements DispatchMode {
     open.add(this);
   }
 
-  /** In the middle of a pass: what is gone comes back, since nobody would make it again. */
+  /** In the middle of a pass: what is evicted is recomputed, since nobody would do so later. */
   closing(): void {
     const { ledger } = this;
     if (ledger === undefined) return;
@@ -137,15 +137,15 @@ export class Executor implements DispatchMode {
         this.policy.passEnded?.();
         this.lastPass = {
           peakBytes: this.meter.peakBytes,
-          replayedOps: ledger.replayCount,
+          recomputedOps: ledger.replayCount,
           evictions: ledger.evictionCount,
-          rebuiltOnTouch: ledger.touchCount,
+          recomputedOnTouch: ledger.touchCount,
         };
       }
     }
   }
 
-  /** Whether a kernel runs again. */
+  /** Whether a kernel is replayed. */
   protected get isReplaying(): boolean {
     return this.ledger?.isReplaying === true;
   }
@@ -155,13 +155,13 @@ export class Executor implements DispatchMode {
     return this.ledger !== undefined;
   }
 
-  /** What is gone is made again where it was made. */
+  /** What is evicted is recomputed where it was made. */
   backendChanging(name: string): void {
     const current = getBackend();
     if (this.ledger === undefined || name === current) return;
     throw new RematError(
       "BACKEND_UNSUPPORTED",
-      `the backend is switched from '${current}' to '${name}' in the middle of a forward and backward pass, whose data is let go of and made again on '${current}'. Expected one backend for the whole pass; switch before it or after it.`,
+      `the backend is switched from '${current}' to '${name}' in the middle of a forward and backward pass, whose data is evicted and recomputed on '${current}'. Expected one backend for the whole pass; switch before it or after it.`,
     );
   }
 

@@ -3,25 +3,25 @@ import { isVariable, type KernelInputs, type OpDone, type Storage, storagesOf } 
 import { constantOf, evictData, pinData, unpinData } from "@remat/dispatch-hook/residency";
 import type { DataId, TensorInfo } from "@tensorflow/tfjs-core";
 import { borderOf } from "./border-of.js";
-import { rebuild } from "./rebuild.js";
 import { recipeOfConstant, recipeOfOp } from "./recipe-of-op.js";
+import { recompute } from "./recompute.js";
 import { Replays } from "./replays.js";
 import { type Recipe, StoredBuffer, StoredData } from "./stored-data.js";
 
-/** What the ledger tells the policy that decides what goes and what is made again. @internal */
+/** What the ledger tells the policy that decides what is evicted and what is recomputed. @internal */
 export interface LedgerListener {
   /** No tensor is on any data of the buffer any more, but recipes read it. */
   bufferUnused(buffer: StoredBuffer): void;
   /** A kernel is about to be replayed, for which there must be room. */
   replaying(recipe: Recipe): void;
-  /** A buffer that is gone is touched; true if the policy has made it again. */
-  rebuilding?(buffer: StoredBuffer): boolean;
+  /** A buffer that is evicted is touched; true if the policy has recomputed it. */
+  recomputing?(buffer: StoredBuffer): boolean;
 }
 
 /**
- * All buffers of one forward and backward pass, and the kernel calls that made them: so that the data of any can go, even under living
- * tensors, and be made again by replaying kernels, with the same values to the bit. A pin on every `DataId` holds what recipes read after
- * its last tensor is gone, as long as something that may have to be made again depends on it.
+ * All buffers of one forward and backward pass, and the kernel calls that made them: so that the data of any can be evicted, under living
+ * tensors too, and recomputed by replaying kernels, with the same values to the bit. A pin on every `DataId` holds what recipes read after
+ * its last tensor is gone, as long as something that may have to be recomputed depends on it.
  *
  * @internal
  */
@@ -61,7 +61,7 @@ export class Ledger {
     return this.buffers.get(storage);
   }
 
-  /** Takes down what an op has made, and how. Returns its recipe, or undefined if it cannot run again or has made nothing. */
+  /** Takes down what an op has made, and how. Returns its recipe, or undefined if it cannot be replayed or has made nothing. */
   note(op: OpDone, costMs: number): Recipe | undefined {
     const { outputs, inputTensors } = op;
     const sources: StoredData[] = [];
@@ -93,7 +93,7 @@ export class Ledger {
     return recipe;
   }
 
-  /** An op is about to read `inputs`, which may have gone: they are there, and none of them goes, until `then` is over. */
+  /** An op is about to read `inputs`, which may be evicted: they are there, and none of them is evicted, until `then` is over. */
   touchInputs(inputs: KernelInputs, then: () => void): void {
     const named = inputs as Readonly<Record<string, TensorInfo | readonly TensorInfo[] | undefined>>;
     const locked: StoredData[] = [];
@@ -108,7 +108,7 @@ export class Ledger {
       }
     }
     try {
-      for (const data of locked) if (data.isGone) this.bringBack(data);
+      for (const data of locked) if (data.needsReplay) this.makeReadable(data);
       then();
     } finally {
       for (const { buffer } of locked) buffer.locks--;
@@ -118,7 +118,7 @@ export class Ledger {
   /** Somebody is about to read `dataId`. */
   touch(dataId: DataId): void {
     const data = this.byDataId.get(dataId);
-    if (data?.isGone === true) this.bringBack(data);
+    if (data?.needsReplay === true) this.makeReadable(data);
   }
 
   /** JavaScript has made a storage. */
@@ -136,21 +136,21 @@ export class Ledger {
     return data;
   }
 
-  private bringBack(data: StoredData): void {
+  private makeReadable(data: StoredData): void {
     const { buffer } = data;
-    if (buffer.isEvicted && this.listener.rebuilding?.(buffer) !== true) {
+    if (buffer.isEvicted && this.listener.recomputing?.(buffer) !== true) {
       this.touchCount++;
-      this.rebuild(buffer);
+      this.recompute(buffer);
     }
-    this.replays.renew(data);
+    this.replays.refresh(data);
   }
 
   /** A variable has taken over the data: it must be there, and stay. */
   hold(dataId: DataId): void {
     const buffer = this.byDataId.get(dataId)?.buffer;
     if (buffer === undefined) return;
-    if (buffer.isEvicted) this.rebuild(buffer);
-    for (const data of buffer.data) this.replays.renew(data);
+    if (buffer.isEvicted) this.recompute(buffer);
+    for (const data of buffer.data) this.replays.refresh(data);
     buffer.isHeld = true;
     for (const data of [...buffer.data]) this.forgetMaker(data);
   }
@@ -170,47 +170,48 @@ export class Ledger {
     evictData(buffer.data.map(({ dataId }) => dataId));
   }
 
-  /** The same for what nothing can make again, though tensors live in it: for who knows that nobody reads it. */
+  /** The same for what nothing can recompute, though tensors live in it: for who knows that nobody reads it. */
   evictForGood(buffer: StoredBuffer): void {
     if (buffer.isHeld || buffer.isEvicted || buffer.locks > 0) return;
-    buffer.isGone = true;
+    buffer.isEvictedForGood = true;
     this.evict(buffer);
   }
 
   /**
-   * Lets a buffer go that nothing can make again, and in which no tensor lives: what was made of it becomes as unrepeatable. Does nothing, and
-   * returns false, if something that is gone now would be missed: something a tensor lives in, unless `isOver` says that it is not read again.
+   * Frees a buffer that nothing can recompute, and in which no tensor lives: what was made of it becomes as unrepeatable. Does nothing, and
+   * returns false, if something that is evicted now would be missed: something a tensor lives in, unless `isOver` says that it is not read again.
    */
-  lose(lost: StoredBuffer, isOver: (buffer: StoredBuffer) => boolean = ({ isUsed }) => !isUsed): boolean {
-    if (lost.isUsed || lost.locks > 0) return false;
-    const border = borderOf(lost, isOver);
+  free(freed: StoredBuffer, isOver: (buffer: StoredBuffer) => boolean = ({ isUsed }) => !isUsed): boolean {
+    if (freed.isUsed || freed.locks > 0) return false;
+    const border = borderOf(freed, isOver);
     if (border === undefined) return false;
     for (const data of border) {
-      if (data.buffer.isEvicted) data.buffer.isGone = true;
-      else this.replays.renew(data);
+      if (data.buffer.isEvicted) data.buffer.isEvictedForGood = true;
+      else this.replays.refresh(data);
     }
     for (const data of border) this.forgetMaker(data);
     return true;
   }
 
-  /** Runs a recipe again, whose sources' buffers must be there, for those of its outputs that are gone. */
+  /** Replays a recipe, whose sources' buffers must be there, for those of its outputs that need it. */
   replay(recipe: Recipe): void {
     this.replays.run(recipe);
   }
 
   /**
-   * Makes a buffer again, and before it whatever is needed for that.
+   * Recomputes a buffer, and before it whatever is needed for that.
    *
-   * @throws RematError `VALUE_GONE` if something is read that a plan has let go of for good
+   * @throws RematError `VALUE_GONE` if something is read that a plan has evicted for good
    */
-  rebuild(buffer: StoredBuffer): void {
-    rebuild(buffer, this);
+  recompute(buffer: StoredBuffer): void {
+    recompute(buffer, this);
   }
 
   /** The pass is over: what tensors live in is there again, and everything else, recipes too, is gone. */
   end(): void {
     try {
-      for (const buffer of this.buffers.values()) if (buffer.isUsed && !buffer.isGone) this.bringBackUsed(buffer);
+      for (const buffer of this.buffers.values())
+        if (buffer.isUsed && !buffer.isEvictedForGood) this.recomputeUsed(buffer);
     } finally {
       for (const { dataId } of this.byDataId.values()) unpinData(dataId);
       this.byDataId.clear();
@@ -218,9 +219,9 @@ export class Ledger {
     }
   }
 
-  private bringBackUsed(buffer: StoredBuffer): void {
-    if (buffer.isEvicted) this.rebuild(buffer);
-    for (const data of buffer.data) if (data.isUsed) this.replays.renew(data);
+  private recomputeUsed(buffer: StoredBuffer): void {
+    if (buffer.isEvicted) this.recompute(buffer);
+    for (const data of buffer.data) if (data.isUsed) this.replays.refresh(data);
   }
 
   private known(tensor: TensorInfo): StoredData {
@@ -244,7 +245,7 @@ export class Ledger {
     return data;
   }
 
-  /** From now on nothing can make `data` again. */
+  /** From now on nothing can recompute `data`. */
   private forgetMaker(data: StoredData): void {
     const { maker } = data;
     if (maker === undefined) return;

@@ -23,7 +23,7 @@ export function recipeOfOp(
   };
 }
 
-/** How what JavaScript filled is made again: without a kernel. @internal */
+/** How what JavaScript filled is recomputed: without a kernel. @internal */
 export function recipeOfConstant(data: StoredData, constant: ConstantData): Recipe {
   return {
     kernel: "",

@@ -2,15 +2,15 @@ import type { KernelAttributes, Storage } from "@remat/dispatch-hook";
 import type { ConstantData } from "@remat/dispatch-hook/residency";
 import type { DataId, TensorInfo } from "@tensorflow/tfjs-core";
 
-/** A buffer of the running step (architecture rule 7), and what is needed to make it again. @internal */
+/** A buffer of the running step (architecture rule 7), and what is needed to recompute it. @internal */
 export class StoredBuffer {
   /** All `DataId`s that live in it: first the one that its kernel made, then views, in the order in which they were made. */
   readonly data: StoredData[] = [];
   /** A variable's, or otherwise not to be evicted. */
   isHeld = false;
-  /** It is gone for good: no step of the plan reads it, and nothing can make it again. */
-  isGone = false;
-  /** Kernels that read it now: it must not go. */
+  /** No step of the plan reads it, and nothing can recompute it. */
+  isEvictedForGood = false;
+  /** Kernels that read it now: it must not be evicted. */
   locks = 0;
 
   constructor(
@@ -28,7 +28,7 @@ export class StoredBuffer {
     return this.storage?.bytes ?? 0;
   }
 
-  /** Whether it may go and can be made again. */
+  /** Whether it may be evicted and can be recomputed. */
   get isEvictable(): boolean {
     if (this.isHeld || this.isEvicted || this.locks > 0 || this.data.length === 0) return false;
     for (const { maker } of this.data) if (maker === undefined) return false;
@@ -45,7 +45,7 @@ export class StoredBuffer {
 export class StoredData {
   /** Whether a tensor is on it: cleared when the engine has disposed of the last. */
   isUsed = true;
-  /** A view of a buffer that has been gone: its kernel runs again before somebody reads it. Only where a view has a `DataId` of its own. */
+  /** A view of a buffer that has been evicted: its kernel is replayed before somebody reads it. Only where a view has a `DataId` of its own. */
   isStale = false;
   /** What makes it; undefined where nothing can: inputs, weights, values drawn in JavaScript, random kernels. */
   maker: Recipe | undefined;
@@ -58,7 +58,7 @@ export class StoredData {
   ) {}
 
   /** Whether a kernel has to run before it can be read. */
-  get isGone(): boolean {
+  get needsReplay(): boolean {
     return this.isStale || this.buffer.isEvicted;
   }
 
@@ -73,7 +73,7 @@ export class StoredData {
   }
 }
 
-/** A kernel call that can be made again (engine rule 5). @internal */
+/** A kernel call that can be replayed (engine rule 5). @internal */
 export interface Recipe {
   readonly kernel: string;
   readonly inputs: Readonly<Record<string, TensorInfo>> | readonly TensorInfo[];
@@ -84,7 +84,7 @@ export interface Recipe {
   readonly outputs: (StoredData | undefined)[];
   /** Whether its outputs live in an input's buffer. */
   readonly isView: boolean;
-  /** How often it has run, and when last, in ms: what it costs to run again. */
+  /** How often it has run, and when last, in ms: what it costs to recompute. */
   costMs: number;
   /** Its place in the plan; -1 for none. */
   planned: number;

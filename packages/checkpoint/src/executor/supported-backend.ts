@@ -3,7 +3,7 @@ import { currentBackend } from "@remat/dispatch-hook";
 import { RematError } from "@remat/trace";
 
 /**
- * Refuses the backends under whose tensors data cannot go.
+ * Refuses the backends under whose tensors data cannot be evicted.
  *
  * @throws RematError `BACKEND_UNSUPPORTED`
  * @internal
@@ -14,6 +14,6 @@ export function checkBackend(): void {
   const choices = nameBackends((other) => isKnown(other.residency));
   throw new RematError(
     "BACKEND_UNSUPPORTED",
-    `nothing can be let go of and made again on the backend '${name}': ${residency.unknown}. Expected ${choices}; call selectBackend(), or use releaseEarly(), which works everywhere.`,
+    `nothing can be evicted and recomputed on the backend '${name}': ${residency.unknown}. Expected ${choices}; call selectBackend(), or use releaseEarly(), which works everywhere.`,
   );
 }

@@ -32,11 +32,11 @@ export const isVerifying = (): boolean =>
     "1";
 
 /**
- * Runs a recipe that has just run into `into` once more, and compares.
+ * Replays once more a recipe that has just been replayed into `into`, and compares.
  *
  * @internal
  */
-export function replayAgain(recipe: Recipe, into: readonly (DataId | undefined)[]): void {
+export function verifyReplay(recipe: Recipe, into: readonly (DataId | undefined)[]): void {
   const made = into.filter((dataId) => dataId !== undefined);
   const before = made.map(bitsOf);
   evictData(made);
@@ -48,7 +48,7 @@ export function replayAgain(recipe: Recipe, into: readonly (DataId | undefined)[
   if (differs < 0) return;
   throw new RematError(
     "REPLAY_DIFFERS",
-    `${recipe.kernel} gave other values when it was run again on the same inputs, so it cannot be made again. Take back declarePure(${JSON.stringify(recipe.kernel)}), or, if the kernel is the backend's own, report it.`,
+    `${recipe.kernel} gave other values when it was replayed on the same inputs, so what it makes cannot be recomputed. Take back declarePure(${JSON.stringify(recipe.kernel)}), or, if the kernel is the backend's own, report it.`,
   );
 }
 

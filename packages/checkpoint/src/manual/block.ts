@@ -21,8 +21,8 @@ export interface Block {
 }
 
 /**
- * What has to run again, in order, so that everything gone in which a tensor of the block lives is there: the kernels that made it, and those
- * that made what these read. With what is made on the way only, and after which of them it can go again.
+ * What has to be recomputed, in order, so that everything evicted in which a tensor of the block lives is there: the kernels that made it, and those
+ * that made what these read. With what is made on the way only, and after which of them it can be evicted again.
  *
  * @internal
  */
@@ -30,7 +30,7 @@ export function recomputationOf(
   block: Block,
   touched: StoredBuffer,
   makerOf: (buffer: StoredBuffer) => BlockRecipe | undefined,
-): readonly { readonly run: BlockRecipe; readonly goes: readonly StoredBuffer[] }[] {
+): readonly { readonly run: BlockRecipe; readonly evicted: readonly StoredBuffer[] }[] {
   const wanted = [touched];
   for (const { recipe } of block.recipes)
     for (const data of recipe.outputs) if (data !== undefined && data.buffer.isUsed) wanted.push(data.buffer);
@@ -47,7 +47,7 @@ export function recomputationOf(
   const inOrder = [...needed.keys()].sort((a, b) => a.order - b.order);
   for (const maker of inOrder)
     for (const source of needed.get(maker) ?? []) if (source.isEvicted && !source.isUsed) lastReader.set(source, maker);
-  const goes = new Map<BlockRecipe, StoredBuffer[]>();
-  for (const [buffer, reader] of lastReader) goes.set(reader, [...(goes.get(reader) ?? []), buffer]);
-  return inOrder.map((run) => ({ run, goes: goes.get(run) ?? [] }));
+  const evicted = new Map<BlockRecipe, StoredBuffer[]>();
+  for (const [buffer, reader] of lastReader) evicted.set(reader, [...(evicted.get(reader) ?? []), buffer]);
+  return inOrder.map((run) => ({ run, evicted: evicted.get(run) ?? [] }));
 }

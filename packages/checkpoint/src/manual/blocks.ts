@@ -8,8 +8,8 @@ import { type Block, type BlockRecipe, recomputationOf } from "./block.js";
 import { namesOf, type SavePolicy } from "./save-policies.js";
 
 /**
- * Lets go of what blocks make when they are over, except for their results and what their policy saves; the first touch in the backward pass makes
- * all of it again that is still needed. What runs outside of blocks is left as it is.
+ * Evicts what blocks make when they are over, except for their results and what their policy saves; the first touch in the backward pass
+ * recomputes all of it that is still needed. What runs outside of blocks is left as it is.
  *
  * @internal
  */
@@ -66,7 +66,7 @@ export class Blocks implements Policy {
     this.phase = phase;
   }
 
-  /** Of ops outside of blocks only views of what blocks made matter: they go, and come, with it. */
+  /** Of ops outside of blocks only views of what blocks made matter: they are evicted, and refreshed, with it. */
   isNoted({ outputs }: OpDone): boolean {
     const { ledger, running } = this;
     if (ledger === undefined) return false;
@@ -98,17 +98,17 @@ export class Blocks implements Policy {
   replaying(): void {}
 
   /** In the backward pass the whole block is recomputed once; before, only what is touched. */
-  rebuilding(buffer: StoredBuffer): boolean {
+  recomputing(buffer: StoredBuffer): boolean {
     const { ledger, phase } = this;
     const block = this.blockOf.get(buffer);
     if (ledger === undefined || block?.isOver !== true || phase === Phase.forward || this.isRecomputing) return false;
     this.isRecomputing = true;
     try {
       const makerOf = ({ data }: StoredBuffer) => data[0]?.maker && this.makers.get(data[0].maker);
-      for (const { run, goes } of recomputationOf(block, buffer, makerOf)) {
-        for (const { buffer: source } of run.recipe.sources) if (source.isEvicted) ledger.rebuild(source);
+      for (const { run, evicted } of recomputationOf(block, buffer, makerOf)) {
+        for (const { buffer: source } of run.recipe.sources) if (source.isEvicted) ledger.recompute(source);
         ledger.replay(run.recipe);
-        for (const helper of goes) if (helper.isEvictable && !helper.isUsed) ledger.evict(helper);
+        for (const helper of evicted) if (helper.isEvictable && !helper.isUsed) ledger.evict(helper);
       }
     } finally {
       this.isRecomputing = false;

@@ -56,8 +56,8 @@ export const enterBlock = (policy: SavePolicy): Block | undefined =>
 export const exitBlock = (block: Block, results: readonly Tensor[] | undefined): void => blocks.exit(block, results);
 
 /**
- * Returns a block whose inside is recomputed in the backward pass: when `fn` is over, what it made is let go of, except for its results and what `policy`
- * saves, and made again when the backward pass first needs any of it. Kernels are run again, not `fn`: no side effect repeats, a dropout mask
+ * Returns a block whose inside is recomputed in the backward pass: when `fn` is over, what it made is evicted, except for its results and what `policy`
+ * saves, and recomputed when the backward pass first needs any of it. Kernels are replayed, not `fn`: no side effect repeats, a dropout mask
  * stays as it was drawn, moving statistics are updated once, weights and whatever else `fn` closes over get their gradients, and values are the
  * same to the bit. Blocks may stand in layers and in other blocks. As `torch.utils.checkpoint` and `jax.checkpoint`.
  *

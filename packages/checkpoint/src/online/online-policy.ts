@@ -19,9 +19,9 @@ interface LiveBytes {
 }
 
 /**
- * Keeps live bytes within a budget without a plan: before an op runs the room for what it makes is there, by letting go of what is large, has not
- * been used for long and is cheap to make again. Source: dynamic tensor rematerialization (Kirisame et al., 2021), h_DTR with the evicted
- * neighbours that a rebuild needs.
+ * Keeps live bytes within a budget without a plan: before an op runs the room for what it makes is there, by evicting what is large, has not
+ * been used for long and is cheap to recompute. Source: dynamic tensor rematerialization (Kirisame et al., 2021), h_DTR with the evicted
+ * neighbours that recomputing it needs.
  *
  * @internal
  */
@@ -29,8 +29,8 @@ export class OnlinePolicy implements Policy {
   private ledger: Ledger | undefined;
   private clock = 0;
   private readonly lastUse = new Map<StoredBuffer, number>();
-  /** Of what is gone, the milliseconds that making it again took to run when it went: its kernel's, and those of what else was gone. */
-  private readonly rebuildMs = new Map<StoredBuffer, number>();
+  /** Of what is evicted, the milliseconds that recomputing it would have taken when it was: its kernel's, and those of what else was evicted. */
+  private readonly recomputeMs = new Map<StoredBuffer, number>();
   private isEnding = false;
   private current = "the first op";
 
@@ -44,14 +44,14 @@ export class OnlinePolicy implements Policy {
     this.ledger = ledger;
   }
 
-  /** The ledger makes again what lives on; that must not go any more. */
+  /** The ledger recomputes what lives on; that must not be evicted any more. */
   passOver(): void {
     this.isEnding = true;
     this.lastUse.clear();
-    this.rebuildMs.clear();
+    this.recomputeMs.clear();
   }
 
-  /** From here on nothing can go, and the budget is kept all the same. */
+  /** From here on nothing can be evicted, and the budget is kept all the same. */
   passEnded(): void {
     this.ledger = undefined;
     this.isEnding = false;
@@ -68,7 +68,7 @@ export class OnlinePolicy implements Policy {
     this.makeRoom(bytes);
   }
 
-  /** An update of the weights is about to run that holds that many bytes more, and lets nothing go. */
+  /** An update of the weights is about to run that holds that many bytes more, and frees nothing. */
   updateComing(optimizer: object, bytes: number): void {
     this.current = `the update of the weights by ${nameOf(optimizer)}`;
     this.makeRoom(bytes);
@@ -96,24 +96,24 @@ export class OnlinePolicy implements Policy {
     if (this.meter.liveBytes > this.budgetBytes) this.makeRoom(0);
   }
 
-  /** Only recipes read it: it comes back if they run. */
+  /** Only recipes read it: it is recomputed if they are replayed. */
   bufferUnused(buffer: StoredBuffer): void {
     if (buffer.isEvictable) this.evict(buffer);
   }
 
   replaying({ sources, outputs }: Recipe): void {
-    const gone = new Set<StoredBuffer>();
-    for (const data of outputs) if (data?.buffer.isEvicted === true) gone.add(data.buffer);
+    const evicted = new Set<StoredBuffer>();
+    for (const data of outputs) if (data?.buffer.isEvicted === true) evicted.add(data.buffer);
     let bytes = 0;
-    for (const buffer of gone) bytes += buffer.bytes;
+    for (const buffer of evicted) bytes += buffer.bytes;
     for (const { buffer } of sources) buffer.locks++;
     try {
       this.makeRoom(bytes);
     } finally {
       for (const { buffer } of sources) buffer.locks--;
     }
-    for (const buffer of gone) {
-      this.rebuildMs.delete(buffer);
+    for (const buffer of evicted) {
+      this.recomputeMs.delete(buffer);
       this.use(buffer, this.clock);
     }
   }
@@ -127,7 +127,7 @@ export class OnlinePolicy implements Policy {
     while (meter.liveBytes + bytes > budgetBytes) {
       const victim = ledger === undefined ? undefined : this.cheapest(ledger);
       if (victim !== undefined) this.evict(victim);
-      else if (ledger !== undefined && this.loseOne(ledger)) continue;
+      else if (ledger !== undefined && this.freeOne(ledger)) continue;
       else if (this.isEnding) return;
       else this.fail(bytes);
     }
@@ -148,24 +148,24 @@ export class OnlinePolicy implements Policy {
     return victim;
   }
 
-  /** Never 0, so that of free ones the large and stale go first. */
+  /** Never 0, so that of those that cost nothing the large and stale are evicted first. */
   private costOf({ data }: StoredBuffer): number {
     const maker = data[0]?.maker;
     if (maker === undefined) return Number.POSITIVE_INFINITY;
     let ms = maker.costMs + 1e-3;
-    for (const { buffer } of maker.sources) if (buffer.isEvicted) ms += this.rebuildMs.get(buffer) ?? 0;
+    for (const { buffer } of maker.sources) if (buffer.isEvicted) ms += this.recomputeMs.get(buffer) ?? 0;
     return ms;
   }
 
   private evict(buffer: StoredBuffer): void {
-    this.rebuildMs.set(buffer, this.costOf(buffer));
+    this.recomputeMs.set(buffer, this.costOf(buffer));
     this.ledger?.evict(buffer);
   }
 
-  /** What is held only for rebuilding what is there anyway. */
-  private loseOne(ledger: Ledger): boolean {
+  /** Frees something that is held only to recompute what is there anyway. */
+  private freeOne(ledger: Ledger): boolean {
     for (const buffer of ledger.allBuffers)
-      if (!buffer.isEvicted && !buffer.isUsed && buffer.bytes > 0 && ledger.lose(buffer)) return true;
+      if (!buffer.isEvicted && !buffer.isUsed && buffer.bytes > 0 && ledger.free(buffer)) return true;
     return false;
   }
 
@@ -173,7 +173,7 @@ export class OnlinePolicy implements Policy {
     const { liveBytes } = this.meter;
     const needed = liveBytes + bytes;
     throw new BudgetError(
-      `${this.current} needs ${bytes} bytes beside ${liveBytes} bytes that cannot be let go of now (weights, gradients, what it reads, and what nothing can make again): a budget of ${this.budgetBytes} bytes does not do. Allow at least ${needed} bytes, or take a smaller batch.`,
+      `${this.current} needs ${bytes} bytes beside ${liveBytes} bytes that cannot be evicted now (weights, gradients, what it reads, and what nothing can recompute): a budget of ${this.budgetBytes} bytes does not do. Allow at least ${needed} bytes, or take a smaller batch.`,
       needed,
       this.current,
     );

@@ -7,7 +7,7 @@ import { PlanFollower } from "./plan-follower.js";
 export interface ApplyPlanOptions {
   /**
    * What to do at the first op that differs from the plan: `refuse`, the default, throws; `store` follows the plan no further in that step and
-   * keeps what it would have let go of, so that the step is right and takes more memory. What random numbers went into is then held as long as
+   * keeps what it would have evicted, so that the step is right and takes more memory. What random numbers went into is then held as long as
    * any tensor lives in it.
    */
   readonly onMismatch?: "refuse" | "store";
@@ -29,9 +29,9 @@ export interface PlanExecution {
 
 /**
  * Applies a plan: from here on every forward and backward pass follows it. What it does not save is evicted after the step that says so, in the
- * forward pass too, and made again by replaying kernels where it says so. Losses, gradients and weights are those of stock to the bit, and
+ * forward pass too, and recomputed by replaying kernels where it says so. Losses, gradients and weights are those of stock to the bit, and
  * nothing in the model changes: the data goes under living tensors. What is touched against the plan (`dataSync` in the middle, another op) is
- * made again at once. Gradients and saved tensors are released early besides.
+ * recomputed at once. Gradients and saved tensors are released early besides.
  *
  * Works through `tf.grads`, `tf.variableGrads`, `optimizer.minimize`, `fit`, `trainOnBatch` and custom loops.
  *

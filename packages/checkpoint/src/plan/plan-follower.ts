@@ -24,18 +24,18 @@ export class PlanFollower implements Policy {
   private readonly expected: readonly Occurrence[];
   /** Ops with which a forward pass begins; a step may have several. */
   private readonly passStarts: readonly number[];
-  /** By op: 1 for the last of a pass. What is dropped then outlives the pass, or goes with it. */
+  /** By op: 1 for the last of a pass. What is freed then outlives the pass, or goes with it. */
   private readonly isPassEnd: Uint8Array;
-  /** By op, the step that is its first run, and the last that runs it again (-1 for none). */
+  /** By op, the step that is its first run, and the last that recomputes it (-1 for none). */
   private readonly stepOfOp: Int32Array;
-  private readonly lastReplay: Int32Array;
+  private readonly lastRecomputation: Int32Array;
   private passes = 0;
   private ledger!: Ledger;
   private op = 0;
   private step = 0;
   private isFollowing = false;
   private recipes: (Recipe | undefined)[] = [];
-  /** What could go but for something else that depends on it. */
+  /** What could be freed but for something else that depends on it. */
   private readonly waiting = new Set<StoredBuffer>();
   private hasNews = false;
   private isBackward = false;
@@ -49,10 +49,10 @@ export class PlanFollower implements Policy {
     readonly plan: Plan,
     private readonly onMismatch: "refuse" | "store",
     /**
-     * Whether what the plan has no more use for goes though nothing could make it again, once the forward pass has been as planned. Otherwise
+     * Whether what the plan has no more use for is evicted though nothing could recompute it, once the forward pass has been as planned. Otherwise
      * a step that leaves its plan in the backward pass goes on, too.
      */
-    private readonly letsGoForGood: boolean = true,
+    private readonly evictsForGood: boolean = true,
   ) {
     const ops = plan.ops.filter((op): op is Occurrence => !isPlanNode(op));
     this.expected = ops;
@@ -64,14 +64,14 @@ export class PlanFollower implements Policy {
       return phase !== "optimizer" && (next === "optimizer" || (next === "forward" && phase !== "forward")) ? 1 : 0;
     });
     this.stepOfOp = new Int32Array(ops.length).fill(-1);
-    this.lastReplay = new Int32Array(ops.length).fill(-1);
+    this.lastRecomputation = new Int32Array(ops.length).fill(-1);
     plan.sources.forEach(({ before }, source) => {
       const others = this.sourcesBefore.get(before);
       if (others === undefined) this.sourcesBefore.set(before, [source]);
       else others.push(source);
     });
     plan.steps.forEach(({ op, isRecomputed }, step) => {
-      if (isRecomputed) this.lastReplay[op] = step;
+      if (isRecomputed) this.lastRecomputation[op] = step;
       else this.stepOfOp[op] = step;
     });
   }
@@ -121,17 +121,17 @@ export class PlanFollower implements Policy {
     this.step = this.stepOfOp[index];
     this.free(steps[this.step]);
     for (let next = steps[++this.step]; next?.isRecomputed; next = steps[++this.step]) {
-      this.runAgain(this.recipes[next.op]);
+      this.recompute(this.recipes[next.op]);
       this.free(next);
     }
   }
 
   opComing(): void {
     // What had to wait for something else to become unused.
-    if (this.waiting.size > 0 && this.hasNews) this.loseWaiting();
+    if (this.waiting.size > 0 && this.hasNews) this.freeWaiting();
   }
 
-  /** What no op has made goes with its last tensor, unless a step to come needs it. */
+  /** What no op has made is freed with its last tensor, unless a step to come needs it. */
   bufferUnused(buffer: StoredBuffer): void {
     this.hasNews = true;
     if (buffer.isEvicted) return;
@@ -146,34 +146,34 @@ export class PlanFollower implements Policy {
 
   replaying(): void {}
 
-  private loseWaiting(): void {
+  private freeWaiting(): void {
     this.hasNews = false;
     for (const buffer of this.waiting) {
       if (buffer.isUsed || buffer.data.length === 0) this.waiting.delete(buffer);
-      else if (!this.isNeeded(buffer) && this.ledger.lose(buffer, this.isOver)) this.waiting.delete(buffer);
+      else if (!this.isNeeded(buffer) && this.ledger.free(buffer, this.isOver)) this.waiting.delete(buffer);
     }
   }
 
-  /** Whether nobody reads again what is gone: no step to come, nor, once the forward pass is over, anything else that is not in the plan. */
+  /** Whether nobody reads again what is evicted: no step to come, nor, once the forward pass is over, anything else that is not in the plan. */
   private readonly isOver = (buffer: StoredBuffer): boolean =>
     this.isFollowing &&
-    (!buffer.isUsed || (this.isBackward && this.letsGoForGood)) &&
-    !this.isMadeAgain(buffer) &&
+    (!buffer.isUsed || (this.isBackward && this.evictsForGood)) &&
+    !this.isRecomputedLater(buffer) &&
     !this.isNeeded(buffer);
 
-  private isMadeAgain({ data }: StoredBuffer): boolean {
+  private isRecomputedLater({ data }: StoredBuffer): boolean {
     return data.some(
-      ({ maker }) => maker !== undefined && maker.planned >= 0 && this.lastReplay[maker.planned] > this.step,
+      ({ maker }) => maker !== undefined && maker.planned >= 0 && this.lastRecomputation[maker.planned] > this.step,
     );
   }
 
-  private runAgain(recipe: Recipe | undefined): void {
+  private recompute(recipe: Recipe | undefined): void {
     // Nobody needs any more what it makes, or it is there.
-    if (recipe?.outputs.some((data) => data?.isGone) !== true) return;
-    for (const { buffer } of recipe.sources) if (buffer.isEvicted) this.ledger.rebuild(buffer);
+    if (recipe?.outputs.some((data) => data?.needsReplay) !== true) return;
+    for (const { buffer } of recipe.sources) if (buffer.isEvicted) this.ledger.recompute(buffer);
     this.ledger.replay(recipe);
     for (const { buffer } of recipe.sources) if (!buffer.isUsed && !buffer.isEvicted) this.bufferUnused(buffer);
-    this.loseWaiting();
+    this.freeWaiting();
   }
 
   /** What the plan calls each of the storages that JavaScript made before the op; not known where they are not those of the plan. */
@@ -198,11 +198,11 @@ export class PlanFollower implements Policy {
     }
   }
 
-  /** Whether a step to come runs again what reads the buffer. */
+  /** Whether a step to come recomputes what reads the buffer. */
   private isNeeded(buffer: StoredBuffer): boolean {
     for (const { readers } of buffer.data)
       for (const { planned, isView, outputs } of readers) {
-        if (planned >= 0 && this.lastReplay[planned] > this.step) return true;
+        if (planned >= 0 && this.lastRecomputation[planned] > this.step) return true;
         if (isView) for (const view of outputs) if (view !== undefined && view.buffer !== buffer) return true;
       }
     return false;
@@ -216,7 +216,7 @@ export class PlanFollower implements Policy {
     if (this.onMismatch === "store") return;
     throw new RematError(
       "PLAN_MISMATCH",
-      `op ${op} is not as in the plan for '${this.plan.subject.name}': expected ${planned === undefined ? "no more ops" : formatOccurrence(planned)}, found ${formatOccurrence(signature)}. Plan this model, loss and batch anew, or pass { onMismatch: "store" } to go on without freeing anything more.`,
+      `op ${op} is not as in the plan for '${this.plan.subject.name}': expected ${planned === undefined ? "no more ops" : formatOccurrence(planned)}, found ${formatOccurrence(signature)}. Plan this model, loss and batch again, or pass { onMismatch: "store" } to go on without freeing anything more.`,
     );
   }
 }

@@ -29,7 +29,7 @@ test("nobody else sees the rehearsal of an update, and it leaves nothing behind"
     const log: string[] = [];
     const recorder = new TraceRecorder();
     const watch: DispatchMode = {
-      // What a pass holds and lets go of is a matter of its own.
+      // What a pass holds and evicts is a matter of its own.
       phaseChanged: (phase) => void (phase === Phase.optimizer && log.splice(0)),
       opDone: ({ kernel }) => void log.push(kernel),
       storageAllocated: ({ bytes }) => void log.push(`+${bytes}`),

@@ -38,11 +38,11 @@ function sameAsStock(run: () => unknown): EvictingPolicy {
   return policy;
 }
 
-test("whatever goes whenever, any program gives what it gives in stock, to the bit, and leaves as many tensors, bytes and buffers", () => {
+test("whatever is evicted whenever, any program gives what it gives in stock, to the bit, and leaves as many tensors, bytes and buffers", () => {
   fc.assert(
     fc.property(programs, fc.infiniteStream(fc.boolean()), fc.boolean(), (program, choices, all) => {
-      const goes = () => all || choices.next().value === true;
-      expect(runProgram(program, (step) => evicting(step, new EvictingPolicy(goes)))).toEqual(runProgram(program));
+      const isChosen = () => all || choices.next().value === true;
+      expect(runProgram(program, (step) => evicting(step, new EvictingPolicy(isChosen)))).toEqual(runProgram(program));
     }),
     { numRuns: 60 },
   );
@@ -63,7 +63,7 @@ describe("variables", () => {
     });
   });
 
-  test("a variable that takes over something that was let go of has it, and keeps it", () => {
+  test("a variable that takes over something that was evicted has it, and keeps it", () => {
     sameAsStock(() => {
       const taken = tf.variable(tf.zeros([4]), false);
       const values = gradientOf((x) => {
@@ -100,7 +100,7 @@ describe("what user code holds", () => {
     });
   });
 
-  test("lists that it changes after an op do not change what is made again", () => {
+  test("lists that it changes after an op do not change what is recomputed", () => {
     sameAsStock(() =>
       gradientOf((x) => {
         const order = [1, 0];

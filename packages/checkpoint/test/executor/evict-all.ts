@@ -2,13 +2,13 @@ import { withDispatchMode } from "@remat/dispatch-hook";
 import { Executor, type Policy } from "../../src/executor/executor.js";
 import type { Ledger } from "../../src/executor/ledger.js";
 
-/** Lets go of what can go after every op, as far as `goes` says so; what is touched is made again. */
+/** Evicts what can be after every op, as far as `isChosen` says so; what is touched is recomputed. */
 export class EvictingPolicy implements Policy {
   evictions = 0;
   replays = 0;
   private ledger: Ledger | undefined;
 
-  constructor(private readonly goes: () => boolean = () => true) {}
+  constructor(private readonly isChosen: () => boolean = () => true) {}
 
   passStarting(ledger: Ledger): void {
     this.ledger = ledger;
@@ -22,7 +22,7 @@ export class EvictingPolicy implements Policy {
     const { ledger } = this;
     if (ledger === undefined) return;
     for (const buffer of ledger.allBuffers)
-      if (buffer.isEvictable && this.goes()) {
+      if (buffer.isEvictable && this.isChosen()) {
         this.evictions++;
         ledger.evict(buffer);
       }

@@ -63,7 +63,7 @@ describe("a kernel that a user registered", () => {
     expect(evictAll(() => gradientsThrough("NoisyScale"))).toEqual(gradientsThrough("NoisyScale"));
   });
 
-  test("runs again once it was declared pure, until that is taken back", () => {
+  test("is replayed once it was declared pure, until that is taken back", () => {
     kept.push(declarePure("TwiceOf"));
     expect(isRepeatable("TwiceOf", "cpu")).toBe(true);
     expect(evictAll(() => gradientsThrough("TwiceOf"))).toEqual(gradientsThrough("TwiceOf"));
@@ -105,7 +105,7 @@ describe("a kernel that a user registered", () => {
   });
 });
 
-test("all of tfjs's own kernels run again, but for those that draw", () => {
+test("all of tfjs's own kernels are replayed, but for those that draw", () => {
   const held = tf.getKernelsForBackend("cpu").filter(({ kernelName }) => !isRepeatable(kernelName, "cpu"));
   expect(held.map(({ kernelName }) => kernelName).toSorted()).toEqual(["Multinomial", "NoisyScale", "TwiceOf"]);
 });

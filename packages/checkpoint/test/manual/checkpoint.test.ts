@@ -38,7 +38,7 @@ function gradientsOf(loss: () => tf.Tensor): Record<string, number[]> {
   return values;
 }
 
-/** Kernels that run again, in order. */
+/** Kernels that are replayed, in order. */
 function recomputedIn(run: () => unknown): string[] {
   const kernels: string[] = [];
   withDispatchMode(
@@ -79,7 +79,7 @@ test("a chain of blocks holds their ends, recomputes each once, and gives the sa
   // Its input, what is inside of one block, eight ends, and a handful of gradients.
   expect(peak).toBeLessThan((1 + 5 + 8 + 5) * each);
   expect(stockPeak).toBeGreaterThan(33 * each);
-  // The end of a block is there: its last op need not run again.
+  // The end of a block is there: its last op need not be recomputed.
   expect(recomputedIn(() => tf.variableGrads(manual as () => tf.Scalar))).toEqual(
     Array.from({ length: 8 }, () => ["BatchMatMul", "Tanh", "Sigmoid", "Exp"]).flat(),
   );

@@ -48,5 +48,5 @@ test("blocks leave passes to a budget, whichever was opened first", () => {
     },
     { online: true },
   );
-  expect(pass?.replayedOps).toBe(0);
+  expect(pass?.recomputedOps).toBe(0);
 });

@@ -9,7 +9,7 @@ beforeAll(async () => {
 
 const ways: Readonly<Record<string, Way>> = {
   "early release": early,
-  "much let go of after every op": muchGoes,
+  "much evicted after every op": muchGoes,
   "a budget kept without a plan": budgeted([0.5, 0.7, 0.9, 1], true),
   "a budget with plans": budgeted([0.5, 0.7, 0.9, 1], false),
   "a plan for the first pass": planned,

@@ -28,14 +28,14 @@ export class OwnedGradients {
     this.holders.set(gradient, (this.holders.get(gradient) ?? 0) + 1);
     const before = this.byId.get(id);
     this.byId.set(id, gradient);
-    if (before !== undefined) this.letGo(before);
+    if (before !== undefined) this.free(before);
   }
 
   delete(id: number): void {
     const gradient = this.byId.get(id);
     if (gradient === undefined) return;
     this.byId.delete(id);
-    this.letGo(gradient);
+    this.free(gradient);
   }
 
   isHeld(tensor: Tensor): boolean {
@@ -53,7 +53,7 @@ export class OwnedGradients {
     return this.savedOnes;
   }
 
-  private letGo(gradient: Tensor): void {
+  private free(gradient: Tensor): void {
     const count = (this.holders.get(gradient) ?? 0) - 1;
     if (count > 0) {
       this.holders.set(gradient, count);

@@ -10,14 +10,14 @@ const nobody: EngineBackend = {
   disposeData: () => false,
   numDataIds: () => 0,
   readSync() {
-    throw savedGone();
+    throw savedFreed();
   },
   read() {
-    throw savedGone();
+    throw savedFreed();
   },
 };
 
-const savedGone = (): RematError =>
+const savedFreed = (): RematError =>
   new RematError(
     "SAVED_GONE",
     "a gradient function reads a saved tensor whose data early release has let go of, since TensorFlow.js's own function for that op does not read it. " +

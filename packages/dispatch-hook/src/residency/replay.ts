@@ -18,7 +18,7 @@ export interface KernelRecipe {
  *
  * @internal
  */
-export function runAgain(session: Session, recipe: KernelRecipe, into: readonly (DataId | undefined)[]): void {
+export function replay(session: Session, recipe: KernelRecipe, into: readonly (DataId | undefined)[]): void {
   const { engine, storages, node, scope, phase, replaying, finishing } = session;
   session.node = session.pass?.aroundNode;
   session.scope = undefined;

@@ -3,7 +3,7 @@ import { openSession } from "../open-session.js";
 import { type ConstantData, constantIn, valuesOf } from "./constants.js";
 import { locateData } from "./data-contents.js";
 import { pin, unpin } from "./pins.js";
-import { type KernelRecipe, runAgain } from "./replay.js";
+import { type KernelRecipe, replay } from "./replay.js";
 
 /**
  * Lets go of the data of a storage while tensors still live in it; `dataIds` are all that live in it. Tensors, counted references and
@@ -27,7 +27,7 @@ export function evictData(dataIds: readonly DataId[]): void {
  */
 export function replayKernel(recipe: KernelRecipe, into: readonly (DataId | undefined)[]): void {
   const session = openSession();
-  if (session !== undefined) runAgain(session, recipe, into);
+  if (session !== undefined) replay(session, recipe, into);
 }
 
 /** Returns what `dataId` holds, if JavaScript filled it, no kernel has read it yet, and it fits into little memory: short lists, or one value many times. */

@@ -98,7 +98,7 @@ export class LifeSums {
 }
 
 /** Returns per step of a sequence the values that are let go of after it, ascending. */
-export function valuesGoneAfter(graph: SequenceGraph, sequence: ArrayLike<number>): number[][] {
+export function valuesFreedAfter(graph: SequenceGraph, sequence: ArrayLike<number>): number[][] {
   const gone: number[][] = Array.from({ length: sequence.length + 1 }, () => []);
   forEachLife(graph, sequence, (value, _from, to) => void gone[to].push(value));
   gone.pop();

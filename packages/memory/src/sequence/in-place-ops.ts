@@ -58,7 +58,7 @@ export function inPlaceOps(
   return { isWriter, isMerged, finishedBy, isPinned, otherReads: (writer) => others.get(writer) ?? [] };
 
   /** Whether a node of the graph may run again: to make what it allocates, or with the op whose storage it finishes. */
-  function runsAgain(node: number): boolean {
+  function isRecomputed(node: number): boolean {
     return aliases.getFreshAllocations(node).length > 0 || (graph.ops[node] >= 0 && isMerged[graph.ops[node]] === 1);
   }
 
@@ -71,7 +71,7 @@ export function inPlaceOps(
     const finishing = finishedBy.get(makerOp) ?? [];
     const isReadBetween = aliases
       .getUsers(storage)
-      .some((user) => user < n && !finishing.includes(graph.ops[user]) && runsAgain(user));
+      .some((user) => user < n && !finishing.includes(graph.ops[user]) && isRecomputed(user));
     const other = [...reads].filter((read) => read !== storage);
     const isThereBefore = other.every((read) => aliases.storageToAllocator[read] < maker);
     const makesMore = aliases.getFreshAllocations(n).length > 0;

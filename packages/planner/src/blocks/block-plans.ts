@@ -137,7 +137,7 @@ export class BlockPlans {
   }
 
   private compose(choice: readonly { readonly segment: SegmentGraph; readonly plan: SegmentPlan }[]): Int32Array {
-    /** By node, what runs again right before it. */
+    /** By node, what is recomputed right before it. */
     const again = new Map<number, number[]>();
     let length = this.graph.nodeCount;
     for (const { segment, plan } of choice) {
@@ -147,7 +147,7 @@ export class BlockPlans {
       for (const v of plan.sequence) {
         if (isRun[v] === 1) pending.push(nodeOf[v]);
         else if (pending.length > 0) {
-          // What runs again before all else goes on stands right after the segment's forward pass.
+          // What is recomputed before all else goes on stands right after the segment's forward pass.
           const before = v === rest ? nodeOf[rest - 1] + 1 : nodeOf[v];
           again.set(before, pending);
           length += pending.length;

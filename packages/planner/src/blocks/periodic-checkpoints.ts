@@ -2,7 +2,7 @@ import { plainOrder } from "../bound/plain-order.js";
 import type { PlanningGraph } from "../graph/planning-graph.js";
 import { simulateSchedule } from "../schedule/simulate-schedule.js";
 
-/** Halvings of the part of the forward pass that is made again. */
+/** Halvings of the part of the forward pass that is recomputed. */
 const halvings = 6;
 
 interface Tried {
@@ -12,8 +12,8 @@ interface Tried {
 }
 
 /**
- * Makes a schedule that keeps, of all that is made before the peak, only what goes on from one stretch of equal length to the next, and makes each
- * stretch again when it is first read after the peak (Chen et al. 2016, "Training deep nets with sublinear memory cost"): of several lengths, and of
+ * Makes a schedule that keeps, of all that is made before the peak, only what goes on from one stretch of equal length to the next, and recomputes each
+ * stretch when it is first read after the peak (Chen et al. 2016, "Training deep nets with sublinear memory cost"): of several lengths, and of
  * as little of the pass as will do, the cheapest within the budget; where none is, the one with the smallest peak. It takes a few passes over the
  * graph, so that there is an answer for graphs on which a search hardly begins. Undefined where it changes nothing.
  *
@@ -29,7 +29,7 @@ export function periodicCheckpoints(
   for (let t = 1; t < memory.length; t++) if (memory[t] > memory[peak]) peak = t;
   let best: Tried | undefined;
   const tryOut = (length: number, until: number): Tried | undefined => {
-    const sequence = withStretchesAgain(graph, length, until, peak);
+    const sequence = recomputeStretches(graph, length, until, peak);
     const simulated = simulateSchedule(graph, sequence);
     if (simulated === undefined) return undefined;
     const tried = { sequence, ...simulated };
@@ -68,8 +68,8 @@ function isBetter(a: Tried, b: Tried, budgetBytes: number): boolean {
   return fitsA ? a.cost < b.cost || (a.cost === b.cost && a.peakBytes < b.peakBytes) : a.peakBytes < b.peakBytes;
 }
 
-/** The plain order, in which values made before `until` are let go of before `peak`, unless another stretch before it reads them. */
-function withStretchesAgain(graph: PlanningGraph, length: number, until: number, peak: number): Int32Array {
+/** Returns the plain order in which values made before `until` are freed before `peak`, unless another stretch before it reads them. */
+function recomputeStretches(graph: PlanningGraph, length: number, until: number, peak: number): Int32Array {
   const { nodeCount, valueCount, producer, consumers, recomputable, inputs, outputs } = graph;
   const isAbsent = new Uint8Array(valueCount);
   for (let w = 0; w < valueCount; w++) {

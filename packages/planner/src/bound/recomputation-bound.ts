@@ -22,9 +22,9 @@ const mostAbsent = 300_000;
  * At the moment when node t runs for the first time, a value made before and read by a later first run is there, or is absent and made
  * again before that run. Between two consecutive first runs that make or read it (a gap) that costs one more run of its node; runs in
  * different gaps are different, but for overlapping gaps of several outputs of one node, which one run serves. What such a run reads is
- * there, too, or absent and made again: in a gap of its own, or, after its last first use, by a run that costs its node once, and so on
- * down to what cannot be made again, which must be held. At every moment the bytes held are within the budget. Moments are linked only
- * by what runs again at all; leaving the order of those runs open makes this a bound.
+ * there, too, or absent and recomputed: in a gap of its own, or, after its last first use, by a run that costs its node once, and so on
+ * down to what cannot be recomputed, which must be held. At every moment the bytes held are within the budget. Moments are linked only
+ * by what is recomputed at all; leaving the order of those runs open makes this a bound.
  *
  * @example
  * const { extraCost, isInfeasible } = await recomputationBound(graph, budgetBytes, { timeLimitS: 2 });
@@ -163,7 +163,7 @@ function program(
     }
     return c;
   };
-  /** Runs again within a component of gaps; runs again after the last first use. */
+  /** Is recomputed within a component of gaps; is recomputed after the last first use. */
   const inGap = new Map<number, number>();
   const afterwards = new Map<number, number>();
 

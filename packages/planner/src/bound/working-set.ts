@@ -11,7 +11,7 @@ export interface WorkingSet {
 
 /**
  * Returns the least bytes that any schedule must hold at some moment: what is held all the time, and, for the worst node, its inputs, outputs and
- * workspace; where nodes run first in the given order, also the values waiting there that cannot be made again.
+ * workspace; where nodes run first in the given order, also the values waiting there that cannot be recomputed.
  *
  * @example
  * const { bytes, node } = workingSet(graph, false);

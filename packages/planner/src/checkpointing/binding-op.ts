@@ -17,7 +17,7 @@ export interface BindingOp {
   readonly outputs: readonly { readonly name: string; readonly bytes: number }[];
   /** Weights and other storages that are held all the time. */
   readonly heldBytes: number;
-  /** What waits there for a later op and cannot be made again: gradients, random numbers, results. */
+  /** What waits there for a later op and cannot be recomputed: gradients, random numbers, results. */
   readonly waitingBytes: number;
 }
 

@@ -62,7 +62,7 @@ export async function planCheckpointing(trace: Trace, options: CheckpointingOpti
   return findPlans(trace, options, async (graph, find) => find(runInTurn(graph)));
 }
 
-/** Makes a runner of searches on a graph, and lets go of it when what it is for is done. @internal */
+/** Makes a runner of searches on a graph, and closes it when what it is for is done. @internal */
 export type WithRunner = <T>(graph: PlanningGraph, use: (runner: SearchRunner) => Promise<T>) => Promise<T>;
 
 /** @internal */

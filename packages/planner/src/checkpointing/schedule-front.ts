@@ -14,7 +14,7 @@ const blockChanges = { perMs: 150, perChange: 1 };
 
 /** Of a call's time, what the plans of blocks may take at most. */
 const blockShare = 0.4;
-/** And, for each search, a schedule of stretches that are made again. */
+/** And, for each search, a schedule of stretches that are recomputed. */
 const stretchShare = 0.2;
 
 interface FrontSearch {

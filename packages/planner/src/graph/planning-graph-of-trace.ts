@@ -23,7 +23,7 @@ export function planningGraphOfTrace(trace: Trace, options: PlanningGraphOfTrace
   const producer = new Int32Array(valueCount);
   for (let v = 0; v < nodeCount; v++) {
     for (const value of row(outputs, v)) producer[value] = v;
-    // What an in-place op costs is counted with what it finishes, since the two run again together.
+    // What an in-place op costs is counted with what it finishes, since the two are recomputed together.
     if (isFinishing[v] === 0) for (const op of row(replayOps, v)) cost[v] += runtimeMs(trace, op);
   }
   return {

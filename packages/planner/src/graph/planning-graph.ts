@@ -5,7 +5,7 @@ import { RematError, type Rows, transposeRows } from "@remat/trace";
 export interface PlanningGraph extends SequenceGraph {
   /** Cost of running each node once: milliseconds for a trace, what the file says for a graph file. */
   readonly cost: Float64Array;
-  /** 0 for a node that must run exactly once: its values cannot be made again. */
+  /** 0 for a node that must run exactly once: its values cannot be recomputed. */
   readonly recomputable: Uint8Array;
   /** 1 for a node that stands for what user code makes between ops: it runs once, and as late as it can. None if left out. */
   readonly isSource?: Uint8Array;

@@ -11,7 +11,7 @@ export interface CoreLimits {
 
 /** About half a second in all. */
 const fullLimits: CoreLimits = { front: 1 << 16, work: 1e7, frontAfterwards: 1 << 10 };
-/** A state that can gain no more than this share of all profit is dropped: proportional runtimes and sizes differ by rounding only. */
+/** A state that can gain no more than this share of all profit is pruned: proportional runtimes and sizes differ by rounding only. */
 const toleranceShare = 2 ** -36;
 /** Bounds are products of doubles; they are off by fewer units than this. */
 const roundingUnits = 8;
@@ -49,7 +49,7 @@ export function expandCore(knapsack: WholeKnapsack, limits: CoreLimits = fullLim
       lastIn--;
     }
   }
-  const bound = search.droppedBound > search.best + roundingUnits ? search.droppedBound : search.best;
+  const bound = search.prunedBound > search.best + roundingUnits ? search.prunedBound : search.best;
   if (search.bestChange === undefined) return { ...greedy, bound: Math.min(bound, greedy.bound) };
   const chosen = new Uint8Array(count).fill(1, 0, firstOut);
   search.history.replay(search.bestChange, (place) => {
@@ -64,8 +64,8 @@ class CoreSearch {
   best: number;
   /** The state of the best choice; undefined while it is the greedy one. */
   bestChange: number | undefined;
-  /** Highest bound among the states dropped although they could still have gained. */
-  droppedBound = 0;
+  /** Highest bound among the states pruned although they could still have gained. */
+  prunedBound = 0;
   private spare: Front = new Front();
   private work = 0;
   private readonly knapsack: WholeKnapsack;
@@ -117,7 +117,7 @@ class CoreSearch {
       const bound = stateProfit + (room >= 0 ? room * gainRatio : room * lossRatio);
       const isBetter = room >= 0 && stateProfit > this.best;
       if (!isBetter && bound <= this.best + tolerance) {
-        if (bound > this.best) this.droppedBound = Math.max(this.droppedBound, bound);
+        if (bound > this.best) this.prunedBound = Math.max(this.prunedBound, bound);
         continue;
       }
       const change = isKept ? from.change[at] : history.add(from.change[at], place);
@@ -132,6 +132,6 @@ class CoreSearch {
     this.front = into;
     this.spare = from;
     const limit = this.work < this.limits.work ? this.limits.front : this.limits.frontAfterwards;
-    this.droppedBound = Math.max(this.droppedBound, into.shrink(limit));
+    this.prunedBound = Math.max(this.prunedBound, into.shrink(limit));
   }
 }

@@ -16,7 +16,7 @@ export class Front {
     this.change[this.length++] = change;
   }
 
-  /** Keeps the `limit` states of highest bound; returns the highest bound among those dropped, or 0. */
+  /** Keeps the `limit` states of highest bound; returns the highest bound among those pruned, or 0. */
   shrink(limit: number): number {
     if (this.length <= limit) return 0;
     const bounds = this.bound.slice(0, this.length).sort();
@@ -25,7 +25,7 @@ export class Front {
     let [ties, tiesKept] = [0, 0];
     for (let i = 0; i < this.length; i++) if (this.bound[i] === least) ties++;
     for (let i = this.length - limit; i < this.length && bounds[i] === least; i++) tiesKept++;
-    let [kept, dropped, tie] = [0, 0, 0];
+    let [kept, pruned, tie] = [0, 0, 0];
     const isChosen = () => Math.floor(((tie + 1) * tiesKept) / ties) > Math.floor((tie++ * tiesKept) / ties);
     for (let i = 0; i < this.length; i++) {
       if (this.bound[i] > least || (this.bound[i] === least && isChosen())) {
@@ -33,10 +33,10 @@ export class Front {
         this.profit[kept] = this.profit[i];
         this.bound[kept] = this.bound[i];
         this.change[kept++] = this.change[i];
-      } else dropped = Math.max(dropped, this.bound[i]);
+      } else pruned = Math.max(pruned, this.bound[i]);
     }
     this.length = kept;
-    return dropped;
+    return pruned;
   }
 
   private grow(): void {

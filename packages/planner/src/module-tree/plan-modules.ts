@@ -1,13 +1,6 @@
 import { InfeasibleBudgetError } from "../infeasible-budget-error.js";
 import type { ModuleStats } from "./module-stats.js";
-import {
-  discardedBytes,
-  memoryByModule,
-  recomputationMs,
-  type Shares,
-  type TreeModel,
-  treeModel,
-} from "./tree-model.js";
+import { freedBytes, memoryByModule, recomputationMs, type Shares, type TreeModel, treeModel } from "./tree-model.js";
 import { checkTree, type ModuleTreeOptions } from "./tree-options.js";
 import { minimizePeak, minimizeRecomputation } from "./tree-program.js";
 
@@ -15,9 +8,9 @@ import { minimizePeak, minimizeRecomputation } from "./tree-program.js";
 export interface CheckpointedModule {
   readonly fqn: string;
   /** Share of all activations of its ops that is given up after the forward pass, those included that go then anyway. */
-  readonly discardedShare: number;
+  readonly freedShare: number;
   /** What that wins. */
-  readonly discardedBytes: number;
+  readonly freedBytes: number;
   readonly recomputationMs: number;
 }
 
@@ -48,7 +41,7 @@ export interface ModuleTreePlan {
  * @throws InfeasibleBudgetError naming the module that binds; RematError `MODULE_TREE` for bad input, naming the module
  * @example
  * const plan = await planModules(modules, { budgetBytes: 1.6 * 2 ** 30, worldSize: 4 });
- * plan.modules; // [{ fqn: "Transformer.layers.0", discardedShare: 0.52, … }, …]
+ * plan.modules; // [{ fqn: "Transformer.layers.0", freedShare: 0.52, … }, …]
  */
 export async function planModules(
   modules: readonly ModuleStats[],
@@ -82,8 +75,8 @@ function planOf(model: TreeModel, budgetBytes: number, shares: Shares, boundMs: 
       : [
           {
             fqn: unit.fqn,
-            discardedShare: shares[u],
-            discardedBytes: discardedBytes(unit, shares[u]),
+            freedShare: shares[u],
+            freedBytes: freedBytes(unit, shares[u]),
             recomputationMs: recomputationMs(unit, shares[u]),
           },
         ],

@@ -57,7 +57,7 @@ export function treeModel(modules: readonly ModuleStats[], options: ModuleTreeOp
 }
 
 /** Returns what checkpointing `unit` wins if it gives up `share` of its activations. */
-export function discardedBytes(unit: Unit, share: number): number {
+export function freedBytes(unit: Unit, share: number): number {
   return share > 0 ? unit.allBytes * share - (unit.allBytes - unit.heldBytes) : 0;
 }
 
@@ -71,11 +71,11 @@ export function recomputationMs(unit: Unit, share: number): number {
 /** Returns the memory at each module, by module, with what the units free before it. */
 export function memoryByModule({ units, heldBytes }: TreeModel, shares: Shares): Float64Array {
   const memory = new Float64Array(heldBytes.length);
-  let discarded = 0;
+  let freed = 0;
   let unit = 0;
   for (let place = 0; place < memory.length; place++) {
-    memory[place] = heldBytes[place] - discarded;
-    if (unit < units.length && units[unit].place === place) discarded += discardedBytes(units[unit], shares[unit++]);
+    memory[place] = heldBytes[place] - freed;
+    if (unit < units.length && units[unit].place === place) freed += freedBytes(units[unit], shares[unit++]);
   }
   return memory;
 }

@@ -22,7 +22,7 @@ export async function minimizeRecomputation(
 ): Promise<TreeSolution | undefined> {
   const rows = unitRows(model);
   forEachLimit(model, (needed, before) => {
-    if (needed > budgetBytes) rows.push({ ...discardRow(before), atLeast: (needed - budgetBytes) / mebibyte });
+    if (needed > budgetBytes) rows.push({ ...freedRow(before), atLeast: (needed - budgetBytes) / mebibyte });
   });
   const solution = await solveMixedInteger(
     { ...columnsOf(model), cost: model.units.flatMap(() => [0, 0, 1]), rows },
@@ -38,7 +38,7 @@ export async function minimizePeak(model: TreeModel, timeLimitS: number): Promis
   const rows = unitRows(model);
   const peak = model.units.length * columnsPerUnit;
   forEachLimit(model, (needed, before) => {
-    const { columns, values } = discardRow(before);
+    const { columns, values } = freedRow(before);
     rows.push({ columns: [...columns, peak], values: [...values, 1], atLeast: needed / mebibyte });
   });
   const columns = columnsOf(model);
@@ -103,7 +103,7 @@ function forEachLimit(
 }
 
 /** What the first units win, in mebibytes. */
-function discardRow(units: readonly Unit[]): { columns: number[]; values: number[] } {
+function freedRow(units: readonly Unit[]): { columns: number[]; values: number[] } {
   return {
     columns: units.flatMap((_, u) => [u * columnsPerUnit + 1, u * columnsPerUnit]),
     values: units.flatMap(({ allBytes, heldBytes }) => [allBytes / mebibyte, (heldBytes - allBytes) / mebibyte]),

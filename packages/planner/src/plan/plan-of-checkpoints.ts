@@ -19,7 +19,7 @@ export interface PlanOfCheckpointsOptions {
 }
 
 /**
- * Returns the plan that policies of modules amount to, on the whole step: what a checkpointed module gives up runs again, all of it, when the backward
+ * Returns the plan that policies of modules amount to, on the whole step: what a checkpointed module frees is recomputed, all of it, when the backward
  * pass of that call first reads it, as in PyTorch's selective checkpointing, and is held until its last use. So its predicted peak is what
  * such policies really need, where {@link planModules} only bounds it, and {@link planModule} knows one module only. What a later op does not need does not run
  * again; what cannot run again (random ops of tfjs) stays, whatever a policy says.
@@ -28,8 +28,8 @@ export interface PlanOfCheckpointsOptions {
  * @throws RematError `POLICY_INPUT` for a module that the trace has no forward call of
  * @example
  * const { modules } = await planModules(stats, { budgetBytes });
- * const policies = await Promise.all(modules.map(async ({ fqn, discardedShare }) =>
- *   ({ fqn, ...(await planModule(sac.get(fqn), { budgetFraction: 1 - discardedShare })) })));
+ * const policies = await Promise.all(modules.map(async ({ fqn, freedShare }) =>
+ *   ({ fqn, ...(await planModule(sac.get(fqn), { budgetFraction: 1 - freedShare })) })));
  * planOfCheckpoints(trace, planningGraphOfTrace(trace), policies, { budgetBytes, method: "modules" }).predicted.peakBytes;
  */
 export function planOfCheckpoints(

@@ -1,4 +1,4 @@
-import { valuesGoneAfter } from "@remat/memory";
+import { valuesFreedAfter } from "@remat/memory";
 import { fingerprintOfOps, type Plan, type PlanNode, row } from "@remat/trace";
 import type { PlanningGraph } from "../graph/planning-graph.js";
 import type { Rematerialization } from "../rematerialize.js";
@@ -11,7 +11,7 @@ import type { Rematerialization } from "../rematerialize.js";
  */
 export function planOfGraph(graph: PlanningGraph, name: string, schedule: Rematerialization): Plan {
   const ops = Array.from({ length: graph.nodeCount }, (_, v) => planNode(graph, v));
-  const gone = valuesGoneAfter(graph, schedule.sequence);
+  const freed = valuesFreedAfter(graph, schedule.sequence);
   const runs = new Set<number>();
   const { producer, outputs } = graph;
   return {
@@ -23,7 +23,7 @@ export function planOfGraph(graph: PlanningGraph, name: string, schedule: Remate
     steps: Array.from(schedule.sequence, (op, step) => {
       const isRecomputed = runs.has(op);
       runs.add(op);
-      const free = gone[step].map((w) => ({ op: producer[w], output: w - outputs.start[producer[w]] }));
+      const free = freed[step].map((w) => ({ op: producer[w], output: w - outputs.start[producer[w]] }));
       return { op, isRecomputed, free };
     }),
   };

@@ -1,4 +1,4 @@
-import { heldPeak, holdSequence, planValues, valuesGoneAfter } from "@remat/memory";
+import { heldPeak, holdSequence, planValues, valuesFreedAfter } from "@remat/memory";
 import {
   fingerprintOfOps,
   opOccurrences,
@@ -52,7 +52,7 @@ function stepsOf(
   sequence: Int32Array,
   valueAs: readonly (PlanValue | undefined)[],
 ): PlanStep[] {
-  const gone = valuesGoneAfter(graph, sequence);
+  const freed = valuesFreedAfter(graph, sequence);
   const { opOfNode, replayOps } = graph;
   const steps: { op: number; isRecomputed: boolean; free: PlanValue[] }[] = [];
   const runs = new Uint8Array(graph.nodeCount);
@@ -67,7 +67,7 @@ function stepsOf(
       }
     else while (nextOp <= opOfNode[v]) steps.push({ op: nextOp++, isRecomputed: false, free: [] });
     runs[v] = 1;
-    steps[steps.length - 1].free.push(...gone[p].map((w) => valueAs[w]).filter((value) => value !== undefined));
+    steps[steps.length - 1].free.push(...freed[p].map((w) => valueAs[w]).filter((value) => value !== undefined));
   }
   while (nextOp < trace.ops.count) steps.push({ op: nextOp++, isRecomputed: false, free: [] });
   return steps;

@@ -15,11 +15,11 @@ export class Moves {
   private readonly isFree: boolean;
   /** Running sums of the weights by which values are chosen. */
   private readonly weights: Float64Array;
-  /** A move that makes the schedule cost more than this is hopeless, and given up. */
+  /** A move that makes the schedule cost more than this is hopeless, and abandoned. */
   costLimit: number = Number.POSITIVE_INFINITY;
-  /** How often a drop may put in as many instances as any, rather than some times the usual number. */
+  /** How often a recomputation may put in as many instances as any, rather than some times the usual number. */
   boldness = 0.1;
-  /** How many instances drops that were worth it put in lately. */
+  /** How many instances recomputations that were worth it put in lately. */
   private usualInsertions = 4;
   private insertions = 0;
 
@@ -40,21 +40,21 @@ export class Moves {
     }
   }
 
-  /** At a position over the budget, lets go of a value that waits there, and makes it again before it is read next. */
-  drop(): boolean {
+  /** At a position over the budget, frees a value that waits there, and recomputes it before it is read next. */
+  recompute(): boolean {
     this.insertions = 0;
-    return this.dropOne();
+    return this.recomputeOne();
   }
 
-  /** Takes out an instance, and lets go of other values where that leads over the budget. */
+  /** Takes out an instance, and frees other values where that leads over the budget. */
   exchange(): boolean {
     const { schedule, random } = this;
     if (!this.takeOut()) return false;
-    for (let i = 0; i < 3 && schedule.overflow > 0; i++) if (!this.dropOne() || random.next() < 0.2) break;
+    for (let i = 0; i < 3 && schedule.overflow > 0; i++) if (!this.recomputeOne() || random.next() < 0.2) break;
     return schedule.cost <= this.costLimit;
   }
 
-  private dropOne(): boolean {
+  private recomputeOne(): boolean {
     const { schedule, random } = this;
     const x = schedule.pickOverBudget(random.next());
     const w = x < 0 ? -1 : this.pickWaiting(x);
@@ -66,7 +66,7 @@ export class Moves {
     );
   }
 
-  /** Tells that the last move was a drop, and worth it. */
+  /** Tells that the last move was a recomputation, and worth it. */
   noteWorth(): void {
     if (this.insertions > 0) this.usualInsertions += 0.05 * (this.insertions - this.usualInsertions);
   }
@@ -225,19 +225,19 @@ export class Moves {
     const { producer } = schedule.graph;
     const key = schedule.keyOf(successor);
     const overKey = schedule.keyOf(over);
-    const again: number[] = [];
+    const recomputed: number[] = [];
     for (let i = inputStart[v]; i < inputStart[v + 1]; i++) {
       const w = inputValues[i];
       const u = producer[w];
       if (schedule.graph.recomputable[u] === 0 || !schedule.canInsert(u)) continue;
       const lastKey = schedule.keyOf(schedule.lastUserOf(w, schedule.boundAt(w, key)));
-      if (lastKey < key && random.next() < (lastKey < overKey ? 0.9 : 0.15)) again.push(u);
+      if (lastKey < key && random.next() < (lastKey < overKey ? 0.9 : 0.15)) recomputed.push(u);
     }
     const x = schedule.insert(v, successor);
     this.insertions++;
     if (schedule.cost > this.costLimit) return -1;
     let left = insertions - 1;
-    for (const u of again) {
+    for (const u of recomputed) {
       if (left <= 0) break;
       if (schedule.canInsert(u)) left = this.insertWithInputs(u, x, over, left);
     }
@@ -281,7 +281,7 @@ export class Moves {
     return schedule.copyAt(v, 1 + random.below(schedule.copies.count[v] - 1));
   }
 
-  /** A value that is held at x without being read or made there, and whose node can run again; -1 if none is met in a few tries. */
+  /** A value that is held at x without being read or made there, and whose node can be recomputed; -1 if none is met in a few tries. */
   private pickWaiting(x: number): number {
     const { schedule } = this;
     const key = schedule.keyOf(x);

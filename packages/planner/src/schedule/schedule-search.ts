@@ -123,7 +123,7 @@ export class ScheduleSearch {
     if (!isOver) return choice < 0.35 ? moves.takeOut() : choice < 0.65 ? moves.exchange() : moves.shift();
     // Moving what is there pays off most where nearly everything may be moved.
     const relocations = isFree ? 0.3 : 0.15;
-    if (choice < 0.4) return moves.drop();
+    if (choice < 0.4) return moves.recompute();
     if (choice < 0.4 + relocations) return moves.relocate();
     return choice < 0.6 + relocations ? moves.takeOut() : moves.shift();
   }

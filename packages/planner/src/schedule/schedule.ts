@@ -11,7 +11,7 @@ import { UndoJournal } from "./undo-journal.js";
  * and the square root of the length, whatever the length of the lifetimes it changes.
  *
  * Invariants: every instance but the first of its node can be removed; the last instance is that of a node `end` which reads the
- * results; `lastUser` of a value of an instance is the last instance that reads it before its node runs again, or the instance itself.
+ * results; `lastUser` of a value of an instance is the last instance that reads it before its node is recomputed, or the instance itself.
  * @internal
  */
 export class Schedule {

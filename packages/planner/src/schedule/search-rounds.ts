@@ -43,7 +43,7 @@ const hotGraphNodes = 600;
 const quickRounds = 6;
 const leastIterations = 500;
 const iterationsPerNode = 40;
-/** A good order takes longer to form than one that will do, or than a choice of what to run again. */
+/** A good order takes longer to form than one that will do, or than a choice of what to recompute. */
 const longIterationsPerNode = 400;
 const growth = 1.2;
 const mostGrowths = 20;
@@ -56,7 +56,7 @@ export function planRound({ index, nodes, isFree, roundsWithout }: SearchState):
   const round = rounds[index % rounds.length];
   const isLong = round === hotter && (hasBest || index >= quickRounds);
   let growths = index;
-  // In a free order what follows the first schedule within the budget, or the quick rounds, grows anew.
+  // In a free order what follows the first schedule within the budget, or the quick rounds, is grown from the start.
   if (isFree && hasBest) growths -= roundsWithout;
   else if (isLong) growths -= quickRounds;
   const perNode = isLong ? longIterationsPerNode : iterationsPerNode;

@@ -240,7 +240,7 @@ export class SequenceBlocks {
     if (least > 0) this.overflow += old > 0 ? least - old : least;
   }
 
-  /** Finds the largest memory of block `b` anew. */
+  /** Updates the largest memory of block `b`. */
   private measure(b: number): void {
     const { memory } = this;
     const base = b * this.capacity;

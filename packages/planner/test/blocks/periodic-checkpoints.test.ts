@@ -40,7 +40,7 @@ test("makes no more of the pass again than the budget asks for", () => {
   const plain = plainOf(graph);
   const half = simulateSchedule(graph, periodicCheckpoints(graph, 0.5 * plain.peakBytes)!)!;
   expect(half.peakBytes).toBeLessThanOrEqual(0.5 * plain.peakBytes);
-  // Half of the values are let go of, each made once more; a stretch and a halving of the pass are room.
+  // Half of the values are freed, each recomputed once; a stretch and a halving of the pass are room.
   expect(half.cost - plain.cost).toBeLessThanOrEqual(1.1 * 1000);
 });
 

@@ -91,7 +91,7 @@ test("an abort ends the whole call, with what was found until then", async () =>
   expect(front).toHaveLength(3);
 });
 
-test("what is aborted before it begins lets go early, and proves nothing", async () => {
+test("what is aborted before it begins ends early, and proves nothing", async () => {
   const aborted = { budgetFraction: 0.17, timeMs: 3_600_000, signal: AbortSignal.abort() };
   const { point, infeasible } = await planCheckpointing(trace, aborted);
   expect(point).toBeUndefined();

@@ -52,7 +52,7 @@ function describeNodes(graph: TracePlanningGraph): string[] {
   });
 }
 
-test("ops become nodes, storages values; what an in-place op finishes runs again with it", () => {
+test("ops become nodes, storages values; what an in-place op finishes is recomputed with it", () => {
   const graph = planningGraphOfTrace(trace());
   expect(describeNodes(graph)).toEqual([
     "storage#1: reads -, makes s1, 0 ms",
@@ -68,7 +68,7 @@ test("ops become nodes, storages values; what an in-place op finishes runs again
   expect(graph.baseBytes).toBe(100);
 });
 
-test("a storage that is read before it is written into is not made again, nor what read it", () => {
+test("a storage that is read before it is written into is not recomputed, nor what read it", () => {
   const names = describeNodes(planningGraphOfTrace(trace({ readBetween: true })));
   expect(names.slice(1, 4)).toEqual([
     "MatMul#0: reads s1, makes s2, 8 ms",
@@ -77,7 +77,7 @@ test("a storage that is read before it is written into is not made again, nor wh
   ]);
 });
 
-test("the caller may say what can run again", () => {
+test("the caller may say what can be recomputed", () => {
   const graph = planningGraphOfTrace(trace(), { isReplayable: (op) => op === 4 });
   expect([...graph.recomputable]).toEqual([0, 0, 0, 0, 0, 0, 1, 0]);
 });

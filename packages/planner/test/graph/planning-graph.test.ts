@@ -30,7 +30,7 @@ test("outputs of one node live as long as each is read", () => {
   expect(simulateByDefinition(graph, [0, 1, 2]).memory).toEqual([56, 25, 11]);
 });
 
-test("one output of a node is let go of and made again, while another stays", async () => {
+test("one output of a node is freed and recomputed, while another stays", async () => {
   const graph = planningGraph([
     node("split", { cost: 1, outputBytes: [10, 2] }),
     node("wide", { cost: 5, outputBytes: [12], inputs: [[0, 1]] }),

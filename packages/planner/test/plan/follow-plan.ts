@@ -90,7 +90,7 @@ export function followPlan(trace: Trace, plan: Plan): number {
     if (!isRecomputed) for (const storage of freedAfter[op + 1]) if (callers.has(storage)) go(storage);
   }
   for (let storage = 0; storage < trace.storages.count; storage++)
-    if (contents.has(storage) && isFreed.has(storage)) throw new Error(`storage ${storage} is never let go of`);
+    if (contents.has(storage) && isFreed.has(storage)) throw new Error(`storage ${storage} is never freed`);
     else if (!contents.has(storage) && !isFreed.has(storage)) throw new Error(`result ${storage} is gone`);
   return peak;
 }

@@ -12,7 +12,7 @@ import { followPlan } from "./follow-plan.js";
 
 const options = { budgetBytes: 1e12, method: "test" };
 
-/** What runs again, and before which op. */
+/** What is recomputed, and before which op. */
 function story(trace: Trace, plan: Plan): string[] {
   const lines: string[] = [];
   let again: string[] = [];

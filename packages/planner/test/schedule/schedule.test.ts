@@ -35,7 +35,7 @@ test("memory, cost and overflow stay those of the sequence, whatever is moved an
       const random = new Random(seed);
       const moves = new Moves(schedule, random, isFree);
       const kinds = [
-        () => moves.drop(),
+        () => moves.recompute(),
         () => moves.relocate(),
         () => moves.takeOut(),
         () => moves.shift(),

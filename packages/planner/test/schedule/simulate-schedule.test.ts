@@ -9,7 +9,7 @@ test("peak and cost are those of the definition, for any sequence that can run",
   fc.assert(
     fc.property(randomGraphs(8), fc.array(fc.tuple(fc.nat(), fc.nat()), { maxLength: 6 }), (graph, repeats) => {
       const sequence = Array.from({ length: graph.nodeCount }, (_, v) => v);
-      // A node may run again anywhere after its first run, since all it reads has been made by then.
+      // A node may be recomputed anywhere after its first run, since all it reads has been made by then.
       for (const [node, place] of repeats) {
         const v = node % graph.nodeCount;
         const first = sequence.indexOf(v);

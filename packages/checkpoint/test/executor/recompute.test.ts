@@ -2,7 +2,7 @@ import * as tf from "@tensorflow/tfjs";
 import { expect, test } from "vitest";
 import { EvictingPolicy, evicting } from "./evict-all.js";
 
-test("to what many ways lead is made again once: a chain of forks is no more work than its ops", async () => {
+test("to what many ways lead is recomputed once: a chain of forks is no more work than its ops", async () => {
   await tf.setBackend("cpu");
   const policy = new EvictingPolicy();
   const seen: number[][] = [];

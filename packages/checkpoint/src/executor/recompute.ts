@@ -1,42 +1,42 @@
 import { RematError } from "@remat/trace";
 import type { Recipe, StoredBuffer } from "./stored-data.js";
 
-/** Runs recipes, and lets buffers go. */
-interface Replaying {
+/** Replays recipes, and evicts buffers. */
+interface RecipeRunner {
   replay(recipe: Recipe): void;
   evict(buffer: StoredBuffer): void;
 }
 
 /**
- * Makes a buffer again, and before it whatever is needed for that, each once; of this, what no tensor lives in goes as soon as it has had its last
- * reader.
+ * Recomputes a buffer, and before it whatever is needed for that, each once; of this, what no tensor lives in is evicted as soon as it has had its
+ * last reader.
  *
- * @throws RematError `VALUE_GONE` if something is read that a plan has let go of for good
+ * @throws RematError `VALUE_GONE` if something is read that a plan has evicted for good
  * @internal
  */
-export function rebuild(buffer: StoredBuffer, ledger: Replaying): void {
+export function recompute(buffer: StoredBuffer, ledger: RecipeRunner): void {
   const way: { readonly buffer: StoredBuffer; readonly recipe: Recipe }[] = [];
-  const rebuilt = new Set<StoredBuffer>();
+  const recomputed = new Set<StoredBuffer>();
   const { recipes, readers } = recipesBehind(buffer);
   const need = (needed: StoredBuffer) => {
     const recipe = needed.data[0]?.maker;
-    if (recipe === undefined) throw goneForGood(needed);
+    if (recipe === undefined) throw evictedForGood(needed);
     for (const source of recipe.sources) source.buffer.locks++;
     way.push({ buffer: needed, recipe });
   };
-  const release = (helper: StoredBuffer) => {
-    if (rebuilt.has(helper) && !helper.isUsed && helper.isEvictable) ledger.evict(helper);
+  const evictUnused = (helper: StoredBuffer) => {
+    if (recomputed.has(helper) && !helper.isUsed && helper.isEvictable) ledger.evict(helper);
   };
   try {
     need(buffer);
     for (let next = way.at(-1); next !== undefined; next = way.at(-1)) {
       const { recipe } = next;
       if (next.buffer.isEvicted) {
-        const gone = recipe.sources.filter((source) => source.buffer.isEvicted);
-        for (const source of gone) need(source.buffer);
-        if (gone.length > 0) continue;
+        const evicted = recipe.sources.filter((source) => source.buffer.isEvicted);
+        for (const source of evicted) need(source.buffer);
+        if (evicted.length > 0) continue;
         ledger.replay(recipe);
-        rebuilt.add(next.buffer);
+        recomputed.add(next.buffer);
       }
       way.pop();
       const isFirst = recipes.delete(recipe);
@@ -44,14 +44,14 @@ export function rebuild(buffer: StoredBuffer, ledger: Replaying): void {
         source.locks--;
         const left = (readers.get(source) ?? 0) - (isFirst ? 1 : 0);
         readers.set(source, left);
-        if (left <= 0) release(source);
+        if (left <= 0) evictUnused(source);
       }
     }
   } finally {
     for (const { recipe } of way) for (const source of recipe.sources) source.buffer.locks--;
   }
-  rebuilt.delete(buffer);
-  for (const helper of rebuilt) release(helper);
+  recomputed.delete(buffer);
+  for (const helper of recomputed) evictUnused(helper);
 }
 
 /** What would have to run so that `buffer` is there, and how many of these recipes read each buffer. */
@@ -71,8 +71,8 @@ function recipesBehind(buffer: StoredBuffer): { recipes: Set<Recipe>; readers: M
   return { recipes, readers };
 }
 
-const goneForGood = ({ bytes }: StoredBuffer): RematError =>
+const evictedForGood = ({ bytes }: StoredBuffer): RematError =>
   new RematError(
     "VALUE_GONE",
-    `${bytes} bytes are read that the plan has let go of for good: made of random numbers, they cannot be made again, and no op of the plan reads them. The step does something that the planned one did not; plan it anew.`,
+    `${bytes} bytes are read that the plan has evicted for good: made of random numbers, they cannot be recomputed, and no op of the plan reads them. The step does something that the planned one did not; plan it again.`,
   );
