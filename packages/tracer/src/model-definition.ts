@@ -40,7 +40,7 @@ export interface ModelDefinition {
 }
 
 /** Returns the tensors of the batch. */
-export function batchOf({ inputs, targets = [] }: ModelDefinition): tfCore.Tensor[] {
+export function batchOf({ inputs, targets = [] }: Pick<ModelDefinition, "inputs" | "targets">): tfCore.Tensor[] {
   return [inputs, targets].flat() as tfCore.Tensor[];
 }
 
@@ -119,8 +119,16 @@ export function outputsOf(
   return forward?.(inputs as never, options) as tfCore.Tensor | tfCore.Tensor[];
 }
 
-/** Gives back what a definition holds. */
-export function disposeDefinition({ model, parameters, buffers, inputs, targets }: ModelDefinition): void {
+/** Gives back what a definition holds, but for what is its caller's: the model or definition that was given. */
+export function disposeDefinition(
+  { model, parameters, buffers, inputs, targets }: ModelDefinition,
+  given?: unknown,
+): void {
+  if (given !== undefined) {
+    const own = new Set(isLayersModel(given) ? [] : batchOf(given as ModelDefinition));
+    tfCore.dispose(batchOf({ inputs, ...(targets !== undefined && { targets }) }).filter((tensor) => !own.has(tensor)));
+    return;
+  }
   // tfjs-layers refuses to dispose of a model whose nested models share a layer, and names its variables several times.
   if (model !== undefined) for (const weight of new Set(model.weights)) weight.dispose();
   tfCore.dispose([parameters ?? {}, buffers ?? {}, inputs, targets ?? []] as tfCore.TensorContainer);

@@ -1,6 +1,8 @@
 import { RematError } from "@remat/trace";
 import * as tf from "@tensorflow/tfjs-core";
+import { type CompiledStep, compiledStep } from "./compiled-model.js";
 import {
+  batchOf,
   defineModel,
   disposeDefinition,
   type ModelDefinition,
@@ -46,7 +48,9 @@ export interface PrepareStepOptions extends StepRequest {
 
 /**
  * Builds what a model module exports (see `examples/README.md`) on the current backend, so that steps of it can be taken. Random numbers come
- * from the request's seed, so that another process that prepares the same step computes the same.
+ * from the request's seed, so that another process that prepares the same step computes the same. A compiled model takes the step that `fit`
+ * takes for a batch, with a new optimizer of the same settings, unless another loss or optimizer is asked for. What a function makes is disposed of
+ * in the end; a model, or a definition, that is given stays as it is, but for weights that real steps update.
  *
  * @throws RematError `MODEL_EXPORT`, `MODEL_INPUT_SHAPE`, `MODEL_NOT_TRAINABLE`, `LOSS_UNKNOWN`, `OPTIMIZER_UNKNOWN`
  * @example
@@ -55,32 +59,38 @@ export interface PrepareStepOptions extends StepRequest {
  * step.dispose();
  */
 export async function prepareStep(exported: unknown, options: PrepareStepOptions = {}): Promise<TrainingStep> {
-  const spec = resolveStep(options);
-  const { size, batch, loss: wanted, seed } = spec;
+  const { size, batch, loss: wanted, seed } = resolveStep(options);
   const { name = "model", scope = (_name, fn) => fn() } = options;
   const random = new SeededRandom(seed);
   const made = await random.run(() => defineModel(exported, { tf: tfNamespace(), size, batch, scope }, name));
   let definition = made;
+  const giveBack = () => disposeDefinition(definition, typeof exported === "function" ? undefined : exported);
   try {
     const variables = trainableVariables(made);
     if (variables?.length === 0) throw notTrainable();
-    definition = random.run(() => withLoss(made, wanted));
-    const optimizer = spec.optimizer === noOptimizer ? undefined : optimizerByName(spec.optimizer);
-    const step = stepOf(definition, optimizer, variables);
+    const compiled = compiledStep(made, options);
+    const spec = resolveStep({ ...options, ...(compiled && { optimizer: compiled.optimizerName }) });
+    definition = random.run(() => (compiled === undefined ? withLoss(made, wanted) : asCompiled(made, compiled)));
+    const optimizer =
+      compiled?.makeOptimizer() ?? (spec.optimizer === noOptimizer ? undefined : optimizerByName(spec.optimizer));
+    const step =
+      compiled === undefined || optimizer === undefined
+        ? stepOf(definition, optimizer, variables)
+        : observed(optimizer, () => compiled.take(definition, optimizer));
     return {
       name: definition.name ?? options.name ?? definition.model?.name ?? name,
       spec,
       definition,
-      notes: notesOf(definition, options),
+      notes: notesOf(definition, compiled === undefined ? options : spec),
       optimizer,
       take: (observer) => random.run(() => step(observer)),
       dispose() {
         optimizer?.dispose();
-        disposeDefinition(definition);
+        giveBack();
       },
     };
   } catch (error) {
-    disposeDefinition(definition);
+    giveBack();
     throw error;
   }
 }
@@ -98,15 +108,37 @@ function stepOf(
       observer?.loss?.(value);
       tf.dispose([value, grads]);
     };
+  return observed(optimizer, (isObserved) => optimizer.minimize(loss, isObserved, variables));
+}
+
+/** Shows an observer the gradients and the loss of a step that `optimizer` ends. */
+function observed(
+  optimizer: tf.Optimizer,
+  take: (isObserved: boolean) => tf.Scalar | null,
+): (observer?: StepObserver) => void {
   return (observer) => {
     const stopShowing = observer?.gradients && showGradients(optimizer, (grads) => observer.gradients?.(grads));
     try {
-      const value = optimizer.minimize(loss, observer !== undefined, variables);
+      const value = take(observer !== undefined);
       if (value !== null) observer?.loss?.(value);
       value?.dispose();
     } finally {
       stopShowing?.();
     }
+  };
+}
+
+/** With targets for the losses that it is compiled with. */
+function asCompiled(definition: ModelDefinition, { makeTargets }: CompiledStep): ModelDefinition {
+  const { targets, notes = [] } = definition;
+  const [batch] = batchOf(definition)[0].shape;
+  return {
+    ...definition,
+    targets: targets ?? makeTargets(batch),
+    notes: [
+      ...[notes].flat(),
+      `the model is compiled: its own losses and optimizer are taken${targets === undefined ? ", and random targets" : ""}`,
+    ],
   };
 }
 

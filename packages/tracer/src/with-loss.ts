@@ -1,7 +1,8 @@
 import * as tf from "@tensorflow/tfjs-core";
 import type { LayersModel, SymbolicTensor } from "@tensorflow/tfjs-layers";
-import { describeLoss, type LossName, lossByName, lossNeedsTargets } from "./losses.js";
+import { describeLoss, lossByName, lossNeedsTargets } from "./losses.js";
 import { type ModelDefinition, outputsOf } from "./model-definition.js";
+import { randomTarget } from "./random-target.js";
 
 /** What a loss has to know of an output. */
 interface OutputKind {
@@ -35,7 +36,7 @@ export function withLoss(definition: ModelDefinition, wanted: string | undefined
   };
   const assumed = wanted === undefined ? suggested(outputs) : named(wanted);
   return noting(
-    { ...definition, loss, targets: targets ?? outputs.map((output, i) => randomTarget(output, names[i])) },
+    { ...definition, loss, targets: targets ?? outputs.map(({ shape }, i) => randomTarget(shape, names[i])) },
     `${assumed}${targets === undefined ? ", and random targets" : ""}`,
   );
 }
@@ -91,13 +92,4 @@ function isSoftmax({ sourceLayer, outputTensorIndex }: SymbolicTensor): boolean 
     layer?: { readonly config?: { readonly activation?: unknown } };
   };
   return activation === "softmax" || layer?.config?.activation === "softmax";
-}
-
-const classLosses: ReadonlySet<string> = new Set<LossName>(["categoricalCrossentropy", "softmaxCrossEntropy"]);
-
-function randomTarget({ shape }: OutputKind, loss: string): tf.Tensor {
-  const sizes = [...shape];
-  if (!classLosses.has(loss)) return tf.randomUniform(sizes);
-  const classes = sizes[sizes.length - 1];
-  return tf.tidy(() => tf.cast(tf.oneHot(tf.randomUniformInt(sizes.slice(0, -1), 0, classes), classes), "float32"));
 }
