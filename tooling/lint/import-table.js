@@ -68,6 +68,21 @@ export const importTable = {
   },
   "native-backend": { pure: false, imports: ["trace", "backends"] },
   reporting: { pure: true, imports: ["trace", "text-table", "memory", "sac-core", "runtime-estimator", "mem-tracker"] },
+  remat: {
+    pure: false,
+    imports: [
+      "trace",
+      "backends",
+      "dispatch-hook",
+      "mod-tracker",
+      "tracer",
+      "runtime-estimator",
+      "memory",
+      "planner",
+      "checkpoint",
+      "cli",
+    ],
+  },
   cli: {
     pure: false,
     imports: [
@@ -134,6 +149,7 @@ const apps = new Set(["cli", "report", "terminal"]);
  */
 export const alsoAllowed = {
   backends: ["backends/node"],
+  cli: ["cli/main"],
   "dispatch-hook": ["dispatch-hook/engine", "dispatch-hook/release", "dispatch-hook/residency"],
   "mem-tracker": ["mem-tracker/fsdp"],
   memory: ["memory/graph"],

@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Extractor, ExtractorConfig, ExtractorLogLevel } from "@microsoft/api-extractor";
-import { root } from "./workspace.js";
+import { importedEntries, root } from "./workspace.js";
 
 const silent = { logLevel: ExtractorLogLevel.None, addToApiReportFile: false };
 const noted = { logLevel: ExtractorLogLevel.None, addToApiReportFile: true };
@@ -15,12 +15,10 @@ const noted = { logLevel: ExtractorLogLevel.None, addToApiReportFile: true };
  * @returns {readonly { name: string, types: string }[]}
  */
 export function entryPoints(item) {
-  return Object.entries(item.manifest.exports ?? {})
-    .filter(([, target]) => typeof target === "object")
-    .map(([entry, target]) => ({
-      name: entry === "." ? item.shortName : `${item.shortName}-${entry.slice(2).replaceAll("/", "-")}`,
-      types: target.types,
-    }));
+  return importedEntries(item).map(({ entry, target }) => ({
+    name: entry === "." ? item.shortName : `${item.shortName}-${entry.slice(2).replaceAll("/", "-")}`,
+    types: target.types,
+  }));
 }
 
 /**

@@ -42,6 +42,18 @@ export function publishedPackages(workspace = root) {
 }
 
 /**
+ * Entry points of a package that are imported for what they export, with what they are: not data, nor what runs the command.
+ * @param {Package} item
+ * @returns {readonly { readonly entry: string, readonly target: { readonly types: string, readonly default: string } }[]}
+ */
+export function importedEntries({ manifest }) {
+  const programs = Object.values(manifest.bin ?? {});
+  return Object.entries(manifest.exports ?? {})
+    .filter(([, target]) => typeof target === "object" && !programs.includes(target.default))
+    .map(([entry, target]) => ({ entry, target }));
+}
+
+/**
  * `item` and those of `packages` that come with it.
  * @param {Package} item
  * @param {readonly Package[]} packages

@@ -1,0 +1,49 @@
+import { type MemoryBudget, parseBudget } from "@remat/checkpoint";
+import { type CheckpointingGoal, InfeasibleBudgetError, planCheckpointing } from "@remat/planner";
+import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
+import { formatOccurrence, type Plan, RuntimeSource, type Trace } from "@remat/trace";
+import { type StepOptions, type Trainable, traceOf } from "./trace-of.js";
+
+export interface PlanOptions extends StepOptions {
+  /** What the step may hold: bytes, a size (`"2GB"`), or a part of what it holds without a plan (`"60%"`). */
+  readonly budget: MemoryBudget;
+  /** How long to look for a better plan, in milliseconds; 5000 if left out. */
+  readonly planningMs?: number;
+  /** Whose times decide what is cheap to recompute, where none were measured: a name of `remat`'s devices; `cpu` if left out. */
+  readonly device?: string;
+}
+
+/**
+ * Decides what a training step saves and what it recomputes, so that it holds no more than the budget in as little time as possible. For
+ * `withMemoryBudget(budget, fn, { plan })`, or as a file (`writePlan`) for `remat run --plan`.
+ *
+ * @throws InfeasibleBudgetError where no plan is found within the budget, with the smallest that was; RematError as `memoryOf`, and `BUDGET` for what
+ * is no budget
+ * @example
+ * const planned = await plan(model, { batch: 32, budget: "60%" });
+ * await withMemoryBudget("60%", () => model.fit(x, y, { batchSize: 32 }), { plan: planned });
+ */
+export async function plan(
+  what: Trainable,
+  { budget, planningMs = 5000, device = "cpu", ...step }: PlanOptions,
+): Promise<Plan> {
+  const goal = goalOf(budget);
+  const trace = withTimes(await traceOf(what, step), device);
+  const { point, infeasible } = await planCheckpointing(trace, { ...goal, timeMs: planningMs });
+  if (point !== undefined) return point.plan;
+  const { smallestFoundBytes = 0, lowerBoundBytes = 0, occurrence } = infeasible ?? {};
+  throw new InfeasibleBudgetError(
+    smallestFoundBytes,
+    `no plan was found within a budget of ${budget}; the smallest that was found takes ${smallestFoundBytes} bytes, and none takes less than ${lowerBoundBytes}` +
+      `${occurrence === undefined ? "" : `, which ${formatOccurrence(occurrence)} needs`}. Give ${smallestFoundBytes} bytes or more, or a longer planningMs.`,
+  );
+}
+
+function goalOf(budget: MemoryBudget): CheckpointingGoal {
+  const parsed = parseBudget(budget);
+  return "bytes" in parsed ? { budgetBytes: parsed.bytes } : { budgetFraction: parsed.fraction };
+}
+
+function withTimes(trace: Trace, device: string): Trace {
+  return trace.ops.runtimeSource.includes(RuntimeSource.measured) ? trace : priceTrace(trace, deviceSpec(device));
+}

@@ -1,0 +1,63 @@
+import type { DispatchMode } from "@remat/dispatch-hook";
+import { registeredVariables, withDispatchMode } from "@remat/dispatch-hook";
+import { ModTracker } from "@remat/mod-tracker";
+import { Category, type Trace } from "@remat/trace";
+import { resolveStep, TraceRecorder } from "@remat/tracer";
+import type { LayersModel } from "@tensorflow/tfjs-layers";
+
+export interface RecordOptions {
+  /** The model that the steps train: its ops are then told by layer. */
+  readonly model?: LayersModel;
+  /** The trace's name for the model; left out: the model's own. */
+  readonly name?: string;
+  /** How many steps to record; 1 if left out. */
+  readonly steps?: number;
+  /** How many to take before, so that what an optimizer keeps is there from the start; 1 if left out. */
+  readonly stepsBefore?: number;
+}
+
+/**
+ * Takes training steps for real, one after the other, and records what they run and hold: a trace for `memoryOf`, `plan`, `writeTrace`, and for
+ * `remat ui` and `remat report` of its file. `step` is any function that takes one step, asynchronous or not.
+ *
+ * @throws RematError `STEP_REQUEST` for a number of steps that is none; what `step` throws
+ * @example
+ * const trace = await record(() => model.trainOnBatch(x, y), { model });
+ * await writeFile("step.remat.jsonl.gz", writeTrace(trace, { gzip: true }));
+ */
+export async function record(step: () => unknown, options: RecordOptions = {}): Promise<Trace> {
+  const { model, name = model?.name } = options;
+  const { steps, stepsBefore, allocationUnitBytes } = resolveStep({ stepsBefore: 1, ...options, size: "full" });
+  const optimizers = new OptimizersSeen();
+  await withDispatchMode(optimizers, () => repeat(step, stepsBefore));
+  const recorder = new TraceRecorder({
+    header: { allocationUnitBytes, ...(name !== undefined && { model: name }) },
+  });
+  const tracker = new ModTracker({ recorder });
+  try {
+    if (model !== undefined) tracker.track(model, { name: model.name.replaceAll(".", "_") });
+    await tracker.run(() => {
+      // All that is there when a step begins, be it of other models.
+      for (const variable of registeredVariables())
+        recorder.categorizeTensor(variable, variable.trainable ? Category.parameter : Category.buffer);
+      for (const optimizer of optimizers.seen) tracker.trackOptimizer(optimizer);
+      return repeat(step, steps);
+    });
+    return recorder.trace();
+  } finally {
+    tracker.close();
+  }
+}
+
+/** Notes which optimizers update weights. */
+class OptimizersSeen implements DispatchMode {
+  readonly seen = new Set<object>();
+
+  optimizerUpdateComing(optimizer: object): void {
+    this.seen.add(optimizer);
+  }
+}
+
+async function repeat(step: () => unknown, times: number): Promise<void> {
+  for (let i = 0; i < times; i++) await step();
+}
