@@ -1,4 +1,5 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -147,6 +148,71 @@ test("a native backend without the caching allocator is told what to do", () => 
   expect(renderExamination(found)).toMatch(/caching allocator is not built.*remat setup native/);
   const withoutNative = [{ ...works, backend: "wasm" as const }];
   expect(renderExamination({ ...found, backends: withoutNative })).not.toContain("caching allocator");
+});
+
+describe("remat doctor --verify", () => {
+  const native = () => join(folder, "cache/native");
+  const build = () => {
+    const app = join(native(), "tfjs-node-4.22.0");
+    mkdirSync(app, { recursive: true });
+    writeFileSync(join(app, "package.json"), "{}");
+    const sum = createHash("sha256").update("{}").digest("hex");
+    writeFileSync(join(app, "SHA256SUMS"), `${sum}  package.json\n`);
+    return app;
+  };
+
+  test("says that all is as it was built, a line each", async () => {
+    const app = build();
+    expect(await remat("doctor", "--verify")).toEqual({
+      code: 0,
+      stderr: "",
+      stdout: `All of ${join(folder, "cache")} is as remat built it (1 file), and nobody else can write to it.\n\nok      ${app} (1 file)\n`,
+    });
+  });
+
+  test("names what is not, without what a file's name would do to the terminal, and fails", async () => {
+    const app = build();
+    writeFileSync(join(app, "package.json"), "{ }");
+    writeFileSync(join(app, "\u001b[2Jplanted.js"), "");
+    const { code, stdout, stderr } = await remat("doctor", "--verify");
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/not as remat built it/);
+    const lines = stdout.replace(/[0-9a-f]{64}/g, "…").split("\n");
+    expect(lines[0]).toBe(
+      `2 things in ${join(folder, "cache")} are not as remat built it. Build anew by remat setup native --force.`,
+    );
+    expect(lines.slice(2)).toEqual([
+      `not ok  ${app} (1 file)`,
+      expect.stringMatching(/^ {10}\S+planted.js was not there when it was built$/),
+      "          package.json has the SHA-256 …, expected …",
+      "",
+    ]);
+    expect(stdout).not.toContain("\u001b");
+    const json = JSON.parse((await remat("doctor", "--verify", "--format", "json")).stdout);
+    expect(json.items[0].problems).toHaveLength(2);
+  });
+
+  test("says so where nothing is built", async () => {
+    const { code, stdout } = await remat("doctor", "--verify");
+    expect([code, stdout]).toEqual([
+      0,
+      `Nothing is built in ${join(folder, "cache")}, so remat loads nothing from there.\n\n`,
+    ]);
+  });
+
+  test("loads nothing that is not trusted to try it either", async () => {
+    const app = build();
+    const modules = join(app, "node_modules/@tensorflow/tfjs-node");
+    mkdirSync(modules, { recursive: true });
+    writeFileSync(join(modules, "package.json"), "{}");
+    writeFileSync(join(modules, "index.js"), `require("fs").writeFileSync(${JSON.stringify(join(folder, "ran"))}, "")`);
+    expect(await probeBackend("@tensorflow/tfjs-node", "tensorflow", folder)).toMatchObject({
+      works: false,
+      missing: "trust",
+      reason: expect.stringContaining("index.js is not as it was built"),
+    });
+    expect(existsSync(join(folder, "ran"))).toBe(false);
+  });
 });
 
 describe("remat doctor", () => {

@@ -1,16 +1,17 @@
 import { createHash } from "node:crypto";
-import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { cacheFolder } from "@remat/backends/node";
+import { cacheFolder, checkCached, type Environment } from "@remat/backends/node";
 import { RematError } from "@remat/trace";
-import { stagingFolder } from "./replace-folder.js";
-import { type Environment, failureText, runCommand } from "./run-command.js";
+import { replaceFolder, stagingFolder } from "./replace-folder.js";
+import { failureText, runCommand } from "./run-command.js";
+import { sealFolder } from "./seal-folder.js";
 
 const source = fileURLToPath(new URL("caching-allocator.cc", import.meta.url));
 
 /**
- * Where `setupNative` puts the caching allocator: a shared library for LD_PRELOAD, of which the name tells the source that it was compiled from.
+ * Where `setupNative` puts the caching allocator: a shared library for LD_PRELOAD, in a folder whose name tells the source that it was compiled from.
  * Undefined where that source is not, as in a bundle.
  *
  * @internal
@@ -18,19 +19,19 @@ const source = fileURLToPath(new URL("caching-allocator.cc", import.meta.url));
 export function allocatorFile(env: Environment = process.env): string | undefined {
   if (!existsSync(source)) return undefined;
   const digest = createHash("sha256").update(readFileSync(source)).digest("hex").slice(0, 12);
-  return join(cacheFolder(env), "native", `caching-allocator-${digest}.so`);
+  return join(cacheFolder(env), "native", `caching-allocator-${digest}`, "caching-allocator.so");
 }
 
 /**
  * Returns what to put into the environment of a process so that its tensors come from the caching allocator, which gives memory back to the system;
- * TensorFlow's own keeps it. It must be there when the process starts. Nothing, where `setupNative` has not built it.
+ * TensorFlow's own keeps it. It must be there when the process starts. Nothing, where `setupNative` has not built it, or others can have changed what it built.
  *
  * @example
  * fork("train.js", { env: { ...process.env, ...allocatorEnvironment() } });
  */
 export function allocatorEnvironment(env: Environment = process.env): Readonly<Record<string, string>> {
   const file = allocatorFile(env);
-  if (file === undefined || !existsSync(file)) return {};
+  if (file === undefined || !isTrusted(file, env)) return {};
   const { LD_PRELOAD: others = "" } = env;
   const isThere = others.split(/[: ]/).includes(file);
   return {
@@ -38,6 +39,17 @@ export function allocatorEnvironment(env: Environment = process.env): Readonly<R
     // Otherwise TensorFlow puts its own, which keeps everything, before the system's.
     TF_ONEDNN_USE_SYSTEM_ALLOCATOR: "1",
   };
+}
+
+/** Whether the allocator is there, as it was built, and nobody else can have changed it. @internal */
+export function isTrusted(file: string, env: Environment): boolean {
+  if (!existsSync(file)) return false;
+  try {
+    checkCached(file, env);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /**
@@ -49,17 +61,19 @@ export function allocatorEnvironment(env: Environment = process.env): Readonly<R
 export async function compileAllocator(compiler: string, env: Environment): Promise<void> {
   const file = allocatorFile(env);
   if (file === undefined) return;
-  const staging = stagingFolder(file);
+  const folder = dirname(file);
+  const staging = stagingFolder(folder);
   try {
-    const made = join(staging, "caching-allocator.so");
+    const made = join(staging, basename(file));
     const args = ["-O2", "-std=c++17", "-fPIC", "-shared", source, "-o", made, "-ldl", "-lpthread"];
     const result = await runCommand(compiler, args, { env });
     if (result.code !== 0)
       throw new RematError("NATIVE_COMPILE", `${compiler} could not compile ${source}: ${failureText(result)}`);
-    renameSync(made, file);
-    const folder = join(file, "..");
-    for (const name of readdirSync(folder))
-      if (/^caching-allocator-\w+\.so$/.test(name) && join(folder, name) !== file) rmSync(join(folder, name));
+    await sealFolder(staging);
+    replaceFolder(folder, staging);
+    for (const name of readdirSync(dirname(folder)))
+      if (/^caching-allocator-\w+(\.so)?$/.test(name) && name !== basename(folder))
+        rmSync(join(dirname(folder), name), { recursive: true });
   } finally {
     rmSync(staging, { recursive: true, force: true });
   }

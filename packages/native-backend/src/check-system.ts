@@ -1,5 +1,6 @@
+import type { Environment } from "@remat/backends/node";
 import { RematError } from "@remat/trace";
-import { type Environment, runCommand } from "./run-command.js";
+import { runCommand } from "./run-command.js";
 
 /** What of the system decides whether an addon can be built. */
 export interface BuildSystem {

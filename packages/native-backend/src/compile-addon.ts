@@ -1,8 +1,9 @@
 import { mkdirSync, symlinkSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join, relative } from "node:path";
+import type { Environment } from "@remat/backends/node";
 import { RematError } from "@remat/trace";
-import { type Environment, failureText, runCommand } from "./run-command.js";
+import { failureText, runCommand } from "./run-command.js";
 import { libraryNames } from "./tensorflow-library.js";
 
 export interface CompileOptions {

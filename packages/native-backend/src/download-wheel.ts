@@ -1,18 +1,18 @@
-import { createHash } from "node:crypto";
-import { createReadStream, createWriteStream, readdirSync } from "node:fs";
-import { join } from "node:path";
+import { createWriteStream, readdirSync } from "node:fs";
+import { basename, join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { ReadableStream } from "node:stream/web";
+import { type Environment, hashFile } from "@remat/backends/node";
 import { RematError } from "@remat/trace";
-import { type Environment, failureText } from "./run-command.js";
+import type { WheelRequirement } from "./pins.js";
+import { failureText } from "./run-command.js";
 import { runPython } from "./run-python.js";
-import { chooseWheel, parseIndex, type WheelRequirement, wheelArch } from "./wheel-index.js";
+import { findWheel, parseIndex } from "./wheel-index.js";
 
 export interface DownloadOptions {
   /** An empty folder for the wheel. */
   readonly folder: string;
-  readonly arch: string;
   readonly env: Environment;
   /** Told with the bytes so far and, where the server says them, all. */
   readonly progress: (bytes: number, allBytes: number | undefined) => void;
@@ -23,31 +23,44 @@ const defaultIndex = "https://pypi.org/simple";
 
 /**
  * Fetches a wheel and returns its path. pip does it where it is installed, since it knows the user's indexes, proxies, certificates and
- * passwords, and checks the hash; else it is fetched from `PIP_INDEX_URL`, or from PyPI, and the hash is checked here.
+ * passwords; else it is fetched from `PIP_INDEX_URL`, or from PyPI. Either way it must have the pinned hash.
  *
- * @throws RematError `NATIVE_WHEEL` if there is none, `NATIVE_DOWNLOAD` if it cannot be fetched
+ * @throws RematError `NATIVE_WHEEL` if there is none, `NATIVE_DOWNLOAD` if it cannot be fetched or is another
  * @internal
  */
 export async function downloadWheel(wheel: WheelRequirement, options: DownloadOptions): Promise<string> {
   const hasPip = (await runPython(["-m", "pip", "--version"], options.env)).code === 0;
-  return hasPip ? downloadByPip(wheel, options) : downloadFromIndex(wheel, options);
+  const path = await (hasPip ? downloadByPip(wheel, options) : downloadFromIndex(wheel, options));
+  await checkWheel(path, wheel);
+  return path;
+}
+
+/**
+ * Refuses a wheel that is not the pinned one.
+ *
+ * @throws RematError `NATIVE_DOWNLOAD`
+ * @internal
+ */
+export async function checkWheel(path: string, { fileName, sha256 }: WheelRequirement): Promise<void> {
+  const found = await hashFile(path);
+  if (found !== sha256)
+    throw new RematError(
+      "NATIVE_DOWNLOAD",
+      `${basename(path)} has the SHA-256 ${found}, expected ${sha256}, which is that of ${fileName}: it was damaged or changed on the way. ${elsewhere}`,
+    );
 }
 
 const elsewhere =
   "Check the network and pip's configuration, or fetch the wheel elsewhere and name the file by --tensorflow.";
 
 /** @internal */
-export async function downloadByPip(wheel: WheelRequirement, { folder, arch, env }: DownloadOptions): Promise<string> {
+export async function downloadByPip(wheel: WheelRequirement, { folder, env }: DownloadOptions): Promise<string> {
   // Any Python will do: no code of it is run.
-  const platforms = ["2_17", "2_24", "2_26", "2_27", "2_28"].flatMap((glibc) => [
-    "--platform",
-    `manylinux_${glibc}_${wheelArch(arch)}`,
-  ]);
+  const [, minor, platform] = /-cp3(\d+)-[^-]+-([^-]+)\.whl$/.exec(wheel.fileName) ?? [];
   const result = await runPython(
     [
       ...["-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:", "--no-cache-dir", "--dest", folder],
-      ...["--implementation", "cp", "--python-version", "3.12", "--platform", `manylinux2014_${wheelArch(arch)}`],
-      ...platforms,
+      ...["--implementation", "cp", "--python-version", `3.${minor}`, "--platform", platform],
       `${wheel.project}==${wheel.version}`,
     ],
     env,
@@ -63,11 +76,11 @@ export async function downloadByPip(wheel: WheelRequirement, { folder, arch, env
 
 /** @internal */
 export async function downloadFromIndex(wheel: WheelRequirement, options: DownloadOptions): Promise<string> {
-  const { folder, arch, env, progress } = options;
+  const { folder, env, progress } = options;
   const page = new URL(`${(env["PIP_INDEX_URL"] ?? defaultIndex).replace(/\/+$/, "")}/${wheel.project}/`);
   const access = takeCredentials(page);
   const listing = await request(page.href, access);
-  const { url, fileName, sha256 } = chooseWheel(parseIndex(await listing.text(), listing.url), wheel, arch);
+  const { url, fileName } = findWheel(parseIndex(await listing.text(), listing.url), wheel);
   // A password is for the index, not for whom its links lead to.
   const response = await request(url, new URL(url).origin === page.origin ? access : {});
   const all = Number(response.headers.get("content-length") ?? Number.NaN);
@@ -88,7 +101,6 @@ export async function downloadFromIndex(wheel: WheelRequirement, options: Downlo
       cause,
     });
   }
-  if (sha256 !== undefined) await checkHash(path, fileName, sha256);
   return path;
 }
 
@@ -121,14 +133,3 @@ async function request(url: string, access: Readonly<Record<string, string>>): P
 }
 
 const hostOf = (url: string): string => new URL(url).host;
-
-async function checkHash(path: string, fileName: string, expected: string): Promise<void> {
-  const hash = createHash("sha256");
-  await pipeline(createReadStream(path), hash);
-  const found = hash.digest("hex");
-  if (found !== expected)
-    throw new RematError(
-      "NATIVE_DOWNLOAD",
-      `${fileName} has the hash ${found}, the index says ${expected}: it was damaged or changed on the way. ${elsewhere}`,
-    );
-}

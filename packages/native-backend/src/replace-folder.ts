@@ -8,7 +8,7 @@ const leftAfterMs = 24 * 3600 * 1000;
 /** A folder beside `target`, nobody else's, for making what is to take its place; a day later removed if that was not finished. @internal */
 export function stagingFolder(target: string): string {
   const parent = dirname(target);
-  mkdirSync(parent, { recursive: true });
+  mkdirSync(parent, { recursive: true, mode: 0o755 });
   for (const name of readdirSync(parent)) {
     const path = join(parent, name);
     if (/^\.(?:new|old)-[0-9a-f]+-/.test(name) && isLeft(path)) rmSync(path, { recursive: true, force: true });

@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import type { Environment } from "@remat/backends/node";
 
 /** What came of a command: `code` is undefined where there is no such command. */
 export interface CommandResult {
@@ -8,8 +9,6 @@ export interface CommandResult {
   readonly stdout: string;
   readonly stderr: string;
 }
-
-export type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface CommandOptions {
   readonly cwd?: string;

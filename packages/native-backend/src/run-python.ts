@@ -1,4 +1,5 @@
-import { type CommandResult, type Environment, runCommand } from "./run-command.js";
+import type { Environment } from "@remat/backends/node";
+import { type CommandResult, runCommand } from "./run-command.js";
 
 /**
  * Runs Python without anything of the current folder's or of the environment's: `python3 -m pip` would run a `./pip` that lies there, and take a

@@ -1,24 +1,17 @@
-import { existsSync, mkdirSync, rmSync, statSync } from "node:fs";
-import { join, resolve } from "node:path";
-import { cacheFolder, type NativePackage, nativeAppFolder } from "@remat/backends/node";
-import { RematError } from "@remat/trace";
-import { allocatorEnvironment, allocatorFile, compileAllocator } from "./caching-allocator.js";
-import { type BuildSystem, checkSystem, currentSystem, findTools } from "./check-system.js";
+import { existsSync, rmSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { cacheFolder, type Environment, type NativePackage, nativeAppFolder } from "@remat/backends/node";
+import { allocatorEnvironment, allocatorFile, compileAllocator, isTrusted } from "./caching-allocator.js";
+import { type BuildSystem, type BuildTools, checkSystem, currentSystem, findTools } from "./check-system.js";
 import { compileAddon } from "./compile-addon.js";
-import { downloadWheel } from "./download-wheel.js";
-import { extractWheel } from "./extract-wheel.js";
+import { findLibrary, type WheelDownload } from "./find-library.js";
+import { holdLock, type Lock } from "./hold-lock.js";
 import { installPackage } from "./install-package.js";
+import { type Pins, readPins } from "./pins.js";
 import { replaceFolder, stagingFolder } from "./replace-folder.js";
-import type { Environment } from "./run-command.js";
-import { findInstalled, missingFromLibrary, type TensorFlowLibrary } from "./tensorflow-library.js";
+import { protect, sealFolder } from "./seal-folder.js";
+import type { TensorFlowLibrary } from "./tensorflow-library.js";
 import { type NativeCheck, verifyNative } from "./verify-addon.js";
-import { requiredWheel, type WheelRequirement } from "./wheel-index.js";
-
-/** What would be fetched, for the question whether to. */
-export interface WheelDownload extends WheelRequirement {
-  /** Where it is unpacked. */
-  readonly folder: string;
-}
 
 export interface SetupNativeOptions {
   /** Builds tfjs-node-gpu, against a TensorFlow that knows CUDA; left out: tfjs-node. */
@@ -39,7 +32,12 @@ export interface SetupNativeOptions {
   readonly env?: Environment;
   /** @internal */
   readonly system?: BuildSystem;
+  /** @internal */
+  readonly pins?: Pins;
 }
+
+/** In the cache beside what is built; hidden, as what is being made there is. */
+const lockName = ".lock";
 
 export interface NativeSetup {
   readonly package: NativePackage;
@@ -65,34 +63,79 @@ export interface NativeSetup {
  * console.log(`TensorFlow ${check.tensorflow} in ${folder}`);
  */
 export async function setupNative(options: SetupNativeOptions = {}): Promise<NativeSetup> {
-  const { gpu = false, env = process.env, report = () => {}, system = currentSystem() } = options;
+  const { gpu = false, report = () => {}, system = currentSystem() } = options;
   const name = gpu ? "tfjs-node-gpu" : "tfjs-node";
-  const cache = resolve(options.cache ?? cacheFolder(env));
-  const target = nativeAppFolder(name, { REMAT_CACHE_DIR: cache });
-  if (options.force !== true && existsSync(target)) {
-    try {
-      const check = await verifyNative(target, name, env);
-      const allocator = await setupAllocator(target, name, cache, { ...options, report, env });
-      return { package: name, folder: target, built: false, library: undefined, check, allocator };
-    } catch (error) {
-      report(`what is there is built anew: ${(error as Error).message}`);
-    }
+  const cache = resolve(options.cache ?? cacheFolder(options.env));
+  const env = { ...(options.env ?? process.env), REMAT_CACHE_DIR: cache };
+  const target = nativeAppFolder(name, env);
+  const given: Given = { ...options, gpu, env, report, pins: options.pins ?? readPins() };
+  const there = await useWhatIsThere(target, name, given);
+  if (there?.allocator !== undefined) return there;
+  if (there === undefined) checkSystem(system);
+  const tools = await findTools(env).catch((error: unknown) => {
+    if (there === undefined) throw error;
+    report(`without the caching allocator: ${(error as Error).message}`);
+  });
+  if (tools === undefined) return there as NativeSetup;
+  const waited = (holder: string) => report(`waiting for another that builds: ${holder}`);
+  return holdLock(join(cache, "native", lockName), waited, async (lock) => {
+    for (const folder of [cache, join(cache, "native")]) protect(folder);
+    const madeMeanwhile = there ?? (await useWhatIsThere(target, name, { ...given, report: () => {} }));
+    const made = madeMeanwhile ?? (await build(target, name, given, tools, system.arch, lock));
+    if (made.allocator !== undefined && options.force !== true) return made;
+    return { ...made, allocator: await setupAllocator(target, name, tools, given) };
+  });
+}
+
+/** Has what it needs, and the allocator if that is there; undefined if it is not there, does not work or is to be built anew. */
+async function useWhatIsThere(
+  target: string,
+  name: NativePackage,
+  { force, env, report }: Given,
+): Promise<NativeSetup | undefined> {
+  if (force === true || !existsSync(target)) return undefined;
+  try {
+    const check = await verifyNative(target, name, env);
+    const allocator = allocatorFile(env);
+    const isThere = allocator !== undefined && isTrusted(allocator, env);
+    return {
+      package: name,
+      folder: target,
+      built: false,
+      library: undefined,
+      check,
+      allocator: isThere ? allocator : undefined,
+    };
+  } catch (error) {
+    report(`what is there is built anew: ${(error as Error).message}`);
+    return undefined;
   }
-  checkSystem(system);
-  const { compiler, npm } = await findTools(env);
-  const library = await findLibrary({ ...options, gpu, env, report }, cache, system.arch);
+}
+
+async function build(
+  target: string,
+  name: NativePackage,
+  given: Given,
+  { compiler, npm }: BuildTools,
+  arch: string,
+  lock: Lock,
+): Promise<NativeSetup> {
+  const { env, report, pins } = given;
+  const cache = cacheFolder(env);
+  const library = await findLibrary(given, cache, arch);
   const staging = stagingFolder(target);
   try {
     report(`installing @tensorflow/${name}`);
-    const packageFolder = await installPackage(staging, name, npm, env);
+    const packageFolder = await installPackage(staging, name, npm, pins, env);
     report(`compiling against ${library.folder} (${library.origin})`);
     const isCached = library.folder.startsWith(join(cache, "native"));
     await compileAddon({ packageFolder, tensorflow: library.folder, isCached, compiler, env });
+    await sealFolder(staging);
     report("training a small model");
     const check = await verifyNative(staging, name, env);
+    lock.assertHeld();
     replaceFolder(target, staging);
-    const allocator = await setupAllocator(target, name, cache, { ...options, report, env });
-    return { package: name, folder: target, built: true, library, check, allocator };
+    return { package: name, folder: target, built: true, library, check, allocator: undefined };
   } finally {
     rmSync(staging, { recursive: true, force: true });
   }
@@ -102,93 +145,21 @@ export async function setupNative(options: SetupNativeOptions = {}): Promise<Nat
 async function setupAllocator(
   app: string,
   name: NativePackage,
-  cache: string,
-  { env, report, force }: Pick<SetupNativeOptions, "force"> & Required<Pick<SetupNativeOptions, "env" | "report">>,
+  { compiler }: BuildTools,
+  { env, report, force }: Given,
 ): Promise<string | undefined> {
-  const own = { ...env, REMAT_CACHE_DIR: cache };
-  const file = allocatorFile(own);
-  if (file === undefined || (existsSync(file) && force !== true)) return file;
+  const file = allocatorFile(env);
+  if (file === undefined || (isTrusted(file, env) && force !== true)) return file;
   try {
-    const { compiler } = await findTools(env);
     report("compiling the caching allocator, and training with it");
-    await compileAllocator(compiler, own);
-    await verifyNative(app, name, { ...own, ...allocatorEnvironment(own) });
+    await compileAllocator(compiler, env);
+    await verifyNative(app, name, { ...env, ...allocatorEnvironment(env) });
     return file;
   } catch (error) {
-    rmSync(file, { force: true });
+    rmSync(dirname(file), { recursive: true, force: true });
     report(`without the caching allocator: ${(error as Error).message}`);
     return undefined;
   }
 }
 
-type Given = SetupNativeOptions & Required<Pick<SetupNativeOptions, "gpu" | "env" | "report">>;
-
-async function findLibrary(options: Given, cache: string, arch: string): Promise<TensorFlowLibrary> {
-  const { gpu, tensorflow: given } = options;
-  const wheel = requiredWheel(gpu, arch);
-  const folder = join(cache, "native", `${wheel.project}-${wheel.version}`);
-  if (given !== undefined) return useGiven(resolve(given), cache);
-  const installed = await findInstalled(gpu, options.env);
-  if (installed !== undefined) return installed;
-  if (missingFromLibrary(folder) === undefined) return { folder, origin: "cached" };
-  if (options.confirm !== undefined && !(await options.confirm({ ...wheel, folder })))
-    throw new RematError(
-      "NATIVE_DECLINED",
-      "nothing was built, since TensorFlow was not to be fetched. Install it (pip install tensorflow-cpu), or name its folder or wheel by --tensorflow.",
-    );
-  return fetchLibrary(wheel, folder, options, arch);
-}
-
-async function useGiven(path: string, cache: string): Promise<TensorFlowLibrary> {
-  if (!existsSync(path))
-    throw new RematError(
-      "NATIVE_LIBRARY",
-      `there is no ${path}. --tensorflow expects a folder of TensorFlow or a wheel.`,
-    );
-  if (statSync(path).isDirectory()) {
-    const folder = [path, join(path, "tensorflow")].find((each) => missingFromLibrary(each) === undefined);
-    if (folder === undefined)
-      throw new RematError(
-        "NATIVE_LIBRARY",
-        `${path} has no ${missingFromLibrary(path)}. --tensorflow expects the folder tensorflow of Python's site-packages, version 2.12 or later.`,
-      );
-    return { folder, origin: "given" };
-  }
-  const folder = join(cache, "native", (path.split("/").at(-1) ?? "").replace(/\.whl$/, ""));
-  await unpack(path, folder);
-  return { folder, origin: "given" };
-}
-
-async function fetchLibrary(
-  wheel: WheelRequirement,
-  folder: string,
-  options: Given,
-  arch: string,
-): Promise<TensorFlowLibrary> {
-  options.report(`fetching ${wheel.project} ${wheel.version}, about ${Math.round(wheel.fetchedBytes / 1e6)} MB`);
-  const staging = stagingFolder(join(folder, "../wheel"));
-  try {
-    const { env, progress = () => {} } = options;
-    await unpack(await downloadWheel(wheel, { folder: staging, arch, env, progress }), folder);
-    return { folder, origin: "fetched" };
-  } finally {
-    rmSync(staging, { recursive: true, force: true });
-  }
-}
-
-async function unpack(wheel: string, folder: string): Promise<void> {
-  const staging = stagingFolder(folder);
-  try {
-    mkdirSync(staging, { recursive: true });
-    await extractWheel(wheel, staging);
-    const missing = missingFromLibrary(staging);
-    if (missing !== undefined)
-      throw new RematError(
-        "NATIVE_WHEEL",
-        `${wheel} has no ${missing}. Expected a wheel of TensorFlow for Linux, 2.12 or later.`,
-      );
-    replaceFolder(folder, staging);
-  } finally {
-    rmSync(staging, { recursive: true, force: true });
-  }
-}
+type Given = SetupNativeOptions & Required<Pick<SetupNativeOptions, "gpu" | "env" | "report" | "pins">>;

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Environment } from "./run-command.js";
+import type { Environment } from "@remat/backends/node";
 import { runPython } from "./run-python.js";
 
 /** What an addon is built against: two shared libraries and the C headers. */

@@ -1,6 +1,8 @@
-import type { NativePackage } from "@remat/backends/node";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { checkCached, type Environment, type NativePackage } from "@remat/backends/node";
 import { RematError } from "@remat/trace";
-import { type CommandResult, type Environment, failureText, runCommand } from "./run-command.js";
+import { type CommandResult, failureText, runCommand } from "./run-command.js";
 import { verifyScript } from "./verify-script.js";
 
 /** What a native backend said of itself when it was tried. */
@@ -17,7 +19,7 @@ export interface NativeCheck {
  * Trains a small model in a fresh process with the package that is installed in `app`: a product by hand, a convolution and its gradient, ten
  * epochs of a dense model. All symbols are resolved at once, so that one that TensorFlow lacks is found now and not in the middle of a run.
  *
- * @throws RematError `NATIVE_VERIFY`
+ * @throws RematError `NATIVE_VERIFY`; `NATIVE_UNTRUSTED` of what is in the cache and others can have changed, before any of it is loaded
  * @example
  * await verifyNative(nativeAppFolder("tfjs-node"), "tfjs-node"); // { tensorflow: "2.21.0", usesGpu: false, loss: [3.2, 0.9] }
  */
@@ -26,6 +28,8 @@ export async function verifyNative(
   name: NativePackage,
   env: Environment = process.env,
 ): Promise<NativeCheck> {
+  const path = moduleIn(app, `@tensorflow/${name}`);
+  if (path !== undefined) checkCached(path, env);
   const result = await runCommand(process.execPath, ["-e", verifyScript, app, `@tensorflow/${name}`], {
     env: { ...env, LD_BIND_NOW: "1", TF_CPP_MIN_LOG_LEVEL: "3", NODE_OPTIONS: "" },
   });
@@ -33,6 +37,14 @@ export async function verifyNative(
   if (result.code !== 0 || line === undefined)
     throw new RematError("NATIVE_VERIFY", `the addon of @tensorflow/${name} in ${app} does not work: ${why(result)}`);
   return JSON.parse(line) as NativeCheck;
+}
+
+function moduleIn(app: string, name: string): string | undefined {
+  try {
+    return createRequire(join(app, "package.json")).resolve(name);
+  } catch {
+    return undefined;
+  }
 }
 
 function why(result: CommandResult): string {

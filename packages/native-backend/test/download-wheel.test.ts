@@ -5,12 +5,14 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { downloadWheel } from "../src/download-wheel.js";
-import { chooseWheel, parseIndex, requiredWheel } from "../src/wheel-index.js";
+import { readPins, requiredWheel } from "../src/pins.js";
+import { findWheel, parseIndex } from "../src/wheel-index.js";
 import { type Machine, makeMachine } from "./fake-tools.js";
 
-const wheel = requiredWheel(false, "x64");
-const fileName = "tensorflow_cpu-2.21.0-cp313-cp313-manylinux_2_27_x86_64.whl";
 const hashOf = (text: string) => createHash("sha256").update(text).digest("hex");
+const { fileName } = requiredWheel(readPins(), false, "x64");
+/** As it is pinned, but of another content. */
+const wheel = { ...requiredWheel(readPins(), false, "x64"), sha256: hashOf("the wheel") };
 
 let machine: Machine;
 let server: Server;
@@ -46,7 +48,6 @@ function download(env: Record<string, string> = {}) {
   const seen: [number, number | undefined][] = [];
   const done = downloadWheel(wheel, {
     folder,
-    arch: "x64",
     env: { ...machine.env, PIP_INDEX_URL: index, ...env },
     progress: (bytes, all) => seen.push([bytes, all]),
   });
@@ -73,7 +74,7 @@ describe("downloadWheel without pip", () => {
     await expect(download().done).rejects.toMatchObject({
       code: "NATIVE_DOWNLOAD",
       message: expect.stringContaining(
-        `${fileName} has the hash ${hashOf("not the wheel")}, the index says ${hashOf("the wheel")}`,
+        `${fileName} has the SHA-256 ${hashOf("not the wheel")}, expected ${hashOf("the wheel")}`,
       ),
     });
   });
@@ -99,7 +100,7 @@ describe("downloadWheel without pip", () => {
     pages[`/files/${fileName}`] = "the wheel";
     list(hashOf("another wheel"));
     const failed = download({ PIP_INDEX_URL: withPassword }).done;
-    await expect(failed).rejects.toThrow(/has the hash/);
+    await expect(failed).rejects.toThrow(/has the SHA-256/);
     await expect(failed).rejects.not.toThrow(/p(%40|@)ss/);
   });
 });
@@ -125,27 +126,30 @@ describe("an index", () => {
     ]);
   });
 
-  test("gives the wheel for this processor and exactly this version, for the newest Python", () => {
+  test("gives the wheel that is pinned and no other", () => {
     const links = [
       "tensorflow_cpu-2.21.0-cp39-cp39-manylinux_2_27_x86_64.whl",
       fileName,
-      "tensorflow_cpu-2.21.0-cp310-cp310-manylinux_2_27_x86_64.whl",
-      "tensorflow_cpu-2.21.0-cp314-cp314-win_amd64.whl",
-      "tensorflow_cpu-2.21.0-cp314-cp314-manylinux_2_27_aarch64.whl",
-      "tensorflow_cpu-2.21.0rc1-cp314-cp314-manylinux_2_27_x86_64.whl",
+      "tensorflow_cpu-2.21.0-cp313-cp313-manylinux_2_27_x86_64.whl",
+      "tensorflow_cpu-2.21.0-cp312-cp312-win_amd64.whl",
+      "tensorflow_cpu-2.21.0-cp312-cp312-manylinux_2_27_aarch64.whl",
+      "tensorflow_cpu-2.21.0rc1-cp312-cp312-manylinux_2_27_x86_64.whl",
       "tensorflow_cpu-2.21.0.tar.gz",
     ].map(link);
-    expect(chooseWheel(links, wheel, "x64").fileName).toBe(fileName);
-    expect(() => chooseWheel(links.slice(3, 4), wheel, "x64")).toThrow(
-      /no wheel of tensorflow-cpu 2\.21\.0 for Linux on x86_64/,
-    );
+    expect(findWheel(links, wheel).fileName).toBe(fileName);
+    expect(() => findWheel(links.toSpliced(1, 1), wheel)).toThrow(`the index has no ${fileName}`);
+  });
+
+  test("that says another hash than the pinned one is not asked for the wheel", () => {
+    const links = [{ ...link(fileName), sha256: hashOf("another wheel") }];
+    expect(() => findWheel(links, wheel)).toThrow(`${hashOf("another wheel")}, expected ${wheel.sha256}`);
   });
 
   test("is asked for the build with CUDA only for a GPU, and for the only one on arm64", () => {
     expect(
-      [requiredWheel(false, "x64"), requiredWheel(true, "x64"), requiredWheel(true, "arm64")].map(
-        ({ project }) => project,
-      ),
+      [requiredWheel(readPins(), false, "x64"), requiredWheel(readPins(), true, "x64")]
+        .concat(requiredWheel(readPins(), true, "arm64"))
+        .map(({ project }) => project),
     ).toEqual(["tensorflow-cpu", "tensorflow", "tensorflow"]);
   });
 });

@@ -1,8 +1,10 @@
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { zipSync } from "fflate";
+import { type Pins, readPins } from "../src/pins.js";
 
 /** A machine of which we say what is installed: its commands are scripts, its tfjs-node is tfjs on the cpu under another name. */
 export interface Machine {
@@ -18,6 +20,8 @@ export interface Machine {
   files(folder: string, files: Readonly<Record<string, string>>): string;
   /** A wheel with the files that a TensorFlow to build against has, and more. */
   wheel(name?: string, files?: Readonly<Record<string, string>>): string;
+  /** The pins of remat, but for the wheel, which is that of `wheel()`. */
+  pins(): Pins;
   remove(): void;
 }
 
@@ -47,12 +51,14 @@ tf.setBackend("tensorflow");
 `;
 
 const npm = `
-if (args[0] === "install") {
-  const { mkdirSync, writeFileSync } = require("node:fs");
-  const [name, version] = args.at(-1).slice(1).split("@");
-  const folder = "node_modules/@" + name;
+if (args[0] === "ci") {
+  const { mkdirSync, readFileSync, writeFileSync } = require("node:fs");
+  const [[name, version]] = Object.entries(JSON.parse(readFileSync("package.json", "utf8")).dependencies);
+  const { integrity } = JSON.parse(readFileSync("package-lock.json", "utf8")).packages["node_modules/" + name];
+  require("node:fs").appendFileSync(LOG, "npm verifies " + name + "@" + version + " " + integrity + "\\n");
+  const folder = "node_modules/" + name;
   mkdirSync(folder + "/binding", { recursive: true });
-  writeFileSync(folder + "/package.json", JSON.stringify({ name: "@" + name, version, main: "index.js" }));
+  writeFileSync(folder + "/package.json", JSON.stringify({ name, version, main: "index.js" }));
   writeFileSync(folder + "/index.js", ${JSON.stringify(nodePackage)});
   writeFileSync(folder + "/binding/tfjs_binding.cc", "");
 }`;
@@ -69,7 +75,8 @@ export function makeMachine(): Machine {
   const command = (name: string, source: string) => {
     const start = `#!${process.execPath}
 const args = process.argv.slice(2);
-require("node:fs").appendFileSync(${JSON.stringify(logFile)}, ${JSON.stringify(name)} + " " + args.join(" ") + "\\n");
+const LOG = ${JSON.stringify(logFile)};
+require("node:fs").appendFileSync(LOG, ${JSON.stringify(name)} + " " + args.join(" ") + "\\n");
 `;
     writeFileSync(join(bin, name), start + source);
     chmodSync(join(bin, name), 0o755);
@@ -97,6 +104,13 @@ require("node:fs").appendFileSync(${JSON.stringify(logFile)}, ${JSON.stringify(n
       const entries = inside.map(([file, text]) => [`tensorflow/${file}`, new TextEncoder().encode(text)]);
       writeFileSync(join(folder, name), zipSync(Object.fromEntries(entries) as Record<string, Uint8Array>));
       return join(folder, name);
+    },
+    pins: () => {
+      const pins = readPins();
+      const { fileName } = pins.wheels.x64;
+      const path = join(folder, fileName);
+      const sha256 = existsSync(path) ? createHash("sha256").update(readFileSync(path)).digest("hex") : "none";
+      return { ...pins, wheels: { ...pins.wheels, x64: { ...pins.wheels.x64, sha256 } } };
     },
     remove: () => rmSync(folder, { recursive: true, force: true }),
   };

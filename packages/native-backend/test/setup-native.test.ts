@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import {
   existsSync,
   readdirSync,
@@ -8,9 +9,11 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import { nativeVersion, readSums, sumsFile } from "@remat/backends/node";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { allocatorEnvironment, type SetupNativeOptions, setupNative } from "../src/index.js";
+import { readPins } from "../src/pins.js";
 import { libraryFiles, type Machine, makeMachine } from "./fake-tools.js";
 
 const system = { platform: "linux", arch: "x64", glibc: "2.36" };
@@ -20,11 +23,29 @@ beforeEach(() => {
 });
 afterEach(() => machine.remove());
 
-const setup = (options: SetupNativeOptions = {}) => setupNative({ env: machine.env, system, ...options });
+const setup = (options: SetupNativeOptions = {}) =>
+  setupNative({ env: machine.env, system, pins: machine.pins(), ...options });
 const native = (...path: string[]) => join(machine.cache, "native", ...path);
+/** Has a folder's files as they are count as what was built. */
+function reseal(folder: string): void {
+  const sums = [...(readSums(folder) ?? [])].map(([path]) => {
+    const sum = createHash("sha256")
+      .update(readFileSync(join(folder, path)))
+      .digest("hex");
+    return `${sum}  ${path}\n`;
+  });
+  writeFileSync(join(folder, sumsFile), sums.join(""));
+}
 /** The allocator that is in the cache. */
 const allocator = () => readdirSync(native()).find((name) => name.startsWith("caching-allocator-")) ?? "none";
 const packageOf = (app: string, name = "tfjs-node") => join(app, "node_modules/@tensorflow", name);
+
+test("what is pinned is the version that selectBackend looks for", () => {
+  expect(Object.values(readPins().packages).map(({ version }) => version)).toEqual([nativeVersion, nativeVersion]);
+  for (const { sha256 } of Object.values(readPins().wheels)) expect(sha256).toMatch(/^[0-9a-f]{64}$/);
+  for (const { integrity } of Object.values({ ...readPins().packages, ...readPins().dependencies }))
+    expect(integrity).toMatch(/^sha512-/);
+});
 
 describe("setupNative", () => {
   test("builds against a given folder, where selectBackend looks for it, and proves it", async () => {
@@ -46,7 +67,7 @@ describe("setupNative", () => {
       "training a small model",
       "compiling the caching allocator, and training with it",
     ]);
-    expect(made.allocator).toBe(native(allocator()));
+    expect(made.allocator).toBe(native(allocator(), "caching-allocator.so"));
     expect(readdirSync(native()).sort()).toEqual([allocator(), "tfjs-node-4.22.0"]);
     expect(readlinkSync(join(packageOf(folder), "deps/lib/libtensorflow_cc.so.2"))).toBe(
       join(tensorflow, "libtensorflow_cc.so.2"),
@@ -55,8 +76,9 @@ describe("setupNative", () => {
     expect(compile).toContain(`-I${join(tensorflow, "include")}`);
     expect(compile).toMatch(/-I\S*node-api-headers\/include/);
     expect(compile).toContain("-Wl,-rpath,$ORIGIN/../../deps/lib");
-    expect(machine.log().find((line) => line.startsWith("npm install"))).toMatch(
-      /--ignore-scripts .*@tensorflow\/tfjs-node@4\.22\.0$/,
+    expect(machine.log().find((line) => line.startsWith("npm ci"))).toContain("--ignore-scripts");
+    expect(machine.log()).toContain(
+      `npm verifies @tensorflow/tfjs-node@4.22.0 ${String(readPins().packages["tfjs-node"]["integrity"])}`,
     );
   });
 
@@ -66,6 +88,7 @@ describe("setupNative", () => {
     expect(made.library).toEqual({ folder: library, origin: "given" });
     expect(readdirSync(library, { recursive: true, encoding: "utf8" }).sort()).toEqual(
       [
+        "SHA256SUMS",
         "include",
         "include/tensorflow",
         "include/tensorflow/c",
@@ -92,6 +115,7 @@ describe("setupNative", () => {
     });
     expect(asked).toEqual([
       {
+        ...machine.pins().wheels.x64,
         project: "tensorflow-cpu",
         version: "2.21.0",
         fetchedBytes: 274e6,
@@ -121,6 +145,41 @@ describe("setupNative", () => {
     expect((await setup({ force: true })).library).toEqual({ folder: installed, origin: "installed" });
   });
 
+  test.each([
+    ["pip", { "x.whl": "not TensorFlow" }],
+    ["the caller", undefined],
+  ])("unpacks nothing of a wheel of the pinned name, from %s, with another hash", async (_from, fetched) => {
+    const pins = machine.pins();
+    const wheel = machine.wheel();
+    expect(pins.wheels.x64.sha256).toBe("none");
+    machine.command(
+      "python3",
+      `
+      if (args.includes("download")) require("node:fs").copyFileSync(${JSON.stringify(wheel)}, args[args.indexOf("--dest") + 1] + "/tf.whl");`,
+    );
+    const failed = setup({ pins, ...(fetched === undefined && { tensorflow: wheel }) });
+    await expect(failed).rejects.toMatchObject({
+      code: "NATIVE_DOWNLOAD",
+      message: expect.stringMatching(/has the SHA-256 [0-9a-f]{64}, expected none/),
+    });
+    expect(readdirSync(native())).toEqual([]);
+  });
+
+  test("fetches TensorFlow anew where that in the cache is not as it was unpacked", async () => {
+    const wheel = machine.wheel();
+    machine.command(
+      "python3",
+      `
+      if (args.includes("download")) require("node:fs").copyFileSync(${JSON.stringify(wheel)}, args[args.indexOf("--dest") + 1] + "/tf.whl");`,
+    );
+    const { library } = await setup();
+    writeFileSync(native("tensorflow-cpu-2.21.0/libtensorflow_cc.so.2"), "planted");
+    const lines: string[] = [];
+    expect((await setup({ force: true, report: (line) => lines.push(line) })).library).toEqual(library);
+    expect(lines[0]).toMatch(/^the TensorFlow in the cache is fetched anew: .*libtensorflow_cc\.so\.2 has the SHA-256/);
+    expect(readFileSync(native("tensorflow-cpu-2.21.0/libtensorflow_cc.so.2"), "utf8")).toBe("the C++ library");
+  });
+
   test("for a GPU wants a TensorFlow that knows CUDA, and takes the wheel that does", async () => {
     const info = (cuda: string) => ({ ...libraryFiles, "python/platform/build_info.py": `is_cuda_build = ${cuda}` });
     const installed = machine.files("tf", info("False"));
@@ -143,6 +202,7 @@ describe("setupNative", () => {
     const first = await setup({ tensorflow });
     expect(await setup({ tensorflow })).toEqual({ ...first, built: false, library: undefined });
     writeFileSync(join(packageOf(first.folder), "lib/napi-v8/tfjs_binding.node"), "symbol");
+    reseal(first.folder);
     const lines: string[] = [];
     expect((await setup({ tensorflow, report: (line) => lines.push(line) })).built).toBe(true);
     expect(lines[0]).toMatch(/^what is there is built anew: .*undefined symbol: TFE_NewOp/);
@@ -165,8 +225,9 @@ describe("setupNative", () => {
   test("builds the caching allocator for what was built before, and tells how to use it", async () => {
     const tensorflow = machine.files("tf", libraryFiles);
     const { allocator: file = "" } = await setup({ tensorflow });
-    rmSync(file);
+    rmSync(dirname(file), { recursive: true });
     machine.files("cache/native", { "caching-allocator-0123456789ab.so": "of an earlier source" });
+    machine.files("cache/native/caching-allocator-0123456789ac", { "caching-allocator.so": "of another" });
     expect(await setup({ tensorflow })).toMatchObject({ built: false, allocator: file });
     expect(readdirSync(native()).sort()).toEqual([allocator(), "tfjs-node-4.22.0"]);
     const alone = { LD_PRELOAD: file, TF_ONEDNN_USE_SYSTEM_ALLOCATOR: "1" };
@@ -203,9 +264,16 @@ describe("setupNative", () => {
     [
       "npm",
       "npm",
-      'if (args[0] === "install") { console.error("npm error 404 Not Found"); process.exit(1); }',
+      'if (args[0] === "ci") { console.error("npm error 404 Not Found"); process.exit(1); }',
       "NATIVE_NPM",
       /404 Not Found.*registry/,
+    ],
+    [
+      "a tarball",
+      "npm",
+      'if (args[0] === "ci") { console.error("npm error code EINTEGRITY\\nnpm error wanted sha512-a but got sha512-b"); process.exit(1); }',
+      "NATIVE_NPM",
+      /wanted sha512-a but got sha512-b.*another file than the one that is pinned/,
     ],
   ])("keeps what was there when %s fails", async (_what, command, source, code, message) => {
     const tensorflow = machine.files("tf", libraryFiles);

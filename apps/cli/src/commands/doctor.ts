@@ -4,19 +4,28 @@ import type { ConsoleIo } from "../console-io.js";
 import { backendFix } from "../doctor/backend-fix.js";
 import { type Examination, examine, type Probe } from "../doctor/examine.js";
 import { renderExamination } from "../doctor/render-examination.js";
+import { countProblems, renderVerification, type Verification, verifyNative } from "../doctor/verify-native.js";
 import { Progress } from "../progress.js";
 import { parseChoice } from "../usage-error.js";
 
 /** `remat doctor`. */
 export const doctorCommand: Command = {
-  options: [{ flags: "--format <format>", purpose: "table or json", default: "table" }],
-  examples: [],
+  options: [
+    { flags: "--format <format>", purpose: "table or json", default: "table" },
+    {
+      flags: "--verify",
+      purpose:
+        "Try nothing: hash all that is loaded from the cache, TensorFlow's libraries too, and compare it with what was built",
+    },
+  ],
+  examples: ["remat doctor --verify"],
   run: (_targets, options, io) => doctor(options, io),
 };
 
 /** `remat doctor`: what of the machine and of each backend is there, and what to do about what is not. */
 export async function doctor(options: CommandOptions, io: ConsoleIo, probe?: Probe): Promise<void> {
   const format = parseChoice("format", options["format"], ["table", "json"]);
+  if (options["verify"] === true) return verify(format, io);
   const progress = new Progress(io);
   progress.show("trying each backend", true);
   let found: Examination;
@@ -28,6 +37,24 @@ export async function doctor(options: CommandOptions, io: ConsoleIo, probe?: Pro
   io.stdout.write(format === "json" ? `${JSON.stringify(toJson(found), undefined, 2)}\n` : renderExamination(found));
   if (!found.backends.some(({ works }) => works))
     throw new RematError("NO_BACKEND", "no backend works here; the table says what to do about each.");
+}
+
+/** `remat doctor --verify`. */
+async function verify(format: string, io: ConsoleIo): Promise<void> {
+  const progress = new Progress(io);
+  progress.show("hashing what was built", true);
+  let found: Verification;
+  try {
+    found = await verifyNative(process.cwd(), { ...process.env, ...io.env });
+  } finally {
+    progress.clear();
+  }
+  io.stdout.write(format === "json" ? `${JSON.stringify(found, undefined, 2)}\n` : renderVerification(found));
+  if (countProblems(found) > 0)
+    throw new RematError(
+      "NATIVE_UNTRUSTED",
+      "what is in the cache is not as remat built it; the lines above say what.",
+    );
 }
 
 function toJson(found: Examination): unknown {

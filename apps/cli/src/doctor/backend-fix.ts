@@ -11,6 +11,7 @@ export function backendFix({ package: name, backend, missing }: BackendProbe, gp
       return setup;
     case "library":
       return `put its folder on LD_LIBRARY_PATH, or: ${setup} --force`;
+    case "trust":
     case "start":
       return `${setup} --force`;
     case "device":

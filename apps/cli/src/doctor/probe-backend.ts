@@ -3,6 +3,7 @@ import {
   type BackendName,
   type BackendPackage,
   backendPlaces,
+  checkCached,
   classifyFailure,
   type MissingPart,
 } from "@remat/backends/node";
@@ -86,6 +87,12 @@ export async function probeBackend(name: BackendPackage, backend: BackendName, f
     gflops: undefined,
   };
   for (const path of backendPlaces(name, from)) {
+    try {
+      checkCached(path);
+    } catch (error) {
+      failure ??= { ...blank, missing: classifyFailure(error), reason: firstLine((error as Error).message), path };
+      continue;
+    }
     const { error, version, tensorflow, usesGpu = false, gflops } = await ask(path, backend);
     if (error === undefined) {
       const lacksDevice = name === "@tensorflow/tfjs-node-gpu" && !usesGpu;

@@ -53,7 +53,9 @@ function allocatorNote(environment: Examination["allocator"]): string {
 
 function stateOf({ works, missing }: BackendProbe): string {
   if (works) return "works";
-  return missing === "start" ? "fails" : missing === "module" ? "missing" : `${missing} missing`;
+  if (missing === "start") return "fails";
+  if (missing === "trust") return "not trusted";
+  return missing === "module" ? "missing" : `${missing} missing`;
 }
 
 function detailsOf({ works, reason, version, tensorflow, usesGpu, gflops }: BackendProbe): string {

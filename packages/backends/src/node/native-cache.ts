@@ -7,7 +7,8 @@ export type NativePackage = "tfjs-node" | "tfjs-node-gpu";
 /** The version of tfjs-node that is built and looked for: that of the engine that the hook knows. */
 export const nativeVersion = "4.22.0";
 
-type Environment = Readonly<Record<string, string | undefined>>;
+/** Names and values of environment variables. */
+export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * Returns the folder of what remat keeps between runs: `REMAT_CACHE_DIR`, else `remat` in `XDG_CACHE_HOME` (as the XDG base directory specification

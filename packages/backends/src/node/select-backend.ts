@@ -8,6 +8,7 @@ import * as tf from "@tensorflow/tfjs-core";
 import type { BackendName } from "../find-backend.js";
 import { provideGradientKernels } from "../wasm/gradients/provide-gradient-kernels.js";
 import { classifyFailure, type MissingPart, oneLine } from "./backend-failure.js";
+import { checkCached } from "./check-cached.js";
 import { missingGradientKernels } from "./gradient-kernels.js";
 import { type NativePackage, nativeAppFolder } from "./native-cache.js";
 
@@ -24,7 +25,8 @@ export interface BackendAttempt {
   readonly backend: BackendName;
   readonly selected: boolean;
   /**
-   * Why not: `module` not installed, native `addon` not built, shared `library` missing, `start` failed, `kernels` missing that it is wanted for.
+   * Why not: `module` not installed, native `addon` not built, shared `library` missing, no `trust` in who can have changed it, `start` failed, `kernels`
+   * missing that it is wanted for.
    * Undefined if nothing is; `device` if the package was selected although it found no CUDA device, and runs on the CPU.
    */
   readonly missing: MissingPart | "device" | undefined;
@@ -132,6 +134,7 @@ async function tryPlaces(name: BackendPackage, backend: BackendName, from: strin
   let failure: Failure | undefined;
   for (const path of backendPlaces(name, from)) {
     try {
+      checkCached(path);
       await load(path, backend);
       return path;
     } catch (error) {

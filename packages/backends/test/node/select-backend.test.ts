@@ -1,10 +1,19 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import * as tf from "@tensorflow/tfjs-core";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { cacheFolder, nativeAppFolder, selectBackend } from "../../src/node/index.js";
+import {
+  cacheFolder,
+  distrustOf,
+  formatSums,
+  type NativePackage,
+  nativeAppFolder,
+  selectBackend,
+  sumsFile,
+} from "../../src/node/index.js";
 
 /** A project with packages that fail, or work, as we say, and a cache of its own. */
 let project: string;
@@ -27,10 +36,39 @@ function install(packageName: string, source: string, app = project): void {
   writeFileSync(join(folder, "index.js"), source);
 }
 
+/** Installs into the cache as `remat setup native` does. */
+function installCached(name: NativePackage, source: string): void {
+  const app = nativeAppFolder(name);
+  install(`@tensorflow/${name}`, source, app);
+  const file = `node_modules/@tensorflow/${name}/index.js`;
+  const sum = createHash("sha256")
+    .update(readFileSync(join(app, file)))
+    .digest("hex");
+  writeFileSync(join(app, sumsFile), formatSums(new Map([[file, sum]])));
+}
+
 /** A package that brings the backend `tensorflow`, as tfjs-node does. */
 const native = (usesGpu: boolean) => `
   const engine = globalThis._tfengine;
   engine.registerBackend("tensorflow", () => ({ isUsingGpuDevice: ${usesGpu}, dispose() {} }), 3);`;
+
+/** A module that leaves a mark where it runs. */
+const planted = () => `require("node:fs").writeFileSync(${JSON.stringify(join(project, "ran"))}, "");`;
+
+describe("what may be loaded", () => {
+  test("belongs to the user or to root", () => {
+    const file = join(project, "file");
+    writeFileSync(file, "");
+    const root = process.getuid?.() === 0;
+    expect(distrustOf(file)).toBeUndefined();
+    // As another user sees it, or root what belongs to another.
+    if (root) chownSync(file, 4711, 4711);
+    expect(distrustOf(file, root ? 0 : 4711)).toBe(
+      `${file} belongs to the user ${root ? 4711 : process.getuid?.()}, not to this one (${root ? 0 : 4711}) or root`,
+    );
+    expect(distrustOf("/", 4711)).toBeUndefined();
+  });
+});
 
 describe("selectBackend", () => {
   afterEach(() => {
@@ -118,7 +156,7 @@ describe("selectBackend", () => {
     "takes from the cache what the user has not, or not working: %s",
     async (own) => {
       if (own !== undefined) install("@tensorflow/tfjs-node", own);
-      install("@tensorflow/tfjs-node", native(false), nativeAppFolder("tfjs-node"));
+      installCached("tfjs-node", native(false));
       expect(await selectBackend({ from: project })).toMatchObject({
         package: "@tensorflow/tfjs-node",
         path: join(nativeAppFolder("tfjs-node"), "node_modules/@tensorflow/tfjs-node/index.js"),
@@ -127,16 +165,43 @@ describe("selectBackend", () => {
     },
   );
 
+  test.each([
+    ["that an earlier remat made", (app: string) => rmSync(join(app, sumsFile)), /has no SHA256SUMS.*setup native/],
+    [
+      "that was changed",
+      (app: string) => writeFileSync(join(app, "node_modules/@tensorflow/tfjs-node/index.js"), `${planted()} // more`),
+      /index\.js is not as it was built: its SHA-256 is/,
+    ],
+    ["that others can write to", (app: string) => chmodSync(app, 0o775), /can be written to by others \(mode 775\)/],
+    [
+      "in a cache that others can write to",
+      () => chmodSync(cacheFolder(), 0o757),
+      /by others \(mode 757\).*REMAT_CACHE_DIR/,
+    ],
+    [
+      "in a folder where everybody can replace the cache",
+      () => chmodSync(project, 0o777),
+      /can be written to by everybody \(mode 777\)/,
+    ],
+  ])("loads nothing from the cache %s, and says why", async (_what, spoil, reason) => {
+    installCached("tfjs-node", planted());
+    spoil(nativeAppFolder("tfjs-node"));
+    const { attempts, backend } = await selectBackend({ from: project });
+    expect(backend).toBe("wasm");
+    expect(attempts[1]).toMatchObject({ missing: "trust", reason: expect.stringMatching(reason) });
+    expect(existsSync(join(project, "ran"))).toBe(false);
+  });
+
   test("takes the user's own before the cache's", async () => {
     install("@tensorflow/tfjs-node", native(false));
-    install("@tensorflow/tfjs-node", "throw new Error('cached');", nativeAppFolder("tfjs-node"));
+    installCached("tfjs-node", "throw new Error('cached');");
     const { path } = await selectBackend({ from: project });
     expect(path).toBe(join(project, "node_modules/@tensorflow/tfjs-node/index.js"));
   });
 
   test("tells of the user's own when the cache's does not work either", async () => {
     install("@tensorflow/tfjs-node-gpu", "throw new Error('my own');");
-    install("@tensorflow/tfjs-node-gpu", "throw new Error('cached');", nativeAppFolder("tfjs-node-gpu"));
+    installCached("tfjs-node-gpu", "throw new Error('cached');");
     const { attempts } = await selectBackend({ from: project });
     expect(attempts[0]).toMatchObject({ missing: "start", reason: "my own" });
   });

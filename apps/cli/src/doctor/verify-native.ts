@@ -1,0 +1,64 @@
+import { join, relative } from "node:path";
+import { type BackendPackage, backendPlaces, cacheFolder } from "@remat/backends/node";
+import { type CacheItem, verifyCache } from "@remat/native-backend";
+import { displaySafe } from "@remat/text-table";
+
+/** What `remat doctor --verify` found. */
+export interface Verification {
+  readonly cache: string;
+  readonly items: readonly CacheItem[];
+  /** Modules of the user's own that are tried before those in the cache, and of which nobody knows what they should be. */
+  readonly own: readonly string[];
+}
+
+/** Hashes all that is loaded from the cache, as seen from the folder `from`; loads nothing. */
+export async function verifyNative(
+  from: string,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<Verification> {
+  const cache = cacheFolder(env);
+  const packages: readonly BackendPackage[] = ["@tensorflow/tfjs-node-gpu", "@tensorflow/tfjs-node"];
+  const places = packages.flatMap((name) => backendPlaces(name, from));
+  const own = places.filter((path) => relative(join(cache, "native"), path).startsWith(".."));
+  return { cache, items: await verifyCache(env), own };
+}
+
+export const countProblems = ({ items }: Verification): number =>
+  items.reduce((sum, { problems }) => sum + problems.length, 0);
+
+/** Of a folder's problems so many are named. */
+const namedProblems = 10;
+
+/** A line for the whole, one for each folder and one for each thing in it that is not as it was built. */
+export function renderVerification(found: Verification): string {
+  const { items, own } = found;
+  return [
+    verdictOf(found),
+    "",
+    ...items.flatMap(({ folder, files, problems }) => [
+      `${problems.length === 0 ? "ok     " : "not ok "} ${folder} (${count(files, "file")})`,
+      ...problems
+        .slice(0, namedProblems)
+        .map(({ path, what }) => `          ${path === folder ? "the folder" : relative(folder, path)} ${what}`),
+      ...(problems.length > namedProblems
+        ? [`          and ${problems.length - namedProblems} more: --format json names all`]
+        : []),
+    ]),
+    ...own.map((path) => `unknown ${path} (your own, tried before the cache)`),
+    "",
+  ]
+    .map(displaySafe)
+    .join("\n");
+}
+
+function verdictOf(found: Verification): string {
+  const { cache, items } = found;
+  const problems = countProblems(found);
+  if (items.length === 0) return `Nothing is built in ${cache}, so remat loads nothing from there.`;
+  if (problems > 0)
+    return `${count(problems, "thing")} in ${cache} ${problems === 1 ? "is" : "are"} not as remat built it. Build anew by remat setup native --force.`;
+  const files = items.reduce((sum, item) => sum + item.files, 0);
+  return `All of ${cache} is as remat built it (${count(files, "file")}), and nobody else can write to it.`;
+}
+
+const count = (n: number, what: string): string => `${n} ${what}${n === 1 ? "" : "s"}`;

@@ -1,0 +1,68 @@
+import { createHash } from "node:crypto";
+import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs";
+import { join, relative, sep } from "node:path";
+import { RematError } from "@remat/trace";
+import { cacheFolder, type Environment } from "./native-cache.js";
+import { readSums, sumsFile } from "./sums.js";
+import { distrustOfWay } from "./trusted-files.js";
+
+/** Where tfjs-node looks for its addon, and the addon for TensorFlow. */
+const addon = "lib/napi-v8/tfjs_binding.node";
+const libraries = "deps/lib";
+
+const renew = "Build it anew by remat setup native --force";
+
+/**
+ * Refuses to load a module, or a library, of the cache that somebody else can have changed: every folder on the way to it, it and its addon must belong to the user or to root and
+ * be writable to nobody else, so must TensorFlow's libraries, and module and addon must be as `SHA256SUMS` of their folder says. Says nothing of what is not in the cache. The rest
+ * of the folder, and TensorFlow's libraries of 0.9 GB, are hashed by `remat doctor --verify`.
+ *
+ * @throws RematError `NATIVE_UNTRUSTED`
+ * @example
+ * checkCached("/home/me/.cache/remat/native/tfjs-node-4.22.0/node_modules/@tensorflow/tfjs-node/dist/index.js");
+ */
+export function checkCached(path: string, env: Environment = process.env): void {
+  const native = join(cacheFolder(env), "native");
+  if (!existsSync(native)) return;
+  const [name, ...rest] = relative(realpathSync(native), realpathSync(path)).split(sep);
+  if (name === ".." || rest.length === 0) return;
+  const app = join(native, name);
+  const sums = readSums(app);
+  if (sums === undefined)
+    throw new RematError(
+      "NATIVE_UNTRUSTED",
+      `${app} has no ${sumsFile}, so an earlier remat made it. Build it anew by remat setup native.`,
+    );
+  const modules = rest.lastIndexOf("node_modules");
+  const packagePath = rest.slice(0, modules + (rest[modules + 1].startsWith("@") ? 3 : 2));
+  const linked = join(app, ...packagePath, libraries);
+  if (existsSync(linked)) for (const file of readdirSync(linked)) checkOwner(join(linked, file), env);
+  for (const file of [rest, [...packagePath, ...addon.split("/")]]) {
+    const inApp = file.join("/");
+    if (!existsSync(join(app, inApp))) continue;
+    checkOwner(join(app, inApp), env);
+    const found = createHash("sha256")
+      .update(readFileSync(join(app, inApp)))
+      .digest("hex");
+    if (found !== sums.get(inApp))
+      throw new RematError(
+        "NATIVE_UNTRUSTED",
+        `${join(app, inApp)} is not as it was built: its SHA-256 is ${found}, expected ${sums.get(inApp) ?? "no such file"}. ${renew}.`,
+      );
+  }
+}
+
+/**
+ * Refuses a file of the cache that others can change.
+ *
+ * @throws RematError `NATIVE_UNTRUSTED`
+ * @internal
+ */
+export function checkOwner(file: string, env: Environment = process.env): void {
+  const distrust = distrustOfWay(file, cacheFolder(env));
+  if (distrust !== undefined)
+    throw new RematError(
+      "NATIVE_UNTRUSTED",
+      `nothing is loaded from the cache, since ${distrust}. Make it yours (chown, chmod go-w), or name another folder in REMAT_CACHE_DIR.`,
+    );
+}
