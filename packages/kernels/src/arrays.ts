@@ -135,11 +135,12 @@ const splitV: Infer<X, { numOrSizeSplits: number | number[]; axis: number }> = (
   return out;
 };
 
-const reverse: Infer<X, { dims: number | number[] }> = ({ x }, { dims }, call) => {
+const reverse: Infer<X, { dims?: number | number[] | null }> = ({ x }, { dims }, call) => {
   refuseComplex(call, x);
   const rank = x.shape.length;
   if (rank === 0 && call.traits.returnsLoneOperand) return identity({ x } as never, undefined as never, call);
-  for (const dim of typeof dims === "number" ? [dims] : dims) axisOf(dim, rank, call);
+  // None stands for all.
+  for (const dim of typeof dims === "number" ? [dims] : (dims ?? [])) axisOf(dim, rank, call);
   return call.make(x.shape, x.dtype);
 };
 
