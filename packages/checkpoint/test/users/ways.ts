@@ -130,8 +130,11 @@ export const budgeted =
     throw new Error(`no budget up to ${fractions.at(-1)} of ${peakBytes} bytes does`);
   };
 
-/** A plan for the first forward and backward pass of a program, in the least of parts of its peak that is found to do. */
-async function planFor(program: Program, fractions: readonly number[]): Promise<Plan> {
+/**
+ * A plan for the first forward and backward pass of a program that does not fail, in the least of parts of its peak that is found to do; undefined
+ * where all fail.
+ */
+async function planFor(program: Program, fractions: readonly number[]): Promise<Plan | undefined> {
   let recorder: TraceRecorder | undefined;
   const firstPass = {
     gradients: <T>(_call: unknown, next: () => T): T => {
@@ -140,13 +143,19 @@ async function planFor(program: Program, fractions: readonly number[]): Promise<
       recorder = own;
       return withDispatchMode(own, () => {
         own.mark(gradientsStartMark);
-        const result = next();
-        own.mark(gradientsEndMark);
-        return result;
+        try {
+          const result = next();
+          own.mark(gradientsEndMark);
+          return result;
+        } catch (error) {
+          recorder = undefined;
+          throw error;
+        }
       });
     },
   };
   await withDispatchMode(firstPass, () => run(program));
+  if (recorder === undefined) return undefined;
   const trace = priceTrace((recorder as unknown as TraceRecorder).trace(), deviceSpec("cpu"));
   for (const budgetFraction of fractions) {
     const { point } = await planCheckpointing(trace, { budgetFraction, iterations: 300, boundTimeMs: 0 });
@@ -157,7 +166,9 @@ async function planFor(program: Program, fractions: readonly number[]): Promise<
 
 /** Under a plan for its first pass; passes that differ store more. */
 export const planned: Way = async (program) => {
-  const execution = applyPlan(await planFor(program, [0.5, 0.7, 0.9, 1]), { onMismatch: "store" });
+  const plan = await planFor(program, [0.5, 0.7, 0.9, 1]);
+  if (plan === undefined) return run(program);
+  const execution = applyPlan(plan, { onMismatch: "store" });
   try {
     return await run(program);
   } finally {

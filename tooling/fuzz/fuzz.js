@@ -1,0 +1,76 @@
+#!/usr/bin/env node
+// Looks for what breaks until the time is over, and prints a line for each campaign, and for each finding a test that shows it:
+// pnpm fuzz [--minutes N] [--seed S] [--only KIND]… [--backend cpu|native|wasm]…
+// Native needs NATIVE_APP, a folder in which tfjs-node is installed with its addon; without it, it is left out unless it is asked for.
+import { parseArgs } from "node:util";
+import { loadSources } from "./load-sources.js";
+import { watchCampaign } from "./watch-campaign.js";
+
+const { values } = parseArgs({
+  options: {
+    minutes: { type: "string", default: "4" },
+    seed: { type: "string" },
+    only: { type: "string", multiple: true },
+    backend: { type: "string", multiple: true },
+  },
+});
+const { fuzz, close } = await loadSources();
+const { fuzzerKinds } = fuzz;
+const minutes = numberOf("minutes", values.minutes);
+const seed = values.seed === undefined ? Math.floor(Math.random() * 2 ** 31) : numberOf("seed", values.seed);
+const names = choose("only", values.only, Object.keys(fuzzerKinds));
+const backends = choose("backend", values.backend, ["cpu", "native", "wasm"]).map((name) =>
+  name === "native" ? "tensorflow" : name,
+);
+const hasNative = process.env.NATIVE_APP !== undefined;
+if (!hasNative && values.backend?.includes("native"))
+  throw new Error("--backend native needs NATIVE_APP: `remat setup native` makes such a folder and tells its name.");
+await close();
+
+const campaigns = names
+  .filter((name) => values.only !== undefined || fuzzerKinds[name].share > 0)
+  .flatMap((name) =>
+    (values.backend === undefined ? fuzzerKinds[name].backends : backends)
+      .filter((backend) => backend !== "tensorflow" || hasNative)
+      .map((backend) => ({ kind: name, backend, share: Math.max(1, fuzzerKinds[name].share) })),
+  );
+const shares = campaigns.reduce((sum, { share }) => sum + share, 0);
+console.log(`seed ${seed}`);
+let failed = 0;
+for (const { kind, backend, share } of campaigns) {
+  const ms = (share / shares) * minutes * 60_000;
+  const { tries, findings, seconds } = await watchCampaign({ kind, backend, seed, ms });
+  const where = backend === "tensorflow" ? "native" : backend;
+  for (const { what, test, seed } of findings) {
+    console.log(`not ok  ${kind} on ${where}: ${what.split("\n")[0]}`);
+    console.log(`        again: pnpm fuzz --only ${kind} --backend ${where} --seed ${seed}`);
+    for (const line of [...what.split("\n").slice(1), ...test.split("\n")]) console.log(`        ${line}`);
+  }
+  if (findings.length === 0)
+    console.log(
+      `ok      ${tries} ${fuzzerKinds[kind].title} on ${where} in ${seconds.toFixed(0)} s, from seed ${seed}`,
+    );
+  failed += findings.length;
+}
+if (failed > 0) process.exitCode = 1;
+
+/**
+ * @param {string} option
+ * @param {string} text
+ */
+function numberOf(option, text) {
+  const number = Number(text);
+  if (!(number >= 0 && text.trim() !== "")) throw new Error(`--${option} expects a number, found ${text}.`);
+  return number;
+}
+
+/**
+ * @param {string} option
+ * @param {readonly string[] | undefined} wanted
+ * @param {readonly string[]} known
+ */
+function choose(option, wanted, known) {
+  for (const name of wanted ?? [])
+    if (!known.includes(name)) throw new Error(`--${option} expects one of ${known.join(", ")}, found ${name}.`);
+  return wanted ?? known;
+}

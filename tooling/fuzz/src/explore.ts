@@ -1,0 +1,44 @@
+import fc from "fast-check";
+import type { Campaign } from "./campaign.js";
+
+interface Exploration<T> {
+  readonly arbitrary: fc.Arbitrary<T>;
+  /** What is wrong, or undefined. */
+  readonly check: (value: T) => Promise<string | undefined>;
+  /** A test that shows it. */
+  readonly testOf: (value: T, what: string) => string;
+}
+
+/** With one seed: so that a finding is soon found again. */
+const runsPerSeed = 20;
+const mostFindings = 3;
+const shrinkMs = 90_000;
+
+/**
+ * Tries values of an arbitrary until a campaign is over, seed after seed, and shrinks what is found. A finding is found again with its seed, in
+ * the first values tried.
+ */
+export async function explore<T>(campaign: Campaign, { arbitrary, check, testOf }: Exploration<T>): Promise<void> {
+  let findings = 0;
+  for (let { seed } = campaign; !campaign.isOver && findings < mostFindings; seed++) {
+    let hasFailed = false;
+    const property = fc.asyncProperty(arbitrary, async (value) => {
+      if (campaign.isOver && !hasFailed) return;
+      campaign.trying(hasFailed ? "" : testOf(value, "hangs, or ends the process"));
+      const what = await check(value);
+      if (what === undefined) return;
+      hasFailed = true;
+      throw new Error(what);
+    });
+    const shrinking = { interruptAfterTimeLimit: shrinkMs, markInterruptAsFailure: false };
+    const { failed, counterexample, errorInstance } = await fc.check(property, {
+      seed,
+      numRuns: runsPerSeed,
+      ...shrinking,
+    });
+    if (!failed || counterexample === null) continue;
+    findings++;
+    const what = errorInstance instanceof Error ? errorInstance.message : String(errorInstance);
+    campaign.found({ what, seed, test: testOf(counterexample[0], what) });
+  }
+}

@@ -1,0 +1,76 @@
+import { BudgetError } from "@remat/checkpoint";
+import { methodsOf, type Outcome, stock } from "../../../../packages/checkpoint/test/users/ways.js";
+import { compile } from "../programs/compile.js";
+import { compileFor, type Execution, executions } from "../programs/executions.js";
+import { firstDifference } from "../programs/first-difference.js";
+import { healEngine } from "../programs/heal-engine.js";
+import { FaultyKernels, faultMessage, type KernelFault } from "./kernel-fault.js";
+
+/**
+ * Runs a program in a way in which one kernel call fails. What the program sees is that failure; the engine is as it was, no more is left than stock
+ * leaves when that call fails, and the program run again does what it does in stock. Tells what is otherwise, or undefined.
+ */
+export async function checkFault(source: string, way: string, fault: KernelFault): Promise<string | undefined> {
+  healEngine();
+  const execution = executions[way];
+  const expected = await stock(compile(source));
+  healEngine();
+  if (errorsOf(expected).length > 0) return undefined;
+  const stockWithFault = await runWithFault({ run: stock, rehearsals: 0 }, source, fault);
+  const methods = methodsOf();
+  const { outcome, error, hasFailed } = await runWithFault(execution, source, fault);
+  const patched = [...methodsOf()].filter(([name, method]) => methods.get(name) !== method);
+  if (patched.length > 0) return `still patched: ${patched.map(([name]) => name).join(", ")}`;
+  if (error !== undefined) {
+    // Where a step fails stock leaves what it has saved, for which there is no room in a budget.
+    const isExpected = error instanceof BudgetError || /^no budget up to|^a kernel fails/.test(error.message);
+    return hasFailed && isExpected ? undefined : `raised ${error.stack}`;
+  }
+  if (!hasFailed) return firstDifference(expected, outcome);
+  // A layer that was broken off while it was built fails again.
+  const [first] = errorsOf(outcome);
+  if (first !== faultMessage) return `the program sees ${first ?? "nothing of the failure"}`;
+  const open = Object.entries(outcome.left).filter(([name, count]) => states.has(name) && count !== 0);
+  if (open.length > 0) return `left open: ${open.map(([name, count]) => `${name} ${count}`).join(", ")}`;
+  const more = [...counts].filter((name) => stockWithFault.hasFailed && outcome.left[name] > mostLeft(name));
+  if (more.length > 0)
+    return `left are ${more.map((name) => `${name} ${outcome.left[name]}, in stock ${mostLeft(name)}`).join("; ")}`;
+  const again = firstDifference(expected, await execution.run(compileFor(execution, source)));
+  healEngine();
+  return again === undefined ? undefined : `run again: ${again}`;
+
+  function mostLeft(name: string): number {
+    return Math.max(expected.left[name], stockWithFault.outcome.left[name] ?? 0);
+  }
+}
+
+const states: ReadonlySet<string> = new Set(["gradientDepth", "kernelDepth", "scopes", "variables"]);
+const counts: ReadonlySet<string> = new Set(["numTensors", "numBytes", "numDataBuffers", "dataIds"]);
+
+const errorsOf = ({ seen }: Outcome): string[] =>
+  seen.filter(([name]) => name === "error").map(([, message]) => String(message));
+
+interface FaultyRun {
+  readonly outcome: Outcome;
+  readonly error: Error | undefined;
+  readonly hasFailed: boolean;
+}
+
+async function runWithFault(execution: Execution, source: string, fault: KernelFault): Promise<FaultyRun> {
+  const kernels = new FaultyKernels(fault);
+  const program = compileFor(execution, source);
+  let runs = 0;
+  const armed: typeof program = async (session) => {
+    if (runs++ >= execution.rehearsals) kernels.arm();
+    await program(session);
+  };
+  try {
+    const outcome = await execution.run(armed);
+    return { outcome, error: undefined, hasFailed: kernels.hasFailed };
+  } catch (error) {
+    return { outcome: { seen: [], left: {} }, error: error as Error, hasFailed: kernels.hasFailed };
+  } finally {
+    kernels.restore();
+    healEngine();
+  }
+}

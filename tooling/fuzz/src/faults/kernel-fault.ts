@@ -1,0 +1,45 @@
+import * as tf from "@tensorflow/tfjs";
+
+/** A kernel call that fails: the one of that number, before or after it has computed. */
+export interface KernelFault {
+  readonly call: number;
+  readonly moment: "before" | "after";
+}
+
+export const faultMessage = "a kernel fails, as it was told to";
+
+/** Kernels of the current backend that can be made to fail. The functions in the registry are changed, so that they count as the backend's own. */
+export class FaultyKernels {
+  /** Whether the fault has come. */
+  hasFailed = false;
+  private calls = 0;
+  private isArmed = false;
+  private readonly undos: (() => void)[] = [];
+
+  constructor(fault: KernelFault) {
+    const backend = tf.getBackend();
+    for (const config of tf.getKernelsForBackend(backend)) {
+      const { kernelFunc } = config;
+      const registered = config as { kernelFunc: tf.KernelFunc };
+      registered.kernelFunc = (call) => {
+        if (!this.isArmed || this.calls++ !== fault.call) return kernelFunc(call);
+        this.hasFailed = true;
+        if (fault.moment === "after")
+          for (const { dataId } of [kernelFunc(call)].flat()) tf.backend().disposeData(dataId as object);
+        throw new Error(faultMessage);
+      };
+      this.undos.push(() => {
+        registered.kernelFunc = kernelFunc;
+      });
+    }
+  }
+
+  /** From here on calls are counted, and the one fails. */
+  arm(): void {
+    this.isArmed = true;
+  }
+
+  restore(): void {
+    for (const undo of this.undos) undo();
+  }
+}

@@ -1,0 +1,4 @@
+export type { Campaign, Finding, FuzzerKind } from "./campaign.js";
+export { fuzzerKinds } from "./kinds.js";
+export { checkProgram } from "./programs/check-program.js";
+export { type CampaignMessage, runCampaign } from "./run-campaign.js";

@@ -1,0 +1,70 @@
+import type { MemoryMeter } from "@remat/checkpoint";
+import { RematError } from "@remat/trace";
+import * as tf from "@tensorflow/tfjs";
+import type { Session } from "../../../../packages/checkpoint/test/users/ways.js";
+
+/** What a program is given to tell what it sees. */
+export interface Observer {
+  note(name: string, ...seen: unknown[]): void;
+  /** Runs a step; an error in it is seen, and the program goes on. */
+  step(run: () => unknown): Promise<void>;
+}
+
+/** Observes by bits. */
+export function observerOf(session: Session): Observer {
+  return observing(session, contentsOf);
+}
+
+/**
+ * Observes names, types and shapes only, which are there in fake mode, too, and the most memory that a step takes. The first is left out: some
+ * initializers of layers take none in fake mode.
+ */
+export const shapeObserver =
+  (meter: MemoryMeter) =>
+  (session: Session): Observer => {
+    const observer = observing(session, ({ dtype, shape }) => [dtype, shape]);
+    let steps = 0;
+    return {
+      ...observer,
+      step: async (run) => {
+        meter.reset();
+        await observer.step(run);
+        if (steps++ > 0) session.note(`${meter.peakBytes} bytes`);
+      },
+    };
+  };
+
+function observing(session: Session, see: (tensor: tf.Tensor) => unknown): Observer {
+  const seen = (value: unknown): unknown => {
+    if (value instanceof tf.Tensor) return see(value);
+    if (Array.isArray(value)) return value.map(seen);
+    if (typeof value === "object" && value !== null) return Object.values(value).map(seen);
+    return value;
+  };
+  let hasFailed = false;
+  return {
+    note: (name, ...values) => session.note(name, values.map(seen)),
+    step: async (run) => {
+      try {
+        run();
+      } catch (error) {
+        // A program may fail, but what remat refuses ends it.
+        if (error instanceof RematError) throw error;
+        session.note("error", (error as Error).message);
+        hasFailed = true;
+      }
+      // Where a pass fails stock leaves what it has saved.
+      const [tensors, bytes, buffers] = session.memory();
+      if (!hasFailed) session.note(`${tensors} tensors of ${bytes} bytes in ${buffers} buffers`);
+      await session.pause();
+    },
+  };
+}
+
+/** The type, shape and bits of a tensor, one NaN like the other: which one it is depends on how warm V8 is. */
+function contentsOf(tensor: tf.Tensor): unknown {
+  const values = tensor.dataSync();
+  const same =
+    values instanceof Float32Array ? values.map((value) => (Number.isNaN(value) ? Number.NaN : value)) : values;
+  return [tensor.dtype, tensor.shape, same];
+}

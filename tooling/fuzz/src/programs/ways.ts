@@ -1,0 +1,60 @@
+import type { BackendName } from "@remat/backends";
+import { MemoryMeter } from "@remat/checkpoint";
+import { withDispatchMode } from "@remat/dispatch-hook";
+import { DataDependentError, fakeMode } from "@remat/fake";
+import { parseTrace, type Trace, writeTrace } from "@remat/trace";
+import { TraceRecorder } from "@remat/tracer";
+import * as tf from "@tensorflow/tfjs";
+import { type Outcome, stock } from "../../../../packages/checkpoint/test/users/ways.js";
+import { compile } from "./compile.js";
+import { compileFor, executions } from "./executions.js";
+import { firstDifference } from "./first-difference.js";
+import { healEngine } from "./heal-engine.js";
+import { shapeObserver } from "./observe.js";
+
+/** A way of running a program; undefined, or what is not as it is in stock. */
+export type Way = (source: string, stock: Outcome) => Promise<string | undefined>;
+
+/** Records the program, and reads what it has recorded from its own file. */
+const recorded: Way = async (source, expected) => {
+  const recorder = new TraceRecorder();
+  const outcome = await withDispatchMode(recorder, () => stock(compile(source)));
+  const trace = recorder.trace();
+  const difference = firstDifference(expected, outcome);
+  if (difference !== undefined) return difference;
+  const text = textOf(trace);
+  const again = textOf(parseTrace(text));
+  if (again !== text) return "the trace is another one when it has been written and read";
+  return undefined;
+};
+
+const textOf = (trace: Trace): string => Buffer.concat([...writeTrace(trace)]).toString();
+
+/** In fake mode a program shows the same shapes, and takes the same memory, as one that computes. */
+const fake: Way = async (source) => {
+  const metered = async () => {
+    const meter = new MemoryMeter();
+    return withDispatchMode(meter, () => stock(compile(source, { observer: shapeObserver(meter) })));
+  };
+  const real = await metered();
+  healEngine();
+  try {
+    return firstDifference(real, await fakeMode(metered, { backend: tf.getBackend() as BackendName }));
+  } catch (error) {
+    // Some shapes follow from values, which fake mode does not compute.
+    if (error instanceof DataDependentError) return undefined;
+    throw error;
+  }
+};
+
+/** Every way in which a program is run besides stock's. */
+export const ways: Readonly<Record<string, Way>> = {
+  ...Object.fromEntries(
+    Object.entries(executions).map(([name, execution]): [string, Way] => [
+      name,
+      async (source, expected) => firstDifference(expected, await execution.run(compileFor(execution, source))),
+    ]),
+  ),
+  recorded,
+  "in fake mode": fake,
+};

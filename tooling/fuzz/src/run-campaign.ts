@@ -1,0 +1,37 @@
+import type { BackendName } from "@remat/backends";
+import type { Campaign, Finding } from "./campaign.js";
+import { fuzzerKinds } from "./kinds.js";
+import { startBackend } from "./start-backend.js";
+
+/** What a campaign's process tells the one that has started it. */
+export type CampaignMessage =
+  | { readonly trying: string }
+  | { readonly found: Finding }
+  | { readonly begun: true }
+  | { readonly over: true };
+
+interface CampaignRequest {
+  readonly kind: string;
+  readonly backend: BackendName;
+  readonly seed: number;
+  readonly ms: number;
+  readonly tell: (message: CampaignMessage) => void;
+}
+
+/** Runs one kind of fuzzer on one backend, in a process of its own, and tells what it tries and finds. */
+export async function runCampaign({ kind, backend, seed, ms, tell }: CampaignRequest): Promise<void> {
+  await startBackend(backend);
+  const deadline = performance.now() + ms;
+  const campaign: Campaign = {
+    backend,
+    seed,
+    get isOver() {
+      return performance.now() >= deadline;
+    },
+    trying: (trying) => tell({ trying }),
+    found: (found) => tell({ found }),
+  };
+  tell({ begun: true });
+  await fuzzerKinds[kind].run(campaign);
+  tell({ over: true });
+}

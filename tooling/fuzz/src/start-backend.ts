@@ -1,0 +1,25 @@
+import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import util from "node:util";
+import type { BackendName } from "@remat/backends";
+import * as tf from "@tensorflow/tfjs";
+import "@tensorflow/tfjs-backend-wasm";
+
+/** Makes a backend current; the native one is that of the folder NATIVE_APP. */
+export async function startBackend(backend: BackendName): Promise<void> {
+  tf.env().set("PROD", true);
+  if (backend === "tensorflow") loadNative(process.env.NATIVE_APP ?? "");
+  if (!(await tf.setBackend(backend))) throw new Error(`backend '${backend}' did not start`);
+}
+
+function loadNative(app: string): void {
+  const name = ["tfjs-node-gpu", "tfjs-node"].find((each) => existsSync(join(app, "node_modules/@tensorflow", each)));
+  if (name === undefined)
+    throw new Error(`NATIVE_APP expects a folder in which tfjs-node is installed with its addon, found '${app}'`);
+  // What Node 23 removed.
+  const old = util as unknown as Record<string, unknown>;
+  old["isNullOrUndefined"] ??= (value: unknown) => value === null || value === undefined;
+  old["isArray"] ??= Array.isArray;
+  createRequire(join(app, "package.json"))(`@tensorflow/${name}`);
+}

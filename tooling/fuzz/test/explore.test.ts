@@ -1,0 +1,48 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import type { Campaign, Finding } from "../src/campaign.js";
+import { explore } from "../src/explore.js";
+
+function campaignOf(tries: number, seed = 5): Campaign & { readonly findings: Finding[]; readonly tried: string[] } {
+  const findings: Finding[] = [];
+  const tried: string[] = [];
+  return {
+    backend: "cpu",
+    seed,
+    findings,
+    tried,
+    get isOver() {
+      return tried.length >= tries;
+    },
+    trying: (what) => {
+      if (what !== "") tried.push(what);
+    },
+    found: (finding) => findings.push(finding),
+  };
+}
+
+const exploration = {
+  arbitrary: fc.array(fc.nat(100)),
+  check: async (numbers: number[]) => (numbers.some((n) => n > 50) ? `${Math.max(...numbers)} is large` : undefined),
+  testOf: (numbers: number[]) => JSON.stringify(numbers),
+};
+
+test("what is found is shrunk, and found again from its seed at once", async () => {
+  const campaign = campaignOf(500);
+  await explore(campaign, exploration);
+  expect(campaign.findings).toHaveLength(3);
+  for (const { what, test, seed } of campaign.findings) {
+    expect([what, test]).toEqual(["51 is large", "[51]"]);
+    const again = campaignOf(1000, seed);
+    await explore(again, exploration);
+    expect(again.findings[0]).toEqual({ what, test, seed });
+  }
+});
+
+test("where nothing is wrong it tries until the campaign is over, other values from each seed", async () => {
+  const campaign = campaignOf(200);
+  await explore(campaign, { ...exploration, check: async () => undefined });
+  expect(campaign.findings).toEqual([]);
+  expect(campaign.tried).toHaveLength(200);
+  expect(new Set(campaign.tried).size).toBeGreaterThan(150);
+});

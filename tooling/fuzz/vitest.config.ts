@@ -1,0 +1,3 @@
+import { project } from "../testkit/vitest/project.ts";
+
+export default project("fuzz");
