@@ -59,6 +59,7 @@ export function newColumns(): GrowingColumns {
       inputs: new GrowableRows(Int32Array),
       outputs: new GrowableRows(Int32Array),
       attributes: new GrowableColumn(Int32Array),
+      line: new GrowableColumn(Int32Array),
       runtimeMs: new GrowableColumn(Float64Array),
       runtimeSource: new GrowableColumn(Uint8Array),
       runtimeSpreadMs: new GrowableColumn(Float64Array),

@@ -93,6 +93,7 @@ export class RecordReader {
       inputs: integers(r, "in"),
       outputs,
       attributes: r["attrs"] === undefined ? undefined : attributes(r),
+      line: r["line"] === undefined ? undefined : text(r, "line"),
       runtimeMs: timed ? number(r, "ms") : 0,
       runtimeSource: timed ? oneOf(r, "source", RuntimeSource) : RuntimeSource.none,
       runtimeSpreadMs: numberOr(r, "spreadMs", Number.NaN),

@@ -39,6 +39,8 @@ export interface OpRecord {
   readonly outputs?: ArrayLike<number>;
   /** Kept as JSON; must hold nothing that JSON cannot. */
   readonly attributes?: Readonly<Record<string, unknown>> | undefined;
+  /** The user's source line, as `file:line:column`. */
+  readonly line?: string | undefined;
   readonly runtimeMs?: number;
   readonly runtimeSource?: number;
   readonly runtimeSpreadMs?: number;
@@ -284,6 +286,7 @@ export class TraceBuilder {
     ops.inputs.push(inputs);
     ops.outputs.push(outputs);
     ops.attributes.push(op.attributes === undefined ? -1 : this.string(JSON.stringify(op.attributes)));
+    ops.line.push(op.line === undefined ? -1 : this.string(op.line));
     ops.runtimeMs.push(runtimeMs);
     ops.runtimeSource.push(source);
     ops.runtimeSpreadMs.push(spreadMs);

@@ -181,6 +181,7 @@ export class TraceEncoder {
     if (!Number.isNaN(ops.flops[op])) line += `,"flops":${ops.flops[op]}`;
     if (!Number.isNaN(ops.bytesRead[op])) line += `,"read":${ops.bytesRead[op]}`;
     if (!Number.isNaN(ops.bytesWritten[op])) line += `,"written":${ops.bytesWritten[op]}`;
+    if (ops.line[op] >= 0) line += `,"line":${this.quote(ops.line[op])}`;
     if (ops.attributes[op] >= 0) line += `,"attrs":${trace.strings[ops.attributes[op]]}`;
     this.lines.push(`${line}}`);
   }

@@ -67,6 +67,8 @@ export interface OpColumns {
   readonly outputs: Rows;
   /** Index into `trace.strings` of a JSON object with the attributes, or -1. */
   readonly attributes: Int32Array;
+  /** Index into `trace.strings` of the user's source line that the op comes from, as `file:line:column`, or -1. */
+  readonly line: Int32Array;
   readonly runtimeMs: Float64Array;
   /** {@link RuntimeSource}. */
   readonly runtimeSource: Uint8Array;
@@ -186,7 +188,7 @@ export interface TraceParts {
  */
 export class Trace implements TraceParts {
   readonly header: TraceHeader;
-  /** Interned names: kernels, dtypes, devices, marks, attributes as JSON. */
+  /** Interned names: kernels, dtypes, devices, marks, source lines, attributes as JSON. */
   readonly strings: readonly string[];
   readonly modules: readonly Module[];
   readonly scopes: readonly Scope[];
@@ -228,6 +230,12 @@ export class Trace implements TraceParts {
   opAttributes(op: number): Readonly<Record<string, unknown>> {
     const id = this.ops.attributes[op];
     return id < 0 ? {} : (JSON.parse(this.strings[id]) as Record<string, unknown>);
+  }
+
+  /** The user's source line that `op` comes from, as `file:line:column`; undefined where it is not known. */
+  opLine(op: number): string | undefined {
+    const id = this.ops.line[op];
+    return id < 0 ? undefined : this.strings[id];
   }
 
   opInputs(op: number): Int32Array {

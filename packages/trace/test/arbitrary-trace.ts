@@ -211,6 +211,7 @@ function op(b: TraceBuilder, step: Step, inputs: readonly number[], outputs: rea
     inputs,
     outputs,
     attributes: step.attributes,
+    line: a % 2 === 0 ? `${step.name}.js:${a}:1` : undefined,
     ...(c % 3 > 0 && { runtimeMs: amount, runtimeSource: c % 4, runtimeSpreadMs: amount / 2, runtimeRuns: a }),
     ...(c % 2 === 0 && { flops: amount, bytesRead: a, bytesWritten: second }),
   });

@@ -35,6 +35,7 @@ export function everyRecord(): string[] {
     inputs: [x],
     outputs: [made],
     attributes: { k: 1 },
+    line: "train.js:3:7",
     runtimeMs: 1,
     runtimeSource: 1,
     runtimeSpreadMs: 2,

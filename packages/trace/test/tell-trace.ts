@@ -42,6 +42,7 @@ export function tellTrace(trace: Trace): Record<string, unknown> {
       in: [...trace.opInputs(i)],
       out: [...trace.opOutputs(i)],
       attributes: ops.attributes[i] >= 0 && JSON.stringify(trace.opAttributes(i)),
+      line: trace.opLine(i),
       source: runtimeSourceNames[ops.runtimeSource[i]],
       // Without a source the figures of a runtime mean nothing.
       runtime: ops.runtimeSource[i] > 0 && [ops.runtimeMs[i], ops.runtimeSpreadMs[i], ops.runtimeRuns[i]],

@@ -35,6 +35,8 @@ export interface TraceRecorderOptions {
   readonly header?: Partial<TraceHeader>;
   /** Whether work outside an asynchronous mode is recorded, as `Phase.outside`; default true. */
   readonly outside?: boolean;
+  /** Tells the user's source line that runs now, as `file:line:column`. Asked before each op that differentiates none; left out: no op has a line. */
+  readonly sourceLine?: () => string | undefined;
 }
 
 /** Mark in the trace after each update of the weights. */
@@ -74,11 +76,17 @@ export class TraceRecorder implements DispatchMode {
   /** What has been added to a gradient. */
   private readonly addends = new WeakSet<Tensor>();
   private inputRows: number[] = [];
+  private readonly sourceLine: (() => string | undefined) | undefined;
+  private line: string | undefined;
+  /** By op and by scope, where lines are told. */
+  private readonly lineOfOps: (string | undefined)[] = [];
+  private readonly lineOfScopes: (string | undefined)[] = [];
 
   constructor(options: TraceRecorderOptions = {}) {
     this.builder = new TraceBuilder({ ...tracedHeader(), ...options.header });
     this.tensors = new RecordedTensors(this.builder);
     this.seesOutside = options.outside ?? true;
+    this.sourceLine = options.sourceLine;
   }
 
   /** The trace so far; what is recorded later does not appear in it. */
@@ -153,6 +161,7 @@ export class TraceRecorder implements DispatchMode {
     const rows = new Array<number>(inputTensors.length);
     for (let i = 0; i < rows.length; i++) rows[i] = this.tensors.row(inputTensors[i], this.phase);
     this.inputRows = rows;
+    if (this.sourceLine !== undefined) this.line = this.lineOf(op);
   }
 
   opDone(op: OpDone): void {
@@ -173,7 +182,9 @@ export class TraceRecorder implements DispatchMode {
       inputs: inputRows,
       outputs: outputRows,
       attributes: recordedAttributes(op.attributes),
+      line: this.line,
     });
+    if (this.sourceLine !== undefined) this.lineOfOps[row] = this.line;
     this.opRows.set(op.sequence, row);
     this.callOfOps[row] = call;
     if (op.accumulatesFrom !== undefined) this.accumulated(op);
@@ -196,6 +207,7 @@ export class TraceRecorder implements DispatchMode {
     const row = this.builder.scope(scope.name, parent);
     this.scopeRows.set(scope.sequence, row);
     this.callOfScopes.set(scope.sequence, this.call);
+    if (this.sourceLine !== undefined) this.lineOfScopes[row] = this.sourceLine();
     this.builder.enterScope(row);
   }
 
@@ -267,6 +279,14 @@ export class TraceRecorder implements DispatchMode {
   /** A gradient function may return what it was given; a weight or an input stays what it is. */
   private becomeGradient(tensor: Tensor): void {
     this.tensors.become(tensor, Category.gradient, [Category.activation, Category.temporary, Category.other]);
+  }
+
+  /** An op that differentiates another comes from the line of that. */
+  private lineOf({ differentiates, accumulatesFrom }: OpCall): string | undefined {
+    const node = differentiates ?? accumulatesFrom;
+    if (node?.op !== undefined) return this.lineOfOps[this.opRows.get(node.op.sequence)];
+    if (node?.scope !== undefined) return this.lineOfScopes[this.scopeRows.get(node.scope.sequence)];
+    return this.sourceLine?.();
   }
 
   private forwardPhase(): number {
