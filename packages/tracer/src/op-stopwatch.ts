@@ -1,6 +1,7 @@
 import { type DispatchMode, type OpDone, withDispatchMode } from "@remat/dispatch-hook";
-import { Phase, RematError, RuntimeSource, type Trace } from "@remat/trace";
+import { Phase, RematError, type Trace } from "@remat/trace";
 import { quantile } from "./quantile.js";
+import { withMeasuredTimes } from "./with-measured-times.js";
 
 export interface StepTimes {
   /**
@@ -115,18 +116,8 @@ export class OpStopwatch implements DispatchMode {
   /** Medians over the steps; those of ops over the steps of all ways. */
   times(): StepTimes {
     const { samples, besideOps, wholeSteps, trace } = this;
-    const { count } = trace.ops;
-    const timesOf = (op: number) => samples.map((sample) => sample[op]);
-    const spreadOf = (times: readonly number[]) => (quantile(times, 0.75) - quantile(times, 0.25)) / 2;
-    const medians = Float64Array.from({ length: count }, (_, op) => quantile(timesOf(op), 0.5));
     const opsMs = quantile(samples.map(sumOf), 0.5);
-    const factor = opsMs / sumOf(medians) || 1;
-    const timed = trace.withRuntimes({
-      runtimeMs: medians.map((ms) => factor * ms),
-      runtimeSpreadMs: Float64Array.from({ length: count }, (_, op) => factor * spreadOf(timesOf(op))),
-      runtimeSource: new Uint8Array(count).fill(RuntimeSource.measured),
-      runtimeRuns: new Int32Array(count).fill(samples.length),
-    });
+    const timed = withMeasuredTimes(trace, samples);
     const hostMsByWay = Array.from({ length: Math.max(besideOps.length, wholeSteps.length) }, (_, way) => {
       const { [way]: whole = [] } = wholeSteps;
       return whole.length > 0 ? quantile(whole, 0.5) - opsMs : quantile(besideOps[way], 0.5);

@@ -1,0 +1,17 @@
+import { version_core } from "@tensorflow/tfjs-core";
+import type { GivenOrder } from "../program-order.js";
+import { recordProgram } from "./record/record-program.js";
+import { checkVersion } from "./supported-version.js";
+import { ThreadReporter } from "./thread-reporter.js";
+
+/** Begins with what is ordered, in a thread that has just loaded tfjs-core. */
+export function startAgent(order: GivenOrder): void {
+  const reporter = new ThreadReporter(order.folder, version_core);
+  const problem = checkVersion(version_core);
+  if (problem !== undefined) {
+    reporter.fail(problem);
+    return;
+  }
+  reporter.write();
+  if (order.kind === "record") recordProgram(order, reporter);
+}

@@ -1,0 +1,140 @@
+import {
+  type CloseMode,
+  type DispatchMode,
+  type GradientsCall,
+  type GradientsResult,
+  isVariable,
+  openDispatchMode,
+  type RunGradients,
+} from "@remat/dispatch-hook";
+import type { RecordOrder } from "../../program-order.js";
+import { SourceLines } from "../source/source-lines.js";
+import type { ThreadReporter } from "../thread-reporter.js";
+import { StepGroup } from "./step-group.js";
+import { StepRecorder } from "./step-recorder.js";
+import { writeStep } from "./write-step.js";
+
+/** More than any step that is worth a look op by op; a loop that never updates weights ends here. */
+const mostOps = 400_000;
+
+/** A step that is being recorded. */
+interface OpenStep {
+  readonly weights: string;
+  readonly recorder: StepRecorder;
+  readonly close: CloseMode;
+  readonly startedAt: number;
+  passes: number;
+  isAssigned: boolean;
+}
+
+/**
+ * A dispatch mode that finds the training steps of a program and records the first ones. A step begins with the first pass of `gradients` after an
+ * update of weights, and ends with their next update: by an optimizer, however it is called, or where the program assigns variables itself,
+ * when the next pass begins. Steps are told apart by the weights that they differentiate by, and by their optimizer. Until a step begins, and when all are
+ * recorded, no op is watched.
+ */
+export class ProgramRecorder implements DispatchMode {
+  whenOver: () => void = () => {};
+  private readonly groups = new Map<string, Map<object | undefined, StepGroup>>();
+  private readonly optimizers = new Set<object>();
+  private readonly lines = new SourceLines();
+  private step: OpenStep | undefined;
+  private isInPass = false;
+  private lastWeights = "";
+  private firstPassAt = 0;
+
+  constructor(
+    private readonly order: RecordOrder,
+    private readonly reporter: ThreadReporter,
+  ) {}
+
+  gradients(call: GradientsCall, next: RunGradients): GradientsResult {
+    if (this.isInPass || !call.xs.some(isVariable)) return next();
+    this.reporter.passes++;
+    this.firstPassAt ||= performance.now();
+    if (this.step?.isAssigned) this.finish(undefined);
+    if (this.step === undefined && performance.now() - this.firstPassAt > 1000 * this.order.seconds) {
+      // Not before the pass is over, in the middle of which the engine must not change.
+      queueMicrotask(this.whenOver);
+      return next();
+    }
+    const weights = `${call.xs[0].id} ${call.xs.at(-1)?.id} ${call.xs.length}`;
+    this.lastWeights = weights;
+    const isFirst = this.step === undefined;
+    if (isFirst && !this.isWanted(weights)) return next();
+    const step = (this.step ??= this.begin(weights));
+    step.passes++;
+    this.isInPass = true;
+    try {
+      // It was not there yet when the pass began.
+      return isFirst ? step.recorder.gradients(call, next) : next();
+    } catch (error) {
+      this.abandon();
+      throw error;
+    } finally {
+      this.isInPass = false;
+      if (step.recorder.opMs.length > mostOps) this.finish(undefined);
+    }
+  }
+
+  /** Weights whose steps are recorded get another optimizer. */
+  optimizerUpdateComing(optimizer: object): void {
+    const groups = this.groups.get(this.lastWeights);
+    if (this.step === undefined && groups !== undefined && !groups.has(optimizer))
+      groups.set(optimizer, new StepGroup());
+  }
+
+  variableAssigned(): void {
+    if (this.step !== undefined && !this.isInPass) this.step.isAssigned = true;
+  }
+
+  /** Writes what has been recorded so far; of a step that is not over nothing. */
+  end(): void {
+    if (this.step?.isAssigned) this.finish(undefined);
+    this.abandon();
+    for (const groups of this.groups.values()) for (const [optimizer, group] of groups) this.write(optimizer, group);
+    this.reporter.write();
+  }
+
+  private isWanted(weights: string): boolean {
+    const groups = this.groups.get(weights);
+    return groups === undefined || [...groups.values()].some(({ steps }) => steps < this.order.steps);
+  }
+
+  private begin(weights: string): OpenStep {
+    const recorder = new StepRecorder(
+      () => this.lines.current(),
+      (optimizer) => this.finish(optimizer),
+    );
+    const close = openDispatchMode(recorder);
+    recorder.start(this.optimizers);
+    return { weights, recorder, close, startedAt: performance.now(), passes: 0, isAssigned: false };
+  }
+
+  private finish(optimizer: object | undefined): void {
+    const { step } = this;
+    // An optimizer may be called without a pass.
+    if (step === undefined) return;
+    const stepMs = performance.now() - step.startedAt;
+    this.abandon();
+    if (optimizer !== undefined) this.optimizers.add(optimizer);
+    const groups = this.groups.get(step.weights) ?? new Map<object | undefined, StepGroup>();
+    this.groups.set(step.weights, groups);
+    const group = groups.get(optimizer) ?? new StepGroup();
+    groups.set(optimizer, group);
+    if (group.steps >= this.order.steps) return;
+    group.add({ trace: step.recorder.trace(), opMs: Float64Array.from(step.recorder.opMs), stepMs });
+    if (group.steps === this.order.steps) this.write(optimizer, group);
+  }
+
+  private abandon(): void {
+    this.step?.close();
+    this.step = undefined;
+  }
+
+  private write(optimizer: object | undefined, group: StepGroup): void {
+    if (group.isWritten || group.steps === 0) return;
+    group.isWritten = true;
+    this.reporter.add(writeStep(this.reporter, group, optimizer));
+  }
+}

@@ -1,0 +1,35 @@
+import { closeSync, openSync, writeSync } from "node:fs";
+import { type Trace, writeTrace } from "@remat/trace";
+import type { RecordedStep } from "../../thread-report.js";
+import type { ThreadReporter } from "../thread-reporter.js";
+import type { StepGroup } from "./step-group.js";
+
+let written = 0;
+
+/** Writes the step that stands for a group to a file, at once: the thread may be about to end. */
+export function writeStep(reporter: ThreadReporter, group: StepGroup, optimizer: object | undefined): RecordedStep {
+  const { trace, alike, peakBytes, stepMs } = group.summarize();
+  const file = reporter.pathFor(`${written++}.remat.jsonl`);
+  const name = optimizer?.constructor as { readonly className?: string; readonly name?: string } | undefined;
+  const notes = [`step ${group.steps} of an unmodified program; times are medians of ${alike} steps that ran these ops`];
+  writeNow(file, trace.withHeader({ ...trace.header, notes: [...(trace.header.notes ?? []), ...notes] }));
+  return {
+    file,
+    model: trace.header.model,
+    optimizer: name?.className ?? name?.name,
+    steps: group.steps,
+    alike,
+    ops: trace.ops.count,
+    peakBytes,
+    stepMs,
+  };
+}
+
+function writeNow(path: string, trace: Trace): void {
+  const file = openSync(path, "w");
+  try {
+    for (const chunk of writeTrace(trace)) for (let at = 0; at < chunk.length; ) at += writeSync(file, chunk, at);
+  } finally {
+    closeSync(file);
+  }
+}

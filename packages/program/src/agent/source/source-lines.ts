@@ -1,0 +1,55 @@
+import { relative, sep } from "node:path";
+import { fileURLToPath } from "node:url";
+import { originalPosition } from "./original-position.js";
+
+/** Deep enough for a model that is called through layers and closures of tfjs. */
+const deepestStack = 200;
+
+/** Tells which line of the user's code is running: the innermost frame that is neither in a dependency, nor Node's, nor ours. */
+export class SourceLines {
+  private readonly known = new Map<string, string>();
+
+  /** As `file:line:column`, the file relative to the working folder where it is in it; undefined where no frame is the user's. */
+  current(): string | undefined {
+    for (const site of callSites(this.current)) {
+      const file = site.getFileName();
+      if (file == null || !isOfUser(file)) continue;
+      const [line, column] = [site.getLineNumber() ?? 0, site.getColumnNumber() ?? 0];
+      const key = `${file}:${line}:${column}`;
+      let told = this.known.get(key);
+      if (told === undefined) {
+        told = describe(pathOf(file), line, column);
+        this.known.set(key, told);
+      }
+      return told;
+    }
+    return undefined;
+  }
+}
+
+function describe(path: string, line: number, column: number): string {
+  const original = originalPosition(path, line, column);
+  const inside = relative(process.cwd(), original.path);
+  const shown = inside.startsWith("..") || inside === "" ? original.path : inside.replaceAll(sep, "/");
+  return `${shown}:${original.line}:${original.column}`;
+}
+
+/** A loader may put a query behind the name. */
+const pathOf = (file: string): string => (file.startsWith("file:") ? fileURLToPath(file.replace(/[?#].*$/, "")) : file);
+
+const isOfUser = (file: string): boolean =>
+  !file.startsWith("node:") && !/[\\/]node_modules[\\/]/.test(file) && file !== __filename && /[\\/]/.test(file);
+
+function callSites(below: (...args: never[]) => unknown): readonly NodeJS.CallSite[] {
+  const { prepareStackTrace, stackTraceLimit } = Error;
+  const holder: { stack?: readonly NodeJS.CallSite[] } = {};
+  Error.prepareStackTrace = (_error, sites) => sites;
+  Error.stackTraceLimit = deepestStack;
+  try {
+    Error.captureStackTrace(holder, below);
+    return holder.stack ?? [];
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
+    Error.prepareStackTrace = prepareStackTrace as NonNullable<typeof prepareStackTrace>;
+  }
+}

@@ -1,0 +1,9 @@
+/** What is patched has been the same since this minor version of tfjs 4. */
+const oldestMinor = 17;
+
+/** Says why a version of tfjs-core is not one that can be worked with; undefined where it is. */
+export function checkVersion(version: string): string | undefined {
+  const [major, minor] = version.split(".").map(Number);
+  if (major === 4 && minor >= oldestMinor) return undefined;
+  return `the program loads tfjs-core ${version}; expected 4.${oldestMinor} or a later 4.x. Install such a version of TensorFlow.js`;
+}

@@ -1,0 +1,46 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { threadId } from "node:worker_threads";
+import type { RecordedStep, ThreadReport } from "../thread-report.js";
+
+/** Tells what comes of the order in this thread, in a file of its own that is written anew whenever there is something to tell. */
+export class ThreadReporter {
+  passes = 0;
+  private readonly startedAt = Date.now();
+  private readonly recorded: RecordedStep[] = [];
+  private problem: string | undefined;
+
+  constructor(
+    readonly folder: string,
+    private readonly version: string,
+  ) {}
+
+  /** A path for a further file of this thread. */
+  pathFor(name: string): string {
+    return join(this.folder, `${process.pid}-${threadId}-${name}`);
+  }
+
+  add(step: RecordedStep): void {
+    this.recorded.push(step);
+    this.write();
+  }
+
+  /** The first one counts: what follows may be its consequence. */
+  fail(problem: string): void {
+    this.problem ??= problem;
+    this.write();
+  }
+
+  write(): void {
+    const report: ThreadReport = {
+      pid: process.pid,
+      thread: threadId,
+      startedAt: this.startedAt,
+      version: this.version,
+      passes: this.passes,
+      recorded: this.recorded,
+      ...(this.problem !== undefined && { problem: this.problem }),
+    };
+    writeFileSync(this.pathFor("report.json"), JSON.stringify(report));
+  }
+}

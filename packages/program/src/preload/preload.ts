@@ -1,0 +1,7 @@
+// What every Node process and thread of the program begins with. Loads nothing until TensorFlow.js is.
+import { join } from "node:path";
+import { readOrder } from "../program-order.js";
+import { watchTensorFlow } from "./watch-tensorflow.js";
+
+const order = readOrder(process.env);
+if (order !== undefined) watchTensorFlow(join(__dirname, "agent.cjs"), order);

@@ -1,0 +1,31 @@
+/** What is to be done with a program: record its first steps. */
+export interface RecordOrder {
+  readonly kind: "record";
+  /** How many steps of each model and optimizer. */
+  readonly steps: number;
+  /** After so many seconds since the first step no other model is looked for. */
+  readonly seconds: number;
+}
+
+/** What is to be done with a program: keep every step within a budget, follow a plan, or release early. */
+export interface ExecOrder {
+  readonly kind: "exec";
+  /** As `withMemoryBudget` takes it. */
+  readonly budget?: string | undefined;
+  /** The path of a plan's file. */
+  readonly plan?: string | undefined;
+}
+
+export type ProgramOrder = RecordOrder | ExecOrder;
+
+/** An order, and the folder for what comes of it. */
+export type GivenOrder = ProgramOrder & { readonly folder: string };
+
+/** The environment variable by which a program's processes and threads know of their order. @internal */
+export const orderVariable = "REMAT_PROGRAM";
+
+/** @internal */
+export function readOrder(env: NodeJS.ProcessEnv): GivenOrder | undefined {
+  const text = env[orderVariable];
+  return text === undefined ? undefined : (JSON.parse(text) as GivenOrder);
+}

@@ -1,0 +1,88 @@
+import { spawn } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { constants, tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { RematError } from "@remat/trace";
+import { forwardSignals } from "./forward-signals.js";
+import { programEnvironment } from "./program-environment.js";
+import type { ProgramOrder } from "./program-order.js";
+import type { ThreadReport } from "./thread-report.js";
+
+export interface ProgramStart {
+  /** The program and its arguments. */
+  readonly command: readonly string[];
+  readonly order: ProgramOrder;
+  /** What it gets besides the environment of this process, such as `allocatorEnvironment()`. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+  /** Where its standard streams go: this process's, unless given. */
+  readonly stdio?: "inherit" | ["ignore", "pipe", "pipe"];
+  /** Told of the streams where they are pipes. */
+  readonly onOutput?: (text: string, stream: "stdout" | "stderr") => void;
+  /** The folder of `preload.cjs` and `agent.cjs`; beside this file, unless given. */
+  readonly agentFolder?: string;
+}
+
+/** What has come of a program. */
+export interface ProgramEnd {
+  /** Its exit code; 128 and the signal's number where a signal has ended it, as a shell has it. */
+  readonly exitCode: number;
+  /** Of each thread in which tfjs was loaded, in the order in which it was. */
+  readonly reports: readonly ThreadReport[];
+}
+
+/**
+ * Runs a program with our preload in all of its Node processes and threads, and calls `onEnd` with what has come of it, while the files that the
+ * reports name are there. Signals to this process go to the program.
+ *
+ * @throws RematError `PROGRAM_START` where the program cannot be started
+ * @example
+ * const order = { kind: "record", steps: 5, seconds: 60 } as const;
+ * await runProgram({ command: ["node", "train.js"], order }, ({ reports }) => console.log(reports[0].recorded));
+ */
+export async function runProgram<T>(start: ProgramStart, onEnd: (end: ProgramEnd) => T | Promise<T>): Promise<T> {
+  const { command, order, env = {}, cwd = process.cwd(), stdio = "inherit" } = start;
+  const { agentFolder = fileURLToPath(new URL(".", import.meta.url)) } = start;
+  const folder = mkdtempSync(join(tmpdir(), "remat-program-"));
+  try {
+    const [file, ...args] = command;
+    const around = { ...process.env, ...env };
+    const given = programEnvironment(around, join(agentFolder, "preload.cjs"), { ...order, folder });
+    const child = spawn(file, args, { cwd, env: given, stdio });
+    child.stdout?.setEncoding("utf8").on("data", (text: string) => start.onOutput?.(text, "stdout"));
+    child.stderr?.setEncoding("utf8").on("data", (text: string) => start.onOutput?.(text, "stderr"));
+    const stopForwarding = forwardSignals(child);
+    const exitCode = await new Promise<number>((resolve, reject) => {
+      child.on("error", (cause) => reject(notStarted(file, cause)));
+      child.on("close", (code, signal) => resolve(code ?? 128 + constants.signals[signal as NodeJS.Signals]));
+    }).finally(stopForwarding);
+    return await onEnd({ exitCode, reports: readReports(folder) });
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function readReports(folder: string): ThreadReport[] {
+  return readdirSync(folder)
+    .filter((name) => name.endsWith("-report.json"))
+    .flatMap((name) => {
+      try {
+        return [JSON.parse(readFileSync(join(folder, name), "utf8")) as ThreadReport];
+      } catch {
+        // The thread was killed while it wrote.
+        return [];
+      }
+    })
+    .sort((a, b) => a.startedAt - b.startedAt || a.thread - b.thread);
+}
+
+function notStarted(file: string, cause: unknown): RematError {
+  const { code, message } = cause as NodeJS.ErrnoException;
+  const why = code === "ENOENT" ? "there is no such program" : message;
+  return new RematError(
+    "PROGRAM_START",
+    `${file}: cannot be started (${why}). Expected a program as you would type it, such as: node train.js`,
+    { cause },
+  );
+}

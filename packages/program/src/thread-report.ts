@@ -1,0 +1,31 @@
+/** A training step of a program, recorded. */
+export interface RecordedStep {
+  /** The file with its trace. */
+  readonly file: string;
+  /** Name of the model, where one was seen. */
+  readonly model: string | undefined;
+  /** Class of the optimizer; undefined where the program updates its weights itself. */
+  readonly optimizer: string | undefined;
+  /** How many steps were recorded, and how many of them ran the ops of the trace. */
+  readonly steps: number;
+  readonly alike: number;
+  readonly ops: number;
+  readonly peakBytes: number;
+  /** Median of the steps, while they were recorded. */
+  readonly stepMs: number;
+}
+
+/** What a thread of a program, in which tfjs was loaded, has to tell. */
+export interface ThreadReport {
+  readonly pid: number;
+  readonly thread: number;
+  /** Milliseconds since the epoch at which tfjs was loaded. */
+  readonly startedAt: number;
+  /** Of tfjs-core; undefined where it was found but not as a module. */
+  readonly version: string | undefined;
+  /** Forward and backward passes that were seen. */
+  readonly passes: number;
+  /** What has kept remat from its work here, with the next step. */
+  readonly problem?: string;
+  readonly recorded?: readonly RecordedStep[];
+}

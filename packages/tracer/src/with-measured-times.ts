@@ -1,0 +1,26 @@
+import { RuntimeSource, type Trace } from "@remat/trace";
+import { quantile } from "./quantile.js";
+
+/**
+ * Returns the trace with the median of `samples` as the measured runtime of each op: each sample holds the milliseconds of the trace's ops in one
+ * step. All are longer by a common factor, so that they add up to the median of what the ops of a step take together: in each step some op or other
+ * is slow.
+ *
+ * @example
+ * const timed = withMeasuredTimes(trace, [msOfStep1, msOfStep2, msOfStep3]);
+ */
+export function withMeasuredTimes(trace: Trace, samples: readonly Float64Array[]): Trace {
+  const { count } = trace.ops;
+  const timesOf = (op: number) => samples.map((sample) => sample[op]);
+  const spreadOf = (times: readonly number[]) => (quantile(times, 0.75) - quantile(times, 0.25)) / 2;
+  const medians = Float64Array.from({ length: count }, (_, op) => quantile(timesOf(op), 0.5));
+  const factor = quantile(samples.map(sumOf), 0.5) / sumOf(medians) || 1;
+  return trace.withRuntimes({
+    runtimeMs: medians.map((ms) => factor * ms),
+    runtimeSpreadMs: Float64Array.from({ length: count }, (_, op) => factor * spreadOf(timesOf(op))),
+    runtimeSource: new Uint8Array(count).fill(RuntimeSource.measured),
+    runtimeRuns: new Int32Array(count).fill(samples.length),
+  });
+}
+
+const sumOf = (times: Float64Array): number => times.reduce((sum, ms) => sum + ms, 0);
