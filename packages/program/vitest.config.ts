@@ -1,7 +1,3 @@
-import { defineProject } from "vitest/config";
+import { project } from "../../tooling/testkit/vitest/project.ts";
 
-export default defineProject({
-  resolve: { conditions: ["@remat/source"] },
-  ssr: { resolve: { conditions: ["@remat/source"] } },
-  test: { testTimeout: 240_000, hookTimeout: 240_000, name: "program", include: ["test/**/*.test.ts"] },
-});
+export default project("program");

@@ -67,6 +67,7 @@ export const importTable = {
     ],
   },
   "native-backend": { pure: false, imports: ["trace", "backends"] },
+  program: { pure: false, imports: ["trace", "memory", "dispatch-hook", "mod-tracker", "tracer", "checkpoint"] },
   reporting: { pure: true, imports: ["trace", "text-table", "memory", "sac-core", "runtime-estimator", "mem-tracker"] },
   remat: {
     pure: false,
@@ -104,6 +105,7 @@ export const importTable = {
       "planner/node",
       "checkpoint",
       "native-backend",
+      "program",
       "reporting",
       "report",
       "terminal",

@@ -26,13 +26,16 @@ export async function runCli(args: readonly string[], io: ConsoleIo): Promise<nu
       await (await entryNamed("ui")!.load()).run([], {}, io);
       return ExitCode.ok;
     }
-    const program = await makeProgram(given, io, (typed) => runTyped(typed, io));
+    let exitCode: number = ExitCode.ok;
+    const program = await makeProgram(given, io, async (typed) => {
+      exitCode = (await runTyped(typed, io)) ?? ExitCode.ok;
+    });
     if (given.length === 0) {
       program.outputHelp();
       return ExitCode.usage;
     }
     await program.parseAsync(given, { from: "user" });
-    return ExitCode.ok;
+    return exitCode;
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return ExitCode.ok;
     return report(error, given.find(entryNamed), io);
@@ -51,7 +54,7 @@ function entryNamed(name: string): CommandEntry | undefined {
 }
 
 /** Runs a command with what was typed, what a config file says, and defaults, in this order. */
-async function runTyped({ entry, command, targets, options }: TypedCommand, io: ConsoleIo): Promise<void> {
+async function runTyped({ entry, command, targets, options }: TypedCommand, io: ConsoleIo): Promise<number | void> {
   const { config } = options;
   const configured =
     config === false
@@ -68,7 +71,9 @@ async function runTyped({ entry, command, targets, options }: TypedCommand, io: 
   const all = { ...defaults, ...configured?.options, ...options };
   if (configured !== undefined && Object.keys(configured.options).length > 0)
     io.stderr.write(`remat: ${displaySafe(configured.path)} says ${describe(configured.options)}\n`);
-  await withStandardInput(targets, io, (files) => command.run(files, all, shapedIo(io, all)));
+  const run = (given: readonly string[]) => command.run(given, all, shapedIo(io, all));
+  if (command.takesProgram) return run(targets);
+  await withStandardInput(targets, io, async (files) => void (await run(files)));
 }
 
 function describe(options: Readonly<Record<string, unknown>>): string {

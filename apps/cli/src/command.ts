@@ -30,8 +30,10 @@ export interface Command {
   readonly takesModelAnd?: readonly ModelKind[];
   /** What a shell may complete in place of a file: the words that it takes. */
   readonly words?: readonly string[];
-  /** Runs it with what was given besides options. */
-  run(targets: readonly string[], options: CommandOptions, io: ConsoleIo): Promise<void>;
+  /** Whether what it is given besides options is a program to run, of which no word means anything to us. */
+  readonly takesProgram?: true;
+  /** Runs it with what was given besides options; what it returns, if anything, is the exit code. */
+  run(targets: readonly string[], options: CommandOptions, io: ConsoleIo): Promise<number | void>;
 }
 
 /** A line of the registry: enough for `remat --help`; the command itself is loaded when it is asked for. */

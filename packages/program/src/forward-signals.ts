@@ -10,7 +10,7 @@ const ofTerminal: ReadonlySet<string> = new Set(["SIGINT", "SIGQUIT"]);
  *
  * @internal
  */
-export function forwardSignals(child: ChildProcess, isTerminal: boolean = process.stdin.isTTY === true): () => void {
+export function forwardSignals(child: ChildProcess, isTerminal: boolean = process.stdin.isTTY): () => void {
   const listeners = forwarded.map((signal) => {
     const listener = () => {
       if (!(isTerminal && ofTerminal.has(signal))) child.kill(signal);

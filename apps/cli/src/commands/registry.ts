@@ -38,6 +38,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import("./run.js")).runCommand,
   },
   {
+    usage: "record [program...]",
+    purpose: "Run a program that trains, as it is, and record its first steps: remat record -- node train.js",
+    load: async () => (await import("./record.js")).recordCommand,
+  },
+  {
     usage: "ui [targets...]",
     purpose: "Explore a model, a trace or a plan in the terminal; two are compared",
     load: async () => (await import("./ui.js")).uiCommand,

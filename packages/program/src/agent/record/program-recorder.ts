@@ -54,8 +54,7 @@ export class ProgramRecorder implements DispatchMode {
     this.firstPassAt ||= performance.now();
     if (this.step?.isAssigned) this.finish(undefined);
     if (this.step === undefined && performance.now() - this.firstPassAt > 1000 * this.order.seconds) {
-      // Not before the pass is over, in the middle of which the engine must not change.
-      queueMicrotask(this.whenOver);
+      this.whenOver();
       return next();
     }
     const weights = `${call.xs[0].id} ${call.xs.at(-1)?.id} ${call.xs.length}`;

@@ -11,7 +11,9 @@ export function writeStep(reporter: ThreadReporter, group: StepGroup, optimizer:
   const { trace, alike, peakBytes, stepMs } = group.summarize();
   const file = reporter.pathFor(`${written++}.remat.jsonl`);
   const name = optimizer?.constructor as { readonly className?: string; readonly name?: string } | undefined;
-  const notes = [`step ${group.steps} of an unmodified program; times are medians of ${alike} steps that ran these ops`];
+  const notes = [
+    `step ${group.steps} of an unmodified program; times are medians of ${alike} steps that ran these ops`,
+  ];
   writeNow(file, trace.withHeader({ ...trace.header, notes: [...(trace.header.notes ?? []), ...notes] }));
   return {
     file,

@@ -13,7 +13,7 @@ export interface SourcePosition {
 /** By path of what runs; undefined for what has no map. */
 const maps = new Map<string, SourceMap | undefined>();
 
-/** Where what runs was written: by the source map that Node knows (tsx, `--enable-source-maps`), or that the file names; else the same place. */
+/** Returns where what runs was written: by the source map that Node knows (tsx, `--enable-source-maps`), or that the file names; else the same place. */
 export function originalPosition(path: string, line: number, column: number): SourcePosition {
   if (!maps.has(path)) maps.set(path, findSourceMap(path) ?? mapBeside(path));
   const entry = maps.get(path)?.findEntry(line - 1, column - 1);

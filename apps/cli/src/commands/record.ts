@@ -1,0 +1,54 @@
+import { createReadStream } from "node:fs";
+import { pipeline } from "node:stream";
+import { createGzip } from "node:zlib";
+import { type RecordedStep, runProgram } from "@remat/program";
+import { formatBytes, formatMs } from "@remat/reporting";
+import { RematError } from "@remat/trace";
+import type { Command, CommandOptions } from "../command.js";
+import type { ConsoleIo } from "../console-io.js";
+import { writeFor } from "../output.js";
+import { describeNothing, programOf, trainingEnvironment } from "../program/program-command.js";
+import { numberedPath, parseRecordOptions } from "../program/record-options.js";
+
+/** `remat record`. */
+export const recordCommand: Command = {
+  options: [
+    {
+      flags: "-o, --output <file>",
+      purpose: "The trace's file, gzipped where it ends in .gz (default: named after the script)",
+    },
+    { flags: "--steps <n>", purpose: "How many steps to record of each model and optimizer", default: 5 },
+    { flags: "--seconds <n>", purpose: "How long after the first step to look for other models", default: 60 },
+  ],
+  examples: ["remat record -- node train.js", "remat record -o run.remat.jsonl.gz --steps 3 -- npx tsx train.ts"],
+  takesProgram: true,
+  run: (targets, options, io) => record(targets, options, io),
+};
+
+/** `remat record -- PROGRAM`: runs a program that trains, as it is, and writes its first training steps as traces. */
+export async function record(targets: readonly string[], options: CommandOptions, io: ConsoleIo): Promise<number> {
+  const command = programOf("record", targets);
+  const { order, output } = parseRecordOptions(options, command);
+  return runProgram({ command, order, env: trainingEnvironment() }, async ({ exitCode, reports }) => {
+    const steps = reports.flatMap(({ recorded = [] }) => recorded);
+    // Where the program has failed, that is what counts.
+    if (steps.length === 0 && exitCode === 0) throw new RematError("PROGRAM_STEPS", describeNothing(command, reports));
+    for (const [index, step] of steps.entries()) {
+      const path = numberedPath(output, index, steps.length);
+      const file = createReadStream(step.file);
+      await writeFor("--output", path, path.endsWith(".gz") ? pipeline(file, createGzip(), () => {}) : file, io);
+      io.stderr.write(`remat: ${describeStep(path, step)}\n`);
+    }
+    if (steps.length > 0) {
+      const first = numberedPath(output, 0, steps.length);
+      io.stderr.write(`remat: next: remat memory ${first}, remat plan ${first} or remat ui ${first}\n`);
+    }
+    return exitCode;
+  });
+}
+
+function describeStep(path: string, { model, optimizer, steps, alike, ops, peakBytes, stepMs }: RecordedStep): string {
+  const whose = [model, optimizer].filter((name) => name !== undefined).join(" by ");
+  const others = alike < steps ? ` (${steps - alike} others ran other ops)` : "";
+  return `${path}: ${whose === "" ? "a step" : whose} · ${ops} ops · peak ${formatBytes(peakBytes)} · ${formatMs(stepMs)} while recorded · median of ${alike} steps${others}`;
+}

@@ -1,0 +1,25 @@
+import { allocatorEnvironment } from "@remat/native-backend";
+import type { ThreadReport } from "@remat/program";
+import { UsageError } from "../usage-error.js";
+
+/** The program that a command is to run. */
+export function programOf(command: string, program: readonly string[]): readonly string[] {
+  if (program.length === 0)
+    throw new UsageError(
+      `there is no program to run. Expected one behind --, as you would type it: remat ${command} -- node train.js`,
+    );
+  return program;
+}
+
+/** What a program gets besides the user's environment: what keeps TensorFlow's memory from growing, where it is built. */
+export const trainingEnvironment = (): Readonly<Record<string, string>> => allocatorEnvironment();
+
+/** Why nothing came of a program: one sentence, with the next step. */
+export function describeNothing(program: readonly string[], reports: readonly ThreadReport[]): string {
+  const shown = program.join(" ");
+  const problem = reports.find(({ problem }) => problem !== undefined)?.problem;
+  if (problem !== undefined) return problem;
+  if (reports.length === 0)
+    return `${shown}: has not loaded TensorFlow.js in any Node process. Expected a Node program that imports @tensorflow/tfjs from node_modules, not from a bundle or a browser; see that it is started by what is typed behind --`;
+  return `${shown}: has loaded TensorFlow.js ${reports[0].version}, but taken no training step. Expected optimizer.minimize, applyGradients, model.fit, trainOnBatch or variableGrads to run`;
+}

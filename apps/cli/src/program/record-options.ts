@@ -1,0 +1,37 @@
+import { basename, extname } from "node:path";
+import type { RecordOrder } from "@remat/program";
+import type { CommandOptions } from "../command.js";
+import { parseCount, parseText } from "../usage-error.js";
+
+export interface RecordOptions {
+  readonly order: RecordOrder;
+  /** Where the trace goes; where there are several, each has its number before the extension. */
+  readonly output: string;
+}
+
+/** What `remat record` was asked for. */
+export function parseRecordOptions(options: CommandOptions, program: readonly string[]): RecordOptions {
+  return {
+    order: {
+      kind: "record",
+      steps: parseCount("steps", options["steps"]),
+      seconds: parseCount("seconds", options["seconds"]),
+    },
+    output: options["output"] === undefined ? `${nameOf(program)}${extension}` : parseText("output", options["output"]),
+  };
+}
+
+const extension = ".remat.jsonl";
+
+/** That of the script, or else of the program itself. */
+function nameOf(program: readonly string[]): string {
+  const script = program.slice(1).find((argument) => /^[^-].*\.[cm]?[jt]sx?$/.test(argument)) ?? program[0];
+  return basename(script, extname(script));
+}
+
+/** The file of the trace `index` of `count`. */
+export function numberedPath(output: string, index: number, count: number): string {
+  if (count === 1) return output;
+  const [, stem, end] = /^(.*?)((?:\.remat)?\.jsonl?(?:\.gz)?|)$/.exec(output) as unknown as [string, string, string];
+  return `${stem}.${index + 1}${end}`;
+}

@@ -1,0 +1,142 @@
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { withDispatchMode } from "@remat/dispatch-hook";
+import { phaseNames, RuntimeSource, type Trace } from "@remat/trace";
+import { TraceRecorder } from "@remat/tracer";
+import * as tf from "@tensorflow/tfjs";
+import { describe, expect, it } from "vitest";
+import { programPath, runStock, runUnder } from "./run-program-under.js";
+
+const order = { kind: "record", steps: 3, seconds: 60 } as const;
+
+const ops = (trace: Trace): string[] =>
+  Array.from({ length: trace.ops.count }, (_, op) => `${phaseNames[trace.ops.phase[op]]} ${trace.opName(op)}`);
+/** The ops of a training step of the model of `fit.mjs`, recorded here; the optimizer's slots are there. */
+async function opsOfFit(): Promise<string[]> {
+  const layers = [tf.layers.dense({ units: 8, activation: "relu", inputShape: [6] }), tf.layers.dense({ units: 1 })];
+  const model = tf.sequential({ layers });
+  model.compile({ optimizer: "adam", loss: "meanSquaredError" });
+  const [x, y] = [tf.ones([4, 6]), tf.ones([4, 1])];
+  await model.trainOnBatch(x, y);
+  const recorder = new TraceRecorder();
+  await withDispatchMode(recorder, () => model.trainOnBatch(x, y));
+  return ops(recorder.trace());
+}
+
+const lines = (trace: Trace): (string | undefined)[] =>
+  Array.from({ length: trace.ops.count }, (_, op) => trace.opLine(op));
+
+describe("recording a program", () => {
+  it("leaves an ES module what it prints, and finds the step that came most often", async () => {
+    const command = ["node", "fit.mjs"];
+    const { exitCode, stdout, reports, traces } = await runUnder({ ...order, steps: 6 }, command);
+    expect(exitCode).toBe(0);
+    expect(stdout).toBe(runStock(command));
+    const [report] = reports;
+    expect(report).toMatchObject({ version: "4.22.0", passes: 9 });
+    // Of the first six the first makes slots, and two have a batch of two.
+    expect(report.recorded).toMatchObject([{ optimizer: "Adam", steps: 6, alike: 3 }]);
+    const [trace] = traces;
+    expect(ops(trace)).toEqual(await opsOfFit());
+    expect(new Set(trace.ops.runtimeSource)).toEqual(new Set([RuntimeSource.measured]));
+    expect(new Set(trace.ops.runtimeRuns)).toEqual(new Set([3]));
+  });
+
+  it("tells models and optimizers of a CommonJS program apart, and restores the engine", async () => {
+    const command = ["node", "loop.cjs"];
+    const { stdout, reports, traces } = await runUnder({ ...order, seconds: 0.001 }, command);
+    expect(stdout).toBe(runStock(command));
+    expect(stdout).toMatch(/patched: 0$/m);
+    expect(reports[0].recorded).toMatchObject([{ optimizer: "SGD" }]);
+    const all = await runUnder(order, command);
+    expect(all.reports[0].recorded?.map(({ optimizer, steps }) => [optimizer, steps])).toEqual([
+      ["SGD", 3],
+      ["Momentum", 3],
+      [undefined, 3],
+    ]);
+    expect(traces.length).toBe(1);
+    const [sgd, momentum, own] = all.traces;
+    expect(ops(sgd)).toEqual([
+      "forward BatchMatMul",
+      "forward Square",
+      "forward Mean",
+      ...ops(sgd).slice(3, -2),
+      "optimizer Multiply",
+      "optimizer Add",
+    ]);
+    expect(new Set(lines(sgd))).toEqual(new Set(["loop.cjs:9:39", "loop.cjs:9:52", "loop.cjs:9:61", "loop.cjs:9:21"]));
+    expect(new Set(lines(momentum))).toEqual(new Set(["loop.cjs:10:44", "loop.cjs:10:27"]));
+    expect(ops(own).at(-1)).toBe("forward Sub");
+  });
+
+  it("works on the program's own copy of tfjs, of another version, wherever the agent is", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "remat-own-tfjs-"));
+    try {
+      copyTensorFlow(folder, "4.19.0");
+      cpSync(programPath("fit.mjs"), join(folder, "fit.mjs"));
+      const { stdout, reports, traces } = await runUnder(order, ["node", "fit.mjs"], folder);
+      expect(stdout).toBe(runStock(["node", "fit.mjs"], folder));
+      expect(reports).toMatchObject([{ version: "4.19.0", recorded: [{ optimizer: "Adam" }] }]);
+      expect(traces[0].header.frameworkVersion).toBe("4.19.0");
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+
+  it("says which version of tfjs it needs, and leaves the program alone", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "remat-own-tfjs-"));
+    try {
+      copyTensorFlow(folder, "3.21.0");
+      cpSync(programPath("fit.mjs"), join(folder, "fit.mjs"));
+      const { stdout, reports } = await runUnder(order, ["node", "fit.mjs"], folder);
+      expect(stdout).toBe(runStock(["node", "fit.mjs"], folder));
+      expect(reports).toMatchObject([
+        { recorded: [], problem: expect.stringMatching(/tfjs-core 3\.21\.0; expected 4\.17/) },
+      ]);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+});
+
+/** Copies of what tfjs loads in Node, with a version of their own. */
+function copyTensorFlow(folder: string, version: string): void {
+  const seen = new Set<string>();
+  const copy = (name: string, from: string) => {
+    if (seen.has(name)) return;
+    seen.add(name);
+    const manifest = findManifest(name, from);
+    if (manifest === undefined) return;
+    const target = join(folder, "node_modules", name);
+    mkdirSync(name.startsWith("@tensorflow/") ? target : dirname(target), { recursive: true });
+    const { main = "index.js", dependencies = {} } = JSON.parse(readFileSync(manifest, "utf8")) as {
+      main?: string;
+      dependencies?: Record<string, string>;
+    };
+    if (name.startsWith("@tensorflow/")) {
+      cpSync(manifest, join(target, "package.json"));
+      mkdirSync(dirname(join(target, main)), { recursive: true });
+      const text = readFileSync(join(dirname(manifest), main), "utf8");
+      writeFileSync(join(target, main), text.replaceAll("4.22.0", version));
+    } else symlinkSync(realpathSync(dirname(manifest)), target);
+    for (const dependency of Object.keys(dependencies)) copy(dependency, manifest);
+  };
+  copy("@tensorflow/tfjs", programPath("fit.mjs"));
+}
+
+function findManifest(name: string, from: string): string | undefined {
+  const paths = createRequire(from).resolve.paths(name) ?? [];
+  return paths.map((path) => join(path, name, "package.json")).find((path) => existsSync(path));
+}
