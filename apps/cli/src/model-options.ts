@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
-import { outputFormats } from "@remat/reporting";
 import type { StepRequest } from "@remat/tracer/step";
 import { type CommandOption, type CommandOptions, grouped } from "./command.js";
+import { formatOption } from "./format-option.js";
 import { parseChoice, parseCount, parseText } from "./usage-error.js";
 
 const backends = ["tensorflow", "wasm", "cpu"] as const;
@@ -48,7 +48,7 @@ export const recordOptions: readonly CommandOption[] = grouped("The training ste
 
 /** Those of a command that prints what it finds. */
 export const printOptions: readonly CommandOption[] = grouped("Output", [
-  { flags: "--format <format>", purpose: "table, plain, json, csv or md", default: "table", choices: outputFormats },
+  formatOption,
   { flags: "--trace <file>", purpose: "Also write the trace: out.remat.jsonl, or out.remat.jsonl.gz" },
 ]);
 

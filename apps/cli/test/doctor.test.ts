@@ -2,11 +2,13 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { writeDocument } from "@remat/reporting";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { doctor } from "../src/commands/doctor.js";
 import { backendFix } from "../src/doctor/backend-fix.js";
+import { examinationDocument } from "../src/doctor/examination-document.js";
+import type { Examination } from "../src/doctor/examine.js";
 import { type BackendProbe, probeBackend } from "../src/doctor/probe-backend.js";
-import { renderExamination } from "../src/doctor/render-examination.js";
 import { remat } from "./run.js";
 
 let folder: string;
@@ -93,6 +95,8 @@ describe("what to do", () => {
   });
 });
 
+const shown = (found: Examination): string => writeDocument(examinationDocument(found), "table");
+
 test("the table says all of it", () => {
   const gpu: BackendProbe = {
     ...missing,
@@ -104,7 +108,7 @@ test("the table says all of it", () => {
     tensorflow: "2.21.0",
     gflops: 112.4,
   };
-  const text = renderExamination({
+  const text = shown({
     remat: "1.2.3",
     node: "v20.20.2",
     platform: "linux x64",
@@ -145,9 +149,9 @@ test("a native backend without the caching allocator is told what to do", () => 
     versions: {},
   };
   const found = { ...machine, cache: { folder: "/cache", native: [] }, allocator: {}, backends: [works] };
-  expect(renderExamination(found)).toMatch(/caching allocator is not built.*remat setup native/);
+  expect(shown(found)).toMatch(/caching allocator is not built.*remat setup native/);
   const withoutNative = [{ ...works, backend: "wasm" as const }];
-  expect(renderExamination({ ...found, backends: withoutNative })).not.toContain("caching allocator");
+  expect(shown({ ...found, backends: withoutNative })).not.toContain("caching allocator");
 });
 
 describe("remat doctor --verify", () => {
@@ -196,7 +200,7 @@ describe("remat doctor --verify", () => {
     const { code, stdout } = await remat("doctor", "--verify");
     expect([code, stdout]).toEqual([
       0,
-      `Nothing is built in ${join(folder, "cache")}, so remat loads nothing from there.\n\n`,
+      `Nothing is built in ${join(folder, "cache")}, so remat loads nothing from there.\n`,
     ]);
   });
 
@@ -250,6 +254,6 @@ describe("remat doctor", () => {
   });
 
   test("refuses another format", async () => {
-    expect(await remat("doctor", "--format", "csv")).toMatchObject({ code: 2, stdout: "" });
+    expect(await remat("doctor", "--format", "xml")).toMatchObject({ code: 2, stdout: "" });
   });
 });

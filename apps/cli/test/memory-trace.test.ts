@@ -12,6 +12,16 @@ describe("remat memory TRACE", () => {
     expect(stdout).toMatchSnapshot();
   });
 
+  it("lists every storage as csv, and no more than asked for", async () => {
+    const { moment } = JSON.parse((await remat("memory", transformer, "--format", "json")).stdout);
+    const rows = async (...args: string[]) =>
+      (await remat("memory", transformer, "--format", "csv", ...args)).stdout.trimEnd().split("\r\n").slice(1);
+    const all = await rows();
+    expect(all).toHaveLength(moment.storageCount);
+    expect(all.reduce((sum, row) => sum + Number(row.split(",")[1]), 0)).toBe(moment.totalBytes);
+    expect(await rows("--top", "3")).toEqual(all.slice(0, 3));
+  });
+
   it("predicts a rank of many", async () => {
     const run = await remat("memory", transformer, "--fsdp", "world=4,wrap='layers.*',reshard", "--format", "json");
     const { sharding, peakBytes } = JSON.parse(run.stdout);

@@ -1,6 +1,6 @@
 import { tellsLifetimes } from "@remat/memory";
 import { readPyTorchTrace } from "@remat/pytorch";
-import { renderPlanSummary, summarizePlan } from "@remat/reporting";
+import { planDocument, summarizePlan, writeDocument } from "@remat/reporting";
 import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
 import { goldenFiles, readGolden } from "@remat/testkit";
 import { type Trace, TraceBuilder } from "@remat/trace";
@@ -87,7 +87,7 @@ it("plans the accelerator's memory where parameters are offloaded to the CPU, an
   const summary = summarizePlan(plan, trace, { earlyRelease: plan });
   // The quarter of 141,674,496 B of parameters that a rank of 4 keeps.
   expect([...summary.elsewhere]).toEqual([["cpu", 35_418_624]]);
-  expect(renderPlanSummary(summary, "plain")).toMatch(
+  expect(writeDocument(planDocument(summary), "plain")).toMatch(
     /^planned is cuda:0; not in any of these figures is what is held elsewhere at the peak: [\d.]+ MiB on cpu$/m,
   );
 });

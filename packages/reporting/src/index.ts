@@ -8,7 +8,34 @@ export {
   compareTable,
   compareView,
 } from "./compare-view.js";
+export {
+  type GraphPlanDocumentOptions,
+  type GraphPlanSummary,
+  graphPlanDocument,
+} from "./documents/graph-plan-document.js";
+export { type InfeasibleBudget, infeasibleDocument } from "./documents/infeasible-document.js";
+export { type MemoryDocumentOptions, memoryDocument, memorySummaryJson } from "./documents/memory-document.js";
+export {
+  type PlanDocumentOptions,
+  type PlanSection,
+  planDocument,
+  planSummaryJson,
+} from "./documents/plan-document.js";
+export type { FrontPoint, PlanFront } from "./documents/plan-front.js";
+export { describeRun, type SacDocumentOptions, sacDocument } from "./documents/sac-document.js";
+export { sacSummaryJson } from "./documents/sac-summary-json.js";
 export { formatBytes, formatMs, formatPercent } from "./format-quantity.js";
+export type {
+  DocumentPart,
+  DocumentRecords,
+  ListingPart,
+  OutputDocument,
+  TablePart,
+  TextPart,
+} from "./formats/output-document.js";
+export type { OutputFormat } from "./formats/output-format.js";
+export { outputFormats } from "./formats/output-formats.js";
+export { writeDocument } from "./formats/write-document.js";
 export {
   categoryBands,
   type MemoryBand,
@@ -39,19 +66,6 @@ export {
   opTableRows,
   opTableView,
 } from "./op-table-view.js";
-export type { FrontPoint, PlanFront } from "./plan-front.js";
-export { type InfeasibleBudget, renderInfeasibleBudget } from "./plan-infeasible.js";
-export { type GraphPlanSummary, renderGraphPlan } from "./render-graph-plan.js";
-export { memorySummaryJson, type RenderMemoryOptions, renderMemorySummary } from "./render-memory.js";
-export { type PlanSection, planSummaryJson, type RenderPlanOptions, renderPlanSummary } from "./render-plan.js";
-export {
-  describeRun,
-  type OutputFormat,
-  outputFormats,
-  type RenderSacOptions,
-  renderSacSummary,
-  sacSummaryJson,
-} from "./render-sac.js";
 export { opStartMs, type SampledBands, type SampleOptions, sampleBands } from "./sample-bands.js";
 export { type MemorySummary, type SummarizeMemoryOptions, summarizeMemory } from "./summarize-memory.js";
 export {
@@ -81,7 +95,7 @@ export {
   type ReportSummary,
   viewSummary,
 } from "./view-summary.js";
-export { type ExportFormat, exportFormats, type ViewTable, writeViewTable } from "./view-table.js";
+export { exportFormats, type ViewTable, writeViewTable } from "./view-table.js";
 export {
   type BudgetPolicy,
   greedyPolicy,

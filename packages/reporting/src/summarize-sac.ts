@@ -76,7 +76,7 @@ export interface SummarizeSacOptions extends SACStatsOptions, GainOptions {
  * @throws RematError `MODULE_UNKNOWN` for a module that is not there or has no children, naming those that are near
  * @example
  * const summary = summarizeSac(priceTrace(trace, deviceSpec("a100")), { depth: 2 });
- * console.log(renderSacSummary(summary, "table"));
+ * console.log(writeDocument(sacDocument(summary), "table"));
  */
 export function summarizeSac(trace: Trace, options: SummarizeSacOptions = {}): SacSummary {
   const maxDepth = options.depth ?? 2;

@@ -1,10 +1,13 @@
-import { displaySafe, formatTable } from "@remat/text-table";
-import { type Cell, writeCsv } from "./write-csv.js";
+import type { OutputDocument } from "./formats/output-document.js";
+import type { OutputFormat } from "./formats/output-format.js";
+import { outputFormats } from "./formats/output-formats.js";
+import { writeDocument } from "./formats/write-document.js";
+import type { Cell } from "./write-csv.js";
 
-/** In what a view can be exported. */
-export type ExportFormat = "csv" | "json" | "md";
-/** Names of {@link ExportFormat}; each is also the usual ending of such a file. */
-export const exportFormats: readonly ExportFormat[] = ["csv", "json", "md"];
+/** Those of the output formats in which views are exported, by name. */
+export const exportFormats: readonly OutputFormat[] = outputFormats
+  .filter(({ isForFiles }) => isForFiles)
+  .sort((a, b) => (a.name < b.name ? -1 : 1));
 
 /** What a view shows, as rows of plain values: bytes, milliseconds and shares as numbers, under names that say the unit. */
 export interface ViewTable {
@@ -14,27 +17,32 @@ export interface ViewTable {
 }
 
 /**
- * Returns a view as CSV (see {@link writeCsv}), as JSON (`{ title, rows: [{ column: value }] }`) or as a Markdown section.
+ * Returns a view in the output format of that name: as CSV (see {@link writeCsv}), as JSON (`{ title, rows: [{ column: value }] }`), as a Markdown section.
  *
+ * @throws RematError `FORMAT_UNKNOWN`
  * @example
  * fs.writeFileSync("modules.csv", writeViewTable(moduleTreeTable(view), "csv"));
  */
-export function writeViewTable({ title, columns, rows }: ViewTable, format: ExportFormat): string {
-  switch (format) {
-    case "csv":
-      return writeCsv(columns, rows);
-    case "json": {
-      const objects = rows.map((cells) =>
-        Object.fromEntries(columns.map((column, i) => [column, plain(cells[i])] as const)),
-      );
-      return `${JSON.stringify({ title, rows: objects }, undefined, 2)}\n`;
-    }
-    case "md":
-      return `## ${displaySafe(inert(title))}\n\n${formatTable(
-        rows.map((cells) => columns.map((_, i) => markdownCell(cells[i]))),
-        { headers: columns, format: "markdown" },
-      ).trimEnd()}\n`;
-  }
+export function writeViewTable(table: ViewTable, format: string): string {
+  return writeDocument(documentOf(table), format);
+}
+
+function documentOf({ title, columns, rows }: ViewTable): OutputDocument {
+  return {
+    parts: () => [
+      {
+        kind: "table",
+        title: inert(title),
+        headers: columns,
+        rows: rows.map((cells) => columns.map((_, i) => textOf(cells[i]))),
+      },
+    ],
+    records: () => ({ columns, rows }),
+    value: () => ({
+      title,
+      rows: rows.map((cells) => Object.fromEntries(columns.map((column, i) => [column, plain(cells[i])] as const))),
+    }),
+  };
 }
 
 /** What JSON has no number for is null. */
@@ -42,7 +50,7 @@ function plain(cell: Cell): Cell {
   return typeof cell === "number" && !Number.isFinite(cell) ? null : (cell ?? null);
 }
 
-function markdownCell(cell: Cell): string {
+function textOf(cell: Cell): string {
   if (cell === null || cell === undefined || (typeof cell === "number" && Number.isNaN(cell))) return "";
   return inert(String(cell));
 }

@@ -1,17 +1,17 @@
+import type { OutputFormat } from "@remat/reporting";
 import { RematError } from "@remat/trace";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
-import { backendFix } from "../doctor/backend-fix.js";
+import { examinationDocument } from "../doctor/examination-document.js";
 import { type Examination, examine, type Probe } from "../doctor/examine.js";
-import { renderExamination } from "../doctor/render-examination.js";
-import { countProblems, renderVerification, type Verification, verifyNative } from "../doctor/verify-native.js";
+import { countProblems, type Verification, verificationDocument, verifyNative } from "../doctor/verify-native.js";
+import { formatOption, parseFormat } from "../format-option.js";
 import { Progress } from "../progress.js";
-import { parseChoice } from "../usage-error.js";
 
 /** `remat doctor`. */
 export const doctorCommand: Command = {
   options: [
-    { flags: "--format <format>", purpose: "table or json", default: "table" },
+    formatOption,
     {
       flags: "--verify",
       purpose:
@@ -24,7 +24,7 @@ export const doctorCommand: Command = {
 
 /** `remat doctor`: what of the machine and of each backend is there, and what to do about what is not. */
 export async function doctor(options: CommandOptions, io: ConsoleIo, probe?: Probe): Promise<void> {
-  const format = parseChoice("format", options["format"], ["table", "json"]);
+  const format = parseFormat(options);
   if (options["verify"] === true) return verify(format, io);
   const progress = new Progress(io);
   progress.show("trying each backend", true);
@@ -34,13 +34,13 @@ export async function doctor(options: CommandOptions, io: ConsoleIo, probe?: Pro
   } finally {
     progress.clear();
   }
-  io.stdout.write(format === "json" ? `${JSON.stringify(toJson(found), undefined, 2)}\n` : renderExamination(found));
+  io.stdout.write(format.write(examinationDocument(found)));
   if (!found.backends.some(({ works }) => works))
     throw new RematError("NO_BACKEND", "no backend works here; the table says what to do about each.");
 }
 
 /** `remat doctor --verify`. */
-async function verify(format: string, io: ConsoleIo): Promise<void> {
+async function verify(format: OutputFormat, io: ConsoleIo): Promise<void> {
   const progress = new Progress(io);
   progress.show("hashing what was built", true);
   let found: Verification;
@@ -49,15 +49,10 @@ async function verify(format: string, io: ConsoleIo): Promise<void> {
   } finally {
     progress.clear();
   }
-  io.stdout.write(format === "json" ? `${JSON.stringify(found, undefined, 2)}\n` : renderVerification(found));
+  io.stdout.write(format.write(verificationDocument(found)));
   if (countProblems(found) > 0)
     throw new RematError(
       "NATIVE_UNTRUSTED",
       "what is in the cache is not as remat built it; the lines above say what.",
     );
-}
-
-function toJson(found: Examination): unknown {
-  const gpu = found.gpus.length > 0;
-  return { ...found, backends: found.backends.map((probe) => ({ ...probe, fix: backendFix(probe, gpu) })) };
 }

@@ -1,13 +1,14 @@
-import { outputFormats, renderSacSummary, summarizeSac } from "@remat/reporting";
+import { sacDocument, summarizeSac } from "@remat/reporting";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
+import { parseFormat } from "../format-option.js";
 import { parseModelOptions, printOptions, recordOptions, stepOptions } from "../model-options.js";
 import { modelSource } from "../model-source.js";
 import { shownBeside } from "../output.js";
 import { priceModel } from "../price-model.js";
 import { parsePricing, pricingOptions } from "../pricing-options.js";
 import { Progress } from "../progress.js";
-import { parseChoice, parseCount, parseText } from "../usage-error.js";
+import { parseCount, parseText } from "../usage-error.js";
 import { writeTraceFile } from "../write-trace-file.js";
 
 /** `remat estimate`. */
@@ -38,7 +39,7 @@ export const estimateCommand: Command = {
 
 /** `remat estimate MODEL`: module-wise statistics of selective activation checkpointing. */
 export async function estimate(model: string, options: CommandOptions, io: ConsoleIo): Promise<void> {
-  const format = parseChoice("format", options["format"], outputFormats);
+  const format = parseFormat(options);
   const depth = parseCount("depth", options["depth"]);
   const nSegments = parseCount("segments", options["segments"]);
   const module = options["module"] === undefined ? undefined : parseText("module", options["module"]);
@@ -64,7 +65,7 @@ export async function estimate(model: string, options: CommandOptions, io: Conso
       ...(module !== undefined && { module }),
     });
     if (graphs !== undefined) await saveTradeoffGraphs(summary.modules, graphs);
-    shown.write(renderSacSummary(summary, format, { ops: options["ops"] === true || module !== undefined }));
+    shown.write(format.write(sacDocument(summary, { ops: options["ops"] === true || module !== undefined })));
   } finally {
     progress.clear();
   }

@@ -1,17 +1,18 @@
 import { type MemoryUnit, parseMemoryUnit } from "@remat/mem-tracker";
 import { parseShardingPlan, type ShardingPlan } from "@remat/mem-tracker/fsdp";
 import type { MomentPlace } from "@remat/memory";
-import { outputFormats, renderMemorySummary, summarizeMemory } from "@remat/reporting";
+import { memoryDocument, summarizeMemory } from "@remat/reporting";
 import { RematError } from "@remat/trace";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
+import { parseFormat, rowsToList } from "../format-option.js";
 import { parseModelOptions, printOptions, recordOptions, stepOptions } from "../model-options.js";
 import { modelSource } from "../model-source.js";
 import { shownBeside } from "../output.js";
 import { priceModel } from "../price-model.js";
 import { deviceOption, parsePricing } from "../pricing-options.js";
 import { Progress } from "../progress.js";
-import { parseChoice, parseCount, parseText, quote, UsageError } from "../usage-error.js";
+import { parseCount, parseText, quote, UsageError } from "../usage-error.js";
 import { writeTraceFile } from "../write-trace-file.js";
 
 /** `remat memory`. */
@@ -23,7 +24,7 @@ export const memoryCommand: Command = {
     ...printOptions,
     { flags: "--fsdp <plan>", purpose: "Predict one rank of many: world=8,wrap='layers.*',reshard,bf16,offload" },
     { flags: "--at <moment>", purpose: "Which moment to explain: peak, op:N, event:N or mark:NAME", default: "peak" },
-    { flags: "--top <n>", purpose: "How many of the largest storages to list", default: 10 },
+    { flags: "--top <n>", purpose: "How many of the largest storages to list (default: 10; as csv all)" },
     { flags: "--units <unit>", purpose: "B, KiB, MiB or GiB", default: "MiB" },
     { flags: "--depth <n>", purpose: "Show modules of up to this many name components", default: 2 },
     { flags: "--snapshots", purpose: "Show every module's snapshots by state, as PyTorch prints them" },
@@ -38,9 +39,9 @@ export const memoryCommand: Command = {
 
 /** `remat memory MODEL`: what is held at the peak or another moment, on one device or on a rank of many. */
 export async function memory(model: string, options: CommandOptions, io: ConsoleIo): Promise<void> {
-  const format = parseChoice("format", options["format"], outputFormats);
+  const format = parseFormat(options);
   const depth = parseCount("depth", options["depth"]);
-  const limit = parseCount("top", options["top"]);
+  const limit = rowsToList(options, format);
   const units = usage(() => parseMemoryUnit(parseText("units", options["units"])));
   const at = parseMoment(parseText("at", options["at"]));
   const sharding =
@@ -56,11 +57,9 @@ export async function memory(model: string, options: CommandOptions, io: Console
     if (tracePath !== undefined) await writeTraceFile(trace, tracePath, io);
     const summary = summarizeMemory(trace, { at, limit, ...withSharding(sharding) });
     shown.write(
-      renderMemorySummary(summary, format, {
-        units: units as MemoryUnit,
-        depth,
-        snapshots: options["snapshots"] === true,
-      }),
+      format.write(
+        memoryDocument(summary, { units: units as MemoryUnit, depth, snapshots: options["snapshots"] === true }),
+      ),
     );
   } finally {
     progress.clear();

@@ -1,8 +1,9 @@
 import { requireMemoryTrace } from "@remat/mem-tracker";
-import { type InfeasibleBudget, outputFormats, renderGraphPlan, renderInfeasibleBudget } from "@remat/reporting";
+import { graphPlanDocument, type InfeasibleBudget, infeasibleDocument } from "@remat/reporting";
 import { type Trace, writePlan } from "@remat/trace";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
+import { parseFormat, rowsToList } from "../format-option.js";
 import { parseModelOptions, printOptions, recordOptions, stepOptions } from "../model-options.js";
 import { type ModelSource, modelSource } from "../model-source.js";
 import { shownBeside, writeFor } from "../output.js";
@@ -16,7 +17,7 @@ import { writePolicyFile } from "../plan/write-policy-file.js";
 import { priceModel } from "../price-model.js";
 import { parsePricing, pricingOptions } from "../pricing-options.js";
 import { Progress } from "../progress.js";
-import { parseChoice, parseCount, parseText, UsageError } from "../usage-error.js";
+import { parseCount, parseText, UsageError } from "../usage-error.js";
 import { writeTraceFile } from "../write-trace-file.js";
 
 /** `remat plan`. */
@@ -59,7 +60,7 @@ export const planCommand: Command = {
     { flags: "--world-size <n>", purpose: "For --method modules: devices that weights are sharded over", default: 1 },
     { flags: "--fsdp-units <names>", purpose: "For --method modules: modules that are sharded as one" },
     { flags: "--depth <n>", purpose: "Show modules by this many name components", default: 2 },
-    { flags: "--top <n>", purpose: "How many of the recomputed storages or nodes to list", default: 10 },
+    { flags: "--top <n>", purpose: "How many of the recomputed storages or nodes to list (default: 10; as csv all)" },
     { flags: "-o, --output <file>", purpose: "Write the plan there, for an executor" },
     {
       flags: "--pytorch-policy <file>",
@@ -78,11 +79,8 @@ export const planCommand: Command = {
 /** `remat plan MODEL|TRACE|GRAPH`: what to keep and what to recompute within a budget. */
 export async function plan(model: string, options: CommandOptions, io: ConsoleIo): Promise<void> {
   const asked = parsePlanOptions(options);
-  const shown: Shown = {
-    format: parseChoice("format", options["format"], outputFormats),
-    depth: parseCount("depth", options["depth"]),
-    limit: parseCount("top", options["top"]),
-  };
+  const format = parseFormat(options);
+  const shown: Shown = { format, depth: parseCount("depth", options["depth"]), limit: rowsToList(options, format) };
   const progress = new Progress(io);
   try {
     const source = modelSource(model);
@@ -129,12 +127,12 @@ async function planGraph(
   const answer = await planGraphFile(path, asked, io, progress);
   progress.clear();
   if ("infeasible" in answer) {
-    beside.write(renderInfeasibleBudget(answer.infeasible, format));
+    beside.write(format.write(infeasibleDocument(answer.infeasible)));
     throw nothingWithin(answer.infeasible);
   }
   const dear = tooDear(name, asked, answer.plan);
   if (dear === undefined && asked.output !== undefined) await writeFor("-o", asked.output, writePlan(answer.plan), io);
-  beside.write(renderGraphPlan(answer.summary, format, { limit, notes: answer.notes }));
+  beside.write(format.write(graphPlanDocument(answer.summary, { limit, notes: answer.notes })));
   if (dear !== undefined) throw dear;
 }
 
@@ -165,7 +163,7 @@ async function planModel(
   const found = await findPlan(trace, asked, name, io, progress);
   progress.clear();
   if ("infeasible" in found) {
-    beside.write(renderInfeasibleBudget(found.infeasible, shown.format));
+    beside.write(shown.format.write(infeasibleDocument(found.infeasible)));
     throw nothingWithin(found.infeasible);
   }
   const text = await showPlan(found, shown, pricedFor);

@@ -1,6 +1,7 @@
 import { RematError } from "@remat/trace";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
+import { formatOption, parseFormat } from "../format-option.js";
 import type { StepSource } from "../load-model.js";
 import { parseModelOptions, stepOptions } from "../model-options.js";
 import { modelSource } from "../model-source.js";
@@ -8,19 +9,19 @@ import { Progress } from "../progress.js";
 import { askProcess } from "../run/ask-process.js";
 import type { PlanningJob, PlanningResult } from "../run/planning-job.js";
 import { type ProcessName, pathOfProcess } from "../run/process-paths.js";
-import { describeVerification, renderRun, runFormats } from "../run/render-run.js";
+import { describeVerification, runDocument } from "../run/run-document.js";
 import { parseRunOptions } from "../run/run-options.js";
 import { summarizeRun } from "../run/run-summary.js";
 import type { Execution, StepJob, StepResult } from "../run/step-job.js";
 import { stepOfPlan } from "../run/step-of-plan.js";
 import { verifyRun } from "../run/verify-run.js";
-import { parseChoice, UsageError } from "../usage-error.js";
+import { UsageError } from "../usage-error.js";
 
 /** `remat run`. */
 export const runCommand: Command = {
   options: [
     ...stepOptions,
-    { flags: "--format <format>", purpose: "table or json", default: "table" },
+    formatOption,
     { flags: "--budget <size>", purpose: "What may be held at once: 0.9 or 60% of what stock holds, or 2GB, 512MiB" },
     { flags: "--max-overhead <share>", purpose: "In place of a budget, how much longer a step may take: 15%" },
     { flags: "--plan <file>", purpose: "In place of a budget, a plan that remat plan -o wrote" },
@@ -42,7 +43,7 @@ export const runCommand: Command = {
 
 /** `remat run MODEL`: real training steps, as they are, released early, or within a budget; predicted beside measured. */
 export async function run(model: string, options: CommandOptions, io: ConsoleIo): Promise<void> {
-  const format = parseChoice("format", options["format"], runFormats);
+  const format = parseFormat(options);
   const { wanted, steps, timeMs, verify } = parseRunOptions(options);
   // Of `run`, --steps says how many to run.
   const { request: given, data } = parseModelOptions({ ...options, steps: undefined });
@@ -75,7 +76,7 @@ export async function run(model: string, options: CommandOptions, io: ConsoleIo)
     const measured = await ask<StepJob, StepResult>("executor", job, `running ${steps} steps`);
     const verification = verify ? await verifyRun(job, (process, each, what) => ask(process, each, what)) : undefined;
     progress.clear();
-    io.stdout.write(renderRun(summarizeRun(planning, measured, wanted.kind, verification), format));
+    io.stdout.write(format.write(runDocument(summarizeRun(planning, measured, wanted.kind, verification))));
     if (verification?.isEqual === false) throw new RematError("VERIFY", describeVerification(verification));
   } finally {
     progress.clear();

@@ -1,7 +1,7 @@
 import { join, relative } from "node:path";
 import { type BackendPackage, backendPlaces, cacheFolder } from "@remat/backends/node";
 import { type CacheItem, verifyCache } from "@remat/native-backend";
-import { displaySafe } from "@remat/text-table";
+import type { OutputDocument } from "@remat/reporting";
 
 /** What `remat doctor --verify` found. */
 export interface Verification {
@@ -29,12 +29,28 @@ export const countProblems = ({ items }: Verification): number =>
 /** Of a folder's problems so many are named. */
 const namedProblems = 10;
 
-/** A line for the whole, one for each folder and one for each thing in it that is not as it was built. */
-export function renderVerification(found: Verification): string {
-  const { items, own } = found;
+/** Returns a line for the whole, one for each folder and one for each thing in it that is not as it was built; its records are a row for each of these. */
+export function verificationDocument(found: Verification): OutputDocument {
+  const lines = linesOf(found);
+  return {
+    parts: () => [
+      { kind: "text", lines: [verdictOf(found)] },
+      ...(lines.length === 0 ? [] : [{ kind: "text" as const, lines }]),
+    ],
+    records: () => ({
+      columns: ["folder", "files", "path", "problem"],
+      rows: found.items.flatMap(({ folder, files, problems }) =>
+        problems.length === 0
+          ? [[folder, files, undefined, undefined]]
+          : problems.map(({ path, what }) => [folder, files, path, what]),
+      ),
+    }),
+    value: () => found,
+  };
+}
+
+function linesOf({ items, own }: Verification): readonly string[] {
   return [
-    verdictOf(found),
-    "",
     ...items.flatMap(({ folder, files, problems }) => [
       `${problems.length === 0 ? "ok     " : "not ok "} ${folder} (${count(files, "file")})`,
       ...problems
@@ -45,10 +61,7 @@ export function renderVerification(found: Verification): string {
         : []),
     ]),
     ...own.map((path) => `unknown ${path} (your own, tried before the cache)`),
-    "",
-  ]
-    .map(displaySafe)
-    .join("\n");
+  ];
 }
 
 function verdictOf(found: Verification): string {

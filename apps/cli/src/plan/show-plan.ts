@@ -1,10 +1,4 @@
-import {
-  type OutputFormat,
-  type PlanFront,
-  type PlanSection,
-  renderPlanSummary,
-  summarizePlan,
-} from "@remat/reporting";
+import { type OutputFormat, type PlanFront, type PlanSection, planDocument, summarizePlan } from "@remat/reporting";
 import type { Plan, Trace } from "@remat/trace";
 import { earlyReleasePlan } from "./plan-step.js";
 
@@ -38,10 +32,12 @@ export async function showPlan(
   const earlyRelease = await earlyReleasePlan(trace);
   const summary = summarizePlan(plan, trace, { earlyRelease, pricedFor, depth, limit });
   return (...more) =>
-    renderPlanSummary(summary, format, {
-      notes,
-      sections: [...(sections ?? []), ...more],
-      isByPeak: isByModule !== true,
-      ...(front && { front }),
-    });
+    format.write(
+      planDocument(summary, {
+        notes,
+        sections: [...(sections ?? []), ...more],
+        isByPeak: isByModule !== true,
+        ...(front && { front }),
+      }),
+    );
 }

@@ -1,4 +1,4 @@
-import { type ExportFormat, writeViewTable } from "@remat/reporting";
+import { writeViewTable } from "@remat/reporting";
 import { planTable } from "../screen/plan-screen.js";
 import type { Step } from "../state/action.js";
 import type { AppState } from "../state/app-state.js";
@@ -9,7 +9,7 @@ import { sceneFor } from "./reduce-view.js";
 import { run } from "./step.js";
 
 /** Writes what is on the screen to a file. */
-export function exportShown(views: readonly View[], state: AppState, format: ExportFormat): Step {
+export function exportShown(views: readonly View[], state: AppState, format: string): Step {
   const { plan, screen } = state;
   if (screen === "plan" && plan !== undefined) {
     const name = `${fileNameOf(plan.subject.name)}-plan.${format}`;

@@ -1,6 +1,6 @@
-import { exportFormats } from "@remat/reporting";
 import type { Step } from "../state/action.js";
 import type { AppState } from "../state/app-state.js";
+import { exportKeys } from "../state/export-keys.js";
 import { type GlobalAction, globalKeys } from "../state/global-keys.js";
 import { bindingOf } from "../state/key-binding.js";
 import { isMotion, rowsBy } from "../state/motion.js";
@@ -22,9 +22,9 @@ export function reduceKey(views: readonly View[], before: AppState, key: string)
   if (key === "ctrl+c") return reduceGlobal(views, state, "quit", key);
   if (state.prompt !== undefined) return promptKey(views, state, state.prompt, key);
   if (state.exporting) {
-    const format = exportFormats.find((name) => name[0] === key);
+    const format = exportKeys.find((choice) => choice.key === key);
     const chosen = { ...state, exporting: false };
-    return format === undefined ? stay(chosen) : exportShown(views, chosen, format);
+    return format === undefined ? stay(chosen) : exportShown(views, chosen, format.name);
   }
   if (state.help !== undefined) return helpKey(state, state.help.top, action);
   switch (state.screen) {

@@ -1,4 +1,5 @@
 import type { AppState, Prompt, ScreenSize } from "../state/app-state.js";
+import { exportKeys } from "../state/export-keys.js";
 import { commonKeys, walkingKeys } from "../state/global-keys.js";
 import { type KeyBinding, keyLabel } from "../state/key-binding.js";
 import { sceneOf, viewOf } from "../state/scene-of.js";
@@ -41,9 +42,10 @@ export function drawBottom(
 
 const exportSpans: readonly Span[] = [
   { text: "export this view as  ", style: "strong" },
-  ...["c", "CSV  ", "j", "JSON  ", "m", "Markdown  "].map(
-    (text, i): Span => ({ text: i % 2 === 0 ? `${text} ` : text, style: i % 2 === 0 ? "key" : undefined }),
-  ),
+  ...exportKeys.flatMap(({ key, title }): Span[] => [
+    { text: `${key} `, style: "key" },
+    { text: `${title}  `, style: undefined },
+  ]),
   { text: "Esc not", style: "faint" },
 ];
 

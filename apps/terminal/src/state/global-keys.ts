@@ -1,6 +1,9 @@
+import { exportKeys } from "./export-keys.js";
 import type { KeyBinding } from "./key-binding.js";
 import type { Motion } from "./motion.js";
 import type { View } from "./view.js";
+
+const exportTitles = exportKeys.map(({ title }) => title);
 
 /** What keys do in every view. */
 export type GlobalAction =
@@ -48,7 +51,12 @@ export const commonKeys: readonly KeyBinding<GlobalAction>[] = [
   { keys: ["/"], action: "search", help: "search, with results as you type", hint: "search" },
   { keys: ["n"], action: "nextMatch", help: "next match" },
   { keys: ["N"], action: "previousMatch", help: "previous match" },
-  { keys: ["e"], action: "export", help: "export the view as CSV, JSON or Markdown", hint: "export" },
+  {
+    keys: ["e"],
+    action: "export",
+    help: `export the view as ${exportTitles.slice(0, -1).join(", ")} or ${exportTitles.at(-1)}`,
+    hint: "export",
+  },
   { keys: ["y"], action: "copy", help: "copy the name of what is at the cursor to the clipboard" },
   { keys: ["O"], action: "open", help: "open another model, trace or plan" },
   { keys: ["t"], action: "theme", help: "colours for a dark or a light background" },

@@ -3,7 +3,9 @@ import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
 import { goldenFiles, readGolden } from "@remat/testkit";
 import type { Trace } from "@remat/trace";
 import { describe, expect, it } from "vitest";
-import { freedShares, outputFormats, renderSacSummary, summarizeSac } from "../src/index.js";
+import { freedShares, outputFormats, sacDocument, summarizeSac, writeDocument } from "../../src/index.js";
+
+const formats = outputFormats.map(({ name }) => name);
 
 function goldenTrace(name: string): Trace {
   const file = goldenFiles().find((golden) => golden.name === name);
@@ -58,16 +60,18 @@ describe("summarizeSac", () => {
   });
 });
 
-describe("renderSacSummary", () => {
+describe("sacDocument", () => {
   const summary = summarizeSac(transformer, { module: "Transformer.layers.1", pricedFor: "a100" });
 
-  it.each(outputFormats.filter((format) => format !== "json"))("writes %s", (format) => {
-    expect(renderSacSummary(summary, format, { ops: true })).toMatchSnapshot();
+  it.each(formats.filter((format) => format !== "json"))("writes %s", (format) => {
+    expect(writeDocument(sacDocument(summary, { ops: true }), format)).toMatchSnapshot();
   });
 
   it("writes json", () => {
     const rounded = (_key: string, value: unknown): unknown =>
       typeof value === "number" ? Number(value.toPrecision(9)) : value;
-    expect(JSON.stringify(JSON.parse(renderSacSummary(summary, "json"), rounded), undefined, 1)).toMatchSnapshot();
+    expect(
+      JSON.stringify(JSON.parse(writeDocument(sacDocument(summary), "json"), rounded), undefined, 1),
+    ).toMatchSnapshot();
   });
 });

@@ -1,12 +1,10 @@
-import { formatTable } from "@remat/text-table";
-import { formatBytes, formatMs, formatPercent } from "./format-quantity.js";
-import { joinParts } from "./join-parts.js";
-import { formatOverhead, frontCsvHeaders, frontCsvRows, frontTables, type PlanFront } from "./plan-front.js";
-import type { OutputFormat } from "./render-sac.js";
-import type { PlanSummary, Recomputed } from "./summarize-plan.js";
-import { writeCsv } from "./write-csv.js";
+import { formatBytes, formatMs, formatPercent } from "../format-quantity.js";
+import type { DocumentPart, DocumentRecords, OutputDocument } from "../formats/output-document.js";
+import type { PlanSummary, Recomputed } from "../summarize-plan.js";
+import { formatOverhead, frontRecords, frontTables, type PlanFront } from "./plan-front.js";
 
-export interface RenderPlanOptions {
+/** What of a plan is told besides its summary. */
+export interface PlanDocumentOptions {
   /** Choices between memory and time, to show after the plan. */
   readonly front?: PlanFront;
   /** More sentences, tables among them, to show before the plan's. */
@@ -29,71 +27,89 @@ export interface PlanSection {
 }
 
 /**
- * Returns a plan's summary as text: memory and time beside stock's and those of early release alone, memory at the peak by category, what is recomputed by
- * module and by kernel, the largest storages that are freed for it. `csv`: a row for each of these storages, or for each point of the front; `json`: all of
- * it in bytes, milliseconds and fractions.
+ * Returns what a plan's summary tells: memory and time beside stock's and those of early release alone, memory at the peak by category, what is recomputed
+ * by module and by kernel, the largest storages that are freed for it. Its records are a row for each of these storages, or for each point of the front.
  *
  * @example
- * process.stdout.write(renderPlanSummary(summarizePlan(plan, trace, { earlyRelease }), "table"));
+ * process.stdout.write(writeDocument(planDocument(summarizePlan(plan, trace, { earlyRelease })), "table"));
  */
-export function renderPlanSummary(summary: PlanSummary, format: OutputFormat, options: RenderPlanOptions = {}): string {
-  if (format === "json") return `${JSON.stringify(planSummaryJson(summary, options), undefined, 2)}\n`;
-  if (format === "csv")
-    return options.front === undefined ? freedCsv(summary) : writeCsv(frontCsvHeaders, frontCsvRows(options.front));
-  const table = (headers: readonly string[], rows: readonly (readonly string[])[]): string =>
-    formatTable(rows, { headers, format: format === "table" ? "rst" : format === "md" ? "markdown" : "plain" });
-  const heading = (title: string): string => (format === "md" ? `## ${title}` : title);
-  const section = (title: string, headers: readonly string[], rows: readonly (readonly string[])[]): string =>
-    `${heading(title)}\n\n${table(headers, rows)}`;
-  const { points, freed, freedCount, recomputed } = summary;
+export function planDocument(summary: PlanSummary, options: PlanDocumentOptions = {}): OutputDocument {
+  const { front, sections = [], notes = [] } = options;
+  const [stock] = summary.points;
+  return {
+    parts: () => [
+      { kind: "text", lines: [describePlan(summary, notes)] },
+      figuresTable(summary),
+      ...sections.map(({ title, headers, rows, remark }): DocumentPart => {
+        return { kind: "table", title, headers, rows, ...(remark !== undefined && { remark }) };
+      }),
+      categoriesTable(summary),
+      ...(summary.recomputed.runs > 0
+        ? recomputedTables(summary)
+        : [textOf("Nothing is recomputed: freeing each storage after its last use is enough.")]),
+      ...(front === undefined ? [] : frontParts(front, stock.peakBytes)),
+    ],
+    records: () => (front === undefined ? freedRecords(summary) : frontRecords(front)),
+    value: () => planSummaryJson(summary, options),
+  };
+}
+
+const textOf = (line: string): DocumentPart => ({ kind: "text", lines: [line] });
+
+function figuresTable({ points }: PlanSummary): DocumentPart {
   const [stock] = points;
-  const parts = [
-    describePlan(summary, options.notes ?? []),
-    table(
-      ["", "Peak", "Of stock", "Step", "Overhead"],
-      points.map((point) => [
-        point.name,
-        formatBytes(point.peakBytes),
-        formatPercent(point.peakBytes / stock.peakBytes),
-        formatMs(point.stepMs),
-        formatOverhead(point.overhead),
+  return {
+    kind: "table",
+    headers: ["", "Peak", "Of stock", "Step", "Overhead"],
+    rows: points.map((point) => [
+      point.name,
+      formatBytes(point.peakBytes),
+      formatPercent(point.peakBytes / stock.peakBytes),
+      formatMs(point.stepMs),
+      formatOverhead(point.overhead),
+    ]),
+  };
+}
+
+function recomputedTables({ byModule, byKernel, recomputed, freed, freedCount }: PlanSummary): DocumentPart[] {
+  return [
+    {
+      kind: "table",
+      title: "Recomputed, by module",
+      headers: ["Module", ...recomputedHeaders],
+      rows: recomputedRows(byModule, recomputed),
+    },
+    {
+      kind: "table",
+      title: "Recomputed, by kernel",
+      headers: ["Kernel", ...recomputedHeaders],
+      rows: recomputedRows(byKernel, recomputed),
+    },
+    {
+      kind: "table",
+      title: `The largest of ${freedCount} storages that are freed and recomputed`,
+      headers: ["Size", "Shape", "Made by", "Op", "In module", "Freed after op", "Recomputed for op", "Times", "Time"],
+      rows: freed.map((storage) => [
+        formatBytes(storage.bytes),
+        `${storage.dtype} [${storage.shape.join(", ")}]`,
+        storage.opName,
+        String(storage.op),
+        storage.module ?? "",
+        String(storage.freedAfterOp),
+        String(storage.neededByOp),
+        String(storage.runs),
+        formatMs(storage.ms),
       ]),
-    ),
+    },
   ];
-  for (const { title, headers, rows, remark } of options.sections ?? [])
-    parts.push(section(title, headers, rows) + (remark === undefined ? "" : `\n${remark}`));
-  parts.push(
-    section("Held at the peak, by category", ["Category", ...points.map(({ name }) => name)], categoryRows(summary)),
-  );
-  if (recomputed.runs > 0)
-    parts.push(
-      section("Recomputed, by module", ["Module", ...recomputedHeaders], recomputedRows(summary.byModule, recomputed)),
-      section("Recomputed, by kernel", ["Kernel", ...recomputedHeaders], recomputedRows(summary.byKernel, recomputed)),
-      section(
-        `The largest of ${freedCount} storages that are freed and recomputed`,
-        ["Size", "Shape", "Made by", "Op", "In module", "Freed after op", "Recomputed for op", "Times", "Time"],
-        freed.map((storage) => [
-          formatBytes(storage.bytes),
-          `${storage.dtype} [${storage.shape.join(", ")}]`,
-          storage.opName,
-          String(storage.op),
-          storage.module ?? "",
-          String(storage.freedAfterOp),
-          String(storage.neededByOp),
-          String(storage.runs),
-          formatMs(storage.ms),
-        ]),
-      ),
-    );
-  else parts.push("Nothing is recomputed: freeing each storage after its last use is enough.");
-  if (options.front !== undefined) {
-    const { headers, points: rows, recommended } = frontTables(options.front, stock.peakBytes, formatMs);
-    parts.push(
-      section("Memory for time", ["Budget", ...headers], rows),
-      section("Recommended", ["Overhead allowed", ...headers], recommended),
-    );
-  }
-  return joinParts(parts);
+}
+
+function frontParts(front: PlanFront, stockBytes: number): DocumentPart[] {
+  const { headers, points, recommended } = frontTables(front, stockBytes, formatMs);
+  return [
+    { kind: "table", title: "Memory for time", headers: ["Budget", ...headers], rows: points },
+    { kind: "table", title: "Recommended", headers: ["Overhead allowed", ...headers], rows: recommended },
+  ];
 }
 
 const recomputedHeaders: readonly string[] = ["Ops recomputed", "Time", "Share", "Memory"];
@@ -108,14 +124,19 @@ function recomputedRows(groups: readonly Recomputed[], total: Recomputed): strin
   ]);
 }
 
-function categoryRows({ points }: PlanSummary): string[][] {
+function categoriesTable({ points }: PlanSummary): DocumentPart {
   const names = [...new Set(points.flatMap(({ bytesByCategory }) => Object.keys(bytesByCategory)))];
   const [stock] = points;
   names.sort((a, b) => (stock.bytesByCategory[b] ?? 0) - (stock.bytesByCategory[a] ?? 0));
-  return [
-    ...names.map((name) => [name, ...points.map((point) => formatBytes(point.bytesByCategory[name] ?? 0))]),
-    ["total", ...points.map((point) => formatBytes(point.peakBytes))],
-  ];
+  return {
+    kind: "table",
+    title: "Held at the peak, by category",
+    headers: ["Category", ...points.map(({ name }) => name)],
+    rows: [
+      ...names.map((name) => [name, ...points.map((point) => formatBytes(point.bytesByCategory[name] ?? 0))]),
+      ["total", ...points.map((point) => formatBytes(point.peakBytes))],
+    ],
+  };
 }
 
 function describePlan({ plan, trace, pricedFor, elsewhere }: PlanSummary, notes: readonly string[]): string {
@@ -141,10 +162,10 @@ function describePlan({ plan, trace, pricedFor, elsewhere }: PlanSummary, notes:
   ].join("\n");
 }
 
-function freedCsv({ freed }: PlanSummary): string {
-  return writeCsv(
-    ["bytes", "dtype", "shape", "op", "madeBy", "module", "freedAfterOp", "neededByOp", "runs", "ms"],
-    freed.map((storage) => [
+function freedRecords({ freed }: PlanSummary): DocumentRecords {
+  return {
+    columns: ["bytes", "dtype", "shape", "op", "madeBy", "module", "freedAfterOp", "neededByOp", "runs", "ms"],
+    rows: freed.map((storage) => [
       storage.bytes,
       storage.dtype,
       storage.shape.join("x"),
@@ -156,11 +177,11 @@ function freedCsv({ freed }: PlanSummary): string {
       storage.runs,
       storage.ms,
     ]),
-  );
+  };
 }
 
 /** Returns a plan's summary as plain data; the plan itself, step by step, is what `writePlan` of `@remat/trace` writes. */
-export function planSummaryJson(summary: PlanSummary, options: RenderPlanOptions = {}): unknown {
+export function planSummaryJson(summary: PlanSummary, options: PlanDocumentOptions = {}): unknown {
   const { plan, trace, points, recomputed, byModule, byKernel, freed, freedCount, pricedFor, elsewhere } = summary;
   const { predicted, origin } = plan;
   return {

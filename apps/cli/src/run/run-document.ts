@@ -1,22 +1,42 @@
-import { formatMs, formatPercent } from "@remat/reporting";
-import { formatTable } from "@remat/text-table";
+import { type Cell, type DocumentPart, formatMs, formatPercent, type OutputDocument } from "@remat/reporting";
 import type { RunDifference, ValueDifference } from "./compare-runs.js";
 import type { RunSummary } from "./run-summary.js";
 import type { Verification } from "./verify-run.js";
 
-export const runFormats = ["table", "json"] as const;
+/** Returns what `remat run` found, predicted beside measured; its records are a row for each figure. */
+export function runDocument(summary: RunSummary): OutputDocument {
+  const { losses, verification } = summary;
+  return {
+    parts: () => [
+      { kind: "text", lines: heading(summary) },
+      figures(summary),
+      categories(summary),
+      { kind: "text", lines: [`loss: ${losses.map((loss) => Number(loss.toPrecision(6))).join(", ")}`] },
+      ...(verification === undefined ? [] : [{ kind: "text" as const, lines: [describeVerification(verification)] }]),
+    ],
+    records: () => ({ columns: ["figure", "predicted", "measured"], rows: figureRecords(summary) }),
+    value: () => JSON.parse(JSON.stringify(summary, numbersAsText)),
+  };
+}
 
-/** Predicted beside measured, as text for people or as JSON in bytes and milliseconds. */
-export function renderRun(summary: RunSummary, format: (typeof runFormats)[number]): string {
-  if (format === "json") return `${JSON.stringify(summary, numbersAsText, 2)}\n`;
-  const { verification } = summary;
-  return `${[
-    heading(summary),
-    figures(summary),
-    `Held at the peak, by category\n\n${categories(summary)}`,
-    `loss: ${summary.losses.map((loss) => Number(loss.toPrecision(6))).join(", ")}`,
-    ...(verification === undefined ? [] : [describeVerification(verification)]),
-  ].join("\n\n")}\n`;
+function figureRecords({ predicted, measured, restingBytes, losses, verification }: RunSummary): Cell[][] {
+  return [
+    ["peakBytes", predicted.peakBytes, measured.peakBytes],
+    ["peakBytesOverResting", predicted.peakBytes - restingBytes, measured.peakBytes - restingBytes],
+    ...categoryNames(predicted, measured).map((name) => [
+      `peakBytes of ${name}`,
+      predicted.bytesByCategory[name] ?? 0,
+      measured.bytesByCategory[name] ?? 0,
+    ]),
+    ["residentBytes", undefined, measured.residentBytes],
+    ["stepMs", predicted.stepMs, measured.stepMs],
+    ["cpuMs", undefined, measured.cpuMs],
+    ["ops", predicted.ops, measured.ops],
+    ["recomputedOps", predicted.recomputedOps, measured.recomputedOps],
+    ["recomputedOnTouch", undefined, measured.recomputedOnTouch],
+    ...losses.map((loss, step) => [`loss of step ${step + 1}`, undefined, loss]),
+    ...(verification === undefined ? [] : [["equal to stock", true, verification.isEqual]]),
+  ];
 }
 
 /** JSON has no NaN and no infinities: a loss that is one is told as text. */
@@ -24,7 +44,7 @@ function numbersAsText(_key: string, value: unknown): unknown {
   return typeof value === "number" && !Number.isFinite(value) ? String(value) : value;
 }
 
-function heading({ model, batch, steps, backend, notes, wanted, budgetBytes }: RunSummary): string {
+function heading({ model, batch, steps, backend, notes, wanted, budgetBytes }: RunSummary): readonly string[] {
   const how = {
     stock: "as they are",
     "early-release": "with early release",
@@ -36,10 +56,10 @@ function heading({ model, batch, steps, backend, notes, wanted, budgetBytes }: R
     `${model}, batch ${batch}: ${steps} step${steps === 1 ? "" : "s"} ${how}`,
     `on ${backend}`,
     ...notes.map((note) => `note: ${note}`),
-  ].join("\n");
+  ];
 }
 
-function figures({ stock, predicted, measured, restingBytes }: RunSummary): string {
+function figures({ stock, predicted, measured, restingBytes }: RunSummary): DocumentPart {
   const ofStock = (bytes: number) => formatPercent(bytes / stock.peakBytes);
   const apart = measured.peakBytes - predicted.peakBytes;
   const rows = [
@@ -74,17 +94,24 @@ function figures({ stock, predicted, measured, restingBytes }: RunSummary): stri
       measured.recomputedOnTouch > 0 ? `${measured.recomputedOnTouch} of them against the plan` : "",
     ],
   ];
-  return formatTable(rows, { headers: ["", "Predicted", "Measured", "Of stock", ""], format: "rst" });
+  return { kind: "table", headers: ["", "Predicted", "Measured", "Of stock", ""], rows };
 }
 
-function categories({ predicted, measured }: RunSummary): string {
-  const names = new Set([...Object.keys(predicted.bytesByCategory), ...Object.keys(measured.bytesByCategory)]);
-  const rows = [...names].map((name) => [
-    name,
-    megabytes(predicted.bytesByCategory[name] ?? 0),
-    megabytes(measured.bytesByCategory[name] ?? 0),
-  ]);
-  return formatTable(rows, { headers: ["Category", "Predicted", "Measured"], format: "rst" });
+function categories({ predicted, measured }: RunSummary): DocumentPart {
+  return {
+    kind: "table",
+    title: "Held at the peak, by category",
+    headers: ["Category", "Predicted", "Measured"],
+    rows: categoryNames(predicted, measured).map((name) => [
+      name,
+      megabytes(predicted.bytesByCategory[name] ?? 0),
+      megabytes(measured.bytesByCategory[name] ?? 0),
+    ]),
+  };
+}
+
+function categoryNames(...held: readonly Pick<RunSummary["predicted"], "bytesByCategory">[]): readonly string[] {
+  return [...new Set(held.flatMap(({ bytesByCategory }) => Object.keys(bytesByCategory)))];
 }
 
 /** What the comparison with stock came to, in a sentence or several. */

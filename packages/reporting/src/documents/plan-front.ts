@@ -1,5 +1,6 @@
-import { formatBytes, formatPercent } from "./format-quantity.js";
-import type { Cell } from "./write-csv.js";
+import { formatBytes, formatPercent } from "../format-quantity.js";
+import type { DocumentRecords } from "../formats/output-document.js";
+import type { Cell } from "../write-csv.js";
 
 /** One point of a front between memory and time. */
 export interface FrontPoint {
@@ -53,19 +54,8 @@ export function frontTables(
   };
 }
 
-/** @internal */
-export const frontCsvHeaders: readonly string[] = [
-  "point",
-  "budgetBytes",
-  "peakBytes",
-  "cost",
-  "overhead",
-  "lowerBound",
-  "gap",
-];
-
-/** @internal */
-export function frontCsvRows({ points, recommended }: PlanFront): Cell[][] {
+/** A row for each point, the recommended ones by name. @internal */
+export function frontRecords({ points, recommended }: PlanFront): DocumentRecords {
   const row = (name: string, p: FrontPoint): Cell[] => [
     name,
     p.budgetBytes,
@@ -75,10 +65,13 @@ export function frontCsvRows({ points, recommended }: PlanFront): Cell[][] {
     p.lowerBound,
     p.gap,
   ];
-  return [
-    ...points.map((point, i) => row(String(i + 1), point)),
-    ...Object.entries(recommended).map(([name, point]) => row(name, point)),
-  ];
+  return {
+    columns: ["point", "budgetBytes", "peakBytes", "cost", "overhead", "lowerBound", "gap"],
+    rows: [
+      ...points.map((point, i) => row(String(i + 1), point)),
+      ...Object.entries(recommended).map(([name, point]) => row(name, point)),
+    ],
+  };
 }
 
 /** A small fraction as per cent: overheads and gaps of a hundredth of a per cent matter. `formatOverhead(0.00163) === "0.163 %"`. @internal */

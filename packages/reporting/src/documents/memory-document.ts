@@ -1,13 +1,11 @@
 import { formatBytes as formatInUnit, type MemoryUnit, type ModuleMemory } from "@remat/mem-tracker";
 import type { MemoryMoment } from "@remat/memory";
-import { formatTable } from "@remat/text-table";
-import { formatPercent } from "./format-quantity.js";
-import { joinParts } from "./join-parts.js";
-import type { OutputFormat } from "./render-sac.js";
-import type { MemorySummary } from "./summarize-memory.js";
-import { writeCsv } from "./write-csv.js";
+import { formatPercent } from "../format-quantity.js";
+import type { DocumentPart, DocumentRecords, OutputDocument } from "../formats/output-document.js";
+import type { MemorySummary } from "../summarize-memory.js";
 
-export interface RenderMemoryOptions {
+/** How much of a memory summary is told. */
+export interface MemoryDocumentOptions {
   /** Unit of all sizes; MiB if not given. */
   readonly units?: MemoryUnit;
   /** Modules of up to this many name components are shown; 2 if not given. */
@@ -17,73 +15,96 @@ export interface RenderMemoryOptions {
 }
 
 /**
- * Returns a memory summary as text: the moment by category, the largest storages with who made them, the modules. `csv`: a row for each storage that is
- * alive and listed; `json`: all of it in bytes, with the timeline.
+ * Returns what a memory summary tells: the moment by category, the largest storages with who made them, the modules. Its records are a row for each storage
+ * that is alive and listed; its value is all of it in bytes, with the timeline.
  */
-export function renderMemorySummary(
+export function memoryDocument(
   summary: MemorySummary,
-  format: OutputFormat,
-  options: RenderMemoryOptions = {},
-): string {
-  const units = options.units ?? "MiB";
-  const depth = options.depth ?? 2;
-  if (format === "json") return `${JSON.stringify(memorySummaryJson(summary, depth), undefined, 2)}\n`;
-  if (format === "csv") return largestCsv(summary.moment);
-  const table = (headers: readonly string[], rows: readonly (readonly string[])[]): string =>
-    formatTable(rows, { headers, format: format === "table" ? "rst" : format === "md" ? "markdown" : "plain" });
-  const heading = (title: string): string => (format === "md" ? `## ${title}` : title);
+  { units = "MiB", depth = 2, snapshots = false }: MemoryDocumentOptions = {},
+): OutputDocument {
   const size = (bytes: number): string => formatInUnit(bytes, units);
-  const { moment, trace, notes, tracker } = summary;
-  // A sharded module's own tensors come and go; what counts are its states.
-  const own = summary.simulation === undefined ? ownColumns : [];
+  return {
+    parts: () => [
+      { kind: "text", lines: describeMemory(summary, size) },
+      categoriesTable(summary, size),
+      largestTable(summary, size),
+      modulesTable(summary, depth, size),
+      ...(snapshots ? [snapshotListing(summary, depth, units)] : []),
+    ],
+    records: () => largestRecords(summary.moment),
+    value: () => memorySummaryJson(summary, depth),
+  };
+}
+
+type FormatSize = (bytes: number) => string;
+
+function describeMemory(summary: MemorySummary, size: FormatSize): readonly string[] {
+  const { moment, trace, notes } = summary;
   const { header } = trace;
-  const lines = [
+  return [
     `${header.model ?? "model"}: ${header.framework}${header.frameworkVersion === undefined ? "" : ` ${header.frameworkVersion}`}, ${header.mode}${header.backend === undefined ? "" : ` ${header.backend} backend`}, device ${moment.device}; allocations in units of ${header.allocationUnitBytes} B`,
     `peak ${size(summary.peakBytes)}${summary.place === "peak" ? "" : `; ${summary.place} ${size(moment.totalBytes)}`}${moment.at === undefined ? "" : `, in ${describeOp(moment)}`}`,
     ...(summary.simulation?.plan.cpuOffload ? offloaded(summary, size).map((held) => `offloaded: ${held}`) : []),
     ...notes.map((note) => `note: ${note}`),
   ];
-  const parts = [
-    lines.join("\n"),
-    `${heading(`Held at the ${summary.place === "peak" ? "peak" : "moment"}, by category`)}\n\n${table(
-      ["Category", "Size", "Share"],
-      [
-        ...Object.entries(moment.bytesByCategory)
-          .sort(([, a], [, b]) => b - a)
-          .map(([category, bytes]) => [
-            category,
-            size(bytes),
-            formatPercent(moment.totalBytes === 0 ? 0 : bytes / moment.totalBytes),
-          ]),
-        ["total", size(moment.totalBytes), formatPercent(1)],
-      ],
-    )}`,
-    `${heading(`The largest of ${moment.storageCount} storages alive then`)}\n\n${table(
-      ["Size", "Category", "Shape", "Made by", "Op", "In module"],
-      moment.largest.map((storage) => [
-        size(storage.bytes),
-        storage.category,
-        storage.shape === undefined ? "" : `${storage.dtype ?? ""} [${storage.shape.join(", ")}]`,
-        storage.maker?.opName ?? "(not by an op)",
-        storage.maker === undefined ? "" : String(storage.maker.op),
-        storage.maker?.module ?? "",
-      ]),
-    )}`,
-    `${heading("Modules")}\n\n${table(
-      ["Module", "Kind", ...own.map(([name]) => name), "Peak forward", "Peak backward"],
-      modulesOf(tracker, depth).map((module) => [
-        module.fqn,
-        module.kind,
-        ...own.map(([, bytes]) => size(bytes(module))),
-        ...["peakForward", "peakBackward"].map((state) => sizeOr(peakIn(module, state, moment.device), size)),
-      ]),
-    )}`,
-  ];
-  if (options.snapshots)
-    parts.push(
-      `${heading("Snapshots")}\n\n${fence(tracker.displayModulewiseSnapshots(depth, units, format !== "plain"), format)}`,
-    );
-  return joinParts(parts);
+}
+
+function categoriesTable({ moment, place }: MemorySummary, size: FormatSize): DocumentPart {
+  return {
+    kind: "table",
+    title: `Held at the ${place === "peak" ? "peak" : "moment"}, by category`,
+    headers: ["Category", "Size", "Share"],
+    rows: [
+      ...Object.entries(moment.bytesByCategory)
+        .sort(([, a], [, b]) => b - a)
+        .map(([category, bytes]) => [
+          category,
+          size(bytes),
+          formatPercent(moment.totalBytes === 0 ? 0 : bytes / moment.totalBytes),
+        ]),
+      ["total", size(moment.totalBytes), formatPercent(1)],
+    ],
+  };
+}
+
+function largestTable({ moment }: MemorySummary, size: FormatSize): DocumentPart {
+  return {
+    kind: "table",
+    title: `The largest of ${moment.storageCount} storages alive then`,
+    headers: ["Size", "Category", "Shape", "Made by", "Op", "In module"],
+    rows: moment.largest.map((storage) => [
+      size(storage.bytes),
+      storage.category,
+      storage.shape === undefined ? "" : `${storage.dtype ?? ""} [${storage.shape.join(", ")}]`,
+      storage.maker?.opName ?? "(not by an op)",
+      storage.maker === undefined ? "" : String(storage.maker.op),
+      storage.maker?.module ?? "",
+    ]),
+  };
+}
+
+function modulesTable({ moment, tracker, simulation }: MemorySummary, depth: number, size: FormatSize): DocumentPart {
+  // A sharded module's own tensors come and go; what counts are its states.
+  const own = simulation === undefined ? ownColumns : [];
+  return {
+    kind: "table",
+    title: "Modules",
+    headers: ["Module", "Kind", ...own.map(([name]) => name), "Peak forward", "Peak backward"],
+    rows: modulesOf(tracker, depth).map((module) => [
+      module.fqn,
+      module.kind,
+      ...own.map(([, bytes]) => size(bytes(module))),
+      ...["peakForward", "peakBackward"].map((state) => sizeOr(peakIn(module, state, moment.device), size)),
+    ]),
+  };
+}
+
+function snapshotListing({ tracker }: MemorySummary, depth: number, units: MemoryUnit): DocumentPart {
+  return {
+    kind: "listing",
+    title: "Snapshots",
+    text: (isGrid) => tracker.displayModulewiseSnapshots(depth, units, isGrid),
+  };
 }
 
 type Module = ModuleMemory<string>;
@@ -108,14 +129,14 @@ function peakIn(module: Module, state: string, device: string): number | undefin
   return totals.length === 0 ? undefined : Math.max(...totals.map((snapshot) => snapshot.totalBytes));
 }
 
-function offloaded({ tracker, moment }: MemorySummary, size: (bytes: number) => string): readonly string[] {
+function offloaded({ tracker, moment }: MemorySummary, size: FormatSize): readonly string[] {
   return tracker
     .snapshot("peak")
     .filter(({ device }) => device !== moment.device)
     .map(({ device, totalBytes }) => `at most ${size(totalBytes)} on device ${device}`);
 }
 
-function sizeOr(bytes: number | undefined, size: (bytes: number) => string): string {
+function sizeOr(bytes: number | undefined, size: FormatSize): string {
   return bytes === undefined ? "" : size(bytes);
 }
 
@@ -124,14 +145,10 @@ function describeOp({ at }: MemoryMoment): string {
   return `op ${at.op} ${at.opName} (${at.phase}${at.module === undefined ? "" : ` of ${at.module}`})`;
 }
 
-function fence(body: string, format: string): string {
-  return format === "md" ? `\`\`\`\n${body.trimEnd()}\n\`\`\`` : body;
-}
-
-function largestCsv({ largest }: MemoryMoment): string {
-  return writeCsv(
-    ["storage", "bytes", "category", "dtype", "shape", "madeBy", "op", "phase", "module"],
-    largest.map(({ storage, bytes, category, dtype, shape, maker }) => [
+function largestRecords({ largest }: MemoryMoment): DocumentRecords {
+  return {
+    columns: ["storage", "bytes", "category", "dtype", "shape", "madeBy", "op", "phase", "module"],
+    rows: largest.map(({ storage, bytes, category, dtype, shape, maker }) => [
       storage,
       bytes,
       category,
@@ -142,7 +159,7 @@ function largestCsv({ largest }: MemoryMoment): string {
       maker?.phase,
       maker?.module,
     ]),
-  );
+  };
 }
 
 /** Returns a memory summary as plain data: bytes as allocated, a timeline point for each op. */

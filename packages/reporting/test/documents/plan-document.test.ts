@@ -6,14 +6,17 @@ import { greedyOrder, opsTogether, sacStats } from "@remat/sac-core";
 import { goldenFiles, readGolden } from "@remat/testkit";
 import { describe, expect, it } from "vitest";
 import {
+  graphPlanDocument,
   type InfeasibleBudget,
+  infeasibleDocument,
   outputFormats,
   type PlanFront,
-  renderGraphPlan,
-  renderInfeasibleBudget,
-  renderPlanSummary,
+  planDocument,
   summarizePlan,
-} from "../src/index.js";
+  writeDocument,
+} from "../../src/index.js";
+
+const formats = outputFormats.map(({ name }) => name);
 
 const golden = goldenFiles().find(({ name }) => name === "mem_tf_b2_adam")!;
 const trace = priceTrace(readPyTorchTrace(readGolden(golden)), deviceSpec("a100"));
@@ -91,9 +94,9 @@ const front: PlanFront = {
   recommended: { noCost: point(9e8, 0), within5Percent: point(8e8, 0.0016), within20Percent: point(8e8, 0.0016) },
 };
 
-describe("renderPlanSummary", () => {
-  it.each(outputFormats)("writes %s", (format) => {
-    const text = renderPlanSummary(summary, format, { notes: ["a note"] });
+describe("planDocument", () => {
+  it.each(formats)("writes %s", (format) => {
+    const text = writeDocument(planDocument(summary, { notes: ["a note"] }), format);
     // A moment's duration is not the same twice.
     expect(text.replace(/"seconds": [\d.e-]+/, '"seconds": 0')).toMatchSnapshot();
   });
@@ -102,9 +105,9 @@ describe("renderPlanSummary", () => {
     const sections = [
       { title: "Modules", name: "modules", headers: ["Module"], rows: [["a"]], remark: "That is all.", data: ["a"] },
     ];
-    expect(renderPlanSummary(summary, "plain", { front, sections })).toMatchSnapshot("plain");
-    expect(renderPlanSummary(summary, "csv", { front })).toMatchSnapshot("csv");
-    expect(JSON.parse(renderPlanSummary(summary, "json", { front, sections }))).toMatchObject({
+    expect(writeDocument(planDocument(summary, { front, sections }), "plain")).toMatchSnapshot("plain");
+    expect(writeDocument(planDocument(summary, { front }), "csv")).toMatchSnapshot("csv");
+    expect(JSON.parse(writeDocument(planDocument(summary, { front, sections }), "json"))).toMatchObject({
       front: front.points,
       recommended: front.recommended,
       modules: ["a"],
@@ -113,11 +116,11 @@ describe("renderPlanSummary", () => {
 
   it("says so where nothing is recomputed", () => {
     const idle = summarizePlan(earlyRelease, trace, { earlyRelease });
-    expect(renderPlanSummary(idle, "table")).toContain("Nothing is recomputed");
+    expect(writeDocument(planDocument(idle), "table")).toContain("Nothing is recomputed");
   });
 });
 
-describe("renderGraphPlan", () => {
+describe("graphPlanDocument", () => {
   const graphPlan = {
     name: "chain",
     nodes: ["f1", "f2", "b2", "b1"].map((name, v) => ({ name, bytes: 1000, cost: v + 0.25 })),
@@ -136,18 +139,20 @@ describe("renderGraphPlan", () => {
     seed: 0,
   };
 
-  it.each(outputFormats)("writes %s", (format) => {
-    expect(renderGraphPlan(graphPlan, format, { notes: ["a note"] })).toMatchSnapshot();
+  it.each(formats)("writes %s", (format) => {
+    expect(writeDocument(graphPlanDocument(graphPlan, { notes: ["a note"] }), format)).toMatchSnapshot();
   });
 
   it("shows a front", () => {
     const [all, less] = [point(4000, 0), point(3000, 0.25)];
     const recommended = { noCost: all, within5Percent: all, within20Percent: all };
-    expect(renderGraphPlan({ ...graphPlan, front: { points: [all, less], recommended } }, "md")).toMatchSnapshot();
+    expect(
+      writeDocument(graphPlanDocument({ ...graphPlan, front: { points: [all, less], recommended } }), "md"),
+    ).toMatchSnapshot();
   });
 });
 
-describe("renderInfeasibleBudget", () => {
+describe("infeasibleDocument", () => {
   const infeasible: InfeasibleBudget = {
     name: "net",
     budgetBytes: 1e6,
@@ -161,7 +166,7 @@ describe("renderInfeasibleBudget", () => {
     waitingBytes: 0,
   };
 
-  it.each(outputFormats)("writes %s", (format) => {
-    expect(renderInfeasibleBudget(infeasible, format)).toMatchSnapshot();
+  it.each(formats)("writes %s", (format) => {
+    expect(writeDocument(infeasibleDocument(infeasible), format)).toMatchSnapshot();
   });
 });

@@ -1,0 +1,95 @@
+import { type DocumentPart, formatBytes, type OutputDocument } from "@remat/reporting";
+import { backendFix } from "./backend-fix.js";
+import type { Examination } from "./examine.js";
+import type { BackendProbe } from "./probe-backend.js";
+
+/** Returns what `remat doctor` found; its records are a row for each backend. */
+export function examinationDocument(found: Examination): OutputDocument {
+  const { backends, versions, allocator } = found;
+  const hasGpu = found.gpus.length > 0;
+  const taken = backends.find(({ works }) => works);
+  return {
+    parts: () => [
+      textOf(`remat ${found.remat}`),
+      { kind: "table", headers: [], rows: machineRows(found) },
+      {
+        kind: "table",
+        title: "Backends, best first",
+        headers: ["Backend", "State", "Details", "What to do"],
+        rows: backends.map((probe) => [
+          probe.package,
+          stateOf(probe),
+          detailsOf(probe),
+          backendFix(probe, hasGpu) ?? "-",
+        ]),
+      },
+      textOf(
+        taken === undefined
+          ? "No backend works: nothing can be run or measured here; estimates need none."
+          : `Used by remat where real steps are run: ${taken.package}${where(taken)}.`,
+      ),
+      ...(taken?.backend === "tensorflow" ? [textOf(allocatorNote(allocator))] : []),
+      {
+        kind: "table",
+        title: "Versions",
+        headers: [],
+        rows: Object.entries(versions).map(([name, version]) => [name, `v${version}`]),
+      },
+    ],
+    records: () => ({
+      columns: ["package", "backend", "state", "works", "version", "tensorflow", "usesGpu", "gflops", "reason", "fix"],
+      rows: backends.map((probe) => [
+        probe.package,
+        probe.backend,
+        stateOf(probe),
+        probe.works,
+        probe.version,
+        probe.tensorflow,
+        probe.usesGpu,
+        probe.gflops,
+        probe.reason,
+        backendFix(probe, hasGpu),
+      ]),
+    }),
+    value: () => ({ ...found, backends: backends.map((probe) => ({ ...probe, fix: backendFix(probe, hasGpu) })) }),
+  };
+}
+
+const textOf = (text: string): DocumentPart => ({ kind: "text", lines: [text] });
+
+function machineRows({ node, platform, cores, processor, memoryBytes, gpus, cache }: Examination): string[][] {
+  return [
+    ["node", `${node}, ${platform}`],
+    ["processor", `${cores} cores, ${processor}`],
+    ["memory", formatBytes(memoryBytes)],
+    ["GPU", gpus.length > 0 ? gpus.join("; ") : "none that nvidia-smi shows"],
+    ["cache", `${cache.folder}: ${cache.native.length === 0 ? "nothing built" : cache.native.join(", ")}`],
+  ];
+}
+
+function allocatorNote(environment: Examination["allocator"]): string {
+  const settings = Object.entries(environment).map(([name, value]) => `${name}=${value}`);
+  if (settings.length === 0)
+    return "The caching allocator is not built, so TensorFlow keeps memory that no tensor needs any more: remat setup native builds it.";
+  return `remat trains with the caching allocator, which gives memory back; so does a program of your own by\n  ${settings.join(" ")} node train.js`;
+}
+
+function stateOf({ works, missing }: BackendProbe): string {
+  if (works) return "works";
+  if (missing === "start") return "fails";
+  if (missing === "trust") return "not trusted";
+  return missing === "module" ? "missing" : `${missing} missing`;
+}
+
+function detailsOf({ works, reason, version, tensorflow, usesGpu, gflops }: BackendProbe): string {
+  if (!works) return reason ?? "no reason known";
+  const facts = [
+    `v${version ?? "?"}`,
+    ...(tensorflow === undefined ? [] : [`TensorFlow ${tensorflow}${usesGpu ? ", on the GPU" : ""}`]),
+    ...(gflops === undefined ? [] : [`${gflops < 10 ? gflops.toFixed(1) : Math.round(gflops)} GFLOP/s`]),
+    ...(reason === undefined ? [] : [reason]),
+  ];
+  return facts.join(", ");
+}
+
+const where = ({ path }: BackendProbe): string => (path === undefined ? "" : `, from ${path}`);

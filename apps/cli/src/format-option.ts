@@ -1,0 +1,25 @@
+import { type OutputFormat, outputFormats } from "@remat/reporting";
+import type { CommandOption, CommandOptions } from "./command.js";
+import { parseChoice, parseCount } from "./usage-error.js";
+
+const names = outputFormats.map(({ name }) => name);
+
+/** The option of every command that prints what it finds. */
+export const formatOption: CommandOption = {
+  flags: "--format <format>",
+  purpose: `${names.slice(0, -1).join(", ")} or ${names.at(-1)}`,
+  default: "table",
+  choices: names,
+  group: "Output",
+};
+
+/** @throws UsageError */
+export function parseFormat(options: CommandOptions): OutputFormat {
+  const name = parseChoice("format", options["format"], names);
+  return outputFormats.find((format) => format.name === name) as OutputFormat;
+}
+
+/** How many of the largest things `--top` asks for: 10 for people, and all for a spreadsheet, where nobody says. */
+export function rowsToList({ top }: CommandOptions, { isRecords }: OutputFormat): number {
+  return top === undefined ? (isRecords === true ? Number.POSITIVE_INFINITY : 10) : parseCount("top", top);
+}

@@ -1,0 +1,146 @@
+import { formatBytes, formatPercent } from "../format-quantity.js";
+import type { DocumentPart, DocumentRecords, OutputDocument } from "../formats/output-document.js";
+import { formatOverhead, frontRecords, frontTables, type PlanFront } from "./plan-front.js";
+
+/** A schedule of a graph file, and what is needed to show it. */
+export interface GraphPlanSummary {
+  readonly name: string;
+  readonly nodes: readonly { readonly name: string; readonly bytes: number; readonly cost: number }[];
+  readonly edgeCount: number;
+  /** Running every node once in the given order. */
+  readonly inOrder: { readonly peakBytes: number; readonly cost: number };
+  readonly budgetBytes: number;
+  readonly order: "fixed" | "free";
+  /** Node indices. */
+  readonly sequence: readonly number[];
+  readonly peakBytes: number;
+  readonly cost: number;
+  readonly overhead: number;
+  readonly lowerBound: number;
+  readonly gap: number;
+  readonly seconds: number;
+  readonly iterations: number;
+  readonly seed: number;
+  readonly front?: PlanFront;
+}
+
+/** What of a schedule is told besides its summary. */
+export interface GraphPlanDocumentOptions {
+  /** How many of the recomputed nodes to list; 10 if not given. */
+  readonly limit?: number;
+  /** Sentences for people. */
+  readonly notes?: readonly string[];
+}
+
+/**
+ * Returns a graph's schedule: memory and cost beside those of running every node once, and what is recomputed. Its records are a row a step, or one for
+ * each point of the front; in its value `sequence` is node indices, overheads and gaps are fractions.
+ */
+export function graphPlanDocument(
+  summary: GraphPlanSummary,
+  { limit = 10, notes = [] }: GraphPlanDocumentOptions = {},
+): OutputDocument {
+  const { front, nodes, sequence, inOrder, ...rest } = summary;
+  return {
+    isLong: true,
+    parts: () => [
+      {
+        kind: "text",
+        lines: [
+          `${summary.name}: ${nodes.length} nodes, ${summary.edgeCount} edges`,
+          `budget ${formatBytes(summary.budgetBytes)}, ${summary.order} order, ${summary.iterations} iterations, seed ${summary.seed}; ${describeGap(summary)}`,
+          ...notes.map((note) => `note: ${note}`),
+        ],
+      },
+      figuresTable(summary),
+      recomputedPart(summary, limit),
+      ...(front === undefined ? [] : frontParts(front, inOrder.peakBytes)),
+    ],
+    records: () => (front === undefined ? stepRecords(summary) : frontRecords(front)),
+    value: () => ({
+      feasible: true,
+      nodeCount: nodes.length,
+      inOrder,
+      ...rest,
+      ...(front && { front: front.points, recommended: front.recommended }),
+      ...(notes.length > 0 && { notes }),
+      sequence,
+    }),
+  };
+}
+
+function figuresTable({ inOrder, peakBytes, cost, overhead }: GraphPlanSummary): DocumentPart {
+  return {
+    kind: "table",
+    headers: ["", "Peak", "Of in order", "Cost", "Overhead"],
+    rows: [
+      ["in order", formatBytes(inOrder.peakBytes), formatPercent(1), formatCost(inOrder.cost), formatOverhead(0)],
+      [
+        "planned",
+        formatBytes(peakBytes),
+        formatPercent(peakBytes / inOrder.peakBytes),
+        formatCost(cost),
+        formatOverhead(overhead),
+      ],
+    ],
+  };
+}
+
+function recomputedPart(summary: GraphPlanSummary, limit: number): DocumentPart {
+  const { nodes } = summary;
+  const again = recomputedNodes(summary);
+  if (again.length === 0) return { kind: "text", lines: ["No node runs twice."] };
+  return {
+    kind: "table",
+    title: `${again.length > limit ? `The dearest of ${again.length} nodes` : "Nodes"} that are recomputed`,
+    headers: ["Node", "Name", "Bytes", "Cost", "Times recomputed"],
+    rows: again
+      .slice(0, limit)
+      .map(({ node, times }) => [
+        String(node),
+        nodes[node].name,
+        formatBytes(nodes[node].bytes),
+        formatCost(nodes[node].cost),
+        String(times),
+      ]),
+  };
+}
+
+function frontParts(front: PlanFront, inOrderBytes: number): DocumentPart[] {
+  const { headers, points, recommended } = frontTables(front, inOrderBytes, formatCost);
+  const named = headers.map((header) => (header === "Of stock" ? "Of in order" : header));
+  return [
+    { kind: "table", title: "Memory for cost", headers: ["Budget", ...named], rows: points },
+    { kind: "table", title: "Recommended", headers: ["Overhead allowed", ...named], rows: recommended },
+  ];
+}
+
+function describeGap({ gap, lowerBound, order }: GraphPlanSummary): string {
+  if (gap === 0) return order === "fixed" ? "proven optimal for this order" : "proven optimal";
+  return `no schedule costs less than ${formatCost(lowerBound)}: gap ${formatOverhead(gap)}`;
+}
+
+function recomputedNodes({ nodes, sequence }: GraphPlanSummary): { node: number; times: number }[] {
+  const runs = new Int32Array(nodes.length);
+  for (const node of sequence) runs[node]++;
+  return Array.from(runs, (count, node) => ({ node, times: count - 1 }))
+    .filter(({ times }) => times > 0)
+    .sort((a, b) => nodes[b.node].cost * b.times - nodes[a.node].cost * a.times || a.node - b.node);
+}
+
+function stepRecords({ nodes, sequence }: GraphPlanSummary): DocumentRecords {
+  const seen = new Uint8Array(nodes.length);
+  return {
+    columns: ["step", "node", "name", "bytes", "cost", "recomputed"],
+    rows: sequence.map((node, step) => {
+      const again = seen[node] === 1;
+      seen[node] = 1;
+      return [step, node, nodes[node].name, nodes[node].bytes, nodes[node].cost, again];
+    }),
+  };
+}
+
+/** Costs of graph files have no unit. */
+function formatCost(cost: number): string {
+  return Number.isInteger(cost) ? String(cost) : String(Number(cost.toPrecision(6)));
+}

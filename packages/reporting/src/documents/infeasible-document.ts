@@ -1,0 +1,85 @@
+import { formatBytes } from "../format-quantity.js";
+import type { OutputDocument } from "../formats/output-document.js";
+
+/** Why nothing meets a budget: the op, or node, that needs most, with what it reads and makes. */
+export interface InfeasibleBudget {
+  readonly name: string;
+  readonly budgetBytes: number;
+  /** Whether it is proven that nothing meets it; if not, nothing was found. */
+  readonly isProven: boolean;
+  /** No plan holds less. */
+  readonly lowerBoundBytes: number;
+  /** The smallest peak found. */
+  readonly smallestFoundBytes: number;
+  readonly occurrence: string;
+  readonly inputs: readonly { readonly name: string; readonly bytes: number }[];
+  readonly outputs: readonly { readonly name: string; readonly bytes: number }[];
+  /** What is held all the time. */
+  readonly heldBytes: number;
+  /** What waits there for a later op and cannot be recomputed. */
+  readonly waitingBytes: number;
+}
+
+/**
+ * Returns why a budget cannot be met: the smallest that can, what no plan can do without, and the op that binds.
+ *
+ * @example
+ * process.stdout.write(writeDocument(infeasibleDocument({ name: "resnet50", budgetBytes, ...infeasible }), "table"));
+ */
+export function infeasibleDocument(infeasible: InfeasibleBudget): OutputDocument {
+  const { name, budgetBytes, lowerBoundBytes, smallestFoundBytes, occurrence } = infeasible;
+  const rows = bindingRows(infeasible);
+  const isMade = ([what]: BindingRow) => what === "makes";
+  return {
+    parts: () => [
+      {
+        kind: "text",
+        lines: [
+          infeasible.isProven
+            ? `${name}: nothing fits within ${formatBytes(budgetBytes)}: proven`
+            : `${name}: nothing found within ${formatBytes(budgetBytes)}; not proven that nothing fits`,
+          `smallest budget found ${formatBytes(smallestFoundBytes)} (${smallestFoundBytes} B); no plan needs less than ${formatBytes(lowerBoundBytes)}`,
+          `what binds: ${shorten(occurrence)}`,
+        ],
+      },
+      {
+        kind: "table",
+        headers: ["While it runs", "What", "Size"],
+        rows: [...withRest(rows.filter((row) => !isMade(row))), ...withRest(rows.filter(isMade))].map(
+          ([what, of, bytes]) => [what, shorten(of), formatBytes(bytes)],
+        ),
+      },
+    ],
+    records: () => ({ columns: ["what", "name", "bytes"], rows }),
+    value: () => ({ feasible: false, ...infeasible, smallestFeasibleBytes: smallestFoundBytes }),
+  };
+}
+
+type BindingRow = readonly [what: string, name: string, bytes: number];
+
+function bindingRows({ heldBytes, waitingBytes, inputs, outputs }: InfeasibleBudget): readonly BindingRow[] {
+  return [
+    ["held all the time", "weights, optimizer state, inputs", heldBytes],
+    ["waits for later", "gradients, and what else cannot be recomputed", waitingBytes],
+    ...inputs.map((input) => ["reads", input.name, input.bytes] as const),
+    ...outputs.map((output) => ["makes", output.name, output.bytes] as const),
+  ];
+}
+
+const listed = 8;
+
+/** The first rows, and the rest as one. */
+function withRest(rows: readonly BindingRow[]): BindingRow[] {
+  if (rows.length <= listed + 1) return [...rows];
+  const rest = rows.slice(listed);
+  return [
+    ...rows.slice(0, listed),
+    [rest[0][0], `${rest.length} more`, rest.reduce((sum, [, , bytes]) => sum + bytes, 0)],
+  ];
+}
+
+const longest = 110;
+
+function shorten(text: string): string {
+  return text.length <= longest ? text : `${text.slice(0, longest - 1)}…`;
+}

@@ -1,0 +1,14 @@
+import type { OutputDocument } from "./output-document.js";
+
+/** How documents are written: what a file of this folder exports, and `output-formats.ts` lists. */
+export interface OutputFormat {
+  /** What it is called on the command line; also the ending of its files. */
+  readonly name: string;
+  /** What it is called in a sentence. */
+  readonly title: string;
+  /** Whether views are exported in it. */
+  readonly isForFiles: boolean;
+  /** Whether it is for spreadsheets: a table of plain values, which is never cut short unless somebody asks for it. */
+  readonly isRecords?: boolean;
+  write(document: OutputDocument): string;
+}

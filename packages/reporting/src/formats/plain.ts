@@ -1,0 +1,12 @@
+import type { OutputFormat } from "./output-format.js";
+import { textFormat } from "./text-format.js";
+
+/** Columns parted by tabs. */
+export const plainFormat: OutputFormat = textFormat({
+  name: "plain",
+  title: "plain text",
+  isForFiles: false,
+  tables: "plain",
+  heading: (title) => title,
+  listing: (text) => text,
+});

@@ -1,0 +1,12 @@
+import type { OutputFormat } from "./output-format.js";
+import { textFormat } from "./text-format.js";
+
+/** Grids of reStructuredText, as PyTorch's estimators print them. */
+export const tableFormat: OutputFormat = textFormat({
+  name: "table",
+  title: "tables",
+  isForFiles: false,
+  tables: "rst",
+  heading: (title) => title,
+  listing: (text) => text,
+});

@@ -1,0 +1,20 @@
+import { RematError } from "@remat/trace";
+import type { OutputDocument } from "./output-document.js";
+import { outputFormats } from "./output-formats.js";
+
+/**
+ * Returns a document as text, in the output format of that name.
+ *
+ * @throws RematError `FORMAT_UNKNOWN`
+ * @example
+ * process.stdout.write(writeDocument(sacDocument(summarizeSac(trace)), "md"));
+ */
+export function writeDocument(document: OutputDocument, format: string): string {
+  const found = outputFormats.find(({ name }) => name === format);
+  if (found === undefined)
+    throw new RematError(
+      "FORMAT_UNKNOWN",
+      `there is no output format ${JSON.stringify(format)}. Expected one of ${outputFormats.map(({ name }) => name).join(", ")}.`,
+    );
+  return found.write(document);
+}
