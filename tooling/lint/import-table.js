@@ -69,6 +69,10 @@ export const importTable = {
   "native-backend": { pure: false, imports: ["trace", "backends"] },
   program: { pure: false, imports: ["trace", "memory", "dispatch-hook", "mod-tracker", "tracer", "checkpoint"] },
   reporting: { pure: true, imports: ["trace", "text-table", "memory", "sac-core", "runtime-estimator", "mem-tracker"] },
+  "reporting/ways-to-fit": {
+    pure: true,
+    imports: ["trace", "text-table", "memory", "sac-core", "runtime-estimator", "mem-tracker", "planner"],
+  },
   remat: {
     pure: false,
     imports: [
@@ -155,6 +159,7 @@ export const alsoAllowed = {
   "dispatch-hook": ["dispatch-hook/engine", "dispatch-hook/release", "dispatch-hook/residency"],
   "mem-tracker": ["mem-tracker/fsdp"],
   memory: ["memory/graph"],
+  reporting: ["reporting/ways-to-fit"],
   tracer: ["tracer/step"],
 };
 

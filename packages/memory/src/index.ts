@@ -25,6 +25,7 @@ export { restingBytes } from "./held/resting-bytes.js";
 export { holdPlan, type PlanMemory, type RecomputedStorage } from "./sequence/hold-plan.js";
 export { forEachLife, holdSequence, type SequenceMemory, valuesFreedAfter } from "./sequence/hold-sequence.js";
 export { type PlanValues, planValues } from "./sequence/plan-values.js";
+export { releasedPeakBytes } from "./sequence/released-peak.js";
 export type { SequenceGraph } from "./sequence/sequence-graph.js";
 export {
   isPureForward,

@@ -84,6 +84,13 @@ export {
   summarizeSac,
 } from "./summarize-sac.js";
 export {
+  describeVerdict,
+  verdictSeparator,
+} from "./verdict/describe-verdict.js";
+export { judgeMemory, type NextStep, type VerdictOptions } from "./verdict/judge-memory.js";
+export type { Outcome, Verdict } from "./verdict/verdict.js";
+export { describeWay, type WayToFit } from "./verdict/way-to-fit.js";
+export {
   type EnvironmentFact,
   type EnvironmentGroup,
   type EnvironmentOptions,

@@ -1,0 +1,36 @@
+import type { CategoryName } from "@remat/trace";
+import type { WayToFit } from "./way-to-fit.js";
+
+/** What was done about a step's memory, and what it then holds at its peak. */
+export interface Outcome {
+  /** `planned`, `measured`. */
+  readonly name: string;
+  readonly peakBytes: number;
+  /** Time beyond stock's, as a fraction of it. */
+  readonly overhead?: number;
+}
+
+/** What everybody asks first: whether a step fits, and what to do next. Bytes as allocated. */
+export interface Verdict {
+  /** The most that is held: `heldPeak` of the account of memory. */
+  readonly peakBytes: number;
+  /** What of the peak is what, largest first. */
+  readonly categories: readonly { readonly category: CategoryName; readonly bytes: number; readonly share: number }[];
+  /** The device that it is meant for. */
+  readonly device: string;
+  /** Undefined where nobody says how much memory it has. */
+  readonly deviceMemoryBytes: number | undefined;
+  /** Undefined where the device's memory is. */
+  readonly fits: boolean | undefined;
+  /** What is left of the device's memory; below zero, what is missing. */
+  readonly spareBytes: number | undefined;
+  /** The peak where everything is freed after its last use; undefined where that cannot be said of the run. */
+  readonly earlyReleasePeakBytes: number | undefined;
+  readonly outcome: Outcome | undefined;
+  /** Of what does not fit: what does. Undefined where that was not looked for. */
+  readonly ways: readonly WayToFit[] | undefined;
+  /** The next step, as it is typed. */
+  readonly command: string | undefined;
+  /** All of it in one line. */
+  readonly sentence: string;
+}

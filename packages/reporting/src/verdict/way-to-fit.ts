@@ -1,0 +1,35 @@
+import { formatOverhead } from "../documents/plan-front.js";
+import { formatBytes } from "../format-quantity.js";
+
+/** A change with which a step fits that does not fit by itself, computed for this step, with the peak that it then has. */
+export type WayToFit =
+  /** Everything is freed after its last use; nothing is recomputed. */
+  | { readonly kind: "early-release"; readonly peakBytes: number }
+  /** Some of it is recomputed, for so much more time, as a fraction of the step's. */
+  | { readonly kind: "plan"; readonly peakBytes: number; readonly overhead: number }
+  | { readonly kind: "batch"; readonly peakBytes: number; readonly batch: number }
+  /** The step of one rank of many over which weights are sharded (FSDP), in modules of these names or patterns. */
+  | {
+      readonly kind: "sharding";
+      readonly peakBytes: number;
+      readonly worldSize: number;
+      readonly wrap: readonly string[];
+    }
+  | { readonly kind: "device"; readonly peakBytes: number; readonly device: string; readonly memoryBytes: number };
+
+/** Describes a way in a few words: "batch 16: 61.2 GiB". */
+export function describeWay(way: WayToFit): string {
+  const peak = formatBytes(way.peakBytes);
+  switch (way.kind) {
+    case "early-release":
+      return `early release ${peak} at no cost`;
+    case "plan":
+      return `a plan ${peak} for ${formatOverhead(way.overhead)} more time`;
+    case "batch":
+      return `batch ${way.batch} ${peak}`;
+    case "sharding":
+      return `FSDP over ${way.worldSize} ${peak} each`;
+    case "device":
+      return `${way.device} has ${formatBytes(way.memoryBytes)}`;
+  }
+}

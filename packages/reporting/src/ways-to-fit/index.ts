@@ -1,0 +1,1 @@
+export { type WaysToFitOptions, waysToFit } from "./ways-to-fit.js";

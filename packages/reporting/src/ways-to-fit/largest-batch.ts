@@ -1,0 +1,32 @@
+import type { WayToFit } from "../verdict/way-to-fit.js";
+
+/** Returns the peak, in bytes, of the step with so many samples in a batch. */
+export type PeakOfBatch = (samples: number) => Promise<number>;
+
+/** As many steps are taken at most: what is left out is a sample or two. */
+const mostTried = 5;
+
+/**
+ * Returns the largest batch found with which a step fits, by the peaks of smaller batches: that of one sample, then where a line through the peaks that
+ * are known says. Undefined where one sample is too much.
+ */
+export async function largestBatch(
+  samples: number,
+  peakBytes: number,
+  memoryBytes: number,
+  peakOf: PeakOfBatch,
+): Promise<WayToFit | undefined> {
+  if (samples <= 1) return undefined;
+  let fits = { batch: 1, peakBytes: await peakOf(1) };
+  if (fits.peakBytes > memoryBytes) return undefined;
+  let tooMuch = { batch: samples, peakBytes };
+  for (let tried = 1; tried < mostTried && tooMuch.batch - fits.batch > 1; tried++) {
+    const slope = (tooMuch.peakBytes - fits.peakBytes) / (tooMuch.batch - fits.batch);
+    const onLine = fits.batch + Math.floor((memoryBytes - fits.peakBytes) / Math.max(slope, 1));
+    const batch = Math.min(tooMuch.batch - 1, Math.max(fits.batch + 1, onLine));
+    const found = { batch, peakBytes: await peakOf(batch) };
+    if (found.peakBytes <= memoryBytes) fits = found;
+    else tooMuch = found;
+  }
+  return { kind: "batch", ...fits };
+}

@@ -1,0 +1,62 @@
+import { heldPeak, releasedPeakBytes } from "@remat/memory";
+import { planCheckpointing } from "@remat/planner";
+import { deviceSpecs } from "@remat/runtime-estimator";
+import { type DeviceSpec, Phase, type Trace } from "@remat/trace";
+import type { WayToFit } from "../verdict/way-to-fit.js";
+import { fewestRanks } from "./fewest-ranks.js";
+import { largestBatch, type PeakOfBatch } from "./largest-batch.js";
+
+export interface WaysToFitOptions {
+  /** What the device has. */
+  readonly memoryBytes: number;
+  /** Returns the peak of the same step with so many samples; left out where the step cannot be taken again. */
+  readonly batch?: { readonly samples: number; readonly peakOf: PeakOfBatch };
+  /** Told what is being looked for. */
+  readonly onProgress?: (what: string) => void;
+}
+
+/** Few, so that the answer comes at once: whether there is a plan, not the best one, which `remat plan` looks for. */
+const iterations = 200;
+
+/**
+ * Returns what makes a step fit that does not fit as it was recorded, each way computed for this step, the one that changes least first: early release;
+ * failing that a plan, a smaller batch, weights sharded over several devices, a larger device. Empty where none does.
+ *
+ * @throws RematError what `heldPeak` throws
+ * @example
+ * const ways = await waysToFit(trace, { memoryBytes: deviceSpec("t4").memoryBytes });
+ */
+export async function waysToFit(trace: Trace, options: WaysToFitOptions): Promise<readonly WayToFit[]> {
+  const { memoryBytes, batch, onProgress } = options;
+  if (heldPeak(trace).peakBytes <= memoryBytes) return [];
+  if (trace.header.framework === "tfjs") {
+    const peakBytes = releasedPeakBytes(trace);
+    if (peakBytes <= memoryBytes) return [{ kind: "early-release", peakBytes }];
+  }
+  const ways: (WayToFit | undefined)[] = [];
+  onProgress?.("looking for a plan that fits");
+  ways.push(await plan(trace, memoryBytes));
+  if (batch !== undefined) {
+    onProgress?.("looking for a batch that fits");
+    ways.push(await largestBatch(batch.samples, heldPeak(trace).peakBytes, memoryBytes, batch.peakOf));
+  }
+  onProgress?.("sharding the weights");
+  ways.push(fewestRanks(trace, memoryBytes), largerDevice(heldPeak(trace).peakBytes));
+  return ways.filter((way) => way !== undefined);
+}
+
+async function plan(trace: Trace, budgetBytes: number): Promise<WayToFit | undefined> {
+  if (!trace.hasPhase(Phase.backward) || !trace.ops.runtimeMs.some((ms) => ms > 0)) return undefined;
+  const { point } = await planCheckpointing(trace, { budgetBytes, iterations, boundTimeMs: 0 });
+  return point && { kind: "plan", peakBytes: point.peakBytes, overhead: point.overhead };
+}
+
+/** The smallest one known whose memory is enough. */
+function largerDevice(peakBytes: number): WayToFit | undefined {
+  const enough = Object.values<DeviceSpec>(deviceSpecs)
+    .filter(({ memoryBytes = 0 }) => memoryBytes >= peakBytes)
+    .sort((a, b) => a.memoryBytes! - b.memoryBytes!);
+  return enough.length === 0
+    ? undefined
+    : { kind: "device", peakBytes, device: enough[0].name, memoryBytes: enough[0].memoryBytes! };
+}

@@ -1,0 +1,109 @@
+import { heldPeak, holdPlan, releasedPeakBytes, tellsLifetimes } from "@remat/memory";
+import { planningGraphOfTrace, planOfTrace, rematerialize } from "@remat/planner";
+import { readPyTorchTrace } from "@remat/pytorch";
+import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
+import { goldenFiles, readGolden } from "@remat/testkit";
+import type { Trace } from "@remat/trace";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { actions, traceOf } from "../../../mem-tracker/test/random-trace.js";
+import { randomTraces } from "../../../planner/test/plan/random-traces.js";
+import { judgeMemory, verdictSeparator, type WayToFit } from "../../src/index.js";
+
+const GiB = 2 ** 30;
+const a100 = deviceSpec("a100");
+
+function goldenTrace(name: string): Trace {
+  return priceTrace(readPyTorchTrace(readGolden(goldenFiles().find((file) => file.name === name)!)), a100);
+}
+
+const adam = goldenTrace("mem_02_transformer_adam");
+const { peakBytes } = heldPeak(adam);
+
+describe("a verdict", () => {
+  it("says peak, device, what of it is what, and what to type, of what fits", () => {
+    const verdict = judgeMemory(adam, { device: a100, commandFor: ({ kind }) => `remat ${kind}` })!;
+    expect(verdict.sentence).toMatch(
+      /^peak [\d.]+ GiB of 80 GiB \(a100\): fits, [\d.]+ GiB to spare · \w[\w ]* \d+ %, \w[\w ]* \d+ % · remat explore$/,
+    );
+    expect(verdict).toMatchObject({
+      peakBytes,
+      fits: true,
+      spareBytes: 80 * GiB - peakBytes,
+      command: "remat explore",
+    });
+    expect(verdict.categories.reduce((sum, { bytes }) => sum + bytes, 0)).toBe(peakBytes);
+  });
+
+  it("fits to the byte, and not with one byte less", () => {
+    const judge = (memoryBytes: number) => judgeMemory(adam, { device: { name: "d", memoryBytes } })!;
+    expect(judge(peakBytes)).toMatchObject({ fits: true, spareBytes: 0 });
+    expect(judge(peakBytes - 1)).toMatchObject({ fits: false, spareBytes: -1 });
+    expect(judge(peakBytes - 1).sentence).toContain(": does not fit, 1 B too much");
+  });
+
+  it("says that nobody knows the device's memory rather than that the step fits", () => {
+    const verdict = judgeMemory(adam, { device: { name: "abacus" } })!;
+    expect(verdict).toMatchObject({ fits: undefined, spareBytes: undefined });
+    expect(verdict.sentence).toMatch(/^peak [\d.]+ GiB; how much memory abacus has is not known · /);
+  });
+
+  it("names the ways to fit, and what to type for the first", () => {
+    const ways: readonly WayToFit[] = [
+      { kind: "plan", peakBytes: 3 * GiB, overhead: 0.031 },
+      { kind: "batch", peakBytes: 2 * GiB, batch: 16 },
+      { kind: "sharding", peakBytes: GiB, worldSize: 4, wrap: [] },
+      { kind: "device", peakBytes, device: "h200", memoryBytes: 141 * GiB },
+    ];
+    const device = { name: "small", memoryBytes: 1000 };
+    const { sentence, command } = judgeMemory(adam, { device, ways, commandFor: ({ kind }) => `remat ${kind}` })!;
+    expect(command).toBe("remat plan");
+    expect(sentence.split(verdictSeparator).slice(-2)).toEqual([
+      "fits with a plan 3 GiB for 3.10 % more time, or batch 16 2 GiB, or FSDP over 4 1 GiB each, or h200 has 141 GiB",
+      "remat plan",
+    ]);
+    expect(judgeMemory(adam, { device, ways: [] })!.sentence).toMatch(/ · nothing tried makes it fit$/);
+  });
+
+  it("says what was planned or measured in place of what could be", () => {
+    const outcome = { name: "planned", peakBytes: 1000, overhead: 0.05 };
+    expect(judgeMemory(adam, { device: a100, outcome })!.sentence).toMatch(
+      / · planned 1000 B \(0\.0 %\) for 5\.00 % more time$/,
+    );
+    const device = { name: "small", memoryBytes: 2000 };
+    expect(judgeMemory(adam, { device, outcome })!.sentence).toMatch(/more time, fits$/);
+    expect(judgeMemory(adam, { device: { ...device, memoryBytes: 10 }, outcome })!.sentence).toMatch(
+      /more time, does not fit either$/,
+    );
+  });
+
+  it("is none of a run that says nothing about lifetimes", () => {
+    expect(judgeMemory(goldenTrace("sac_03_mlp"), { device: a100 })).toBeUndefined();
+  });
+});
+
+it("has the peak of the account of memory, for any run", () => {
+  fc.assert(
+    fc.property(actions, (steps) => {
+      const trace = traceOf(steps);
+      if (tellsLifetimes(trace))
+        expect(judgeMemory(trace, { device: a100 })!.peakBytes).toBe(heldPeak(trace).peakBytes);
+    }),
+  );
+});
+
+it("has the peak of a plan that recomputes nothing for that of early release", async () => {
+  await fc.assert(
+    fc.asyncProperty(randomTraces, async (trace) => {
+      const graph = planningGraphOfTrace(trace);
+      const budgetBytes = Math.max(1, heldPeak(trace).peakBytes);
+      const early = planOfTrace(
+        trace,
+        graph,
+        await rematerialize(graph, { budgetBytes, iterations: 0, boundTimeMs: 0 }),
+      );
+      expect(releasedPeakBytes(trace)).toBe(holdPlan(trace, early).peakBytes);
+    }),
+    { numRuns: 60 },
+  );
+});

@@ -1,0 +1,78 @@
+import { simulateFsdp } from "@remat/mem-tracker/fsdp";
+import { heldPeak } from "@remat/memory";
+import { planCheckpointing } from "@remat/planner";
+import { readPyTorchTrace } from "@remat/pytorch";
+import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
+import { goldenFiles, readGolden } from "@remat/testkit";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { largestBatch } from "../../src/ways-to-fit/largest-batch.js";
+import { waysToFit } from "../../src/ways-to-fit/ways-to-fit.js";
+
+const golden = goldenFiles().find(({ name }) => name === "mem_02_transformer_adam")!;
+const trace = priceTrace(readPyTorchTrace(readGolden(golden)), deviceSpec("a100"));
+const { peakBytes } = heldPeak(trace);
+
+describe("ways to fit", () => {
+  it("are none of what fits", async () => {
+    expect(await waysToFit(trace, { memoryBytes: peakBytes })).toEqual([]);
+  });
+
+  it("fit, each as what it names says", async () => {
+    const memoryBytes = Math.floor(0.92 * peakBytes);
+    const ways = await waysToFit(trace, {
+      memoryBytes,
+      batch: { samples: 4, peakOf: async (samples) => (peakBytes * samples) / 4 },
+    });
+    expect(ways.map(({ kind }) => kind)).toEqual(["plan", "batch", "sharding", "device"]);
+    for (const way of ways) {
+      if (way.kind === "device") {
+        expect(way).toMatchObject({ peakBytes });
+        expect(way.memoryBytes).toBeGreaterThanOrEqual(peakBytes);
+        continue;
+      }
+      expect(way.peakBytes).toBeLessThanOrEqual(memoryBytes);
+      if (way.kind === "plan") {
+        const { point } = await planCheckpointing(trace, { budgetBytes: memoryBytes, iterations: 200, boundTimeMs: 0 });
+        expect(way).toMatchObject({ peakBytes: point!.peakBytes, overhead: point!.overhead });
+      }
+      if (way.kind === "batch") expect(way).toMatchObject({ batch: 3, peakBytes: 0.75 * peakBytes });
+      if (way.kind === "sharding") {
+        expect(way.wrap).toEqual(["layers.*"]);
+        const rank = (worldSize: number) =>
+          heldPeak(simulateFsdp(trace, { worldSize, wrap: way.wrap }).trace).peakBytes;
+        expect(rank(way.worldSize)).toBe(way.peakBytes);
+        if (way.worldSize > 2) expect(rank(way.worldSize / 2)).toBeGreaterThan(memoryBytes);
+      }
+    }
+  });
+
+  it("are but a larger device where no plan, batch or rank has room for one op", async () => {
+    const ways = await waysToFit(trace, { memoryBytes: 1000, batch: { samples: 8, peakOf: async () => 1001 } });
+    expect(ways.map(({ kind }) => kind)).toEqual(["device"]);
+  });
+});
+
+it("finds a batch that fits, next to one that does not where peaks grow evenly", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.integer({ min: 0, max: 1e6 }),
+      fc.integer({ min: 1, max: 1e6 }),
+      fc.integer({ min: 2, max: 4096 }),
+      fc.double({ min: 0.01, max: 0.99, noNaN: true }),
+      async (fixed, each, samples, share) => {
+        const peakOf = (batch: number) => fixed + each * batch;
+        const memoryBytes = Math.floor(share * peakOf(samples));
+        const found = await largestBatch(samples, peakOf(samples), memoryBytes, async (batch) => peakOf(batch));
+        if (peakOf(1) > memoryBytes) {
+          expect(found).toBeUndefined();
+          return;
+        }
+        if (found?.kind !== "batch") throw new Error("no batch");
+        expect(found.peakBytes).toBe(peakOf(found.batch));
+        expect(found.peakBytes).toBeLessThanOrEqual(memoryBytes);
+        expect(peakOf(found.batch + 1)).toBeGreaterThan(memoryBytes);
+      },
+    ),
+  );
+});
