@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import { join, posix, relative, sep } from "node:path";
 import { alsoAllowed, entryOf, importTable, packageFolder } from "./import-table.js";
+import { refusedWords, upstreamNames } from "./refused-words.js";
 
 /** Calls `check` with every module that a file names: static and dynamic imports, re-exports, types. */
 function onImports(check) {
@@ -19,6 +20,9 @@ function onImports(check) {
 }
 
 const pathOf = (context) => relative(context.cwd, context.physicalFilename).split(sep).join("/");
+
+/** Sources of packages and apps, and the report's page. */
+const sourcePath = /^(?:packages|apps)\/[^/]+\/(?:src|page)\//;
 
 const declared = new Map();
 /** Names of the packages that users of an entry's package get with it; a page is built with what it imports. */
@@ -112,8 +116,7 @@ const engineMessage =
 const engineRule = {
   create(context) {
     const path = pathOf(context);
-    if (!/^(?:packages|apps)\/[^/]+\/(?:src|page)\//.test(path) || path.startsWith("packages/dispatch-hook/"))
-      return {};
+    if (!sourcePath.test(path) || path.startsWith("packages/dispatch-hook/")) return {};
     const report = (node) => context.report({ node, message: engineMessage });
     return {
       ImportSpecifier(node) {
@@ -141,7 +144,7 @@ const plurals = new Set(
 
 const docVerbRule = {
   create(context) {
-    if (!/^packages\/[^/]+\/src\//.test(pathOf(context))) return {};
+    if (!sourcePath.test(pathOf(context))) return {};
     return {
       ExportNamedDeclaration(node) {
         if (node.declaration?.type !== "FunctionDeclaration") return;
@@ -158,6 +161,42 @@ const docVerbRule = {
   },
 };
 
+const inNames = new RegExp(`(${refusedWords.flatMap((words) => words.inNames).join("|")})(?![a-z])`);
+const inTexts = new RegExp(
+  `\\b(${refusedWords.flatMap((words) => words.inTexts).join("|")})\\b`.replaceAll(" ", "[\\s*/]+"),
+);
+
+const insteadOf = (word) =>
+  refusedWords.find((words) => words.inNames.includes(word) || words.inTexts.includes(word)).instead;
+
+const wordsRule = {
+  create(context) {
+    if (!sourcePath.test(pathOf(context))) return {};
+    const check = (node, [, found] = []) => {
+      if (found === undefined) return;
+      const word = found.replace(/[\s*/]+/g, " ");
+      const message = `One act has one verb: not "${word}" but ${insteadOf(word)}. See the glossary in ARCHITECTURE.md.`;
+      context.report({ node, message });
+    };
+    return {
+      Program() {
+        for (const comment of context.sourceCode.getAllComments())
+          check(comment, inTexts.exec(comment.value.toLowerCase()) ?? undefined);
+      },
+      Identifier(node) {
+        if (upstreamNames.has(node.name)) return;
+        check(node, inNames.exec(node.name.charAt(0).toUpperCase() + node.name.slice(1)) ?? undefined);
+      },
+      Literal(node) {
+        if (typeof node.value === "string") check(node, inTexts.exec(node.value.toLowerCase()) ?? undefined);
+      },
+      TemplateElement(node) {
+        check(node, inTexts.exec(node.value.raw.toLowerCase()) ?? undefined);
+      },
+    };
+  },
+};
+
 const eventsMessage =
   "Only memory and the trace's own codec name allocation events: read what a trace holds from @remat/memory (readMemoryEvents, HeldMemory), so that it is decided in one place.";
 const allocationEvents = new Set(["allocate", "free", "resize"]);
@@ -165,8 +204,7 @@ const allocationEvents = new Set(["allocate", "free", "resize"]);
 const allocationEventsRule = {
   create(context) {
     const path = pathOf(context);
-    if (!/^(?:packages|apps)\/[^/]+\/(?:src|page)\//.test(path) || /^packages\/(?:memory|trace)\//.test(path))
-      return {};
+    if (!sourcePath.test(path) || /^packages\/(?:memory|trace)\//.test(path)) return {};
     const isEventKind = (node) => node?.type === "Identifier" && node.name === "EventKind";
     return {
       MemberExpression(node) {
@@ -189,5 +227,6 @@ export default {
     "engine-internals": engineRule,
     "doc-verb": docVerbRule,
     "allocation-events": allocationEventsRule,
+    words: wordsRule,
   },
 };

@@ -101,7 +101,7 @@ class _Recorder(TorchDispatchMode):
         self._live = {}  # address of a storage -> (weak reference to it, its number); an address is used again
         self._names = weakref.WeakKeyDictionary()
         self._told = set()  # modules whose weights were told
-        self._running = []  # modules whose forward pass runs again in the backward pass
+        self._running = []  # modules whose forward pass is recomputed in the backward pass
         self._in_optimizer = False
         self._stack = contextlib.ExitStack()
         self._ended = False
@@ -407,7 +407,7 @@ def apply_policy(model, policy):
     """Has the modules that `policy` names run under selective checkpointing from now on; returns a function that undoes it.
 
     `policy`: what `remat plan --pytorch-policy` or `toPyTorchPolicy` of @remat/pytorch wrote: a path, or the parsed JSON. Where no gradient is
-    asked for, modules run as before. What runs again draws the same random numbers, and leaves running statistics alone.
+    asked for, modules run as before. What is recomputed draws the same random numbers, and leaves running statistics alone.
     """
     from torch.utils.checkpoint import checkpoint
 

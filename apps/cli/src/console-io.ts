@@ -19,13 +19,13 @@ export interface ConsoleIo {
   readonly onInterrupt?: (listener: () => void) => () => void;
 }
 
-/** For {@link ConsoleIo.onInterrupt}: the first Ctrl-C is a wish to stop, the second one ends the process. */
+/** Listens for {@link ConsoleIo.onInterrupt}: the first Ctrl-C is a wish to stop, the second one ends the process. */
 export function onInterrupt(listener: () => void): () => void {
   process.once("SIGINT", listener);
   return () => process.off("SIGINT", listener);
 }
 
-/** For {@link ConsoleIo.ask}: by the terminal; what is not a yes is a no. */
+/** Asks on the terminal, for {@link ConsoleIo.ask}; what is not a yes is a no. */
 export async function askTerminal(question: string): Promise<boolean> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {
@@ -35,7 +35,7 @@ export async function askTerminal(question: string): Promise<boolean> {
   }
 }
 
-/** A reader that has seen enough (`remat … | head`) closes the pipe: that is no failure. Other errors of `stream` are thrown. */
+/** Lets a reader that has seen enough (`remat … | head`) close the pipe: that is no failure. Other errors of `stream` are thrown. */
 export function allowClosedPipe(stream: NodeJS.EventEmitter): void {
   stream.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code !== "EPIPE") throw error;

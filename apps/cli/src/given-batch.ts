@@ -8,7 +8,7 @@ import { Tensor, type TensorLike } from "@tensorflow/tfjs-core";
 type Batch = Pick<ModelDefinition, "inputs" | "targets">;
 
 /**
- * One batch from a file: JSON `{ "inputs": …, "targets": … }`, where each is a nested list of numbers, or for several tensors a list of
+ * Reads one batch from a file: JSON `{ "inputs": …, "targets": … }`, where each is a nested list of numbers, or for several tensors a list of
  * `{ "values": …, "shape": …, "dtype": … }`; or an ES module whose default export, given what a model module is given, returns the same
  * as tensors. Takes the place of the model's own.
  *

@@ -1,7 +1,7 @@
 import { pathToFileURL } from "node:url";
 import { RematError } from "@remat/trace";
 
-/** What the ES module at `path` exports by default. Loads nothing of the hook, since stock steps need it, too. */
+/** Returns what the ES module at `path` exports by default. Loads nothing of the hook, since stock steps need it, too. */
 export async function importModel(path: string): Promise<unknown> {
   let module: { default?: unknown };
   try {

@@ -43,7 +43,11 @@ async function kerasModel(path: string): Promise<() => unknown> {
   };
 }
 
-/** @throws RematError `MODEL_JSON` */
+/**
+ * Parses JSON.
+ *
+ * @throws RematError `MODEL_JSON`
+ */
 export function parseJson(path: string): unknown {
   const bytes = readFileSync(path);
   try {

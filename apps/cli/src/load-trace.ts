@@ -6,7 +6,7 @@ import type { ModelSource } from "./model-source.js";
 import type { Progress } from "./progress.js";
 import { UsageError } from "./usage-error.js";
 
-/** The trace that MODEL names, or one of a training step of the model that it names. */
+/** Returns the trace that MODEL names, or one of a training step of the model that it names. */
 export async function loadTrace(
   source: ModelSource,
   options: ModelOptions,
@@ -27,12 +27,12 @@ export async function loadTrace(
   }
 }
 
-/** What of the options is also for what was recorded: the rest says how to take a step. */
+/** Returns what of the options is also for what was recorded: the rest says how to take a step. */
 export function optionsForRecorded({ request: { allocationUnitBytes } }: ModelOptions): ModelOptions {
   return { request: { allocationUnitBytes }, data: undefined };
 }
 
-/** The trace in allocation units that were asked for; it keeps its own if none were. */
+/** Returns the trace in allocation units that were asked for; it keeps its own if none were. */
 export function inUnits(trace: Trace, { request: { allocationUnitBytes } }: ModelOptions): Trace {
   return allocationUnitBytes === undefined ? trace : trace.withHeader({ ...trace.header, allocationUnitBytes });
 }

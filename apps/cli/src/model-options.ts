@@ -59,7 +59,11 @@ export interface ModelOptions {
   readonly data: string | undefined;
 }
 
-/** @throws UsageError naming the option */
+/**
+ * Parses what of the options says which step to take.
+ *
+ * @throws UsageError naming the option
+ */
 export function parseModelOptions(options: CommandOptions): ModelOptions {
   const given = <T>(name: string, parse: (name: string, value: unknown) => T): T | undefined =>
     options[name] === undefined ? undefined : parse(name, options[name]);

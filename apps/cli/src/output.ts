@@ -17,7 +17,7 @@ export async function writeFor(option: string, path: string, content: Content, i
 }
 
 /**
- * Where a command shows its answer: on standard output, or beside it where one of the files that it writes, by option, is standard output.
+ * Tells where a command shows its answer: on standard output, or beside it where one of the files that it writes, by option, is standard output.
  *
  * @throws UsageError where two files are
  */

@@ -12,7 +12,7 @@ export interface PricedModel {
 }
 
 /**
- * The trace of MODEL with each op's time: by the roofline of a device, or measured on a real backend, for which the trace is then made. What
+ * Returns the trace of MODEL with each op's time: by the roofline of a device, or measured on a real backend, for which the trace is then made. What
  * was measured before stays unless a device was asked for.
  */
 export async function priceModel(

@@ -32,7 +32,11 @@ export interface Pricing {
   readonly isAsked: boolean;
 }
 
-/** @throws UsageError naming the option; RematError `DEVICE_FILE` */
+/**
+ * Parses by what ops are priced.
+ *
+ * @throws UsageError naming the option; RematError `DEVICE_FILE`
+ */
 export function parsePricing(options: CommandOptions): Pricing {
   const mode = parseChoice("mode", options["mode"] ?? "operator-level-cost-model", estimateModes);
   return {

@@ -9,7 +9,7 @@ export class UsageError extends RematError {
   }
 }
 
-/** A whole number of at least `min` from an option's value. */
+/** Parses a whole number of at least `min` from an option's value. */
 export function parseCount(option: string, value: unknown, min = 1): number {
   const number = typeof value === "number" ? value : Number(String(value));
   if (!Number.isSafeInteger(number) || number < min || value === "" || typeof value === "boolean")
@@ -17,14 +17,14 @@ export function parseCount(option: string, value: unknown, min = 1): number {
   return number;
 }
 
-/** One of `allowed` from an option's value. */
+/** Parses one of `allowed` from an option's value. */
 export function parseChoice<T extends string>(option: string, value: unknown, allowed: readonly T[]): T {
   if (!allowed.includes(value as T))
     throw new UsageError(`--${option} expects one of ${allowed.join(", ")}, found ${quote(value)}.`);
   return value as T;
 }
 
-/** The text given to an option; an option given twice or without a value is refused. */
+/** Returns the text given to an option; an option given twice or without a value is refused. */
 export function parseText(option: string, value: unknown): string {
   if (typeof value === "number") return String(value);
   if (typeof value !== "string" || value === "")

@@ -3,7 +3,7 @@ type Listener = (event: never) => void;
 /** Attributes; functions under `on…` listen, `true` is an empty attribute, `false` and undefined are none. */
 type Attributes = Readonly<Record<string, string | number | boolean | undefined | Listener>>;
 
-/** An element with attributes and children; texts are texts, whatever they hold. */
+/** Makes an element with attributes and children; texts are texts, whatever they hold. */
 export function h<K extends keyof HTMLElementTagNameMap>(
   tag: K,
   attributes: Attributes = {},
@@ -15,7 +15,7 @@ export function h<K extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
-/** The same in SVG. */
+/** Makes the same in SVG. */
 export function s<K extends keyof SVGElementTagNameMap>(
   tag: K,
   attributes: Attributes = {},
@@ -33,7 +33,7 @@ export function fill(element: Element, ...children: readonly Child[]): void {
   append(element, children);
 }
 
-/** An element of the document that has to be there. */
+/** Returns an element of the document that has to be there. */
 export function byId(id: string): HTMLElement {
   const element = document.getElementById(id);
   if (element === null) throw new Error(`the page has no element #${id}`);

@@ -10,7 +10,7 @@ export interface PageContext {
   readonly policies: PolicyFeed;
 }
 
-/** An op's name and module, for labels. */
+/** Tells an op's name and module, for labels. */
 export function describeOp({ ops, names, modules }: Overview, op: number): string {
   const module = ops.module[op];
   return `op ${op} ${names[ops.name[op]]}${module < 0 ? "" : ` in ${modules[module]}`}`;
@@ -18,7 +18,7 @@ export function describeOp({ ops, names, modules }: Overview, op: number): strin
 
 /**
  * Asks one question at a time: of those that come while one is answered, only the last is asked. An answer that is out of date by then is
- * dropped, unless `usesAll` says that it is better than none, as while a slider moves.
+ * ignored, unless `usesAll` says that it is better than none, as while a slider moves.
  */
 export function latest(usesAll = false): <T>(question: () => Promise<T>, use: (answer: T) => void) => void {
   let asked = 0;

@@ -58,7 +58,7 @@ const choices: Readonly<Record<string, readonly string[]>> = {
   theme: ["auto", "light", "dark"],
 };
 
-/** What of a state differs from the first, as a fragment without `#`. */
+/** Writes what of a state differs from the first, as a fragment without `#`. */
 export function writeHash(state: PageState): string {
   const parameters = new URLSearchParams();
   for (const key of Object.keys(initialState) as (keyof PageState)[])
@@ -66,7 +66,7 @@ export function writeHash(state: PageState): string {
   return parameters.toString();
 }
 
-/** What a fragment says of a state; what it says wrongly is passed over. */
+/** Reads what a fragment says of a state; what it says wrongly is passed over. */
 export function readHash(hash: string): Partial<PageState> {
   const read: Record<string, string | number> = {};
   for (const [key, text] of new URLSearchParams(hash.replace(/^#/, ""))) {

@@ -1,7 +1,7 @@
 import type { Colour } from "@remat/reporting";
 import type { Store } from "./state.js";
 
-/** The theme that is seen, whether chosen or the system's. */
+/** Returns the theme that is seen, whether chosen or the system's. */
 export function currentTheme(): "light" | "dark" {
   const chosen = document.documentElement.dataset["theme"];
   if (chosen === "light" || chosen === "dark") return chosen;
@@ -30,14 +30,14 @@ export function followTheme(store: Store): void {
   addEventListener("afterprint", () => apply(store.state.theme));
 }
 
-/** A colour for the theme that is seen. */
+/** Returns a colour for the theme that is seen. */
 export function shade(colour: Colour): string {
   return colour[currentTheme()];
 }
 
 const pair = /^light-dark\((.+), (.+)\)$/;
 
-/** A custom property of the style sheet, for what is drawn: of a colour for each theme that of the theme that is seen. */
+/** Returns a custom property of the style sheet, for what is drawn: of a colour for each theme that of the theme that is seen. */
 export function token(name: string): string {
   const value = getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const [, light, dark] = pair.exec(value) ?? [];

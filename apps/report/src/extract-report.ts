@@ -3,7 +3,7 @@ import { RematError } from "@remat/trace";
 import { decodeReport, type ReportData } from "./data/report-file.js";
 
 /**
- * What a report holds, from its HTML: the same that it was made of.
+ * Reads what a report holds, from its HTML: the same that it was made of.
  *
  * @throws RematError `REPORT_DATA` where the text is no report, or its data is damaged
  * @example

@@ -12,7 +12,7 @@ import { timelinePicture } from "./html/timeline-picture.js";
 const slots = { title: "<!--remat:title-->", body: "<!--remat:body-->", data: "<!--remat:data-->" } as const;
 
 /**
- * A report as one HTML document that needs nothing else: the app, the summary as plain HTML, and the data, compressed.
+ * Renders a report as one HTML document that needs nothing else: the app, the summary as plain HTML, and the data, compressed.
  *
  * @throws RematError `REPORT_SHELL` where the app has not been built
  * @example

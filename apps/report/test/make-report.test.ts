@@ -26,7 +26,7 @@ describe.each(Object.keys(runs) as (keyof typeof runs)[])("a plan for %s", (name
     }
   });
 
-  it("can be reported alone: its ops, what runs again, and no more memory than predicted", async () => {
+  it("can be reported alone: its ops, what is recomputed, and no more memory than predicted", async () => {
     const smallest = await rematerialize(graph, {
       budgetBytes: 0.75 * graph.baseBytes + 1,
       iterations: 4000,

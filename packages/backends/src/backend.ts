@@ -13,7 +13,7 @@ export interface Backend {
   readonly kernels: BackendKernels | Unknown;
   /** By kernel the outputs that live in an input's buffer, where they have a `DataId` of their own or not. */
   readonly sharing: SharingTable;
-  /** How the data of living tensors is let go of and brought back: what plans and budgets need. */
+  /** How the data of living tensors is evicted and restored: what plans and budgets need. */
   readonly residency: Residency | Unknown;
   /** Returns the bytes of the buffer that an entry of its `DataStorage` stands for, as requested. */
   bytesOf(entry: DataEntry): number;

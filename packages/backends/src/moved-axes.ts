@@ -16,7 +16,7 @@ export function movedAxes(x: TensorInfo, axes: Axes, call: KernelCall): TensorIn
       );
 }
 
-/** Lets go of those that there are. */
+/** Frees those that there are. */
 export function releaseAll(call: KernelCall, ...tensors: (TensorInfo | undefined)[]): void {
   for (const tensor of tensors) if (tensor !== undefined) call.release(tensor);
 }

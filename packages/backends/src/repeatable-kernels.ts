@@ -32,7 +32,7 @@ export function rememberKernels(backend: string): ReadonlyMap<string, core.Kerne
 for (const { name } of backends) rememberKernels(name);
 
 /**
- * Tells whether a kernel gives the same values whenever it is run on the same inputs, so that it may be run again: one of tfjs's own that does, as the
+ * Tells whether a kernel gives the same values whenever it is run on the same inputs, so that it may be replayed: one of tfjs's own that does, as the
  * backend brought it, or one that {@link declarePure} was called for. Of any other nothing is known.
  *
  * @example
@@ -51,7 +51,7 @@ const isFake = (backend: string): boolean =>
 
 /**
  * Declares that a kernel of your own gives the same values, to the bit, whenever it is run on the same inputs, and does nothing besides: budgets, plans
- * and checkpoints may then run it again. Otherwise what it makes is held. Returns what takes that back.
+ * and checkpoints may then replay it. Otherwise what it makes is held. Returns what takes that back.
  *
  * @throws RematError `KERNEL_UNKNOWN` if no backend has a kernel of that name
  * @example

@@ -164,7 +164,7 @@ export interface DispatchMode {
 
   /** An op is about to be made of these inputs. Nothing is known of it to anybody yet: here a mode may run kernels (`replayKernel`). */
   opComing?(kernel: string, inputs: KernelInputs, attributes: KernelAttributes | undefined): void;
-  /** JavaScript is about to make data of that many bytes: here, too, a mode may let data go. */
+  /** JavaScript is about to make data of that many bytes: here, too, a mode may evict data. */
   dataComing?(bytes: number): void;
   /** Just before the kernel (and before `dispatch`). */
   opStarting?(call: OpCall): void;
@@ -174,9 +174,9 @@ export interface DispatchMode {
   /** The kernel threw; the error goes on to the caller. */
   opFailed?(op: OpCall, error: unknown): void;
   storageAllocated?(storage: Storage, origin: StorageOrigin): void;
-  /** Its last `DataId` is gone. Told to every mode, whoever let go. */
+  /** Its last `DataId` is gone. Told to every mode, whoever freed it. */
   storageReleased?(storage: Storage): void;
-  /** Its data has gone while tensors still live in it (0), or is back. */
+  /** Its data is evicted while tensors still live in it (0), or restored. */
   storageResized?(storage: Storage, bytes: number): void;
   /** The last tensor on a pinned `DataId` is gone: only pins hold it now. */
   dataUnused?(dataId: DataId): void;

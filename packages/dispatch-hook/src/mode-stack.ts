@@ -132,7 +132,7 @@ export class ModeStack {
   }
 }
 
-/** Gives up the tracking of asynchronous work, which slows promises down. Only when no mode is open. @internal */
+/** Ends the tracking of asynchronous work, which slows promises down. Only when no mode is open. @internal */
 export function forgetContexts(): void {
   context?.disable();
 }

@@ -178,7 +178,7 @@ export class StorageTable {
     this.listener.storageResized(buffer, 0);
   }
 
-  /** The data of `dataId` is back. */
+  /** The data of `dataId` is restored. */
   restored(dataId: DataId): void {
     const buffer = this.bufferOf(dataId);
     if (buffer?.isEvicted !== true) return;

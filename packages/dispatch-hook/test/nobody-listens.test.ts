@@ -127,7 +127,7 @@ describe("storages, where nobody listens to them,", () => {
     expect(released).toMatchObject([{ bytes: 4 }]);
   });
 
-  test("can be evicted and made again", () => {
+  test("can be evicted and recomputed", () => {
     withDispatchMode({}, () => {
       const x = tf.tensor1d([1, 2]);
       const y = tf.neg(x);

@@ -113,7 +113,7 @@ test("all ones are views of one array, as long as a mode wants them shared", () 
   expect(shared.buffers).toBe(1);
 });
 
-test("a constant that is made again is an array of its own, which whoever reads it may write to", () => {
+test("a constant that is recomputed is an array of its own, which whoever reads it may write to", () => {
   const restored = valuesOf({ values: undefined, fill: 1, length: 2000, make: Float32Array }) as Float32Array;
   expect(restored.every((value) => value === 1)).toBe(true);
   expect(isOnesArray(onesArray(2000))).toBe(true);

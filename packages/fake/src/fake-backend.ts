@@ -92,7 +92,7 @@ export class FakeBackend extends KernelBackend implements SelfReportingBackend, 
     return engineInternals().makeTensorFromTensorInfo(made as TensorInfo);
   }
 
-  /** Lets go of what a kernel made for itself. */
+  /** Frees what a kernel made for itself. */
   release(...tensors: TensorInfo[]): void {
     for (const { dataId } of tensors) {
       if (dataId instanceof FakeData) this.disposeData(dataId);
@@ -129,7 +129,7 @@ export class FakeBackend extends KernelBackend implements SelfReportingBackend, 
     throw new DataDependentError(this.kernel, `Kernel ${this.kernel} reads values`, "Run this part on a real backend.");
   }
 
-  /** Gives up the values of a tensor that stands for a weight. */
+  /** Forgets the values of a tensor that stands for a weight. */
   forget(dataId: DataId, madeBy: string): void {
     if (!(dataId instanceof FakeData)) return;
     dataId.values = undefined;

@@ -22,7 +22,7 @@ export interface KernelCall {
   tensorOf(made: TensorInfo | TensorInfo[]): Tensor;
   /** Runs another kernel inside this one, and returns what that returns. */
   run(kernel: string, inputs: object, attributes?: object): TensorInfo;
-  /** Lets go of what the kernel made for itself. */
+  /** Frees what the kernel made for itself. */
   release(...tensors: TensorInfo[]): void;
 
   /** Returns the values of a constant, or of a real tensor; undefined for anything that a rule made. */

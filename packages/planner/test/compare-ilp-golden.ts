@@ -249,7 +249,7 @@ function answerDifference(
   let [time, timeRoom, memoryRoom] = [0, 0.01 * solverShare, 1];
   for (const [fqn, share] of shares) {
     const tradeOff = stats.find((module) => module.fqn === fqn)?.tradeOff;
-    if (tradeOff === undefined || !(share > 0 && share <= 1)) return `${fqn} gives up ${share}`;
+    if (tradeOff === undefined || !(share > 0 && share <= 1)) return `${fqn} frees ${share}`;
     time += recomputationOf(tradeOff, share);
     timeRoom += shareDigits * tradeOff.sacRuntimeMs * Math.max(...tradeOff.slopes.map(Math.abs)) + solverShare;
     memoryRoom += shareDigits * tradeOff.sacMemoryBytes;
@@ -277,7 +277,7 @@ export function brokenTreeConstraint(
     if (module?.tradeOff === undefined) return `${fqn} has no children`;
     time += recomputationOf(module.tradeOff, share);
     const [all, held] = [Math.max(module.tradeOff.sacMemoryBytes, module.activationBytes), module.activationBytes];
-    if (!(share <= 1 && all * share >= (all - held) * (1 - 1e-12))) return `${fqn} gives up ${share}`;
+    if (!(share <= 1 && all * share >= (all - held) * (1 - 1e-12))) return `${fqn} frees ${share}`;
   }
   return Math.abs(time - plan.recomputationMs) > 1e-9 * time
     ? `recomputes ${plan.recomputationMs} ms, of its decisions ${time}`

@@ -37,9 +37,9 @@ const unasked: ReadonlySet<string> = new Set(["aten.detach.default", "prim.devic
  * Returns a plan as a policy for `torch.utils.checkpoint.create_selective_checkpoint_contexts`: of each checkpointed module, which results to
  * save and which to recompute. Saved is what the plan holds from the forward pass until the backward pass of that module call begins.
  *
- * PyTorch checkpoints a module as a whole: what is not saved runs again, all of it, as the module's backward pass begins. A plan is
+ * PyTorch checkpoints a module as a whole: what is not saved is recomputed, all of it, as the module's backward pass begins. A plan is
  * finer than that, so its peak and its time are reached only nearly; `planOfCheckpoints` of `@remat/planner` tells what a policy really takes.
- * Modules of which the plan runs nothing again are left alone. Views, in-place ops and what these write into are always recomputed, since PyTorch cannot save them. Of several calls of a module
+ * Modules of which the plan recomputes nothing are left alone. Views, in-place ops and what these write into are always recomputed, since PyTorch cannot save them. Of several calls of a module
  * a result is saved if the plan holds it in every one.
  *
  * @param trace of a PyTorch run, the one that was planned
@@ -109,7 +109,7 @@ function nameInModel(fqn: string): string {
   return dot < 0 ? "" : fqn.slice(dot + 1);
 }
 
-/** The modules, at any depth, of which an op runs again. */
+/** The modules, at any depth, of which an op is recomputed. */
 function recomputedModules(plan: Plan, trace: Trace): Set<string> {
   const { calls, modules } = trace;
   const again = new Set<string>();

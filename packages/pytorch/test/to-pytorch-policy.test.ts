@@ -16,8 +16,8 @@ const file = JSON.parse(
 );
 const trace = readPyTorchTrace(file);
 
-/** Early release, but for the results of `dropped`, which are let go of after the forward pass and made again for the backward pass. */
-function planWithout(of: Trace, dropped: readonly number[]): Plan {
+/** Early release, but for the results of `freedOps`, which are freed after the forward pass and recomputed for the backward pass. */
+function planWithout(of: Trace, freedOps: readonly number[]): Plan {
   const makers = new Map<number, PlanValue>();
   const lastForward = new Map<number, number>();
   const last = new Map<number, number>();
@@ -44,7 +44,7 @@ function planWithout(of: Trace, dropped: readonly number[]): Plan {
   for (const [storage, value] of makers) {
     if (!("op" in value)) continue;
     const backward = firstBackward.get(storage);
-    if (dropped.includes(value.op) && backward !== undefined) {
+    if (freedOps.includes(value.op) && backward !== undefined) {
       add(freeAfter, lastForward.get(storage)!, value);
       add(recomputedBefore, backward, value.op);
     }
@@ -116,7 +116,7 @@ describe("readPyTorchTrace of a step that tooling/pytorch-exporter recorded", ()
 });
 
 describe("toPyTorchPolicy", () => {
-  it("recomputes what the plan makes again, and saves what it holds for the backward pass", () => {
+  it("recomputes what the plan does, and saves what it holds for the backward pass", () => {
     const gelus = forwardOps("Transformer.layers.0", "aten.gelu.default");
     const { format, model, fingerprint, modules } = toPyTorchPolicy(planWithout(trace, gelus), trace);
     expect({ format, model, names: Object.keys(modules) }).toEqual({
@@ -147,7 +147,7 @@ describe("toPyTorchPolicy", () => {
     expect(all.every(({ policy }) => policy === "PREFER_RECOMPUTE")).toBe(true);
   });
 
-  it("leaves modules alone of which nothing runs again", () => {
+  it("leaves modules alone of which nothing is recomputed", () => {
     expect(toPyTorchPolicy(planWithout(trace, []), trace).modules).toEqual({});
   });
 
@@ -162,8 +162,8 @@ describe("toPyTorchPolicy", () => {
   });
 
   it("is written as JSON, an op a line", () => {
-    for (const dropped of [[], forwardOps("Transformer", "aten.gelu.default")]) {
-      const policy = toPyTorchPolicy(planWithout(trace, dropped), trace);
+    for (const freedOps of [[], forwardOps("Transformer", "aten.gelu.default")]) {
+      const policy = toPyTorchPolicy(planWithout(trace, freedOps), trace);
       expect(JSON.parse(writePyTorchPolicy(policy))).toEqual(policy);
     }
   });

@@ -140,7 +140,7 @@ describe("a trade-off", () => {
     for (const point of thinned) expect(points).toContainEqual(point);
   });
 
-  it("gives up no more than a budget asks for, and costs more the less there is", () => {
+  it("frees no more than a budget asks for, and costs more the less there is", () => {
     const total = stats.memoryBytes.reduce((a, b) => a + b, 0);
     let dearest = 0;
     for (let percent = 100; percent >= 0; percent -= 5) {
@@ -158,7 +158,7 @@ describe("a trade-off", () => {
       );
       expect(again).toEqual(policy);
     }
-    // With everything kept, only what is always made again costs time, and it is the curve's first point.
+    // With everything kept, only what is always recomputed costs time, and it is the curve's first point.
     const all = greedyPolicy(stats, order, total);
     const viewMs = stats.viewLikeOps.reduce((sum, op) => sum + stats.runtimesMs[op], 0);
     expect(all.recomputationMs).toBeCloseTo(viewMs, 12);

@@ -4,7 +4,7 @@ import { Phase, row, type Trace } from "@remat/trace";
 export interface ModuleRuntime {
   /** Forward pass and, for {@link globalModule}, optimizer. */
   readonly forwardMs: number;
-  /** Backward pass, and what is computed again for it. */
+  /** Backward pass, and what is recomputed for it. */
   readonly backwardMs: number;
 }
 

@@ -1,7 +1,7 @@
 import { Phase, type Plan, type Trace } from "@remat/trace";
 
 /**
- * Returns the milliseconds of a step: what its ops take, what `plan` runs again of them, and what the step takes outside of ops. An op without a
+ * Returns the milliseconds of a step: what its ops take, what `plan` recomputes of them, and what the step takes outside of ops. An op without a
  * time takes none.
  *
  * @example
@@ -20,7 +20,7 @@ export type StepOps = { readonly ops: Pick<Trace["ops"], "runtimeMs"> };
 export interface StepMsOptions {
   /** Milliseconds outside of ops; 0 if not given. */
   readonly hostMs?: number;
-  /** Left out: no op runs again. */
+  /** Left out: no op is recomputed. */
   readonly plan?: Pick<Plan, "steps"> | undefined;
 }
 

@@ -52,7 +52,7 @@ describe("countSteps", () => {
 });
 
 describe("stepMs", () => {
-  it("adds up ops, what runs again, and what is around them", () => {
+  it("adds up ops, what is recomputed, and what is around them", () => {
     const trace = traceOf([forward, backward], 2);
     const plan = { steps: [0, 1, 0].map((op, i) => ({ op, isRecomputed: i === 2, free: [] })) };
     expect([stepMs(trace), stepMs(trace, { hostMs: 1 }), stepMs(trace, { hostMs: 1, plan })]).toEqual([4, 5, 7]);

@@ -66,21 +66,21 @@ export function displaySacTradeoffStats(
 ): string {
   const memory = sum(stats.memoryBytes);
   const runtime = sum(stats.runtimesMs);
-  let discarded = 0;
+  let freed = 0;
   let recomputed = 0;
   const gains = gainsAlong(stats, order, options);
   const rows: string[][] = [];
   const add = (op: number, kind: "stored" | "recomputed" | "candidate", msps?: number): void => {
     const ops = opsTogether(order, op);
     const gain = gains.of(Int32Array.of(op));
-    discarded += gain.memoryBytes;
+    freed += gain.memoryBytes;
     recomputed += gain.runtimeMs;
     const names = [...new Set(Array.from(ops, (member) => stats.funcNames[member]))].sort();
     rows.push([
       `{${ops.join(", ")}}`,
       `{${names.map((name) => `'${name}'`).join(", ")}}`,
-      pythonFixed(share(discarded, memory), 4),
-      String(discarded),
+      pythonFixed(share(freed, memory), 4),
+      String(freed),
       pythonFixed(share(recomputed, runtime), 4),
       pythonFloat(recomputed),
       msps === undefined ? "nan" : pythonScientific(msps, 2),

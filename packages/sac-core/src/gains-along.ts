@@ -9,7 +9,7 @@ export interface GainOptions {
   readonly asPytorch?: boolean;
 }
 
-/** What giving up some ops adds to what was given up before. */
+/** What freeing the results of some ops adds to what was freed before. */
 export interface Gain {
   readonly memoryBytes: number;
   readonly runtimeMs: number;

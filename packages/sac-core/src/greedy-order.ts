@@ -25,7 +25,7 @@ export interface SACGreedyOrderMeta {
 }
 
 /**
- * Returns the order in which to give up stored results: by descending memory per time, ops of equal ratio in ascending order. Ops that only make
+ * Returns the order in which to free stored results: by descending memory per time, ops of equal ratio in ascending order. Ops that only make
  * views are always recomputed; groups of in-place ops that write into an argument are always stored, and random ops if the module's
  * arguments demand it.
  *

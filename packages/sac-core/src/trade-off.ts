@@ -6,7 +6,7 @@ import type { SACStats } from "./sac-stats.js";
 
 /** Points of a trade-off curve, in ascending order. */
 export interface TradeoffCurve {
-  /** Memory given up over all memory, plus 0.01. */
+  /** Memory freed over all memory, plus 0.01. */
   readonly discardedMemory: Float64Array;
   /** Time spent on recomputing it over the time of the whole forward pass. */
   readonly recomputationTime: Float64Array;
@@ -85,12 +85,12 @@ function curveOf(
   const x = new Float64Array(mspsMeta.count + 2);
   const y = new Float64Array(mspsMeta.count + 2);
   let length = 0;
-  let discarded = 0;
+  let freed = 0;
   let recomputed = 0;
   const add = (gain: Gain): void => {
-    discarded += gain.memoryBytes;
+    freed += gain.memoryBytes;
     recomputed += gain.runtimeMs;
-    const at = share(discarded, memory) + delta;
+    const at = share(freed, memory) + delta;
     // Several steps with no memory between them: the last one counts.
     if (length === 0 || x[length - 1] !== at) x[length++] = at;
     y[length - 1] = share(recomputed, runtime);

@@ -61,7 +61,7 @@ export type PlanValue = { readonly op: number; readonly output: number } | { rea
 export interface PlanStep {
   /** Index into `ops`. */
   readonly op: number;
-  /** True where the op has run before, and runs again for what was freed. */
+  /** True where the op has run before, and is recomputed for what was freed. */
   readonly isRecomputed: boolean;
   /** What to free after the step: nothing reads it before it is recomputed. */
   readonly free: readonly PlanValue[];

@@ -199,7 +199,7 @@ export class TraceBuilder {
     return storage;
   }
 
-  /** `storage` is let go of here. */
+  /** `storage` is freed here. */
   free(storage: number): void {
     checkIndex("storage", storage, this.storageCount);
     this.event(EventKind.free, storage);

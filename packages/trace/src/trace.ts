@@ -132,7 +132,7 @@ export interface WeightColumns {
 export interface ModuleEventColumns {
   readonly count: number;
   readonly call: Int32Array;
-  /** {@link Phase}: forward, backward, or recompute (a forward call run again for checkpointing). */
+  /** {@link Phase}: forward, backward, or recompute (a forward call recomputed for checkpointing). */
   readonly phase: Uint8Array;
   /** Tensors passed: inputs on enter, outputs on exit. */
   readonly tensors: Rows;

@@ -76,7 +76,7 @@ export const EventKind = {
   fsdpHook: 11,
 } as const;
 
-/** The marks around a forward and backward pass: what is freed between them without an op is what the engine lets go of at the end of the pass. */
+/** The marks around a forward and backward pass: what is freed between them without an op is what the engine frees at the end of the pass. */
 export const gradientsStartMark = "gradientsStart";
 export const gradientsEndMark = "gradientsEnd";
 

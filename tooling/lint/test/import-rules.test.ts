@@ -171,6 +171,22 @@ describe("the linter", () => {
     "/**\n * @throws never\n */",
   ])
     add("packages/trace/src/", documented(comment), noVerb);
+  add("apps/report/page/", documented("/** Returns twice `x`. */"));
+  add("apps/report/page/", documented("/** Twice `x`. */"), noVerb);
+  const words = ["remat(words)", /One act has one verb: not ".+" but (recompute|free)/] as const;
+  for (const text of [
+    "export const rebuildMs = 1;\n",
+    "export function letGo(): void {}\n",
+    "export const isMadeAgain = true;\n",
+    "export interface Freed {\n  readonly discardedBytes: number;\n}\n",
+    'export const text = "what is let go of is gone";\n',
+    "export const text = (n: number): string => `${n} bytes are made again`;\n",
+    "/**\n * What is made\n * again.\n */\nexport const again = 1;\n",
+  ])
+    for (const folder of ["packages/trace/src/", "apps/report/page/"]) add(folder, text, words);
+  add("packages/trace/src/", "// Upstream's name.\nexport const discardedMemory = 1;\n");
+  add("packages/trace/src/", "export const outlet = { madeAgainst: 1, letter: 2 };\n");
+  add("packages/trace/test/", "export const rebuildMs = 1;\n");
   const events = ["remat(allocation-events)", /Only memory and the trace's own codec name allocation events/] as const;
   for (const text of [
     'import { EventKind } from "@remat/trace";\nexport const kind: number = EventKind.free;\n',

@@ -24,6 +24,7 @@ export function lintFiles(files: Readonly<Record<string, string>>): readonly Fin
       "tsconfig.base.json",
       "tooling/lint/plugin.js",
       "tooling/lint/import-table.js",
+      "tooling/lint/refused-words.js",
     ])
       cpSync(join(root, file), join(folder, file));
     symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));

@@ -3,7 +3,7 @@ export const modes = /** @type {const} */ ({
   observe: { title: "a mode that observes", work: "ops seen" },
   record: { title: "a trace of each recorded", work: "ops recorded" },
   "release-early": { title: "tensors released early", work: "backward passes" },
-  "evict-everything": { title: "everything let go of after every op of a pass", work: "evictions" },
+  "evict-everything": { title: "everything evicted after every op of a pass", work: "evictions" },
   "tight-budget": { title: "the smallest budget that each can be kept within, without a plan", work: "evictions" },
   "own-plan": { title: "a plan of each that recomputes all it can", work: "evictions" },
   "other-plan": { title: "the plan of another, storing where it differs", work: "evictions" },

@@ -22,7 +22,7 @@ export const doctorCommand: Command = {
   run: (_targets, options, io) => doctor(options, io),
 };
 
-/** `remat doctor`: what of the machine and of each backend is there, and what to do about what is not. */
+/** Examines the machine and each backend (`remat doctor`): what is there, and what to do about what is not. */
 export async function doctor(options: CommandOptions, io: ConsoleIo, probe?: Probe): Promise<void> {
   const format = parseFormat(options);
   if (options["verify"] === true) return verify(format, io);

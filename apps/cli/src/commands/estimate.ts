@@ -37,7 +37,7 @@ export const estimateCommand: Command = {
   run: ([model], options, io) => estimate(model, options, io),
 };
 
-/** `remat estimate MODEL`: module-wise statistics of selective activation checkpointing. */
+/** Shows module-wise statistics of selective activation checkpointing (`remat estimate MODEL`). */
 export async function estimate(model: string, options: CommandOptions, io: ConsoleIo): Promise<void> {
   const format = parseFormat(options);
   const depth = parseCount("depth", options["depth"]);

@@ -37,7 +37,7 @@ export const memoryCommand: Command = {
   run: ([model], options, io) => memory(model, options, io),
 };
 
-/** `remat memory MODEL`: what is held at the peak or another moment, on one device or on a rank of many. */
+/** Shows (`remat memory MODEL`) what is held at the peak or another moment, on one device or on a rank of many. */
 export async function memory(model: string, options: CommandOptions, io: ConsoleIo): Promise<void> {
   const format = parseFormat(options);
   const depth = parseCount("depth", options["depth"]);

@@ -76,7 +76,7 @@ export const planCommand: Command = {
   run: ([model], options, io) => plan(model, options, io),
 };
 
-/** `remat plan MODEL|TRACE|GRAPH`: what to keep and what to recompute within a budget. */
+/** Plans (`remat plan MODEL|TRACE|GRAPH`) what to keep and what to recompute within a budget. */
 export async function plan(model: string, options: CommandOptions, io: ConsoleIo): Promise<void> {
   const asked = parsePlanOptions(options);
   const format = parseFormat(options);

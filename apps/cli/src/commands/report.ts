@@ -43,7 +43,7 @@ export const reportCommand: Command = {
   run: ([model], options, io) => report(model, options, io),
 };
 
-/** `remat report MODEL|TRACE|PLAN`: one HTML file that shows where memory goes, and what it would cost to spend less. */
+/** Writes (`remat report MODEL|TRACE|PLAN`) one HTML file that shows where memory goes, and what it would cost to spend less. */
 export async function report(model: string | undefined, options: CommandOptions, io: ConsoleIo): Promise<void> {
   const text = (name: string) => (options[name] === undefined ? undefined : parseText(name, options[name]));
   const output = text("output");

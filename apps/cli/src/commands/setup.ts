@@ -22,7 +22,7 @@ export const setupCommand: Command = {
   run: ([what], options, io) => setup(what, options, io),
 };
 
-/** `remat setup native`: builds tfjs-node's addon in the cache, where every command finds it. */
+/** Builds (`remat setup native`) tfjs-node's addon in the cache, where every command finds it. */
 export async function setup(what: string, options: CommandOptions, io: ConsoleIo): Promise<void> {
   parseChoice("setup", what, ["native"]);
   const progress = new Progress(io);

@@ -40,7 +40,7 @@ export const uiCommand: Command = {
   run: (targets, options, io) => ui(targets, options, io),
 };
 
-/** `remat ui [MODEL|TRACE|PLAN …]`: the terminal app; with `--once` a view as text. */
+/** Opens (`remat ui [MODEL|TRACE|PLAN …]`) the terminal app; with `--once` a view as text. */
 export async function ui(targets: readonly string[], options: CommandOptions, io: ConsoleIo): Promise<void> {
   const view = options["view"] === undefined ? undefined : parseView(options["view"]);
   const theme = options["theme"] === undefined ? undefined : parseChoice("theme", options["theme"], themes);

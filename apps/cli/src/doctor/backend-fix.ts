@@ -1,6 +1,6 @@
 import type { BackendProbe } from "./probe-backend.js";
 
-/** What to do about what a package lacks; undefined if nothing is to be done. `gpu`: whether the machine has one for CUDA. */
+/** Returns what to do about what a package lacks; undefined if nothing is to be done. `gpu`: whether the machine has one for CUDA. */
 export function backendFix({ package: name, backend, missing }: BackendProbe, gpu: boolean): string | undefined {
   if (missing === undefined) return undefined;
   if (backend !== "tensorflow") return `npm install ${name}`;

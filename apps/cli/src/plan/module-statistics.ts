@@ -40,7 +40,7 @@ export function moduleStatistics(trace: Trace): ModuleStatistics {
   };
 }
 
-/** The modules with statistics that are highest in the tree, the roots themselves left out where they have such modules in them. */
+/** Returns the modules with statistics that are highest in the tree, the roots themselves left out where they have such modules in them. */
 export function outermostModules(names: Iterable<string>): string[] {
   const all = [...names];
   const isInside = (fqn: string, other: string) => fqn.startsWith(`${other}.`);
@@ -50,7 +50,7 @@ export function outermostModules(names: Iterable<string>): string[] {
   return highest.length > 0 ? highest : roots;
 }
 
-/** The FQNs that patterns name (`*` stands for part of one name), with or without the root in front. */
+/** Returns the FQNs that patterns name (`*` stands for part of one name), with or without the root in front. */
 export function matchingModules(patterns: readonly string[], names: readonly string[]): string[] {
   return patterns.flatMap((pattern) => {
     const regex = new RegExp(

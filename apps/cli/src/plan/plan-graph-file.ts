@@ -25,7 +25,7 @@ export type GraphAnswer =
   | { readonly summary: GraphPlanSummary; readonly plan: Plan; readonly notes: readonly string[] }
   | { readonly infeasible: InfeasibleBudget };
 
-/** The content of a JSON file that is a graph, or is meant to be one; undefined for any other. */
+/** Reads the content of a JSON file that is a graph, or is meant to be one; undefined for any other. */
 export function graphContent(path: string): unknown {
   const file = parseLeniently(readFileSync(path, "utf8"), path);
   if (typeof file !== "object" || file === null) return undefined;

@@ -17,7 +17,7 @@ import type { Budget, PlanOptions } from "./plan-options.js";
 import { bytesOfBudget } from "./plan-step.js";
 import type { FoundPlan } from "./show-plan.js";
 
-/** Which modules to checkpoint: level 2 of the planner, its peak beside the simulated one. */
+/** Tells which modules to checkpoint: level 2 of the planner, its peak beside the simulated one. */
 export async function planByModules(trace: Trace, options: PlanOptions, budget: Budget): Promise<FoundPlan> {
   const began = performance.now();
   const { modules, sac, leftOut } = moduleStatistics(trace);
@@ -70,7 +70,7 @@ export async function planByModules(trace: Trace, options: PlanOptions, budget: 
   };
 }
 
-/** What to store of each module, each within a budget of its own: level 1 of the planner. */
+/** Tells what to store of each module, each within a budget of its own: level 1 of the planner. */
 export async function planEachModule(
   trace: Trace,
   options: PlanOptions,
@@ -153,7 +153,7 @@ function boundSection(
       ],
     ],
     remark:
-      "Simulated: everything goes after its last use, and a module's recomputation comes as its backward pass begins.",
+      "Simulated: everything is freed after its last use, and a module's recomputation comes as its backward pass begins.",
   };
 }
 

@@ -27,7 +27,11 @@ export interface PlanOptions {
   readonly pyTorchPolicy: string | undefined;
 }
 
-/** @throws UsageError naming the option */
+/**
+ * Parses the options of `remat plan`.
+ *
+ * @throws UsageError naming the option
+ */
 export function parsePlanOptions(options: CommandOptions): PlanOptions {
   const text = (name: string, option = name) =>
     options[name] === undefined ? undefined : parseText(option, options[name]);
@@ -53,7 +57,7 @@ export function parsePlanOptions(options: CommandOptions): PlanOptions {
   return parsed;
 }
 
-/** `0.9`, `60%`, `2GB`, `512MiB`. */
+/** Parses `0.9`, `60%`, `2GB`, `512MiB`. */
 export function parseBudget(value: unknown): Budget {
   const expected = "a fraction up to 1, per cent up to 100%, or bytes with a unit: 0.9, 60%, 2GB, 512MiB";
   if (typeof value !== "string" && typeof value !== "number")
@@ -78,7 +82,7 @@ export function parseBudget(value: unknown): Budget {
   return { bytes: number * (unit.includes("i") ? 1024 : 1000) ** power };
 }
 
-/** `20%` or `0.2`. */
+/** Parses `20%` or `0.2`. */
 export function parseShare(option: string, value: unknown): number {
   const match = /^(\d+(?:\.\d*)?|\.\d+)\s*(%)?$/.exec(String(value).trim());
   const share = match === null ? Number.NaN : Number(match[1]) / (match[2] === undefined ? 1 : 100);
@@ -89,7 +93,7 @@ export function parseShare(option: string, value: unknown): number {
   return share;
 }
 
-/** `5s`, `500ms`, `2min`, or seconds. */
+/** Parses `5s`, `500ms`, `2min`, or seconds. */
 export function parseTimeMs(value: unknown): number {
   const match = /^(\d+(?:\.\d*)?|\.\d+)\s*(ms|s|m|min)?$/.exec(String(value).trim());
   const unit = match?.[2] ?? "s";

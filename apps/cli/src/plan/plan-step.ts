@@ -66,7 +66,7 @@ export async function planStep(
   return { plan: point.plan, notes, ...(front && { front }) };
 }
 
-/** What early release alone gives: every op once, everything freed after its last use. */
+/** Plans what early release alone gives: every op once, everything freed after its last use. */
 export async function earlyReleasePlan(trace: Trace): Promise<Plan> {
   const graph = planningGraphOfTrace(trace);
   const budgetBytes = Math.max(1, heldPeak(trace).peakBytes);

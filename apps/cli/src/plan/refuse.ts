@@ -5,7 +5,7 @@ import type { PlanOptions } from "./plan-options.js";
 /** The code of a search that came to its end without a plan and without a proof that there is none: more time may find one. */
 export const budgetNotFound = "BUDGET_NOT_FOUND";
 
-/** The error that ends a command whose budget nothing meets; the table says the rest. */
+/** Returns the error that ends a command whose budget nothing meets; the table says the rest. */
 export function nothingWithin(infeasible: InfeasibleBudget): RematError {
   const { name, budgetBytes, smallestFoundBytes, lowerBoundBytes, isProven } = infeasible;
   return new RematError(
@@ -15,7 +15,7 @@ export function nothingWithin(infeasible: InfeasibleBudget): RematError {
   );
 }
 
-/** The error that ends a command that was interrupted too early. */
+/** Returns the error that ends a command that was interrupted too early. */
 export function interruptedEarly({ name, budgetBytes, smallestFoundBytes }: InfeasibleBudget): RematError {
   return new RematError(
     "INTERRUPTED",
@@ -23,7 +23,7 @@ export function interruptedEarly({ name, budgetBytes, smallestFoundBytes }: Infe
   );
 }
 
-/** The error that ends a command whose budget can be met, but not within the overhead; undefined where it can. */
+/** Returns the error that ends a command whose budget can be met, but not within the overhead; undefined where it can. */
 export function tooDear(
   name: string,
   { budget, maxOverhead }: PlanOptions,

@@ -23,7 +23,7 @@ export interface FoundPlan {
   readonly isByModule?: boolean;
 }
 
-/** The text for a plan, to which sections can be added. */
+/** Returns the text for a plan, to which sections can be added. */
 export async function showPlan(
   { plan, trace, notes, front, sections, isByModule }: FoundPlan,
   { format, depth, limit }: Shown,

@@ -2,7 +2,7 @@ import type { RematerializeProgress } from "@remat/planner";
 import { formatBytes } from "@remat/reporting";
 import type { Progress } from "../progress.js";
 
-/** A line with the best so far, for people who wait. */
+/** Shows a line with the best so far, for people who wait. */
 export function showProgress(
   progress: Progress,
   name: string,

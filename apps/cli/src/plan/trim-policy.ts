@@ -15,7 +15,7 @@ export interface TrimmedPolicy {
  * that gives back more memory than the plan asked for, and takes more time, so that it pays to checkpoint fewer.
  */
 export function trimPolicy(policy: PyTorchPolicy, trace: Trace, budgetBytes: number): TrimmedPolicy {
-  // PyTorch restores the generator's state, so that random ops run again, too.
+  // PyTorch restores the generator's state, so that random ops are recomputed, too.
   const graph = planningGraphOfTrace(trace, { isReplayable: (op) => trace.ops.phase[op] === Phase.forward });
   const units = Object.entries(policy.modules).map(([name, ops]) => recomputedIn(trace, name, ops));
   const peakOf = (kept: ReadonlySet<Unit>) =>

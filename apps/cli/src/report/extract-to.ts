@@ -7,7 +7,7 @@ import { writeFor } from "../output.js";
 import { writeTraceFile } from "../write-trace-file.js";
 
 /**
- * What a report holds: to a `.remat.jsonl` (or `.gz`) the run itself, to any other file or the terminal the summary, plans, comparison and
+ * Writes what a report holds: to a `.remat.jsonl` (or `.gz`) the run itself, to any other file or the terminal the summary, plans, comparison and
  * environment as JSON.
  */
 export async function extractTo(path: string, output: string | undefined, io: ConsoleIo): Promise<void> {

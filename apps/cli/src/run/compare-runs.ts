@@ -34,7 +34,7 @@ export function firstDifference(
   return undefined;
 }
 
-/** Whether `a` comes up before `b` in the course of a run. */
+/** Tells whether `a` comes up before `b` in the course of a run. */
 export function comesBefore(a: RunDifference, b: RunDifference): boolean {
   const rank = { missing: 0, loss: 0, gradient: 1, weight: 2 };
   return a.step !== b.step ? a.step < b.step : rank[a.kind] < rank[b.kind];
@@ -51,7 +51,7 @@ export interface ValueDifference {
   readonly found: number;
 }
 
-/** Element by element; -0 differs from 0, NaN does not from NaN. */
+/** Compares element by element; -0 differs from 0, NaN does not from NaN. */
 export function compareValues(expected: ArrayLike<number>, found: ArrayLike<number>): ValueDifference {
   const elements = Math.max(expected.length, found.length);
   let differing = 0;

@@ -23,7 +23,7 @@ export function execute(execution: Execution): Running {
   }
 }
 
-/** What is around the steps of a job: its execution, and a meter of memory. */
+/** Returns what is around the steps of a job: its execution, and a meter of memory. */
 export function surroundingsOf({ execution, source }: Pick<StepJob, "execution" | "source">): StepSurroundings {
   const { allocationUnitBytes } = resolveStep(source.request);
   const meter = new MemoryMeter({ allocationUnitBytes });

@@ -84,7 +84,7 @@ export async function timeTraining(
 const mismatches: ReadonlySet<string> = new Set(["STEP_MISMATCH", "PLAN_MISMATCH"]);
 
 /**
- * The ways to train, so that steps can be taken in all of them for what they take outside of ops. None holds much more than early release does:
+ * Returns the ways to train, so that steps can be taken in all of them for what they take outside of ops. None holds much more than early release does:
  * stock's way fills its arrays, but releases early, too; the plan makes nothing again, and holds besides what early release does not save. Only
  * under a plan are ops watched in training.
  */
@@ -103,7 +103,7 @@ export async function stepWays(trace: Trace): Promise<readonly StepWay[]> {
   return waysToTrain.map((way) => ways[way]);
 }
 
-/** By way, what was measured in the order of {@link stepWays}. */
+/** Returns, by way, what was measured in the order of {@link stepWays}. */
 export function hostMsOf(hostMsByWay: readonly number[]): TimedStep["hostMs"] {
   const [stock, released, planned] = hostMsByWay;
   return { stock, released, planned };
@@ -120,7 +120,7 @@ function availableMemory(): number {
   return ask?.call(process) ?? freemem();
 }
 
-/** What a step holds with early release, predicted. */
+/** Predicts what a step holds with early release. */
 export async function earlyReleasePeak(source: StepSource, backend: BackendName): Promise<HeldPeak> {
   const stop = releaseEarly();
   try {
@@ -165,12 +165,12 @@ function writeTimes(path: string, cache: BenchmarkCache): void {
   }
 }
 
-/** What a step of stock takes. */
+/** Predicts what a step of stock takes. */
 export function stockStep({ trace, hostMs }: TimedStep): StepPrediction {
   return unplannedStep(trace, heldPeak(trace), hostMs.stock);
 }
 
-/** What it takes with early release. */
+/** Predicts what it takes with early release. */
 export function releasedStep({ trace, hostMs }: TimedStep, released: HeldPeak): StepPrediction {
   return unplannedStep(trace, released, hostMs.released);
 }
@@ -180,7 +180,7 @@ function unplannedStep(trace: Trace, { peakBytes, bytesByCategory }: HeldPeak, h
   return { peakBytes, bytesByCategory, stepMs: stepMs(trace, { hostMs }), ops: trace.ops.count, recomputedOps: 0 };
 }
 
-/** What it takes after a plan. */
+/** Predicts what it takes after a plan. */
 export function plannedStep({ trace, hostMs }: TimedStep, plan: Plan): StepPrediction {
   const { ops } = trace;
   // Of this trace: the plan may have been made for a backend whose buffers differ.

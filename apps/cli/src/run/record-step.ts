@@ -4,7 +4,7 @@ import { traceStep } from "@remat/tracer";
 import { loadModel } from "../load-model.js";
 import type { RecordedStep, StepJob } from "./step-job.js";
 
-/** Records one more step of the job's model, made anew, for what is held by category and what was computed again. */
+/** Records one more step of the job's model, a new one, for what is held by category and what was recomputed. */
 export async function recordStep({ source }: StepJob, execute: () => { close(): void }): Promise<RecordedStep> {
   const model = await loadModel(source);
   const running = execute();

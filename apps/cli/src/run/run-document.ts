@@ -114,7 +114,7 @@ function categoryNames(...held: readonly Pick<RunSummary["predicted"], "bytesByC
   return [...new Set(held.flatMap(({ bytesByCategory }) => Object.keys(bytesByCategory)))];
 }
 
-/** What the comparison with stock came to, in a sentence or several. */
+/** Tells what the comparison with stock came to, in a sentence or several. */
 export function describeVerification(verification: Verification): string {
   const { steps, tensors, isEqual, stockDiffers, difference, values } = verification;
   const lines = [];

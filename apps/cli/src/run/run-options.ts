@@ -12,7 +12,11 @@ export interface RunOptions {
   readonly verify: boolean;
 }
 
-/** @throws UsageError naming the option */
+/**
+ * Parses the options of `remat run`.
+ *
+ * @throws UsageError naming the option
+ */
 export function parseRunOptions(options: CommandOptions): RunOptions {
   return {
     wanted: parseWanted(options),

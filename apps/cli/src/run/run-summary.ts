@@ -13,7 +13,7 @@ export interface StepMeasurement {
   readonly cpuMs: number;
   readonly ops: number;
   readonly recomputedOps: number;
-  /** Of these, what was made again because it was touched against the plan. */
+  /** Of these, those recomputed because what they made was touched against the plan. */
   readonly recomputedOnTouch: number;
 }
 

@@ -7,7 +7,7 @@ export type Answer<Result> =
   | { readonly progress: string };
 
 /**
- * The whole life of a child process: takes one job and answers it; whoever asked ends it. What it does in between is its own.
+ * Lives the whole life of a child process: takes one job and answers it; whoever asked ends it. What it does in between is its own.
  *
  * @param work is given the job, and what tells of progress
  */

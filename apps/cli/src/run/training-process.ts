@@ -7,7 +7,7 @@ export interface TrainingProcess {
 }
 
 /**
- * Environment and arguments of every process that trains or times ops, in whatever way: with the caching allocator where it is built, and with
+ * Returns environment and arguments of every process that trains or times ops, in whatever way: with the caching allocator where it is built, and with
  * the garbage collector at hand.
  */
 export function trainingProcess(): TrainingProcess {

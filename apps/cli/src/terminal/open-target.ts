@@ -90,7 +90,7 @@ async function traceInThread(request: TracingRequest, { signal, onProgress }: Op
   }
 }
 
-/** A plan is JSON as a Keras topology is; it says so in its first lines. */
+/** Tells whether a JSON file is a plan and no Keras topology: it says so in its first lines. */
 export function isPlan(path: string): boolean {
   const file = openSync(resolve(path), "r");
   try {

@@ -10,7 +10,7 @@ const builtIn: readonly (readonly [file: string, title: string, note: string])[]
 /** More than these in one folder are not models that somebody is looking for. */
 const mostListed = 20;
 
-/** What the start screen offers besides what was opened before: models and traces of this folder, and examples. */
+/** Returns what the start screen offers besides what was opened before: models and traces of this folder, and examples. */
 export function startEntries(folder: string): readonly StartEntry[] {
   return [
     ...namesIn(folder)

@@ -54,7 +54,7 @@ export class SvgPainter implements Painter {
 
 const short = (value: number): string => String(Math.round(value * 100) / 100);
 
-/** XML has no place for control characters and lone surrogates, not even escaped. */
+/** Escapes a text; XML has no place for control characters and lone surrogates, not even escaped. */
 export function escapeXml(text: string): string {
   return text
     .replace(/[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g, "\ufffd")

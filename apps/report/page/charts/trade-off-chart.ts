@@ -14,7 +14,7 @@ export interface TradeOffChartOptions {
 const margin = { left: 52, right: 14, top: 24, bottom: 40 } as const;
 const percent = (share: number): string => `${Math.round(share * 100)} %`;
 
-/** Memory freed against time to recompute it: original points, shifted points, fitted pieces, the optimum, the budget. */
+/** Draws memory freed against time to recompute it: original points, shifted points, fitted pieces, the optimum, the budget. */
 export function tradeOffChart(view: TradeOffView, options: TradeOffChartOptions): SVGSVGElement {
   const { width, height } = options;
   const x = scaleLinear([0, 1], [margin.left, width - margin.right]);
@@ -107,7 +107,7 @@ function describe({ points, pieces }: TradeOffView): string {
   return `Trade-off of ${points.length} points, fitted by ${pieces.length} pieces; the table below has their slopes`;
 }
 
-/** A small curve for one of many modules, side by side on the same axes. */
+/** Draws a small curve for one of many modules, side by side on the same axes. */
 export function tradeOffMultiple(view: TradeOffView, width: number, height: number): SVGSVGElement {
   const x = scaleLinear([0, 1], [2, width - 2]);
   const y = scaleLinear([0, 1], [height - 2, 2]);

@@ -3,7 +3,7 @@ import { Engine } from "./engine.js";
 import type { Answer, Question } from "./serve.js";
 
 /**
- * An engine in a worker of the page's own code, so that nothing has to be fetched; where the browser allows no worker, an engine in the page.
+ * Starts an engine in a worker of the page's own code, so that nothing has to be fetched; where the browser allows no worker, an engine in the page.
  */
 export async function connectEngine(code: string): Promise<EngineMethods & { readonly isWorker: boolean }> {
   const worker = await startWorker(code);

@@ -1,4 +1,4 @@
-/** The bytes that a data block holds as base64 of gzip. */
+/** Returns the bytes that a data block holds as base64 of gzip. */
 export async function decodeBlock(text: string): Promise<Uint8Array> {
   const blob = new Blob(Array.from(chunksOf(text)));
   const stream = blob.stream().pipeThrough(new DecompressionStream("gzip"));

@@ -10,7 +10,7 @@ const markOfFlag: readonly (readonly [flag: number, mark: number])[] = [
   [OpFlag.sacSkip, OpMark.skipped],
 ];
 
-/** The columns of `allOpsView` that the page needs, without an object or a text per op, as a million of them have to be there at once. */
+/** Returns the columns of `allOpsView` that the page needs, without an object or a text per op, as a million of them have to be there at once. */
 export function pageOps(trace: Trace): PageOps {
   const { ops, storages, saves } = trace;
   const marksOfFlags = new Map<number, number>();

@@ -2,7 +2,7 @@ import type { OpAnswer, OpQuery, Overview, SearchAnswer } from "./answers.js";
 import { wellFormed } from "./well-formed.js";
 
 /**
- * Ops that a query asks for, in its order. Ops without a value come last either way.
+ * Returns the ops that a query asks for, in its order. Ops without a value come last either way.
  *
  * @param fate by op: what the policy does with it, where the query asks for that
  * @param keys by op: what to sort by, where it is of a policy
@@ -37,7 +37,7 @@ export function queryOps(
   return { rows, memoryBytes, runtimeMs };
 }
 
-/** Modules and ops in whose names `text` occurs, upper and lower case alike. */
+/** Finds modules and ops in whose names `text` occurs, upper and lower case alike. */
 export function searchOps({ ops, names, modules }: Overview, text: string): SearchAnswer {
   const wanted = comparable(text.trim());
   if (wanted === "") return { modules: [], ops: new Int32Array(0) };

@@ -15,7 +15,7 @@ const sections = [
 
 const themes: readonly PageState["theme"][] = ["auto", "light", "dark"];
 
-/** The bar that stays in sight: sections, what is selected, search, theme. */
+/** Mounts the bar that stays in sight: sections, what is selected, search, theme. */
 export function mountBar(context: PageContext, bar: HTMLElement): void {
   const { store, overview } = context;
   const links = sections.map(([id, label]) =>

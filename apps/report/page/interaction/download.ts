@@ -22,7 +22,7 @@ export function exportSvg(name: string, svg: string): void {
   download(`${name}.svg`, [svg], "image/svg+xml");
 }
 
-/** Twice as many pixels as on screen, for print. */
+/** Saves twice as many pixels as on screen, for print. */
 export async function exportPng(name: string, svg: string): Promise<void> {
   const image = new Image();
   // Not a blob's address: a page that was opened from a file may draw only its own data.
@@ -59,7 +59,7 @@ const carried = [
   "opacity",
 ];
 
-/** An SVG of the page as a document of its own: what the style sheet gave it is written into it. */
+/** Returns an SVG of the page as a document of its own: what the style sheet gave it is written into it. */
 export function standaloneSvg(svg: SVGSVGElement, background: string): string {
   const { width, height } = svg.getBoundingClientRect();
   const copy = svg.cloneNode(true) as SVGSVGElement;

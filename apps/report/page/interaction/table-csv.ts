@@ -2,12 +2,12 @@ import { type Cell, writeCsv } from "@remat/reporting";
 import { h } from "../dom.js";
 import { download } from "./download.js";
 
-/** A cell of a table; where it has a number, that is kept as it is. */
+/** Makes a cell of a table; where it has a number, that is kept as it is. */
 export function amountCell(value: number, format: (value: number) => string): HTMLElement {
   return h("td", { class: "number", "data-value": value }, format(value));
 }
 
-/** A button that saves a table, numbers as they are, not as they are shown. */
+/** Makes a button that saves a table, numbers as they are, not as they are shown. */
 export function csvButton(name: string, table: () => HTMLTableElement | null): HTMLElement {
   const save = (): void => {
     const found = table();

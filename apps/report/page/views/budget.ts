@@ -12,7 +12,7 @@ import { amountCell } from "../interaction/table-csv.js";
 import type { PageState, Store } from "../state.js";
 import { choice } from "./figure.js";
 
-/** The slider for the budget and the choice of method. */
+/** Makes the slider for the budget and the choice of method. */
 export function budgetControls(store: Store): {
   readonly element: HTMLElement;
   show(state: PageState, totalBytes: number | undefined): void;
@@ -60,7 +60,7 @@ export const fateLabels: Readonly<Record<OpFateName, string>> = {
   alwaysRecomputed: "Always recomputed",
 };
 
-/** What the budget means: ops stored and recomputed by both methods, and what they take. */
+/** Shows what the budget means: ops stored and recomputed by both methods, and what they take. */
 export function policyTable(
   answer: PolicyAnswer,
   method: "greedy" | "optimal",

@@ -10,7 +10,7 @@ export interface ExplorerCell {
   readonly row: number;
 }
 
-/** What a module counts in the explorer. */
+/** Returns what a module counts in the explorer. */
 export function valueOf({ memoryBytes, forwardMs, backwardMs }: ModuleNode, area: "memory" | "time"): number {
   return area === "memory" ? memoryBytes : forwardMs + backwardMs;
 }

@@ -18,7 +18,7 @@ import { choice, exportButtons, section } from "./figure.js";
 const rowHeight = 30;
 const rows = 6;
 
-/** Modules as an icicle: each as wide as its share of memory or time, those in it below. */
+/** Mounts modules as an icicle: each as wide as its share of memory or time, those in it below. */
 export function mountExplorer({ engine, overview, store }: PageContext): HTMLElement {
   const box = h("div", { class: "chart-box" }, h("p", { class: "note" }, "Working out the modules …"));
   const crumbs = h("nav", { class: "crumbs", "aria-label": "Modules around the one shown" });

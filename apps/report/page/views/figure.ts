@@ -1,7 +1,7 @@
 import { h } from "../dom.js";
 import { exportPng, exportSvg } from "../interaction/download.js";
 
-/** A section of the page with its heading. */
+/** Makes a section of the page with its heading. */
 export function section(id: string, title: string, ...children: readonly (Node | string | undefined)[]): HTMLElement {
   return h(
     "section",
@@ -24,7 +24,7 @@ export function exportButtons(name: string, draw: (() => string) | undefined, sa
   );
 }
 
-/** A choice of one among a few, as radio buttons in a row. */
+/** Makes a choice of one among a few, as radio buttons in a row. */
 export function choice<T extends string>(
   legend: string,
   name: string,

@@ -2,7 +2,7 @@ import type { Colour } from "@remat/reporting";
 import { h, s } from "../dom.js";
 import { shade } from "../theme.js";
 
-/** A small square of a colour. */
+/** Draws a small square of a colour. */
 export function swatch(colour: string): SVGElement {
   return s(
     "svg",

@@ -18,7 +18,7 @@ export interface MinimapOptions {
 
 type Grip = "start" | "end" | "middle";
 
-/** The whole step in small, with the stretch that is shown; it can be moved and its ends dragged, by keys as well. */
+/** Mounts the whole step in small, with the stretch that is shown; it can be moved and its ends dragged, by keys as well. */
 export function mountMinimap({ store, bands, axis, stretch, show }: MinimapOptions): {
   readonly element: HTMLElement;
   resize(width: number): void;

@@ -6,7 +6,7 @@ import { describeOp, latest, type PageContext } from "../page-context.js";
 import { onThemeChange } from "../theme.js";
 import { bandLegend } from "./legend.js";
 
-/** What is alive at the selected op, or at the peak: the largest storages, who made them and where. */
+/** Shows what is alive at the selected op, or at the peak: the largest storages, who made them and where. */
 export function mountMoment({ engine, overview, store }: PageContext, parent: HTMLElement): void {
   const body = h("div", { class: "moment", "aria-live": "polite" });
   const name = `${overview.meta.title}: what is alive`;
@@ -104,7 +104,7 @@ function momentParts(moment: MemoryMoment, title: string): Node[] {
   ];
 }
 
-/** A link that selects a module. */
+/** Makes a link that selects a module. */
 export function moduleAnchor(fqn: string): HTMLElement {
   return h("a", { href: `#${new URLSearchParams({ module: fqn })}` }, fqn);
 }

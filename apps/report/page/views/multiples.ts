@@ -5,7 +5,7 @@ import type { PageContext } from "../page-context.js";
 
 const first = 24;
 
-/** The trade-offs of many modules side by side; each selects its module. */
+/** Mounts the trade-offs of many modules side by side; each selects its module. */
 export function mountMultiples({ engine, store }: PageContext): HTMLElement {
   const grid = h("div", { class: "multiples" });
   const more = h("button", { type: "button", hidden: true }, "Show more");

@@ -8,7 +8,7 @@ import { opFilters } from "./op-filters.js";
 import type { ShownPolicy } from "./policy-feed.js";
 import { VirtualRows } from "./virtual-rows.js";
 
-/** Every op of the run, as many as there are: sorted, filtered, and selected with everything else. */
+/** Mounts every op of the run, as many as there are: sorted, filtered, and selected with everything else. */
 export function mountOpsTable(context: PageContext): HTMLElement {
   const { engine, overview, store, policies } = context;
   const ask = latest();

@@ -13,7 +13,7 @@ export interface PointerPlace {
   readonly drag: { readonly from: number; readonly to: number } | undefined;
 }
 
-/** Dragging zooms, a click selects, a double click shows everything; Ctrl and the wheel zoom, the wheel sideways pans. */
+/** Follows the pointer: dragging zooms, a click selects, a double click shows everything; Ctrl and the wheel zoom, the wheel sideways pans. */
 export function followPointer(canvas: HTMLCanvasElement, model: TimelineModel, redraw: () => void): () => PointerPlace {
   const { store } = model.context;
   let hover: number | undefined;

@@ -15,7 +15,7 @@ import { followKeys, timelineKeys } from "./timeline-keys.js";
 import { chartHeight, TimelineModel } from "./timeline-model.js";
 import { followPointer, type PointerPlace } from "./timeline-pointer.js";
 
-/** Memory over the ops of the step, as bands; what is dragged over is zoomed into. */
+/** Mounts memory over the ops of the step, as bands; what is dragged over is zoomed into. */
 export function mountTimeline(context: PageContext, byCategory: MemoryBands): HTMLElement {
   const { overview, store } = context;
   const model = new TimelineModel(context, byCategory);

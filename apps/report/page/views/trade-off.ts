@@ -12,7 +12,7 @@ import { budgetControls, policyTable } from "./budget.js";
 import { exportButtons, section } from "./figure.js";
 import { mountMultiples } from "./multiples.js";
 
-/** What memory costs in time: of one module with a budget to move, of the whole step, of all modules side by side. */
+/** Shows what memory costs in time: of one module with a budget to move, of the whole step, of all modules side by side. */
 export function mountTradeOff(context: PageContext): HTMLElement {
   const { engine, overview, store, policies } = context;
   const { plans, title } = overview.meta;

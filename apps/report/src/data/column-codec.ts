@@ -17,7 +17,7 @@ export interface PackedColumn {
   readonly planes: number;
 }
 
-/** A column as planes of bytes, in whichever encoding takes fewest planes' worth of digits. */
+/** Packs a column as planes of bytes, in whichever encoding takes fewest planes' worth of digits. */
 export function packColumn(
   name: string,
   values: ColumnArray,

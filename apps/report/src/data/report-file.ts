@@ -22,7 +22,7 @@ interface Head {
 }
 
 /**
- * Data as bytes, to be compressed: the length of a JSON text as 4 bytes (little-endian), the text in UTF-8, then the bytes of each column that
+ * Encodes data as bytes, to be compressed: the length of a JSON text as 4 bytes (little-endian), the text in UTF-8, then the bytes of each column that
  * its `columns` names, one after the other.
  */
 export function encodeReport({ meta, trace, overlays }: ReportData): Uint8Array {

@@ -6,7 +6,7 @@ import { type Html, html } from "./html.js";
 import { moduleLink } from "./links.js";
 import { signed } from "./signed.js";
 
-/** Two runs beside each other: totals, categories at the peak, and the modules that differ most. */
+/** Shows two runs beside each other: totals, categories at the peak, and the modules that differ most. */
 export function comparisonHtml({ name, isMeasured, view }: Comparison): Html {
   const before = isMeasured ? "Predicted" : view.before;
   const after = isMeasured ? "Measured" : name;

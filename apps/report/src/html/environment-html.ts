@@ -1,7 +1,7 @@
 import type { EnvironmentGroup } from "@remat/reporting";
 import { type Html, html } from "./html.js";
 
-/** How every number was obtained. */
+/** Shows how every number was obtained. */
 export function environmentHtml(groups: readonly EnvironmentGroup[]): Html {
   return html`<section id="environment" aria-labelledby="environment-title">
 <h2 id="environment-title">Environment</h2>

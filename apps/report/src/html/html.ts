@@ -6,7 +6,7 @@ export interface Html {
 type Part = Html | string | number | undefined | false | readonly Part[];
 
 /**
- * A template whose values are shown as text, whatever they hold; only what is `Html` already goes in as it is. Lone surrogates, which UTF-8
+ * Fills a template whose values are shown as text, whatever they hold; only what is `Html` already goes in as it is. Lone surrogates, which UTF-8
  * cannot hold, become U+FFFD.
  *
  * @example
@@ -35,7 +35,7 @@ const entities: Readonly<Record<string, string>> = {
   "'": "&#39;",
 };
 
-/** `text` as HTML that shows it, within elements and quoted attributes. Control characters, which would not show, become U+FFFD. */
+/** Returns `text` as HTML that shows it, within elements and quoted attributes. Control characters, which would not show, become U+FFFD. */
 export function escapeHtml(text: string): string {
   return text
     .replace(/[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g, "\ufffd")

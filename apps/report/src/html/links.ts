@@ -1,6 +1,6 @@
 import { type Html, html } from "./html.js";
 
-/** A link that selects an op everywhere in the page. */
+/** Makes a link that selects an op everywhere in the page. */
 export function opLink(op: number, name: string): Html {
   return html`<a href="#op=${op}">${op} ${name}</a>`;
 }
@@ -10,7 +10,7 @@ function breakable(fqn: string): readonly Html[] {
   return fqn.split(".").map((part, i) => (i === 0 ? html`${part}` : html`.<wbr>${part}`));
 }
 
-/** A link that selects a module everywhere in the page. */
+/** Makes a link that selects a module everywhere in the page. */
 export function moduleLink(fqn: string | undefined): Html {
   if (fqn === undefined || fqn === "") return html``;
   // As the page reads it; it also does for lone surrogates, which encodeURIComponent refuses.

@@ -1,6 +1,6 @@
 import { formatPercent } from "@remat/reporting";
 
-/** `+5.0 %`, with a true minus sign. */
+/** Formats a fraction as `+5.0 %`, with a true minus sign. */
 export function signed(fraction: number): string {
   if (fraction === 0) return "0 %";
   return `${fraction < 0 ? "−" : "+"}${formatPercent(Math.abs(fraction))}`;

@@ -6,7 +6,7 @@ import { type Html, html } from "./html.js";
 import { moduleLink, opLink } from "./links.js";
 import { signed } from "./signed.js";
 
-/** The summary as HTML: all of it is readable without JavaScript, and links become live with it. */
+/** Shows the summary as HTML: all of it is readable without JavaScript, and links become live with it. */
 export function summaryHtml(meta: ReportMeta): Html {
   return html`<section id="summary" aria-labelledby="summary-title">
 <h2 id="summary-title">Summary</h2>

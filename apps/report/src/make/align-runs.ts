@@ -2,7 +2,7 @@ import { type MemoryTimeline, memoryTimeline } from "@remat/memory";
 import type { Trace } from "@remat/trace";
 
 /**
- * Another run's memory at the ops of this one: the most that it held since the op before. Ops are matched in order, by kernel, phase and
+ * Returns another run's memory at the ops of this one: the most that it held since the op before. Ops are matched in order, by kernel, phase and
  * module; what lies between two matches is spread evenly, so that runs with other ops in between (FSDP's collectives, recomputation) line up.
  */
 export function alignHighest(
@@ -33,7 +33,7 @@ export function alignHighest(
 }
 
 /**
- * By op of `trace` the op of `other` that is the same, or -1: the n-th of its kernel, phase and module on both sides, without those that would
+ * Returns by op of `trace` the op of `other` that is the same, or -1: the n-th of its kernel, phase and module on both sides, without those that would
  * cross others.
  */
 export function matchOps(trace: Trace, other: Trace): Int32Array {

@@ -29,7 +29,7 @@ export interface MakeReportOptions {
 }
 
 /**
- * All that a report tells of a run: the run itself, its summary, plans for three budgets, the other run or plan to compare with, a rank of many.
+ * Collects all that a report tells of a run: the run itself, its summary, plans for three budgets, the other run or plan to compare with, a rank of many.
  *
  * @throws RematError `REPORT_PLAN_MISMATCH` for a plan of another run; what the views and the simulation throw
  * @example

@@ -13,7 +13,7 @@ export interface AppViewProps {
   readonly hasInput?: boolean;
 }
 
-/** The whole screen. It is drawn anew when the state is another one; every line is made by the views as it is to be seen. */
+/** Draws the whole screen. It is drawn anew when the state is another one; every line is made by the views as it is to be seen. */
 export function AppView({ app, hasInput = true }: AppViewProps): ReactNode {
   const state = useSyncExternalStore(app.subscribe, () => app.state);
   const { look, size } = state;

@@ -1,10 +1,10 @@
-/** A value that is computed when it is first asked for, and kept. */
+/** Makes a value that is computed when it is first asked for, and kept. */
 export function lazy<T>(compute: () => T): () => T {
   let known: { readonly value: T } | undefined;
   return () => (known ??= { value: compute() }).value;
 }
 
-/** Results by key, the `limit` used last. */
+/** Keeps results by key, the `limit` used last. */
 export function memoize<T>(compute: (key: string) => T, limit = 16): (key: string) => T {
   const known = new Map<string, T>();
   return (key) => {
@@ -16,7 +16,7 @@ export function memoize<T>(compute: (key: string) => T, limit = 16): (key: strin
   };
 }
 
-/** `compute`, which must be pure, with its last result kept for each first argument, as long as that lives. */
+/** Keeps the last result of `compute`, which must be pure, for each first argument, as long as that lives. */
 export function rememberLast<Of extends object, Rest extends readonly unknown[], T>(
   compute: (of: Of, ...rest: Rest) => T,
 ): (of: Of, ...rest: Rest) => T {

@@ -11,14 +11,14 @@ export interface Settings {
   readonly worldSize: number;
 }
 
-/** Whether the trace itself says how long ops took: measured, or read from elsewhere. */
+/** Tells whether the trace itself says how long ops took: measured, or read from elsewhere. */
 export function hasOwnRuntimes(trace: Trace): boolean {
   return trace.ops.runtimeSource.some(
     (source) => source === RuntimeSource.measured || source === RuntimeSource.imported,
   );
 }
 
-/** What a trace is first shown with: its own runtimes where it has them, else `device`. */
+/** Returns what a trace is first shown with: its own runtimes where it has them, else `device`. */
 export function initialSettings(trace: Trace, device: string): Settings {
   return {
     device: hasOwnRuntimes(trace) ? undefined : device,
@@ -27,7 +27,7 @@ export function initialSettings(trace: Trace, device: string): Settings {
   };
 }
 
-/** The trace as it is under the settings, apart from sharding: priced, and with its allocation unit. */
+/** Returns the trace as it is under the settings, apart from sharding: priced, and with its allocation unit. */
 export function applySettings(trace: Trace, { device, allocationUnitBytes }: Settings): Trace {
   const { header } = trace;
   const spec = device === undefined ? undefined : deviceSpec(device);

@@ -16,7 +16,7 @@ export interface DrawBandsOptions {
 }
 
 /**
- * A stack of bands as cells. With colours and Unicode a cell shows the border of two bands to an eighth of its height; without colours bands
+ * Draws a stack of bands as cells. With colours and Unicode a cell shows the border of two bands to an eighth of its height; without colours bands
  * differ by their fill.
  */
 export function drawBands(bands: MemoryBands, sample: SampledBands, options: DrawBandsOptions): readonly Line[] {
@@ -44,7 +44,7 @@ export function drawBands(bands: MemoryBands, sample: SampledBands, options: Dra
   });
 }
 
-/** What fills and colours mean, in the order of the stack from the top down. */
+/** Shows what fills and colours mean, in the order of the stack from the top down. */
 export function legendOf({ bands }: MemoryBands, glyphs: Glyphs, theme: Theme): Line {
   const styles = bandStyles(bands);
   return bands

@@ -25,7 +25,7 @@ export function keepCommands(views: readonly View[], state: AppState): readonly 
   return [{ kind: "saveView", path, title, saved: keptView(views, state) }];
 }
 
-/** Returns the state with what was kept brought back, as far as it still fits. */
+/** Returns the state with what was kept of it, as far as that still fits. */
 export function restoreView(views: readonly View[], state: AppState, saved: SavedView): AppState {
   const { run, wantedView } = state;
   if (run === undefined) return state;

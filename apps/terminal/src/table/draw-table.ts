@@ -102,7 +102,7 @@ export function drawTable<Row>(options: TableOptions<Row>): DrawnTable {
   return { lines, regions };
 }
 
-/** The columns that fit, with their widths; columns are one space apart. */
+/** Returns the columns that fit, with their widths; columns are one space apart. */
 export function fitColumns<Row>(
   columns: readonly TableColumn<Row>[],
   width: number,

@@ -4,7 +4,7 @@ export interface Sort<Column extends string> {
   readonly descending: boolean;
 }
 
-/** After a click on a column's header: by that column, largest first (names: from A on), then the other way, then as it was. */
+/** Sorts, after a click on a column's header, by that column, largest first (names: from A on), then the other way, then as it was. */
 export function nextSort<Column extends string>(
   sort: Sort<Column> | undefined,
   column: Column,
@@ -15,7 +15,7 @@ export function nextSort<Column extends string>(
   return sort.descending === first ? { column, descending: !first } : undefined;
 }
 
-/** After a click on the header of a column, as {@link nextSort} has it; unchanged where nothing can be sorted by that. */
+/** Sorts after a click on the header of a column, as {@link nextSort} has it; unchanged where nothing can be sorted by that. */
 export function sortByHeader<Column extends string>(
   sort: Sort<Column> | undefined,
   columns: readonly Column[],
@@ -26,7 +26,7 @@ export function sortByHeader<Column extends string>(
   return column === undefined ? sort : nextSort(sort, column, ...ascendingFirst);
 }
 
-/** The next of `columns` to sort by, or no sorting after the last. */
+/** Returns the next of `columns` to sort by, or no sorting after the last. */
 export function sortByNext<Column extends string>(
   sort: Sort<Column> | undefined,
   columns: readonly Column[],

@@ -17,7 +17,7 @@ export interface WindowOptions {
   readonly top: number;
 }
 
-/** Which rows to draw so that the cursor is among them, the window moves as little as it can, and no line is left empty without need. */
+/** Tells which rows to draw so that the cursor is among them, the window moves as little as it can, and no line is left empty without need. */
 export function windowRows({ count, height, cursor, top }: WindowOptions): RowWindow {
   const rows = Math.max(0, Math.floor(height));
   if (count <= 0 || rows === 0) return { top: 0, end: 0, cursor: count <= 0 ? -1 : clamp(cursor, count - 1) };
@@ -29,7 +29,7 @@ export function windowRows({ count, height, cursor, top }: WindowOptions): RowWi
   return { top: first, end: Math.min(count, first + rows), cursor: at };
 }
 
-/** Where the thumb of a scroll bar of `height` cells is: from `start` on, `size` cells. Nothing where all rows are on the screen. */
+/** Tells where the thumb of a scroll bar of `height` cells is: from `start` on, `size` cells. Nothing where all rows are on the screen. */
 export function scrollThumb(
   { top, end }: RowWindow,
   count: number,

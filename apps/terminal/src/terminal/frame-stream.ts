@@ -2,7 +2,7 @@ import { EventEmitter } from "node:events";
 import type { TerminalScreen } from "./terminal-screen.js";
 
 /**
- * What Ink takes for its output: every frame that it writes goes to the screen whole. (Ink's own way of writing clears the terminal at each
+ * Makes what Ink takes for its output: every frame that it writes goes to the screen whole. (Ink's own way of writing clears the terminal at each
  * frame that fills it.)
  */
 export function frameStream(screen: TerminalScreen): NodeJS.WriteStream {

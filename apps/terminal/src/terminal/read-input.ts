@@ -10,7 +10,7 @@ export type InputEvent =
 const mouse = /^\[<(\d+);(\d+);(\d+)([Mm])$/;
 
 /**
- * What Ink read, in names of the key map. Keys that come in one piece (held down, or pasted) are told one by one; sequences that mean nothing
+ * Tells what Ink read, in names of the key map. Keys that come in one piece (held down, or pasted) are told one by one; sequences that mean nothing
  * here are dropped.
  */
 export function readInput(input: string, key: Key): readonly InputEvent[] {

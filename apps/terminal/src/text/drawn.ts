@@ -24,7 +24,7 @@ export interface Drawn {
   readonly regions: readonly Region[];
 }
 
-/** `drawn`, one below the other. */
+/** Puts parts one below the other. */
 export function stack(...parts: readonly Drawn[]): Drawn {
   const lines: Line[] = [];
   const regions: Region[] = [];
@@ -35,12 +35,12 @@ export function stack(...parts: readonly Drawn[]): Drawn {
   return { lines, regions };
 }
 
-/** Lines that nobody can click. */
+/** Makes lines that nobody can click. */
 export function textOnly(...lines: readonly Line[]): Drawn {
   return { lines, regions: [] };
 }
 
-/** What is at a cell; the last region drawn there counts. */
+/** Tells what is at a cell; the last region drawn there counts. */
 export function targetAt(regions: readonly Region[], x: number, y: number): ClickTarget | undefined {
   for (let i = regions.length - 1; i >= 0; i--) {
     const { x: left, y: top, width, height, target } = regions[i];

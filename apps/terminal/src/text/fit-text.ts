@@ -6,7 +6,7 @@ import { showControls } from "./show-controls.js";
 const isNarrow = /^[\x20-\x7e\xa1-\xac\xae-\xff\u2500-\u259f\u2800-\u28ff…▲▼▸▾○◆]*$/;
 const segmenter = new Intl.Segmenter();
 
-/** Columns that `text`, which must be without control characters, takes in a terminal. */
+/** Returns the columns that `text`, which must be without control characters, takes in a terminal. */
 export function textWidth(text: string): number {
   return isNarrow.test(text) ? text.length : stringWidth(text);
 }
@@ -14,7 +14,7 @@ export function textWidth(text: string): number {
 /** Which part of a text that is too long is left out. */
 export type Cut = "end" | "start";
 
-/** `text`, made safe and exactly `width` columns wide: cut with an ellipsis, or filled up with spaces. */
+/** Returns `text`, made safe and exactly `width` columns wide: cut with an ellipsis, or filled up with spaces. */
 export function fitText(
   text: string,
   width: number,
@@ -26,7 +26,7 @@ export function fitText(
   return align === "left" ? safe + fill : fill + safe;
 }
 
-/** A text that is without control characters, cut to at most `width` columns. */
+/** Cuts a text that is without control characters, cut to at most `width` columns. */
 export function cutText(text: string, width: number, glyphs: Glyphs, cut: Cut = "end"): string {
   if (width <= 0) return "";
   if (textWidth(text) <= width) return text;

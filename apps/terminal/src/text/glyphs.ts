@@ -72,7 +72,7 @@ export const asciiGlyphs: Glyphs = {
   fills: ["#", "=", "+", ":", "%", "o", "*", "-", "x", ".", "@", "&", "$", "w"],
 };
 
-/** Whether the terminal can be expected to show Unicode, by what the environment says of it. */
+/** Tells whether the terminal can be expected to show Unicode, by what the environment says of it. */
 export function showsUnicode(env: Readonly<Record<string, string | undefined>>): boolean {
   const term = env["TERM"] ?? "";
   if (term === "linux" || term === "dumb") return false;
@@ -81,7 +81,7 @@ export function showsUnicode(env: Readonly<Record<string, string | undefined>>):
   return locale === "" || /utf-?8/i.test(locale);
 }
 
-/** A bar of `width` cells of which `share` is filled, from the left. */
+/** Draws a bar of `width` cells of which `share` is filled, from the left. */
 export function barText(share: number, width: number, { bar }: Glyphs): string {
   const steps = bar.length - 1;
   const filled = Math.round(Math.min(1, Math.max(0, Number.isFinite(share) ? share : 0)) * width * steps);

@@ -12,12 +12,12 @@ export interface Span {
 /** One row of the screen. */
 export type Line = readonly Span[];
 
-/** Columns that a line takes. */
+/** Returns the columns that a line takes. */
 export function lineWidth(line: Line): number {
   return line.reduce((width, { text }) => width + textWidth(text), 0);
 }
 
-/** A line, cut or filled up to exactly `width` columns. */
+/** Returns a line, cut or filled up to exactly `width` columns. */
 export function fitLine(line: Line, width: number, glyphs: Glyphs, fill?: Span["style"]): Line {
   const fitted: Span[] = [];
   let left = width;
@@ -32,7 +32,7 @@ export function fitLine(line: Line, width: number, glyphs: Glyphs, fill?: Span["
   return fitted;
 }
 
-/** A line as text with the escape sequences of its styles. Whatever control characters a text holds are written out, here at the latest. */
+/** Returns a line as text with the escape sequences of its styles. Whatever control characters a text holds are written out, here at the latest. */
 export function paintLine(line: Line, theme: Theme, glyphs: Glyphs): string {
   let painted = "";
   for (const { text, style } of line) {

@@ -67,7 +67,7 @@ export interface Theme {
   paint(text: string, style: Style): string;
 }
 
-/** A theme; with `isPlain` (text for a pipe) not even bold is written. */
+/** Makes a theme; with `isPlain` (text for a pipe) not even bold is written. */
 export function createTheme(name: ThemeName, depth: ColourDepth, isPlain = false): Theme {
   const known = new Map<Style, string>();
   const codesOf = (style: Style): string => {
@@ -92,7 +92,7 @@ export function createTheme(name: ThemeName, depth: ColourDepth, isPlain = false
   };
 }
 
-/** How many colours the terminal shows, by its environment: https://no-color.org. */
+/** Tells how many colours the terminal shows, by its environment: https://no-color.org. */
 export function colourDepth(env: Readonly<Record<string, string | undefined>>): ColourDepth {
   if ((env["NO_COLOR"] ?? "") !== "" || env["TERM"] === "dumb") return "none";
   if (/truecolor|24bit/i.test(env["COLORTERM"] ?? "")) return "truecolor";
@@ -100,7 +100,7 @@ export function colourDepth(env: Readonly<Record<string, string | undefined>>): 
   return "16";
 }
 
-/** Whether the terminal's background is light, where the environment tells (`COLORFGBG`, as rxvt, Konsole and others set it). */
+/** Tells whether the terminal's background is light, where the environment tells (`COLORFGBG`, as rxvt, Konsole and others set it). */
 export function themeOf(env: Readonly<Record<string, string | undefined>>): ThemeName {
   const background = Number((env["COLORFGBG"] ?? "").split(";").at(-1) || Number.NaN);
   return background === 7 || (background >= 9 && background <= 15) ? "light" : "dark";

@@ -1,4 +1,4 @@
-/** Words of a text in lines of at most `width` characters; a longer word has a line of its own. */
+/** Puts the words of a text in lines of at most `width` characters; a longer word has a line of its own. */
 export function wrap(text: string, width: number): readonly string[] {
   const lines = [""];
   for (const word of text.split(/\s+/)) {

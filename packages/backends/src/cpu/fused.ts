@@ -48,7 +48,7 @@ interface ConvolutionAttributes extends FusedAttributes {
   readonly dataFormat?: "NHWC" | "NCHW";
 }
 
-/** The same, but each let go of as soon as the next one is there. */
+/** The same, but each freed as soon as the next one is there. */
 function fusedConvolution(kernel: string): Infer<X & { filter: TensorInfo } & FusedInputs, ConvolutionAttributes> {
   return (inputs, attributes, call) => {
     const { x, filter, bias, preluActivationWeights } = inputs;

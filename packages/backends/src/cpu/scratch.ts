@@ -6,7 +6,7 @@ import { complexCpuScratch } from "./complex.js";
 import { einsumOnCpu } from "./einsum.js";
 import { fusedCpuScratch } from "./fused.js";
 
-/** Lets go of the moved copy before it makes the result, for which it has only an array till then. */
+/** Frees the moved copy before it makes the result, for which it has only an array till then. */
 function movesFirst(kernel: string): Infer<X, { axis?: Axes }> {
   const plain = plainRule(kernel);
   return (inputs, attributes, call) => {
@@ -71,7 +71,7 @@ function scan(kernel: string): Infer<X, { axis: number }> {
 /** Beyond so many segments the first ones are held as one block; what is held at most stays exact. */
 const singleSegments = 256;
 
-/** Compares, masks and sums anew for every segment, and lets go of it all at the end: a copy of x for each segment. */
+/** Compares, masks and sums anew for every segment, and frees it all at the end: a copy of x for each segment. */
 const unsortedSegmentSum: Infer<{ x: TensorInfo; segmentIds: TensorInfo }, { numSegments: number }> = (
   inputs,
   attributes,

@@ -34,7 +34,7 @@ import {
 
 /**
  * Kernels that tfjs-node composes of tfjs ops, which run as kernels within the kernel. Their results are tensors of the engine: a tidy or
- * `dispose` lets go of them.
+ * `dispose` frees them.
  */
 
 /** The engine hands kernels tensors. */

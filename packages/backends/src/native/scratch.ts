@@ -76,7 +76,7 @@ const range: Infer<object, { start: number; stop: number; step: number; dtype: D
   return out;
 };
 
-/** Lets go of its constants in the opposite order. */
+/** Frees its constants in the opposite order. */
 const batchToSpace: Infer<X, { blockShape: number[]; crops: number[][] }> = (inputs, attributes, call) => {
   const block = call.make([attributes.blockShape.length], "int32");
   const crops = call.make([2 * attributes.crops.length], "int32");

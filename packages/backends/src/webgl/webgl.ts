@@ -10,7 +10,7 @@ interface TextureEntry {
 /**
  * WebGL, read in tfjs-backend-webgl 4.22.0. `Identity` returns its input's `DataId`, and so does `Reshape` unless the texture is packed in another
  * way; a contiguous slice of an unpacked texture has a `DataId` of its own on the same texture. Textures round up, and are recycled by shape: what
- * is let go of is not given back.
+ * is freed is not given back.
  */
 export const webgl: Backend = {
   name: "webgl",

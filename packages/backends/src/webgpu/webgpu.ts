@@ -4,7 +4,7 @@ import { alwaysWhole } from "../sharing-rules.js";
 
 /**
  * WebGPU, read in tfjs-backend-webgpu 4.22.0. `Identity`, `Reshape` and `ExpandDims` return their input's `DataId`; everything else, slices too, is
- * a buffer of its own. Buffers are recycled by size: what is let go of is not given back.
+ * a buffer of its own. Buffers are recycled by size: what is freed is not given back.
  */
 export const webgpu: Backend = {
   name: "webgpu",

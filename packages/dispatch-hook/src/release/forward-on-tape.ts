@@ -11,7 +11,7 @@ export interface TapedForward {
 }
 
 /**
- * Runs `forward` as the engine does for a gradient, hands what it would hold to `look`, and lets go of it without a backward pass.
+ * Runs `forward` as the engine does for a gradient, hands what it would hold to `look`, and frees it without a backward pass.
  *
  * @throws whatever `forward` throws; the tape is gone then, too
  * @example

@@ -5,7 +5,7 @@ import { OwnedGradients, type ScopedTensor } from "./owned-gradients.js";
 import { nodesFromTo } from "./tape-path.js";
 
 /**
- * The engine's forward and backward pass, but that each saved tensor and each gradient goes after its last use: saved tensors and what a
+ * The engine's forward and backward pass, but that each saved tensor and each gradient is freed after its last use: saved tensors and what a
  * gradient function left behind when their node is over, a gradient when no node is left that reads it or adds to it.
  *
  * Kernels run in the order of stock, with stock's errors, and gradients are the same to the bit. An inner pass of a higher-order gradient runs

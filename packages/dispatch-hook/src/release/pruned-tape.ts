@@ -12,7 +12,7 @@ interface Withheld {
 }
 
 /**
- * Lets go of what the engine saves on the tape of a pass, as far as no backward pass will read it: where no x leads to a node, what its gradient function
+ * Frees what the engine saves on the tape of a pass, as far as no backward pass will read it: where no x leads to a node, what its gradient function
  * wants the shape of, what it saves for the gradient of an input to which no x leads.
  *
  * An inner pass of a higher-order gradient differentiates the tape that there is, and may ask for what the outer one does not. Its xs are tensors that

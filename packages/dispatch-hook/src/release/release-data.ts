@@ -2,7 +2,7 @@ import { RematError } from "@remat/trace";
 import type { DataId, Tensor } from "@tensorflow/tfjs-core";
 import type { EngineBackend, EngineInternals } from "../engine-internals.js";
 
-/** Of all that have let go of their data. */
+/** Of all whose data is released. */
 const released: DataId = {};
 
 /** What the engine takes for its backend. */
@@ -20,12 +20,12 @@ const nobody: EngineBackend = {
 const savedFreed = (): RematError =>
   new RematError(
     "SAVED_GONE",
-    "a gradient function reads a saved tensor whose data early release has let go of, since TensorFlow.js's own function for that op does not read it. " +
+    "a gradient function reads a saved tensor whose data early release has freed, since TensorFlow.js's own function for that op does not read it. " +
       "Register gradients under names of kernels of your own, or do without releaseEarly().",
   );
 
 /**
- * `tensor` lets go of its data, which goes if no other tensor is on it, but stays a tensor of its shape and dtype: counted in `tf.memory()`, and to be
+ * Releases the data of `tensor`, which is freed if no other tensor is on it, but stays a tensor of its shape and dtype: counted in `tf.memory()`, and to be
  * disposed of. To read it is an error. Texts stay as they are.
  *
  * @internal

@@ -28,7 +28,7 @@ export function locateData({ engine, storages }: Session, dataId: DataId): Locat
   if (!isKnown(residency))
     throw new RematError(
       "BACKEND_UNSUPPORTED",
-      `data cannot be let go of and brought back on the backend '${name}': ${residency.unknown}. Choose another backend.`,
+      `data cannot be evicted and recomputed on the backend '${name}': ${residency.unknown}. Choose another backend.`,
     );
   return { dataId, entry, residency, instance };
 }

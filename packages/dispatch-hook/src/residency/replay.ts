@@ -5,7 +5,7 @@ import type { EngineInternals } from "../engine-internals.js";
 import type { Session } from "../session.js";
 import { entryMissing, locateData } from "./data-contents.js";
 
-/** A kernel call that can be made again (engine rule 5). Inputs are of the shapes that the kernel got, by name or as a list. */
+/** A kernel call that can be replayed (engine rule 5). Inputs are of the shapes that the kernel got, by name or as a list. */
 export interface KernelRecipe {
   readonly kernel: string;
   readonly inputs: Readonly<Record<string, TensorInfo>> | readonly TensorInfo[];
@@ -13,7 +13,7 @@ export interface KernelRecipe {
 }
 
 /**
- * Runs the kernel and gives what it makes to the `DataId`s in `into`, by output; other outputs go. Off the tape, in `Phase.recompute`, and
+ * Replays the kernel and gives what it makes to the `DataId`s in `into`, by output; other outputs go. Off the tape, in `Phase.recompute`, and
  * outside of every scope and node.
  *
  * @internal

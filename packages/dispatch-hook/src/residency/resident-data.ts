@@ -6,8 +6,8 @@ import { pin, unpin } from "./pins.js";
 import { type KernelRecipe, replay } from "./replay.js";
 
 /**
- * Lets go of the data of a storage while tensors still live in it; `dataIds` are all that live in it. Tensors, counted references and
- * `tf.memory()` stay as they are, but nobody may read the data until `replayKernel` has made it again. Only while a mode is open.
+ * Evicts the data of a storage while tensors still live in it; `dataIds` are all that live in it. Tensors, counted references and
+ * `tf.memory()` stay as they are, but nobody may read the data until `replayKernel` has recomputed it. Only while a mode is open.
  */
 export function evictData(dataIds: readonly DataId[]): void {
   const session = openSession();
@@ -20,7 +20,7 @@ export function evictData(dataIds: readonly DataId[]): void {
 }
 
 /**
- * Runs a kernel again, off the tape and in `Phase.recompute`, and gives what it makes to the evicted `DataId`s in `into`, by output; other
+ * Replays a kernel, off the tape and in `Phase.recompute`, and gives what it makes to the evicted `DataId`s in `into`, by output; other
  * outputs go. From `opComing`, `opOver` and `tensorRead` of a mode.
  *
  * @throws RematError `DATA_UNKNOWN` if one of them is no tensor's any more; whatever the kernel throws

@@ -114,7 +114,7 @@ export class CastCopies {
     this.freeAfter.delete(op);
   }
 
-  /** Frees what has been read last. A node of autograd lets go of all it saved at once, so that is when the source frees something. */
+  /** Frees what has been read last. A node of autograd frees all it saved at once, so that is when the source frees something. */
   release(): void {
     for (const copy of this.released.splice(0)) this.out.free(copy);
   }

@@ -5,7 +5,7 @@ import { MemoryReducer } from "../memory-reducer.js";
 import type { ModuleRecord } from "../module-record.js";
 import type { TrackerOptions } from "../tracker-options.js";
 
-/** When memory is looked at around FSDP's hooks of a module. `…Checkpointed`: its forward pass is run again for checkpointing. */
+/** When memory is looked at around FSDP's hooks of a module. `…Checkpointed`: its forward pass is recomputed for checkpointing. */
 export type FsdpModuleState =
   | "beforePreForward"
   | "afterPreForward"

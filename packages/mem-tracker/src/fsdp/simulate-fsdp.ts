@@ -55,7 +55,7 @@ class Simulator {
   private readonly rank: FsdpRank;
   /** By wrapped module. */
   private readonly stateOf = new Map<number, GroupState>();
-  /** Whether ops read shards; undefined when gathered parameters have been made anew. */
+  /** Whether ops read shards; undefined when parameters have been gathered again. */
   private pointedToShards: boolean | undefined;
   /** Groups whose backward passes are no events of the trace. */
   private readonly unannounced = new Set<GroupState>();

@@ -22,7 +22,7 @@ export interface TraceGraph extends Graph {
 
 /**
  * Returns the graph of a trace, for its *needed* lifetimes (trace rule T3): what each op allocates and which op reads it last, rather than when
- * the engine let go. Bytes are as allocated, rounded up to the device's unit; a storage that is resized counts its largest size.
+ * the engine frees it. Bytes are as allocated, rounded up to the device's unit; a storage that is resized counts its largest size.
  *
  * Storages that exist before the first op are placeholders, and held. Others that no op makes (constants filled by JavaScript) are
  * nodes without inputs, where they appeared. What an op allocates and frees inside itself, or makes and nobody reads, goes with that
@@ -214,7 +214,7 @@ class TraceGraphBuilder {
   }
 
   private addMade(storage: number, node: number): void {
-    // What nobody reads goes as soon as it is made; without a last use nothing would let go of it.
+    // What nobody reads is freed as soon as it is made; without a last use nothing would free it.
     if (this.origins.read[storage] === 0 && !this.isResult(storage)) this.addRead(storage, node);
     this.addOutputStorage(storage, node);
   }

@@ -49,7 +49,7 @@ export function readMemoryEvents(
   }
 }
 
-/** Whether an event lets memory go or changes its size: what was held until then may have been a peak. @internal */
+/** Whether an event frees memory or changes its size: what was held until then may have been a peak. @internal */
 export function isTurn(trace: Trace, event: number): boolean {
   const kind = trace.events.kind[event];
   return kind === EventKind.free || kind === EventKind.resize;

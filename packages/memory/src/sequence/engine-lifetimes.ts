@@ -41,8 +41,8 @@ interface Moments {
 }
 
 /**
- * Reads from a trace what the marks around its passes say: inside a pass an executor lets go of the outputs of ops as planned; all else goes when
- * the engine lets it go. That is what is made outside, what outlives the pass, and what nothing can make again, for which early release
+ * Reads from a trace what the marks around its passes say: inside a pass an executor frees the outputs of ops as planned; all else is freed when
+ * the engine frees it. That is what is made outside, what outlives the pass, and what nothing can recompute, for which early release
  * counts: a saved tensor goes with the node that it was saved for. A trace without marks is one pass as a whole.
  *
  * @param bytes what each storage counts for

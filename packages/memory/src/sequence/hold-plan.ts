@@ -20,13 +20,13 @@ export interface PlanMemory {
   readonly peakOp: number;
   /** At the peak; what a kernel works with is temporary. Categories that hold something. */
   readonly bytesByCategory: Readonly<Partial<Record<CategoryName, number>>>;
-  /** By op: the most held from the op before to this one, what runs again in between included. */
+  /** By op: the most held from the op before to this one, what is recomputed in between included. */
   readonly highestBytes: Float64Array;
-  /** What is let go of and made again, in the order in which it is made again. */
+  /** What is freed and recomputed, in the order in which it is recomputed. */
   readonly recomputed: readonly RecomputedStorage[];
 }
 
-/** A storage that a plan makes again. */
+/** A storage that a plan recomputes. */
 export interface RecomputedStorage {
   readonly storage: number;
   /** As allocated. */
@@ -39,8 +39,8 @@ export interface RecomputedStorage {
 }
 
 /**
- * Returns what a step holds that follows `plan`: storages come as ops make them, again where ops run again, and go when the plan frees them; all
- * else goes when the engine lets it go.
+ * Returns what a step holds that follows `plan`: storages come as ops make them, again where ops are recomputed, and go when the plan frees them; all
+ * else goes when the engine frees it.
  *
  * @param plan of that trace: see `findPlanMismatch`
  * @param graph of that trace, if there is one already
@@ -54,7 +54,7 @@ export function holdPlan(trace: Trace, plan: Plan, graph: TraceSequenceGraph = g
   if (lives === undefined)
     throw new RematError(
       "PLAN_MISMATCH",
-      "the plan cannot run: a step reads what none before it has made. Plan this trace anew, or name the run that the plan was made for.",
+      "the plan cannot run: a step reads what none before it has made. Plan this trace again, or name the run that the plan was made for.",
     );
   const sums = new LifeSums(graph, sequence.nodes.length);
   for (const { value, from, to } of lives) sums.add(value, from, to);
@@ -69,7 +69,7 @@ export function holdPlan(trace: Trace, plan: Plan, graph: TraceSequenceGraph = g
   };
 }
 
-/** Ops that the plan runs again can be so. */
+/** Ops that the plan recomputes can be so. */
 function graphFor(trace: Trace, plan: Plan): TraceSequenceGraph {
   const again = new Set(plan.steps.filter(({ isRecomputed }) => isRecomputed).map(({ op }) => op));
   return sequenceGraphOfTrace(trace, { isReplayable: (op) => again.has(op) || isPureForward(trace, op) });

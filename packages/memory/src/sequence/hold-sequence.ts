@@ -11,8 +11,8 @@ export interface SequenceMemory {
 }
 
 /**
- * Visits the lives of values in a sequence of nodes: each from the step `from` that makes it to the step `to` of its last reader before it is made
- * again, or to the step itself where nothing reads it; the last life of a result to the end, `sequence.length`. This is the rule of what a
+ * Visits the lives of values in a sequence of nodes: each from the step `from` that makes it to the step `to` of its last reader before it is
+ * recomputed, or to the step itself where nothing reads it; the last life of a result to the end, `sequence.length`. This is the rule of what a
  * sequence holds, and everything else about it follows.
  *
  * @returns whether the sequence can run: no step reads what none before it has made
@@ -97,7 +97,7 @@ export class LifeSums {
   }
 }
 
-/** Returns per step of a sequence the values that are let go of after it, ascending. */
+/** Returns per step of a sequence the values that are freed after it, ascending. */
 export function valuesFreedAfter(graph: SequenceGraph, sequence: ArrayLike<number>): number[][] {
   const gone: number[][] = Array.from({ length: sequence.length + 1 }, () => []);
   forEachLife(graph, sequence, (value, _from, to) => void gone[to].push(value));

@@ -7,7 +7,7 @@ import type { TraceGraph } from "../graph/graph-of-trace.js";
 export interface InPlaceOps {
   /** By op: 1 for one that writes into a storage made before. */
   readonly isWriter: Uint8Array;
-  /** By op: 1 for a writer that runs again with the op whose storage it writes into. */
+  /** By op: 1 for a writer that is recomputed with the op whose storage it writes into. */
   readonly isMerged: Uint8Array;
   /** By op, the writers that finish what it makes, in order. */
   readonly finishedBy: ReadonlyMap<number, readonly number[]>;
@@ -57,7 +57,7 @@ export function inPlaceOps(
   }
   return { isWriter, isMerged, finishedBy, isPinned, otherReads: (writer) => others.get(writer) ?? [] };
 
-  /** Whether a node of the graph may run again: to make what it allocates, or with the op whose storage it finishes. */
+  /** Whether a node of the graph may be recomputed: to make what it allocates, or with the op whose storage it finishes. */
   function isRecomputed(node: number): boolean {
     return aliases.getFreshAllocations(node).length > 0 || (graph.ops[node] >= 0 && isMerged[graph.ops[node]] === 1);
   }

@@ -11,7 +11,7 @@ import { shareSaved } from "./share-saved.js";
 
 export interface SequenceGraphOptions {
   /**
-   * Whether `op` may run again. Left out: ops of the forward pass that are neither random nor effectful; what the backward pass and the
+   * Whether `op` may be recomputed. Left out: ops of the forward pass that are neither random nor effectful; what the backward pass and the
    * optimizer compute is never made twice.
    */
   readonly isReplayable?: (op: number) => boolean;
@@ -30,9 +30,9 @@ export interface TraceSequenceGraph extends SequenceGraph {
   readonly replayOps: Rows;
   /** The storage that each value is. */
   readonly storageOfValue: Int32Array;
-  /** 1 for a node that can run again. */
+  /** 1 for a node that can be recomputed. */
   readonly repeatable: Uint8Array;
-  /** 1 for an in-place op that runs again with the node whose value it finishes. */
+  /** 1 for an in-place op that is recomputed with the node whose value it finishes. */
   readonly isFinishing: Uint8Array;
   /** The storages that are held all the time: those of `baseBytes`. */
   readonly baseStorages: readonly number[];
@@ -42,17 +42,17 @@ export interface TraceSequenceGraph extends SequenceGraph {
 
 /**
  * Returns what can be held in a trace of one training step while its ops run, some of them again. A node is an op, a value a storage that it
- * allocates, with the needed lifetime (trace rule T3). A view reads its storage, and never needs to run again. What JavaScript filled is a node
- * that cannot run again, as is, by default, everything but pure forward ops, and whatever makes a result (trace rule T8): a result may be a
+ * allocates, with the needed lifetime (trace rule T3). A view reads its storage, and never needs recomputation. What JavaScript filled is a node
+ * that cannot be recomputed, as is, by default, everything but pure forward ops, and whatever makes a result (trace rule T8): a result may be a
  * variable by now.
  *
  * What is held is what an executor holds that follows a plan inside `engine.gradients`: outputs of ops in it go when they are not needed, all
- * else when the engine lets it go, and a kernel's scratch counts with the most of it that there is at once. Only what lies on the trace's
+ * else when the engine frees it, and a kernel's scratch counts with the most of it that there is at once. Only what lies on the trace's
  * device counts, as that device allocates it; storages on others are values of 0 bytes.
  *
  * Weights, optimizer slots and inputs that the trace never frees are `baseBytes`; those that it frees are held until then. An in-place op
- * runs again together with the op whose storage it writes into, where nothing reads the storage in between and its other inputs are
- * there before; otherwise neither runs again.
+ * is recomputed together with the op whose storage it writes into, where nothing reads the storage in between and its other inputs are
+ * there before; otherwise neither is recomputed.
  *
  * @example
  * const graph = sequenceGraphOfTrace(trace);
@@ -62,7 +62,7 @@ export function sequenceGraphOfTrace(trace: Trace, options: SequenceGraphOptions
   return new TraceSequence(trace, options.isReplayable ?? ((op) => isPureForward(trace, op))).build();
 }
 
-/** Tells whether an op is one of the forward pass that gives the same when it runs again, and does nothing else. */
+/** Tells whether an op is one of the forward pass that gives the same when it is recomputed, and does nothing else. */
 export function isPureForward({ ops }: Trace, op: number): boolean {
   return ops.phase[op] === Phase.forward && (ops.flags[op] & (OpFlag.random | OpFlag.effectful | OpFlag.source)) === 0;
 }

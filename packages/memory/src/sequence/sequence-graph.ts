@@ -5,7 +5,7 @@ import type { Rows } from "@remat/trace";
  * place in the given order, in which it can run. A value is what memory is spent on; a node may make several, each with a life of its own.
  *
  * While a node runs, what it reads, what it makes and its workspace are held; a value is held from the node that makes it to the last that
- * reads it, before it is made again.
+ * reads it, before it is recomputed.
  */
 export interface SequenceGraph {
   readonly nodeCount: number;

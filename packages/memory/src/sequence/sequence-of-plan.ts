@@ -12,8 +12,8 @@ export interface PlanSequence {
 
 /**
  * Returns the nodes of `graph` in the order in which `plan` runs them. What JavaScript makes comes as late as it can, just before the op that it is
- * next to: an executor runs ops again as soon as the step before is done, before user code goes on. Ops that finish in place what an op
- * before them makes again are a part of that one.
+ * next to: an executor recomputes ops as soon as the step before is done, before user code goes on. Ops that finish in place what an op
+ * before them recomputes are a part of that one.
  *
  * @param graph of the trace that the plan is for
  */

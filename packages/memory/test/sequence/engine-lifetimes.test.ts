@@ -58,7 +58,7 @@ function step({ marks }: { marks: boolean }): { trace: Trace; names: Record<stri
   return { trace: b.build(), names };
 }
 
-test("inside a pass outputs of ops go as planned; all else goes when the engine lets it go", () => {
+test("inside a pass outputs of ops go as planned; all else goes when the engine frees it", () => {
   const { trace, names } = step({ marks: true });
   const { isInPass, heldUntil, isSurvivor, isFound, scratchBytes } = engineLifetimes(trace, trace.storages.bytes);
   expect([...isInPass]).toEqual([0, 1, 1, 1, 1, 1, 1, 1, 0, 0]);
@@ -99,7 +99,7 @@ test("a trace without marks is as it was", () => {
   expect([...heldUntil, ...isSurvivor, ...isFound].every((value) => value <= 0)).toBe(true);
 });
 
-test("what is made outside of the pass, or outlives it, is never made again; what was there counts all the time", () => {
+test("what is made outside of the pass, or outlives it, is never recomputed; what was there counts all the time", () => {
   const { trace, names } = step({ marks: true });
   const graph = sequenceGraphOfTrace(trace);
   const again = Array.from({ length: graph.nodeCount }, (_, v) => v).filter((v) => graph.repeatable[v] === 1);

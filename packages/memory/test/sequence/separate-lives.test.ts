@@ -54,7 +54,7 @@ test("a storage that is resized to nothing in between holds nothing there", () =
   expect(holdSequence(graph, plain)?.peakBytes).toBeLessThanOrEqual(150);
 });
 
-test("no op makes a life that a resize began: nothing runs again to gather a weight", () => {
+test("no op makes a life that a resize began: nothing is recomputed to gather a weight", () => {
   const graph = sequenceGraphOfTrace(sharded());
   for (let value = 0; value < graph.valueCount; value++) {
     if (graph.bytes[value] !== 100) continue;

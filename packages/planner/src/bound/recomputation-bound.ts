@@ -16,11 +16,11 @@ const wholeEntries = 60_000;
 const mostAbsent = 300_000;
 
 /**
- * Returns what any schedule that computes nodes first in the given order must at least compute again, by a mixed-integer program that HiGHS
+ * Returns what any schedule that computes nodes first in the given order must at least recompute, by a mixed-integer program that HiGHS
  * solves or bounds from below within the time given.
  *
- * At the moment when node t runs for the first time, a value made before and read by a later first run is there, or is absent and made
- * again before that run. Between two consecutive first runs that make or read it (a gap) that costs one more run of its node; runs in
+ * At the moment when node t runs for the first time, a value made before and read by a later first run is there, or is absent and
+ * recomputed before that run. Between two consecutive first runs that make or read it (a gap) that costs one more run of its node; runs in
  * different gaps are different, but for overlapping gaps of several outputs of one node, which one run serves. What such a run reads is
  * there, too, or absent and recomputed: in a gap of its own, or, after its last first use, by a run that costs its node once, and so on
  * down to what cannot be recomputed, which must be held. At every moment the bytes held are within the budget. Moments are linked only

@@ -16,7 +16,7 @@ const startLimits: CoreLimits = { front: 256, work: 1e6, frontAfterwards: 16 };
 
 /**
  * Returns the optimum by the integer program of the knapsack, in HiGHS. Items that no choice better than the one it starts from can hold, or do
- * without, are left out of it. Choices are checked in whole numbers; where the solver gives up, the start stands, with the solver's bound.
+ * without, are left out of it. Choices are checked in whole numbers; where the solver ends without an answer, the start stands, with the solver's bound.
  */
 export async function chooseByIlp(knapsack: WholeKnapsack, timeLimitS: number): Promise<Choice> {
   const { weight, profit } = knapsack;

@@ -88,8 +88,8 @@ class CoreSearch {
   }
 
   /**
-   * Merges the states with themselves after saving `place` (`sign` 1) or giving it up (-1). Places from `nextOut` on are still to be saved
-   * and those up to `lastIn` still to be given up.
+   * Merges the states with themselves after saving `place` (`sign` 1) or freeing it (-1). Places from `nextOut` on are still to be saved
+   * and those up to `lastIn` still to be freed.
    */
   change(place: number, sign: 1 | -1, lastIn: number, nextOut: number): void {
     const { weight, profit, capacity } = this.knapsack;

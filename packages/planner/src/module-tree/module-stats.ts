@@ -14,7 +14,7 @@ export interface ModuleStats {
   readonly activationTotalBytes: number;
   /** Gradients of activations at the peak of its backward pass, above those at its begin. */
   readonly activationGradientBytes: number;
-  /** What giving up activations costs, by share; left out for a module without children, which is never checkpointed. */
+  /** What freeing activations costs, by share; left out for a module without children, which is never checkpointed. */
   readonly tradeOff?: Pick<SACTradeOffStats, "sacMemoryBytes" | "sacRuntimeMs" | "slopes" | "intercepts">;
 }
 

@@ -7,7 +7,7 @@ import { minimizePeak, minimizeRecomputation } from "./tree-program.js";
 /** A module that is checkpointed. */
 export interface CheckpointedModule {
   readonly fqn: string;
-  /** Share of all activations of its ops that is given up after the forward pass, those included that go then anyway. */
+  /** Share of all activations of its ops that is freed after the forward pass, those included that go then anyway. */
   readonly freedShare: number;
   /** What that wins. */
   readonly freedBytes: number;
@@ -30,10 +30,10 @@ export interface ModuleTreePlan {
 }
 
 /**
- * Tells which modules of a tree to checkpoint, and which share of each one's activations to give up, so that memory stays within a budget and
+ * Tells which modules of a tree to checkpoint, and which share of each one's activations to free, so that memory stays within a budget and
  * recomputation takes least time. Modules without children are not checkpointed, none inside another, and none around an FSDP unit. Solved by HiGHS,
  * to the optimum unless `gap` allows less. The peak is an upper bound, as upstream's: memory at each module is what is held when its forward pass
- * ends, with the gradients of its backward pass, less what was given up before.
+ * ends, with the gradients of its backward pass, less what was freed before.
  *
  * Source: `sac_milp` of `torch/distributed/_tools/sac_ilp.py`; there the solver stops within 5 % of the optimum.
  *
@@ -64,7 +64,7 @@ export async function planModules(
   throw new InfeasibleBudgetError(
     smallestBytes,
     `module tree: the budget is ${budgetBytes} bytes, but module ${modules[peak.place].fqn} takes ${smallestBytes} in its backward pass, with all ` +
-      `that ${model.units.length} modules may give up given up. Give a budget of at least ${smallestBytes} bytes, or allow more modules.`,
+      `that ${model.units.length} modules may free freed. Give a budget of at least ${smallestBytes} bytes, or allow more modules.`,
   );
 }
 

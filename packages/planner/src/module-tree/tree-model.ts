@@ -6,19 +6,19 @@ export interface Unit {
   readonly fqn: string;
   /** Its place among the modules: forward passes end in this order. */
   readonly place: number;
-  /** All activations of its ops; those that are held without checkpointing; the difference is to be given up before any memory is won. */
+  /** All activations of its ops; those that are held without checkpointing; the difference is to be freed before any memory is won. */
   readonly allBytes: number;
   readonly heldBytes: number;
   readonly runtimeMs: number;
-  /** Recomputation time for a share given up: the highest of these lines, and 0. */
+  /** Recomputation time for a share freed: the highest of these lines, and 0. */
   readonly slopes: readonly number[];
   readonly intercepts: readonly number[];
 }
 
-/** Share of `allBytes` that each unit gives up; 0 for one that is not checkpointed. */
+/** Share of `allBytes` that each unit frees; 0 for one that is not checkpointed. */
 export type Shares = Float64Array;
 
-/** The module tree as a problem: memory at each module without checkpointing, and what each unit could give up before it. */
+/** The module tree as a problem: memory at each module without checkpointing, and what each unit could free before it. */
 export interface TreeModel {
   readonly units: readonly Unit[];
   /** By unit, its ancestors among the units. */
@@ -56,7 +56,7 @@ export function treeModel(modules: readonly ModuleStats[], options: ModuleTreeOp
   };
 }
 
-/** Returns what checkpointing `unit` wins if it gives up `share` of its activations. */
+/** Returns what checkpointing `unit` wins if it frees `share` of its activations. */
 export function freedBytes(unit: Unit, share: number): number {
   return share > 0 ? unit.allBytes * share - (unit.allBytes - unit.heldBytes) : 0;
 }

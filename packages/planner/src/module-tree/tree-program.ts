@@ -4,7 +4,7 @@ import { memoryByModule, type Shares, type TreeModel, type Unit } from "./tree-m
 /** The solver's tolerances are absolute; in this unit they are a fraction of a byte. */
 const mebibyte = 2 ** 20;
 
-/** Columns of a unit: whether it is checkpointed, which share it gives up, and what recomputing that takes in ms. */
+/** Columns of a unit: whether it is checkpointed, which share it frees, and what recomputing that takes in ms. */
 const columnsPerUnit = 3;
 
 /** @internal */
@@ -33,7 +33,7 @@ export async function minimizeRecomputation(
   return keepToBudget(model, shares, budgetBytes) ? { shares, lowerBoundMs: solution.lowerBound } : undefined;
 }
 
-/** The plan whose highest memory is least: all that the chosen units have is given up. @internal */
+/** The plan whose highest memory is least: all that the chosen units have is freed. @internal */
 export async function minimizePeak(model: TreeModel, timeLimitS: number): Promise<Shares> {
   const rows = unitRows(model);
   const peak = model.units.length * columnsPerUnit;
@@ -120,7 +120,7 @@ function sharesIn(values: Float64Array, { units }: TreeModel): Shares {
 /** A millionth of a byte: what sums of doubles of such sizes may be off by. */
 const roundingBytes = 1e-6;
 
-/** Gives up what the solver's tolerance left above the budget; false if that cannot be. */
+/** Frees what the solver's tolerance left above the budget; false if that cannot be. */
 function keepToBudget(model: TreeModel, shares: Shares, budgetBytes: number): boolean {
   for (let place = 0; place < model.heldBytes.length; place++) {
     let over = memoryByModule(model, shares)[place] - budgetBytes;

@@ -22,7 +22,7 @@ export interface PlanOfCheckpointsOptions {
  * Returns the plan that policies of modules amount to, on the whole step: what a checkpointed module frees is recomputed, all of it, when the backward
  * pass of that call first reads it, as in PyTorch's selective checkpointing, and is held until its last use. So its predicted peak is what
  * such policies really need, where {@link planModules} only bounds it, and {@link planModule} knows one module only. What a later op does not need does not run
- * again; what cannot run again (random ops of tfjs) stays, whatever a policy says.
+ * again; what cannot be recomputed (random ops of tfjs) stays, whatever a policy says.
  *
  * @param graph of the same trace
  * @throws RematError `POLICY_INPUT` for a module that the trace has no forward call of
@@ -104,7 +104,7 @@ function checkpointedCalls(trace: Trace, policies: readonly CheckpointedPolicy[]
   });
 }
 
-/** The plain order, with what each call gave up where its backward pass first reads any of it. */
+/** Returns the plain order, with what each call freed where its backward pass first reads any of it. */
 function checkpointSequence(
   graph: TracePlanningGraph,
   checkpointed: readonly CheckpointedCall[],

@@ -40,7 +40,7 @@ function tree(sizes: readonly number[], slopes: readonly number[]): ModuleStats[
 const sizes = fc.array(fc.integer({ min: 0, max: 200 }), { minLength: 8, maxLength: 8 });
 const slopes = fc.array(fc.double({ min: 0.1, max: 1, noNaN: true }), { minLength: 8, maxLength: 8 });
 
-/** Every plan that gives up some of 21 shares of each of some modules, none inside another. */
+/** Every plan that frees some of 21 shares of each of some modules, none inside another. */
 function* someShares(stats: readonly ModuleStats[], steps: number): Generator<Map<string, number>> {
   const units = stats.filter(
     (module) => module.tradeOff !== undefined && module.tradeOff.sacMemoryBytes + module.activationBytes > 0,
@@ -65,16 +65,16 @@ function* someShares(stats: readonly ModuleStats[], steps: number): Generator<Ma
 
 /** Peak and recomputation of a plan, from the definitions. */
 function measure(stats: readonly ModuleStats[], shares: ReadonlyMap<string, number>, worldSize: number) {
-  let [discarded, peakBytes, recomputationMs] = [0, 0, 0];
+  let [freed, peakBytes, recomputationMs] = [0, 0, 0];
   const root = stats[stats.length - 1];
   for (const module of stats) {
     const sharded = (root.parameterBytes + module.gradientTotalBytes) / worldSize;
-    peakBytes = Math.max(peakBytes, module.activationTotalBytes + module.activationGradientBytes + sharded - discarded);
+    peakBytes = Math.max(peakBytes, module.activationTotalBytes + module.activationGradientBytes + sharded - freed);
     const share = shares.get(module.fqn);
     if (share === undefined || module.tradeOff === undefined) continue;
     const { sacMemoryBytes, sacRuntimeMs, slopes: lines, intercepts } = module.tradeOff;
     const all = Math.max(sacMemoryBytes, module.activationBytes);
-    discarded += all * share - (all - module.activationBytes);
+    freed += all * share - (all - module.activationBytes);
     recomputationMs += sacRuntimeMs * Math.max(0, ...lines.map((slope, s) => slope * share + intercepts[s]));
   }
   return { peakBytes, recomputationMs };

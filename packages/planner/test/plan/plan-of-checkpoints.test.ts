@@ -28,7 +28,7 @@ function story(trace: Trace, plan: Plan): string[] {
 }
 
 describe("planOfCheckpoints", () => {
-  it("runs what a module gave up when its backward pass first reads it, and no more than that needs", () => {
+  it("recomputes what a module freed when its backward pass first reads it, and no more than that needs", () => {
     const trace = trainingTrace(3);
     const graph = planningGraphOfTrace(trace);
     const policies = [
@@ -78,7 +78,7 @@ describe("planOfCheckpoints", () => {
     expect(plan.predicted).toMatchObject({ overhead: 0, gap: 0, peakBytes: plan.predicted.plain.peakBytes });
   });
 
-  it("needs less the more the blocks of a transformer give up, and what it predicts", async () => {
+  it("needs less the more the blocks of a transformer free, and what it predicts", async () => {
     const golden = goldenFiles().find(({ name }) => name === "mem_tf_b2_adam")!;
     const trace = priceTrace(readPyTorchTrace(readGolden(golden)), deviceSpec("a100"));
     const graph = planningGraphOfTrace(trace, {

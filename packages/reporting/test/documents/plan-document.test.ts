@@ -46,7 +46,7 @@ describe("summarizePlan", () => {
     expect(early.peakBytes).toBeGreaterThan(planned.peakBytes);
   });
 
-  it("accounts for every op that runs again, by module and by kernel", () => {
+  it("accounts for every op that is recomputed, by module and by kernel", () => {
     const again = plan.steps.filter(({ isRecomputed }) => isRecomputed);
     expect(summary.recomputed.runs).toBe(again.length);
     for (const groups of [summary.byModule, summary.byKernel])

@@ -37,7 +37,7 @@ describe("summarizeSac", () => {
     }
   });
 
-  it("prices the memory given up along the greedy order: dearer the more there is, all of it the whole forward pass at most", () => {
+  it("prices the memory freed along the greedy order: dearer the more there is, all of it the whole forward pass at most", () => {
     for (const { recomputeShare, tradeOff } of summarizeSac(transformer, { depth: 99 }).modules) {
       expect(recomputeShare).toHaveLength(freedShares.length);
       for (let i = 1; i < recomputeShare.length; i++)

@@ -7,7 +7,7 @@ import { aroundSpec } from "./around-spec.js";
 import { Planned } from "./modes/planned.js";
 import { TightBudget } from "./modes/tight-budget.js";
 
-/** Lets go of all that can be made again after every op, so that whatever is touched has to be. */
+/** Evicts all that can be recomputed after every op, so that whatever is touched has to be. */
 class EvictEverything {
   evictions = 0;
 

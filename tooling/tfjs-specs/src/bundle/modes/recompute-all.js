@@ -3,7 +3,7 @@ import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
 import { Phase, row } from "@remat/trace";
 
 /**
- * A plan that nobody would want: before every op all that it comes from is made anew, as far as it can be, and is let go of afterwards. Undefined where
+ * A plan that nobody would want: before every op all that it comes from is recomputed, as far as it can be, and is freed afterwards. Undefined where
  * there is nothing to plan: without a backward pass, or of nothing but views.
  *
  * @param {import("@remat/trace").Trace} trace of one forward and backward pass
