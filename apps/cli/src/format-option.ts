@@ -13,13 +13,17 @@ export const formatOption: CommandOption = {
   group: "Output",
 };
 
-/** @throws UsageError */
+/**
+ * Parses the format of the output.
+ *
+ * @throws UsageError
+ */
 export function parseFormat(options: CommandOptions): OutputFormat {
   const name = parseChoice("format", options["format"], names);
   return outputFormats.find((format) => format.name === name) as OutputFormat;
 }
 
-/** How many of the largest things `--top` asks for: 10 for people, and all for a spreadsheet, where nobody says. */
+/** Tells how many of the largest things `--top` asks for: 10 for people, and all for a spreadsheet, where nobody says. */
 export function rowsToList({ top }: CommandOptions, { isRecords }: OutputFormat): number {
   return top === undefined ? (isRecords === true ? Number.POSITIVE_INFINITY : 10) : parseCount("top", top);
 }

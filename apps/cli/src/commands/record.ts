@@ -25,7 +25,7 @@ export const recordCommand: Command = {
   run: (targets, options, io) => record(targets, options, io),
 };
 
-/** `remat record -- PROGRAM`: runs a program that trains, as it is, and writes its first training steps as traces. */
+/** Runs a program that trains, as it is (`remat record -- PROGRAM`), and writes its first training steps as traces. */
 export async function record(targets: readonly string[], options: CommandOptions, io: ConsoleIo): Promise<number> {
   const command = programOf("record", targets);
   const { order, output } = parseRecordOptions(options, command);

@@ -2,7 +2,7 @@ import { allocatorEnvironment } from "@remat/native-backend";
 import type { ThreadReport } from "@remat/program";
 import { UsageError } from "../usage-error.js";
 
-/** The program that a command is to run. */
+/** Returns the program that a command is to run. */
 export function programOf(command: string, program: readonly string[]): readonly string[] {
   if (program.length === 0)
     throw new UsageError(
@@ -14,7 +14,7 @@ export function programOf(command: string, program: readonly string[]): readonly
 /** What a program gets besides the user's environment: what keeps TensorFlow's memory from growing, where it is built. */
 export const trainingEnvironment = (): Readonly<Record<string, string>> => allocatorEnvironment();
 
-/** Why nothing came of a program: one sentence, with the next step. */
+/** Tells why nothing came of a program: one sentence, with the next step. */
 export function describeNothing(program: readonly string[], reports: readonly ThreadReport[]): string {
   const shown = program.join(" ");
   const problem = reports.find(({ problem }) => problem !== undefined)?.problem;

@@ -9,7 +9,7 @@ export interface RecordOptions {
   readonly output: string;
 }
 
-/** What `remat record` was asked for. */
+/** Parses what `remat record` was asked for. */
 export function parseRecordOptions(options: CommandOptions, program: readonly string[]): RecordOptions {
   return {
     order: {
@@ -29,7 +29,7 @@ function nameOf(program: readonly string[]): string {
   return basename(script, extname(script));
 }
 
-/** The file of the trace `index` of `count`. */
+/** Returns the file of the trace `index` of `count`. */
 export function numberedPath(output: string, index: number, count: number): string {
   if (count === 1) return output;
   const [, stem, end] = /^(.*?)((?:\.remat)?\.jsonl?(?:\.gz)?|)$/.exec(output) as unknown as [string, string, string];
