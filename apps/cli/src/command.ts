@@ -1,4 +1,5 @@
 import type { ConsoleIo } from "./console-io.js";
+import type { SourceKind } from "./importers/importer.js";
 
 /** A command's options as they were typed: a text, a list where one was given several times, true for a switch. */
 export type CommandOptions = Readonly<Record<string, unknown>>;
@@ -19,15 +20,12 @@ export function grouped(group: string, options: readonly CommandOption[]): reado
   return options.map((option) => ({ ...option, group }));
 }
 
-/** What MODEL may be: an example, and what it is. */
-export type ModelKind = readonly [example: string, what: string];
-
 /** A command of `remat`: what a file in `commands/` exports. */
 export interface Command {
   readonly options: readonly CommandOption[];
   readonly examples: readonly string[];
-  /** Of a command that takes MODEL: what it takes besides models and traces. */
-  readonly takesModelAnd?: readonly ModelKind[];
+  /** Of a command that takes MODEL: what that may give. */
+  readonly takes?: readonly SourceKind[];
   /** What a shell may complete in place of a file: the words that it takes. */
   readonly words?: readonly string[];
   /** Whether what it is given besides options is a program to run, of which no word means anything to us. */

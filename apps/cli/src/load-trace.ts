@@ -1,8 +1,8 @@
-import { createReadStream } from "node:fs";
-import { RematError, readTrace, type Trace } from "@remat/trace";
-import { loadModel, parseJson } from "./load-model.js";
+import { RematError, type Trace } from "@remat/trace";
+import type { ReadRunOptions } from "./importers/importer.js";
+import { loadModel } from "./load-model.js";
 import { type ModelOptions, optionOfField } from "./model-options.js";
-import type { ModelSource } from "./model-source.js";
+import { importerOf, isOf, type ModelSource } from "./model-source.js";
 import type { Progress } from "./progress.js";
 import { UsageError } from "./usage-error.js";
 
@@ -11,20 +11,24 @@ export async function loadTrace(
   source: ModelSource,
   options: ModelOptions,
   progress: Pick<Progress, "show">,
+  reading: Pick<ReadRunOptions, "damaged" | "signal"> = {},
 ): Promise<Trace> {
-  switch (source.kind) {
-    case "trace":
-    case "pytorch":
-      refuseToChange(source, options);
-      return inUnits(await readRecorded(source, progress), options);
-    case "graph":
-      throw new RematError(
-        "MODEL_GRAPH",
-        `${source.path}: a graph file, which holds neither a model nor a run. Only remat plan reads these; name a model or a trace.`,
-      );
-    default:
-      return traceModel({ ...source, ...options }, progress);
+  const { name, path } = source;
+  if (isOf(source, "model")) return traceModel({ ...source, ...options }, progress);
+  if (isOf(source, "run")) {
+    refuseToChange(source, options);
+    const onProgress = (bytes: number): void => progress.show(`reading ${name}: ${(bytes / 1e6).toFixed(0)} MB`);
+    return inUnits(await importerOf(source).read(path, { ...reading, onProgress }), options);
   }
+  if (isOf(source, "graph"))
+    throw new RematError(
+      "MODEL_GRAPH",
+      `${path}: a graph file, which holds neither a model nor a run. Only remat plan reads these; name a model or a trace.`,
+    );
+  throw new RematError(
+    "MODEL_PLAN",
+    `${path}: a plan, which holds neither a model nor a run. remat report and remat ui show it; name a model or a trace.`,
+  );
 }
 
 /** Returns what of the options is also for what was recorded: the rest says how to take a step. */
@@ -33,7 +37,7 @@ export function optionsForRecorded({ request: { allocationUnitBytes } }: ModelOp
 }
 
 /** Returns the trace in allocation units that were asked for; it keeps its own if none were. */
-export function inUnits(trace: Trace, { request: { allocationUnitBytes } }: ModelOptions): Trace {
+function inUnits(trace: Trace, { request: { allocationUnitBytes } }: ModelOptions): Trace {
   return allocationUnitBytes === undefined ? trace : trace.withHeader({ ...trace.header, allocationUnitBytes });
 }
 
@@ -48,16 +52,8 @@ function refuseToChange({ name }: ModelSource, { request, data }: ModelOptions):
     );
 }
 
-async function readRecorded({ kind, path, name }: ModelSource, progress: Pick<Progress, "show">): Promise<Trace> {
-  if (kind === "pytorch") return (await import("@remat/pytorch")).readPyTorchTrace(parseJson(path));
-  return readTrace(createReadStream(path, { highWaterMark: 1 << 20 }), {
-    name: path,
-    onProgress: (bytes) => progress.show(`reading ${name}: ${(bytes / 1e6).toFixed(0)} MB`),
-  });
-}
-
 async function traceModel(
-  source: ModelSource & { kind: "keras" | "module" } & ModelOptions,
+  source: ModelSource<"model"> & ModelOptions,
   progress: Pick<Progress, "show">,
 ): Promise<Trace> {
   const { name, request } = source;

@@ -1,26 +1,27 @@
-import { closeSync, existsSync, openSync, readSync, statSync } from "node:fs";
-import { basename, extname, resolve } from "node:path";
+import { existsSync, statSync } from "node:fs";
+import { basename, resolve } from "node:path";
 import { RematError } from "@remat/trace";
+import { readHead } from "./importers/file-head.js";
+import type { Importer, SourceKind } from "./importers/importer.js";
+import { importers } from "./importers/importers.js";
 
-/** What the MODEL argument names. */
-export type ModelSource =
-  | { readonly kind: "keras"; readonly path: string; readonly name: string }
-  | { readonly kind: "pytorch"; readonly path: string; readonly name: string }
-  | { readonly kind: "graph"; readonly path: string; readonly name: string }
-  | { readonly kind: "module"; readonly path: string; readonly name: string }
-  | { readonly kind: "trace"; readonly path: string; readonly name: string };
+/** What the MODEL argument names: plain data, so that every process can be told. */
+export interface ModelSource<Kind extends SourceKind = SourceKind> {
+  readonly gives: Kind;
+  /** The importer's name. */
+  readonly importer: string;
+  readonly path: string;
+  readonly name: string;
+}
 
-const moduleEndings = new Set([".js", ".mjs", ".cjs", ".ts", ".mts"]);
-
-/** Decides by ending and first bytes whether `path` is a Keras topology, an ES module, a trace or a graph. */
+/**
+ * Finds the importer of the file `path`, or of the model in the folder `path`.
+ *
+ * @throws RematError `MODEL_NOT_FOUND`, `MODEL_UNKNOWN`
+ */
 export function modelSource(path: string): ModelSource {
   const full = resolve(path);
-  if (!existsSync(full))
-    throw new RematError(
-      "MODEL_NOT_FOUND",
-      `${path}: no such file. Expected a tfjs-layers model.json, an ES module that exports a model, or a trace (.remat.jsonl, .remat.jsonl.gz).`,
-    );
-  const name = basename(path).replace(/(\.model)?\.json$|\.remat\.jsonl(\.gz)?$|\.[cm]?[jt]s$/, "");
+  if (!existsSync(full)) throw new RematError("MODEL_NOT_FOUND", `${path}: no such file. ${expected()}`);
   if (statSync(full).isDirectory()) {
     for (const entry of ["index.js", "index.mjs", "model.js", "model.json"]) {
       const inner = resolve(full, entry);
@@ -31,27 +32,40 @@ export function modelSource(path: string): ModelSource {
       `${path}: a folder without index.js, model.js or model.json. Name the file of the model.`,
     );
   }
-  if (moduleEndings.has(extname(full))) return { kind: "module", path: full, name };
-  if (full.endsWith(".json.gz")) return { kind: "pytorch", path: full, name: name.replace(/\.json\.gz$/, "") };
   const head = readHead(full);
-  if ((head[0] === 0x1f && head[1] === 0x8b) || head.includes('"remat":"trace"'))
-    return { kind: "trace", path: full, name };
-  if (/^\s*\{\s*"schema"\s*:\s*"[a-z-]+-oracle\//.test(head.toString())) return { kind: "pytorch", path: full, name };
-  if (head.includes('"rematerialization-graph/')) return { kind: "graph", path: full, name };
-  if (full.endsWith(".json")) return { kind: "keras", path: full, name };
-  if (/\.jsonl(\.gz)?$/.test(full)) return { kind: "trace", path: full, name };
-  throw new RematError(
-    "MODEL_UNKNOWN",
-    `${path}: neither a model nor a trace. Expected a tfjs-layers model.json, an ES module (.js, .mjs), or a trace (.remat.jsonl, .remat.jsonl.gz).`,
-  );
+  const importer = importers.find((each) => each.recognises(full, head));
+  if (importer === undefined)
+    throw new RematError("MODEL_UNKNOWN", `${path}: neither a model nor a trace. ${expected()}`);
+  return { gives: importer.gives, importer: importer.name, path: full, name: nameOf(full) };
 }
 
-function readHead(path: string): Buffer {
-  const buffer = Buffer.alloc(256);
-  const file = openSync(path, "r");
-  try {
-    return buffer.subarray(0, readSync(file, buffer, 0, buffer.length, 0));
-  } finally {
-    closeSync(file);
-  }
+/** Returns the importer that a source was found by. */
+export function importerOf<Kind extends SourceKind>(
+  source: Pick<ModelSource<Kind>, "gives" | "importer">,
+): Extract<Importer, { readonly gives: Kind }> {
+  const importer = importers.find(({ name }) => name === source.importer);
+  if (importer?.gives !== source.gives)
+    throw new RematError("IMPORTER_UNKNOWN", `there is no importer ${source.importer} of a ${source.gives}`);
+  return importer as Extract<Importer, { readonly gives: Kind }>;
 }
+
+/** Tells whether a source gives this. */
+export function isOf<Kind extends SourceKind>(source: ModelSource, kind: Kind): source is ModelSource<Kind> {
+  return source.gives === kind;
+}
+
+function nameOf(path: string): string {
+  const name = basename(path);
+  const ending = importers.map((importer) => importer.ending.exec(name)?.index ?? name.length);
+  return name.slice(0, Math.min(...ending));
+}
+
+/** Returns for people which files give one of `kinds`. */
+export function describeKinds(kinds: readonly SourceKind[]): string {
+  return importers
+    .filter(({ gives }) => kinds.includes(gives))
+    .map(({ example, what }) => `${example} (${what})`)
+    .join(", or ");
+}
+
+const expected = (): string => `Expected ${describeKinds(["model", "run"])}.`;

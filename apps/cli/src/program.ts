@@ -1,8 +1,9 @@
 import { Option, Command as Program } from "commander";
-import type { Command, CommandEntry, CommandOption, ModelKind } from "./command.js";
+import type { Command, CommandEntry, CommandOption } from "./command.js";
 import { commands } from "./commands/registry.js";
 import type { ConsoleIo } from "./console-io.js";
 import { globalOptions } from "./global-options.js";
+import { importers } from "./importers/importers.js";
 import { UsageError } from "./usage-error.js";
 import { versionText } from "./version.js";
 
@@ -82,11 +83,12 @@ function leadHelp(program: Program, sentence: string): void {
   });
 }
 
-function helpAfter(program: Program, { examples, takesModelAnd }: Command): string {
+function helpAfter(program: Program, { examples, takes = [] }: Command): string {
   const help = program.createHelp();
   help.prepareContext({ helpWidth: program.configureOutput().getOutHelpWidth!() });
-  const widest = Math.max(...models.map(([name]) => name.length));
-  const kinds = takesModelAnd === undefined ? [] : [...models, ...takesModelAnd];
+  const kinds = importers.filter(({ gives }) => takes.includes(gives)).map(({ example, what }) => [example, what]);
+  if (kinds.length > 0) kinds.push(["-", "any of these but a module, from standard input"]);
+  const widest = Math.max(...kinds.map(([name]) => name.length));
   const sections = [
     { title: "MODEL is one of", lines: kinds.map(([name, what]) => help.formatItem(name, widest, what, help)) },
     { title: "Examples", lines: examples.map((example) => `  ${example}`) },
@@ -96,10 +98,3 @@ function helpAfter(program: Program, { examples, takesModelAnd }: Command): stri
     .map(({ title, lines }) => `\n${title}:\n${lines.join("\n")}\n`)
     .join("");
 }
-
-const models: readonly ModelKind[] = [
-  ["model.json", "a Keras topology as tfjs-layers or Keras writes it; its weights are not needed"],
-  ["model.js", "an ES module whose default export is a function that makes a model"],
-  ["run.remat.jsonl", "a trace that remat wrote, gzipped or not; a PyTorch exporter's JSON file"],
-  ["-", "any of these but a module, from standard input"],
-];

@@ -4,7 +4,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { constants, gunzipSync } from "node:zlib";
 import type { ConsoleIo } from "./console-io.js";
 import { UsageError } from "./usage-error.js";
 
@@ -38,7 +37,7 @@ export async function withStandardInput(
   }
 }
 
-/** Writes all of it to a file whose ending tells what it is, as far as the first bytes do. */
+/** Writes all of it to a file whose ending tells whether it is zipped. */
 async function spool(stdin: AsyncIterable<Uint8Array>, folder: string): Promise<string> {
   const path = join(folder, "stdin");
   let head: Uint8Array = new Uint8Array();
@@ -54,23 +53,10 @@ async function spool(stdin: AsyncIterable<Uint8Array>, folder: string): Promise<
   );
   if (head.length === 0)
     throw new UsageError("standard input is empty. Send a model or a trace to it, or name the file.");
-  const named = join(folder, `stdin${endingOf(head)}`);
+  // By its first bytes an importer tells what it is.
+  const named = join(folder, head[0] === 0x1f && head[1] === 0x8b ? "stdin.json.gz" : "stdin.json");
   await rename(path, named);
   return named;
 }
 
-const headBytes = 4096;
-
-function endingOf(head: Uint8Array): string {
-  const isZipped = head[0] === 0x1f && head[1] === 0x8b;
-  const text = Buffer.from(isZipped ? unzippedHead(head) : head).toString("utf8");
-  return `${text.includes('"remat":"trace"') ? ".remat.jsonl" : ".json"}${isZipped ? ".gz" : ""}`;
-}
-
-function unzippedHead(head: Uint8Array): Uint8Array {
-  try {
-    return gunzipSync(head, { finishFlush: constants.Z_SYNC_FLUSH });
-  } catch {
-    return new Uint8Array();
-  }
-}
+const headBytes = 2;

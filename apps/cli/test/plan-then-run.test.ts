@@ -6,6 +6,7 @@ import { readPlan } from "@remat/trace";
 import "@tensorflow/tfjs-backend-cpu";
 import * as tf from "@tensorflow/tfjs-core";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { type ModelSource, modelSource } from "../src/model-source.js";
 import { surroundingsOf } from "../src/run/execution.js";
 import { runSteps } from "../src/run/run-steps.js";
 import type { Execution, StepJob } from "../src/run/step-job.js";
@@ -70,20 +71,20 @@ async function planOf(model: string, ...args: readonly string[]): Promise<string
 }
 
 /** Steps of the model as the plan says that they are to be taken, nothing else being said. */
-function stepsOf(kind: "keras" | "module", model: string, planPath: string, execution: Execution) {
+function stepsOf(model: string, planPath: string, execution: Execution) {
   const { request } = stepOfPlan(readFileSync(planPath, "utf8"), planPath, {});
-  const source: StepJob["source"] = { kind, path: model, name: "model", data: undefined, request };
+  const source: StepJob["source"] = { ...(modelSource(model) as ModelSource<"model">), data: undefined, request };
   const backend = { backend: "cpu", path: "" };
   const job: StepJob = { source, backend, execution, steps: 2, digest: true, read: [], record: false };
   return runSteps(job, () => surroundingsOf(job));
 }
 
-async function comparePlannedWithStock(kind: "keras" | "module", model: string, ...args: readonly string[]) {
+async function comparePlannedWithStock(model: string, ...args: readonly string[]) {
   const path = await planOf(model, ...args);
   const text = readFileSync(path, "utf8");
   const { predicted } = readPlan(text);
-  const planned = await stepsOf(kind, model, path, { kind: "plan", plan: text });
-  const stock = await stepsOf(kind, model, path, { kind: "stock" });
+  const planned = await stepsOf(model, path, { kind: "plan", plan: text });
+  const stock = await stepsOf(model, path, { kind: "stock" });
   // Names are of one process, where the second model's variables have other ones.
   const values = ({ steps }: typeof stock) =>
     steps.map(({ loss, gradients = {}, weights = {} }) => [loss, Object.values(gradients), Object.values(weights)]);
@@ -96,17 +97,17 @@ async function comparePlannedWithStock(kind: "keras" | "module", model: string, 
 describe("the step that a plan is for is taken as it was planned: peaks to the byte, values of stock to the bit", () => {
   it.each(exampleNames)(
     "%s",
-    (name) => comparePlannedWithStock("module", join(examples, name, "model.js"), "--size", "tiny"),
+    (name) => comparePlannedWithStock(join(examples, name, "model.js"), "--size", "tiny"),
     300_000,
   );
 
-  it.each(kerasNames)("%s", (name) => comparePlannedWithStock("keras", smallKeras(name)), 300_000);
+  it.each(kerasNames)("%s", (name) => comparePlannedWithStock(smallKeras(name)), 300_000);
 
   it.each([
     ["softmax", ["--optimizer", "adam", "--batch", "16"]],
     ["linear", ["--optimizer", "momentum", "--loss", "mean", "--unit", "512"]],
     ["softmax", ["--optimizer", "none", "--seed", "7", "--group", "none"]],
-  ])("two layers with %s and %j", (activation, args) => comparePlannedWithStock("keras", keras(activation), ...args));
+  ])("two layers with %s and %j", (activation, args) => comparePlannedWithStock(keras(activation), ...args));
 });
 
 describe("remat run --plan", () => {

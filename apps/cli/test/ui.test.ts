@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, it } from "vitest";
-import { isPlan } from "../src/terminal/open-target.js";
+import { modelSource } from "../src/model-source.js";
 import { startEntries } from "../src/terminal/start-entries.js";
 import { remat } from "./run.js";
 
@@ -96,8 +96,8 @@ describe("remat ui", () => {
   it("tells a plan from a model, which --once does not print", async () => {
     const plan = join(folder, "step.plan.json");
     await remat("plan", trace, "--budget", "0.9", "--iterations", "100", "-o", plan);
-    expect(isPlan(plan)).toBe(true);
-    expect(isPlan(trace)).toBe(false);
+    expect(modelSource(plan).gives).toBe("plan");
+    expect(modelSource(trace).gives).toBe("run");
     const { code, stderr } = await remat("ui", plan, "--once");
     expect(code).toBe(2);
     expect(stderr).toMatch(/is a plan/);

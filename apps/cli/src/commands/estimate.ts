@@ -33,7 +33,7 @@ export const estimateCommand: Command = {
     "remat estimate ./my-model.js --module Transformer.layers.0",
     "remat estimate run.remat.jsonl.gz --device h100 --format json",
   ],
-  takesModelAnd: [],
+  takes: ["model", "run"],
   run: ([model], options, io) => estimate(model, options, io),
 };
 

@@ -33,7 +33,7 @@ export const memoryCommand: Command = {
     "remat memory model.json --batch 8 --optimizer adam",
     "remat memory ./my-model.js --optimizer adam --fsdp world=8,wrap='layers.*',bf16",
   ],
-  takesModelAnd: [],
+  takes: ["model", "run"],
   run: ([model], options, io) => memory(model, options, io),
 };
 

@@ -5,9 +5,9 @@ import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
 import { parseFormat, rowsToList } from "../format-option.js";
 import { parseModelOptions, printOptions, recordOptions, stepOptions } from "../model-options.js";
-import { type ModelSource, modelSource } from "../model-source.js";
+import { isOf, type ModelSource, modelSource } from "../model-source.js";
 import { shownBeside, writeFor } from "../output.js";
-import { graphContent, planGraphFile } from "../plan/plan-graph-file.js";
+import { planGraphFile } from "../plan/plan-graph-file.js";
 import { planByModules, planEachModule } from "../plan/plan-modules.js";
 import { type PlanOptions, parsePlanOptions } from "../plan/plan-options.js";
 import { planStep } from "../plan/plan-step.js";
@@ -72,7 +72,7 @@ export const planCommand: Command = {
     "remat plan ./my-model.js --optimizer adam --max-overhead 5% -o plan.json",
     "remat plan graph.json --budget 0.8 --order free --format json",
   ],
-  takesModelAnd: [["graph.json", "a graph of schema rematerialization-graph/1"]],
+  takes: ["model", "run", "graph"],
   run: ([model], options, io) => plan(model, options, io),
 };
 
@@ -84,25 +84,22 @@ export async function plan(model: string, options: CommandOptions, io: ConsoleIo
   const progress = new Progress(io);
   try {
     const source = modelSource(model);
-    if (isGraph(source)) await planGraph(source, asked, options, shown, io, progress);
+    if (isOf(source, "graph")) await planGraph(source, asked, options, shown, io, progress);
     else await planModel(source, asked, options, shown, io, progress);
   } finally {
     progress.clear();
   }
 }
 
-function isGraph(source: ModelSource): boolean {
-  return source.kind === "graph" || (source.kind === "keras" && graphContent(source.path) !== undefined);
-}
-
 async function planGraph(
-  { path, name }: ModelSource,
+  source: ModelSource<"graph">,
   asked: PlanOptions,
   options: CommandOptions,
   { format, limit }: Shown,
   io: ConsoleIo,
   progress: Progress,
 ): Promise<void> {
+  const { name } = source;
   for (const option of [
     "batch",
     "size",
@@ -124,7 +121,7 @@ async function planGraph(
   if (asked.method !== "schedule")
     throw new UsageError(`--method ${asked.method} plans modules, of which the graph ${name} has none. Leave it out.`);
   const beside = shownBeside(io, { "-o": asked.output });
-  const answer = await planGraphFile(path, asked, io, progress);
+  const answer = await planGraphFile(source, asked, io, progress);
   progress.clear();
   if ("infeasible" in answer) {
     beside.write(format.write(infeasibleDocument(answer.infeasible)));

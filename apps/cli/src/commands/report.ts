@@ -39,7 +39,7 @@ export const reportCommand: Command = {
     "remat report predicted.remat.jsonl.gz --compare measured.remat.jsonl.gz",
     "remat report --extract report.html -o run.remat.jsonl.gz",
   ],
-  takesModelAnd: [["plan.json", "a plan that remat plan wrote"]],
+  takes: ["model", "run", "plan"],
   run: ([model], options, io) => report(model, options, io),
 };
 
@@ -73,7 +73,7 @@ export async function report(model: string | undefined, options: CommandOptions,
     const trace = run === undefined ? planAsTrace(planOf(source).plan) : await load(run);
     const shown: MakeReportOptions = {
       title: trace.header.model ?? source.name,
-      from: run === undefined ? "plan" : run.model.kind === "trace" || run.model.kind === "pytorch" ? "trace" : "model",
+      from: run === undefined ? "plan" : run.model.gives === "run" ? "trace" : "model",
       pricedFor: pricedFor(trace, options),
       madeBy: `remat ${versionText()}`,
       source: model,
@@ -106,7 +106,7 @@ async function loadRun(
 ): Promise<Trace> {
   const parsed = parseModelOptions(options);
   // What was recorded cannot be built otherwise; options that say how to build a model are for the other side then.
-  const isForOther = options["compare"] !== undefined && (model.kind === "trace" || model.kind === "pytorch");
+  const isForOther = options["compare"] !== undefined && model.gives === "run";
   const { trace } = await priceModel(
     model,
     isForOther ? optionsForRecorded(parsed) : parsed,

@@ -4,7 +4,7 @@ import type { ConsoleIo } from "../console-io.js";
 import { formatOption, parseFormat } from "../format-option.js";
 import type { StepSource } from "../load-model.js";
 import { parseModelOptions, stepOptions } from "../model-options.js";
-import { modelSource } from "../model-source.js";
+import { describeKinds, isOf, modelSource } from "../model-source.js";
 import { Progress } from "../progress.js";
 import { askProcess } from "../run/ask-process.js";
 import type { PlanningJob, PlanningResult } from "../run/planning-job.js";
@@ -37,7 +37,7 @@ export const runCommand: Command = {
     "remat run model.json --budget 2GB --batch 8 --verify",
     "remat run ./my-model.js --budget 60% --optimizer adam",
   ],
-  takesModelAnd: [],
+  takes: ["model"],
   run: ([model], options, io) => run(model, options, io),
 };
 
@@ -47,14 +47,15 @@ export async function run(model: string, options: CommandOptions, io: ConsoleIo)
   const { wanted, steps, timeMs, verify } = parseRunOptions(options);
   // Of `run`, --steps says how many to run.
   const { request: given, data } = parseModelOptions({ ...options, steps: undefined });
-  const { kind, path, name } = modelSource(model);
-  if (kind !== "keras" && kind !== "module")
-    throw new UsageError(`${model}: cannot be run. Expected a model: a Keras topology or an ES module.`);
+  const found = modelSource(model);
+  const { name } = found;
+  if (!isOf(found, "model"))
+    throw new UsageError(`${model}: cannot be run. Expected a model: ${describeKinds(["model"])}.`);
   const { request, backend, note } =
     wanted.kind === "plan"
       ? stepOfPlan(wanted.plan, wanted.path, given)
       : { request: given, backend: undefined, note: undefined };
-  const source: StepSource = { kind, path, name, data, request };
+  const source: StepSource = { ...found, data, request };
   const progress = new Progress(io);
   const ask = <Job extends object, Result>(process: ProcessName, job: Job, what: string): Promise<Result> => {
     progress.show(`${what}: ${name}`, true);

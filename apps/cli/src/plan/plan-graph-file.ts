@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import {
   type BudgetedSchedule,
   type PlanningGraph,
@@ -13,6 +12,7 @@ import { planSchedules } from "@remat/planner/node";
 import type { FrontPoint, GraphPlanSummary, InfeasibleBudget, PlanFront } from "@remat/reporting";
 import { type Plan, RematError, row } from "@remat/trace";
 import type { ConsoleIo } from "../console-io.js";
+import { importerOf, type ModelSource } from "../model-source.js";
 import type { Progress } from "../progress.js";
 import { interruptible } from "./interruptible.js";
 import type { PlanOptions } from "./plan-options.js";
@@ -25,25 +25,15 @@ export type GraphAnswer =
   | { readonly summary: GraphPlanSummary; readonly plan: Plan; readonly notes: readonly string[] }
   | { readonly infeasible: InfeasibleBudget };
 
-/** Reads the content of a JSON file that is a graph, or is meant to be one; undefined for any other. */
-export function graphContent(path: string): unknown {
-  const file = parseLeniently(readFileSync(path, "utf8"), path);
-  if (typeof file !== "object" || file === null) return undefined;
-  const { schema } = file as { schema?: unknown };
-  const isGraph =
-    (typeof schema === "string" && schema.startsWith("rematerialization-graph/")) ||
-    ("nodes" in file && "edges" in file);
-  return isGraph ? file : undefined;
-}
-
 /** Plans a graph file: level 3 of the planner. */
 export async function planGraphFile(
-  path: string,
+  source: ModelSource<"graph">,
   options: PlanOptions,
   io: ConsoleIo,
   progress: Progress,
 ): Promise<GraphAnswer> {
-  const file = parseLeniently(readFileSync(path, "utf8"), path) as Record<string, unknown>;
+  const { path } = source;
+  const file = importerOf(source).read(path);
   const graph = readNamed(file, path);
   const name = typeof file["name"] === "string" ? file["name"] : path;
   if (graph.nodeCount === 0)
@@ -184,26 +174,5 @@ function readNamed(file: unknown, path: string): PlanningGraph {
     return readGraphFile(file);
   } catch (cause) {
     throw cause instanceof RematError ? new RematError(cause.code, `${path}: ${cause.message}`, { cause }) : cause;
-  }
-}
-
-/** JSON as Python writes it, too, whose NaN and Infinity then are what the error about their node shows. */
-function parseLeniently(text: string, path: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    try {
-      return JSON.parse(
-        text.replace(/"(?:[^"\\]|\\.)*"|-?\b(?:NaN|Infinity)\b/g, (token) =>
-          token.startsWith('"') ? token : JSON.stringify(token),
-        ),
-      );
-    } catch {
-      throw new RematError(
-        "GRAPH_JSON",
-        `${path}: not JSON (${(cause as Error).message}). Expected a model, a trace, or a graph of schema rematerialization-graph/1.`,
-        { cause },
-      );
-    }
   }
 }

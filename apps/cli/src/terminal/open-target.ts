@@ -1,11 +1,9 @@
-import { closeSync, createReadStream, openSync, readFileSync, readSync } from "node:fs";
-import { resolve } from "node:path";
 import { Worker } from "node:worker_threads";
 import type { Opened, OpenOptions, OpenTarget } from "@remat/terminal";
-import { planFormat, RematError, readPlan, readTrace, Trace, type TraceParts } from "@remat/trace";
-import { inUnits, loadTrace, optionsForRecorded } from "../load-trace.js";
+import { RematError, Trace, type TraceParts } from "@remat/trace";
+import { loadTrace, optionsForRecorded } from "../load-trace.js";
 import type { ModelOptions } from "../model-options.js";
-import { type ModelSource, modelSource } from "../model-source.js";
+import { importerOf, isOf, type ModelSource, modelSource } from "../model-source.js";
 import type { TracingReport, TracingRequest } from "./trace-worker.js";
 
 export interface OpenTargetOptions {
@@ -20,19 +18,13 @@ export interface OpenTargetOptions {
  * that the app goes on meanwhile.
  */
 export function openTarget(options: ModelOptions, { canStop, isComparing }: OpenTargetOptions): OpenTarget {
-  const optionsOf = ({ kind }: ModelSource) =>
-    isComparing && (kind === "trace" || kind === "pytorch") ? optionsForRecorded(options) : options;
-  return async (target, { signal, onProgress }): Promise<Opened> => {
+  const optionsOf = (source: ModelSource) =>
+    isComparing && isOf(source, "run") ? optionsForRecorded(options) : options;
+  return async (target, opening): Promise<Opened> => {
     const source = modelSource(target);
     const { name: title, path } = source;
-    if (source.kind === "keras" && isPlan(path))
-      return { kind: "plan", title, path, plan: readPlan(readFileSync(path, "utf8")) };
-    return {
-      kind: "trace",
-      title,
-      path,
-      trace: await traceOf(source, optionsOf(source), canStop, { signal, onProgress }),
-    };
+    if (isOf(source, "plan")) return { kind: "plan", title, path, plan: importerOf(source).read(path) };
+    return { kind: "trace", title, path, trace: await traceOf(source, optionsOf(source), canStop, opening) };
   };
 }
 
@@ -42,25 +34,8 @@ async function traceOf(
   canStop: boolean,
   { signal, onProgress }: OpenOptions,
 ): Promise<Trace> {
-  switch (source.kind) {
-    case "trace":
-      return inUnits(await readDamaged(source, { signal, onProgress }), options);
-    case "keras":
-    case "module":
-      if (canStop) return traceInThread({ source, options }, { signal, onProgress });
-      return loadTrace(source, options, { show: onProgress });
-    default:
-      return loadTrace(source, options, { show: onProgress });
-  }
-}
-
-/** As far as it can be read. */
-async function readDamaged({ path }: ModelSource, { signal, onProgress }: OpenOptions): Promise<Trace> {
-  return readTrace(createReadStream(path, { highWaterMark: 1 << 20, signal }), {
-    name: path,
-    damaged: "keep",
-    onProgress: (bytes) => onProgress(`read ${(bytes / 1e6).toFixed(0)} MB`),
-  });
+  if (canStop && isOf(source, "model")) return traceInThread({ source, options }, { signal, onProgress });
+  return loadTrace(source, options, { show: onProgress }, { damaged: "keep", signal });
 }
 
 /** Tracing a model runs its code, which nobody can interrupt; a thread can be ended. */
@@ -87,16 +62,5 @@ async function traceInThread(request: TracingRequest, { signal, onProgress }: Op
   } finally {
     signal.removeEventListener("abort", stop);
     void worker.terminate();
-  }
-}
-
-/** Tells whether a JSON file is a plan and no Keras topology: it says so in its first lines. */
-export function isPlan(path: string): boolean {
-  const file = openSync(resolve(path), "r");
-  try {
-    const head = Buffer.alloc(400);
-    return head.subarray(0, readSync(file, head, 0, head.length, 0)).includes(`"${planFormat}"`);
-  } finally {
-    closeSync(file);
   }
 }

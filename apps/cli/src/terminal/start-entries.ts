@@ -2,6 +2,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { StartEntry } from "@remat/terminal";
+import { importers } from "../importers/importers.js";
 
 const builtIn: readonly (readonly [file: string, title: string, note: string])[] = [
   ["perceptron", "Example: perceptron", "four dense layers with dropout, a batch of 256"],
@@ -14,7 +15,7 @@ const mostListed = 20;
 export function startEntries(folder: string): readonly StartEntry[] {
   return [
     ...namesIn(folder)
-      .filter((name) => /\.remat\.jsonl(\.gz)?$|^model\.(json|js|mjs)$|\.model\.json$|\.plan\.json$/.test(name))
+      .filter((name) => importers.some(({ offered }) => offered?.test(name) === true))
       .slice(0, mostListed)
       .map((name) => ({ title: name, target: join(folder, name), note: "in this folder" })),
     ...builtIn.map(([file, title, note]) => ({

@@ -1,0 +1,46 @@
+import { readFileSync } from "node:fs";
+import { RematError } from "@remat/trace";
+import type { GraphImporter } from "./importer.js";
+
+/** A graph of ops, with bytes and costs: one that says so, or that has nodes and edges. */
+export const graphImporter: GraphImporter = {
+  name: "graph",
+  gives: "graph",
+  example: "graph.json",
+  what: "a graph of schema rematerialization-graph/1",
+  ending: /\.json$/,
+  recognises: (path, { text }) =>
+    text.includes('"rematerialization-graph/') ||
+    (path.endsWith(".json") && /"(nodes|edges)"\s*:/.test(text) && hasNodesAndEdges(path)),
+  read: (path) => parseLeniently(readFileSync(path, "utf8"), path) as Record<string, unknown>,
+};
+
+function hasNodesAndEdges(path: string): boolean {
+  try {
+    const file = parseLeniently(readFileSync(path, "utf8"), path);
+    return typeof file === "object" && file !== null && "nodes" in file && "edges" in file;
+  } catch {
+    return false;
+  }
+}
+
+/** JSON as Python writes it, too, whose NaN and Infinity then are what the error about their node shows. */
+function parseLeniently(text: string, path: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    try {
+      return JSON.parse(
+        text.replace(/"(?:[^"\\]|\\.)*"|-?\b(?:NaN|Infinity)\b/g, (token) =>
+          token.startsWith('"') ? token : JSON.stringify(token),
+        ),
+      );
+    } catch {
+      throw new RematError(
+        "GRAPH_JSON",
+        `${path}: not JSON (${(cause as Error).message}). Expected a model, a trace, or a graph of schema rematerialization-graph/1.`,
+        { cause },
+      );
+    }
+  }
+}

@@ -1,0 +1,56 @@
+import type { Plan, Trace } from "@remat/trace";
+import type { FileHead } from "./file-head.js";
+
+/** What can be named in place of MODEL, and read: what a file of this folder exports, and `importers.ts` lists. */
+export type Importer = ModelImporter | RunImporter | GraphImporter | PlanImporter;
+
+/** What a file gives. */
+export type SourceKind = Importer["gives"];
+
+interface ImporterFacts {
+  /** By which it is found again in another process. */
+  readonly name: string;
+  /** For help: what such a file is called, and what it is. */
+  readonly example: string;
+  readonly what: string;
+  /** The end of such a file's name that does not belong to what it is a file of. */
+  readonly ending: RegExp;
+  /** Which files of a folder the terminal app offers, by name; left out: none. */
+  readonly offered?: RegExp;
+  /** Tells such a file from any other; importers that come later in the list are not asked then. */
+  recognises(path: string, head: FileHead): boolean;
+}
+
+/** Of a model, of which steps can be traced and run. */
+export interface ModelImporter extends ImporterFacts {
+  readonly gives: "model";
+  /** Returns what makes the model (see `defineModel`). Loads neither the hook nor a backend, since stock steps need it, too. */
+  load(path: string): Promise<unknown>;
+}
+
+/** Of a recorded run. */
+export interface RunImporter extends ImporterFacts {
+  readonly gives: "run";
+  read(path: string, options: ReadRunOptions): Promise<Trace>;
+}
+
+export interface ReadRunOptions {
+  /** Reads a damaged file as far as that goes. */
+  readonly damaged?: "keep";
+  readonly signal?: AbortSignal;
+  /** Told how many bytes are read. */
+  readonly onProgress?: (bytes: number) => void;
+}
+
+/** Of a graph, which `remat plan` takes. */
+export interface GraphImporter extends ImporterFacts {
+  readonly gives: "graph";
+  /** Returns the file's content, which may be no graph that can be planned. */
+  read(path: string): Record<string, unknown>;
+}
+
+/** Of a plan, which can be shown. */
+export interface PlanImporter extends ImporterFacts {
+  readonly gives: "plan";
+  read(path: string): Plan;
+}

@@ -1,0 +1,17 @@
+import { esModuleImporter } from "./es-module.js";
+import { graphImporter } from "./graph.js";
+import type { Importer } from "./importer.js";
+import { kerasImporter } from "./keras.js";
+import { planImporter } from "./plan.js";
+import { pyTorchImporter } from "./pytorch.js";
+import { traceImporter } from "./trace.js";
+
+/** All importers: a file is of the first that recognises it. To add one: its file, and a line here. */
+export const importers: readonly Importer[] = [
+  esModuleImporter,
+  traceImporter,
+  pyTorchImporter,
+  graphImporter,
+  planImporter,
+  kerasImporter,
+];

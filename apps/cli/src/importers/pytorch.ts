@@ -1,0 +1,13 @@
+import type { RunImporter } from "./importer.js";
+import { parseJson } from "./parse-json.js";
+
+/** A run of PyTorch, as its exporter writes it. */
+export const pyTorchImporter: RunImporter = {
+  name: "pytorch",
+  gives: "run",
+  example: "run.json.gz",
+  what: "a run of PyTorch as its exporter writes it, gzipped or not",
+  ending: /\.json(\.gz)?$/,
+  recognises: (path, { text }) => path.endsWith(".json.gz") || /^\s*\{\s*"schema"\s*:\s*"[a-z-]+-oracle\//.test(text),
+  read: async (path) => (await import("@remat/pytorch")).readPyTorchTrace(parseJson(path)),
+};

@@ -1,0 +1,21 @@
+import { createReadStream } from "node:fs";
+import { readTrace } from "@remat/trace";
+import type { RunImporter } from "./importer.js";
+
+/** A trace that remat wrote. */
+export const traceImporter: RunImporter = {
+  name: "trace",
+  gives: "run",
+  example: "run.remat.jsonl",
+  what: "a trace that remat wrote, gzipped or not",
+  ending: /\.remat\.jsonl(\.gz)?$/,
+  offered: /\.remat\.jsonl(\.gz)?$/,
+  recognises: (path, { text, isZipped }) =>
+    text.includes('"remat":"trace"') || /\.jsonl(\.gz)?$/.test(path) || (isZipped && !path.endsWith(".json.gz")),
+  read: (path, { damaged, signal, onProgress }) =>
+    readTrace(createReadStream(path, { highWaterMark: 1 << 20, ...(signal && { signal }) }), {
+      name: path,
+      ...(damaged && { damaged }),
+      ...(onProgress && { onProgress }),
+    }),
+};
