@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { defineModel, type ModelDefinition, tfNamespace, trainableVariables } from "@remat/tracer";
+import { defineModel, type ModelDefinition, SeededRandom, tfNamespace, trainableVariables } from "@remat/tracer";
 import * as tf from "@tensorflow/tfjs";
 
 /** Models of examples/, small. */
@@ -24,28 +24,8 @@ export async function exampleNamed(name: string): Promise<unknown> {
   return ((await import(`../../../examples/${name}/model.js`)) as { default: unknown }).default;
 }
 
-/** `Math.random` from a seed, until `run`, synchronous or not, is over: all that tfjs draws comes from it. */
-export function seeded<T>(seed: number, run: () => T): T {
-  const random = Math.random;
-  let state = seed >>> 0;
-  Math.random = () => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return state / 2 ** 32;
-  };
-  const restore = () => {
-    Math.random = random;
-  };
-  let result: T;
-  try {
-    result = run();
-  } catch (error) {
-    restore();
-    throw error;
-  }
-  if (result instanceof Promise) return result.finally(restore) as T;
-  restore();
-  return result;
-}
+/** Runs `run`, synchronous or not, with all that tfjs draws coming from a seed. */
+export const seeded = <T>(seed: number, run: () => T): T => new SeededRandom(seed).run(run);
 
 /** Of the tensor's bytes, so that a difference of one bit tells. */
 const digest = (tensor: tf.Tensor): string => {

@@ -16,28 +16,15 @@ import { ActiveModules } from "./active-modules.js";
 import { BackwardCalls } from "./backward-calls.js";
 import { buildEntries } from "./build-entries.js";
 import { ForwardCalls } from "./forward-calls.js";
-import type { Grouping } from "./group-layers.js";
 import { type Container, isContainer, type Layer, tensorsOf } from "./layer-internals.js";
 import type { ModuleCall } from "./module-call.js";
-import { ModuleEntry, type TrackedModule } from "./module-entry.js";
-import type { ModuleRecorder } from "./module-recorder.js";
+import type { ModuleEntry, TrackedModule } from "./module-entry.js";
+import { NamedScopes } from "./named-scopes.js";
 import { optimizerSlots } from "./optimizer-slots.js";
-import { OwnedTensors } from "./owned-tensors.js";
 import { patchModelRuns } from "./patch-model-runs.js";
 import { tellModule } from "./tell-module.js";
+import type { ModTrackerOptions, TrackOptions } from "./tracker-options.js";
 import { checkHooks, type UserHooks } from "./user-hooks.js";
-
-export interface ModTrackerOptions {
-  /** Where module calls are written: as events, and as the stack of each op. */
-  readonly recorder?: ModuleRecorder;
-}
-
-export interface TrackOptions {
-  /** The root of the FQNs; left out: the model's name. */
-  readonly name?: string;
-  /** How flat models get a hierarchy; left out: `auto`. */
-  readonly grouping?: Grouping;
-}
 
 /**
  * Knows which module runs, forward or backward: layers of tracked models, groups of layers, and named scopes of plain functions. It is a
@@ -55,11 +42,10 @@ export interface TrackOptions {
  * tracker.close();
  */
 export class ModTracker implements DispatchMode {
-  private readonly recorder: ModuleRecorder | undefined;
+  private readonly recorder: ModTrackerOptions["recorder"];
   private readonly entries = new Map<Layer, ModuleEntry>();
-  private readonly scopes = new Map<string, ModuleEntry>();
+  private readonly scopes = new NamedScopes();
   private readonly optimizers = new Set<object>();
-  private readonly owned = new OwnedTensors();
   private readonly patches = new PatchSet();
   private readonly active = new ActiveModules();
   private readonly forward: ForwardCalls;
@@ -148,12 +134,7 @@ export class ModTracker implements DispatchMode {
     if (!isDispatching(this)) return fn();
     const around = this.innermost?.entry.fqn;
     const fqn = around === undefined || name.startsWith(`${around}.`) ? name : `${around}.${name}`;
-    let entry = this.scopes.get(fqn);
-    if (entry === undefined) {
-      entry = new ModuleEntry(fqn, "Scope", undefined, () => this.owned.of(fqn));
-      this.scopes.set(fqn, entry);
-    }
-    return this.forward.runModule(entry, inputs, fn);
+    return this.forward.runModule(this.scopes.entryOf(fqn), inputs, fn);
   }
 
   /**
@@ -163,7 +144,7 @@ export class ModTracker implements DispatchMode {
    * tracker.own({ "model.attention.query": query, "model.attention.key": key }, { "model.mask": mask });
    */
   own(parameters: Readonly<Record<string, Tensor>>, buffers: Readonly<Record<string, Tensor>> = {}): void {
-    this.owned.add(parameters, buffers);
+    this.scopes.own(parameters, buffers);
   }
 
   /**

@@ -14,6 +14,7 @@ export {
 export { OpStopwatch, type StepTimes, type StepWay } from "./op-stopwatch.js";
 export { type OptimizerName, optimizerByName, optimizerNames } from "./optimizers.js";
 export { optimizerStepMark, TraceRecorder, type TraceRecorderOptions } from "./recorder/trace-recorder.js";
+export { SeededRandom } from "./seeded-random.js";
 export { resolveStep, type StepRequest, type StepSpec } from "./step-spec.js";
 export { type TimeFakeStepOptions, timeFakeStep } from "./time-fake-step.js";
 export { type TimeStepOptions, timeStep } from "./time-step.js";

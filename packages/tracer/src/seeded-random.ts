@@ -4,7 +4,11 @@ let real: () => number;
 
 /**
  * Numbers from a seed in place of those of `Math.random`: initializers, dropout masks and random data draw from it, so that a step that is
- * prepared anew, perhaps in another process, computes the same.
+ * prepared again, perhaps in another process, computes the same.
+ *
+ * @example
+ * const random = new SeededRandom(1);
+ * const model = random.run(() => tf.sequential({ layers: [tf.layers.dense({ units: 1, inputShape: [8] })] }));
  */
 export class SeededRandom {
   private readonly next: () => number;

@@ -1,18 +1,8 @@
 import type { KernelAttributes } from "@remat/kernels";
 import { backend_util, slice_util, util } from "@tensorflow/tfjs-core";
-import {
-  alwaysWhole,
-  listOf,
-  type SharedBuffer,
-  type SharingRule,
-  sharedPieces,
-  sliceBounds,
-  splitPieces,
-  stridedSliceBounds,
-  type TensorShape,
-  unpackPieces,
-  whole,
-} from "../sharing-rules.js";
+import type { SharedBuffer, SharingRule, TensorShape } from "../sharing-rules.js";
+import { alwaysWhole, listOf, sharedPieces, whole } from "../sharing-rules.js";
+import { sliceBounds, splitPieces, stridedSliceBounds, unpackPieces } from "../slice-bounds.js";
 
 /**
  * Either the same DataId with a counted reference (Identity, Reshape), or a new DataId on the same `ArrayBuffer`: a contiguous slice is a

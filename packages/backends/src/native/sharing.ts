@@ -1,19 +1,9 @@
 import type { KernelAttributes } from "@remat/kernels";
 import { bytesPerElement } from "@remat/trace";
 import { util } from "@tensorflow/tfjs-core";
-import {
-  alwaysWhole,
-  listOf,
-  type SharedBuffer,
-  type SharingRule,
-  sharedPieces,
-  sliceBounds,
-  splitPieces,
-  stridedSliceBounds,
-  type TensorShape,
-  unpackPieces,
-  whole,
-} from "../sharing-rules.js";
+import type { SharedBuffer, SharingRule, TensorShape } from "../sharing-rules.js";
+import { alwaysWhole, listOf, sharedPieces, whole } from "../sharing-rules.js";
+import { sliceBounds, splitPieces, stridedSliceBounds, unpackPieces } from "../slice-bounds.js";
 
 /** TensorFlow is built with `EIGEN_MAX_ALIGN_BYTES=64`: a slice shares only if it starts on such a boundary. */
 const alignmentBytes = 64;

@@ -1,4 +1,5 @@
-import { alwaysWhole, listOf, type SharingRule, stridedSliceBounds, whole } from "../sharing-rules.js";
+import { alwaysWhole, listOf, type SharingRule, whole } from "../sharing-rules.js";
+import { stridedSliceBounds } from "../slice-bounds.js";
 
 /** Identity, Cast and slices copy; what remains returns the input's DataId with a counted reference. @internal */
 export const wasmSharing: ReadonlyMap<string, SharingRule> = new Map<string, SharingRule>([

@@ -1,5 +1,6 @@
 import type { Random } from "./random.js";
 import type { Schedule } from "./schedule.js";
+import { WeightedValues } from "./weighted-values.js";
 
 /** How many instances one move may put in, at most, and how many it may move. */
 const mostInsertions = 60;
@@ -13,8 +14,7 @@ export class Moves {
   private readonly schedule: Schedule;
   private readonly random: Random;
   private readonly isFree: boolean;
-  /** Running sums of the weights by which values are chosen. */
-  private readonly weights: Float64Array;
+  private readonly values: WeightedValues;
   /** A move that makes the schedule cost more than this is hopeless, and abandoned. */
   costLimit: number = Number.POSITIVE_INFINITY;
   /** How often a recomputation may put in as many instances as any, rather than some times the usual number. */
@@ -27,17 +27,7 @@ export class Moves {
     this.schedule = schedule;
     this.random = random;
     this.isFree = isFree;
-    const { bytes, cost, producer, recomputable, valueCount, nodeCount } = schedule.graph;
-    let totalCost = 0;
-    for (let v = 0; v < nodeCount; v++) totalCost += cost[v];
-    // A node that costs nothing is cheap, not infinitely attractive.
-    const leastCost = totalCost / Math.max(1, nodeCount) / 50 || 1;
-    this.weights = new Float64Array(valueCount + 1);
-    for (let w = 0; w < valueCount; w++) {
-      const v = producer[w];
-      const weight = recomputable[v] === 1 ? Math.sqrt(bytes[w] / Math.max(cost[v], leastCost)) : 0;
-      this.weights[w + 1] = this.weights[w] + weight;
-    }
+    this.values = new WeightedValues(schedule.graph);
   }
 
   /** At a position over the budget, frees a value that waits there, and recomputes it before it is read next. */
@@ -287,23 +277,10 @@ export class Moves {
     const key = schedule.keyOf(x);
     const v = schedule.nodeOf(x);
     for (let tries = 0; tries < 40; tries++) {
-      const w = this.pickValue();
+      const w = this.values.pick(this.random.next());
       const maker = schedule.boundAt(w, key);
       if (maker >= 0 && schedule.keyOf(schedule.lastUserOf(w, maker)) > key && !schedule.reads(v, w)) return w;
     }
     return -1;
-  }
-
-  private pickValue(): number {
-    const { weights } = this;
-    const target = this.random.next() * weights[weights.length - 1];
-    let low = 0;
-    let high = weights.length - 1;
-    while (high - low > 1) {
-      const middle = (low + high) >> 1;
-      if (weights[middle] <= target) low = middle;
-      else high = middle;
-    }
-    return low;
   }
 }

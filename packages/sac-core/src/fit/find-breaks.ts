@@ -2,6 +2,7 @@ import type { CandidatePool } from "./candidate-pool.js";
 import { type ChosenBreak, placeBreaks } from "./chosen-breaks.js";
 import type { DistinctPoints } from "./distinct-points.js";
 import { type HeightCost, HeightCosts } from "./height-costs.js";
+import { heightsThatMeet, type OpenLine } from "./open-line.js";
 import { RunningLine } from "./running-line.js";
 import { separateLines } from "./separate-lines.js";
 
@@ -19,14 +20,6 @@ import { separateLines } from "./separate-lines.js";
  * - for a last break in a gap: each line that can end there, with its residual.
  * What can no longer come below a line already known is left out: `separateLines` tells what the points still ahead cost at least.
  */
-
-/** A line that may be left in the gap after the points so far: their residual, and its heights at the two ends of the gap. */
-interface OpenLine {
-  readonly residual: number;
-  readonly left: number;
-  readonly right: number;
-  readonly breaks: ChosenBreak | undefined;
-}
 
 /** Shares of the scale of y, and of a residual, below which a difference is rounding. */
 const heightRounding = 1e-10;
@@ -178,7 +171,7 @@ class BreakSearch {
       let low = best - radius;
       let high = best + radius;
       if (from > 0) {
-        const span = this.heightsThatMeet(one, from, to, best);
+        const span = heightsThatMeet(one, line, x, from, to);
         low = Math.max(low, span.low - this.heightSlack);
         high = Math.min(high, span.high + this.heightSlack);
       }
@@ -196,22 +189,6 @@ class BreakSearch {
         breaks: { at: to, before: one.breaks },
       });
     }
-  }
-
-  /** Heights at `to` for which the line, turning freely otherwise, meets another in the gap before `from`. */
-  private heightsThatMeet(one: OpenLine, from: number, to: number, best: number): { low: number; high: number } {
-    const { line } = this;
-    const { x } = this.points;
-    // Both ends of the gap go down where the height at `to` goes up; a line through two points turns about the first.
-    const met = (at: number, height: number): number => {
-      const away = height - line.at(at);
-      const falls = Math.min(0, line.following(at, x[to]));
-      if (falls > -1e-14) return away > 0 ? -Infinity : Infinity;
-      return best + away / falls;
-    };
-    const a = met(x[from - 1], one.left);
-    const b = met(x[from], one.right);
-    return { low: Math.min(a, b), high: Math.max(a, b) };
   }
 
   /** Goes on from a break at point `from`: by a line to a break at point `to`, in the gap after it, or to the end. */

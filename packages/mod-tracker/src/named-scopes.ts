@@ -1,0 +1,23 @@
+import type { Tensor } from "@tensorflow/tfjs-core";
+import { ModuleEntry } from "./module-entry.js";
+import { OwnedTensors } from "./owned-tensors.js";
+
+/** The named scopes of plain functions, as modules, and what they own. @internal */
+export class NamedScopes {
+  private readonly entries = new Map<string, ModuleEntry>();
+  private readonly owned = new OwnedTensors();
+
+  own(parameters: Readonly<Record<string, Tensor>>, buffers: Readonly<Record<string, Tensor>>): void {
+    this.owned.add(parameters, buffers);
+  }
+
+  /** Returns the module that the scope `fqn` is, in every call of it the same. */
+  entryOf(fqn: string): ModuleEntry {
+    let entry = this.entries.get(fqn);
+    if (entry === undefined) {
+      entry = new ModuleEntry(fqn, "Scope", undefined, () => this.owned.of(fqn));
+      this.entries.set(fqn, entry);
+    }
+    return entry;
+  }
+}

@@ -1,0 +1,34 @@
+import type { PlanningGraph } from "../graph/planning-graph.js";
+
+/** The values of a graph, to be chosen the more often the more bytes they free for what their recomputation costs. @internal */
+export class WeightedValues {
+  /** Running sums of the weights. */
+  private readonly sums: Float64Array;
+
+  constructor({ bytes, cost, producer, recomputable, valueCount, nodeCount }: PlanningGraph) {
+    let totalCost = 0;
+    for (let v = 0; v < nodeCount; v++) totalCost += cost[v];
+    // A node that costs nothing is cheap, not infinitely attractive.
+    const leastCost = totalCost / Math.max(1, nodeCount) / 50 || 1;
+    this.sums = new Float64Array(valueCount + 1);
+    for (let w = 0; w < valueCount; w++) {
+      const v = producer[w];
+      const weight = recomputable[v] === 1 ? Math.sqrt(bytes[w] / Math.max(cost[v], leastCost)) : 0;
+      this.sums[w + 1] = this.sums[w] + weight;
+    }
+  }
+
+  /** Returns the value at `share`, from 0 up to 1, of the sum of all weights. */
+  pick(share: number): number {
+    const { sums } = this;
+    const target = share * sums[sums.length - 1];
+    let low = 0;
+    let high = sums.length - 1;
+    while (high - low > 1) {
+      const middle = (low + high) >> 1;
+      if (sums[middle] <= target) low = middle;
+      else high = middle;
+    }
+    return low;
+  }
+}
