@@ -1,6 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { gunzipSync } from "node:zlib";
 import { goldenFiles } from "@remat/testkit";
 import { afterAll, describe, expect, it } from "vitest";
 import { remat } from "./run.js";
@@ -52,6 +53,15 @@ describe("remat estimate TRACE", () => {
     const refused = await remat("estimate", corrupt);
     expect(refused.code).toBe(1);
     expect(refused.stderr).toMatch(/^remat: .*corrupt\.remat\.jsonl line \d+, field 't': .*\n$/);
+  });
+
+  it("names the file of a PyTorch exporter's that it refuses", async () => {
+    const file = JSON.parse(gunzipSync(readFileSync(mlp)).toString()) as { events: object[] };
+    const wrong = join(folder, "wrong.json");
+    writeFileSync(wrong, JSON.stringify({ ...file, events: [{}, ...file.events] }));
+    const { code, stderr } = await remat("estimate", wrong);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^remat: .*wrong\.json: event 0 \(undefined\) of sac_03_mlp: .*\n$/);
   });
 
   it("shows every op of one module with --module", async () => {

@@ -1,5 +1,5 @@
-import { RematError } from "@remat/trace";
 import type { ModelImporter } from "./importer.js";
+import { namingFile } from "./naming-file.js";
 import { parseJson } from "./parse-json.js";
 
 /** A Keras topology; whatever JSON nobody else knows is taken for one. */
@@ -14,12 +14,6 @@ export const kerasImporter: ModelImporter = {
   async load(path) {
     const { loadKerasModel } = await import("@remat/keras-loader");
     const json = parseJson(path);
-    return () => {
-      try {
-        return loadKerasModel(json as object);
-      } catch (cause) {
-        throw cause instanceof RematError ? new RematError(cause.code, `${path}: ${cause.message}`, { cause }) : cause;
-      }
-    };
+    return () => namingFile(path, () => loadKerasModel(json as object));
   },
 };

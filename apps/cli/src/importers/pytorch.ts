@@ -1,4 +1,5 @@
 import type { RunImporter } from "./importer.js";
+import { namingFile } from "./naming-file.js";
 import { parseJson } from "./parse-json.js";
 
 /** A run of PyTorch, as its exporter writes it. */
@@ -9,5 +10,9 @@ export const pyTorchImporter: RunImporter = {
   what: "a run of PyTorch as its exporter writes it, gzipped or not",
   ending: /\.json(\.gz)?$/,
   recognises: (path, { text }) => path.endsWith(".json.gz") || /^\s*\{\s*"schema"\s*:\s*"[a-z-]+-oracle\//.test(text),
-  read: async (path) => (await import("@remat/pytorch")).readPyTorchTrace(parseJson(path)),
+  read: async (path) => {
+    const { readPyTorchTrace } = await import("@remat/pytorch");
+    const json = parseJson(path);
+    return namingFile(path, () => readPyTorchTrace(json));
+  },
 };
