@@ -12,6 +12,8 @@ export interface Finding {
 export interface Campaign {
   readonly backend: BackendName;
   readonly seed: number;
+  /** How long it may take. */
+  readonly ms: number;
   /** Whether there is time for another try. */
   readonly isOver: boolean;
   /** Tells what is tried next, so that what hangs or crashes is known. */

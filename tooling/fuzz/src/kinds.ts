@@ -1,9 +1,21 @@
 import type { FuzzerKind } from "./campaign.js";
 import { faultsKind } from "./faults/faults-kind.js";
+import { filesKind } from "./files/files-kind.js";
+import { graphsKind } from "./graphs/graphs-kind.js";
+import { stepsKind } from "./graphs/steps-kind.js";
+import { interruptsKind } from "./interrupts/interrupts-kind.js";
+import { plansKind } from "./plans/plans-kind.js";
 import { programsKind } from "./programs/programs-kind.js";
+import { soakKind } from "./soak/soak-kind.js";
 
 /** Every kind of fuzzer, by the name by which it is asked for. */
 export const fuzzerKinds: Readonly<Record<string, FuzzerKind>> = {
   programs: programsKind,
   faults: faultsKind,
+  plans: plansKind,
+  graphs: graphsKind,
+  steps: stepsKind,
+  files: filesKind,
+  interrupts: interruptsKind,
+  soak: soakKind,
 };

@@ -25,6 +25,7 @@ export async function runCampaign({ kind, backend, seed, ms, tell }: CampaignReq
   const campaign: Campaign = {
     backend,
     seed,
+    ms,
     get isOver() {
       return performance.now() >= deadline;
     },

@@ -9,6 +9,7 @@ function campaignOf(tries: number, seed = 5): Campaign & { readonly findings: Fi
   return {
     backend: "cpu",
     seed,
+    ms: Number.POSITIVE_INFINITY,
     findings,
     tried,
     get isOver() {

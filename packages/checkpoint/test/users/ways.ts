@@ -134,7 +134,7 @@ export const budgeted =
  * A plan for the first forward and backward pass of a program that does not fail, in the least of parts of its peak that is found to do; undefined
  * where all fail.
  */
-async function planFor(program: Program, fractions: readonly number[]): Promise<Plan | undefined> {
+export async function planOfFirstPass(program: Program, fractions: readonly number[]): Promise<Plan | undefined> {
   let recorder: TraceRecorder | undefined;
   const firstPass = {
     gradients: <T>(_call: unknown, next: () => T): T => {
@@ -166,7 +166,7 @@ async function planFor(program: Program, fractions: readonly number[]): Promise<
 
 /** Under a plan for its first pass; passes that differ store more. */
 export const planned: Way = async (program) => {
-  const plan = await planFor(program, [0.5, 0.7, 0.9, 1]);
+  const plan = await planOfFirstPass(program, [0.5, 0.7, 0.9, 1]);
   if (plan === undefined) return run(program);
   const execution = applyPlan(plan, { onMismatch: "store" });
   try {

@@ -13,7 +13,7 @@ export interface OpSpec {
   readonly isResult: boolean;
 }
 
-const opSpecs = fc.record<OpSpec>({
+export const opSpecs: fc.Arbitrary<OpSpec> = fc.record<OpSpec>({
   inputs: fc.array(fc.nat(100), { maxLength: 3 }),
   bytes: fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 2 }),
   ms: fc.nat(9),

@@ -12,7 +12,8 @@ export const faultMessage = "a kernel fails, as it was told to";
 export class FaultyKernels {
   /** Whether the fault has come. */
   hasFailed = false;
-  private calls = 0;
+  /** How many there have been. */
+  calls = 0;
   private isArmed = false;
   private readonly undos: (() => void)[] = [];
 
@@ -34,9 +35,11 @@ export class FaultyKernels {
     }
   }
 
-  /** From here on calls are counted, and the one fails. */
+  /** From here on calls are counted, from the first, and the one fails. */
   arm(): void {
     this.isArmed = true;
+    this.hasFailed = false;
+    this.calls = 0;
   }
 
   restore(): void {

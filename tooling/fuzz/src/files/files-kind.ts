@@ -1,0 +1,56 @@
+import { gzipSync } from "node:zlib";
+import fc from "fast-check";
+import type { FuzzerKind } from "../campaign.js";
+import { explore } from "../explore.js";
+import { changeJson, jsonChanges } from "../json-changes.js";
+import { quoted, titleOf } from "../test-text.js";
+import { byteChanges, changeBytes } from "./byte-changes.js";
+import { checkFile } from "./check-file.js";
+import { sampleFiles } from "./sample-files.js";
+
+/** As text where it is one. */
+function textOf(bytes: Uint8Array): string {
+  const text = Buffer.from(bytes).toString();
+  return Buffer.from(text).equals(bytes)
+    ? `Buffer.from(${JSON.stringify(text)})`
+    : `Buffer.from(${quoted(Buffer.from(bytes).toString("base64"))}, "base64")`;
+}
+
+/** Files of every kind that is read, changed by field or by byte, and compressed. */
+export const filesKind: FuzzerKind = {
+  title: "changed files",
+  backends: ["cpu"],
+  share: 2,
+  run: async (campaign) => {
+    const samples = await sampleFiles();
+    const arbitrary = fc
+      .record({
+        sample: fc.constantFrom(...samples),
+        fields: fc.option(jsonChanges, { nil: [] }),
+        isZipped: fc.boolean(),
+        bytes: byteChanges,
+        command: fc.nat(9),
+      })
+      .map(({ sample: { name, lines, commands }, fields, isZipped, bytes, command }) => {
+        const text = changeJson(lines, fields).map((line) => JSON.stringify(line));
+        const whole = Buffer.from(`${text.join("\n")}\n`);
+        const zip = isZipped && name.endsWith("jsonl");
+        return {
+          name: zip ? `${name}.gz` : name,
+          bytes: changeBytes(zip ? gzipSync(whole) : whole, bytes),
+          command: commands[command % commands.length],
+        };
+      });
+    await explore(campaign, {
+      arbitrary,
+      check: async ({ name, bytes, command }) => checkFile(name, bytes, command),
+      testOf: ({ name, bytes, command }, what) =>
+        [
+          `test(${titleOf(what)}, async () => {`,
+          `  const bytes = ${textOf(bytes)};`,
+          `  expect(await checkFile(${quoted(name)}, bytes, ${JSON.stringify(command)})).toBeUndefined();`,
+          "});",
+        ].join("\n"),
+    });
+  },
+};

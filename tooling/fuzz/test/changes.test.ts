@@ -1,0 +1,44 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { byteChanges, changeBytes } from "../src/files/byte-changes.js";
+import { checkFile } from "../src/files/check-file.js";
+import { sampleFiles } from "../src/files/sample-files.js";
+import { changeJson, jsonChanges } from "../src/json-changes.js";
+
+const value = { a: [1, 2, { b: "text", c: true }], d: { e: null }, f: 3 };
+
+test("changes leave the original alone, and most make another value", () => {
+  const before = JSON.stringify(value);
+  const changed = fc
+    .sample(jsonChanges, { seed: 1, numRuns: 200 })
+    .map((changes) => JSON.stringify(changeJson(value, changes)));
+  expect(JSON.stringify(value)).toBe(before);
+  expect(changed.filter((text) => text !== before).length).toBeGreaterThan(130);
+  expect(new Set(changed).size).toBeGreaterThan(100);
+});
+
+test("each change does what it is called", () => {
+  const change = (does: "remove" | "swap" | "duplicate" | "cut", place: number, other = 1) =>
+    changeJson([1, 2, 3], [{ does, place, other, value: 0 }]);
+  expect(change("remove", 1)).toEqual([1, 3]);
+  expect(change("swap", 0)).toEqual([2, 1, 3]);
+  expect(change("duplicate", 2, 0)).toEqual([3, 1, 2, 3]);
+  expect(changeJson({ a: [1, 2, 3] }, [{ does: "cut", place: 0, other: 1, value: 0 }])).toEqual({ a: [1] });
+});
+
+test("bytes are changed anywhere", () => {
+  const bytes = Buffer.from("0123456789");
+  const changed = fc.sample(byteChanges, { seed: 1, numRuns: 300 }).map((changes) => changeBytes(bytes, changes));
+  expect(bytes.toString()).toBe("0123456789");
+  expect(new Set(changed.map((each) => Buffer.from(each).toString("hex"))).size).toBeGreaterThan(100);
+});
+
+test("sample files are read as they are, and what a command did not think of is told", async () => {
+  for (const { name, lines, commands } of await sampleFiles())
+    for (const command of commands) {
+      const bytes = Buffer.from(`${lines.map((line) => JSON.stringify(line)).join("\n")}\n`);
+      expect(await checkFile(name, bytes, command)).toBeUndefined();
+    }
+  expect(await checkFile("step.remat.jsonl", Buffer.from("{"), ["estimate"])).toBeUndefined();
+  expect(await checkFile("step.remat.jsonl", Buffer.from("{"), ["no-command"])).toMatch(/names no file/);
+});
