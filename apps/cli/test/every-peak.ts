@@ -8,7 +8,7 @@ import { expect } from "vitest";
 import { followPlan } from "../../../packages/planner/test/plan/follow-plan.js";
 import { initialSettings } from "../../terminal/src/document/settings.js";
 import { TraceDocument } from "../../terminal/src/document/trace-document.js";
-import { earlyReleasePlan } from "../src/plan/plan-step.js";
+import { earlyReleasePlan } from "../src/plan/early-release-plan.js";
 
 /** The most that is alive on the trace's device, from the definition: the sum over all storages after each event. */
 export function peakByDefinition({ events, storages, strings, header }: Trace): number {

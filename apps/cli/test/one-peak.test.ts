@@ -11,7 +11,7 @@ import { exampleNamed, exampleNames } from "../../../examples/test/examples.js";
 import { actions, traceOf } from "../../../packages/mem-tracker/test/random-trace.js";
 import { randomTraces } from "../../../packages/planner/test/plan/random-traces.js";
 import { traceArbitrary } from "../../../packages/trace/test/arbitrary-trace.js";
-import { earlyReleasePlan } from "../src/plan/plan-step.js";
+import { earlyReleasePlan } from "../src/plan/early-release-plan.js";
 import { expectOnePeak, expectOnePlannedPeak, isPlannable } from "./every-peak.js";
 
 const priced = (trace: Trace): Trace => priceTrace(trace, deviceSpec("a100"));

@@ -22,6 +22,7 @@ export {
 export { type MemoryTimeline, memoryTimeline, peakOp, type TimelineOptions } from "./held/memory-timeline.js";
 export { type ModuleBytes, moduleBytes, storageModules } from "./held/module-bytes.js";
 export { restingBytes } from "./held/resting-bytes.js";
+export { shareOut } from "./held/share-out.js";
 export { holdPlan, type PlanMemory, type RecomputedStorage } from "./sequence/hold-plan.js";
 export { forEachLife, holdSequence, type SequenceMemory, valuesFreedAfter } from "./sequence/hold-sequence.js";
 export { type PlanValues, planValues } from "./sequence/plan-values.js";

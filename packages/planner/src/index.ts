@@ -24,6 +24,18 @@ export { type GraphFile, readGraphFile } from "./graph/read-graph-file.js";
 export { InfeasibleBudgetError } from "./infeasible-budget-error.js";
 export type { Knapsack, KnapsackMethod, KnapsackSolution } from "./knapsack/knapsack.js";
 export { solveKnapsack } from "./knapsack/solve-knapsack.js";
+export type {
+  MethodAnswer,
+  MethodBudget,
+  MethodOption,
+  MethodPlan,
+  MethodQuantity,
+  MethodRequest,
+  MethodTable,
+  ModuleStatistics,
+  PlanMethod,
+} from "./methods/plan-method.js";
+export { planMethods } from "./methods/plan-methods.js";
 export { type ModulePolicy, type ModulePolicyOptions, planModule } from "./module-policy/plan-module.js";
 export type { ModuleBudget, ModulePolicyMethod } from "./module-policy/policy-input.js";
 export { aggregateModuleStats, type ModuleStats, type TrackedModule } from "./module-tree/module-stats.js";

@@ -1,18 +1,17 @@
 import { requireMemoryTrace } from "@remat/mem-tracker";
-import { graphPlanDocument, type InfeasibleBudget, infeasibleDocument } from "@remat/reporting";
-import { type Trace, writePlan } from "@remat/trace";
+import { graphPlanDocument, infeasibleDocument } from "@remat/reporting";
+import { writePlan } from "@remat/trace";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
 import { parseFormat, rowsToList } from "../format-option.js";
 import { parseModelOptions, printOptions, recordOptions, stepOptions } from "../model-options.js";
 import { isOf, type ModelSource, modelSource } from "../model-source.js";
 import { shownBeside, writeFor } from "../output.js";
+import { findPlan } from "../plan/find-plan.js";
 import { planGraphFile } from "../plan/plan-graph-file.js";
-import { planByModules, planEachModule } from "../plan/plan-modules.js";
-import { type PlanOptions, parsePlanOptions } from "../plan/plan-options.js";
-import { planStep } from "../plan/plan-step.js";
-import { nothingWithin, tooDear } from "../plan/refuse.js";
-import { type FoundPlan, type Shown, showPlan } from "../plan/show-plan.js";
+import { methodOption, type PlanOptions, parsePlanOptions } from "../plan/plan-options.js";
+import { nothingWithin, tooDear, tooMuch } from "../plan/refuse.js";
+import { type Shown, showPlan } from "../plan/show-plan.js";
 import { writePolicyFile } from "../plan/write-policy-file.js";
 import { priceModel } from "../price-model.js";
 import { parsePricing, pricingOptions } from "../pricing-options.js";
@@ -46,12 +45,7 @@ export const planCommand: Command = {
       purpose: "fixed, or free: of graph files, in which order nodes first run",
       default: "fixed",
     },
-    {
-      flags: "--method <name>",
-      purpose:
-        "schedule: the whole step, op by op; modules: which modules to checkpoint; dp, knapsack, milp, greedy: what to store of each module",
-      default: "schedule",
-    },
+    methodOption,
     { flags: "--pareto <n>", purpose: "Also plan for this many budgets, down to the smallest, and recommend three" },
     {
       flags: "--module <fqn>",
@@ -118,8 +112,10 @@ async function planGraph(
       throw new UsageError(`--${option} is for models; ${name} is a graph, whose file says it all. Leave it out.`);
   if (asked.pyTorchPolicy !== undefined)
     throw new UsageError(`--pytorch-policy is for runs of PyTorch; ${name} is a graph. Leave it out.`);
-  if (asked.method !== "schedule")
-    throw new UsageError(`--method ${asked.method} plans modules, of which the graph ${name} has none. Leave it out.`);
+  if (!asked.method.takes.has("order"))
+    throw new UsageError(
+      `--method ${asked.method.name} plans modules, of which the graph ${name} has none. Leave it out.`,
+    );
   const beside = shownBeside(io, { "-o": asked.output });
   const answer = await planGraphFile(source, asked, io, progress);
   progress.clear();
@@ -164,30 +160,12 @@ async function planModel(
     throw nothingWithin(found.infeasible);
   }
   const text = await showPlan(found, shown, pricedFor);
-  const dear = tooDear(name, asked, found.plan);
-  if (dear !== undefined) {
+  const refusal = tooMuch(name, asked, found.plan) ?? tooDear(name, asked, found.plan);
+  if (refusal !== undefined) {
     beside.write(text());
-    throw dear;
+    throw refusal;
   }
   if (asked.output !== undefined) await writeFor("-o", asked.output, writePlan(found.plan), io);
   const sections = asked.pyTorchPolicy === undefined ? [] : [await writePolicyFile(found, asked.pyTorchPolicy, io)];
   beside.write(text(...sections));
-}
-
-async function findPlan(
-  trace: Trace,
-  asked: PlanOptions,
-  name: string,
-  io: ConsoleIo,
-  progress: Progress,
-): Promise<FoundPlan | { readonly infeasible: InfeasibleBudget }> {
-  const { method, budget } = asked;
-  // Only the method that plans the whole step does without a budget.
-  if (method === "schedule" || budget === undefined) {
-    const answer = await planStep(trace, asked, name, io, progress);
-    return "infeasible" in answer ? answer : { trace, ...answer };
-  }
-  return method === "modules"
-    ? planByModules(trace, asked, budget)
-    : planEachModule(trace, asked, budget, method === "knapsack" ? "dp" : method);
 }

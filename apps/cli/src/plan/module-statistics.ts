@@ -1,17 +1,8 @@
 import { trackMemory } from "@remat/mem-tracker";
-import { aggregateModuleStats, type ModuleStats } from "@remat/planner";
+import { aggregateModuleStats, type ModuleStatistics } from "@remat/planner";
 import { moduleOrders } from "@remat/runtime-estimator";
-import { greedyOrder, type SACStats, sacStats, tradeOff } from "@remat/sac-core";
+import { greedyOrder, sacStats, tradeOff } from "@remat/sac-core";
 import type { Trace } from "@remat/trace";
-
-/** What planning by module needs to know of a step. */
-export interface ModuleStatistics {
-  readonly modules: readonly ModuleStats[];
-  /** Of every module with children, by name. */
-  readonly sac: ReadonlyMap<string, SACStats>;
-  /** Modules that were left out, since no backward pass of theirs was seen. */
-  readonly leftOut: readonly string[];
-}
 
 /** Puts together what `MemTracker` and the SAC statistics know of each module, as PyTorch's `aggregate_stats` does. */
 export function moduleStatistics(trace: Trace): ModuleStatistics {
@@ -38,28 +29,4 @@ export function moduleStatistics(trace: Trace): ModuleStatistics {
       device,
     }),
   };
-}
-
-/** Returns the modules with statistics that are highest in the tree, the roots themselves left out where they have such modules in them. */
-export function outermostModules(names: Iterable<string>): string[] {
-  const all = [...names];
-  const isInside = (fqn: string, other: string) => fqn.startsWith(`${other}.`);
-  const roots = all.filter((fqn) => !all.some((other) => isInside(fqn, other)));
-  const inner = all.filter((fqn) => !roots.includes(fqn));
-  const highest = inner.filter((fqn) => !inner.some((other) => isInside(fqn, other)));
-  return highest.length > 0 ? highest : roots;
-}
-
-/** Returns the FQNs that patterns name (`*` stands for part of one name), with or without the root in front. */
-export function matchingModules(patterns: readonly string[], names: readonly string[]): string[] {
-  return patterns.flatMap((pattern) => {
-    const regex = new RegExp(
-      `^(?:[^.]+\\.)?${pattern
-        .replace(/[.+?^${}()|[\]\\]/g, "\\$&")
-        .replaceAll("**", "\0")
-        .replaceAll("*", "[^.]*")
-        .replaceAll("\0", ".*")}$`,
-    );
-    return names.filter((fqn) => fqn === pattern || regex.test(fqn));
-  });
 }

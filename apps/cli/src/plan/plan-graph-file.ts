@@ -15,8 +15,7 @@ import type { ConsoleIo } from "../console-io.js";
 import { importerOf, type ModelSource } from "../model-source.js";
 import type { Progress } from "../progress.js";
 import { interruptible } from "./interruptible.js";
-import type { PlanOptions } from "./plan-options.js";
-import { bytesOfBudget } from "./plan-step.js";
+import { bytesOfBudget, type PlanOptions } from "./plan-options.js";
 import { interruptedEarly } from "./refuse.js";
 import { showProgress } from "./show-progress.js";
 

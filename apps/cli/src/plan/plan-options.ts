@@ -1,8 +1,6 @@
-import type { CommandOptions } from "../command.js";
+import { type MethodOption, type PlanMethod, planMethods } from "@remat/planner";
+import type { CommandOption, CommandOptions } from "../command.js";
 import { parseChoice, parseCount, parseText, quote, UsageError } from "../usage-error.js";
-
-export const planMethods = ["schedule", "modules", "dp", "knapsack", "milp", "greedy"] as const;
-export type PlanMethod = (typeof planMethods)[number];
 
 /** A budget: bytes, or a fraction of what is held without a plan. */
 export type Budget = { readonly bytes: number } | { readonly fraction: number };
@@ -44,7 +42,7 @@ export function parsePlanOptions(options: CommandOptions): PlanOptions {
     iterations,
     seed: parseCount("seed", options["seed"] ?? 0, 0),
     order: parseChoice("order", options["order"] ?? "fixed", ["fixed", "free"]),
-    method: parseChoice("method", options["method"] ?? "schedule", planMethods),
+    method: parseMethod(options["method"]),
     paretoPoints: options["pareto"] === undefined ? 0 : parseCount("pareto", options["pareto"], 2),
     workers: options["workers"] === undefined ? undefined : parseCount("workers", options["workers"]),
     modules: parseNames("module", options["module"]),
@@ -55,6 +53,11 @@ export function parsePlanOptions(options: CommandOptions): PlanOptions {
   };
   checkTogether(parsed);
   return parsed;
+}
+
+/** Returns a budget in bytes, of what is held without a plan. */
+export function bytesOfBudget(budget: Budget, referenceBytes: number): number {
+  return "bytes" in budget ? budget.bytes : budget.fraction * referenceBytes;
 }
 
 /** Parses `0.9`, `60%`, `2GB`, `512MiB`. */
@@ -120,13 +123,36 @@ function checkTogether(options: PlanOptions): void {
     throw new UsageError(
       "expected a budget: --budget 0.9, 60% or 2GB, or what it may cost: --max-overhead 20%, or all choices: --pareto 10.",
     );
-  if (method !== "schedule") {
-    if (budget === undefined) throw new UsageError(`--method ${method} expects a --budget.`);
-    if (paretoPoints > 0) throw new UsageError(`--pareto goes with --method schedule, not with ${method}.`);
-    if (order === "free") throw new UsageError(`--order free goes with --method schedule, not with ${method}.`);
-  }
-  if (method !== "modules" && (options.worldSize > 1 || options.fsdpUnits.length > 0))
-    throw new UsageError(`--world-size and --fsdp-units go with --method modules, not with ${method}.`);
-  if (method === "schedule" && options.modules.length > 0)
-    throw new UsageError("--module goes with a --method that plans modules: modules, dp, milp or greedy.");
+  const { name, takes } = method;
+  if (budget === undefined && !takes.has("maxOverhead")) throw new UsageError(`--method ${name} expects a --budget.`);
+  const given: readonly (readonly [boolean, MethodOption, string])[] = [
+    [paretoPoints > 0, "pareto", "--pareto goes"],
+    [order === "free", "order", "--order free goes"],
+    [options.worldSize > 1 || options.fsdpUnits.length > 0, "sharding", "--world-size and --fsdp-units go"],
+    [options.modules.length > 0, "modules", "--module goes"],
+  ];
+  for (const [isGiven, option, what] of given)
+    if (isGiven && !takes.has(option))
+      throw new UsageError(`${what} with --method ${methodsThatTake(option)}, not with ${name}.`);
+}
+
+function methodsThatTake(option: MethodOption): string {
+  const names = planMethods.filter(({ takes }) => takes.has(option)).map(({ name }) => name);
+  return names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} or ${names.at(-1)}`;
+}
+
+const namesOf = ({ name, aliases = [] }: PlanMethod): readonly string[] => [name, ...aliases];
+const methodNames = planMethods.flatMap(namesOf);
+
+/** The option that chooses among the planner's methods. */
+export const methodOption: CommandOption = {
+  flags: "--method <name>",
+  purpose: `${planMethods.map((method) => `${namesOf(method).join(" or ")}: ${method.purpose}`).join("; ")}`,
+  default: planMethods[0].name,
+  choices: methodNames,
+};
+
+function parseMethod(value: unknown): PlanMethod {
+  const name = parseChoice("method", value ?? planMethods[0].name, methodNames);
+  return planMethods.find((method) => namesOf(method).includes(name)) as PlanMethod;
 }

@@ -37,3 +37,16 @@ export function tooDear(
       "Give a larger --budget or more --time, or leave --budget out to get the smallest peak for that overhead.",
   );
 }
+
+/** Returns the error that ends a command whose method made a plan that holds more than the budget; undefined where it does not. */
+export function tooMuch(
+  name: string,
+  { method }: PlanOptions,
+  { origin: { budgetBytes }, predicted: { peakBytes } }: Plan,
+): RematError | undefined {
+  if (method.budgetOf !== "step" || peakBytes <= budgetBytes) return undefined;
+  return new RematError(
+    budgetNotFound,
+    `${name}: --method ${method.name} found nothing within ${formatBytes(budgetBytes)}: simulated, its plan holds ${peakBytes}B. Give a larger --budget, or take --method schedule, which plans with the true peak.`,
+  );
+}

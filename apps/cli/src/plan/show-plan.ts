@@ -1,6 +1,6 @@
 import { type OutputFormat, type PlanFront, type PlanSection, planDocument, summarizePlan } from "@remat/reporting";
 import type { Plan, Trace } from "@remat/trace";
-import { earlyReleasePlan } from "./plan-step.js";
+import { earlyReleasePlan } from "./early-release-plan.js";
 
 /** How a plan is shown. */
 export interface Shown {

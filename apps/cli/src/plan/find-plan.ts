@@ -1,0 +1,131 @@
+import type { CheckpointingPoint, MethodPlan, MethodRequest, MethodTable, PlanMethod } from "@remat/planner";
+import { planCheckpointing } from "@remat/planner/node";
+import {
+  type FrontPoint,
+  formatBytes,
+  formatMs,
+  formatPercent,
+  type InfeasibleBudget,
+  type PlanFront,
+  type PlanSection,
+} from "@remat/reporting";
+import { formatOccurrence, type Trace } from "@remat/trace";
+import type { ConsoleIo } from "../console-io.js";
+import type { Progress } from "../progress.js";
+import { interruptible } from "./interruptible.js";
+import { moduleStatistics } from "./module-statistics.js";
+import { bytesOfBudget, type PlanOptions } from "./plan-options.js";
+import { interruptedEarly } from "./refuse.js";
+import type { FoundPlan } from "./show-plan.js";
+import { showProgress } from "./show-progress.js";
+
+/** Plans a training step by the method that was asked for. */
+export async function findPlan(
+  trace: Trace,
+  options: PlanOptions,
+  name: string,
+  io: ConsoleIo,
+  progress: Progress,
+): Promise<FoundPlan | { readonly infeasible: InfeasibleBudget }> {
+  const { method, budget } = options;
+  progress.show(`planning ${name}`, true);
+  const { found, isInterrupted } = await interruptible(io, (signal) =>
+    method.plan(trace, {
+      ...requestOf(trace, options),
+      signal,
+      onProgress: showProgress(progress, name, plainMs(trace)),
+    }),
+  );
+  if (!("infeasible" in found)) return foundPlan(found, method, isInterrupted);
+  const infeasible = {
+    name,
+    budgetBytes: budget === undefined ? 0 : bytesOfBudget(budget, found.recordedPeakBytes),
+    ...found.infeasible,
+    occurrence: formatOccurrence(found.infeasible.occurrence),
+  };
+  if (isInterrupted && infeasible.lowerBoundBytes <= infeasible.budgetBytes) throw interruptedEarly(infeasible);
+  return { infeasible };
+}
+
+function requestOf(trace: Trace, options: PlanOptions): MethodRequest {
+  const { budget, maxOverhead, timeMs, iterations, seed, paretoPoints, workers, modules, worldSize, fsdpUnits } =
+    options;
+  return {
+    ...(budget !== undefined && { budget }),
+    ...(maxOverhead !== undefined && { maxOverhead }),
+    ...(timeMs !== undefined && { timeMs }),
+    ...(iterations !== undefined && { iterations }),
+    seed,
+    paretoPoints,
+    modules,
+    worldSize,
+    fsdpUnits,
+    statistics: () => moduleStatistics(trace),
+    planCheckpointing: (of, asked) => planCheckpointing(of, { ...asked, ...(workers !== undefined && { workers }) }),
+  };
+}
+
+function foundPlan(
+  { plan, trace, notes, tables, checkpointed, front }: MethodPlan,
+  { budgetOf, name }: PlanMethod,
+  isInterrupted: boolean,
+): FoundPlan {
+  const isAbove = budgetOf === "step" && plan.predicted.peakBytes > plan.origin.budgetBytes;
+  return {
+    plan,
+    trace,
+    notes: [
+      ...(isInterrupted ? ["interrupted: this is the best found until then"] : []),
+      ...notes,
+      ...(isAbove ? [`simulated, the peak is above the budget: ${name} did not find a plan within it`] : []),
+    ],
+    sections: tables.map(sectionOf),
+    isByModule: budgetOf === "module",
+    ...(checkpointed && { checkpointed }),
+    ...(front?.recommended && { front: frontOf(front.front, front.recommended) }),
+  };
+}
+
+const formats = {
+  text: String,
+  count: String,
+  bytes: (value: string | number) => formatBytes(Number(value)),
+  ms: (value: string | number) => formatMs(Number(value)),
+  share: (value: string | number) => formatPercent(Number(value)),
+} as const;
+
+function sectionOf({ name, data, title, columns, rows, remark }: MethodTable): PlanSection {
+  return {
+    name,
+    data,
+    title,
+    headers: columns.map(([header]) => header),
+    rows: rows.map((cells) => cells.map((cell, i) => (cell === undefined ? "" : formats[columns[i][1]](cell)))),
+    ...(remark !== undefined && { remark }),
+  };
+}
+
+function plainMs({ ops }: Trace): number {
+  let sum = 0;
+  for (const ms of ops.runtimeMs) if (ms > 0) sum += ms;
+  return sum;
+}
+
+function frontOf(
+  front: readonly CheckpointingPoint[],
+  { noCost, within5Percent, within20Percent }: NonNullable<NonNullable<MethodPlan["front"]>["recommended"]>,
+): PlanFront {
+  return {
+    points: front.map(frontPoint),
+    recommended: {
+      noCost: frontPoint(noCost),
+      within5Percent: frontPoint(within5Percent),
+      within20Percent: frontPoint(within20Percent),
+    },
+  };
+}
+
+function frontPoint({ budgetBytes, peakBytes, stepMs, overhead, plan }: CheckpointingPoint): FrontPoint {
+  const { lowerBound, gap } = plan.predicted;
+  return { budgetBytes, peakBytes, cost: stepMs, overhead, lowerBound, gap };
+}

@@ -1,0 +1,77 @@
+import { RematError } from "@remat/trace";
+import { planningGraphOfTrace } from "../graph/planning-graph-of-trace.js";
+import { type ModulePolicy, planModule } from "../module-policy/plan-module.js";
+import type { ModulePolicyMethod } from "../module-policy/policy-input.js";
+import { type CheckpointedPolicy, planOfCheckpoints } from "../plan/plan-of-checkpoints.js";
+import { namedModules, outermostModules } from "./named-modules.js";
+import type { MethodTable, PlanMethod } from "./plan-method.js";
+
+type NamedPolicy = CheckpointedPolicy & { readonly policy: ModulePolicy };
+
+/** Returns the method that chooses what to store of each module, each within a budget of its own, in one of the ways of {@link planModule}. */
+export function modulePolicies(name: ModulePolicyMethod, how: string, aliases: readonly string[] = []): PlanMethod {
+  return {
+    name,
+    aliases,
+    purpose: `what to store of each module, ${how}`,
+    budgetOf: "module",
+    takes: new Set(["modules"]),
+    async plan(trace, { budget, modules = [], timeMs, statistics }) {
+      if (budget === undefined) throw new RematError("BUDGET", `the method ${name} expects a budget.`);
+      const began = performance.now();
+      const { sac } = statistics();
+      const names = modules.length === 0 ? outermostModules(sac.keys()) : namedModules(modules, [...sac.keys()]);
+      const policies: NamedPolicy[] = [];
+      for (const fqn of names) {
+        const stats = sac.get(fqn)!;
+        if (stats.ops.length === 0) continue;
+        const policy = await planModule(stats, {
+          ...("bytes" in budget ? { budgetBytes: budget.bytes } : { budgetFraction: budget.fraction }),
+          method: name,
+          ...(timeMs !== undefined && { timeLimitS: Math.max(1, timeMs / 1000) }),
+        });
+        policies.push({ fqn, recomputedOps: policy.recomputedOps, policy });
+      }
+      const plan = planOfCheckpoints(trace, planningGraphOfTrace(trace), policies, {
+        budgetBytes: policies.reduce((sum, { policy }) => sum + policy.budgetBytes, 0),
+        method: name,
+        seconds: (performance.now() - began) / 1000,
+      });
+      return { plan, trace, checkpointed: policies.map(({ fqn }) => fqn), tables: [policyTable(policies)], notes: [] };
+    },
+  };
+}
+
+function policyTable(policies: readonly NamedPolicy[]): MethodTable {
+  return {
+    name: "policies",
+    title: "Policies by module",
+    columns: [
+      ["Module", "text"],
+      ["Ops stored", "count"],
+      ["Recomputed", "count"],
+      ["Stored", "bytes"],
+      ["Of at most", "bytes"],
+      ["Recomputation", "ms"],
+      ["Gap", "share"],
+    ],
+    rows: policies.map(({ fqn, policy }) => [
+      fqn,
+      policy.storedOps.length,
+      policy.recomputedOps.length,
+      policy.storedBytes,
+      policy.budgetBytes,
+      policy.recomputationMs,
+      policy.gap,
+    ]),
+    remark:
+      "The budget is of what storing all results of the module takes. The step is simulated with each module's recomputation as its backward pass begins.",
+    data: policies.map(({ fqn, policy }) => ({
+      fqn,
+      ...policy,
+      isStored: undefined,
+      storedOps: Array.from(policy.storedOps),
+      recomputedOps: Array.from(policy.recomputedOps),
+    })),
+  };
+}

@@ -1,0 +1,153 @@
+import { heldPeak, shareOut } from "@remat/memory";
+import { type Plan, RematError } from "@remat/trace";
+import { planningGraphOfTrace } from "../graph/planning-graph-of-trace.js";
+import { InfeasibleBudgetError } from "../infeasible-budget-error.js";
+import { planModule } from "../module-policy/plan-module.js";
+import { type ModuleTreePlan, planModules } from "../module-tree/plan-modules.js";
+import { type CheckpointedPolicy, planOfCheckpoints } from "../plan/plan-of-checkpoints.js";
+import { namedModules } from "./named-modules.js";
+import type { MethodTable, PlanMethod } from "./plan-method.js";
+
+/** Which modules of the tree to checkpoint, its model's peak beside the simulated one. */
+export const modulesMethod: PlanMethod = {
+  name: "modules",
+  purpose: "which modules to checkpoint",
+  budgetOf: "step",
+  takes: new Set(["modules", "sharding"]),
+  async plan(trace, { budget, modules: allowed = [], worldSize = 1, fsdpUnits = [], timeMs, statistics }) {
+    if (budget === undefined) throw new RematError("BUDGET", "the method modules expects a budget.");
+    const began = performance.now();
+    const { modules, sac, leftOut } = statistics();
+    const names = modules.map(({ fqn }) => fqn);
+    const allowedUnits = allowed.length === 0 ? undefined : namedModules(allowed, names);
+    const options = { worldSize, fsdpUnits: namedModules(fsdpUnits, names), ...(allowedUnits && { allowedUnits }) };
+    // Of many devices each holds less than the recorded one: the peak without a plan is then what the model says.
+    const referenceBytes =
+      worldSize === 1
+        ? heldPeak(trace).peakBytes
+        : (await planModules(modules, { ...options, budgetBytes: 1e18 })).baselinePeakBytes;
+    const budgetBytes = Math.floor("bytes" in budget ? budget.bytes : budget.fraction * referenceBytes);
+    const timeLimitS = timeMs === undefined ? undefined : Math.max(1, timeMs / 1000);
+    const held = worldSize === 1 ? trace : shareOut(trace, worldSize);
+    const graph = planningGraphOfTrace(held);
+    const planFor = async (aimedBytes: number): Promise<TreeAndPlan> => {
+      const tree = await planModules(modules, {
+        ...options,
+        budgetBytes: aimedBytes,
+        ...(timeLimitS !== undefined && { timeLimitS }),
+      });
+      const policies = await Promise.all(
+        tree.modules.map(async ({ fqn, freedShare }): Promise<CheckpointedPolicy> => {
+          const { recomputedOps } = await planModule(sac.get(fqn)!, { budgetFraction: 1 - freedShare });
+          return { fqn, recomputedOps };
+        }),
+      );
+      const seconds = (performance.now() - began) / 1000;
+      return { tree, plan: planOfCheckpoints(held, graph, policies, { budgetBytes, method: "modules", seconds }) };
+    };
+    const { tree, plan } = await planWithin(budgetBytes, planFor);
+    return {
+      plan,
+      trace: held,
+      checkpointed: tree.modules.map(({ fqn }) => fqn),
+      tables: [boundTable(tree, plan), treeTable(tree)],
+      notes: [
+        ...(leftOut.length === 0 ? [] : [`left out, without a backward pass: ${leftOut.join(", ")}`]),
+        ...(worldSize === 1
+          ? []
+          : [
+              `parameters, their gradients and optimizer state count a ${worldSize}th; what FSDP gathers is not counted`,
+            ]),
+        ...(plan.predicted.plain.peakBytes <= budgetBytes && tree.modules.length > 0
+          ? ["early release alone stays within the budget: --method schedule, which knows of it, recomputes nothing"]
+          : []),
+      ],
+    };
+  },
+};
+
+interface TreeAndPlan {
+  readonly tree: ModuleTreePlan;
+  readonly plan: Plan;
+}
+
+/** What the model of modules leaves out shows in the simulation: so often it is asked for less. */
+const mostTries = 6;
+
+/** Aims lower by what the simulated peak is above the budget, and returns the first plan that is within it, or else the one with the smallest peak. */
+async function planWithin(
+  budgetBytes: number,
+  planFor: (aimedBytes: number) => Promise<TreeAndPlan>,
+): Promise<TreeAndPlan> {
+  let best = await planFor(budgetBytes);
+  let aimedBytes = budgetBytes;
+  let peakBytes = best.plan.predicted.peakBytes;
+  for (let i = 1; i < mostTries && peakBytes > budgetBytes; i++) {
+    aimedBytes -= peakBytes - budgetBytes;
+    if (aimedBytes <= 0) break;
+    let found: TreeAndPlan;
+    try {
+      found = await planFor(aimedBytes);
+    } catch (error) {
+      if (error instanceof InfeasibleBudgetError) break;
+      throw error;
+    }
+    peakBytes = found.plan.predicted.peakBytes;
+    if (peakBytes < best.plan.predicted.peakBytes) best = found;
+  }
+  return best;
+}
+
+function boundTable(
+  { peakBytes, baselinePeakBytes, recomputationMs, lowerBoundMs, gap }: ModuleTreePlan,
+  { predicted }: Plan,
+): MethodTable {
+  const simulatedMs = predicted.cost - predicted.plain.cost;
+  return {
+    name: "bound",
+    title: "The model of modules beside the simulated step",
+    columns: [
+      ["", "text"],
+      ["Peak without a plan", "bytes"],
+      ["Peak", "bytes"],
+      ["Recomputation", "ms"],
+      ["Gap", "share"],
+    ],
+    rows: [
+      ["model's bound", baselinePeakBytes, peakBytes, recomputationMs, gap],
+      ["simulated", predicted.plain.peakBytes, predicted.peakBytes, simulatedMs, undefined],
+    ],
+    remark:
+      "Simulated: everything goes after its last use, and a module's recomputation comes as its backward pass begins.",
+    data: {
+      modelPeakBytes: peakBytes,
+      modelBaselinePeakBytes: baselinePeakBytes,
+      modelRecomputationMs: recomputationMs,
+      modelLowerBoundMs: lowerBoundMs,
+      modelGap: gap,
+      simulatedPeakBytes: predicted.peakBytes,
+      simulatedBaselinePeakBytes: predicted.plain.peakBytes,
+      simulatedRecomputationMs: simulatedMs,
+    },
+  };
+}
+
+function treeTable({ modules }: ModuleTreePlan): MethodTable {
+  return {
+    name: "modules",
+    title: modules.length === 0 ? "No module has to be checkpointed" : "Checkpointed modules",
+    columns: [
+      ["Module", "text"],
+      ["Activations freed", "share"],
+      ["Memory freed", "bytes"],
+      ["Recomputation", "ms"],
+    ],
+    rows: modules.map(({ fqn, freedShare, freedBytes, recomputationMs }) => [
+      fqn,
+      freedShare,
+      freedBytes,
+      recomputationMs,
+    ]),
+    data: modules,
+  };
+}

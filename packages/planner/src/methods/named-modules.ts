@@ -1,0 +1,41 @@
+import { RematError } from "@remat/trace";
+
+const listed = 8;
+
+/**
+ * Returns the modules of `names` that patterns name (`*` stands for part of one name, `**` for any), with or without the root in front.
+ *
+ * @throws RematError `MODULE_UNKNOWN` for a pattern that names none
+ */
+export function namedModules(patterns: readonly string[], names: readonly string[]): string[] {
+  const found = patterns.flatMap((pattern) => {
+    const regex = regexOf(pattern);
+    const matching = names.filter((fqn) => fqn === pattern || regex.test(fqn));
+    if (matching.length > 0) return matching;
+    throw new RematError(
+      "MODULE_UNKNOWN",
+      `found ${JSON.stringify(pattern)}, which is no module with statistics. Expected one of ${names.slice(0, listed).join(", ")}${names.length > listed ? `, … (${names.length} in all)` : ""}.`,
+    );
+  });
+  return [...new Set(found)];
+}
+
+function regexOf(pattern: string): RegExp {
+  return new RegExp(
+    `^(?:[^.]+\\.)?${pattern
+      .replace(/[.+?^${}()|[\]\\]/g, "\\$&")
+      .replaceAll("**", "\0")
+      .replaceAll("*", "[^.]*")
+      .replaceAll("\0", ".*")}$`,
+  );
+}
+
+/** Returns the modules that are highest in the tree, the roots themselves left out where they have such modules in them. */
+export function outermostModules(names: Iterable<string>): string[] {
+  const all = [...names];
+  const isInside = (fqn: string, other: string): boolean => fqn.startsWith(`${other}.`);
+  const roots = all.filter((fqn) => !all.some((other) => isInside(fqn, other)));
+  const inner = all.filter((fqn) => !roots.includes(fqn));
+  const highest = inner.filter((fqn) => !inner.some((other) => isInside(fqn, other)));
+  return highest.length > 0 ? highest : roots;
+}

@@ -1,0 +1,81 @@
+import type { SACStats } from "@remat/sac-core";
+import type { Plan, Trace } from "@remat/trace";
+import type { BindingOp } from "../checkpointing/binding-op.js";
+import type { CheckpointingAnswer, CheckpointingOptions } from "../checkpointing/plan-checkpointing.js";
+import type { ModuleStats } from "../module-tree/module-stats.js";
+
+/** What a method may take besides a budget. */
+export type MethodOption = "maxOverhead" | "pareto" | "order" | "modules" | "sharding";
+
+/** A way to make a plan: what a file of this folder exports, and `plan-methods.ts` lists. */
+export interface PlanMethod {
+  readonly name: string;
+  /** Other names for it. */
+  readonly aliases?: readonly string[];
+  /** For help: what it plans. */
+  readonly purpose: string;
+  /** What its budget is of: the peak of the step, which a plan must not exceed, or what each module stores. */
+  readonly budgetOf: "step" | "module";
+  readonly takes: ReadonlySet<MethodOption>;
+  plan(trace: Trace, request: MethodRequest): Promise<MethodAnswer>;
+}
+
+/** A budget: bytes, or a fraction of what is held without a plan. */
+export type MethodBudget = { readonly bytes: number } | { readonly fraction: number };
+
+/** What is asked of a method; it is given nothing that it does not take. */
+export interface MethodRequest
+  extends Pick<CheckpointingOptions, "iterations" | "seed" | "signal" | "onProgress" | "paretoPoints"> {
+  readonly budget?: MethodBudget;
+  readonly maxOverhead?: number;
+  readonly timeMs?: number;
+  /** Names or patterns of the modules that may be planned (`*` stands for part of one name); none for all. */
+  readonly modules?: readonly string[];
+  /** Devices that weights are sharded over, and which modules are sharded as one. */
+  readonly worldSize?: number;
+  readonly fsdpUnits?: readonly string[];
+  /** What planning by module needs to know of the step, asked for by methods that do. */
+  statistics(): ModuleStatistics;
+  /** Searches in another way than one after the other: `planCheckpointing` of `@remat/planner/node`. */
+  readonly planCheckpointing?: (trace: Trace, options: CheckpointingOptions) => Promise<CheckpointingAnswer>;
+}
+
+/** What `MemTracker` and the SAC statistics know of a step's modules. */
+export interface ModuleStatistics {
+  readonly modules: readonly ModuleStats[];
+  /** Of every module with children, by name. */
+  readonly sac: ReadonlyMap<string, SACStats>;
+  /** Modules that were left out, since no backward pass of theirs was seen. */
+  readonly leftOut: readonly string[];
+}
+
+/** What a method found, or why there is nothing. */
+export type MethodAnswer = MethodPlan | { readonly infeasible: BindingOp; readonly recordedPeakBytes: number };
+
+export interface MethodPlan {
+  readonly plan: Plan;
+  /** What it is of: the trace, or what one of many devices holds of it. */
+  readonly trace: Trace;
+  /** Sentences for people. */
+  readonly notes: readonly string[];
+  /** What the method has to say of its plan. */
+  readonly tables: readonly MethodTable[];
+  /** The modules that are checkpointed, where the method chose modules. */
+  readonly checkpointed?: readonly string[];
+  readonly front?: Pick<CheckpointingAnswer, "front" | "recommended">;
+}
+
+/** What the values of a column are. */
+export type MethodQuantity = "text" | "count" | "bytes" | "ms" | "share";
+
+/** A table of plain values. */
+export interface MethodTable {
+  readonly name: string;
+  readonly title: string;
+  readonly columns: readonly (readonly [header: string, quantity: MethodQuantity])[];
+  /** A cell that is undefined stays empty. */
+  readonly rows: readonly (readonly (string | number | undefined)[])[];
+  readonly remark?: string;
+  /** The same, and what else programs want to know. */
+  readonly data: unknown;
+}

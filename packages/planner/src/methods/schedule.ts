@@ -1,0 +1,48 @@
+import { type CheckpointingOptions, planCheckpointing } from "../checkpointing/plan-checkpointing.js";
+import type { MethodRequest, PlanMethod } from "./plan-method.js";
+
+/** The whole step, op by op: what is recomputed, and when. */
+export const scheduleMethod: PlanMethod = {
+  name: "schedule",
+  purpose: "the whole step, op by op",
+  budgetOf: "step",
+  takes: new Set(["maxOverhead", "pareto", "order"]),
+  async plan(trace, request) {
+    const { budget, maxOverhead, planCheckpointing: plan = planCheckpointing } = request;
+    const { point, infeasible, recordedPeakBytes, front, recommended } = await plan(trace, optionsOf(request));
+    const isGiven = budget !== undefined || maxOverhead !== undefined;
+    const chosen = isGiven ? point : (recommended?.within5Percent ?? point);
+    if (chosen === undefined) return { infeasible: infeasible!, recordedPeakBytes };
+    return {
+      plan: chosen.plan,
+      trace,
+      tables: [],
+      notes:
+        isGiven || recommended === undefined
+          ? []
+          : ["no budget was given: the plan is the one recommended for at most 5 % overhead"],
+      ...(recommended !== undefined && { front: { front, recommended } }),
+    };
+  },
+};
+
+function optionsOf(request: MethodRequest): CheckpointingOptions {
+  const { budget, maxOverhead, timeMs, iterations, seed, paretoPoints, signal, onProgress } = request;
+  const goal =
+    budget !== undefined
+      ? "bytes" in budget
+        ? { budgetBytes: budget.bytes }
+        : { budgetFraction: budget.fraction }
+      : maxOverhead !== undefined
+        ? { maxOverhead }
+        : { budgetFraction: 1 };
+  return {
+    ...goal,
+    ...(timeMs !== undefined && { timeMs }),
+    ...(iterations !== undefined && { iterations }),
+    ...(seed !== undefined && { seed }),
+    ...(paretoPoints !== undefined && { paretoPoints }),
+    ...(signal && { signal }),
+    ...(onProgress && { onProgress }),
+  };
+}
