@@ -1,32 +1,43 @@
 import { RematError } from "@remat/trace";
 import { executionOrder, type GraphCall, inlinedParts } from "./execution-order.js";
+import { kindOf, type Part } from "./forward-module.js";
 import { type Grouping, groupLayers } from "./group-layers.js";
-import { type Container, type GraphTensor, isContainer, isInputLayer, type Layer } from "./layer-internals.js";
+import { type Container, type GraphTensor, isContainer, isInputLayer, isLayer, type Layer } from "./layer-internals.js";
 import { type ContainerPlan, ModuleEntry } from "./module-entry.js";
+import type { Weights } from "./owned-tensors.js";
 import { partsOf } from "./parts-of.js";
 
+/** What the tensors of plain functions are, by the FQN of what they belong to. */
+export type OwnedBy = (fqn: string) => Weights;
+
 /**
- * Entries of a layer and of all that it is made of, at any depth, added to `known`. A layer that is reached twice keeps its first name;
+ * Entries of a module and of all that it is made of, at any depth, added to `known`. A layer that is reached twice keeps its first name;
  * an input layer does nothing and is left out.
  *
  * @internal
  */
 export function buildEntries(
-  root: Layer,
+  root: Part,
   fqn: string,
   grouping: Grouping,
-  known: Map<Layer, ModuleEntry>,
+  known: Map<Part, ModuleEntry>,
+  ownedBy: OwnedBy,
+  around: ReadonlySet<Part> = new Set(),
 ): ModuleEntry {
-  const entry = new ModuleEntry(fqn, root.getClassName(), root);
+  const entry = isLayer(root)
+    ? new ModuleEntry(fqn, root.getClassName(), root)
+    : new ModuleEntry(fqn, kindOf(root), undefined, () => ownedBy(fqn));
   known.set(root, entry);
-  const graph = isContainer(root) ? groupGraph(root, entry, grouping) : undefined;
-  entry.members.push(root);
+  const graph = isLayer(root) && isContainer(root) ? groupGraph(root, entry, grouping) : undefined;
+  if (isLayer(root)) entry.members.push(root);
+  const inside = new Set([...around, root]);
   for (const [name, part] of partsOf(root)) {
-    if (isInputLayer(part)) continue;
+    // What holds a module is no part of it.
+    if (inside.has(part) || (isLayer(part) && isInputLayer(part))) continue;
     entry.hasPart();
-    const groups = graph?.groupsOf.get(part) ?? [];
-    const around = groups.at(-1)?.fqn ?? fqn;
-    const partEntry = known.get(part) ?? buildEntries(part, `${around}.${name}`, grouping, known);
+    const groups = (isLayer(part) && graph?.groupsOf.get(part)) || [];
+    const holder = groups.at(-1)?.fqn ?? fqn;
+    const partEntry = known.get(part) ?? buildEntries(part, `${holder}.${name}`, grouping, known, ownedBy, inside);
     entry.members.push(...partEntry.members);
     for (const group of groups) group.members.push(...partEntry.members);
   }
@@ -70,7 +81,7 @@ function groupGraph(container: Container, entry: ModuleEntry, grouping: Grouping
 }
 
 /** An inlined model is around its calls as a group is. */
-function planRun(container: Container, graph: GroupedGraph, known: ReadonlyMap<Layer, ModuleEntry>): ContainerPlan {
+function planRun(container: Container, graph: GroupedGraph, known: ReadonlyMap<Part, ModuleEntry>): ContainerPlan {
   const calls = graph.calls.flatMap(({ layer, output }): ContainerPlan["calls"] => {
     const around = graph.groupsOf.get(layer) ?? [];
     const model = graph.inlined.has(output) ? known.get(layer) : undefined;

@@ -1,6 +1,7 @@
 import type { GraphCall } from "./execution-order.js";
+import type { Part } from "./forward-module.js";
 import type { GroupPaths } from "./group-by-prefix.js";
-import { type Container, type GraphTensor, isContainer, type Layer, ownWeights } from "./layer-internals.js";
+import { type Container, type GraphTensor, isContainer, isLayer, type Layer, ownWeights } from "./layer-internals.js";
 import { partsOf } from "./parts-of.js";
 
 /**
@@ -67,10 +68,10 @@ const isBlock = (layer: Layer): boolean => isContainer(layer) || partsOf(layer).
 
 /** Of its own or in what it is made of: the kernels of a recurrent layer are its cell's. */
 function hasKernel(layer: Layer): boolean {
-  const seen = new Set([layer]);
+  const seen = new Set<Part>([layer]);
   // A set is walked through to its end while it grows.
   for (const part of seen) {
-    if (ownWeights(part).parameters.some(({ rank }) => rank > 1)) return true;
+    if (isLayer(part) && ownWeights(part).parameters.some(({ rank }) => rank > 1)) return true;
     for (const [, inner] of partsOf(part)) seen.add(inner);
   }
   return false;

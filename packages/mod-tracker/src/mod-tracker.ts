@@ -16,7 +16,8 @@ import { ActiveModules } from "./active-modules.js";
 import { BackwardCalls } from "./backward-calls.js";
 import { buildEntries } from "./build-entries.js";
 import { ForwardCalls } from "./forward-calls.js";
-import { type Container, isContainer, type Layer, tensorsOf } from "./layer-internals.js";
+import { type ForwardModule, kindOf, type Part } from "./forward-module.js";
+import { type Container, isContainer, isLayer, type Layer, tensorsOf } from "./layer-internals.js";
 import type { ModuleCall } from "./module-call.js";
 import type { ModuleEntry, TrackedModule } from "./module-entry.js";
 import { NamedScopes } from "./named-scopes.js";
@@ -43,7 +44,7 @@ import { checkHooks, type UserHooks } from "./user-hooks.js";
  */
 export class ModTracker implements DispatchMode {
   private readonly recorder: ModTrackerOptions["recorder"];
-  private readonly entries = new Map<Layer, ModuleEntry>();
+  private readonly entries = new Map<Part, ModuleEntry>();
   private readonly scopes = new NamedScopes();
   private readonly optimizers = new Set<object>();
   private readonly patches = new PatchSet();
@@ -90,23 +91,20 @@ export class ModTracker implements DispatchMode {
   }
 
   /**
-   * Tracks a model, or a single layer, and all layers that it is made of, until `close`. Neither its results nor its configuration change.
-   * Two trackers may track one model.
+   * Tracks a model, or a single layer, and all layers that it is made of, until `close`; also an object of a class of the user's own that holds layers,
+   * and calls them in its `forward`. Neither its results nor its configuration change. Two trackers may track one model.
    */
-  track(model: Layer, options: TrackOptions = {}): TrackedModule {
+  track(model: Part, options: TrackOptions = {}): TrackedModule {
     const known = this.entries.get(model);
     if (known !== undefined) return known;
     const before = new Set(this.entries.keys());
-    const fqn = options.name ?? model.name;
-    const root = buildEntries(model, fqn, options.grouping ?? "auto", this.entries);
-    for (const [layer, entry] of this.entries) {
-      if (before.has(layer)) continue;
-      this.patches.patch(layer, "call", (original) => (inputs, kwargs) => {
-        const tensors = isDispatching(this) ? tensorsOf(inputs) : undefined;
-        const run = () => original.call(layer, inputs, kwargs);
-        return tensors === undefined ? run() : this.forward.runLayer(entry, tensors, run);
-      });
-      if (isContainer(layer)) this.patchRuns(entry, layer);
+    const fqn = options.name ?? (isLayer(model) ? model.name : kindOf(model));
+    const ownedBy = (owner: string) => this.scopes.ownedBy(owner);
+    const root = buildEntries(model, fqn, options.grouping ?? "auto", this.entries, ownedBy);
+    for (const [part, entry] of this.entries) {
+      if (before.has(part)) continue;
+      if (isLayer(part)) this.patchLayer(entry, part);
+      else this.patchForward(entry, part);
     }
     return root;
   }
@@ -169,7 +167,7 @@ export class ModTracker implements DispatchMode {
   }
 
   /** The FQN of a layer, if it is tracked. */
-  getKnownFqn(layer: Layer): string | undefined {
+  getKnownFqn(layer: Part): string | undefined {
     return this.entries.get(layer)?.fqn;
   }
 
@@ -241,6 +239,23 @@ export class ModTracker implements DispatchMode {
     const forward = this.forward.current;
     const backward = this.backward.innermost;
     return (backward?.depth ?? 0) < (forward?.depth ?? 0) ? forward : backward;
+  }
+
+  private patchLayer(entry: ModuleEntry, layer: Layer): void {
+    this.patches.patch(layer, "call", (original) => (inputs, kwargs) => {
+      const tensors = isDispatching(this) ? tensorsOf(inputs) : undefined;
+      const run = () => original.call(layer, inputs, kwargs);
+      return tensors === undefined ? run() : this.forward.runLayer(entry, tensors, run);
+    });
+    if (isContainer(layer)) this.patchRuns(entry, layer);
+  }
+
+  private patchForward(entry: ModuleEntry, module: ForwardModule): void {
+    this.patches.patch(module, "forward", (original) => (...inputs) => {
+      const tensors = isDispatching(this) ? tensorsOf(inputs) : undefined;
+      const run = () => original.apply(module, inputs);
+      return tensors === undefined ? run() : this.forward.runModule(entry, tensors, run);
+    });
   }
 
   private patchRuns(entry: ModuleEntry, model: Container): void {

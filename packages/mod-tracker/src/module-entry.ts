@@ -1,11 +1,11 @@
 import { type Layer, ownWeights } from "./layer-internals.js";
 import type { Weights } from "./owned-tensors.js";
 
-/** A module that a tracker knows: a layer, a group of layers, or a named scope of a function. */
+/** A module that a tracker knows: a layer, a group of layers, an object that holds layers, or a named scope of a function. */
 export interface TrackedModule {
   /** Components joined by dots, the root's name first. */
   readonly fqn: string;
-  /** Class of the layer, or `Group`, or `Scope`. */
+  /** Class of the layer or object (`Module` where that has none of its own), or `Group`, or `Scope`. */
   readonly kind: string;
   /** Whether no module is inside it. */
   readonly leaf: boolean;

@@ -1,6 +1,6 @@
 import type { Tensor } from "@tensorflow/tfjs-core";
 import { ModuleEntry } from "./module-entry.js";
-import { OwnedTensors } from "./owned-tensors.js";
+import { OwnedTensors, type Weights } from "./owned-tensors.js";
 
 /** The named scopes of plain functions, as modules, and what they own. @internal */
 export class NamedScopes {
@@ -11,11 +11,16 @@ export class NamedScopes {
     this.owned.add(parameters, buffers);
   }
 
+  /** Returns what is said to belong to a scope, or to a module of that name. */
+  ownedBy(fqn: string): Weights {
+    return this.owned.of(fqn);
+  }
+
   /** Returns the module that the scope `fqn` is, in every call of it the same. */
   entryOf(fqn: string): ModuleEntry {
     let entry = this.entries.get(fqn);
     if (entry === undefined) {
-      entry = new ModuleEntry(fqn, "Scope", undefined, () => this.owned.of(fqn));
+      entry = new ModuleEntry(fqn, "Scope", undefined, () => this.ownedBy(fqn));
       this.entries.set(fqn, entry);
     }
     return entry;

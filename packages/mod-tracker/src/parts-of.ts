@@ -1,18 +1,36 @@
-import { isContainer, isLayer, type Layer } from "./layer-internals.js";
+import { type ForwardModule, hasForward, type Part } from "./forward-module.js";
+import { isContainer, isLayer } from "./layer-internals.js";
 
 /** Bookkeeping of tfjs-layers that leads to other layers, but not to parts of this one. */
 const notParts: ReadonlySet<string> = new Set(["inboundNodes", "outboundNodes", "inputs", "outputs", "model"]);
 
 /**
- * Returns the layers that `layer` is made of, by the names that go into their FQN: those of a container by their own names, else by the attribute
- * that holds them (`cell`, `forwardLayer`), and the places in lists, plain objects, Maps and Sets in it (`cells.0`, `blocks.first`).
+ * Returns the layers that a module is made of, and objects that hold layers and call them in their `forward`, by the names that go into their FQN:
+ * those of a container by their own names, else by the attribute that holds them (`cell`, `forwardLayer`), and the places in lists, plain objects,
+ * Maps and Sets in it (`cells.0`, `blocks.first`).
  */
-export function partsOf(layer: Layer): [name: string, part: Layer][] {
-  if (isContainer(layer)) return layer.layers.map((part) => [part.name, part]);
-  const parts: [string, Layer][] = [];
-  const seen = new Set<object>();
+export function partsOf(module: Part): [name: string, part: Part][] {
+  return partsAmong(module, new Set([module]));
+}
+
+/** Tells whether a value is an object that holds layers, at any depth, and has a `forward` in which to call them. */
+export function isForwardModule(value: unknown): value is ForwardModule {
+  return isForwardModuleBeside(value, new Set());
+}
+
+function isForwardModuleBeside(value: unknown, around: ReadonlySet<object>): value is ForwardModule {
+  if (typeof value !== "object" || value === null || isLayer(value) || around.has(value) || !hasForward(value))
+    return false;
+  return partsAmong(value, new Set([...around, value])).length > 0;
+}
+
+/** @param around What it is held by, which it may know */
+function partsAmong(module: Part, around: ReadonlySet<object>): [name: string, part: Part][] {
+  if (isLayer(module) && isContainer(module)) return module.layers.map((part) => [part.name, part]);
+  const parts: [string, Part][] = [];
+  const seen = new Set<object>(around);
   const collect = (name: string, value: unknown) => {
-    if (isLayer(value)) {
+    if (isLayer(value) || isForwardModuleBeside(value, around)) {
       parts.push([name, value]);
       return;
     }
@@ -22,7 +40,8 @@ export function partsOf(layer: Layer): [name: string, part: Layer][] {
     for (const [place, item] of placesIn(value))
       if (typeof item === "object" && item !== null) collect(`${name}.${place}`, item);
   };
-  for (const [name, value] of Object.entries(layer)) if (!notParts.has(name)) collect(name.replace(/^_+/, ""), value);
+  for (const [name, value] of Object.entries(module))
+    if (!isLayer(module) || !notParts.has(name)) collect(name.replace(/^_+/, ""), value);
   return parts;
 }
 

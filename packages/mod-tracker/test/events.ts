@@ -1,11 +1,11 @@
 import { describeTrace } from "@remat/testkit";
 import type { Trace } from "@remat/trace";
 import { TraceRecorder, type TraceRecorderOptions } from "../../tracer/src/recorder/trace-recorder.js";
-import { type Layer, ModTracker, type TrackOptions } from "../src/index.js";
+import { ModTracker, type Part, type TrackOptions } from "../src/index.js";
 
 /** Records `run` with `model` tracked. */
 export async function traceOf(
-  model: Layer | undefined,
+  model: Part | undefined,
   run: (tracker: ModTracker) => unknown,
   options: TrackOptions & TraceRecorderOptions = {},
 ): Promise<Trace> {

@@ -1,6 +1,6 @@
 import * as tf from "@tensorflow/tfjs";
 import { beforeEach, expect, test } from "vitest";
-import { type Layer, ModTracker } from "../src/index.js";
+import { type Layer, ModTracker, type Part } from "../src/index.js";
 import { partsOf } from "../src/parts-of.js";
 import { nestedModel } from "./models.js";
 
@@ -11,8 +11,8 @@ beforeEach(async () => {
 
 /** Own properties of everything that tracking touches, but for values that running changes. */
 function snapshot(model: Layer): unknown[] {
-  const layers = new Set<Layer>();
-  const add = (layer: Layer) => {
+  const layers = new Set<Part>();
+  const add = (layer: Part) => {
     layers.add(layer);
     const inner = (layer as { model?: Layer }).model;
     if (inner !== undefined) layers.add(inner);

@@ -1,5 +1,5 @@
 import { fakeMode } from "@remat/fake";
-import { ModTracker } from "@remat/mod-tracker";
+import { isForwardModule, ModTracker } from "@remat/mod-tracker";
 import { Category, type Trace, type TraceHeader } from "@remat/trace";
 import { version_core } from "@tensorflow/tfjs-core";
 import { version_layers } from "@tensorflow/tfjs-layers";
@@ -56,6 +56,7 @@ export async function traceStep(exported: unknown, options: TraceStepOptions = {
     // A dot in the root's name (`mobilenet_1.00_224`) would look like a module inside a module.
     if (definition.model !== undefined)
       tracker.track(definition.model, { name: name.replaceAll(".", "_"), grouping: spec.grouping });
+    else if (isForwardModule(definition)) tracker.track(definition, { name: name.replaceAll(".", "_") });
     tracker.own(definition.parameters ?? {}, definition.buffers ?? {});
     const { onProgress } = options;
     if (onProgress !== undefined) tracker.registerUserHooks({ preForward: ({ fqn }) => onProgress(fqn) });

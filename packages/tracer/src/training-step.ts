@@ -68,6 +68,8 @@ export async function prepareStep(exported: unknown, options: PrepareStepOptions
   try {
     const variables = trainableVariables(made);
     if (variables?.length === 0) throw notTrainable();
+    if (made.model === undefined && variables === undefined && made.loss !== undefined)
+      random.run(() => makeWeights(made));
     const compiled = compiledStep(made, options);
     const spec = resolveStep({ ...options, ...(compiled && { optimizer: compiled.optimizerName }) });
     definition = random.run(() => (compiled === undefined ? withLoss(made, wanted) : asCompiled(made, compiled)));
@@ -93,6 +95,11 @@ export async function prepareStep(exported: unknown, options: PrepareStepOptions
     giveBack();
     throw error;
   }
+}
+
+/** Layers that a plain object holds make their weights when they are first called; without a loss of its own its outputs are looked at anyway. */
+function makeWeights(definition: ModelDefinition): void {
+  tf.tidy(() => void outputsOf(definition, { training: false }));
 }
 
 function stepOf(

@@ -1,6 +1,7 @@
-import { Category, EventKind, Phase, type Trace } from "@remat/trace";
+import { Category, EventKind, Phase, row, type Trace } from "@remat/trace";
 import "@tensorflow/tfjs-backend-cpu";
 import * as tf from "@tensorflow/tfjs-core";
+import { layers } from "@tensorflow/tfjs-layers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { lossNames, type ModelContext, optimizerNames, traceFakeStep, traceStep } from "../src/index.js";
 
@@ -174,4 +175,46 @@ it("takes a definition that a class makes, whose methods read its fields", async
     `${Phase.forward} - Multiply float32[4,2]`,
     `${Phase.forward} - Sum float32[]`,
   ]);
+});
+
+describe("a definition that is an object of a class, whose forward calls layers that it holds", () => {
+  class Block {
+    readonly inner = layers.dense({ units: 4, activation: "relu" });
+    forward(x: tf.Tensor): tf.Tensor {
+      return tf.add(x, this.inner.apply(x) as tf.Tensor);
+    }
+  }
+  class Net {
+    readonly name = "net";
+    readonly inputs = tf.ones([2, 4]);
+    readonly blocks = [new Block(), new Block()];
+    readonly head = layers.dense({ units: 1 });
+    forward(x: tf.Tensor): tf.Tensor {
+      return this.head.apply(this.blocks.reduce((y, block) => block.forward(y), x)) as tf.Tensor;
+    }
+  }
+
+  it("has them for modules, with their weights", async () => {
+    const trace = await traceFakeStep(() => new Net());
+    expect(trace.modules.map(({ fqn, leaf }) => [fqn, leaf])).toEqual([
+      ["net", false],
+      ["net.blocks.0", false],
+      ["net.blocks.0.inner", true],
+      ["net.blocks.1", false],
+      ["net.blocks.1.inner", true],
+      ["net.head", true],
+    ]);
+    const owned = Array.from({ length: trace.weights.count }, (_, i) => row(trace.weights.parameters, i).length);
+    expect(owned.toSorted((a, b) => a - b)).toEqual([2, 2, 2, 2, 2, 6]);
+  });
+
+  it("also where it brings its own loss, though its layers have no weights before they are first called", async () => {
+    class WithLoss extends Net {
+      loss(y: tf.Tensor): tf.Scalar {
+        return tf.mean(tf.square(y));
+      }
+    }
+    const trace = await traceFakeStep(() => new WithLoss());
+    expect(trace.modules.map(({ fqn }) => fqn)).toContain("net.blocks.1.inner");
+  });
 });
