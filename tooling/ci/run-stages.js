@@ -72,6 +72,7 @@ const stages = [
     // A new seed each time, which it prints.
     command: ["pnpm", "fuzz", "--minutes", "4"],
     env: () => nativeApp("tfjs-node-gpu"),
+    timeoutMs: 1_500_000,
     count: okLines,
   },
   { name: "goldens", command: ["pnpm", "goldens"], count: countGoldens },

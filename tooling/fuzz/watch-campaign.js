@@ -3,7 +3,7 @@ import { fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
 /** Longer than any try, and any shrinking, takes on a busy machine. */
-const silenceMs = 120_000;
+const silenceMs = 300_000;
 /** The most that a process may take. */
 const heapMb = 3072;
 const lastLines = 20;

@@ -20,10 +20,13 @@ const shrinkMs = 90_000;
  */
 export async function explore<T>(campaign: Campaign, { arbitrary, check, testOf }: Exploration<T>): Promise<void> {
   let findings = 0;
-  for (let { seed } = campaign; !campaign.isOver && findings < mostFindings; seed++) {
+  let tries = 0;
+  const isOver = () => campaign.isOver && tries > 0;
+  for (let { seed } = campaign; !isOver() && findings < mostFindings; seed++) {
     let hasFailed = false;
     const property = fc.asyncProperty(arbitrary, async (value) => {
-      if (campaign.isOver && !hasFailed) return;
+      if (isOver() && !hasFailed) return;
+      tries++;
       campaign.trying(hasFailed ? "" : testOf(value, "hangs, or ends the process"));
       const what = await check(value);
       if (what === undefined) return;

@@ -37,7 +37,7 @@ export async function checkFile(
     if (!isThoughtOf && name === "model.json" && isBuilt(bytes)) return undefined;
     if (!isThoughtOf) return `${command[0]} raised ${[line, ...stack].join("\n")}`;
     // What is wrong with a model that could be read is said of the model.
-    return line.includes(name) || /^remat: (the (model|trace|graph|step)|event \d+) /.test(line)
+    return line.includes(name) || /^remat: (the )?(model|trace|graph|step|event) /.test(line)
       ? undefined
       : `${command[0]} names no file: ${line}`;
   } catch (error) {
