@@ -3,6 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { heldPeak } from "@remat/memory";
+import { summarizeSac } from "@remat/reporting";
+import { SACEstimator } from "@remat/sac-estimator";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { parseModelOptions } from "../src/model-options.js";
@@ -113,3 +115,36 @@ describe("one training step", () => {
     expect(readFileSync(join(folder, "report.html"), "utf8")).toContain("Time of 3 steps");
   });
 });
+
+describe("SACEstimator.estimateStep", () => {
+  it.each([
+    ["transformer/model.js", { size: "tiny", batch: 2 }],
+    ["shared-layers/model.js", { size: "tiny", optimizer: "adam", allocationUnitBytes: 512 }],
+  ] as const)("takes the step of %s that remat estimate takes, at the same price", async (path, request) => {
+    const { default: build } = await import(example(path));
+    const device = "h100";
+    const estimates = await new SACEstimator({ device }).estimateStep("operator-level-cost-model", build, {
+      ...request,
+      name: "model",
+    });
+    const { optimizer, batch, allocationUnitBytes, size } = { ...noStep, ...request };
+    const said = await json(
+      ...["estimate", example(path), "--device", device, "--format", "json", "--depth", "99", "--size", size],
+      ...(optimizer === undefined ? [] : ["--optimizer", optimizer]),
+      ...(batch === undefined ? [] : ["--batch", String(batch)]),
+      ...(allocationUnitBytes === undefined ? [] : ["--unit", String(allocationUnitBytes)]),
+    );
+    const { modules, opCount, forwardMs } = summarizeSac(estimates.trace!, { depth: 99, estimates });
+    expect({ opCount, forwardMs }).toEqual({ opCount: said.opCount, forwardMs: said.forwardMs });
+    const figures = ({ fqn, memoryBytes, runtimeMs, savedBytes }: (typeof modules)[number]) => ({
+      fqn,
+      memoryBytes,
+      runtimeMs,
+      savedBytes,
+    });
+    expect(modules.map(figures)).toEqual(said.modules.map(figures));
+    expect(modules.length).toBeGreaterThan(0);
+  });
+});
+
+const noStep = { optimizer: undefined, batch: undefined, allocationUnitBytes: undefined };

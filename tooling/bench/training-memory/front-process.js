@@ -1,19 +1,32 @@
 // Plans a step for budgets from what early release alone holds down to the smallest.
+import { predictPlanned, predictReleasedPeak, timeTraining } from "@remat/checkpoint/predict";
 import { planCheckpointing } from "@remat/planner";
 import { writePlan } from "@remat/trace";
+import { traceFakeStep } from "@remat/tracer";
+import { loadModel } from "../../../apps/cli/dist/load-model.js";
+import { keptTimes } from "../../../apps/cli/dist/run/kept-times.js";
 import { loadBackend } from "../../../apps/cli/dist/run/load-backend.js";
-import { earlyReleasePeak, plannedStep, timeTraining, traceTraining } from "../../../apps/cli/dist/run/predict-step.js";
 import { serveJob } from "../../../apps/cli/dist/run/serve-job.js";
 
 serveJob(async ({ source, backend, timesPath, points, timeMs }, tell) => {
   await loadBackend(backend);
-  const traced = await traceTraining(source, backend.backend);
-  const { peakBytes: releasedPeakBytes } = await earlyReleasePeak(source, backend.backend);
-  const timed = await timeTraining(traced, source, { releasedPeakBytes, isSynchronous: true, timesPath, tell });
+  const model = await loadModel(source);
+  const step = { ...source.request, name: source.name, backend: backend.backend };
+  tell(`tracing ${source.name}`);
+  const traced = await traceFakeStep(model, step);
+  const { peakBytes: releasedPeakBytes } = await predictReleasedPeak(model, step);
+  const times = keptTimes(timesPath);
+  const timed = await timeTraining(model, traced, {
+    ...step,
+    releasedPeakBytes,
+    isSynchronous: true,
+    cache: times.cache,
+  });
+  times.keep();
   const { front } = await planCheckpointing(timed.trace, { budgetFraction: 1, paretoPoints: points, timeMs, seed: 1 });
   return front.map(({ budgetBytes, plan }) => ({
     budgetBytes,
-    predicted: plannedStep(timed, plan),
+    predicted: predictPlanned(timed, plan),
     plan: writePlan(plan),
   }));
 });

@@ -2,7 +2,8 @@ import { fileURLToPath } from "node:url";
 
 const pathOf = (relative) => fileURLToPath(new URL(relative, import.meta.url));
 const source = (kind, name, relative) => ({
-  kind,
+  gives: "model",
+  importer: kind,
   name,
   path: pathOf(relative),
   request: { batch: 8, seed: 1 },

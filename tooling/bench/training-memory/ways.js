@@ -1,8 +1,9 @@
 import { applyPlan, MemoryMeter, releaseEarly } from "@remat/checkpoint";
+import { hostMsOf, stepWays } from "@remat/checkpoint/predict";
 import { openDispatchMode } from "@remat/dispatch-hook";
 import { readPlan } from "@remat/trace";
-import { OpStopwatch } from "@remat/tracer";
-import { hostMsOf, stepWays, traceTraining } from "../../../apps/cli/dist/run/predict-step.js";
+import { OpStopwatch, traceFakeStep } from "@remat/tracer";
+import { loadModel } from "../../../apps/cli/dist/load-model.js";
 
 /** Opens what a way to train needs; says what is to be around its steps, and answers questions about them. */
 export async function prepareWay(way, source, { backend }, { model, parameters = {}, buffers = {} }) {
@@ -17,7 +18,7 @@ export async function prepareWay(way, source, { backend }, { model, parameters =
     case "plan":
       return counting(() => applyPlan(readPlan(way.plan)));
     case "op-times": {
-      const traced = await traceTraining(source, backend);
+      const traced = await traceFakeStep(await loadModel(source), { ...source.request, name: source.name, backend });
       const stopwatch = new OpStopwatch(traced);
       const turn = stopwatch.turn(await stepWays(traced));
       openDispatchMode({});

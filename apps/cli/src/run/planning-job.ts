@@ -1,4 +1,5 @@
 import type { BackendName } from "@remat/backends/node";
+import type { StepPrediction } from "@remat/checkpoint/predict";
 import type { StepSource } from "../load-model.js";
 import type { Budget } from "../plan/plan-options.js";
 import type { BackendModule } from "./step-job.js";
@@ -26,15 +27,6 @@ export interface PlanningJob {
   readonly timeMs: number;
   /** Where times of ops are kept; left out: in the cache folder. */
   readonly timesPath?: string;
-}
-
-/** What a step should take. */
-export interface StepPrediction {
-  readonly peakBytes: number;
-  readonly bytesByCategory: Readonly<Record<string, number>>;
-  readonly stepMs: number;
-  readonly ops: number;
-  readonly recomputedOps: number;
 }
 
 export interface PlanningResult {

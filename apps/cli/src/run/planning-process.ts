@@ -5,6 +5,13 @@ import {
   type SelectBackendOptions,
   selectBackend,
 } from "@remat/backends/node";
+import {
+  predictPlanned,
+  predictReleased,
+  predictReleasedPeak,
+  predictStock,
+  timeTraining,
+} from "@remat/checkpoint/predict";
 import { restingBytes } from "@remat/memory";
 import { type CheckpointingGoal, planCheckpointing } from "@remat/planner";
 import { formatBytes } from "@remat/reporting";
@@ -18,24 +25,39 @@ import {
   type Trace,
   writePlan,
 } from "@remat/trace";
+import { traceFakeStep } from "@remat/tracer";
 import { resolveStep } from "@remat/tracer/step";
+import { loadModel } from "../load-model.js";
+import { availableMemory } from "./available-memory.js";
+import { keptTimes } from "./kept-times.js";
 import type { PlanningJob, PlanningResult } from "./planning-job.js";
-import { earlyReleasePeak, plannedStep, releasedStep, stockStep, timeTraining, traceTraining } from "./predict-step.js";
 import { serveJob } from "./serve-job.js";
 
 serveJob<PlanningJob, PlanningResult>(async (job, tell) => {
   const { backend, path, note, usesGpu } = await chooseBackend(job);
-  tell(`tracing ${job.source.name}`);
-  const traced = await traceTraining(job.source, backend);
-  const released = await earlyReleasePeak(job.source, backend);
-  const timed = await timeTraining(traced, job.source, {
+  const { name } = job.source;
+  const step = { ...job.source.request, name, backend };
+  const model = await loadModel(job.source);
+  tell(`tracing ${name}`);
+  const traced = await traceFakeStep(model, step);
+  const released = await predictReleasedPeak(model, step);
+  const times = keptTimes(job.timesPath);
+  const timed = await timeTraining(model, traced, {
+    ...step,
     releasedPeakBytes: released.peakBytes,
+    availableBytes: availableMemory(),
     isSynchronous: !usesGpu,
-    timesPath: job.timesPath,
-    tell,
+    cache: times.cache,
+    onProgress: (progress) =>
+      tell(
+        "doneSteps" in progress
+          ? `timing the ops of ${name}: ${progress.doneSteps} steps`
+          : `timing ${progress.doneCalls}/${progress.totalCalls}: ${progress.kernel}`,
+      ),
   });
+  times.keep();
   const { trace } = timed;
-  const stock = stockStep(timed);
+  const stock = predictStock(timed);
   const common = {
     backend: { backend, path },
     backendNote: note,
@@ -46,12 +68,12 @@ serveJob<PlanningJob, PlanningResult>(async (job, tell) => {
   };
   const { wanted } = job;
   if (wanted.kind === "stock") return { ...common, predicted: stock };
-  if (wanted.kind === "early-release") return { ...common, predicted: releasedStep(timed, released) };
+  if (wanted.kind === "early-release") return { ...common, predicted: predictReleased(timed, released) };
   tell(`planning ${job.source.name}`);
   const plan = wanted.kind === "plan" ? checkedPlan(wanted.plan, trace) : await newPlan(trace, job);
   return {
     ...common,
-    predicted: plannedStep(timed, plan),
+    predicted: predictPlanned(timed, plan),
     plan: writePlan(plan),
     ...(Number.isFinite(plan.origin.budgetBytes) && { budgetBytes: plan.origin.budgetBytes }),
   };

@@ -1,4 +1,5 @@
-import type { PlanningResult, StepPrediction, Wanted } from "./planning-job.js";
+import type { StepPrediction } from "@remat/checkpoint/predict";
+import type { PlanningResult, Wanted } from "./planning-job.js";
 import type { StepResult } from "./step-job.js";
 import type { Verification } from "./verify-run.js";
 

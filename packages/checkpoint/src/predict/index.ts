@@ -1,0 +1,9 @@
+export {
+  predictPlanned,
+  predictReleased,
+  predictReleasedPeak,
+  predictStock,
+  type StepPrediction,
+} from "./predict-step.js";
+export { hostMsOf, stepWays, type WayToTrain } from "./step-ways.js";
+export { type TimedStep, type TimeTrainingOptions, timeTraining } from "./time-training.js";

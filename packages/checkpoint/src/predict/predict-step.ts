@@ -1,0 +1,58 @@
+import { type HeldPeak, heldPeak, holdPlan } from "@remat/memory";
+import { stepMs } from "@remat/runtime-estimator";
+import type { Plan, Trace } from "@remat/trace";
+import { type TraceStepOptions, traceFakeStep } from "@remat/tracer";
+import { releaseEarly } from "../release-early.js";
+import type { TimedStep } from "./time-training.js";
+
+/** What a step should take. */
+export interface StepPrediction {
+  readonly peakBytes: number;
+  readonly bytesByCategory: Readonly<Record<string, number>>;
+  readonly stepMs: number;
+  readonly ops: number;
+  readonly recomputedOps: number;
+}
+
+/**
+ * Returns what a step holds with early release, without data.
+ *
+ * @throws as `traceFakeStep` of `@remat/tracer` does
+ */
+export async function predictReleasedPeak(exported: unknown, options: TraceStepOptions): Promise<HeldPeak> {
+  const stop = releaseEarly();
+  try {
+    return heldPeak(await traceFakeStep(exported, options));
+  } finally {
+    stop();
+  }
+}
+
+/** Returns what a step of stock takes. */
+export function predictStock({ trace, hostMs }: TimedStep): StepPrediction {
+  return unplannedStep(trace, heldPeak(trace), hostMs.stock);
+}
+
+/** Returns what it takes with early release, which holds `released`. */
+export function predictReleased({ trace, hostMs }: TimedStep, released: HeldPeak): StepPrediction {
+  return unplannedStep(trace, released, hostMs.released);
+}
+
+/** Returns what it takes after a plan. */
+export function predictPlanned({ trace, hostMs }: TimedStep, plan: Plan): StepPrediction {
+  const { ops } = trace;
+  // Of this trace: the plan may have been made for a backend whose buffers differ.
+  const { peakBytes, bytesByCategory } = holdPlan(trace, plan);
+  return {
+    peakBytes,
+    bytesByCategory,
+    stepMs: stepMs(trace, { hostMs: hostMs.planned, plan }),
+    ops: ops.count,
+    recomputedOps: plan.steps.filter((step) => step.isRecomputed).length,
+  };
+}
+
+/** What it takes where each op runs once. */
+function unplannedStep(trace: Trace, { peakBytes, bytesByCategory }: HeldPeak, hostMs: number): StepPrediction {
+  return { peakBytes, bytesByCategory, stepMs: stepMs(trace, { hostMs }), ops: trace.ops.count, recomputedOps: 0 };
+}

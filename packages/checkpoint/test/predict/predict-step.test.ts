@@ -1,0 +1,96 @@
+import {
+  predictPlanned,
+  predictReleased,
+  predictReleasedPeak,
+  predictStock,
+  type TimeTrainingOptions,
+  timeTraining,
+} from "@remat/checkpoint/predict";
+import { heldPeak } from "@remat/memory";
+import { planCheckpointing } from "@remat/planner";
+import { BenchmarkCache } from "@remat/runtime-estimator/benchmark";
+import { Phase, RuntimeSource, type Trace } from "@remat/trace";
+import { traceFakeStep, traceStep } from "@remat/tracer";
+import * as tf from "@tensorflow/tfjs";
+import { beforeAll, describe, expect, it } from "vitest";
+import { applyPlan, releaseEarly } from "../../src/index.js";
+
+const build = () => ({
+  model: tf.sequential({
+    layers: [
+      tf.layers.dense({ units: 64, inputShape: [32], activation: "tanh" }),
+      tf.layers.dense({ units: 64, activation: "tanh" }),
+      tf.layers.dense({ units: 4, activation: "softmax" }),
+    ],
+  }),
+});
+const request = { name: "net", batch: 256, optimizer: "momentum", backend: "cpu" } as const;
+
+let traced: Trace;
+let releasedPeakBytes: number;
+beforeAll(async () => {
+  await tf.setBackend("cpu");
+  traced = await traceFakeStep(build, request);
+  releasedPeakBytes = (await predictReleasedPeak(build, request)).peakBytes;
+});
+
+const timed = (options: Partial<TimeTrainingOptions> = {}) =>
+  timeTraining(build, traced, { ...request, releasedPeakBytes, isSynchronous: true, ...options });
+
+/** What a real step holds, recorded. */
+async function recorded(open: () => () => void) {
+  const close = open();
+  try {
+    return heldPeak(await traceStep(build, request));
+  } finally {
+    close();
+  }
+}
+
+describe("what a step takes is predicted", () => {
+  it("to the byte, as it is, with early release and after a plan", async () => {
+    const step = await timed();
+    const released = await predictReleasedPeak(build, request);
+    const { point } = await planCheckpointing(step.trace, { budgetFraction: 0.75, iterations: 300 });
+    const { plan } = point!;
+    const [stock, early, planned] = [predictStock(step), predictReleased(step, released), predictPlanned(step, plan)];
+    expect(await recorded(() => () => {})).toMatchObject({ peakBytes: stock.peakBytes });
+    expect(await recorded(releaseEarly)).toMatchObject({ peakBytes: early.peakBytes });
+    expect(await recorded(() => applyPlan(plan).close)).toMatchObject({ peakBytes: planned.peakBytes });
+    expect(planned.peakBytes).toBe(plan.predicted.peakBytes);
+    expect(early.peakBytes).toBeLessThan(stock.peakBytes);
+    for (const { ops, stepMs, bytesByCategory, peakBytes } of [stock, early, planned]) {
+      expect(ops).toBe(traced.ops.count);
+      expect(stepMs).toBeGreaterThan(0);
+      expect(Object.values(bytesByCategory).reduce((sum, bytes) => sum + bytes, 0)).toBe(peakBytes);
+    }
+    expect(stock.recomputedOps).toBe(0);
+    expect(planned.recomputedOps).toBe(plan.steps.filter(({ isRecomputed }) => isRecomputed).length);
+  });
+
+  it("by steps that are taken, which tell what they take outside of ops in each way", async () => {
+    const steps: number[] = [];
+    const { trace, hostMs } = await timed({
+      onProgress: (progress) => "doneSteps" in progress && steps.push(progress.doneSteps),
+    });
+    expect(steps.length).toBeGreaterThan(3);
+    expect(new Set(trace.ops.runtimeSource)).toEqual(new Set([RuntimeSource.measured]));
+    expect(trace.ops.phase.includes(Phase.recompute)).toBe(false);
+    expect(Object.keys(hostMs)).toEqual(["stock", "released", "planned"]);
+    for (const ms of Object.values(hostMs)) expect(ms).toBeGreaterThan(0);
+  });
+
+  it.each([
+    ["without memory for steps", { availableBytes: 1e6 }],
+    ["where kernels still run when they have returned", { isSynchronous: false }],
+  ])("by each call alone %s, and once only", async (_, options) => {
+    const cache = new BenchmarkCache();
+    const { trace } = await timed({ ...options, cache });
+    expect(cache.size).toBeGreaterThan(5);
+    expect(trace.ops.runtimeMs.every((ms) => ms > 0)).toBe(true);
+    const known = cache.size;
+    const again = await timed({ ...options, cache });
+    expect(cache.size).toBe(known);
+    expect(again.trace.ops.runtimeMs).toEqual(trace.ops.runtimeMs);
+  });
+});
