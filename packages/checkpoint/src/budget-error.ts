@@ -1,4 +1,4 @@
-import { RematError } from "@remat/trace";
+import { RematError, setErrorKind } from "@remat/trace";
 
 /**
  * A memory budget that cannot be kept: code `BUDGET_INFEASIBLE`. It ends the step before the optimizer has updated any weight, if it is one of tfjs's own;
@@ -14,6 +14,10 @@ export class BudgetError extends RematError {
   readonly smallestBudgetBytes: number;
   /** The op that needs it. */
   readonly op: string;
+
+  static {
+    setErrorKind(this, "BudgetError");
+  }
 
   constructor(message: string, smallestBudgetBytes: number, op: string) {
     super("BUDGET_INFEASIBLE", message);

@@ -1,5 +1,5 @@
 import { runningModule } from "@remat/dispatch-hook/engine";
-import { RematError } from "@remat/trace";
+import { RematError, setErrorKind } from "@remat/trace";
 
 /**
  * Values were wanted that fake mode never computed: by `dataSync`, `data` or anything built on them, or by a kernel whose output shapes
@@ -13,6 +13,10 @@ export class DataDependentError extends RematError {
   override readonly name: string = "DataDependentError";
   readonly kernel: string;
   readonly module: string | undefined;
+
+  static {
+    setErrorKind(this, "DataDependentError");
+  }
 
   constructor(kernel: string, what: string, nextStep: string) {
     const module = runningModule();

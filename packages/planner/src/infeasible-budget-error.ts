@@ -1,4 +1,4 @@
-import { RematError } from "@remat/trace";
+import { RematError, setErrorKind } from "@remat/trace";
 
 /**
  * A budget that nothing can keep to; `code` is `BUDGET_INFEASIBLE`. The message names what binds.
@@ -11,6 +11,10 @@ import { RematError } from "@remat/trace";
 export class InfeasibleBudgetError extends RematError {
   /** The smallest budget that can be kept to. */
   readonly smallestBudgetBytes: number;
+
+  static {
+    setErrorKind(this, "InfeasibleBudgetError");
+  }
 
   constructor(smallestBudgetBytes: number, message: string) {
     super("BUDGET_INFEASIBLE", message);
