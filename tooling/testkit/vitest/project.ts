@@ -1,3 +1,5 @@
+import { createRequire } from "node:module";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { defineProject, type UserWorkspaceConfig } from "vitest/config";
 
@@ -12,8 +14,12 @@ export interface ProjectOptions {
 /** Returns the vitest configuration of the package, app or tool `name`: all that projects have in common is said here. */
 export function project(name: string, { globalSetup, isBuilt = false }: ProjectOptions = {}): UserWorkspaceConfig {
   const conditions = ["@remat/source"];
+  const { REMAT_TFJS: tfjs } = process.env;
   return defineProject({
-    ...(!isBuilt && { resolve: { conditions }, ssr: { resolve: { conditions } } }),
+    ...(!isBuilt && {
+      resolve: { conditions, ...(tfjs !== undefined && { alias: otherTfjs(tfjs) }) },
+      ssr: { resolve: { conditions } },
+    }),
     test: {
       name,
       include: ["test/**/*.test.ts"],
@@ -23,4 +29,13 @@ export function project(name: string, { globalSetup, isBuilt = false }: ProjectO
       hookTimeout: 120_000,
     },
   });
+}
+
+/** Makes imports of TensorFlow.js those of the release that is installed in `folder`, in tests and in the sources that they test. */
+function otherTfjs(folder: string): { find: RegExp; replacement: string }[] {
+  const { resolve } = createRequire(join(folder, "package.json"));
+  return ["tfjs", "tfjs-core", "tfjs-layers", "tfjs-backend-cpu", "tfjs-backend-wasm"].map((name) => ({
+    find: new RegExp(`^@tensorflow/${name}$`),
+    replacement: resolve(`@tensorflow/${name}`),
+  }));
 }
