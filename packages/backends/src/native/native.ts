@@ -51,6 +51,8 @@ export const native: Backend = {
   },
   sharing: tensorflowSharing,
   residency: nativeResidency,
+  keepsFreedMemory:
+    "TensorFlow keeps it, unless the process starts with remat's allocator: `remat doctor` prints the line, LD_PRELOAD=… node <program>.",
   bytesOf: (entry: DataEntry) =>
     requestedBytes(entry, typeof entry.dtype === "number" ? (dtypes[entry.dtype] ?? "") : entry.dtype),
   deviceOf(instance) {

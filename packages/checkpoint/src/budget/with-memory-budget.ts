@@ -20,6 +20,7 @@ import { BudgetPolicy } from "./budget-policy.js";
 import { type MemoryBudget, parseBudget } from "./parse-budget.js";
 import { PassRecorder } from "./pass-recorder.js";
 import { planWithin } from "./planned-budget.js";
+import { ResidentWatch } from "./resident-watch.js";
 import { bytesIn, updateBytes } from "./update-bytes.js";
 
 export interface MemoryBudgetOptions {
@@ -49,6 +50,9 @@ export interface BudgetExecution {
  * `fn` awaits something, and followed from then on, which costs less time. A step that differs from every plan keeps the budget without
  * one and is planned in its turn. A budget in percent is a part of what stock takes: the first step runs as stock, to see that.
  *
+ * Tensors keep to the budget; the process has the backend's library and JavaScript besides. Where its resident memory has grown by more than one and a
+ * half times the budget and 64 MB, a warning says so, once in a process, with what to do (Node, `RESIDENT_OVER_BUDGET`).
+ *
  * @throws BudgetError from the step that cannot be kept within the budget, naming the smallest that works and the op that binds; RematError
  * `BUDGET` for what is no budget, `BACKEND_UNSUPPORTED` on backends other than native, wasm and cpu
  * @example
@@ -67,6 +71,7 @@ export function withMemoryBudget<T>(
   else keeper.keepFractionOfStock(parsed.fraction);
   return withDispatchMode(keeper, () => {
     keeper.meter.count(registeredVariables());
+    keeper.resident.begin(keeper.meter.liveBytes);
     return fn(keeper);
   });
 }
@@ -88,6 +93,7 @@ class BudgetKeeper extends Executor implements BudgetExecution {
   private readonly kindsAsked = new Set<string>();
   /** Stock's, of the first pass, until the update after it is known. */
   private stockPeakBytes = 0;
+  readonly resident: ResidentWatch = new ResidentWatch();
   private readonly updates = new WeakMap<object, UpdateBytes>();
   private readonly budgetPolicy: BudgetPolicy;
   private readonly online: OnlinePolicy;
@@ -129,6 +135,12 @@ class BudgetKeeper extends Executor implements BudgetExecution {
   override gradients(call: GradientsCall, next: RunGradients): GradientsResult {
     if (this.isInPass) return super.gradients(call, next);
     if (this.isMeasuringStock) return this.measureStock(next);
+    const result = this.keepWithin(call, next);
+    if (this.budgetBytes !== undefined) this.resident.look(this.budgetBytes);
+    return result;
+  }
+
+  private keepWithin(call: GradientsCall, next: RunGradients): GradientsResult {
     if (!this.wantsRecord || this.options.online === true) {
       const result = super.gradients(call, next);
       this.wantsRecord = this.budgetPolicy.predictedBytes === undefined;
@@ -180,6 +192,8 @@ class BudgetKeeper extends Executor implements BudgetExecution {
         this.isMeasuringStock = false;
         this.stockPeakBytes = this.meter.peakBytes;
         this.keepPartOf(this.stockPeakBytes);
+        // What stock has taken is no fault of the budget's.
+        this.resident.begin(this.meter.liveBytes);
       },
     );
     return result;

@@ -1,0 +1,75 @@
+import { currentBackend } from "@remat/dispatch-hook";
+
+/** A process may hold this much more of the budget than tensors do, which allocators keep: with the caching allocator it is a sixth. */
+const residentShare = 0.5;
+/** And this much whatever the budget is: code that is loaded late, threads, what allocators keep. */
+const residentSlackBytes = 64e6;
+
+/** What a process holds in main memory besides JavaScript's heap, in bytes. @internal */
+export interface ResidentMemory {
+  readonly bytes: number;
+  /** The most that it has ever held. */
+  readonly highestBytes: number;
+}
+
+/** Returns what the process holds; undefined where that cannot be told. @internal */
+export type ReadResident = () => ResidentMemory | undefined;
+
+/** What Node tells of the process; a browser tells nothing. */
+const residentOfProcess: ReadResident = () => {
+  const { process } = globalThis as { readonly process?: Partial<NodeJS.Process> };
+  if (process?.memoryUsage === undefined || process.resourceUsage === undefined) return undefined;
+  const { rss, heapTotal } = process.memoryUsage();
+  return { bytes: rss - heapTotal, highestBytes: 1024 * process.resourceUsage().maxRSS - heapTotal };
+};
+
+let hasWarned = false;
+
+/**
+ * Warns once in a process when its resident memory leaves a budget of live bytes by more than half of it and 64 MB: tensors keep to the budget, and
+ * something below them does not give back what they free. What was there besides tensors when the watch began does not count.
+ *
+ * @internal
+ */
+export class ResidentWatch {
+  /** What is resident when the watch begins, and how much of it is no tensor. */
+  private before: (ResidentMemory & { readonly besidesBytes: number }) | undefined;
+
+  constructor(
+    private readonly read: ReadResident = residentOfProcess,
+    private readonly warn: (message: string) => void = emitWarning,
+  ) {}
+
+  /** `liveBytes` of what is resident are tensors, which the budget counts. */
+  begin(liveBytes: number): void {
+    const resident = hasWarned ? undefined : this.read();
+    this.before = resident && { ...resident, besidesBytes: resident.bytes - liveBytes };
+  }
+
+  /** To be called after each pass. */
+  look(budgetBytes: number): void {
+    const { before } = this;
+    const now = hasWarned || before === undefined ? undefined : this.read();
+    if (before === undefined || now === undefined) return;
+    // Within a pass it may have been more than now.
+    const most = now.highestBytes > before.highestBytes ? Math.max(now.highestBytes, now.bytes) : now.bytes;
+    const bytes = most - before.besidesBytes;
+    if (bytes <= (1 + residentShare) * budgetBytes + residentSlackBytes) return;
+    hasWarned = true;
+    const advice = currentBackend().keepsFreedMemory ?? "Give a smaller budget if the process has to be smaller.";
+    this.warn(
+      `the process has held ${inMB(bytes)} for tensors that keep to a budget of ${inMB(budgetBytes)}: what they free is not given back to the system. ${advice}`,
+    );
+  }
+}
+
+const inMB = (bytes: number): string => `${Math.round(bytes / 1e6)} MB`;
+
+function emitWarning(message: string): void {
+  process.emitWarning(message, { type: "RematWarning", code: "RESIDENT_OVER_BUDGET" });
+}
+
+/** Forgets that a warning was given. For tests. @internal */
+export function forgetWarning(): void {
+  hasWarned = false;
+}

@@ -1,0 +1,106 @@
+import * as tf from "@tensorflow/tfjs";
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { forgetWarning, ResidentWatch } from "../../src/budget/resident-watch.js";
+import { withMemoryBudget } from "../../src/index.js";
+
+beforeAll(() => tf.setBackend("cpu"));
+beforeEach(forgetWarning);
+afterEach(() => {
+  vi.restoreAllMocks();
+  forgetWarning();
+});
+
+/** A watch over a process of which each reading tells what it holds, and the most that it has held; and what the watch says. */
+function watched(...readings: (readonly [bytes: number, highestBytes: number] | undefined)[]) {
+  const told: string[] = [];
+  const read = () => {
+    const reading = readings.shift();
+    return reading && { bytes: reading[0], highestBytes: reading[1] };
+  };
+  return { watch: new ResidentWatch(read, (message) => told.push(message)), told };
+}
+
+describe("a watch over resident memory", () => {
+  // 300 MB when it begins, of which 20 MB are tensors: 280 MB are not the budget's, which is 100 MB.
+  it.each([
+    ["as much as that", [494e6, 494e6], 0],
+    ["more than that", [494e6 + 1, 494e6 + 1], 1],
+    ["more than that in between", [300e6, 494e6 + 1], 1],
+    ["more than that before", [300e6, 490e6], 0],
+  ] as const)("warns of growth by more than half of the budget and 64 MB: here %s", (_, reading, warnings) => {
+    const { watch, told } = watched([300e6, warnings === 0 ? 490e6 : 300e6], reading);
+    watch.begin(20e6);
+    watch.look(100e6);
+    expect(told).toEqual(
+      warnings === 0
+        ? []
+        : [
+            "the process has held 214 MB for tensors that keep to a budget of 100 MB: what they free is not given back to the system. Give a smaller budget if the process has to be smaller.",
+          ],
+    );
+  });
+
+  it("warns once in a process", () => {
+    const first = watched([0, 0], [1e9, 1e9], [1e9, 1e9]);
+    first.watch.begin(0);
+    first.watch.look(1e6);
+    first.watch.look(1e6);
+    expect(first.told).toHaveLength(1);
+    const second = watched([0, 0], [1e9, 1e9]);
+    second.watch.begin(0);
+    second.watch.look(1e6);
+    expect(second.told).toEqual([]);
+  });
+
+  it("says nothing where nothing is told of the process", () => {
+    const { watch, told } = watched(undefined, undefined);
+    watch.begin(0);
+    watch.look(1);
+    expect(told).toEqual([]);
+  });
+});
+
+describe("withMemoryBudget", () => {
+  const usage = process.memoryUsage();
+  const resources = process.resourceUsage();
+  /** Resident memory as `read` has it, for what asks Node. */
+  function resident(read: () => number): void {
+    vi.spyOn(process, "memoryUsage").mockImplementation(
+      Object.assign(() => ({ ...usage, heapTotal: 0, rss: read() }), { rss: read }),
+    );
+    vi.spyOn(process, "resourceUsage").mockImplementation(() => ({ ...resources, maxRSS: read() / 1024 }));
+  }
+
+  function train(steps: number): void {
+    const w = tf.variable(tf.ones([16, 16]));
+    const optimizer = tf.train.sgd(0.1);
+    for (let i = 0; i < steps; i++) optimizer.minimize(() => tf.sum(tf.square(w)));
+    w.dispose();
+  }
+
+  it("warns of a process that grows, after the pass in which it is seen, once", () => {
+    const emit = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
+    let bytes = 100e6;
+    resident(() => bytes);
+    withMemoryBudget("1MB", () => {
+      train(1);
+      expect(emit).not.toHaveBeenCalled();
+      bytes = 500e6;
+      train(2);
+    });
+    expect(emit.mock.calls).toEqual([
+      [expect.stringContaining("keep to a budget of 1 MB"), { type: "RematWarning", code: "RESIDENT_OVER_BUDGET" }],
+    ]);
+  });
+
+  it("does not count what the step of stock takes that a budget in percent is a part of", () => {
+    const emit = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
+    let bytes = 0;
+    resident(() => (bytes === 0 ? 100e6 : bytes));
+    withMemoryBudget("100%", () => {
+      bytes = 500e6;
+      train(3);
+    });
+    expect(emit).not.toHaveBeenCalled();
+  });
+});
