@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
+import type * as errors from "../src/remat-error.js";
 import { RematError, setErrorKind } from "../src/remat-error.js";
 
 /** The module a second time, as a second copy of the package would load it. */
-const copy = (await import(`../src/remat-error.js${"?copy"}`)) as typeof import("../src/remat-error.js");
+const copy = (await import(`../src/remat-error.js${"?copy"}`)) as typeof errors;
 
 class Narrow extends RematError {
   static {
@@ -21,7 +22,7 @@ class Other extends copy.RematError {
   }
 }
 
-const errors = {
+const made = {
   ours: new RematError("A", "a"),
   theirs: new copy.RematError("A", "a"),
   narrow: new Narrow("A", "a"),
@@ -35,7 +36,7 @@ const errors = {
 };
 
 const those = (kind: new (code: string, message: string) => Error) =>
-  Object.entries(errors).flatMap(([name, error]) => (error instanceof kind ? [name] : []));
+  Object.entries(made).flatMap(([name, error]) => (error instanceof kind ? [name] : []));
 
 describe("instanceof", () => {
   it("holds for errors of every copy of the package, by kind", () => {
