@@ -2,6 +2,9 @@ import { gunzipSync } from "node:zlib";
 import { RematError } from "@remat/trace";
 import { decodeReport, type ReportData } from "./data/report-file.js";
 
+/** That of ten million ops; a small file can be made to hold more. */
+const mostDataBytes = 2 ** 30;
+
 /**
  * Reads what a report holds, from its HTML: the same that it was made of.
  *
@@ -19,7 +22,7 @@ export function extractReport(text: string): ReportData {
     );
   let bytes: Uint8Array;
   try {
-    bytes = gunzipSync(Buffer.from(match[1], "base64"));
+    bytes = gunzipSync(Buffer.from(match[1], "base64"), { maxOutputLength: mostDataBytes });
   } catch (cause) {
     throw new RematError("REPORT_DATA", `the report's data is damaged (${(cause as Error).message}). Make it again.`, {
       cause,

@@ -2,6 +2,8 @@ import { type FlateError, FlateErrorCode, Gunzip } from "fflate";
 import { crc32 } from "./crc32.js";
 
 const trailerBytes = 8;
+/** What a chunk decompresses to, up to a thousand times its size, is in memory at once. */
+const mostChunkBytes = 1 << 14;
 
 /** Whether a file that begins with `bytes` is gzipped. @internal */
 export function isGzip(bytes: Uint8Array): boolean {
@@ -12,14 +14,15 @@ export function isGzip(bytes: Uint8Array): boolean {
 export type GzipState = "whole" | "brokenOff" | "damaged";
 
 /**
- * Decompresses the gzip data in `chunks` as far as it goes and hands the bytes on; in a whole file the checksum is checked. The platform's own
+ * Decompresses the gzip data in `chunks` as far as it goes and hands the bytes on, as long as `take` says that it wants more; in a whole file the checksum is checked. The platform's own
  * `DecompressionStream` is faster, but throws away what it has when the data breaks off.
  *
  * @throws what `take` throws, and an error of fflate's where the data cannot be decompressed
  * @internal
  */
-export function gunzip(chunks: readonly Uint8Array[], take: (bytes: Uint8Array) => void): GzipState {
-  const { checksum, length, members } = inflate(chunks, take);
+export function gunzip(chunks: readonly Uint8Array[], take: (bytes: Uint8Array) => boolean): GzipState {
+  const { checksum, length, members, wantsMore } = inflate(chunks, take);
+  if (!wantsMore) return "whole";
   // Nothing may have come of a header alone; and the checksums of earlier members are inside the data.
   if (length === 0 || members > 1) return "brokenOff";
   const found = lastBytes(chunks, trailerBytes);
@@ -35,20 +38,24 @@ interface Inflated {
   readonly checksum: number;
   readonly length: number;
   readonly members: number;
+  readonly wantsMore: boolean;
 }
 
-function inflate(chunks: readonly Uint8Array[], take?: (bytes: Uint8Array) => void): Inflated {
+function inflate(chunks: readonly Uint8Array[], take: (bytes: Uint8Array) => boolean): Inflated {
   let checksum = 0;
   let length = 0;
   let members = 1;
+  let wantsMore = true;
   const stream = new Gunzip((bytes) => {
     checksum = crc32(bytes, checksum);
     length += bytes.length;
-    if (bytes.length > 0) take?.(bytes);
+    if (bytes.length > 0 && wantsMore) wantsMore = take(bytes);
   });
   stream.onmember = () => members++;
-  for (const chunk of chunks) stream.push(chunk);
-  return { checksum, length, members };
+  for (const chunk of chunks)
+    for (let at = 0; at < chunk.length && wantsMore; at += mostChunkBytes)
+      stream.push(chunk.subarray(at, at + mostChunkBytes));
+  return { checksum, length, members, wantsMore };
 }
 
 function lastBytes(chunks: readonly Uint8Array[], count: number): Uint8Array {
@@ -77,6 +84,7 @@ function endsBeforeTrailer(chunks: readonly Uint8Array[], checksum: number, leng
       inflate([...data, new Uint8Array(8 * trailerBytes).fill(filler)], (bytes) => {
         sameSum = crc32(bytes, sameSum);
         sameLength += bytes.length;
+        return true;
       });
     } catch (error) {
       const badHeader = (error as FlateError).code === FlateErrorCode.InvalidHeader;

@@ -12,16 +12,17 @@ interface ByteTransform {
 /**
  * Decompresses gzip by the platform, several times faster than a library can, and hands the bytes on. `next` gives the compressed chunks.
  *
- * @returns whether the stream was whole and sound; otherwise nobody knows how much of it has been handed on
+ * @param take says whether it wants more
+ * @returns whether the stream was whole and sound, or `take` wanted no more of it; of an unsound one nobody knows how much has been handed on
  * @throws what `take` or the source throws
  * @internal
  */
 export async function gunzipByPlatform(
   next: () => Promise<Uint8Array | undefined>,
-  take: (bytes: Uint8Array) => void,
-): Promise<boolean> {
+  take: (bytes: Uint8Array) => boolean,
+): Promise<"sound" | "enough" | "unsound"> {
   const Transform = (globalThis as { DecompressionStream?: new (format: "gzip") => ByteTransform }).DecompressionStream;
-  if (Transform === undefined) return false;
+  if (Transform === undefined) return "unsound";
   const { writable, readable } = new Transform("gzip");
   const writer = writable.getWriter();
   const reader = readable.getReader();
@@ -29,16 +30,16 @@ export async function gunzipByPlatform(
   const pump = (async () => {
     for (;;) {
       const { value } = await reader.read();
-      if (value === undefined) return true;
+      if (value === undefined) return "sound";
       try {
-        take(value);
+        if (take(value)) continue;
       } catch (error) {
         refused = { error };
-        await reader.cancel(error);
-        return false;
       }
+      await reader.cancel(refused?.error);
+      return "enough";
     }
-  })().catch(() => false);
+  })().catch(() => "unsound" as const);
   for (let chunk = await next(); chunk !== undefined; chunk = await next()) {
     const written = writer.write(chunk).then(
       () => true,

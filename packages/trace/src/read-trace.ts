@@ -64,11 +64,11 @@ async function readChunks(
       chunk = await next();
       return compressed;
     };
-    if (await gunzipByPlatform(keep, (bytes) => decoder.push(bytes))) return decoder.end("whole");
+    if ((await gunzipByPlatform(keep, (bytes) => decoder.push(bytes))) !== "unsound") return decoder.end("whole");
     while ((await keep()) !== undefined);
     return parseGzip(name, kept, keepDamaged);
   }
-  for (; chunk !== undefined; chunk = await next()) decoder.push(chunk);
+  for (; chunk !== undefined && decoder.push(chunk); chunk = await next());
   return decoder.end();
 }
 
@@ -85,7 +85,7 @@ export function parseTrace(
   for (let i = 0; i < whole.length; i += step) pieces.push(whole.subarray(i, i + step));
   if (isGzip(whole)) return parseGzip(name, pieces, keepDamaged);
   const decoder = new TraceDecoder(name, keepDamaged);
-  for (const piece of pieces) decoder.push(piece);
+  pieces.every((piece) => decoder.push(piece));
   return decoder.end();
 }
 

@@ -1,15 +1,17 @@
 /** Bytes are parsed in blocks of at least this many: one call of JSON.parse for many lines is several times faster than one for each. */
 const blockBytes = 1 << 18;
 const newline = 0x0a;
+/** No record is as long as this: a line that is would be read into memory as a whole, and some kilobytes of gzip data hold gigabytes of one. */
+const mostLineBytes = 1 << 26;
 
-/** A line that is no JSON in UTF-8. @internal */
+/** A line that is no JSON in UTF-8, or longer than any record. @internal */
 export class LineError extends Error {
   readonly line: number;
   /** The line itself, where it is text. */
   readonly text: string | undefined;
 
-  constructor(line: number, text: string | undefined) {
-    super(text === undefined ? "not UTF-8" : "not JSON");
+  constructor(line: number, what: "not UTF-8" | "not JSON" | "too long", text?: string) {
+    super(what === "too long" ? `longer than ${mostLineBytes / 2 ** 20} MiB` : what);
     this.line = line;
     this.text = text;
   }
@@ -45,6 +47,7 @@ export class RecordLines {
     if (cut >= 0) this.lastNewline = this.bufferBytes + cut;
     this.bufferBytes = length;
     if (length >= blockBytes) this.takeLines();
+    if (this.bufferBytes > mostLineBytes) throw new LineError(this.line + 1, "too long");
   }
 
   /** Hands on the rest. Whether the last line was whole; a last line without its line end is whole if it parses. */
@@ -103,7 +106,7 @@ export class RecordLines {
         text = this.utf8.decode(bytes);
         record = JSON.parse(text);
       } catch {
-        throw new LineError(this.line + 1, text);
+        throw new LineError(this.line + 1, text === undefined ? "not UTF-8" : "not JSON", text);
       }
       this.take(record, ++this.line);
     }

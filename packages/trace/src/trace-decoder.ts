@@ -39,8 +39,10 @@ export class TraceDecoder {
     this.lines = new RecordLines((record, line) => this.record(record, line));
   }
 
-  push(chunk: Uint8Array): void {
+  /** Whether more is wanted: none is after damage that is kept. */
+  push(chunk: Uint8Array): boolean {
     this.attempt(() => this.lines.push(chunk));
+    return this.damage === undefined;
   }
 
   /** `gzip`: how the compressed data was, where the file is compressed. */
@@ -122,7 +124,7 @@ export class TraceDecoder {
   }
 
   private notJson(error: LineError): RematError {
-    if (error.line === 1) return this.notATrace("its first line is not JSON");
+    if (error.line === 1) return this.notATrace(`its first line is ${error.message}`);
     const found = error.text === undefined ? "" : `: ${excerpt(error.text)}`;
     return new RematError(
       "TRACE_CORRUPT",

@@ -43,6 +43,55 @@ describe("the trace of three ops, written by hand", () => {
   });
 });
 
+describe("a line longer than any record", () => {
+  const first = readFileSync(path, "utf8").split("\n").slice(0, 3).join("\n");
+  /** 256 MiB in 256 KB of gzip data. */
+  const zipped = (before: string) =>
+    gzipSync(Buffer.concat([Buffer.from(before), Buffer.alloc(1 << 28, "a")]), { level: 9 });
+  const pieces = function* (bytes: Uint8Array) {
+    for (let at = 0; at < bytes.length; at += 1 << 12) yield bytes.subarray(at, at + (1 << 12));
+  };
+  const error = {
+    code: "TRACE_CORRUPT",
+    message:
+      "bomb.gz line 4: longer than 64 MiB. Remove the line and all that follow to read what came before, or write the trace again.",
+  };
+
+  it("is refused before it is read, naming file and line, however long it is", async () => {
+    const endless = function* () {
+      yield Buffer.from(`${first}\n`);
+      for (;;) yield Buffer.alloc(1 << 20, "a");
+    };
+    await expect(readTrace(endless(), { name: "bomb.gz" })).rejects.toMatchObject(error);
+  });
+
+  it("is refused in gzip data, most of which is left", async () => {
+    const bytes = zipped(`${first}\n`);
+    let most = 0;
+    const reading = readTrace(pieces(bytes), { name: "bomb.gz", onProgress: (read) => (most = read) });
+    await expect(reading).rejects.toMatchObject(error);
+    expect(most).toBeLessThan(bytes.length / 2);
+    expect(() => parseTrace(bytes, { name: "bomb.gz" })).toThrow(error.message);
+  });
+
+  it("is where a damaged file ends that is read as far as it goes", async () => {
+    const bytes = zipped(`${first}\n`);
+    const truncated = { line: 3, reason: error.message };
+    let most = 0;
+    const options = { name: "bomb.gz", damaged: "keep", onProgress: (read: number) => (most = read) } as const;
+    expect((await readTrace(pieces(bytes), options)).truncated).toEqual(truncated);
+    expect(most).toBeLessThan(bytes.length / 2);
+    expect(parseTrace(bytes, options).truncated).toEqual(truncated);
+  });
+
+  it("as its first line tells that it is no trace", async () => {
+    await expect(readTrace(pieces(zipped("")), { name: "bomb.gz" })).rejects.toMatchObject({
+      code: "TRACE_NOT_A_TRACE",
+      message: expect.stringContaining("its first line is longer than 64 MiB"),
+    });
+  });
+});
+
 describe("readTrace", () => {
   it("tells how far it is, in bytes of the file", async () => {
     const bytes = new Uint8Array(gzipSync(readFileSync(path)));
