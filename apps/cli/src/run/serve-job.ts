@@ -1,4 +1,5 @@
 import { RematError } from "@remat/trace";
+import { endWithParent } from "./end-with-parent.js";
 
 /** What a process answers: a result, or why there is none. */
 export type Answer<Result> =
@@ -7,11 +8,12 @@ export type Answer<Result> =
   | { readonly progress: string };
 
 /**
- * Lives the whole life of a child process: takes one job and answers it; whoever asked ends it. What it does in between is its own.
+ * Lives the whole life of a child process: takes one job and answers it; whoever asked ends it, or by ending itself. What it does in between is its own.
  *
  * @param work is given the job, and what tells of progress
  */
 export function serveJob<Job, Result>(work: (job: Job, tell: (progress: string) => void) => Promise<Result>): void {
+  endWithParent();
   process.once("message", (job) => {
     void answerOf(job as Job).then((answer) =>
       process.send?.(answer, undefined, undefined, () => process.disconnect()),
