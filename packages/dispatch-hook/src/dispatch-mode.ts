@@ -200,6 +200,8 @@ export interface DispatchMode {
   optimizerStepDone?(optimizer: object): void;
   /** JavaScript is about to read values (`dataSync`, `data`). */
   tensorRead?(dataId: DataId): void;
+  /** JavaScript has read `values`; what this returns it gets in their place. Some backends give the data itself, not a copy: see `copyIfShared`. */
+  valuesRead?(dataId: DataId, values: unknown): unknown;
 }
 
 /** Closes a mode; a second call does nothing. */

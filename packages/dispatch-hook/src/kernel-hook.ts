@@ -1,6 +1,6 @@
 import type { KernelAttributes, KernelInputs, KernelOutput } from "@remat/kernels";
 import { Phase } from "@remat/trace";
-import { getKernel, type Tensor } from "@tensorflow/tfjs-core";
+import { type DataId, getKernel, type Tensor } from "@tensorflow/tfjs-core";
 import { accumulationOf, leaveNode } from "./backward-pass.js";
 import { bufferBackend } from "./current-backend.js";
 import type { EngineInternals, KernelParameters } from "./engine-internals.js";
@@ -60,13 +60,23 @@ export function patchKernels(session: Session): void {
     return clones;
   });
 
-  patches.patch(engine, "read", (original) => (dataId) => {
+  const told = (dataId: DataId): void => {
     for (const open of modes.listeners("tensorRead")) if (modes.isInside(open)) open.mode.tensorRead(dataId);
-    return original.call(engine, dataId);
+  };
+  const given = (dataId: DataId, values: unknown): unknown => {
+    let result = values;
+    for (const open of modes.listeners("valuesRead"))
+      if (modes.isInside(open)) result = open.mode.valuesRead(dataId, result);
+    return result;
+  };
+  patches.patch(engine, "read", (original) => (dataId) => {
+    told(dataId);
+    const values = original.call(engine, dataId);
+    return modes.listeners("valuesRead").length === 0 ? values : values.then((read) => given(dataId, read));
   });
   patches.patch(engine, "readSync", (original) => (dataId) => {
-    for (const open of modes.listeners("tensorRead")) if (modes.isInside(open)) open.mode.tensorRead(dataId);
-    return original.call(engine, dataId);
+    told(dataId);
+    return given(dataId, original.call(engine, dataId));
   });
 }
 

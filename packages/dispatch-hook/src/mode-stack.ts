@@ -53,6 +53,7 @@ const needsEveryOp: Readonly<Record<MethodName, boolean>> = {
   optimizerUpdateComing: false,
   optimizerStepDone: false,
   tensorRead: false,
+  valuesRead: false,
 };
 const ofEveryOp = (Object.keys(needsEveryOp) as MethodName[]).filter((name) => needsEveryOp[name]);
 

@@ -10,6 +10,7 @@ import {
   type Storage,
   type StorageOrigin,
 } from "@remat/dispatch-hook";
+import { copyIfShared } from "@remat/dispatch-hook/residency";
 import { RematError } from "@remat/trace";
 import { type DataId, getBackend, Tensor, type Variable } from "@tensorflow/tfjs-core";
 import { MemoryMeter } from "../memory-meter.js";
@@ -185,6 +186,11 @@ export class Executor implements DispatchMode {
 
   tensorRead(dataId: DataId): void {
     this.ledger?.touch(dataId);
+  }
+
+  /** What is recomputed from it must be what it was: on cpu, what is read is the data itself, and may be written to. */
+  valuesRead(dataId: DataId, values: unknown): unknown {
+    return this.ledger === undefined ? values : copyIfShared(dataId, values);
   }
 
   variableAssigned({ dataId }: Variable): void {

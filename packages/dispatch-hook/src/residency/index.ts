@@ -1,3 +1,11 @@
 export type { ConstantData } from "./constants.js";
 export type { KernelRecipe } from "./replay.js";
-export { constantOf, evictData, pinData, replayKernel, restoreConstant, unpinData } from "./resident-data.js";
+export {
+  constantOf,
+  copyIfShared,
+  evictData,
+  pinData,
+  replayKernel,
+  restoreConstant,
+  unpinData,
+} from "./resident-data.js";

@@ -46,6 +46,18 @@ export function restoreConstant(dataId: DataId, constant: ConstantData): void {
   session?.storages.restored(dataId);
 }
 
+/** Returns what was read of `dataId`, as a copy where it is the data itself, so that what is written to it changes no tensor: as on the backends that give copies. */
+export function copyIfShared(dataId: DataId, values: unknown): unknown {
+  const session = openSession();
+  const at = session && locateData(session, dataId);
+  const data = at?.residency.valuesOf(at.entry, dataId, at.instance);
+  if (!isTypedArray(values)) return Array.isArray(values) && values === data ? [...(values as unknown[])] : values;
+  return isTypedArray(data) && values.buffer === data.buffer ? values.slice() : values;
+}
+
+const isTypedArray = (values: unknown): values is Float32Array =>
+  ArrayBuffer.isView(values) && !(values instanceof DataView);
+
 /** Holds the data of `dataId` when the last tensor on it is gone (then modes are told `dataUnused`), until it is unpinned. */
 export function pinData(dataId: DataId): void {
   const session = openSession();
