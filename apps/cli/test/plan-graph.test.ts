@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { planningGraph, simulateSchedule } from "@remat/planner";
 import { readPlan } from "@remat/trace";
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it, vi } from "vitest";
 import { runCli } from "../src/cli.js";
 import { remat } from "./run.js";
 
@@ -309,5 +309,39 @@ describe("remat plan refuses", () => {
     const run = await remat("plan", path, "--budget", "0.5", "--max-overhead", "0.1%", "--iterations", "5000");
     expect(run.code).toBe(1);
     expect(run.stderr).toContain("--max-overhead allows 0.1%");
+  });
+});
+
+describe("the time that is given for a graph", () => {
+  const { nodes: many, edges: links } = chain(1500);
+  const large = write("large", { schema: "rematerialization-graph/1", name: "large", nodes: many, edges: links });
+
+  /** Plans with a clock that runs ahead while the graph is read. */
+  async function plan(readingMs: number, ...more: string[]): Promise<{ code: number; iterations: number }> {
+    const now = performance.now.bind(performance);
+    let ahead = 0;
+    const clock = vi.spyOn(performance, "now").mockImplementation(() => now() + ahead);
+    const original = JSON.parse;
+    const reading = vi.spyOn(JSON, "parse").mockImplementation((text, reviver) => {
+      if (text.includes('"large"')) ahead += readingMs;
+      return original(text, reviver);
+    });
+    try {
+      const { code, stdout, stderr } = await remat("plan", large, "--budget", "50%", "--format", "json", ...more);
+      expect(stderr).toBe("");
+      return { code, iterations: JSON.parse(stdout).iterations };
+    } finally {
+      reading.mockRestore();
+      clock.mockRestore();
+    }
+  }
+
+  it("is that for reading and writing it, too: where nothing is left, the answer is what there is before a search", async () => {
+    expect(await plan(60_000, "--time", "50s")).toEqual({ code: 0, iterations: 0 });
+    // 20 s of reading are to be followed by 30 s of writing.
+    expect(await plan(20_000, "--time", "50s", "-o", join(folder, "large-plan.json"))).toEqual({
+      code: 0,
+      iterations: 0,
+    });
   });
 });

@@ -65,6 +65,8 @@ export interface Rematerialization {
 
 const defaultTimeMs = 5000;
 const sliceMs = 25;
+/** Changes tried in the first slice; on a graph of a hundred thousand nodes that is the slice. */
+const firstSlice = 50;
 const solverTolerance = 1e-6;
 
 /**
@@ -89,6 +91,8 @@ export async function rematerialize(graph: PlanningGraph, options: Rematerialize
     iterations === undefined ? (options.timeMs ?? defaultTimeMs) : (options.timeMs ?? Number.POSITIVE_INFINITY);
   const plainSequence = Int32Array.from({ length: graph.nodeCount }, (_, v) => v);
   const plain = simulateSchedule(graph, plainSequence)!;
+  // The end goes over the schedule found as often again, and it is longer.
+  const endMs = 3 * (performance.now() - began);
   const least = workingSet(graph, isFree);
 
   let lowerBound = plain.cost;
@@ -106,20 +110,20 @@ export async function rematerialize(graph: PlanningGraph, options: Rematerialize
   const isOver = () =>
     isProven() ||
     isSmallest() ||
-    elapsed() >= timeMs ||
+    elapsed() + endMs >= timeMs ||
     search.iterations >= (iterations ?? Number.POSITIVE_INFINITY) ||
     signal?.aborted === true;
 
   const boundTimeMs = options.boundTimeMs ?? (iterations === undefined ? 0.35 * timeMs : 2000);
   let needsBound = !isFree && boundTimeMs > 0 && plain.peakBytes > budgetBytes && !isProvenInfeasible;
-  let slice = 200;
+  let slice = firstSlice;
   let lastProgress = 0;
   while (!isOver()) {
     const sliceBegan = performance.now();
     search.run(Math.min(slice, (iterations ?? Number.POSITIVE_INFINITY) - search.iterations));
     const tookMs = performance.now() - sliceBegan;
     if (tookMs < sliceMs / 2) slice *= 2;
-    else if (tookMs > sliceMs * 2 && slice > 50) slice >>= 1;
+    else if (tookMs > sliceMs * 2 && slice > 1) slice >>= 1;
     // First a schedule, then how good it is: most need no more.
     if (
       needsBound &&
@@ -128,7 +132,7 @@ export async function rematerialize(graph: PlanningGraph, options: Rematerialize
         (search.best !== undefined && elapsed() > 100))
     ) {
       needsBound = false;
-      const limitMs = Math.min(boundTimeMs, timeMs - elapsed());
+      const limitMs = Math.min(boundTimeMs, timeMs - endMs - elapsed());
       if (limitMs > 0) {
         const bound = await recomputationBound(graph, budgetBytes, {
           timeLimitS: limitMs / 1000,

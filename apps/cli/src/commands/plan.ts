@@ -36,7 +36,8 @@ export const planCommand: Command = {
     },
     {
       flags: "--time <time>",
-      purpose: "How long to look: 5s, 500ms, 2min (default: 5s, or as long as --iterations take)",
+      purpose:
+        "How long to look: 5s, 500ms, 2min (default: 5s, or as long as --iterations take); of a graph to read and write it, too",
     },
     { flags: "--iterations <n>", purpose: "How many changes to try: the same number and seed give the same plan" },
     { flags: "--workers <n>", purpose: "Threads that search (default: one a core, 8 at most)" },
@@ -77,8 +78,9 @@ export async function plan(model: string, options: CommandOptions, io: ConsoleIo
   const shown: Shown = { format, depth: parseCount("depth", options["depth"]), limit: rowsToList(options, format) };
   const progress = new Progress(io);
   try {
+    const began = performance.now();
     const source = modelSource(model);
-    if (isOf(source, "graph")) await planGraph(source, asked, options, shown, io, progress);
+    if (isOf(source, "graph")) await planGraph(source, began, asked, options, shown, io, progress);
     else await planModel(source, asked, options, shown, io, progress);
   } finally {
     progress.clear();
@@ -87,6 +89,7 @@ export async function plan(model: string, options: CommandOptions, io: ConsoleIo
 
 async function planGraph(
   source: ModelSource<"graph">,
+  began: number,
   asked: PlanOptions,
   options: CommandOptions,
   { format, limit }: Shown,
@@ -117,14 +120,15 @@ async function planGraph(
       `--method ${asked.method.name} plans modules, of which the graph ${name} has none. Leave it out.`,
     );
   const beside = shownBeside(io, { "-o": asked.output });
-  const answer = await planGraphFile(source, asked, io, progress);
+  const answer = await planGraphFile(source, began, asked, io, progress);
   progress.clear();
   if ("infeasible" in answer) {
     beside.write(format.write(infeasibleDocument(answer.infeasible)));
     throw nothingWithin(answer.infeasible);
   }
-  const dear = tooDear(name, asked, answer.plan);
-  if (dear === undefined && asked.output !== undefined) await writeFor("-o", asked.output, writePlan(answer.plan), io);
+  const dear = tooDear(name, asked, answer.summary);
+  if (dear === undefined && asked.output !== undefined)
+    await writeFor("-o", asked.output, writePlan(answer.plan()), io);
   beside.write(format.write(graphPlanDocument(answer.summary, { limit, notes: answer.notes })));
   if (dear !== undefined) throw dear;
 }
@@ -160,7 +164,9 @@ async function planModel(
     throw nothingWithin(found.infeasible);
   }
   const text = await showPlan(found, shown, pricedFor);
-  const refusal = tooMuch(name, asked, found.plan) ?? tooDear(name, asked, found.plan);
+  const { origin, predicted } = found.plan;
+  const costs = { budgetBytes: origin.budgetBytes, overhead: predicted.overhead };
+  const refusal = tooMuch(name, asked, found.plan) ?? tooDear(name, asked, costs);
   if (refusal !== undefined) {
     beside.write(text());
     throw refusal;

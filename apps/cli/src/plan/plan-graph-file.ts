@@ -21,12 +21,25 @@ import { showProgress } from "./show-progress.js";
 
 /** A graph file's schedule, or why there is none. */
 export type GraphAnswer =
-  | { readonly summary: GraphPlanSummary; readonly plan: Plan; readonly notes: readonly string[] }
+  | {
+      readonly summary: GraphPlanSummary;
+      /** Takes its time, for a large graph. */
+      readonly plan: () => Plan;
+      readonly notes: readonly string[];
+    }
   | { readonly infeasible: InfeasibleBudget };
 
-/** Plans a graph file: level 3 of the planner. */
+/** How much longer than reading a graph it takes to write its plan. */
+const writingPerReading = 1.5;
+
+/**
+ * Plans a graph file: level 3 of the planner.
+ *
+ * @param began when reading it did: the time that is given is for all
+ */
 export async function planGraphFile(
   source: ModelSource<"graph">,
+  began: number,
   options: PlanOptions,
   io: ConsoleIo,
   progress: Progress,
@@ -51,6 +64,8 @@ export async function planGraphFile(
     notes.push(`the file states a peak in order of ${referenceBytes} bytes, but its nodes take ${inOrder.peakBytes}`);
   const budgetBytes = options.budget === undefined ? undefined : bytesOfBudget(options.budget, referenceBytes);
   progress.show(`planning ${name}`, true);
+  const readMs = performance.now() - began;
+  const writeMs = options.output === undefined ? 0 : writingPerReading * readMs;
   const { found, isInterrupted } = await interruptible(io, (signal) =>
     planSchedules(graph, {
       ...(budgetBytes !== undefined
@@ -58,7 +73,7 @@ export async function planGraphFile(
         : maxOverhead !== undefined
           ? { maxOverhead }
           : { budgetFraction: 1 }),
-      ...(timeMs !== undefined && { timeMs }),
+      ...(timeMs !== undefined && { timeMs: Math.max(0, timeMs - readMs - writeMs) }),
       ...(iterations !== undefined && { iterations }),
       seed,
       order,
@@ -79,7 +94,7 @@ export async function planGraphFile(
   const { schedule, budgetBytes: aimedAt } = isGiven ? found.point : found.recommended!.within5Percent;
   const front = frontOf(found.front, found.recommended);
   return {
-    plan: planOfGraph(graph, name, { ...schedule, budgetBytes: aimedAt }),
+    plan: () => planOfGraph(graph, name, { ...schedule, budgetBytes: aimedAt }),
     notes,
     summary: {
       ...summaryOf(graph, name, aimedAt, schedule),

@@ -1,5 +1,5 @@
 import { formatBytes, type InfeasibleBudget } from "@remat/reporting";
-import { type Plan, RematError } from "@remat/trace";
+import { RematError } from "@remat/trace";
 import type { PlanOptions } from "./plan-options.js";
 
 /** The code of a search that came to its end without a plan and without a proof that there is none: more time may find one. */
@@ -27,13 +27,13 @@ export function interruptedEarly({ name, budgetBytes, smallestFoundBytes }: Infe
 export function tooDear(
   name: string,
   { budget, maxOverhead }: PlanOptions,
-  { origin, predicted }: Plan,
+  { budgetBytes, overhead }: { readonly budgetBytes: number; readonly overhead: number },
 ): RematError | undefined {
-  if (budget === undefined || maxOverhead === undefined || predicted.overhead <= maxOverhead) return undefined;
+  if (budget === undefined || maxOverhead === undefined || overhead <= maxOverhead) return undefined;
   const percent = (share: number) => `${Number((100 * share).toPrecision(4))}%`;
   return new RematError(
     "OVERHEAD",
-    `${name}: the best plan found within ${formatBytes(origin.budgetBytes)} costs ${percent(predicted.overhead)} more, --max-overhead allows ${percent(maxOverhead)}. ` +
+    `${name}: the best plan found within ${formatBytes(budgetBytes)} costs ${percent(overhead)} more, --max-overhead allows ${percent(maxOverhead)}. ` +
       "Give a larger --budget or more --time, or leave --budget out to get the smallest peak for that overhead.",
   );
 }

@@ -20,7 +20,8 @@ export interface WorkingSet {
 export function workingSet(graph: PlanningGraph, isFree: boolean): WorkingSet {
   const { nodeCount, bytes, inputs, outputs, workspaceBytes, baseBytes } = graph;
   const waiting = new Float64Array(nodeCount + 1);
-  if (!isFree)
+  // Only then does anything wait that has to.
+  if (!isFree && graph.recomputable.includes(0))
     for (const [v, gaps] of plainOrder(graph).gaps.entries())
       if (graph.recomputable[v] === 0)
         for (const { value, from, to } of gaps) {

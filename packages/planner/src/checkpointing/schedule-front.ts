@@ -48,6 +48,8 @@ export class ScheduleFront {
   private blocks: BlockPlans | undefined;
   /** By budget. */
   private readonly stretches = new Map<number, Int32Array | undefined>();
+  /** What a search takes besides searching, on a large graph. */
+  private leastMs = 0;
   private iterations = 0;
 
   private constructor(
@@ -76,6 +78,7 @@ export class ScheduleFront {
   ): Promise<ScheduleFront> {
     const { order, seed, signal } = options;
     const { graph, effort } = given;
+    const beganPlain = performance.now();
     const plain = await rematerialize(graph, {
       ...(order && { order }),
       ...(seed !== undefined && { seed }),
@@ -84,6 +87,7 @@ export class ScheduleFront {
       boundTimeMs: 0,
     });
     const front = new ScheduleFront(plain, given, options);
+    front.leastMs = performance.now() - beganPlain;
     if (order !== "free" && graph.nodeCount >= blockNodes && effort.total > 0) {
       const changes = effort.total * (effort.isTimed ? blockChanges.perMs : blockChanges.perChange);
       const blocks = new BlockPlans(graph, seed ?? 0);
@@ -130,9 +134,8 @@ export class ScheduleFront {
       searches.map(({ weight }) => weight),
       this.runner.workers,
     );
-    // To begin a search takes its time, too, on a large graph.
-    if (efforts.every(({ timeMs }) => timeMs === 0) && searches.every((search) => this.isMet(search.budgetBytes)))
-      return;
+    const isHopeless = efforts.every(({ timeMs = Number.POSITIVE_INFINITY }) => timeMs <= this.leastMs);
+    if (isHopeless && searches.every((search) => this.isMet(search.budgetBytes))) return;
     const before = this.iterations;
     const tasks = searches.map((search, i) => ({ ...this.taskOf(search, efforts[i], before), starts: starts[i] }));
     for (const schedule of await this.runner.run(tasks)) {

@@ -35,23 +35,35 @@ export function readGraphFile(file: unknown): PlanningGraph {
     return name;
   });
   const inputs: [number, number][][] = nodes.map(() => []);
-  const seen = new Set<number>();
   let misplaced: readonly [number, number] | undefined;
   for (const edge of edges) {
     const [from, to] = Array.isArray(edge) && edge.length === 2 ? edge : [undefined, undefined];
     for (const end of [from, to])
       if (!(Number.isInteger(end) && end >= 0 && end < nodes.length))
         throw fileError(`edge ${JSON.stringify(edge)}: unknown node; there are nodes 0 to ${nodes.length - 1}`);
-    if (seen.has(from * nodes.length + to))
-      throw fileError(`edge [${from}, ${to}] ('${names[from]}' to '${names[to]}') is given twice; keep one`);
-    seen.add(from * nodes.length + to);
     inputs[to].push([from, 0]);
     if (from >= to) misplaced ??= [from, to];
+  }
+  const repeated = findRepeated(inputs);
+  if (repeated !== undefined) {
+    const [from, to] = repeated;
+    throw fileError(`edge [${from}, ${to}] ('${names[from]}' to '${names[to]}') is given twice; keep one`);
   }
   if (misplaced !== undefined) throw orderError(inputs, names, misplaced);
   return planningGraph(
     nodes.map(({ bytes, cost }, v) => ({ name: names[v], cost, outputBytes: [bytes], inputs: inputs[v] })),
   );
+}
+
+/** An edge that is there twice; a set of all of them would be larger than the graph. */
+function findRepeated(inputs: readonly (readonly (readonly [number, number])[])[]): [number, number] | undefined {
+  const reader = new Int32Array(inputs.length).fill(-1);
+  for (const [to, list] of inputs.entries())
+    for (const [from] of list) {
+      if (reader[from] === to) return [from, to];
+      reader[from] = to;
+    }
+  return undefined;
 }
 
 /** Tells a cycle from nodes that are merely in the wrong order. */
