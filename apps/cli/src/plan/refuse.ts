@@ -1,5 +1,5 @@
 import { formatBytes, type InfeasibleBudget } from "@remat/reporting";
-import { RematError } from "@remat/trace";
+import { type Plan, RematError } from "@remat/trace";
 import type { PlanOptions } from "./plan-options.js";
 
 /** The code of a search that came to its end without a plan and without a proof that there is none: more time may find one. */
