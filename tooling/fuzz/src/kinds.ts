@@ -6,6 +6,7 @@ import { stepsKind } from "./graphs/steps-kind.js";
 import { interruptsKind } from "./interrupts/interrupts-kind.js";
 import { plansKind } from "./plans/plans-kind.js";
 import { programsKind } from "./programs/programs-kind.js";
+import { pytorchKind } from "./pytorch/pytorch-kind.js";
 import { soakKind } from "./soak/soak-kind.js";
 
 /** Every kind of fuzzer, by the name by which it is asked for. */
@@ -18,4 +19,5 @@ export const fuzzerKinds: Readonly<Record<string, FuzzerKind>> = {
   files: filesKind,
   interrupts: interruptsKind,
   soak: soakKind,
+  pytorch: pytorchKind,
 };

@@ -1,0 +1,79 @@
+import { basename } from "node:path";
+import { readGolden } from "@remat/testkit";
+import fc from "fast-check";
+import type { FuzzerKind } from "../campaign.js";
+import { explore } from "../explore.js";
+import { titleOf } from "../test-text.js";
+import { Torch, type TorchStep } from "./ask-torch.js";
+
+const plain = "linear relu relu_ gelu norm dropout cos tanh double square add_ mul_ view turn halves detached attend";
+
+const { steps } = fc.letrec<{ steps: TorchStep[]; step: TorchStep }>((tie) => ({
+  steps: fc.array(tie("step"), { minLength: 1, maxLength: 8, depthIdentifier: "nesting" }),
+  step: fc.oneof(
+    { depthIdentifier: "nesting", maxDepth: 3 },
+    { arbitrary: fc.record({ does: fc.constantFrom(...plain.split(" ")) }), weight: 12 },
+    { arbitrary: fc.record({ does: fc.constant("again"), of: fc.nat(5) }), weight: 1 },
+    {
+      arbitrary: fc.record({
+        does: fc.constantFrom("module", "module", "checkpointed", "no_grad"),
+        steps: tie("steps"),
+      }),
+      weight: 3,
+    },
+  ),
+}));
+
+/** Modules in PyTorch: what its tools say of them, and what ours say of the same run. */
+export const pytorchKind: FuzzerKind = {
+  title: "modules of PyTorch",
+  backends: ["cpu"],
+  share: 0,
+  run: async (campaign) => {
+    const { REMAT_TORCH_PYTHON: python, REMAT_ORACLE: oracle } = process.env;
+    if (python === undefined || oracle === undefined)
+      throw new Error(
+        "set REMAT_TORCH_PYTHON to a Python that has torch, and REMAT_ORACLE to the folder of the oracle's scripts",
+      );
+    const torch = new Torch(python, oracle);
+    let answered = 0;
+    let refused = "";
+    try {
+      await explore(campaign, {
+        arbitrary: fc.record({ kind: fc.constantFrom("sac" as const, "mem" as const), module: steps }),
+        check: async ({ kind, module }) => {
+          const { file, error = "" } = await torch.ask(kind, module);
+          if (file === undefined) {
+            // What upstream refuses, or answers in two ways, says nothing of ours.
+            refused = error;
+            return undefined;
+          }
+          answered++;
+          return compareFile(file);
+        },
+        testOf: ({ kind, module }, what) =>
+          [
+            `test(${titleOf(what)}, async () => {`,
+            `  const { file } = await torch.ask(${JSON.stringify(kind)}, ${JSON.stringify(module)});`,
+            "  expect(await compareFile(file!)).toBeUndefined();",
+            "});",
+          ].join("\n"),
+      });
+    } finally {
+      torch.close();
+    }
+    if (answered === 0) throw new Error(`PyTorch has answered for no module, at last: ${refused}`);
+  },
+};
+
+/** Tells the first difference between what a file of the oracle says and what the packages compute of its run. */
+export async function compareFile(path: string): Promise<string | undefined> {
+  const { comparisons } = await import("../../../goldens/src/comparisons.js");
+  const golden = readGolden({ name: basename(path), path });
+  for (const compare of comparisons[golden.schema]) {
+    const found = await compare(golden);
+    const difference = typeof found === "string" ? found : found?.[0];
+    if (difference !== undefined) return difference;
+  }
+  return undefined;
+}
