@@ -1,4 +1,8 @@
+import { createReadStream, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { RuntimeSource, readTrace } from "@remat/trace";
 import { describe, expect, it } from "vitest";
 import { remat } from "./run.js";
 
@@ -85,5 +89,20 @@ describe("remat memory MODEL", () => {
     const { place, moment } = await memoryJson(example("foo/model.js"), "--at", "op:1");
     expect(place).toBe("after op 1");
     expect(moment.totalBytes).toBeGreaterThan(0);
+  });
+
+  it("takes --mode, so that the trace that it writes has times that were measured here, and the same peak", async () => {
+    const args = [example("foo/model.js"), "--backend", "cpu"];
+    const folder = mkdtempSync(join(tmpdir(), "remat-memory-mode-"));
+    try {
+      const path = join(folder, "measured.remat.jsonl");
+      const measured = await memoryJson(...args, "--mode", "operator-level-benchmark", "--trace", path);
+      const trace = await readTrace(createReadStream(path));
+      expect(new Set(trace.ops.runtimeSource)).toEqual(new Set([RuntimeSource.measured]));
+      expect(measured.peakBytes).toBe((await memoryJson(...args)).peakBytes);
+      expect(await remat("memory", ...args, "--mode", "guess")).toMatchObject({ code: 2, stdout: "" });
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
 });

@@ -140,6 +140,20 @@ describe("remat run --plan", () => {
     expect(backend).toContain("cpu");
   });
 
+  it("takes a backend that works here where the plan's does not, and predicts for that one", async () => {
+    const model = keras("softmax");
+    const path = join(folder, "native.plan.json");
+    expect(await remat("plan", model, "--budget", "100%", "--iterations", "50", "-o", path)).toMatchObject({ code: 0 });
+    expect(readPlan(readFileSync(path, "utf8")).subject.backend).toBe("tensorflow");
+    const run = await remat("run", model, "--plan", path, "--steps", "2", "--verify", "--format", "json");
+    expect({ code: run.code, stderr: run.stderr }).toEqual({ code: 0, stderr: "" });
+    const { predicted, measured, backend, verification } = JSON.parse(run.stdout);
+    expect(backend).toMatch(/^@tensorflow\/tfjs-backend-wasm \(others do not work: @tensorflow\/tfjs-node/);
+    // What it frees was said of another backend's buffers, so that the prediction is a bound here.
+    expect(measured.peakBytes).toBeLessThanOrEqual(predicted.peakBytes);
+    expect(verification).toMatchObject({ isEqual: true });
+  });
+
   it.each([
     [["--batch", "5"], /--batch 5 contradicts --plan .*plan\.json, which is for batch 4\. Leave --batch out/],
     [["--optimizer", "sgd"], /--optimizer sgd contradicts --plan .*, which is for optimizer adam/],

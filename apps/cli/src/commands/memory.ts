@@ -10,7 +10,7 @@ import { parseModelOptions, printOptions, recordOptions, stepOptions } from "../
 import { modelSource } from "../model-source.js";
 import { shownBeside } from "../output.js";
 import { priceModel } from "../price-model.js";
-import { deviceOption, parsePricing } from "../pricing-options.js";
+import { parsePricing, pricingOptions } from "../pricing-options.js";
 import { Progress } from "../progress.js";
 import { parseCount, parseText, quote, UsageError } from "../usage-error.js";
 import { writeTraceFile } from "../write-trace-file.js";
@@ -20,7 +20,7 @@ export const memoryCommand: Command = {
   options: [
     ...stepOptions,
     ...recordOptions,
-    deviceOption,
+    ...pricingOptions,
     ...printOptions,
     { flags: "--fsdp <plan>", purpose: "Predict one rank of many: world=8,wrap='layers.*',reshard,bf16,offload" },
     { flags: "--at <moment>", purpose: "Which moment to explain: peak, op:N, event:N or mark:NAME", default: "peak" },
