@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { installed, readmeExample } from "./readme-example.js";
 import { runCommand } from "./run-command.js";
-import { withDependencies } from "./workspace.js";
+import { catalogVersions, importedEntries, withDependencies } from "./workspace.js";
 
 const importEffects = fileURLToPath(new URL("import-effects.js", import.meta.url));
 
@@ -26,12 +26,16 @@ export async function tryPackage(item, { packages, tarballs, folder }) {
     [item, ...packages.filter(({ name }) => typed.includes(name))].flatMap((each) => withDependencies(each, packages)),
   );
   const own = [...wanted].map(({ name }) => /** @type {string} */ (tarballs.get(name)));
+  // npm sees to peers that are not optional.
   const { peerDependencies = {}, peerDependenciesMeta = {} } = item.manifest;
-  const peers = Object.entries(peerDependencies)
-    .filter(([name]) => !peerDependenciesMeta[name]?.optional || example?.includes(`"${name}"`))
-    .map(([name, range]) => `${name}@${range}`);
+  const optional = Object.keys(peerDependencies).filter(
+    (name) => peerDependenciesMeta[name]?.optional && example?.includes(`"${name}"`),
+  );
+  const others = typed.filter((name) => !name.startsWith("-") && !packages.some((each) => each.name === name));
+  const versions = catalogVersions();
+  const elsewhere = [...new Set([...optional, ...others])].map((name) => `${name}@${versions[name] ?? "latest"}`);
   const flags = ["--no-audit", "--no-fund", "--no-save", "--prefer-offline", "--loglevel=error"];
-  await runCommand("npm", ["install", ...flags, ...own, ...peers], { cwd: folder });
+  await runCommand("npm", ["install", ...flags, ...own, ...elsewhere], { cwd: folder });
 
   const problems = [];
   const attempt = async (/** @type {string} */ what, /** @type {readonly string[]} */ args) => {
@@ -48,8 +52,8 @@ export async function tryPackage(item, { packages, tarballs, folder }) {
 
   await cp(importEffects, join(folder, "import-effects.js"));
   const needsOptionalPeer = Object.values(peerDependenciesMeta).some((meta) => meta.optional);
-  for (const entry of Object.keys(item.manifest.exports ?? {})) {
-    if (entry.endsWith(".json") || (needsOptionalPeer && entry !== ".")) continue;
+  for (const { entry } of importedEntries(item)) {
+    if (needsOptionalPeer && entry !== ".") continue;
     await attempt("import", ["import-effects.js", `${item.name}${entry.slice(1)}`]);
   }
   for (const command of Object.keys(item.manifest.bin ?? {}))

@@ -42,6 +42,17 @@ export function publishedPackages(workspace = root) {
 }
 
 /**
+ * The versions of what the workspace takes from elsewhere, by name.
+ * @returns {Readonly<Record<string, string>>}
+ */
+export function catalogVersions() {
+  const text = readFileSync(join(root, "pnpm-workspace.yaml"), "utf8");
+  const [, catalog = ""] = /^catalog:\n((?: {2}.+\n)+)/m.exec(text) ?? [];
+  const lines = catalog.matchAll(/^ {2}"?([^":]+)"?: (.+)$/gm);
+  return Object.fromEntries([...lines].map(([, name, version]) => [name, version]));
+}
+
+/**
  * Entry points of a package that are imported for what they export, with what they are: not data, nor what runs the command.
  * @param {Package} item
  * @returns {readonly { readonly entry: string, readonly target: { readonly types: string, readonly default: string } }[]}
