@@ -1,6 +1,12 @@
 export { declarePure } from "@remat/backends";
 export { type MemoryBudget, parseBudget } from "./budget/parse-budget.js";
-export { type BudgetExecution, type MemoryBudgetOptions, withMemoryBudget } from "./budget/with-memory-budget.js";
+export {
+  type BudgetExecution,
+  type MemoryBudgetOptions,
+  type OpenBudget,
+  openMemoryBudget,
+  withMemoryBudget,
+} from "./budget/with-memory-budget.js";
 export { BudgetError } from "./budget-error.js";
 export type { PassReport } from "./executor/executor.js";
 export { verifyReplays } from "./executor/verify-replays.js";

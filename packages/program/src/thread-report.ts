@@ -15,17 +15,32 @@ export interface RecordedStep {
   readonly stepMs: number;
 }
 
+/** What has come of running a thread's steps within a budget, after a plan or with early release. */
+export interface ExecutedPasses {
+  /** Undefined without one. */
+  readonly budgetBytes: number | undefined;
+  /** Known where the budget is a part of it. */
+  readonly stockPeakBytes: number | undefined;
+  /** The most bytes alive; with early release alone in the first passes, after which nobody counts any more. */
+  readonly peakBytes: number;
+  /** Milliseconds of all passes, and of these for recomputation. */
+  readonly passesMs: number;
+  readonly recomputedMs: number;
+  readonly recomputedOps: number;
+}
+
 /** What a thread of a program, in which tfjs was loaded, has to tell. */
 export interface ThreadReport {
   readonly pid: number;
   readonly thread: number;
   /** Milliseconds since the epoch at which tfjs was loaded. */
   readonly startedAt: number;
-  /** Of tfjs-core; undefined where it was found but not as a module. */
-  readonly version: string | undefined;
+  /** Of tfjs-core. */
+  readonly version: string;
   /** Forward and backward passes that were seen. */
   readonly passes: number;
   /** What has kept remat from its work here, with the next step. */
   readonly problem?: string;
   readonly recorded?: readonly RecordedStep[];
+  readonly executed?: ExecutedPasses;
 }

@@ -43,6 +43,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import("./record.js")).recordCommand,
   },
   {
+    usage: "exec [program...]",
+    purpose: "Run a program that trains, as it is, in less memory: remat exec --budget 2GB -- node train.js",
+    load: async () => (await import("./exec.js")).execCommand,
+  },
+  {
     usage: "ui [targets...]",
     purpose: "Explore a model, a trace or a plan in the terminal; two are compared",
     load: async () => (await import("./ui.js")).uiCommand,

@@ -4,6 +4,7 @@ import {
   type KernelAttributes,
   type KernelInputs,
   type NamedTensor,
+  openDispatchMode,
   type RunGradients,
   registeredVariables,
   withDispatchMode,
@@ -36,6 +37,10 @@ export interface MemoryBudgetOptions {
 export interface BudgetExecution {
   /** In bytes; undefined until stock's peak is known, of which it is a part. */
   readonly budgetBytes: number | undefined;
+  /** What stock takes at its peak; known where the budget is a part of that, from the first step on. */
+  readonly stockPeakBytes: number | undefined;
+  /** The most bytes alive at any moment, updates of weights included; of a budget that is a part of stock's peak, since the step that ran as stock. */
+  readonly peakBytes: number;
   /** Of the last forward and backward pass, and what its plan said that it would hold at most, if it followed one. */
   readonly lastStep: (PassReport & { readonly predictedBytes: number | undefined }) | undefined;
   /** Settled when no plan is being made. */
@@ -63,17 +68,46 @@ export function withMemoryBudget<T>(
   fn: (execution: BudgetExecution) => T,
   options: MemoryBudgetOptions = {},
 ): T {
-  const parsed = parseBudget(budget);
+  const keeper = keeperOf(budget, options);
   checkBackend();
-  const keeper = new BudgetKeeper(new MemoryMeter(), options);
-  if (options.plan !== undefined) keeper.begin(options.plan);
-  if ("bytes" in parsed) keeper.keep(parsed.bytes);
-  else keeper.keepFractionOfStock(parsed.fraction);
   return withDispatchMode(keeper, () => {
     keeper.meter.count(registeredVariables());
     keeper.resident.begin(keeper.meter.liveBytes);
     return fn(keeper);
   });
+}
+
+/** A budget that is kept until it is closed. */
+export interface OpenBudget {
+  readonly execution: BudgetExecution;
+  /** Ends it: the engine is as before. A second call does nothing. */
+  close(): void;
+}
+
+/**
+ * Keeps every training step from here on within a budget, as `withMemoryBudget` does, until it is closed. May be opened before a backend is there: it
+ * is asked about when the first step begins.
+ *
+ * @throws RematError `BUDGET` for what is no budget; steps throw what they do in `withMemoryBudget`
+ * @example
+ * const { execution, close } = openMemoryBudget("2GB");
+ * await model.fit(x, y);
+ * close();
+ */
+export function openMemoryBudget(budget: MemoryBudget, options: MemoryBudgetOptions = {}): OpenBudget {
+  const execution = keeperOf(budget, options);
+  const close = openDispatchMode(execution);
+  execution.meter.count(registeredVariables());
+  return { execution, close };
+}
+
+function keeperOf(budget: MemoryBudget, options: MemoryBudgetOptions): BudgetKeeper {
+  const parsed = parseBudget(budget);
+  const keeper = new BudgetKeeper(new MemoryMeter(), options);
+  if (options.plan !== undefined) keeper.begin(options.plan);
+  if ("bytes" in parsed) keeper.keep(parsed.bytes);
+  else keeper.keepFractionOfStock(parsed.fraction);
+  return keeper;
 }
 
 /** What the last update by an optimizer has taken. */
@@ -85,6 +119,7 @@ interface UpdateBytes {
 
 class BudgetKeeper extends Executor implements BudgetExecution {
   budgetBytes: number | undefined;
+  stockPeakBytes: number | undefined;
   planned: Promise<void> = Promise.resolve();
   private fraction: number | undefined;
   private wantsRecord = true;
@@ -92,7 +127,9 @@ class BudgetKeeper extends Executor implements BudgetExecution {
   /** Fingerprints of the passes for which a plan is being made, or cannot be. */
   private readonly kindsAsked = new Set<string>();
   /** Stock's, of the first pass, until the update after it is known. */
-  private stockPeakBytes = 0;
+  private stockPassBytes = 0;
+  /** Before the pass, or since the last one. */
+  private mostBytes = 0;
   readonly resident: ResidentWatch = new ResidentWatch();
   private readonly updates = new WeakMap<object, UpdateBytes>();
   private readonly budgetPolicy: BudgetPolicy;
@@ -111,6 +148,10 @@ class BudgetKeeper extends Executor implements BudgetExecution {
 
   get lastStep(): BudgetExecution["lastStep"] {
     return this.lastPass && { ...this.lastPass, predictedBytes: this.budgetPolicy.predictedBytes };
+  }
+
+  get peakBytes(): number {
+    return Math.max(this.mostBytes, this.meter.peakBytes);
   }
 
   override get releasesEarly(): boolean {
@@ -135,6 +176,7 @@ class BudgetKeeper extends Executor implements BudgetExecution {
   override gradients(call: GradientsCall, next: RunGradients): GradientsResult {
     if (this.isInPass) return super.gradients(call, next);
     if (this.isMeasuringStock) return this.measureStock(next);
+    this.mostBytes = this.peakBytes;
     const result = this.keepWithin(call, next);
     if (this.budgetBytes !== undefined) this.resident.look(this.budgetBytes);
     return result;
@@ -162,7 +204,7 @@ class BudgetKeeper extends Executor implements BudgetExecution {
   /** Refused before it begins, lest weights be updated in part. */
   optimizerUpdateComing(optimizer: object, gradients: NamedTensorMap | readonly NamedTensor[]): void {
     if (this.isInPass || this.isMeasuringStock || currentFakeBackend() !== undefined) return;
-    if (this.stockPeakBytes > 0) this.countUpdates(updateBytes(optimizer, gradients, this.meter, 2));
+    if (this.stockPassBytes > 0) this.countUpdates(updateBytes(optimizer, gradients, this.meter, 2));
     const gradientBytes = bytesIn(gradients);
     const last = this.updates.get(optimizer);
     // The first update of some weights makes slots; when the next ones begin, these are there.
@@ -176,11 +218,12 @@ class BudgetKeeper extends Executor implements BudgetExecution {
 
   /** Stock's peak may be in the updates of the weights. */
   private countUpdates(bytes = 0): void {
-    this.keepPartOf(Math.max(this.stockPeakBytes, this.meter.liveBytes + bytes));
-    this.stockPeakBytes = 0;
+    this.keepPartOf(Math.max(this.stockPassBytes, this.meter.liveBytes + bytes));
+    this.stockPassBytes = 0;
   }
 
   private keepPartOf(stockPeakBytes: number): void {
+    this.stockPeakBytes = stockPeakBytes;
     this.keep(Math.floor((this.fraction ?? 1) * stockPeakBytes));
   }
 
@@ -190,12 +233,13 @@ class BudgetKeeper extends Executor implements BudgetExecution {
       () => next(),
       () => {
         this.isMeasuringStock = false;
-        this.stockPeakBytes = this.meter.peakBytes;
-        this.keepPartOf(this.stockPeakBytes);
+        this.stockPassBytes = this.meter.peakBytes;
+        this.keepPartOf(this.stockPassBytes);
         // What stock has taken is no fault of the budget's.
         this.resident.begin(this.meter.liveBytes);
       },
     );
+    this.meter.reset();
     return result;
   }
 

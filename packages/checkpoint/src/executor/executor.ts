@@ -45,6 +45,8 @@ export interface PassReport {
   readonly peakBytes: number;
   /** How many ops were recomputed, refreshed views included. */
   readonly recomputedOps: number;
+  /** Milliseconds that this took, where kernels are done when they return. */
+  readonly recomputedMs: number;
   /** How many buffers were evicted. */
   readonly evictions: number;
   /** How many buffers had to be recomputed because they were touched, not because the plan said so. */
@@ -139,6 +141,7 @@ export class Executor implements DispatchMode {
         this.lastPass = {
           peakBytes: this.meter.peakBytes,
           recomputedOps: ledger.replayCount,
+          recomputedMs: ledger.replayMs,
           evictions: ledger.evictionCount,
           recomputedOnTouch: ledger.touchCount,
         };

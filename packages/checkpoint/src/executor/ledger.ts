@@ -39,6 +39,10 @@ export class Ledger {
     this.replays = new Replays((recipe) => listener.replaying(recipe));
   }
 
+  get replayMs(): number {
+    return this.replays.ms;
+  }
+
   get replayCount(): number {
     return this.replays.count;
   }

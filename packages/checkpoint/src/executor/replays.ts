@@ -10,6 +10,8 @@ import { isVerifying, verifyReplay } from "./verify-replays.js";
 export class Replays {
   /** How many kernels have been replayed. */
   count = 0;
+  /** Milliseconds that this took. */
+  ms = 0;
   /** True while one is, whose ops are none of the user's. */
   isRunning = false;
 
@@ -46,8 +48,10 @@ export class Replays {
     this.count++;
     const around = this.isRunning;
     this.isRunning = true;
+    const startedAt = performance.now();
     try {
       replayKernel(recipe, dataIds);
+      if (!around) this.ms += performance.now() - startedAt;
       if (isVerifying() && !recipe.isView) verifyReplay(recipe, dataIds);
     } finally {
       this.isRunning = around;

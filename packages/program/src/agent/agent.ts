@@ -1,5 +1,6 @@
 import { version_core } from "@tensorflow/tfjs-core";
 import type { GivenOrder } from "../program-order.js";
+import { executeProgram } from "./execute/execute-program.js";
 import { recordProgram } from "./record/record-program.js";
 import { checkVersion } from "./supported-version.js";
 import { ThreadReporter } from "./thread-reporter.js";
@@ -10,8 +11,11 @@ export function startAgent(order: GivenOrder): void {
   const problem = checkVersion(version_core);
   if (problem !== undefined) {
     reporter.fail(problem);
+    // A program that was to keep within a budget must not run without.
+    if (order.kind === "exec") process.exit(1);
     return;
   }
   reporter.write();
   if (order.kind === "record") recordProgram(order, reporter);
+  else executeProgram(order, reporter);
 }

@@ -1,13 +1,18 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { threadId } from "node:worker_threads";
-import type { RecordedStep, ThreadReport } from "../thread-report.js";
+import type { ExecutedPasses, RecordedStep, ThreadReport } from "../thread-report.js";
+
+const writeEveryMs = 1000;
 
 /** Tells what comes of the order in this thread, in a file of its own that is written anew whenever there is something to tell. */
 export class ThreadReporter {
+  /** Forward and backward passes. */
   passes = 0;
+  executed: ExecutedPasses | undefined;
   private readonly startedAt = Date.now();
   private readonly recorded: RecordedStep[] = [];
+  private writtenAt = Number.NEGATIVE_INFINITY;
   private problem: string | undefined;
 
   constructor(
@@ -31,6 +36,16 @@ export class ThreadReporter {
     this.write();
   }
 
+  /** Writes now and then, since a thread that is ended from outside does not say when. */
+  passed(executed: () => ExecutedPasses): void {
+    this.passes++;
+    const now = performance.now();
+    if (now - this.writtenAt < writeEveryMs) return;
+    this.writtenAt = now;
+    this.executed = executed();
+    this.write();
+  }
+
   write(): void {
     const report: ThreadReport = {
       pid: process.pid,
@@ -39,6 +54,7 @@ export class ThreadReporter {
       version: this.version,
       passes: this.passes,
       recorded: this.recorded,
+      ...(this.executed !== undefined && { executed: this.executed }),
       ...(this.problem !== undefined && { problem: this.problem }),
     };
     writeFileSync(this.pathFor("report.json"), JSON.stringify(report));

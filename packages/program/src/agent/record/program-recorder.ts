@@ -7,6 +7,7 @@ import {
   openDispatchMode,
   type RunGradients,
 } from "@remat/dispatch-hook";
+import type { Variable } from "@tensorflow/tfjs-core";
 import type { RecordOrder } from "../../program-order.js";
 import { SourceLines } from "../source/source-lines.js";
 import type { ThreadReporter } from "../thread-reporter.js";
@@ -40,6 +41,7 @@ export class ProgramRecorder implements DispatchMode {
   private readonly lines = new SourceLines();
   private step: OpenStep | undefined;
   private isInPass = false;
+  private isUpdating = false;
   private lastWeights = "";
   private firstPassAt = 0;
 
@@ -51,6 +53,7 @@ export class ProgramRecorder implements DispatchMode {
   gradients(call: GradientsCall, next: RunGradients): GradientsResult {
     if (this.isInPass || !call.xs.some(isVariable)) return next();
     this.reporter.passes++;
+    this.isUpdating = false;
     this.firstPassAt ||= performance.now();
     if (this.step?.isAssigned) this.finish(undefined);
     if (this.step === undefined && performance.now() - this.firstPassAt > 1000 * this.order.seconds) {
@@ -76,15 +79,21 @@ export class ProgramRecorder implements DispatchMode {
     }
   }
 
-  /** Weights whose steps are recorded get another optimizer. */
+  /** Weights whose steps are recorded may get another optimizer. */
   optimizerUpdateComing(optimizer: object): void {
-    const groups = this.groups.get(this.lastWeights);
-    if (this.step === undefined && groups !== undefined && !groups.has(optimizer))
-      groups.set(optimizer, new StepGroup());
+    this.isUpdating = true;
+    this.expect(optimizer);
   }
 
-  variableAssigned(): void {
-    if (this.step !== undefined && !this.isInPass) this.step.isAssigned = true;
+  optimizerStepDone(): void {
+    this.isUpdating = false;
+  }
+
+  /** The program updates a weight by itself. */
+  variableAssigned({ trainable }: Variable): void {
+    if (this.isInPass || this.isUpdating || !trainable) return;
+    if (this.step !== undefined) this.step.isAssigned = true;
+    else this.expect(undefined);
   }
 
   /** Writes what has been recorded so far; of a step that is not over nothing. */
@@ -93,6 +102,12 @@ export class ProgramRecorder implements DispatchMode {
     this.abandon();
     for (const groups of this.groups.values()) for (const [optimizer, group] of groups) this.write(optimizer, group);
     this.reporter.write();
+  }
+
+  private expect(optimizer: object | undefined): void {
+    const groups = this.groups.get(this.lastWeights);
+    if (this.step === undefined && groups !== undefined && !groups.has(optimizer))
+      groups.set(optimizer, new StepGroup());
   }
 
   private isWanted(weights: string): boolean {

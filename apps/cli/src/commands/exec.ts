@@ -1,0 +1,59 @@
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { parseBudget } from "@remat/checkpoint";
+import { type ExecOrder, runProgram } from "@remat/program";
+import { readPlan } from "@remat/trace";
+import type { Command, CommandOptions } from "../command.js";
+import type { ConsoleIo } from "../console-io.js";
+import { describeExecution } from "../program/describe-execution.js";
+import { describeNothing, programOf, trainingEnvironment } from "../program/program-command.js";
+import { parseText, UsageError } from "../usage-error.js";
+
+/** `remat exec`. */
+export const execCommand: Command = {
+  options: [
+    { flags: "--budget <size>", purpose: "What a thread may hold at once: 2GB, 512MiB, or 60% of what stock holds" },
+    { flags: "--plan <file>", purpose: "A plan that remat plan -o wrote, for the steps that are as planned" },
+    {
+      flags: "--early-release",
+      purpose: "In place of these: nothing is recomputed, everything goes after its last use",
+    },
+  ],
+  examples: ["remat exec --budget 2GB -- node train.js", "remat exec --early-release -- npx tsx train.ts"],
+  takesProgram: true,
+  run: (targets, options, io) => execute(targets, options, io),
+};
+
+/** `remat exec -- PROGRAM`: runs a program that trains, as it is, in less memory. */
+export async function execute(targets: readonly string[], options: CommandOptions, io: ConsoleIo): Promise<number> {
+  const command = programOf("exec", targets);
+  const order = parseExecOptions(options);
+  return runProgram({ command, order, env: trainingEnvironment() }, ({ exitCode, reports }) => {
+    const told = reports.filter(({ passes, problem }) => passes > 0 || problem !== undefined);
+    for (const report of told) io.stderr.write(`remat: ${describeExecution(report)}\n`);
+    if (told.length === 0) io.stderr.write(`remat: ${describeNothing(command, reports)}\n`);
+    return exitCode;
+  });
+}
+
+function parseExecOptions(options: CommandOptions): ExecOrder {
+  const budget = options["budget"] === undefined ? undefined : parseText("budget", options["budget"]);
+  const plan = options["plan"] === undefined ? undefined : parseText("plan", options["plan"]);
+  const isEarly = options["earlyRelease"] === true;
+  if (isEarly ? (budget ?? plan) !== undefined : (budget ?? plan) === undefined)
+    throw new UsageError(
+      `expected --budget, --plan or both, or --early-release alone, found ${isEarly ? "that and another" : "none of them"}.`,
+    );
+  if (budget !== undefined) parseBudget(budget);
+  if (plan !== undefined) checkPlan(plan);
+  return { kind: "exec", budget, plan: plan === undefined ? undefined : resolve(plan) };
+}
+
+/** Before the program starts, which reads it again. */
+function checkPlan(path: string): void {
+  try {
+    readPlan(readFileSync(path, "utf8"));
+  } catch (cause) {
+    throw new UsageError(`--plan ${path}: ${(cause as Error).message}. Expected a file that remat plan -o wrote.`);
+  }
+}
