@@ -40,4 +40,4 @@ async function main() {
   model.predict(x.slice([0, 0], [3, 4])).print();
 }
 
-main();
+void main();

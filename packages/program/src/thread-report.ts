@@ -21,7 +21,9 @@ export interface ExecutedPasses {
   readonly budgetBytes: number | undefined;
   /** Known where the budget is a part of it. */
   readonly stockPeakBytes: number | undefined;
-  /** The most bytes alive; with early release alone in the first passes, after which nobody counts any more. */
+  /** The most bytes alive between two ops, which is what a budget is of. */
+  readonly heldBytes: number;
+  /** The most bytes alive, with what kernels allocate for themselves; with early release alone in the first passes, after which nobody counts any more. */
   readonly peakBytes: number;
   /** Milliseconds of all passes, and of these for recomputation. */
   readonly passesMs: number;

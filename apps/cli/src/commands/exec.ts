@@ -24,7 +24,7 @@ export const execCommand: Command = {
   run: (targets, options, io) => execute(targets, options, io),
 };
 
-/** `remat exec -- PROGRAM`: runs a program that trains, as it is, in less memory. */
+/** Runs `remat exec -- PROGRAM`: a program that trains, as it is, in less memory. */
 export async function execute(targets: readonly string[], options: CommandOptions, io: ConsoleIo): Promise<number> {
   const command = programOf("exec", targets);
   const order = parseExecOptions(options);

@@ -1,7 +1,7 @@
 import type { ThreadReport } from "@remat/program";
 import { formatBytes, formatMs, formatPercent } from "@remat/reporting";
 
-/** What was saved in a thread, and what it cost, or why the program could not go on. */
+/** Says what was saved in a thread, and what it cost, or why the program could not go on. */
 export function describeExecution({ thread, passes, problem, executed }: ThreadReport): string {
   const where = thread === 0 ? "" : ` in worker ${thread}`;
   if (problem !== undefined) return problem;

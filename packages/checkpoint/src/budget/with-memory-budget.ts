@@ -4,6 +4,7 @@ import {
   type KernelAttributes,
   type KernelInputs,
   type NamedTensor,
+  type OpDone,
   openDispatchMode,
   type RunGradients,
   registeredVariables,
@@ -39,7 +40,9 @@ export interface BudgetExecution {
   readonly budgetBytes: number | undefined;
   /** What stock takes at its peak; known where the budget is a part of that, from the first step on. */
   readonly stockPeakBytes: number | undefined;
-  /** The most bytes alive at any moment, updates of weights included; of a budget that is a part of stock's peak, since the step that ran as stock. */
+  /** The most bytes alive between two ops, which is what the budget is of; of one that is a part of stock's peak, since the step that ran as stock. */
+  readonly heldBytes: number;
+  /** The most bytes alive at any moment: with what a kernel allocates for itself while it runs. */
   readonly peakBytes: number;
   /** Of the last forward and backward pass, and what its plan said that it would hold at most, if it followed one. */
   readonly lastStep: (PassReport & { readonly predictedBytes: number | undefined }) | undefined;
@@ -120,6 +123,7 @@ interface UpdateBytes {
 class BudgetKeeper extends Executor implements BudgetExecution {
   budgetBytes: number | undefined;
   stockPeakBytes: number | undefined;
+  heldBytes = 0;
   planned: Promise<void> = Promise.resolve();
   private fraction: number | undefined;
   private wantsRecord = true;
@@ -152,6 +156,12 @@ class BudgetKeeper extends Executor implements BudgetExecution {
 
   get peakBytes(): number {
     return Math.max(this.mostBytes, this.meter.peakBytes);
+  }
+
+  override opOver(op: OpDone): void {
+    super.opOver(op);
+    const { liveBytes } = this.meter;
+    if (liveBytes > this.heldBytes && !this.isMeasuringStock) this.heldBytes = liveBytes;
   }
 
   override get releasesEarly(): boolean {

@@ -1,3 +1,4 @@
+import { RematError } from "@remat/trace";
 import { version_core } from "@tensorflow/tfjs-core";
 import type { GivenOrder } from "../program-order.js";
 import { executeProgram } from "./execute/execute-program.js";
@@ -12,7 +13,7 @@ export function startAgent(order: GivenOrder): void {
   if (problem !== undefined) {
     reporter.fail(problem);
     // A program that was to keep within a budget must not run without.
-    if (order.kind === "exec") process.exit(1);
+    if (order.kind === "exec") throw new RematError("PROGRAM_TENSORFLOW", problem);
     return;
   }
   reporter.write();

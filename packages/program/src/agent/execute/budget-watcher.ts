@@ -40,6 +40,7 @@ export class BudgetWatcher implements DispatchMode {
     return {
       budgetBytes: this.hasBudget ? execution.budgetBytes : undefined,
       stockPeakBytes: execution.stockPeakBytes,
+      heldBytes: execution.heldBytes,
       peakBytes: execution.peakBytes,
       passesMs,
       recomputedMs,

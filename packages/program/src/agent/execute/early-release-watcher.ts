@@ -43,6 +43,7 @@ export class EarlyReleaseWatcher implements DispatchMode {
     return {
       budgetBytes: undefined,
       stockPeakBytes: undefined,
+      heldBytes: this.meter.peakBytes,
       peakBytes: this.meter.peakBytes,
       passesMs: this.passesMs,
       recomputedMs: 0,

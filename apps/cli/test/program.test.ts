@@ -1,0 +1,36 @@
+import { describe, expect, it } from "vitest";
+import { numberedPath, parseRecordOptions } from "../src/program/record-options.js";
+import { remat } from "./run.js";
+
+describe("remat record and remat exec", () => {
+  it.each([
+    [["record"], 2, /^remat: there is no program to run. Expected one behind --, .*: remat record -- node train.js/],
+    [["exec", "--budget", "1GB"], 2, /remat exec -- node train.js/],
+    [["exec", "--", "node", "train.js"], 2, /expected --budget, --plan or both, or --early-release alone, found none/],
+    [["exec", "--early-release", "--budget", "1GB", "--", "node", "train.js"], 2, /found that and another/],
+    [["exec", "--budget", "much", "--", "node", "train.js"], 1, /expected a budget as a number of bytes/],
+    [
+      ["exec", "--plan", "no-plan.json", "--", "node", "train.js"],
+      2,
+      /no-plan.json: .*Expected a file that remat plan/,
+    ],
+    [["record", "--steps", "0", "--", "node", "train.js"], 2, /--steps expects a whole number of at least 1/],
+    [["record", "--", "remat-has-no-such-program"], 1, /cannot be started \(there is no such program\)/],
+  ])("%j is one line with the next step", async (args, code, message) => {
+    const run = await remat(...args);
+    expect(run.code).toBe(code);
+    expect(run.stderr).toMatch(message);
+    expect(run.stderr.trimEnd().split("\n")).toHaveLength(1);
+  });
+
+  it("name what they write after the script, and number it where there are several", () => {
+    const named = (...program: string[]) => parseRecordOptions({ steps: "5", seconds: "60" }, program).output;
+    expect(named("node", "--expose-gc", "src/train.mjs", "--epochs", "3")).toBe("train.remat.jsonl");
+    expect(named("npx", "tsx", "train.ts")).toBe("train.remat.jsonl");
+    expect(named("./learn")).toBe("learn.remat.jsonl");
+    expect(numberedPath("run.remat.jsonl.gz", 0, 1)).toBe("run.remat.jsonl.gz");
+    expect(numberedPath("out/run.remat.jsonl.gz", 1, 2)).toBe("out/run.2.remat.jsonl.gz");
+    expect(numberedPath("run.jsonl", 0, 2)).toBe("run.1.jsonl");
+    expect(numberedPath("run", 0, 2)).toBe("run.1");
+  });
+});
