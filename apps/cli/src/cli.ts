@@ -88,7 +88,7 @@ function describe(options: Readonly<Record<string, unknown>>): string {
 }
 
 /** What a library refuses that can only come from the command line. */
-const usageCodes: ReadonlySet<string> = new Set(["LOSS_UNKNOWN", "OPTIMIZER_UNKNOWN", "MODULE_UNKNOWN"]);
+const usageCodes: ReadonlySet<string> = new Set(["LOSS_UNKNOWN", "OPTIMIZER_UNKNOWN", "MODULE_PATTERN"]);
 
 function report(error: unknown, command: string | undefined, io: ConsoleIo): number {
   // commander's own complaints (unknown option, missing argument) are usage errors, too.

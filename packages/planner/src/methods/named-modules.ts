@@ -5,7 +5,7 @@ const listed = 8;
 /**
  * Returns the modules of `names` that patterns name (`*` stands for part of one name, `**` for any), with or without the root in front.
  *
- * @throws RematError `MODULE_UNKNOWN` for a pattern that names none
+ * @throws RematError `MODULE_PATTERN` for a pattern that names none
  */
 export function namedModules(patterns: readonly string[], names: readonly string[]): string[] {
   const found = patterns.flatMap((pattern) => {
@@ -13,7 +13,7 @@ export function namedModules(patterns: readonly string[], names: readonly string
     const matching = names.filter((fqn) => fqn === pattern || regex.test(fqn));
     if (matching.length > 0) return matching;
     throw new RematError(
-      "MODULE_UNKNOWN",
+      "MODULE_PATTERN",
       `found ${JSON.stringify(pattern)}, which is no module with statistics. Expected one of ${names.slice(0, listed).join(", ")}${names.length > listed ? `, … (${names.length} in all)` : ""}.`,
     );
   });
