@@ -1,4 +1,5 @@
 import { RematError } from "@remat/trace";
+import { wrongInTables } from "./check-tables.js";
 
 /** `"%3"` is tensor 3 of the file; `"str:…"` anything that is not JSON; `"obj:…"` an object of TorchScript; `"float:inf"`. */
 export type Encoded = null | boolean | number | string | readonly Encoded[] | { readonly [name: string]: Encoded };
@@ -104,5 +105,8 @@ export function asOracleFile(value: unknown): OracleFile {
       "PYTORCH_FILE",
       `field 'config' of a ${String(file["schema"])} file: expected an object, found ${typeof file["config"]}. Export the run again.`,
     );
+  const wrong = wrongInTables(file);
+  if (wrong !== undefined)
+    throw new RematError("PYTORCH_FILE", `${wrong} of a ${String(file["schema"])} file. Export the run again.`);
   return file as unknown as OracleFile;
 }

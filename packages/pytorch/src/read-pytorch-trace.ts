@@ -35,7 +35,7 @@ import { TensorTable } from "./tensor-table.js";
  */
 export function readPyTorchTrace(file: unknown): Trace {
   const oracle = asOracleFile(file);
-  const reader = new TraceReader(oracle);
+  const reader = damagedUnless(oracle, () => new TraceReader(oracle));
   for (let i = 0; i < oracle.events.length; i++) {
     try {
       reader.event(oracle.events[i], i);
@@ -47,7 +47,18 @@ export function readPyTorchTrace(file: unknown): Trace {
       );
     }
   }
-  return reader.end();
+  return damagedUnless(oracle, () => reader.end());
+}
+
+/** What cannot be read of the file as a whole is a damaged file, too. */
+function damagedUnless<T>(oracle: OracleFile, read: () => T): T {
+  try {
+    return read();
+  } catch (cause) {
+    throw new RematError("PYTORCH_FILE", `${oracle.case}: ${(cause as Error).message}. Export the run again.`, {
+      cause,
+    });
+  }
 }
 
 const categories: Readonly<Record<string, number>> = {

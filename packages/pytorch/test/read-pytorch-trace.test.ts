@@ -255,6 +255,30 @@ describe("bad files", () => {
       /field 'events' of a sac-oracle\/1 file: expected a list/,
     ],
     [
+      "a name that is none",
+      { ...golden, fqns: ["Net", { a: 1 }] },
+      "PYTORCH_FILE",
+      /field 'fqns', item 1: expected a name/,
+    ],
+    [
+      "a tensor without a storage",
+      { ...golden, tensors: [{ dt: "float32", sh: [1], st: [1] }] },
+      "PYTORCH_FILE",
+      /field 'tensors', item 0: expected storages 's', 'dt'.*found {"dt":"float32"/,
+    ],
+    [
+      "a module whose tensor is not there",
+      { ...golden, module_tree: [{ fqn: "Net", type: "Net", params: [["w", 999]] }] },
+      "PYTORCH_FILE",
+      /sac_.*expected a tensor below \d+, found 999/,
+    ],
+    [
+      "a run on no device",
+      { ...golden, config: { ...golden.config, device: null } },
+      "PYTORCH_FILE",
+      /field 'config': expected a 'device'/,
+    ],
+    [
       "an unknown event",
       { ...golden, events: [{ e: "boo" }] },
       "PYTORCH_FILE",
