@@ -47,7 +47,7 @@ export async function soakRounds(): Promise<() => Promise<void>> {
     const close = [new TraceRecorder(), new ModTracker()].map((mode) => openDispatchMode(mode));
     await stock(compile(program));
     for (const each of close.toReversed()) each();
-    fakeMode(() => tf.tidy(() => tf.grad((x) => tf.sum(tf.tanh(x)))(tf.ones([8, 8]))));
+    fakeMode(() => tf.dispose(tf.tidy(() => tf.grad((x) => tf.sum(tf.tanh(x)))(tf.ones([8, 8])))));
   };
 }
 
