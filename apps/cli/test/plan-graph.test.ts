@@ -268,13 +268,13 @@ describe("remat plan refuses", () => {
   });
 
   it.each([
-    [["--budget", "0"], "--budget expects more than 0"],
-    [["--budget", "0%"], "--budget expects more than 0"],
-    [["--budget=-1"], "--budget expects a fraction"],
+    [["--budget", "0"], 'found "0", which is not more than 0'],
+    [["--budget", "0%"], 'found "0%", which is not more than 0'],
+    [["--budget=-1"], "--budget: expected a budget as a share"],
     [["--budget", "NaN"], 'found "NaN"'],
     [["--budget", "much"], 'found "much"'],
     [["--budget", "3GBit"], 'found "3GBit"'],
-    [["--budget", "150%"], "at most 100%"],
+    [["--budget", "150%"], "more than without a plan is never needed"],
     [["--budget", "2000"], "could be 2000B or 2000%"],
     [["--budget"], "argument missing"],
     [[], "expected a budget"],

@@ -1,5 +1,4 @@
 export { declarePure } from "@remat/backends";
-export { type MemoryBudget, parseBudget } from "./budget/parse-budget.js";
 export {
   type BudgetExecution,
   type MemoryBudgetOptions,

@@ -1,4 +1,5 @@
 export { allocatedSizes, deviceKind, roundUpBytes, unitBytesByName, unitBytesOn } from "./allocators/device-units.js";
+export { type Budget, bytesOfBudget, type MemoryBudget, parseBudget } from "./budget/parse-budget.js";
 export { DeviceRows } from "./held/device-rows.js";
 export {
   HeldMemory,

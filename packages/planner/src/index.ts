@@ -21,12 +21,11 @@ export {
   type TracePlanningGraph,
 } from "./graph/planning-graph-of-trace.js";
 export { type GraphFile, readGraphFile } from "./graph/read-graph-file.js";
-export { InfeasibleBudgetError } from "./infeasible-budget-error.js";
+export { InfeasibleBudgetError, type NothingWithin, nothingWithin } from "./infeasible-budget-error.js";
 export type { Knapsack, KnapsackMethod, KnapsackSolution } from "./knapsack/knapsack.js";
 export { solveKnapsack } from "./knapsack/solve-knapsack.js";
 export type {
   MethodAnswer,
-  MethodBudget,
   MethodOption,
   MethodPlan,
   MethodQuantity,

@@ -1,7 +1,8 @@
 import { RematError, setErrorKind } from "@remat/trace";
 
 /**
- * A budget that nothing can keep to; `code` is `BUDGET_INFEASIBLE`. The message names what binds.
+ * A budget that nothing keeps to; `code` is `BUDGET_INFEASIBLE` where that is proven, `BUDGET_NOT_FOUND` where a search came to its end without a
+ * plan, and more time may find one. The message names what binds.
  *
  * @example
  * try { await planModule(stats, { budgetBytes }); } catch (error) {
@@ -9,15 +10,38 @@ import { RematError, setErrorKind } from "@remat/trace";
  * }
  */
 export class InfeasibleBudgetError extends RematError {
-  /** The smallest budget that can be kept to. */
+  /** The smallest budget that is known to be kept to. */
   readonly smallestBudgetBytes: number;
 
   static {
     setErrorKind(this, "InfeasibleBudgetError");
   }
 
-  constructor(smallestBudgetBytes: number, message: string) {
-    super("BUDGET_INFEASIBLE", message);
+  constructor(smallestBudgetBytes: number, message: string, isProven = true) {
+    super(isProven ? "BUDGET_INFEASIBLE" : "BUDGET_NOT_FOUND", message);
     this.smallestBudgetBytes = smallestBudgetBytes;
   }
+}
+
+/** Why nothing keeps to a budget, and whose. */
+export interface NothingWithin {
+  /** Of the model, or graph. */
+  readonly name: string;
+  readonly budgetBytes: number;
+  readonly isProven: boolean;
+  readonly smallestFoundBytes: number;
+  readonly lowerBoundBytes: number;
+  /** What needs those. */
+  readonly occurrence: string;
+}
+
+/** Returns the error that says that nothing keeps to a budget: the one wording of it, for commands and library users. */
+export function nothingWithin(given: NothingWithin): InfeasibleBudgetError {
+  const { name, budgetBytes, isProven, smallestFoundBytes, lowerBoundBytes, occurrence } = given;
+  return new InfeasibleBudgetError(
+    smallestFoundBytes,
+    `${name}: ${isProven ? "proven that nothing fits" : "nothing was found"} within ${budgetBytes}B; the smallest budget found is ${smallestFoundBytes}B, ` +
+      `and no plan needs less than ${lowerBoundBytes}B, which ${occurrence} takes. Give a budget of ${smallestFoundBytes}B or more${isProven ? "" : ", or more time to search"}.`,
+    isProven,
+  );
 }

@@ -1,12 +1,11 @@
 export {
   BudgetError,
   type BudgetExecution,
-  type MemoryBudget,
   type MemoryBudgetOptions,
   releaseEarly,
   withMemoryBudget,
 } from "@remat/checkpoint";
-export type { HeldStorage, StorageMaker } from "@remat/memory";
+export type { HeldStorage, MemoryBudget, StorageMaker } from "@remat/memory";
 export { InfeasibleBudgetError } from "@remat/planner";
 export {
   type CategoryName,

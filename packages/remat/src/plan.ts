@@ -1,7 +1,7 @@
-import { type MemoryBudget, parseBudget } from "@remat/checkpoint";
-import { type CheckpointingGoal, InfeasibleBudgetError, planCheckpointing } from "@remat/planner";
+import { type Budget, bytesOfBudget, type MemoryBudget, parseBudget } from "@remat/memory";
+import { type CheckpointingGoal, nothingWithin, planCheckpointing } from "@remat/planner";
 import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
-import { formatOccurrence, type Plan, RuntimeSource, type Trace } from "@remat/trace";
+import { formatOccurrence, type Plan, RematError, RuntimeSource, type Trace } from "@remat/trace";
 import { type StepOptions, type Trainable, traceOf } from "./trace-of.js";
 
 export interface PlanOptions extends StepOptions {
@@ -27,21 +27,19 @@ export async function plan(
   what: Trainable,
   { budget, planningMs = 5000, device = "cpu", ...step }: PlanOptions,
 ): Promise<Plan> {
-  const goal = goalOf(budget);
+  const parsed = parseBudget(budget);
+  const goal = goalOf(parsed);
   const trace = withTimes(await traceOf(what, step), device);
-  const { point, infeasible } = await planCheckpointing(trace, { ...goal, timeMs: planningMs });
+  const { point, infeasible, recordedPeakBytes } = await planCheckpointing(trace, { ...goal, timeMs: planningMs });
   if (point !== undefined) return point.plan;
-  const { smallestFoundBytes = 0, lowerBoundBytes = 0, occurrence } = infeasible ?? {};
-  throw new InfeasibleBudgetError(
-    smallestFoundBytes,
-    `no plan was found within a budget of ${budget}; the smallest that was found takes ${smallestFoundBytes} bytes, and none takes less than ${lowerBoundBytes}` +
-      `${occurrence === undefined ? "" : `, which ${formatOccurrence(occurrence)} needs`}. Give ${smallestFoundBytes} bytes or more, or a longer planningMs.`,
-  );
+  if (infeasible === undefined) throw new RematError("PLANNER_BUG", "neither a plan nor why there is none");
+  const name = trace.header.model ?? "model";
+  const occurrence = formatOccurrence(infeasible.occurrence);
+  throw nothingWithin({ ...infeasible, occurrence, name, budgetBytes: bytesOfBudget(parsed, recordedPeakBytes) });
 }
 
-function goalOf(budget: MemoryBudget): CheckpointingGoal {
-  const parsed = parseBudget(budget);
-  return "bytes" in parsed ? { budgetBytes: parsed.bytes } : { budgetFraction: parsed.fraction };
+function goalOf(budget: Budget): CheckpointingGoal {
+  return "bytes" in budget ? { budgetBytes: budget.bytes } : { budgetFraction: budget.fraction };
 }
 
 function withTimes(trace: Trace, device: string): Trace {

@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { parseBudget } from "@remat/checkpoint";
 import { type ExecOrder, runProgram } from "@remat/program";
 import { readPlan } from "@remat/trace";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
+import { parseBudgetOption } from "../plan/plan-options.js";
 import { describeExecution } from "../program/describe-execution.js";
 import { describeNothing, programOf, trainingEnvironment } from "../program/program-command.js";
 import { parseText, UsageError } from "../usage-error.js";
@@ -44,7 +44,7 @@ function parseExecOptions(options: CommandOptions): ExecOrder {
     throw new UsageError(
       `expected --budget, --plan or both, or --early-release alone, found ${isEarly ? "that and another" : "none of them"}.`,
     );
-  if (budget !== undefined) parseBudget(budget);
+  if (budget !== undefined) parseBudgetOption(budget);
   if (plan !== undefined) checkPlan(plan);
   return { kind: "exec", budget, plan: plan === undefined ? undefined : resolve(plan) };
 }

@@ -1,4 +1,5 @@
 import { requireMemoryTrace } from "@remat/mem-tracker";
+import { nothingWithin } from "@remat/planner";
 import { graphPlanDocument, infeasibleDocument } from "@remat/reporting";
 import { writePlan } from "@remat/trace";
 import type { Command, CommandOptions } from "../command.js";
@@ -10,7 +11,7 @@ import { shownBeside, writeFor } from "../output.js";
 import { findPlan } from "../plan/find-plan.js";
 import { planGraphFile } from "../plan/plan-graph-file.js";
 import { methodOption, type PlanOptions, parsePlanOptions } from "../plan/plan-options.js";
-import { nothingWithin, tooDear, tooMuch } from "../plan/refuse.js";
+import { tooDear, tooMuch } from "../plan/refuse.js";
 import { type Shown, showPlan } from "../plan/show-plan.js";
 import { writePolicyFile } from "../plan/write-policy-file.js";
 import { priceModel } from "../price-model.js";

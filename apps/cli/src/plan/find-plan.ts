@@ -1,3 +1,4 @@
+import { bytesOfBudget } from "@remat/memory";
 import type { CheckpointingPoint, MethodPlan, MethodRequest, MethodTable, PlanMethod } from "@remat/planner";
 import { planCheckpointing } from "@remat/planner/node";
 import {
@@ -14,7 +15,7 @@ import type { ConsoleIo } from "../console-io.js";
 import type { Progress } from "../progress.js";
 import { interruptible } from "./interruptible.js";
 import { moduleStatistics } from "./module-statistics.js";
-import { bytesOfBudget, type PlanOptions } from "./plan-options.js";
+import type { PlanOptions } from "./plan-options.js";
 import { interruptedEarly } from "./refuse.js";
 import type { FoundPlan } from "./show-plan.js";
 import { showProgress } from "./show-progress.js";

@@ -1,3 +1,4 @@
+import { bytesOfBudget } from "@remat/memory";
 import {
   type BudgetedSchedule,
   type PlanningGraph,
@@ -15,7 +16,7 @@ import type { ConsoleIo } from "../console-io.js";
 import { importerOf, type ModelSource } from "../model-source.js";
 import type { Progress } from "../progress.js";
 import { interruptible } from "./interruptible.js";
-import { bytesOfBudget, type PlanOptions } from "./plan-options.js";
+import type { PlanOptions } from "./plan-options.js";
 import { interruptedEarly } from "./refuse.js";
 import { showProgress } from "./show-progress.js";
 

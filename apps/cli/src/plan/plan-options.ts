@@ -1,9 +1,8 @@
+import { type Budget, parseBudget } from "@remat/memory";
 import { type MethodOption, type PlanMethod, planMethods } from "@remat/planner";
+import { RematError } from "@remat/trace";
 import type { CommandOption, CommandOptions } from "../command.js";
 import { parseChoice, parseCount, parseText, quote, UsageError } from "../usage-error.js";
-
-/** A budget: bytes, or a fraction of what is held without a plan. */
-export type Budget = { readonly bytes: number } | { readonly fraction: number };
 
 /** What `remat plan` was asked for. */
 export interface PlanOptions {
@@ -36,7 +35,7 @@ export function parsePlanOptions(options: CommandOptions): PlanOptions {
   const iterations = options["iterations"] === undefined ? undefined : parseCount("iterations", options["iterations"]);
   const time = options["time"];
   const parsed: PlanOptions = {
-    budget: options["budget"] === undefined ? undefined : parseBudget(options["budget"]),
+    budget: options["budget"] === undefined ? undefined : parseBudgetOption(options["budget"]),
     maxOverhead: options["maxOverhead"] === undefined ? undefined : parseShare("max-overhead", options["maxOverhead"]),
     timeMs: time === undefined ? (iterations === undefined ? 5000 : undefined) : parseTimeMs(time),
     iterations,
@@ -55,34 +54,15 @@ export function parsePlanOptions(options: CommandOptions): PlanOptions {
   return parsed;
 }
 
-/** Returns a budget in bytes, of what is held without a plan. */
-export function bytesOfBudget(budget: Budget, referenceBytes: number): number {
-  return "bytes" in budget ? budget.bytes : budget.fraction * referenceBytes;
-}
-
-/** Parses `0.9`, `60%`, `2GB`, `512MiB`. */
-export function parseBudget(value: unknown): Budget {
-  const expected = "a fraction up to 1, per cent up to 100%, or bytes with a unit: 0.9, 60%, 2GB, 512MiB";
-  if (typeof value !== "string" && typeof value !== "number")
-    throw new UsageError(`--budget expects ${expected}; found ${quote(value)}.`);
-  const text = String(value).trim();
-  const match = /^(\d+(?:\.\d*)?|\.\d+)(?:e(\d+))?\s*(%|[kmgt]?i?b)?$/i.exec(text);
-  if (match === null) throw new UsageError(`--budget expects ${expected}; found ${quote(value)}.`);
-  const number = Number(match[2] === undefined ? match[1] : `${match[1]}e${match[2]}`);
-  const unit = match[3]?.toLowerCase();
-  if (!(number > 0)) throw new UsageError(`--budget expects more than 0, found ${quote(value)}: ${expected}.`);
-  if (unit === undefined || unit === "%") {
-    const fraction = unit === "%" ? number / 100 : number;
-    if (fraction > 1)
-      throw new UsageError(
-        unit === "%"
-          ? `--budget expects at most 100%, found ${quote(value)}. More than without a plan is never needed.`
-          : `--budget expects ${expected}; found ${quote(value)}, which could be ${text}B or ${text}%.`,
-      );
-    return { fraction };
+/** Parses what `--budget` takes: what a budget is anywhere else. */
+export function parseBudgetOption(value: unknown): Budget {
+  try {
+    return parseBudget(parseText("budget", value));
+  } catch (error) {
+    throw error instanceof RematError && error.code === "BUDGET"
+      ? new UsageError(`--budget: ${error.message}.`)
+      : error;
   }
-  const power = "kmgt".indexOf(unit[0]) + 1;
-  return { bytes: number * (unit.includes("i") ? 1024 : 1000) ** power };
 }
 
 /** Parses `20%` or `0.2`. */

@@ -5,16 +5,6 @@ import type { PlanOptions } from "./plan-options.js";
 /** The code of a search that came to its end without a plan and without a proof that there is none: more time may find one. */
 export const budgetNotFound = "BUDGET_NOT_FOUND";
 
-/** Returns the error that ends a command whose budget nothing meets; the table says the rest. */
-export function nothingWithin(infeasible: InfeasibleBudget): RematError {
-  const { name, budgetBytes, smallestFoundBytes, lowerBoundBytes, isProven } = infeasible;
-  return new RematError(
-    isProven ? "BUDGET_INFEASIBLE" : budgetNotFound,
-    `${name}: ${isProven ? "proven that nothing fits" : "nothing was found"} within ${formatBytes(budgetBytes)}; the smallest budget found is ${smallestFoundBytes}B, ` +
-      `and no plan needs less than ${lowerBoundBytes}B. Give --budget ${smallestFoundBytes}B or more${isProven ? "" : ", or more --time"}.`,
-  );
-}
-
 /** Returns the error that ends a command that was interrupted too early. */
 export function interruptedEarly({ name, budgetBytes, smallestFoundBytes }: InfeasibleBudget): RematError {
   return new RematError(

@@ -12,9 +12,8 @@ import {
   predictStock,
   timeTraining,
 } from "@remat/checkpoint/predict";
-import { restingBytes } from "@remat/memory";
-import { type CheckpointingGoal, planCheckpointing } from "@remat/planner";
-import { formatBytes } from "@remat/reporting";
+import { bytesOfBudget, restingBytes } from "@remat/memory";
+import { type CheckpointingGoal, nothingWithin, planCheckpointing } from "@remat/planner";
 import {
   describePlanMismatch,
   findPlanMismatch,
@@ -130,12 +129,9 @@ async function newPlan(trace: Trace, { wanted, timeMs, source }: PlanningJob): P
   const { infeasible, recordedPeakBytes } = answer;
   if (infeasible === undefined)
     throw new RematError("PLANNER_BUG", `${source.name}: neither a plan nor why there is none`);
-  const { occurrence, smallestFoundBytes, lowerBoundBytes } = infeasible;
-  throw new RematError(
-    "BUDGET_INFEASIBLE",
-    `${source.name}: no plan was found within the budget; the smallest budget that works is ${smallestFoundBytes}B (${formatBytes(smallestFoundBytes)}, ` +
-      `${((100 * smallestFoundBytes) / recordedPeakBytes).toFixed(0)}% of stock's peak). ${formatOccurrence(occurrence)} alone needs ${formatBytes(lowerBoundBytes)}.`,
-  );
+  const budgetBytes = wanted.kind === "budget" ? bytesOfBudget(wanted.budget, recordedPeakBytes) : 0;
+  const occurrence = formatOccurrence(infeasible.occurrence);
+  throw nothingWithin({ ...infeasible, occurrence, name: trace.header.model ?? source.name, budgetBytes });
 }
 
 function goalOf(wanted: PlanningJob["wanted"]): CheckpointingGoal {

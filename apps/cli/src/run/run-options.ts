@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { CommandOptions } from "../command.js";
-import { parseBudget, parseShare, parseTimeMs } from "../plan/plan-options.js";
+import { parseBudgetOption, parseShare, parseTimeMs } from "../plan/plan-options.js";
 import { parseCount, parseText, UsageError } from "../usage-error.js";
 import type { Wanted } from "./planning-job.js";
 
@@ -36,7 +36,7 @@ function parseWanted(options: CommandOptions): Wanted {
     );
   switch (given[0]) {
     case "budget":
-      return { kind: "budget", budget: parseBudget(options["budget"]) };
+      return { kind: "budget", budget: parseBudgetOption(options["budget"]) };
     case "maxOverhead":
       return { kind: "overhead", maxOverhead: parseShare("max-overhead", options["maxOverhead"]) };
     case "plan":

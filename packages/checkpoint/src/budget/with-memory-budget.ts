@@ -11,6 +11,7 @@ import {
   withDispatchMode,
 } from "@remat/dispatch-hook";
 import { currentFakeBackend } from "@remat/fake";
+import { type MemoryBudget, parseBudget } from "@remat/memory";
 import { fingerprintOfOps, opOccurrences, type Plan } from "@remat/trace";
 import type { NamedTensorMap } from "@tensorflow/tfjs-core";
 import { Executor, type PassReport } from "../executor/executor.js";
@@ -19,7 +20,6 @@ import { MemoryMeter } from "../memory-meter.js";
 import { OnlinePolicy } from "../online/online-policy.js";
 import { checkSubject } from "../plan/apply-plan.js";
 import { BudgetPolicy } from "./budget-policy.js";
-import { type MemoryBudget, parseBudget } from "./parse-budget.js";
 import { PassRecorder } from "./pass-recorder.js";
 import { planWithin } from "./planned-budget.js";
 import { ResidentWatch } from "./resident-watch.js";

@@ -1,4 +1,4 @@
-import { heldPeak, shareOut } from "@remat/memory";
+import { bytesOfBudget, heldPeak, shareOut } from "@remat/memory";
 import { type Plan, RematError } from "@remat/trace";
 import { planningGraphOfTrace } from "../graph/planning-graph-of-trace.js";
 import { InfeasibleBudgetError } from "../infeasible-budget-error.js";
@@ -26,7 +26,7 @@ export const modulesMethod: PlanMethod = {
       worldSize === 1
         ? heldPeak(trace).peakBytes
         : (await planModules(modules, { ...options, budgetBytes: 1e18 })).baselinePeakBytes;
-    const budgetBytes = Math.floor("bytes" in budget ? budget.bytes : budget.fraction * referenceBytes);
+    const budgetBytes = bytesOfBudget(budget, referenceBytes);
     const timeLimitS = timeMs === undefined ? undefined : Math.max(1, timeMs / 1000);
     const held = worldSize === 1 ? trace : shareOut(trace, worldSize);
     const graph = planningGraphOfTrace(held);

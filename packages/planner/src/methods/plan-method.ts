@@ -1,3 +1,4 @@
+import type { Budget } from "@remat/memory";
 import type { SACStats } from "@remat/sac-core";
 import type { Plan, Trace } from "@remat/trace";
 import type { BindingOp } from "../checkpointing/binding-op.js";
@@ -20,13 +21,10 @@ export interface PlanMethod {
   plan(trace: Trace, request: MethodRequest): Promise<MethodAnswer>;
 }
 
-/** A budget: bytes, or a fraction of what is held without a plan. */
-export type MethodBudget = { readonly bytes: number } | { readonly fraction: number };
-
 /** What is asked of a method; it is given nothing that it does not take. */
 export interface MethodRequest
   extends Pick<CheckpointingOptions, "iterations" | "seed" | "signal" | "onProgress" | "paretoPoints"> {
-  readonly budget?: MethodBudget;
+  readonly budget?: Budget;
   readonly maxOverhead?: number;
   readonly timeMs?: number;
   /** Names or patterns of the modules that may be planned (`*` stands for part of one name); none for all. */

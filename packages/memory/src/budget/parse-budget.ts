@@ -1,0 +1,56 @@
+import { RematError } from "@remat/trace";
+
+/**
+ * What may be held, as people write it: a size (`"2GB"`, `"500 MiB"`), a share of what is held without a plan (`"60%"`, `"0.6"`, 0.6), or, above 1,
+ * a number of bytes.
+ */
+export type MemoryBudget = number | string;
+
+/** A budget, read: whole bytes, or a fraction (at most 1) of what is held without a plan. */
+export type Budget = { readonly bytes: number } | { readonly fraction: number };
+
+const forms =
+  'a share of what is held without a plan, up to 1 or 100% (0.9, "60%"), or bytes with a unit ("2GB", "512MiB")';
+const written = /^(\d+(?:\.\d*)?|\.\d+)(?:e(\d+))?\s*(%|[kmgt]?i?b)?$/i;
+
+/**
+ * Returns a budget in bytes, or as a fraction of what is held without a plan. The only place where budgets are read, for the command line too.
+ *
+ * @throws RematError `BUDGET` for what is neither, for more than all, and for text without a unit that may mean bytes or per cent
+ * @example
+ * parseBudget("1.5GB"); // { bytes: 1500000000 }
+ * parseBudget("60%"); // { fraction: 0.6 }
+ */
+export function parseBudget(budget: MemoryBudget): Budget {
+  if (typeof budget === "number") return budget <= 1 ? share(budget, budget) : wholeBytes(budget, budget);
+  const [, digits, exponent, unitText] = (typeof budget === "string" && written.exec(budget.trim())) || [];
+  if (digits === undefined) throw refuse(budget);
+  const amount = Number(exponent === undefined ? digits : `${digits}e${exponent}`);
+  const unit = unitText?.toLowerCase();
+  if (unit === "%") return share(amount / 100, budget);
+  if (unit === undefined && amount > 1) throw refuse(budget, `, which could be ${budget.trim()}B or ${budget.trim()}%`);
+  if (unit === undefined) return share(amount, budget);
+  return wholeBytes(amount * (unit.includes("i") ? 1024 : 1000) ** ("kmgt".indexOf(unit[0]) + 1), budget);
+}
+
+/** Returns a budget in whole bytes, given how much is held without a plan. */
+export function bytesOfBudget(budget: Budget, referenceBytes: number): number {
+  return "bytes" in budget ? budget.bytes : Math.floor(budget.fraction * referenceBytes);
+}
+
+function share(fraction: number, budget: MemoryBudget): Budget {
+  if (fraction > 1) throw refuse(budget, ": more than without a plan is never needed");
+  if (!(fraction > 0)) throw refuse(budget, ", which is not more than 0");
+  return { fraction };
+}
+
+function wholeBytes(amount: number, budget: MemoryBudget): Budget {
+  const bytes = Math.floor(amount);
+  if (!(bytes > 0 && bytes < Number.POSITIVE_INFINITY)) throw refuse(budget, ", which is not a byte or more");
+  return { bytes };
+}
+
+function refuse(budget: MemoryBudget, why = ""): RematError {
+  const found = typeof budget === "number" ? String(budget) : JSON.stringify(budget);
+  return new RematError("BUDGET", `expected a budget as ${forms}; found ${found}${why}`);
+}

@@ -1,0 +1,53 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { bytesOfBudget, parseBudget } from "../../src/index.js";
+
+test("budgets are read from shares, percentages, sizes and numbers of bytes", () => {
+  expect(
+    [1000, 1000.9, 1e21, "1000B", "2GB", "2e9B", "1.5 MiB", "60%", " 100% ", 0.6, "0.6", ".6", "1", 1].map(parseBudget),
+  ).toEqual([
+    { bytes: 1000 },
+    { bytes: 1000 },
+    { bytes: 1e21 },
+    { bytes: 1000 },
+    { bytes: 2e9 },
+    { bytes: 2e9 },
+    { bytes: 1.5 * 2 ** 20 },
+    { fraction: 0.6 },
+    { fraction: 1 },
+    { fraction: 0.6 },
+    { fraction: 0.6 },
+    { fraction: 0.6 },
+    { fraction: 1 },
+    { fraction: 1 },
+  ]);
+});
+
+test.each([
+  [0, "not more than 0"],
+  [-1, "not more than 0"],
+  [Number.NaN, "found NaN"],
+  [Number.POSITIVE_INFINITY, "found Infinity"],
+  ["", 'found ""'],
+  ["much", 'found "much"'],
+  ["2 parsecs", 'found "2 parsecs"'],
+  ["0%", "not more than 0"],
+  ["120%", "more than without a plan is never needed"],
+  ["500000", "which could be 500000B or 500000%"],
+  ["0.5B", "not a byte or more"],
+])("%j is no budget", (wrong, why) => {
+  expect(() => parseBudget(wrong)).toThrow(why);
+  expect(() => parseBudget(wrong)).toThrow(/expected a budget/);
+});
+
+test("a share comes to whole bytes, at most what it is of", () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 1000 }), fc.nat(2 ** 40), (perMille, reference) => {
+      const bytes = bytesOfBudget(parseBudget(`${perMille / 10}%`), reference);
+      expect(Number.isInteger(bytes)).toBe(true);
+      expect(bytes).toBeLessThanOrEqual(reference);
+      expect(bytes).toBeGreaterThan((perMille / 1000) * reference - 1.01);
+    }),
+  );
+  expect(bytesOfBudget(parseBudget("100%"), 12_345)).toBe(12_345);
+});
