@@ -1,12 +1,23 @@
 import { resolve } from "node:path";
-import type { StepRequest } from "@remat/tracer/step";
+import { fakeableBackends } from "@remat/backends";
+import {
+  groupingNames,
+  lossNames,
+  modelSizes,
+  noOptimizer,
+  optimizerNames,
+  resolveStep,
+  type StepRequest,
+} from "@remat/tracer/step";
 import { type CommandOption, type CommandOptions, grouped } from "./command.js";
 import { formatOption } from "./format-option.js";
 import { parseChoice, parseCount, parseText } from "./usage-error.js";
 
-const backends = ["tensorflow", "wasm", "cpu"] as const;
-const groupings = ["auto", "prefixes", "cuts", "none"] as const;
-const sizes = ["full", "tiny"] as const;
+const backends = fakeableBackends().map(({ name }) => name);
+const optimizers = [...optimizerNames, noOptimizer];
+const defaults = resolveStep();
+
+const listed = (names: readonly string[]): string => `${names.slice(0, -1).join(", ")} or ${names.at(-1)}`;
 
 /**
  * The options of every command with a MODEL: what is said of its training step. They have no defaults here: what is not given is decided by
@@ -14,29 +25,28 @@ const sizes = ["full", "tiny"] as const;
  */
 export const stepOptions: readonly CommandOption[] = grouped("The training step", [
   { flags: "--batch <n>", purpose: "Samples in a batch (default: the model's own, or 1)" },
-  { flags: "--size <size>", purpose: "Of an example module: full or tiny (default: full)", choices: sizes },
+  { flags: "--size <size>", purpose: `Of an example module: ${listed(modelSizes)} (default: ${defaults.size})`, choices: modelSizes },
   {
     flags: "--loss <name>",
-    purpose:
-      "Loss where the model has none: sum, mean, meanSquaredError, categoricalCrossentropy, softmaxCrossEntropy (default: cross-entropy after a softmax, else mean squared error)",
+    choices: lossNames,
+    purpose: `Loss where the model has none: ${listed(lossNames)} (default: cross-entropy after a softmax, else mean squared error)`,
   },
   {
     flags: "--optimizer <name>",
-    purpose:
-      "What updates the weights: sgd, momentum, adam, adamax, rmsprop, adagrad, adadelta, or none (default: sgd)",
+    choices: optimizers,
+    purpose: `What updates the weights: ${listed(optimizers)} (default: ${defaults.optimizer})`,
   },
   { flags: "--data <file>", purpose: "Inputs and targets of a batch: a JSON file or an ES module (default: random)" },
   {
     flags: "--backend <name>",
     choices: backends,
-    purpose:
-      "Backend whose buffers are meant, or on which ops run: tensorflow, wasm or cpu (default: tensorflow; where ops run, the best that works)",
+    purpose: `Backend whose buffers are meant, or on which ops run: ${listed(backends)} (default: ${defaults.backend}; where ops run, the best that works)`,
   },
   { flags: "--unit <bytes>", purpose: "Sizes are rounded up to a multiple of this (default: 1, or the trace's own)" },
   {
     flags: "--group <by>",
-    purpose: "How a flat Keras model gets a hierarchy: auto, prefixes, cuts or none (default: auto)",
-    choices: groupings,
+    purpose: `How a flat Keras model gets a hierarchy: ${listed(groupingNames)} (default: ${String(defaults.grouping)})`,
+    choices: groupingNames,
   },
   { flags: "--seed <n>", purpose: "Seed of weights, random data, dropout, and the search for plans (default: 0)" },
 ]);
@@ -69,13 +79,13 @@ export function parseModelOptions(options: CommandOptions): ModelOptions {
     options[name] === undefined ? undefined : parse(name, options[name]);
   return {
     request: {
-      size: given("size", (name, value) => parseChoice(name, value, sizes)),
+      size: given("size", (name, value) => parseChoice(name, value, modelSizes)),
       batch: given("batch", parseCount),
       loss: given("loss", parseText),
       optimizer: given("optimizer", parseText),
       backend: given("backend", (name, value) => parseChoice(name, value, backends)),
       allocationUnitBytes: given("unit", parseCount),
-      grouping: given("group", (name, value) => parseChoice(name, value, groupings)),
+      grouping: given("group", (name, value) => parseChoice(name, value, groupingNames)),
       seed: given("seed", (name, value) => parseCount(name, value, 0)),
       steps: given("steps", parseCount),
     },

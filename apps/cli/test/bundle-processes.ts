@@ -1,11 +1,11 @@
 import { mkdirSync } from "node:fs";
 import { createRequire } from "node:module";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build, type Metafile, type Plugin } from "esbuild";
 
-const names = ["planning", "executor", "stock"] as const;
-const source = (name: string): string => fileURLToPath(new URL(`../src/run/${name}-process.ts`, import.meta.url));
+const programs = ["run/planning", "run/executor", "run/stock", "doctor/probe"];
+const source = (program: string): string => fileURLToPath(new URL(`../src/${program}-process.ts`, import.meta.url));
 /** Below the package, so that tfjs is found from there. */
 const folder = fileURLToPath(new URL(`../node_modules/.remat-test/${process.pid}`, import.meta.url));
 
@@ -19,13 +19,13 @@ const solverOutside: Plugin = {
 };
 
 /**
- * The programs of `remat run` as files that Node can start: tests run from sources, but a child process knows no TypeScript. tfjs stays
+ * The programs of `remat run` and `remat doctor` as files that Node can start: tests run from sources, but a child process knows no TypeScript. tfjs stays
  * outside, so that there is one engine with the user's model.
  */
 export async function bundleProcesses(): Promise<{ readonly folder: string; readonly metafile: Metafile }> {
   mkdirSync(folder, { recursive: true });
   const { metafile } = await build({
-    entryPoints: names.map((name) => ({ in: source(name), out: `${name}-process` })),
+    entryPoints: programs.map((program) => ({ in: source(program), out: `${basename(program)}-process` })),
     outdir: folder,
     outExtension: { ".js": ".mjs" },
     bundle: true,

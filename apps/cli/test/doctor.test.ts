@@ -2,14 +2,24 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { type BackendName, type BroughtBackend, backendPackages } from "@remat/backends/node";
 import { writeDocument } from "@remat/reporting";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { doctor } from "../src/commands/doctor.js";
 import { backendFix } from "../src/doctor/backend-fix.js";
 import { examinationDocument } from "../src/doctor/examination-document.js";
 import type { Examination } from "../src/doctor/examine.js";
 import { type BackendProbe, probeBackend } from "../src/doctor/probe-backend.js";
+import { bundledPath, bundleProcesses } from "./bundle-processes.js";
 import { remat } from "./run.js";
+
+vi.mock("../src/run/process-paths.js", () => ({ pathOfProcess: (name: string) => bundledPath(name) }));
+
+let bundles: Awaited<ReturnType<typeof bundleProcesses>>;
+beforeAll(async () => {
+  bundles = await bundleProcesses();
+});
+afterAll(() => rmSync(bundles.folder, { recursive: true, force: true }));
 
 let folder: string;
 beforeEach(() => {
@@ -41,24 +51,28 @@ const missing: BackendProbe = {
   gflops: undefined,
 };
 
+/** Tries a package as `remat doctor` does. */
+const probe = (name: string): Promise<BackendProbe> =>
+  probeBackend(backendPackages().find((each) => each.package.name === name)!, folder);
+
 describe("trying a backend in a process of its own", () => {
   test("tells version and speed of one that works", async () => {
-    const probe = await probeBackend("@tensorflow/tfjs-backend-wasm", "wasm", folder);
-    expect(probe).toMatchObject({
+    const wasm = await probe("@tensorflow/tfjs-backend-wasm");
+    expect(wasm).toMatchObject({
       works: true,
       missing: undefined,
       reason: undefined,
       version: "4.22.0",
       tensorflow: undefined,
     });
-    expect(probe.gflops).toBeGreaterThan(0);
+    expect(wasm.gflops).toBeGreaterThan(0);
   });
 
   test("tells which part of one is missing", async () => {
     const name = "@tensorflow/tfjs-node";
-    expect(await probeBackend(name, "tensorflow", folder)).toEqual({ ...missing, package: name });
+    expect(await probe(name)).toEqual({ ...missing, package: name });
     install(name, "throw new Error('libtensorflow_cc.so.2: cannot open shared object file\\nRequire stack: …');");
-    expect(await probeBackend(name, "tensorflow", folder)).toMatchObject({
+    expect(await probe(name)).toMatchObject({
       works: false,
       missing: "library",
       reason: "libtensorflow_cc.so.2: cannot open shared object file",
@@ -66,9 +80,21 @@ describe("trying a backend in a process of its own", () => {
     });
   });
 
+  test("is not content with one that computes and cannot train", async () => {
+    install(
+      "@tensorflow/tfjs-node",
+      `globalThis._tfengine.registerBackend("tensorflow", () => ({ isUsingGpuDevice: false, dispose() {} }), 3);`,
+    );
+    expect(await probe("@tensorflow/tfjs-node")).toMatchObject({
+      works: false,
+      missing: "kernels",
+      reason: expect.stringMatching(/^it cannot train everything, since it lacks kernels: .*Conv2DBackpropFilter/),
+    });
+  });
+
   test("survives one that takes its process down", async () => {
     install("@tensorflow/tfjs-node", "process.kill(process.pid, 'SIGILL');");
-    expect(await probeBackend("@tensorflow/tfjs-node", "tensorflow", folder)).toMatchObject({
+    expect(await probe("@tensorflow/tfjs-node")).toMatchObject({
       missing: "start",
       reason: "the process ended by SIGILL: TensorFlow needs a processor with AVX",
     });
@@ -150,7 +176,7 @@ test("a native backend without the caching allocator is told what to do", () => 
   };
   const found = { ...machine, cache: { folder: "/cache", native: [] }, allocator: {}, backends: [works] };
   expect(shown(found)).toMatch(/caching allocator is not built.*remat setup native/);
-  const withoutNative = [{ ...works, backend: "wasm" as const }];
+  const withoutNative = [{ ...works, package: "@tensorflow/tfjs-backend-wasm", backend: "wasm" as const }];
   expect(shown({ ...found, backends: withoutNative })).not.toContain("caching allocator");
 });
 
@@ -210,7 +236,7 @@ describe("remat doctor --verify", () => {
     mkdirSync(modules, { recursive: true });
     writeFileSync(join(modules, "package.json"), "{}");
     writeFileSync(join(modules, "index.js"), `require("fs").writeFileSync(${JSON.stringify(join(folder, "ran"))}, "")`);
-    expect(await probeBackend("@tensorflow/tfjs-node", "tensorflow", folder)).toMatchObject({
+    expect(await probe("@tensorflow/tfjs-node")).toMatchObject({
       works: false,
       missing: "trust",
       reason: expect.stringContaining("index.js is not as it was built"),
@@ -243,12 +269,12 @@ describe("remat doctor", () => {
   test("fails where no backend works, after the table", async () => {
     let stdout = "";
     const io = { stdout: { write: (text: string) => (stdout += text) }, stderr: { write: () => {} }, env: {} };
-    const probe = async (name: BackendProbe["package"], backend: BackendProbe["backend"]) => ({
+    const lacking = async ({ package: { name }, backend }: BroughtBackend) => ({
       ...missing,
       package: name,
-      backend,
+      backend: backend.name as BackendName,
     });
-    await expect(doctor({ format: "table" }, io, probe)).rejects.toMatchObject({ code: "NO_BACKEND" });
+    await expect(doctor({ format: "table" }, io, lacking)).rejects.toMatchObject({ code: "NO_BACKEND" });
     expect(stdout).toContain("npm install @tensorflow/tfjs-backend-cpu");
     expect(stdout).toContain("No backend works");
   });

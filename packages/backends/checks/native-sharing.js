@@ -6,6 +6,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { restoreUtil } from "@remat/backends/node";
 
 const rows = 2048;
 const columns = 4096;
@@ -74,8 +75,7 @@ function strided(begin, end) {
 /** In the child: how much resident memory grows by results that are kept, as a part of their bytes. */
 function measure([kernel, shape, attributes, { input = "x", dtype = "float32", list = false } = {}]) {
   const require = createRequire(join(process.env.NATIVE_APP, "package.json"));
-  const util = require("util");
-  util.isNullOrUndefined ??= (value) => value == null;
+  restoreUtil();
   const packages = readdirSync(join(process.env.NATIVE_APP, "node_modules/@tensorflow"));
   const tf = require(`@tensorflow/${packages.find((name) => name.startsWith("tfjs-node"))}`);
   const residentBytes = () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync("/proc/self/status", "utf8"))[1]) * 1024;

@@ -9,6 +9,10 @@ export interface Backend {
   readonly name: string;
   /** What people call it, where that is something else. */
   readonly alias?: string;
+  /** How good it is beside others: the higher, the better, as tfjs has it in `registerBackend`. */
+  readonly priority: number;
+  /** What brings it in Node, best first; left out: nothing that is loaded from disk. */
+  readonly packages?: readonly BackendPackage[];
   /** Which kernels it has, and what they return and hold on the way: what fake mode needs to stand for it. */
   readonly kernels: BackendKernels | Unknown;
   /** By kernel the outputs that live in an input's buffer, where they have a `DataId` of their own or not. */
@@ -23,7 +27,23 @@ export interface Backend {
   viewOf?(entry: DataEntry): DataId | undefined;
   /** Returns on what an instance of it computes. */
   deviceOf(instance: object | undefined): BackendDevice;
+  /** Gives the process what its packages need before they are loaded; Node only. */
+  prepare?(): void;
+  /** Registers what it lacks of the kernels that only gradients run: what training needs. */
+  provideGradientKernels?(): void;
 }
+
+/** An npm package that brings a backend. */
+export interface BackendPackage {
+  readonly name: string;
+  /** Of one with a native addon: the words that have remat build it, and what it is called in the cache. Left out: `npm install` is all that it needs. */
+  readonly built?: { readonly by: string; readonly as: NativePackage };
+  /** Of one that is for a GPU: what to say, and what to do, where it found none and runs on the CPU. */
+  readonly withoutGpu?: { readonly reason: string; readonly fix: string };
+}
+
+/** The native packages that remat builds. */
+export type NativePackage = "tfjs-node" | "tfjs-node-gpu";
 
 /** Why something is not known of a backend. */
 export interface Unknown {

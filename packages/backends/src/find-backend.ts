@@ -6,8 +6,10 @@ import { requestedBytes } from "./data-entry.js";
 /** A backend that remat knows, as tfjs-core names it; `tensorflow` is native, on a CPU or a GPU. */
 export type BackendName = keyof typeof list;
 
-/** All backends that remat knows. */
-export const backends: readonly Backend[] = Object.values(list);
+const known: Backend[] = Object.values(list);
+
+/** All backends that remat knows, those of `addBackend` among them. */
+export const backends: readonly Backend[] = known;
 
 const byName = new Map<string, Backend>(backends.map((backend) => [backend.name, backend]));
 const strangers = new Map<string, Backend>();
@@ -37,14 +39,17 @@ export function addBackend(backend: Backend): () => void {
   if (byName.has(backend.name))
     throw new RematError("BACKEND_KNOWN", `a backend '${backend.name}' is known already; give yours another name.`);
   byName.set(backend.name, backend);
+  known.push(backend);
   return () => {
     byName.delete(backend.name);
+    known.splice(known.indexOf(backend), 1);
   };
 }
 
 function unknownBackend(name: string): Backend {
   return {
     name,
+    priority: 0,
     kernels: { unknown: "remat does not know it" },
     sharing: new Map(),
     residency: { unknown: "what shares a buffer there is not known" },

@@ -2,11 +2,15 @@ export {
   type Backend,
   type BackendDevice,
   type BackendKernels,
+  type BackendPackage,
   isKnown,
+  type NativePackage,
   type Residency,
   type Unknown,
 } from "./backend.js";
+export { bestFirst } from "./best-first.js";
 export { type DataEntry, isComplexPair } from "./data-entry.js";
+export { defaultBackend, fakeableBackends, fullestBackend } from "./default-backend.js";
 export { addBackend, type BackendName, backends, findBackend } from "./find-backend.js";
 export { javascriptResidency } from "./javascript-residency.js";
 export { kernelRules, kernelsOf } from "./kernel-rules.js";

@@ -1,4 +1,4 @@
-import { type Backend, type BackendName, kernelRules } from "@remat/backends";
+import { type Backend, type BackendName, fullestBackend, kernelRules } from "@remat/backends";
 import { type EngineInternals, engineInternals } from "@remat/dispatch-hook/engine";
 import { RematError } from "@remat/trace";
 import { type DataType, env, type Tensor } from "@tensorflow/tfjs-core";
@@ -13,7 +13,7 @@ import { runFills, skipFills } from "./skip-fills.js";
 import { skipInitializers } from "./skip-initializers.js";
 
 export interface FakeModeOptions {
-  /** The backend to stand for: its kernels, and which of them share a buffer. `cpu` if left out. */
+  /** The backend to stand for: its kernels, and which of them share a buffer. Left out: that which lacks the fewest kernels, `cpu`. */
   readonly backend?: BackendName | Backend;
   /** Keep what `fn` leaves behind, instead of disposing of all tensors and variables that are not part of its result. */
   readonly keepTensors?: boolean;
@@ -95,7 +95,7 @@ function open(options: FakeModeOptions): OpenMode {
       `Backend '${engine.backendName}' is still starting. Await tf.ready() before fakeMode().`,
     );
   }
-  const standsFor = fakeableBackend(options.backend ?? "cpu");
+  const standsFor = fakeableBackend(options.backend ?? fullestBackend());
   const backend = fakeOf(standsFor);
   const { release, stop } = noteTensors(engine);
   const undos = [stop, guardVariables(engine), useBackend(engine, standsFor), skipAllFills()];

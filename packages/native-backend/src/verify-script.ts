@@ -1,9 +1,9 @@
-/** Run by `node -e`, since it must not load what is loaded here. Arguments: the folder, the package. @internal */
-export const verifyScript = `
+import { restoreUtil } from "@remat/backends/node";
+
+/** Run by `node -e`, since it must not load what is loaded here: of what starts tfjs-node it gets the text. Arguments: the folder, the package. @internal */
+export const verifyScript: string = `
 const { createRequire } = require("node:module");
-const util = require("node:util");
-util.isNullOrUndefined ??= (value) => value == null;
-util.isArray ??= Array.isArray;
+(${restoreUtil})();
 const [app, name] = process.argv.slice(1);
 const tf = createRequire(app + "/package.json")(name);
 const expect = (what, found, expected) => {

@@ -1,4 +1,4 @@
-import { type BackendName, isKnown } from "@remat/backends";
+import { defaultBackend } from "@remat/backends";
 import { currentBackend } from "@remat/dispatch-hook";
 import { RematError, type Trace } from "@remat/trace";
 import { type ModelDefinition, traceFakeStep } from "@remat/tracer";
@@ -24,19 +24,13 @@ export interface StepOptions {
  */
 export async function traceOf(what: Trainable, options: StepOptions): Promise<Trace> {
   if (isTrace(what)) return what;
-  if (typeof what !== "function") return traceFakeStep(what, { ...options, backend: fakeableBackend() });
+  if (typeof what !== "function") return traceFakeStep(what, { ...options, backend: defaultBackend(currentBackend()).name });
   return record(() => checkStep(what()));
 }
 
 /** By what it has, since it may come from another copy of the class. */
 function isTrace(what: Trainable): what is Trace {
   return typeof what === "object" && "storages" in what && "events" in what;
-}
-
-/** The current one, where it is known what its kernels hold. */
-function fakeableBackend(): BackendName {
-  const { name, kernels } = currentBackend();
-  return isKnown(kernels) ? (name as BackendName) : "tensorflow";
 }
 
 /** A function that makes a model is a likely mistake. */

@@ -1,4 +1,4 @@
-import type { BackendName } from "@remat/backends";
+import { type BackendName, defaultBackend } from "@remat/backends";
 import { currentFakeBackend, fakeMode } from "@remat/fake";
 import { type Grouping, type Layer, ModTracker } from "@remat/mod-tracker";
 import { RematError, type Trace } from "@remat/trace";
@@ -33,7 +33,7 @@ export async function recordRun(
 ): Promise<Trace> {
   if (backend === "real" || currentFakeBackend() !== undefined) return record(fn, options);
   return fakeMode(() => record(fn, options), {
-    backend: backend === "fake" ? "tensorflow" : (backend.slice(5) as BackendName),
+    backend: backend === "fake" ? defaultBackend() : (backend.slice(5) as BackendName),
   });
 }
 

@@ -12,10 +12,17 @@ export {
   trainableVariables,
 } from "./model-definition.js";
 export { OpStopwatch, type StepTimes, type StepWay } from "./op-stopwatch.js";
-export { type OptimizerName, optimizerByName, optimizerNames } from "./optimizers.js";
+export { noOptimizer, type OptimizerName, optimizerByName, optimizerNames } from "./optimizers.js";
 export { optimizerStepMark, TraceRecorder, type TraceRecorderOptions } from "./recorder/trace-recorder.js";
 export { SeededRandom } from "./seeded-random.js";
-export { resolveStep, type StepRequest, type StepSpec } from "./step-spec.js";
+export {
+  groupingNames,
+  type ModelSize,
+  modelSizes,
+  resolveStep,
+  type StepRequest,
+  type StepSpec,
+} from "./step-spec.js";
 export { type TimeFakeStepOptions, timeFakeStep } from "./time-fake-step.js";
 export { type TimeStepOptions, timeStep } from "./time-step.js";
 export { type TraceStepOptions, traceFakeStep, traceStep } from "./trace-step.js";

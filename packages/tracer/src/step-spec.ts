@@ -1,13 +1,24 @@
-import type { BackendName } from "@remat/backends";
+import { type BackendName, defaultBackend } from "@remat/backends";
 import type { Grouping } from "@remat/mod-tracker";
 import { RematError, type StepSettings } from "@remat/trace";
 import { describeLoss, type LossName } from "./losses.js";
 import { keepsState, type OptimizerName, requireOptimizer } from "./optimizers.js";
 
+/** The sizes that a model module may be built in. */
+export const modelSizes = ["full", "tiny"] as const;
+export type ModelSize = (typeof modelSizes)[number];
+
+type GroupingName = Extract<Grouping, string>;
+/** As a record, so that one that is added is missed here. */
+const namedGroupings: Readonly<Record<GroupingName, true>> = { auto: true, prefixes: true, cuts: true, none: true };
+
+/** The ways of grouping a flat model that have a name. */
+export const groupingNames: readonly GroupingName[] = Object.keys(namedGroupings) as GroupingName[];
+
 /** What may be said of a training step; {@link resolveStep} decides what is left out. */
 export interface StepRequest {
   /** Which size of a model module to build that has several; `full` if not given. */
-  readonly size?: "full" | "tiny" | undefined;
+  readonly size?: ModelSize | undefined;
   /** Samples in a batch; left out: the model's own number. */
   readonly batch?: number | undefined;
   /**
@@ -18,7 +29,7 @@ export interface StepRequest {
   readonly optimizer?: OptimizerName | "none" | (string & {}) | undefined;
   /** Of `Math.random` while the model is built and its steps are taken; 0 if not given. */
   readonly seed?: number | undefined;
-  /** The backend that fake mode stands for, `tensorflow` if not given; a real step is taken on the current one. */
+  /** The backend that fake mode stands for, `defaultBackend()` (`tensorflow`) if not given; a real step is taken on the current one. */
   readonly backend?: BackendName | undefined;
   /** Sizes are rounded up to a multiple of this many bytes; 1 if not given, which is what an executor measures. */
   readonly allocationUnitBytes?: number | undefined;
@@ -32,7 +43,7 @@ export interface StepRequest {
 
 /** A training step with everything decided. */
 export interface StepSpec extends Omit<StepSettings, "grouping"> {
-  readonly size: "full" | "tiny";
+  readonly size: ModelSize;
   readonly backend: BackendName;
   readonly allocationUnitBytes: number;
   readonly grouping: Grouping;
@@ -54,7 +65,7 @@ export function resolveStep(request: StepRequest = {}): StepSpec {
     loss,
     optimizer = "sgd",
     seed = 0,
-    backend = "tensorflow",
+    backend = defaultBackend().name,
     allocationUnitBytes = 1,
     grouping = "auto",
     steps = 1,

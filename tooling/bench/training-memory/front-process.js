@@ -1,15 +1,15 @@
 // Plans a step for budgets from what early release alone holds down to the smallest.
+import { startBackend } from "@remat/backends/node";
 import { predictPlanned, predictReleasedPeak, timeTraining } from "@remat/checkpoint/predict";
 import { planCheckpointing } from "@remat/planner";
 import { writePlan } from "@remat/trace";
 import { traceFakeStep } from "@remat/tracer";
 import { loadModel } from "../../../apps/cli/dist/load-model.js";
 import { keptTimes } from "../../../apps/cli/dist/run/kept-times.js";
-import { loadBackend } from "../../../apps/cli/dist/run/load-backend.js";
 import { serveJob } from "../../../apps/cli/dist/run/serve-job.js";
 
 serveJob(async ({ source, backend, timesPath, points, timeMs }, tell) => {
-  await loadBackend(backend);
+  await startBackend(backend, { for: "training" });
   const model = await loadModel(source);
   const step = { ...source.request, name: source.name, backend: backend.backend };
   tell(`tracing ${source.name}`);

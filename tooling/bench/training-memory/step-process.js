@@ -1,7 +1,7 @@
 // A process that trains a model in one way, and takes a step whenever it is asked to.
+import { startBackend } from "@remat/backends/node";
 import { prepareStep } from "@remat/tracer/step";
 import { loadModel } from "../../../apps/cli/dist/load-model.js";
-import { loadBackend } from "../../../apps/cli/dist/run/load-backend.js";
 import { timeOnce } from "../src/measure.js";
 
 let training;
@@ -20,7 +20,7 @@ async function answerTo({ job, question }) {
 }
 
 async function prepare({ source, backend, way }) {
-  await loadBackend(backend);
+  await startBackend(backend, { for: "training" });
   const model = await loadModel(source);
   globalThis.gc?.();
   const loadedBytes = process.memoryUsage.rss();

@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
-import util from "node:util";
 import type { BackendName } from "@remat/backends";
+import { restoreUtil } from "@remat/backends/node";
 import * as tf from "@tensorflow/tfjs";
 import "@tensorflow/tfjs-backend-wasm";
 
@@ -17,9 +17,6 @@ function loadNative(app: string): void {
   const name = ["tfjs-node-gpu", "tfjs-node"].find((each) => existsSync(join(app, "node_modules/@tensorflow", each)));
   if (name === undefined)
     throw new Error(`NATIVE_APP expects a folder in which tfjs-node is installed with its addon, found '${app}'`);
-  // What Node 23 removed.
-  const old = util as unknown as Record<string, unknown>;
-  old["isNullOrUndefined"] ??= (value: unknown) => value === null || value === undefined;
-  old["isArray"] ??= Array.isArray;
+  restoreUtil();
   createRequire(join(app, "package.json"))(`@tensorflow/${name}`);
 }

@@ -1,22 +1,23 @@
+import { findPackage } from "@remat/backends/node";
 import type { BackendProbe } from "./probe-backend.js";
 
 /** Returns what to do about what a package lacks; undefined if nothing is to be done. `gpu`: whether the machine has one for CUDA. */
-export function backendFix({ package: name, backend, missing }: BackendProbe, gpu: boolean): string | undefined {
-  if (missing === undefined) return undefined;
-  if (backend !== "tensorflow") return `npm install ${name}`;
-  const setup = `remat setup native${name.endsWith("-gpu") ? " --gpu" : ""}`;
+export function backendFix({ package: name, missing }: BackendProbe, gpu: boolean): string | undefined {
+  if (missing === undefined || missing === "kernels") return undefined;
+  const { built, withoutGpu } = findPackage(name) ?? {};
+  if (built === undefined) return `npm install ${name}`;
   switch (missing) {
     case "module":
     case "addon":
-      return setup;
+      return built.by;
     case "library":
-      return `put its folder on LD_LIBRARY_PATH, or: ${setup} --force`;
+      return `put its folder on LD_LIBRARY_PATH, or: ${built.by} --force`;
     case "trust":
     case "start":
-      return `${setup} --force`;
+      return `${built.by} --force`;
     case "device":
-      return gpu
-        ? `pip install "tensorflow[and-cuda]", then: ${setup} --force`
+      return gpu && withoutGpu !== undefined
+        ? `${withoutGpu.fix}, then: ${built.by} --force`
         : "nothing: nvidia-smi shows no GPU here";
   }
 }

@@ -1,3 +1,4 @@
+import { findPackage } from "@remat/backends/node";
 import { type DocumentPart, formatBytes, type OutputDocument } from "@remat/reporting";
 import { backendFix } from "./backend-fix.js";
 import type { Examination } from "./examine.js";
@@ -28,7 +29,7 @@ export function examinationDocument(found: Examination): OutputDocument {
           ? "No backend works: nothing can be run or measured here; estimates need none."
           : `Used by remat where real steps are run: ${taken.package}${where(taken)}.`,
       ),
-      ...(taken?.backend === "tensorflow" ? [textOf(allocatorNote(allocator))] : []),
+      ...(taken !== undefined && findPackage(taken.package)?.built !== undefined ? [textOf(allocatorNote(allocator))] : []),
       {
         kind: "table",
         title: "Versions",

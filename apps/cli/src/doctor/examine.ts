@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { availableParallelism, cpus, totalmem } from "node:os";
 import { join } from "node:path";
-import { type BackendName, type BackendPackage, backendPackages, cacheFolder } from "@remat/backends/node";
+import { type BroughtBackend, backendPackages, cacheFolder } from "@remat/backends/node";
 import { allocatorEnvironment } from "@remat/native-backend";
 import { versionText } from "../version.js";
 import { type BackendProbe, probeBackend } from "./probe-backend.js";
@@ -26,14 +26,14 @@ export interface Examination {
 }
 
 /** How a package is tried; a test's, or by a process. */
-export type Probe = (name: BackendPackage, backend: BackendName, from: string) => Promise<BackendProbe>;
+export type Probe = (brought: BroughtBackend, from: string) => Promise<BackendProbe>;
 
 /** Looks at the machine, the packages and every backend, as seen from the folder `from`. */
 export async function examine(from: string, probe: Probe = probeBackend): Promise<Examination> {
   const folder = cacheFolder();
   const native = join(folder, "native");
   const backends: BackendProbe[] = [];
-  for (const [name, backend] of backendPackages) backends.push(await probe(name, backend, from));
+  for (const brought of backendPackages()) backends.push(await probe(brought, from));
   return {
     remat: versionText(),
     node: process.version,

@@ -1,19 +1,24 @@
 import { execFile } from "node:child_process";
 import {
+  type BackendModule,
   type BackendName,
-  type BackendPackage,
+  type BroughtBackend,
   backendPlaces,
   checkCached,
   classifyFailure,
+  lackOfGpu,
   type MissingPart,
 } from "@remat/backends/node";
+import { pathOfProcess } from "../run/process-paths.js";
+import type { ProbeAnswer } from "./probe-process.js";
 
 /** What came of trying a package in a process of its own. */
 export interface BackendProbe {
-  readonly package: BackendPackage;
+  readonly package: string;
   readonly backend: BackendName;
+  /** Whether it starts, computes and has the kernels that training needs. */
   readonly works: boolean;
-  /** What is missing; `device` if it works, but on the CPU for want of a CUDA device; undefined if nothing is. */
+  /** What is missing; `device` if it works, but on the CPU for want of a GPU; undefined if nothing is. */
   readonly missing: MissingPart | "device" | undefined;
   /** What went wrong, on one line. */
   readonly reason: string | undefined;
@@ -27,105 +32,44 @@ export interface BackendProbe {
   readonly gflops: number | undefined;
 }
 
-interface Answer {
-  readonly error?: string;
-  readonly version?: string;
-  readonly tensorflow?: string | null;
-  readonly usesGpu?: boolean;
-  readonly gflops?: number;
-}
-
-/** Run by `node -e`: what a backend does to a process, a crash included, must not happen to ours. */
-const script = `
-const { createRequire } = require("node:module");
-const util = require("node:util");
-util.isNullOrUndefined ??= (value) => value == null;
-util.isArray ??= Array.isArray;
-const [path, backend] = process.argv.slice(1);
-const say = (answer) => process.stdout.write("\\n" + JSON.stringify(answer) + "\\n");
-(async () => {
-  const load = createRequire(path);
-  let version;
-  for (let folder = path; version === undefined; folder = require("node:path").dirname(folder))
-    try { ({ version } = load(folder + "/package.json")); } catch {}
-  const module = load(path);
-  const tf = module.tensor2d === undefined ? load("@tensorflow/tfjs-core") : module;
-  tf.env().set("PROD", true);
-  if (!(await tf.setBackend(backend))) throw new Error("backend '" + backend + "' did not start");
-  await tf.ready();
-  const size = 512;
-  const a = tf.ones([size, size]);
-  const once = () => {
-    const start = performance.now();
-    const product = tf.matMul(a, a);
-    const [first] = product.dataSync();
-    product.dispose();
-    if (first !== size) throw new Error("a product of ones gave " + first + ", expected " + size);
-    return performance.now() - start;
-  };
-  once();
-  const times = [];
-  // A slow backend is timed once, a fast one until its times settle.
-  for (const end = performance.now() + 200; times.length === 0 || (times.length < 20 && performance.now() < end); ) times.push(once());
-  const ms = times.sort((x, y) => x - y)[times.length >> 1];
-  const { binding, isUsingGpuDevice } = tf.backend();
-  say({ version, tensorflow: binding?.TF_Version ?? null, usesGpu: isUsingGpuDevice === true, gflops: (2 * size ** 3) / ms / 1e6 });
-  process.exit(0);
-})().catch((error) => { say({ error: String(error.message ?? error) }); process.exit(0); });
-`;
-
-/** Tries a package's modules in the order of `selectBackend`, each in a fresh process, and has it multiply two matrices. */
-export async function probeBackend(name: BackendPackage, backend: BackendName, from: string): Promise<BackendProbe> {
+/** Tries a package's modules in the order of `selectBackend` for training, each in a fresh process, and has it multiply two matrices. */
+export async function probeBackend({ package: brought, backend }: BroughtBackend, from: string): Promise<BackendProbe> {
+  const named = { package: brought.name, backend: backend.name as BackendName };
+  const blank = { version: undefined, tensorflow: undefined, usesGpu: false, gflops: undefined };
   let failure: BackendProbe | undefined;
-  const blank = {
-    package: name,
-    backend,
-    works: false,
-    version: undefined,
-    tensorflow: undefined,
-    usesGpu: false,
-    gflops: undefined,
-  };
-  for (const path of backendPlaces(name, from)) {
-    try {
-      checkCached(path);
-    } catch (error) {
-      failure ??= { ...blank, missing: classifyFailure(error), reason: firstLine((error as Error).message), path };
-      continue;
+  for (const path of backendPlaces(brought.name, from)) {
+    const answer = await probeModule({ backend: backend.name, path });
+    if (!("missing" in answer)) {
+      const { missing, reason } = lackOfGpu(brought, answer.usesGpu);
+      return { ...named, ...blank, works: true, missing, reason: reason === "" ? undefined : reason, path, ...answer };
     }
-    const { error, version, tensorflow, usesGpu = false, gflops } = await ask(path, backend);
-    if (error === undefined) {
-      const lacksDevice = name === "@tensorflow/tfjs-node-gpu" && !usesGpu;
-      const missing = lacksDevice ? "device" : undefined;
-      const reason = lacksDevice ? "no CUDA device was found, so it runs on the CPU" : undefined;
-      return {
-        package: name,
-        backend,
-        works: true,
-        missing,
-        reason,
-        version,
-        path,
-        tensorflow: tensorflow ?? undefined,
-        usesGpu,
-        gflops,
-      };
-    }
-    failure ??= { ...blank, missing: classifyFailure(new Error(error)), reason: firstLine(error), path };
+    const { missing, reason } = answer;
+    failure ??= { ...named, ...blank, works: false, missing, reason: firstLine(reason), path };
   }
-  return failure ?? { ...blank, missing: "module", reason: "not installed", path: undefined };
+  if (failure !== undefined) return failure;
+  return { ...named, ...blank, works: false, missing: "module", reason: "not installed", path: undefined };
 }
 
-function ask(path: string, backend: BackendName): Promise<Answer> {
+async function probeModule(module: BackendModule): Promise<ProbeAnswer> {
+  try {
+    checkCached(module.path);
+  } catch (error) {
+    return { missing: classifyFailure(error), reason: (error as Error).message };
+  }
+  return ask(module);
+}
+
+/** What a backend does to a process, a crash included, must not happen to ours. */
+function ask({ backend, path }: BackendModule): Promise<ProbeAnswer> {
   return new Promise((resolve) => {
     execFile(
       process.execPath,
-      ["-e", script, path, backend],
-      { timeout: 60_000, killSignal: "SIGKILL", env: { ...process.env, TF_CPP_MIN_LOG_LEVEL: "3", NODE_OPTIONS: "" } },
+      [...process.execArgv, pathOfProcess("probe"), path, backend],
+      { timeout: 60_000, killSignal: "SIGKILL", env: { ...process.env, TF_CPP_MIN_LOG_LEVEL: "3" } },
       (error, stdout, stderr) => {
         const line = stdout.split("\n").findLast((text) => text.startsWith("{"));
-        if (line !== undefined) resolve(JSON.parse(line) as Answer);
-        else resolve({ error: crash(error, stderr) });
+        if (line !== undefined) resolve(JSON.parse(line) as ProbeAnswer);
+        else resolve({ missing: "start", reason: crash(error, stderr) });
       },
     );
   });

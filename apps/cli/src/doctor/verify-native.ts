@@ -1,5 +1,5 @@
 import { join, relative } from "node:path";
-import { type BackendPackage, backendPlaces, cacheFolder } from "@remat/backends/node";
+import { backendPackages, backendPlaces, cacheFolder } from "@remat/backends/node";
 import { type CacheItem, verifyCache } from "@remat/native-backend";
 import type { OutputDocument } from "@remat/reporting";
 
@@ -17,8 +17,8 @@ export async function verifyNative(
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<Verification> {
   const cache = cacheFolder(env);
-  const packages: readonly BackendPackage[] = ["@tensorflow/tfjs-node-gpu", "@tensorflow/tfjs-node"];
-  const places = packages.flatMap((name) => backendPlaces(name, from));
+  const native = backendPackages().filter((each) => each.package.built !== undefined);
+  const places = native.flatMap((each) => backendPlaces(each.package.name, from));
   const own = places.filter((path) => relative(join(cache, "native"), path).startsWith(".."));
   return { cache, items: await verifyCache(env), own };
 }

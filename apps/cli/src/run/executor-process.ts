@@ -1,13 +1,13 @@
 // A process that runs training steps as they are with remat: early release, or after a plan, with memory counted by buffer.
+import { startBackend } from "@remat/backends/node";
 import { execute, surroundingsOf } from "./execution.js";
-import { loadBackend } from "./load-backend.js";
 import { recordStep } from "./record-step.js";
 import { runSteps } from "./run-steps.js";
 import { serveJob } from "./serve-job.js";
 import type { StepJob, StepResult } from "./step-job.js";
 
 serveJob<StepJob, StepResult>(async (job) => {
-  await loadBackend(job.backend);
+  await startBackend(job.backend, { for: "training" });
   const figures = await runSteps(job, () => surroundingsOf(job));
   const recorded = job.record ? await recordStep(job, () => execute(job.execution)) : undefined;
   return { ...figures, ...(recorded && { recorded }) };

@@ -1,8 +1,7 @@
-import type { BackendName } from "@remat/backends/node";
+import type { BackendModule, BackendName } from "@remat/backends/node";
 import type { StepPrediction } from "@remat/checkpoint/predict";
 import type { Budget } from "@remat/memory";
 import type { StepSource } from "../load-model.js";
-import type { BackendModule } from "./step-job.js";
 
 /** What is wanted of the steps. */
 export type Wanted =

@@ -1,9 +1,17 @@
 import { fileURLToPath } from "node:url";
 
+/** Where they stand, from here. */
+const files = {
+  planning: "./planning-process.js",
+  executor: "./executor-process.js",
+  stock: "./stock-process.js",
+  probe: "../doctor/probe-process.js",
+} as const;
+
 /** Programs that run in processes of their own. */
-export type ProcessName = "planning" | "executor" | "stock";
+export type ProcessName = keyof typeof files;
 
 /** Returns the file to start. */
 export function pathOfProcess(name: ProcessName): string {
-  return fileURLToPath(new URL(`./${name}-process.js`, import.meta.url));
+  return fileURLToPath(new URL(files[name], import.meta.url));
 }

@@ -1,3 +1,4 @@
+import type { BackendModule } from "@remat/backends/node";
 import type { StepSource } from "../load-model.js";
 
 /** How the steps of a job are to hold memory. */
@@ -6,12 +7,6 @@ export type Execution =
   | { readonly kind: "early-release" }
   /** The text of a plan file. */
   | { readonly kind: "plan"; readonly plan: string };
-
-/** The backend by the module that brings it, as `selectBackend` found it: a process that must not load the hook cannot look for it. */
-export interface BackendModule {
-  readonly backend: string;
-  readonly path: string;
-}
 
 /** A tensor of one step: what two runs are compared by. */
 export interface TensorPlace {
@@ -23,6 +18,7 @@ export interface TensorPlace {
 /** What a process that runs training steps is asked to do. */
 export interface StepJob {
   readonly source: StepSource;
+  /** As `selectBackend` found it: a process that must not load the hook does not look for it. */
   readonly backend: BackendModule;
   readonly execution: Execution;
   readonly steps: number;

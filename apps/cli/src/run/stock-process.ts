@@ -1,10 +1,10 @@
-// A process that runs training steps of stock TensorFlow.js: it loads tfjs, the backend and the loader of models, and never the hook.
-import { loadBackend } from "./load-backend.js";
+// A process that runs training steps of stock TensorFlow.js: it loads tfjs, the backend with what is known of it and the loader of models, and never the hook.
+import { startBackend } from "@remat/backends/node";
 import { runSteps } from "./run-steps.js";
 import { serveJob } from "./serve-job.js";
 import type { StepJob, StepResult } from "./step-job.js";
 
 serveJob<StepJob, StepResult>(async (job) => {
-  await loadBackend(job.backend);
+  await startBackend(job.backend, { for: "training" });
   return runSteps(job);
 });

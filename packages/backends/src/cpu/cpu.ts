@@ -8,6 +8,8 @@ import { cpuSharing } from "./sharing.js";
 /** The backend in plain JavaScript. */
 export const cpu: Backend = {
   name: "cpu",
+  priority: 1,
+  packages: [{ name: "@tensorflow/tfjs-backend-cpu" }],
   kernels: {
     lacks: new Set(["LogicalXor"]),
     traits: {

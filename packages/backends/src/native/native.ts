@@ -2,6 +2,7 @@ import { commonTraits } from "@remat/kernels";
 import type { Backend } from "../backend.js";
 import { type DataEntry, requestedBytes } from "../data-entry.js";
 import { nativeResidency } from "./residency.js";
+import { restoreUtil } from "./restore-util.js";
 import { tensorflowScratch } from "./scratch.js";
 import { tensorflowSharing } from "./sharing.js";
 
@@ -27,6 +28,18 @@ const gpuUnitBytes = 256;
 export const native: Backend = {
   name: "tensorflow",
   alias: "native",
+  priority: 3,
+  packages: [
+    {
+      name: "@tensorflow/tfjs-node-gpu",
+      built: { by: "remat setup native --gpu", as: "tfjs-node-gpu" },
+      withoutGpu: {
+        reason: "TensorFlow found no CUDA device, so it runs on the CPU",
+        fix: 'pip install "tensorflow[and-cuda]"',
+      },
+    },
+    { name: "@tensorflow/tfjs-node", built: { by: "remat setup native", as: "tfjs-node" } },
+  ],
   kernels: {
     lacks: new Set(lacking.split(/\s+/)),
     traits: {
@@ -61,4 +74,5 @@ export const native: Backend = {
       ? { device: "cuda:0", allocationUnitBytes: gpuUnitBytes, isAsynchronous: true }
       : { device: "cpu", allocationUnitBytes: 1, isAsynchronous: false };
   },
+  prepare: restoreUtil,
 };

@@ -12,8 +12,9 @@ export type MissingPart = "module" | "addon" | "library" | "trust" | "start" | "
  * @example
  * classifyFailure(new Error("libcudart.so.12: cannot open shared object file")); // "library"
  */
-export function classifyFailure(failure: unknown): Exclude<MissingPart, "module" | "kernels"> {
+export function classifyFailure(failure: unknown): Exclude<MissingPart, "module"> {
   if (failure instanceof RematError && failure.code === "NATIVE_UNTRUSTED") return "trust";
+  if (failure instanceof RematError && failure.code === "BACKEND_UNTRAINABLE") return "kernels";
   const { message } = failure instanceof Error ? failure : new Error(String(failure));
   if (/cannot open shared object|\.(so|dylib|dll)\b/.test(message)) return "library";
   if (/tfjs_binding\.node|native addon/i.test(message)) return "addon";

@@ -1,8 +1,6 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
-
-/** The packages that bring the native backend. */
-export type NativePackage = "tfjs-node" | "tfjs-node-gpu";
+import type { NativePackage } from "../backend.js";
 
 /** The version of tfjs-node that is built and looked for: that of the engine that the hook knows. */
 export const nativeVersion = "4.22.0";

@@ -1,33 +1,23 @@
-import { existsSync } from "node:fs";
-import { createRequire } from "node:module";
-import { join, resolve } from "node:path";
-import { pathToFileURL } from "node:url";
-import util from "node:util";
+import { resolve } from "node:path";
 import { RematError } from "@remat/trace";
 import * as tf from "@tensorflow/tfjs-core";
+import type { Backend, BackendPackage } from "../backend.js";
 import type { BackendName } from "../find-backend.js";
-import { provideGradientKernels } from "../wasm/gradients/provide-gradient-kernels.js";
 import { classifyFailure, type MissingPart, oneLine } from "./backend-failure.js";
+import { backendPackages, findPackage } from "./backend-packages.js";
+import { backendPlaces } from "./backend-places.js";
 import { checkCached } from "./check-cached.js";
-import { missingGradientKernels } from "./gradient-kernels.js";
-import { type NativePackage, nativeAppFolder } from "./native-cache.js";
-
-/** The packages that bring them, best first. */
-export type BackendPackage =
-  | "@tensorflow/tfjs-node-gpu"
-  | "@tensorflow/tfjs-node"
-  | "@tensorflow/tfjs-backend-wasm"
-  | "@tensorflow/tfjs-backend-cpu";
+import { startBackend } from "./start-backend.js";
 
 /** A package that brings a backend, and what came of trying it. */
 export interface BackendAttempt {
-  readonly package: BackendPackage;
+  readonly package: string;
   readonly backend: BackendName;
   readonly selected: boolean;
   /**
    * Why not: `module` not installed, native `addon` not built, shared `library` missing, no `trust` in who can have changed it, `start` failed, `kernels`
    * missing that it is wanted for.
-   * Undefined if nothing is; `device` if the package was selected although it found no CUDA device, and runs on the CPU.
+   * Undefined if nothing is; `device` if the package was selected although it found no GPU that it is for, and runs on the CPU.
    */
   readonly missing: MissingPart | "device" | undefined;
   /** What went wrong, on one line; empty if nothing did. */
@@ -36,10 +26,10 @@ export interface BackendAttempt {
 
 export interface BackendSelection {
   readonly backend: BackendName;
-  readonly package: BackendPackage;
+  readonly package: string;
   /** The module that was loaded: the user's, or the one in the cache that `remat setup native` fills. */
   readonly path: string;
-  /** tfjs-node-gpu only: whether a CUDA device is used; it falls back to the CPU without one. */
+  /** Whether a GPU is used; tfjs-node-gpu falls back to the CPU without one. */
   readonly usesGpu: boolean;
   /** Everything that was tried, in order; the last one was selected. */
   readonly attempts: readonly BackendAttempt[];
@@ -51,26 +41,14 @@ export interface SelectBackendOptions {
   /** Only packages that bring this backend; left out: any. */
   readonly backend?: BackendName;
   /** Only this package; left out: any. */
-  readonly package?: BackendPackage;
+  readonly package?: string;
   /** Folder from which packages are looked up first; left out: the current one. */
   readonly from?: string;
 }
 
-/** What is tried, in this order. */
-export const backendPackages: readonly (readonly [name: BackendPackage, backend: BackendName])[] = [
-  ["@tensorflow/tfjs-node-gpu", "tensorflow"],
-  ["@tensorflow/tfjs-node", "tensorflow"],
-  ["@tensorflow/tfjs-backend-wasm", "wasm"],
-  ["@tensorflow/tfjs-backend-cpu", "cpu"],
-];
-
-/** CUDA's absence, as no error tells it. */
-const noDevice = "TensorFlow found no CUDA device, so it runs on the CPU";
-
 /**
  * Makes the best backend that works here current: tfjs-node-gpu, else tfjs-node, wasm, cpu; and says which it took and why the earlier ones
- * failed. A native package is looked for where the user has it, then in the cache that `remat setup native` fills. Puts back what tfjs-node
- * needs and Node 23 removed (`util.isNullOrUndefined`).
+ * failed. A native package is looked for where the user has it, then in the cache that `remat setup native` fills. Each is started by `startBackend`.
  *
  * @throws RematError `NO_BACKEND` if none works, with every reason
  * @example
@@ -79,34 +57,58 @@ const noDevice = "TensorFlow found no CUDA device, so it runs on the CPU";
  */
 export async function selectBackend(options: SelectBackendOptions = {}): Promise<BackendSelection> {
   const attempts: BackendAttempt[] = [];
-  for (const [name, backend] of backendPackages) {
-    if (options.backend !== undefined && options.backend !== backend) continue;
-    if (options.package !== undefined && options.package !== name) continue;
-    const tried = await tryPackage(name, backend, options);
+  for (const { package: brought, backend } of backendPackages()) {
+    if (options.backend !== undefined && options.backend !== backend.name) continue;
+    if (options.package !== undefined && options.package !== brought.name) continue;
+    const named = { package: brought.name, backend: backend.name as BackendName };
+    const tried = await tryPlaces(brought.name, backend, options);
     if (typeof tried === "string") {
-      const usesGpu = (tf.backend() as { isUsingGpuDevice?: boolean }).isUsingGpuDevice === true;
-      const lacksDevice = name === "@tensorflow/tfjs-node-gpu" && !usesGpu;
-      attempts.push({
-        package: name,
-        backend,
-        selected: true,
-        missing: lacksDevice ? "device" : undefined,
-        reason: lacksDevice ? noDevice : "",
-      });
-      return { backend, package: name, path: tried, usesGpu, attempts };
+      const usesGpu = usesGpuNow(backend);
+      attempts.push({ ...named, selected: true, ...lackOfGpu(brought, usesGpu) });
+      return { ...named, path: tried, usesGpu, attempts };
     }
-    attempts.push({ package: name, backend, selected: false, ...tried });
+    attempts.push({ ...named, selected: false, ...tried });
   }
+  throw noneWorks(options, attempts);
+}
+
+/**
+ * Returns whether the current instance of a backend computes on a GPU.
+ *
+ * @example
+ * usesGpuNow(findBackend("tensorflow")); // true where tfjs-node-gpu found a CUDA device
+ */
+export function usesGpuNow({ deviceOf }: Backend): boolean {
+  return deviceOf(tf.backend()).device.startsWith("cuda");
+}
+
+/**
+ * Returns what a package that works lacks: `device`, if it is for a GPU and found none; else nothing.
+ *
+ * @example
+ * lackOfGpu(findPackage("@tensorflow/tfjs-node-gpu"), false).missing; // "device"
+ */
+export function lackOfGpu(
+  { withoutGpu }: BackendPackage,
+  usesGpu: boolean,
+): { readonly missing: "device" | undefined; readonly reason: string } {
+  if (withoutGpu === undefined || usesGpu) return { missing: undefined, reason: "" };
+  return { missing: "device", reason: withoutGpu.reason };
+}
+
+function noneWorks(wanted: SelectBackendOptions, attempts: readonly BackendAttempt[]): RematError {
+  const known = backendPackages();
   if (attempts.length === 0) {
-    const wanted = [options.package, options.backend].filter((each) => each !== undefined).join(" for ");
-    const known = backendPackages.map(([name, backend]) => `${name} for ${backend}`).join(", ");
-    throw new RematError("NO_BACKEND", `no package that is loaded from disk is ${wanted}. Expected one of ${known}.`);
+    const asked = [wanted.package, wanted.backend].filter((each) => each !== undefined).join(" for ");
+    const expected = known.map((each) => `${each.package.name} for ${each.backend.name}`).join(", ");
+    return new RematError("NO_BACKEND", `no package that is loaded from disk is ${asked}. Expected one of ${expected}.`);
   }
   const reasons = attempts.map((attempt) => `${attempt.package}: ${attempt.reason.replace(/\.+$/, "")}`).join("; ");
-  const native = attempts.some(({ backend }) => backend === "tensorflow");
-  throw new RematError(
+  const tried = attempts.map((attempt) => attempt.package);
+  const builds = tried.flatMap((name) => findPackage(name)?.built?.by ?? []);
+  return new RematError(
     "NO_BACKEND",
-    `no backend works here${reasons === "" ? "" : `: ${reasons}`}. Install one of ${attempts.map((attempt) => attempt.package).join(", ")}${native ? ", or build the native one by remat setup native" : ""}.`,
+    `no backend works here: ${reasons}. Install one of ${tried.join(", ")}${builds.length === 0 ? "" : `, or build one by ${builds.join(" or ")}`}.`,
   );
 }
 
@@ -116,26 +118,13 @@ interface Failure {
 }
 
 /** The module that made `backend` current and does for what it is wanted for, or why none did. */
-async function tryPackage(
-  name: BackendPackage,
-  backend: BackendName,
-  options: SelectBackendOptions,
-): Promise<string | Failure> {
-  const tried = await tryPlaces(name, backend, resolve(options.from ?? process.cwd()));
-  if (typeof tried !== "string" || options.for !== "training") return tried;
-  if (backend === "wasm") provideGradientKernels();
-  const lacking = missingGradientKernels(backend);
-  if (lacking.length === 0) return tried;
-  return { missing: "kernels", reason: `it cannot train everything, since it lacks kernels: ${lacking.join(", ")}` };
-}
-
-/** The module that made `backend` current, or why none did. */
-async function tryPlaces(name: BackendPackage, backend: BackendName, from: string): Promise<string | Failure> {
+async function tryPlaces(name: string, backend: Backend, options: SelectBackendOptions): Promise<string | Failure> {
+  const from = resolve(options.from ?? process.cwd());
   let failure: Failure | undefined;
   for (const path of backendPlaces(name, from)) {
     try {
       checkCached(path);
-      await load(path, backend);
+      await startBackend({ backend: backend.name, path }, options);
       return path;
     } catch (error) {
       // Why the user's own does not work tells more than what is in the cache.
@@ -143,50 +132,4 @@ async function tryPlaces(name: BackendPackage, backend: BackendName, from: strin
     }
   }
   return failure ?? { missing: "module", reason: `'${name}' is not installed in ${from}` };
-}
-
-/**
- * Returns the modules of a package that `selectBackend` would try, in this order: where the user has it, seen from the folder `from`, which with strict
- * package managers is not where this package would find it; here; for native ones in the cache. Nothing is loaded.
- *
- * @example
- * backendPlaces("@tensorflow/tfjs-node", process.cwd()); // ["/home/me/app/node_modules/@tensorflow/tfjs-node/dist/index.js"]
- */
-export function backendPlaces(name: BackendPackage, from: string): readonly string[] {
-  const places = [find(name, join(resolve(from), "package.json")), find(name, import.meta.url)];
-  if (name.startsWith("@tensorflow/tfjs-node")) {
-    const app = nativeAppFolder(name.slice("@tensorflow/".length) as NativePackage);
-    if (existsSync(app)) places.push(find(name, join(app, "package.json")));
-  }
-  return [...new Set(places.filter((path) => path !== undefined))];
-}
-
-/** The module of a package as seen by a file. */
-function find(name: string, from: string): string | undefined {
-  try {
-    return createRequire(from).resolve(name);
-  } catch {
-    return undefined;
-  }
-}
-
-async function load(path: string, backend: BackendName): Promise<void> {
-  const undo = backend === "tensorflow" ? prepareForNative() : () => {};
-  try {
-    await import(pathToFileURL(path).href);
-    if (!(await tf.setBackend(backend))) throw new Error(`backend '${backend}' did not start`);
-    await tf.ready();
-  } finally {
-    undo();
-  }
-}
-
-/** Puts back what Node removed, for good, and keeps a second copy of tfjs from warning of each kernel that the first has registered. */
-function prepareForNative(): () => void {
-  const old = util as unknown as Record<string, unknown>;
-  old["isNullOrUndefined"] ??= (value: unknown) => value === null || value === undefined;
-  old["isArray"] ??= Array.isArray;
-  const wasProduction = tf.env().getBool("PROD");
-  tf.env().set("PROD", true);
-  return () => tf.env().set("PROD", wasProduction);
 }

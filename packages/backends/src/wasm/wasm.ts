@@ -1,6 +1,7 @@
 import { commonTraits } from "@remat/kernels";
 import type { Backend } from "../backend.js";
 import { requestedBytes } from "../data-entry.js";
+import { provideGradientKernels } from "./gradients/provide-gradient-kernels.js";
 import { wasmOutputs } from "./outputs.js";
 import { wasmResidency } from "./residency.js";
 import { wasmScratch } from "./scratch.js";
@@ -13,6 +14,8 @@ const lacking =
 /** The backend in WebAssembly. */
 export const wasm: Backend = {
   name: "wasm",
+  priority: 2,
+  packages: [{ name: "@tensorflow/tfjs-backend-wasm" }],
   kernels: {
     lacks: new Set(lacking.split(/\s+/)),
     traits: { ...commonTraits, identityShares: false, averagesInFloat32: true, stridesInFloat32: true },
@@ -23,4 +26,5 @@ export const wasm: Backend = {
   residency: wasmResidency,
   bytesOf: (entry) => requestedBytes(entry),
   deviceOf: () => ({ device: "cpu", allocationUnitBytes: 1, isAsynchronous: false }),
+  provideGradientKernels,
 };

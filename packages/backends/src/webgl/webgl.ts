@@ -14,6 +14,7 @@ interface TextureEntry {
  */
 export const webgl: Backend = {
   name: "webgl",
+  priority: 2,
   kernels: { unknown: "what its kernels make besides their outputs has not been read yet" },
   sharing: new Map([["Identity", alwaysWhole("x")]]),
   residency: { unknown: "it holds textures, which are not managed yet" },

@@ -8,6 +8,7 @@ import { alwaysWhole } from "../sharing-rules.js";
  */
 export const webgpu: Backend = {
   name: "webgpu",
+  priority: 3,
   kernels: { unknown: "what its kernels make besides their outputs has not been read yet" },
   sharing: new Map([
     ["Identity", alwaysWhole("x")],

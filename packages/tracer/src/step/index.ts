@@ -11,6 +11,13 @@ export {
   tfNamespace,
   trainableVariables,
 } from "../model-definition.js";
-export { type OptimizerName, optimizerByName, optimizerNames } from "../optimizers.js";
-export { resolveStep, type StepRequest, type StepSpec } from "../step-spec.js";
+export { noOptimizer, type OptimizerName, optimizerByName, optimizerNames } from "../optimizers.js";
+export {
+  groupingNames,
+  type ModelSize,
+  modelSizes,
+  resolveStep,
+  type StepRequest,
+  type StepSpec,
+} from "../step-spec.js";
 export { type PrepareStepOptions, prepareStep, type StepObserver, type TrainingStep } from "../training-step.js";

@@ -1,0 +1,12 @@
+import type { Backend } from "./backend.js";
+import { backends } from "./find-backend.js";
+
+/**
+ * Returns the backends that are known, those first that tfjs prefers.
+ *
+ * @example
+ * bestFirst().filter(({ kernels }) => isKnown(kernels)).map(({ name }) => name); // ["tensorflow", "wasm", "cpu"]
+ */
+export function bestFirst(): readonly Backend[] {
+  return backends.toSorted((a, b) => b.priority - a.priority);
+}

@@ -1,0 +1,42 @@
+import { type Backend, type BackendKernels, isKnown } from "./backend.js";
+import { bestFirst } from "./best-first.js";
+import { type BackendName, backends } from "./find-backend.js";
+
+type FakeableBackend = Backend & { readonly name: BackendName; readonly kernels: BackendKernels };
+
+const isFakeable = (backend: Backend): backend is FakeableBackend => isKnown(backend.kernels);
+
+/**
+ * Returns the backends that fake mode can stand for, the best first.
+ *
+ * @example
+ * fakeableBackends().map(({ name }) => name); // ["tensorflow", "wasm", "cpu"]
+ */
+export function fakeableBackends(): readonly FakeableBackend[] {
+  return bestFirst().filter(isFakeable);
+}
+
+/**
+ * Returns the backend that a training step without values is for where nobody names one: the best that fake mode can stand for, since steps are
+ * trained there. A program that has a backend `running` asks for that one, if fake mode can stand for it: what is asked is what would happen here.
+ *
+ * @example
+ * defaultBackend().name; // "tensorflow"
+ * defaultBackend(findBackend("wasm")).name; // "wasm"
+ */
+export function defaultBackend(running?: Backend): FakeableBackend {
+  return running !== undefined && isFakeable(running) ? running : fakeableBackends()[0];
+}
+
+/**
+ * Returns the backend for which fake mode stands where any program is to run and nobody names one: that which lacks the fewest kernels, so that what
+ * runs anywhere runs.
+ *
+ * @example
+ * fullestBackend().name; // "cpu"
+ */
+export function fullestBackend(): FakeableBackend {
+  return backends
+    .filter(isFakeable)
+    .reduce((fullest, each) => (each.kernels.lacks.size < fullest.kernels.lacks.size ? each : fullest));
+}
