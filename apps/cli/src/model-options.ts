@@ -25,7 +25,11 @@ const listed = (names: readonly string[]): string => `${names.slice(0, -1).join(
  */
 export const stepOptions: readonly CommandOption[] = grouped("The training step", [
   { flags: "--batch <n>", purpose: "Samples in a batch (default: the model's own, or 1)" },
-  { flags: "--size <size>", purpose: `Of an example module: ${listed(modelSizes)} (default: ${defaults.size})`, choices: modelSizes },
+  {
+    flags: "--size <size>",
+    purpose: `Of an example module: ${listed(modelSizes)} (default: ${defaults.size})`,
+    choices: modelSizes,
+  },
   {
     flags: "--loss <name>",
     choices: lossNames,

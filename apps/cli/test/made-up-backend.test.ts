@@ -63,7 +63,16 @@ afterAll(() => {
 });
 
 it("is a folder and a line: fake steps stand for a made-up backend", async () => {
-  const { code, stdout, stderr } = await remat("memory", model, "--size", "tiny", "--backend", "newb", "--format", "json");
+  const { code, stdout, stderr } = await remat(
+    "memory",
+    model,
+    "--size",
+    "tiny",
+    "--backend",
+    "newb",
+    "--format",
+    "json",
+  );
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   expect(stdout).toContain('"newb"');
 });
@@ -79,6 +88,8 @@ it("is started from its package, prepared and given the kernels of gradients, wh
 
 it("is in help, and in what is said of another", async () => {
   expect((await remat("memory", "--help")).stdout).toMatch(/tensorflow, newb, wasm or cpu/);
-  expect((await remat("memory", run, "--backend", "xla")).stderr).toContain("expects one of tensorflow, newb, wasm, cpu");
+  expect((await remat("memory", run, "--backend", "xla")).stderr).toContain(
+    "expects one of tensorflow, newb, wasm, cpu",
+  );
   expect((await remat("completion", "bash")).stdout).toContain("tensorflow newb wasm cpu");
 });

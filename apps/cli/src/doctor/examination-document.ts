@@ -29,7 +29,9 @@ export function examinationDocument(found: Examination): OutputDocument {
           ? "No backend works: nothing can be run or measured here; estimates need none."
           : `Used by remat where real steps are run: ${taken.package}${where(taken)}.`,
       ),
-      ...(taken !== undefined && findPackage(taken.package)?.built !== undefined ? [textOf(allocatorNote(allocator))] : []),
+      ...(taken !== undefined && findPackage(taken.package)?.built !== undefined
+        ? [textOf(allocatorNote(allocator))]
+        : []),
       {
         kind: "table",
         title: "Versions",

@@ -62,7 +62,7 @@ async function probeModule(module: BackendModule): Promise<ProbeAnswer> {
 /** What a backend does to a process, a crash included, must not happen to ours. */
 function ask({ backend, path }: BackendModule): Promise<ProbeAnswer> {
   return new Promise((resolve) => {
-    execFile(
+    const child = execFile(
       process.execPath,
       [...process.execArgv, pathOfProcess("probe"), path, backend],
       { timeout: 60_000, killSignal: "SIGKILL", env: { ...process.env, TF_CPP_MIN_LOG_LEVEL: "3" } },
@@ -72,6 +72,10 @@ function ask({ backend, path }: BackendModule): Promise<ProbeAnswer> {
         else resolve({ missing: "start", reason: crash(error, stderr) });
       },
     );
+    // A module may have left something running.
+    child.stdout?.on("data", (text: string) => {
+      if (/^\{.*\}$/m.test(text)) child.kill();
+    });
   });
 }
 
