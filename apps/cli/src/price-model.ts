@@ -1,7 +1,7 @@
 import { RuntimeSource, type Trace } from "@remat/trace";
 import { loadTrace } from "./load-trace.js";
 import type { ModelOptions } from "./model-options.js";
-import type { ModelSource } from "./model-source.js";
+import { isOf, type ModelSource } from "./model-source.js";
 import type { Pricing } from "./pricing-options.js";
 import type { Progress } from "./progress.js";
 
@@ -25,7 +25,9 @@ export async function priceModel(
   if (mode === "operator-level-benchmark") {
     const { useBackend } = await import("./use-backend.js");
     const { backend, note } = await useBackend(request.backend);
-    const trace = await loadTrace(source, { ...options, request: { ...request, backend } }, progress);
+    // Of a recorded run the backend is only where its ops are timed.
+    const step = { ...request, backend: isOf(source, "run") ? undefined : backend };
+    const trace = await loadTrace(source, { ...options, request: step }, progress);
     const { priceStep } = await import("@remat/sac-estimator");
     const timed = await priceStep(trace, mode, {
       device,

@@ -1,5 +1,13 @@
 import { readFileSync } from "node:fs";
-import { deviceSpec, deviceSpecs, type EstimateMode, estimateModes, parseDeviceSpec } from "@remat/runtime-estimator";
+import {
+  defaultDevice,
+  defaultDeviceHere,
+  deviceSpec,
+  deviceSpecs,
+  type EstimateMode,
+  estimateModes,
+  parseDeviceSpec,
+} from "@remat/runtime-estimator";
 import { type DeviceSpec, RematError } from "@remat/trace";
 import { type CommandOption, type CommandOptions, grouped } from "./command.js";
 import { parseChoice, parseText, quote, UsageError } from "./usage-error.js";
@@ -9,8 +17,7 @@ export const deviceOption: CommandOption = {
   flags: "--device <name>",
   group: "The device",
   choices: Object.keys(deviceSpecs),
-  purpose:
-    "Device to price for: a name (a100, h100, rtx-4090, cpu, …) or a JSON file with your own (default: a100; a trace keeps what was measured)",
+  purpose: `Device to price for: a name (a100, h100, rtx-4090, cpu, …) or a JSON file with your own (default: ${defaultDevice}; a trace keeps what was measured)`,
 };
 
 /** Those of a command that tells what ops take. */
@@ -43,7 +50,10 @@ export function parsePricing(options: CommandOptions): Pricing {
     mode,
     // Where ops are timed, only those have a price that cannot be run here.
     device: readDevice(
-      parseText("device", options["device"] ?? (mode === "operator-level-benchmark" ? "cpu" : "a100")),
+      parseText(
+        "device",
+        options["device"] ?? (mode === "operator-level-benchmark" ? defaultDeviceHere : defaultDevice),
+      ),
     ),
     isAsked: options["device"] !== undefined,
   };

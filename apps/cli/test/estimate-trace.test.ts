@@ -80,6 +80,8 @@ describe("a wrong command line", () => {
     [["estimate", mlp, "--format", "xml"], 2, "--format expects one of table, plain, json, csv, md"],
     [["estimate", mlp, "--mode", "guess"], 2, "operator-level-benchmark"],
     [["estimate", mlp, "--batch", "4"], 2, "--batch cannot change sac_03_mlp, which is a recorded run"],
+    [["estimate", mlp, "--backend", "cpu"], 2, "--backend cannot change sac_03_mlp, which is a recorded run"],
+    [["memory", mlp, "--seed", "9"], 2, "--seed cannot change sac_03_mlp, which is a recorded run"],
     [["estimate", mlp, "--colour"], 2, "unknown option '--colour'; did you mean --color?"],
     [["estimate", mlp, "--device", "abacus"], 2, 'there is no device "abacus". Expected one of a100'],
     [["estimate", "nowhere.json"], 1, "nowhere.json: no such file"],

@@ -3,6 +3,7 @@ import { heldPeak, holdPlan, memoryTimeline, peakOp } from "@remat/memory";
 import { planCheckpointing } from "@remat/planner";
 import { makeReport } from "@remat/report";
 import { memorySummaryJson, planSummaryJson, summarizeMemory, summarizePlan, viewSummary } from "@remat/reporting";
+import { deviceSpec } from "@remat/runtime-estimator";
 import { EventKind, Phase, type Plan, type Trace } from "@remat/trace";
 import { expect } from "vitest";
 import { followPlan } from "../../../packages/planner/test/plan/follow-plan.js";
@@ -42,7 +43,7 @@ export function expectOnePeak(trace: Trace): number {
   const json = memorySummaryJson(summary, 1) as { readonly peakBytes: number };
   const report = reportOf(trace);
   const document = new TraceDocument({ title: "t" }, trace, {
-    ...initialSettings(trace, "a100"),
+    ...initialSettings(trace, deviceSpec("a100")),
     allocationUnitBytes: trace.header.allocationUnitBytes,
   });
   expect({

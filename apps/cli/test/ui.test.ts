@@ -35,6 +35,23 @@ describe("remat ui --once", () => {
     }
   });
 
+  it("takes a device as every command does: by any of its names, or from a file", async () => {
+    const mine = join(folder, "mine.json");
+    const figures = {
+      name: "mine",
+      tflops: { float32: 1.5 },
+      memoryGBps: 77,
+      memoryBytes: 2 ** 30,
+      allocationUnitBytes: 1,
+    };
+    writeFileSync(mine, JSON.stringify(figures));
+    const once = (device: string) =>
+      remat("ui", transformer, "--size", "tiny", "--once", "--view", "devices", "--device", device);
+    expect(await once(mine)).toMatchObject({ code: 0, stderr: "", stdout: expect.stringMatching(/mine.*77 GB\/s/) });
+    expect((await once("NVIDIA A100")).stdout).toMatch(/a100.*2039 GB\/s/);
+    expect(await once("abacus")).toMatchObject({ code: 2, stderr: expect.stringContaining('no device "abacus"') });
+  });
+
   it("prints a view of a trace by number, in ASCII, about one module, as long as it may be", async () => {
     await remat("estimate", transformer, "--size", "tiny", "--trace", trace, "--format", "csv");
     const { code, stdout } = await remat(

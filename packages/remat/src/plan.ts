@@ -1,6 +1,6 @@
 import { type Budget, bytesOfBudget, type MemoryBudget, parseBudget } from "@remat/memory";
 import { type CheckpointingGoal, nothingWithin, planCheckpointing } from "@remat/planner";
-import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
+import { defaultDeviceHere, deviceSpec, priceTrace } from "@remat/runtime-estimator";
 import { formatOccurrence, type Plan, RematError, RuntimeSource, type Trace } from "@remat/trace";
 import { type StepOptions, type Trainable, traceOf } from "./trace-of.js";
 
@@ -25,7 +25,7 @@ export interface PlanOptions extends StepOptions {
  */
 export async function plan(
   what: Trainable,
-  { budget, planningMs = 5000, device = "cpu", ...step }: PlanOptions,
+  { budget, planningMs = 5000, device = defaultDeviceHere, ...step }: PlanOptions,
 ): Promise<Plan> {
   const parsed = parseBudget(budget);
   const goal = goalOf(parsed);

@@ -24,7 +24,8 @@ export interface StepOptions {
  */
 export async function traceOf(what: Trainable, options: StepOptions): Promise<Trace> {
   if (isTrace(what)) return what;
-  if (typeof what !== "function") return traceFakeStep(what, { ...options, backend: defaultBackend(currentBackend()).name });
+  if (typeof what !== "function")
+    return traceFakeStep(what, { ...options, backend: defaultBackend(currentBackend()).name });
   return record(() => checkStep(what()));
 }
 

@@ -1,5 +1,5 @@
 export { allocationUnits } from "./device-specs/allocation-units.js";
-export { deviceSpec, deviceSpecs } from "./device-specs/device-specs.js";
+export { defaultDevice, defaultDeviceHere, deviceSpec, deviceSpecs } from "./device-specs/device-specs.js";
 export { parseDeviceSpec } from "./device-specs/parse-device-spec.js";
 export { type EstimateMode, estimateModes, parseEstimateMode } from "./estimate-mode.js";
 export { type ModuleOrders, moduleOrders } from "./module-orders.js";

@@ -1,5 +1,5 @@
 import type { Grouping, Layer } from "@remat/mod-tracker";
-import { deviceSpec, type EstimateMode, parseEstimateMode } from "@remat/runtime-estimator";
+import { defaultDevice, deviceSpec, type EstimateMode, parseEstimateMode } from "@remat/runtime-estimator";
 import {
   displayModulewiseSacStats,
   displaySacStats,
@@ -59,7 +59,7 @@ export class SACEstimator {
 
   constructor(options: SACEstimatorOptions = {}) {
     this.options = options;
-    const { device = "a100" } = options;
+    const { device = defaultDevice } = options;
     this.device = typeof device === "string" ? deviceSpec(device) : device;
   }
 

@@ -5,7 +5,7 @@ import { writePlan } from "@remat/trace";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
 import { parseFormat, rowsToList } from "../format-option.js";
-import { parseModelOptions, printOptions, recordOptions, stepOptions } from "../model-options.js";
+import { type ModelOptions, parseModelOptions, printOptions, recordOptions, stepOptions } from "../model-options.js";
 import { isOf, type ModelSource, modelSource } from "../model-source.js";
 import { shownBeside, writeFor } from "../output.js";
 import { findPlan } from "../plan/find-plan.js";
@@ -148,7 +148,7 @@ async function planModel(
     );
   const tracePath = options["trace"] === undefined ? undefined : parseText("trace", options["trace"]);
   const beside = shownBeside(io, { "-o": asked.output, "--pytorch-policy": asked.pyTorchPolicy, "--trace": tracePath });
-  const { trace, pricedFor } = await priceModel(source, parseModelOptions(options), parsePricing(options), progress);
+  const { trace, pricedFor } = await priceModel(source, stepOf(source, options), parsePricing(options), progress);
   requireMemoryTrace(trace);
   const name = trace.header.model ?? source.name;
   if (asked.pyTorchPolicy !== undefined && trace.header.framework !== "pytorch")
@@ -175,4 +175,10 @@ async function planModel(
   if (asked.output !== undefined) await writeFor("-o", asked.output, writePlan(found.plan), io);
   const sections = asked.pyTorchPolicy === undefined ? [] : [await writePolicyFile(found, asked.pyTorchPolicy, io)];
   beside.write(text(...sections));
+}
+
+/** How to take the step; of a recorded one the seed is the search's alone. */
+function stepOf(source: ModelSource, options: CommandOptions): ModelOptions {
+  const { request, data } = parseModelOptions(options);
+  return { request: isOf(source, "run") ? { ...request, seed: undefined } : request, data };
 }

@@ -1,9 +1,9 @@
-import { deviceSpecs } from "@remat/runtime-estimator";
 import { printView, startTerminal, type ViewName, viewNames } from "@remat/terminal";
+import type { DeviceSpec } from "@remat/trace";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
 import { parseModelOptions, recordOptions, stepOptions } from "../model-options.js";
-import { deviceOption } from "../pricing-options.js";
+import { deviceOption, parsePricing } from "../pricing-options.js";
 import { Progress } from "../progress.js";
 import { openTarget } from "../terminal/open-target.js";
 import { startEntries } from "../terminal/start-entries.js";
@@ -44,7 +44,7 @@ export const uiCommand: Command = {
 export async function ui(targets: readonly string[], options: CommandOptions, io: ConsoleIo): Promise<void> {
   const view = options["view"] === undefined ? undefined : parseView(options["view"]);
   const theme = options["theme"] === undefined ? undefined : parseChoice("theme", options["theme"], themes);
-  const device = parseChoice("device", options["device"] ?? "a100", Object.keys(deviceSpecs));
+  const { device } = parsePricing(options);
   const isAscii = options["ascii"] === true ? true : undefined;
   const open = openTarget(parseModelOptions(options), {
     canStop: options["once"] !== true,
@@ -73,7 +73,7 @@ export async function ui(targets: readonly string[], options: CommandOptions, io
 
 interface OnceOptions {
   readonly view: ViewName | undefined;
-  readonly device: string;
+  readonly device: DeviceSpec;
   readonly isAscii: boolean;
   readonly open: ReturnType<typeof openTarget>;
 }

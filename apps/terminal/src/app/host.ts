@@ -1,3 +1,4 @@
+import type { DeviceSpec } from "@remat/trace";
 import type { Opened, SavedView, StartEntry } from "../state/opened.js";
 import type { ThemeName } from "../text/theme.js";
 
@@ -26,7 +27,7 @@ export interface Host {
   readonly saveView: (path: string, title: string, view: SavedView) => void;
   readonly saveTheme: (theme: ThemeName) => void;
   /** Device to price for where a trace has no runtimes of its own. */
-  readonly device: string;
+  readonly device: DeviceSpec;
   /** Milliseconds that planning a step may take. */
   readonly planTimeMs: number;
 }

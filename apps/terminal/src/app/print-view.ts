@@ -1,5 +1,6 @@
-import { RematError, type Trace } from "@remat/trace";
+import { type DeviceSpec, RematError, type Trace } from "@remat/trace";
 import { findModule } from "../document/find-module.js";
+import { specOf } from "../document/settings.js";
 import type { TraceDocument } from "../document/trace-document.js";
 import { drawBody } from "../screen/draw-screen.js";
 import { asciiGlyphs, type Glyphs, unicodeGlyphs } from "../text/glyphs.js";
@@ -18,7 +19,8 @@ export interface PrintOptions {
   readonly rows: number;
   /** Of the trace, for people. */
   readonly title: string;
-  readonly device: string;
+  /** Priced for where the trace has no runtimes of its own: a spec, or a name that `deviceSpec` knows. */
+  readonly device: DeviceSpec | string;
   /** A module to look at, by its fully qualified name. */
   readonly module?: string | undefined;
   /** A second trace, for the view that compares. */
@@ -41,7 +43,7 @@ export async function printView(trace: Trace, options: PrintOptions): Promise<st
     throw new RematError("VIEW_UNKNOWN", `there is no view ${view}. Name one of ${viewNames.join(", ")}.`);
   const glyphs: Glyphs = { ...(options.isAscii ? asciiGlyphs : unicodeGlyphs), scrollTrack: "" };
   const look: Look = { theme, depth, glyphs, isPlain: depth === "none" };
-  const app = new App({ host: silentHost(options.device), look, size: { columns, rows }, view });
+  const app = new App({ host: silentHost(specOf(options.device)), look, size: { columns, rows }, view });
   app.show(title, undefined, trace);
   if (other !== undefined)
     app.dispatch({ kind: "compareWith", title: other.title, path: undefined, trace: other.trace });
@@ -69,7 +71,7 @@ function unselected(line: Line): Line {
 }
 
 /** Where there is nobody to do anything. */
-function silentHost(device: string): Host {
+function silentHost(device: DeviceSpec): Host {
   const nothing = (): void => undefined;
   return {
     open: () => Promise.reject(new Error("nothing can be opened while a view is printed")),

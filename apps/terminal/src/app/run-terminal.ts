@@ -1,7 +1,9 @@
 import type { ReadStream, WriteStream } from "node:tty";
 import { writeNewFile } from "@remat/output-file";
+import type { DeviceSpec } from "@remat/trace";
 import { render } from "ink";
 import { createElement } from "react";
+import { specOf } from "../document/settings.js";
 import { SavedViews } from "../files/saved-views.js";
 import type { StartEntry } from "../state/opened.js";
 import { frameStream } from "../terminal/frame-stream.js";
@@ -20,7 +22,7 @@ export interface TerminalOptions {
   readonly open: OpenTarget;
   /** What the start screen offers besides what was opened before. */
   readonly examples: readonly StartEntry[];
-  readonly device: string;
+  readonly device: DeviceSpec | string;
   readonly view?: ViewName | undefined;
   readonly theme?: ThemeName | undefined;
   readonly isAscii?: boolean | undefined;
@@ -70,7 +72,7 @@ export async function runTerminal(options: TerminalOptions): Promise<void> {
     loadView: (path) => saved.load(path),
     saveView: (path, title, view) => saved.save(path, title, view),
     saveTheme: (theme) => saved.saveTheme(theme),
-    device: options.device,
+    device: specOf(options.device),
     planTimeMs: options.planTimeMs ?? 10_000,
   };
   const look: Look = {

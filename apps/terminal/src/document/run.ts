@@ -1,3 +1,4 @@
+import type { DeviceSpec } from "@remat/trace";
 import { rememberLast } from "./memoize.js";
 import { hasOwnRuntimes, type Settings } from "./settings.js";
 import type { TraceDocument } from "./trace-document.js";
@@ -17,13 +18,13 @@ export interface ComparedDocuments {
   readonly names: readonly [string, string];
 }
 
-const pricedFor = rememberLast((document: TraceDocument, device: string | undefined) => document.with({ device }));
+const pricedFor = rememberLast((document: TraceDocument, device: DeviceSpec | undefined) => document.with({ device }));
 
 /**
  * Returns what is compared: two traces; the recorded runtimes beside predicted ones; or, of a trace without runtimes of its own, the
  * settings that it was opened with beside those in force. `device` is what is predicted for where none is chosen.
  */
-export function comparedDocuments({ document, opened, other }: Run, device: string): ComparedDocuments {
+export function comparedDocuments({ document, opened, other }: Run, device: DeviceSpec): ComparedDocuments {
   if (other !== undefined) return { documents: [document, other], names: [document.name.title, other.name.title] };
   const { settings } = document;
   if (hasOwnRuntimes(document.recorded)) {
@@ -40,5 +41,5 @@ export function comparedDocuments({ document, opened, other }: Run, device: stri
 }
 
 function nameOf({ device, worldSize }: Settings): string {
-  return `${device ?? "as recorded"}${worldSize > 1 ? `, one of ${worldSize} ranks` : ""}`;
+  return `${device?.name ?? "as recorded"}${worldSize > 1 ? `, one of ${worldSize} ranks` : ""}`;
 }

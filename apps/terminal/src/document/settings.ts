@@ -1,10 +1,10 @@
 import { allocationUnits, deviceSpec, deviceSpecs, priceTrace } from "@remat/runtime-estimator";
-import { RuntimeSource, type Trace } from "@remat/trace";
+import { type DeviceSpec, RuntimeSource, type Trace } from "@remat/trace";
 
 /** For what a trace is priced, and how its memory is counted. */
 export interface Settings {
-  /** Name of a device; undefined: the runtimes that the trace came with. */
-  readonly device: string | undefined;
+  /** The device that ops are priced for; undefined: the runtimes that the trace came with. */
+  readonly device: DeviceSpec | undefined;
   /** Allocations are rounded up to a multiple of this; undefined: as the device, or the trace, has it. */
   readonly allocationUnitBytes: number | undefined;
   /** Ranks over which weights are sharded (FSDP); 1: none. */
@@ -19,7 +19,7 @@ export function hasOwnRuntimes(trace: Trace): boolean {
 }
 
 /** Returns what a trace is first shown with: its own runtimes where it has them, else `device`. */
-export function initialSettings(trace: Trace, device: string): Settings {
+export function initialSettings(trace: Trace, device: DeviceSpec): Settings {
   return {
     device: hasOwnRuntimes(trace) ? undefined : device,
     allocationUnitBytes: undefined,
@@ -30,15 +30,18 @@ export function initialSettings(trace: Trace, device: string): Settings {
 /** Returns the trace as it is under the settings, apart from sharding: priced, and with its allocation unit. */
 export function applySettings(trace: Trace, { device, allocationUnitBytes }: Settings): Trace {
   const { header } = trace;
-  const spec = device === undefined ? undefined : deviceSpec(device);
   const unit = allocationUnitBytes ?? header.allocationUnitBytes;
   const counted =
     unit === header.allocationUnitBytes ? trace : trace.withHeader({ ...header, allocationUnitBytes: unit });
-  return spec === undefined ? counted : priceTrace(counted, spec);
+  return device === undefined ? counted : priceTrace(counted, device);
 }
 
+/** Returns the device that is meant by a name, or is given itself. @throws RematError `DEVICE_UNKNOWN` */
+export const specOf = (device: DeviceSpec | string): DeviceSpec =>
+  typeof device === "string" ? deviceSpec(device) : device;
+
 /** Devices to choose from, in the order in which they are offered. */
-export const deviceChoices: readonly string[] = Object.keys(deviceSpecs);
+export const deviceChoices: readonly DeviceSpec[] = Object.values(deviceSpecs);
 
 /** Allocation units to choose from; the first is what the trace has. */
 export const unitChoices: readonly (number | undefined)[] = [

@@ -26,7 +26,7 @@ import {
   sacStats,
   tradeOff,
 } from "@remat/sac-core";
-import { formatOccurrence, opOccurrences, type Trace } from "@remat/trace";
+import { type DeviceSpec, formatOccurrence, opOccurrences, type Trace } from "@remat/trace";
 import { lazy, memoize } from "./memoize.js";
 import { applySettings, initialSettings, type Settings } from "./settings.js";
 
@@ -108,7 +108,7 @@ export class TraceDocument {
     });
   }
 
-  static open(name: DocumentName, recorded: Trace, device: string): TraceDocument {
+  static open(name: DocumentName, recorded: Trace, device: DeviceSpec): TraceDocument {
     return new TraceDocument(name, recorded, initialSettings(recorded, device));
   }
 

@@ -9,7 +9,7 @@ import type { View } from "../state/view.js";
 
 /** Returns what is worth keeping of a trace's views. */
 export function keptView(views: readonly View[], { view, module, run, own }: AppState): SavedView {
-  const device = run?.document.settings.device;
+  const device = run?.document.settings.device?.name;
   return {
     view,
     ...(module !== undefined && { module }),
@@ -29,9 +29,9 @@ export function keepCommands(views: readonly View[], state: AppState): readonly 
 export function restoreView(views: readonly View[], state: AppState, saved: SavedView): AppState {
   const { run, wantedView } = state;
   if (run === undefined) return state;
-  const { device } = saved;
+  const device = deviceChoices.find(({ name }) => name === saved.device);
   const document =
-    device !== undefined && deviceChoices.includes(device) && device !== run.document.settings.device
+    device !== undefined && device.name !== run.document.settings.device?.name
       ? run.document.with({ device })
       : run.document;
   const view = views.find(({ name }) => name === saved.view)?.name;

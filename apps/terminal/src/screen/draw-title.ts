@@ -22,7 +22,7 @@ export function drawTitle(views: readonly View[], state: AppState, width: number
     spans.push({ text, style: view === viewOf(views, state) ? "activeTab" : "tab" });
   }
   const { name: document, settings } = state.run.document;
-  const device = settings.device ?? "as recorded";
+  const device = settings.device?.name ?? "as recorded";
   const right = `${document.title} ${glyphs.separator} ${device}${settings.worldSize > 1 ? ` × ${settings.worldSize}` : ""} `;
   const left = width - lineWidth(spans) - 1;
   if (left >= 12)

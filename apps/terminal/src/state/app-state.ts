@@ -1,4 +1,4 @@
-import type { Plan } from "@remat/trace";
+import type { DeviceSpec, Plan } from "@remat/trace";
 import type { Run } from "../document/run.js";
 import type { ListPlace } from "../table/list-place.js";
 import type { Look } from "../text/look.js";
@@ -62,7 +62,7 @@ export interface AppState {
   readonly size: ScreenSize;
   readonly look: Look;
   /** What is predicted for where a trace has no runtimes of its own and no device is chosen. */
-  readonly device: string;
+  readonly device: DeviceSpec;
   /** The view that was asked for, whatever a trace was left with. */
   readonly wantedView: string | undefined;
   readonly run: Run | undefined;
@@ -92,7 +92,7 @@ export interface AppState {
 export interface AppSetting {
   readonly look: Look;
   readonly size: ScreenSize;
-  readonly device: string;
+  readonly device: DeviceSpec;
   readonly view: string;
   readonly wantedView?: string | undefined;
   readonly entries?: readonly StartEntry[];

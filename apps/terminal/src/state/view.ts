@@ -1,5 +1,5 @@
 import type { ViewTable } from "@remat/reporting";
-import type { Plan } from "@remat/trace";
+import type { DeviceSpec, Plan } from "@remat/trace";
 import type { Run } from "../document/run.js";
 import type { Settings } from "../document/settings.js";
 import type { TraceDocument } from "../document/trace-document.js";
@@ -25,7 +25,7 @@ export interface Scene {
   /** A plan that was opened with the trace. */
   readonly plan: Plan | undefined;
   /** What is predicted for where no device is chosen. */
-  readonly device: string;
+  readonly device: DeviceSpec;
   /** What is searched for; empty for nothing. */
   readonly searched: string;
   readonly area: Area;

@@ -1,6 +1,5 @@
 import type { CheckpointingPoint } from "@remat/planner";
 import { formatBytes, formatPercent, type ViewTable } from "@remat/reporting";
-import { deviceSpec } from "@remat/runtime-estimator";
 import { Phase, type Trace, writePlan } from "@remat/trace";
 import { readShare } from "../document/read-share.js";
 import { deviceChoices, hasOwnRuntimes, unitChoices, worldSizeChoices } from "../document/settings.js";
@@ -45,11 +44,11 @@ export const devicesView: View<DevicesState, DevicesKey> = {
   draw: drawDevices,
   search: ({ document }) => ({
     count: deviceChoices.length,
-    text: (index) => deviceChoices[index],
-    current: deviceChoices.indexOf(document.settings.device ?? ""),
+    text: (index) => deviceChoices[index].name,
+    current: deviceChoices.findIndex(({ name }) => name === document.settings.device?.name),
   }),
   table: exportTable,
-  copied: ({ document }) => document.settings.device,
+  copied: ({ document }) => document.settings.device?.name,
   save: ({ budgetShare }) => ({ budgetShare }),
   restore: (_scene, own, saved) => ({
     ...own,
@@ -169,11 +168,10 @@ function describeKnob(
   const { device, allocationUnitBytes, worldSize } = document.settings;
   switch (name) {
     case "device": {
-      const spec = device === undefined ? undefined : deviceSpec(device);
-      if (spec === undefined) return ["Device", device ?? "as recorded", "the milliseconds that the trace came with"];
-      const memory = spec.memoryBytes === undefined ? "" : `, ${formatBytes(spec.memoryBytes)}`;
-      const fastest = Math.max(...Object.values(spec.tflops));
-      return ["Device", device ?? "as recorded", `${fastest} TFLOP/s at best, ${spec.memoryGBps} GB/s${memory}`];
+      if (device === undefined) return ["Device", "as recorded", "the milliseconds that the trace came with"];
+      const memory = device.memoryBytes === undefined ? "" : `, ${formatBytes(device.memoryBytes)}`;
+      const fastest = Math.max(...Object.values(device.tflops));
+      return ["Device", device.name, `${fastest} TFLOP/s at best, ${device.memoryGBps} GB/s${memory}`];
     }
     case "allocationUnitBytes":
       return [
@@ -230,7 +228,7 @@ function drawDevices(scene: Scene, own: DevicesState): Drawn {
 function exportTable({ run: { document, opened }, plan: known }: Scene, { point }: DevicesState): ViewTable {
   const plan = point?.plan ?? known;
   const side = (of: TraceDocument): readonly (string | number | undefined)[] => [
-    of.settings.device ?? "as recorded",
+    of.settings.device?.name ?? "as recorded",
     of.trace.header.allocationUnitBytes,
     of.settings.worldSize,
     of.tree().totals.forwardMs + of.tree().totals.backwardMs,

@@ -228,7 +228,7 @@ describe("devices and plan", () => {
     const [time, peak] = [step(), app.document.peak()!.totalBytes];
     press("/", ..."h100-sxm", "enter");
     press("right");
-    expect(app.document.settings.device).not.toBe("a100");
+    expect(app.document.settings.device?.name).not.toBe("a100");
     expect(step()).not.toBe(time);
     press("down", "right", "right", "right", "right", "right", "right", "right");
     expect(app.document.settings.allocationUnitBytes).toBeGreaterThan(512);
@@ -337,7 +337,7 @@ describe("what is kept of a trace", () => {
     expect(app.state.view).toBe("tradeOff");
     expect(app.state.module).toBe("resnet50.conv1.conv1_pad");
     expect(own(app).modules.sort).toEqual({ column: "memoryBytes", descending: true });
-    expect(app.document.settings.device).toBe(view.device);
+    expect(app.document.settings.device?.name).toBe(view.device);
     expect(view.device).toContain("h100");
   });
 
@@ -351,7 +351,7 @@ describe("what is kept of a trace", () => {
     const { app } = appOf(resnet, { host: { loadView: () => nonsense as never } });
     expect(app.state.view).toBe("modules");
     expect(own(app).tradeOff.budgetShare).toBe(0.5);
-    expect(app.document.settings.device).toBe("a100");
+    expect(app.document.settings.device?.name).toBe("a100");
     expect(() => screenText(app)).not.toThrow();
   });
 });

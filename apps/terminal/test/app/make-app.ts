@@ -1,4 +1,5 @@
 import type { ViewTable } from "@remat/reporting";
+import { deviceSpec } from "@remat/runtime-estimator";
 import type { Trace } from "@remat/trace";
 import { App } from "../../src/app/app.js";
 import type { Host } from "../../src/app/host.js";
@@ -73,7 +74,7 @@ export function makeApp({
       loadView: () => ({}),
       saveView: (path, _title, saved) => void deeds.saved.push({ path, view: saved }),
       saveTheme: () => undefined,
-      device: "a100",
+      device: deviceSpec("a100"),
       planTimeMs: 200,
       ...host,
     },

@@ -1,3 +1,4 @@
+import { deviceSpec } from "@remat/runtime-estimator";
 import { Trace } from "@remat/trace";
 import fc from "fast-check";
 import { TraceDocument } from "../../src/document/trace-document.js";
@@ -58,7 +59,7 @@ export function shownState(
     isPlain: false,
     glyphs: isAscii ? asciiGlyphs : unicodeGlyphs,
   } as const;
-  const begun = initialState({ look, size, device: "a100", view: views[0].name });
+  const begun = initialState({ look, size, device: deviceSpec("a100"), view: views[0].name });
   const show = { kind: "show", title: trace.header.model ?? "", path: "/run", trace, saved } as const;
   return frozen(reduce(views, begun, show).state);
 }

@@ -101,7 +101,10 @@ function noneWorks(wanted: SelectBackendOptions, attempts: readonly BackendAttem
   if (attempts.length === 0) {
     const asked = [wanted.package, wanted.backend].filter((each) => each !== undefined).join(" for ");
     const expected = known.map((each) => `${each.package.name} for ${each.backend.name}`).join(", ");
-    return new RematError("NO_BACKEND", `no package that is loaded from disk is ${asked}. Expected one of ${expected}.`);
+    return new RematError(
+      "NO_BACKEND",
+      `no package that is loaded from disk is ${asked}. Expected one of ${expected}.`,
+    );
   }
   const reasons = attempts.map((attempt) => `${attempt.package}: ${attempt.reason.replace(/\.+$/, "")}`).join("; ");
   const tried = attempts.map((attempt) => attempt.package);

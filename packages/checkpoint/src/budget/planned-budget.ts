@@ -1,5 +1,5 @@
 import { planCheckpointing, planningGraphOfTrace } from "@remat/planner";
-import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
+import { defaultDeviceHere, deviceSpec, priceTrace } from "@remat/runtime-estimator";
 import type { Plan, Trace } from "@remat/trace";
 
 /** A plan, and the bytes that its pass is to hold at most beyond what is there when it begins. */
@@ -23,7 +23,7 @@ export async function planWithin(
   budgetBytes: number,
   planningMs: number,
 ): Promise<BudgetedPlan | undefined> {
-  const priced = priceTrace(trace, deviceSpec("cpu"));
+  const priced = priceTrace(trace, deviceSpec(defaultDeviceHere));
   const { baseBytes } = planningGraphOfTrace(priced);
   const besides = heldBytes - baseBytes;
   if (budgetBytes <= besides) return undefined;

@@ -24,6 +24,12 @@ const otherNames: Readonly<Record<string, string>> = {
   "generic-cpu": "cpu",
 };
 
+/** The device that a step is priced for where nobody names one and it is to be trained elsewhere. */
+export const defaultDevice = "a100";
+
+/** That for a step which is trained here, in this process: whose times decide what is cheap to recompute, and what an op costs that cannot be timed. */
+export const defaultDeviceHere = "cpu";
+
 /**
  * Returns the device called `name`; case, spaces, underscores and a vendor in front do not matter. Throws `RematError` (`DEVICE_UNKNOWN`) that
  * lists the names.
