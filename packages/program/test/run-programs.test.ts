@@ -68,7 +68,7 @@ describe.each(programs)("%s, unmodified", (_name, { command, optimizers, budget,
 
   it("keeps within less, with results that are the same to the bit", async () => {
     const recordedBytes = Math.max(...steps().map((step) => step.peakBytes));
-    const given = ofRecorded ? `${Math.floor(budget * recordedBytes)}` : `${100 * budget}%`;
+    const given = ofRecorded ? `${Math.floor(budget * recordedBytes)}B` : `${100 * budget}%`;
     const { stdout, exitCode, reports, stderr } = await runUnder({ kind: "exec", budget: given }, command, folder);
     expect(`${exitCode} ${exitCode === 0 ? "" : stderr}`).toBe("0 ");
     expect(stdout).toBe(stock);
