@@ -17,6 +17,8 @@ export interface Backend {
   readonly kernels: BackendKernels | Unknown;
   /** By kernel the outputs that live in an input's buffer, where they have a `DataId` of their own or not. */
   readonly sharing: SharingTable;
+  /** By kernel the input whose data it writes to, which stock does not mean to: other tensors on that data change with it. */
+  readonly writesTo?: ReadonlyMap<string, string>;
   /** How the data of living tensors is evicted and restored: what plans and budgets need. */
   readonly residency: Residency | Unknown;
   /** Where its library keeps memory that no tensor needs any more: what to do so that it gives it back, in a sentence for people. */

@@ -52,6 +52,7 @@ export const sharingCases: Readonly<Record<string, () => unknown>> = {
   "max pool of one": () => tf.maxPool(tf.ones([1, 4, 4, 2]) as tf.Tensor4D, 1, 1, "valid"),
   "max pool of one with strides": () => tf.maxPool(tf.ones([1, 4, 4, 2]) as tf.Tensor4D, 1, 2, "valid"),
   "max pool": () => tf.maxPool(tf.ones([1, 4, 4, 2]) as tf.Tensor4D, 2, 1, "valid"),
+  "update rows": () => tf.tensorScatterUpdate(tf.zeros([4, 8]), [[1]], tf.ones([1, 8])),
   complex: () => tf.complex(tf.ones([4]), tf.zeros([4])),
   real: () => tf.real(tf.complex(tf.ones([4]), tf.zeros([4]))),
   imag: () => tf.imag(tf.complex(tf.ones([4]), tf.zeros([4]))),

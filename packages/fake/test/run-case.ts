@@ -48,6 +48,33 @@ export function runCase(kernel: string, { inputs, attributes }: KernelCase): Out
   }
 }
 
+/** Runs one kernel on the current backend; returns the names of the inputs that then hold other values, none where it throws. */
+export function writtenInputs(kernel: string, { inputs, attributes }: KernelCase): string[] {
+  const engine = tf.engine();
+  engine.startScope();
+  try {
+    const of = (spec: TensorSpec | readonly TensorSpec[]) =>
+      Array.isArray(spec) ? spec.map(makeTensor) : [makeTensor(spec as TensorSpec)];
+    const tensors = Object.entries(inputs).map(([name, spec]) => ({ name, tensors: of(spec as TensorSpec), spec }));
+    const given = Object.fromEntries(
+      tensors.map(({ name, tensors, spec }) => [name, Array.isArray(spec) ? tensors : tensors[0]]),
+    );
+    const values = () =>
+      tensors.map(({ tensors }) => JSON.stringify(tensors.map((each) => Array.from(each.dataSync() as Float32Array))));
+    const before = values();
+    engine.runKernel(
+      kernel,
+      (Array.isArray(inputs) ? Object.values(given) : given) as never,
+      structuredCloneOf(attributes) as never,
+    );
+    return values().flatMap((after, i) => (after === before[i] ? [] : [tensors[i].name]));
+  } catch {
+    return [];
+  } finally {
+    engine.endScope();
+  }
+}
+
 /** SplitV and others write into their attributes. */
 function structuredCloneOf(attributes: object | undefined): object | undefined {
   return attributes && "canvas" in attributes ? attributes : structuredClone(attributes);

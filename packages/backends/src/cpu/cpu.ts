@@ -24,6 +24,7 @@ export const cpu: Backend = {
     scratch: cpuScratch,
   },
   sharing: cpuSharing,
+  writesTo: new Map([["TensorScatterUpdate", "tensor"]]),
   residency: javascriptResidency,
   bytesOf: (entry) => requestedBytes(entry),
   deviceOf: () => ({ device: "cpu", allocationUnitBytes: 1, isAsynchronous: false }),

@@ -23,6 +23,10 @@ export const cpuSharing: ReadonlyMap<string, SharingRule> = new Map<string, Shar
   ["StridedSlice", ({ x }, attributes) => stridedSliceShares(x, attributes)],
   ["SplitV", ({ x }, attributes) => piecesShare(x, splitPieces(x, attributes))],
   ["Unpack", ({ value }, attributes) => piecesShare(value, unpackPieces(value, attributes))],
+  [
+    "TensorScatterUpdate",
+    ({ tensor }) => (util.sizeFromShape(tensor.shape as number[]) > 0 ? whole(tensor) : undefined),
+  ],
   ["Real", ({ input }) => [{ output: 0, input, inputPart: "real" }]],
   ["Imag", ({ input }) => [{ output: 0, input, inputPart: "imag" }]],
   [

@@ -1,3 +1,4 @@
+import { findBackend } from "@remat/backends";
 import {
   type DispatchMode,
   type GradientsCall,
@@ -12,7 +13,7 @@ import {
 } from "@remat/dispatch-hook";
 import { copyIfShared } from "@remat/dispatch-hook/residency";
 import { RematError } from "@remat/trace";
-import { type DataId, getBackend, Tensor, type Variable } from "@tensorflow/tfjs-core";
+import { type DataId, getBackend, Tensor, type TensorInfo, type Variable } from "@tensorflow/tfjs-core";
 import { MemoryMeter } from "../memory-meter.js";
 import { Ledger, type LedgerListener } from "./ledger.js";
 import type { Recipe, StoredBuffer } from "./stored-data.js";
@@ -172,6 +173,8 @@ export class Executor implements DispatchMode {
   opComing(kernel: string, inputs: KernelInputs, attributes: KernelAttributes | undefined): void {
     const { ledger, policy } = this;
     if (ledger === undefined || ledger.isReplaying) return;
+    const written = findBackend(getBackend()).writesTo?.get(kernel);
+    if (written !== undefined) ledger.writing((inputs as Readonly<Record<string, TensorInfo>>)[written]);
     ledger.touchInputs(inputs, () => policy.opComing?.(kernel, inputs, attributes));
     this.startedMs = performance.now();
   }

@@ -125,6 +125,13 @@ export class Ledger {
     if (data?.needsReplay === true) this.makeReadable(data);
   }
 
+  /** A kernel is about to write to `input`: what was made of it is there, and neither that nor what becomes of it is recomputed. */
+  writing(input: TensorInfo): void {
+    const readers = this.known(input).buffer.data.flatMap((data) => data.readers);
+    for (const output of readers.flatMap(({ outputs }) => outputs)) if (output !== undefined) this.hold(output.dataId);
+    this.hold(input.dataId);
+  }
+
   /** JavaScript has made a storage. */
   madeByJavaScript(storage: Storage): void {
     this.fills.add(storage);

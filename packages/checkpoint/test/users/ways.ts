@@ -113,6 +113,15 @@ export const muchGoes: Way = async (program) => {
   }
 };
 
+/** Where a program ends by an error a plan may still be in the making. */
+async function runAndSettle(program: Program, execution: BudgetExecution): Promise<Outcome> {
+  try {
+    return await run(program, execution);
+  } finally {
+    await execution.planned;
+  }
+}
+
 /** Of parts of stock's peak, the least in which the program runs. */
 export const budgeted =
   (fractions: readonly number[], online: boolean): Way =>
@@ -121,7 +130,10 @@ export const budgeted =
     for (const fraction of fractions)
       try {
         const budget = Math.ceil(fraction * peakBytes);
-        return await withMemoryBudget(budget, (execution) => run(program, execution), { online, planningMs: 150 });
+        return await withMemoryBudget(budget, (execution) => runAndSettle(program, execution), {
+          online,
+          planningMs: 150,
+        });
       } catch (error) {
         if (!(error instanceof BudgetError)) throw error;
         // What the program could not come to dispose of.
