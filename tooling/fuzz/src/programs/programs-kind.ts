@@ -5,24 +5,30 @@ import { quoted, titleOf } from "../test-text.js";
 import { checkProgram } from "./check-program.js";
 import { indented } from "./indented.js";
 import { programs } from "./program.js";
+import { clocks, withClock } from "./seeded-clock.js";
 import { sourceOfProgram } from "./source-of-program.js";
 import { ways } from "./ways.js";
 
 /** Training programs, each in stock and in some of the other ways. */
 export const programsKind: FuzzerKind = {
   title: "programs",
-  backends: ["cpu", "tensorflow"],
+  backends: ["cpu", "wasm", "tensorflow"],
   share: 8,
   run: async (campaign) =>
     explore(campaign, {
-      arbitrary: fc.record({ program: programs, names: fc.subarray(Object.keys(ways), { minLength: 1 }) }),
-      check: async ({ program, names }) => checkProgram(sourceOfProgram(program), names),
-      testOf: ({ program, names }, what) =>
+      arbitrary: fc.record({
+        program: programs,
+        names: fc.subarray(Object.keys(ways), { minLength: 1 }),
+        clock: clocks,
+      }),
+      check: async ({ program, names, clock }) => withClock(clock, () => checkProgram(sourceOfProgram(program), names)),
+      testOf: ({ program, names, clock }, what) =>
         [
           `test(${titleOf(what)}, async () => {`,
           `  await startBackend(${quoted(campaign.backend)});`,
           `  const program = ${quoted(indented(sourceOfProgram(program)))};`,
-          `  expect(await checkProgram(program, [${names.map(quoted).join(", ")}])).toBeUndefined();`,
+          `  const found = await withClock(${JSON.stringify(clock)}, () => checkProgram(program, [${names.map(quoted).join(", ")}]));`,
+          "  expect(found).toBeUndefined();",
           "});",
         ].join("\n"),
     }),

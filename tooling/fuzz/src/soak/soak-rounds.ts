@@ -39,6 +39,7 @@ export async function soakRounds(): Promise<() => Promise<void>> {
     try {
       await remat("estimate", model, "--size", "tiny", "--trace", trace);
       await remat("memory", trace);
+      await remat("plan", trace, "--budget", "80%", "--time", "200ms", "-o", join(folder, "plan.json"));
       await remat("report", trace, "--time", "0", "-o", join(folder, "report.html"));
     } finally {
       rmSync(folder, { recursive: true, force: true });
