@@ -27,6 +27,11 @@ export interface Backend {
   bytesOf(entry: DataEntry): number;
   /** Returns the `DataId` in whose buffer an entry lies, where the entry itself tells. */
   viewOf?(entry: DataEntry): DataId | undefined;
+  /**
+   * Tells whether its `UnsortedSegmentSum` adds the rows of a segment one after the other, from the first, to zeros, as 32-bit numbers; left out: it does not.
+   * `instance` is undefined where the backend is not loaded.
+   */
+  addsSegmentsInOrder?(instance: object | undefined): boolean;
   /** Returns on what an instance of it computes. */
   deviceOf(instance: object | undefined): BackendDevice;
   /** Gives the process what its packages need before they are loaded; Node only. */

@@ -9,6 +9,7 @@ export {
 export { BudgetError } from "./budget-error.js";
 export type { PassReport } from "./executor/executor.js";
 export { verifyReplays } from "./executor/verify-replays.js";
+export { type FasterGradientsOptions, fasterGradients } from "./faster-gradients.js";
 export { checkpoint, endCheckpointing } from "./manual/checkpoint.js";
 export { type CheckpointLayersOptions, checkpointLayers } from "./manual/checkpoint-layers.js";
 export { formatSavedTensors, type PrintSavedTensorsOptions, printSavedTensors } from "./manual/print-saved-tensors.js";

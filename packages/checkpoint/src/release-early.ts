@@ -1,10 +1,16 @@
 import { type CloseMode, type DispatchMode, openDispatchMode } from "@remat/dispatch-hook";
 
-const earlyRelease: DispatchMode = { releasesEarly: true, prunesSaved: true, sharesOnes: true, sharesSaved: true };
+/** All that early release does, to whatever gradients are taken. @internal */
+export const earlyRelease: DispatchMode = {
+  releasesEarly: true,
+  prunesSaved: true,
+  sharesOnes: true,
+  sharesSaved: true,
+};
 
 /**
  * Frees early: from here on every forward pass saves only what the backward pass will read, and every backward pass frees each saved tensor and each gradient
- * after its last use, where stock holds all of them to its end; ones that gradients multiply with are filled but once. Nothing is computed twice,
+ * after its last use, where stock holds all of them to its end; ones that gradients multiply with are filled but once, and what {@link fasterGradients} does is done. Nothing is computed twice,
  * gradients are the same to the bit. It reaches `tf.grads`, `tf.variableGrads`, `optimizer.minimize`, `fit`, `trainOnBatch` and custom loops.
  * Returns what ends it.
  *
@@ -16,5 +22,5 @@ const earlyRelease: DispatchMode = { releasesEarly: true, prunesSaved: true, sha
  * stop();
  */
 export function releaseEarly(): CloseMode {
-  return openDispatchMode(earlyRelease);
+  return openDispatchMode({ ...earlyRelease, fasterGradients: "equal" });
 }

@@ -1,11 +1,12 @@
 import { type BackendName, selectBackend } from "@remat/backends/node";
 import { planCheckpointing } from "@remat/planner";
 import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
+import { type Plan, readPlan, writePlan } from "@remat/trace";
 import { traceFakeStep } from "@remat/tracer";
 import fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
 import { programs, runProgram } from "../../dispatch-hook/test/programs.js";
-import { releaseEarly, type StepReport, withMemoryBudget, withPlan } from "../src/index.js";
+import { fasterGradients, releaseEarly, type StepReport, withMemoryBudget, withPlan } from "../src/index.js";
 import { optimizers, stepsInWhatIsAskedFor, stockSteps } from "./budget/updates.js";
 import { EvictingPolicy, evicting } from "./executor/evict-all.js";
 import { exampleNamed, gradientsOnly, train } from "./training.js";
@@ -84,6 +85,30 @@ describe.each(backends)("on %s", (backend) => {
         });
       }
       expect(planCount).toBeGreaterThan(0);
+    },
+  );
+
+  test.each(["transformer", "mobilenet-v2"].filter((name) => backend !== "wasm" || predictedOnWasm.has(name)))(
+    "%s, planned with faster gradients, trains with them, to the bit, in the memory that was predicted, to the byte",
+    async (name) => {
+      const build = await exampleNamed(name);
+      const stock = await train(build);
+      const stop = fasterGradients();
+      const traced = await traceFakeStep(build, { ...gradientsOnly, size: "tiny", backend }).finally(stop);
+      expect(traced.header.fasterGradients).toBe("equal");
+      const options = { budgetFraction: 0.8, timeMs: 400, boundTimeMs: 0 };
+      const { point } = await planCheckpointing(priceTrace(traced, deviceSpec("cpu")), options);
+      const plan = readPlan(writePlan(point?.plan as Plan));
+      const reports: StepReport[] = [];
+      const planned = await train(build, {}, (step) =>
+        withPlan(plan, (execution) => {
+          step();
+          reports.push(execution.lastStep as StepReport);
+        }),
+      );
+      expect(planned).toEqual(stock);
+      const [{ peakBytes, recomputedOnTouch }] = reports;
+      expect({ peakBytes, recomputedOnTouch }).toEqual({ peakBytes: point?.peakBytes, recomputedOnTouch: 0 });
     },
   );
 

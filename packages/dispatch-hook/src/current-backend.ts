@@ -1,4 +1,5 @@
 import { type Backend, findBackend } from "@remat/backends";
+import { getKernel } from "@tensorflow/tfjs-core";
 import { type EngineBackend, engineInternals } from "./engine-internals.js";
 
 /** Returns the backend whose buffers count: the instance's own, or for the fake backend that which it stands for. @internal */
@@ -14,4 +15,13 @@ export const bufferBackend = (name: string, instance: EngineBackend | undefined)
 export function currentBackend(): Backend {
   const { backendName, backendInstance } = engineInternals();
   return bufferBackend(backendName ?? "none", backendInstance);
+}
+
+/** Whether the current backend's `UnsortedSegmentSum` adds the rows of a segment in their order; fake mode stands for the backend that the process has. @internal */
+export function addsSegmentsInOrder(): boolean {
+  const { backendName = "none", backendInstance, registry } = engineInternals();
+  if (getKernel("UnsortedSegmentSum", backendName) === undefined) return false;
+  const backend = bufferBackend(backendName, backendInstance);
+  const instance = backendInstance?.standsFor === undefined ? backendInstance : registry[backend.name];
+  return backend.addsSegmentsInOrder?.(instance) ?? false;
 }

@@ -1,4 +1,5 @@
 import type { KernelAttributes, KernelInputs, KernelOutput } from "@remat/kernels";
+import type { FasterGradients } from "@remat/trace";
 import type { DataId, NamedTensorMap, Tensor, Variable } from "@tensorflow/tfjs-core";
 
 /** A gradient by the name of its variable, as optimizers take them in lists. */
@@ -147,6 +148,12 @@ export interface DispatchMode {
    * out: it does as stock.
    */
   readonly sharesSaved?: boolean;
+
+  /**
+   * While it is open gradients that take needlessly many kernels take fewer: `equal` ones, where results are those of stock to the bit, and `reordered` ones
+   * besides, where sums are added in another order. `none` wants those of stock, whatever other modes want. Left out: it wants nothing.
+   */
+  readonly fasterGradients?: FasterGradients | "none" | undefined;
 
   /** Another backend is about to be set: what this throws refuses it, and nothing has changed. */
   backendChanging?(name: string): void;

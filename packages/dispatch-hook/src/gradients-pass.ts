@@ -1,5 +1,6 @@
 import type { Tensor } from "@tensorflow/tfjs-core";
 import type { InputGradient, TapeNode } from "./dispatch-mode.js";
+import type { WantedGradients } from "./gradients/replaced-gradient.js";
 import type { PrunedTape } from "./release/pruned-tape.js";
 
 /** One call of `engine.gradients` while it runs. @internal */
@@ -17,8 +18,8 @@ export interface GradientsPass {
   readonly reached: Set<number>;
   /** While a tape grows on which only what will be read stays saved. */
   prunedTape: PrunedTape | undefined;
-  /** Whether the ones of gradients are views of one array. */
-  readonly sharesOnes: boolean;
+  /** Which gradients run in the place of tfjs's own. */
+  readonly wanted: WantedGradients;
   /** Whether what is saved is on the data that it was saved of. */
   readonly sharesSaved: boolean;
   readonly xs: readonly Tensor[];

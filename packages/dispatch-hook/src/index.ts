@@ -18,6 +18,7 @@ export type {
   TapeNode,
 } from "./dispatch-mode.js";
 export { isVariable } from "./engine-internals.js";
+export { fasterGradientsNow } from "./gradients/wanted-gradients.js";
 export { type ModuleNamer, nameModulesBy } from "./module-namer.js";
 export { PatchSet } from "./patch-set.js";
 export { registeredVariables } from "./registered-variables.js";

@@ -29,6 +29,7 @@ const needsEveryOp: Readonly<Record<MethodName, boolean>> = {
   prunesSaved: false,
   sharesOnes: false,
   sharesSaved: false,
+  fasterGradients: false,
   dispatch: true,
   gradients: false,
   opComing: true,

@@ -29,6 +29,8 @@ export class Session implements StorageListener {
   /** That op until its kernel function is called, where some mode dispatches. */
   toDispatch: Op | undefined;
   readonly wrappedKernels: Map<KernelConfig, KernelConfig["kernelFunc"]> = new Map();
+  /** Kernels whose functions have been replaced, or looked at. */
+  readonly replacedKernels: Set<KernelConfig> = new Set();
   /** The op that has run and whose saved tensors and tape node the engine now makes. */
   finishing: OpDone | undefined;
   /** While a kernel is replayed: by output the `DataId` that gets its data. */

@@ -3,8 +3,10 @@ import type { Tensor } from "@tensorflow/tfjs-core";
 import { contribute, enterNode, insideNode, leaveNode } from "./backward-pass.js";
 import type { GradientsCall, GradientsResult, TapeNode } from "./dispatch-mode.js";
 import type { EngineTapeNode } from "./engine-internals.js";
+import { replaceGradient } from "./gradients/replace-gradient.js";
+import { replaceStep } from "./gradients/step-on-native.js";
+import { fasterGradientsOf } from "./gradients/wanted-gradients.js";
 import type { GradientsPass } from "./gradients-pass.js";
-import { shareOnes } from "./ones/share-ones.js";
 import { gradientsReleasingEarly } from "./release/gradients-releasing-early.js";
 import { PrunedTape } from "./release/pruned-tape.js";
 import type { Session } from "./session.js";
@@ -19,7 +21,7 @@ export function patchTape(session: Session): void {
     original.call(engine, kernelName, inputs, outputs, gradient, saved, attributes);
     const added = engine.state.activeTape?.at(-1);
     if (!session.alive || added === undefined) return;
-    if (session.pass?.sharesOnes && gradient == null) shareOnes(added, attributes);
+    if (session.pass !== undefined && gradient == null) replaceGradient(added, attributes, session.pass.wanted);
     const node = session.isWatching ? watchNode(session, added) : undefined;
     session.pass?.prunedTape?.add(added);
     if (node === undefined) return;
@@ -81,12 +83,13 @@ function runGradients(
     reached: new Set(),
     // The tape is the outer pass's.
     prunedTape: isInner ? session.pass?.prunedTape : undefined,
-    sharesOnes: isWanted("sharesOnes"),
+    wanted: { sharesOnes: isWanted("sharesOnes"), fasterGradients: fasterGradientsOf(modes) },
     sharesSaved: isWanted("sharesSaved"),
     xs: call.xs,
     contribution: undefined,
   };
   session.pass = pass;
+  if (pass.wanted.fasterGradients !== undefined) replaceStep(session);
   // What a gradient function differentiates anew it computes anew: a recomputation, not a part of the forward pass.
   const inBackward = phaseBefore === Phase.backward || phaseBefore === Phase.recompute;
   session.setPhase(inBackward ? Phase.recompute : Phase.forward);

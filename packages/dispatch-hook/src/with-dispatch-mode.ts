@@ -1,9 +1,9 @@
 import type { TensorInfo } from "@tensorflow/tfjs-core";
 import { patchBackends } from "./backend-hook.js";
 import type { CloseMode, DispatchMode, Storage } from "./dispatch-mode.js";
+import { forgetOnes } from "./gradients/ones-array.js";
 import { patchKernels } from "./kernel-hook.js";
 import { forgetContexts, type OpenMode } from "./mode-stack.js";
-import { forgetOnes } from "./ones/ones-array.js";
 import { openSession, setSession } from "./open-session.js";
 import { patchOptimizers, watchOptimizerClass } from "./optimizer-hook.js";
 import { patchDisposal } from "./residency/pins.js";

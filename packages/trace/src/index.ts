@@ -36,6 +36,7 @@ export type { TensorType } from "./tensor-type.js";
 export {
   type CallColumns,
   type EventColumns,
+  type FasterGradients,
   type Module,
   type ModuleEventColumns,
   type OpColumns,

@@ -1,5 +1,6 @@
 import type { PlanOp } from "./plan-op.js";
 import type { StepSettings } from "./step-settings.js";
+import type { FasterGradients } from "./trace.js";
 
 /** Version of the plan format; files say it, and readers refuse others. */
 export const planFormat = "remat-plan/2";
@@ -14,6 +15,8 @@ export interface PlanSubject {
   readonly device?: string;
   /** Sizes on `device` are rounded up to a multiple of this many bytes. */
   readonly allocationUnitBytes?: number;
+  /** The gradients that the plan's ops compute, if others than TensorFlow.js's own. */
+  readonly fasterGradients?: FasterGradients;
   /** How the step is taken that the plan is for. */
   readonly step?: StepSettings;
   /** Of the ops and their results, in order: a plan fits what has the same. */

@@ -4,6 +4,8 @@ import { formatPlanOp } from "./plan-op.js";
 import { planOpReader } from "./read-plan-op.js";
 import { RematError } from "./remat-error.js";
 import type { StepSettings } from "./step-settings.js";
+import type { FasterGradients } from "./trace.js";
+import { isFasterGradients } from "./trace-header.js";
 
 /**
  * Reads a plan from its JSON, as text or parsed, and checks that every op runs before it is recomputed, and that what is freed has been made.
@@ -57,11 +59,17 @@ function readSubject(subject: Record<string, unknown>): Plan["subject"] {
   return {
     ...readOptional("subject", subject, ["framework", "backend", "device"], readText),
     ...readOptional("subject", subject, ["allocationUnitBytes"], readNumber),
+    ...readOptional("subject", subject, ["fasterGradients"], readFasterGradients),
     ...readOptional("subject", subject, ["step"], (field, step) => readStepSettings(field, readRecord(field, step))),
     kind,
     name: readText("subject.name", subject["name"]),
     fingerprint: readText("subject.fingerprint", subject["fingerprint"]),
   };
+}
+
+function readFasterGradients(field: string, value: unknown): FasterGradients {
+  if (!isFasterGradients(value)) throw new PlanFieldError(field, "'equal' or 'reordered'", value);
+  return value;
 }
 
 function readStepSettings(at: string, step: Record<string, unknown>): StepSettings {

@@ -1,5 +1,5 @@
 import { list, number, type TraceRecord, text } from "./record-fields.js";
-import type { TraceHeader } from "./trace.js";
+import type { FasterGradients, TraceHeader } from "./trace.js";
 import { excerpt, TraceFieldError } from "./trace-field-error.js";
 
 /**
@@ -15,6 +15,11 @@ export function readHeader(r: TraceRecord): TraceHeader {
     throw new TraceFieldError("mode", `expected "fake" or "real", found ${excerpt(r["mode"])}`);
   if (!(number(r, "allocationUnitBytes") >= 1))
     throw new TraceFieldError("allocationUnitBytes", `expected at least 1, found ${excerpt(r["allocationUnitBytes"])}`);
+  if (r["fasterGradients"] !== undefined && !isFasterGradients(r["fasterGradients"]))
+    throw new TraceFieldError(
+      "fasterGradients",
+      `expected "equal" or "reordered", found ${excerpt(r["fasterGradients"])}`,
+    );
   const libraries = r["libraries"] === undefined ? {} : r["libraries"];
   if (
     typeof libraries !== "object" ||
@@ -28,6 +33,10 @@ export function readHeader(r: TraceRecord): TraceHeader {
   const { remat: _, version: __, ...header } = r;
   return header as unknown as TraceHeader;
 }
+
+/** @internal */
+export const isFasterGradients = (value: unknown): value is FasterGradients =>
+  value === "equal" || value === "reordered";
 
 function isText(value: unknown): value is string {
   return typeof value === "string";

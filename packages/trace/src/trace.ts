@@ -2,6 +2,12 @@ import type { StepSettings } from "./step-settings.js";
 import { EventKind } from "./vocabulary.js";
 
 /** What a trace says about itself: the first record of a file. */
+/**
+ * Gradients that take fewer kernels than those of TensorFlow.js itself: `equal` ones give the same to the bit, and `reordered` ones add in another order
+ * where no other way is shorter.
+ */
+export type FasterGradients = "equal" | "reordered";
+
 export interface TraceHeader {
   readonly framework: "tfjs" | "pytorch" | (string & {});
   readonly frameworkVersion?: string;
@@ -17,6 +23,8 @@ export interface TraceHeader {
   readonly model?: string;
   /** How the step was taken, where this library took it. */
   readonly step?: StepSettings;
+  /** tfjs: the gradients that were taken, if others than its own. */
+  readonly fasterGradients?: FasterGradients;
   /** Versions of what was involved, by package name. */
   readonly libraries?: Readonly<Record<string, string>>;
   /** Sentences a reader should see, e.g. which loss was assumed. */

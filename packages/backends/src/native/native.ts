@@ -24,6 +24,9 @@ const dtypes: Readonly<Record<number, string>> = {
 /** TensorFlow's allocator on GPUs rounds up to this (`BFCAllocator::kMinAllocationSize`). */
 const gpuUnitBytes = 256;
 
+const isOnGpu = (instance: object | undefined): boolean =>
+  (instance as { readonly isUsingGpuDevice?: boolean } | undefined)?.isUsingGpuDevice === true;
+
 /** TensorFlow by tfjs-node or tfjs-node-gpu, which tfjs names `tensorflow`. */
 export const native: Backend = {
   name: "tensorflow",
@@ -69,10 +72,11 @@ export const native: Backend = {
   bytesOf: (entry: DataEntry) =>
     requestedBytes(entry, typeof entry.dtype === "number" ? (dtypes[entry.dtype] ?? "") : entry.dtype),
   deviceOf(instance) {
-    const onGpu = (instance as { readonly isUsingGpuDevice?: boolean } | undefined)?.isUsingGpuDevice === true;
-    return onGpu
+    return isOnGpu(instance)
       ? { device: "cuda:0", allocationUnitBytes: gpuUnitBytes, isAsynchronous: true }
       : { device: "cpu", allocationUnitBytes: 1, isAsynchronous: false };
   },
+  // TensorFlow's kernel for CPUs goes through the rows in their order; that for GPUs adds them by atomics, in any.
+  addsSegmentsInOrder: (instance) => !isOnGpu(instance),
   prepare: restoreUtil,
 };

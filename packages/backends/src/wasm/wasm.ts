@@ -1,7 +1,7 @@
 import { commonTraits } from "@remat/kernels";
 import type { Backend } from "../backend.js";
 import { requestedBytes } from "../data-entry.js";
-import { provideGradientKernels } from "./gradients/provide-gradient-kernels.js";
+import { isKernelProvided, provideGradientKernels } from "./gradients/provide-gradient-kernels.js";
 import { wasmOutputs } from "./outputs.js";
 import { wasmResidency } from "./residency.js";
 import { wasmScratch } from "./scratch.js";
@@ -26,5 +26,6 @@ export const wasm: Backend = {
   residency: wasmResidency,
   bytesOf: (entry) => requestedBytes(entry),
   deviceOf: () => ({ device: "cpu", allocationUnitBytes: 1, isAsynchronous: false }),
+  addsSegmentsInOrder: () => isKernelProvided("UnsortedSegmentSum"),
   provideGradientKernels,
 };

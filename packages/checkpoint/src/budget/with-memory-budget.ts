@@ -1,4 +1,5 @@
 import {
+  type DispatchMode,
   type GradientsCall,
   type GradientsResult,
   type KernelAttributes,
@@ -18,7 +19,7 @@ import { Executor, type PassReport } from "../executor/executor.js";
 import { checkBackend } from "../executor/supported-backend.js";
 import { MemoryMeter } from "../memory-meter.js";
 import { OnlinePolicy } from "../online/online-policy.js";
-import { checkSubject } from "../plan/apply-plan.js";
+import { checkSubject, plannedGradients } from "../plan/apply-plan.js";
 import { BudgetPolicy } from "./budget-policy.js";
 import { PassRecorder } from "./pass-recorder.js";
 import { planWithin } from "./planned-budget.js";
@@ -145,7 +146,7 @@ class BudgetKeeper extends Executor implements BudgetExecution {
   ) {
     const online = new OnlinePolicy(Number.POSITIVE_INFINITY, meter);
     const policy = new BudgetPolicy(online, meter);
-    super(policy, meter);
+    super(policy, meter, options.plan && plannedGradients(options.plan));
     this.online = online;
     this.budgetPolicy = policy;
   }
@@ -166,6 +167,10 @@ class BudgetKeeper extends Executor implements BudgetExecution {
 
   override get releasesEarly(): boolean {
     return !this.isMeasuringStock;
+  }
+
+  override get fasterGradients(): DispatchMode["fasterGradients"] {
+    return this.isMeasuringStock ? undefined : super.fasterGradients;
   }
 
   begin(plan: Plan): void {

@@ -77,6 +77,8 @@ export class Executor implements DispatchMode {
   constructor(
     private readonly policy: Policy,
     readonly meter: MemoryMeter = new MemoryMeter(),
+    /** Who follows a plan takes the gradients that were planned. */
+    private readonly gradientsTaken: DispatchMode["fasterGradients"] = "equal",
   ) {
     this.listener = policy;
   }
@@ -92,6 +94,10 @@ export class Executor implements DispatchMode {
 
   get sharesSaved(): boolean {
     return true;
+  }
+
+  get fasterGradients(): DispatchMode["fasterGradients"] {
+    return this.gradientsTaken;
   }
 
   opened(): void {

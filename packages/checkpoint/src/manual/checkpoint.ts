@@ -1,5 +1,6 @@
 import {
   type CloseMode,
+  type DispatchMode,
   type GradientsCall,
   type GradientsResult,
   openDispatchMode,
@@ -18,6 +19,10 @@ const blocks = new Blocks();
 class BlockExecutor extends Executor {
   override get releasesEarly(): boolean {
     return currentFakeBackend() === undefined;
+  }
+
+  override get fasterGradients(): DispatchMode["fasterGradients"] {
+    return this.releasesEarly ? super.fasterGradients : undefined;
   }
 
   override gradients(call: GradientsCall, next: RunGradients): GradientsResult {

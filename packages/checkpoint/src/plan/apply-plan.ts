@@ -1,4 +1,4 @@
-import { openDispatchMode, withDispatchMode } from "@remat/dispatch-hook";
+import { type DispatchMode, openDispatchMode, withDispatchMode } from "@remat/dispatch-hook";
 import { type Plan, type PlanMismatch, RematError } from "@remat/trace";
 import { Executor, type PassReport } from "../executor/executor.js";
 import { checkBackend } from "../executor/supported-backend.js";
@@ -73,7 +73,7 @@ function prepare(
   checkSubject(plan);
   checkBackend();
   const follower = new PlanFollower(plan, onMismatch, onMismatch === "refuse");
-  const executor = new Executor(follower);
+  const executor = new Executor(follower, undefined, plannedGradients(plan));
   const execution = {
     get lastStep(): StepReport | undefined {
       const { lastPass } = executor;
@@ -82,6 +82,10 @@ function prepare(
   };
   return { executor, execution };
 }
+
+/** Returns the gradients that a plan's ops compute. @internal */
+export const plannedGradients = ({ subject }: Plan): DispatchMode["fasterGradients"] =>
+  subject.fasterGradients ?? "none";
 
 /** @internal */
 export function checkSubject({ subject }: Plan): void {

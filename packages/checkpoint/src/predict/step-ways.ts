@@ -3,7 +3,7 @@ import { planCheckpointing } from "@remat/planner";
 import { RuntimeSource, type Trace } from "@remat/trace";
 import type { StepWay } from "@remat/tracer";
 import { applyPlan } from "../plan/apply-plan.js";
-import { releaseEarly } from "../release-early.js";
+import { earlyRelease } from "../release-early.js";
 
 const waysToTrain = ["stock", "released", "planned"] as const;
 
@@ -22,10 +22,13 @@ export async function stepWays(trace: Trace): Promise<readonly StepWay[]> {
     runtimeSource: new Uint8Array(count).fill(RuntimeSource.measured),
   });
   const { point } = await planCheckpointing(evenly, { budgetFraction: 1, timeMs: 100 });
+  // The ops of the trace, whatever others are faster.
+  const releasing = () =>
+    openDispatchMode({ ...earlyRelease, fasterGradients: trace.header.fasterGradients ?? "none" });
   const ways: Readonly<Record<WayToTrain, StepWay>> = {
     stock: { open: () => openDispatchMode({ releasesEarly: true, prunesSaved: true }), times: "step" },
-    released: { open: releaseEarly, times: "both" },
-    planned: { open: () => (point === undefined ? releaseEarly() : applyPlan(point.plan).close), times: "ops" },
+    released: { open: releasing, times: "both" },
+    planned: { open: () => (point === undefined ? releasing() : applyPlan(point.plan).close), times: "ops" },
   };
   return waysToTrain.map((way) => ways[way]);
 }

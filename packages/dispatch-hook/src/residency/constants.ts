@@ -1,4 +1,4 @@
-import { isOnesArray } from "../ones/ones-array.js";
+import { isOnesArray } from "../gradients/ones-array.js";
 
 /** Values that JavaScript filled, in little memory: a short list, or one value many times. */
 export interface ConstantData {

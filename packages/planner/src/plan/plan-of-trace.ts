@@ -35,6 +35,7 @@ export function planOfTrace(trace: Trace, graph: TracePlanningGraph, schedule: R
       ...(header.backend !== undefined && { backend: header.backend }),
       device: header.device,
       allocationUnitBytes: header.allocationUnitBytes,
+      ...(header.fasterGradients !== undefined && { fasterGradients: header.fasterGradients }),
       ...(header.step !== undefined && { step: header.step }),
       fingerprint: fingerprintOfOps(ops),
     },

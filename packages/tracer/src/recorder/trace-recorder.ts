@@ -1,6 +1,7 @@
 import { isRepeatable } from "@remat/backends";
 import {
   type DispatchMode,
+  fasterGradientsNow,
   type GradientScope,
   type InputGradient,
   isVariable,
@@ -14,6 +15,7 @@ import {
 } from "@remat/dispatch-hook";
 import {
   Category,
+  type FasterGradients,
   gradientsEndMark,
   gradientsStartMark,
   type Module,
@@ -59,6 +61,7 @@ export const optimizerStepMark = "optimizerStep";
 export class TraceRecorder implements DispatchMode {
   readonly seesOutside: boolean;
   private readonly builder: TraceBuilder;
+  private gradientsTaken: FasterGradients | undefined;
   private readonly tensors: RecordedTensors;
   /** Trace indices by op sequence, tape node sequence (the module call), scope sequence (scope, module call). */
   private readonly opRows = new SequenceIndex();
@@ -91,7 +94,10 @@ export class TraceRecorder implements DispatchMode {
 
   /** The trace so far; what is recorded later does not appear in it. */
   trace(): Trace {
-    return this.builder.build();
+    const trace = this.builder.build();
+    this.gradientsTaken ??= fasterGradientsNow();
+    const { gradientsTaken: fasterGradients } = this;
+    return fasterGradients === undefined ? trace : trace.withHeader({ ...trace.header, fasterGradients });
   }
 
   /** The innermost module call that runs, or -1. */
@@ -242,6 +248,7 @@ export class TraceRecorder implements DispatchMode {
   }
 
   gradients(_call: unknown, next: () => { value: Tensor; grads: Tensor[] }): { value: Tensor; grads: Tensor[] } {
+    this.gradientsTaken ??= fasterGradientsNow();
     if (this.gradientsDepth === 0) this.builder.mark(gradientsStartMark);
     this.gradientsDepth++;
     try {

@@ -24,3 +24,9 @@ export function provideGradientKernels(): void {
     if (getKernel(kernelName, "wasm") === undefined)
       registerKernel({ kernelName, backendName: "wasm", kernelFunc: kernelFunc as KernelFunc });
 }
+
+/** Whether the kernel of that name is, or will be, the one that is provided here. @internal */
+export function isKernelProvided(kernelName: string): boolean {
+  const registered = getKernel(kernelName, "wasm");
+  return registered === undefined || registered.kernelFunc === wasmGradientKernels[kernelName];
+}

@@ -1,0 +1,47 @@
+import { div, mul, reshape, type Tensor, util } from "@tensorflow/tfjs-core";
+import { engineInternals } from "../engine-internals.js";
+import { onesArray } from "./ones-array.js";
+import type { ReplacedGradient } from "./replaced-gradient.js";
+
+// tfjs multiplies with as many ones as the input has elements, an array that JavaScript fills anew for each (engine rule 13). Here they are views of one array: kernels
+// and values stay on every backend, to the last one.
+
+/** @internal */
+export const meanGradient: ReplacedGradient = {
+  kernel: "Mean",
+  digest: "97b088187c4cffe2",
+  isDifferentiable: true,
+  isWanted: ({ sharesOnes }) => sharesOnes,
+  gradient: (dy, [x], attributes) => ({
+    x: () => {
+      const axes = axesOf(x, attributes?.["axis"]);
+      const reduced = axes.map((axis) => x.shape[axis]);
+      return div(mul(withAxes(dy, x, axes), onesLike(x)), util.sizeFromShape(reduced));
+    },
+  }),
+};
+
+/** @internal */
+export const sumGradient: ReplacedGradient = {
+  kernel: "Sum",
+  digest: "28b85cbb0b82d3f4",
+  isDifferentiable: true,
+  isWanted: ({ sharesOnes }) => sharesOnes,
+  gradient: (dy, [x], attributes) => {
+    const dx = mul(withAxes(dy, x, axesOf(x, attributes?.["axis"])), onesLike(x));
+    return { x: () => dx };
+  },
+};
+
+const axesOf = ({ shape }: Tensor, axis: unknown): readonly number[] => util.parseAxisParam(axis as number[], shape);
+
+function withAxes(dy: Tensor, x: Tensor, axes: readonly number[]): Tensor {
+  const shape = x.shape.slice();
+  for (const axis of axes) shape[axis] = 1;
+  return reshape(dy, shape);
+}
+
+function onesLike({ size, shape }: Tensor): Tensor {
+  const engine = engineInternals();
+  return engine.makeTensor(onesArray(size, engine.backendInstance?.skipsFills), shape, "float32");
+}

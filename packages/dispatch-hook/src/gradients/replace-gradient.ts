@@ -1,0 +1,43 @@
+import type { KernelAttributes } from "@remat/kernels";
+import { getGradient } from "@tensorflow/tfjs-core";
+import { type EngineTapeNode, engineInternals } from "../engine-internals.js";
+import { isFunctionOfTfjs } from "./function-of-tfjs.js";
+import { fusedBatchNormGradient } from "./fused-batch-norm.js";
+import { meanGradient, sumGradient } from "./mean-and-sum.js";
+import type { ReplacedGradient, WantedGradients } from "./replaced-gradient.js";
+import { tileGradient } from "./tile.js";
+
+/** A line for each. @internal */
+export const replacedGradients: readonly ReplacedGradient[] = [
+  fusedBatchNormGradient,
+  meanGradient,
+  sumGradient,
+  tileGradient,
+];
+
+const byKernel: ReadonlyMap<string, ReplacedGradient> = new Map(
+  replacedGradients.map((replaced) => [replaced.kernel, replaced]),
+);
+
+/**
+ * Where the gradient function of a tape node is one of tfjs's for which there is a faster one that is wanted, puts that in its place.
+ *
+ * @internal
+ */
+export function replaceGradient(
+  node: EngineTapeNode,
+  attributes: KernelAttributes | undefined,
+  wanted: WantedGradients,
+): void {
+  const { gradient: stock, saved } = node;
+  const replaced = byKernel.get(node.kernelName);
+  if (replaced === undefined || stock === undefined || saved === undefined || !replaced.isWanted(wanted)) return;
+  const registered = getGradient(node.kernelName)?.gradFunc;
+  if (registered === undefined || !isFunctionOfTfjs(registered, replaced.digest)) return;
+  node.gradient = (dys) => {
+    const [dy] = dys;
+    // The list of what is saved may have got other tensors since.
+    const isOurs = dy != null && (replaced.isDifferentiable || engineInternals().state.gradientDepth === 0);
+    return (isOurs ? replaced.gradient(dy, saved, attributes, wanted) : undefined) ?? stock(dys);
+  };
+}

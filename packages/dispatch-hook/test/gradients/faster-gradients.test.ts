@@ -1,0 +1,212 @@
+import { type BackendName, selectBackend } from "@remat/backends/node";
+import type { FasterGradients } from "@remat/trace";
+import * as tf from "@tensorflow/tfjs";
+import fc from "fast-check";
+import { afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { functionDigest } from "../../src/gradients/function-of-tfjs.js";
+import { replacedGradients } from "../../src/gradients/replace-gradient.js";
+import { type DispatchMode, withDispatchMode } from "../../src/index.js";
+import { bitsOf, numbers, tensorOf } from "./special-values.js";
+
+const nativeApp = process.env.NATIVE_APP;
+const backends: readonly BackendName[] = nativeApp === undefined ? ["cpu", "wasm"] : ["cpu", "wasm", "tensorflow"];
+
+/** Where `UnsortedSegmentSum` adds in order. */
+const tilesFaster: readonly BackendName[] = ["wasm", "tensorflow"];
+
+interface Run {
+  readonly bits: readonly Int32Array[];
+  readonly kernels: readonly string[];
+}
+
+/** The gradients of `f` at `xs` for `dy`, and the kernels that ran in the backward pass. */
+function differentiate(
+  wanted: FasterGradients | "none",
+  f: (...xs: tf.Tensor[]) => tf.Tensor,
+  xs: readonly tf.Tensor[],
+  dy: tf.Tensor,
+): Run {
+  const kernels: string[] = [];
+  const watch: DispatchMode = { opDone: ({ kernel, differentiates }) => void (differentiates && kernels.push(kernel)) };
+  return tf.tidy(() =>
+    withDispatchMode({ fasterGradients: wanted }, () => {
+      const grads = withDispatchMode(watch, () => tf.grads(f)([...xs], dy));
+      return { bits: grads.map(bitsOf), kernels };
+    }),
+  );
+}
+
+const lengths = fc.integer({ min: 1, max: 4 });
+/** Shapes with repeats, some of them none or many. */
+const tiles = fc
+  .array(fc.tuple(fc.oneof({ weight: 9, arbitrary: lengths }, fc.constant(0)), fc.integer({ min: 0, max: 9 })), {
+    minLength: 1,
+    maxLength: 4,
+  })
+  .map((axes) => ({ shape: axes.map(([length]) => length), reps: axes.map(([, count]) => count) }));
+
+const images = fc.record({
+  shape: fc.tuple(lengths, lengths, lengths, fc.integer({ min: 1, max: 9 })),
+  epsilon: fc.constantFrom(0, 1e-3, 0.5),
+  values: numbers,
+});
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+test("each function of tfjs that is replaced is known by its text", () => {
+  for (const { kernel, digest } of replacedGradients)
+    expect([kernel, functionDigest(tf.getGradient(kernel).gradFunc)]).toEqual([kernel, digest]);
+});
+
+describe.each(backends)("on %s", (backend) => {
+  beforeAll(async () => {
+    await selectBackend({ for: "training", backend, ...(backend === "tensorflow" && { from: nativeApp as string }) });
+  });
+
+  test("the gradient of tile is that of tfjs to the bit, in fewer kernels where it is replaced", () => {
+    fc.assert(
+      fc.property(tiles, numbers, ({ shape, reps }, values) => {
+        const x = tensorOf(shape, values);
+        const dy = tensorOf(
+          shape.map((length, axis) => length * reps[axis]),
+          values,
+        );
+        const tile = (input: tf.Tensor) => tf.tile(input, reps);
+        const stock = differentiate("none", tile, [x], dy);
+        const faster = differentiate("equal", tile, [x], dy);
+        expect(faster.bits).toEqual(stock.bits);
+        if (tilesFaster.includes(backend) && dy.size > 0) expect(faster.kernels).toContain("UnsortedSegmentSum");
+        else expect(faster.kernels).toEqual(stock.kernels);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test("hundreds of long repeats add up to the same bits", () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 100, max: 300 }),
+        fc.integer({ min: 1, max: 3000 }),
+        numbers,
+        (reps, rows, values) => {
+          const x = tensorOf([rows, 1], values);
+          const dy = tensorOf([rows, reps], values);
+          const tile = (input: tf.Tensor) => tf.tile(input, [1, reps]);
+          expect(differentiate("equal", tile, [x], dy).bits).toEqual(differentiate("none", tile, [x], dy).bits);
+        },
+      ),
+      { numRuns: 4 },
+    );
+  });
+
+  test("reordered, the gradient of tile is one sum where the order cannot be kept", () => {
+    const x = tf.tensor2d([[1], [2]]);
+    const dy = tf.range(0, 10).reshape([2, 5]);
+    const { bits, kernels } = differentiate("reordered", (input) => tf.tile(input, [1, 5]), [x], dy);
+    expect(new Float32Array(bits[0].buffer)).toEqual(Float32Array.of(10, 35));
+    expect(kernels).toContain(tilesFaster.includes(backend) ? "UnsortedSegmentSum" : "Sum");
+    expect(kernels).not.toContain("Add");
+  });
+
+  test("the gradient of batch normalization is that of tfjs to the bit, without tiling", () => {
+    fc.assert(
+      fc.property(images, ({ shape, epsilon, values }) => {
+        const depth = shape[3];
+        const xs = [shape, [depth], [depth], [depth], [depth]].map((each) => tensorOf(each, values));
+        const dy = tensorOf(shape, values);
+        const normalize = (x: tf.Tensor, mean: tf.Tensor, variance: tf.Tensor, offset: tf.Tensor, scale: tf.Tensor) =>
+          tf.batchNorm(
+            x as tf.Tensor4D,
+            mean as tf.Tensor1D,
+            variance as tf.Tensor1D,
+            offset as tf.Tensor1D,
+            scale as tf.Tensor1D,
+            epsilon,
+          );
+        const stock = differentiate("none", normalize as never, xs, dy);
+        const faster = differentiate("equal", normalize as never, xs, dy);
+        expect(faster.bits).toEqual(stock.bits);
+        expect(faster.kernels).toEqual(stock.kernels.filter((kernel) => kernel !== "Tile"));
+        expect(faster.kernels.length).toBe(stock.kernels.length - 1);
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  test("the gradients of ReLUs are those of tfjs to the bit", () => {
+    fc.assert(
+      fc.property(
+        fc.array(lengths, { maxLength: 4 }),
+        numbers,
+        fc.constantFrom(tf.relu, tf.relu6),
+        (shape, values, relu) => {
+          const [x, dy] = [tensorOf(shape, values), tensorOf(shape, values)];
+          const stock = differentiate("none", relu, [x], dy);
+          expect(differentiate("equal", relu, [x], dy)).toEqual(stock);
+        },
+      ),
+    );
+  });
+
+  test("step is that of tfjs, to the bit, also where it is not 0 below 0", () => {
+    fc.assert(
+      fc.property(
+        fc.array(lengths, { maxLength: 3 }),
+        numbers,
+        fc.constantFrom(0, -1, 0.25),
+        (shape, values, alpha) => {
+          const x = tensorOf(shape, values);
+          const stepOf = (wanted: FasterGradients | "none") =>
+            withDispatchMode({ fasterGradients: wanted }, () =>
+              tf.tidy(() => bitsOf(tf.valueAndGrad((y) => tf.mul(y, tf.step(x, alpha)))(x).grad)),
+            );
+          expect(stepOf("equal")).toEqual(stepOf("none"));
+        },
+      ),
+    );
+  });
+
+  test("where a gradient is differentiated tfjs's own functions run, and values and leaks are theirs", () => {
+    const x = tf.tensor4d([1, -2, 3, 4], [1, 2, 1, 2]);
+    const twice = (wanted: FasterGradients | "none") => {
+      const before = tf.memory().numTensors;
+      const f = (y: tf.Tensor) => tf.mul(tf.relu(tf.tile(tf.square(y), [2, 1, 3, 1])), tf.tile(y, [2, 1, 3, 1])).sum();
+      const bits = withDispatchMode({ fasterGradients: wanted, releasesEarly: true }, () =>
+        tf.tidy(() => bitsOf(tf.grad((z) => tf.grad(f)(z).square().sum())(x))),
+      );
+      expect(tf.memory().numTensors).toBe(before);
+      return bits;
+    };
+    expect(twice("equal")).toEqual(twice("none"));
+  });
+
+  test("a gradient of the user's own stays", () => {
+    const config = tf.getGradient("Tile");
+    vi.spyOn(console, "warn").mockImplementation(() => {});
+    tf.registerGradient({
+      ...config,
+      gradFunc: (_: tf.Tensor | tf.Tensor[], [x]: tf.Tensor[]) => ({ x: () => tf.fill(x.shape, 7) }),
+    });
+    try {
+      const dy = tf.ones([4]);
+      const { bits } = differentiate("equal", (x) => tf.tile(x, [2]), [tf.tensor1d([1, 2])], dy);
+      expect(new Float32Array(bits[0].buffer)).toEqual(Float32Array.of(7, 7));
+    } finally {
+      tf.registerGradient(config);
+    }
+  });
+
+  test("what wants tfjs's own gradients has the last word, and afterwards the backend's kernel is its own", () => {
+    const kernel = tf.getKernel("Step", tf.getBackend())?.kernelFunc;
+    const kernels: string[] = [];
+    const watch: DispatchMode = { opDone: (op) => void kernels.push(op.kernel) };
+    const run = () => tf.tidy(() => void tf.grad((x) => tf.relu(tf.tile(x, [3])))(tf.tensor1d([1, 2])));
+    withDispatchMode({ fasterGradients: "none" }, () =>
+      withDispatchMode(watch, () => withDispatchMode({ fasterGradients: "equal" }, run)),
+    );
+    expect(kernels).not.toContain("UnsortedSegmentSum");
+    expect(tf.getKernel("Step", tf.getBackend())?.kernelFunc).toBe(kernel);
+  });
+});
