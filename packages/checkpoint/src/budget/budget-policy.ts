@@ -18,6 +18,9 @@ export class BudgetPolicy implements Policy {
   private readonly followers: PlanFollower[] = [];
   private readonly addedBytes = new Map<PlanFollower, number>();
   private readonly givenPeakBytes = new Map<PlanFollower, number>();
+  private readonly askedOf = new Map<PlanFollower, string>();
+  /** The gradients that the pass to come is asked for. */
+  private asked = "";
   private heldBytes = 0;
   private current: Policy;
   private follower: PlanFollower | undefined;
@@ -31,14 +34,20 @@ export class BudgetPolicy implements Policy {
     this.current = online;
   }
 
-  /** The newest plan is tried first. */
-  add({ plan, addedBytes }: BudgetedPlan): void {
+  /** A pass is about to start that is asked for these gradients. */
+  passComing(asked: string): void {
+    this.asked = asked;
+  }
+
+  /** The newest plan is tried first; it is for passes that are asked for the same gradients. */
+  add({ plan, addedBytes }: BudgetedPlan, asked: string): void {
     const follower = new PlanFollower(plan, "store");
     const { fingerprint } = plan.subject;
     const before = this.followers.findIndex((other) => other.plan.subject.fingerprint === fingerprint);
     if (before >= 0) this.followers.splice(before, 1);
     this.followers.unshift(follower);
     this.addedBytes.set(follower, addedBytes);
+    this.askedOf.set(follower, asked);
   }
 
   /** A plan that somebody else has made, of all that there is. */
@@ -53,7 +62,7 @@ export class BudgetPolicy implements Policy {
     this.isFirstOp = true;
     this.heldBytes = this.meter.liveBytes;
     this.online.passStarting(ledger);
-    this.follow(this.followers.find((follower) => this.predict(follower) <= this.online.budgetBytes));
+    this.follow(this.followers.find((follower) => this.fits(follower)));
   }
 
   passOver(): void {
@@ -106,10 +115,15 @@ export class BudgetPolicy implements Policy {
     return this.givenPeakBytes.get(follower) ?? this.heldBytes + (this.addedBytes.get(follower) ?? 0);
   }
 
+  /** Other gradients may read what the plan has evicted for good. */
+  private fits(follower: PlanFollower): boolean {
+    const { asked, askedOf, online } = this;
+    return (askedOf.get(follower) ?? asked) === asked && this.predict(follower) <= online.budgetBytes;
+  }
+
   private choose(op: OpDone): void {
     if (this.follower === undefined || this.follower.beginsWith(op)) return;
-    const { budgetBytes } = this.online;
-    const other = this.followers.find((follower) => follower.beginsWith(op) && this.predict(follower) <= budgetBytes);
+    const other = this.followers.find((follower) => follower.beginsWith(op) && this.fits(follower));
     if (other !== undefined) {
       this.followers.splice(this.followers.indexOf(other), 1);
       this.followers.unshift(other);

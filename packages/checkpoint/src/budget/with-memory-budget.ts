@@ -2,6 +2,7 @@ import {
   type DispatchMode,
   type GradientsCall,
   type GradientsResult,
+  isVariable,
   type KernelAttributes,
   type KernelInputs,
   type NamedTensor,
@@ -128,6 +129,8 @@ class BudgetKeeper extends Executor implements BudgetExecution {
   planned: Promise<void> = Promise.resolve();
   private fraction: number | undefined;
   private wantsRecord = true;
+  /** The gradients that the last pass was asked for: of variables by name, of other tensors by shape. */
+  private asked = "";
   private isMeasuringStock = false;
   /** Fingerprints of the passes for which a plan is being made, or cannot be. */
   private readonly kindsAsked = new Set<string>();
@@ -190,6 +193,8 @@ class BudgetKeeper extends Executor implements BudgetExecution {
 
   override gradients(call: GradientsCall, next: RunGradients): GradientsResult {
     if (this.isInPass) return super.gradients(call, next);
+    this.asked = call.xs.map((x) => (isVariable(x) ? x.name : x.shape.join("x"))).join(" ");
+    this.budgetPolicy.passComing(this.asked);
     if (this.isMeasuringStock) return this.measureStock(next);
     this.mostBytes = this.peakBytes;
     const result = this.keepWithin(call, next);
@@ -276,7 +281,7 @@ class BudgetKeeper extends Executor implements BudgetExecution {
 
   private plan(recorder: PassRecorder): void {
     const { planningMs = 5000 } = this.options;
-    const { planned } = this;
+    const { planned, asked } = this;
     const trace = recorder.stop();
     const kind = fingerprintOfOps(opOccurrences(trace));
     if (this.kindsAsked.has(kind)) return;
@@ -286,7 +291,7 @@ class BudgetKeeper extends Executor implements BudgetExecution {
       await planned;
       const found = await planWithin(trace, this.meter.liveBytes, this.budgetBytes as number, planningMs);
       if (found === undefined) return;
-      this.budgetPolicy.add(found);
+      this.budgetPolicy.add(found, asked);
       // Should more be held one day, it is planned again.
       this.kindsAsked.delete(kind);
     };
