@@ -9,9 +9,9 @@ import {
   buildGraph,
   buildMemoryProfile,
   graphOfTrace,
-  MemoryTracker,
   NodeKind,
   peakOfProfile,
+  ScheduleMemoryTracker,
 } from "@remat/memory/graph";
 import { Category, TraceBuilder } from "@remat/trace";
 import { timeWarm } from "./src/measure.js";
@@ -45,7 +45,7 @@ function bestMs(work, runs) {
 }
 
 function track(graph) {
-  const tracker = new MemoryTracker(graph, { isReleasable: () => true, deviceFilter: () => true });
+  const tracker = new ScheduleMemoryTracker(graph, { isReleasable: () => true, deviceFilter: () => true });
   for (let n = 0; n < graph.nodeCount; n++) if (graph.kinds[n] === NodeKind.compute) tracker.scheduleNode(n);
   return tracker.peakBytes;
 }

@@ -1,5 +1,7 @@
-import { countedBytes, type Graph, isGiven, type MemoryOptions, NodeKind, releasability } from "./graph.js";
+import { forEachLife, LifeSums } from "../sequence/hold-sequence.js";
+import type { Graph, MemoryOptions } from "./graph.js";
 import { GraphAliasTracker } from "./graph-alias-tracker.js";
+import { sequenceOfGraph } from "./sequence-of-graph.js";
 
 /**
  * Returns bytes alive while a graph runs in its own order: first what is there before (arguments and constants), then two numbers for each
@@ -16,28 +18,18 @@ export function buildMemoryProfile(
   options: MemoryOptions = {},
   aliases: GraphAliasTracker = new GraphAliasTracker(graph),
 ): Float64Array {
-  const { nodeCount, kinds } = graph;
-  const bytes = countedBytes(graph, options);
-  const isReleasable = releasability(graph, options);
-  let current = 0;
-  let computing = 0;
-  for (let n = 0; n < nodeCount; n++) {
-    if (isGiven(kinds[n])) for (const storage of aliases.getFreshAllocations(n)) current += bytes[storage];
-    else if (kinds[n] === NodeKind.compute) computing++;
-  }
-  const profile = new Float64Array(1 + 2 * computing);
-  profile[0] = current;
-  let length = 1;
-  for (let n = 0; n < nodeCount; n++) {
-    if (kinds[n] !== NodeKind.compute) continue;
-    for (const storage of aliases.getFreshAllocations(n)) current += bytes[storage];
-    profile[length++] = current;
-    for (const storage of aliases.getStoragesLastUsed(n)) {
-      const allocator = aliases.storageToAllocator[storage];
-      if (allocator >= 0 && isReleasable(allocator)) current -= bytes[storage];
+  const { graph: sequenceGraph, nodes, givenCount } = sequenceOfGraph(graph, options, aliases);
+  const sums = new LifeSums(sequenceGraph, nodes.length);
+  forEachLife(sequenceGraph, nodes, sums.add);
+  const profile = new Float64Array(1 + 2 * (nodes.length - givenCount));
+  sums.forEachStep(nodes, (step, heldBytes, leftBytes) => {
+    const at = 2 * (step - givenCount);
+    if (at < 0) profile[0] = leftBytes;
+    else {
+      profile[at + 1] = heldBytes;
+      profile[at + 2] = leftBytes;
     }
-    profile[length++] = current;
-  }
+  });
   return profile;
 }
 

@@ -21,7 +21,8 @@ export class GraphAliasTracker {
   readonly storageToLastUser: Int32Array;
   /** The nodes that read each storage, ascending. */
   readonly storageToUses: Rows;
-  private readonly fresh: Rows;
+  /** The storages that each node allocates. @internal */
+  readonly freshAllocations: Rows;
   private readonly lastUsed: Rows;
 
   constructor(graph: Graph) {
@@ -49,13 +50,13 @@ export class GraphAliasTracker {
     this.storageToAllocator = allocator;
     this.storageToLastUser = lastUser;
     this.storageToUses = transposeRows(reads, storages.count);
-    this.fresh = fresh.rows();
+    this.freshAllocations = fresh.rows();
     this.lastUsed = lastUsed.rows();
   }
 
   /** The storages that `node` allocates, in the order of its outputs. */
   getFreshAllocations(node: number): Int32Array {
-    return row(this.fresh, node);
+    return row(this.freshAllocations, node);
   }
 
   /** The storages that `node` reads, each once, in the order of its inputs. */

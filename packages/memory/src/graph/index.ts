@@ -14,4 +14,4 @@ export {
 } from "./graph.js";
 export { GraphAliasTracker } from "./graph-alias-tracker.js";
 export { type GraphOfTraceOptions, graphOfTrace, type TraceGraph } from "./graph-of-trace.js";
-export { MemoryTracker } from "./memory-tracker.js";
+export { ScheduleMemoryTracker } from "./schedule-memory-tracker.js";

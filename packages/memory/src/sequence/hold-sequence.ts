@@ -75,24 +75,31 @@ export class LifeSums {
     this.gone[to] += this.graph.bytes[value];
   };
 
-  memory(sequence: ArrayLike<number>): SequenceMemory {
+  /** Visits each step with what is held while it runs, and what is left when the last readers of values are done. */
+  forEachStep(sequence: ArrayLike<number>, visit: (step: number, heldBytes: number, leftBytes: number) => void): void {
     const { born, gone } = this;
     const { workspaceBytes, baseBytes } = this.graph;
     const { length } = sequence;
-    const heldBytes = new Float64Array(length);
     let held = baseBytes;
-    let peakBytes = held;
-    let peakStep = 0;
     for (let step = 0; step < length; step++) {
       held += born[step];
       const now = held + workspaceBytes[sequence[step]];
+      held -= gone[step];
+      visit(step, now, held);
+    }
+  }
+
+  memory(sequence: ArrayLike<number>): SequenceMemory {
+    const heldBytes = new Float64Array(sequence.length);
+    let peakBytes = this.graph.baseBytes;
+    let peakStep = 0;
+    this.forEachStep(sequence, (step, now) => {
       heldBytes[step] = now;
       if (now > peakBytes) {
         peakBytes = now;
         peakStep = step;
       }
-      held -= gone[step];
-    }
+    });
     return { peakBytes, peakStep, heldBytes };
   }
 }

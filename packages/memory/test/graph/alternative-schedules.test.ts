@@ -5,9 +5,11 @@ import {
   buildMemoryProfile,
   GraphAliasTracker,
   type GraphNodeRecord,
-  MemoryTracker,
   peakOfProfile,
+  ScheduleMemoryTracker,
 } from "../../src/graph/index.js";
+import { sequenceOfGraph } from "../../src/graph/sequence-of-graph.js";
+import { holdSequence } from "../../src/index.js";
 
 interface Case {
   readonly nodes: readonly GraphNodeRecord[];
@@ -109,7 +111,7 @@ test("a tracker knows at every step of any order what is alive", () => {
       const order = topologicalOrder(graph, picks);
       const built = buildGraph(graph);
       const { profile, live } = bruteForce(graph, order);
-      const tracker = new MemoryTracker(built);
+      const tracker = new ScheduleMemoryTracker(built);
       const current = [tracker.currentBytes];
       for (const node of order) {
         tracker.scheduleNode(node);
@@ -118,6 +120,19 @@ test("a tracker knows at every step of any order what is alive", () => {
       expect(current).toEqual(profile.filter((_, i) => i % 2 === 0));
       expect(tracker.peakBytes).toBe(Math.max(...profile));
       expect(tracker.liveStorages()).toEqual(live);
+    }),
+  );
+});
+
+test("a tracker and the account of memory say the same of any order", () => {
+  fc.assert(
+    fc.property(graphs, fc.array(fc.nat(), { minLength: 1, maxLength: 12 }), (graph, picks) => {
+      const order = topologicalOrder(graph, picks);
+      const built = buildGraph(graph);
+      const { graph: account, nodes, givenCount } = sequenceOfGraph(built, {}, new GraphAliasTracker(built));
+      const tracker = new ScheduleMemoryTracker(built);
+      for (const node of order) tracker.scheduleNode(node);
+      expect(holdSequence(account, [...nodes.subarray(0, givenCount), ...order])?.peakBytes).toBe(tracker.peakBytes);
     }),
   );
 });
@@ -162,6 +177,6 @@ test.each([
   [[1, 1], "SCHEDULE", "node 'relu' is scheduled twice; schedule each node once"],
   [[9], "SCHEDULE", "node 9 does not exist; the graph has nodes 0 to 3"],
 ])("scheduling %j is refused", (order, code, message) => {
-  const tracker = new MemoryTracker(chain);
+  const tracker = new ScheduleMemoryTracker(chain);
   expect(() => order.forEach((node) => tracker.scheduleNode(node))).toThrow(expect.objectContaining({ code, message }));
 });

@@ -7,8 +7,8 @@ import {
   type GraphNodeRecord,
   getFwdBwdInteractions,
   type IsReleasable,
-  MemoryTracker,
   type NodeKindName,
+  ScheduleMemoryTracker,
 } from "../../src/graph/index.js";
 
 interface FxNode {
@@ -122,7 +122,7 @@ function compareGraph(
 
   const nodeOfName = new Map(theirs.nodes.map((node, n) => [node.n, n]));
   theirs.memory_tracker.forEach((run, i) => {
-    const tracker = new MemoryTracker(graph, { isReleasable }, aliases);
+    const tracker = new ScheduleMemoryTracker(graph, { isReleasable }, aliases);
     const current = [tracker.currentBytes];
     for (const name of run.order) {
       tracker.scheduleNode(nodeOfName.get(name)!);

@@ -6,9 +6,9 @@ import {
   getFwdBwdInteractions,
   getPeakMemory,
   graphOfTrace,
-  MemoryTracker,
   NodeKind,
   peakOfProfile,
+  ScheduleMemoryTracker,
   type TraceGraph,
 } from "../../src/graph/index.js";
 
@@ -153,7 +153,7 @@ test("the peaks of the phases make the peak of the step, and tracker and profile
       const trace = randomTrace(specs, keep);
       const whole = graphOfTrace(trace);
       const profile = buildMemoryProfile(whole);
-      const tracker = new MemoryTracker(whole);
+      const tracker = new ScheduleMemoryTracker(whole);
       for (let n = 0; n < whole.nodeCount; n++) if (whole.kinds[n] === NodeKind.compute) tracker.scheduleNode(n);
       expect(tracker.peakBytes).toBe(peakOfProfile(profile));
       expect(tracker.currentBytes).toBe(profile[profile.length - 1]);

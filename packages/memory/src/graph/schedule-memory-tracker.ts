@@ -17,11 +17,11 @@ import { GraphAliasTracker } from "./graph-alias-tracker.js";
  * Source: `MemoryTracker` of torch/_inductor/fx_passes/memory_estimator.py (2.13).
  *
  * @example
- * const tracker = new MemoryTracker(graph);
+ * const tracker = new ScheduleMemoryTracker(graph);
  * for (const node of order) tracker.scheduleNode(node);
  * console.log(tracker.peakBytes);
  */
-export class MemoryTracker {
+export class ScheduleMemoryTracker {
   readonly graph: Graph;
   readonly aliases: GraphAliasTracker;
   private readonly bytes: Float64Array;
