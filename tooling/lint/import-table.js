@@ -48,7 +48,7 @@ export const importTable = {
   },
   "mem-tracker": { pure: true, imports: ["trace", "text-table", "memory"] },
   memory: { pure: true, imports: ["trace"] },
-  planner: { pure: true, imports: ["trace", "sac-core", "memory"] },
+  planner: { pure: true, imports: ["trace", "runtime-estimator", "sac-core", "memory", "mem-tracker"] },
   "planner/node": { pure: false, imports: ["trace"] },
   checkpoint: {
     pure: false,

@@ -1,14 +1,14 @@
 import { inspect } from "node:util";
+import { budgetNotFound } from "@remat/memory";
 import { displaySafe } from "@remat/text-table";
 import { RematError } from "@remat/trace";
 import { CommanderError } from "commander";
 import { type CommandEntry, nameOfEntry, optionKey } from "./command.js";
+import { makeProgram, type TypedCommand } from "./command-line.js";
 import { commands } from "./commands/registry.js";
 import { readConfigFile } from "./config-file.js";
 import type { ConsoleIo } from "./console-io.js";
 import { shapedIo } from "./global-options.js";
-import { budgetNotFound } from "./plan/refuse.js";
-import { makeProgram, type TypedCommand } from "./program.js";
 import { withStandardInput } from "./standard-input.js";
 import { parseText, UsageError } from "./usage-error.js";
 

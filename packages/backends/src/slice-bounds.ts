@@ -1,4 +1,4 @@
-import type { KernelAttributes } from "@remat/kernels";
+import { type KernelAttributes, type StridedSlice, stridedSliceInfo } from "@remat/kernels";
 import { slice_util, util } from "@tensorflow/tfjs-core";
 import type { TensorShape } from "./sharing-rules.js";
 
@@ -18,18 +18,7 @@ export interface StridedSliceBounds {
 
 /** @internal */
 export function stridedSliceBounds(x: TensorShape, attributes: KernelAttributes): StridedSliceBounds {
-  const a = attributes as Record<string, never>;
-  const info = slice_util.sliceInfo(
-    x.shape as number[],
-    a.begin,
-    a.end,
-    a.strides,
-    a.beginMask,
-    a.endMask,
-    a.ellipsisMask,
-    a.newAxisMask,
-    a.shrinkAxisMask,
-  );
+  const info = stridedSliceInfo(x.shape, attributes as unknown as StridedSlice);
   return { ...info, size: slice_util.computeOutShape(info.begin, info.end, info.strides) };
 }
 

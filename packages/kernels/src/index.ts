@@ -2,6 +2,7 @@ export type { FusedAttributes, FusedInputs } from "./activation.js";
 export { allKernels } from "./all-kernels.js";
 export type { KernelAttributes, KernelInputs, KernelOutput } from "./arguments.js";
 export { type Conv2D, conv2DInfo } from "./convolution.js";
+export { type StridedSlice, stridedSliceInfo } from "./indexing.js";
 export type { AB, Infer, InferTable, X } from "./infer.js";
 export type { KernelCall } from "./kernel-call.js";
 export { randomKernels } from "./kernel-properties.js";

@@ -24,7 +24,8 @@ const slice: Infer<X, { begin: number | number[]; size?: number | number[] | nul
   return call.make(shape, x.dtype);
 };
 
-interface StridedSlice {
+/** Attributes of a StridedSlice. */
+export interface StridedSlice {
   readonly begin: number[];
   readonly end: number[];
   readonly strides: number[];
@@ -35,10 +36,10 @@ interface StridedSlice {
   readonly shrinkAxisMask: number;
 }
 
-const stridedSlice: Infer<X, StridedSlice> = ({ x }, a, call) => {
-  refuseComplex(call, x);
-  const info = slice_util.sliceInfo(
-    x.shape,
+/** Returns what tfjs makes of the attributes of a StridedSlice of data of `shape`. */
+export function stridedSliceInfo(shape: readonly number[], a: StridedSlice): slice_util.SliceInfo {
+  return slice_util.sliceInfo(
+    shape as number[],
     a.begin,
     a.end,
     a.strides,
@@ -48,6 +49,11 @@ const stridedSlice: Infer<X, StridedSlice> = ({ x }, a, call) => {
     a.newAxisMask,
     a.shrinkAxisMask,
   );
+}
+
+const stridedSlice: Infer<X, StridedSlice> = ({ x }, a, call) => {
+  refuseComplex(call, x);
+  const info = stridedSliceInfo(x.shape, a);
   if (info.isIdentity && call.traits.reshapeShares) return call.share(x, info.finalShape, x.dtype);
   const simple = info.isIdentity || info.sliceDim0 || info.isSimpleSlice;
   if (simple && call.traits.checksSliceBounds) {

@@ -1,5 +1,6 @@
-export { allocatedSizes, deviceKind, roundUpBytes, unitBytesByName, unitBytesOn } from "./allocators/device-units.js";
+export { allocatedSizes, deviceKind, roundUpBytes } from "./allocators/device-units.js";
 export { type Budget, bytesOfBudget, type MemoryBudget, parseBudget } from "./budget/parse-budget.js";
+export { budgetNotFound, type UnmetBudget } from "./budget/unmet-budget.js";
 export { DeviceRows } from "./held/device-rows.js";
 export {
   HeldMemory,
@@ -21,18 +22,15 @@ export {
   type StorageMaker,
 } from "./held/memory-moment.js";
 export { type MemoryTimeline, memoryTimeline, peakOp, type TimelineOptions } from "./held/memory-timeline.js";
-export { type ModuleBytes, moduleBytes, storageModules } from "./held/module-bytes.js";
+export { type ModuleBytes, moduleBytes } from "./held/module-bytes.js";
 export { restingBytes } from "./held/resting-bytes.js";
-export { shareOut } from "./held/share-out.js";
 export { holdPlan, type PlanMemory, type RecomputedStorage } from "./sequence/hold-plan.js";
-export { forEachLife, holdSequence, type SequenceMemory, valuesFreedAfter } from "./sequence/hold-sequence.js";
+export { holdSequence, type SequenceMemory, valuesFreedAfter } from "./sequence/hold-sequence.js";
 export { type PlanValues, planValues } from "./sequence/plan-values.js";
 export { releasedPeakBytes } from "./sequence/released-peak.js";
 export type { SequenceGraph } from "./sequence/sequence-graph.js";
 export {
-  isPureForward,
   type SequenceGraphOptions,
   sequenceGraphOfTrace,
   type TraceSequenceGraph,
 } from "./sequence/sequence-graph-of-trace.js";
-export { type PlanSequence, sequenceOfPlan } from "./sequence/sequence-of-plan.js";

@@ -24,6 +24,7 @@ export { type GraphFile, readGraphFile } from "./graph/read-graph-file.js";
 export { InfeasibleBudgetError, type NothingWithin, nothingWithin } from "./infeasible-budget-error.js";
 export type { Knapsack, KnapsackMethod, KnapsackSolution } from "./knapsack/knapsack.js";
 export { solveKnapsack } from "./knapsack/solve-knapsack.js";
+export { type ModuleStatistics, moduleStatistics } from "./methods/module-statistics.js";
 export type {
   MethodAnswer,
   MethodOption,
@@ -31,7 +32,6 @@ export type {
   MethodQuantity,
   MethodRequest,
   MethodTable,
-  ModuleStatistics,
   PlanMethod,
 } from "./methods/plan-method.js";
 export { planMethods } from "./methods/plan-methods.js";

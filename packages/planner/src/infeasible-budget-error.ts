@@ -1,3 +1,4 @@
+import { budgetNotFound, type UnmetBudget } from "@remat/memory";
 import { RematError, setErrorKind } from "@remat/trace";
 
 /**
@@ -18,20 +19,17 @@ export class InfeasibleBudgetError extends RematError {
   }
 
   constructor(smallestBudgetBytes: number, message: string, isProven = true) {
-    super(isProven ? "BUDGET_INFEASIBLE" : "BUDGET_NOT_FOUND", message);
+    super(isProven ? "BUDGET_INFEASIBLE" : budgetNotFound, message);
     this.smallestBudgetBytes = smallestBudgetBytes;
   }
 }
 
 /** Why nothing keeps to a budget, and whose. */
-export interface NothingWithin {
+export interface NothingWithin extends Pick<UnmetBudget, "isProven" | "smallestFoundBytes" | "lowerBoundBytes"> {
   /** Of the model, or graph. */
   readonly name: string;
   readonly budgetBytes: number;
-  readonly isProven: boolean;
-  readonly smallestFoundBytes: number;
-  readonly lowerBoundBytes: number;
-  /** What needs those. */
+  /** What needs `lowerBoundBytes`. */
   readonly occurrence: string;
 }
 

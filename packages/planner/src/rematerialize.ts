@@ -2,6 +2,7 @@ import { RematError } from "@remat/trace";
 import { periodicCheckpoints } from "./blocks/periodic-checkpoints.js";
 import { recomputationBound } from "./bound/recomputation-bound.js";
 import { workingSet } from "./bound/working-set.js";
+import { defaultTimeMs } from "./default-time-ms.js";
 import type { PlanningGraph } from "./graph/planning-graph.js";
 import { deferSources } from "./schedule/defer-sources.js";
 import { ScheduleSearch } from "./schedule/schedule-search.js";
@@ -63,7 +64,6 @@ export interface Rematerialization {
   readonly isProvenInfeasible: boolean;
 }
 
-const defaultTimeMs = 5000;
 const sliceMs = 25;
 /** Changes tried in the first slice; on a graph of a hundred thousand nodes that is the slice. */
 const firstSlice = 50;

@@ -22,7 +22,7 @@ export {
   planSummaryJson,
 } from "./documents/plan-document.js";
 export type { FrontPoint, PlanFront } from "./documents/plan-front.js";
-export { describeRun, type SacDocumentOptions, sacDocument } from "./documents/sac-document.js";
+export { type SacDocumentOptions, sacDocument } from "./documents/sac-document.js";
 export { sacSummaryJson } from "./documents/sac-summary-json.js";
 export { formatBytes, formatMs, formatPercent } from "./format-quantity.js";
 export type {
@@ -77,7 +77,6 @@ export {
   summarizePlan,
 } from "./summarize-plan.js";
 export {
-  freedShares,
   type ModuleSacSummary,
   type SacSummary,
   type SummarizeSacOptions,
@@ -104,11 +103,11 @@ export {
 } from "./view-summary.js";
 export { exportFormats, type ViewTable, writeViewTable } from "./view-table.js";
 export {
-  type BudgetPolicy,
   greedyPolicy,
   OpFate,
   type OpFateName,
   opFateNames,
+  type PolicyView,
   policyOf,
   type TradeOffPiece,
   type TradeOffPoint,

@@ -87,7 +87,7 @@ export type OpFateName = keyof typeof OpFate;
 export const opFateNames: readonly OpFateName[] = ["stored", "recomputed", "alwaysStored", "alwaysRecomputed"];
 
 /** What a policy under a budget does with the ops of a module, and what it takes. */
-export interface BudgetPolicy {
+export interface PolicyView {
   /** By op of the statistics: {@link OpFate}. */
   readonly fate: Uint8Array;
   readonly budgetBytes: number;
@@ -105,7 +105,7 @@ export interface BudgetPolicy {
  * @example
  * const { fate, recomputationMs } = greedyPolicy(stats, greedyOrder(stats), 0.5 * totalBytes);
  */
-export function greedyPolicy(stats: SACStats, order: SACGreedyOrderMeta, budgetBytes: number): BudgetPolicy {
+export function greedyPolicy(stats: SACStats, order: SACGreedyOrderMeta, budgetBytes: number): PolicyView {
   const fate = fixedFates(stats, order);
   let stored = 0;
   for (let op = 0; op < fate.length; op++) if (fate[op] !== OpFate.alwaysRecomputed) stored += stats.memoryBytes[op];
@@ -127,7 +127,7 @@ export function policyOf(
   order: SACGreedyOrderMeta,
   budgetBytes: number,
   isStored: Uint8Array,
-): BudgetPolicy {
+): PolicyView {
   const fate = fixedFates(stats, order);
   for (let op = 0; op < fate.length; op++)
     if (isStored[op] === 0 && fate[op] === OpFate.stored) fate[op] = OpFate.recomputed;
@@ -141,7 +141,7 @@ function fixedFates(stats: SACStats, order: SACGreedyOrderMeta): Uint8Array {
   return fate;
 }
 
-function sumUp(stats: SACStats, fate: Uint8Array, budgetBytes: number): BudgetPolicy {
+function sumUp(stats: SACStats, fate: Uint8Array, budgetBytes: number): PolicyView {
   const totals = opFateNames.map(() => ({ ops: 0, bytes: 0, ms: 0 }));
   for (let op = 0; op < fate.length; op++) {
     const total = totals[fate[op]];

@@ -10,11 +10,11 @@ import {
   type PlanFront,
   type PlanSection,
 } from "@remat/reporting";
+import { stepMs } from "@remat/runtime-estimator";
 import { formatOccurrence, type Trace } from "@remat/trace";
 import type { ConsoleIo } from "../console-io.js";
 import type { Progress } from "../progress.js";
 import { interruptible } from "./interruptible.js";
-import { moduleStatistics } from "./module-statistics.js";
 import type { PlanOptions } from "./plan-options.js";
 import { interruptedEarly } from "./refuse.js";
 import type { FoundPlan } from "./show-plan.js";
@@ -32,9 +32,9 @@ export async function findPlan(
   progress.show(`planning ${name}`, true);
   const { found, isInterrupted } = await interruptible(io, (signal) =>
     method.plan(trace, {
-      ...requestOf(trace, options),
+      ...requestOf(options),
       signal,
-      onProgress: showProgress(progress, name, plainMs(trace)),
+      onProgress: showProgress(progress, name, stepMs(trace)),
     }),
   );
   if (!("infeasible" in found)) return foundPlan(found, method, isInterrupted);
@@ -48,7 +48,7 @@ export async function findPlan(
   return { infeasible };
 }
 
-function requestOf(trace: Trace, options: PlanOptions): MethodRequest {
+function requestOf(options: PlanOptions): MethodRequest {
   const { budget, maxOverhead, timeMs, iterations, seed, paretoPoints, workers, modules, worldSize, fsdpUnits } =
     options;
   return {
@@ -61,7 +61,6 @@ function requestOf(trace: Trace, options: PlanOptions): MethodRequest {
     modules,
     worldSize,
     fsdpUnits,
-    statistics: () => moduleStatistics(trace),
     planCheckpointing: (of, asked) => planCheckpointing(of, { ...asked, ...(workers !== undefined && { workers }) }),
   };
 }
@@ -104,12 +103,6 @@ function sectionOf({ name, data, title, columns, rows, remark }: MethodTable): P
     rows: rows.map((cells) => cells.map((cell, i) => (cell === undefined ? "" : formats[columns[i][1]](cell)))),
     ...(remark !== undefined && { remark }),
   };
-}
-
-function plainMs({ ops }: Trace): number {
-  let sum = 0;
-  for (const ms of ops.runtimeMs) if (ms > 0) sum += ms;
-  return sum;
 }
 
 function frontOf(

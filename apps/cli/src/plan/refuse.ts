@@ -1,9 +1,7 @@
+import { budgetNotFound } from "@remat/memory";
 import { formatBytes, type InfeasibleBudget } from "@remat/reporting";
 import { type Plan, RematError } from "@remat/trace";
 import type { PlanOptions } from "./plan-options.js";
-
-/** The code of a search that came to its end without a plan and without a proof that there is none: more time may find one. */
-export const budgetNotFound = "BUDGET_NOT_FOUND";
 
 /** Returns the error that ends a command that was interrupted too early. */
 export function interruptedEarly({ name, budgetBytes, smallestFoundBytes }: InfeasibleBudget): RematError {

@@ -1,5 +1,5 @@
 import type { MemoryMoment } from "@remat/memory";
-import type { BudgetPolicy, MemoryBands, ModuleTreeView, TradeOffPoint, TradeOffView } from "@remat/reporting";
+import type { MemoryBands, ModuleTreeView, PolicyView, TradeOffPoint, TradeOffView } from "@remat/reporting";
 import type { TraceHeader } from "@remat/trace";
 import type { ReportMeta } from "../../src/data/report-meta.js";
 
@@ -63,9 +63,9 @@ export interface PolicyAnswer {
   readonly fqn: string;
   /** Ops of the trace, by op of the policies. */
   readonly ops: Int32Array;
-  readonly greedy: BudgetPolicy;
+  readonly greedy: PolicyView;
   /** Undefined where nothing fits, or the module is too large to be solved while one waits. */
-  readonly optimal: BudgetPolicy | undefined;
+  readonly optimal: PolicyView | undefined;
   readonly whyNotOptimal: string | undefined;
 }
 

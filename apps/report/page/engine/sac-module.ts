@@ -1,5 +1,5 @@
 import { planModule } from "@remat/planner";
-import { type BudgetPolicy, greedyPolicy, policyOf, type TradeOffPoint, viewTradeOff } from "@remat/reporting";
+import { greedyPolicy, type PolicyView, policyOf, type TradeOffPoint, viewTradeOff } from "@remat/reporting";
 import { greedyOrder, type SACGreedyOrderMeta, type SACStats, tradeOff } from "@remat/sac-core";
 import type { PolicyAnswer, SacAnswer, SacColumns } from "./answers.js";
 import { sacColumns } from "./sac-columns.js";
@@ -63,7 +63,7 @@ export class SacModule {
     return (this.optimum = points);
   }
 
-  private async solve(budgetBytes: number): Promise<BudgetPolicy | string> {
+  private async solve(budgetBytes: number): Promise<PolicyView | string> {
     if (this.stats.ops.length > mostOpsToSolve)
       return `${this.stats.ops.length} ops are more than are solved here; choose a module within`;
     try {

@@ -1,11 +1,4 @@
-import {
-  type BudgetPolicy,
-  formatBytes,
-  formatMs,
-  formatPercent,
-  type OpFateName,
-  opFateNames,
-} from "@remat/reporting";
+import { formatBytes, formatMs, formatPercent, type OpFateName, opFateNames, type PolicyView } from "@remat/reporting";
 import { h } from "../dom.js";
 import type { PolicyAnswer } from "../engine/answers.js";
 import { amountCell } from "../interaction/table-csv.js";
@@ -69,7 +62,7 @@ export function policyTable(
 ): HTMLElement {
   const { greedy, optimal, whyNotOptimal } = answer;
   const chosen = method === "optimal" ? (optimal ?? greedy) : greedy;
-  const row = (label: string, policy: BudgetPolicy): HTMLElement =>
+  const row = (label: string, policy: PolicyView): HTMLElement =>
     h(
       "tr",
       { class: policy === chosen ? "chosen" : undefined },

@@ -1,5 +1,5 @@
-import { holdPlan, tellsLifetimes } from "@remat/memory";
-import { planCheckpointing, planningGraphOfTrace } from "@remat/planner";
+import { heldPeak, holdPlan, tellsLifetimes } from "@remat/memory";
+import { planMethods, planningGraphOfTrace } from "@remat/planner";
 import { Phase, type Trace } from "@remat/trace";
 import type { FrontPoint, Overlay, PlanFindings } from "../data/report-meta.js";
 
@@ -26,14 +26,16 @@ export async function findPlans(trace: Trace, options: FindPlansOptions): Promis
   const reason = whyNot(trace, options);
   if (reason !== undefined) return { findings: undefined, reason, overlays: [] };
   const { timeMs, iterations, onProgress } = options;
-  const { recordedPeakBytes, front, recommended } = await planCheckpointing(trace, {
-    budgetFraction: 1,
+  const found = await planMethods[0].plan(trace, {
+    budget: { fraction: 1 },
     paretoPoints: 6,
     boundTimeMs: 0,
     ...(iterations === undefined ? { timeMs } : { iterations }),
     ...(onProgress && { onProgress }),
   });
-  if (recommended === undefined) return { findings: undefined, reason: "no plan was found", overlays: [] };
+  const { front, recommended } = ("front" in found ? found.front : undefined) ?? {};
+  if (front === undefined || recommended === undefined)
+    return { findings: undefined, reason: "no plan was found", overlays: [] };
   const chosen = [
     [0, recommended.noCost],
     [0.05, recommended.within5Percent],
@@ -43,7 +45,7 @@ export async function findPlans(trace: Trace, options: FindPlansOptions): Promis
   const short = ({ peakBytes, stepMs, overhead }: FrontPoint): FrontPoint => ({ peakBytes, stepMs, overhead });
   return {
     findings: {
-      recordedPeakBytes,
+      recordedPeakBytes: heldPeak(trace).peakBytes,
       plainPeakBytes: recommended.noCost.plan.predicted.plain.peakBytes,
       front: front.map(short),
       recommended: chosen.map(([allowedOverhead, { plan, ...point }]) => ({

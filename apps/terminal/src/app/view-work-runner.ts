@@ -1,5 +1,5 @@
 import type { ViewAnswer, ViewWork } from "../state/work.js";
-import { planStep } from "./plan-step.js";
+import { planWholeStep } from "./plan-whole-step.js";
 
 export interface ViewWorkOptions {
   /** Milliseconds that planning a step may take. */
@@ -64,8 +64,8 @@ export class ViewWorkRunner {
         if (!signal.aborted) answer(found);
         return;
       }
-      case "planStep":
-        return answer(await planStep(work, { timeMs: this.options.planTimeMs, signal, answer }));
+      case "planWholeStep":
+        return answer(await planWholeStep(work, { timeMs: this.options.planTimeMs, signal, answer }));
     }
   }
 }

@@ -1,5 +1,5 @@
 import type { ModulePolicy } from "@remat/planner";
-import { type BudgetPolicy, greedyPolicy, policyOf, type TradeOffView, viewTradeOff } from "@remat/reporting";
+import { greedyPolicy, type PolicyView, policyOf, type TradeOffView, viewTradeOff } from "@remat/reporting";
 import { rememberLast } from "./memoize.js";
 import type { ModuleTradeOff } from "./trace-document.js";
 
@@ -8,9 +8,9 @@ export interface ModulePolicies {
   readonly of: ModuleTradeOff;
   readonly budgetBytes: number;
   readonly view: TradeOffView;
-  readonly greedy: BudgetPolicy;
+  readonly greedy: PolicyView;
   /** Where the optimal one has been found. */
-  readonly optimal: { readonly policy: BudgetPolicy; readonly found: ModulePolicy } | undefined;
+  readonly optimal: { readonly policy: PolicyView; readonly found: ModulePolicy } | undefined;
 }
 
 const curveOf = rememberLast(({ tradeOff }: ModuleTradeOff) => viewTradeOff(tradeOff, 1000));

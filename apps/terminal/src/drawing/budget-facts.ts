@@ -1,4 +1,4 @@
-import { type BudgetPolicy, formatBytes, formatPercent, OpFate, opFateNames } from "@remat/reporting";
+import { formatBytes, formatPercent, OpFate, opFateNames, type PolicyView } from "@remat/reporting";
 import type { ModulePolicies } from "../document/module-policies.js";
 import { formatTime } from "../text/format-time.js";
 import type { Glyphs } from "../text/glyphs.js";
@@ -26,7 +26,7 @@ export function budgetFacts(facts: BudgetFacts, isWide: boolean, glyphs: Glyphs)
   const { budgetBytes, budgetShare, isOptimal, view, greedy, optimal } = facts;
   const followed = isOptimal && optimal ? optimal.policy : greedy;
   const share = (ms: number): string => formatPercent(view.runtimeMs > 0 ? ms / view.runtimeMs : 0);
-  const one = (mark: string, style: Span["style"], name: string, bought: BudgetPolicy): readonly Line[] => {
+  const one = (mark: string, style: Span["style"], name: string, bought: PolicyView): readonly Line[] => {
     const head: readonly Span[] = [
       { text: `${mark} `, style },
       { text: `${name} `, style: "strong" },

@@ -1,4 +1,4 @@
-import { type BudgetPolicy, formatPercent, type TradeOffView } from "@remat/reporting";
+import { formatPercent, type PolicyView, type TradeOffView } from "@remat/reporting";
 import { DotCanvas } from "../text/dot-canvas.js";
 import type { Drawn } from "../text/drawn.js";
 import { fitText } from "../text/fit-text.js";
@@ -11,8 +11,8 @@ const axisWidth = 8;
 export interface CurveOptions {
   readonly view: TradeOffView;
   readonly budgetShare: number;
-  readonly greedy: BudgetPolicy;
-  readonly optimal: BudgetPolicy | undefined;
+  readonly greedy: PolicyView;
+  readonly optimal: PolicyView | undefined;
   readonly glyphs: Glyphs;
 }
 
@@ -34,7 +34,7 @@ export function drawCurve(
   }
   const budgetAt = 1 - budgetShare;
   canvas.line(budgetAt, 0, budgetAt, 1, "warning");
-  const mark = (policy: BudgetPolicy, text: string, style: Span["style"]): void => {
+  const mark = (policy: PolicyView, text: string, style: Span["style"]): void => {
     if (view.memoryBytes > 0 && view.runtimeMs > 0)
       canvas.mark(1 - policy.storedBytes / view.memoryBytes, at(policy.recomputationMs / view.runtimeMs), text, style);
   };

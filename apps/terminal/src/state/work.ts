@@ -1,13 +1,13 @@
-import type { CheckpointingPoint, ModulePolicy } from "@remat/planner";
+import type { ModulePolicy } from "@remat/planner";
 import type { SACStats } from "@remat/sac-core";
-import type { Trace } from "@remat/trace";
+import type { Plan, Trace } from "@remat/trace";
 
 /** What takes a view long, and is done while the app goes on. */
 export type ViewWork =
   /** Finds the optimal policy of a module, once the wish for it has rested for `restMs`. */
   | { readonly kind: "planModule"; readonly stats: SACStats; readonly budgetBytes: number; readonly restMs: number }
   /** Plans the whole step for a share of its recorded peak. */
-  | { readonly kind: "planStep"; readonly trace: Trace; readonly budgetShare: number };
+  | { readonly kind: "planWholeStep"; readonly trace: Trace; readonly budgetShare: number };
 
 /** What comes of it. */
 export type ViewAnswer =
@@ -28,6 +28,6 @@ export type ViewAnswer =
   | {
       readonly kind: "stepPlanned";
       readonly trace: Trace;
-      readonly point: CheckpointingPoint | undefined;
+      readonly plan: Plan | undefined;
       readonly reason: string | undefined;
     };

@@ -1,6 +1,5 @@
-import type { CheckpointingPoint } from "@remat/planner";
 import { formatBytes, formatPercent, type ViewTable } from "@remat/reporting";
-import { Phase, type Trace, writePlan } from "@remat/trace";
+import { Phase, type Plan, type Trace, writePlan } from "@remat/trace";
 import { readShare } from "../document/read-share.js";
 import { deviceChoices, hasOwnRuntimes, unitChoices, worldSizeChoices } from "../document/settings.js";
 import type { TraceDocument } from "../document/trace-document.js";
@@ -21,7 +20,7 @@ export interface DevicesState {
   readonly budgetShare: number;
   /** The step that is being planned, and how far that has come. */
   readonly planning: { readonly trace: Trace; readonly text: string } | undefined;
-  readonly point: CheckpointingPoint | undefined;
+  readonly stepPlan: Plan | undefined;
   /** Why there is no plan. */
   readonly outcome: string | undefined;
 }
@@ -39,7 +38,7 @@ export const devicesView: View<DevicesState, DevicesKey> = {
     { keys: ["p"], action: "plan", help: "plan the whole step for the budget; Esc cancels", hint: "plan" },
     { keys: ["w"], action: "savePlan", help: "write the plan to a file", hint: "write plan" },
   ],
-  initial: () => ({ row: 0, budgetShare: 0.3, planning: undefined, point: undefined, outcome: undefined }),
+  initial: () => ({ row: 0, budgetShare: 0.3, planning: undefined, stepPlan: undefined, outcome: undefined }),
   reduce,
   draw: drawDevices,
   search: ({ document }) => ({
@@ -72,7 +71,7 @@ function reduce(scene: Scene, own: DevicesState, action: ViewAction<DevicesKey>)
       return turnKnob(scene, own, 1);
     case "back":
       if (own.planning === undefined) return { own, requests: [{ kind: "leave" }] };
-      return { own, requests: [{ kind: "stopWork", work: "planStep" }] };
+      return { own, requests: [{ kind: "stopWork", work: "planWholeStep" }] };
     case "choose":
       return { own, requests: [{ kind: "settings", settings: { device: deviceChoices[action.index] } }] };
     case "answer":
@@ -90,9 +89,9 @@ function onKey(scene: Scene, own: DevicesState, action: DevicesKey): Outcome<Dev
     case "right":
       return turnKnob(scene, own, 1);
     case "plan":
-      return planStep(scene, own);
+      return planWholeStep(scene, own);
     case "savePlan": {
-      const plan = own.point?.plan ?? scene.plan;
+      const plan = own.stepPlan ?? scene.plan;
       const request: ViewRequest =
         plan === undefined
           ? { kind: "tell", text: "There is no plan yet. Press p to make one.", isWarning: true }
@@ -102,15 +101,15 @@ function onKey(scene: Scene, own: DevicesState, action: DevicesKey): Outcome<Dev
   }
 }
 
-function planStep({ document: { trace } }: Scene, own: DevicesState): Outcome<DevicesState> {
+function planWholeStep({ document: { trace } }: Scene, own: DevicesState): Outcome<DevicesState> {
   if (own.planning !== undefined) return { own };
-  const fresh: DevicesState = { ...own, outcome: undefined, point: undefined };
+  const fresh: DevicesState = { ...own, outcome: undefined, stepPlan: undefined };
   if (!trace.hasPhase(Phase.backward))
     return { own: { ...fresh, outcome: "The trace has no backward pass, so there is no step to plan." } };
   const { budgetShare } = own;
   return {
     own: { ...fresh, planning: { trace, text: "reading the step" } },
-    requests: [{ kind: "work", work: { kind: "planStep", trace, budgetShare } }],
+    requests: [{ kind: "work", work: { kind: "planWholeStep", trace, budgetShare } }],
   };
 }
 
@@ -121,7 +120,7 @@ function answered(own: DevicesState, answer: ViewAnswer): DevicesState {
       return answer.trace === planning?.trace ? { ...own, planning: { ...planning, text: answer.text } } : own;
     case "stepPlanned":
       if (answer.trace !== planning?.trace) return own;
-      return { ...own, planning: undefined, point: answer.point, outcome: answer.reason };
+      return { ...own, planning: undefined, stepPlan: answer.plan, outcome: answer.reason };
     case "modulePlanned":
     case "moduleNotPlanned":
       return own;
@@ -215,8 +214,8 @@ function drawDevices(scene: Scene, own: DevicesState): Drawn {
   const isWide = width >= 100;
   const half = isWide ? Math.floor(width / 2) - 1 : width;
   const effect = textOnly(...effectLines(scene.run.opened, scene.document, half, glyphs));
-  const { planning, outcome, point } = own;
-  const step = { progress: planning?.text, outcome, plan: point?.plan ?? scene.plan };
+  const { planning, outcome, stepPlan } = own;
+  const step = { progress: planning?.text, outcome, plan: stepPlan ?? scene.plan };
   const plan = textOnly(...stepPlanLines(scene.document, step, isWide ? width - half - 2 : width, glyphs));
   const both = isWide
     ? besideEachOther(effect, plan, { width: half, gap: 2 }, glyphs)
@@ -225,8 +224,8 @@ function drawDevices(scene: Scene, own: DevicesState): Drawn {
   return { lines: drawn.lines.slice(0, height), regions: drawn.regions };
 }
 
-function exportTable({ run: { document, opened }, plan: known }: Scene, { point }: DevicesState): ViewTable {
-  const plan = point?.plan ?? known;
+function exportTable({ run: { document, opened }, plan: known }: Scene, { stepPlan }: DevicesState): ViewTable {
+  const plan = stepPlan ?? known;
   const side = (of: TraceDocument): readonly (string | number | undefined)[] => [
     of.settings.device?.name ?? "as recorded",
     of.trace.header.allocationUnitBytes,

@@ -1,4 +1,4 @@
-import { type BudgetPolicy, formatBytes, opFateNames, type ViewTable } from "@remat/reporting";
+import { formatBytes, opFateNames, type PolicyView, type ViewTable } from "@remat/reporting";
 import type { SACStats } from "@remat/sac-core";
 import { budgetBytesOf, type ModulePolicies, policiesOf } from "../document/module-policies.js";
 import { readShare } from "../document/read-share.js";
@@ -146,7 +146,7 @@ function isFor(wish: Wish | undefined, { stats, budgetBytes }: Wish): boolean {
 
 /** What is shown: the policies, and which of them the op list follows. */
 interface Shown extends ModulePolicies {
-  readonly policy: BudgetPolicy;
+  readonly policy: PolicyView;
 }
 
 function shown({ document, module }: Scene, { budgetShare, isOptimal, answer }: TradeOffState): Shown | undefined {

@@ -255,7 +255,7 @@ describe("devices and plan", () => {
     expect(app.state.notice?.text).toContain("Press p");
     press("p");
     expect(own(app).devices.planning).toBeDefined();
-    await until(() => own(app).devices.point !== undefined);
+    await until(() => own(app).devices.stepPlan !== undefined);
     expect(own(app).devices.planning).toBeUndefined();
     expect(screenText(app).join("\n")).toContain("steps are recomputations");
     press("w");
@@ -396,8 +396,8 @@ describe("opening", () => {
   it("compares two traces, and shows a plan with the trace that it is for, or by itself", async () => {
     const planner = appOf(former, { view: "devices" });
     planner.press("p");
-    await until(() => own(planner.app).devices.point !== undefined);
-    const { plan } = own(planner.app).devices.point!;
+    await until(() => own(planner.app).devices.stepPlan !== undefined);
+    const plan = own(planner.app).devices.stepPlan!;
     const host = {
       open: async (target: string): Promise<Opened> =>
         target === "plan"

@@ -1,5 +1,6 @@
 export { FSDPMemTracker, type FsdpModuleState } from "./fsdp-mem-tracker.js";
 export type { GroupParameter, ParameterGroup } from "./parameter-groups.js";
 export { type ShardSize, shardRows, shardSize } from "./shard-size.js";
+export { shardStates } from "./shard-states.js";
 export { checkShardingPlan, type MixedPrecision, parseShardingPlan, type ShardingPlan } from "./sharding-plan.js";
 export { type FsdpSimulation, simulateFsdp } from "./simulate-fsdp.js";

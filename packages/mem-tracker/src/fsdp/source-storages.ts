@@ -2,7 +2,7 @@ import { Category, type Trace } from "@remat/trace";
 import type { CastStorages } from "./cast-storages.js";
 import type { ParameterGroup } from "./parameter-groups.js";
 import type { RankTrace } from "./rank-trace.js";
-import { shardSize } from "./shard-size.js";
+import { ShardSizes } from "./shard-sizes.js";
 import { elementBytes, type ShardingPlan } from "./sharding-plan.js";
 import type { StorageRoles } from "./storage-roles.js";
 
@@ -13,10 +13,9 @@ export class SourceStorages {
   private readonly roles: StorageRoles;
   private readonly casts: CastStorages | undefined;
   private readonly out: RankTrace;
+  private readonly sizes: ShardSizes;
   /** By storage of the source: its own here, or -1. */
   private readonly own: Int32Array;
-  /** Shapes of the parameters, joined. */
-  private readonly parameterShapes = new Set<string>();
 
   constructor(
     trace: Trace,
@@ -32,13 +31,13 @@ export class SourceStorages {
     this.casts = casts;
     this.out = out;
     this.own = new Int32Array(trace.storages.count).fill(-1);
-    for (const { parameters } of groups) for (const { shape } of parameters) this.parameterShapes.add(shape.join());
+    this.sizes = new ShardSizes(trace, plan, groups, roles);
   }
 
   allocate(storage: number): void {
     const { trace, roles } = this;
     if (roles.isParameter[storage] === 1) return;
-    const isOffloaded = this.plan.cpuOffload === true && this.isSharded(storage);
+    const isOffloaded = this.plan.cpuOffload === true && this.sizes.isOptimizers(storage);
     const device = isOffloaded ? this.out.offloadDevice : trace.strings[trace.storages.device[storage]];
     let category = trace.storages.category[storage];
     if (roles.isInput[storage] === 1) category = Category.input;
@@ -62,7 +61,7 @@ export class SourceStorages {
     const here = this.own[storage];
     if (here < 0 || !this.out.isLive(here) || category === Category.gradient || this.roles.isInput[storage] === 1)
       return;
-    const isShard = category === Category.parameter && this.isSharded(storage);
+    const isShard = category === Category.parameter && this.sizes.isOptimizers(storage);
     this.out.builder.categorize(here, isShard ? Category.shardedParameter : category);
   }
 
@@ -74,8 +73,8 @@ export class SourceStorages {
   /** Shape of a tensor on the rank: a shard's where the optimizer works on one. */
   shapeOf(tensor: number): readonly number[] {
     const shape = this.trace.tensorShape(tensor);
-    if (!this.isSharded(this.trace.tensors.storage[tensor])) return shape;
-    const { elements } = shardSize(shape, this.plan.worldSize, this.plan.rank ?? 0);
+    if (!this.sizes.isOptimizers(this.trace.tensors.storage[tensor])) return shape;
+    const elements = this.sizes.elementsOf(shape);
     const perRow = shape.slice(1).reduce((product, n) => product * n, 1);
     return [perRow === 0 ? 0 : elements / perRow, ...shape.slice(1)];
   }
@@ -86,23 +85,11 @@ export class SourceStorages {
     return casts !== undefined && casts.isLow[this.trace.tensors.storage[tensor]] === 1 ? casts.lowDtype : dtype;
   }
 
-  /** Whether the optimizer keeps or makes `storage` per shard: it has the shape of a parameter. */
-  private isSharded(storage: number): boolean {
-    const tensor = this.roles.firstTensor[storage];
-    if (this.roles.isOptimizers[storage] === 0 || tensor < 0) return false;
-    const shape = this.trace.tensorShape(tensor);
-    return shape.length > 0 && this.parameterShapes.has(shape.join());
-  }
-
   private bytesOf(storage: number, bytes: number): number {
     const tensor = this.roles.firstTensor[storage];
     if (tensor < 0) return bytes;
-    const dtype = this.trace.tensorDtype(tensor);
-    if (this.isSharded(storage)) {
-      const { elements } = shardSize(this.trace.tensorShape(tensor), this.plan.worldSize, this.plan.rank ?? 0);
-      return bytes === 0 ? 0 : elements * elementBytes(dtype);
-    }
+    if (this.sizes.isOptimizers(storage)) return bytes === 0 ? 0 : this.sizes.optimizersBytes(storage);
     if (this.casts?.isLow[storage] !== 1) return bytes;
-    return Math.ceil((bytes * elementBytes(this.casts.lowDtype)) / elementBytes(dtype));
+    return Math.ceil((bytes * elementBytes(this.casts.lowDtype)) / elementBytes(this.trace.tensorDtype(tensor)));
   }
 }

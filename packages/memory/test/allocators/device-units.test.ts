@@ -1,7 +1,7 @@
 import { Category, TraceBuilder } from "@remat/trace";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { allocatedSizes, roundUpBytes, unitBytesOn } from "../../src/index.js";
+import { allocatedSizes, roundUpBytes, unitBytesOn } from "../../src/allocators/device-units.js";
 
 test("sizes are rounded up to a unit", () => {
   expect([0, 1, 511, 512, 513, 2 ** 40 + 1].map((bytes) => roundUpBytes(bytes, 512))).toEqual([

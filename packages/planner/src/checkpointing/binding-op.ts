@@ -1,24 +1,13 @@
+import type { UnmetBudget } from "@remat/memory";
 import { formatOccurrence, type Occurrence, opOccurrences, row, type Trace } from "@remat/trace";
 import { workingSet } from "../bound/working-set.js";
 import type { TracePlanningGraph } from "../graph/planning-graph-of-trace.js";
 
-/** Why nothing meets a budget. */
-export interface BindingOp {
-  /** Whether it is proven that nothing does; if not, nothing was found. */
-  readonly isProven: boolean;
-  /** No plan holds less. */
-  readonly lowerBoundBytes: number;
-  /** The smallest peak found. */
-  readonly smallestFoundBytes: number;
-  /** The op that needs `lowerBoundBytes`, and what it reads and makes. */
+/** Why nothing meets a budget, of a training step. */
+export interface BindingOp extends UnmetBudget {
+  /** The op that needs `lowerBoundBytes`. */
   readonly op: number;
   readonly occurrence: Occurrence;
-  readonly inputs: readonly { readonly name: string; readonly bytes: number }[];
-  readonly outputs: readonly { readonly name: string; readonly bytes: number }[];
-  /** Weights and other storages that are held all the time. */
-  readonly heldBytes: number;
-  /** What waits there for a later op and cannot be recomputed: gradients, random numbers, results. */
-  readonly waitingBytes: number;
 }
 
 /** @internal */

@@ -1,5 +1,6 @@
 import { heldPeak } from "@remat/memory";
 import type { Plan, Trace } from "@remat/trace";
+import { defaultTimeMs } from "../default-time-ms.js";
 import type { PlanningGraph } from "../graph/planning-graph.js";
 import { type PlanningGraphOfTraceOptions, planningGraphOfTrace } from "../graph/planning-graph-of-trace.js";
 import { planOfTrace } from "../plan/plan-of-trace.js";
@@ -7,7 +8,6 @@ import type { RematerializeOptions } from "../rematerialize.js";
 import { type BindingOp, bindingOp } from "./binding-op.js";
 import { type CheckpointingGoal, checkGoal } from "./checkpointing-goal.js";
 import { type BudgetedSchedule, findSchedules, type ScheduleOptions } from "./plan-schedules.js";
-import { defaultTimeMs } from "./search-effort.js";
 import { runInTurn, type SearchRunner } from "./search-runner.js";
 
 export type CheckpointingOptions = CheckpointingGoal &

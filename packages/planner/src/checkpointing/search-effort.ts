@@ -1,10 +1,8 @@
+import { defaultTimeMs } from "../default-time-ms.js";
 import type { RematerializeOptions } from "../rematerialize.js";
 
 /** How much a search may take. @internal */
 export type SearchEffort = Pick<RematerializeOptions, "timeMs" | "iterations">;
-
-/** @internal */
-export const defaultTimeMs = 5000;
 
 /**
  * The time, or the number of changes tried, of a whole call, shared out among its searches by weight: what one leaves over goes to those

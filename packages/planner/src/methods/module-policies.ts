@@ -3,6 +3,7 @@ import { planningGraphOfTrace } from "../graph/planning-graph-of-trace.js";
 import { type ModulePolicy, planModule } from "../module-policy/plan-module.js";
 import type { ModulePolicyMethod } from "../module-policy/policy-input.js";
 import { type CheckpointedPolicy, planOfCheckpoints } from "../plan/plan-of-checkpoints.js";
+import { moduleStatistics } from "./module-statistics.js";
 import { namedModules, outermostModules } from "./named-modules.js";
 import type { MethodTable, PlanMethod } from "./plan-method.js";
 
@@ -16,10 +17,10 @@ export function modulePolicies(name: ModulePolicyMethod, how: string, aliases: r
     purpose: `what to store of each module, ${how}`,
     budgetOf: "module",
     takes: new Set(["modules"]),
-    async plan(trace, { budget, modules = [], timeMs, statistics }) {
+    async plan(trace, { budget, modules = [], timeMs }) {
       if (budget === undefined) throw new RematError("BUDGET", `the method ${name} expects a budget.`);
       const began = performance.now();
-      const { sac } = statistics();
+      const { sac } = moduleStatistics(trace);
       const names = modules.length === 0 ? outermostModules(sac.keys()) : namedModules(modules, [...sac.keys()]);
       const policies: NamedPolicy[] = [];
       for (const fqn of names) {

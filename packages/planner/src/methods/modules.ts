@@ -1,10 +1,12 @@
-import { bytesOfBudget, heldPeak, shareOut } from "@remat/memory";
+import { shardStates } from "@remat/mem-tracker/fsdp";
+import { bytesOfBudget, heldPeak } from "@remat/memory";
 import { type Plan, RematError } from "@remat/trace";
 import { planningGraphOfTrace } from "../graph/planning-graph-of-trace.js";
 import { InfeasibleBudgetError } from "../infeasible-budget-error.js";
 import { planModule } from "../module-policy/plan-module.js";
 import { type ModuleTreePlan, planModules } from "../module-tree/plan-modules.js";
 import { type CheckpointedPolicy, planOfCheckpoints } from "../plan/plan-of-checkpoints.js";
+import { moduleStatistics } from "./module-statistics.js";
 import { namedModules } from "./named-modules.js";
 import type { MethodTable, PlanMethod } from "./plan-method.js";
 
@@ -14,21 +16,21 @@ export const modulesMethod: PlanMethod = {
   purpose: "which modules to checkpoint",
   budgetOf: "step",
   takes: new Set(["modules", "sharding"]),
-  async plan(trace, { budget, modules: allowed = [], worldSize = 1, fsdpUnits = [], timeMs, statistics }) {
+  async plan(trace, { budget, modules: allowed = [], worldSize = 1, fsdpUnits = [], timeMs }) {
     if (budget === undefined) throw new RematError("BUDGET", "the method modules expects a budget.");
     const began = performance.now();
-    const { modules, sac, leftOut } = statistics();
+    const { modules, sac, leftOut } = moduleStatistics(trace);
     const names = modules.map(({ fqn }) => fqn);
     const allowedUnits = allowed.length === 0 ? undefined : namedModules(allowed, names);
     const options = { worldSize, fsdpUnits: namedModules(fsdpUnits, names), ...(allowedUnits && { allowedUnits }) };
-    // Of many devices each holds less than the recorded one: the peak without a plan is then what the model says.
+    // Of many ranks each holds less than the recorded device: the peak without a plan is then what the model says, which counts what is gathered.
     const referenceBytes =
       worldSize === 1
         ? heldPeak(trace).peakBytes
         : (await planModules(modules, { ...options, budgetBytes: 1e18 })).baselinePeakBytes;
     const budgetBytes = bytesOfBudget(budget, referenceBytes);
+    const held = worldSize === 1 ? trace : shardStates(trace, worldSize);
     const timeLimitS = timeMs === undefined ? undefined : Math.max(1, timeMs / 1000);
-    const held = worldSize === 1 ? trace : shareOut(trace, worldSize);
     const graph = planningGraphOfTrace(held);
     const planFor = async (aimedBytes: number): Promise<TreeAndPlan> => {
       const tree = await planModules(modules, {
@@ -56,10 +58,10 @@ export const modulesMethod: PlanMethod = {
         ...(worldSize === 1
           ? []
           : [
-              `parameters, their gradients and optimizer state count a ${worldSize}th; what FSDP gathers is not counted`,
+              `parameters, their gradients and optimizer states are shards of one of ${worldSize} ranks; what FSDP gathers is not counted`,
             ]),
         ...(plan.predicted.plain.peakBytes <= budgetBytes && tree.modules.length > 0
-          ? ["early release alone stays within the budget: --method schedule, which knows of it, recomputes nothing"]
+          ? ["a plan that recomputes nothing stays within the budget: --method schedule finds it"]
           : []),
       ],
     };

@@ -1,9 +1,7 @@
 import type { Budget } from "@remat/memory";
-import type { SACStats } from "@remat/sac-core";
 import type { Plan, Trace } from "@remat/trace";
 import type { BindingOp } from "../checkpointing/binding-op.js";
 import type { CheckpointingAnswer, CheckpointingOptions } from "../checkpointing/plan-checkpointing.js";
-import type { ModuleStats } from "../module-tree/module-stats.js";
 
 /** What a method may take besides a budget. */
 export type MethodOption = "maxOverhead" | "pareto" | "order" | "modules" | "sharding";
@@ -23,7 +21,7 @@ export interface PlanMethod {
 
 /** What is asked of a method; it is given nothing that it does not take. */
 export interface MethodRequest
-  extends Pick<CheckpointingOptions, "iterations" | "seed" | "signal" | "onProgress" | "paretoPoints"> {
+  extends Pick<CheckpointingOptions, "iterations" | "boundTimeMs" | "seed" | "signal" | "onProgress" | "paretoPoints"> {
   readonly budget?: Budget;
   readonly maxOverhead?: number;
   readonly timeMs?: number;
@@ -32,19 +30,8 @@ export interface MethodRequest
   /** Devices that weights are sharded over, and which modules are sharded as one. */
   readonly worldSize?: number;
   readonly fsdpUnits?: readonly string[];
-  /** What planning by module needs to know of the step, asked for by methods that do. */
-  statistics(): ModuleStatistics;
   /** Searches in another way than one after the other: `planCheckpointing` of `@remat/planner/node`. */
   readonly planCheckpointing?: (trace: Trace, options: CheckpointingOptions) => Promise<CheckpointingAnswer>;
-}
-
-/** What `MemTracker` and the SAC statistics know of a step's modules. */
-export interface ModuleStatistics {
-  readonly modules: readonly ModuleStats[];
-  /** Of every module with children, by name. */
-  readonly sac: ReadonlyMap<string, SACStats>;
-  /** Modules that were left out, since no backward pass of theirs was seen. */
-  readonly leftOut: readonly string[];
 }
 
 /** What a method found, or why there is nothing. */

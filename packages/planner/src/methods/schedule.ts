@@ -27,7 +27,7 @@ export const scheduleMethod: PlanMethod = {
 };
 
 function optionsOf(request: MethodRequest): CheckpointingOptions {
-  const { budget, maxOverhead, timeMs, iterations, seed, paretoPoints, signal, onProgress } = request;
+  const { budget, maxOverhead, timeMs, iterations, boundTimeMs, seed, paretoPoints, signal, onProgress } = request;
   const goal =
     budget !== undefined
       ? "bytes" in budget
@@ -40,6 +40,7 @@ function optionsOf(request: MethodRequest): CheckpointingOptions {
     ...goal,
     ...(timeMs !== undefined && { timeMs }),
     ...(iterations !== undefined && { iterations }),
+    ...(boundTimeMs !== undefined && { boundTimeMs }),
     ...(seed !== undefined && { seed }),
     ...(paretoPoints !== undefined && { paretoPoints }),
     ...(signal && { signal }),

@@ -1,23 +1,13 @@
+import type { UnmetBudget } from "@remat/memory";
 import { formatBytes } from "../format-quantity.js";
 import type { OutputDocument } from "../formats/output-document.js";
 
-/** Why nothing meets a budget: the op, or node, that needs most, with what it reads and makes. */
-export interface InfeasibleBudget {
+/** Why nothing meets the budget of a step, or of a graph. */
+export interface InfeasibleBudget extends UnmetBudget {
   readonly name: string;
   readonly budgetBytes: number;
-  /** Whether it is proven that nothing meets it; if not, nothing was found. */
-  readonly isProven: boolean;
-  /** No plan holds less. */
-  readonly lowerBoundBytes: number;
-  /** The smallest peak found. */
-  readonly smallestFoundBytes: number;
+  /** The op, or node, that needs `lowerBoundBytes`. */
   readonly occurrence: string;
-  readonly inputs: readonly { readonly name: string; readonly bytes: number }[];
-  readonly outputs: readonly { readonly name: string; readonly bytes: number }[];
-  /** What is held all the time. */
-  readonly heldBytes: number;
-  /** What waits there for a later op and cannot be recomputed. */
-  readonly waitingBytes: number;
 }
 
 /**

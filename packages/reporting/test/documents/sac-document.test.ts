@@ -3,7 +3,8 @@ import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
 import { goldenFiles, readGolden } from "@remat/testkit";
 import type { Trace } from "@remat/trace";
 import { describe, expect, it } from "vitest";
-import { freedShares, outputFormats, sacDocument, summarizeSac, writeDocument } from "../../src/index.js";
+import { outputFormats, sacDocument, summarizeSac, writeDocument } from "../../src/index.js";
+import { freedShares } from "../../src/summarize-sac.js";
 
 const formats = outputFormats.map(({ name }) => name);
 

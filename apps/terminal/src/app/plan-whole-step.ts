@@ -10,15 +10,15 @@ export interface PlanStepOptions {
   readonly answer: (progress: ViewAnswer) => void;
 }
 
-/** Plans a whole step for a share of its recorded peak. */
-export async function planStep(
-  { trace, budgetShare }: Extract<ViewWork, { kind: "planStep" }>,
+/** Plans a whole step for a share of its recorded peak, by the first of the planning methods. */
+export async function planWholeStep(
+  { trace, budgetShare }: Extract<ViewWork, { kind: "planWholeStep" }>,
   { timeMs, signal, answer }: PlanStepOptions,
 ): Promise<ViewAnswer> {
   try {
-    const { planCheckpointing } = await import("@remat/planner");
-    const { point, infeasible } = await planCheckpointing(trace, {
-      budgetFraction: budgetShare,
+    const { planMethods } = await import("@remat/planner");
+    const found = await planMethods[0].plan(trace, {
+      budget: { fraction: budgetShare },
       timeMs,
       signal,
       onProgress: ({ elapsedMs, iterations, cost, smallestPeakBytes }) => {
@@ -30,11 +30,11 @@ export async function planStep(
         answer({ kind: "stepProgress", trace, text });
       },
     });
-    const reason =
-      infeasible &&
-      `${infeasible.isProven ? "Nothing fits" : "Nothing was found within"} ${formatPercent(budgetShare)} of the peak. The smallest found is ${formatBytes(infeasible.smallestFoundBytes)}; ${formatOccurrence(infeasible.occurrence)} alone needs ${formatBytes(infeasible.lowerBoundBytes)}.`;
-    return { kind: "stepPlanned", trace, point, reason };
+    if (!("infeasible" in found)) return { kind: "stepPlanned", trace, plan: found.plan, reason: undefined };
+    const { isProven, smallestFoundBytes, lowerBoundBytes, occurrence } = found.infeasible;
+    const reason = `${isProven ? "Nothing fits" : "Nothing was found within"} ${formatPercent(budgetShare)} of the peak. The smallest found is ${formatBytes(smallestFoundBytes)}; ${formatOccurrence(occurrence)} alone needs ${formatBytes(lowerBoundBytes)}.`;
+    return { kind: "stepPlanned", trace, plan: undefined, reason };
   } catch (error) {
-    return { kind: "stepPlanned", trace, point: undefined, reason: (error as Error).message };
+    return { kind: "stepPlanned", trace, plan: undefined, reason: (error as Error).message };
   }
 }

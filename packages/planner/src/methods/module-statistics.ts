@@ -1,8 +1,17 @@
 import { trackMemory } from "@remat/mem-tracker";
-import { aggregateModuleStats, type ModuleStatistics } from "@remat/planner";
 import { moduleOrders } from "@remat/runtime-estimator";
-import { greedyOrder, sacStats, tradeOff } from "@remat/sac-core";
+import { greedyOrder, type SACStats, sacStats, tradeOff } from "@remat/sac-core";
 import type { Trace } from "@remat/trace";
+import { aggregateModuleStats, type ModuleStats } from "../module-tree/module-stats.js";
+
+/** What `MemTracker` and the SAC statistics know of a step's modules. */
+export interface ModuleStatistics {
+  readonly modules: readonly ModuleStats[];
+  /** Of every module with children, by name. */
+  readonly sac: ReadonlyMap<string, SACStats>;
+  /** Modules that were left out, since no backward pass of theirs was seen. */
+  readonly leftOut: readonly string[];
+}
 
 /** Puts together what `MemTracker` and the SAC statistics know of each module, as PyTorch's `aggregate_stats` does. */
 export function moduleStatistics(trace: Trace): ModuleStatistics {

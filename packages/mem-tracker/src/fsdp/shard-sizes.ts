@@ -1,0 +1,54 @@
+import type { Trace } from "@remat/trace";
+import type { GroupParameter, ParameterGroup } from "./parameter-groups.js";
+import { shardSize } from "./shard-size.js";
+import { elementBytes, type ShardingPlan } from "./sharding-plan.js";
+import type { StorageRoles } from "./storage-roles.js";
+
+/** Which storages of the unsharded run a rank keeps as shards, and how large: decided here for all that shards. @internal */
+export class ShardSizes {
+  private readonly trace: Trace;
+  private readonly plan: ShardingPlan;
+  private readonly roles: StorageRoles;
+  private readonly parameters = new Map<number, GroupParameter>();
+  /** Shapes of the parameters, joined. */
+  private readonly parameterShapes = new Set<string>();
+
+  constructor(trace: Trace, plan: ShardingPlan, groups: readonly ParameterGroup[], roles: StorageRoles) {
+    this.trace = trace;
+    this.plan = plan;
+    this.roles = roles;
+    for (const { parameters } of groups)
+      for (const parameter of parameters) {
+        this.parameters.set(parameter.storage, parameter);
+        this.parameterShapes.add(parameter.shape.join());
+      }
+  }
+
+  /** Returns the bytes of the rank's shard: of a parameter, its gradient, or what the optimizer keeps of it; undefined for what stays whole. */
+  bytesOf(storage: number): number | undefined {
+    const parameter = this.parameters.get(storage);
+    if (parameter !== undefined) return parameter.shardBytes;
+    const gradient = this.roles.gradients.get(storage)?.parameter;
+    if (gradient !== undefined) return gradient.shard.elements * elementBytes(gradient.dtype);
+    return this.isOptimizers(storage) ? this.optimizersBytes(storage) : undefined;
+  }
+
+  /** Tells whether the optimizer keeps or makes `storage` per shard: it has the shape of a parameter. */
+  isOptimizers(storage: number): boolean {
+    const tensor = this.roles.firstTensor[storage];
+    if (this.roles.isOptimizers[storage] === 0 || tensor < 0) return false;
+    const shape = this.trace.tensorShape(tensor);
+    return shape.length > 0 && this.parameterShapes.has(shape.join());
+  }
+
+  /** Returns the bytes of what the optimizer keeps of a shard. */
+  optimizersBytes(storage: number): number {
+    const tensor = this.roles.firstTensor[storage];
+    return this.elementsOf(this.trace.tensorShape(tensor)) * elementBytes(this.trace.tensorDtype(tensor));
+  }
+
+  /** Returns how many elements of a tensor of `shape` the rank has. */
+  elementsOf(shape: readonly number[]): number {
+    return shardSize(shape, this.plan.worldSize, this.plan.rank ?? 0).elements;
+  }
+}

@@ -1,0 +1,25 @@
+import { Trace } from "@remat/trace";
+import { rootModule } from "./match-modules.js";
+import { parameterGroups } from "./parameter-groups.js";
+import { ShardSizes } from "./shard-sizes.js";
+import { checkShardingPlan } from "./sharding-plan.js";
+import { storageRoles } from "./storage-roles.js";
+
+/**
+ * Returns the run with parameters, their gradients and optimizer states in the sizes of the first of `worldSize` ranks' shards, as {@link simulateFsdp}
+ * has them. What FSDP gathers, and by which ops and buffers, is left out, so that the ops are those of the run and a plan of them is one of it.
+ *
+ * @throws RematError `SHARDING_PLAN`
+ * @example
+ * heldPeak(shardStates(trace, 8)).peakBytes;
+ */
+export function shardStates(trace: Trace, worldSize: number): Trace {
+  const plan = { worldSize, wrap: [] };
+  checkShardingPlan(plan);
+  const root = rootModule(trace);
+  const groups = parameterGroups(trace, plan, root, [root]);
+  const sizes = new ShardSizes(trace, plan, groups, storageRoles(trace, groups, root));
+  const { storages } = trace;
+  const bytes = storages.bytes.map((whole, storage) => sizes.bytesOf(storage) ?? whole);
+  return new Trace({ ...trace, storages: { ...storages, bytes } });
+}
