@@ -15,7 +15,6 @@ export {
   type Occurrence,
   type OpSignature,
 } from "./occurrence.js";
-export { opFlagNames } from "./op-flag-names.js";
 export { opOccurrences } from "./op-occurrences.js";
 export {
   type Plan,
@@ -53,7 +52,7 @@ export {
   type WeightColumns,
 } from "./trace.js";
 export { type OpRecord, type TensorRecord, TraceBuilder } from "./trace-builder.js";
-export { encodeProgress, TraceEncoder, traceFormatVersion } from "./trace-encoder.js";
+export { encodeProgress, TraceEncoder } from "./trace-encoder.js";
 export { transposeRows } from "./transpose-rows.js";
 export {
   bytesPerElement,
@@ -63,7 +62,6 @@ export {
   EventKind,
   FsdpHook,
   type FsdpHookName,
-  fsdpHookNames,
   gradientsEndMark,
   gradientsStartMark,
   OpFlag,

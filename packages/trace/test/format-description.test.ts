@@ -1,14 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import {
-  categoryNames,
-  OpFlag,
-  parseTrace,
-  phaseNames,
-  runtimeSourceNames,
-  savedAsNames,
-  traceFormatVersion,
-} from "../src/index.js";
+import { categoryNames, OpFlag, parseTrace, phaseNames, runtimeSourceNames, savedAsNames } from "../src/index.js";
+import { traceFormatVersion } from "../src/trace-encoder.js";
 import { everyRecord } from "./every-record.js";
 
 const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8");

@@ -1,14 +1,14 @@
 import {
   categoryNames,
   EventKind,
-  fsdpHookNames,
-  opFlagNames,
   phaseNames,
   row,
   runtimeSourceNames,
   savedAsNames,
   type Trace,
 } from "../src/index.js";
+import { opFlagNames } from "../src/op-flag-names.js";
+import { fsdpHookNames } from "../src/vocabulary.js";
 
 /**
  * All that a trace says, without the numbering of strings and stacks, which is nobody's business: two traces are the same if this is.

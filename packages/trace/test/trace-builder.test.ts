@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { bytesPerElement, EventKind, opEventPositions, opFlagNames, RematError, TraceBuilder } from "../src/index.js";
+import { bytesPerElement, EventKind, opEventPositions, RematError, TraceBuilder } from "../src/index.js";
+import { opFlagNames } from "../src/op-flag-names.js";
 import { threeOps } from "./three-ops.js";
 
 function builder(): TraceBuilder {

@@ -1,8 +1,6 @@
 export { type Loss, type LossName, lossByName, lossNames } from "./losses.js";
 export {
   defineModel,
-  definitionOfLayersModel,
-  disposeDefinition,
   type ModelContext,
   type ModelDefinition,
   type ModelFactory,
@@ -13,7 +11,7 @@ export {
 } from "./model-definition.js";
 export { OpStopwatch, type StepTimes, type StepWay } from "./op-stopwatch.js";
 export { noOptimizer, type OptimizerName, optimizerByName, optimizerNames } from "./optimizers.js";
-export { optimizerStepMark, TraceRecorder, type TraceRecorderOptions } from "./recorder/trace-recorder.js";
+export { TraceRecorder, type TraceRecorderOptions } from "./recorder/trace-recorder.js";
 export { SeededRandom } from "./seeded-random.js";
 export {
   groupingNames,

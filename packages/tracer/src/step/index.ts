@@ -1,8 +1,6 @@
 export { type Loss, type LossName, lossByName, lossNames } from "../losses.js";
 export {
   defineModel,
-  definitionOfLayersModel,
-  disposeDefinition,
   type ModelContext,
   type ModelDefinition,
   type ModelFactory,
