@@ -3,7 +3,7 @@
 // pnpm fuzz [--minutes N] [--seed S] [--only KIND]… [--backend cpu|native|wasm]…
 // Native needs NATIVE_APP, a folder in which tfjs-node is installed with its addon; without it, it is left out unless it is asked for.
 import { parseArgs } from "node:util";
-import { loadSources } from "./load-sources.js";
+import { loadFuzz } from "./load-fuzz.js";
 import { watchCampaign } from "./watch-campaign.js";
 
 /** For the first values of a seed. */
@@ -17,7 +17,7 @@ const { values } = parseArgs({
     backend: { type: "string", multiple: true },
   },
 });
-const { fuzz, close } = await loadSources();
+const { fuzz, close } = await loadFuzz();
 const { fuzzerKinds } = fuzz;
 const minutes = numberOf("minutes", values.minutes);
 const seed = values.seed === undefined ? Math.floor(Math.random() * 2 ** 31) : numberOf("seed", values.seed);

@@ -3,18 +3,9 @@
 // sources: `pnpm goldens [NAME…]` prints a line for each file, or for those whose names contain one of the words: it agrees, ours is better (with what, and
 // by how much), or it differs. Exits with 1 if one differs.
 import { fileURLToPath } from "node:url";
-import { createServer } from "vite";
+import { loadSources } from "@remat/testkit/load-sources";
 
-const conditions = ["@remat/source", "node", "import", "module", "default"];
-const vite = await createServer({
-  configFile: false,
-  logLevel: "error",
-  appType: "custom",
-  server: { middlewareMode: true, ws: false, watch: null },
-  // Packages are read from their sources, whatever may be built.
-  ssr: { noExternal: [/^@remat\//], resolve: { conditions } },
-});
-const module = await vite.ssrLoadModule(fileURLToPath(new URL("src/index.ts", import.meta.url)));
+const { module, close } = await loadSources(fileURLToPath(new URL("src/index.ts", import.meta.url)));
 const { goldensFolder, checkGoldens, comparisons, advantages } = module;
 console.log(`goldens of ${goldensFolder}`);
 const words = process.argv.slice(2);
@@ -28,4 +19,4 @@ for await (const { name, outcome, difference, advantage } of checkGoldens({ fold
 const { agrees, better, differs: failed } = count;
 console.log(`${agrees} agree, ${better} better, ${failed} differ`);
 if (failed > 0 || agrees + better === 0) process.exitCode = 1;
-await vite.close();
+await close();

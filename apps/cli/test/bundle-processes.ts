@@ -2,7 +2,8 @@ import { mkdirSync } from "node:fs";
 import { createRequire } from "node:module";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { build, type Metafile, type Plugin } from "esbuild";
+import type { Metafile, Plugin } from "esbuild";
+import { bundleForNode } from "./bundle-for-node.js";
 
 const programs = ["run/planning", "run/executor", "run/stock", "doctor/probe"];
 const source = (program: string): string => fileURLToPath(new URL(`../src/${program}-process.ts`, import.meta.url));
@@ -19,23 +20,15 @@ const solverOutside: Plugin = {
 };
 
 /**
- * The programs of `remat run` and `remat doctor` as files that Node can start: tests run from sources, but a child process knows no TypeScript. tfjs stays
- * outside, so that there is one engine with the user's model.
+ * The programs of `remat run` and `remat doctor` as files that Node can start. tfjs stays outside, so that there is one engine with the user's
+ * model.
  */
 export async function bundleProcesses(): Promise<{ readonly folder: string; readonly metafile: Metafile }> {
   mkdirSync(folder, { recursive: true });
-  const { metafile } = await build({
+  const { metafile } = await bundleForNode({
     entryPoints: programs.map((program) => ({ in: source(program), out: `${basename(program)}-process` })),
     outdir: folder,
-    outExtension: { ".js": ".mjs" },
-    bundle: true,
-    format: "esm",
-    platform: "node",
-    conditions: ["@remat/source"],
-    external: ["@tensorflow/*"],
     plugins: [solverOutside],
-    metafile: true,
-    logLevel: "error",
   });
   return { folder, metafile };
 }

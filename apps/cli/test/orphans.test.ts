@@ -3,8 +3,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { bundleForNode } from "./bundle-for-node.js";
 
 const folder = mkdtempSync(join(tmpdir(), "remat-orphans-"));
 const source = (name: string) => JSON.stringify(fileURLToPath(new URL(`../src/run/${name}.ts`, import.meta.url)));
@@ -26,17 +26,10 @@ beforeAll(async () => {
      const [child, what] = process.argv.slice(2);
      await askProcess(child, what as never, { onProgress: (pid) => console.log(pid) });`,
   );
-  await build({
+  await bundleForNode({
     entryPoints: [join(folder, "child.ts"), join(folder, "parent.ts")],
     outdir: folder,
-    outExtension: { ".js": ".mjs" },
-    bundle: true,
-    format: "esm",
-    platform: "node",
-    conditions: ["@remat/source"],
-    external: ["@tensorflow/*"],
     banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
-    logLevel: "error",
   });
 });
 afterAll(() => rmSync(folder, { recursive: true }));

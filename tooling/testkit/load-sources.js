@@ -1,0 +1,20 @@
+import { createServer } from "vite";
+
+const conditions = ["@remat/source", "node", "import", "module", "default"];
+
+/**
+ * Loads a module of the workspace from its TypeScript, and the packages from their sources, whatever may be built.
+ *
+ * @param {string} path
+ * @returns {Promise<{ module: Record<string, any>, close: () => Promise<void> }>} `close` ends what loads, once nothing more is to be loaded
+ */
+export async function loadSources(path) {
+  const vite = await createServer({
+    configFile: false,
+    logLevel: "error",
+    appType: "custom",
+    server: { middlewareMode: true, ws: false, watch: null },
+    ssr: { noExternal: [/^@remat\//], resolve: { conditions } },
+  });
+  return { module: await vite.ssrLoadModule(path), close: () => vite.close() };
+}
