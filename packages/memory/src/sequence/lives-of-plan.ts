@@ -1,4 +1,5 @@
-import { type Plan, type PlanValue, row } from "@remat/trace";
+import { EventKind, gradientsEndMark, gradientsStartMark, type Plan, type PlanValue, row } from "@remat/trace";
+import { readMemoryEvents } from "../held/memory-events.js";
 import { forEachLife } from "./hold-sequence.js";
 import { planValues } from "./plan-values.js";
 import type { TraceSequenceGraph } from "./sequence-graph-of-trace.js";
@@ -12,8 +13,8 @@ export interface Life {
 }
 
 /**
- * Returns the lives of values under a plan: what it names is held until it says that it is freed, or to the end; what is the caller's, until its
- * last reader. Undefined where a step reads what none before it has made.
+ * Returns the lives of values under a plan: what it names is held until it says that it is freed, or to the end, but no
+ * longer than the pass is under way in which the engine frees it; what is the caller's, until its last reader. Undefined where a step reads what none before it has made.
  */
 export function livesOfPlan(
   plan: Plan,
@@ -38,8 +39,12 @@ export function livesOfPlan(
     freedAt.set(place, list);
   });
   const madeAt = new Int32Array(graph.valueCount).fill(-1);
-  const end = (value: number, to: number): void => {
-    if (madeAt[value] >= 0) lives.push({ value, from: madeAt[value], to });
+  const engineFrees = placesOfFrees(plan, graph, placeOfStep);
+  const end = (value: number, planned: number): void => {
+    const from = madeAt[value];
+    if (from < 0) return;
+    const freed = engineFrees.get(graph.storageOfValue[value]) ?? planned;
+    lives.push({ value, from, to: freed < from ? planned : Math.min(planned, freed) });
     madeAt[value] = -1;
   };
   for (let place = 0; place < nodes.length; place++) {
@@ -52,6 +57,41 @@ export function livesOfPlan(
   }
   for (let value = 0; value < graph.valueCount; value++) end(value, nodes.length);
   return lives;
+}
+
+/**
+ * By storage that the trace frees: the place at which it is gone at the latest, whatever a plan says that was made for a backend on which more is one
+ * buffer. In a pass the executor goes by the plan; when it is over, the engine's releases count. A trace without marks is one pass as a whole.
+ */
+function placesOfFrees(
+  plan: Plan,
+  { trace }: TraceSequenceGraph,
+  placeOfStep: Int32Array,
+): ReadonlyMap<number, number> {
+  const placeOfOp = new Int32Array(trace.ops.count);
+  plan.steps.forEach(({ op, isRecomputed }, step) => {
+    if (!isRecomputed) placeOfOp[op] = placeOfStep[step];
+  });
+  const places = new Map<number, number>();
+  const inPass: number[] = [];
+  let isInPass = false;
+  let hasPasses = false;
+  let last = -1;
+  readMemoryEvents(trace, {
+    op: (op) => (last = op),
+    free(storage) {
+      if (isInPass) inPass.push(storage);
+      else if (last >= 0) places.set(storage, placeOfOp[last]);
+    },
+    other(kind, name) {
+      if (kind !== EventKind.mark) return;
+      if (trace.strings[name] === gradientsStartMark) isInPass = hasPasses = true;
+      if (trace.strings[name] !== gradientsEndMark) return;
+      isInPass = false;
+      for (const storage of inPass.splice(0)) places.set(storage, placeOfOp[last]);
+    },
+  });
+  return hasPasses ? places : new Map();
 }
 
 function keyOf(value: PlanValue): string {
