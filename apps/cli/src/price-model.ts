@@ -1,4 +1,7 @@
+import type { EstimateMode } from "@remat/runtime-estimator";
+import type { PricedStepOptions } from "@remat/sac-estimator";
 import { RuntimeSource, type Trace } from "@remat/trace";
+import { loadModel } from "./load-model.js";
 import { loadTrace } from "./load-trace.js";
 import type { ModelOptions } from "./model-options.js";
 import { isOf, type ModelSource } from "./model-source.js";
@@ -11,36 +14,52 @@ export interface PricedModel {
   readonly pricedFor: string;
 }
 
+/** Takes a training step, with each op's time. */
+export type TakeStep = (mode: EstimateMode, exported: unknown, options: PricedStepOptions) => Promise<Trace>;
+
 /**
- * Returns the trace of MODEL with each op's time: by the roofline of a device, or measured on a real backend, for which the trace is then made. What
+ * Returns the trace of MODEL with each op's time: by the roofline of a device, or measured on a real backend, for which the step is then taken. What
  * was measured before stays unless a device was asked for.
+ *
+ * @param takeStep left out: `tracePricedStep` of `@remat/sac-estimator`
  */
 export async function priceModel(
   source: ModelSource,
   options: ModelOptions,
-  { mode, device, isAsked }: Pricing,
+  pricing: Pricing,
   progress: Progress,
+  takeStep?: TakeStep,
 ): Promise<PricedModel> {
-  const { request } = options;
-  if (mode === "operator-level-benchmark") {
-    const { useBackend } = await import("./use-backend.js");
-    const { backend, note } = await useBackend(request.backend);
-    // Of a recorded run the backend is only where its ops are timed.
-    const step = { ...request, backend: isOf(source, "run") ? undefined : backend };
-    const trace = await loadTrace(source, { ...options, request: step }, progress);
-    const { priceStep } = await import("@remat/sac-estimator");
-    const timed = await priceStep(trace, mode, {
+  const { mode, device, isAsked } = pricing;
+  const isTimed = mode === "operator-level-benchmark";
+  // Of a recorded run the backend is only where its ops are timed.
+  const used = isTimed ? await (await import("./use-backend.js")).useBackend(options.request.backend) : undefined;
+  const pricedFor = isTimed ? "this machine, measured" : device.name;
+  const onTimed: PricedStepOptions["onTimed"] = ({ doneCalls, totalCalls, kernel }) =>
+    progress.show(`timing ${doneCalls}/${totalCalls}: ${kernel}`);
+  const { priceStep, tracePricedStep } = await import("@remat/sac-estimator");
+  if (isOf(source, "model")) {
+    const { name } = source;
+    const model = await loadModel({ ...source, data: options.data });
+    progress.show(`tracing ${name}`, true);
+    const trace = await (takeStep ?? tracePricedStep)(mode, model, {
+      ...options.request,
+      ...(used !== undefined && { backend: used.backend, header: { notes: [used.note] } }),
+      name,
       device,
-      onProgress: ({ doneCalls, totalCalls, kernel }) => progress.show(`timing ${doneCalls}/${totalCalls}: ${kernel}`),
+      onProgress: (module) => progress.show(`tracing ${name}: ${module}`),
+      onTimed,
     });
-    return {
-      trace: timed.withHeader({ ...timed.header, notes: [...(timed.header.notes ?? []), note] }),
-      pricedFor: "this machine, measured",
-    };
+    return { trace, pricedFor };
   }
-  const trace = await loadTrace(source, options, progress);
-  if (!isAsked && trace.ops.runtimeSource.includes(RuntimeSource.measured))
+  const request = isTimed ? { ...options.request, backend: undefined } : options.request;
+  const trace = await loadTrace(source, { ...options, request }, progress);
+  if (!isTimed && !isAsked && trace.ops.runtimeSource.includes(RuntimeSource.measured))
     return { trace, pricedFor: "what was measured" };
-  const { priceStep } = await import("@remat/sac-estimator");
-  return { trace: await priceStep(trace, mode, { device }), pricedFor: device.name };
+  const priced = await priceStep(trace, mode, { device, onProgress: onTimed });
+  if (used === undefined) return { trace: priced, pricedFor };
+  return {
+    trace: priced.withHeader({ ...priced.header, notes: [...(priced.header.notes ?? []), used.note] }),
+    pricedFor,
+  };
 }

@@ -13,10 +13,10 @@ import {
   tradeOff,
 } from "@remat/sac-core";
 import { type DeviceSpec, RematError, type Trace } from "@remat/trace";
-import type { TraceStepOptions } from "@remat/tracer";
 import { priceStep } from "./price-step.js";
 import type { EstimateBackend, EstimateContext } from "./record-run.js";
 import { saveTradeoffGraphs } from "./save-tradeoff-graphs.js";
+import { type PricedStepOptions, tracePricedStep } from "./trace-priced-step.js";
 
 export interface SACEstimatorOptions {
   /** Prices ops in cost-model mode, and its allocator rounds the sizes of `estimate` up: a spec, or a name that `deviceSpec` knows. `a100` if not given. */
@@ -102,12 +102,11 @@ export class SACEstimator {
   async estimateStep(
     mode: EstimateMode | (string & {}),
     exported: unknown,
-    { isReal = false, ...request }: TraceStepOptions & { readonly isReal?: boolean } = {},
+    request: Omit<PricedStepOptions, "device"> = {},
   ): Promise<this> {
     const parsed = parseEstimateMode(mode);
-    const { traceFakeStep, traceStep } = await import("@remat/tracer");
     const { grouping } = this.options;
-    return this.price(await (isReal ? traceStep : traceFakeStep)(exported, { grouping, ...request }), parsed);
+    return this.take(await tracePricedStep(parsed, exported, { grouping, ...request, device: this.device }));
   }
 
   /**

@@ -5,7 +5,7 @@ import { parseFormat } from "../format-option.js";
 import { parseModelOptions, printOptions, recordOptions, stepOptions } from "../model-options.js";
 import { modelSource } from "../model-source.js";
 import { shownBeside } from "../output.js";
-import { priceModel } from "../price-model.js";
+import { priceModel, type TakeStep } from "../price-model.js";
 import { parsePricing, pricingOptions } from "../pricing-options.js";
 import { Progress } from "../progress.js";
 import { parseCount, parseText } from "../usage-error.js";
@@ -50,12 +50,14 @@ export async function estimate(model: string, options: CommandOptions, io: Conso
   const pricing = parsePricing(options);
   const progress = new Progress(io);
   try {
-    const { trace, pricedFor } = await priceModel(modelSource(model), modelOptions, pricing, progress);
-    progress.clear();
-    if (tracePath !== undefined) await writeTraceFile(trace, tracePath, io);
     const { SACEstimator, saveTradeoffGraphs } = await import("@remat/sac-estimator");
-    const estimates = new SACEstimator({ device: pricing.device }).take(trace);
     const asPytorch = options["asPytorch"] === true;
+    const estimates = new SACEstimator({ device: pricing.device, asPytorch });
+    const takeStep: TakeStep = async (...step) => (await estimates.estimateStep(...step)).trace!;
+    const { trace, pricedFor } = await priceModel(modelSource(model), modelOptions, pricing, progress, takeStep);
+    progress.clear();
+    if (estimates.trace === undefined) estimates.take(trace);
+    if (tracePath !== undefined) await writeTraceFile(trace, tracePath, io);
     const summary = summarizeSac(trace, {
       depth,
       nSegments,
