@@ -1,5 +1,5 @@
 import { formatTable, pythonFixed, pythonFloat, pythonScientific } from "@remat/text-table";
-import { type GainOptions, gainsAlong } from "./gains-along.js";
+import { type GainOptions, GainsAlong } from "./gains-along.js";
 import { opsTogether, type SACGreedyOrderMeta } from "./greedy-order.js";
 import type { SACStats } from "./sac-stats.js";
 import { share, sum } from "./trade-off.js";
@@ -66,23 +66,19 @@ export function displaySacTradeoffStats(
 ): string {
   const memory = sum(stats.memoryBytes);
   const runtime = sum(stats.runtimesMs);
-  let freed = 0;
-  let recomputed = 0;
-  const gains = gainsAlong(stats, order, options);
+  const freed = new GainsAlong(stats, order, options);
   const rows: string[][] = [];
   const add = (op: number, kind: "stored" | "recomputed" | "candidate", msps?: number): void => {
     const ops = opsTogether(order, op);
-    const gain = gains.of(Int32Array.of(op));
-    freed += gain.memoryBytes;
-    recomputed += gain.runtimeMs;
+    freed.add(op);
     const names = [...new Set(Array.from(ops, (member) => stats.funcNames[member]))].sort();
     rows.push([
       `{${ops.join(", ")}}`,
       `{${names.map((name) => `'${name}'`).join(", ")}}`,
-      pythonFixed(share(freed, memory), 4),
-      String(freed),
-      pythonFixed(share(recomputed, runtime), 4),
-      pythonFloat(recomputed),
+      pythonFixed(share(freed.memoryBytes, memory), 4),
+      String(freed.memoryBytes),
+      pythonFixed(share(freed.runtimeMs, runtime), 4),
+      pythonFloat(freed.runtimeMs),
       msps === undefined ? "nan" : pythonScientific(msps, 2),
       pythonBool(kind === "stored"),
       pythonBool(kind === "recomputed"),

@@ -1,6 +1,6 @@
 import { RematError } from "@remat/trace";
 import { CandidatePool } from "./fit/candidate-pool.js";
-import { distinctPoints } from "./fit/distinct-points.js";
+import { countDistinct, distinctPoints } from "./fit/distinct-points.js";
 import { findBreaks } from "./fit/find-breaks.js";
 import { findOneBreak } from "./fit/find-one-break.js";
 import { type BrokenLine, fitWithBreaks } from "./fit/least-squares.js";
@@ -27,11 +27,10 @@ export function fitPiecewiseLinear(x: ArrayLike<number>, y: ArrayLike<number>, s
   if (!(Number.isInteger(segments) && segments >= 1))
     throw new RematError("FIT_SEGMENTS", `expected a positive number of segments, found ${segments}. Pass 1 or more.`);
   const { x: xs, y: ys } = sortedPoints(x, y);
-  const distinct = distinctPoints(xs, ys);
   const low = xs.length === 0 ? 0 : xs[0];
   const high = xs.length === 0 ? 0 : xs[xs.length - 1];
   if (!(high > low)) return { ...flatLine(low, ys), isProven: true };
-  const inner = Math.min(segments, distinct.count - 1) - 1;
+  const inner = Math.min(segments, countDistinct(xs) - 1) - 1;
   if (inner === 0) return { ...fitWithBreaks(xs, ys, [low, high]), isProven: true };
   const sums = new PointSums(xs, ys);
   // Running sums tell residuals apart to some 12 digits; candidates nearer than that are compared by their true residuals.
@@ -45,9 +44,9 @@ export function fitPiecewiseLinear(x: ArrayLike<number>, y: ArrayLike<number>, s
     const reached = trueResidual(sums, near);
     pool = new CandidatePool(capacity, margin);
     pool.offer(reached, near);
-    isProven = findBreaks(distinct, inner, reached, stepsAtMost, pool);
+    isProven = findBreaks(distinctPoints(xs, ys), inner, reached, stepsAtMost, pool);
   }
-  const breaks = withMore(nearest(sums, pool), inner, distinct.x);
+  const breaks = withMore(nearest(sums, pool), inner, xs);
   return { ...fitWithBreaks(xs, ys, [low, ...breaks, high]), isProven };
 }
 
@@ -74,7 +73,8 @@ function nearest(sums: PointSums, pool: CandidatePool): readonly number[] {
 /** As many breaks as asked for: fewer are the best where the points lie on fewer lines, and more at points do no harm. */
 function withMore(breaks: readonly number[], count: number, x: Float64Array): readonly number[] {
   const more = [...breaks];
-  for (let i = 1; more.length < count && i + 1 < x.length; i++) if (!breaks.includes(x[i])) more.push(x[i]);
+  for (let i = 1; more.length < count && x[i] < x[x.length - 1]; i++)
+    if (x[i] > x[i - 1] && !breaks.includes(x[i])) more.push(x[i]);
   return more.length === breaks.length ? breaks : more.sort((a, b) => a - b);
 }
 

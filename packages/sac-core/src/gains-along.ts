@@ -9,40 +9,64 @@ export interface GainOptions {
   readonly asPytorch?: boolean;
 }
 
-/** What freeing the results of some ops adds to what was freed before. */
-export interface Gain {
-  readonly memoryBytes: number;
-  readonly runtimeMs: number;
-}
+/** What freeing the results of some ops, one after the other, has given back so far, with those of the groups that they head. */
+export class GainsAlong {
+  memoryBytes = 0;
+  runtimeMs = 0;
+  private readonly counted: Uint8Array;
+  private readonly isHead: Uint8Array;
+  private readonly countsTwice: boolean;
 
-/** Adds up what ops give back, with those of the groups that they head, in the order in which they are asked for. */
-export function gainsAlong(
-  stats: SACStats,
-  order: SACGreedyOrderMeta,
-  { asPytorch = false }: GainOptions,
-): { of(heads: Int32Array): Gain } {
-  const counted = new Uint8Array(stats.memoryBytes.length);
-  const isHead = new Uint8Array(stats.memoryBytes.length);
-  for (const { heads } of [order.inplaceOpGroups, order.randomOpsGroup]) for (const head of heads) isHead[head] = 1;
-  return {
-    of(heads) {
-      const [op] = heads;
-      // Most ops stand alone, and there may be a million.
-      if (heads.length === 1 && isHead[op] === 0 && counted[op] === 0) {
-        counted[op] = 1;
-        return { memoryBytes: stats.memoryBytes[op], runtimeMs: stats.runtimesMs[op] };
-      }
-      const set = new Set<number>();
-      for (const head of heads) for (const op of opsTogether(order, head)) set.add(op);
-      let memoryBytes = 0;
-      let runtimeMs = 0;
-      for (const op of Int32Array.from(set).sort()) {
-        if (counted[op] === 1 && !asPytorch) continue;
-        counted[op] = 1;
-        memoryBytes += stats.memoryBytes[op];
-        runtimeMs += stats.runtimesMs[op];
-      }
-      return { memoryBytes, runtimeMs };
-    },
-  };
+  constructor(
+    private readonly stats: SACStats,
+    private readonly order: SACGreedyOrderMeta,
+    { asPytorch = false }: GainOptions,
+  ) {
+    this.counted = new Uint8Array(stats.memoryBytes.length);
+    this.isHead = new Uint8Array(stats.memoryBytes.length);
+    this.countsTwice = asPytorch;
+    for (const { heads } of [order.inplaceOpGroups, order.randomOpsGroup])
+      for (let i = 0; i < heads.length; i++) this.isHead[heads[i]] = 1;
+  }
+
+  /** Frees what one op returns. Most ops stand alone, and there may be a million. */
+  add(op: number): void {
+    if (this.isHead[op] === 1) this.addGroup(opsTogether(this.order, op));
+    else if (this.counted[op] === 0 || this.countsTwice) {
+      this.counted[op] = 1;
+      this.memoryBytes += this.stats.memoryBytes[op];
+      this.runtimeMs += this.stats.runtimesMs[op];
+    }
+  }
+
+  /** Frees what several ops return, all at once. */
+  addAll(heads: Int32Array): void {
+    const isAsked = new Uint8Array(this.counted.length);
+    let count = 0;
+    const ask = (op: number): void => {
+      count += 1 - isAsked[op];
+      isAsked[op] = 1;
+    };
+    for (let i = 0; i < heads.length; i++) {
+      if (this.isHead[heads[i]] === 1) opsTogether(this.order, heads[i]).forEach(ask);
+      else ask(heads[i]);
+    }
+    const ops = new Int32Array(count);
+    for (let op = 0, at = 0; at < count; op++) if (isAsked[op] === 1) ops[at++] = op;
+    this.addGroup(ops);
+  }
+
+  private addGroup(ops: Int32Array): void {
+    let memoryBytes = 0;
+    let runtimeMs = 0;
+    for (let i = 0; i < ops.length; i++) {
+      const op = ops[i];
+      if (this.counted[op] === 1 && !this.countsTwice) continue;
+      this.counted[op] = 1;
+      memoryBytes += this.stats.memoryBytes[op];
+      runtimeMs += this.stats.runtimesMs[op];
+    }
+    this.memoryBytes += memoryBytes;
+    this.runtimeMs += runtimeMs;
+  }
 }

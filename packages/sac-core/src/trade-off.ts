@@ -1,6 +1,6 @@
 import type { BrokenLine } from "./fit/least-squares.js";
 import { fitPiecewiseLinear } from "./fit-piecewise-linear.js";
-import { type Gain, type GainOptions, gainsAlong } from "./gains-along.js";
+import { type GainOptions, GainsAlong } from "./gains-along.js";
 import type { SACGreedyOrderMeta } from "./greedy-order.js";
 import type { SACStats } from "./sac-stats.js";
 
@@ -85,20 +85,21 @@ function curveOf(
   const x = new Float64Array(mspsMeta.count + 2);
   const y = new Float64Array(mspsMeta.count + 2);
   let length = 0;
-  let freed = 0;
-  let recomputed = 0;
-  const add = (gain: Gain): void => {
-    freed += gain.memoryBytes;
-    recomputed += gain.runtimeMs;
-    const at = share(freed, memory) + delta;
+  const freed = new GainsAlong(stats, order, options);
+  const point = (): void => {
+    const at = share(freed.memoryBytes, memory) + delta;
     // Several steps with no memory between them: the last one counts.
     if (length === 0 || x[length - 1] !== at) x[length++] = at;
-    y[length - 1] = share(recomputed, runtime);
+    y[length - 1] = share(freed.runtimeMs, runtime);
   };
-  const gains = gainsAlong(stats, order, options);
-  add(gains.of(order.recomputedOps));
-  for (let i = 0; i < mspsMeta.count; i++) add(gains.of(mspsMeta.opIdx.subarray(i, i + 1)));
-  add(gains.of(order.storedOps));
+  freed.addAll(order.recomputedOps);
+  point();
+  for (let i = 0; i < mspsMeta.count; i++) {
+    freed.add(mspsMeta.opIdx[i]);
+    point();
+  }
+  freed.addAll(order.storedOps);
+  point();
   return { discardedMemory: x.slice(0, length), recomputationTime: y.slice(0, length) };
 }
 

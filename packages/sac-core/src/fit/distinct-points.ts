@@ -10,6 +10,13 @@ export interface DistinctPoints {
   readonly scatter: number;
 }
 
+/** Returns how many values there are in a list in ascending order, equal ones counted once. */
+export function countDistinct(x: Float64Array): number {
+  let count = Math.min(1, x.length);
+  for (let i = 1; i < x.length; i++) if (x[i] > x[i - 1]) count++;
+  return count;
+}
+
 /** Joins points of one x, given in ascending order of x. */
 export function distinctPoints(x: Float64Array, y: Float64Array): DistinctPoints {
   const joined = { x: new Float64Array(x.length), y: new Float64Array(x.length), weight: new Float64Array(x.length) };
