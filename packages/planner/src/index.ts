@@ -1,7 +1,7 @@
 export { type RecomputationBound, recomputationBound } from "./bound/recomputation-bound.js";
 export { type WorkingSet, workingSet } from "./bound/working-set.js";
 export type { BindingOp } from "./checkpointing/binding-op.js";
-export type { CheckpointingGoal } from "./checkpointing/checkpointing-goal.js";
+export { type CheckpointingGoal, goalOfBudget } from "./checkpointing/checkpointing-goal.js";
 export {
   type CheckpointingAnswer,
   type CheckpointingOptions,

@@ -1,5 +1,5 @@
-import { type Budget, bytesOfBudget, type MemoryBudget, parseBudget } from "@remat/memory";
-import { type CheckpointingGoal, nothingWithin, planCheckpointing } from "@remat/planner";
+import { bytesOfBudget, type MemoryBudget, parseBudget } from "@remat/memory";
+import { goalOfBudget, nothingWithin, planCheckpointing } from "@remat/planner";
 import { defaultDeviceHere, deviceSpec, priceTrace } from "@remat/runtime-estimator";
 import { formatOccurrence, type Plan, RematError, RuntimeSource, type Trace } from "@remat/trace";
 import { type StepOptions, type Trainable, traceOf } from "./trace-of.js";
@@ -28,18 +28,16 @@ export async function plan(
   { budget, planningMs = 5000, device = defaultDeviceHere, ...step }: PlanOptions,
 ): Promise<Plan> {
   const parsed = parseBudget(budget);
-  const goal = goalOf(parsed);
   const trace = withTimes(await traceOf(what, step), device);
-  const { point, infeasible, recordedPeakBytes } = await planCheckpointing(trace, { ...goal, timeMs: planningMs });
+  const { point, infeasible, recordedPeakBytes } = await planCheckpointing(trace, {
+    ...goalOfBudget(parsed),
+    timeMs: planningMs,
+  });
   if (point !== undefined) return point.plan;
   if (infeasible === undefined) throw new RematError("PLANNER_BUG", "neither a plan nor why there is none");
   const name = trace.header.model ?? "model";
   const occurrence = formatOccurrence(infeasible.occurrence);
   throw nothingWithin({ ...infeasible, occurrence, name, budgetBytes: bytesOfBudget(parsed, recordedPeakBytes) });
-}
-
-function goalOf(budget: Budget): CheckpointingGoal {
-  return "bytes" in budget ? { budgetBytes: budget.bytes } : { budgetFraction: budget.fraction };
 }
 
 function withTimes(trace: Trace, device: string): Trace {

@@ -13,7 +13,7 @@ import {
   timeTraining,
 } from "@remat/checkpoint/predict";
 import { bytesOfBudget, restingBytes } from "@remat/memory";
-import { type CheckpointingGoal, nothingWithin, planCheckpointing } from "@remat/planner";
+import { type CheckpointingGoal, goalOfBudget, nothingWithin, planCheckpointing } from "@remat/planner";
 import {
   describePlanMismatch,
   findPlanMismatch,
@@ -137,6 +137,5 @@ async function newPlan(trace: Trace, { wanted, timeMs, source }: PlanningJob): P
 function goalOf(wanted: PlanningJob["wanted"]): CheckpointingGoal {
   if (wanted.kind === "overhead") return { maxOverhead: wanted.maxOverhead };
   if (wanted.kind !== "budget") throw new RematError("PLANNER_BUG", `nothing is to be planned for '${wanted.kind}'`);
-  const { budget } = wanted;
-  return "bytes" in budget ? { budgetBytes: budget.bytes } : { budgetFraction: budget.fraction };
+  return goalOfBudget(wanted.budget);
 }

@@ -1,3 +1,4 @@
+import type { Budget } from "@remat/memory";
 import { RematError } from "@remat/trace";
 
 /** What is asked for: a budget in bytes, or as a fraction of the peak without a plan, or how much longer the step may take, as a fraction. */
@@ -5,6 +6,11 @@ export type CheckpointingGoal =
   | { readonly budgetBytes: number }
   | { readonly budgetFraction: number }
   | { readonly maxOverhead: number };
+
+/** Returns the goal of keeping to a budget: see `parseBudget` of `@remat/memory`. */
+export function goalOfBudget(budget: Budget): { readonly budgetBytes: number } | { readonly budgetFraction: number } {
+  return "bytes" in budget ? { budgetBytes: budget.bytes } : { budgetFraction: budget.fraction };
+}
 
 /** @internal */
 export function checkGoal(options: CheckpointingGoal): void {

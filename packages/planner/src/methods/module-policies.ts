@@ -1,4 +1,5 @@
 import { RematError } from "@remat/trace";
+import { goalOfBudget } from "../checkpointing/checkpointing-goal.js";
 import { planningGraphOfTrace } from "../graph/planning-graph-of-trace.js";
 import { type ModulePolicy, planModule } from "../module-policy/plan-module.js";
 import type { ModulePolicyMethod } from "../module-policy/policy-input.js";
@@ -27,7 +28,7 @@ export function modulePolicies(name: ModulePolicyMethod, how: string, aliases: r
         const stats = sac.get(fqn)!;
         if (stats.ops.length === 0) continue;
         const policy = await planModule(stats, {
-          ...("bytes" in budget ? { budgetBytes: budget.bytes } : { budgetFraction: budget.fraction }),
+          ...goalOfBudget(budget),
           method: name,
           ...(timeMs !== undefined && { timeLimitS: Math.max(1, timeMs / 1000) }),
         });

@@ -1,3 +1,4 @@
+import { goalOfBudget } from "../checkpointing/checkpointing-goal.js";
 import { type CheckpointingOptions, planCheckpointing } from "../checkpointing/plan-checkpointing.js";
 import type { MethodRequest, PlanMethod } from "./plan-method.js";
 
@@ -29,13 +30,7 @@ export const scheduleMethod: PlanMethod = {
 function optionsOf(request: MethodRequest): CheckpointingOptions {
   const { budget, maxOverhead, timeMs, iterations, boundTimeMs, seed, paretoPoints, signal, onProgress } = request;
   const goal =
-    budget !== undefined
-      ? "bytes" in budget
-        ? { budgetBytes: budget.bytes }
-        : { budgetFraction: budget.fraction }
-      : maxOverhead !== undefined
-        ? { maxOverhead }
-        : { budgetFraction: 1 };
+    budget !== undefined ? goalOfBudget(budget) : maxOverhead !== undefined ? { maxOverhead } : { budgetFraction: 1 };
   return {
     ...goal,
     ...(timeMs !== undefined && { timeMs }),
