@@ -24,7 +24,8 @@ const good = {
   }),
   LICENSE: "MIT\n",
   "README.md": '# good\n\n```js\nimport { one } from "good";\nif (one !== 1) throw new Error("not one");\n```\n',
-  "dist/index.js": "export const one = 1;\n",
+  "dist/index.js": 'export { one } from "./shared-3ZKYUZR6.js";\n',
+  "dist/shared-3ZKYUZR6.js": "export const one = 1;\n",
   "dist/index.d.ts": "export declare const one: 1;\n",
 };
 

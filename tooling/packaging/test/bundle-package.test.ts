@@ -1,0 +1,48 @@
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { afterAll, describe, expect, it } from "vitest";
+import { bundlePackage } from "../bundle-package.js";
+
+const folder = mkdtempSync(join(tmpdir(), "remat-bundle-test-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const files = {
+  "package.json": JSON.stringify({
+    type: "module",
+    exports: {
+      ".": { "@remat/source": "./src/index.ts", default: "./dist/index.js" },
+      "./part": { "@remat/source": "./src/part/index.ts", default: "./dist/part/index.js" },
+      "./package.json": "./package.json",
+    },
+  }),
+  "src/count.ts": "let count = 0;\nexport const next = (): number => ++count;\n",
+  "src/index.ts": 'import { next } from "./count.js";\nexport { next };\nexport { join } from "node:path";\n',
+  "src/part/index.ts": 'export { next as nextOfPart } from "../count.js";\n',
+  "dist/index.d.ts": "export declare const next: () => number;\n",
+  "dist/gone.js": "export {};\n",
+};
+
+describe("bundlePackage", () => {
+  it("writes a file for each entry, whose entries share what they have in common, and leaves nothing of before", async () => {
+    for (const [path, text] of Object.entries(files)) {
+      mkdirSync(join(folder, path, ".."), { recursive: true });
+      writeFileSync(join(folder, path), text);
+    }
+    await bundlePackage(folder);
+    const written = readdirSync(join(folder, "dist"), { recursive: true, encoding: "utf8" }).toSorted();
+    expect(written.map((file) => file.replace(/[A-Z0-9]{8}/, "HASH"))).toEqual([
+      "index.d.ts",
+      "index.js",
+      "part",
+      "part/index.js",
+      "shared-HASH.js",
+    ]);
+    const load = (file: string) => import(pathToFileURL(join(folder, "dist", file)).href);
+    const { next, join: joinPaths } = (await load("index.js")) as { next(): number; join: unknown };
+    const { nextOfPart } = (await load("part/index.js")) as { nextOfPart(): number };
+    expect([next(), nextOfPart(), next()]).toEqual([1, 2, 3]);
+    expect(joinPaths).toBe(join);
+  });
+});
