@@ -1,3 +1,5 @@
+import { quicken } from "./quicken.js";
+
 type Method = (...args: never[]) => unknown;
 
 /** Wrappers that were to go while another lay on them, and what they replaced: whoever lifts that other puts back what was there before both. */
@@ -15,6 +17,8 @@ const buried = new WeakMap<object, PropertyDescriptor | undefined>();
  */
 export class PatchSet {
   private readonly restorers: (() => void)[] = [];
+  /** Where properties have been uncovered again. */
+  private readonly uncovered = new Set<object>();
 
   patch<T extends object, K extends keyof T & string>(
     target: T,
@@ -36,8 +40,10 @@ export class PatchSet {
       }
       let to = before;
       while (to !== undefined && buried.has(to.value)) to = buried.get(to.value);
-      if (to === undefined) delete target[key];
-      else Object.defineProperty(target, key, to);
+      if (to === undefined) {
+        delete target[key];
+        this.uncovered.add(target);
+      } else Object.defineProperty(target, key, to);
     });
   }
 
@@ -49,5 +55,7 @@ export class PatchSet {
   /** Newest first, so that a method patched twice ends as it began. */
   restore(): void {
     for (let restore = this.restorers.pop(); restore !== undefined; restore = this.restorers.pop()) restore();
+    for (const target of this.uncovered) quicken(target);
+    this.uncovered.clear();
   }
 }
