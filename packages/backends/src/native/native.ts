@@ -68,7 +68,7 @@ export const native: Backend = {
   sharing: tensorflowSharing,
   residency: nativeResidency,
   keepsFreedMemory:
-    "TensorFlow keeps it, unless the process starts with remat's allocator: `remat doctor` prints the line, LD_PRELOAD=… node <program>.",
+    "TensorFlow keeps it, unless the process starts with remat's allocator: `remat exec --budget <size> -- node <program>` starts it so, and `remat doctor` prints the line to do so by hand, LD_PRELOAD=… node <program>.",
   bytesOf: (entry: DataEntry) =>
     requestedBytes(entry, typeof entry.dtype === "number" ? (dtypes[entry.dtype] ?? "") : entry.dtype),
   deviceOf(instance) {

@@ -34,14 +34,21 @@ let hasWarned = false;
 export class ResidentWatch {
   /** What is resident when the watch begins, and how much of it is no tensor. */
   private before: (ResidentMemory & { readonly besidesBytes: number }) | undefined;
+  private hasBegun = false;
 
   constructor(
     private readonly read: ReadResident = residentOfProcess,
     private readonly warn: (message: string) => void = emitWarning,
   ) {}
 
+  /** Begins where nobody has yet; see `begin`. */
+  beginOnce(liveBytes: number): void {
+    if (!this.hasBegun) this.begin(liveBytes);
+  }
+
   /** `liveBytes` of what is resident are tensors, which the budget counts. */
   begin(liveBytes: number): void {
+    this.hasBegun = true;
     const resident = hasWarned ? undefined : this.read();
     this.before = resident && { ...resident, besidesBytes: resident.bytes - liveBytes };
   }

@@ -196,6 +196,8 @@ class BudgetKeeper extends Executor implements BudgetExecution {
     this.asked = call.xs.map((x) => (isVariable(x) ? x.name : x.shape.join("x"))).join(" ");
     this.budgetPolicy.passComing(this.asked);
     if (this.isMeasuringStock) return this.measureStock(next);
+    // A budget may be opened before the backend's library is there, which is not the budget's.
+    this.resident.beginOnce(this.meter.liveBytes);
     this.mostBytes = this.peakBytes;
     const result = this.keepWithin(call, next);
     if (this.budgetBytes !== undefined) this.resident.look(this.budgetBytes);

@@ -1,7 +1,7 @@
 import * as tf from "@tensorflow/tfjs";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { forgetWarning, ResidentWatch } from "../../src/budget/resident-watch.js";
-import { withMemoryBudget } from "../../src/index.js";
+import { openMemoryBudget, withMemoryBudget } from "../../src/index.js";
 
 beforeAll(() => tf.setBackend("cpu"));
 beforeEach(forgetWarning);
@@ -91,6 +91,20 @@ describe("withMemoryBudget", () => {
     expect(emit.mock.calls).toEqual([
       [expect.stringContaining("keep to a budget of 1 MB"), { type: "RematWarning", code: "RESIDENT_OVER_BUDGET" }],
     ]);
+  });
+
+  it("warns of a budget that is opened, where what was resident before the first step does not count", () => {
+    const emit = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
+    let bytes = 100e6;
+    resident(() => bytes);
+    const { close } = openMemoryBudget("1MB");
+    bytes = 500e6;
+    train(2);
+    expect(emit).not.toHaveBeenCalled();
+    bytes = 600e6;
+    train(1);
+    close();
+    expect(emit).toHaveBeenCalledTimes(1);
   });
 
   it("does not count what the step of stock takes that a budget in percent is a part of", () => {
