@@ -8,3 +8,4 @@ export { optimizerSlots } from "./optimizer-slots.js";
 export { isForwardModule } from "./parts-of.js";
 export type { ModTrackerOptions, TrackOptions } from "./tracker-options.js";
 export type { UserHooks } from "./user-hooks.js";
+export { type ModelWatch, watchModels } from "./watch-models.js";

@@ -100,13 +100,18 @@ export class ModTracker implements DispatchMode {
     const before = new Set(this.entries.keys());
     const fqn = options.name ?? (isLayer(model) ? model.name : kindOf(model));
     const ownedBy = (owner: string) => this.scopes.ownedBy(owner);
-    const root = buildEntries(model, fqn, options.grouping ?? "auto", this.entries, ownedBy);
-    for (const [part, entry] of this.entries) {
-      if (before.has(part)) continue;
-      if (isLayer(part)) this.patchLayer(entry, part);
-      else this.patchForward(entry, part);
+    try {
+      const root = buildEntries(model, fqn, options.grouping ?? "auto", this.entries, ownedBy);
+      for (const [part, entry] of this.entries) {
+        if (before.has(part)) continue;
+        if (isLayer(part)) this.patchLayer(entry, part);
+        else this.patchForward(entry, part);
+      }
+      return root;
+    } catch (error) {
+      for (const part of this.entries.keys()) if (!before.has(part)) this.entries.delete(part);
+      throw error;
     }
-    return root;
   }
 
   /** Lets `optimizer`'s variables count as its state and its steps as steps. That of a compiled model is found without. */
@@ -169,6 +174,20 @@ export class ModTracker implements DispatchMode {
   /** The FQN of a layer, if it is tracked. */
   getKnownFqn(layer: Part): string | undefined {
     return this.entries.get(layer)?.fqn;
+  }
+
+  /**
+   * Runs `body`, in which tfjs-layers runs the tracked `model` without calling it, on `inputs` or on parts of them if left out: from the first of its
+   * layers to the last.
+   *
+   * @internal
+   */
+  awaitRun<T>(model: Part, inputs: readonly Tensor[] | undefined, body: () => T): T {
+    const entry = this.entries.get(model);
+    if (entry === undefined || !isDispatching(this)) return body();
+    const { optimizer } = model as { optimizer?: object | null };
+    if (optimizer != null) this.trackOptimizer(optimizer);
+    return this.forward.awaitModel(entry, inputs, body);
   }
 
   /** Functions to call around each module's forward and backward pass. One of each kind at a time. */
@@ -247,7 +266,7 @@ export class ModTracker implements DispatchMode {
       const run = () => original.call(layer, inputs, kwargs);
       return tensors === undefined ? run() : this.forward.runLayer(entry, tensors, run);
     });
-    if (isContainer(layer)) this.patchRuns(entry, layer);
+    if (isContainer(layer)) this.patchRuns(layer);
   }
 
   private patchForward(entry: ModuleEntry, module: ForwardModule): void {
@@ -258,18 +277,9 @@ export class ModTracker implements DispatchMode {
     });
   }
 
-  private patchRuns(entry: ModuleEntry, model: Container): void {
-    if (!("predictLoop" in model)) return;
-    patchModelRuns(
-      model,
-      (inputs, body) => {
-        if (!isDispatching(this)) return body();
-        const { optimizer } = model as { optimizer?: object };
-        if (optimizer != null) this.trackOptimizer(optimizer);
-        return this.forward.awaitModel(entry, inputs, body);
-      },
-      this.patches,
-    );
+  private patchRuns(model: Container): void {
+    if ("predictLoop" in model)
+      patchModelRuns(model, (inputs, body) => this.awaitRun(model, inputs, body), this.patches);
   }
 
   private enterForward(entry: ModuleEntry, inputs: readonly Tensor[], parent: ModuleCall | undefined): number {

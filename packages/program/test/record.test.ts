@@ -12,7 +12,7 @@ import {
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { withDispatchMode } from "@remat/dispatch-hook";
+import { ModTracker } from "@remat/mod-tracker";
 import { phaseNames, RuntimeSource, type Trace } from "@remat/trace";
 import { TraceRecorder } from "@remat/tracer";
 import * as tf from "@tensorflow/tfjs";
@@ -23,16 +23,28 @@ const order = { kind: "record", steps: 3, seconds: 60 } as const;
 
 const ops = (trace: Trace): string[] =>
   Array.from({ length: trace.ops.count }, (_, op) => `${phaseNames[trace.ops.phase[op]]} ${trace.opName(op)}`);
-/** The ops of a training step of the model of `fit.mjs`, recorded here; the optimizer's slots are there. */
-async function opsOfFit(): Promise<string[]> {
-  const layers = [tf.layers.dense({ units: 8, activation: "relu", inputShape: [6] }), tf.layers.dense({ units: 1 })];
-  const model = tf.sequential({ layers });
+/** By op: the modules in which it ran, outermost first. */
+const modules = (trace: Trace): string[] =>
+  Array.from({ length: trace.ops.count }, (_, op) =>
+    Array.from(trace.opCalls(op), (call) => trace.modules[trace.calls.module[call]].fqn).join(" "),
+  );
+
+/** A training step of the model of `fit.mjs`, recorded here by a tracker that was told of it; the optimizer's slots are there. */
+async function stepOfFit(): Promise<Trace> {
+  const layers = [
+    tf.layers.dense({ name: "dense_Dense1", units: 8, activation: "relu", inputShape: [6] }),
+    tf.layers.dense({ name: "dense_Dense2", units: 1 }),
+  ];
+  const model = tf.sequential({ name: "sequential_1", layers });
   model.compile({ optimizer: "adam", loss: "meanSquaredError" });
   const [x, y] = [tf.ones([4, 6]), tf.ones([4, 1])];
   await model.trainOnBatch(x, y);
   const recorder = new TraceRecorder();
-  await withDispatchMode(recorder, () => model.trainOnBatch(x, y));
-  return ops(recorder.trace());
+  const tracker = new ModTracker({ recorder });
+  tracker.track(model);
+  await tracker.run(() => model.trainOnBatch(x, y));
+  tracker.close();
+  return recorder.trace();
 }
 
 const lines = (trace: Trace): (string | undefined)[] =>
@@ -47,9 +59,12 @@ describe("recording a program", () => {
     const [report] = reports;
     expect(report).toMatchObject({ version: "4.22.0", passes: 9 });
     // Of the first six the first makes slots, and two have a batch of two.
-    expect(report.recorded).toMatchObject([{ optimizer: "Adam", steps: 6, alike: 3 }]);
+    expect(report.recorded).toMatchObject([{ model: "sequential_1", optimizer: "Adam", steps: 6, alike: 3 }]);
     const [trace] = traces;
-    expect(ops(trace)).toEqual(await opsOfFit());
+    const step = await stepOfFit();
+    expect(ops(trace)).toEqual(ops(step));
+    expect(modules(trace)).toEqual(modules(step));
+    expect(new Set(modules(trace))).toContain("sequential_1 sequential_1.dense_Dense1");
     expect(new Set(trace.ops.runtimeSource)).toEqual(new Set([RuntimeSource.measured]));
     expect(new Set(trace.ops.runtimeRuns)).toEqual(new Set([3]));
   });

@@ -2,9 +2,11 @@ import { RematError } from "@remat/trace";
 import { version_core } from "@tensorflow/tfjs-core";
 import type { GivenOrder } from "../program-order.js";
 import { executeProgram } from "./execute/execute-program.js";
-import { recordProgram } from "./record/record-program.js";
+import { type ProgramRecording, recordProgram } from "./record/record-program.js";
 import { checkVersion } from "./supported-version.js";
 import { ThreadReporter } from "./thread-reporter.js";
+
+let recording: ProgramRecording | undefined;
 
 /** Begins with what is ordered, in a thread that has just loaded tfjs-core. */
 export function startAgent(order: GivenOrder): void {
@@ -17,6 +19,9 @@ export function startAgent(order: GivenOrder): void {
     return;
   }
   reporter.write();
-  if (order.kind === "record") recordProgram(order, reporter);
+  if (order.kind === "record") recording = recordProgram(order, reporter);
   else executeProgram(order, reporter);
 }
+
+/** Is told that the program has loaded tfjs-layers, too. */
+export const layersLoaded = (): void => recording?.layersLoaded();

@@ -1,5 +1,5 @@
 import Module, { createRequire } from "node:module";
-import type { startAgent } from "../agent/agent.js";
+import type { layersLoaded, startAgent } from "../agent/agent.js";
 import type { GivenOrder } from "../program-order.js";
 
 /** What CommonJS loads by, an `import` of a CommonJS module included: as much of it as is patched. */
@@ -7,30 +7,56 @@ interface CommonJs {
   _load(request: string, parent: { readonly filename?: string } | null | undefined, isMain: boolean): unknown;
 }
 
-const core = "@tensorflow/tfjs-core";
+interface Agent {
+  readonly startAgent: typeof startAgent;
+  readonly layersLoaded: typeof layersLoaded;
+}
 
-/** Also of the bundles that tfjs ships, which hold all of tfjs-core. */
-const isCore = (exports: unknown): exports is { readonly version_core: string } =>
+const core = "@tensorflow/tfjs-core";
+const layers = "@tensorflow/tfjs-layers";
+
+const has = (exports: unknown, names: readonly string[], kind: string): exports is Readonly<Record<string, unknown>> =>
   typeof exports === "object" &&
   exports !== null &&
-  typeof (exports as { engine?: unknown }).engine === "function" &&
-  typeof (exports as { version_core?: unknown }).version_core === "string";
+  names.every((name) => typeof (exports as Record<string, unknown>)[name] === kind);
+
+/** Also of the bundles that tfjs ships, which hold all of tfjs-core, and of tfjs-layers. */
+const isCore = (exports: unknown): exports is object =>
+  has(exports, ["engine"], "function") && has(exports, ["version_core"], "string");
+const isLayers = (exports: unknown): exports is object =>
+  has(exports, ["LayersModel", "Sequential"], "function") && has(exports, ["layers"], "object");
+
+/** What the agent gets for tfjs-layers, which is loaded after it, if ever: classes of which nothing is, until then. */
+const withoutLayers = () => ({ layers: { Layer: class {} }, LayersModel: class {}, Sequential: class {} });
 
 /**
- * Starts the agent as soon as the program has loaded its copy of tfjs-core, by whichever way: all of tfjs 4 is CommonJS in Node. What the agent
- * imports of tfjs is that very copy, wherever remat is installed. Source of the idea: require-in-the-middle, which patches the same function.
+ * Starts the agent as soon as the program has loaded its copy of tfjs-core, by whichever way, and tells it when tfjs-layers is there: all of tfjs 4 is CommonJS in
+ * Node. What the agent imports of tfjs are those very copies, wherever remat is installed. Source of the idea: require-in-the-middle, which patches the
+ * same function.
  */
 export function watchTensorFlow(agentFile: string, order: GivenOrder): void {
   const loader = Module as unknown as CommonJs;
   const load = loader._load;
-  let found: object | undefined;
+  let agent: Agent | undefined;
+  let coreExports: object | undefined;
+  let hasLayers = false;
+  const layersExports = withoutLayers();
   loader._load = function (this: unknown, request, parent, isMain) {
-    if (request === core && parent?.filename === agentFile) return found;
+    if (parent?.filename === agentFile) {
+      if (request === core) return coreExports;
+      if (request === layers) return layersExports;
+    }
     const exports = load.call(this, request, parent, isMain);
-    if (found === undefined && typeof request === "string" && request.includes("tfjs") && isCore(exports)) {
-      found = exports;
-      const agent = createRequire(agentFile)(agentFile) as { startAgent: typeof startAgent };
+    if (hasLayers || typeof request !== "string" || !request.includes("tfjs")) return exports;
+    if (agent === undefined && isCore(exports)) {
+      coreExports = exports;
+      agent = createRequire(agentFile)(agentFile) as Agent;
       agent.startAgent(order);
+    }
+    if (agent !== undefined && isLayers(exports)) {
+      hasLayers = true;
+      Object.assign(layersExports, exports);
+      agent.layersLoaded();
     }
     return exports;
   };

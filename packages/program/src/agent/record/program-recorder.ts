@@ -7,6 +7,7 @@ import {
   openDispatchMode,
   type RunGradients,
 } from "@remat/dispatch-hook";
+import { type ModelWatch, ModTracker } from "@remat/mod-tracker";
 import type { Variable } from "@tensorflow/tfjs-core";
 import type { RecordOrder } from "../../program-order.js";
 import { SourceLines } from "../source/source-lines.js";
@@ -22,6 +23,8 @@ const mostOps = 400_000;
 interface OpenStep {
   readonly weights: string;
   readonly recorder: StepRecorder;
+  /** Of the models that run in it. */
+  readonly tracker: ModTracker;
   readonly close: CloseMode;
   readonly startedAt: number;
   passes: number;
@@ -48,6 +51,8 @@ export class ProgramRecorder implements DispatchMode {
   constructor(
     private readonly order: RecordOrder,
     private readonly reporter: ThreadReporter,
+    /** Of the program's models, where it has loaded what makes them. */
+    private readonly models: () => ModelWatch | undefined,
   ) {}
 
   gradients(call: GradientsCall, next: RunGradients): GradientsResult {
@@ -68,8 +73,7 @@ export class ProgramRecorder implements DispatchMode {
     step.passes++;
     this.isInPass = true;
     try {
-      // It was not there yet when the pass began.
-      return isFirst ? step.recorder.gradients(call, next) : next();
+      return this.follow(step, isFirst ? () => beginPass(step, call, next) : next);
     } catch (error) {
       this.abandon();
       throw error;
@@ -120,9 +124,21 @@ export class ProgramRecorder implements DispatchMode {
       () => this.lines.current(),
       (optimizer) => this.finish(optimizer),
     );
-    const close = openDispatchMode(recorder);
+    const closeRecorder = openDispatchMode(recorder);
     recorder.start(this.optimizers);
-    return { weights, recorder, close, startedAt: performance.now(), passes: 0, isAssigned: false };
+    const tracker = new ModTracker({ recorder });
+    const closeTracker = openDispatchMode(tracker);
+    const close = () => {
+      closeTracker();
+      tracker.close();
+      closeRecorder();
+    };
+    return { weights, recorder, tracker, close, startedAt: performance.now(), passes: 0, isAssigned: false };
+  }
+
+  private follow(step: OpenStep, run: () => GradientsResult): GradientsResult {
+    const models = this.models();
+    return models === undefined ? run() : models.follow(step.tracker, run);
   }
 
   private finish(optimizer: object | undefined): void {
@@ -151,4 +167,9 @@ export class ProgramRecorder implements DispatchMode {
     group.isWritten = true;
     this.reporter.add(writeStep(this.reporter, group, optimizer));
   }
+}
+
+/** Neither recorder nor tracker was there yet when the pass began. */
+function beginPass({ recorder, tracker }: OpenStep, call: GradientsCall, next: RunGradients): GradientsResult {
+  return tracker.gradients(call, () => recorder.gradients(call, next));
 }

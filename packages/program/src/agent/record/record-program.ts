@@ -1,17 +1,26 @@
 import { openDispatchMode } from "@remat/dispatch-hook";
+import { type ModelWatch, watchModels } from "@remat/mod-tracker";
 import type { RecordOrder } from "../../program-order.js";
 import type { ThreadReporter } from "../thread-reporter.js";
 import { ProgramRecorder } from "./program-recorder.js";
 
-/** Records the first steps of each model and optimizer of this thread, then leaves the engine as it was. */
-export function recordProgram(order: RecordOrder, reporter: ThreadReporter): void {
-  const recorder = new ProgramRecorder(order, reporter);
+export interface ProgramRecording {
+  /** From here on there can be models. */
+  layersLoaded(): void;
+}
+
+/** Records the first steps of each model and optimizer of this thread, then leaves the engine, and tfjs-layers, as they were. */
+export function recordProgram(order: RecordOrder, reporter: ThreadReporter): ProgramRecording {
+  let watch: ModelWatch | undefined;
+  const recorder = new ProgramRecorder(order, reporter, () => watch);
   const close = openDispatchMode(recorder);
   const end = () => {
     recorder.end();
     close();
+    watch?.close();
     process.off("exit", end);
   };
   recorder.whenOver = end;
   process.on("exit", end);
+  return { layersLoaded: () => (watch = watchModels()) };
 }

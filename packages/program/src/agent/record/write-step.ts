@@ -14,10 +14,13 @@ export function writeStep(reporter: ThreadReporter, group: StepGroup, optimizer:
   const notes = [
     `step ${group.steps} of an unmodified program; times are medians of ${alike} steps that ran these ops`,
   ];
-  writeNow(file, trace.withHeader({ ...trace.header, notes: [...(trace.header.notes ?? []), ...notes] }));
+  const models = outermostModules(trace);
+  const model = models.length === 0 ? undefined : models.join(", ");
+  const header = { ...trace.header, ...(model !== undefined && { model }) };
+  writeNow(file, trace.withHeader({ ...header, notes: [...(header.notes ?? []), ...notes] }));
   return {
     file,
-    model: trace.header.model,
+    model,
     optimizer: name?.className ?? name?.name,
     steps: group.steps,
     alike,
@@ -25,6 +28,15 @@ export function writeStep(reporter: ThreadReporter, group: StepGroup, optimizer:
     peakBytes,
     stepMs,
   };
+}
+
+/** Names of the modules that run inside of no other. */
+function outermostModules({ calls, modules }: Trace): readonly string[] {
+  const outermost = new Set<string>();
+  calls.parent.forEach((parent, call) => {
+    if (parent < 0) outermost.add(modules[calls.module[call]].fqn);
+  });
+  return [...outermost];
 }
 
 function writeNow(path: string, trace: Trace): void {
