@@ -42,13 +42,12 @@ function inUnits(trace: Trace, { request: { allocationUnitBytes } }: ModelOption
 }
 
 /** What has run has run: an option that would have changed the run is a mistake, not a wish to be passed over. */
-function refuseToChange({ name }: ModelSource, { request, data }: ModelOptions): void {
+function refuseToChange({ name }: ModelSource, { request }: ModelOptions): void {
   const { allocationUnitBytes: _, ...changing } = optionOfField;
   const field = (Object.keys(changing) as (keyof typeof changing)[]).find((each) => request[each] !== undefined);
-  const option = field === undefined ? data && "data" : changing[field];
-  if (option !== undefined)
+  if (field !== undefined)
     throw new UsageError(
-      `--${option} cannot change ${name}, which is a recorded run. Leave it out, or name the model itself.`,
+      `--${changing[field]} cannot change ${name}, which is a recorded run. Leave it out, or name the model itself.`,
     );
 }
 

@@ -81,11 +81,13 @@ export interface ModelOptions {
 export function parseModelOptions(options: CommandOptions): ModelOptions {
   const given = <T>(name: string, parse: (name: string, value: unknown) => T): T | undefined =>
     options[name] === undefined ? undefined : parse(name, options[name]);
+  const data = given("data", (name, value) => resolve(parseText(name, value)));
   return {
     request: {
       size: given("size", (name, value) => parseChoice(name, value, modelSizes)),
       batch: given("batch", parseCount),
       loss: given("loss", parseText),
+      data,
       optimizer: given("optimizer", parseText),
       backend: given("backend", (name, value) => parseChoice(name, value, backends)),
       allocationUnitBytes: given("unit", parseCount),
@@ -93,7 +95,7 @@ export function parseModelOptions(options: CommandOptions): ModelOptions {
       seed: given("seed", (name, value) => parseCount(name, value, 0)),
       steps: given("steps", parseCount),
     },
-    data: given("data", (name, value) => resolve(parseText(name, value))),
+    data,
   };
 }
 
@@ -102,6 +104,7 @@ export const optionOfField: Readonly<Record<keyof Omit<StepRequest, "stepsBefore
   size: "size",
   batch: "batch",
   loss: "loss",
+  data: "data",
   optimizer: "optimizer",
   backend: "backend",
   allocationUnitBytes: "unit",

@@ -140,6 +140,33 @@ describe("remat run --plan", () => {
     expect(backend).toContain("cpu");
   });
 
+  it("takes the batch from the file that the plan was made with, or another of the same shapes", async () => {
+    const batchIn = (name: string, value: number): string => {
+      const path = join(folder, name);
+      const filled = (n: number, m: number) => Array.from({ length: n }, () => new Array<number>(m).fill(value));
+      writeFileSync(path, JSON.stringify({ inputs: filled(6, 32), targets: filled(6, 5) }));
+      return path;
+    };
+    const model = keras("linear");
+    const zeros = batchIn("zeros.json", 0);
+    const path = await planOf(model, "--data", zeros);
+    const run = async (...args: string[]) => {
+      const { code, stdout, stderr } = await remat("run", model, "--plan", path, "--format", "json", ...args);
+      expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+      return JSON.parse(stdout);
+    };
+    // Nothing in, nothing expected: without biases that is a loss of zero.
+    const { losses, batch, predicted, measured, notes } = await run("--steps", "2");
+    expect({ losses, batch, peakBytes: measured.peakBytes }).toEqual({
+      losses: [0, 0],
+      batch: 6,
+      peakBytes: predicted.peakBytes,
+    });
+    expect(notes[0]).toContain(`data ${zeros}`);
+    const ones = await run("--steps", "1", "--data", batchIn("ones.json", 1));
+    expect(ones.losses[0]).toBeGreaterThan(0);
+  });
+
   it("takes a backend that works here where the plan's does not, and predicts for that one", async () => {
     const model = keras("softmax");
     const path = join(folder, "native.plan.json");

@@ -75,7 +75,7 @@ function readFasterGradients(field: string, value: unknown): FasterGradients {
 function readStepSettings(at: string, step: Record<string, unknown>): StepSettings {
   return {
     ...readOptional(at, step, ["batch"], readNumber),
-    ...readOptional(at, step, ["loss"], readText),
+    ...readOptional(at, step, ["loss", "data"], readText),
     size: readText(`${at}.size`, step["size"]),
     optimizer: readText(`${at}.optimizer`, step["optimizer"]),
     grouping: readText(`${at}.grouping`, step["grouping"]),

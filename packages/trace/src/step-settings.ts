@@ -6,6 +6,8 @@ export interface StepSettings {
   readonly batch?: number;
   /** The loss that was asked for by name; left out: the model's own, or what its outputs suggest. */
   readonly loss?: string;
+  /** The file that the batch is from; left out: the model's own batch, or one that is made up. */
+  readonly data?: string;
   /** What updates the weights, by name; `none`: gradients only. */
   readonly optimizer: string;
   /** How the layers of a flat model are grouped into modules. */

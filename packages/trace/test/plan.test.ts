@@ -70,7 +70,7 @@ function plan(): Plan {
       framework: "tfjs",
       device: "cpu",
       allocationUnitBytes: 1,
-      step: { size: "full", batch: 8, loss: "sum", optimizer: "adam", grouping: "auto", seed: 3 },
+      step: { size: "full", batch: 8, loss: "sum", data: "/batch.json", optimizer: "adam", grouping: "auto", seed: 3 },
       fingerprint: fingerprintOfOps(ops),
     },
     origin: { method: "annealing", budgetBytes: 100, order: "fixed", seed: 1, iterations: 10 },

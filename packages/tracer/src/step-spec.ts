@@ -25,6 +25,8 @@ export interface StepRequest {
    * For a model that brings no loss. Left out: categorical cross-entropy of each output that is a softmax, mean squared error of the others.
    */
   readonly loss?: LossName | (string & {}) | undefined;
+  /** The file that what is exported takes its batch from: only noted, so that the same step can be taken again. */
+  readonly data?: string | undefined;
   /** What updates the weights; `none`: gradients only. `sgd` if not given. */
   readonly optimizer?: OptimizerName | "none" | (string & {}) | undefined;
   /** Of `Math.random` while the model is built and its steps are taken; 0 if not given. */
@@ -63,6 +65,7 @@ export function resolveStep(request: StepRequest = {}): StepSpec {
     size = "full",
     batch,
     loss,
+    data,
     optimizer = "sgd",
     seed = 0,
     backend = defaultBackend().name,
@@ -82,6 +85,7 @@ export function resolveStep(request: StepRequest = {}): StepSpec {
     size,
     ...(batch !== undefined && { batch }),
     ...(loss !== undefined && { loss }),
+    ...(data !== undefined && { data }),
     optimizer,
     seed,
     backend,
@@ -93,11 +97,12 @@ export function resolveStep(request: StepRequest = {}): StepSpec {
 }
 
 /** Returns the part of a spec that is kept in traces and plans, where backend and unit have their own fields. */
-export function settingsOf({ size, batch, loss, optimizer, grouping, seed }: StepSpec): StepSettings {
+export function settingsOf({ size, batch, loss, data, optimizer, grouping, seed }: StepSpec): StepSettings {
   return {
     size,
     ...(batch !== undefined && { batch }),
     ...(loss !== undefined && { loss }),
+    ...(data !== undefined && { data }),
     optimizer,
     grouping: typeof grouping === "string" ? grouping : "by a function",
     seed,

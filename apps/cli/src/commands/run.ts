@@ -46,7 +46,7 @@ export async function run(model: string, options: CommandOptions, io: ConsoleIo)
   const format = parseFormat(options);
   const { wanted, steps, timeMs, verify } = parseRunOptions(options);
   // Of `run`, --steps says how many to run.
-  const { request: given, data } = parseModelOptions({ ...options, steps: undefined });
+  const { request: given } = parseModelOptions({ ...options, steps: undefined });
   const found = modelSource(model);
   const { name } = found;
   if (!isOf(found, "model"))
@@ -55,7 +55,7 @@ export async function run(model: string, options: CommandOptions, io: ConsoleIo)
     wanted.kind === "plan"
       ? stepOfPlan(wanted.plan, wanted.path, given)
       : { request: given, backend: undefined, note: undefined };
-  const source: StepSource = { ...found, data, request };
+  const source: StepSource = { ...found, data: request.data, request };
   const progress = new Progress(io);
   const ask = <Job extends object, Result>(process: ProcessName, job: Job, what: string): Promise<Result> => {
     progress.show(`${what}: ${name}`, true);

@@ -12,7 +12,7 @@ export interface PlannedStep {
   readonly note: string | undefined;
 }
 
-/** What a plan cannot do without; its seed may be another, and its backend is taken if it works here. */
+/** What a plan cannot do without; its seed and its data may be others, and its backend is taken if it works here. */
 const fields = ["size", "batch", "loss", "optimizer", "grouping", "allocationUnitBytes"] as const;
 
 /**
@@ -29,9 +29,9 @@ export function stepOfPlan(text: string, path: string, given: StepRequest): Plan
   for (const field of [...fields, "backend"] as const)
     if (given[field] !== undefined && given[field] !== { ...planned, backend }[field])
       throw contradiction(path, field, given[field], { ...planned, backend }[field]);
-  const { seed = planned.seed } = given;
+  const { seed = planned.seed, data = planned.data } = given;
   return {
-    request: { ...planned, seed },
+    request: { ...planned, seed, data },
     backend,
     note: `the step is the one that ${path} is for: ${saying(planned)}`,
   };
@@ -41,11 +41,12 @@ function requestOf({ step, allocationUnitBytes }: PlanSubject): StepRequest | un
   return step === undefined ? undefined : ({ ...step, allocationUnitBytes } as StepRequest);
 }
 
-function saying({ size, batch, loss, optimizer }: StepRequest): string {
+function saying({ size, batch, loss, data, optimizer }: StepRequest): string {
   return [
     ...(size === "full" ? [] : [`size ${size}`]),
     ...(batch === undefined ? [] : [`batch ${batch}`]),
     ...(loss === undefined ? [] : [`loss ${loss}`]),
+    ...(data === undefined ? [] : [`data ${data}`]),
     `optimizer ${optimizer}`,
   ].join(", ");
 }
