@@ -25,6 +25,11 @@ export function formatPercent(fraction: number): string {
   return `${(fraction * 100).toFixed(1)} %`;
 }
 
+/** Returns a fraction as per cent with a decimal only where it has one: what somebody chose, a tick. `formatChosenPercent(0.05) === "5 %"`. */
+export function formatChosenPercent(fraction: number): string {
+  return `${Math.round(fraction * 1000) / 10} %`;
+}
+
 function trim(value: number, digits: number): string {
   const text = value.toPrecision(digits);
   return text.includes("e") ? String(Math.round(value)) : text.includes(".") ? text.replace(/\.?0+$/, "") : text;

@@ -1,4 +1,4 @@
-import { formatBytes, formatPercent } from "@remat/reporting";
+import { formatBytes, formatChosenPercent, formatPercent } from "@remat/reporting";
 import { scaleLinear } from "d3-scale";
 import { curveStepAfter, line } from "d3-shape";
 import type { PlanFindings } from "../../src/data/report-meta.js";
@@ -36,7 +36,7 @@ export function frontChart(plans: PlanFindings, width: number, height: number): 
         s(
           "text",
           { class: "tick", x: margin.left - 8, y: y(tick) + 4, "text-anchor": "end" },
-          `${Math.round(tick * 1000) / 10} %`,
+          formatChosenPercent(tick),
         ),
       ]),
     ...byteTicks(most, width < 420 ? 3 : 5).map(([bytes, label]) =>
@@ -69,7 +69,7 @@ export function frontChart(plans: PlanFindings, width: number, height: number): 
       ),
     ),
     ...plans.recommended.map((plan, i) => {
-      const label = plan.allowedOverhead === 0 ? "no cost" : `≤ ${plan.allowedOverhead * 100} %`;
+      const label = plan.allowedOverhead === 0 ? "no cost" : `≤ ${formatChosenPercent(plan.allowedOverhead)}`;
       const isRight = x(plan.peakBytes) > width * 0.6;
       return s(
         "g",

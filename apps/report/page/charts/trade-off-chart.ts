@@ -1,4 +1,4 @@
-import type { TradeOffPoint, TradeOffView } from "@remat/reporting";
+import { formatChosenPercent, type TradeOffPoint, type TradeOffView } from "@remat/reporting";
 import { scaleLinear } from "d3-scale";
 import { line } from "d3-shape";
 import { s } from "../dom.js";
@@ -12,7 +12,6 @@ export interface TradeOffChartOptions {
 }
 
 const margin = { left: 52, right: 14, top: 24, bottom: 40 } as const;
-const percent = (share: number): string => `${Math.round(share * 100)} %`;
 
 /** Draws memory freed against time to recompute it: original points, shifted points, fitted pieces, the optimum, the budget. */
 export function tradeOffChart(view: TradeOffView, options: TradeOffChartOptions): SVGSVGElement {
@@ -33,11 +32,11 @@ export function tradeOffChart(view: TradeOffView, options: TradeOffChartOptions)
     ...[0, 0.25, 0.5, 0.75, 1].flatMap((tick) => [
       s("line", { class: "grid", x1: x(0), x2: x(1), y1: y(tick), y2: y(tick) }),
       s("line", { class: "grid", y1: y(0), y2: y(1), x1: x(tick), x2: x(tick) }),
-      s("text", { class: "tick", x: x(0) - 8, y: y(tick) + 4, "text-anchor": "end" }, percent(tick)),
+      s("text", { class: "tick", x: x(0) - 8, y: y(tick) + 4, "text-anchor": "end" }, formatChosenPercent(tick)),
       s(
         "text",
         { class: "tick", x: x(tick), y: y(0) + 17, "text-anchor": tick === 1 ? "end" : "middle" },
-        percent(tick),
+        formatChosenPercent(tick),
       ),
     ]),
     s("text", { class: "tick", x: x(1), y: height - 6, "text-anchor": "end" }, "memory freed"),

@@ -38,7 +38,7 @@ export function budgetControls(store: Store): {
     ),
     show: ({ keep, method: chosen }, totalBytes) => {
       slider.value = String(keep);
-      const text = `${(keep / 10).toFixed(1)} %${totalBytes === undefined ? "" : `, ${formatBytes((keep / 1000) * totalBytes)}`}`;
+      const text = `${formatPercent(keep / 1000)}${totalBytes === undefined ? "" : `, ${formatBytes((keep / 1000) * totalBytes)}`}`;
       output.textContent = text;
       slider.setAttribute("aria-valuetext", text);
       method.show(chosen);

@@ -1,4 +1,11 @@
-import { categoryLabels, formatBytes, formatMs, formatPercent, type RecommendedPlan } from "@remat/reporting";
+import {
+  categoryLabels,
+  formatBytes,
+  formatChosenPercent,
+  formatMs,
+  formatPercent,
+  type RecommendedPlan,
+} from "@remat/reporting";
 import type { ReportMeta } from "../data/report-meta.js";
 import { amount } from "./amount.js";
 import { comparisonHtml } from "./comparison-html.js";
@@ -60,7 +67,7 @@ function figures({ summary, plans, fsdp, comparison, from }: ReportMeta): Html {
 }
 
 function planName({ allowedOverhead }: RecommendedPlan): string {
-  return allowedOverhead === 0 ? "Planned, at no cost" : `Planned, ≤ ${allowedOverhead * 100} % time`;
+  return allowedOverhead === 0 ? "Planned, at no cost" : `Planned, ≤ ${formatChosenPercent(allowedOverhead)} time`;
 }
 
 const saved = ({ peakBytes }: RecommendedPlan, recorded: number): string =>
@@ -99,7 +106,7 @@ function plansTable({ plans, noPlans }: ReportMeta): Html {
 <table><thead><tr><th scope="col">Plan</th><th scope="col" class="number">Peak</th><th scope="col" class="number">Change</th><th scope="col" class="number">Step</th><th scope="col" class="number">Extra time</th></tr></thead><tbody>${row("As recorded", plans.recordedPeakBytes, undefined, undefined)}${plans.recommended.map(
     (plan) =>
       row(
-        plan.allowedOverhead === 0 ? "No cost" : `At most ${plan.allowedOverhead * 100} % time`,
+        plan.allowedOverhead === 0 ? "No cost" : `At most ${formatChosenPercent(plan.allowedOverhead)} time`,
         plan.peakBytes,
         plan.stepMs,
         plan.overhead,

@@ -1,5 +1,6 @@
 import { heldPeak, holdPlan, tellsLifetimes } from "@remat/memory";
 import { planMethods, planningGraphOfTrace } from "@remat/planner";
+import { formatChosenPercent } from "@remat/reporting";
 import { Phase, type Trace } from "@remat/trace";
 import type { FrontPoint, Overlay, PlanFindings } from "../data/report-meta.js";
 
@@ -58,7 +59,7 @@ export async function findPlans(trace: Trace, options: FindPlansOptions): Promis
     overlays: chosen.map(([allowed, { plan, peakBytes }]) => [
       {
         key: `plan-${allowed * 100}`,
-        label: allowed === 0 ? "Plan at no cost" : `Plan at ≤ ${allowed * 100} %`,
+        label: allowed === 0 ? "Plan at no cost" : `Plan at ≤ ${formatChosenPercent(allowed)}`,
         kind: "plan",
         peakBytes,
         note: "predicted: what the step holds when it follows the plan, op by op",

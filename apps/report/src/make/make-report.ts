@@ -1,6 +1,6 @@
 import { parseShardingPlan, simulateFsdp } from "@remat/mem-tracker/fsdp";
 import { holdPlan, memoryTimeline, momentOfPeak, tellsLifetimes } from "@remat/memory";
-import { compareView, moduleTreeView, viewEnvironment, viewSummary } from "@remat/reporting";
+import { compareView, formatPercent, moduleTreeView, viewEnvironment, viewSummary } from "@remat/reporting";
 import { sacStats } from "@remat/sac-core";
 import { type DeviceSpec, type Plan, RematError, RuntimeSource, type Trace } from "@remat/trace";
 import type { ReportData } from "../data/report-file.js";
@@ -100,7 +100,7 @@ function givenPlan(
       label: name,
       kind: "plan",
       peakBytes: plan.predicted.peakBytes,
-      note: `predicted: ${(plan.predicted.overhead * 100).toFixed(1)} % more time than the plain step`,
+      note: `predicted: ${formatPercent(plan.predicted.overhead)} more time than the plain step`,
     },
     holdPlan(trace, plan).highestBytes,
   ];
