@@ -111,6 +111,21 @@ export interface GradientsResult {
 /** Runs the forward and backward pass, of another call if given. */
 export type RunGradients = (call?: GradientsCall) => GradientsResult;
 
+/** The method by which an optimizer updates the weights. */
+export type ApplyGradients = (this: object, gradients: NamedTensorMap | readonly NamedTensor[]) => void;
+
+/** A run of a class's own `applyGradients`: that of the optimizer's class, or of one that it extends and calls. */
+export interface UpdateCall {
+  readonly optimizer: object;
+  readonly gradients: NamedTensorMap | readonly NamedTensor[];
+  /** As the class has it. */
+  readonly method: ApplyGradients;
+  /** Whether it is one of tfjs's own seven, outside of every gradient. */
+  readonly isTfjs: boolean;
+  /** Whether nobody reads the gradients once the update has: tfjs's `minimize` calls it, and disposes of them next. */
+  readonly ownsGradients: boolean;
+}
+
 /** Runs the op, with other inputs or attributes if given. What autograd saves and tapes stays the original. */
 export type RunNext = (inputs?: KernelInputs, attributes?: KernelAttributes) => KernelOutput;
 
@@ -201,6 +216,8 @@ export interface DispatchMode {
   gradientsDone?(xs: readonly Tensor[], grads: readonly (Tensor | undefined)[]): void;
   /** `variable` has got its data: when it was made, or by `assign`. */
   variableAssigned?(variable: Variable, made: boolean): void;
+  /** Stands between the caller and an update of the weights; an override's call comes before that of what it overrides. */
+  applyGradients?(call: UpdateCall, next: () => void): void;
   /** `applyGradients` is about to update the weights: nothing has changed yet, and if this throws nothing will. */
   optimizerUpdateComing?(optimizer: object, gradients: NamedTensorMap | readonly NamedTensor[]): void;
   /** `minimize` or `applyGradients` has updated the weights. */

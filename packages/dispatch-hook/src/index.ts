@@ -1,6 +1,7 @@
 export type { KernelAttributes, KernelInputs, KernelOutput } from "@remat/kernels";
 export { currentBackend } from "./current-backend.js";
 export type {
+  ApplyGradients,
   CloseMode,
   DispatchMode,
   GradientScope,
@@ -16,6 +17,7 @@ export type {
   Storage,
   StorageOrigin,
   TapeNode,
+  UpdateCall,
 } from "./dispatch-mode.js";
 export { isVariable } from "./engine-internals.js";
 export { fasterGradientsNow } from "./gradients/wanted-gradients.js";

@@ -51,6 +51,7 @@ const needsEveryOp: Readonly<Record<MethodName, boolean>> = {
   backwardNodeExited: true,
   gradientsDone: false,
   variableAssigned: false,
+  applyGradients: false,
   optimizerUpdateComing: false,
   optimizerStepDone: false,
   tensorRead: false,

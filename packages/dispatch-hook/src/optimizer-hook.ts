@@ -1,6 +1,8 @@
 import { Phase } from "@remat/trace";
 import { Optimizer, serialization } from "@tensorflow/tfjs-core";
+import type { ApplyGradients, UpdateCall } from "./dispatch-mode.js";
 import type { Session } from "./session.js";
+import { isTfjsMinimize, isTfjsUpdate } from "./tfjs-updates.js";
 
 type OptimizerPrototype = Pick<Optimizer, "minimize" | "computeGradients" | "applyGradients">;
 
@@ -36,16 +38,30 @@ function patchPrototype(session: Session, prototype: OptimizerPrototype): void {
   session.watchedOptimizers.add(prototype);
   if (Object.hasOwn(prototype, "minimize"))
     session.patches.patch(prototype, "minimize", (original) => {
+      const disposesGradients = isTfjsMinimize(original);
       return function (this: Optimizer, ...args: Parameters<Optimizer["minimize"]>) {
-        return step(session, this, session.phase, () => original.apply(this, args));
+        return step(session, this, session.phase, () => {
+          const around = session.minimizer;
+          session.minimizer = disposesGradients ? this : undefined;
+          try {
+            return original.apply(this, args);
+          } finally {
+            session.minimizer = around;
+          }
+        });
       };
     });
   if (Object.hasOwn(prototype, "applyGradients"))
     session.patches.patch(prototype, "applyGradients", (original) => {
-      return function (this: Optimizer, ...args: Parameters<Optimizer["applyGradients"]>) {
-        return step(session, this, Phase.optimizer, () =>
-          update(session, this, args[0], () => original.apply(this, args)),
-        );
+      const method = original as ApplyGradients;
+      const isOfTfjs = isTfjsUpdate(method);
+      return function applyGradients(this: Optimizer, ...args: Parameters<Optimizer["applyGradients"]>) {
+        // Not where a method of this one object stands before it, nor an override: these may read the gradients afterwards.
+        const ownsGradients =
+          session.minimizer === this && !session.isUpdating && this.applyGradients === applyGradients;
+        const isTfjs = isOfTfjs && session.engine.state.gradientDepth === 0;
+        const call: UpdateCall = { optimizer: this, gradients: args[0], method, isTfjs, ownsGradients };
+        return step(session, this, Phase.optimizer, () => update(session, call, () => original.apply(this, args)));
       };
     });
 }
@@ -70,23 +86,25 @@ function step<T>(session: Session, optimizer: Optimizer, phase: number, run: () 
 }
 
 /** Overrides call what they override: the outermost call is the update. */
-function update(
-  session: Session,
-  optimizer: Optimizer,
-  gradients: Parameters<Optimizer["applyGradients"]>[0],
-  run: () => void,
-): void {
-  if (!session.alive || session.isUpdating) {
+function update(session: Session, call: UpdateCall, run: () => void): void {
+  if (!session.alive) {
     run();
     return;
   }
-  const { modes } = session;
+  const { modes, isUpdating: isInner } = session;
   session.isUpdating = true;
   try {
-    for (const open of modes.listeners("optimizerUpdateComing"))
-      if (modes.isInside(open)) open.mode.optimizerUpdateComing(optimizer, gradients);
-    run();
+    if (!isInner)
+      for (const open of modes.listeners("optimizerUpdateComing"))
+        if (modes.isInside(open)) open.mode.optimizerUpdateComing(call.optimizer, call.gradients);
+    const chain = modes.listeners("applyGradients").filter((open) => modes.isInside(open));
+    const from = (depth: number): void => {
+      const open = chain[depth];
+      if (open === undefined) run();
+      else open.mode.applyGradients(call, () => from(depth - 1));
+    };
+    from(chain.length - 1);
   } finally {
-    session.isUpdating = false;
+    session.isUpdating = isInner;
   }
 }

@@ -43,6 +43,8 @@ export class Session implements StorageListener {
   pass: GradientsPass | undefined;
   /** How many `minimize` and `applyGradients` are running, one in the other. */
   minimizing = 0;
+  /** Whose gradients tfjs's own `minimize` computes, applies and disposes of now. */
+  minimizer: object | undefined;
   /** Inside `applyGradients`. */
   isUpdating = false;
   readonly watchedOptimizers: Set<object> = new Set();

@@ -1,6 +1,7 @@
 import type { TensorInfo } from "@tensorflow/tfjs-core";
 import { patchBackends } from "./backend-hook.js";
 import type { CloseMode, DispatchMode, Storage } from "./dispatch-mode.js";
+import { engineInternals } from "./engine-internals.js";
 import { forgetOnes } from "./gradients/ones-array.js";
 import { patchKernels } from "./kernel-hook.js";
 import { forgetContexts, type OpenMode } from "./mode-stack.js";
@@ -64,14 +65,21 @@ export function openDispatchMode(mode: DispatchMode): CloseMode {
 
 /**
  * Runs `fn`, which is synchronous, with `mode` alone: other modes that are open see nothing of it. For what leaves everything as it was, e.g. a
- * rehearsal in fake mode.
+ * rehearsal in fake mode: variables that are made later have the names that they have without it.
  *
  * @example
  * withModeAlone(meter, () => fakeMode(() => step()));
  */
 export function withModeAlone<T>(mode: DispatchMode, fn: () => T): T {
   const session = openSession();
-  return session === undefined ? withDispatchMode(mode, fn) : session.modes.runAlone(mode, fn);
+  // By it variables get their names.
+  const engineClass = engineInternals().constructor as unknown as { nextVariableId: number };
+  const { nextVariableId } = engineClass;
+  try {
+    return session === undefined ? withDispatchMode(mode, fn) : session.modes.runAlone(mode, fn);
+  } finally {
+    engineClass.nextVariableId = nextVariableId;
+  }
 }
 
 /**

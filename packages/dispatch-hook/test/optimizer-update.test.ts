@@ -90,3 +90,52 @@ describe("a mode alone", () => {
     expect(log).toEqual(["Neg"]);
   });
 });
+
+describe("a mode that stands before updates", () => {
+  class Clipping extends tf.AdamOptimizer {
+    override applyGradients(gradients: Record<string, tf.Variable>): void {
+      tf.tidy(() => super.applyGradients({ w: tf.clipByValue(gradients.w, -1, 1) } as never));
+    }
+  }
+  const told = (run: (optimizer: tf.Optimizer, w: tf.Variable) => void, optimizer: tf.Optimizer) => {
+    const w = tf.variable(tf.tensor1d([1, 2]), true, "w");
+    const calls: unknown[] = [];
+    const mode: DispatchMode = {
+      applyGradients: ({ isTfjs, ownsGradients, ...call }, next) => {
+        expect(call.optimizer).toBe(optimizer);
+        calls.push({ isTfjs, ownsGradients, values: [...(call.gradients as tf.NamedTensorMap).w.dataSync()] });
+        next();
+        calls.push([...w.dataSync()].every((value, i) => value === [1, 2][i]) ? "not updated" : "updated");
+      },
+    };
+    withDispatchMode(mode, () => run(optimizer, w));
+    optimizer.dispose();
+    w.dispose();
+    return calls;
+  };
+  const minimize = (optimizer: tf.Optimizer, w: tf.Variable) =>
+    void optimizer.minimize(() => tf.square(w).sum().asScalar());
+  const apply = (optimizer: tf.Optimizer) => tf.tidy(() => void optimizer.applyGradients({ w: tf.tensor1d([2, 4]) }));
+
+  test("knows whose they are, and who reads the gradients afterwards", () => {
+    const values = [2, 4];
+    const stock = { isTfjs: true, values };
+    expect(told(minimize, tf.train.adam(0.5))).toEqual([{ ...stock, ownsGradients: true }, "updated"]);
+    expect(told(apply, tf.train.adam(0.5))).toEqual([{ ...stock, ownsGradients: false }, "updated"]);
+    expect(told(minimize, new Clipping(0.5, 0.9, 0.999))).toEqual([
+      { isTfjs: false, ownsGradients: true, values },
+      { isTfjs: true, ownsGradients: false, values: [1, 1] },
+      "updated",
+      "updated",
+    ]);
+  });
+
+  test("can refuse them, and leaves nothing to run", () => {
+    const w = tf.variable(tf.tensor1d([1, 2]), true, "w");
+    const optimizer = tf.train.adam(0.5);
+    withDispatchMode({ applyGradients: () => {} }, () => minimize(optimizer, w));
+    expect([...w.dataSync()]).toEqual([1, 2]);
+    expect(optimizer.iterations).toBe(0);
+    optimizer.dispose();
+  });
+});

@@ -1,10 +1,9 @@
 import type { EngineInternals } from "@remat/dispatch-hook/engine";
-import { FakeData } from "./fake-data.js";
 import type { Undo } from "./override.js";
 
 /**
- * Holds the data of real variables while fake kernels run: an optimizer step in fake mode assigns fake tensors to them, which would give
- * their values up. The function returned gives every variable its own data back. @internal
+ * Holds the data of variables while fake kernels run: an optimizer step in fake mode assigns fake tensors to them, which would give
+ * their values up; in one that lies within another, data without values is held, too, so that the outer one finds the buffers that it knows. The function returned gives every variable its own data back. @internal
  */
 export function guardVariables(engine: EngineInternals): Undo {
   const guarded = Object.values(engine.registeredVariables)
@@ -13,7 +12,7 @@ export function guardVariables(engine: EngineInternals): Undo {
       dataId: variable.dataId,
       backend: engine.state.tensorInfo.get(variable.dataId)?.backend,
     }))
-    .filter(({ dataId, backend }) => backend !== undefined && !(dataId instanceof FakeData));
+    .filter(({ backend }) => backend !== undefined);
   for (const { dataId, backend } of guarded) backend?.incRef?.(dataId);
   return () => {
     for (const { variable, dataId, backend } of guarded) {

@@ -64,6 +64,7 @@ export {
   type FsdpHookName,
   gradientsEndMark,
   gradientsStartMark,
+  minimizeUpdateStartMark,
   OpFlag,
   type OpFlagName,
   Phase,
@@ -76,6 +77,8 @@ export {
   SavedAs,
   type SavedAsName,
   savedAsNames,
+  updateEndMark,
+  updateStartMark,
 } from "./vocabulary.js";
 export { writePlan } from "./write-plan.js";
 export { writeTrace } from "./write-trace.js";

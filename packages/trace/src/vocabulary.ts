@@ -80,6 +80,14 @@ export const EventKind = {
 export const gradientsStartMark = "gradientsStart";
 export const gradientsEndMark = "gradientsEnd";
 
+/**
+ * The marks around an update of the weights by one of tfjs's own optimizers, of which early release frees each temporary after its last use; and the
+ * gradients, too, where the update is that of `minimize`, which disposes of them next.
+ */
+export const updateStartMark = "updateStart";
+export const minimizeUpdateStartMark = "minimizeUpdateStart";
+export const updateEndMark = "updateEnd";
+
 /** The mark between two iterations at which statistics by module start anew (PyTorch's `MemTracker.reset_mod_stats`). */
 export const resetModStatsMark = "resetModStats";
 

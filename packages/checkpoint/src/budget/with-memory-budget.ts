@@ -5,27 +5,26 @@ import {
   isVariable,
   type KernelAttributes,
   type KernelInputs,
-  type NamedTensor,
   type OpDone,
   openDispatchMode,
   type RunGradients,
   registeredVariables,
+  type UpdateCall,
   withDispatchMode,
 } from "@remat/dispatch-hook";
 import { currentFakeBackend } from "@remat/fake";
 import { type MemoryBudget, parseBudget } from "@remat/memory";
 import { fingerprintOfOps, opOccurrences, type Plan } from "@remat/trace";
-import type { NamedTensorMap } from "@tensorflow/tfjs-core";
 import { Executor, type PassReport } from "../executor/executor.js";
 import { checkBackend } from "../executor/supported-backend.js";
 import { MemoryMeter } from "../memory-meter.js";
 import { OnlinePolicy } from "../online/online-policy.js";
 import { checkSubject, plannedGradients } from "../plan/apply-plan.js";
+import { stockUpdateBytes } from "../update/rehearse-update.js";
 import { BudgetPolicy } from "./budget-policy.js";
 import { PassRecorder } from "./pass-recorder.js";
 import { planWithin } from "./planned-budget.js";
 import { ResidentWatch } from "./resident-watch.js";
-import { bytesIn, updateBytes } from "./update-bytes.js";
 
 export interface MemoryBudgetOptions {
   /** Decide while the step runs, always; for control flow that differs from step to step. Default: only until there is a plan. */
@@ -115,13 +114,6 @@ function keeperOf(budget: MemoryBudget, options: MemoryBudgetOptions): BudgetKee
   return keeper;
 }
 
-/** What the last update by an optimizer has taken. */
-interface UpdateBytes {
-  readonly gradientBytes: number;
-  readonly bytes: number;
-  readonly hasSlots: boolean;
-}
-
 class BudgetKeeper extends Executor implements BudgetExecution {
   budgetBytes: number | undefined;
   stockPeakBytes: number | undefined;
@@ -139,7 +131,6 @@ class BudgetKeeper extends Executor implements BudgetExecution {
   /** Before the pass, or since the last one. */
   private mostBytes = 0;
   readonly resident: ResidentWatch = new ResidentWatch();
-  private readonly updates = new WeakMap<object, UpdateBytes>();
   private readonly budgetPolicy: BudgetPolicy;
   private readonly online: OnlinePolicy;
 
@@ -224,22 +215,22 @@ class BudgetKeeper extends Executor implements BudgetExecution {
   }
 
   /** Refused before it begins, lest weights be updated in part. */
-  optimizerUpdateComing(optimizer: object, gradients: NamedTensorMap | readonly NamedTensor[]): void {
-    if (this.isInPass || this.isMeasuringStock || currentFakeBackend() !== undefined) return;
-    if (this.stockPassBytes > 0) this.countUpdates(updateBytes(optimizer, gradients, this.meter, 2));
-    const gradientBytes = bytesIn(gradients);
-    const last = this.updates.get(optimizer);
-    // The first update of some weights makes slots; when the next ones begin, these are there.
-    const isKnown = last?.gradientBytes === gradientBytes;
-    const isEnough = isKnown && last.hasSlots && this.online.hasRoom(last.bytes);
-    const bytes = isEnough ? last.bytes : updateBytes(optimizer, gradients, this.meter);
-    if (bytes === undefined) return;
-    this.updates.set(optimizer, { gradientBytes, bytes, hasSlots: isKnown });
-    this.online.updateComing(optimizer, bytes);
+  override applyGradients(call: UpdateCall, next: () => void): void {
+    if (this.isInPass || this.isMeasuringStock || currentFakeBackend() !== undefined) return next();
+    if (this.stockPassBytes > 0) this.countUpdates(call);
+    let expected = this.updates.expect(call, this.meter);
+    if (expected !== undefined && !this.online.hasRoom(expected.mostBytes)) {
+      // It may have been told of when there was less that it frees.
+      this.updates.forget(call);
+      expected = this.updates.expect(call, this.meter);
+    }
+    if (expected !== undefined) this.online.updateComing(call.optimizer, expected.mostBytes);
+    super.applyGradients(call, next);
   }
 
-  /** Stock's peak may be in the updates of the weights. */
-  private countUpdates(bytes = 0): void {
+  /** Stock's peak may be in the updates of the weights; when the second begins, all slots are there. */
+  private countUpdates(call: UpdateCall): void {
+    const bytes = call.isTfjs ? stockUpdateBytes(call, this.meter, 2) : 0;
     this.keepPartOf(Math.max(this.stockPassBytes, this.meter.liveBytes + bytes));
     this.stockPassBytes = 0;
   }

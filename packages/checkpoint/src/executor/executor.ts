@@ -10,11 +10,13 @@ import {
   type RunGradients,
   type Storage,
   type StorageOrigin,
+  type UpdateCall,
 } from "@remat/dispatch-hook";
 import { copyIfShared } from "@remat/dispatch-hook/residency";
 import { RematError } from "@remat/trace";
 import { type DataId, getBackend, Tensor, type TensorInfo, type Variable } from "@tensorflow/tfjs-core";
 import { MemoryMeter } from "../memory-meter.js";
+import { UpdateReleaser } from "../update/update-releaser.js";
 import { Ledger, type LedgerListener } from "./ledger.js";
 import type { Recipe, StoredBuffer } from "./stored-data.js";
 import { checkBackend } from "./supported-backend.js";
@@ -63,7 +65,7 @@ let isPassRunning = false;
 export const isExecuting = (but: Executor): boolean => open.size > (open.has(but) ? 1 : 0);
 
 /**
- * A dispatch mode that runs each backward pass with early release and keeps, for its duration, a ledger of recipes, from which a policy evicts data
+ * A dispatch mode that runs each backward pass and each update with early release and keeps, for its duration, a ledger of recipes, from which a policy evicts data
  * and has it recomputed. Outside of `engine.gradients`, which is synchronous, nothing is ever evicted.
  *
  * @internal
@@ -73,6 +75,7 @@ export class Executor implements DispatchMode {
   private ledger: Ledger | undefined;
   private startedMs = 0;
   private readonly listener: LedgerListener;
+  protected readonly updates: UpdateReleaser = new UpdateReleaser();
 
   constructor(
     private readonly policy: Policy,
@@ -154,6 +157,10 @@ export class Executor implements DispatchMode {
         };
       }
     }
+  }
+
+  applyGradients(call: UpdateCall, next: () => void): void {
+    this.updates.run(call, next);
   }
 
   /** Whether a kernel is replayed. */

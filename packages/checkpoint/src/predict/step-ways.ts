@@ -24,9 +24,12 @@ export async function stepWays(trace: Trace): Promise<readonly StepWay[]> {
   const { point } = await planCheckpointing(evenly, { budgetFraction: 1, timeMs: 100 });
   // The ops of the trace, whatever others are faster.
   const releasing = () =>
-    openDispatchMode({ ...earlyRelease, fasterGradients: trace.header.fasterGradients ?? "none" });
+    openDispatchMode({ ...earlyRelease(), fasterGradients: trace.header.fasterGradients ?? "none" });
   const ways: Readonly<Record<WayToTrain, StepWay>> = {
-    stock: { open: () => openDispatchMode({ releasesEarly: true, prunesSaved: true }), times: "step" },
+    stock: {
+      open: () => openDispatchMode({ ...earlyRelease(), sharesOnes: false, sharesSaved: false }),
+      times: "step",
+    },
     released: { open: releasing, times: "both" },
     planned: { open: () => (point === undefined ? releasing() : applyPlan(point.plan).close), times: "ops" },
   };

@@ -8,6 +8,7 @@ import {
   row,
   type Trace,
 } from "@remat/trace";
+import { freedByUpdates } from "./update-lifetimes.js";
 
 /** What an executor cannot change of when storages go, and what kernels hold while they run. @internal */
 export interface EngineLifetimes {
@@ -43,7 +44,8 @@ interface Moments {
 /**
  * Reads from a trace what the marks around its passes say: inside a pass an executor frees the outputs of ops as planned; all else is freed when
  * the engine frees it. That is what is made outside, what outlives the pass, and what nothing can recompute, for which early release
- * counts: a saved tensor goes with the node that it was saved for. A trace without marks is one pass as a whole.
+ * counts: a saved tensor goes with the node that it was saved for, and what an update makes with its last reader. A trace without marks is one pass
+ * as a whole.
  *
  * @param bytes what each storage counts for
  * @internal
@@ -68,6 +70,7 @@ export function engineLifetimes(trace: Trace, bytes: Float64Array): EngineLifeti
   const { maker, isRandom } = makersOf(trace);
   const lastReader = lastReadersOf(trace);
   const nodeEnd = nodeEndsOf(trace);
+  const freedByUpdate = freedByUpdates(trace, maker, lastReader);
   const { bornInPass, freedInPass } = moments;
   for (let s = 0; s < storages.count; s++) {
     const pass = bornInPass[s];
@@ -86,6 +89,7 @@ export function engineLifetimes(trace: Trace, bytes: Float64Array): EngineLifeti
       const isForward = maker[s] >= 0 ? maker[s] <= forwardEnd : read <= forwardEnd || freedAfter[s] <= forwardEnd;
       heldUntil[s] = Math.min(freedAfter[s], isForward ? Math.max(needed, forwardEnd) : needed);
     }
+    if (freedByUpdate[s] >= 0) heldUntil[s] = freedByUpdate[s];
   }
   return { isInPass, freedAfter, heldUntil, isSurvivor, isFound, scratchBytes };
 }

@@ -12,6 +12,7 @@ import {
   type StorageOrigin,
   storagesOf,
   type TapeNode,
+  type UpdateCall,
 } from "@remat/dispatch-hook";
 import {
   Category,
@@ -19,12 +20,15 @@ import {
   gradientsEndMark,
   gradientsStartMark,
   type Module,
+  minimizeUpdateStartMark,
   OpFlag,
   Phase,
   SavedAs,
   type Trace,
   TraceBuilder,
   type TraceHeader,
+  updateEndMark,
+  updateStartMark,
 } from "@remat/trace";
 import type { Tensor, Variable } from "@tensorflow/tfjs-core";
 import { recordedAttributes } from "./recorded-attributes.js";
@@ -270,6 +274,16 @@ export class TraceRecorder implements DispatchMode {
 
   variableAssigned(variable: Variable): void {
     this.tensors.know(variable, this.tensors.categoryOf(variable, this.phase));
+  }
+
+  applyGradients({ isTfjs, ownsGradients }: UpdateCall, next: () => void): void {
+    if (!isTfjs) return next();
+    this.builder.mark(ownsGradients ? minimizeUpdateStartMark : updateStartMark);
+    try {
+      next();
+    } finally {
+      this.builder.mark(updateEndMark);
+    }
   }
 
   optimizerStepDone(): void {

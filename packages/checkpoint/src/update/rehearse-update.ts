@@ -1,0 +1,144 @@
+import {
+  currentBackend,
+  type DispatchMode,
+  type OpCall,
+  type OpDone,
+  registeredVariables,
+  type Storage,
+  storagesOf,
+  type UpdateCall,
+  withModeAlone,
+} from "@remat/dispatch-hook";
+import { fakeMode } from "@remat/fake";
+import { backend, type NamedTensorMap, type Optimizer, type Tensor, type Variable } from "@tensorflow/tfjs-core";
+import type { MemoryMeter } from "../memory-meter.js";
+import { UpdateFollower } from "./update-follower.js";
+import { UpdateRecorder } from "./update-recorder.js";
+import type { UpdateScript } from "./update-script.js";
+
+/** What an update by one of tfjs's own optimizers will do. @internal */
+export interface RehearsedUpdate {
+  readonly script: UpdateScript;
+  /**
+   * The most bytes that it holds at once, when that is followed, beyond what is there: new weights, temporaries, and the slots that it makes, without
+   * gradients that have had their last reader. A kernel's own scratch is outside.
+   */
+  readonly mostBytes: number;
+}
+
+/**
+ * Tells what an update will do before it runs, by two rehearsals in fake mode with copies of the optimizer: the first tells when each tensor is read for
+ * the last time, the second frees it then, which proves that nobody reads it later. What the update will read counts for `meter` from here on.
+ * Undefined where it cannot be told.
+ *
+ * @internal
+ */
+export function rehearseUpdate(call: UpdateCall, meter?: MemoryMeter): RehearsedUpdate | undefined {
+  const gradients = gradientsIn(call);
+  const recorder = new UpdateRecorder(gradients);
+  try {
+    rehearse(recorder, call);
+    const script = recorder.script();
+    const counted = new CountedUpdate(meter, script, call.ownsGradients ? gradients : []);
+    rehearse(counted, call);
+    return counted.isAsRehearsed ? { script, mostBytes: counted.mostBytes } : undefined;
+  } catch {
+    // What stock refuses it shall refuse itself, and where fake mode lacks a kernel the update runs as in stock.
+    return undefined;
+  }
+}
+
+/** Returns the most bytes that `count` updates in a row hold at once in stock beyond what is there. @internal */
+export function stockUpdateBytes(call: UpdateCall, meter: MemoryMeter, count: number): number {
+  const counted = new CountedUpdate(meter);
+  rehearse(counted, call, count);
+  return counted.mostBytes;
+}
+
+/** In the order of the update; undefined for what is missing. @internal */
+export function gradientsIn({ gradients }: UpdateCall): readonly (Tensor | undefined)[] {
+  const tensors = Array.isArray(gradients)
+    ? (gradients as readonly { readonly tensor: Tensor | undefined }[]).map(({ tensor }) => tensor)
+    : Object.values(gradients as NamedTensorMap);
+  return tensors.map((tensor) => tensor ?? undefined);
+}
+
+function rehearse(mode: DispatchMode, { optimizer, method, gradients }: UpdateCall, count = 1): void {
+  const copy = copyOf(optimizer as Optimizer);
+  const update = () => {
+    for (let i = 0; i < count; i++) method.call(copy, gradients);
+  };
+  withModeAlone(mode, () => fakeMode(update, { backend: currentBackend() }));
+}
+
+function copyOf(optimizer: Optimizer): Optimizer {
+  const copy = Object.create(Object.getPrototypeOf(optimizer) as object) as Record<string, unknown>;
+  for (const [key, value] of Object.entries(optimizer)) copy[key] = Array.isArray(value) ? value.slice() : value;
+  return copy as unknown as Optimizer;
+}
+
+const bytesOf = (tensor: Tensor): number => storagesOf(tensor).reduce((sum, { bytes }) => sum + bytes, 0);
+
+/** Of the variables whose data goes when they get other data, the bytes of it. */
+function ownBytes(): Map<Variable, number> {
+  const bytes = new Map<Variable, number>();
+  for (const variable of registeredVariables())
+    if (backend().refCount(variable.dataId) === 1) bytes.set(variable, bytesOf(variable));
+  return bytes;
+}
+
+/** Counts what is made; gradients, and data that variables had before, stay in fake mode, and go in earnest. */
+class CountedUpdate implements DispatchMode {
+  mostBytes = 0;
+  private bytes = 0;
+  private readonly ownBytes = ownBytes();
+  private readonly made = new Set<Storage>();
+  private readonly follower: UpdateFollower | undefined;
+
+  constructor(
+    private readonly meter: MemoryMeter | undefined,
+    script?: UpdateScript,
+    gradients: readonly (Tensor | undefined)[] = [],
+  ) {
+    const free = (place: number) => {
+      const gradient = gradients[place];
+      if (gradient !== undefined && backend().refCount(gradient.dataId) === 1) this.bytes -= bytesOf(gradient);
+    };
+    this.follower = script && new UpdateFollower(script, free);
+  }
+
+  get isAsRehearsed(): boolean {
+    return this.follower?.isAsRehearsed === true;
+  }
+
+  opStarting(op: OpCall): void {
+    this.meter?.opStarting(op);
+  }
+
+  storageAllocated(storage: Storage, origin: string): void {
+    this.made.add(storage);
+    this.bytes += storage.bytes;
+    if (origin === "data") this.note();
+  }
+
+  storageReleased(storage: Storage): void {
+    if (this.made.delete(storage)) this.bytes -= storage.bytes;
+  }
+
+  opDone(): void {
+    this.note();
+  }
+
+  opOver(op: OpDone): void {
+    this.follower?.opOver(op);
+  }
+
+  variableAssigned(variable: Variable): void {
+    this.bytes -= this.ownBytes.get(variable) ?? 0;
+    this.ownBytes.delete(variable);
+  }
+
+  private note(): void {
+    if (this.bytes > this.mostBytes) this.mostBytes = this.bytes;
+  }
+}

@@ -1,0 +1,45 @@
+import type { DispatchMode, OpDone } from "@remat/dispatch-hook";
+import type { Tensor } from "@tensorflow/tfjs-core";
+import type { UpdateScript } from "./update-script.js";
+
+/**
+ * Frees in an update what its script says: a tensor that the engine's tidy would dispose of when all weights are updated goes after its last reader.
+ *
+ * @internal
+ */
+export class UpdateFollower implements DispatchMode {
+  private readonly made: (Tensor | undefined)[] = [];
+  private op = 0;
+  private hasLeft = false;
+
+  /** @param freeGradient frees the gradient at a place; nothing if others may read it */
+  constructor(
+    private readonly script: UpdateScript,
+    private readonly freeGradient: (place: number) => void,
+  ) {}
+
+  /** Whether the update was as the script says. */
+  get isAsRehearsed(): boolean {
+    return !this.hasLeft && this.op === this.script.kernels.length;
+  }
+
+  opOver({ kernel, outputs }: OpDone): void {
+    const { made, script, op } = this;
+    if (this.hasLeft || script.kernels[op] !== kernel) {
+      this.hasLeft = true;
+      return;
+    }
+    this.op++;
+    made[op] = outputs[0];
+    const { start, values } = script.freedAfter;
+    for (let i = start[op]; i < start[op + 1]; i++) {
+      const freed = values[i];
+      if (freed < 0) {
+        this.freeGradient(-1 - freed);
+        continue;
+      }
+      made[freed]?.dispose();
+      made[freed] = undefined;
+    }
+  }
+}

@@ -1,0 +1,73 @@
+import type { DispatchMode, OpDone } from "@remat/dispatch-hook";
+import { type DataId, type Tensor, Variable } from "@tensorflow/tfjs-core";
+import { gradientAt, type UpdateScript } from "./update-script.js";
+
+/** What is never freed by an update: a variable has taken it over, JavaScript has read it, or it is there when the update is over. */
+const toTheEnd = Number.POSITIVE_INFINITY;
+
+/**
+ * Writes down when each tensor of an update is read for the last time.
+ *
+ * @internal
+ */
+export class UpdateRecorder implements DispatchMode {
+  private readonly kernels: string[] = [];
+  /** What the update makes, by the op that does. */
+  private readonly made: (Tensor | undefined)[] = [];
+  /** By tensor the op that reads it last. */
+  private readonly lastUse = new Map<Tensor, number>();
+  private readonly byDataId = new Map<DataId, Tensor[]>();
+
+  constructor(private readonly ofWeights: readonly (Tensor | undefined)[]) {
+    for (const gradient of ofWeights) if (gradient !== undefined) this.know(gradient, -1);
+  }
+
+  opOver({ kernel, inputTensors, outputs }: OpDone): void {
+    const op = this.kernels.push(kernel) - 1;
+    for (const input of inputTensors) if (this.lastUse.get(input) !== toTheEnd) this.lastUse.set(input, op);
+    this.made.push(outputs.length === 1 ? outputs[0] : undefined);
+    for (const output of outputs) if (!this.lastUse.has(output)) this.know(output, op);
+  }
+
+  variableAssigned({ dataId }: Variable): void {
+    this.holdAllOn(dataId);
+  }
+
+  tensorRead(dataId: DataId): void {
+    this.holdAllOn(dataId);
+  }
+
+  /** When the update is over: an op's outputs that are there still are somebody's. */
+  script(): UpdateScript {
+    const freed: number[][] = this.kernels.map(() => []);
+    const note = (tensor: Tensor, name: number) => {
+      const last = this.lastUse.get(tensor) as number;
+      if (last >= 0 && last !== toTheEnd) freed[last].push(name);
+    };
+    this.made.forEach((tensor, op) => {
+      if (tensor?.isDisposed === true && this.made.indexOf(tensor) === op) note(tensor, op);
+    });
+    this.ofWeights.forEach((tensor, place) => {
+      if (tensor !== undefined && !(tensor instanceof Variable) && this.ofWeights.indexOf(tensor) === place)
+        note(tensor, gradientAt(place));
+    });
+    return { kernels: this.kernels, freedAfter: rowsOf(freed) };
+  }
+
+  private know(tensor: Tensor, op: number): void {
+    this.lastUse.set(tensor, op);
+    const others = this.byDataId.get(tensor.dataId);
+    if (others === undefined) this.byDataId.set(tensor.dataId, [tensor]);
+    else others.push(tensor);
+  }
+
+  private holdAllOn(dataId: DataId): void {
+    for (const tensor of this.byDataId.get(dataId) ?? []) this.lastUse.set(tensor, toTheEnd);
+  }
+}
+
+function rowsOf(lists: readonly (readonly number[])[]): UpdateScript["freedAfter"] {
+  const start = new Int32Array(lists.length + 1);
+  lists.forEach((list, i) => (start[i + 1] = start[i] + list.length));
+  return { start, values: Int32Array.from(lists.flat()) };
+}

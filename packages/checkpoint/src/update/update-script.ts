@@ -1,0 +1,12 @@
+import type { Rows } from "@remat/trace";
+
+/** What an update of the weights can free when, as a rehearsal has shown. @internal */
+export interface UpdateScript {
+  /** The kernels of its ops, in their order. */
+  readonly kernels: readonly string[];
+  /** By op, what nobody reads after it: `op` for what an op has made, `-1 - i` for the gradient at place `i`. */
+  readonly freedAfter: Rows;
+}
+
+/** Names a gradient among what is freed. @internal */
+export const gradientAt = (place: number): number => -1 - place;
