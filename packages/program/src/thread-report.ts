@@ -29,6 +29,8 @@ export interface ExecutedPasses {
   readonly passesMs: number;
   readonly recomputedMs: number;
   readonly recomputedOps: number;
+  /** How many of them were as a plan has it to their end. */
+  readonly plannedPasses: number;
 }
 
 /** What a thread of a program, in which tfjs was loaded, has to tell. */

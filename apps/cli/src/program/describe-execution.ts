@@ -7,14 +7,14 @@ export function describeExecution({ thread, passes, problem, executed }: ThreadR
   if (problem !== undefined) return problem;
   if (executed === undefined)
     return `${passes} passes${where}, of which the end was not seen: the thread was ended from outside`;
-  const { budgetBytes, stockPeakBytes, peakBytes, passesMs, recomputedMs, recomputedOps } = executed;
+  const { budgetBytes, stockPeakBytes, peakBytes, passesMs, recomputedMs, recomputedOps, plannedPasses } = executed;
   const held =
     stockPeakBytes === undefined
       ? ""
       : `, ${formatPercent(peakBytes / stockPeakBytes)} of stock's ${formatBytes(stockPeakBytes)}`;
   return [
     `peak ${formatBytes(peakBytes)}${held}${budgetBytes === undefined ? "" : ` within a budget of ${formatBytes(budgetBytes)}`}`,
-    `${passes} passes${where}`,
+    `${passes} passes${where}${plannedPasses === 0 ? "" : `, ${plannedPasses} of them as planned`}`,
     recomputedOps === 0
       ? "nothing recomputed"
       : `${(recomputedOps / passes).toFixed(1)} ops a pass recomputed, in ${formatMs(recomputedMs)} of ${formatMs(passesMs)} (${formatPercent(recomputedMs / passesMs)})`,

@@ -10,6 +10,7 @@ export class BudgetWatcher implements DispatchMode {
   private passesMs = 0;
   private recomputedMs = 0;
   private recomputedOps = 0;
+  private plannedPasses = 0;
 
   constructor(
     private readonly execution: BudgetExecution,
@@ -36,7 +37,7 @@ export class BudgetWatcher implements DispatchMode {
   }
 
   executed(): ExecutedPasses {
-    const { execution, passesMs, recomputedMs, recomputedOps } = this;
+    const { execution, passesMs, recomputedMs, recomputedOps, plannedPasses } = this;
     return {
       budgetBytes: this.hasBudget ? execution.budgetBytes : undefined,
       stockPeakBytes: execution.stockPeakBytes,
@@ -45,6 +46,7 @@ export class BudgetWatcher implements DispatchMode {
       passesMs,
       recomputedMs,
       recomputedOps,
+      plannedPasses,
     };
   }
 
@@ -53,5 +55,6 @@ export class BudgetWatcher implements DispatchMode {
     if (step === undefined || step === before) return;
     this.recomputedMs += step.recomputedMs;
     this.recomputedOps += step.recomputedOps;
+    if (step.predictedBytes !== undefined) this.plannedPasses++;
   }
 }

@@ -48,6 +48,7 @@ export class EarlyReleaseWatcher implements DispatchMode {
       passesMs: this.passesMs,
       recomputedMs: 0,
       recomputedOps: 0,
+      plannedPasses: 0,
     };
   }
 }
