@@ -125,6 +125,7 @@ export const importTable = {
       "native-backend",
       "program",
       "reporting",
+      "reporting/ways-to-fit",
       "report",
       "terminal",
     ],
@@ -173,7 +174,6 @@ export const alsoAllowed = {
   "dispatch-hook": ["dispatch-hook/engine", "dispatch-hook/release", "dispatch-hook/residency"],
   "mem-tracker": ["mem-tracker/fsdp"],
   memory: ["memory/graph"],
-  reporting: ["reporting/ways-to-fit"],
   tracer: ["tracer/step"],
 };
 

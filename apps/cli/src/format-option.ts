@@ -1,4 +1,4 @@
-import { type OutputFormat, outputFormats } from "@remat/reporting";
+import { type OutputFormat, outputFormats, type SizeUnit, sizeUnits } from "@remat/reporting";
 import type { CommandOption, CommandOptions } from "./command.js";
 import { parseChoice, parseCount } from "./usage-error.js";
 
@@ -26,4 +26,18 @@ export function parseFormat(options: CommandOptions): OutputFormat {
 /** Tells how many of the largest things `--top` asks for: 10 for people, and all for a spreadsheet, where nobody says. */
 export function rowsToList({ top }: CommandOptions, { isRecords }: OutputFormat): number {
   return top === undefined ? (isRecords === true ? Number.POSITIVE_INFINITY : 10) : parseCount("top", top);
+}
+
+/** The option of every command that prints sizes. */
+export const unitsOption: CommandOption = {
+  flags: "--units <unit>",
+  purpose: `Of sizes: ${sizeUnits.slice(0, -1).join(", ")} or ${sizeUnits.at(-1)}`,
+  default: "auto",
+  choices: sizeUnits,
+  group: "Output",
+};
+
+/** Returns the unit that `--units` names. @throws UsageError */
+export function parseUnits({ units }: CommandOptions): SizeUnit {
+  return parseChoice("units", units ?? "auto", sizeUnits);
 }

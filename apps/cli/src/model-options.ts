@@ -10,7 +10,7 @@ import {
   type StepRequest,
 } from "@remat/tracer/step";
 import { type CommandOption, type CommandOptions, grouped } from "./command.js";
-import { formatOption } from "./format-option.js";
+import { formatOption, unitsOption } from "./format-option.js";
 import { parseChoice, parseCount, parseText } from "./usage-error.js";
 
 const backends = fakeableBackends().map(({ name }) => name);
@@ -63,6 +63,7 @@ export const recordOptions: readonly CommandOption[] = grouped("The training ste
 /** Those of a command that prints what it finds. */
 export const printOptions: readonly CommandOption[] = grouped("Output", [
   formatOption,
+  unitsOption,
   { flags: "--trace <file>", purpose: "Also write the trace: out.remat.jsonl, or out.remat.jsonl.gz" },
 ]);
 

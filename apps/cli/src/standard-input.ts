@@ -7,6 +7,8 @@ import { pipeline } from "node:stream/promises";
 import type { ConsoleIo } from "./console-io.js";
 import { UsageError } from "./usage-error.js";
 
+const folderPrefix = "remat-stdin-";
+
 /**
  * Calls `use` with the targets, where `-` is a file with what standard input had: models are read more than once, and by other processes. The file
  * goes afterwards.
@@ -24,7 +26,7 @@ export async function withStandardInput(
     throw new UsageError("standard input can be read once, and - stands there twice. Name a file for one of them.");
   if (stdin === undefined)
     throw new UsageError("- is standard input, which is a terminal here. Send a file to it, or name the file.");
-  const folder = mkdtempSync(join(tmpdir(), "remat-stdin-"));
+  const folder = mkdtempSync(join(tmpdir(), folderPrefix));
   const remove = (): void => rmSync(folder, { recursive: true, force: true });
   // A model's code may end the process.
   process.once("exit", remove);
@@ -35,6 +37,11 @@ export async function withStandardInput(
     process.off("exit", remove);
     remove();
   }
+}
+
+/** Returns what was typed for a target: `-` for the file that standard input was put into. */
+export function typedTarget(target: string): string {
+  return target.startsWith(join(tmpdir(), folderPrefix)) ? "-" : target;
 }
 
 /** Writes all of it to a file whose ending tells whether it is zipped. */

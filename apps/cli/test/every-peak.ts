@@ -2,7 +2,14 @@ import { trackMemory } from "@remat/mem-tracker";
 import { heldPeak, holdPlan, memoryTimeline, peakOp } from "@remat/memory";
 import { planCheckpointing } from "@remat/planner";
 import { makeReport } from "@remat/report";
-import { memorySummaryJson, planSummaryJson, summarizeMemory, summarizePlan, viewSummary } from "@remat/reporting";
+import {
+  judgeMemory,
+  memorySummaryJson,
+  planSummaryJson,
+  summarizeMemory,
+  summarizePlan,
+  viewSummary,
+} from "@remat/reporting";
 import { deviceSpec } from "@remat/runtime-estimator";
 import { EventKind, Phase, type Plan, type Trace } from "@remat/trace";
 import { expect } from "vitest";
@@ -57,9 +64,11 @@ export function expectOnePeak(trace: Trace): number {
     memoryJson: json.peakBytes,
     report: report === undefined ? expected : report.peak?.totalBytes,
     terminal: document.peak()?.totalBytes,
+    terminalVerdict: document.verdict()?.peakBytes,
+    verdict: judgeMemory(trace, { device: deviceSpec("a100") })?.peakBytes,
   }).toEqual(
     Object.fromEntries(
-      "account timeline highest tracker moment memory memoryMoment memoryJson report terminal"
+      "account timeline highest tracker moment memory memoryMoment memoryJson report terminal terminalVerdict verdict"
         .split(" ")
         .map((view) => [view, expected]),
     ),

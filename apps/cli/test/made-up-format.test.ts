@@ -13,9 +13,11 @@ const outlineFormat = vi.hoisted((): OutputFormat => {
   const outline = (part: DocumentPart): string =>
     part.kind === "text"
       ? `text of ${part.lines.length}`
-      : part.kind === "table"
-        ? `table ${part.title ?? "of figures"}, ${part.rows.length} rows`
-        : `listing ${part.title ?? part.caption}`;
+      : part.kind === "facts"
+        ? "facts"
+        : part.kind === "table"
+          ? `table ${part.title ?? "of figures"}, ${part.rows.length} rows`
+          : `listing ${part.title ?? part.caption}`;
   return {
     name: "outline",
     title: "Outline",
@@ -53,16 +55,18 @@ const outlined = async (...args: string[]): Promise<string> => {
 };
 
 it("is all that has to be written: a made-up format shows what every command finds", async () => {
-  expect(await outlined("estimate", transformer)).toMatch(/^text of 1\ntable Modules, 1 rows\n/);
+  expect(await outlined("estimate", transformer)).toMatch(
+    /^facts\ntext of \d\ntable Held at the peak, by category, \d rows\ntable Modules, 1 rows\n/,
+  );
   expect(await outlined("memory", transformer, "--snapshots")).toMatch(
     /by category.*listing Snapshots\nrecords of storage bytes/s,
   );
   expect(await outlined("plan", transformer, "--budget", "90%", "--iterations", "10")).toMatch(
-    /^text of 1\ntable of figures, 3 rows\n.*by category/s,
+    /^facts\ntext of \d\ntable of figures, 3 rows\n.*by category/s,
   );
   expect(await outlined("doctor")).toMatch(/table Backends, best first, 4 rows\n.*\nrecords of package backend/s);
   expect(await outlined("run", model, "--size", "tiny", "--backend", "cpu", "--steps", "1")).toMatch(
-    /^text of \d\ntable of figures, 6 rows\n.*records of figure predicted measured\n$/s,
+    /^facts\ntext of \d\ntable of figures, 6 rows\n.*records of figure predicted measured\n$/s,
   );
 });
 

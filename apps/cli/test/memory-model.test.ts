@@ -76,7 +76,7 @@ describe("remat memory MODEL", () => {
     const onHost = offloaded.find(({ device }: { device: string }) => device === "host").bytesByCategory;
     expect([onDevice.shardedParameter, onDevice.shardedGradient]).toEqual([0, 0]);
     expect(onHost.shardedParameter).toBe(single.bytesByCategory.shardedParameter);
-    const { stdout } = await remat("memory", ...args, "--fsdp", "world=8,wrap='layers.*',offload");
+    const { stdout } = await remat("memory", ...args, "--units", "MiB", "--fsdp", "world=8,wrap='layers.*',offload");
     expect(stdout).toMatch(/^offloaded: at most \d+\.\d+ MiB on device host$/m);
   });
 

@@ -43,7 +43,9 @@ describe("the README and the pages behind it", () => {
     const words = args
       .split(" ")
       .map((word) => (word.startsWith("examples/") ? fileURLToPath(new URL(word, root)) : word));
-    const { code, stdout } = await remat(...words);
+    const run = await remat(...words);
+    // As it is typed in the folder of the clone.
+    const [code, stdout] = [run.code, run.stdout.replaceAll(fileURLToPath(root), "")];
     expect(code).toBe(0);
     if (process.env["UPDATE_README"] !== undefined)
       writeFileSync(

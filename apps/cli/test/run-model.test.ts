@@ -115,7 +115,11 @@ describe("remat run MODEL on cpu", () => {
     const { stdout } = await remat("run", example("foo/model.js"), "--early-release", "--verify", ...cpu);
     const shown = stdout
       .replace(/\d+(\.\d+)? (µs|ms|s)(?!\w)/g, "N time")
-      .replace(/\d+(\.\d+)? MB/g, "N MB")
+      .replace(
+        /of \d+(\.\d+)? GiB \(this machine\): fits, \d+(\.\d+)? GiB to spare/,
+        "of N (this machine): fits, N to spare",
+      )
+      .replace(/\d+(\.\d+)? [KMG]?i?B(?= +above)/g, "N B")
       .replace(/[+-]\d+\.\d %/g, "±N %")
       .replace(/loss: .*/, "loss: …");
     expect(shown.replace(/ {2,}/g, "  ").replace(/=+/g, "=")).toMatchSnapshot();

@@ -43,17 +43,21 @@ async function peaksSaid(model: string, options: Readonly<Record<string, string>
   const memory = await json("memory", model, ...args, "--format", "json");
   const plan = await json("plan", model, ...args, "--budget", "100%", "--iterations", "1", "--format", "json");
   const [report, summary] = [join(folder, "report.html"), join(folder, "summary.json")];
-  await json("report", model, ...args, "--time", "0", "-o", report);
+  const written = await remat("report", model, ...args, "--time", "0", "-o", report);
+  expect(written).toMatchObject({ code: 0, stdout: expect.stringMatching(/^peak .*\n$/) });
   await json("report", "--extract", report, "-o", summary);
-  const { summary: reported } = JSON.parse(readFileSync(summary, "utf8"));
+  const { summary: reported, verdict: judged } = JSON.parse(readFileSync(summary, "utf8"));
   const open = openTarget(parseModelOptions(options), { canStop: false, isComparing: false });
   const opened = await open(model, { signal: new AbortController().signal, onProgress: () => {} });
   if (opened.kind !== "trace") throw new Error(`${model} is a ${opened.kind}`);
   return {
     bytes: {
       memory: memory.peakBytes,
+      verdict: memory.verdict.peakBytes,
       plan: plan.stockPeakBytes,
+      planVerdict: plan.verdict.peakBytes,
       report: reported.peak.totalBytes,
+      reportVerdict: judged.peakBytes,
       ui: heldPeak(opened.trace).peakBytes,
     },
     ops: { memory: memory.moment.at.op, report: reported.peak.at.op },
@@ -103,8 +107,8 @@ describe("one training step", () => {
       const asked = { backend: "cpu", ...options };
       const { bytes } = await peaksSaid(model, asked);
       const args = Object.entries(asked).flatMap(([name, value]) => [`--${name}`, value]);
-      const { predicted, measured } = await json("run", model, ...args, "--steps", "2", "--format", "json");
-      expect([predicted.peakBytes, measured.peakBytes]).toEqual([bytes.memory, bytes.memory]);
+      const { predicted, measured, verdict } = await json("run", model, ...args, "--steps", "2", "--format", "json");
+      expect([predicted.peakBytes, measured.peakBytes, verdict.peakBytes]).toEqual(Array(3).fill(bytes.memory));
     },
     120_000,
   );

@@ -68,7 +68,9 @@ describe("remat ui --once", () => {
     );
     expect(code).toBe(0);
     expect(stdout).toMatch(/^[\x20-\x7e\n]*$/);
-    expect(stdout.split("\n")[0]).toMatch(/^Transformer\.layers\.0\.attention {2}\d+ ops/);
+    const lines = stdout.split("\n");
+    expect(lines[0]).toMatch(/^peak 6\.391 MiB of 80 GiB \(a100\): fits, /);
+    expect(lines[lines.indexOf("") + 1]).toMatch(/^Transformer\.layers\.0\.attention {2}\d+ ops/);
     expect(stdout.split("\n")).toHaveLength(13);
     expect(stdout).toMatch(/\(\d+ more rows\)\n$/);
   });
@@ -76,7 +78,7 @@ describe("remat ui --once", () => {
   it("compares two", async () => {
     const { code, stdout } = await remat("ui", trace, `${examples}foo/model.js`, "--once");
     expect(code).toBe(0);
-    expect(stdout).toMatch(/^transformer beside model/);
+    expect(stdout).toMatch(/^peak .*\n(?:.+\n)*\ntransformer beside model/);
   });
 
   it("reads a damaged trace as far as it can be read, and says so", async () => {

@@ -2,6 +2,7 @@ export { allocatedSizes, deviceKind, roundUpBytes } from "./allocators/device-un
 export { type Budget, bytesOfBudget, type MemoryBudget, parseBudget } from "./budget/parse-budget.js";
 export { budgetNotFound, type UnmetBudget } from "./budget/unmet-budget.js";
 export { DeviceRows } from "./held/device-rows.js";
+export { heldByModule } from "./held/held-by-module.js";
 export {
   HeldMemory,
   type HeldMemoryListener,

@@ -28,12 +28,13 @@ export { formatBytes, formatChosenPercent, formatMs, formatPercent } from "./for
 export type {
   DocumentPart,
   DocumentRecords,
+  FactsPart,
   ListingPart,
   OutputDocument,
   TablePart,
   TextPart,
 } from "./formats/output-document.js";
-export type { OutputFormat } from "./formats/output-format.js";
+export type { OutputFormat, OutputShape } from "./formats/output-format.js";
 export { outputFormats } from "./formats/output-formats.js";
 export { writeDocument } from "./formats/write-document.js";
 export {
@@ -67,6 +68,7 @@ export {
   opTableView,
 } from "./op-table-view.js";
 export { opStartMs, type SampledBands, type SampleOptions, sampleBands } from "./sample-bands.js";
+export { type SizeFormat, type SizeUnit, sizeFormat, sizeUnits } from "./size-unit.js";
 export { type MemorySummary, type SummarizeMemoryOptions, summarizeMemory } from "./summarize-memory.js";
 export {
   type FreedStorage,
@@ -82,13 +84,11 @@ export {
   type SummarizeSacOptions,
   summarizeSac,
 } from "./summarize-sac.js";
-export {
-  describeVerdict,
-  verdictSeparator,
-} from "./verdict/describe-verdict.js";
-export { judgeMemory, type NextStep, type VerdictOptions } from "./verdict/judge-memory.js";
+export { verdictSeparator } from "./verdict/describe-verdict.js";
+export { judgeMemory, judgeStep, type NextStep, type StepMemory, type VerdictOptions } from "./verdict/judge-memory.js";
 export type { Outcome, Verdict } from "./verdict/verdict.js";
 export { describeWay, type WayToFit } from "./verdict/way-to-fit.js";
+export { noVerdict, withVerdict } from "./verdict/with-verdict.js";
 export {
   type EnvironmentFact,
   type EnvironmentGroup,

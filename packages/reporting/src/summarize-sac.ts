@@ -1,3 +1,4 @@
+import { type HeldPeak, heldByModule, heldPeak, tellsLifetimes } from "@remat/memory";
 import { globalModule, moduleRuntimes } from "@remat/runtime-estimator";
 import {
   type GainOptions,
@@ -24,6 +25,8 @@ export interface ModuleSacSummary {
   readonly opCount: number;
   /** Results of all its ops, but for views and the one that it returns. */
   readonly memoryBytes: number;
+  /** What the module holds at the step's peak, weights and gradients included; undefined where the trace says nothing about lifetimes. */
+  readonly heldBytes: number | undefined;
   /** The part of them that autograd holds for the backward pass. */
   readonly savedBytes: number;
   /** Of the ops counted here: one forward pass of the last call. */
@@ -41,6 +44,8 @@ export interface ModuleSacSummary {
 /** The statistics of a run in the shape in which they are shown. */
 export interface SacSummary {
   readonly trace: Trace;
+  /** The most that the step holds; undefined where the trace says nothing about lifetimes. */
+  readonly peak: HeldPeak | undefined;
   /** The device whose time is meant, where that is not the trace's own. */
   readonly pricedFor: string | undefined;
   /** Everything below is at least this deep or shallower; Infinity for all. */
@@ -86,6 +91,8 @@ export function summarizeSac(trace: Trace, options: SummarizeSacOptions = {}): S
   if (options.module !== undefined && !stats.has(options.module)) throw unknownModule(options.module, trace, stats);
   const total = modRuntimes.get(globalModule);
   const calls = callsByModule(trace);
+  const peak = tellsLifetimes(trace) ? heldPeak(trace) : undefined;
+  const held = peak && heldByModule(trace, peak);
   const modules: ModuleSacSummary[] = [];
   for (const [fqn, moduleStats] of stats) {
     const depth = fqn.split(".").length;
@@ -100,6 +107,7 @@ export function summarizeSac(trace: Trace, options: SummarizeSacOptions = {}): S
       calls: calls.get(fqn)?.count ?? 0,
       opCount: moduleStats.ops.length,
       memoryBytes: curve.sacMemoryBytes,
+      heldBytes: held && (held.get(fqn) ?? 0),
       savedBytes: moduleStats.savedAutogradOps.reduce((bytes, op) => bytes + moduleStats.memoryBytes[op], 0),
       runtimeMs: curve.sacRuntimeMs,
       forwardMs: runtimes?.forwardMs ?? 0,
@@ -114,6 +122,7 @@ export function summarizeSac(trace: Trace, options: SummarizeSacOptions = {}): S
   modules.sort((a, b) => (place.get(a.fqn) ?? 0) - (place.get(b.fqn) ?? 0));
   return {
     trace,
+    peak,
     pricedFor: options.pricedFor,
     maxDepth,
     asPytorch,

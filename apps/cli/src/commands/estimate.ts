@@ -1,7 +1,7 @@
 import { sacDocument, summarizeSac } from "@remat/reporting";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
-import { parseFormat } from "../format-option.js";
+import { parseFormat, parseUnits } from "../format-option.js";
 import { parseModelOptions, printOptions, recordOptions, stepOptions } from "../model-options.js";
 import { modelSource } from "../model-source.js";
 import { shownBeside } from "../output.js";
@@ -9,6 +9,8 @@ import { priceModel, type TakeStep } from "../price-model.js";
 import { parsePricing, pricingOptions } from "../pricing-options.js";
 import { Progress } from "../progress.js";
 import { parseCount, parseText } from "../usage-error.js";
+import { giveVerdict } from "../verdict/give-verdict.js";
+import { withVerdictFirst } from "../verdict/show-verdict.js";
 import { writeTraceFile } from "../write-trace-file.js";
 
 /** `remat estimate`. */
@@ -21,7 +23,9 @@ export const estimateCommand: Command = {
     { flags: "--depth <n>", purpose: "Show modules of up to this many name components", default: 2 },
     { flags: "--module <fqn>", purpose: "Show only this module, at any depth, with all its ops" },
     { flags: "--ops", purpose: "Show the op and trade-off tables of every module, as PyTorch prints them" },
+    { flags: "--fit", purpose: "Show the pieces that are fitted to each module's trade-off curve" },
     { flags: "--segments <n>", purpose: "Pieces to fit to each trade-off curve", default: 2 },
+    { flags: "--top <n>", purpose: "How many modules to list, those that hold most (default: all)" },
     {
       flags: "--as-pytorch",
       purpose: "Count and refuse as PyTorch's SACEstimator does: in-place random ops twice, no in-place op on a clone",
@@ -37,7 +41,7 @@ export const estimateCommand: Command = {
   run: ([model], options, io) => estimate(model, options, io),
 };
 
-/** Shows module-wise statistics of selective activation checkpointing (`remat estimate MODEL`). */
+/** Shows what a step holds, and what it would cost to hold less of each module (`remat estimate MODEL`). */
 export async function estimate(model: string, options: CommandOptions, io: ConsoleIo): Promise<void> {
   const format = parseFormat(options);
   const depth = parseCount("depth", options["depth"]);
@@ -54,8 +58,8 @@ export async function estimate(model: string, options: CommandOptions, io: Conso
     const asPytorch = options["asPytorch"] === true;
     const estimates = new SACEstimator({ device: pricing.device, asPytorch });
     const takeStep: TakeStep = async (...step) => (await estimates.estimateStep(...step)).trace!;
-    const { trace, pricedFor } = await priceModel(modelSource(model), modelOptions, pricing, progress, takeStep);
-    progress.clear();
+    const source = modelSource(model);
+    const { trace, pricedFor } = await priceModel(source, modelOptions, pricing, progress, takeStep);
     if (estimates.trace === undefined) estimates.take(trace);
     if (tracePath !== undefined) await writeTraceFile(trace, tracePath, io);
     const summary = summarizeSac(trace, {
@@ -67,7 +71,15 @@ export async function estimate(model: string, options: CommandOptions, io: Conso
       ...(module !== undefined && { module }),
     });
     if (graphs !== undefined) await saveTradeoffGraphs(summary.modules, graphs);
-    shown.write(format.write(sacDocument(summary, { ops: options["ops"] === true || module !== undefined })));
+    const document = sacDocument(summary, {
+      ops: options["ops"] === true || module !== undefined,
+      fit: options["fit"] === true,
+      units: parseUnits(options),
+      ...(options["top"] !== undefined && { limit: parseCount("top", options["top"]) }),
+    });
+    const verdict = await giveVerdict(trace, { target: model, source, options, device: pricing.device }, progress);
+    progress.clear();
+    shown.write(withVerdictFirst(document, verdict, format, io));
   } finally {
     progress.clear();
   }

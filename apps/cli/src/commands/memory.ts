@@ -1,11 +1,10 @@
-import { type MemoryUnit, parseMemoryUnit } from "@remat/mem-tracker";
 import { parseShardingPlan, type ShardingPlan } from "@remat/mem-tracker/fsdp";
 import type { MomentPlace } from "@remat/memory";
 import { memoryDocument, summarizeMemory } from "@remat/reporting";
 import { RematError } from "@remat/trace";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
-import { parseFormat, rowsToList } from "../format-option.js";
+import { parseFormat, parseUnits, rowsToList } from "../format-option.js";
 import { parseModelOptions, printOptions, recordOptions, stepOptions } from "../model-options.js";
 import { modelSource } from "../model-source.js";
 import { shownBeside } from "../output.js";
@@ -13,6 +12,8 @@ import { priceModel } from "../price-model.js";
 import { parsePricing, pricingOptions } from "../pricing-options.js";
 import { Progress } from "../progress.js";
 import { parseCount, parseText, quote, UsageError } from "../usage-error.js";
+import { giveVerdict } from "../verdict/give-verdict.js";
+import { withVerdictFirst } from "../verdict/show-verdict.js";
 import { writeTraceFile } from "../write-trace-file.js";
 
 /** `remat memory`. */
@@ -25,7 +26,6 @@ export const memoryCommand: Command = {
     { flags: "--fsdp <plan>", purpose: "Predict one rank of many: world=8,wrap='layers.*',reshard,bf16,offload" },
     { flags: "--at <moment>", purpose: "Which moment to explain: peak, op:N, event:N or mark:NAME", default: "peak" },
     { flags: "--top <n>", purpose: "How many of the largest storages to list (default: 10; as csv all)" },
-    { flags: "--units <unit>", purpose: "B, KiB, MiB or GiB", default: "MiB" },
     { flags: "--depth <n>", purpose: "Show modules of up to this many name components", default: 2 },
     { flags: "--snapshots", purpose: "Show every module's snapshots by state, as PyTorch prints them" },
   ],
@@ -42,7 +42,7 @@ export async function memory(model: string, options: CommandOptions, io: Console
   const format = parseFormat(options);
   const depth = parseCount("depth", options["depth"]);
   const limit = rowsToList(options, format);
-  const units = usage(() => parseMemoryUnit(parseText("units", options["units"])));
+  const units = parseUnits(options);
   const at = parseMoment(parseText("at", options["at"]));
   const sharding =
     options["fsdp"] === undefined ? undefined : usage(() => parseShardingPlan(parseText("fsdp", options["fsdp"])));
@@ -52,15 +52,21 @@ export async function memory(model: string, options: CommandOptions, io: Console
   const pricing = parsePricing(options);
   const progress = new Progress(io);
   try {
-    const { trace } = await priceModel(modelSource(model), modelOptions, pricing, progress);
-    progress.clear();
+    const source = modelSource(model);
+    const { trace } = await priceModel(source, modelOptions, pricing, progress);
     if (tracePath !== undefined) await writeTraceFile(trace, tracePath, io);
     const summary = summarizeMemory(trace, { at, limit, ...withSharding(sharding) });
-    shown.write(
-      format.write(
-        memoryDocument(summary, { units: units as MemoryUnit, depth, snapshots: options["snapshots"] === true }),
-      ),
-    );
+    const document = memoryDocument(summary, {
+      units,
+      depth,
+      snapshots: options["snapshots"] === true,
+    });
+    const given = { target: model, source, options, device: pricing.device };
+    // Of one rank of many the next step is not remat's.
+    const judged = sharding === undefined ? given : { ...given, command: undefined };
+    const verdict = await giveVerdict(summary.trace, judged, progress);
+    progress.clear();
+    shown.write(withVerdictFirst(document, verdict, format, io));
   } finally {
     progress.clear();
   }

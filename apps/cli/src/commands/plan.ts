@@ -1,16 +1,17 @@
 import { requireMemoryTrace } from "@remat/mem-tracker";
+import { isStandardOutput } from "@remat/output-file";
 import { nothingWithin } from "@remat/planner";
-import { graphPlanDocument, infeasibleDocument } from "@remat/reporting";
-import { writePlan } from "@remat/trace";
+import { graphPlanDocument, type InfeasibleBudget, infeasibleDocument, type Outcome } from "@remat/reporting";
+import { type Trace, writePlan } from "@remat/trace";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
-import { parseFormat, rowsToList } from "../format-option.js";
+import { parseFormat, parseUnits, rowsToList } from "../format-option.js";
 import { type ModelOptions, parseModelOptions, printOptions, recordOptions, stepOptions } from "../model-options.js";
 import { isOf, type ModelSource, modelSource } from "../model-source.js";
 import { shownBeside, writeFor } from "../output.js";
 import { findPlan } from "../plan/find-plan.js";
 import { planGraphFile } from "../plan/plan-graph-file.js";
-import { methodOption, type PlanOptions, parsePlanOptions } from "../plan/plan-options.js";
+import { describeBudget, methodOption, type PlanOptions, parsePlanOptions } from "../plan/plan-options.js";
 import { tooDear, tooMuch } from "../plan/refuse.js";
 import { type Shown, showPlan } from "../plan/show-plan.js";
 import { writePolicyFile } from "../plan/write-policy-file.js";
@@ -18,6 +19,9 @@ import { priceModel } from "../price-model.js";
 import { parsePricing, pricingOptions } from "../pricing-options.js";
 import { Progress } from "../progress.js";
 import { parseCount, parseText, UsageError } from "../usage-error.js";
+import { giveVerdict } from "../verdict/give-verdict.js";
+import { type Given, typed } from "../verdict/next-command.js";
+import { withVerdictFirst } from "../verdict/show-verdict.js";
 import { writeTraceFile } from "../write-trace-file.js";
 
 /** `remat plan`. */
@@ -76,13 +80,18 @@ export const planCommand: Command = {
 export async function plan(model: string, options: CommandOptions, io: ConsoleIo): Promise<void> {
   const asked = parsePlanOptions(options);
   const format = parseFormat(options);
-  const shown: Shown = { format, depth: parseCount("depth", options["depth"]), limit: rowsToList(options, format) };
+  const shown: Shown = {
+    format,
+    depth: parseCount("depth", options["depth"]),
+    limit: rowsToList(options, format),
+    units: parseUnits(options),
+  };
   const progress = new Progress(io);
   try {
     const began = performance.now();
     const source = modelSource(model);
     if (isOf(source, "graph")) await planGraph(source, began, asked, options, shown, io, progress);
-    else await planModel(source, asked, options, shown, io, progress);
+    else await planModel({ target: model, source, options }, asked, shown, io, progress);
   } finally {
     progress.clear();
   }
@@ -135,20 +144,22 @@ async function planGraph(
 }
 
 async function planModel(
-  source: ModelSource,
+  given: Given,
   asked: PlanOptions,
-  options: CommandOptions,
   shown: Shown,
   io: ConsoleIo,
   progress: Progress,
 ): Promise<void> {
+  const { source, options } = given;
   if (asked.order === "free")
     throw new UsageError(
       "--order free is for graph files: of a training step, user code and autograd fix the order in which ops first run.",
     );
   const tracePath = options["trace"] === undefined ? undefined : parseText("trace", options["trace"]);
   const beside = shownBeside(io, { "-o": asked.output, "--pytorch-policy": asked.pyTorchPolicy, "--trace": tracePath });
-  const { trace, pricedFor } = await priceModel(source, stepOf(source, options), parsePricing(options), progress);
+  const pricing = parsePricing(options);
+  const { device } = pricing;
+  const { trace, pricedFor } = await priceModel(source, stepOf(source, options), pricing, progress);
   requireMemoryTrace(trace);
   const name = trace.header.model ?? source.name;
   if (asked.pyTorchPolicy !== undefined && trace.header.framework !== "pytorch")
@@ -159,14 +170,20 @@ async function planModel(
 
   progress.show(`planning ${name}`, true);
   const found = await findPlan(trace, asked, name, io, progress);
-  progress.clear();
   if ("infeasible" in found) {
-    beside.write(shown.format.write(infeasibleDocument(found.infeasible)));
+    const verdict = await giveVerdict(trace, { ...given, device, outcome: smallestFound(found.infeasible) }, progress);
+    progress.clear();
+    beside.write(withVerdictFirst(infeasibleDocument(found.infeasible), verdict, shown.format, io));
     throw nothingWithin(found.infeasible);
   }
-  const text = await showPlan(found, shown, pricedFor);
   const { origin, predicted } = found.plan;
-  const costs = { budgetBytes: origin.budgetBytes, overhead: predicted.overhead };
+  const { peakBytes, overhead } = predicted;
+  const planned = { name: "planned", peakBytes, overhead };
+  const command = afterPlan(given, trace, asked);
+  const verdict = await giveVerdict(trace, { ...given, device, outcome: planned, command }, progress);
+  progress.clear();
+  const text = await showPlan(found, shown, { pricedFor, verdict, io });
+  const costs = { budgetBytes: origin.budgetBytes, overhead };
   const refusal = tooMuch(name, asked, found.plan) ?? tooDear(name, asked, costs);
   if (refusal !== undefined) {
     beside.write(text());
@@ -181,4 +198,21 @@ async function planModel(
 function stepOf(source: ModelSource, options: CommandOptions): ModelOptions {
   const { request, data } = parseModelOptions(options);
   return { request: isOf(source, "run") ? { ...request, seed: undefined } : request, data };
+}
+
+/** What was found that holds least, though it is too much for the budget. */
+function smallestFound({ smallestFoundBytes }: InfeasibleBudget): Outcome {
+  return { name: "smallest found", peakBytes: smallestFoundBytes };
+}
+
+/** A plan is there to be followed: of a model by training, of a run of PyTorch by its policy. */
+function afterPlan(given: Given, trace: Trace, { output, pyTorchPolicy, budget }: PlanOptions): string | undefined {
+  if (isOf(given.source, "model"))
+    return output === undefined || isStandardOutput(output)
+      ? budget && typed("run", given, "--budget", describeBudget(budget))
+      : typed("run", given, "--plan", output);
+  const isPyTorch = trace.header.framework === "pytorch" && pyTorchPolicy === undefined && budget !== undefined;
+  return isPyTorch
+    ? typed("plan", given, "--budget", describeBudget(budget), "--pytorch-policy", "policy.json")
+    : undefined;
 }

@@ -15,6 +15,8 @@ import { extractTo } from "../report/extract-to.js";
 import { openFile } from "../report/open-file.js";
 import { type ReportSource, reportSource } from "../report/report-source.js";
 import { parseCount, parseText, UsageError } from "../usage-error.js";
+import { giveVerdict } from "../verdict/give-verdict.js";
+import { verdictText } from "../verdict/show-verdict.js";
 import { versionText } from "../version.js";
 
 /** `remat report`. */
@@ -71,7 +73,17 @@ export async function report(model: string | undefined, options: CommandOptions,
     const run = source.kind === "run" ? source : compared?.kind === "run" ? compared : undefined;
     const plan = source.kind === "plan" ? source : compared?.kind === "plan" ? compared : undefined;
     const trace = run === undefined ? planAsTrace(planOf(source).plan) : await load(run);
+    // Of a plan alone there is no run to judge.
+    const target = run === source || other === undefined ? model : other;
+    const verdict =
+      run &&
+      (await giveVerdict(
+        trace,
+        { target, source: run.model, options, device: parsePricing(options).device },
+        progress,
+      ));
     const shown: MakeReportOptions = {
+      verdict,
       title: trace.header.model ?? source.name,
       from: run === undefined ? "plan" : run.model.gives === "run" ? "trace" : "model",
       pricedFor: pricedFor(trace, options),
@@ -87,6 +99,8 @@ export async function report(model: string | undefined, options: CommandOptions,
     const data = await makeReport(trace, shown);
     progress.show("writing", true);
     await writeFor("-o", path, renderReport(data), io);
+    progress.clear();
+    if (isFile && run !== undefined) io.stdout.write(verdictText(verdict, io));
   } finally {
     progress.clear();
   }

@@ -1,13 +1,15 @@
+import { judgeStep } from "@remat/reporting";
 import { RematError } from "@remat/trace";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
-import { formatOption, parseFormat } from "../format-option.js";
+import { formatOption, parseFormat, parseUnits, unitsOption } from "../format-option.js";
 import type { StepSource } from "../load-model.js";
 import { parseModelOptions, stepOptions } from "../model-options.js";
 import { describeKinds, isOf, modelSource } from "../model-source.js";
+import { describeBudget, describeShare } from "../plan/plan-options.js";
 import { Progress } from "../progress.js";
 import { askProcess } from "../run/ask-process.js";
-import type { PlanningJob, PlanningResult } from "../run/planning-job.js";
+import type { PlanningJob, PlanningResult, Wanted } from "../run/planning-job.js";
 import { type ProcessName, pathOfProcess } from "../run/process-paths.js";
 import { describeVerification, runDocument } from "../run/run-document.js";
 import { parseRunOptions } from "../run/run-options.js";
@@ -16,12 +18,16 @@ import type { Execution, StepJob, StepResult } from "../run/step-job.js";
 import { stepOfPlan } from "../run/step-of-plan.js";
 import { verifyRun } from "../run/verify-run.js";
 import { UsageError } from "../usage-error.js";
+import { type Given, typed } from "../verdict/next-command.js";
+import { withVerdictFirst } from "../verdict/show-verdict.js";
+import { thisMachine } from "../verdict/this-machine.js";
 
 /** `remat run`. */
 export const runCommand: Command = {
   options: [
     ...stepOptions,
     formatOption,
+    unitsOption,
     { flags: "--budget <size>", purpose: "What may be held at once: 0.9 or 60% of what stock holds, or 2GB, 512MiB" },
     { flags: "--max-overhead <share>", purpose: "In place of a budget, how much longer a step may take: 15%" },
     { flags: "--plan <file>", purpose: "In place of a budget, a plan that remat plan -o wrote" },
@@ -44,6 +50,7 @@ export const runCommand: Command = {
 /** Takes (`remat run MODEL`) real training steps, as they are, released early, or within a budget; predicted beside measured. */
 export async function run(model: string, options: CommandOptions, io: ConsoleIo): Promise<void> {
   const format = parseFormat(options);
+  const units = parseUnits(options);
   const { wanted, steps, timeMs, verify } = parseRunOptions(options);
   // Of `run`, --steps says how many to run.
   const { request: given } = parseModelOptions({ ...options, steps: undefined });
@@ -77,7 +84,13 @@ export async function run(model: string, options: CommandOptions, io: ConsoleIo)
     const measured = await ask<StepJob, StepResult>("executor", job, `running ${steps} steps`);
     const verification = verify ? await verifyRun(job, (process, each, what) => ask(process, each, what)) : undefined;
     progress.clear();
-    io.stdout.write(format.write(runDocument(summarizeRun(planning, measured, wanted.kind, verification))));
+    const summary = summarizeRun(planning, measured, wanted.kind, verification);
+    const verdict = judgeStep(summary.stock, {
+      device: thisMachine(),
+      outcome: { name: "measured", peakBytes: summary.measured.peakBytes },
+      commandFor: () => afterRun({ target: model, source: found, options }, wanted, verify),
+    });
+    io.stdout.write(withVerdictFirst(runDocument(summary, units), verdict, format, io));
     if (verification?.isEqual === false) throw new RematError("VERIFY", describeVerification(verification));
   } finally {
     progress.clear();
@@ -87,4 +100,20 @@ export async function run(model: string, options: CommandOptions, io: ConsoleIo)
 function executionOf({ plan }: PlanningResult, wanted: string): Execution {
   if (plan !== undefined) return { kind: "plan", plan };
   return wanted === "early-release" ? { kind: "early-release" } : { kind: "stock" };
+}
+
+/** What ran as it is can run in less; what ran in less can be held against stock. */
+function afterRun(given: Given, wanted: Wanted, isVerified: boolean): string | undefined {
+  if (wanted.kind === "stock") return typed("run", given, "--early-release");
+  if (isVerified) return undefined;
+  switch (wanted.kind) {
+    case "early-release":
+      return typed("run", given, "--early-release", "--verify");
+    case "plan":
+      return typed("run", given, "--plan", wanted.path, "--verify");
+    case "budget":
+      return typed("run", given, "--budget", describeBudget(wanted.budget), "--verify");
+    case "overhead":
+      return typed("run", given, "--max-overhead", describeShare(wanted.maxOverhead), "--verify");
+  }
 }

@@ -84,11 +84,7 @@ async function printOnce(
   options: CommandOptions,
   io: ConsoleIo,
 ): Promise<void> {
-  const columns = parseCount(
-    "columns",
-    options["columns"] ?? io.terminal?.stdout.columns ?? io.env["COLUMNS"] ?? 100,
-    40,
-  );
+  const columns = parseCount("columns", options["columns"] ?? io.width ?? io.env["COLUMNS"] ?? 100, 40);
   const rows = parseCount("rows", options["rows"] ?? 40, 8);
   const module = options["module"] === undefined ? undefined : parseText("module", options["module"]);
   if (targets.length === 0 || targets.length > 2)

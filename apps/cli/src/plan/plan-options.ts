@@ -65,6 +65,16 @@ export function parseBudgetOption(value: unknown): Budget {
   }
 }
 
+/** Writes a budget as {@link parseBudget} reads it. */
+export function describeBudget(budget: Budget): string {
+  return "bytes" in budget ? `${Math.floor(budget.bytes)}B` : describeShare(budget.fraction);
+}
+
+/** Writes a share as {@link parseShare} reads it. */
+export function describeShare(share: number): string {
+  return `${Number((100 * share).toPrecision(6))}%`;
+}
+
 /** Parses `20%` or `0.2`. */
 export function parseShare(option: string, value: unknown): number {
   const match = /^(\d+(?:\.\d*)?|\.\d+)\s*(%)?$/.exec(String(value).trim());

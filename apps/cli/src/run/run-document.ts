@@ -1,16 +1,26 @@
-import { type Cell, type DocumentPart, formatMs, formatPercent, type OutputDocument } from "@remat/reporting";
+import {
+  type Cell,
+  type DocumentPart,
+  formatMs,
+  formatPercent,
+  type OutputDocument,
+  type SizeFormat,
+  type SizeUnit,
+  sizeFormat,
+} from "@remat/reporting";
 import type { RunDifference, ValueDifference } from "./compare-runs.js";
 import type { RunSummary } from "./run-summary.js";
 import type { Verification } from "./verify-run.js";
 
 /** Returns what `remat run` found, predicted beside measured; its records are a row for each figure. */
-export function runDocument(summary: RunSummary): OutputDocument {
+export function runDocument(summary: RunSummary, units?: SizeUnit): OutputDocument {
+  const size = sizeFormat(units);
   const { losses, verification } = summary;
   return {
     parts: () => [
-      { kind: "text", lines: heading(summary) },
-      figures(summary),
-      categories(summary),
+      { kind: "text", lines: heading(summary, size) },
+      figures(summary, size),
+      categories(summary, size),
       { kind: "text", lines: [`loss: ${losses.map((loss) => Number(loss.toPrecision(6))).join(", ")}`] },
       ...(verification === undefined ? [] : [{ kind: "text" as const, lines: [describeVerification(verification)] }]),
     ],
@@ -44,12 +54,15 @@ function numbersAsText(_key: string, value: unknown): unknown {
   return typeof value === "number" && !Number.isFinite(value) ? String(value) : value;
 }
 
-function heading({ model, batch, steps, backend, notes, wanted, budgetBytes }: RunSummary): readonly string[] {
+function heading(
+  { model, batch, steps, backend, notes, wanted, budgetBytes }: RunSummary,
+  size: SizeFormat,
+): readonly string[] {
   const how = {
     stock: "as they are",
     "early-release": "with early release",
-    budget: `within ${megabytes(budgetBytes ?? 0)}`,
-    overhead: `in ${megabytes(budgetBytes ?? 0)}`,
+    budget: `within ${size(budgetBytes ?? 0)}`,
+    overhead: `in ${size(budgetBytes ?? 0)}`,
     plan: "after the plan given",
   }[wanted];
   return [
@@ -59,25 +72,25 @@ function heading({ model, batch, steps, backend, notes, wanted, budgetBytes }: R
   ];
 }
 
-function figures({ stock, predicted, measured, restingBytes }: RunSummary): DocumentPart {
+function figures({ stock, predicted, measured, restingBytes }: RunSummary, size: SizeFormat): DocumentPart {
   const ofStock = (bytes: number) => formatPercent(bytes / stock.peakBytes);
   const apart = measured.peakBytes - predicted.peakBytes;
   const rows = [
     [
       "peak",
-      megabytes(predicted.peakBytes),
-      megabytes(measured.peakBytes),
+      size(predicted.peakBytes),
+      size(measured.peakBytes),
       ofStock(measured.peakBytes),
       apart === 0 ? "equal to the byte" : `${apart > 0 ? "+" : "-"}${Math.abs(apart)} B`,
     ],
     [
       "peak over weights and batch",
-      megabytes(predicted.peakBytes - restingBytes),
-      megabytes(measured.peakBytes - restingBytes),
+      size(predicted.peakBytes - restingBytes),
+      size(measured.peakBytes - restingBytes),
       formatPercent((measured.peakBytes - restingBytes) / (stock.peakBytes - restingBytes)),
       "",
     ],
-    ["resident memory", "", megabytes(measured.residentBytes), "", "above that of the loaded process"],
+    ["resident memory", "", size(measured.residentBytes), "", "above that of the loaded process"],
     [
       "step time",
       formatMs(predicted.stepMs),
@@ -97,15 +110,15 @@ function figures({ stock, predicted, measured, restingBytes }: RunSummary): Docu
   return { kind: "table", headers: ["", "Predicted", "Measured", "Of stock", ""], rows };
 }
 
-function categories({ predicted, measured }: RunSummary): DocumentPart {
+function categories({ predicted, measured }: RunSummary, size: SizeFormat): DocumentPart {
   return {
     kind: "table",
     title: "Held at the peak, by category",
     headers: ["Category", "Predicted", "Measured"],
     rows: categoryNames(predicted, measured).map((name) => [
       name,
-      megabytes(predicted.bytesByCategory[name] ?? 0),
-      megabytes(measured.bytesByCategory[name] ?? 0),
+      size(predicted.bytesByCategory[name] ?? 0),
+      size(measured.bytesByCategory[name] ?? 0),
     ]),
   };
 }
@@ -151,11 +164,6 @@ function describeValues(values: ValueDifference): string {
   const { differing, elements, maxAbsDifference, index, expected, found } = values;
   if (differing === 0) return "though not when run again";
   return `${differing} of ${elements} elements, by at most ${maxAbsDifference.toPrecision(3)}; element ${index} is ${found}, expected ${expected}`;
-}
-
-/** Decimal, as budgets are given. */
-function megabytes(bytes: number): string {
-  return `${(bytes / 1e6).toFixed(bytes < 10e6 ? 3 : 1)} MB`;
 }
 
 function signedPercent(fraction: number): string {

@@ -1,4 +1,4 @@
-import type { CompareView, EnvironmentGroup, RecommendedPlan, ReportSummary } from "@remat/reporting";
+import type { CompareView, EnvironmentGroup, RecommendedPlan, ReportSummary, Verdict } from "@remat/reporting";
 
 /** A line over the timeline, from a plan or another run. */
 export interface Overlay {
@@ -48,6 +48,8 @@ export interface ReportMeta {
   /** What kind of input it was made from. */
   readonly from: "model" | "trace" | "plan";
   readonly summary: ReportSummary;
+  /** Whether the step fits the device that it is meant for; undefined where the run does not tell, or no device was named. */
+  readonly verdict: Verdict | undefined;
   readonly environment: readonly EnvironmentGroup[];
   readonly plans: PlanFindings | undefined;
   /** Why there are none. */

@@ -1,6 +1,13 @@
 import { parseShardingPlan, simulateFsdp } from "@remat/mem-tracker/fsdp";
 import { holdPlan, memoryTimeline, momentOfPeak, tellsLifetimes } from "@remat/memory";
-import { compareView, formatPercent, moduleTreeView, viewEnvironment, viewSummary } from "@remat/reporting";
+import {
+  compareView,
+  formatPercent,
+  moduleTreeView,
+  type Verdict,
+  viewEnvironment,
+  viewSummary,
+} from "@remat/reporting";
 import { sacStats } from "@remat/sac-core";
 import { type DeviceSpec, type Plan, RematError, RuntimeSource, type Trace } from "@remat/trace";
 import type { ReportData } from "../data/report-file.js";
@@ -13,6 +20,8 @@ export interface MakeReportOptions {
   readonly from?: ReportMeta["from"];
   /** The device whose figures priced the ops. */
   readonly pricedFor?: DeviceSpec | undefined;
+  /** Whether the step fits, and what to do next. */
+  readonly verdict?: Verdict | undefined;
   readonly madeBy?: string | undefined;
   readonly source?: string | undefined;
   /** Milliseconds to look for plans; 0 for none. Left out: 8000. */
@@ -63,6 +72,7 @@ export async function makeReport(trace: Trace, options: MakeReportOptions): Prom
       title,
       from: options.from ?? "trace",
       summary,
+      verdict: options.verdict,
       environment: viewEnvironment(trace, {
         pricedFor: options.pricedFor,
         madeBy: options.madeBy,

@@ -1,3 +1,5 @@
+import { verdictSeparator } from "@remat/reporting";
+import { wrapText } from "@remat/text-table";
 import { type DeviceSpec, RematError, type Trace } from "@remat/trace";
 import { findModule } from "../document/find-module.js";
 import { specOf } from "../document/settings.js";
@@ -50,7 +52,10 @@ export async function printView(trace: Trace, options: PrintOptions): Promise<st
   if (module !== undefined) app.dispatch({ kind: "select", module: requireModule(app.document, module) });
   // The trade-off view looks for the optimal policy; a text is drawn only once it has been found.
   await app.runner.works.finish();
-  const { lines } = drawBody(app.views, app.state, { width: columns, height: rows });
+  const facts = app.document.verdict()?.facts ?? ["peak not known"];
+  const verdict = wrapText(facts.join(verdictSeparator), columns).map((text): Line => [{ text }]);
+  const { lines: body } = drawBody(app.views, app.state, { width: columns, height: rows - verdict.length - 1 });
+  const lines = [...verdict, [], ...body];
   const text = lines.map((line: Line) => paintLine(unselected(line), themeOfLook(look), glyphs).trimEnd());
   return `${text.join("\n").trimEnd()}\n`;
 }

@@ -5,6 +5,8 @@ import { type DeviceSpec, RuntimeSource, type Trace } from "@remat/trace";
 export interface Settings {
   /** The device that ops are priced for; undefined: the runtimes that the trace came with. */
   readonly device: DeviceSpec | undefined;
+  /** The device whose memory the step is to fit where no other is chosen. */
+  readonly meantFor: DeviceSpec;
   /** Allocations are rounded up to a multiple of this; undefined: as the device, or the trace, has it. */
   readonly allocationUnitBytes: number | undefined;
   /** Ranks over which weights are sharded (FSDP); 1: none. */
@@ -22,6 +24,7 @@ export function hasOwnRuntimes(trace: Trace): boolean {
 export function initialSettings(trace: Trace, device: DeviceSpec): Settings {
   return {
     device: hasOwnRuntimes(trace) ? undefined : device,
+    meantFor: device,
     allocationUnitBytes: undefined,
     worldSize: 1,
   };

@@ -1,5 +1,6 @@
 import { type FsdpSimulation, simulateFsdp } from "@remat/mem-tracker/fsdp";
 import {
+  heldPeak,
   type MemoryMoment,
   type MemoryTimeline,
   memoryTimeline,
@@ -11,12 +12,14 @@ import {
   allOpsView,
   type ComparedRun,
   categoryBands,
+  judgeStep,
   type MemoryBands,
   type ModuleTreeView,
   moduleBands,
   moduleTreeView,
   type OpTableView,
   opTableView,
+  type Verdict,
 } from "@remat/reporting";
 import {
   greedyOrder,
@@ -26,7 +29,7 @@ import {
   sacStats,
   tradeOff,
 } from "@remat/sac-core";
-import { type DeviceSpec, formatOccurrence, opOccurrences, type Trace } from "@remat/trace";
+import { type DeviceSpec, formatOccurrence, opOccurrences, RematError, type Trace } from "@remat/trace";
 import { lazy, memoize } from "./memoize.js";
 import { applySettings, initialSettings, type Settings } from "./settings.js";
 
@@ -66,6 +69,8 @@ export class TraceDocument {
   readonly categoryBands: () => MemoryBands;
   readonly moduleBands: (within: string) => MemoryBands;
   readonly peak: () => MemoryMoment | undefined;
+  /** Whether the step fits; undefined where the trace does not tell, or cannot be sharded so. */
+  readonly verdict: () => Verdict | undefined;
   /** Ops of a module, or of the whole step for an empty name. */
   readonly ops: (fqn: string) => OpTableView;
   readonly tradeOff: (fqn: string) => ModuleTradeOff | undefined;
@@ -98,6 +103,7 @@ export class TraceDocument {
       const { peak } = this.timeline();
       return tellsLifetimes(trace) ? momentOfPeak(this.memoryTrace(), peak, { limit: 12 }) : undefined;
     });
+    this.verdict = lazy(() => this.judge());
     this.moments = memoize((op) => momentAt(this.memoryTrace(), { op: Number(op) }, { limit: 12 }), 64);
     this.ops = memoize((fqn) => this.opsOf(fqn), 4);
     this.tradeOff = memoize((fqn) => this.tradeOffOf(fqn), 8);
@@ -137,6 +143,18 @@ export class TraceDocument {
   /** As one side of a comparison. */
   compared(name: string): ComparedRun {
     return { name, trace: this.trace, modules: this.tree(), peak: this.peak() };
+  }
+
+  /** The first line of every screen: what is wrong with a trace is for the view to say that needs it. */
+  private judge(): Verdict | undefined {
+    const { device, meantFor } = this.settings;
+    if (!tellsLifetimes(this.trace)) return undefined;
+    try {
+      return judgeStep(heldPeak(this.memoryTrace()), { device: device ?? meantFor });
+    } catch (error) {
+      if (error instanceof RematError) return undefined;
+      throw error;
+    }
   }
 
   private opsOf(fqn: string): OpTableView {

@@ -1,9 +1,9 @@
 import { formatBytes, formatMs } from "@remat/reporting";
+import { wrapText } from "@remat/text-table";
 import type { TraceDocument } from "../document/trace-document.js";
 import { fitText } from "../text/fit-text.js";
 import type { Glyphs } from "../text/glyphs.js";
 import { fitLine, type Line } from "../text/line.js";
-import { wrap } from "../text/wrap-text.js";
 
 /** Tells step time and peak under the settings, beside those that the document was opened with. */
 export function effectLines(
@@ -33,7 +33,7 @@ export function effectLines(
     row("  forward", formatMs(opened.tree().totals.forwardMs), formatMs(document.tree().totals.forwardMs)),
     row("  backward", formatMs(opened.tree().totals.backwardMs), formatMs(document.tree().totals.backwardMs)),
     row("Peak", peakText(opened), peakText(document)),
-    ...wrap(memoryError(document) ?? "", width).map((text): Line => [{ text, style: "bad" }]),
+    ...wrapText(memoryError(document) ?? "", width).map((text): Line => [{ text, style: "bad" }]),
   ];
 }
 

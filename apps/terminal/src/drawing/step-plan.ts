@@ -1,11 +1,11 @@
 import { formatBytes, summarizePlan } from "@remat/reporting";
+import { wrapText } from "@remat/text-table";
 import { describePlanMismatch, findPlanMismatch, type Plan, type Trace } from "@remat/trace";
 import { rememberLast } from "../document/memoize.js";
 import type { TraceDocument } from "../document/trace-document.js";
 import { fitText } from "../text/fit-text.js";
 import { barText, type Glyphs } from "../text/glyphs.js";
 import { fitLine, type Line } from "../text/line.js";
-import { wrap } from "../text/wrap-text.js";
 import { planFacts } from "./plan-facts.js";
 
 /** How far a plan of the step has come. */
@@ -25,7 +25,7 @@ export function stepPlanLines(
   glyphs: Glyphs,
 ): readonly Line[] {
   const wrapped = (text: string, style?: "bad" | "faint" | "warning"): readonly Line[] =>
-    wrap(text, width).map((line): Line => [{ text: line, style }]);
+    wrapText(text, width).map((line): Line => [{ text: line, style }]);
   if (progress !== undefined)
     return [
       [{ text: "Planning the step", style: "strong" }],

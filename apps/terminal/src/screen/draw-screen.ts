@@ -1,10 +1,10 @@
+import { wrapText } from "@remat/text-table";
 import { RematError } from "@remat/trace";
 import type { AppState, ScreenSize } from "../state/app-state.js";
 import { sceneOf, viewOf } from "../state/scene-of.js";
 import type { Area, View } from "../state/view.js";
 import { type Drawn, type Region, stack, textOnly } from "../text/drawn.js";
 import { fitLine, type Line } from "../text/line.js";
-import { wrap } from "../text/wrap-text.js";
 import { drawBottom } from "./draw-bottom.js";
 import { drawTitle } from "./draw-title.js";
 import { drawHelp } from "./help-screen.js";
@@ -65,7 +65,7 @@ export function drawBody(views: readonly View[], state: AppState, area: Area): D
     if (!(error instanceof RematError)) throw error;
     return textOnly(
       [],
-      ...wrap(error.message, area.width - 4).map((text): Line => [{ text: "  " }, { text, style: "bad" }]),
+      ...wrapText(error.message, area.width - 4).map((text): Line => [{ text: "  " }, { text, style: "bad" }]),
     );
   }
 }
@@ -73,7 +73,7 @@ export function drawBody(views: readonly View[], state: AppState, area: Area): D
 /** A plain statement, in as many words as there is room for. */
 function drawTooSmall(width: number, height: number): DrawnScreen {
   const text = `This terminal has ${width} columns and ${height} rows; remat ui needs ${smallestScreen.columns} by ${smallestScreen.rows}. Make it larger, or run remat ui --once. q quits.`;
-  const lines = wrap(text, Math.max(1, width))
+  const lines = wrapText(text, Math.max(1, width))
     .slice(0, height)
     .map((line): Line => [{ text: line.slice(0, width) }]);
   return {

@@ -4,6 +4,7 @@ import type { View } from "../state/view.js";
 import { type Drawn, type Region, textOnly } from "../text/drawn.js";
 import { fitText, textWidth } from "../text/fit-text.js";
 import { fitLine, lineWidth, type Span } from "../text/line.js";
+import { drawVerdict } from "./draw-verdict.js";
 
 /** Below this width tabs have the first word or two of their titles. */
 const wideColumns = 100;
@@ -28,7 +29,7 @@ export function drawTitle(views: readonly View[], state: AppState, width: number
   if (left >= 12)
     spans.push({ text: ` ${fitText(right, left, glyphs, { align: "right", cut: "start" })}`, style: "faint" });
   return {
-    lines: [fitLine(spans, width, glyphs), [{ text: glyphs.horizontal.repeat(width), style: "faint" }]],
+    lines: [fitLine(spans, width, glyphs), drawVerdict(state.run.document, width, glyphs)],
     regions,
   };
 }

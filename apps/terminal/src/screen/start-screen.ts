@@ -1,3 +1,4 @@
+import { wrapText } from "@remat/text-table";
 import type { AppState } from "../state/app-state.js";
 import type { StartEntry } from "../state/opened.js";
 import type { Area } from "../state/view.js";
@@ -5,7 +6,6 @@ import { drawTable, type TableColumn } from "../table/draw-table.js";
 import { windowRows } from "../table/window-rows.js";
 import { type Drawn, stack, textOnly } from "../text/drawn.js";
 import { fitLine, type Line } from "../text/line.js";
-import { wrap } from "../text/wrap-text.js";
 
 const columns: readonly TableColumn<StartEntry>[] = [
   { key: "title", title: "Recent, and examples", width: 24, grow: 1, cell: ({ title }) => title },
@@ -22,7 +22,7 @@ const head: readonly Line[] = [
 ];
 
 function paragraph(text: string, width: number, style?: "faint" | "bad"): readonly Line[] {
-  return wrap(text, width - 4).map((line): Line => [{ text: "  " }, { text: line, style }]);
+  return wrapText(text, width - 4).map((line): Line => [{ text: "  " }, { text: line, style }]);
 }
 
 /** What stands below the list. */

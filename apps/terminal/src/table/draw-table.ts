@@ -1,3 +1,4 @@
+import { type FittableColumn, fitColumns } from "@remat/text-table";
 import type { Region } from "../text/drawn.js";
 import { type Cut, fitText } from "../text/fit-text.js";
 import type { Glyphs } from "../text/glyphs.js";
@@ -5,18 +6,12 @@ import { fitLine, type Line, lineWidth, type Span } from "../text/line.js";
 import { type RowWindow, scrollThumb } from "./window-rows.js";
 
 /** A column of a table. */
-export interface TableColumn<Row> {
+export interface TableColumn<Row> extends FittableColumn {
   readonly key: string;
   readonly title: string;
-  /** Columns that it takes. */
-  readonly width: number;
-  /** Its part of the columns that are left over. */
-  readonly grow?: number;
   /** Which end of a text is left out where it is too long; left out: its end. */
   readonly cut?: Cut;
   readonly align?: "left" | "right";
-  /** Where there is no room the columns with the smallest numbers are left out first; left out: never. */
-  readonly priority?: number;
   /** A text, or spans that together take `width` columns or fewer. */
   cell(row: Row, width: number): string | readonly Span[];
 }
@@ -100,31 +95,6 @@ export function drawTable<Row>(options: TableOptions<Row>): DrawnTable {
     lines[lines.length - 1] = [{ text: `(${count - window.end + 1} more rows)`, style: "faint" }];
   while (options.height !== undefined && lines.length < options.height + 1) lines.push([]);
   return { lines, regions };
-}
-
-/** Returns the columns that fit, with their widths; columns are one space apart. */
-export function fitColumns<Row>(
-  columns: readonly TableColumn<Row>[],
-  width: number,
-): readonly { readonly column: TableColumn<Row>; readonly width: number }[] {
-  let kept = [...columns];
-  const needed = (): number => kept.reduce((sum, column) => sum + column.width + 1, -1);
-  while (needed() > width) {
-    const first = kept
-      .filter((column) => column.priority !== undefined)
-      .reduce<TableColumn<Row> | undefined>(
-        (a, b) => (a === undefined || b.priority! < a.priority! ? b : a),
-        undefined,
-      );
-    if (first === undefined) break;
-    kept = kept.filter((column) => column !== first);
-  }
-  const spare = width - needed();
-  const parts = kept.reduce((sum, { grow = 0 }) => sum + grow, 0);
-  return kept.map((column) => {
-    const more = column.grow === undefined ? 0 : Math.floor((spare * column.grow) / parts);
-    return { column, width: Math.max(1, column.width + more) };
-  });
 }
 
 function textOf(line: Line): string {

@@ -1,6 +1,7 @@
+import { fitColumns } from "@remat/text-table";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { drawTable, fitColumns, type TableColumn } from "../../src/table/draw-table.js";
+import { drawTable, type TableColumn } from "../../src/table/draw-table.js";
 import { windowRows } from "../../src/table/window-rows.js";
 import { asciiGlyphs, unicodeGlyphs } from "../../src/text/glyphs.js";
 import { lineWidth } from "../../src/text/line.js";

@@ -1,13 +1,14 @@
-import { formatBytes as formatInUnit, type MemoryUnit, type ModuleMemory } from "@remat/mem-tracker";
+import type { ModuleMemory } from "@remat/mem-tracker";
 import type { MemoryMoment } from "@remat/memory";
-import { formatPercent } from "../format-quantity.js";
 import type { DocumentPart, DocumentRecords, OutputDocument } from "../formats/output-document.js";
+import { type SizeFormat, type SizeUnit, sizeFormat } from "../size-unit.js";
 import type { MemorySummary } from "../summarize-memory.js";
+import { categoriesTable } from "./categories-table.js";
 
 /** How much of a memory summary is told. */
 export interface MemoryDocumentOptions {
-  /** Unit of all sizes; MiB if not given. */
-  readonly units?: MemoryUnit;
+  /** Unit of all sizes; left out: what suits each. Snapshots, as PyTorch prints them, are in MiB then. */
+  readonly units?: SizeUnit;
   /** Modules of up to this many name components are shown; 2 if not given. */
   readonly depth?: number;
   /** Also every module's snapshots by state, as PyTorch prints them. */
@@ -20,13 +21,13 @@ export interface MemoryDocumentOptions {
  */
 export function memoryDocument(
   summary: MemorySummary,
-  { units = "MiB", depth = 2, snapshots = false }: MemoryDocumentOptions = {},
+  { units = "auto", depth = 2, snapshots = false }: MemoryDocumentOptions = {},
 ): OutputDocument {
-  const size = (bytes: number): string => formatInUnit(bytes, units);
+  const size = sizeFormat(units);
   return {
     parts: () => [
       { kind: "text", lines: describeMemory(summary, size) },
-      categoriesTable(summary, size),
+      categoriesTable({ ...summary.moment, peakBytes: summary.moment.totalBytes, place: summary.place }, size),
       largestTable(summary, size),
       modulesTable(summary, depth, size),
       ...(snapshots ? [snapshotListing(summary, depth, units)] : []),
@@ -36,9 +37,7 @@ export function memoryDocument(
   };
 }
 
-type FormatSize = (bytes: number) => string;
-
-function describeMemory(summary: MemorySummary, size: FormatSize): readonly string[] {
+function describeMemory(summary: MemorySummary, size: SizeFormat): readonly string[] {
   const { moment, trace, notes } = summary;
   const { header } = trace;
   return [
@@ -49,29 +48,13 @@ function describeMemory(summary: MemorySummary, size: FormatSize): readonly stri
   ];
 }
 
-function categoriesTable({ moment, place }: MemorySummary, size: FormatSize): DocumentPart {
-  return {
-    kind: "table",
-    title: `Held at the ${place === "peak" ? "peak" : "moment"}, by category`,
-    headers: ["Category", "Size", "Share"],
-    rows: [
-      ...Object.entries(moment.bytesByCategory)
-        .sort(([, a], [, b]) => b - a)
-        .map(([category, bytes]) => [
-          category,
-          size(bytes),
-          formatPercent(moment.totalBytes === 0 ? 0 : bytes / moment.totalBytes),
-        ]),
-      ["total", size(moment.totalBytes), formatPercent(1)],
-    ],
-  };
-}
-
-function largestTable({ moment }: MemorySummary, size: FormatSize): DocumentPart {
+function largestTable({ moment }: MemorySummary, size: SizeFormat): DocumentPart {
   return {
     kind: "table",
     title: `The largest of ${moment.storageCount} storages alive then`,
     headers: ["Size", "Category", "Shape", "Made by", "Op", "In module"],
+    worth: [9, 6, 5, 7, 4, 8],
+    names: ["In module"],
     rows: moment.largest.map((storage) => [
       size(storage.bytes),
       storage.category,
@@ -83,13 +66,14 @@ function largestTable({ moment }: MemorySummary, size: FormatSize): DocumentPart
   };
 }
 
-function modulesTable({ moment, tracker, simulation }: MemorySummary, depth: number, size: FormatSize): DocumentPart {
+function modulesTable({ moment, tracker, simulation }: MemorySummary, depth: number, size: SizeFormat): DocumentPart {
   // A sharded module's own tensors come and go; what counts are its states.
   const own = simulation === undefined ? ownColumns : [];
   return {
     kind: "table",
     title: "Modules",
     headers: ["Module", "Kind", ...own.map(([name]) => name), "Peak forward", "Peak backward"],
+    worth: [9, 2, ...own.map(([, , worth]) => worth), 7, 8],
     rows: modulesOf(tracker, depth).map((module) => [
       module.fqn,
       module.kind,
@@ -99,22 +83,22 @@ function modulesTable({ moment, tracker, simulation }: MemorySummary, depth: num
   };
 }
 
-function snapshotListing({ tracker }: MemorySummary, depth: number, units: MemoryUnit): DocumentPart {
+function snapshotListing({ tracker }: MemorySummary, depth: number, units: SizeUnit): DocumentPart {
   return {
     kind: "listing",
     title: "Snapshots",
-    text: (isGrid) => tracker.displayModulewiseSnapshots(depth, units, isGrid),
+    text: (isGrid) => tracker.displayModulewiseSnapshots(depth, units === "auto" ? "MiB" : units, isGrid),
   };
 }
 
 type Module = ModuleMemory<string>;
 
-const ownColumns: readonly (readonly [name: string, bytes: (module: Module) => number])[] = [
-  ["Parameters", (module) => module.parameterBytes],
-  ["Buffers", (module) => module.bufferBytes],
-  ["Inputs", (module) => module.inputBytes],
-  ["Outputs", (module) => module.outputBytes],
-  ["Gradients", (module) => module.gradientBytes],
+const ownColumns: readonly (readonly [name: string, bytes: (module: Module) => number, worth: number])[] = [
+  ["Parameters", (module) => module.parameterBytes, 6],
+  ["Buffers", (module) => module.bufferBytes, 0],
+  ["Inputs", (module) => module.inputBytes, 1],
+  ["Outputs", (module) => module.outputBytes, 4],
+  ["Gradients", (module) => module.gradientBytes, 3],
 ];
 
 function modulesOf(tracker: MemorySummary["tracker"], depth: number): readonly Module[] {
@@ -129,14 +113,14 @@ function peakIn(module: Module, state: string, device: string): number | undefin
   return totals.length === 0 ? undefined : Math.max(...totals.map((snapshot) => snapshot.totalBytes));
 }
 
-function offloaded({ tracker, moment }: MemorySummary, size: FormatSize): readonly string[] {
+function offloaded({ tracker, moment }: MemorySummary, size: SizeFormat): readonly string[] {
   return tracker
     .snapshot("peak")
     .filter(({ device }) => device !== moment.device)
     .map(({ device, totalBytes }) => `at most ${size(totalBytes)} on device ${device}`);
 }
 
-function sizeOr(bytes: number | undefined, size: FormatSize): string {
+function sizeOr(bytes: number | undefined, size: SizeFormat): string {
   return bytes === undefined ? "" : size(bytes);
 }
 

@@ -1,5 +1,6 @@
-import { formatBytes, formatMs, formatPercent } from "../format-quantity.js";
+import { formatMs, formatPercent } from "../format-quantity.js";
 import type { DocumentPart, DocumentRecords, OutputDocument } from "../formats/output-document.js";
+import { type SizeFormat, type SizeUnit, sizeFormat } from "../size-unit.js";
 import type { PlanSummary, Recomputed } from "../summarize-plan.js";
 import { formatOverhead, frontRecords, frontTables, type PlanFront } from "./plan-front.js";
 
@@ -11,6 +12,8 @@ export interface PlanDocumentOptions {
   readonly sections?: readonly PlanSection[];
   /** Sentences for people. */
   readonly notes?: readonly string[];
+  /** Unit of all sizes; left out: what suits each. */
+  readonly units?: SizeUnit;
   /** Whether the budget is of the peak of the step; left out: yes. If not, it is of what modules store. */
   readonly isByPeak?: boolean;
 }
@@ -34,18 +37,19 @@ export interface PlanSection {
  * process.stdout.write(writeDocument(planDocument(summarizePlan(plan, trace, { earlyRelease })), "table"));
  */
 export function planDocument(summary: PlanSummary, options: PlanDocumentOptions = {}): OutputDocument {
-  const { front, sections = [], notes = [] } = options;
+  const { front, sections = [], notes = [], units } = options;
+  const size = sizeFormat(units);
   const [stock] = summary.points;
   return {
     parts: () => [
-      { kind: "text", lines: [describePlan(summary, notes)] },
-      figuresTable(summary),
+      { kind: "text", lines: describePlan(summary, notes, size) },
+      figuresTable(summary, size),
       ...sections.map(({ title, headers, rows, remark }): DocumentPart => {
         return { kind: "table", title, headers, rows, ...(remark !== undefined && { remark }) };
       }),
-      categoriesTable(summary),
+      pointsByCategory(summary, size),
       ...(summary.recomputed.runs > 0
-        ? recomputedTables(summary)
+        ? recomputedTables(summary, size)
         : [textOf("Nothing is recomputed: freeing each storage after its last use is enough.")]),
       ...(front === undefined ? [] : frontParts(front, stock.peakBytes)),
     ],
@@ -56,14 +60,14 @@ export function planDocument(summary: PlanSummary, options: PlanDocumentOptions 
 
 const textOf = (line: string): DocumentPart => ({ kind: "text", lines: [line] });
 
-function figuresTable({ points }: PlanSummary): DocumentPart {
+function figuresTable({ points }: PlanSummary, size: SizeFormat): DocumentPart {
   const [stock] = points;
   return {
     kind: "table",
     headers: ["", "Peak", "Of stock", "Step", "Overhead"],
     rows: points.map((point) => [
       point.name,
-      formatBytes(point.peakBytes),
+      size(point.peakBytes),
       formatPercent(point.peakBytes / stock.peakBytes),
       formatMs(point.stepMs),
       formatOverhead(point.overhead),
@@ -71,26 +75,31 @@ function figuresTable({ points }: PlanSummary): DocumentPart {
   };
 }
 
-function recomputedTables({ byModule, byKernel, recomputed, freed, freedCount }: PlanSummary): DocumentPart[] {
+function recomputedTables(
+  { byModule, byKernel, recomputed, freed, freedCount }: PlanSummary,
+  size: SizeFormat,
+): DocumentPart[] {
   return [
     {
       kind: "table",
       title: "Recomputed, by module",
       headers: ["Module", ...recomputedHeaders],
-      rows: recomputedRows(byModule, recomputed),
+      rows: recomputedRows(byModule, recomputed, size),
     },
     {
       kind: "table",
       title: "Recomputed, by kernel",
       headers: ["Kernel", ...recomputedHeaders],
-      rows: recomputedRows(byKernel, recomputed),
+      rows: recomputedRows(byKernel, recomputed, size),
     },
     {
       kind: "table",
       title: `The largest of ${freedCount} storages that are freed and recomputed`,
       headers: ["Size", "Shape", "Made by", "Op", "In module", "Freed after op", "Recomputed for op", "Times", "Time"],
+      worth: [9, 4, 7, 3, 8, 1, 2, 5, 6],
+      names: ["In module"],
       rows: freed.map((storage) => [
-        formatBytes(storage.bytes),
+        size(storage.bytes),
         `${storage.dtype} [${storage.shape.join(", ")}]`,
         storage.opName,
         String(storage.op),
@@ -114,17 +123,17 @@ function frontParts(front: PlanFront, stockBytes: number): DocumentPart[] {
 
 const recomputedHeaders: readonly string[] = ["Ops recomputed", "Time", "Share", "Memory"];
 
-function recomputedRows(groups: readonly Recomputed[], total: Recomputed): string[][] {
+function recomputedRows(groups: readonly Recomputed[], total: Recomputed, size: SizeFormat): string[][] {
   return [...groups, total].map(({ name, runs, ms, bytes }) => [
     name,
     String(runs),
     formatMs(ms),
     formatPercent(total.ms > 0 ? ms / total.ms : 0),
-    formatBytes(bytes),
+    size(bytes),
   ]);
 }
 
-function categoriesTable({ points }: PlanSummary): DocumentPart {
+function pointsByCategory({ points }: PlanSummary, size: SizeFormat): DocumentPart {
   const names = [...new Set(points.flatMap(({ bytesByCategory }) => Object.keys(bytesByCategory)))];
   const [stock] = points;
   names.sort((a, b) => (stock.bytesByCategory[b] ?? 0) - (stock.bytesByCategory[a] ?? 0));
@@ -133,13 +142,17 @@ function categoriesTable({ points }: PlanSummary): DocumentPart {
     title: "Held at the peak, by category",
     headers: ["Category", ...points.map(({ name }) => name)],
     rows: [
-      ...names.map((name) => [name, ...points.map((point) => formatBytes(point.bytesByCategory[name] ?? 0))]),
-      ["total", ...points.map((point) => formatBytes(point.peakBytes))],
+      ...names.map((name) => [name, ...points.map((point) => size(point.bytesByCategory[name] ?? 0))]),
+      ["total", ...points.map((point) => size(point.peakBytes))],
     ],
   };
 }
 
-function describePlan({ plan, trace, pricedFor, elsewhere }: PlanSummary, notes: readonly string[]): string {
+function describePlan(
+  { plan, trace, pricedFor, elsewhere }: PlanSummary,
+  notes: readonly string[],
+  size: SizeFormat,
+): readonly string[] {
   const { header } = trace;
   const { origin, predicted } = plan;
   const effort = [
@@ -152,14 +165,14 @@ function describePlan({ plan, trace, pricedFor, elsewhere }: PlanSummary, notes:
       : `no plan takes less than ${formatMs(predicted.lowerBound)}: gap ${formatOverhead(predicted.gap)}`;
   return [
     `${header.model ?? "model"}: ${header.framework}${header.frameworkVersion === undefined ? "" : ` ${header.frameworkVersion}`}, ${header.mode}${header.backend === undefined ? "" : ` ${header.backend} backend`}, priced for ${pricedFor ?? header.device}; ${trace.ops.count} ops`,
-    `budget ${formatBytes(origin.budgetBytes)}, method ${origin.method}${effort.length === 0 ? "" : `, ${effort.join(", ")}`}; ${bound}`,
+    `budget ${size(origin.budgetBytes)}, method ${origin.method}${effort.length === 0 ? "" : `, ${effort.join(", ")}`}; ${bound}`,
     ...(elsewhere.size === 0
       ? []
       : [
-          `planned is ${header.device}; not in any of these figures is what is held elsewhere at the peak: ${Array.from(elsewhere, ([device, bytes]) => `${formatBytes(bytes)} on ${device}`).join(", ")}`,
+          `planned is ${header.device}; not in any of these figures is what is held elsewhere at the peak: ${Array.from(elsewhere, ([device, bytes]) => `${size(bytes)} on ${device}`).join(", ")}`,
         ]),
     ...[...(header.notes ?? []), ...notes].map((note) => `note: ${note}`),
-  ].join("\n");
+  ];
 }
 
 function freedRecords({ freed }: PlanSummary): DocumentRecords {

@@ -1,30 +1,34 @@
 import { displaySacStats, displaySacTradeoffStats } from "@remat/sac-core";
-import { formatBytes, formatMs, formatPercent } from "../format-quantity.js";
+import { formatMs, formatPercent } from "../format-quantity.js";
 import type { DocumentPart, DocumentRecords, OutputDocument } from "../formats/output-document.js";
+import { type SizeFormat, type SizeUnit, sizeFormat } from "../size-unit.js";
 import { freedShares, type ModuleSacSummary, type SacSummary } from "../summarize-sac.js";
 import type { Cell } from "../write-csv.js";
+import { categoriesTable } from "./categories-table.js";
 import { sacSummaryJson } from "./sac-summary-json.js";
 
 /** How much of a SAC summary is told. */
 export interface SacDocumentOptions {
   /** Also the op and trade-off tables of every module, as PyTorch prints them. */
   readonly ops?: boolean;
+  /** Also the pieces fitted to each module's trade-off curve. */
+  readonly fit?: boolean;
+  /** How many modules people are shown, those that hold most; left out: all. */
+  readonly limit?: number;
+  /** Unit of all sizes; left out: what suits each. */
+  readonly units?: SizeUnit;
 }
 
 /** Returns what a summary tells; its records are a row for each module, or for each op with `ops`. */
-export function sacDocument(summary: SacSummary, { ops = false }: SacDocumentOptions = {}): OutputDocument {
+export function sacDocument(summary: SacSummary, options: SacDocumentOptions = {}): OutputDocument {
+  const { ops = false, fit = false, limit, units } = options;
+  const size = sizeFormat(units);
   return {
     parts: () => [
-      { kind: "text", lines: [describeRun(summary)] },
-      modulesTable(summary),
-      {
-        kind: "text",
-        lines: [
-          "Memory: what the results of a module's ops take. p % costs: time to recompute what frees p % of that memory, cheapest first, as a",
-          "share of the module's forward pass.",
-        ],
-      },
-      tradeOffTable(summary),
+      { kind: "text", lines: describeRun(summary).split("\n") },
+      ...(summary.peak === undefined ? [] : [categoriesTable({ ...summary.peak, place: "peak" }, size)]),
+      modulesTable(summary, size, limit),
+      ...(fit ? [tradeOffTable(summary)] : []),
       ...(ops ? opListings(summary) : []),
     ],
     records: () => (ops ? opRecords(summary) : { columns: moduleColumns, rows: summary.modules.map(moduleRow) }),
@@ -32,32 +36,43 @@ export function sacDocument(summary: SacSummary, { ops = false }: SacDocumentOpt
   };
 }
 
-function modulesTable({ modules }: SacSummary): DocumentPart {
+function modulesTable({ modules }: SacSummary, size: SizeFormat, limit = modules.length): DocumentPart {
+  const isHeld = modules.some(({ heldBytes }) => heldBytes !== undefined);
+  const shown = isHeld
+    ? modules.toSorted((a, b) => (b.heldBytes ?? 0) - (a.heldBytes ?? 0)).slice(0, limit)
+    : modules.slice(0, limit);
+  const columns: readonly (readonly [header: string, worth: number, cell: (module: ModuleSacSummary) => string])[] = [
+    ["Module", 9, ({ fqn }) => fqn],
+    ...(isHeld ? [["Held at peak", 8, ({ heldBytes = 0 }: ModuleSacSummary) => size(heldBytes)] as const] : []),
+    ["Kind", 2, ({ kind }) => kind],
+    ["Calls", 0, ({ calls }) => String(calls)],
+    ["Ops", 1, ({ opCount }) => String(opCount)],
+    ["Memory", 4, ({ memoryBytes }) => size(memoryBytes)],
+    ["Saved by autograd", 6, ({ savedBytes }) => size(savedBytes)],
+    ["Forward", 5, ({ forwardMs }) => formatMs(forwardMs)],
+    ["Backward", 3, ({ backwardMs }) => formatMs(backwardMs)],
+    ...freedShares.map(
+      (share, i) =>
+        [
+          `${Math.round(share * 100)} % costs`,
+          [2.5, 7, 2, 4.5][i],
+          (module: ModuleSacSummary) => formatPercent(module.recomputeShare[i]),
+        ] as const,
+    ),
+  ];
   return {
     kind: "table",
-    title: "Modules",
-    headers: [
-      "Module",
-      "Kind",
-      "Calls",
-      "Ops",
-      "Memory",
-      "Saved by autograd",
-      "Forward",
-      "Backward",
-      ...freedShares.map((share) => `${Math.round(share * 100)} % costs`),
-    ],
-    rows: modules.map((module) => [
-      module.fqn,
-      module.kind,
-      String(module.calls),
-      String(module.opCount),
-      formatBytes(module.memoryBytes),
-      formatBytes(module.savedBytes),
-      formatMs(module.forwardMs),
-      formatMs(module.backwardMs),
-      ...module.recomputeShare.map(formatPercent),
-    ]),
+    title:
+      shown.length < modules.length ? `The ${shown.length} of ${modules.length} modules that hold most` : "Modules",
+    headers: columns.map(([header]) => header),
+    worth: columns.map(([, worth]) => worth),
+    rows: shown.map((module) => columns.map(([, , cell]) => cell(module))),
+    remark: [
+      ...(isHeld ? ["Held at peak: what is alive then of a module's weights and of what its ops made."] : []),
+      "Memory: the results of its ops. Saved: those kept for the backward pass.",
+      "p % costs: the least time that recomputes what frees p % of Memory,",
+      "as a share of the module's forward pass.",
+    ].join("\n"),
   };
 }
 

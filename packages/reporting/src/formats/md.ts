@@ -7,6 +7,7 @@ export const mdFormat: OutputFormat = textFormat({
   title: "Markdown",
   isForFiles: true,
   tables: "markdown",
+  isFitted: false,
   heading: (title) => `## ${title}`,
   listing: (text) => `\`\`\`\n${text.trimEnd()}\n\`\`\``,
 });

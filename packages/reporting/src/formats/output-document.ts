@@ -19,12 +19,18 @@ export interface DocumentRecords {
 }
 
 /** A piece of a document for people; names in it may hold anything. */
-export type DocumentPart = TextPart | TablePart | ListingPart;
+export type DocumentPart = TextPart | FactsPart | TablePart | ListingPart;
 
 /** Lines that belong together. */
 export interface TextPart {
   readonly kind: "text";
   readonly lines: readonly string[];
+}
+
+/** Facts in one line, which is broken between two of them where it is too long. */
+export interface FactsPart {
+  readonly kind: "facts";
+  readonly facts: readonly string[];
 }
 
 /** A table of quantities that are written for people. */
@@ -33,6 +39,10 @@ export interface TablePart {
   readonly title?: string;
   readonly headers: readonly string[];
   readonly rows: readonly (readonly string[])[];
+  /** What each column is worth: where there is no room, those worth least go first, the first column never. Left out: the last goes first. */
+  readonly worth?: readonly number[];
+  /** Headers of columns with long names, whose beginning may be cut for want of room; left out: the first column's. */
+  readonly names?: readonly string[];
   /** What has to be said of it, under it. */
   readonly remark?: string;
 }

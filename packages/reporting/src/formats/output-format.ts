@@ -1,5 +1,11 @@
 import type { OutputDocument } from "./output-document.js";
 
+/** What a document is written for. */
+export interface OutputShape {
+  /** Characters in a line, of formats for people; left out: as many as it takes. */
+  readonly width?: number;
+}
+
 /** How documents are written: what a file of this folder exports, and `output-formats.ts` lists. */
 export interface OutputFormat {
   /** What it is called on the command line; also the ending of its files. */
@@ -10,5 +16,5 @@ export interface OutputFormat {
   readonly isForFiles: boolean;
   /** Whether it is for spreadsheets: a table of plain values, which is never cut short unless somebody asks for it. */
   readonly isRecords?: boolean;
-  write(document: OutputDocument): string;
+  write(document: OutputDocument, shape?: OutputShape): string;
 }

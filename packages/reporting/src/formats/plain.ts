@@ -7,6 +7,7 @@ export const plainFormat: OutputFormat = textFormat({
   title: "plain text",
   isForFiles: false,
   tables: "plain",
+  isFitted: false,
   heading: (title) => title,
   listing: (text) => text,
 });

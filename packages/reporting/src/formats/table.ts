@@ -7,6 +7,7 @@ export const tableFormat: OutputFormat = textFormat({
   title: "tables",
   isForFiles: false,
   tables: "rst",
+  isFitted: true,
   heading: (title) => title,
   listing: (text) => text,
 });

@@ -1,10 +1,12 @@
-import { displaySafe, formatTable, type TableFormat } from "@remat/text-table";
-import type { DocumentPart } from "./output-document.js";
-import type { OutputFormat } from "./output-format.js";
+import { displaySafe, fitTable, formatTable, type TableFormat, wrapText } from "@remat/text-table";
+import type { DocumentPart, TablePart } from "./output-document.js";
+import type { OutputFormat, OutputShape } from "./output-format.js";
 
 /** In what the formats for people differ. */
 export interface TextStyle extends Pick<OutputFormat, "name" | "title" | "isForFiles"> {
   readonly tables: TableFormat;
+  /** Whether lines are kept to the width that there is. */
+  readonly isFitted: boolean;
   heading(title: string): string;
   listing(text: string): string;
 }
@@ -16,19 +18,51 @@ export function textFormat(style: TextStyle): OutputFormat {
     name,
     title,
     isForFiles,
-    write: (document) => joinParts(document.parts().map((part) => write(part, style))),
+    write: (document, shape = {}) =>
+      joinParts(document.parts().map((part) => write(part, style, style.isFitted ? shape : {}))),
   };
 }
 
-function write(part: DocumentPart, { tables, heading, listing }: TextStyle): string {
-  if (part.kind === "text") return part.lines.join("\n");
-  const above = part.title === undefined ? "" : `${heading(part.title)}\n\n`;
+function write(part: DocumentPart, style: TextStyle, shape: OutputShape): string {
+  if (part.kind === "text") return wrapped(part.lines, shape);
+  if (part.kind === "facts") return joinFacts(part.facts, shape);
+  const above = part.title === undefined ? "" : `${style.heading(part.title)}\n\n`;
   if (part.kind === "table") {
-    const { headers, rows, remark } = part;
-    return `${above}${formatTable(rows, { headers, format: tables })}${remark === undefined ? "" : `\n${remark}`}`;
+    const table = above + writeTable(part, style, shape);
+    if (part.remark === undefined) return table;
+    // Markdown takes a line right below a table for one of its rows.
+    return `${table}${style.tables === "markdown" ? "\n\n" : "\n"}${wrapped(part.remark.split("\n"), shape)}`;
   }
   const caption = part.caption === undefined ? "" : `${part.caption}\n`;
-  return `${above}${caption}${listing(part.text(tables !== "plain"))}`;
+  return `${above}${caption}${style.listing(part.text(style.tables !== "plain"))}`;
+}
+
+function wrapped(lines: readonly string[], { width }: OutputShape): string {
+  return (width === undefined ? lines : lines.flatMap((line) => wrapText(line, width, "  "))).join("\n");
+}
+
+function writeTable({ headers, rows, worth, names }: TablePart, { tables }: TextStyle, { width }: OutputShape): string {
+  if (width === undefined) return formatTable(rows, { headers, format: tables });
+  const fitted = fitTable(rows, { headers, width, ...(worth && { worth }), ...(names && { names }) });
+  const table = formatTable(fitted.rows, { headers: fitted.headers, format: tables });
+  const { leftOut, wholeWidth } = fitted;
+  const missing = leftOut.filter((name) => name !== "").join(", ");
+  return missing === ""
+    ? table
+    : `${table}\n${wrapped([`(no room for ${missing}: --width ${wholeWidth} shows all)`], { width })}`;
+}
+
+const separator = " · ";
+
+/** One line, or where that is too long several, each of as many facts as there is room for. */
+function joinFacts(facts: readonly string[], { width = Number.POSITIVE_INFINITY }: OutputShape): string {
+  const lines: string[] = [];
+  for (const fact of facts) {
+    const longer = lines.length === 0 ? fact : `${lines.at(-1)}${separator}${fact}`;
+    if (lines.length > 0 && longer.length <= width) lines[lines.length - 1] = longer;
+    else lines.push(fact);
+  }
+  return lines.join("\n");
 }
 
 /** Names in any part may hold anything, which a terminal must not obey. */

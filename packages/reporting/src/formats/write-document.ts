@@ -1,5 +1,6 @@
 import { RematError } from "@remat/trace";
 import type { OutputDocument } from "./output-document.js";
+import type { OutputShape } from "./output-format.js";
 import { outputFormats } from "./output-formats.js";
 
 /**
@@ -9,12 +10,12 @@ import { outputFormats } from "./output-formats.js";
  * @example
  * process.stdout.write(writeDocument(sacDocument(summarizeSac(trace)), "md"));
  */
-export function writeDocument(document: OutputDocument, format: string): string {
+export function writeDocument(document: OutputDocument, format: string, shape: OutputShape = {}): string {
   const found = outputFormats.find(({ name }) => name === format);
   if (found === undefined)
     throw new RematError(
       "FORMAT_UNKNOWN",
       `there is no output format ${JSON.stringify(format)}. Expected one of ${outputFormats.map(({ name }) => name).join(", ")}.`,
     );
-  return found.write(document);
+  return found.write(document, shape);
 }

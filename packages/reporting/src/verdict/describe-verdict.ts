@@ -10,8 +10,11 @@ export const verdictSeparator = " · ";
 /** More categories than these are for the table below. */
 const categoriesTold = 2;
 
-/** Returns a verdict as one line: what is held, whether it fits, what it is, what would be better, what to type. */
-export function describeVerdict(verdict: Omit<Verdict, "sentence">): string {
+/** What a verdict is before it is put into words. */
+export type VerdictFigures = Omit<Verdict, "facts" | "sentence">;
+
+/** Returns a verdict in words, a fact each: what is held, whether it fits, what it is, what would be better, what to type. */
+export function describeVerdict(verdict: VerdictFigures): readonly string[] {
   const { categories, outcome, command } = verdict;
   const told = categories.filter(({ share }) => share >= 0.005).slice(0, categoriesTold);
   return [
@@ -25,10 +28,10 @@ export function describeVerdict(verdict: Omit<Verdict, "sentence">): string {
         ]),
     ...(outcome === undefined ? describeRemedies(verdict) : [describeOutcome(verdict)]),
     ...(command === undefined ? [] : [command]),
-  ].join(verdictSeparator);
+  ];
 }
 
-function describePeak({ peakBytes, device, deviceMemoryBytes, spareBytes = 0 }: Omit<Verdict, "sentence">): string {
+function describePeak({ peakBytes, device, deviceMemoryBytes, spareBytes = 0 }: VerdictFigures): string {
   const peak = `peak ${formatBytes(peakBytes)}`;
   if (deviceMemoryBytes === undefined) return `${peak}; how much memory ${device} has is not known`;
   const ofDevice = `${peak} of ${formatBytes(deviceMemoryBytes)} (${device})`;
@@ -37,7 +40,7 @@ function describePeak({ peakBytes, device, deviceMemoryBytes, spareBytes = 0 }: 
     : `${ofDevice}: does not fit, ${formatBytes(-spareBytes)} too much`;
 }
 
-function describeOutcome({ outcome, peakBytes, deviceMemoryBytes, fits }: Omit<Verdict, "sentence">): string {
+function describeOutcome({ outcome, peakBytes, deviceMemoryBytes, fits }: VerdictFigures): string {
   const { name, peakBytes: after, overhead } = outcome!;
   const share = peakBytes > 0 && after !== peakBytes ? ` (${formatPercent(after / peakBytes)})` : "";
   const time =
@@ -51,7 +54,7 @@ function describeOutcome({ outcome, peakBytes, deviceMemoryBytes, fits }: Omit<V
   return `${name} ${formatBytes(after)}${share}${time}${verdict}`;
 }
 
-function describeRemedies({ fits, ways, earlyReleasePeakBytes }: Omit<Verdict, "sentence">): readonly string[] {
+function describeRemedies({ fits, ways, earlyReleasePeakBytes }: VerdictFigures): readonly string[] {
   if (fits !== false)
     return earlyReleasePeakBytes === undefined
       ? []

@@ -1,6 +1,6 @@
 import { heldPeak, releasedPeakBytes, tellsLifetimes } from "@remat/memory";
 import type { CategoryName, DeviceSpec, Trace } from "@remat/trace";
-import { describeVerdict } from "./describe-verdict.js";
+import { describeVerdict, verdictSeparator } from "./describe-verdict.js";
 import type { Outcome, Verdict } from "./verdict.js";
 import type { WayToFit } from "./way-to-fit.js";
 
@@ -20,6 +20,14 @@ export interface VerdictOptions {
 /** Less than this share of the peak is not worth a word. */
 export const worthSaying = 0.01;
 
+/** What is known of a step's memory. Bytes as allocated. */
+export interface StepMemory {
+  readonly peakBytes: number;
+  readonly bytesByCategory: Readonly<Partial<Record<string, number>>>;
+  /** Where everything is freed after its last use; left out: that cannot be said. */
+  readonly earlyReleasePeakBytes?: number;
+}
+
 /**
  * Returns the verdict on what a step holds as it was recorded: the peak, what of it is what, whether it fits, and the next step. Undefined for a run that
  * says nothing about when storages are freed.
@@ -30,20 +38,28 @@ export const worthSaying = 0.01;
  */
 export function judgeMemory(trace: Trace, options: VerdictOptions): Verdict | undefined {
   if (!tellsLifetimes(trace)) return undefined;
-  const { device, outcome, ways, commandFor } = options;
-  const { peakBytes, bytesByCategory } = heldPeak(trace);
+  // PyTorch frees by reference counts already; what a step of it could free earlier is for its program to say.
+  const isReleasable = trace.header.framework === "tfjs";
+  return judgeStep(
+    { ...heldPeak(trace), ...(isReleasable && { earlyReleasePeakBytes: releasedPeakBytes(trace) }) },
+    options,
+  );
+}
+
+/** Returns the same of a step of which only the peak is at hand, with where that is known what early release leaves of it. */
+export function judgeStep(
+  { peakBytes, bytesByCategory, earlyReleasePeakBytes = peakBytes }: StepMemory,
+  { device, outcome, ways, commandFor }: VerdictOptions,
+): Verdict {
   const { memoryBytes } = device;
   const spareBytes = memoryBytes === undefined ? undefined : memoryBytes - peakBytes;
   const fits = spareBytes === undefined ? undefined : spareBytes >= 0;
-  // PyTorch frees by reference counts already; what a step of it could free earlier is for its program to say.
-  const earlyReleasePeakBytes = trace.header.framework === "tfjs" ? releasedPeakBytes(trace) : undefined;
-  const isWorthReleasing =
-    earlyReleasePeakBytes !== undefined && peakBytes - earlyReleasePeakBytes >= worthSaying * peakBytes;
+  const isWorthReleasing = peakBytes - earlyReleasePeakBytes >= worthSaying * Math.max(1, peakBytes);
   const next: NextStep = { kind: isWorthReleasing && fits !== false ? "early-release" : "explore" };
-  const facts = {
+  const figures = {
     peakBytes,
     categories: Object.entries(bytesByCategory)
-      .map(([category, bytes]) => ({
+      .map(([category, bytes = 0]) => ({
         category: category as CategoryName,
         bytes,
         share: bytes / Math.max(1, peakBytes),
@@ -58,5 +74,6 @@ export function judgeMemory(trace: Trace, options: VerdictOptions): Verdict | un
     ways: fits === false ? ways : undefined,
     command: commandFor?.(ways?.[0] ?? next),
   };
-  return { ...facts, sentence: describeVerdict(facts) };
+  const facts = describeVerdict(figures);
+  return { ...figures, facts, sentence: facts.join(verdictSeparator) };
 }

@@ -31,6 +31,8 @@ export interface Verdict {
   readonly ways: readonly WayToFit[] | undefined;
   /** The next step, as it is typed. */
   readonly command: string | undefined;
-  /** All of it in one line. */
+  /** All of it in words, in the order of what is asked first. */
+  readonly facts: readonly string[];
+  /** The same in one line. */
   readonly sentence: string;
 }

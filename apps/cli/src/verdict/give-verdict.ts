@@ -1,0 +1,55 @@
+import { heldPeak, tellsLifetimes } from "@remat/memory";
+import { judgeMemory, type Outcome, type Verdict, type WayToFit } from "@remat/reporting";
+import { waysToFit } from "@remat/reporting/ways-to-fit";
+import type { DeviceSpec, Trace } from "@remat/trace";
+import { loadTrace } from "../load-trace.js";
+import { parseModelOptions } from "../model-options.js";
+import { isOf } from "../model-source.js";
+import type { Progress } from "../progress.js";
+import { type Given, nextCommand } from "./next-command.js";
+
+export interface GivenVerdict extends Given {
+  readonly device: Pick<DeviceSpec, "name" | "memoryBytes">;
+  readonly outcome?: Outcome;
+  /** What to type next, where the command knows better. */
+  readonly command?: string | undefined;
+}
+
+/** Judges what a step holds as it was recorded or traced; of one that does not fit, what would is computed, unless something was done about it. */
+export async function giveVerdict(
+  trace: Trace,
+  given: GivenVerdict,
+  progress: Pick<Progress, "show">,
+): Promise<Verdict | undefined> {
+  const { device, outcome } = given;
+  const ways = outcome === undefined ? await waysOf(trace, given, progress) : undefined;
+  return judgeMemory(trace, {
+    device,
+    ...(outcome && { outcome }),
+    ...(ways && { ways }),
+    commandFor: (step) => ("command" in given ? given.command : nextCommand(given, step, device.memoryBytes)),
+  });
+}
+
+async function waysOf(
+  trace: Trace,
+  { device: { memoryBytes }, source, options }: GivenVerdict,
+  progress: Pick<Progress, "show">,
+): Promise<readonly WayToFit[] | undefined> {
+  if (memoryBytes === undefined || !tellsLifetimes(trace) || heldPeak(trace).peakBytes <= memoryBytes) return undefined;
+  const given = parseModelOptions(options);
+  const samples = trace.header.step?.batch ?? given.request.batch;
+  const isModel = isOf(source, "model");
+  return waysToFit(trace, {
+    memoryBytes,
+    onProgress: (what) => progress.show(`${source.name}: ${what}`, true),
+    ...(isModel &&
+      samples !== undefined && {
+        batch: {
+          samples,
+          peakOf: async (batch) =>
+            heldPeak(await loadTrace(source, { ...given, request: { ...given.request, batch } }, progress)).peakBytes,
+        },
+      }),
+  });
+}

@@ -1,0 +1,60 @@
+import type { NextStep, WayToFit } from "@remat/reporting";
+import { type CommandOptions, optionKey, optionName } from "../command.js";
+import { recordOptions, stepOptions } from "../model-options.js";
+import { isOf, type ModelSource } from "../model-source.js";
+import { deviceOption } from "../pricing-options.js";
+import { typedTarget } from "../standard-input.js";
+
+/** What a command was given, as far as the next one has to be given it, too. */
+export interface Given {
+  /** As it was typed. */
+  readonly target: string;
+  readonly source: ModelSource;
+  readonly options: CommandOptions;
+}
+
+/**
+ * Returns what to type for a way to fit, or for the next step: a command that remat has, with the model and the options that were typed. Undefined where
+ * there is none, such as a training step to be run of a recorded one.
+ */
+export function nextCommand(given: Given, step: WayToFit | NextStep, deviceMemoryBytes?: number): string | undefined {
+  const isModel = isOf(given.source, "model");
+  switch (step.kind) {
+    case "early-release":
+      return isModel ? typed("run", given, "--early-release") : typed("plan", given, "--max-overhead", "0%");
+    case "plan":
+      return typed("plan", given, "--budget", `${deviceMemoryBytes}B`, "-o", "plan.json");
+    case "batch":
+      return typed("plan", withOption(given, "batch", String(step.batch)), "--max-overhead", "5%");
+    case "sharding":
+      return typed(
+        "memory",
+        given,
+        "--fsdp",
+        `world=${step.worldSize}${step.wrap.map((name) => `,wrap=${name}`).join("")}`,
+      );
+    case "device":
+      return typed("memory", withOption(given, "device", step.device));
+    case "explore":
+      return typed("plan", given, "--max-overhead", "5%");
+  }
+}
+
+function withOption(given: Given, name: string, value: string): Given {
+  return { ...given, options: { ...given.options, [name]: value } };
+}
+
+/** Returns a command line for the same step: `remat plan model.json --batch 8 …`. */
+export function typed(command: string, { target, options }: Given, ...more: readonly string[]): string {
+  const kept = [...stepOptions, ...(command === "run" ? [] : [...recordOptions, deviceOption])];
+  const again = kept.flatMap((option) => {
+    const value = options[optionKey(option)];
+    return typeof value === "string" ? [`--${optionName(option)}`, value] : [];
+  });
+  return ["remat", command, typedTarget(target), ...again, ...more].map(quoted).join(" ");
+}
+
+/** As a POSIX shell reads it. */
+function quoted(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}

@@ -1,0 +1,25 @@
+import { formatPercent } from "../format-quantity.js";
+import type { TablePart } from "../formats/output-document.js";
+import type { SizeFormat } from "../size-unit.js";
+
+/** What is held at a moment. */
+interface HeldByCategory {
+  readonly bytesByCategory: Readonly<Partial<Record<string, number>>>;
+  readonly peakBytes: number;
+  readonly place: string;
+}
+
+/** What a moment holds by category, largest first. @internal */
+export function categoriesTable({ bytesByCategory, peakBytes, place }: HeldByCategory, size: SizeFormat): TablePart {
+  const held = Object.entries(bytesByCategory).map(([category, bytes = 0]) => ({ category, bytes }));
+  const share = (bytes: number): string => formatPercent(peakBytes === 0 ? 0 : bytes / peakBytes);
+  return {
+    kind: "table",
+    title: `Held at the ${place === "peak" ? "peak" : "moment"}, by category`,
+    headers: ["Category", "Size", "Share"],
+    rows: [
+      ...held.sort((a, b) => b.bytes - a.bytes).map(({ category, bytes }) => [category, size(bytes), share(bytes)]),
+      ["total", size(peakBytes), formatPercent(1)],
+    ],
+  };
+}

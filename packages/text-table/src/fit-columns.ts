@@ -1,0 +1,37 @@
+/** What has to be known of a column to fit it into a row. */
+export interface FittableColumn {
+  /** Columns of the screen that it takes at least. */
+  readonly width: number;
+  /** Its part of what is left over. */
+  readonly grow?: number;
+  /** Where there is no room the columns with the smallest numbers are left out first; left out: never. */
+  readonly priority?: number;
+}
+
+/**
+ * Returns the columns that fit into `width`, with their widths, `gap` apart: of those that do not fit the ones of least value are left out, none is wrapped.
+ *
+ * @example
+ * fitColumns([{ width: 20 }, { width: 8, priority: 2 }, { width: 8, priority: 1 }], 30); // the first two
+ */
+export function fitColumns<Column extends FittableColumn>(
+  columns: readonly Column[],
+  width: number,
+  gap = 1,
+): readonly { readonly column: Column; readonly width: number }[] {
+  let kept = [...columns];
+  const needed = (): number => kept.reduce((sum, column) => sum + column.width + gap, -gap);
+  while (needed() > width) {
+    const first = kept
+      .filter((column) => column.priority !== undefined)
+      .reduce<Column | undefined>((a, b) => (a === undefined || b.priority! < a.priority! ? b : a), undefined);
+    if (first === undefined) break;
+    kept = kept.filter((column) => column !== first);
+  }
+  const spare = width - needed();
+  const parts = kept.reduce((sum, { grow = 0 }) => sum + grow, 0);
+  return kept.map((column) => {
+    const more = column.grow === undefined ? 0 : Math.floor((spare * column.grow) / parts);
+    return { column, width: Math.max(1, column.width + more) };
+  });
+}
