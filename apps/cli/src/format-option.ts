@@ -1,5 +1,6 @@
-import { type OutputFormat, outputFormats, type SizeUnit, sizeUnits } from "@remat/reporting";
+import { type OutputFormat, type OutputShape, outputFormats, type SizeUnit, sizeUnits } from "@remat/reporting";
 import type { CommandOption, CommandOptions } from "./command.js";
+import type { ConsoleIo } from "./console-io.js";
 import { parseChoice, parseCount } from "./usage-error.js";
 
 const names = outputFormats.map(({ name }) => name);
@@ -21,6 +22,11 @@ export const formatOption: CommandOption = {
 export function parseFormat(options: CommandOptions): OutputFormat {
   const name = parseChoice("format", options["format"], names);
   return outputFormats.find((format) => format.name === name) as OutputFormat;
+}
+
+/** Returns how wide a text may be that is written there. */
+export function shapeOf({ width }: ConsoleIo): OutputShape {
+  return width === undefined ? {} : { width };
 }
 
 /** Tells how many of the largest things `--top` asks for: 10 for people, and all for a spreadsheet, where nobody says. */

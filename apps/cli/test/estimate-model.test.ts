@@ -110,13 +110,18 @@ describe("remat estimate MODEL", () => {
     const made = await estimateJson(example("lstm/model.js"), "--size", "tiny", "--trace", file);
     expect(existsSync(file)).toBe(true);
     const read = await estimateJson(file);
-    // A model can be run, a trace of it cannot: what to type next differs, and nothing else.
+    // A model can be run, a trace of it cannot: early release and what to type next differ, and nothing else.
     expect({ ...read, verdict: undefined }).toEqual({ ...made, verdict: undefined });
-    const judged = ({ verdict }: Summary) => ({ ...verdict, command: undefined, sentence: undefined });
+    const judged = ({ verdict }: Summary) => ({
+      ...verdict,
+      earlyReleasePeakBytes: undefined,
+      command: undefined,
+      sentence: undefined,
+    });
     expect(judged(read)).toEqual(judged(made));
     expect([made.verdict.command, read.verdict.command]).toEqual([
       `remat run ${example("lstm/model.js")} --size tiny --early-release`,
-      `remat plan ${file} --max-overhead 0%`,
+      `remat plan ${file} --max-overhead 0% -o plan.json`,
     ]);
   });
 });

@@ -11,7 +11,7 @@ import { exampleNamed, exampleNames } from "../../../examples/test/examples.js";
 import { actions, traceOf } from "../../../packages/mem-tracker/test/random-trace.js";
 import { randomTraces } from "../../../packages/planner/test/plan/random-traces.js";
 import { traceArbitrary } from "../../../packages/trace/test/arbitrary-trace.js";
-import { earlyReleasePlan } from "../src/plan/early-release-plan.js";
+import { unrecomputedPlan } from "../src/plan/unrecomputed-plan.js";
 import { expectOnePeak, expectOnePlannedPeak, isPlannable } from "./every-peak.js";
 
 const priced = (trace: Trace): Trace => priceTrace(trace, deviceSpec("a100"));
@@ -83,8 +83,8 @@ it("plans the accelerator's memory where parameters are offloaded to the CPU, an
   const file = goldenFiles().find(({ name }) => name === "fsdp_tf_ws4_reshard1_offload")!;
   const trace = priced(readPyTorchTrace(readGolden(file)));
   expect(expectOnePeak(trace)).toBe(573_147_136);
-  const plan = await earlyReleasePlan(trace);
-  const summary = summarizePlan(plan, trace, { earlyRelease: plan });
+  const plan = await unrecomputedPlan(trace);
+  const summary = summarizePlan(plan, trace, { unrecomputed: plan });
   // The quarter of 141,674,496 B of parameters that a rank of 4 keeps.
   expect([...summary.elsewhere]).toEqual([["cpu", 35_418_624]]);
   expect(writeDocument(planDocument(summary), "plain")).toMatch(

@@ -49,7 +49,7 @@ const path = write("chain", file());
 const inOrderPeak = 9000;
 
 /** How many changes a machine tries in the given time is not the same twice. */
-const stable = (text: string) => text.replace(/\d+ iterations/, "N iterations");
+const stable = (text: string) => text.replaceAll(folder, ".").replace(/\d+ iterations/, "N iterations");
 
 describe("remat plan GRAPH", () => {
   it("answers with a schedule that another simulation confirms", async () => {
@@ -180,7 +180,7 @@ describe("remat plan GRAPH", () => {
   it("names what binds where nothing fits, and exits with 1", async () => {
     for (const format of ["table", "json"]) {
       const run = await remat("plan", path, "--budget", "20%", "--time", "300ms", "--format", format);
-      expect(run).toMatchSnapshot(format);
+      expect({ ...run, stdout: stable(run.stdout) }).toMatchSnapshot(format);
     }
   });
 

@@ -2,12 +2,15 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { predictReleasedPeak } from "@remat/checkpoint/predict";
 import { heldPeak } from "@remat/memory";
-import { summarizeSac } from "@remat/reporting";
+import { formatBytes, summarizeSac } from "@remat/reporting";
 import { SACEstimator } from "@remat/sac-estimator";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { loadModel } from "../src/load-model.js";
 import { parseModelOptions } from "../src/model-options.js";
+import { isOf, modelSource } from "../src/model-source.js";
 import { openTarget } from "../src/terminal/open-target.js";
 import { bundledPath, bundleProcesses } from "./bundle-processes.js";
 import { twoLayers } from "./fixtures/two-layers.js";
@@ -60,9 +63,25 @@ async function peaksSaid(model: string, options: Readonly<Record<string, string>
       reportVerdict: judged.peakBytes,
       ui: heldPeak(opened.trace).peakBytes,
     },
+    early: {
+      memory: memory.verdict.earlyReleasePeakBytes,
+      estimate: (await json("estimate", model, ...args, "--format", "json")).verdict.earlyReleasePeakBytes,
+      plan: plan.earlyReleasePeakBytes,
+      planVerdict: plan.verdict.earlyReleasePeakBytes,
+      report: judged.earlyReleasePeakBytes,
+    },
+    sentence: memory.verdict.sentence as string,
     ops: { memory: memory.moment.at.op, report: reported.peak.at.op },
     steps: reported.steps,
   };
+}
+
+/** What `remat run --early-release` predicts. */
+async function predictedEarly(model: string, options: Readonly<Record<string, string>>): Promise<number> {
+  const { request, data } = parseModelOptions(options);
+  const source = modelSource(model);
+  if (!isOf(source, "model")) throw new Error(`${model} is no model`);
+  return (await predictReleasedPeak(await loadModel({ ...source, data }), { ...request, name: source.name })).peakBytes;
 }
 
 const only = (values: object): unknown[] => [...new Set(Object.values(values))];
@@ -79,8 +98,9 @@ describe("one training step", () => {
     });
     await fc.assert(
       fc.asyncProperty(models, options, async (model, asked) => {
-        const { bytes, ops, steps } = await peaksSaid(model, asked);
+        const { bytes, early, ops, steps } = await peaksSaid(model, asked);
         expect({ bytes, distinct: only(bytes).length }).toEqual({ bytes, distinct: 1 });
+        expect({ early, distinct: only(early) }).toEqual({ early, distinct: [await predictedEarly(model, asked)] });
         expect({ ops, distinct: only(ops).length }).toEqual({ ops, distinct: 1 });
         expect(steps).toBe(1);
       }),
@@ -105,8 +125,14 @@ describe("one training step", () => {
     "is predicted and measured by run as the others say",
     async (model, options) => {
       const asked = { backend: "cpu", ...options };
-      const { bytes } = await peaksSaid(model, asked);
+      const { bytes, early, sentence } = await peaksSaid(model, asked);
       const args = Object.entries(asked).flatMap(([name, value]) => [`--${name}`, value]);
+      const released = await json("run", model, ...args, "--early-release", "--steps", "2", "--format", "json");
+      expect(only(early)).toEqual([released.predicted.peakBytes]);
+      expect(released.measured.peakBytes).toBe(released.predicted.peakBytes);
+      // Left out where it is next to nothing.
+      const said = /early release ([^·]+) at no cost/.exec(sentence)?.[1] ?? "nothing";
+      expect([formatBytes(released.measured.peakBytes), "nothing"]).toContain(said);
       const { predicted, measured, verdict } = await json("run", model, ...args, "--steps", "2", "--format", "json");
       expect([predicted.peakBytes, measured.peakBytes, verdict.peakBytes]).toEqual(Array(3).fill(bytes.memory));
     },

@@ -14,6 +14,7 @@ export {
   graphPlanDocument,
 } from "./documents/graph-plan-document.js";
 export { type InfeasibleBudget, infeasibleDocument } from "./documents/infeasible-document.js";
+export { largestTable } from "./documents/largest-table.js";
 export { type MemoryDocumentOptions, memoryDocument, memorySummaryJson } from "./documents/memory-document.js";
 export {
   type PlanDocumentOptions,
@@ -84,11 +85,12 @@ export {
   type SummarizeSacOptions,
   summarizeSac,
 } from "./summarize-sac.js";
-export { verdictSeparator } from "./verdict/describe-verdict.js";
+export { type Facts, factLines, verdictSeparator } from "./verdict/fact-lines.js";
+export { type GraphMemory, judgeGraph } from "./verdict/judge-graph.js";
 export { judgeMemory, judgeStep, type NextStep, type StepMemory, type VerdictOptions } from "./verdict/judge-memory.js";
 export type { Outcome, Verdict } from "./verdict/verdict.js";
 export { describeWay, type WayToFit } from "./verdict/way-to-fit.js";
-export { noVerdict, withVerdict } from "./verdict/with-verdict.js";
+export { factsOf, withFacts, withVerdict } from "./verdict/with-verdict.js";
 export {
   type EnvironmentFact,
   type EnvironmentGroup,

@@ -3,8 +3,8 @@ import { describePlanMismatch, findPlanMismatch, type Plan, RematError, type Tra
 
 /** One choice between memory and time: what the trace's device holds at its peak, and what the step takes. */
 export interface PlanPoint {
-  /** `stock`: as recorded; `early release`: nothing is recomputed, everything is freed after its last use; `planned`. */
-  readonly name: "stock" | "early release" | "planned";
+  /** `stock`: as recorded; `early release`: what the executor does without a plan; `not recomputed`: a plan in which every op runs once; `planned`. */
+  readonly name: "stock" | "early release" | "not recomputed" | "planned";
   readonly peakBytes: number;
   /** Categories that hold something at the peak. */
   readonly bytesByCategory: Readonly<Record<string, number>>;
@@ -46,8 +46,8 @@ export interface PlanSummary {
   readonly trace: Trace;
   /** What the ops were priced for, in words. */
   readonly pricedFor: string | undefined;
-  /** Stock, early release, planned. */
-  readonly points: readonly [PlanPoint, PlanPoint, PlanPoint];
+  /** In the order of their names, early release where it is known. */
+  readonly points: readonly PlanPoint[];
   /** What other devices hold, as recorded, when the trace's holds most: not planned, and in none of the points. Bytes by device. */
   readonly elsewhere: ReadonlyMap<string, number>;
   /** All that is recomputed; modules by their first `depth` names. */
@@ -60,8 +60,10 @@ export interface PlanSummary {
 }
 
 export interface SummarizePlanOptions {
-  /** The plan in which nothing is recomputed: what early release alone gives. */
-  readonly earlyRelease: Plan;
+  /** The plan in which every op runs once, and everything is freed after its last use. */
+  readonly unrecomputed: Plan;
+  /** What the step holds with early release, as `predictReleasedPeak` of `@remat/checkpoint` says; left out: nobody can say without its model. */
+  readonly earlyRelease?: Pick<PlanPoint, "peakBytes" | "bytesByCategory"> | undefined;
   readonly pricedFor?: string;
   /** Modules are shown up to this many name components, numbers not counted; 2 if not given. */
   readonly depth?: number;
@@ -70,14 +72,14 @@ export interface SummarizePlanOptions {
 }
 
 /**
- * Returns what a plan does to the training step that it was made for: memory at the peak by category beside that of the step as recorded and of early
- * release alone, the time it takes, and what is recomputed, by module, by kernel and by storage.
+ * Returns what a plan does to the training step that it was made for: memory at the peak by category beside that of the step as recorded and of freeing
+ * alone, the time it takes, and what is recomputed, by module, by kernel and by storage.
  *
  * @throws RematError `PLAN_MISMATCH` where the plan is of another trace, naming the first op that differs
  * @example
- * const earlyRelease = planOfTrace(trace, graph, await rematerialize(graph, { budgetBytes: 1e15, iterations: 0 }));
- * const summary = summarizePlan(plan, trace, { earlyRelease });
- * summary.points[2].bytesByCategory.activation;
+ * const unrecomputed = planOfTrace(trace, graph, await rematerialize(graph, { budgetBytes: 1e15, iterations: 0 }));
+ * const summary = summarizePlan(plan, trace, { unrecomputed });
+ * summary.points.at(-1).bytesByCategory.activation;
  */
 export function summarizePlan(plan: Plan, trace: Trace, options: SummarizePlanOptions): PlanSummary {
   const mismatch = findPlanMismatch(plan, trace);
@@ -88,7 +90,7 @@ export function summarizePlan(plan: Plan, trace: Trace, options: SummarizePlanOp
     );
   const { predicted } = plan;
   const planned = holdPlan(trace, plan);
-  const early = holdPlan(trace, options.earlyRelease);
+  const { earlyRelease, unrecomputed } = options;
   const tally = new Tally(trace, plan, options.depth ?? 2);
   for (const { op, isRecomputed } of plan.steps) if (isRecomputed) tally.run(op);
   for (const storage of planned.recomputed) tally.recompute(storage);
@@ -105,7 +107,8 @@ export function summarizePlan(plan: Plan, trace: Trace, options: SummarizePlanOp
     pricedFor: options.pricedFor,
     points: [
       point("stock", heldPeak(trace), plainMs, 0),
-      point("early release", early, plainMs, 0),
+      ...(earlyRelease === undefined ? [] : [point("early release", earlyRelease, plainMs, 0)]),
+      point("not recomputed", holdPlan(trace, unrecomputed), plainMs, 0),
       point("planned", planned, predicted.cost, predicted.overhead),
     ],
     elsewhere: heldElsewhere(trace),

@@ -3,10 +3,12 @@ import { RematError } from "@remat/trace";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
 import { examinationDocument } from "../doctor/examination-document.js";
+import { examinationFacts } from "../doctor/examination-facts.js";
 import { type Examination, examine, type Probe } from "../doctor/examine.js";
 import { countProblems, type Verification, verificationDocument, verifyNative } from "../doctor/verify-native.js";
-import { formatOption, parseFormat } from "../format-option.js";
+import { formatOption, parseFormat, shapeOf } from "../format-option.js";
 import { Progress } from "../progress.js";
+import { withFactsFirst } from "../verdict/show-verdict.js";
 
 /** `remat doctor`. */
 export const doctorCommand: Command = {
@@ -34,7 +36,7 @@ export async function doctor(options: CommandOptions, io: ConsoleIo, probe?: Pro
   } finally {
     progress.clear();
   }
-  io.stdout.write(format.write(examinationDocument(found)));
+  io.stdout.write(withFactsFirst(examinationDocument(found), examinationFacts(found), format, io));
   if (!found.backends.some(({ works }) => works))
     throw new RematError("NO_BACKEND", "no backend works here; the table says what to do about each.");
 }
@@ -49,7 +51,7 @@ async function verify(format: OutputFormat, io: ConsoleIo): Promise<void> {
   } finally {
     progress.clear();
   }
-  io.stdout.write(format.write(verificationDocument(found)));
+  io.stdout.write(format.write(verificationDocument(found), shapeOf(io)));
   if (countProblems(found) > 0)
     throw new RematError(
       "NATIVE_UNTRUSTED",

@@ -1,6 +1,6 @@
 import { parseShardingPlan, type ShardingPlan } from "@remat/mem-tracker/fsdp";
-import type { MomentPlace } from "@remat/memory";
-import { memoryDocument, summarizeMemory } from "@remat/reporting";
+import { heldPeak, type MomentPlace } from "@remat/memory";
+import { judgeStep, memoryDocument, summarizeMemory } from "@remat/reporting";
 import { RematError } from "@remat/trace";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
@@ -61,10 +61,12 @@ export async function memory(model: string, options: CommandOptions, io: Console
       depth,
       snapshots: options["snapshots"] === true,
     });
-    const given = { target: model, source, options, device: pricing.device };
-    // Of one rank of many the next step is not remat's.
-    const judged = sharding === undefined ? given : { ...given, command: undefined };
-    const verdict = await giveVerdict(summary.trace, judged, progress);
+    const { device } = pricing;
+    // Nobody takes the step of one rank of many: of that no more is said than whether it fits.
+    const verdict =
+      sharding === undefined
+        ? await giveVerdict(trace, { target: model, source, options, device }, progress)
+        : judgeStep(heldPeak(summary.trace), { device, units });
     progress.clear();
     shown.write(withVerdictFirst(document, verdict, format, io));
   } finally {

@@ -1,7 +1,7 @@
 import { requireMemoryTrace } from "@remat/mem-tracker";
 import { isStandardOutput } from "@remat/output-file";
 import { nothingWithin } from "@remat/planner";
-import { graphPlanDocument, type InfeasibleBudget, infeasibleDocument, type Outcome } from "@remat/reporting";
+import { type InfeasibleBudget, infeasibleDocument, type Outcome } from "@remat/reporting";
 import { type Trace, writePlan } from "@remat/trace";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
@@ -10,7 +10,7 @@ import { type ModelOptions, parseModelOptions, printOptions, recordOptions, step
 import { isOf, type ModelSource, modelSource } from "../model-source.js";
 import { shownBeside, writeFor } from "../output.js";
 import { findPlan } from "../plan/find-plan.js";
-import { planGraphFile } from "../plan/plan-graph-file.js";
+import { planGraph } from "../plan/plan-graph.js";
 import { describeBudget, methodOption, type PlanOptions, parsePlanOptions } from "../plan/plan-options.js";
 import { tooDear, tooMuch } from "../plan/refuse.js";
 import { type Shown, showPlan } from "../plan/show-plan.js";
@@ -21,6 +21,7 @@ import { Progress } from "../progress.js";
 import { parseCount, parseText, UsageError } from "../usage-error.js";
 import { giveVerdict } from "../verdict/give-verdict.js";
 import { type Given, typed } from "../verdict/next-command.js";
+import { predictEarlyRelease } from "../verdict/predict-early-release.js";
 import { withVerdictFirst } from "../verdict/show-verdict.js";
 import { writeTraceFile } from "../write-trace-file.js";
 
@@ -90,57 +91,12 @@ export async function plan(model: string, options: CommandOptions, io: ConsoleIo
   try {
     const began = performance.now();
     const source = modelSource(model);
-    if (isOf(source, "graph")) await planGraph(source, began, asked, options, shown, io, progress);
-    else await planModel({ target: model, source, options }, asked, shown, io, progress);
+    const given = { target: model, source, options };
+    if (isOf(source, "graph")) await planGraph(given, began, asked, shown, io, progress);
+    else await planModel(given, asked, shown, io, progress);
   } finally {
     progress.clear();
   }
-}
-
-async function planGraph(
-  source: ModelSource<"graph">,
-  began: number,
-  asked: PlanOptions,
-  options: CommandOptions,
-  { format, limit }: Shown,
-  io: ConsoleIo,
-  progress: Progress,
-): Promise<void> {
-  const { name } = source;
-  for (const option of [
-    "batch",
-    "size",
-    "backend",
-    "loss",
-    "optimizer",
-    "data",
-    "unit",
-    "group",
-    "steps",
-    "device",
-    "mode",
-    "trace",
-  ] as const)
-    if (options[option] !== undefined)
-      throw new UsageError(`--${option} is for models; ${name} is a graph, whose file says it all. Leave it out.`);
-  if (asked.pyTorchPolicy !== undefined)
-    throw new UsageError(`--pytorch-policy is for runs of PyTorch; ${name} is a graph. Leave it out.`);
-  if (!asked.method.takes.has("order"))
-    throw new UsageError(
-      `--method ${asked.method.name} plans modules, of which the graph ${name} has none. Leave it out.`,
-    );
-  const beside = shownBeside(io, { "-o": asked.output });
-  const answer = await planGraphFile(source, began, asked, io, progress);
-  progress.clear();
-  if ("infeasible" in answer) {
-    beside.write(format.write(infeasibleDocument(answer.infeasible)));
-    throw nothingWithin(answer.infeasible);
-  }
-  const dear = tooDear(name, asked, answer.summary);
-  if (dear === undefined && asked.output !== undefined)
-    await writeFor("-o", asked.output, writePlan(answer.plan()), io);
-  beside.write(format.write(graphPlanDocument(answer.summary, { limit, notes: answer.notes })));
-  if (dear !== undefined) throw dear;
 }
 
 async function planModel(
@@ -173,16 +129,20 @@ async function planModel(
   if ("infeasible" in found) {
     const verdict = await giveVerdict(trace, { ...given, device, outcome: smallestFound(found.infeasible) }, progress);
     progress.clear();
-    beside.write(withVerdictFirst(infeasibleDocument(found.infeasible), verdict, shown.format, io));
+    beside.write(withVerdictFirst(infeasibleDocument(found.infeasible, shown), verdict, shown.format, io));
     throw nothingWithin(found.infeasible);
   }
   const { origin, predicted } = found.plan;
   const { peakBytes, overhead } = predicted;
   const planned = { name: "planned", peakBytes, overhead };
   const command = afterPlan(given, trace, asked);
-  const verdict = await giveVerdict(trace, { ...given, device, outcome: planned, command }, progress);
+  // Nobody takes the step of one rank of many.
+  const earlyRelease = asked.worldSize > 1 ? undefined : await predictEarlyRelease(trace, given, progress);
+  const earlyReleasePeakBytes = earlyRelease?.peakBytes;
+  const judged = { ...given, device, outcome: planned, command, earlyReleasePeakBytes };
+  const verdict = await giveVerdict(found.trace, judged, progress);
   progress.clear();
-  const text = await showPlan(found, shown, { pricedFor, verdict, io });
+  const text = await showPlan(found, shown, { pricedFor, earlyRelease, verdict, io });
   const costs = { budgetBytes: origin.budgetBytes, overhead };
   const refusal = tooMuch(name, asked, found.plan) ?? tooDear(name, asked, costs);
   if (refusal !== undefined) {

@@ -2,11 +2,12 @@ import { createReadStream } from "node:fs";
 import { pipeline } from "node:stream";
 import { createGzip } from "node:zlib";
 import { type RecordedStep, runProgram } from "@remat/program";
-import { formatBytes, formatMs } from "@remat/reporting";
+import { formatMs } from "@remat/reporting";
 import { RematError } from "@remat/trace";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
 import { writeFor } from "../output.js";
+import { judgeRecorded } from "../program/judge-recorded.js";
 import { describeNothing, programOf, trainingEnvironment } from "../program/program-command.js";
 import { numberedPath, parseRecordOptions } from "../program/record-options.js";
 
@@ -38,17 +39,15 @@ export async function record(targets: readonly string[], options: CommandOptions
       const file = createReadStream(step.file);
       await writeFor("--output", path, path.endsWith(".gz") ? pipeline(file, createGzip(), () => {}) : file, io);
       io.stderr.write(`remat: ${describeStep(path, step)}\n`);
-    }
-    if (steps.length > 0) {
-      const first = numberedPath(output, 0, steps.length);
-      io.stderr.write(`remat: next: remat memory ${first}, remat plan ${first} or remat ui ${first}\n`);
+      const verdict = await judgeRecorded(step.file, path);
+      if (verdict !== undefined) io.stderr.write(`remat: ${verdict}\n`);
     }
     return exitCode;
   });
 }
 
-function describeStep(path: string, { model, optimizer, steps, alike, ops, peakBytes, stepMs }: RecordedStep): string {
+function describeStep(path: string, { model, optimizer, steps, alike, ops, stepMs }: RecordedStep): string {
   const whose = [model, optimizer].filter((name) => name !== undefined).join(" by ");
   const others = alike < steps ? ` (${steps - alike} others ran other ops)` : "";
-  return `${path}: ${whose === "" ? "a step" : whose} · ${ops} ops · peak ${formatBytes(peakBytes)} · ${formatMs(stepMs)} while recorded · median of ${alike} steps${others}`;
+  return `${path}: ${whose === "" ? "a step" : whose} · ${ops} ops · ${formatMs(stepMs)} while recorded · median of ${alike} steps${others}`;
 }

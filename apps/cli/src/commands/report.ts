@@ -4,6 +4,7 @@ import { type MakeReportOptions, makeReport, planAsTrace, renderReport } from "@
 import { RuntimeSource, type Trace } from "@remat/trace";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
+import { unitsOption } from "../format-option.js";
 import { optionsForRecorded } from "../load-trace.js";
 import { parseModelOptions, recordOptions, stepOptions } from "../model-options.js";
 import { writeFor } from "../output.js";
@@ -25,6 +26,8 @@ export const reportCommand: Command = {
     ...stepOptions,
     ...recordOptions,
     ...pricingOptions,
+    unitsOption,
+    { flags: "--top <n>", purpose: "How many of the largest storages at the peak to list", default: 12 },
     { flags: "--compare <other>", purpose: "Another run, or a plan for this one, beside it" },
     { flags: "--fsdp <plan>", purpose: "Also predict one rank of many: world=8,wrap='layers.*',reshard,bf16,offload" },
     { flags: "--time <time>", purpose: "How long to look for plans: 8s (default), 500ms, 0 for none" },
@@ -84,6 +87,7 @@ export async function report(model: string | undefined, options: CommandOptions,
       ));
     const shown: MakeReportOptions = {
       verdict,
+      limit: parseCount("top", options["top"] ?? 12),
       title: trace.header.model ?? source.name,
       from: run === undefined ? "plan" : run.model.gives === "run" ? "trace" : "model",
       pricedFor: pricedFor(trace, options),

@@ -7,6 +7,7 @@ import type { StepSource } from "../load-model.js";
 import { parseModelOptions, stepOptions } from "../model-options.js";
 import { describeKinds, isOf, modelSource } from "../model-source.js";
 import { describeBudget, describeShare } from "../plan/plan-options.js";
+import { deviceOption, parsePricing } from "../pricing-options.js";
 import { Progress } from "../progress.js";
 import { askProcess } from "../run/ask-process.js";
 import type { PlanningJob, PlanningResult, Wanted } from "../run/planning-job.js";
@@ -17,7 +18,7 @@ import { summarizeRun } from "../run/run-summary.js";
 import type { Execution, StepJob, StepResult } from "../run/step-job.js";
 import { stepOfPlan } from "../run/step-of-plan.js";
 import { verifyRun } from "../run/verify-run.js";
-import { UsageError } from "../usage-error.js";
+import { parseCount, UsageError } from "../usage-error.js";
 import { type Given, typed } from "../verdict/next-command.js";
 import { withVerdictFirst } from "../verdict/show-verdict.js";
 import { thisMachine } from "../verdict/this-machine.js";
@@ -26,6 +27,10 @@ import { thisMachine } from "../verdict/this-machine.js";
 export const runCommand: Command = {
   options: [
     ...stepOptions,
+    {
+      ...deviceOption,
+      purpose: "Device that the step is meant for: a name or a JSON file (default: this machine, on which it runs)",
+    },
     formatOption,
     unitsOption,
     { flags: "--budget <size>", purpose: "What may be held at once: 0.9 or 60% of what stock holds, or 2GB, 512MiB" },
@@ -34,6 +39,7 @@ export const runCommand: Command = {
     { flags: "--early-release", purpose: "Nothing is recomputed; everything is freed after its last use" },
     { flags: "--steps <n>", purpose: "How many steps to run", default: 5 },
     { flags: "--time <time>", purpose: "How long to look for a plan (default: 20s)" },
+    { flags: "--top <n>", purpose: "How many of the largest storages at the measured peak to list", default: 10 },
     {
       flags: "--verify",
       purpose: "Compare losses, gradients and weights with stock's, bit for bit, in processes of their own",
@@ -52,6 +58,8 @@ export async function run(model: string, options: CommandOptions, io: ConsoleIo)
   const format = parseFormat(options);
   const units = parseUnits(options);
   const { wanted, steps, timeMs, verify } = parseRunOptions(options);
+  const top = parseCount("top", options["top"]);
+  const device = options["device"] === undefined ? thisMachine() : parsePricing(options).device;
   // Of `run`, --steps says how many to run.
   const { request: given } = parseModelOptions({ ...options, steps: undefined });
   const found = modelSource(model);
@@ -80,13 +88,15 @@ export async function run(model: string, options: CommandOptions, io: ConsoleIo)
       digest: false,
       read: [],
       record: true,
+      largest: top,
     };
     const measured = await ask<StepJob, StepResult>("executor", job, `running ${steps} steps`);
     const verification = verify ? await verifyRun(job, (process, each, what) => ask(process, each, what)) : undefined;
     progress.clear();
     const summary = summarizeRun(planning, measured, wanted.kind, verification);
     const verdict = judgeStep(summary.stock, {
-      device: thisMachine(),
+      device,
+      units,
       outcome: { name: "measured", peakBytes: summary.measured.peakBytes },
       commandFor: () => afterRun({ target: model, source: found, options }, wanted, verify),
     });

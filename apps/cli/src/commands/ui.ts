@@ -1,13 +1,17 @@
-import { printView, startTerminal, type ViewName, viewNames } from "@remat/terminal";
-import type { DeviceSpec } from "@remat/trace";
+import type { Verdict } from "@remat/reporting";
+import { priceTrace } from "@remat/runtime-estimator";
+import { type Opened, printView, startTerminal, type ViewName, viewNames } from "@remat/terminal";
+import type { DeviceSpec, Trace } from "@remat/trace";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
 import { parseModelOptions, recordOptions, stepOptions } from "../model-options.js";
+import { modelSource } from "../model-source.js";
 import { deviceOption, parsePricing } from "../pricing-options.js";
 import { Progress } from "../progress.js";
 import { openTarget } from "../terminal/open-target.js";
 import { startEntries } from "../terminal/start-entries.js";
 import { parseChoice, parseCount, parseText, quote, UsageError } from "../usage-error.js";
+import { giveVerdict } from "../verdict/give-verdict.js";
 
 /** What views are called on the command line. */
 const viewOptions: Readonly<Record<string, ViewName>> = Object.fromEntries(
@@ -90,7 +94,8 @@ async function printOnce(
   if (targets.length === 0 || targets.length > 2)
     throw new UsageError("--once expects a model or trace, or two to compare: remat ui run.remat.jsonl --once.");
   const progress = new Progress(io);
-  const runs = [];
+  const runs: Extract<Opened, { readonly kind: "trace" }>[] = [];
+  let verdict: Verdict | undefined;
   try {
     for (const target of targets) {
       const opened = await open(target, {
@@ -103,6 +108,11 @@ async function printOnce(
         );
       runs.push(opened);
     }
+    const [target] = targets;
+    const [{ trace }] = runs;
+    // Only what has times can be planned, which is one of the ways to fit.
+    const priced = hasRuntimes(trace) ? trace : priceTrace(trace, device);
+    verdict = await giveVerdict(priced, { target, source: modelSource(target), options, device }, progress);
   } finally {
     progress.clear();
   }
@@ -117,10 +127,15 @@ async function printOnce(
       title,
       device,
       module,
+      verdict,
       other,
       isAscii,
     }),
   );
+}
+
+function hasRuntimes({ ops }: Trace): boolean {
+  return ops.runtimeMs.some((ms) => ms > 0);
 }
 
 function parseView(value: unknown): ViewName {

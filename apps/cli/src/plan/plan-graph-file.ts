@@ -28,7 +28,7 @@ export type GraphAnswer =
       readonly plan: () => Plan;
       readonly notes: readonly string[];
     }
-  | { readonly infeasible: InfeasibleBudget };
+  | { readonly infeasible: InfeasibleBudget; readonly inOrderPeakBytes: number };
 
 /** How much longer than reading a graph it takes to write its plan. */
 const writingPerReading = 1.5;
@@ -88,7 +88,7 @@ export async function planGraphFile(
   if (found.point === undefined) {
     const infeasible = infeasibleGraph(graph, name, budgetBytes ?? 0, found, order);
     if (isInterrupted && infeasible.lowerBoundBytes <= infeasible.budgetBytes) throw interruptedEarly(infeasible);
-    return { infeasible };
+    return { infeasible, inOrderPeakBytes: inOrder.peakBytes };
   }
   const isGiven = budgetBytes !== undefined || maxOverhead !== undefined;
   if (!isGiven) notes.push("no budget was given: the schedule is the one recommended for at most 5 % overhead");

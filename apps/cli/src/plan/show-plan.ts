@@ -1,3 +1,4 @@
+import type { HeldPeak } from "@remat/memory";
 import {
   type OutputFormat,
   type PlanFront,
@@ -10,7 +11,7 @@ import {
 import type { Plan, Trace } from "@remat/trace";
 import type { ConsoleIo } from "../console-io.js";
 import { withVerdictFirst } from "../verdict/show-verdict.js";
-import { earlyReleasePlan } from "./early-release-plan.js";
+import { unrecomputedPlan } from "./unrecomputed-plan.js";
 
 /** How a plan is shown. */
 export interface Shown {
@@ -34,18 +35,23 @@ export interface FoundPlan {
   readonly isByModule?: boolean;
 }
 
+/** What is told besides. */
+export interface ShownBeside {
+  readonly pricedFor: string;
+  /** What the step holds with early release, of a model. */
+  readonly earlyRelease: HeldPeak | undefined;
+  readonly verdict: Verdict | undefined;
+  readonly io: ConsoleIo;
+}
+
 /** Returns the text for a plan, to which sections can be added. */
 export async function showPlan(
   { plan, trace, notes, front, sections, isByModule }: FoundPlan,
   { format, depth, limit, units }: Shown,
-  {
-    pricedFor,
-    verdict,
-    io,
-  }: { readonly pricedFor: string; readonly verdict: Verdict | undefined; readonly io: ConsoleIo },
+  { pricedFor, earlyRelease, verdict, io }: ShownBeside,
 ): Promise<(...more: readonly PlanSection[]) => string> {
-  const earlyRelease = await earlyReleasePlan(trace);
-  const summary = summarizePlan(plan, trace, { earlyRelease, pricedFor, depth, limit });
+  const unrecomputed = await unrecomputedPlan(trace);
+  const summary = summarizePlan(plan, trace, { unrecomputed, earlyRelease, pricedFor, depth, limit });
   return (...more) =>
     withVerdictFirst(
       planDocument(summary, {

@@ -3,6 +3,7 @@ import {
   type DocumentPart,
   formatMs,
   formatPercent,
+  largestTable,
   type OutputDocument,
   type SizeFormat,
   type SizeUnit,
@@ -15,12 +16,17 @@ import type { Verification } from "./verify-run.js";
 /** Returns what `remat run` found, predicted beside measured; its records are a row for each figure. */
 export function runDocument(summary: RunSummary, units?: SizeUnit): OutputDocument {
   const size = sizeFormat(units);
-  const { losses, verification } = summary;
+  const {
+    losses,
+    verification,
+    measured: { moment },
+  } = summary;
   return {
     parts: () => [
       { kind: "text", lines: heading(summary, size) },
       figures(summary, size),
       categories(summary, size),
+      ...(moment === undefined ? [] : [largestTable(moment, size)]),
       { kind: "text", lines: [`loss: ${losses.map((loss) => Number(loss.toPrecision(6))).join(", ")}`] },
       ...(verification === undefined ? [] : [{ kind: "text" as const, lines: [describeVerification(verification)] }]),
     ],

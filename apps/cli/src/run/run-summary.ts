@@ -1,4 +1,5 @@
 import type { StepPrediction } from "@remat/checkpoint/predict";
+import type { MemoryMoment } from "@remat/memory";
 import type { PlanningResult, Wanted } from "./planning-job.js";
 import type { StepResult } from "./step-job.js";
 import type { Verification } from "./verify-run.js";
@@ -8,6 +9,8 @@ export interface StepMeasurement {
   /** The most bytes alive at once in any step, weights included, by buffer. */
   readonly peakBytes: number;
   readonly bytesByCategory: Readonly<Record<string, number>>;
+  /** What was alive at that peak, in the step that was recorded. */
+  readonly moment?: MemoryMoment;
   /** The most that was resident beyond the process with libraries and backend loaded. */
   readonly residentBytes: number;
   readonly stepMs: number;
@@ -60,6 +63,7 @@ export function summarizeRun(
     measured: {
       peakBytes: Math.max(...steps.map((step) => step.peakBytes ?? 0)),
       bytesByCategory: recorded?.bytesByCategory ?? {},
+      ...(recorded && { moment: recorded.moment }),
       residentBytes: peakResidentBytes - loadedBytes,
       stepMs: median(timed.map((step) => step.wallMs)),
       cpuMs: median(timed.map((step) => step.cpuMs)),

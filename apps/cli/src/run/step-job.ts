@@ -1,4 +1,5 @@
 import type { BackendModule } from "@remat/backends/node";
+import type { MemoryMoment } from "@remat/memory";
 import type { StepSource } from "../load-model.js";
 
 /** How the steps of a job are to hold memory. */
@@ -28,6 +29,8 @@ export interface StepJob {
   readonly read: readonly TensorPlace[];
   /** Whether to record one more step, for what is held by category. */
   readonly record: boolean;
+  /** How many of the largest storages at its peak to tell; 10 if left out. */
+  readonly largest?: number;
 }
 
 /** One training step. */
@@ -61,6 +64,8 @@ export interface StepResult {
 export interface RecordedStep {
   readonly peakBytes: number;
   readonly bytesByCategory: Readonly<Record<string, number>>;
+  /** What is alive at the peak. */
+  readonly moment: MemoryMoment;
   readonly ops: number;
   readonly recomputedOps: number;
 }

@@ -2,15 +2,19 @@ import { heldPeak, tellsLifetimes } from "@remat/memory";
 import { judgeMemory, type Outcome, type Verdict, type WayToFit } from "@remat/reporting";
 import { waysToFit } from "@remat/reporting/ways-to-fit";
 import type { DeviceSpec, Trace } from "@remat/trace";
+import { parseUnits } from "../format-option.js";
 import { loadTrace } from "../load-trace.js";
 import { parseModelOptions } from "../model-options.js";
 import { isOf } from "../model-source.js";
 import type { Progress } from "../progress.js";
 import { type Given, nextCommand } from "./next-command.js";
+import { predictEarlyRelease } from "./predict-early-release.js";
 
 export interface GivenVerdict extends Given {
   readonly device: Pick<DeviceSpec, "name" | "memoryBytes">;
   readonly outcome?: Outcome;
+  /** What the step holds with early release, where that was asked already. */
+  readonly earlyReleasePeakBytes?: number | undefined;
   /** What to type next, where the command knows better. */
   readonly command?: string | undefined;
 }
@@ -22,9 +26,17 @@ export async function giveVerdict(
   progress: Pick<Progress, "show">,
 ): Promise<Verdict | undefined> {
   const { device, outcome } = given;
-  const ways = outcome === undefined ? await waysOf(trace, given, progress) : undefined;
+  if (!tellsLifetimes(trace)) return undefined;
+  const earlyReleasePeakBytes =
+    "earlyReleasePeakBytes" in given
+      ? given.earlyReleasePeakBytes
+      : (await predictEarlyRelease(trace, given, progress))?.peakBytes;
+  const known = { ...given, earlyReleasePeakBytes };
+  const ways = outcome === undefined ? await waysOf(trace, known, progress) : undefined;
   return judgeMemory(trace, {
     device,
+    units: parseUnits(given.options),
+    ...(earlyReleasePeakBytes !== undefined && { earlyReleasePeakBytes }),
     ...(outcome && { outcome }),
     ...(ways && { ways }),
     commandFor: (step) => ("command" in given ? given.command : nextCommand(given, step, device.memoryBytes)),
@@ -33,15 +45,16 @@ export async function giveVerdict(
 
 async function waysOf(
   trace: Trace,
-  { device: { memoryBytes }, source, options }: GivenVerdict,
+  { device: { memoryBytes }, source, options, earlyReleasePeakBytes }: GivenVerdict,
   progress: Pick<Progress, "show">,
 ): Promise<readonly WayToFit[] | undefined> {
-  if (memoryBytes === undefined || !tellsLifetimes(trace) || heldPeak(trace).peakBytes <= memoryBytes) return undefined;
+  if (memoryBytes === undefined || heldPeak(trace).peakBytes <= memoryBytes) return undefined;
   const given = parseModelOptions(options);
   const samples = trace.header.step?.batch ?? given.request.batch;
   const isModel = isOf(source, "model");
   return waysToFit(trace, {
     memoryBytes,
+    ...(earlyReleasePeakBytes !== undefined && { earlyReleasePeakBytes }),
     onProgress: (what) => progress.show(`${source.name}: ${what}`, true),
     ...(isModel &&
       samples !== undefined && {

@@ -1,7 +1,7 @@
 import type { NextStep, WayToFit } from "@remat/reporting";
 import { type CommandOptions, optionKey, optionName } from "../command.js";
 import { recordOptions, stepOptions } from "../model-options.js";
-import { isOf, type ModelSource } from "../model-source.js";
+import type { ModelSource } from "../model-source.js";
 import { deviceOption } from "../pricing-options.js";
 import { typedTarget } from "../standard-input.js";
 
@@ -18,10 +18,11 @@ export interface Given {
  * there is none, such as a training step to be run of a recorded one.
  */
 export function nextCommand(given: Given, step: WayToFit | NextStep, deviceMemoryBytes?: number): string | undefined {
-  const isModel = isOf(given.source, "model");
   switch (step.kind) {
     case "early-release":
-      return isModel ? typed("run", given, "--early-release") : typed("plan", given, "--max-overhead", "0%");
+      return typed("run", given, "--early-release");
+    case "unrecomputed":
+      return typed("plan", given, "--max-overhead", "0%", "-o", "plan.json");
     case "plan":
       return typed("plan", given, "--budget", `${deviceMemoryBytes}B`, "-o", "plan.json");
     case "batch":

@@ -1,7 +1,14 @@
-import { type OutputDocument, type OutputFormat, type Verdict, withVerdict } from "@remat/reporting";
+import {
+  type Facts,
+  type OutputDocument,
+  type OutputFormat,
+  type Verdict,
+  withFacts,
+  withVerdict,
+} from "@remat/reporting";
 import type { ConsoleIo } from "../console-io.js";
-import { parseFormat } from "../format-option.js";
-import { paintVerdict } from "./paint-verdict.js";
+import { parseFormat, shapeOf } from "../format-option.js";
+import { type Painted, paintVerdict } from "./paint-verdict.js";
 
 /** Returns the verdict alone as text. */
 export function verdictText(verdict: Verdict | undefined, io: ConsoleIo): string {
@@ -9,13 +16,26 @@ export function verdictText(verdict: Verdict | undefined, io: ConsoleIo): string
   return withVerdictFirst(nothing, verdict, parseFormat({ format: "table" }), io);
 }
 
+/** Returns a document as text that begins with facts, in the same way. */
+export function withFactsFirst(document: OutputDocument, facts: Facts, format: OutputFormat, io: ConsoleIo): string {
+  return painted(format.write(withFacts(document, facts), shapeOf(io)), facts, format, io);
+}
+
 /** Returns a document as text that begins with the verdict, as wide and as colourful as what reads it. */
 export function withVerdictFirst(
   document: OutputDocument,
   verdict: Verdict | undefined,
   format: OutputFormat,
-  { width, hasColors }: ConsoleIo,
+  io: ConsoleIo,
 ): string {
-  const text = format.write(withVerdict(document, verdict), width === undefined ? {} : { width });
-  return hasColors === true && !format.isForFiles ? paintVerdict(text, verdict) : text;
+  return painted(format.write(withVerdict(document, verdict), shapeOf(io)), verdict, format, io);
+}
+
+function painted(
+  text: string,
+  verdict: Painted | undefined,
+  { isForFiles }: OutputFormat,
+  { hasColors }: ConsoleIo,
+): string {
+  return hasColors === true && !isForFiles && verdict !== undefined ? paintVerdict(text, verdict) : text;
 }

@@ -22,6 +22,8 @@ export interface MakeReportOptions {
   readonly pricedFor?: DeviceSpec | undefined;
   /** Whether the step fits, and what to do next. */
   readonly verdict?: Verdict | undefined;
+  /** How many of the largest storages at the peak to list; 12 if not given. */
+  readonly limit?: number;
   readonly madeBy?: string | undefined;
   readonly source?: string | undefined;
   /** Milliseconds to look for plans; 0 for none. Left out: 8000. */
@@ -47,7 +49,7 @@ export interface MakeReportOptions {
 export async function makeReport(trace: Trace, options: MakeReportOptions): Promise<ReportData> {
   const { title, onProgress } = options;
   onProgress?.("summing up");
-  const summary = { ...viewSummary(trace, { limit: 12 }), title };
+  const summary = { ...viewSummary(trace, { limit: options.limit ?? 12 }), title };
   const timeMs = options.planTimeMs ?? 8000;
   onProgress?.("looking for plans");
   const found = await findPlans(trace, {

@@ -1,5 +1,4 @@
-import { verdictSeparator } from "@remat/reporting";
-import { wrapText } from "@remat/text-table";
+import { factLines, factsOf, type Verdict } from "@remat/reporting";
 import { type DeviceSpec, RematError, type Trace } from "@remat/trace";
 import { findModule } from "../document/find-module.js";
 import { specOf } from "../document/settings.js";
@@ -25,6 +24,8 @@ export interface PrintOptions {
   readonly device: DeviceSpec | string;
   /** A module to look at, by its fully qualified name. */
   readonly module?: string | undefined;
+  /** On the step; left out: that of the app, which names nothing to type. */
+  readonly verdict?: Verdict | undefined;
   /** A second trace, for the view that compares. */
   readonly other?: { readonly title: string; readonly trace: Trace } | undefined;
   readonly isAscii?: boolean;
@@ -52,8 +53,9 @@ export async function printView(trace: Trace, options: PrintOptions): Promise<st
   if (module !== undefined) app.dispatch({ kind: "select", module: requireModule(app.document, module) });
   // The trade-off view looks for the optimal policy; a text is drawn only once it has been found.
   await app.runner.works.finish();
-  const facts = app.document.verdict()?.facts ?? ["peak not known"];
-  const verdict = wrapText(facts.join(verdictSeparator), columns).map((text): Line => [{ text }]);
+  const verdict = factLines(factsOf(options.verdict ?? app.document.verdict()), columns).map(
+    (text): Line => [{ text }],
+  );
   const { lines: body } = drawBody(app.views, app.state, { width: columns, height: rows - verdict.length - 1 });
   const lines = [...verdict, [], ...body];
   const text = lines.map((line: Line) => paintLine(unselected(line), themeOfLook(look), glyphs).trimEnd());

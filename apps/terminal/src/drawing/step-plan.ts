@@ -50,8 +50,8 @@ export function stepPlanLines(
 }
 
 const summaryOf = rememberLast((plan: Plan, trace: Trace) =>
-  // Of early release nothing is shown here.
-  summarizePlan(plan, trace, { earlyRelease: plan, limit: 0 }),
+  // Of freeing alone nothing is shown here.
+  summarizePlan(plan, trace, { unrecomputed: plan, limit: 0 }),
 );
 
 /** Returns which modules recompute ops, those first that take longest for it. */

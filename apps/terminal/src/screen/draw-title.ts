@@ -29,7 +29,7 @@ export function drawTitle(views: readonly View[], state: AppState, width: number
   if (left >= 12)
     spans.push({ text: ` ${fitText(right, left, glyphs, { align: "right", cut: "start" })}`, style: "faint" });
   return {
-    lines: [fitLine(spans, width, glyphs), drawVerdict(state.run.document, width, glyphs)],
+    lines: [fitLine(spans, width, glyphs), drawVerdict(views, state.run.document, width, glyphs)],
     regions,
   };
 }

@@ -1,11 +1,15 @@
+import { factsOf } from "@remat/reporting";
 import type { TraceDocument } from "../document/trace-document.js";
+import { keyLabel } from "../state/key-binding.js";
+import type { View } from "../state/view.js";
 import type { Glyphs } from "../text/glyphs.js";
 import { fitLine, type Line, lineWidth, type Span } from "../text/line.js";
 
-/** Draws the verdict on the step in a rule across the screen: as many of its facts as there is room for, the first in any case. */
-export function drawVerdict(document: TraceDocument, width: number, glyphs: Glyphs): Line {
+/** Draws the verdict on the step in a rule across the screen: as many of its facts as there is room for, the first in any case, and what comes next. */
+export function drawVerdict(views: readonly View[], document: TraceDocument, width: number, glyphs: Glyphs): Line {
   const verdict = document.verdict();
-  const [first, ...others] = verdict?.facts ?? ["peak not known"];
+  const [first, ...told] = factsOf(verdict).facts;
+  const others = verdict === undefined ? told : [...told, ...keysToPlan(views)];
   const style = verdict?.fits === undefined ? "faint" : verdict.fits ? "good" : "bad";
   const spans: Span[] = [
     { text: `${glyphs.horizontal} `, style: "faint" },
@@ -22,4 +26,12 @@ export function drawVerdict(document: TraceDocument, width: number, glyphs: Glyp
     width,
     glyphs,
   );
+}
+
+/** The keys that look for what holds less, as they are pressed one after the other. */
+function keysToPlan(views: readonly View[]): readonly string[] {
+  for (const [index, { keys }] of views.entries())
+    for (const { keys: names, action } of keys)
+      if (action === "plan") return [`${index + 1} ${keyLabel(names[0])}: plan the step`];
+  return [];
 }

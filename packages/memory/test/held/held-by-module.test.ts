@@ -1,7 +1,8 @@
 import { readPyTorchTrace } from "@remat/pytorch";
 import { goldenFiles, readGolden } from "@remat/testkit";
 import { describe, expect, it } from "vitest";
-import { heldByModule, heldPeak, momentOfPeak, storageModules } from "../../src/index.js";
+import { storageModules } from "../../src/held/module-bytes.js";
+import { heldByModule, heldPeak, momentOfPeak } from "../../src/index.js";
 
 describe("what each module holds at the peak", () => {
   const recorded = goldenFiles().filter(({ name }) => name.startsWith("mem_"));

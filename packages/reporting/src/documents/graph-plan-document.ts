@@ -1,5 +1,6 @@
-import { formatBytes, formatPercent } from "../format-quantity.js";
+import { formatPercent } from "../format-quantity.js";
 import type { DocumentPart, DocumentRecords, OutputDocument } from "../formats/output-document.js";
+import { type SizeFormat, type SizeUnit, sizeFormat } from "../size-unit.js";
 import { formatOverhead, frontRecords, frontTables, type PlanFront } from "./plan-front.js";
 
 /** A schedule of a graph file, and what is needed to show it. */
@@ -30,6 +31,8 @@ export interface GraphPlanDocumentOptions {
   readonly limit?: number;
   /** Sentences for people. */
   readonly notes?: readonly string[];
+  /** Unit of all sizes; left out: what suits each. */
+  readonly units?: SizeUnit;
 }
 
 /**
@@ -38,9 +41,10 @@ export interface GraphPlanDocumentOptions {
  */
 export function graphPlanDocument(
   summary: GraphPlanSummary,
-  { limit = 10, notes = [] }: GraphPlanDocumentOptions = {},
+  { limit = 10, notes = [], units }: GraphPlanDocumentOptions = {},
 ): OutputDocument {
   const { front, nodes, sequence, inOrder, ...rest } = summary;
+  const size = sizeFormat(units);
   return {
     isLong: true,
     parts: () => [
@@ -48,13 +52,13 @@ export function graphPlanDocument(
         kind: "text",
         lines: [
           `${summary.name}: ${nodes.length} nodes, ${summary.edgeCount} edges`,
-          `budget ${formatBytes(summary.budgetBytes)}, ${summary.order} order, ${summary.iterations} iterations, seed ${summary.seed}; ${describeGap(summary)}`,
+          `budget ${size(summary.budgetBytes)}, ${summary.order} order, ${summary.iterations} iterations, seed ${summary.seed}; ${describeGap(summary)}`,
           ...notes.map((note) => `note: ${note}`),
         ],
       },
-      figuresTable(summary),
-      recomputedPart(summary, limit),
-      ...(front === undefined ? [] : frontParts(front, inOrder.peakBytes)),
+      figuresTable(summary, size),
+      recomputedPart(summary, limit, size),
+      ...(front === undefined ? [] : frontParts(front, inOrder.peakBytes, size)),
     ],
     records: () => (front === undefined ? stepRecords(summary) : frontRecords(front)),
     value: () => ({
@@ -69,15 +73,15 @@ export function graphPlanDocument(
   };
 }
 
-function figuresTable({ inOrder, peakBytes, cost, overhead }: GraphPlanSummary): DocumentPart {
+function figuresTable({ inOrder, peakBytes, cost, overhead }: GraphPlanSummary, size: SizeFormat): DocumentPart {
   return {
     kind: "table",
     headers: ["", "Peak", "Of in order", "Cost", "Overhead"],
     rows: [
-      ["in order", formatBytes(inOrder.peakBytes), formatPercent(1), formatCost(inOrder.cost), formatOverhead(0)],
+      ["in order", size(inOrder.peakBytes), formatPercent(1), formatCost(inOrder.cost), formatOverhead(0)],
       [
         "planned",
-        formatBytes(peakBytes),
+        size(peakBytes),
         formatPercent(peakBytes / inOrder.peakBytes),
         formatCost(cost),
         formatOverhead(overhead),
@@ -86,7 +90,7 @@ function figuresTable({ inOrder, peakBytes, cost, overhead }: GraphPlanSummary):
   };
 }
 
-function recomputedPart(summary: GraphPlanSummary, limit: number): DocumentPart {
+function recomputedPart(summary: GraphPlanSummary, limit: number, size: SizeFormat): DocumentPart {
   const { nodes } = summary;
   const again = recomputedNodes(summary);
   if (again.length === 0) return { kind: "text", lines: ["No node runs twice."] };
@@ -99,15 +103,15 @@ function recomputedPart(summary: GraphPlanSummary, limit: number): DocumentPart 
       .map(({ node, times }) => [
         String(node),
         nodes[node].name,
-        formatBytes(nodes[node].bytes),
+        size(nodes[node].bytes),
         formatCost(nodes[node].cost),
         String(times),
       ]),
   };
 }
 
-function frontParts(front: PlanFront, inOrderBytes: number): DocumentPart[] {
-  const { headers, points, recommended } = frontTables(front, inOrderBytes, formatCost);
+function frontParts(front: PlanFront, inOrderBytes: number, size: SizeFormat): DocumentPart[] {
+  const { headers, points, recommended } = frontTables(front, inOrderBytes, formatCost, size);
   const named = headers.map((header) => (header === "Of stock" ? "Of in order" : header));
   return [
     { kind: "table", title: "Memory for cost", headers: ["Budget", ...named], rows: points },

@@ -1,6 +1,6 @@
 import type { UnmetBudget } from "@remat/memory";
-import { formatBytes } from "../format-quantity.js";
 import type { OutputDocument } from "../formats/output-document.js";
+import { type SizeUnit, sizeFormat } from "../size-unit.js";
 
 /** Why nothing meets the budget of a step, or of a graph. */
 export interface InfeasibleBudget extends UnmetBudget {
@@ -16,7 +16,11 @@ export interface InfeasibleBudget extends UnmetBudget {
  * @example
  * process.stdout.write(writeDocument(infeasibleDocument({ name: "resnet50", budgetBytes, ...infeasible }), "table"));
  */
-export function infeasibleDocument(infeasible: InfeasibleBudget): OutputDocument {
+export function infeasibleDocument(
+  infeasible: InfeasibleBudget,
+  { units }: { readonly units?: SizeUnit } = {},
+): OutputDocument {
+  const size = sizeFormat(units);
   const { name, budgetBytes, lowerBoundBytes, smallestFoundBytes, occurrence } = infeasible;
   const rows = bindingRows(infeasible);
   const isMade = ([what]: BindingRow) => what === "makes";
@@ -26,9 +30,9 @@ export function infeasibleDocument(infeasible: InfeasibleBudget): OutputDocument
         kind: "text",
         lines: [
           infeasible.isProven
-            ? `${name}: nothing fits within ${formatBytes(budgetBytes)}: proven`
-            : `${name}: nothing found within ${formatBytes(budgetBytes)}; not proven that nothing fits`,
-          `smallest budget found ${formatBytes(smallestFoundBytes)} (${smallestFoundBytes} B); no plan needs less than ${formatBytes(lowerBoundBytes)}`,
+            ? `${name}: nothing fits within ${size(budgetBytes)}: proven`
+            : `${name}: nothing found within ${size(budgetBytes)}; not proven that nothing fits`,
+          `smallest budget found ${size(smallestFoundBytes)} (${smallestFoundBytes} B); no plan needs less than ${size(lowerBoundBytes)}`,
           `what binds: ${shorten(occurrence)}`,
         ],
       },
@@ -36,7 +40,7 @@ export function infeasibleDocument(infeasible: InfeasibleBudget): OutputDocument
         kind: "table",
         headers: ["While it runs", "What", "Size"],
         rows: [...withRest(rows.filter((row) => !isMade(row))), ...withRest(rows.filter(isMade))].map(
-          ([what, of, bytes]) => [what, shorten(of), formatBytes(bytes)],
+          ([what, of, bytes]) => [what, shorten(of), size(bytes)],
         ),
       },
     ],

@@ -4,6 +4,7 @@ import type { DocumentPart, DocumentRecords, OutputDocument } from "../formats/o
 import { type SizeFormat, type SizeUnit, sizeFormat } from "../size-unit.js";
 import type { MemorySummary } from "../summarize-memory.js";
 import { categoriesTable } from "./categories-table.js";
+import { largestTable } from "./largest-table.js";
 
 /** How much of a memory summary is told. */
 export interface MemoryDocumentOptions {
@@ -28,7 +29,7 @@ export function memoryDocument(
     parts: () => [
       { kind: "text", lines: describeMemory(summary, size) },
       categoriesTable({ ...summary.moment, peakBytes: summary.moment.totalBytes, place: summary.place }, size),
-      largestTable(summary, size),
+      largestTable(summary.moment, size),
       modulesTable(summary, depth, size),
       ...(snapshots ? [snapshotListing(summary, depth, units)] : []),
     ],
@@ -46,24 +47,6 @@ function describeMemory(summary: MemorySummary, size: SizeFormat): readonly stri
     ...(summary.simulation?.plan.cpuOffload ? offloaded(summary, size).map((held) => `offloaded: ${held}`) : []),
     ...notes.map((note) => `note: ${note}`),
   ];
-}
-
-function largestTable({ moment }: MemorySummary, size: SizeFormat): DocumentPart {
-  return {
-    kind: "table",
-    title: `The largest of ${moment.storageCount} storages alive then`,
-    headers: ["Size", "Category", "Shape", "Made by", "Op", "In module"],
-    worth: [9, 6, 5, 7, 4, 8],
-    names: ["In module"],
-    rows: moment.largest.map((storage) => [
-      size(storage.bytes),
-      storage.category,
-      storage.shape === undefined ? "" : `${storage.dtype ?? ""} [${storage.shape.join(", ")}]`,
-      storage.maker?.opName ?? "(not by an op)",
-      storage.maker === undefined ? "" : String(storage.maker.op),
-      storage.maker?.module ?? "",
-    ]),
-  };
 }
 
 function modulesTable({ moment, tracker, simulation }: MemorySummary, depth: number, size: SizeFormat): DocumentPart {

@@ -1,7 +1,7 @@
 import { formatMs, formatPercent } from "../format-quantity.js";
 import type { DocumentPart, DocumentRecords, OutputDocument } from "../formats/output-document.js";
 import { type SizeFormat, type SizeUnit, sizeFormat } from "../size-unit.js";
-import type { PlanSummary, Recomputed } from "../summarize-plan.js";
+import type { PlanPoint, PlanSummary, Recomputed } from "../summarize-plan.js";
 import { formatOverhead, frontRecords, frontTables, type PlanFront } from "./plan-front.js";
 
 /** What of a plan is told besides its summary. */
@@ -30,11 +30,11 @@ export interface PlanSection {
 }
 
 /**
- * Returns what a plan's summary tells: memory and time beside stock's and those of early release alone, memory at the peak by category, what is recomputed
+ * Returns what a plan's summary tells: memory and time beside stock's and those of freeing alone, memory at the peak by category, what is recomputed
  * by module and by kernel, the largest storages that are freed for it. Its records are a row for each of these storages, or for each point of the front.
  *
  * @example
- * process.stdout.write(writeDocument(planDocument(summarizePlan(plan, trace, { earlyRelease })), "table"));
+ * process.stdout.write(writeDocument(planDocument(summarizePlan(plan, trace, { unrecomputed })), "table"));
  */
 export function planDocument(summary: PlanSummary, options: PlanDocumentOptions = {}): OutputDocument {
   const { front, sections = [], notes = [], units } = options;
@@ -51,7 +51,7 @@ export function planDocument(summary: PlanSummary, options: PlanDocumentOptions 
       ...(summary.recomputed.runs > 0
         ? recomputedTables(summary, size)
         : [textOf("Nothing is recomputed: freeing each storage after its last use is enough.")]),
-      ...(front === undefined ? [] : frontParts(front, stock.peakBytes)),
+      ...(front === undefined ? [] : frontParts(front, stock.peakBytes, size)),
     ],
     records: () => (front === undefined ? freedRecords(summary) : frontRecords(front)),
     value: () => planSummaryJson(summary, options),
@@ -113,8 +113,8 @@ function recomputedTables(
   ];
 }
 
-function frontParts(front: PlanFront, stockBytes: number): DocumentPart[] {
-  const { headers, points, recommended } = frontTables(front, stockBytes, formatMs);
+function frontParts(front: PlanFront, stockBytes: number, size: SizeFormat): DocumentPart[] {
+  const { headers, points, recommended } = frontTables(front, stockBytes, formatMs, size);
   return [
     { kind: "table", title: "Memory for time", headers: ["Budget", ...headers], rows: points },
     { kind: "table", title: "Recommended", headers: ["Overhead allowed", ...headers], rows: recommended },
@@ -197,17 +197,20 @@ function freedRecords({ freed }: PlanSummary): DocumentRecords {
 export function planSummaryJson(summary: PlanSummary, options: PlanDocumentOptions = {}): unknown {
   const { plan, trace, points, recomputed, byModule, byKernel, freed, freedCount, pricedFor, elsewhere } = summary;
   const { predicted, origin } = plan;
+  const peakOf = (name: PlanPoint["name"]) => points.find((point) => point.name === name)?.peakBytes;
+  const peakBytes = peakOf("planned")!;
   return {
-    ...(options.isByPeak !== false && { feasible: points[2].peakBytes <= origin.budgetBytes }),
+    ...(options.isByPeak !== false && { feasible: peakBytes <= origin.budgetBytes }),
     subject: plan.subject,
     origin,
     ...(pricedFor !== undefined && { pricedFor }),
     notes: [...(trace.header.notes ?? []), ...(options.notes ?? [])],
     opCount: trace.ops.count,
     budgetBytes: origin.budgetBytes,
-    peakBytes: points[2].peakBytes,
-    stockPeakBytes: points[0].peakBytes,
-    earlyReleasePeakBytes: points[1].peakBytes,
+    peakBytes,
+    stockPeakBytes: peakOf("stock"),
+    earlyReleasePeakBytes: peakOf("early release"),
+    unrecomputedPeakBytes: peakOf("not recomputed"),
     stepMs: predicted.cost,
     plainMs: predicted.plain.cost,
     overhead: predicted.overhead,

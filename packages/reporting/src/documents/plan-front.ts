@@ -1,5 +1,6 @@
-import { formatBytes, formatPercent } from "../format-quantity.js";
+import { formatPercent } from "../format-quantity.js";
 import type { DocumentRecords } from "../formats/output-document.js";
+import type { SizeFormat } from "../size-unit.js";
 import type { Cell } from "../write-csv.js";
 
 /** One point of a front between memory and time. */
@@ -36,9 +37,10 @@ export function frontTables(
   { points, recommended }: PlanFront,
   referenceBytes: number,
   formatCost: (cost: number) => string,
+  size: SizeFormat,
 ): { headers: readonly string[]; points: readonly string[][]; recommended: readonly string[][] } {
   const cells = (point: FrontPoint): string[] => [
-    formatBytes(point.peakBytes),
+    size(point.peakBytes),
     formatPercent(point.peakBytes / referenceBytes),
     formatCost(point.cost),
     formatOverhead(point.overhead),
@@ -46,7 +48,7 @@ export function frontTables(
   ];
   return {
     headers: ["Peak", "Of stock", "Cost", "Overhead", "Gap"],
-    points: points.map((point) => [formatBytes(point.budgetBytes), ...cells(point)]),
+    points: points.map((point) => [size(point.budgetBytes), ...cells(point)]),
     recommended: (["noCost", "within5Percent", "within20Percent"] as const).map((name) => [
       recommendedNames[name],
       ...cells(recommended[name]),

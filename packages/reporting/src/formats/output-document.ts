@@ -1,3 +1,4 @@
+import type { Facts } from "../verdict/fact-lines.js";
 import type { Cell } from "../write-csv.js";
 
 /** What a command or a view tells, in no format yet: a format shows of it what it can. Nothing is made before it is asked for. */
@@ -28,9 +29,8 @@ export interface TextPart {
 }
 
 /** Facts in one line, which is broken between two of them where it is too long. */
-export interface FactsPart {
+export interface FactsPart extends Facts {
   readonly kind: "facts";
-  readonly facts: readonly string[];
 }
 
 /** A table of quantities that are written for people. */

@@ -1,4 +1,5 @@
 import { displaySafe, fitTable, formatTable, type TableFormat, wrapText } from "@remat/text-table";
+import { factLines } from "../verdict/fact-lines.js";
 import type { DocumentPart, TablePart } from "./output-document.js";
 import type { OutputFormat, OutputShape } from "./output-format.js";
 
@@ -25,7 +26,7 @@ export function textFormat(style: TextStyle): OutputFormat {
 
 function write(part: DocumentPart, style: TextStyle, shape: OutputShape): string {
   if (part.kind === "text") return wrapped(part.lines, shape);
-  if (part.kind === "facts") return joinFacts(part.facts, shape);
+  if (part.kind === "facts") return factLines(part, shape.width).join("\n");
   const above = part.title === undefined ? "" : `${style.heading(part.title)}\n\n`;
   if (part.kind === "table") {
     const table = above + writeTable(part, style, shape);
@@ -50,19 +51,6 @@ function writeTable({ headers, rows, worth, names }: TablePart, { tables }: Text
   return missing === ""
     ? table
     : `${table}\n${wrapped([`(no room for ${missing}: --width ${wholeWidth} shows all)`], { width })}`;
-}
-
-const separator = " · ";
-
-/** One line, or where that is too long several, each of as many facts as there is room for. */
-function joinFacts(facts: readonly string[], { width = Number.POSITIVE_INFINITY }: OutputShape): string {
-  const lines: string[] = [];
-  for (const fact of facts) {
-    const longer = lines.length === 0 ? fact : `${lines.at(-1)}${separator}${fact}`;
-    if (lines.length > 0 && longer.length <= width) lines[lines.length - 1] = longer;
-    else lines.push(fact);
-  }
-  return lines.join("\n");
 }
 
 /** Names in any part may hold anything, which a terminal must not obey. */

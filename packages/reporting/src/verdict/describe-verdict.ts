@@ -1,24 +1,25 @@
 import { categoryLabels } from "../category-colours.js";
 import { formatOverhead } from "../documents/plan-front.js";
-import { formatBytes, formatPercent } from "../format-quantity.js";
+import { formatPercent } from "../format-quantity.js";
+import type { SizeFormat } from "../size-unit.js";
 import type { Verdict } from "./verdict.js";
-import { describeWay } from "./way-to-fit.js";
-
-/** Parts two facts of a verdict. */
-export const verdictSeparator = " · ";
+import { describeWay, type WayToFit } from "./way-to-fit.js";
 
 /** More categories than these are for the table below. */
 const categoriesTold = 2;
+
+/** Less than this share of the peak is not worth a word. */
+const worthSaying = 0.01;
 
 /** What a verdict is before it is put into words. */
 export type VerdictFigures = Omit<Verdict, "facts" | "sentence">;
 
 /** Returns a verdict in words, a fact each: what is held, whether it fits, what it is, what would be better, what to type. */
-export function describeVerdict(verdict: VerdictFigures): readonly string[] {
+export function describeVerdict(verdict: VerdictFigures, size: SizeFormat): readonly string[] {
   const { categories, outcome, command } = verdict;
   const told = categories.filter(({ share }) => share >= 0.005).slice(0, categoriesTold);
   return [
-    describePeak(verdict),
+    describePeak(verdict, size),
     ...(told.length === 0
       ? []
       : [
@@ -26,21 +27,37 @@ export function describeVerdict(verdict: VerdictFigures): readonly string[] {
             .map(({ category, share }) => `${categoryLabels[category].toLowerCase()} ${Math.round(100 * share)} %`)
             .join(", "),
         ]),
-    ...(outcome === undefined ? describeRemedies(verdict) : [describeOutcome(verdict)]),
+    ...(outcome === undefined ? describeRemedies(verdict, size) : [describeOutcome(verdict, size)]),
     ...(command === undefined ? [] : [command]),
   ];
 }
 
-function describePeak({ peakBytes, device, deviceMemoryBytes, spareBytes = 0 }: VerdictFigures): string {
-  const peak = `peak ${formatBytes(peakBytes)}`;
-  if (deviceMemoryBytes === undefined) return `${peak}; how much memory ${device} has is not known`;
-  const ofDevice = `${peak} of ${formatBytes(deviceMemoryBytes)} (${device})`;
-  return spareBytes >= 0
-    ? `${ofDevice}: fits, ${formatBytes(spareBytes)} to spare`
-    : `${ofDevice}: does not fit, ${formatBytes(-spareBytes)} too much`;
+/** Returns what holds less and recomputes nothing: early release, or where no model is at hand a plan; undefined where that is next to nothing. */
+export function savingOf({
+  peakBytes,
+  earlyReleasePeakBytes,
+  unrecomputedPeakBytes,
+}: Pick<Verdict, "peakBytes" | "earlyReleasePeakBytes" | "unrecomputedPeakBytes">): WayToFit | undefined {
+  const ways: readonly (WayToFit | undefined)[] = [
+    earlyReleasePeakBytes === undefined ? undefined : { kind: "early-release", peakBytes: earlyReleasePeakBytes },
+    unrecomputedPeakBytes === undefined ? undefined : { kind: "unrecomputed", peakBytes: unrecomputedPeakBytes },
+  ];
+  return ways.find((way) => way !== undefined && peakBytes - way.peakBytes >= worthSaying * Math.max(1, peakBytes));
 }
 
-function describeOutcome({ outcome, peakBytes, deviceMemoryBytes, fits }: VerdictFigures): string {
+function describePeak(
+  { peakBytes, device, deviceMemoryBytes, spareBytes = 0 }: VerdictFigures,
+  size: SizeFormat,
+): string {
+  const peak = `peak ${size(peakBytes)}`;
+  if (deviceMemoryBytes === undefined) return `${peak}; how much memory ${device} has is not known`;
+  const ofDevice = `${peak} of ${size(deviceMemoryBytes)} (${device})`;
+  return spareBytes >= 0
+    ? `${ofDevice}: fits, ${size(spareBytes)} to spare`
+    : `${ofDevice}: does not fit, ${size(-spareBytes)} too much`;
+}
+
+function describeOutcome({ outcome, peakBytes, deviceMemoryBytes, fits }: VerdictFigures, size: SizeFormat): string {
   const { name, peakBytes: after, overhead } = outcome!;
   const share = peakBytes > 0 && after !== peakBytes ? ` (${formatPercent(after / peakBytes)})` : "";
   const time =
@@ -51,14 +68,17 @@ function describeOutcome({ outcome, peakBytes, deviceMemoryBytes, fits }: Verdic
       : after <= deviceMemoryBytes
         ? ", fits"
         : ", does not fit either";
-  return `${name} ${formatBytes(after)}${share}${time}${verdict}`;
+  return `${name} ${size(after)}${share}${time}${verdict}`;
 }
 
-function describeRemedies({ fits, ways, earlyReleasePeakBytes }: VerdictFigures): readonly string[] {
-  if (fits !== false)
-    return earlyReleasePeakBytes === undefined
-      ? []
-      : [describeWay({ kind: "early-release", peakBytes: earlyReleasePeakBytes })];
+function describeRemedies(verdict: VerdictFigures, size: SizeFormat): readonly string[] {
+  const { fits, ways } = verdict;
+  if (fits !== false) {
+    const saving = savingOf(verdict);
+    return saving === undefined ? [] : [describeWay(saving, size)];
+  }
   if (ways === undefined) return [];
-  return ways.length === 0 ? ["nothing tried makes it fit"] : [`fits with ${ways.map(describeWay).join(", or ")}`];
+  return ways.length === 0
+    ? ["nothing tried makes it fit"]
+    : [`fits with ${ways.map((way) => describeWay(way, size)).join(", or ")}`];
 }

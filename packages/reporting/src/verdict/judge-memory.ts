@@ -1,31 +1,34 @@
 import { heldPeak, releasedPeakBytes, tellsLifetimes } from "@remat/memory";
 import type { CategoryName, DeviceSpec, Trace } from "@remat/trace";
-import { describeVerdict, verdictSeparator } from "./describe-verdict.js";
+import { type SizeUnit, sizeFormat } from "../size-unit.js";
+import { describeVerdict, savingOf } from "./describe-verdict.js";
+import { verdictSeparator } from "./fact-lines.js";
 import type { Outcome, Verdict } from "./verdict.js";
 import type { WayToFit } from "./way-to-fit.js";
 
-/** What may come next of a step that fits, or where nobody knows. */
-export type NextStep = { readonly kind: "early-release" | "explore" };
+/** What may come next where nothing is to be won for nothing: a look at what less memory costs. */
+export type NextStep = { readonly kind: "explore" };
 
 export interface VerdictOptions {
   /** The device that the step is meant for. */
   readonly device: Pick<DeviceSpec, "name" | "memoryBytes">;
+  /** What the step holds with early release (`predictReleasedPeak` of `@remat/checkpoint`); left out: nobody can say without its model. */
+  readonly earlyReleasePeakBytes?: number;
   readonly outcome?: Outcome;
+  /** Unit of all sizes in words; left out: what suits each. */
+  readonly units?: SizeUnit;
   /** See `waysToFit`. */
   readonly ways?: readonly WayToFit[];
   /** Returns what to type for a way, or for the next step of what fits; undefined where there is nothing to type. */
   commandFor?(step: WayToFit | NextStep): string | undefined;
 }
 
-/** Less than this share of the peak is not worth a word. */
-export const worthSaying = 0.01;
-
 /** What is known of a step's memory. Bytes as allocated. */
 export interface StepMemory {
   readonly peakBytes: number;
   readonly bytesByCategory: Readonly<Partial<Record<string, number>>>;
-  /** Where everything is freed after its last use; left out: that cannot be said. */
-  readonly earlyReleasePeakBytes?: number;
+  /** Of a plan without recomputation; left out: that cannot be said. */
+  readonly unrecomputedPeakBytes?: number;
 }
 
 /**
@@ -41,21 +44,20 @@ export function judgeMemory(trace: Trace, options: VerdictOptions): Verdict | un
   // PyTorch frees by reference counts already; what a step of it could free earlier is for its program to say.
   const isReleasable = trace.header.framework === "tfjs";
   return judgeStep(
-    { ...heldPeak(trace), ...(isReleasable && { earlyReleasePeakBytes: releasedPeakBytes(trace) }) },
+    { ...heldPeak(trace), ...(isReleasable && { unrecomputedPeakBytes: releasedPeakBytes(trace) }) },
     options,
   );
 }
 
-/** Returns the same of a step of which only the peak is at hand, with where that is known what early release leaves of it. */
+/** Returns the same of a step of which only the peak is at hand. */
 export function judgeStep(
-  { peakBytes, bytesByCategory, earlyReleasePeakBytes = peakBytes }: StepMemory,
-  { device, outcome, ways, commandFor }: VerdictOptions,
+  { peakBytes, bytesByCategory, unrecomputedPeakBytes }: StepMemory,
+  { device, earlyReleasePeakBytes, outcome, units, ways, commandFor }: VerdictOptions,
 ): Verdict {
   const { memoryBytes } = device;
   const spareBytes = memoryBytes === undefined ? undefined : memoryBytes - peakBytes;
   const fits = spareBytes === undefined ? undefined : spareBytes >= 0;
-  const isWorthReleasing = peakBytes - earlyReleasePeakBytes >= worthSaying * Math.max(1, peakBytes);
-  const next: NextStep = { kind: isWorthReleasing && fits !== false ? "early-release" : "explore" };
+  const saving = fits === false ? undefined : savingOf({ peakBytes, earlyReleasePeakBytes, unrecomputedPeakBytes });
   const figures = {
     peakBytes,
     categories: Object.entries(bytesByCategory)
@@ -69,11 +71,12 @@ export function judgeStep(
     deviceMemoryBytes: memoryBytes,
     fits,
     spareBytes,
-    earlyReleasePeakBytes: isWorthReleasing ? earlyReleasePeakBytes : undefined,
+    earlyReleasePeakBytes,
+    unrecomputedPeakBytes,
     outcome,
     ways: fits === false ? ways : undefined,
-    command: commandFor?.(ways?.[0] ?? next),
+    command: commandFor?.(ways?.[0] ?? saving ?? { kind: "explore" }),
   };
-  const facts = describeVerdict(figures);
+  const facts = describeVerdict(figures, sizeFormat(units));
   return { ...figures, facts, sentence: facts.join(verdictSeparator) };
 }

@@ -24,8 +24,10 @@ export interface Verdict {
   readonly fits: boolean | undefined;
   /** What is left of the device's memory; below zero, what is missing. */
   readonly spareBytes: number | undefined;
-  /** The peak where everything is freed after its last use; undefined where that cannot be said of the run. */
+  /** The peak with early release; undefined where no model is at hand to take the step of. */
   readonly earlyReleasePeakBytes: number | undefined;
+  /** The peak of a plan without recomputation; undefined where that cannot be said of the run. */
+  readonly unrecomputedPeakBytes: number | undefined;
   readonly outcome: Outcome | undefined;
   /** Of what does not fit: what does. Undefined where that was not looked for. */
   readonly ways: readonly WayToFit[] | undefined;

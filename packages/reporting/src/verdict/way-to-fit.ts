@@ -1,10 +1,13 @@
 import { formatOverhead } from "../documents/plan-front.js";
 import { formatBytes } from "../format-quantity.js";
+import type { SizeFormat } from "../size-unit.js";
 
 /** A change with which a step fits that does not fit by itself, computed for this step, with the peak that it then has. */
 export type WayToFit =
-  /** Everything is freed after its last use; nothing is recomputed. */
+  /** What the executor does without a plan: nothing is recomputed, and most is freed after its last use. */
   | { readonly kind: "early-release"; readonly peakBytes: number }
+  /** A plan in which every op runs once and everything is freed after its last use. */
+  | { readonly kind: "unrecomputed"; readonly peakBytes: number }
   /** Some of it is recomputed, for so much more time, as a fraction of the step's. */
   | { readonly kind: "plan"; readonly peakBytes: number; readonly overhead: number }
   | { readonly kind: "batch"; readonly peakBytes: number; readonly batch: number }
@@ -18,11 +21,13 @@ export type WayToFit =
   | { readonly kind: "device"; readonly peakBytes: number; readonly device: string; readonly memoryBytes: number };
 
 /** Describes a way in a few words: "batch 16: 61.2 GiB". */
-export function describeWay(way: WayToFit): string {
-  const peak = formatBytes(way.peakBytes);
+export function describeWay(way: WayToFit, size: SizeFormat = formatBytes): string {
+  const peak = size(way.peakBytes);
   switch (way.kind) {
     case "early-release":
       return `early release ${peak} at no cost`;
+    case "unrecomputed":
+      return `a plan without recomputation ${peak}`;
     case "plan":
       return `a plan ${peak} for ${formatOverhead(way.overhead)} more time`;
     case "batch":
@@ -30,6 +35,6 @@ export function describeWay(way: WayToFit): string {
     case "sharding":
       return `FSDP over ${way.worldSize} ${peak} each`;
     case "device":
-      return `${way.device} has ${formatBytes(way.memoryBytes)}`;
+      return `${way.device} has ${size(way.memoryBytes)}`;
   }
 }

@@ -9,6 +9,8 @@ import { largestBatch, type PeakOfBatch } from "./largest-batch.js";
 export interface WaysToFitOptions {
   /** What the device has. */
   readonly memoryBytes: number;
+  /** What the step holds with early release; left out: nobody can say without its model. */
+  readonly earlyReleasePeakBytes?: number;
   /** Returns the peak of the same step with so many samples; left out where the step cannot be taken again. */
   readonly batch?: { readonly samples: number; readonly peakOf: PeakOfBatch };
   /** Told what is being looked for. */
@@ -19,19 +21,21 @@ export interface WaysToFitOptions {
 const iterations = 200;
 
 /**
- * Returns what makes a step fit that does not fit as it was recorded, each way computed for this step, the one that changes least first: early release;
- * failing that a plan, a smaller batch, weights sharded over several devices, a larger device. Empty where none does.
+ * Returns what makes a step fit that does not fit as it was recorded, each way computed for this step, the one that changes least first: early release,
+ * or a plan without recomputation; failing these a plan, a smaller batch, weights sharded over several devices, a larger device. Empty where none does.
  *
  * @throws RematError what `heldPeak` throws
  * @example
  * const ways = await waysToFit(trace, { memoryBytes: deviceSpec("t4").memoryBytes });
  */
 export async function waysToFit(trace: Trace, options: WaysToFitOptions): Promise<readonly WayToFit[]> {
-  const { memoryBytes, batch, onProgress } = options;
+  const { memoryBytes, earlyReleasePeakBytes, batch, onProgress } = options;
   if (heldPeak(trace).peakBytes <= memoryBytes) return [];
+  if (earlyReleasePeakBytes !== undefined && earlyReleasePeakBytes <= memoryBytes)
+    return [{ kind: "early-release", peakBytes: earlyReleasePeakBytes }];
   if (trace.header.framework === "tfjs") {
     const peakBytes = releasedPeakBytes(trace);
-    if (peakBytes <= memoryBytes) return [{ kind: "early-release", peakBytes }];
+    if (peakBytes <= memoryBytes) return [{ kind: "unrecomputed", peakBytes }];
   }
   const ways: (WayToFit | undefined)[] = [];
   onProgress?.("looking for a plan that fits");

@@ -22,7 +22,7 @@ const golden = goldenFiles().find(({ name }) => name === "mem_tf_b2_adam")!;
 const trace = priceTrace(readPyTorchTrace(readGolden(golden)), deviceSpec("a100"));
 const graph = planningGraphOfTrace(trace);
 const nothing = await rematerialize(graph, { budgetBytes: 1e12, iterations: 0, boundTimeMs: 0 });
-const earlyRelease = planOfTrace(trace, graph, nothing);
+const unrecomputed = planOfTrace(trace, graph, nothing);
 /** The first ten steps of the greedy order of each block. */
 const policies = [0, 1, 2, 3].map((i) => {
   const fqn = `Transformer.layers.${i}`;
@@ -31,12 +31,12 @@ const policies = [0, 1, 2, 3].map((i) => {
   return { fqn, recomputedOps: [...order.recomputedOps, ...given] };
 });
 const plan = planOfCheckpoints(trace, graph, policies, { budgetBytes: 8e8, method: "greedy" });
-const summary = summarizePlan(plan, trace, { earlyRelease, pricedFor: "a100", limit: 5 });
+const summary = summarizePlan(plan, trace, { unrecomputed, pricedFor: "a100", limit: 5 });
 
 describe("summarizePlan", () => {
   it("holds at the peak what the plans predict, split by category without rest", () => {
     const [stock, early, planned] = summary.points;
-    expect(early.peakBytes).toBe(earlyRelease.predicted.peakBytes);
+    expect(early.peakBytes).toBe(unrecomputed.predicted.peakBytes);
     expect(planned.peakBytes).toBe(plan.predicted.peakBytes);
     expect(stock.peakBytes).toBe(plan.predicted.recordedPeakBytes);
     expect(heldPeak(trace)).toMatchObject({ peakBytes: stock.peakBytes });
@@ -75,7 +75,7 @@ describe("summarizePlan", () => {
       outputs: [],
     } as const;
     const other = { ...plan, ops: plan.ops.with(3, elsewhere) };
-    expect(() => summarizePlan(other, trace, { earlyRelease })).toThrow(
+    expect(() => summarizePlan(other, trace, { unrecomputed })).toThrow(
       'the plan is not of this trace: op 3 is planned as "else where"[0] forward Tanh 0:, found',
     );
   });
@@ -115,7 +115,7 @@ describe("planDocument", () => {
   });
 
   it("says so where nothing is recomputed", () => {
-    const idle = summarizePlan(earlyRelease, trace, { earlyRelease });
+    const idle = summarizePlan(unrecomputed, trace, { unrecomputed });
     expect(writeDocument(planDocument(idle), "table")).toContain("Nothing is recomputed");
   });
 });

@@ -92,7 +92,7 @@ it("has the peak of the account of memory, for any run", () => {
   );
 });
 
-it("has the peak of a plan that recomputes nothing for that of early release", async () => {
+it("knows the peak of a plan without recomputation", async () => {
   await fc.assert(
     fc.asyncProperty(randomTraces, async (trace) => {
       const graph = planningGraphOfTrace(trace);

@@ -2,8 +2,8 @@ import { heldPeak } from "@remat/memory";
 import { planningGraphOfTrace, planOfTrace, rematerialize } from "@remat/planner";
 import type { Plan, Trace } from "@remat/trace";
 
-/** Returns what early release alone gives: every op once, everything freed after its last use. */
-export async function earlyReleasePlan(trace: Trace): Promise<Plan> {
+/** Returns the plan without recomputation: every op once, everything freed after its last use. */
+export async function unrecomputedPlan(trace: Trace): Promise<Plan> {
   const graph = planningGraphOfTrace(trace);
   const budgetBytes = Math.max(1, heldPeak(trace).peakBytes);
   return planOfTrace(trace, graph, await rematerialize(graph, { budgetBytes, iterations: 0, boundTimeMs: 0 }));

@@ -1,0 +1,37 @@
+import { findPackage } from "@remat/backends/node";
+import { type Facts, formatBytes } from "@remat/reporting";
+import { backendFix } from "./backend-fix.js";
+import type { Examination } from "./examine.js";
+import type { BackendProbe } from "./probe-backend.js";
+
+/** Returns what everybody asks of a machine first: whether one can train here, on what, and what to type next. */
+export function examinationFacts({ backends, gpus, memoryBytes }: Examination): Facts {
+  const taken = backends.find(({ works }) => works);
+  const better = betterFix(backends, taken, gpus.length > 0);
+  const command = better ?? (taken && "remat record -- node train.js");
+  return {
+    facts: [
+      taken === undefined ? "no backend works here: nothing can be trained, only estimated" : describeTaken(taken),
+      `${formatBytes(memoryBytes)} of memory`,
+      ...(better !== undefined && taken !== undefined ? ["a faster backend can be built"] : []),
+      ...(command === undefined ? [] : [command]),
+    ],
+    command,
+  };
+}
+
+function describeTaken({ package: name, usesGpu, gflops }: BackendProbe): string {
+  const speed = gflops === undefined ? "" : `, ${gflops < 10 ? gflops.toFixed(1) : Math.round(gflops)} GFLOP/s`;
+  return `${name} trains here${usesGpu ? " on the GPU" : ""}${speed}`;
+}
+
+/** What to type for the best backend that is missing and that this machine can have. */
+function betterFix(
+  backends: readonly BackendProbe[],
+  taken: BackendProbe | undefined,
+  hasGpu: boolean,
+): string | undefined {
+  const better = taken === undefined ? backends : backends.slice(0, backends.indexOf(taken));
+  const usable = better.filter((probe) => hasGpu || findPackage(probe.package)?.withoutGpu === undefined);
+  return usable.map((probe) => backendFix(probe, hasGpu)).find((fix) => fix !== undefined && /^(remat|npm) /.test(fix));
+}

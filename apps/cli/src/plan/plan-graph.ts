@@ -1,0 +1,105 @@
+import { isStandardOutput } from "@remat/output-file";
+import { nothingWithin } from "@remat/planner";
+import { graphPlanDocument, infeasibleDocument, judgeGraph } from "@remat/reporting";
+import { writePlan } from "@remat/trace";
+import type { ConsoleIo } from "../console-io.js";
+import { isOf } from "../model-source.js";
+import { shownBeside, writeFor } from "../output.js";
+import type { Progress } from "../progress.js";
+import { UsageError } from "../usage-error.js";
+import { type Given, typed } from "../verdict/next-command.js";
+import { withFactsFirst } from "../verdict/show-verdict.js";
+import { planGraphFile } from "./plan-graph-file.js";
+import { describeBudget, describeShare, type PlanOptions } from "./plan-options.js";
+import { tooDear } from "./refuse.js";
+import type { Shown } from "./show-plan.js";
+
+/** What is said of a training step, which a graph file is none of. */
+const optionsOfSteps = [
+  "batch",
+  "size",
+  "backend",
+  "loss",
+  "optimizer",
+  "data",
+  "unit",
+  "group",
+  "steps",
+  "device",
+  "mode",
+  "trace",
+] as const;
+
+/**
+ * Plans a graph file and shows its schedule, for `remat plan`.
+ *
+ * @param began when the command did: the time that is given is for all
+ */
+export async function planGraph(
+  given: Given,
+  began: number,
+  asked: PlanOptions,
+  { format, limit, units }: Shown,
+  io: ConsoleIo,
+  progress: Progress,
+): Promise<void> {
+  const { source, options } = given;
+  if (!isOf(source, "graph")) throw new UsageError("expected a graph file.");
+  const { name } = source;
+  for (const option of optionsOfSteps)
+    if (options[option] !== undefined)
+      throw new UsageError(`--${option} is for models; ${name} is a graph, whose file says it all. Leave it out.`);
+  if (asked.pyTorchPolicy !== undefined)
+    throw new UsageError(`--pytorch-policy is for runs of PyTorch; ${name} is a graph. Leave it out.`);
+  if (!asked.method.takes.has("order"))
+    throw new UsageError(
+      `--method ${asked.method.name} plans modules, of which the graph ${name} has none. Leave it out.`,
+    );
+  const beside = shownBeside(io, { "-o": asked.output });
+  const answer = await planGraphFile(source, began, asked, io, progress);
+  progress.clear();
+  if ("infeasible" in answer) {
+    const { infeasible, inOrderPeakBytes } = answer;
+    const { budgetBytes, smallestFoundBytes: peakBytes } = infeasible;
+    const facts = judgeGraph(
+      { inOrderPeakBytes, budgetBytes, planned: { peakBytes } },
+      { units, command: typedPlan(given, asked, "--budget", `${peakBytes}B`) },
+    );
+    beside.write(withFactsFirst(infeasibleDocument(infeasible, { units }), facts, format, io));
+    throw nothingWithin(infeasible);
+  }
+  const { summary, notes } = answer;
+  const dear = tooDear(name, asked, summary);
+  if (dear === undefined && asked.output !== undefined)
+    await writeFor("-o", asked.output, writePlan(answer.plan()), io);
+  const { inOrder, budgetBytes } = summary;
+  const facts = judgeGraph(
+    {
+      inOrderPeakBytes: inOrder.peakBytes,
+      budgetBytes: asked.budget && budgetBytes,
+      planned: summary,
+    },
+    { units, command: nextAfter(given, asked) },
+  );
+  beside.write(withFactsFirst(graphPlanDocument(summary, { limit, notes, units }), facts, format, io));
+  if (dear !== undefined) throw dear;
+}
+
+/** A schedule is there to be kept, and then to be looked at. */
+function nextAfter(given: Given, asked: PlanOptions): string {
+  const { output, budget, maxOverhead, paretoPoints } = asked;
+  if (output !== undefined && !isStandardOutput(output)) return typed("ui", { ...given, target: output, options: {} });
+  return typedPlan(
+    given,
+    asked,
+    ...(budget === undefined ? [] : ["--budget", describeBudget(budget)]),
+    ...(maxOverhead === undefined ? [] : ["--max-overhead", describeShare(maxOverhead)]),
+    ...(paretoPoints === 0 ? [] : ["--pareto", String(paretoPoints)]),
+    "-o",
+    "plan.json",
+  );
+}
+
+function typedPlan(given: Given, { order }: PlanOptions, ...more: readonly string[]): string {
+  return typed("plan", given, ...more, ...(order === "free" ? ["--order", order] : []));
+}

@@ -1,0 +1,22 @@
+import type { MemoryMoment } from "@remat/memory";
+import type { TablePart } from "../formats/output-document.js";
+import type { SizeFormat } from "../size-unit.js";
+
+/** Returns the largest storages alive at a moment, with what made each. */
+export function largestTable({ largest, storageCount }: MemoryMoment, size: SizeFormat): TablePart {
+  return {
+    kind: "table",
+    title: `The largest of ${storageCount} storages alive then`,
+    headers: ["Size", "Category", "Shape", "Made by", "Op", "In module"],
+    worth: [9, 6, 5, 7, 4, 8],
+    names: ["In module"],
+    rows: largest.map((storage) => [
+      size(storage.bytes),
+      storage.category,
+      storage.shape === undefined ? "" : `${storage.dtype ?? ""} [${storage.shape.join(", ")}]`,
+      storage.maker?.opName ?? "(not by an op)",
+      storage.maker === undefined ? "" : String(storage.maker.op),
+      storage.maker?.module ?? "",
+    ]),
+  };
+}
