@@ -28,10 +28,10 @@ export { restingBytes } from "./held/resting-bytes.js";
 export { holdPlan, type PlanMemory, type RecomputedStorage } from "./sequence/hold-plan.js";
 export { holdSequence, type SequenceMemory, valuesFreedAfter } from "./sequence/hold-sequence.js";
 export { type PlanValues, planValues } from "./sequence/plan-values.js";
-export { releasedPeakBytes } from "./sequence/released-peak.js";
 export type { SequenceGraph } from "./sequence/sequence-graph.js";
 export {
   type SequenceGraphOptions,
   sequenceGraphOfTrace,
   type TraceSequenceGraph,
 } from "./sequence/sequence-graph-of-trace.js";
+export { unrecomputedPeakBytes } from "./sequence/unrecomputed-peak.js";

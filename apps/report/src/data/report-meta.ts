@@ -19,7 +19,7 @@ export interface FrontPoint {
 
 /** What planning the whole step answered. */
 export interface PlanFindings {
-  /** Of the trace as it was recorded, and of running every op once with early release. */
+  /** Of the trace as it was recorded, and of running every op once, everything freed after its last use. */
   readonly recordedPeakBytes: number;
   readonly plainPeakBytes: number;
   readonly front: readonly FrontPoint[];

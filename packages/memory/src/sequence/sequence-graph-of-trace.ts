@@ -56,7 +56,7 @@ export interface TraceSequenceGraph extends SequenceGraph {
  *
  * @example
  * const graph = sequenceGraphOfTrace(trace);
- * holdSequence(graph, Int32Array.from({ length: graph.nodeCount }, (_, node) => node))?.peakBytes; // with early release
+ * holdSequence(graph, Int32Array.from({ length: graph.nodeCount }, (_, node) => node))?.peakBytes; // nothing recomputed
  */
 export function sequenceGraphOfTrace(trace: Trace, options: SequenceGraphOptions = {}): TraceSequenceGraph {
   return new TraceSequence(trace, options.isReplayable ?? ((op) => isPureForward(trace, op))).build();

@@ -15,7 +15,7 @@ import { originOf, predictionOf } from "./plan-of-graph.js";
 
 /**
  * Writes a schedule of a trace's graph as a plan: every op of the trace in its order, between them what is recomputed, and after each step what
- * to free, the early releases included.
+ * to free, what is only freed early included.
  *
  * @example
  * const graph = planningGraphOfTrace(trace);

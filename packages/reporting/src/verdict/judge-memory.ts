@@ -1,4 +1,4 @@
-import { heldPeak, releasedPeakBytes, tellsLifetimes } from "@remat/memory";
+import { heldPeak, tellsLifetimes, unrecomputedPeakBytes } from "@remat/memory";
 import type { CategoryName, DeviceSpec, Trace } from "@remat/trace";
 import { type SizeUnit, sizeFormat } from "../size-unit.js";
 import { describeVerdict, savingOf } from "./describe-verdict.js";
@@ -44,7 +44,7 @@ export function judgeMemory(trace: Trace, options: VerdictOptions): Verdict | un
   // PyTorch frees by reference counts already; what a step of it could free earlier is for its program to say.
   const isReleasable = trace.header.framework === "tfjs";
   return judgeStep(
-    { ...heldPeak(trace), ...(isReleasable && { unrecomputedPeakBytes: releasedPeakBytes(trace) }) },
+    { ...heldPeak(trace), ...(isReleasable && { unrecomputedPeakBytes: unrecomputedPeakBytes(trace) }) },
     options,
   );
 }

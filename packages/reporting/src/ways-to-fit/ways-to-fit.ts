@@ -1,4 +1,4 @@
-import { heldPeak, releasedPeakBytes } from "@remat/memory";
+import { heldPeak, unrecomputedPeakBytes } from "@remat/memory";
 import { planCheckpointing } from "@remat/planner";
 import { deviceSpecs } from "@remat/runtime-estimator";
 import { type DeviceSpec, Phase, type Trace } from "@remat/trace";
@@ -34,7 +34,7 @@ export async function waysToFit(trace: Trace, options: WaysToFitOptions): Promis
   if (earlyReleasePeakBytes !== undefined && earlyReleasePeakBytes <= memoryBytes)
     return [{ kind: "early-release", peakBytes: earlyReleasePeakBytes }];
   if (trace.header.framework === "tfjs") {
-    const peakBytes = releasedPeakBytes(trace);
+    const peakBytes = unrecomputedPeakBytes(trace);
     if (peakBytes <= memoryBytes) return [{ kind: "unrecomputed", peakBytes }];
   }
   const ways: (WayToFit | undefined)[] = [];
