@@ -12,14 +12,19 @@ import type { Tensor } from "@tensorflow/tfjs-core";
  * console.log(meter.peakBytes);
  */
 export class MemoryMeter implements DispatchMode {
-  private readonly allocationUnitBytes: number;
+  readonly allocationUnitBytes: number;
   private live = 0;
   private peak = 0;
-  private readonly known = new Set<Storage>();
+  private found = 0;
+  private readonly known: Set<Storage>;
 
-  /** @param options `allocationUnitBytes`: each buffer counts as a multiple of this many bytes; 1 if not given. */
-  constructor({ allocationUnitBytes = 1 }: { readonly allocationUnitBytes?: number } = {}) {
+  /** @param from `allocationUnitBytes`: each buffer counts as a multiple of this many bytes, 1 if not given; or a meter, whose count is taken over. */
+  constructor(from: { readonly allocationUnitBytes?: number } | MemoryMeter = {}) {
+    const { allocationUnitBytes = 1 } = from;
     this.allocationUnitBytes = allocationUnitBytes;
+    const isMeter = from instanceof MemoryMeter;
+    this.known = new Set(isMeter ? from.known : []);
+    if (isMeter) this.live = this.peak = from.live;
   }
 
   /** Bytes alive now. */
@@ -30,6 +35,11 @@ export class MemoryMeter implements DispatchMode {
   /** The most that were alive at any moment since the mode opened, or since `reset`. */
   get peakBytes(): number {
     return this.peak;
+  }
+
+  /** Bytes that turned out to be there already when an op read them. */
+  get foundBytes(): number {
+    return this.found;
   }
 
   /** From here on the peak is that of what is alive now, and later. */
@@ -53,7 +63,7 @@ export class MemoryMeter implements DispatchMode {
   }
 
   storageReleased(storage: Storage): void {
-    if (this.known.delete(storage) && !storage.isEvicted) this.live -= this.sizeOf(storage.bytes);
+    if (this.known.delete(storage) && this.isThere(storage)) this.live -= this.sizeOf(storage.bytes);
   }
 
   storageResized(storage: Storage, bytes: number): void {
@@ -62,12 +72,18 @@ export class MemoryMeter implements DispatchMode {
     if (this.live > this.peak) this.peak = this.live;
   }
 
+  /** Whether it counts. */
+  protected isThere({ isEvicted }: Storage): boolean {
+    return !isEvicted;
+  }
+
   private find(storage: Storage): void {
     if (this.known.has(storage)) return;
     this.known.add(storage);
     const bytes = this.sizeOf(storage.bytes);
     this.live += bytes;
     this.peak += bytes;
+    this.found += bytes;
   }
 
   private sizeOf(bytes: number): number {

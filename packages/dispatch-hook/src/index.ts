@@ -20,6 +20,7 @@ export type {
   UpdateCall,
 } from "./dispatch-mode.js";
 export { isVariable } from "./engine-internals.js";
+export { hasFasterGradient } from "./gradients/replace-gradient.js";
 export { fasterGradientsNow } from "./gradients/wanted-gradients.js";
 export { type ModuleNamer, nameModulesBy } from "./module-namer.js";
 export { PatchSet } from "./patch-set.js";

@@ -6,24 +6,38 @@ import type { Recipe, StoredBuffer } from "../executor/stored-data.js";
 import type { OnlinePolicy } from "../online/online-policy.js";
 import { PlanFollower } from "../plan/plan-follower.js";
 import type { BudgetedPlan } from "./planned-budget.js";
+import type { ReleasedMeter } from "./released-meter.js";
+import { ReleasedPass, type RoomyPass } from "./released-pass.js";
+
+/** A kind of pass that is known, and what it holds at most. */
+interface KnownPass {
+  readonly fingerprint: string;
+  readonly follower: PlanFollower | ReleasedPass;
+  /** Given what is held when the pass begins. */
+  peakBytes(heldBytes: number): number;
+  /** The gradients that a plan was made for: others may read what it has evicted for good. Left out: any. */
+  readonly asked?: string;
+  /** A plan that no pass has followed yet. */
+  isNew: boolean;
+}
 
 /**
- * Follows the plan that fits, of several for different shapes, and stays within the budget without one where none does: from the op on that differs.
+ * Follows the plan that fits, of several for different shapes, and stays within the budget without one where none does: from the op on that differs. A pass for which
+ * there is room needs none.
  *
  * @internal
  */
 export class BudgetPolicy implements Policy {
   /** The bytes that the last pass was to hold at most; undefined where it was not as planned. */
   predictedBytes: number | undefined;
-  private readonly followers: PlanFollower[] = [];
-  private readonly addedBytes = new Map<PlanFollower, number>();
-  private readonly givenPeakBytes = new Map<PlanFollower, number>();
-  private readonly askedOf = new Map<PlanFollower, string>();
+  /** What only recipes need from now on is told here, too. */
+  onUnused: ((buffer: StoredBuffer) => void) | undefined;
+  private readonly known: KnownPass[] = [];
   /** The gradients that the pass to come is asked for. */
   private asked = "";
   private heldBytes = 0;
   private current: Policy;
-  private follower: PlanFollower | undefined;
+  private pass: KnownPass | undefined;
   private ledger!: Ledger;
   private isFirstOp = true;
 
@@ -34,6 +48,11 @@ export class BudgetPolicy implements Policy {
     this.current = online;
   }
 
+  /** Nothing is evicted in a pass that has room, once its first op has told that it is one. */
+  get watchesOnly(): boolean {
+    return !this.isFirstOp && this.pass?.follower instanceof ReleasedPass;
+  }
+
   /** A pass is about to start that is asked for these gradients. */
   passComing(asked: string): void {
     this.asked = asked;
@@ -41,20 +60,64 @@ export class BudgetPolicy implements Policy {
 
   /** The newest plan is tried first; it is for passes that are asked for the same gradients. */
   add({ plan, addedBytes }: BudgetedPlan, asked: string): void {
-    const follower = new PlanFollower(plan, "store");
     const { fingerprint } = plan.subject;
-    const before = this.followers.findIndex((other) => other.plan.subject.fingerprint === fingerprint);
-    if (before >= 0) this.followers.splice(before, 1);
-    this.followers.unshift(follower);
-    this.addedBytes.set(follower, addedBytes);
-    this.askedOf.set(follower, asked);
+    this.learn({
+      fingerprint,
+      follower: new PlanFollower(plan, "store"),
+      peakBytes: (heldBytes) => heldBytes + addedBytes,
+      asked,
+      isNew: true,
+    });
+  }
+
+  /** A pass that needs no plan as long as there is room for it. */
+  addRoomy(fingerprint: string, pass: RoomyPass): void {
+    this.learn({
+      fingerprint,
+      follower: new ReleasedPass(pass),
+      peakBytes: (heldBytes) => heldBytes + pass.addedBytes,
+      isNew: false,
+    });
+  }
+
+  /** Whether a pass that begins now needs no plan. */
+  hasRoomFor({ addedBytes }: RoomyPass): boolean {
+    return this.meter.liveBytes + addedBytes <= this.online.budgetBytes;
   }
 
   /** A plan that somebody else has made, of all that there is. */
   addGiven(plan: Plan): void {
+    const { peakBytes } = plan.predicted;
+    const { fingerprint } = plan.subject;
     const follower = new PlanFollower(plan, "store");
-    this.followers.push(follower);
-    this.givenPeakBytes.set(follower, plan.predicted.peakBytes);
+    this.known.push({
+      fingerprint,
+      follower,
+      peakBytes: () => peakBytes,
+      isNew: false,
+    });
+  }
+
+  /** Whether a plan waits for its first pass. */
+  get hasNewPlan(): boolean {
+    return this.known.some(({ isNew }) => isNew);
+  }
+
+  /** Puts early release in the place of a plan that was followed for the first time, where that is enough. */
+  checkPlan(released: ReleasedMeter): void {
+    const { pass } = this;
+    if (pass?.isNew !== true || hasLeft(pass)) return;
+    pass.isNew = false;
+    const { follower, fingerprint } = pass;
+    if (!(follower instanceof PlanFollower)) return;
+    const roomy = released.roomyPass(follower.ops);
+    if (this.hasRoomFor(roomy)) this.addRoomy(fingerprint, roomy);
+  }
+
+  private learn(pass: KnownPass): void {
+    const before = this.known.findIndex(({ fingerprint }) => fingerprint === pass.fingerprint);
+    if (before >= 0) this.known.splice(before, 1);
+    this.known.unshift(pass);
   }
 
   passStarting(ledger: Ledger): void {
@@ -62,13 +125,13 @@ export class BudgetPolicy implements Policy {
     this.isFirstOp = true;
     this.heldBytes = this.meter.liveBytes;
     this.online.passStarting(ledger);
-    this.follow(this.followers.find((follower) => this.fits(follower)));
+    this.follow(this.known.find((pass) => this.fits(pass)));
   }
 
   passOver(): void {
-    this.predictedBytes = this.follower && this.predict(this.follower);
+    this.predictedBytes = this.pass?.peakBytes(this.heldBytes);
     this.online.passOver();
-    this.follower?.passOver();
+    this.pass?.follower.passOver();
   }
 
   passEnded(): void {
@@ -76,33 +139,34 @@ export class BudgetPolicy implements Policy {
   }
 
   opComing(kernel: string, inputs: KernelInputs, attributes: KernelAttributes | undefined): void {
-    if (this.follower === undefined) this.online.opComing(kernel, inputs, attributes);
-    else this.follower.opComing();
+    if (this.pass === undefined) this.online.opComing(kernel, inputs, attributes);
+    else if (this.pass.follower instanceof PlanFollower) this.pass.follower.opComing();
   }
 
   dataComing(bytes: number): void {
-    if (this.follower === undefined) this.online.dataComing(bytes);
+    if (this.pass === undefined) this.online.dataComing(bytes);
   }
 
   dataMade(storage: Storage): void {
-    this.follower?.dataMade(storage);
+    if (this.pass?.follower instanceof PlanFollower) this.pass.follower.dataMade(storage);
   }
 
   isNoted(op: OpDone): boolean {
-    return this.follower !== undefined || this.online.isNoted(op);
+    return this.pass !== undefined || this.online.isNoted(op);
   }
 
   opOver(op: OpDone, recipe: Recipe | undefined): void {
     if (this.isFirstOp) this.choose(op);
     this.isFirstOp = false;
     this.current.opOver(op, recipe);
-    if (this.follower?.mismatch === undefined) return;
+    if (this.pass === undefined || !hasLeft(this.pass)) return;
 
     this.follow(undefined);
     this.online.opOver(op);
   }
 
   bufferUnused(buffer: StoredBuffer): void {
+    this.onUnused?.(buffer);
     this.current.bufferUnused(buffer);
   }
 
@@ -111,29 +175,26 @@ export class BudgetPolicy implements Policy {
   }
 
   /** What is held now may be more than when the plan was made. */
-  private predict(follower: PlanFollower): number {
-    return this.givenPeakBytes.get(follower) ?? this.heldBytes + (this.addedBytes.get(follower) ?? 0);
-  }
-
-  /** Other gradients may read what the plan has evicted for good. */
-  private fits(follower: PlanFollower): boolean {
-    const { asked, askedOf, online } = this;
-    return (askedOf.get(follower) ?? asked) === asked && this.predict(follower) <= online.budgetBytes;
+  private fits({ peakBytes, asked = this.asked }: KnownPass): boolean {
+    return asked === this.asked && peakBytes(this.heldBytes) <= this.online.budgetBytes;
   }
 
   private choose(op: OpDone): void {
-    if (this.follower === undefined || this.follower.beginsWith(op)) return;
-    const other = this.followers.find((follower) => follower.beginsWith(op) && this.fits(follower));
+    if (this.pass === undefined || this.pass.follower.beginsWith(op)) return;
+    const other = this.known.find((pass) => pass.follower.beginsWith(op) && this.fits(pass));
     if (other !== undefined) {
-      this.followers.splice(this.followers.indexOf(other), 1);
-      this.followers.unshift(other);
+      this.known.splice(this.known.indexOf(other), 1);
+      this.known.unshift(other);
     }
     this.follow(other);
   }
 
-  private follow(follower: PlanFollower | undefined): void {
-    this.follower = follower;
-    this.current = follower ?? this.online;
-    follower?.passStarting(this.ledger);
+  private follow(pass: KnownPass | undefined): void {
+    this.pass = pass;
+    this.current = pass?.follower ?? this.online;
+    pass?.follower.passStarting(this.ledger);
   }
 }
+
+const hasLeft = ({ follower }: KnownPass): boolean =>
+  follower instanceof ReleasedPass ? follower.hasLeft : follower.mismatch !== undefined;

@@ -2,6 +2,7 @@ import {
   type DispatchMode,
   type GradientsCall,
   type GradientsResult,
+  hasFasterGradient,
   isVariable,
   type KernelAttributes,
   type KernelInputs,
@@ -14,7 +15,7 @@ import {
 } from "@remat/dispatch-hook";
 import { currentFakeBackend } from "@remat/fake";
 import { type MemoryBudget, parseBudget } from "@remat/memory";
-import { fingerprintOfOps, opOccurrences, type Plan } from "@remat/trace";
+import { fingerprintOfOps, opOccurrences, type Plan, type Trace } from "@remat/trace";
 import { Executor, type PassReport } from "../executor/executor.js";
 import { checkBackend } from "../executor/supported-backend.js";
 import { MemoryMeter } from "../memory-meter.js";
@@ -24,6 +25,7 @@ import { stockUpdateBytes } from "../update/rehearse-update.js";
 import { BudgetPolicy } from "./budget-policy.js";
 import { PassRecorder } from "./pass-recorder.js";
 import { planWithin } from "./planned-budget.js";
+import { ReleasedMeter } from "./released-meter.js";
 import { ResidentWatch } from "./resident-watch.js";
 
 export interface MemoryBudgetOptions {
@@ -197,11 +199,19 @@ class BudgetKeeper extends Executor implements BudgetExecution {
 
   private keepWithin(call: GradientsCall, next: RunGradients): GradientsResult {
     if (!this.wantsRecord || this.options.online === true) {
-      const result = super.gradients(call, next);
+      const result = this.watch(() => super.gradients(call, next));
       this.wantsRecord = this.budgetPolicy.predictedBytes === undefined;
       return result;
     }
     return this.record(() => super.gradients(call, next));
+  }
+
+  /** The first pass under a plan tells whether it needs one. */
+  private watch(run: () => GradientsResult): GradientsResult {
+    if (!this.budgetPolicy.hasNewPlan) return run();
+    const { result, released } = this.meterRelease(run);
+    this.budgetPolicy.checkPlan(released);
+    return result;
   }
 
   override opComing(kernel: string, inputs: KernelInputs, attributes: KernelAttributes | undefined): void {
@@ -256,32 +266,55 @@ class BudgetKeeper extends Executor implements BudgetExecution {
     return result;
   }
 
-  /** Runs a pass and makes a plan for others like it, unless it was planned already. */
+  /** Runs a pass and makes a plan for others like it, unless it was planned already, or needs none. */
   private record(run: () => GradientsResult, over: () => void = () => {}): GradientsResult {
+    const isStock = this.isMeasuringStock;
     const recorder = new PassRecorder(() => this.isReplaying);
-    const result = withDispatchMode(recorder, () => {
-      recorder.start();
-      return run();
-    });
+    const { result, released } = this.meterRelease(() =>
+      withDispatchMode(recorder, () => {
+        recorder.start();
+        return run();
+      }),
+    );
     over();
     // A pass as planned is of another kind than that for which a record is wanted.
-    if (this.budgetPolicy.predictedBytes === undefined) {
-      this.wantsRecord = false;
-      if (this.options.online !== true) this.plan(recorder);
-    }
+    if (this.budgetPolicy.predictedBytes !== undefined) return result;
+    this.wantsRecord = false;
+    if (this.options.online === true) return result;
+    const trace = recorder.stop();
+    // Those that follow take other ops.
+    if (isStock && trace.strings.some(hasFasterGradient)) this.wantsRecord = true;
+    else this.plan(trace, isStock ? undefined : released);
     return result;
   }
 
-  private plan(recorder: PassRecorder): void {
+  /** Counts besides what the pass would hold with early release alone. */
+  private meterRelease(run: () => GradientsResult): { result: GradientsResult; released: ReleasedMeter } {
+    const released = new ReleasedMeter(this.meter);
+    this.budgetPolicy.onUnused = ({ storage }) => released.bufferUnused(storage);
+    try {
+      return { result: withDispatchMode(released, run), released };
+    } finally {
+      this.budgetPolicy.onUnused = undefined;
+    }
+  }
+
+  private plan(trace: Trace, released: ReleasedMeter | undefined): void {
     const { planningMs = 5000 } = this.options;
     const { planned, asked } = this;
-    const trace = recorder.stop();
-    const kind = fingerprintOfOps(opOccurrences(trace));
+    const ops = opOccurrences(trace);
+    const kind = fingerprintOfOps(ops);
+    const roomy = released?.roomyPass(ops);
+    if (roomy !== undefined) this.budgetPolicy.addRoomy(kind, roomy);
     if (this.kindsAsked.has(kind)) return;
     this.kindsAsked.add(kind);
     // The step goes on to update the weights; an optimizer's slots are there when it is over.
     const plan = async (): Promise<void> => {
       await planned;
+      if (roomy !== undefined && this.budgetPolicy.hasRoomFor(roomy)) {
+        this.kindsAsked.delete(kind);
+        return;
+      }
       const found = await planWithin(trace, this.meter.liveBytes, this.budgetBytes as number, planningMs);
       if (found === undefined) return;
       this.budgetPolicy.add(found, asked);

@@ -1,4 +1,4 @@
-import { findBackend } from "@remat/backends";
+import { type Backend, findBackend } from "@remat/backends";
 import {
   type DispatchMode,
   type GradientsCall,
@@ -40,6 +40,8 @@ export interface Policy {
   isNoted?(op: OpDone): boolean;
   /** A buffer that is evicted is touched; true if the policy has recomputed it. */
   recomputing?(buffer: StoredBuffer): boolean;
+  /** Whether nothing is evicted now, so that the ledger need not know of ops. */
+  readonly watchesOnly?: boolean;
 }
 
 /** What a forward and backward pass came to. */
@@ -74,6 +76,8 @@ export class Executor implements DispatchMode {
   lastPass: PassReport | undefined;
   private ledger: Ledger | undefined;
   private startedMs = 0;
+  /** By kernel of the current backend the input that it writes to. */
+  private writesTo: Backend["writesTo"];
   private readonly listener: LedgerListener;
   protected readonly updates: UpdateReleaser = new UpdateReleaser();
 
@@ -130,6 +134,7 @@ export class Executor implements DispatchMode {
     this.meter.reset();
     const ledger = new Ledger(this.listener);
     this.ledger = ledger;
+    this.writesTo = findBackend(getBackend()).writesTo;
     isPassRunning = true;
     try {
       this.policy.passStarting(ledger);
@@ -185,8 +190,8 @@ export class Executor implements DispatchMode {
 
   opComing(kernel: string, inputs: KernelInputs, attributes: KernelAttributes | undefined): void {
     const { ledger, policy } = this;
-    if (ledger === undefined || ledger.isReplaying) return;
-    const written = findBackend(getBackend()).writesTo?.get(kernel);
+    if (ledger === undefined || policy.watchesOnly || ledger.isReplaying) return;
+    const written = this.writesTo?.get(kernel);
     if (written !== undefined) ledger.writing((inputs as Readonly<Record<string, TensorInfo>>)[written]);
     ledger.touchInputs(inputs, () => policy.opComing?.(kernel, inputs, attributes));
     this.startedMs = performance.now();
@@ -199,6 +204,7 @@ export class Executor implements DispatchMode {
   opOver(op: OpDone): void {
     const { ledger } = this;
     if (ledger === undefined || ledger.isReplaying) return;
+    if (this.policy.watchesOnly) return this.policy.opOver(op, undefined);
     if (this.policy.isNoted?.(op) === false) return;
     this.policy.opOver(op, ledger.note(op, performance.now() - this.startedMs));
   }

@@ -21,7 +21,8 @@ import { isAsPlanned, signatureOf } from "./planned-op.js";
  */
 export class PlanFollower implements Policy {
   mismatch: PlanMismatch | undefined;
-  private readonly expected: readonly Occurrence[];
+  /** The plan's ops, in order. */
+  readonly ops: readonly Occurrence[];
   /** Ops with which a forward pass begins; a step may have several. */
   private readonly passStarts: readonly number[];
   /** By op: 1 for the last of a pass. What is freed then outlives the pass, or goes with it. */
@@ -55,7 +56,7 @@ export class PlanFollower implements Policy {
     private readonly evictsForGood: boolean = true,
   ) {
     const ops = plan.ops.filter((op): op is Occurrence => !isPlanNode(op));
-    this.expected = ops;
+    this.ops = ops;
     this.passStarts = ops.flatMap(({ phase }, op) =>
       phase === "forward" && (op === 0 || ops[op - 1].phase !== "forward") ? [op] : [],
     );
@@ -91,7 +92,7 @@ export class PlanFollower implements Policy {
 
   /** Whether a pass of the plan has such a first op. */
   beginsWith(op: OpDone): boolean {
-    return this.passStarts.some((start) => isAsPlanned(op, this.expected[start]));
+    return this.passStarts.some((start) => isAsPlanned(op, this.ops[start]));
   }
 
   dataMade(storage: Storage): void {
@@ -107,7 +108,7 @@ export class PlanFollower implements Policy {
   opOver(op: OpDone, recipe: Recipe | undefined): void {
     if (!this.isFollowing) return;
     const index = this.op++;
-    if (!isAsPlanned(op, this.expected[index])) {
+    if (!isAsPlanned(op, this.ops[index])) {
       this.differ(index, op);
       return;
     }
@@ -210,7 +211,7 @@ export class PlanFollower implements Policy {
 
   private differ(op: number, found: OpDone): void {
     this.isFollowing = false;
-    const planned: Occurrence | undefined = this.expected[op];
+    const planned: Occurrence | undefined = this.ops[op];
     const signature = signatureOf(found);
     this.mismatch = { op, planned, found: signature };
     if (this.onMismatch === "store") return;

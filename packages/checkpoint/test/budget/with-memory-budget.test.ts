@@ -97,6 +97,44 @@ describe("withMemoryBudget", () => {
     for (const step of planned.steps.slice(1)) expect(step?.peakBytes).toBeLessThanOrEqual(budgetBytes);
   });
 
+  test("where early release alone keeps the budget nothing is evicted, and what is held is what was predicted", async () => {
+    const sizes = [512, 512, 512, 256, 256, 256, 512];
+    const stock = await fit(sizes);
+    const { peakBytes } = await measurePeakBytes(() => fit([512]));
+    const roomy = await fit(sizes, (run) => withMemoryBudget(2 * peakBytes, run));
+    expect(roomy.values).toEqual(stock.values);
+    expect(roomy.left).toBe(stock.left);
+    const isKnown = [false, true, true, false, false, true, true];
+    expect(roomy.steps.map((step) => step?.evictions === 0)).toEqual(isKnown);
+    expect(roomy.steps.map((step) => step?.peakBytes === step?.predictedBytes)).toEqual(isKnown);
+  });
+
+  test("a step that begins as one that has room, and then needs more, keeps the budget from where it differs", () => {
+    const size = 4096;
+    const w = tf.variable(tf.linspace(0.9, 1.1, size));
+    const loss = (depth: number) => () => {
+      let x: tf.Tensor = tf.square(w);
+      for (let i = 0; i < depth; i++) x = i % 2 === 0 ? tf.sin(x) : tf.mul(x, w);
+      return tf.sum(x) as tf.Scalar;
+    };
+    const gradientOf = (depth: number) =>
+      tf.tidy(() => [...Object.values(tf.variableGrads(loss(depth), [w]).grads)[0].dataSync()]);
+    const stock = [4, 4, 4, 40, 4].map(gradientOf);
+    const budget = 20 * 4 * size;
+    withMemoryBudget(budget, (execution) => {
+      const evictions: boolean[] = [];
+      const seen = [4, 4, 4, 40, 4].map((depth) => {
+        const gradient = gradientOf(depth);
+        evictions.push((execution.lastStep?.evictions ?? 0) > 0);
+        return gradient;
+      });
+      expect(seen).toEqual(stock);
+      expect(evictions.slice(1)).toEqual([false, false, true, false]);
+      expect(execution.heldBytes).toBeLessThanOrEqual(budget);
+    });
+    w.dispose();
+  });
+
   test("through fit, which leaves a smaller batch over", async () => {
     const run = async (around: (train: (execution?: BudgetExecution) => Promise<void>) => Promise<void>) => {
       const model = seeded(3, makeModel);

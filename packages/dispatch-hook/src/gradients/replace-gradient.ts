@@ -15,6 +15,10 @@ export const replacedGradients: readonly ReplacedGradient[] = [
   tileGradient,
 ];
 
+/** Tells whether the gradient of a kernel may run other ones than tfjs's own, where `fasterGradients` is wanted. */
+export const hasFasterGradient = (kernel: string): boolean =>
+  replacedGradients.some((replaced) => replaced.kernel === kernel && !replaced.isDifferentiable);
+
 const byKernel: ReadonlyMap<string, ReplacedGradient> = new Map(
   replacedGradients.map((replaced) => [replaced.kernel, replaced]),
 );

@@ -1,0 +1,36 @@
+import type { Storage } from "@remat/dispatch-hook";
+import type { Occurrence } from "@remat/trace";
+import { MemoryMeter } from "../memory-meter.js";
+import type { RoomyPass } from "./released-pass.js";
+
+/**
+ * Counts what a pass would hold with early release alone, while an executor holds besides what only recipes need. To be opened when the pass begins.
+ *
+ * @internal
+ */
+export class ReleasedMeter extends MemoryMeter {
+  private readonly startBytes: number;
+
+  /** @param meter what has counted so far */
+  constructor(meter: MemoryMeter) {
+    super(meter);
+    this.startBytes = meter.liveBytes;
+  }
+
+  /** Only recipes need it. */
+  bufferUnused(storage: Storage | undefined): void {
+    if (storage !== undefined) this.storageReleased(storage);
+  }
+
+  /** What a pass of these ops holds. */
+  roomyPass(ops: readonly Occurrence[]): RoomyPass {
+    return { ops, addedBytes: this.peakBytes - this.startBytes - this.foundBytes };
+  }
+
+  /** What is evicted early release would hold. */
+  override storageResized(): void {}
+
+  protected override isThere(): boolean {
+    return true;
+  }
+}

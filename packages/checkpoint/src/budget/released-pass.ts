@@ -1,0 +1,52 @@
+import type { OpDone } from "@remat/dispatch-hook";
+import type { Occurrence } from "@remat/trace";
+import type { Policy } from "../executor/executor.js";
+import type { Ledger } from "../executor/ledger.js";
+import type { StoredBuffer } from "../executor/stored-data.js";
+import { isAsPlanned } from "../plan/planned-op.js";
+
+/** A pass that needed no room made for it, and the bytes that early release holds in it beyond what is there when it begins. @internal */
+export interface RoomyPass {
+  readonly ops: readonly Occurrence[];
+  readonly addedBytes: number;
+}
+
+/**
+ * Watches a pass that keeps its budget by early release alone: nothing is noted, evicted or recomputed as long as its ops are those that were recorded.
+ *
+ * @internal
+ */
+export class ReleasedPass implements Policy {
+  readonly watchesOnly: boolean = true;
+  hasLeft = false;
+  private ledger: Ledger | undefined;
+  private op = 0;
+
+  constructor(readonly pass: RoomyPass) {}
+
+  beginsWith(op: OpDone): boolean {
+    return isAsPlanned(op, this.pass.ops[0]);
+  }
+
+  passStarting(ledger: Ledger): void {
+    this.ledger = ledger;
+    this.op = 0;
+    this.hasLeft = false;
+  }
+
+  passOver(): void {
+    this.ledger = undefined;
+  }
+
+  opOver(op: OpDone): void {
+    if (!isAsPlanned(op, this.pass.ops[this.op++])) this.hasLeft = true;
+  }
+
+  /** Of the first op, which is noted before it is known what it begins. */
+  bufferUnused(buffer: StoredBuffer): void {
+    if (buffer.isEvictable) this.ledger?.evict(buffer);
+    else this.ledger?.free(buffer);
+  }
+
+  replaying(): void {}
+}
