@@ -70,12 +70,22 @@ function nearest(sums: PointSums, pool: CandidatePool): readonly number[] {
   return best;
 }
 
-/** As many breaks as asked for: fewer are the best where the points lie on fewer lines, and more at points do no harm. */
+/**
+ * As many breaks as asked for: fewer are the best where the points lie on fewer lines, and more at points do no harm. A break between two points
+ * gives way to both, which pass through the same heights, lest a segment be added that no point determines.
+ */
 function withMore(breaks: readonly number[], count: number, x: Float64Array): readonly number[] {
-  const more = [...breaks];
-  for (let i = 1; more.length < count && x[i] < x[x.length - 1]; i++)
-    if (x[i] > x[i - 1] && !breaks.includes(x[i])) more.push(x[i]);
-  return more.length === breaks.length ? breaks : more.sort((a, b) => a - b);
+  const isInner = (at: number): boolean => at > x[0] && at < x[x.length - 1];
+  const chosen = new Set(breaks);
+  for (const at of breaks) {
+    if (chosen.size >= count) break;
+    const after = x.findIndex((each) => each >= at);
+    if (x[after] === at) continue;
+    chosen.delete(at);
+    for (const end of [x[after - 1], x[after]]) if (isInner(end)) chosen.add(end);
+  }
+  for (let i = 1; chosen.size < count && i < x.length; i++) if (isInner(x[i])) chosen.add(x[i]);
+  return [...chosen].sort((a, b) => a - b);
 }
 
 function flatLine(at: number, y: Float64Array): BrokenLine {

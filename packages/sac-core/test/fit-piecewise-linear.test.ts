@@ -125,6 +125,13 @@ describe("of every choice of points and gaps for the breaks", () => {
   });
 });
 
+test("more segments than there are lines go through the points", () => {
+  const x = [1, 2, 2, 11.3, 12.6, 15.7, 18.4];
+  const y = [17.1, 0, 4.3, 4.6, 5, 10.3, 15.3];
+  for (const segments of [4, 5, 6])
+    expect(fitPiecewiseLinear(x, y, segments).residualSumOfSquares).toBeCloseTo(4.3 ** 2 / 2, 12);
+});
+
 test("more segments than the search can prove are no worse than two, and say so", { timeout: 60_000 }, () => {
   const x = Float64Array.from({ length: 7200 }, (_, i) => i);
   const y = x.map((value) => Math.sin(value / 700) + ((value * 7919) % 101) / 500);
