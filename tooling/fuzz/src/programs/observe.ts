@@ -16,20 +16,29 @@ export function observerOf(session: Session): Observer {
 }
 
 /**
- * Observes names, types and shapes only, which are there in fake mode, too, and the most memory that a step takes. The first is left out: some
- * initializers of layers take none in fake mode.
+ * Observes names, types and shapes only, which are there in fake mode, too, and, where there is a meter, the most memory that a step takes. The first is
+ * left out, since some initializers of layers take none in fake mode, and so are those after a failure, which leaves what they have taken.
  */
 export const shapeObserver =
-  (meter: MemoryMeter) =>
+  (meter?: MemoryMeter) =>
   (session: Session): Observer => {
-    const observer = observing(session, ({ dtype, shape }) => [dtype, shape]);
-    let steps = 0;
+    let isMetered = false;
+    let hasFailed = false;
+    const watching: Session = {
+      ...session,
+      note: (name, ...seen) => {
+        hasFailed ||= name === "error";
+        session.note(name, ...seen);
+      },
+    };
+    const observer = observing(watching, ({ dtype, shape }) => [dtype, shape]);
     return {
       ...observer,
       step: async (run) => {
-        meter.reset();
+        meter?.reset();
         await observer.step(run);
-        if (steps++ > 0) session.note(`${meter.peakBytes} bytes`);
+        if (meter !== undefined && isMetered && !hasFailed) session.note(`${meter.peakBytes} bytes`);
+        isMetered = true;
       },
     };
   };
