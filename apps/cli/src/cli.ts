@@ -116,7 +116,7 @@ function messageOf(error: unknown): string {
     return error.message.replace(/^error: /, "").replace(/\n\(Did you mean (.*)\?\)$/, "; did you mean $1?");
   if (error instanceof RangeError && /call stack/.test(error.message))
     return (
-      `the model is too deep, or its code calls itself without end (${error.message}): tfjs-layers calls itself once for each layer in a row. ` +
+      `the model is too deep, or its file nested too deeply, or its code calls itself without end (${error.message}): tfjs-layers calls itself once for each layer in a row. ` +
       "Make a long model of models of at most 1,000 layers each."
     );
   return error.message;

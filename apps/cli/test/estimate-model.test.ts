@@ -181,7 +181,7 @@ describe("a model that cannot be estimated", () => {
         const relu = (y) => tf.layers.activation({ activation: "relu" }).apply(y);
         return tf.model({ inputs: x, outputs: Array.from({ length: 10_000 }).reduce(relu, tf.layers.dense({ units: 2 }).apply(x)) });
       };`,
-      "too deep, or its code calls itself without end (Maximum call stack size exceeded): tfjs-layers calls itself once for each layer in a row. Make a long model of models of at most 1,000 layers each. Set",
+      "too deep, or its file nested too deeply, or its code calls itself without end (Maximum call stack size exceeded): tfjs-layers calls itself once for each layer in a row. Make a long model of models of at most 1,000 layers each. Set",
     ],
     ["broken.json", "{", "not JSON"],
     ["odd.model.json", '{"modelTopology": {}}', "odd.model.json"],

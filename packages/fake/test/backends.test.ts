@@ -66,6 +66,17 @@ describe("fake mode returns what the backend returns that it stands for", () => 
     expect(fakeMode(() => runCase(kernel, of), { backend: "wasm" })).toEqual(runCase(kernel, of));
   });
 
+  test.each(["BatchMatMul", "_FusedMatMul"])("wasm: %s refuses whole numbers", (kernel) => {
+    const of = kernelCase(
+      { a: t([1, 2, 2], "int32"), b: t([1, 2, 2]) },
+      { transposeA: false, transposeB: false, activation: "linear" },
+    );
+    expect(runCase(kernel, of).error).toBeInstanceOf(Error);
+    expect(String(fakeMode(() => runCase(kernel, of), { backend: "wasm" }).error)).toMatch(
+      /int32 tensors are not supported/,
+    );
+  });
+
   test.each(cases)("tensorflow shares no data id but for Identity: %s", (_, kernel, of) => {
     const { outputs, error } = fakeMode(() => runCase(kernel, of), { backend: "tensorflow" });
     if (kernel === "LogicalXor") expect((error as RematError).code).toBe("KERNEL_MISSING");

@@ -14,7 +14,17 @@ export class TraceFieldError extends RematError {
 
 /** `value` as JSON, short enough for a message. @internal */
 export function excerpt(value: unknown): string {
-  const text = typeof value === "number" ? String(value) : JSON.stringify(value);
+  const text = typeof value === "number" ? String(value) : textOf(value);
   if (text === undefined) return "nothing";
   return text.length <= 60 ? text : `${text.slice(0, 57)}...`;
+}
+
+/** JSON of lists within lists by the thousand can be read, but not written. */
+function textOf(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value);
+  } catch (error) {
+    if (error instanceof RangeError) return "something nested too deeply to show";
+    throw error;
+  }
 }

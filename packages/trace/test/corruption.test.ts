@@ -210,6 +210,14 @@ describe("a corrupt trace", () => {
     expect(error?.message).toBe(`run: not a remat trace: ${found}. Expected a file written by \`remat … --trace\`.`);
   });
 
+  it("is refused where something is nested too deeply to be shown", () => {
+    const deep = `${"[".repeat(200_000)}${"]".repeat(200_000)}`;
+    expect(refusal(lines.with(9, deep).join("\n"))).toMatchObject({
+      name: "RematError",
+      message: expect.stringMatching(/^run line 10, .*something nested too deeply to show/),
+    });
+  });
+
   it("understands lines that end in CR LF, and spaces", () => {
     expect(tellTrace(parseTrace(`${lines.join("\r\n")}\r\n  `.replaceAll('":', '" : ')))).toEqual(
       tellTrace(parseTrace(lines.join("\n"))),

@@ -1,4 +1,13 @@
-import { fitting, type Infer, type InferTable, plainRule, refuseComplex, type X } from "@remat/kernels";
+import {
+  type AB,
+  fitting,
+  type Infer,
+  type InferTable,
+  mismatch,
+  plainRule,
+  refuseComplex,
+  type X,
+} from "@remat/kernels";
 import { backend_util, type TensorInfo } from "@tensorflow/tfjs-core";
 
 /** Returns float32, whatever x is. */
@@ -7,6 +16,16 @@ function inFloat32(kernel: string): Infer<X> {
   return (inputs, attributes, call) => {
     refuseComplex(call, inputs.x);
     return plain({ ...inputs, x: { ...inputs.x, dtype: "float32" } }, attributes, call);
+  };
+}
+
+/** Multiplies float32 only. */
+function ofFloat32(kernel: string): Infer<AB> {
+  const plain = plainRule(kernel);
+  return (inputs, attributes, call) => {
+    for (const { dtype } of [inputs.a, inputs.b])
+      if (dtype !== "float32") mismatch(call, `${dtype} tensors are not supported`);
+    return plain(inputs, attributes, call);
   };
 }
 
@@ -37,13 +56,14 @@ const softmax: Infer<{ logits: TensorInfo }> = ({ logits }, _, call) => {
   return call.make(logits.shape, logits.dtype);
 };
 
-/** Kernels whose results have another dtype on the wasm backend than on cpu, and so other sizes. */
+/** Kernels whose results have another dtype on the wasm backend than on cpu, and so other sizes, and those that take fewer dtypes. */
 export const wasmOutputs: InferTable = {
   ...Object.fromEntries(
     ["Conv2D", "DepthToSpace", "DepthwiseConv2dNative", "Expm1", "FusedConv2D", "FusedDepthwiseConv2D"].map(
       (kernel) => [kernel, inFloat32(kernel)],
     ),
   ),
+  ...Object.fromEntries(["BatchMatMul", "_FusedMatMul"].map((kernel) => [kernel, ofFloat32(kernel)])),
   AvgPool3D: pool3D,
   AvgPool3DGrad: poolGrad,
   AvgPoolGrad: poolGrad,

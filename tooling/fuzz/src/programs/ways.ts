@@ -43,7 +43,8 @@ const fake: Way = async (source) => {
   const real = await metered();
   healEngine();
   // Fake mode refuses what this backend cannot do in words of its own.
-  if (real.seen.some(([name, message]) => name === "error" && /not registered/.test(String(message)))) return undefined;
+  if (real.seen.some(([name, message]) => name === "error" && /not registered|not yet supported/.test(String(message))))
+    return undefined;
   try {
     return firstDifference(real, await fakeMode(metered, { backend: tf.getBackend() as BackendName }));
   } catch (error) {
