@@ -81,7 +81,7 @@ export async function findPlans(
   const { isReplayable: _isReplayable, ...rest } = options;
   const goal: ScheduleOptions =
     "budgetFraction" in rest && rest.budgetFraction !== undefined
-      ? { ...rest, budgetFraction: undefined, budgetBytes: Math.floor(rest.budgetFraction * recorded) }
+      ? { ...rest, budgetFraction: undefined, budgetBytes: Math.max(1, Math.floor(rest.budgetFraction * recorded)) }
       : rest;
   const found = await withRunner(graph, (runner) => findSchedules(graph, goal, { runner, began, reserveMs }));
   const pointOf = ({ schedule, budgetBytes }: BudgetedSchedule): CheckpointingPoint => {

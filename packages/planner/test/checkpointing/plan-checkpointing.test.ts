@@ -28,6 +28,12 @@ test("a budget in bytes or as a fraction of the recorded peak is met by a plan t
   }
 });
 
+test("a fraction that leaves less than a byte is one that nothing keeps to", async () => {
+  const { point, infeasible } = await planCheckpointing(trace, { budgetFraction: 1e-9, iterations: 10 });
+  expect(point).toBeUndefined();
+  expect(infeasible).toMatchObject({ isProven: true });
+});
+
 test("the smallest peak within an overhead is found", async () => {
   const [tight, wide] = await Promise.all(
     [0.05, 0.3].map((maxOverhead) => planCheckpointing(trace, { maxOverhead, iterations: 60_000, boundTimeMs: 50 })),
