@@ -1,6 +1,6 @@
 import { FsdpHook, Phase, type TraceBuilder } from "@remat/trace";
 import type { ModuleActivity } from "./module-activity.js";
-import type { OracleEvent, OracleFile } from "./oracle-file.js";
+import { fqnAt, type OracleEvent, type OracleFile } from "./oracle-file.js";
 
 const beginOf: Readonly<Record<string, number>> = {
   pre_fw: FsdpHook.preForwardBegin,
@@ -52,7 +52,7 @@ export class FsdpHooks {
 
   private tell(event: OracleEvent, hook: number): void {
     if (event.m === null || event.m === undefined) return;
-    const fqn = this.file.fqns[event.m];
+    const fqn = fqnAt(this.file, event.m);
     const isForwardHook = event.k === "pre_fw" || event.k === "post_fw";
     const phase = isForwardHook ? (event.bw ? Phase.recompute : Phase.forward) : Phase.backward;
     const opens = hook === FsdpHook.preForwardBegin || hook === FsdpHook.preBackwardBegin;

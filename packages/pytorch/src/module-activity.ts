@@ -1,5 +1,5 @@
 import { Category, Phase, type TraceBuilder } from "@remat/trace";
-import type { OracleFile, OracleModule } from "./oracle-file.js";
+import { fqnAt, type OracleFile, type OracleModule } from "./oracle-file.js";
 import type { TensorTable } from "./tensor-table.js";
 
 interface ActiveCall {
@@ -154,7 +154,7 @@ export class ModuleActivity {
 
   /** Brings the active modules in line with the set that an op carries, telling the builder of each one that comes or goes. */
   follow(fqnIds: readonly number[], phase: number): void {
-    const fqns = fqnIds.map((id) => this.file.fqns[id]).filter((fqn) => fqn !== "Global");
+    const fqns = fqnIds.map((id) => fqnAt(this.file, id)).filter((fqn) => fqn !== "Global");
     if (fqns.length === this.active.size && fqns.every((fqn) => this.active.has(fqn))) return;
     const wanted = new Set(fqns);
     const gone = [...this.active].filter(([fqn]) => !wanted.has(fqn)).reverse();

@@ -78,6 +78,17 @@ export interface OracleFile {
   readonly error?: { readonly type: string; readonly msg: string } | null;
 }
 
+/**
+ * Returns the name of a module that an event tells by its place in `fqns`.
+ *
+ * @throws Error if there is none
+ */
+export function fqnAt({ fqns }: Pick<OracleFile, "fqns">, place: number): string {
+  const fqn = fqns[place];
+  if (fqn === undefined) throw new Error(`expected an index below ${fqns.length} among modules, found ${place}`);
+  return fqn;
+}
+
 /** Schemas that {@link readPyTorchTrace} understands. */
 export const traceSchemas: readonly string[] = ["sac-oracle/1", "rt-oracle/1", "mem-oracle/1", "fsdp-oracle/1"];
 

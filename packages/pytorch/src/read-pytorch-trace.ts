@@ -11,7 +11,7 @@ import {
 import { atenFlags } from "./aten-flags.js";
 import { FsdpHooks } from "./fsdp-hooks.js";
 import { ModuleActivity } from "./module-activity.js";
-import { asOracleFile, type Encoded, type OracleEvent, type OracleFile } from "./oracle-file.js";
+import { asOracleFile, type Encoded, fqnAt, type OracleEvent, type OracleFile } from "./oracle-file.js";
 import { TensorTable } from "./tensor-table.js";
 
 /**
@@ -246,12 +246,12 @@ class TraceReader {
   private enter(event: OracleEvent, phase: number, tensors: Encoded | undefined, leaf: boolean | undefined): void {
     if (event.m === null || event.m === undefined) return;
     const list = this.list(tensors, Category.other);
-    this.builder.enterModule(this.activity.enter(this.file.fqns[event.m], phase, leaf, list.length > 0), phase, list);
+    this.builder.enterModule(this.activity.enter(fqnAt(this.file, event.m), phase, leaf, list.length > 0), phase, list);
   }
 
   private exit(event: OracleEvent, phase: number, tensors: Encoded | undefined): void {
     if (event.m === null || event.m === undefined) return;
-    const call = this.activity.exit(this.file.fqns[event.m], phase);
+    const call = this.activity.exit(fqnAt(this.file, event.m), phase);
     if (call !== undefined) this.builder.exitModule(call, phase, this.list(tensors, Category.other));
   }
 

@@ -291,6 +291,12 @@ describe("bad files", () => {
       /event 0.*expected a tensor below \d+, found 999/,
     ],
     [
+      "a module too many",
+      { ...golden, events: [{ e: "pre", m: 999, leaf: 0, in: [] }] },
+      "PYTORCH_FILE",
+      /event 0.*expected an index below \d+ among modules, found 999/,
+    ],
+    [
       "a function too many",
       { ...golden, events: [{ e: "op", f: 99, a: [], o: null }] },
       "PYTORCH_FILE",
