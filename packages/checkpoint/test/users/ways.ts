@@ -1,5 +1,5 @@
 import { openDispatchMode, withDispatchMode } from "@remat/dispatch-hook";
-import { planCheckpointing } from "@remat/planner";
+import { planCheckpointing, planningGraphOfTrace, simulateSchedule } from "@remat/planner";
 import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
 import { gradientsEndMark, gradientsStartMark, type Plan } from "@remat/trace";
 import { TraceRecorder } from "@remat/tracer";
@@ -169,8 +169,13 @@ export async function planOfFirstPass(program: Program, fractions: readonly numb
   await withDispatchMode(firstPass, () => run(program));
   if (recorder === undefined) return undefined;
   const trace = priceTrace((recorder as unknown as TraceRecorder).trace(), deviceSpec("cpu"));
-  for (const budgetFraction of fractions) {
-    const { point } = await planCheckpointing(trace, { budgetFraction, iterations: 300, boundTimeMs: 0 });
+  // What is there before is met only when it is read: the plain order of the graph knows all of it.
+  const graph = planningGraphOfTrace(trace);
+  const order = Int32Array.from({ length: graph.nodeCount }, (_, node) => node);
+  const { peakBytes } = simulateSchedule(graph, order)!;
+  for (const fraction of fractions) {
+    const budgetBytes = fraction * peakBytes;
+    const { point } = await planCheckpointing(trace, { budgetBytes, iterations: 300, boundTimeMs: 0 });
     if (point !== undefined) return point.plan;
   }
   throw new Error(`no plan within ${fractions.at(-1)} of the pass's peak`);
