@@ -105,7 +105,9 @@ test("the whole event log of a training step of a nested model with a shared lay
     "  Add backward @ net.shared",
     "< net.shared backward",
     "< net backward",
+    "mark minimizeUpdateStart",
     ...new Array(6).fill(["  Multiply optimizer", "  Add optimizer"]).flat(),
+    "mark updateEnd",
     "mark optimizerStep",
   ]);
 });
@@ -213,6 +215,8 @@ describe("ways to run a model", () => {
     const lines = eventsAndOps(trace).filter((line) => /^([<>] net(#1)? |mark)/.test(line));
     const step = (net: string) => [
       ...[`> ${net} forward`, `< ${net} forward`, `> ${net} backward`, `< ${net} backward`],
+      "mark minimizeUpdateStart",
+      "mark updateEnd",
       "mark optimizerStep",
     ];
     expect(lines).toEqual([...step("net"), "mark resetModStats", ...step("net#1")]);
