@@ -169,6 +169,30 @@ const inTexts = new RegExp(
 const insteadOf = (word) =>
   refusedWords.find((words) => words.inNames.includes(word) || words.inTexts.includes(word)).instead;
 
+/** Where quantities are written for people, and where they must be asked for how. */
+const quantitiesHome = "packages/reporting/src/format-quantity.ts";
+const quantitiesAsked = /^(?:apps\/[^/]+|packages\/reporting)\/(?:src|page)\//;
+
+const perCentRule = {
+  meta: { type: "problem" },
+  create(context) {
+    const path = pathOf(context);
+    if (!quantitiesAsked.test(path) || path === quantitiesHome) return {};
+    return {
+      TemplateLiteral(node) {
+        node.expressions.forEach((expression, i) => {
+          if (!/^ ?%/.test(node.quasis[i + 1].value.cooked)) return;
+          if (!/\b1000?\b/.test(context.sourceCode.getText(expression))) return;
+          context.report({
+            node,
+            message: `How per cent are written is decided in ${quantitiesHome}: call one of its functions.`,
+          });
+        });
+      },
+    };
+  },
+};
+
 const wordsRule = {
   create(context) {
     if (!sourcePath.test(pathOf(context))) return {};
@@ -226,6 +250,7 @@ export default {
     "import-table": importTableRule,
     "engine-internals": engineRule,
     "doc-verb": docVerbRule,
+    "per-cent": perCentRule,
     "allocation-events": allocationEventsRule,
     words: wordsRule,
   },

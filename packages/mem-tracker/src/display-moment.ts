@@ -1,7 +1,7 @@
 import type { MemoryMoment, StorageMaker } from "@remat/memory";
 import { formatTable } from "@remat/text-table";
 import { memTrackerLabels } from "./category-labels.js";
-import { formatBytes, type MemoryUnit, parseMemoryUnit } from "./memory-units.js";
+import { formatInUnit, type MemoryUnit, parseMemoryUnit } from "./memory-units.js";
 
 /**
  * Returns a moment as text: where the run is, what the device holds by category, and a table of the largest storages with who made each.
@@ -14,14 +14,14 @@ export function displayMoment(moment: MemoryMoment, units: MemoryUnit = "B"): st
   const unit = parseMemoryUnit(units);
   const { labels } = memTrackerLabels;
   const lines = [
-    `${moment.device} holds ${formatBytes(moment.totalBytes, unit)} in ${moment.storageCount} storages ${placeOf(moment.at)}.`,
+    `${moment.device} holds ${formatInUnit(moment.totalBytes, unit)} in ${moment.storageCount} storages ${placeOf(moment.at)}.`,
     ...Object.entries(moment.bytesByCategory).map(
-      ([name, bytes]) => `\t${labels[name as keyof typeof labels]}: ${formatBytes(bytes, unit)}`,
+      ([name, bytes]) => `\t${labels[name as keyof typeof labels]}: ${formatInUnit(bytes, unit)}`,
     ),
   ];
   if (moment.largest.length > 0) {
     const rows = moment.largest.map((held) => [
-      formatBytes(held.bytes, unit),
+      formatInUnit(held.bytes, unit),
       labels[held.category],
       held.shape === undefined ? "" : `${held.dtype} [${held.shape.join(", ")}]`,
       held.maker === undefined ? "" : `${held.maker.opName} (op ${held.maker.op})`,

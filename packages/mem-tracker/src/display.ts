@@ -1,6 +1,6 @@
 import { formatTable } from "@remat/text-table";
 import type { CategoryName, MemorySnapshot } from "@remat/trace";
-import { formatBytes, type MemoryUnit, roundToUnit } from "./memory-units.js";
+import { formatInUnit, type MemoryUnit, roundToUnit } from "./memory-units.js";
 
 type Labels = Readonly<Record<CategoryName, string>>;
 
@@ -77,7 +77,7 @@ function visible(snapshot: readonly MemorySnapshot[], units: MemoryUnit): readon
 
 function cellsOf(device: MemorySnapshot, labels: Labels, units: MemoryUnit): (readonly [string, string])[] {
   const cells = Object.entries(device.bytesByCategory).map(
-    ([name, bytes]) => [labels[name as CategoryName], formatBytes(bytes, units)] as const,
+    ([name, bytes]) => [labels[name as CategoryName], formatInUnit(bytes, units)] as const,
   );
-  return [...cells, ["Total", formatBytes(device.totalBytes, units)]];
+  return [...cells, ["Total", formatInUnit(device.totalBytes, units)]];
 }

@@ -38,7 +38,7 @@ export function roundToUnit(bytes: number, unit: MemoryUnit): number {
 }
 
 /** Writes bytes as upstream prints them: `12.5 MiB`, `3.0 KiB`, `400 B`. */
-export function formatBytes(bytes: number, unit: MemoryUnit): string {
+export function formatInUnit(bytes: number, unit: MemoryUnit): string {
   const value = roundToUnit(bytes, unit);
   return `${unit === "B" ? value : pythonFloat(value)} ${unit}`;
 }

@@ -1,6 +1,6 @@
 import { RematError } from "@remat/trace";
 import { describe, expect, it } from "vitest";
-import { formatBytes, type MemoryUnit, memoryUnits, parseMemoryUnit } from "../src/index.js";
+import { formatInUnit, type MemoryUnit, memoryUnits, parseMemoryUnit } from "../src/index.js";
 
 // Python: [v] + [f"{round(v / d, 2)} {u}" for u, d in units]
 const table: readonly (readonly [number, string, string, string])[] = [
@@ -23,11 +23,11 @@ const table: readonly (readonly [number, string, string, string])[] = [
   [1099511640121, "1073741836.06 KiB", "1048576.01 MiB", "1024.0 GiB"],
 ];
 
-describe("formatBytes", () => {
+describe("formatInUnit", () => {
   it.each(table)("prints %i as Python does", (bytes, ...expected) => {
     const units: readonly MemoryUnit[] = ["KiB", "MiB", "GiB"];
-    expect(units.map((unit) => formatBytes(bytes, unit))).toEqual(expected);
-    expect(formatBytes(bytes, "B")).toBe(`${bytes} B`);
+    expect(units.map((unit) => formatInUnit(bytes, unit))).toEqual(expected);
+    expect(formatInUnit(bytes, "B")).toBe(`${bytes} B`);
   });
 });
 

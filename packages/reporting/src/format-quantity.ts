@@ -30,6 +30,24 @@ export function formatChosenPercent(fraction: number): string {
   return `${Math.round(fraction * 1000) / 10} %`;
 }
 
+/** Returns a fraction as whole per cent, for shares of a whole. `formatWholePercent(0.583) === "58 %"`. */
+export function formatWholePercent(fraction: number): string {
+  return `${Math.round(fraction * 100)} %`;
+}
+
+/** Returns a small fraction as per cent: overheads and gaps of a hundredth of a per cent matter. `formatOverhead(0.00163) === "0.163 %"`. */
+export function formatOverhead(fraction: number): string {
+  const percent = fraction * 100;
+  if (percent === 0) return "0 %";
+  if (percent < 0.001) return "< 0.001 %";
+  return `${percent.toFixed(percent < 1 ? 3 : percent < 10 ? 2 : 1)} %`;
+}
+
+/** Returns a fraction as somebody types it after an option: no space, as many digits as it has, at most six. `formatTypedPercent(0.2) === "20%"`. */
+export function formatTypedPercent(fraction: number): string {
+  return `${Number((100 * fraction).toPrecision(6))}%`;
+}
+
 function trim(value: number, digits: number): string {
   const text = value.toPrecision(digits);
   return text.includes("e") ? String(Math.round(value)) : text.includes(".") ? text.replace(/\.?0+$/, "") : text;

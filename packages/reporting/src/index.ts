@@ -25,7 +25,15 @@ export {
 export type { FrontPoint, PlanFront } from "./documents/plan-front.js";
 export { type SacDocumentOptions, sacDocument } from "./documents/sac-document.js";
 export { sacSummaryJson } from "./documents/sac-summary-json.js";
-export { formatBytes, formatChosenPercent, formatMs, formatPercent } from "./format-quantity.js";
+export {
+  formatBytes,
+  formatChosenPercent,
+  formatMs,
+  formatOverhead,
+  formatPercent,
+  formatTypedPercent,
+  formatWholePercent,
+} from "./format-quantity.js";
 export type {
   DocumentPart,
   DocumentRecords,

@@ -1,4 +1,4 @@
-import { formatBytes as formatInUnit, type MemoryUnit, memoryUnits } from "@remat/mem-tracker";
+import { formatInUnit, type MemoryUnit, memoryUnits } from "@remat/mem-tracker";
 import { formatBytes } from "./format-quantity.js";
 
 /** In what sizes are written: one unit for all, or what suits each. */

@@ -206,6 +206,14 @@ describe("the linter", () => {
     "packages/planner/src/",
     'import { EventKind } from "@remat/trace";\nexport const kind: number = EventKind.mark;\n',
   );
+  const perCent = [
+    "remat(per-cent)",
+    /How per cent are written is decided in packages\/reporting\/src\/format-quantity\.ts/,
+  ] as const;
+  const share = "export const text = (share: number): string => `${Math.round(share * 100)} %`;\n";
+  for (const folder of ["packages/reporting/src/", "apps/cli/src/", "apps/report/page/"]) add(folder, share, perCent);
+  add("packages/sac-core/src/", share);
+  add("apps/cli/src/", "export const text = (percent: string): string => `${percent} % of 100`;\n");
   // Other rules that the project counts on.
   add("packages/trace/src/", "export const f = (x: any): unknown => x;\n", ["typescript(no-explicit-any)", /any/]);
   add("packages/trace/test/", "export const f = (x: any): unknown => x;\n");

@@ -1,4 +1,4 @@
-import { judgeStep } from "@remat/reporting";
+import { formatTypedPercent, judgeStep } from "@remat/reporting";
 import { RematError } from "@remat/trace";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
@@ -6,7 +6,7 @@ import { formatOption, parseFormat, parseUnits, unitsOption } from "../format-op
 import type { StepSource } from "../load-model.js";
 import { parseModelOptions, stepOptions } from "../model-options.js";
 import { describeKinds, isOf, modelSource } from "../model-source.js";
-import { describeBudget, describeShare } from "../plan/plan-options.js";
+import { describeBudget } from "../plan/plan-options.js";
 import { deviceOption, parsePricing } from "../pricing-options.js";
 import { Progress } from "../progress.js";
 import { askProcess } from "../run/ask-process.js";
@@ -124,6 +124,6 @@ function afterRun(given: Given, wanted: Wanted, isVerified: boolean): string | u
     case "budget":
       return typed("run", given, "--budget", describeBudget(wanted.budget), "--verify");
     case "overhead":
-      return typed("run", given, "--max-overhead", describeShare(wanted.maxOverhead), "--verify");
+      return typed("run", given, "--max-overhead", formatTypedPercent(wanted.maxOverhead), "--verify");
   }
 }

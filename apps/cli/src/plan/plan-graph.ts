@@ -1,6 +1,6 @@
 import { isStandardOutput } from "@remat/output-file";
 import { nothingWithin } from "@remat/planner";
-import { graphPlanDocument, infeasibleDocument, judgeGraph } from "@remat/reporting";
+import { formatTypedPercent, graphPlanDocument, infeasibleDocument, judgeGraph } from "@remat/reporting";
 import { writePlan } from "@remat/trace";
 import type { ConsoleIo } from "../console-io.js";
 import { isOf } from "../model-source.js";
@@ -10,7 +10,7 @@ import { UsageError } from "../usage-error.js";
 import { type Given, typed } from "../verdict/next-command.js";
 import { withFactsFirst } from "../verdict/show-verdict.js";
 import { planGraphFile } from "./plan-graph-file.js";
-import { describeBudget, describeShare, type PlanOptions } from "./plan-options.js";
+import { describeBudget, type PlanOptions } from "./plan-options.js";
 import { tooDear } from "./refuse.js";
 import type { Shown } from "./show-plan.js";
 
@@ -93,7 +93,7 @@ function nextAfter(given: Given, asked: PlanOptions): string {
     given,
     asked,
     ...(budget === undefined ? [] : ["--budget", describeBudget(budget)]),
-    ...(maxOverhead === undefined ? [] : ["--max-overhead", describeShare(maxOverhead)]),
+    ...(maxOverhead === undefined ? [] : ["--max-overhead", formatTypedPercent(maxOverhead)]),
     ...(paretoPoints === 0 ? [] : ["--pareto", String(paretoPoints)]),
     "-o",
     "plan.json",

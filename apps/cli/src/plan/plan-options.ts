@@ -1,5 +1,6 @@
 import { type Budget, parseBudget } from "@remat/memory";
 import { type MethodOption, type PlanMethod, planMethods } from "@remat/planner";
+import { formatTypedPercent } from "@remat/reporting";
 import { RematError } from "@remat/trace";
 import type { CommandOption, CommandOptions } from "../command.js";
 import { parseChoice, parseCount, parseText, quote, UsageError } from "../usage-error.js";
@@ -67,12 +68,7 @@ export function parseBudgetOption(value: unknown): Budget {
 
 /** Writes a budget as {@link parseBudget} reads it. */
 export function describeBudget(budget: Budget): string {
-  return "bytes" in budget ? `${Math.floor(budget.bytes)}B` : describeShare(budget.fraction);
-}
-
-/** Writes a share as {@link parseShare} reads it. */
-export function describeShare(share: number): string {
-  return `${Number((100 * share).toPrecision(6))}%`;
+  return "bytes" in budget ? `${Math.floor(budget.bytes)}B` : formatTypedPercent(budget.fraction);
 }
 
 /** Parses `20%` or `0.2`. */

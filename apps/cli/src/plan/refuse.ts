@@ -1,5 +1,5 @@
 import { budgetNotFound } from "@remat/memory";
-import { formatBytes, type InfeasibleBudget } from "@remat/reporting";
+import { formatBytes, formatOverhead, formatTypedPercent, type InfeasibleBudget } from "@remat/reporting";
 import { type Plan, RematError } from "@remat/trace";
 import type { PlanOptions } from "./plan-options.js";
 
@@ -18,10 +18,9 @@ export function tooDear(
   { budgetBytes, overhead }: { readonly budgetBytes: number; readonly overhead: number },
 ): RematError | undefined {
   if (budget === undefined || maxOverhead === undefined || overhead <= maxOverhead) return undefined;
-  const percent = (share: number) => `${Number((100 * share).toPrecision(4))}%`;
   return new RematError(
     "OVERHEAD",
-    `${name}: the best plan found within ${formatBytes(budgetBytes)} costs ${percent(overhead)} more, --max-overhead allows ${percent(maxOverhead)}. ` +
+    `${name}: the best plan found within ${formatBytes(budgetBytes)} costs ${formatOverhead(overhead)} more, --max-overhead allows ${formatTypedPercent(maxOverhead)}. ` +
       "Give a larger --budget or more --time, or leave --budget out to get the smallest peak for that overhead.",
   );
 }

@@ -1,5 +1,5 @@
 import type { RematerializeProgress } from "@remat/planner";
-import { formatBytes } from "@remat/reporting";
+import { formatBytes, formatOverhead } from "@remat/reporting";
 import type { Progress } from "../progress.js";
 
 /** Shows a line with the best so far, for people who wait. */
@@ -16,7 +16,7 @@ export function showProgress(
         ? `smallest peak so far ${formatBytes(smallestPeakBytes)}`
         : plainCost === undefined || plainCost === 0
           ? `best so far costs ${Number(cost.toPrecision(6))}`
-          : `best so far +${((100 * (cost - plainCost)) / plainCost).toFixed(3)} %`;
+          : `best so far +${formatOverhead((cost - plainCost) / plainCost)}`;
     progress.show(`planning ${name}: ${seconds} s, ${best}, ${iterations} changes tried; Ctrl-C takes the best`);
   };
 }

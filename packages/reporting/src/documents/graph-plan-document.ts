@@ -1,7 +1,7 @@
-import { formatPercent } from "../format-quantity.js";
+import { formatOverhead, formatPercent } from "../format-quantity.js";
 import type { DocumentPart, DocumentRecords, OutputDocument } from "../formats/output-document.js";
 import { type SizeFormat, type SizeUnit, sizeFormat } from "../size-unit.js";
-import { formatOverhead, frontRecords, frontTables, type PlanFront } from "./plan-front.js";
+import { frontRecords, frontTables, type PlanFront } from "./plan-front.js";
 
 /** A schedule of a graph file, and what is needed to show it. */
 export interface GraphPlanSummary {

@@ -1,8 +1,8 @@
-import { formatMs, formatPercent } from "../format-quantity.js";
+import { formatMs, formatOverhead, formatPercent } from "../format-quantity.js";
 import type { DocumentPart, DocumentRecords, OutputDocument } from "../formats/output-document.js";
 import { type SizeFormat, type SizeUnit, sizeFormat } from "../size-unit.js";
 import type { PlanPoint, PlanSummary, Recomputed } from "../summarize-plan.js";
-import { formatOverhead, frontRecords, frontTables, type PlanFront } from "./plan-front.js";
+import { frontRecords, frontTables, type PlanFront } from "./plan-front.js";
 
 /** What of a plan is told besides its summary. */
 export interface PlanDocumentOptions {

@@ -1,4 +1,4 @@
-import { formatPercent } from "../format-quantity.js";
+import { formatOverhead, formatPercent } from "../format-quantity.js";
 import type { DocumentRecords } from "../formats/output-document.js";
 import type { SizeFormat } from "../size-unit.js";
 import type { Cell } from "../write-csv.js";
@@ -74,12 +74,4 @@ export function frontRecords({ points, recommended }: PlanFront): DocumentRecord
       ...Object.entries(recommended).map(([name, point]) => row(name, point)),
     ],
   };
-}
-
-/** A small fraction as per cent: overheads and gaps of a hundredth of a per cent matter. `formatOverhead(0.00163) === "0.163 %"`. @internal */
-export function formatOverhead(fraction: number): string {
-  const percent = fraction * 100;
-  if (percent === 0) return "0 %";
-  if (percent < 0.001) return "< 0.001 %";
-  return `${percent.toFixed(percent < 1 ? 3 : percent < 10 ? 2 : 1)} %`;
 }

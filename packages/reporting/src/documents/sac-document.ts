@@ -1,5 +1,5 @@
 import { displaySacStats, displaySacTradeoffStats } from "@remat/sac-core";
-import { formatMs, formatPercent } from "../format-quantity.js";
+import { formatMs, formatPercent, formatWholePercent } from "../format-quantity.js";
 import type { DocumentPart, DocumentRecords, OutputDocument } from "../formats/output-document.js";
 import { type SizeFormat, type SizeUnit, sizeFormat } from "../size-unit.js";
 import { freedShares, type ModuleSacSummary, type SacSummary } from "../summarize-sac.js";
@@ -54,7 +54,7 @@ function modulesTable({ modules }: SacSummary, size: SizeFormat, limit = modules
     ...freedShares.map(
       (share, i) =>
         [
-          `${Math.round(share * 100)} % costs`,
+          `${formatWholePercent(share)} costs`,
           [2.5, 7, 2, 4.5][i],
           (module: ModuleSacSummary) => formatPercent(module.recomputeShare[i]),
         ] as const,

@@ -1,6 +1,5 @@
 import { categoryLabels } from "../category-colours.js";
-import { formatOverhead } from "../documents/plan-front.js";
-import { formatPercent } from "../format-quantity.js";
+import { formatOverhead, formatPercent, formatWholePercent } from "../format-quantity.js";
 import type { SizeFormat } from "../size-unit.js";
 import type { Verdict } from "./verdict.js";
 import { describeWay, type WayToFit } from "./way-to-fit.js";
@@ -24,7 +23,7 @@ export function describeVerdict(verdict: VerdictFigures, size: SizeFormat): read
       ? []
       : [
           told
-            .map(({ category, share }) => `${categoryLabels[category].toLowerCase()} ${Math.round(100 * share)} %`)
+            .map(({ category, share }) => `${categoryLabels[category].toLowerCase()} ${formatWholePercent(share)}`)
             .join(", "),
         ]),
     ...(outcome === undefined ? describeRemedies(verdict, size) : [describeOutcome(verdict, size)]),

@@ -1,5 +1,4 @@
-import { formatOverhead } from "../documents/plan-front.js";
-import { formatPercent } from "../format-quantity.js";
+import { formatOverhead, formatPercent } from "../format-quantity.js";
 import { type SizeUnit, sizeFormat } from "../size-unit.js";
 import type { Facts } from "./fact-lines.js";
 

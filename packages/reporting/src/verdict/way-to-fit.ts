@@ -1,5 +1,4 @@
-import { formatOverhead } from "../documents/plan-front.js";
-import { formatBytes } from "../format-quantity.js";
+import { formatBytes, formatOverhead } from "../format-quantity.js";
 import type { SizeFormat } from "../size-unit.js";
 
 /** A change with which a step fits that does not fit by itself, computed for this step, with the peak that it then has. */
