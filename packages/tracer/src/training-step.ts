@@ -149,17 +149,21 @@ function asCompiled(definition: ModelDefinition, { makeTargets }: CompiledStep):
   };
 }
 
-/** Shows what `minimize` hands to `applyGradients`, on this one optimizer; returns what ends it. */
+/**
+ * Shows the gradients that `minimize` computes, on this one optimizer; returns what ends it. Not at `applyGradients`: one that stands before tfjs's own
+ * could read gradients after the update, so they would be kept to its end, and the step would not be the one that was planned.
+ */
 function showGradients(optimizer: tf.Optimizer, show: (grads: Record<string, tf.Tensor>) => void): () => void {
-  const own = Object.getOwnPropertyDescriptor(optimizer, "applyGradients");
-  const apply = optimizer.applyGradients;
-  optimizer.applyGradients = (grads) => {
-    show(Array.isArray(grads) ? Object.fromEntries(grads.map(({ name, tensor }) => [name, tensor])) : { ...grads });
-    apply.call(optimizer, grads);
+  const own = Object.getOwnPropertyDescriptor(optimizer, "computeGradients");
+  const compute = optimizer.computeGradients;
+  optimizer.computeGradients = (...args) => {
+    const computed = compute.apply(optimizer, args);
+    show({ ...computed.grads });
+    return computed;
   };
   return () => {
-    if (own === undefined) Reflect.deleteProperty(optimizer, "applyGradients");
-    else Object.defineProperty(optimizer, "applyGradients", own);
+    if (own === undefined) Reflect.deleteProperty(optimizer, "computeGradients");
+    else Object.defineProperty(optimizer, "computeGradients", own);
   };
 }
 
