@@ -67,6 +67,7 @@ test("a training step of three ops, in which every byte is accounted for", () =>
     "-s7",
     "-s9",
     "mark gradientsEnd",
+    "mark minimizeUpdateStart",
     // w - 0.1 dw; sgd keeps its rate as a tensor.
     "+s11 4 B optimizerState",
     "+s12 24 B temporary",
@@ -76,6 +77,7 @@ test("a training step of three ops, in which every byte is accounted for", () =>
     "-s1",
     "s13 is parameter",
     "-s12",
+    "mark updateEnd",
     "-s10",
     "-s4",
     "mark optimizerStep",
