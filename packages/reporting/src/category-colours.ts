@@ -53,6 +53,11 @@ export const categoryLabels: Readonly<Record<CategoryName, string>> = {
   reduceScatter: "Reduce-scatter buffers",
 };
 
+/** Returns what a category is called where people read it; of a name that is none of ours, the name. */
+export function labelCategory(name: string): string {
+  return Object.hasOwn(categoryLabels, name) ? categoryLabels[name as CategoryName] : name;
+}
+
 /**
  * Categories from the one that lies lowest in a stack up: what stays is below what comes and goes, so that the upper edge of a band says
  * something of that band.

@@ -1,4 +1,11 @@
-export { type Colour, categoryColours, categoryLabels, categoryStack, seriesColours } from "./category-colours.js";
+export {
+  type Colour,
+  categoryColours,
+  categoryLabels,
+  categoryStack,
+  labelCategory,
+  seriesColours,
+} from "./category-colours.js";
 export {
   type ComparedModule,
   type ComparedQuantity,

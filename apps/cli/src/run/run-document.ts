@@ -3,6 +3,7 @@ import {
   type DocumentPart,
   formatMs,
   formatPercent,
+  labelCategory,
   largestTable,
   type OutputDocument,
   type SizeFormat,
@@ -122,7 +123,7 @@ function categories({ predicted, measured }: RunSummary, size: SizeFormat): Docu
     title: "Held at the peak, by category",
     headers: ["Category", "Predicted", "Measured"],
     rows: categoryNames(predicted, measured).map((name) => [
-      name,
+      labelCategory(name),
       size(predicted.bytesByCategory[name] ?? 0),
       size(measured.bytesByCategory[name] ?? 0),
     ]),

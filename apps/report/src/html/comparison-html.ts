@@ -1,5 +1,4 @@
-import { type ComparedQuantity, categoryLabels, formatBytes, formatMs } from "@remat/reporting";
-import type { CategoryName } from "@remat/trace";
+import { type ComparedQuantity, formatBytes, formatMs, labelCategory } from "@remat/reporting";
 import type { Comparison } from "../data/report-meta.js";
 import { amount } from "./amount.js";
 import { type Html, html } from "./html.js";
@@ -12,7 +11,7 @@ export function comparisonHtml({ name, isMeasured, view }: Comparison): Html {
   const after = isMeasured ? "Measured" : name;
   const labelled = view.categories.map((quantity) => ({
     ...quantity,
-    name: `${categoryLabels[quantity.name as CategoryName] ?? quantity.name} at the peak`,
+    name: `${labelCategory(quantity.name)} at the peak`,
   }));
   const modules = view.modules
     .filter(({ memoryBytes }) => (memoryBytes.difference ?? 0) !== 0)

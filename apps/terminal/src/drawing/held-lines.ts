@@ -1,5 +1,5 @@
 import type { HeldStorage } from "@remat/memory";
-import { formatBytes, formatPercent } from "@remat/reporting";
+import { formatBytes, formatPercent, labelCategory } from "@remat/reporting";
 import { phaseNames } from "@remat/trace";
 import type { TraceDocument } from "../document/trace-document.js";
 import { fitText } from "../text/fit-text.js";
@@ -42,7 +42,7 @@ function heldLine(
     { text: fitText(formatBytes(bytes), 11, glyphs, { align: "right" }) },
     { text: fitText(formatPercent(total > 0 ? bytes / total : 0), 8, glyphs, { align: "right" }), style: "faint" },
     { text: " " },
-    { text: fitText(category, 15, glyphs), style: band && bandStyle(band) },
+    { text: fitText(labelCategory(category), 16, glyphs), style: band && bandStyle(band) },
     { text: fitText(shape === undefined ? "" : `${dtype}[${shape.join(",")}]`, 26, glyphs) },
     {
       text: ` ${maker === undefined ? "(there before, or not by an op)" : `${maker.opName} of ${maker.module ?? "(no module)"}`}`,

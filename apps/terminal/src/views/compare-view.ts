@@ -7,6 +7,7 @@ import {
   compareTable,
   formatBytes,
   formatPercent,
+  labelCategory,
 } from "@remat/reporting";
 import { findModule } from "../document/find-module.js";
 import { rememberLast } from "../document/memoize.js";
@@ -142,7 +143,8 @@ function rowsOf(scene: Scene, { sort, quantity }: CompareState): readonly Compar
 
 function factsOf(scene: Scene): readonly ComparedQuantity[] {
   const { totals, categories } = comparison(scene);
-  return [...totals, ...categories].slice(0, Math.max(4, Math.floor(scene.area.height * 0.4)));
+  const named = categories.map((quantity) => ({ ...quantity, name: labelCategory(quantity.name) }));
+  return [...totals, ...named].slice(0, Math.max(4, Math.floor(scene.area.height * 0.4)));
 }
 
 /** Lines for rows of the table, below its header. */

@@ -1,3 +1,4 @@
+import { labelCategory } from "../category-colours.js";
 import { formatPercent } from "../format-quantity.js";
 import type { TablePart } from "../formats/output-document.js";
 import type { SizeFormat } from "../size-unit.js";
@@ -18,8 +19,10 @@ export function categoriesTable({ bytesByCategory, peakBytes, place }: HeldByCat
     title: `Held at the ${place === "peak" ? "peak" : "moment"}, by category`,
     headers: ["Category", "Size", "Share"],
     rows: [
-      ...held.sort((a, b) => b.bytes - a.bytes).map(({ category, bytes }) => [category, size(bytes), share(bytes)]),
-      ["total", size(peakBytes), formatPercent(1)],
+      ...held
+        .sort((a, b) => b.bytes - a.bytes)
+        .map(({ category, bytes }) => [labelCategory(category), size(bytes), share(bytes)]),
+      ["Total", size(peakBytes), formatPercent(1)],
     ],
   };
 }

@@ -1,4 +1,5 @@
 import type { MemoryMoment } from "@remat/memory";
+import { labelCategory } from "../category-colours.js";
 import type { TablePart } from "../formats/output-document.js";
 import type { SizeFormat } from "../size-unit.js";
 
@@ -12,7 +13,7 @@ export function largestTable({ largest, storageCount }: MemoryMoment, size: Size
     names: ["In module"],
     rows: largest.map((storage) => [
       size(storage.bytes),
-      storage.category,
+      labelCategory(storage.category),
       storage.shape === undefined ? "" : `${storage.dtype ?? ""} [${storage.shape.join(", ")}]`,
       storage.maker?.opName ?? "(not by an op)",
       storage.maker === undefined ? "" : String(storage.maker.op),

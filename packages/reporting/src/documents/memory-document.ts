@@ -1,5 +1,6 @@
 import type { ModuleMemory } from "@remat/mem-tracker";
 import type { MemoryMoment } from "@remat/memory";
+import { categoryLabels } from "../category-colours.js";
 import type { DocumentPart, DocumentRecords, OutputDocument } from "../formats/output-document.js";
 import { type SizeFormat, type SizeUnit, sizeFormat } from "../size-unit.js";
 import type { MemorySummary } from "../summarize-memory.js";
@@ -77,11 +78,11 @@ function snapshotListing({ tracker }: MemorySummary, depth: number, units: SizeU
 type Module = ModuleMemory<string>;
 
 const ownColumns: readonly (readonly [name: string, bytes: (module: Module) => number, worth: number])[] = [
-  ["Parameters", (module) => module.parameterBytes, 6],
-  ["Buffers", (module) => module.bufferBytes, 0],
-  ["Inputs", (module) => module.inputBytes, 1],
+  [categoryLabels.parameter, (module) => module.parameterBytes, 6],
+  [categoryLabels.buffer, (module) => module.bufferBytes, 0],
+  [categoryLabels.input, (module) => module.inputBytes, 1],
   ["Outputs", (module) => module.outputBytes, 4],
-  ["Gradients", (module) => module.gradientBytes, 3],
+  [categoryLabels.gradient, (module) => module.gradientBytes, 3],
 ];
 
 function modulesOf(tracker: MemorySummary["tracker"], depth: number): readonly Module[] {

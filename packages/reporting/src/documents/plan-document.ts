@@ -1,3 +1,4 @@
+import { labelCategory } from "../category-colours.js";
 import { formatMs, formatOverhead, formatPercent } from "../format-quantity.js";
 import type { DocumentPart, DocumentRecords, OutputDocument } from "../formats/output-document.js";
 import { type SizeFormat, type SizeUnit, sizeFormat } from "../size-unit.js";
@@ -142,8 +143,8 @@ function pointsByCategory({ points }: PlanSummary, size: SizeFormat): DocumentPa
     title: "Held at the peak, by category",
     headers: ["Category", ...points.map(({ name }) => name)],
     rows: [
-      ...names.map((name) => [name, ...points.map((point) => size(point.bytesByCategory[name] ?? 0))]),
-      ["total", ...points.map((point) => size(point.peakBytes))],
+      ...names.map((name) => [labelCategory(name), ...points.map((point) => size(point.bytesByCategory[name] ?? 0))]),
+      ["Total", ...points.map((point) => size(point.peakBytes))],
     ],
   };
 }

@@ -1,4 +1,4 @@
-import { categoryLabels } from "../category-colours.js";
+import { labelCategory } from "../category-colours.js";
 import { formatOverhead, formatPercent, formatWholePercent } from "../format-quantity.js";
 import type { SizeFormat } from "../size-unit.js";
 import type { Verdict } from "./verdict.js";
@@ -23,7 +23,7 @@ export function describeVerdict(verdict: VerdictFigures, size: SizeFormat): read
       ? []
       : [
           told
-            .map(({ category, share }) => `${categoryLabels[category].toLowerCase()} ${formatWholePercent(share)}`)
+            .map(({ category, share }) => `${labelCategory(category).toLowerCase()} ${formatWholePercent(share)}`)
             .join(", "),
         ]),
     ...(outcome === undefined ? describeRemedies(verdict, size) : [describeOutcome(verdict, size)]),
