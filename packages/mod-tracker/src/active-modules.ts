@@ -1,7 +1,4 @@
-import { RematError } from "@remat/trace";
-
-/** What `parents` always holds. */
-export const globalModule = "Global";
+import { globalModule, RematError } from "@remat/trace";
 
 /** How many calls of each module run, forward or backward. @internal */
 export class ActiveModules {

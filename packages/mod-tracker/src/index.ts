@@ -1,4 +1,4 @@
-export { globalModule } from "./active-modules.js";
+export { globalModule } from "@remat/trace";
 export type { ForwardModule, Part } from "./forward-module.js";
 export type { Grouping } from "./group-layers.js";
 export type { Layer } from "./layer-internals.js";

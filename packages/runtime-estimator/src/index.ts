@@ -1,9 +1,10 @@
+export { globalModule } from "@remat/trace";
 export { allocationUnits } from "./device-specs/allocation-units.js";
 export { defaultDevice, defaultDeviceHere, deviceSpec, deviceSpecs } from "./device-specs/device-specs.js";
 export { parseDeviceSpec } from "./device-specs/parse-device-spec.js";
 export { type EstimateMode, estimateModes, parseEstimateMode } from "./estimate-mode.js";
 export { type ModuleOrders, moduleOrders } from "./module-orders.js";
-export { globalModule, type ModuleRuntime, type ModuleRuntimes, moduleRuntimes } from "./module-runtimes.js";
+export { type ModuleRuntime, type ModuleRuntimes, moduleRuntimes } from "./module-runtimes.js";
 export { modulewiseText, totalText } from "./modulewise-text.js";
 export type { OpCall, OpCost, TensorType } from "./op-call.js";
 export { bytesOf, flopsOf, opCost } from "./op-cost.js";

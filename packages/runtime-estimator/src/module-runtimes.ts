@@ -1,4 +1,4 @@
-import { Phase, row, type Trace } from "@remat/trace";
+import { globalModule, Phase, row, type Trace } from "@remat/trace";
 
 /** Milliseconds of the ops that ran while a module was active, itself or around the module that ran them. */
 export interface ModuleRuntime {
@@ -7,9 +7,6 @@ export interface ModuleRuntime {
   /** Backward pass, and what is recomputed for it. */
   readonly backwardMs: number;
 }
-
-/** The name under which every op counts, in a module or not. */
-export const globalModule = "Global";
 
 export interface ModuleRuntimes {
   /** By FQN, in the order in which modules first ran an op; {@link globalModule} before all. */

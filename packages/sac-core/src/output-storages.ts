@@ -48,7 +48,7 @@ export function outputStorages(trace: Trace): OutputStorages {
 /**
  * Returns the bytes that keeping each op's results costs: its storages as their device allocates them, 0 for an op whose results are views.
  */
-export function outputBytes(trace: Trace, { opStart, storages }: OutputStorages): Float64Array {
+export function keptBytesOfOps(trace: Trace, { opStart, storages }: OutputStorages): Float64Array {
   const allocated = allocatedSizes(trace);
   const ofOp = new Float64Array(trace.ops.count);
   for (let op = 0; op < ofOp.length; op++) {

@@ -1,7 +1,7 @@
 import { deviceKind } from "@remat/memory";
 import { EventKind, OpFlag, Phase, RematError, type Trace } from "@remat/trace";
 import { InPlaceParents } from "./in-place-parents.js";
-import { type OutputStorages, outputBytes, outputStorages } from "./output-storages.js";
+import { keptBytesOfOps, type OutputStorages, outputStorages } from "./output-storages.js";
 
 /**
  * What selective activation checkpointing needs to know of one module's forward pass: PyTorch's `SACStats`. Lists run over the module's ops,
@@ -88,7 +88,7 @@ class StatsCollector {
     this.trace = trace;
     this.asPytorch = asPytorch;
     this.outputs = outputStorages(trace);
-    this.bytes = outputBytes(trace, this.outputs);
+    this.bytes = keptBytesOfOps(trace, this.outputs);
     this.parents = new InPlaceParents(this.outputs);
     this.saved = new Uint8Array(trace.storages.count);
     this.position = new Int32Array(trace.ops.count);

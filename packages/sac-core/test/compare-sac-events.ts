@@ -1,7 +1,7 @@
 import type { Golden } from "@remat/testkit";
 import { EventKind, OpFlag, type Trace } from "@remat/trace";
 import { InPlaceParents } from "../src/in-place-parents.js";
-import { outputBytes, outputStorages } from "../src/output-storages.js";
+import { keptBytesOfOps, outputStorages } from "../src/output-storages.js";
 
 /** An event of a `sac-oracle/1` file with upstream's answers in it. */
 interface SacEvent {
@@ -24,7 +24,7 @@ interface SacEvent {
 export function eventsDifference(golden: Golden, trace: Trace): string | undefined {
   const events = (golden["events"] as readonly SacEvent[]).filter((event) => event.raised === undefined);
   const outputs = outputStorages(trace);
-  const bytes = outputBytes(trace, outputs);
+  const bytes = keptBytesOfOps(trace, outputs);
   const parents = new InPlaceParents(outputs);
   const saved = new Set<number>();
   let ops = 0;

@@ -62,6 +62,7 @@ export {
   EventKind,
   FsdpHook,
   type FsdpHookName,
+  globalModule,
   gradientsEndMark,
   gradientsStartMark,
   minimizeUpdateStartMark,

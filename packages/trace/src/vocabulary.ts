@@ -26,6 +26,9 @@ export const Category = {
 /** The name of a category. */
 export type CategoryName = keyof typeof Category;
 
+/** The name under which every op counts, in a module or not: above all modules of a model. */
+export const globalModule = "Global";
+
 /** Where an op's milliseconds come from (T7). */
 export const RuntimeSource = { none: 0, roofline: 1, measured: 2, imported: 3 } as const;
 /** The name of an origin of a runtime. */

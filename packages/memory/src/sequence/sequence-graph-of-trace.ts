@@ -7,7 +7,7 @@ import { type EngineLifetimes, engineLifetimes } from "./engine-lifetimes.js";
 import { type InPlaceOps, inPlaceOps } from "./in-place-ops.js";
 import { separateLives } from "./separate-lives.js";
 import type { SequenceGraph } from "./sequence-graph.js";
-import { shareSaved } from "./share-saved.js";
+import { withSharedSaves } from "./with-shared-saves.js";
 
 export interface SequenceGraphOptions {
   /**
@@ -91,7 +91,7 @@ class TraceSequence {
   private readonly unread: number[] = [];
 
   constructor(trace: Trace, isReplayable: (op: number) => boolean) {
-    const lives = separateLives(shareSaved(trace));
+    const lives = separateLives(withSharedSaves(trace));
     const graph = graphOfTrace(lives.trace, { isSource: (storage) => lives.isResumed[storage] === 1 });
     this.trace = lives.trace;
     this.graph = graph;

@@ -5,7 +5,7 @@ import { EventKind, Trace } from "@remat/trace";
  * executor shares, so that a copy holds nothing of its own, who reads it reads the original, and that is there until the last of them is freed.
  * A trace without such copies is returned as it is.
  */
-export function shareSaved(trace: Trace): Trace {
+export function withSharedSaves(trace: Trace): Trace {
   const { saves, tensors, events, storages } = trace;
   const original = Int32Array.from({ length: storages.count }, (_, storage) => storage);
   let hasCopies = false;

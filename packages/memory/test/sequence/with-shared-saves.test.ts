@@ -1,6 +1,6 @@
 import { Category, EventKind, Phase, SavedAs, TraceBuilder } from "@remat/trace";
 import { expect, test } from "vitest";
-import { shareSaved } from "../../src/sequence/share-saved.js";
+import { withSharedSaves } from "../../src/sequence/with-shared-saves.js";
 
 /** An op reads what the caller frees right after it, and what autograd copied of it is freed at the end. */
 function savedByCopy(isCopyFreed: boolean) {
@@ -18,7 +18,7 @@ function savedByCopy(isCopyFreed: boolean) {
   return { trace: b.build(), original, copy };
 }
 
-const frees = ({ events }: ReturnType<typeof shareSaved>) =>
+const frees = ({ events }: ReturnType<typeof withSharedSaves>) =>
   Array.from({ length: events.count }, (_, e) => e)
     .filter((e) => events.kind[e] === EventKind.free)
     .map((e) => [events.subject[e], e - events.count]);
@@ -27,9 +27,9 @@ test("what is shared is there until the last of those who share it is freed", ()
   const { trace, original, copy } = savedByCopy(true);
   expect(trace.storages.count).toBe(3);
   expect(frees(trace).map(([storage]) => storage)).toEqual([original, copy]);
-  expect(frees(shareSaved(trace))).toEqual([[original, -1]]);
+  expect(frees(withSharedSaves(trace))).toEqual([[original, -1]]);
 });
 
 test("what one of those who share it keeps is there to the end", () => {
-  expect(frees(shareSaved(savedByCopy(false).trace))).toEqual([]);
+  expect(frees(withSharedSaves(savedByCopy(false).trace))).toEqual([]);
 });

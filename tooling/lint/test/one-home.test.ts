@@ -1,0 +1,35 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { root } from "./lint-fixtures.js";
+
+/**
+ * Names that two packages declare on purpose: a second entry point with the contract of the first. Whoever else declares a name that another
+ * package has says one thing twice, or two things with one word.
+ */
+const sameContract: ReadonlySet<string> = new Set(["planCheckpointing", "planSchedules"]);
+
+const declaration = /^export (?:declare )?(?:abstract )?(?:async )?(?:function\*?|const|class|enum) (\w+)/gm;
+
+const sources: readonly string[] = readdirSync(join(root, "packages")).flatMap((name) =>
+  (readdirSync(join(root, "packages", name, "src"), { recursive: true }) as string[])
+    .filter((path) => path.endsWith(".ts"))
+    .map((path) => `packages/${name}/src/${path}`),
+);
+
+test("a value has one home: no name is declared in two files of the packages", () => {
+  const homes = new Map<string, string[]>();
+  for (const path of sources)
+    for (const [, name] of readFileSync(join(root, path), "utf8").matchAll(declaration))
+      homes.set(name, [...(homes.get(name) ?? []), path]);
+  expect(homes.size).toBeGreaterThan(900);
+  const doubled = Array.from(homes).filter(([name, paths]) => paths.length > 1 && !sameContract.has(name));
+  expect(doubled).toEqual([]);
+});
+
+test("kernels that draw at random are listed in one place", () => {
+  const places = sources.filter((path) =>
+    /new Set\(\[[^\]]*\bMultinomial\b/.test(readFileSync(join(root, path), "utf8")),
+  );
+  expect(places).toEqual(["packages/kernels/src/kernel-properties.ts"]);
+});
