@@ -1,22 +1,23 @@
 #!/usr/bin/env node
-// Builds and packs every package, checks each tarball, installs it by npm into an empty folder outside the workspace, and runs its README
-// example there. `pnpm packages [NAME…]` prints a line for each package and exits with 1 if one is not right.
-import { mkdtemp, readdir, rm } from "node:fs/promises";
+// Builds and packs every package, checks each tarball, installs them by npm and by pnpm into empty folders outside the workspace, and runs there what
+// their READMEs, the README and the pages in docs show, as strict TypeScript. `pnpm packages [NAME…]` prints a line for each and exits with 1 if one
+// is not right.
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buildPackages } from "./src/build-packages.js";
 import { checkTarball } from "./src/check-tarball.js";
+import { allPages } from "./src/pages.js";
 import { runCommand } from "./src/run-command.js";
-import { tryPackage } from "./src/try-package.js";
-import { publishedPackages } from "./src/workspace.js";
+import { tryPages } from "./src/try-pages.js";
+import { catalogVersions, publishedPackages, root } from "./src/workspace.js";
 
 const words = process.argv.slice(2);
 const packages = publishedPackages();
-const chosen = words.length === 0 ? packages : packages.filter(({ shortName }) => words.includes(shortName));
+const pages = allPages();
+const chosen = words.length === 0 ? pages : pages.filter(({ name }) => words.includes(name));
 if (chosen.length === 0)
-  throw new Error(
-    `no package is called ${words.join(" or ")}: there are ${packages.map((p) => p.shortName).join(", ")}`,
-  );
+  throw new Error(`nothing is called ${words.join(" or ")}: there are ${pages.map(({ name }) => name).join(", ")}`);
 
 const folder = await mkdtemp(join(tmpdir(), "remat-packages-"));
 let failed = 0;
@@ -29,27 +30,21 @@ try {
     await runCommand("pnpm", ["pack", "--pack-destination", into], { cwd: item.folder });
     tarballs.set(item.name, join(into, (await readdir(into))[0]));
   }
-  const queue = chosen.slice();
-  const work = async () => {
-    for (let item = queue.shift(); item !== undefined; item = queue.shift()) {
-      const start = performance.now();
-      const tarball = /** @type {string} */ (tarballs.get(item.name));
-      const problems = await Promise.all([
-        checkTarball(item, tarball),
-        tryPackage(item, { packages, tarballs, folder: join(folder, "installed", item.shortName) }),
-      ]).then(
-        (found) => found.flat(),
-        (error) => [error instanceof Error ? error.message : String(error)],
-      );
-      if (problems.length > 0) failed++;
-      const seconds = ((performance.now() - start) / 1000).toFixed(1);
-      console.log(`${problems.length === 0 ? "ok     " : "not ok "} ${item.name} (${seconds} s)`);
-      for (const problem of problems) console.log(`        ${problem.replaceAll("\n", "\n        ")}`);
-    }
-  };
-  await Promise.all([work(), work()]);
+  /** @type {Map<string, readonly string[]>} */
+  const wrong = new Map();
+  for (const { name, item } of chosen)
+    if (item !== undefined) wrong.set(name, await checkTarball(item, /** @type {string} */ (tarballs.get(item.name))));
+  const stock = { packages, tarballs, versions: catalogVersions() };
+  await tryPages(chosen, stock, join(folder, "installed"), ({ name, title }, tried, seconds) => {
+    const problems = [...(wrong.get(name) ?? []), ...tried];
+    if (problems.length > 0) failed++;
+    console.log(`${problems.length === 0 ? "ok     " : "not ok "} ${title} (${seconds.toFixed(1)} s)`);
+    for (const problem of problems) console.log(`        ${problem.replaceAll("\n", "\n        ")}`);
+  });
 } finally {
   await rm(folder, { recursive: true, force: true });
 }
-console.log(`${chosen.length - failed} of ${chosen.length} packages are right, on Node ${process.version}`);
+if (JSON.parse(await readFile(join(root, "package.json"), "utf8")).repository === undefined)
+  console.log("package.json names no repository, so packages name none; before they are published it must");
+console.log(`${chosen.length - failed} of ${chosen.length} packages and pages are right, on Node ${process.version}`);
 if (failed > 0) process.exitCode = 1;

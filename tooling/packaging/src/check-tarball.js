@@ -1,8 +1,10 @@
+import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
+import { dirname, join, posix } from "node:path";
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
+import { relativeLinks } from "./page-program.js";
 import { runCommand } from "./run-command.js";
 import { tarEntries } from "./tar-entries.js";
 
@@ -48,6 +50,10 @@ export function* contentProblems(item, entries) {
     if (/^package\/(?:dist\/|(?:README\.md|LICENSE|package\.json|CHANGELOG\.md)$)/.test(entry)) continue;
     yield `${entry} should not be in the tarball`;
   }
+  if (entries.includes("package/README.md"))
+    for (const link of relativeLinks(readFileSync(join(item.folder, "README.md"), "utf8")))
+      if (!entries.includes(posix.join("package", link)))
+        yield `README.md links to ${link}, which is not in the tarball`;
   // What `bundle-package.js` writes for several entries is nobody's to import.
   for (const entry of entries)
     if (

@@ -1,5 +1,8 @@
 // Run in a folder where a package is installed: `node import-effects.js SPECIFIER…` imports each and fails if anything in the process has
 // changed by that: globals, listeners, the tfjs engine.
+import { createRequire } from "node:module";
+import { pathToFileURL } from "node:url";
+
 const watched = () => {
   const marks = new Map();
   const add = (name, value) => marks.set(name, value);
@@ -35,9 +38,17 @@ const engineOf = (tf) => {
 // Node defines some globals as getters that turn into values on first use, and some that warn.
 process.removeAllListeners("warning");
 for (const key of Reflect.ownKeys(globalThis)) Reflect.get(globalThis, key);
-const tf = await import("@tensorflow/tfjs-core").catch(() => undefined);
-// Packages may import tfjs-layers, which registers its own things.
-if (tf !== undefined) await import("@tensorflow/tfjs-layers").catch(() => undefined);
+// The copies that the package itself finds: it may import tfjs-layers, which registers its own things.
+const { resolve } = createRequire(import.meta.resolve(process.argv[2]));
+const importThere = async (name) => {
+  try {
+    return await import(pathToFileURL(resolve(name)).href);
+  } catch {
+    return undefined;
+  }
+};
+const tf = await importThere("@tensorflow/tfjs-core");
+if (tf !== undefined) await importThere("@tensorflow/tfjs-layers");
 const look = () => new Map([...watched(), ...(tf === undefined ? [] : engineOf(tf))]);
 const before = look();
 for (const specifier of process.argv.slice(2)) await import(specifier);

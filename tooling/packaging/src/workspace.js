@@ -63,25 +63,3 @@ export function importedEntries({ manifest }) {
     .filter(([, target]) => typeof target === "object" && !programs.includes(target.default))
     .map(([entry, target]) => ({ entry, target }));
 }
-
-/**
- * `item` and those of `packages` that come with it.
- * @param {Package} item
- * @param {readonly Package[]} packages
- * @returns {readonly Package[]}
- */
-export function withDependencies(item, packages) {
-  /** @type {Set<Package>} */
-  const found = new Set();
-  /** @param {Package} next */
-  const visit = (next) => {
-    if (found.has(next)) return;
-    found.add(next);
-    for (const name of Object.keys(next.manifest.dependencies ?? {})) {
-      const other = packages.find((candidate) => candidate.name === name);
-      if (other !== undefined) visit(other);
-    }
-  };
-  visit(item);
-  return [...found];
-}

@@ -1,13 +1,14 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { checkTarball } from "../src/check-tarball.js";
-import { readmeExample } from "../src/readme-example.js";
+import { importedPackages, pageInstalls, pageProgram } from "../src/page-program.js";
+import { pageOf } from "../src/pages.js";
 import { runCommand } from "../src/run-command.js";
 import { tarEntries } from "../src/tar-entries.js";
-import { tryPackage } from "../src/try-package.js";
-import { publishedPackages, withDependencies } from "../src/workspace.js";
+import { tryPages } from "../src/try-pages.js";
+import { catalogVersions, publishedPackages, root } from "../src/workspace.js";
 
 const folder = mkdtempSync(join(tmpdir(), "remat-packaging-test-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -23,26 +24,29 @@ const good = {
     exports: { ".": { types: "./dist/index.d.ts", default: "./dist/index.js" } },
   }),
   LICENSE: "MIT\n",
-  "README.md": '# good\n\n```js\nimport { one } from "good";\nif (one !== 1) throw new Error("not one");\n```\n',
+  "README.md":
+    '# good\n\n```sh\nnpm install good\n```\n\n```js\nimport { one } from "good";\n```\n\n```ts\nif (one !== 1) throw new Error("not one");\n```\n',
   "dist/index.js": 'export { one } from "./shared-3ZKYUZR6.js";\n',
   "dist/shared-3ZKYUZR6.js": "export const one = 1;\n",
-  "dist/index.d.ts": "export declare const one: 1;\n",
+  "dist/index.d.ts": "export declare const one: number;\n",
 };
 
+/** Packs files as the package `name`, which they call "good". */
 async function pack(name: string, files: Record<string, string>) {
   const packageFolder = join(folder, name, "package");
   for (const [path, text] of Object.entries(files)) {
     mkdirSync(dirname(join(packageFolder, path)), { recursive: true });
-    writeFileSync(join(packageFolder, path), text);
+    writeFileSync(
+      join(packageFolder, path),
+      text.replaceAll(/"good"|(?<=install )good/g, (found) => found.replace("good", name)),
+    );
   }
   const into = join(folder, name, "tarball");
   mkdirSync(into);
   await runCommand("npm", ["pack", "--ignore-scripts", "--pack-destination", into], { cwd: packageFolder });
-  const manifest = JSON.parse(files["package.json"]) as Record<string, unknown>;
-  const item = { name: "good", shortName: name, folder: packageFolder, manifest };
-  const tarball = join(into, readdirSync(into)[0]);
-  const installed = join(folder, name, "installed");
-  return { item, tarball, options: { packages: [item], tarballs: new Map([["good", tarball]]), folder: installed } };
+  const manifest = JSON.parse(readFileSync(join(packageFolder, "package.json"), "utf8")) as Record<string, unknown>;
+  const item = { name, shortName: name, folder: packageFolder, manifest };
+  return { item, tarball: join(into, readdirSync(into)[0]) };
 }
 
 const change = (path: keyof typeof good, from: string | RegExp, to: string): Record<string, string> => ({
@@ -52,14 +56,13 @@ const change = (path: keyof typeof good, from: string | RegExp, to: string): Rec
 
 describe("a packed package", () => {
   it("that is right passes", async () => {
-    const { item, tarball, options } = await pack("right", good);
+    const { item, tarball } = await pack("right", good);
     expect(tarEntries(readFileSync(tarball)).toSorted()).toEqual(
       Object.keys(good)
         .map((path) => `package/${path}`)
         .toSorted(),
     );
     expect(await checkTarball(item, tarball)).toEqual([]);
-    expect(await tryPackage(item, options)).toEqual([]);
   });
 
   it.each<[string, Record<string, string>, RegExp]>([
@@ -73,28 +76,62 @@ describe("a packed package", () => {
     ["types that are not there", change("package.json", "index.d.ts", "main.d.ts"), /publint: .*main\.d\.ts/],
     ["types that do not resolve", change("dist/index.d.ts", /.*/, 'export { one } from "./one";'), /attw: /],
     ["a file without types", { ...good, "dist/other.js": "export {};\n" }, /other\.js has no declarations/],
+    [
+      "a link that leads out of it",
+      change("README.md", "# good", "# good, of [all](../all#names) and [its licence](LICENSE)"),
+      /^README\.md links to \.\.\/all, which is not in the tarball$/m,
+    ],
   ])("with %s is refused", async (name, files, problem) => {
     const { item, tarball } = await pack(name.replaceAll(" ", "-"), { ...files, "src/a.ts": "export {};\n" });
     expect((await checkTarball(item, tarball)).join("\n")).toMatch(problem);
   });
+});
 
-  it.each<[string, Record<string, string>, RegExp]>([
-    ["a README example that fails", change("README.md", "!== 1", "!== 2"), /README example: .*Error: not one/s],
-    ["no README example", change("README.md", "```js", "```sh"), /README\.md has no ```js example/],
-    [
-      "an import that it does not declare",
-      change("dist/index.js", /^/, 'import "left-pad";\n'),
-      /Cannot find package 'left-pad'/,
+describe("where packages are installed by npm and by pnpm", () => {
+  /** By name of the package: what it differs in, and what is wrong then; nothing for one that is right. */
+  const variants: Readonly<Record<string, readonly [Record<string, string>, ...(readonly RegExp[])]>> = {
+    good: [good],
+    "failing-program": [
+      change("README.md", "!== 1", "!== 2"),
+      /its program, by npm: .*Error: not one/s,
+      /its program, by pnpm: .*Error: not one/s,
     ],
-    ["a global that it sets", change("dist/index.js", /^/, "globalThis.remat = 1;\n"), /changes globalThis\.remat/],
-    [
-      "a built-in that it patches",
+    "no-program": [change("README.md", /```[jt]s/g, "```sh"), /README\.md has no ```js example/],
+    "loose-types": [
+      change("README.md", "if (one", "const same = (x) => x;\nif (same(one)"),
+      /as TypeScript, by npm: .*implicitly has an 'any' type/s,
+      /as TypeScript, by pnpm: .*implicitly has an 'any' type/s,
+    ],
+    "undeclared-in-readme": [
+      change("README.md", 'import { one } from "good";', 'import { one } from "good";\nimport "failing-import";'),
+      /its program, by pnpm: .*Cannot find package 'failing-import'/s,
+    ],
+    "failing-import": [
+      change("dist/index.js", /^/, 'import "left-pad";\n'),
+      /import, by pnpm: .*Cannot find package 'left-pad'/s,
+    ],
+    "sets-a-global": [change("dist/index.js", /^/, "globalThis.remat = 1;\n"), /changes globalThis\.remat/],
+    "patches-a-built-in": [
       change("dist/index.js", /^/, "Array.prototype.last = 1;\n"),
       /changes Array\.prototype\.last/,
     ],
-  ])("with %s fails when it is tried", async (name, files, problem) => {
-    const { item, options } = await pack(name.replaceAll(" ", "-"), files);
-    expect((await tryPackage(item, options)).join("\n")).toMatch(problem);
+  };
+  let found: ReadonlyMap<string, readonly string[]>;
+
+  beforeAll(async () => {
+    const packed = [];
+    for (const [name, [files]] of Object.entries(variants)) packed.push(await pack(name, files));
+    const packages = packed.map(({ item }) => item);
+    const tarballs = new Map(packed.map(({ item, tarball }) => [item.name, tarball]));
+    const stock = { packages, tarballs, versions: catalogVersions() };
+    found = await tryPages(packages.map(pageOf), stock, join(folder, "installed"));
+  }, 300_000);
+
+  it.each(Object.keys(variants))("%s is told apart", (name) => {
+    const [, ...problems] = variants[name];
+    const told = found.get(name)?.join("\n");
+    if (problems.length === 0) expect(told).toBe("");
+    for (const problem of problems) expect(told).toMatch(problem);
   });
 });
 
@@ -108,22 +145,60 @@ describe("the workspace", () => {
       for (const dependency of Object.keys((manifest["dependencies"] as object | undefined) ?? {}))
         if (dependency.startsWith("@remat/")) expect(names.slice(0, i)).toContain(dependency);
   });
+});
 
-  it("knows what comes with a package", () => {
-    const packages = publishedPackages();
-    const core = packages.find(({ shortName }) => shortName === "sac-core");
-    if (core === undefined) throw new Error("there is no sac-core");
-    expect(
-      withDependencies(core, packages)
-        .map(({ shortName }) => shortName)
-        .toSorted(),
-    ).toEqual(["memory", "sac-core", "text-table", "trace"]);
+describe("what packages say of their repository", () => {
+  it("stands once, in the root's package.json, and is in what pnpm packs", async () => {
+    const workspace = join(folder, "workspace");
+    const source = join("tooling", "packaging", "src");
+    mkdirSync(join(workspace, source), { recursive: true });
+    mkdirSync(join(workspace, "packages", "one"), { recursive: true });
+    for (const file of [".pnpmfile.mjs", join(source, "repository-fields.js")])
+      copyFileSync(join(root, file), join(workspace, file));
+    const write = (file: string, text: string) => writeFileSync(join(workspace, file), text);
+    write("pnpm-workspace.yaml", 'packages: ["packages/*"]\n');
+    write("packages/one/package.json", '{ "name": "one", "version": "1.0.0" }');
+    const pack = async (rootManifest: object): Promise<object> => {
+      write("package.json", JSON.stringify({ private: true, type: "module", ...rootManifest }));
+      const cwd = join(workspace, "packages", "one");
+      await runCommand("pnpm", ["pack"], { cwd });
+      return JSON.parse(await runCommand("tar", ["xzOf", "one-1.0.0.tgz", "package/package.json"], { cwd })) as object;
+    };
+    expect(await pack({})).toEqual({ name: "one", version: "1.0.0" });
+    const repository = "https://git.example/remat.git";
+    expect(await pack({ repository, bugs: "https://git.example/bugs" })).toEqual({
+      name: "one",
+      version: "1.0.0",
+      repository: { type: "git", url: repository, directory: "packages/one" },
+      bugs: "https://git.example/bugs",
+    });
   });
 });
 
-describe("readmeExample", () => {
-  it("is the first JavaScript block", () => {
-    expect(readmeExample("```sh\nnpm i\n```\n\n```js\na();\n```\n```js\nb();\n```\n")).toBe("a();\n");
-    expect(readmeExample("```json\n{}\n```\n")).toBeUndefined();
+describe("a page", () => {
+  it("is a program of all its blocks of JavaScript and TypeScript", () => {
+    expect(pageProgram("```sh\nnpm i\n```\n\n```js\na();\n```\n```ts\nb();\n```\n")).toBe("a();\n\nb();\n");
+    expect(pageProgram("```json\n{}\n```\n")).toBeUndefined();
+  });
+
+  it("names packages where it installs and imports them", () => {
+    expect(pageInstalls("```sh\nnpm install -g a @b/c\n```\n")).toEqual(["a", "@b/c"]);
+    expect(pageInstalls("```sh\nnpm install a b\n```\n\n```sh\nnpm install b d\n```\n")).toEqual(["a", "b", "d"]);
+    expect(
+      importedPackages('import a from "a";\nimport { b } from "@b/c/d";\nimport "./e.js";\nawait import("node:fs");\n'),
+    ).toEqual(["a", "@b/c"]);
+  });
+});
+
+describe("changesets", () => {
+  const files = readdirSync(join(root, ".changeset")).filter((file) => file.endsWith(".md"));
+
+  it.each(files)("%s names packages that are published, each once", (file) => {
+    const [, head = ""] = readFileSync(join(root, ".changeset", file), "utf8").split("---\n");
+    const names = [...head.matchAll(/^"([^"]+)": (?:major|minor|patch)$/gm)].map(([, name]) => name);
+    expect(names).toHaveLength(head.trim().split("\n").length);
+    expect(new Set(names).size).toBe(names.length);
+    const published = publishedPackages().map(({ name }) => name);
+    for (const name of names) expect(published).toContain(name);
   });
 });

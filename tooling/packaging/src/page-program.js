@@ -1,0 +1,47 @@
+/**
+ * The program on a page: all its blocks of JavaScript and TypeScript, one after the other, as a reader types them. Undefined where it has none.
+ *
+ * @param {string} page Markdown
+ * @returns {string | undefined}
+ */
+export function pageProgram(page) {
+  const blocks = [...page.matchAll(/^```[jt]s\r?\n([^]*?)^```/gm)].map(([, block]) => block);
+  return blocks.length === 0 ? undefined : blocks.join("\n");
+}
+
+/**
+ * The packages that a page installs by `npm install`. Undefined where it installs none.
+ *
+ * @param {string} page Markdown
+ * @returns {readonly string[] | undefined}
+ */
+export function pageInstalls(page) {
+  const lines = [...page.matchAll(/^npm install (.+)$/gm)].map(([, words]) => words.trim().split(/\s+/));
+  return lines.length === 0 ? undefined : [...new Set(lines.flat())].filter((word) => !word.startsWith("-"));
+}
+
+/**
+ * The packages that a program imports.
+ *
+ * @param {string} program
+ * @returns {readonly string[]}
+ */
+export function importedPackages(program) {
+  const specifiers = [...program.matchAll(/(?:from|import)\s*\(?\s*"([^".][^"]*)"/g)].map(([, specifier]) => specifier);
+  const packages = specifiers
+    .filter((specifier) => !specifier.startsWith("node:"))
+    .map((specifier) => specifier.split("/", specifier.startsWith("@") ? 2 : 1).join("/"));
+  return [...new Set(packages)];
+}
+
+/**
+ * The files that a page links to by relative paths.
+ *
+ * @param {string} page Markdown
+ * @returns {readonly string[]}
+ */
+export function relativeLinks(page) {
+  return [...page.matchAll(/\]\(([^)#\s]+)[^)]*\)/g)]
+    .map(([, target]) => target)
+    .filter((target) => !/^[a-z]+:/.test(target));
+}

@@ -1,0 +1,46 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { importedPackages, pageInstalls, pageProgram } from "./page-program.js";
+import { publishedPackages, root } from "./workspace.js";
+
+/**
+ * A page with a program, or a package without one that has entry points and commands to be tried.
+ *
+ * @typedef {object} Page
+ * @property {string} name `trace`, `docs-run`: also of the folder in which it is tried
+ * @property {string} title for people
+ * @property {string | undefined} program
+ * @property {readonly string[]} installs packages that a reader has then
+ * @property {import("./workspace.js").Package | undefined} item of which it is the README
+ */
+
+/**
+ * @param {import("./workspace.js").Package} item
+ * @returns {Page}
+ */
+export function pageOf(item) {
+  const text = readFileSync(join(item.folder, "README.md"), "utf8");
+  const installs = new Set([item.name, ...(pageInstalls(text) ?? [])]);
+  return { name: item.shortName, title: item.name, program: pageProgram(text), installs: [...installs], item };
+}
+
+/**
+ * All pages that can be tried: READMEs of packages, the README, the pages in `docs`. What the latter do not tell to install is what they import.
+ *
+ * @returns {readonly Page[]}
+ */
+export function allPages() {
+  const files = ["README.md", ...readdirSync(join(root, "docs")).map((file) => `docs/${file}`)];
+  const others = files
+    .filter((file) => file.endsWith(".md"))
+    .flatMap((file) => {
+      const text = readFileSync(join(root, file), "utf8");
+      const program = pageProgram(text);
+      if (program === undefined) return [];
+      const name = file.replace(/\.md$/, "").replaceAll("/", "-").toLowerCase();
+      return [
+        { name, title: file, program, installs: pageInstalls(text) ?? importedPackages(program), item: undefined },
+      ];
+    });
+  return [...publishedPackages().map(pageOf), ...others];
+}
