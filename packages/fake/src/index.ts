@@ -1,4 +1,4 @@
 export { type ModuleNamer, nameModulesBy } from "@remat/dispatch-hook";
 export { DataDependentError } from "./data-dependent-error.js";
 export { currentFakeBackend, type FakeModeOptions, fakeMode, fakeTensor } from "./fake-mode.js";
-export { outputBytes } from "./output-bytes.js";
+export { kernelPeakBytes } from "./kernel-peak-bytes.js";

@@ -5,7 +5,7 @@ import {
   type OpDone,
   storagesOf,
 } from "@remat/dispatch-hook";
-import { outputBytes } from "@remat/fake";
+import { kernelPeakBytes } from "@remat/fake";
 import { Phase } from "@remat/trace";
 import type { TensorInfo } from "@tensorflow/tfjs-core";
 import { BudgetError } from "../budget-error.js";
@@ -59,7 +59,7 @@ export class OnlinePolicy implements Policy {
 
   opComing(kernel: string, inputs: KernelInputs, attributes: KernelAttributes | undefined): void {
     this.current = describe(kernel, inputs);
-    const bytes = outputBytes(currentBackend(), kernel, inputs, attributes);
+    const bytes = kernelPeakBytes(currentBackend(), kernel, inputs, attributes);
     if (bytes !== undefined && bytes > 0) this.makeRoom(bytes);
   }
 

@@ -1,0 +1,168 @@
+import { type Backend, type BackendName, findBackend, isKnown, kernelRules, sharedBuffers } from "@remat/backends";
+import { withModeAlone } from "@remat/dispatch-hook";
+import { engineInternals } from "@remat/dispatch-hook/engine";
+import type { Infer, KernelAttributes, KernelInputs } from "@remat/kernels";
+import type { Tensor, TensorInfo } from "@tensorflow/tfjs-core";
+import { DataDependentError } from "./data-dependent-error.js";
+import { FakeBackend } from "./fake-backend.js";
+import { FakeData } from "./fake-data.js";
+import { fakeMode, fakeTensor } from "./fake-mode.js";
+
+/** What a kernel allocates and frees, in order. */
+type Allocations = { readonly data: FakeData; readonly isFreed: boolean }[];
+
+/** A fake backend of which nobody else knows. */
+interface Rehearsal {
+  readonly rules: ReadonlyMap<string, Infer>;
+  readonly fake: QuietBackend;
+  /** Of kernels that the backend composes of ops of tfjs, which need the engine: by kernel and what it was called with. */
+  readonly composed: Map<string, Map<string, number | undefined>>;
+}
+
+/** Tells what it allocates to nobody but itself, and makes no tensors of the engine's. */
+class QuietBackend extends FakeBackend {
+  readonly allocations: Allocations = [];
+  override dataWatcher: FakeBackend["dataWatcher"] = watcherOf(this.allocations);
+
+  override tensorOf(): Tensor {
+    throw new Error("this kernel is composed of ops of the engine");
+  }
+}
+
+const rehearsals = new WeakMap<Backend, Rehearsal>();
+
+/**
+ * Returns the most bytes that a kernel will hold at once besides its inputs, told before it runs: the buffers of its outputs, of which views of inputs have none,
+ * and its scratch. Undefined for a kernel, or a backend, that fake mode does not know, or whose output shapes depend on values.
+ *
+ * @example
+ * kernelPeakBytes("tensorflow", "MatMul", { a, b }, {}); // 4 × rows × columns
+ */
+export function kernelPeakBytes(
+  backend: Backend | BackendName,
+  kernel: string,
+  inputs: KernelInputs,
+  attributes: KernelAttributes | undefined,
+): number | undefined {
+  const standsFor = typeof backend === "string" ? findBackend(backend) : backend;
+  const rehearsal = rehearsalOn(standsFor);
+  const infer = rehearsal?.rules.get(kernel);
+  if (rehearsal === undefined || infer === undefined) return undefined;
+  const { fake, composed } = rehearsal;
+  const known = composed.get(kernel);
+  if (known === undefined) {
+    const { allocations } = fake;
+    allocations.length = 0;
+    fake.kernel = kernel;
+    const fakes = new Map<unknown, FakeData>();
+    const given = fakeInputs(inputs, (input) => onFakeData(input, fakes));
+    try {
+      const outputs = [infer(given as never, (attributes ?? {}) as never, fake)].flat();
+      const shared = new Set<unknown>(fakes.values());
+      for (const { output, outputPart } of sharedBuffers(standsFor, kernel, given, attributes)) {
+        const data = outputs[output].dataId as FakeData;
+        shared.add(outputPart === undefined ? data : data.parts?.[outputPart]);
+      }
+      return mostOf(allocations, shared);
+    } catch (error) {
+      if (error instanceof DataDependentError) return undefined;
+    }
+  }
+  const key = JSON.stringify([fakeInputs(inputs, ({ shape, dtype }) => ({ dataId: {}, shape, dtype })), attributes]);
+  if (known?.has(key) === true) return known.get(key);
+  const bytes = peakOfComposed(standsFor, kernel, infer, inputs, attributes);
+  if (known !== undefined) known.set(key, bytes);
+  else if (bytes !== undefined) composed.set(kernel, new Map([[key, bytes]]));
+  return bytes;
+}
+
+/** Runs a kernel that is composed of ops in a fake mode of its own, of which neither a mode nor a tape is told. Views within it count as buffers. */
+function peakOfComposed(
+  backend: Backend,
+  kernel: string,
+  infer: Infer,
+  inputs: KernelInputs,
+  attributes: KernelAttributes | undefined,
+): number | undefined {
+  const engine = engineInternals();
+  const { state } = engine;
+  const { gradientDepth } = state;
+  const allocations: Allocations = [];
+  const run = () => {
+    const given = fakeInputs(inputs, ({ shape, dtype }) => fakeTensor(shape, dtype));
+    const fake = engine.backendInstance as unknown as FakeBackend;
+    const watcher = fake.dataWatcher;
+    fake.dataWatcher = watcherOf(allocations);
+    fake.kernel = kernel;
+    try {
+      infer(given as never, (attributes ?? {}) as never, fake);
+    } finally {
+      fake.dataWatcher = watcher;
+    }
+  };
+  state.gradientDepth = 0;
+  try {
+    withModeAlone({}, () => fakeMode(run, { backend }));
+  } catch {
+    return undefined;
+  } finally {
+    state.gradientDepth = gradientDepth;
+  }
+  return mostOf(allocations, new Set());
+}
+
+function watcherOf(allocations: Allocations): FakeBackend["dataWatcher"] {
+  const note = (isFreed: boolean) => (data: object) => void allocations.push({ data: data as FakeData, isFreed });
+  return { added: note(false), removed: note(true) };
+}
+
+/** Undefined where a shape is none, which the kernel itself will refuse. */
+function mostOf(allocations: Allocations, shared: ReadonlySet<unknown>): number | undefined {
+  const made = new Set<FakeData>();
+  let bytes = 0;
+  let most = 0;
+  for (const { data, isFreed } of allocations) {
+    if (!isFreed && !shared.has(data)) {
+      made.add(data);
+      bytes += data.bytes;
+      if (bytes > most) most = bytes;
+    } else if (made.delete(data)) bytes -= data.bytes;
+  }
+  return Number.isNaN(bytes) ? undefined : most;
+}
+
+/** Undefined where the kernels are not known. */
+function rehearsalOn(backend: Backend): Rehearsal | undefined {
+  let rehearsal = rehearsals.get(backend);
+  if (rehearsal === undefined) {
+    if (!isKnown(backend.kernels)) return undefined;
+    const rules = kernelRules(backend.kernels);
+    rehearsal = { rules, fake: new QuietBackend(backend, backend.kernels, rules), composed: new Map() };
+    rehearsals.set(backend, rehearsal);
+  }
+  return rehearsal;
+}
+
+/** The same shape and dtype on data of its own, so that no count of the real data changes. */
+function onFakeData({ dataId, shape, dtype }: TensorInfo, fakes: Map<unknown, FakeData>): TensorInfo {
+  let fake = fakes.get(dataId);
+  if (fake === undefined) {
+    fake = new FakeData(dtype, "", 0);
+    fakes.set(dataId, fake);
+  }
+  return { dataId: fake, shape, dtype };
+}
+
+function fakeInputs(
+  inputs: KernelInputs,
+  fakeOf: (input: TensorInfo) => TensorInfo,
+): Record<string, TensorInfo> | TensorInfo[] {
+  if (Array.isArray(inputs)) return (inputs as readonly TensorInfo[]).map(fakeOf);
+  const named = inputs as Readonly<Record<string, TensorInfo | readonly TensorInfo[] | undefined>>;
+  const fake: Record<string, unknown> = {};
+  for (const name in named) {
+    const input = named[name];
+    if (input != null) fake[name] = Array.isArray(input) ? input.map(fakeOf) : fakeOf(input as TensorInfo);
+  }
+  return fake as Record<string, TensorInfo>;
+}

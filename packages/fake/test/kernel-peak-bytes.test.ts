@@ -1,0 +1,89 @@
+import { type BackendName, kernelsOf } from "@remat/backends";
+import { type Storage, withDispatchMode } from "@remat/dispatch-hook";
+import * as tf from "@tensorflow/tfjs";
+import fc from "fast-check";
+import { beforeAll, describe, expect, test } from "vitest";
+import { allGenerators } from "../../kernels/test/generators/all-generators.js";
+import { type KernelCase, kernelCase, t } from "../../kernels/test/generators/kernel-case.js";
+import { fakeableBackend } from "../src/fakeable-backend.js";
+import { fakeMode, kernelPeakBytes } from "../src/index.js";
+import { runCase } from "./run-case.js";
+
+beforeAll(() => tf.setBackend("cpu"));
+
+/** What a kernel holds at most as the hook sees it in fake mode, and what was told before. */
+function peaks(
+  backend: BackendName,
+  kernel: string,
+  of: KernelCase,
+): { told: number | undefined; held: number } | undefined {
+  let told: number | undefined;
+  let bytes = 0;
+  let held = 0;
+  let isRunning = false;
+  let isDone = false;
+  const made = new Set<Storage>();
+  const { error } = withDispatchMode(
+    {
+      opComing(name, inputs, attributes) {
+        if (name === kernel && !isDone) told = kernelPeakBytes(backend, name, inputs, attributes);
+      },
+      opStarting(op) {
+        isRunning = op.kernel === kernel && !isDone;
+      },
+      storageAllocated(storage) {
+        if (!isRunning) return;
+        made.add(storage);
+        bytes += storage.bytes;
+        held = Math.max(held, bytes);
+      },
+      storageReleased(storage) {
+        if (isRunning && made.delete(storage)) bytes -= storage.bytes;
+      },
+      opDone(op) {
+        if (op.kernel !== kernel) return;
+        isRunning = false;
+        isDone = true;
+      },
+    },
+    () => fakeMode(() => runCase(kernel, of), { backend }),
+  );
+  return error === undefined && isDone ? { told, held } : undefined;
+}
+
+describe.each(["cpu", "wasm", "tensorflow"] as const)(
+  "before a kernel runs, what it will hold on %s is told",
+  (backend) => {
+    test("of every kernel", () => {
+      const compared = new Set<string>();
+      for (const kernel of kernelsOf(fakeableBackend(backend).kernels))
+        fc.assert(
+          fc.property(allGenerators[kernel], (of) => {
+            const found = peaks(backend, kernel, of);
+            // Of what depends on values nothing is told.
+            if (found?.told === undefined) return;
+            compared.add(kernel);
+            // Views within what native composes of ops are told as buffers.
+            if (backend === "tensorflow")
+              expect({ kernel, most: Math.max(found.told, found.held) }).toEqual({ kernel, most: found.told });
+            else expect({ kernel, ...found }).toEqual({ kernel, told: found.held, held: found.held });
+          }),
+          { seed: 20_241_122, numRuns: 12 },
+        );
+      expect(compared.size).toBeGreaterThan(130);
+    });
+
+    test("in the midst of a gradient, which is not disturbed", () => {
+      const of = kernelCase({ x: t([4, 8]) }, { alpha: 0 });
+      const gradient = fakeMode(
+        () =>
+          tf.grad((x) => {
+            expect(peaks(backend, "Step", of)?.told).toBe(peaks(backend, "Step", of)?.held);
+            return tf.mul(x, x);
+          })(tf.ones([3])).shape,
+        { backend },
+      );
+      expect(gradient).toEqual([3]);
+    });
+  },
+);
