@@ -14,6 +14,7 @@ import {
 } from "@tensorflow/tfjs-core";
 import { DataDependentError } from "./data-dependent-error.js";
 import { type ComplexParts, FakeData } from "./fake-data.js";
+import { isReporting } from "./is-reporting.js";
 import { areFillsSkipped } from "./skip-fills.js";
 
 /** Constants up to this many elements are kept and can be read; of larger ones only the shape is known. */
@@ -55,7 +56,9 @@ export class FakeBackend extends KernelBackend implements SelfReportingBackend, 
 
   /** A new tensor, made by the running kernel. */
   make(shape: number[], dtype: DataType): TensorInfo {
-    return { dataId: this.allocate(shape, dtype, undefined), shape, dtype };
+    const dataId = this.allocate(shape, dtype, undefined);
+    dataId.isNumber = shape.length === 0 && dtype === "float32";
+    return { dataId, shape, dtype };
   }
 
   /** The same, with values that are known. */
@@ -157,6 +160,7 @@ export class FakeBackend extends KernelBackend implements SelfReportingBackend, 
       }
     }
     if (data.values !== undefined) return data.values;
+    if (data.isNumber && isReporting()) return Float32Array.of(Number.NaN);
     const by = /^[A-Z_]/.test(data.madeBy) ? `kernel ${data.madeBy}` : data.madeBy;
     throw new DataDependentError(
       data.madeBy,

@@ -9,6 +9,8 @@ export interface ComplexParts {
 /** What a fake tensor has in place of a buffer. It is itself the `DataId`: no map stands between a tensor and its record. */
 export class FakeData {
   refCount = 1;
+  /** Whether it is a single number that a kernel made of float32: what reports read, a loss or a metric. */
+  isNumber = false;
   readonly dtype: DataType;
   /** The kernel that made it, or how else it came about. */
   madeBy: string;

@@ -5,6 +5,8 @@ import { type DataType, env, type Tensor } from "@tensorflow/tfjs-core";
 import { FakeBackend } from "./fake-backend.js";
 import { registerFakeKernels } from "./fake-kernels.js";
 import { type FakeableBackend, fakeableBackend } from "./fakeable-backend.js";
+import { guardOptimizers } from "./guard-optimizers.js";
+import { guardStates } from "./guard-states.js";
 import { guardVariables } from "./guard-variables.js";
 import { makeFakeTensor } from "./make-fake-tensor.js";
 import { noteTensors, type Release } from "./note-tensors.js";
@@ -98,7 +100,14 @@ function open(options: FakeModeOptions): OpenMode {
   const standsFor = fakeableBackend(options.backend ?? fullestBackend());
   const backend = fakeOf(standsFor);
   const { release, stop } = noteTensors(engine);
-  const undos = [stop, guardVariables(engine), useBackend(engine, standsFor), skipAllFills()];
+  const undos = [
+    stop,
+    guardVariables(engine),
+    guardOptimizers(),
+    guardStates(),
+    useBackend(engine, standsFor),
+    skipAllFills(),
+  ];
   if (options.fillArrays === true) undos.push(runFills());
   const forget = (weight: Tensor, madeBy: string): void => backend.forget(weight.dataId, madeBy);
   undos.push(skipInitializers((shape, dtype) => makeFakeTensor(backend, shape, dtype), forget));
@@ -128,13 +137,13 @@ function close(mode: OpenMode, result: unknown): void {
  * nothing (`fillArrays` has them done). `Math.random` is called as often as ever, since tfjs draws only seeds from it. What initializers of layers make has no values at
  * any size, and `Orthogonal` runs no kernels. Constants that JavaScript gives (`tf.tensor([2, 3])`) stay readable, up to 65,536 elements.
  * Values of anything else are unknown: reading them, or running a kernel whose output shapes depend on values, throws a
- * {@link DataDependentError}. A kernel that the backend lacks throws `KERNEL_MISSING`.
+ * {@link DataDependentError}, but for what only reports: a single number that was computed (a loss, a metric) is NaN when it is read outside of forward and
+ * backward passes and of modules, so that `fit`, `evaluate` and loops of your own run as they are. A kernel that the backend lacks throws `KERNEL_MISSING`.
  *
- * Real tensors may be used inside; real variables have their values back afterwards. Afterwards everything is as before, also after an
+ * Real tensors may be used inside; real variables, optimizers and stateful layers have their values back afterwards. Afterwards everything is as before, also after an
  * exception: backend, kernels, globals, memory. Tensors and variables that `fn` made and that are not part of its result are disposed of;
- * those in its result are fake for ever and can be used in a later fake mode. What cannot be undone is what `fn` does to objects of its
- * caller: an optimizer that takes its first step here has slots that are gone afterwards, so give it one of its own. The engine being one
- * per process, other asynchronous work is fake, too, while an asynchronous `fn` is awaited.
+ * those in its result are fake for ever and can be used in a later fake mode. What cannot be undone is what else `fn` does to objects of its
+ * caller. The engine being one per process, other asynchronous work is fake, too, while an asynchronous `fn` is awaited.
  *
  * @example
  * const { shape } = fakeMode(() => tf.matMul(tf.zeros([12288, 49152]), tf.zeros([49152, 12288]))); // [12288, 12288], at once

@@ -215,6 +215,48 @@ describe("real tensors", () => {
     expect(tf.memory().numDataBuffers).toBe(buffers - 2);
   });
 
+  test("of an optimizer and of a stateful layer are there again, and go on where they were", () => {
+    const train = (between: (step: () => void) => void) => {
+      const model = tf.sequential({
+        layers: [
+          tf.layers.simpleRNN({
+            units: 2,
+            stateful: true,
+            batchInputShape: [2, 2, 3],
+            kernelInitializer: "ones",
+            recurrentInitializer: "ones",
+          }),
+        ],
+      });
+      const optimizer = tf.train.adam(0.1);
+      const x = tf.linspace(0, 1, 12).reshape([2, 2, 3]);
+      const step = () => {
+        optimizer.minimize(() => (model.apply(x, { training: true }) as tf.Tensor).square().sum());
+      };
+      for (let i = 0; i < 3; i++) {
+        step();
+        between(step);
+      }
+      model.predict(x);
+      const values = model.getWeights().map((weight) => [...weight.dataSync()]);
+      optimizer.dispose();
+      model.dispose();
+      return values;
+    };
+    const expected = train(() => {});
+    const fakes = (step: () => void) => fakeMode(() => [step(), fakeMode(step, { keepTensors: true }), step()]);
+    expect(train(fakes)).toEqual(expected);
+    const failing = (step: () => void) => {
+      const fails = () =>
+        fakeMode(() => {
+          step();
+          throw new Error("in fake mode");
+        });
+      expect(fails).toThrow("in fake mode");
+    };
+    expect(train(failing)).toEqual(expected);
+  });
+
   test("that are disposed of inside are gone, with their data", () => {
     const buffers = tf.memory().numDataBuffers;
     const variable = tf.tidy(() => tf.variable(tf.tensor1d([1, 2])));

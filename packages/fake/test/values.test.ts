@@ -106,6 +106,39 @@ describe("what was never computed cannot be read", () => {
   });
 });
 
+describe("a number that is read between steps only reports, and is NaN", () => {
+  test("of fit, evaluate and loops", async () => {
+    const seen = await fakeMode(async () => {
+      const model = tf.sequential({ layers: [tf.layers.dense({ units: 2, inputShape: [3] })] });
+      model.compile({ optimizer: "adam", loss: "meanSquaredError", metrics: ["mae"] });
+      const [x, y] = [tf.zeros([4, 3]), tf.zeros([4, 2])];
+      const { history } = await model.fit(x, y, { epochs: 2, batchSize: 2, verbose: 0 });
+      const trained = await model.trainOnBatch(x, y);
+      const scores = (model.evaluate(x, y) as tf.Scalar[]).map((score) => score.dataSync()[0]);
+      return [history.loss, history.mae, trained, scores];
+    });
+    const { NaN: none } = Number;
+    expect(seen).toEqual([
+      [none, none],
+      [none, none],
+      [none, none],
+      [none, none],
+    ]);
+  });
+
+  test("but not within a pass or a module, nor an index, nor a list", () => {
+    const read = (make: () => tf.Tensor) => () => fakeMode(() => void make().dataSync());
+    const norm = () => tf.sum(tf.relu(tf.ones([2])));
+    expect(read(norm)).not.toThrow();
+    expect(read(() => tf.grad((x) => tf.mul(x, norm().dataSync()[0]))(tf.ones([1])))).toThrow(DataDependentError);
+    expect(read(() => tf.argMax(tf.relu(tf.ones([2]))))).toThrow(DataDependentError);
+    expect(read(() => tf.reshape(tf.relu(tf.ones([1])), [1]))).toThrow(DataDependentError);
+    const stop = nameModulesBy(() => "block");
+    expect(read(norm)).toThrow(/in module 'block'/);
+    stop();
+  });
+});
+
 function weightOf(initializer: string): tf.Tensor {
   const layer = tf.layers.dense({ units: 3, kernelInitializer: initializer as "zeros" });
   layer.build([null, 3]);

@@ -83,6 +83,8 @@ export interface Plan {
   readonly origin: PlanOrigin;
   readonly predicted: PlanPrediction;
   readonly ops: readonly PlanOp[];
+  /** The ops with which forward and backward passes begin, in order. Left out where nothing marks them: then each run of forward ops begins one. */
+  readonly passes?: readonly number[];
   readonly sources: readonly PlanSource[];
   readonly steps: readonly PlanStep[];
 }

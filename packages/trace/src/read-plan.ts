@@ -40,12 +40,14 @@ function readFields(file: Record<string, unknown>): Plan {
   const subject = readSubject(readRecord("subject", file["subject"]));
   const ops = readList("ops", file["ops"], planOpReader(subject.kind));
   const sources = readList("sources", file["sources"], (item) => readSource(item, ops.length));
+  const passes = file["passes"];
   const steps = readList("steps", file["steps"], (item) => readStep(item, ops.length, sources.length));
   const plan: Plan = {
     subject,
     origin: readOrigin(readRecord("origin", file["origin"])),
     predicted: readPrediction(readRecord("predicted", file["predicted"])),
     ops,
+    ...(passes !== undefined && { passes: readList("passes", passes, (item) => readIndex("", item, ops.length)) }),
     sources,
     steps,
   };

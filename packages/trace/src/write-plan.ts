@@ -17,6 +17,7 @@ export function writePlan(plan: Plan): string {
     `  "origin": ${block(plan.origin)},`,
     `  "predicted": ${block(plan.predicted)},`,
     `  "ops": ${list(plan.ops.map(planOpWriter()))},`,
+    ...(plan.passes === undefined ? [] : [`  "passes": ${JSON.stringify(plan.passes)},`]),
     `  "sources": ${list(plan.sources.map((source) => JSON.stringify(source)))},`,
     `  "steps": ${list(plan.steps.map(writeStep))}`,
     "}",

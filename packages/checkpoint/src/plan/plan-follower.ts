@@ -57,9 +57,11 @@ export class PlanFollower implements Policy {
   ) {
     const ops = plan.ops.filter((op): op is Occurrence => !isPlanNode(op));
     this.ops = ops;
-    this.passStarts = ops.flatMap(({ phase }, op) =>
-      phase === "forward" && (op === 0 || ops[op - 1].phase !== "forward") ? [op] : [],
-    );
+    this.passStarts =
+      plan.passes ??
+      ops.flatMap(({ phase }, op) =>
+        phase === "forward" && (op === 0 || ops[op - 1].phase !== "forward") ? [op] : [],
+      );
     this.isPassEnd = Uint8Array.from(ops, ({ phase }, op) => {
       const next = ops[op + 1]?.phase ?? "optimizer";
       return phase !== "optimizer" && (next === "optimizer" || (next === "forward" && phase !== "forward")) ? 1 : 0;

@@ -1,6 +1,8 @@
 import { heldPeak, holdSequence, planValues, valuesFreedAfter } from "@remat/memory";
 import {
+  EventKind,
   fingerprintOfOps,
+  gradientsStartMark,
   opOccurrences,
   type Plan,
   type PlanStep,
@@ -27,6 +29,7 @@ export function planOfTrace(trace: Trace, graph: TracePlanningGraph, schedule: R
   const { names, sources } = planValues(graph);
   const sequence = deferSources(graph, schedule.sequence);
   const { peakBytes } = holdSequence(graph, sequence)!;
+  const passes = passStarts(trace);
   return {
     subject: {
       kind: "trace",
@@ -42,9 +45,23 @@ export function planOfTrace(trace: Trace, graph: TracePlanningGraph, schedule: R
     origin: originOf(schedule),
     predicted: { ...predictionOf(schedule), peakBytes, recordedPeakBytes: heldPeak(trace).peakBytes },
     ops,
+    ...(passes.length > 0 && { passes }),
     sources,
     steps: stepsOf(trace, graph, sequence, names),
   };
+}
+
+/** The first op of each forward and backward pass that the trace marks. */
+function passStarts({ events, strings }: Trace): number[] {
+  const starts: number[] = [];
+  let isStarting = false;
+  for (let e = 0; e < events.count; e++) {
+    if (events.kind[e] === EventKind.mark) isStarting ||= strings[events.subject[e]] === gradientsStartMark;
+    if (events.kind[e] !== EventKind.op || !isStarting) continue;
+    starts.push(events.subject[e]);
+    isStarting = false;
+  }
+  return starts;
 }
 
 function stepsOf(
