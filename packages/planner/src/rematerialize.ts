@@ -1,5 +1,5 @@
 import { RematError } from "@remat/trace";
-import { periodicCheckpoints } from "./blocks/periodic-checkpoints.js";
+import { quickStarts } from "./blocks/quick-starts.js";
 import { recomputationBound } from "./bound/recomputation-bound.js";
 import { workingSet } from "./bound/working-set.js";
 import { defaultTimeMs } from "./default-time-ms.js";
@@ -101,7 +101,7 @@ export async function rematerialize(graph: PlanningGraph, options: Rematerialize
     budgetBytes,
     seed,
     isFree,
-    starts: options.starts ?? stretches(graph, budgetBytes, plain.peakBytes, began + 0.3 * timeMs),
+    starts: options.starts ?? quickStarts(graph, budgetBytes, plain.peakBytes, began + 0.3 * timeMs),
   });
   const elapsed = () => performance.now() - began;
   // A bound that is as high as the best cost, but for the solver's tolerance, ends the search.
@@ -178,16 +178,6 @@ export async function rematerialize(graph: PlanningGraph, options: Rematerialize
     workingSet: least,
     isProvenInfeasible,
   };
-}
-
-/** Below this a search finds what there is without help. */
-const stretchNodes = 400;
-
-/** What a search of a large graph begins with where nothing better is given. */
-function stretches(graph: PlanningGraph, budgetBytes: number, plainBytes: number, deadline: number): Int32Array[] {
-  if (graph.nodeCount < stretchNodes || plainBytes <= budgetBytes) return [];
-  const sequence = periodicCheckpoints(graph, budgetBytes, deadline);
-  return sequence === undefined ? [] : [sequence];
 }
 
 function checkOptions({ budgetBytes, iterations, timeMs, boundTimeMs }: RematerializeOptions): void {

@@ -1,5 +1,5 @@
 import { BlockPlans } from "../blocks/block-plans.js";
-import { periodicCheckpoints } from "../blocks/periodic-checkpoints.js";
+import { helpedNodes, quickStarts } from "../blocks/quick-starts.js";
 import { recomputationBound } from "../bound/recomputation-bound.js";
 import { workingSet } from "../bound/working-set.js";
 import type { PlanningGraph } from "../graph/planning-graph.js";
@@ -7,15 +7,13 @@ import { type Rematerialization, type RematerializeOptions, rematerialize } from
 import type { SearchEffort, SharedEffort } from "./search-effort.js";
 import type { SearchRunner } from "./search-runner.js";
 
-/** Below this a search finds what there is without help. */
-const blockNodes = 400;
 /** Changes to try for the plans of blocks, for each millisecond, or each change, of a call: some third of its time. */
 const blockChanges = { perMs: 150, perChange: 1 };
 
 /** Of a call's time, what the plans of blocks may take at most. */
 const blockShare = 0.4;
-/** And, for each search, a schedule of stretches that are recomputed. */
-const stretchShare = 0.2;
+/** And, for each search, what it begins with besides. */
+const quickShare = 0.2;
 
 interface FrontSearch {
   readonly budgetBytes: number;
@@ -47,7 +45,7 @@ export class ScheduleFront {
   private readonly leastBytes: number;
   private blocks: BlockPlans | undefined;
   /** By budget. */
-  private readonly stretches = new Map<number, Int32Array | undefined>();
+  private readonly quickStarts = new Map<number, readonly Int32Array[]>();
   /** What a search takes besides searching, on a large graph. */
   private leastMs = 0;
   private iterations = 0;
@@ -88,7 +86,7 @@ export class ScheduleFront {
     });
     const front = new ScheduleFront(plain, given, options);
     front.leastMs = performance.now() - beganPlain;
-    if (order !== "free" && graph.nodeCount >= blockNodes && effort.total > 0) {
+    if (order !== "free" && graph.nodeCount >= helpedNodes && effort.total > 0) {
       const changes = effort.total * (effort.isTimed ? blockChanges.perMs : blockChanges.perChange);
       const blocks = new BlockPlans(graph, seed ?? 0);
       await blocks.prepare(changes, signal, effort.momentAfter(blockShare));
@@ -150,22 +148,21 @@ export class ScheduleFront {
 
   private startsOf({ budgetBytes, begin }: FrontSearch): readonly Int32Array[] {
     if (begin === "plain") return [];
-    const stretches = this.stretchesFor(budgetBytes);
     const known = [this.cheapestWithin(budgetBytes), this.smallest()];
     return [
       ...(begin === "blocks" ? (this.blocks?.startsFor(budgetBytes) ?? []) : []),
-      ...(stretches === undefined ? [] : [stretches]),
+      ...this.quickStartsFor(budgetBytes),
       ...known.flatMap((schedule) => (schedule === undefined ? [] : [schedule.sequence])),
     ];
   }
 
-  private stretchesFor(budgetBytes: number): Int32Array | undefined {
-    if (this.graph.nodeCount < blockNodes || budgetBytes >= this.plain.peakBytes) return undefined;
-    if (!this.stretches.has(budgetBytes)) {
-      const deadline = this.effort.momentAfter(stretchShare, performance.now());
-      this.stretches.set(budgetBytes, periodicCheckpoints(this.graph, budgetBytes, deadline));
-    }
-    return this.stretches.get(budgetBytes);
+  private quickStartsFor(budgetBytes: number): readonly Int32Array[] {
+    const known = this.quickStarts.get(budgetBytes);
+    if (known !== undefined) return known;
+    const deadline = this.effort.momentAfter(quickShare, performance.now());
+    const starts = quickStarts(this.graph, budgetBytes, this.plain.peakBytes, deadline);
+    this.quickStarts.set(budgetBytes, starts);
+    return starts;
   }
 
   private taskOf(

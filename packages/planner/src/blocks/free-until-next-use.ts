@@ -1,0 +1,236 @@
+import { plainOrder } from "../bound/plain-order.js";
+import type { PlanningGraph } from "../graph/planning-graph.js";
+import { maxCopies } from "../schedule/instances.js";
+import { Random } from "../schedule/random.js";
+
+/** Values that are looked at before one is freed. */
+const samples = 32;
+/** Where none of those can go, so many more; and for each node of a graph, so many in all. */
+const moreSamples = { each: 1000, perNode: 20 };
+/** Nodes that may run again for one value. */
+const mostAgain = 8;
+
+/**
+ * Makes a schedule by going once through the plain order: where it holds more than the budget, values are freed that cost little to recompute for the
+ * bytes and the time that they are gone, until right before they are read next. What they are recomputed from stays until then, so that nothing is
+ * recomputed twice for one reader, whatever the shape of the graph. Where that is not enough, the budget is exceeded, by as little as there is need.
+ *
+ * Values are looked at as they come by chance, which takes as long for a value on a graph of a hundred thousand nodes as on one of a hundred.
+ * @internal
+ */
+export function freeUntilNextUse(graph: PlanningGraph, budgetBytes: number, seed = 0): Int32Array {
+  return new Pass(graph, budgetBytes, new Random(seed)).run();
+}
+
+/** One pass over the plain order; `now` is the node that it has come to. */
+class Pass {
+  private now = 0;
+  /** What may be held: more than the budget once that could not be kept. */
+  private limitBytes: number;
+  private heldBytes: number;
+  private readonly sequence: number[] = [];
+  private readonly lastUse: Int32Array;
+  /** By value, its next reader in the plain order, as an index into the consumers. */
+  private readonly nextUse: Int32Array;
+  /** By value, until when something that is gone is to be recomputed from it. */
+  private readonly neededUntil: Int32Array;
+  /** The values that are held, in any order, and the place of each there: -1 for one that is not. */
+  private readonly held: Int32Array;
+  private readonly placeOf: Int32Array;
+  private heldCount = 0;
+  /** By node, the first of the values that are recomputed before it; by value, the next of those, and the node. */
+  private readonly firstAgain: Int32Array;
+  private readonly nextAgain: Int32Array;
+  private readonly againAt: Int32Array;
+  /** Of the value that was looked at last: the nodes that have to run for it again, and what they read that is there. */
+  private readonly again: number[] = [];
+  private readonly sources: number[] = [];
+  private readonly lookedAt: Int32Array;
+  /** By node, how often it will have run at most, once all that is gone is there again. */
+  private readonly runs: Int32Array;
+  private looks = 0;
+  private samplesLeft: number;
+
+  constructor(
+    private readonly graph: PlanningGraph,
+    budgetBytes: number,
+    private readonly random: Random,
+  ) {
+    const { nodeCount, valueCount, consumers } = graph;
+    this.limitBytes = budgetBytes;
+    this.samplesLeft = moreSamples.perNode * nodeCount;
+    this.heldBytes = graph.baseBytes;
+    this.lastUse = plainOrder(graph).lastUse;
+    this.nextUse = consumers.start.slice(0, valueCount);
+    this.neededUntil = new Int32Array(valueCount).fill(-1);
+    this.held = new Int32Array(valueCount);
+    this.placeOf = new Int32Array(valueCount).fill(-1);
+    this.firstAgain = new Int32Array(nodeCount + 1).fill(-1);
+    this.nextAgain = new Int32Array(valueCount);
+    this.againAt = new Int32Array(valueCount).fill(-1);
+    this.lookedAt = new Int32Array(nodeCount);
+    this.runs = new Int32Array(nodeCount).fill(1);
+  }
+
+  run(): Int32Array {
+    const { nodeCount } = this.graph;
+    for (this.now = 0; this.now <= nodeCount; this.now++) {
+      const from = this.sequence.length;
+      for (let w = this.firstAgain[this.now]; w >= 0; w = this.nextAgain[w]) this.recompute(w);
+      if (this.now < nodeCount) this.execute(this.now);
+      for (let p = from; p < this.sequence.length; p++) this.freeUnneeded(this.sequence[p]);
+    }
+    return Int32Array.from(this.sequence);
+  }
+
+  private execute(v: number): void {
+    const { outputs, bytes, workspaceBytes } = this.graph;
+    let added = workspaceBytes[v];
+    for (let i = outputs.start[v]; i < outputs.start[v + 1]; i++) {
+      this.keepUntil(outputs.values[i], this.now);
+      if (!this.isHeld(outputs.values[i])) added += bytes[outputs.values[i]];
+    }
+    this.makeRoom(added);
+    for (let i = outputs.start[v]; i < outputs.start[v + 1]; i++) this.hold(outputs.values[i]);
+    this.sequence.push(v);
+  }
+
+  /** Runs again what is missing for a value that is read now. */
+  private recompute(value: number): void {
+    const { producer, inputs } = this.graph;
+    const pending = [value];
+    while (pending.length > 0) {
+      const count = pending.length;
+      if (this.isHeld(pending[count - 1])) {
+        pending.pop();
+        continue;
+      }
+      const v = producer[pending[count - 1]];
+      for (let i = inputs.start[v]; i < inputs.start[v + 1]; i++)
+        if (!this.isHeld(inputs.values[i])) pending.push(inputs.values[i]);
+      if (pending.length > count) continue;
+      this.execute(v);
+    }
+  }
+
+  private makeRoom(bytes: number): void {
+    while (this.heldBytes + bytes > this.limitBytes) {
+      const w = this.cheapestOf(samples) ?? this.anyOfMore();
+      if (w === undefined) this.limitBytes = this.heldBytes + bytes;
+      else this.freeUntilRead(w);
+    }
+  }
+
+  /** Of so many held values, the one that goes at the least price; undefined where none can go. */
+  private cheapestOf(count: number): number | undefined {
+    let best: number | undefined;
+    let bestPrice = Number.POSITIVE_INFINITY;
+    for (let k = 0; k < count && this.heldCount > 0; k++) {
+      const w = this.held[this.random.below(this.heldCount)];
+      const price = this.priceOf(w);
+      if (price >= bestPrice) continue;
+      best = w;
+      bestPrice = price;
+    }
+    return best;
+  }
+
+  private anyOfMore(): number | undefined {
+    const most = Math.min(moreSamples.each, this.samplesLeft);
+    for (let k = 0; k < most; k += samples) {
+      this.samplesLeft -= samples;
+      const w = this.cheapestOf(samples);
+      if (w !== undefined) return w;
+    }
+    return undefined;
+  }
+
+  /** Cost of recomputing a held value for each byte and step that it is gone; infinite where it cannot go. */
+  private priceOf(w: number): number {
+    const to = this.readerOf(w);
+    const bytes = this.graph.bytes[w];
+    if (to <= this.now || this.neededUntil[w] >= this.now || bytes === 0) return Number.POSITIVE_INFINITY;
+    return this.lookAt(w, to) / (bytes * (to - this.now));
+  }
+
+  /** The next node from `now` on that reads a value, the number of nodes for a result; -1 where there is none. */
+  private readerOf(w: number): number {
+    const { consumers, result, nodeCount } = this.graph;
+    const end = consumers.start[w + 1];
+    while (this.nextUse[w] < end && consumers.values[this.nextUse[w]] < this.now) this.nextUse[w]++;
+    return this.nextUse[w] < end ? consumers.values[this.nextUse[w]] : result[w] === 1 ? nodeCount : -1;
+  }
+
+  /** Finds what has to run for a value again at a time, and from what; its cost, infinite where it is too much or cannot be done. */
+  private lookAt(w: number, time: number): number {
+    const { producer, inputs, cost, recomputable } = this.graph;
+    const { again, sources, lookedAt } = this;
+    const look = ++this.looks;
+    again.length = 1;
+    sources.length = 0;
+    again[0] = producer[w];
+    lookedAt[producer[w]] = look;
+    let sum = 0;
+    for (let k = 0; k < again.length; k++) {
+      const v = again[k];
+      if (recomputable[v] === 0 || this.runs[v] === maxCopies || k >= mostAgain) return Number.POSITIVE_INFINITY;
+      sum += cost[v];
+      for (let i = inputs.start[v]; i < inputs.start[v + 1]; i++) {
+        const x = inputs.values[i];
+        if (this.isHeld(x) && Math.max(this.lastUse[x], this.neededUntil[x]) >= time) sources.push(x);
+        else if (lookedAt[producer[x]] !== look) {
+          lookedAt[producer[x]] = look;
+          again.push(producer[x]);
+        }
+      }
+    }
+    return sum;
+  }
+
+  private freeUntilRead(w: number): void {
+    const to = this.readerOf(w);
+    this.lookAt(w, to);
+    for (const x of this.sources) this.keepUntil(x, to);
+    for (const v of this.again) this.runs[v]++;
+    // Recomputed for another value it may be freed again, for the same reader.
+    if (this.againAt[w] !== to) {
+      this.againAt[w] = to;
+      this.nextAgain[w] = this.firstAgain[to];
+      this.firstAgain[to] = w;
+    }
+    this.release(w);
+  }
+
+  /** Frees what a node that ran has read or made and nothing needs any more. */
+  private freeUnneeded(v: number): void {
+    const { inputs, outputs } = this.graph;
+    for (const { start, values } of [inputs, outputs])
+      for (let i = start[v]; i < start[v + 1]; i++)
+        if (Math.max(this.lastUse[values[i]], this.neededUntil[values[i]]) <= this.now) this.release(values[i]);
+  }
+
+  private keepUntil(w: number, time: number): void {
+    this.neededUntil[w] = Math.max(this.neededUntil[w], time);
+  }
+
+  private isHeld(w: number): boolean {
+    return this.placeOf[w] >= 0;
+  }
+
+  private hold(w: number): void {
+    if (this.isHeld(w)) return;
+    this.placeOf[w] = this.heldCount;
+    this.held[this.heldCount++] = w;
+    this.heldBytes += this.graph.bytes[w];
+  }
+
+  private release(w: number): void {
+    const place = this.placeOf[w];
+    if (place < 0) return;
+    const last = this.held[--this.heldCount];
+    this.held[place] = last;
+    this.placeOf[last] = place;
+    this.placeOf[w] = -1;
+    this.heldBytes -= this.graph.bytes[w];
+  }
+}
