@@ -17,17 +17,18 @@ export function observerOf(session: Session): Observer {
 
 /**
  * Observes names, types and shapes only, which are there in fake mode, too, and, where there is a meter, the most memory that a step takes. The first is
- * left out, since some initializers of layers take none in fake mode, and so are those after a failure, which leaves what they have taken.
+ * left out, since some initializers of layers take none in fake mode, and a step that fails, since fake mode may refuse it sooner or later than a kernel
+ * does. What a failure leaves differs with that, so that from there on a step is told by what it takes beside what was there before.
  */
 export const shapeObserver =
   (meter?: MemoryMeter) =>
   (session: Session): Observer => {
-    let isMetered = false;
-    let hasFailed = false;
+    let steps = 0;
+    let failures = 0;
     const watching: Session = {
       ...session,
       note: (name, ...seen) => {
-        hasFailed ||= name === "error";
+        if (name === "error") failures++;
         session.note(name, ...seen);
       },
     };
@@ -36,9 +37,13 @@ export const shapeObserver =
       ...observer,
       step: async (run) => {
         meter?.reset();
+        const before = failures;
+        const there = failures > 0 && meter !== undefined ? meter.liveBytes - meter.foundBytes : 0;
         await observer.step(run);
-        if (meter !== undefined && isMetered && !hasFailed) session.note(`${meter.peakBytes} bytes`);
-        isMetered = true;
+        steps++;
+        if (meter === undefined || steps === 1 || failures > before) return;
+        const found = failures > 0 ? meter.foundBytes : 0;
+        session.note(`${meter.peakBytes - there - found} bytes`);
       },
     };
   };
