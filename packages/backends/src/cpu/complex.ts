@@ -68,7 +68,7 @@ function arithmetic(kernel: string): Infer<AB> {
   };
 }
 
-/** Kernels that take complex numbers on the cpu backend. FFT and IFFT are not among them: see `withoutScratch`. */
+/** Kernels that take complex numbers on the cpu backend. FFT and IFFT are not among them: what their recursion in JavaScript holds meanwhile is not known. */
 export const complexCpuScratch: InferTable = {
   Add: arithmetic("Add"),
   Cast: cast,
