@@ -67,6 +67,14 @@ const stages = [
     env: () => nativeApp("tfjs-node-gpu"),
     count: okLines,
   },
+  {
+    name: "fuzz",
+    // A new seed each time, which it prints.
+    command: ["pnpm", "fuzz", "--minutes", "4"],
+    env: () => nativeApp("tfjs-node-gpu"),
+    timeoutMs: 1_500_000,
+    count: okLines,
+  },
   { name: "goldens", command: ["pnpm", "goldens"], count: countGoldens },
   { name: "packages", command: ["pnpm", "packages"], count: okLines },
   { name: "api", command: ["pnpm", "api"], count: okLines },

@@ -1,11 +1,14 @@
 #!/usr/bin/env node
 // Looks for what breaks until the time is over, and prints a line for each campaign, and for each finding a test that shows it:
-// pnpm fuzz [--minutes N] [--seed S] [--only KIND]… [--backend cpu|native|wasm]…
+// pnpm fuzz [--minutes N] [--seed S] [--only KIND]… [--backend cpu|native|wasm]… [--count]
+// --count adds what was tried without a finding to the counts in the READMEs.
 // Native needs NATIVE_APP, a folder in which tfjs-node is installed with its addon; without it, it is left out unless it is asked for.
+import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { loadFuzz } from "./load-fuzz.js";
 import { watchCampaign } from "./watch-campaign.js";
 
+const pages = { fuzzer: new URL("README.md", import.meta.url), project: new URL("../../README.md", import.meta.url) };
 /** For the first values of a seed. */
 const confirmingMs = 60_000;
 
@@ -15,10 +18,11 @@ const { values } = parseArgs({
     seed: { type: "string" },
     only: { type: "string", multiple: true },
     backend: { type: "string", multiple: true },
+    count: { type: "boolean", default: false },
   },
 });
 const { fuzz, close } = await loadFuzz();
-const { fuzzerKinds } = fuzz;
+const { fuzzerKinds, addTries, tellPrograms, triesOf } = fuzz;
 const minutes = numberOf("minutes", values.minutes);
 const seed = values.seed === undefined ? Math.floor(Math.random() * 2 ** 31) : numberOf("seed", values.seed);
 const names = choose("only", values.only, Object.keys(fuzzerKinds));
@@ -40,6 +44,8 @@ const campaigns = names
 const shares = campaigns.reduce((sum, { share }) => sum + share, 0);
 console.log(`seed ${seed}`);
 let failed = 0;
+/** @type {import("./src/index.js").Tries[]} */
+const tried = [];
 for (const { kind, backend, share } of campaigns) {
   const ms = (share / shares) * minutes * 60_000;
   const { tries, findings: found, seconds } = await watchCampaign({ kind, backend, seed, ms });
@@ -59,11 +65,17 @@ for (const { kind, backend, share } of campaigns) {
     console.log(`        again: pnpm fuzz --only ${kind} --backend ${where} --seed ${seed}`);
     for (const line of [...what.split("\n").slice(1), ...test.split("\n")]) console.log(`        ${line}`);
   }
-  if (findings.length === 0)
-    console.log(
-      `ok      ${tries} ${fuzzerKinds[kind].title} on ${where} in ${seconds.toFixed(0)} s, from seed ${seed}`,
-    );
+  if (findings.length === 0) {
+    const { title } = fuzzerKinds[kind];
+    console.log(`ok      ${tries} ${title} on ${where} in ${seconds.toFixed(0)} s, from seed ${seed}`);
+    tried.push({ title, where, count: tries });
+  }
   failed += findings.length;
+}
+if (values.count) {
+  const counted = addTries(readFileSync(pages.fuzzer, "utf8"), tried);
+  writeFileSync(pages.fuzzer, counted);
+  writeFileSync(pages.project, tellPrograms(readFileSync(pages.project, "utf8"), triesOf(counted)));
 }
 if (failed > 0) process.exitCode = 1;
 

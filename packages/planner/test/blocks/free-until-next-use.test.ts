@@ -20,9 +20,7 @@ function tangle(nodes: number): PlanningGraph {
       name: `n${v}`,
       cost: 1 + random.below(9),
       outputBytes: [10 + random.below(90)],
-      inputs: [
-        ...new Set(Array.from({ length: Math.min(v, 3) }, () => random.below(v))),
-      ].map((u) => [u, 0] as const),
+      inputs: [...new Set(Array.from({ length: Math.min(v, 3) }, () => random.below(v)))].map((u) => [u, 0] as const),
     })),
   );
 }
