@@ -9,7 +9,7 @@ import { loadFuzz } from "./load-fuzz.js";
 import { watchCampaign } from "./watch-campaign.js";
 
 const pages = { fuzzer: new URL("README.md", import.meta.url), project: new URL("../../README.md", import.meta.url) };
-/** For the first values of a seed. */
+/** For what is tried without seeds: of one that has a seed all its values are tried. */
 const confirmingMs = 60_000;
 
 const { values } = parseArgs({
@@ -22,7 +22,7 @@ const { values } = parseArgs({
   },
 });
 const { fuzz, close } = await loadFuzz();
-const { fuzzerKinds, addTries, tellPrograms, triesOf } = fuzz;
+const { fuzzerKinds, addTries, runsPerSeed, tellPrograms, triesOf } = fuzz;
 const minutes = numberOf("minutes", values.minutes);
 const seed = values.seed === undefined ? Math.floor(Math.random() * 2 ** 31) : numberOf("seed", values.seed);
 const names = choose("only", values.only, Object.keys(fuzzerKinds));
@@ -53,11 +53,12 @@ for (const { kind, backend, share } of campaigns) {
   const findings = [];
   for (const finding of found) {
     // What a process has become by what it ran before is not what is looked for.
-    const again = await watchCampaign({ kind, backend, seed: finding.seed, ms: confirmingMs });
+    const request = { kind, backend, seed: finding.seed, ms: confirmingMs, leastTries: runsPerSeed };
+    const again = await watchCampaign(request);
     if (again.findings.length > 0) findings.push(finding);
     else
       console.log(
-        `        not found again in a new process, from seed ${finding.seed}: ${finding.what.split("\n")[0]}`,
+        `        not found again in a new process, from seed ${finding.seed}: ${finding.what.split("\n")[0]}\n${finding.test}`,
       );
   }
   for (const { what, test, seed } of findings) {

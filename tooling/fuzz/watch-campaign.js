@@ -9,7 +9,7 @@ const heapMb = 3072;
 const lastLines = 20;
 
 /**
- * @param {{ kind: string, backend: string, seed: number, ms: number }} request
+ * @param {{ kind: string, backend: string, seed: number, ms: number, leastTries?: number }} request
  * @returns {Promise<{ tries: number, seconds: number, findings: import("./src/index.js").Finding[] }>}
  */
 export async function watchCampaign(request) {

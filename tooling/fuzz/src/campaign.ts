@@ -14,7 +14,9 @@ export interface Campaign {
   readonly seed: number;
   /** How long it may take. */
   readonly ms: number;
-  /** Whether there is time for another try. */
+  /** As many are tried as time allows, but no fewer than this: all of a seed, so that what is found is found again on the busiest machine. */
+  readonly leastTries: number;
+  /** Whether there is no time for another try. */
   readonly isOver: boolean;
   /** Tells what is tried next, so that what hangs or crashes is known. */
   trying(what: string): void;

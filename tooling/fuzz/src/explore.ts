@@ -10,7 +10,7 @@ interface Exploration<T> {
 }
 
 /** With one seed: so that a finding is soon found again. */
-const runsPerSeed = 20;
+export const runsPerSeed = 20;
 const mostFindings = 3;
 const shrinkMs = 90_000;
 
@@ -21,7 +21,7 @@ const shrinkMs = 90_000;
 export async function explore<T>(campaign: Campaign, { arbitrary, check, testOf }: Exploration<T>): Promise<void> {
   let findings = 0;
   let tries = 0;
-  const isOver = () => campaign.isOver && tries > 0;
+  const isOver = () => campaign.isOver && tries >= campaign.leastTries;
   for (let { seed } = campaign; !isOver() && findings < mostFindings; seed++) {
     let hasFailed = false;
     const property = fc.asyncProperty(arbitrary, async (value) => {

@@ -15,17 +15,19 @@ interface CampaignRequest {
   readonly backend: BackendName;
   readonly seed: number;
   readonly ms: number;
+  readonly leastTries?: number;
   readonly tell: (message: CampaignMessage) => void;
 }
 
 /** Runs one kind of fuzzer on one backend, in a process of its own, and tells what it tries and finds. */
-export async function runCampaign({ kind, backend, seed, ms, tell }: CampaignRequest): Promise<void> {
+export async function runCampaign({ kind, backend, seed, ms, leastTries = 1, tell }: CampaignRequest): Promise<void> {
   await startBackend(backend);
   const deadline = performance.now() + ms;
   const campaign: Campaign = {
     backend,
     seed,
     ms,
+    leastTries,
     get isOver() {
       return performance.now() >= deadline;
     },

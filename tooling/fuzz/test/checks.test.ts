@@ -74,6 +74,7 @@ test("planned steps hold what was predicted", async () => {
     inputs,
     bytes: [4],
     ms: 1,
+    leastTries: 1,
     kind: "plain",
     inside: 0,
     constant: 0,

@@ -1,15 +1,20 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Campaign, Finding } from "../src/campaign.js";
-import { explore } from "../src/explore.js";
+import { explore, runsPerSeed } from "../src/explore.js";
 
-function campaignOf(tries: number, seed = 5): Campaign & { readonly findings: Finding[]; readonly tried: string[] } {
+function campaignOf(
+  tries: number,
+  seed = 5,
+  leastTries = 1,
+): Campaign & { readonly findings: Finding[]; readonly tried: string[] } {
   const findings: Finding[] = [];
   const tried: string[] = [];
   return {
     backend: "cpu",
     seed,
     ms: Number.POSITIVE_INFINITY,
+    leastTries,
     findings,
     tried,
     get isOver() {
@@ -46,4 +51,10 @@ test("where nothing is wrong it tries until the campaign is over, other values f
   expect(campaign.findings).toEqual([]);
   expect(campaign.tried).toHaveLength(200);
   expect(new Set(campaign.tried).size).toBeGreaterThan(150);
+});
+
+test("all values of a seed are tried, though the time is over before the first", async () => {
+  const campaign = campaignOf(0, 5, runsPerSeed);
+  await explore(campaign, { ...exploration, check: async () => undefined });
+  expect(campaign.tried).toHaveLength(runsPerSeed);
 });

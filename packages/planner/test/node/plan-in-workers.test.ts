@@ -45,9 +45,10 @@ test("progress is told from worker threads, and an abort reaches them", async ()
     boundTimeMs: 0,
     workers: 2,
     signal: controller.signal,
-    onProgress: ({ elapsedMs }) => {
+    onProgress: ({ elapsedMs, cost }) => {
       told.push(elapsedMs);
-      controller.abort();
+      // On a busy machine the first progress may be told before anything is found.
+      if (cost !== undefined) controller.abort();
     },
   });
   expect(told.length).toBeGreaterThan(0);
