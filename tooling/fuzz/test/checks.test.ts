@@ -74,7 +74,6 @@ test("planned steps hold what was predicted", async () => {
     inputs,
     bytes: [4],
     ms: 1,
-    leastTries: 1,
     kind: "plain",
     inside: 0,
     constant: 0,
