@@ -58,3 +58,18 @@ test("all values of a seed are tried, though the time is over before the first",
   await explore(campaign, { ...exploration, check: async () => undefined });
   expect(campaign.tried).toHaveLength(runsPerSeed);
 });
+
+test("no try is left behind when the time for a seed or for shrinking is over: two at once would disturb each other", async () => {
+  const campaign = campaignOf(60);
+  let [running, most] = [0, 0];
+  const check = async (numbers: number[]) => {
+    most = Math.max(most, ++running);
+    await new Promise((resolve) => setTimeout(resolve, 2));
+    running--;
+    return exploration.check(numbers);
+  };
+  await explore(campaign, { ...exploration, check }, 5);
+  expect(most).toBe(1);
+  expect(running).toBe(0);
+  expect(campaign.findings).toHaveLength(3);
+});
