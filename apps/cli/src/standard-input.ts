@@ -1,4 +1,4 @@
-import { createWriteStream, mkdtempSync, rmSync } from "node:fs";
+import { createReadStream, createWriteStream, mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { rename } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,11 +7,12 @@ import { pipeline } from "node:stream/promises";
 import type { ConsoleIo } from "./console-io.js";
 import { UsageError } from "./usage-error.js";
 
-const folderPrefix = "remat-stdin-";
+/** By the file that it was put into, what was typed. */
+const typed = new Map<string, string>();
 
 /**
- * Calls `use` with the targets, where `-` is a file with what standard input had: models are read more than once, and by other processes. The file
- * goes afterwards.
+ * Calls `use` with the targets, where `-` is a file with what standard input had, and a pipe, as a shell makes of `<(command)`, one with what that had: models
+ * are read more than once, and by other processes. The files go afterwards.
  *
  * @throws UsageError where there is nothing to read, or it is asked for twice
  */
@@ -21,18 +22,22 @@ export async function withStandardInput(
   use: (targets: readonly string[]) => Promise<void>,
 ): Promise<void> {
   const wanted = targets.filter((target) => target === "-").length;
-  if (wanted === 0) return use(targets);
+  if (wanted === 0 && !targets.some(isPipe)) return use(targets);
   if (wanted > 1)
     throw new UsageError("standard input can be read once, and - stands there twice. Name a file for one of them.");
-  if (stdin === undefined)
+  if (wanted > 0 && stdin === undefined)
     throw new UsageError("- is standard input, which is a terminal here. Send a file to it, or name the file.");
-  const folder = mkdtempSync(join(tmpdir(), folderPrefix));
+  const folder = mkdtempSync(join(tmpdir(), "remat-stdin-"));
   const remove = (): void => rmSync(folder, { recursive: true, force: true });
   // A model's code may end the process.
   process.once("exit", remove);
   try {
-    const path = await spool(stdin, folder);
-    await use(targets.map((target) => (target === "-" ? path : target)));
+    const files: string[] = [];
+    for (const [i, target] of targets.entries()) {
+      const source = target === "-" ? stdin : isPipe(target) ? createReadStream(target) : undefined;
+      files.push(source === undefined ? target : await spool(source, join(folder, String(i)), target));
+    }
+    await use(files);
   } finally {
     process.off("exit", remove);
     remove();
@@ -41,15 +46,25 @@ export async function withStandardInput(
 
 /** Returns what was typed for a target: `-` for the file that standard input was put into. */
 export function typedTarget(target: string): string {
-  return target.startsWith(join(tmpdir(), folderPrefix)) ? "-" : target;
+  return typed.get(target) ?? target;
+}
+
+function isPipe(target: string): boolean {
+  try {
+    return statSync(target).isFIFO();
+  } catch {
+    // What is not there is refused when it is read.
+    return false;
+  }
 }
 
 /** Writes all of it to a file whose ending tells whether it is zipped. */
-async function spool(stdin: AsyncIterable<Uint8Array>, folder: string): Promise<string> {
+async function spool(source: AsyncIterable<Uint8Array>, folder: string, target: string): Promise<string> {
+  mkdirSync(folder);
   const path = join(folder, "stdin");
   let head: Uint8Array = new Uint8Array();
   await pipeline(
-    Readable.from(stdin),
+    Readable.from(source),
     async function* (chunks: AsyncIterable<Uint8Array>) {
       for await (const chunk of chunks) {
         if (head.length < headBytes) head = Buffer.concat([head, chunk]);
@@ -59,10 +74,13 @@ async function spool(stdin: AsyncIterable<Uint8Array>, folder: string): Promise<
     createWriteStream(path),
   );
   if (head.length === 0)
-    throw new UsageError("standard input is empty. Send a model or a trace to it, or name the file.");
+    throw new UsageError(
+      `${target === "-" ? "standard input" : target} is empty. Send a model or a trace to it, or name the file.`,
+    );
   // By its first bytes an importer tells what it is.
   const named = join(folder, head[0] === 0x1f && head[1] === 0x8b ? "stdin.json.gz" : "stdin.json");
   await rename(path, named);
+  typed.set(named, target);
   return named;
 }
 

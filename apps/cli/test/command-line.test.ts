@@ -1,3 +1,4 @@
+import { execFileSync, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -155,6 +156,18 @@ describe("standard input", () => {
     expect((await rematIn(stdin(graph), "plan", "-", "--budget", "100%", "--iterations", "1")).stdout).toContain(
       "one: 1 node",
     );
+  });
+
+  it("is any pipe that is named, as a shell's <(command) is", async () => {
+    await remat("memory", model, "--trace", "piped.remat.jsonl.gz");
+    execFileSync("mkfifo", ["pipe", "other-pipe"]);
+    for (const pipe of ["pipe", "other-pipe"]) spawn("sh", ["-c", `cat piped.remat.jsonl.gz > ${pipe}`]);
+    const read = await remat("memory", "pipe");
+    expect(read).toMatchObject({ code: 0, stderr: "" });
+    expect(read.stdout).toBe(
+      (await remat("memory", "piped.remat.jsonl.gz")).stdout.replaceAll("piped.remat.jsonl.gz", "pipe"),
+    );
+    expect((await remat("estimate", "other-pipe")).code).toBe(0);
   });
 
   it("leaves nothing behind", async () => {

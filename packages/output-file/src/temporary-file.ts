@@ -1,5 +1,15 @@
 import { randomBytes } from "node:crypto";
-import { chmodSync, chownSync, closeSync, fsyncSync, openSync, rmSync, type Stats } from "node:fs";
+import {
+  accessSync,
+  chmodSync,
+  chownSync,
+  closeSync,
+  constants,
+  fsyncSync,
+  openSync,
+  rmSync,
+  type Stats,
+} from "node:fs";
 import { dirname, join } from "node:path";
 
 /** A file that will take the place of another; it has a name that nobody else has. */
@@ -16,6 +26,8 @@ const open = new Set<TemporaryFile>();
  * {@link closeTemporaryFile} a signal or the end of the process removes it.
  */
 export function openTemporaryFile(target: string, before: Stats | undefined): TemporaryFile {
+  // A folder lets anybody who may write to it replace a file that is protected from them.
+  if (before !== undefined) accessSync(target, constants.W_OK);
   const path = join(dirname(target), `remat-${randomBytes(8).toString("hex")}.part`);
   const file = { path, fd: openSync(path, "wx", before === undefined ? 0o666 : 0o600) };
   watch();

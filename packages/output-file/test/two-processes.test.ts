@@ -1,6 +1,6 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { build } from "esbuild";
@@ -19,6 +19,9 @@ beforeAll(async () => {
   });
 });
 afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+/** By whom a process is run that may not do what only root may. */
+const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
 
 /** Runs `code` with `writeOutput` in a process of its own; resolves once it has printed `ready`. */
 async function start(code: string, pid?: number): Promise<{ child: ChildProcess; ended: Promise<unknown[]> }> {
@@ -125,5 +128,24 @@ describe("a shell's descriptors", () => {
     );
     expect(await run(`set -o pipefail; ${node} >(head -1) 100000; wait $!`)).toBe("line\n");
     expect(await run(`${node} /dev/fd/5 5>&1`)).toBe("line\n");
+  });
+});
+
+describe("a file that is protected from being written", () => {
+  it("is refused, and stays, though its folder would let another take its place", () => {
+    const folder = mkdtempSync(join(root, "each-"));
+    for (const open of [root, folder]) chmodSync(open, 0o777);
+    const path = join(folder, "kept.json");
+    writeFileSync(path, "before");
+    chmodSync(path, 0o444);
+    const code = `const { writeOutput, replaceFile } = await import(${JSON.stringify(module)});
+      const said = [];
+      for (const write of [writeOutput, replaceFile])
+        try { await write(${JSON.stringify(path)}, "after"); } catch ({ code }) { said.push(code); }
+      console.log(said.join());`;
+    const said = execFileSync(process.execPath, ["--input-type=module", "-e", code], { ...nobody, encoding: "utf8" });
+    expect(said.trim()).toBe("EACCES,EACCES");
+    expect(readFileSync(path, "utf8")).toBe("before");
+    expect(readdirSync(folder)).toEqual(["kept.json"]);
   });
 });

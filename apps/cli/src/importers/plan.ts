@@ -1,6 +1,10 @@
 import { readFileSync } from "node:fs";
 import { planFormat, readPlan } from "@remat/trace";
 import type { PlanImporter } from "./importer.js";
+import { namingFile } from "./naming-file.js";
+
+/** Of any version: the reader tells which it reads. */
+const anyFormat = `"${planFormat.slice(0, planFormat.indexOf("/") + 1)}`;
 
 /** A plan, which is JSON as a Keras topology is, and says so in its first lines. */
 export const planImporter: PlanImporter = {
@@ -10,6 +14,6 @@ export const planImporter: PlanImporter = {
   what: "a plan that remat plan wrote",
   ending: /\.json$/,
   offered: /\.plan\.json$/,
-  recognises: (_path, { text }) => text.includes(`"${planFormat}"`),
-  read: (path) => readPlan(readFileSync(path, "utf8")),
+  recognises: (_path, { text }) => text.includes(anyFormat),
+  read: (path) => namingFile(path, () => readPlan(readFileSync(path, "utf8"))),
 };
