@@ -1,4 +1,4 @@
-import { type Content, isStandardOutput, writeOutput } from "@remat/output-file";
+import { type Content, checkOutput, isStandardOutput, writeOutput } from "@remat/output-file";
 import { RematError } from "@remat/trace";
 import type { ConsoleIo } from "./console-io.js";
 import { UsageError } from "./usage-error.js";
@@ -8,13 +8,25 @@ export async function writeFor(option: string, path: string, content: Content, i
   try {
     await writeOutput(path, content, { stdout: io.stdout });
   } catch (cause) {
-    throw new RematError(
-      "OUTPUT_WRITE",
-      `${path}: cannot be written (${(cause as Error).message}). Choose another file with ${option}.`,
-      { cause },
-    );
+    throw cannotWrite(option, path, cause);
   }
 }
+
+/** Refuses what {@link writeFor} would refuse, before there is anything to write. */
+export function checkFor(option: string, path: string): void {
+  try {
+    checkOutput(path);
+  } catch (cause) {
+    throw cannotWrite(option, path, cause);
+  }
+}
+
+const cannotWrite = (option: string, path: string, cause: unknown): RematError =>
+  new RematError(
+    "OUTPUT_WRITE",
+    `${path}: cannot be written (${(cause as Error).message}). Choose another file with ${option}.`,
+    { cause },
+  );
 
 /**
  * Tells where a command shows its answer: on standard output, or beside it where one of the files that it writes, by option, is standard output.

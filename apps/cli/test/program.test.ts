@@ -1,3 +1,6 @@
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { numberedPath, parseRecordOptions } from "../src/program/record-options.js";
 import { remat } from "./run.js";
@@ -21,6 +24,24 @@ describe("remat record and remat exec", () => {
     expect(run.code).toBe(code);
     expect(run.stderr).toMatch(message);
     expect(run.stderr.trimEnd().split("\n")).toHaveLength(1);
+  });
+
+  it("refuse a file that cannot be written before the program runs, not when it has trained for hours", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "remat-program-"));
+    const ran = join(folder, "ran");
+    const program = ["node", "-e", `require("fs").writeFileSync(${JSON.stringify(ran)}, "")`];
+    for (const [path, error] of [
+      [join(folder, "none", "run.remat.jsonl"), "ENOENT"],
+      [folder, "EISDIR"],
+    ]) {
+      const { code, stdout, stderr } = await remat("record", "-o", path, "--", ...program);
+      expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+      expect(stderr).toMatch(
+        new RegExp(`^remat: .*: cannot be written \\(${error}.*Choose another file with --output\\.\n$`),
+      );
+    }
+    expect(readdirSync(folder)).toEqual([]);
+    rmSync(folder, { recursive: true });
   });
 
   it("name what they write after the script, and number it where there are several", () => {

@@ -1,4 +1,4 @@
 export { replaceFile } from "./replace-file.js";
 export { writeNewFile } from "./write-new-file.js";
-export { isStandardOutput, type WriteOutputOptions, writeOutput } from "./write-output.js";
+export { checkOutput, isStandardOutput, type WriteOutputOptions, writeOutput } from "./write-output.js";
 export type { Content, OutputStream } from "./write-through.js";

@@ -1,4 +1,4 @@
-import { renameSync, write as writeWithCallback } from "node:fs";
+import { accessSync, constants, renameSync, statSync, write as writeWithCallback } from "node:fs";
 import { promisify } from "node:util";
 import { outputTarget } from "./output-target.js";
 import { closeTemporaryFile, openTemporaryFile, publishTemporaryFile } from "./temporary-file.js";
@@ -45,6 +45,24 @@ export async function writeOutput(path: string, content: Content, options: Write
       }
     }
   }
+}
+
+/**
+ * Checks that something can be written to `path`, and leaves what is there: for what has hours to go until it writes. That the disk has room for it is not checked.
+ *
+ * @throws what the file system throws
+ * @example
+ * checkOutput("run.remat.jsonl");
+ */
+export function checkOutput(path: string): void {
+  const target = outputTarget(path);
+  if (target.kind === "descriptor") return;
+  if (target.kind === "file") closeTemporaryFile(openTemporaryFile(target.path, target.before));
+  else if (statSync(target.path).isDirectory())
+    throw Object.assign(new Error(`EISDIR: illegal operation on a directory, open '${target.path}'`), {
+      code: "EISDIR",
+    });
+  else accessSync(target.path, constants.W_OK);
 }
 
 const write = promisify(writeWithCallback);

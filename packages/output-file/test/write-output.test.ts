@@ -13,7 +13,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
-import { isStandardOutput, replaceFile, writeNewFile, writeOutput } from "../src/index.js";
+import { checkOutput, isStandardOutput, replaceFile, writeNewFile, writeOutput } from "../src/index.js";
 
 const root = mkdtempSync(join(tmpdir(), "remat-output-"));
 let folder = root;
@@ -72,6 +72,22 @@ describe("an output file", () => {
     await expect(writeOutput(folder, "")).rejects.toThrow(/EISDIR/);
     await expect(writeOutput(join(folder, "none", "a"), "")).rejects.toThrow(/ENOENT/);
     expect(readdirSync(folder)).toEqual([]);
+  });
+});
+
+describe("where something can be written", () => {
+  it("is told without a trace of it, before there is anything to write", () => {
+    const path = join(folder, "plan.json");
+    checkOutput(path);
+    expect(readdirSync(folder)).toEqual([]);
+    writeFileSync(path, "before");
+    checkOutput(path);
+    for (const other of ["-", "/dev/null", "/dev/full"]) checkOutput(other);
+    expect(readFileSync(path, "utf8")).toBe("before");
+    expect(readdirSync(folder)).toEqual(["plan.json"]);
+    expect(() => checkOutput(folder)).toThrow(/EISDIR/);
+    expect(() => checkOutput(join(folder, "none", "a"))).toThrow(/ENOENT/);
+    expect(() => checkOutput(join(path, "a"))).toThrow(/ENOTDIR/);
   });
 });
 

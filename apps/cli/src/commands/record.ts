@@ -6,7 +6,7 @@ import { formatMs } from "@remat/reporting";
 import { RematError } from "@remat/trace";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
-import { writeFor } from "../output.js";
+import { checkFor, writeFor } from "../output.js";
 import { judgeRecorded } from "../program/judge-recorded.js";
 import { describeNothing, programOf, trainingEnvironment } from "../program/program-command.js";
 import { numberedPath, parseRecordOptions } from "../program/record-options.js";
@@ -30,20 +30,26 @@ export const recordCommand: Command = {
 export async function record(targets: readonly string[], options: CommandOptions, io: ConsoleIo): Promise<number> {
   const command = programOf("record", targets);
   const { order, output } = parseRecordOptions(options, command);
+  checkFor("--output", output);
   return runProgram({ command, order, env: trainingEnvironment() }, async ({ exitCode, reports }) => {
     const steps = reports.flatMap(({ recorded = [] }) => recorded);
     // Where the program has failed, that is what counts.
     if (steps.length === 0 && exitCode === 0) throw new RematError("PROGRAM_STEPS", describeNothing(command, reports));
     for (const [index, step] of steps.entries()) {
       const path = numberedPath(output, index, steps.length);
-      const file = createReadStream(step.file);
-      await writeFor("--output", path, path.endsWith(".gz") ? pipeline(file, createGzip(), () => {}) : file, io);
+      await writeFor("--output", path, contentOf(step.file, path.endsWith(".gz")), io);
       io.stderr.write(`remat: ${describeStep(path, step)}\n`);
       const verdict = await judgeRecorded(step.file, path);
       if (verdict !== undefined) io.stderr.write(`remat: ${verdict}\n`);
     }
     return exitCode;
   });
+}
+
+/** Opened when it is read, since what cannot be written is not, and the file goes. */
+async function* contentOf(path: string, zips: boolean): AsyncGenerator<Uint8Array> {
+  const file = createReadStream(path);
+  yield* zips ? pipeline(file, createGzip(), () => {}) : file;
 }
 
 function describeStep(path: string, { model, optimizer, steps, alike, ops, stepMs }: RecordedStep): string {
