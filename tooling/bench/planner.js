@@ -31,7 +31,7 @@ async function planLayers() {
     [500, 4.7],
     [1000, 5.9],
   ])
-    for (const [budget, overheadBound] of Object.entries(bounds.layered)) {
+    for (const [budget, overheadBound] of Object.entries(bounds.layered[nodes])) {
       const graph = readGraphFile(layeredGraph(nodes, edgesPerNode, 1));
       const found = await planGraph(graph, { budget: Number(budget), cpuS: 10 });
       table.add({ name: `layers-${nodes}`, nodes, order: "fixed", budget, found, overheadBound, cpuBound: 10 });

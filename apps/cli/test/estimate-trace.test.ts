@@ -19,6 +19,17 @@ describe("remat estimate TRACE", () => {
     expect(second).toEqual(first);
   });
 
+  it("counts a random op in-place once, and with --as-pytorch with both of its groups, as PyTorch does", async () => {
+    const last = async (...options: string[]): Promise<number> => {
+      const { stdout } = await remat("estimate", mlp, "--format", "json", ...options);
+      const [{ tradeOff }] = (JSON.parse(stdout) as { modules: { tradeOff: { recomputationTime: number[] } }[] })
+        .modules;
+      return tradeOff.recomputationTime.at(-1)!;
+    };
+    expect(await last()).toBeCloseTo(1, 12);
+    expect(await last("--as-pytorch")).toBeGreaterThan(1.001);
+  });
+
   it("prices the same trace for another device", async () => {
     const ms = async (device: string) =>
       JSON.parse((await remat("estimate", mlp, "--device", device, "--format", "json")).stdout).forwardMs as number;

@@ -184,6 +184,24 @@ describe("remat plan GRAPH", () => {
     }
   });
 
+  it("tells what was not found from what is proven not to be there, in words and exit code", async () => {
+    const { nodes, edges } = chain(60);
+    const deep = write("deep", file({ nodes, edges }));
+    const plan = (budget: string, iterations: string) =>
+      remat("plan", deep, "--budget", budget, "--iterations", iterations);
+    const least = JSON.parse(
+      (await remat("plan", deep, "--budget", "20%", "--iterations", "20000", "--format", "json")).stdout,
+    ) as { feasible: boolean };
+    expect(least.feasible).toBe(true);
+    const notFound = await plan("20%", "1");
+    expect(notFound.code).toBe(3);
+    expect(notFound.stdout).toContain("nothing found within");
+    expect(notFound.stdout).toContain("not proven that nothing fits");
+    const proven = await plan("1%", "1");
+    expect(proven.code).toBe(1);
+    expect(proven.stdout).not.toContain("not proven");
+  });
+
   it("gives the best found when it is interrupted", async () => {
     let interrupt = () => {};
     let stdout = "";

@@ -126,6 +126,31 @@ test("what is proven optimal says so and ends early", async () => {
   expect(found.seconds).toBeLessThan(15);
 });
 
+test("of equally cheap schedules the one that holds less counts, whichever was met first", async () => {
+  const source = (name: string) => ({ name, cost: 0, outputBytes: [8], inputs: [] });
+  const reader = (name: string, read: number) => ({
+    name,
+    cost: 1,
+    outputBytes: [1],
+    inputs: [[read, 0]] as (readonly [number, number])[],
+  });
+  const graph = planningGraph([source("a"), source("b"), source("c"), reader("f", 0), reader("g", 1), reader("h", 2)]);
+  const sequences = [
+    [0, 1, 2, 3, 4, 5],
+    [0, 1, 2, 3, 1, 4, 2, 5],
+    [0, 1, 2, 0, 3, 1, 4, 2, 5],
+  ];
+  const peaks = sequences.map((sequence) => simulateByDefinition(graph, sequence).peakBytes);
+  const costs = sequences.map((sequence) => simulateByDefinition(graph, sequence).cost);
+  expect(new Set(costs).size).toBe(1);
+  expect(peaks[2]).toBeLessThan(peaks[1]);
+  expect(peaks[1]).toBeLessThan(peaks[0]);
+  for (const starts of [sequences, [...sequences].reverse()]) {
+    const found = await rematerialize(graph, { budgetBytes: 1000, starts, iterations: 0, boundTimeMs: 0 });
+    expect(found).toMatchObject({ peakBytes: peaks[2], cost: costs[0] });
+  }
+});
+
 test("a budget that the plain order meets costs nothing", async () => {
   const graph = trainingGraph(5);
   expect(await rematerialize(graph, { budgetBytes: 1000 })).toMatchObject({
