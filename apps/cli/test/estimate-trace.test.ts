@@ -30,6 +30,14 @@ describe("remat estimate TRACE", () => {
     expect(await last("--as-pytorch")).toBeGreaterThan(1.001);
   });
 
+  it("estimates a model with an in-place op on a clone, which only PyTorch's own way refuses", async () => {
+    const { path } = goldenFiles().find(({ name }) => name === "sac_09a_err_clone_inplace")!;
+    for (const command of [["estimate"], ["ui", "--once"]]) expect((await remat(...command, path)).code).toBe(0);
+    const { code, stderr } = await remat("estimate", path, "--as-pytorch");
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^remat: module ErrClone: in-place op 1 .*\n$/);
+  });
+
   it("prices the same trace for another device", async () => {
     const ms = async (device: string) =>
       JSON.parse((await remat("estimate", mlp, "--device", device, "--format", "json")).stdout).forwardMs as number;
