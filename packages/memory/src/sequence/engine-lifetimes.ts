@@ -106,8 +106,11 @@ function readEvents(
   const passes: { forwardEnd: number }[] = [];
   let pass = -1;
   let op = -1;
-  /** Allocations and releases since the last op. */
-  let since: { storage: number; isFree: boolean }[] = [];
+  /** Storages allocated since the last op, and, as `~storage`, freed; whether one is both. */
+  let since: number[] = [];
+  let isPassing = false;
+  /** By storage: the last op before it was allocated. */
+  const bornAfter = new Int32Array(bytes.length).fill(-2);
   for (let e = 0; e < events.count; e++) {
     const subject = events.subject[e];
     switch (events.kind[e]) {
@@ -119,19 +122,23 @@ function readEvents(
         break;
       case EventKind.allocate:
         bornInPass[subject] = pass;
-        since.push({ storage: subject, isFree: false });
+        bornAfter[subject] = op;
+        since.push(subject);
         break;
       case EventKind.free:
         freedInPass[subject] = pass;
         freedAfter[subject] = op;
-        since.push({ storage: subject, isFree: true });
+        if (bornAfter[subject] === op) isPassing = true;
+        since.push(~subject);
         break;
       case EventKind.op: {
+        // Outputs alone are no scratch.
+        if (isPassing) scratchBytes[subject] = scratchOf(trace, subject, since, bytes);
+        isPassing = false;
+        since = [];
         op = subject;
         isInPass[op] = pass >= 0 ? 1 : 0;
         if (pass >= 0 && ops.phase[op] === Phase.forward) passes[pass].forwardEnd = op;
-        scratchBytes[op] = scratchOf(trace, op, since, bytes);
-        since = [];
         break;
       }
     }
@@ -140,23 +147,20 @@ function readEvents(
 }
 
 /** The most that was held of what appeared for the op, beyond its outputs. */
-function scratchOf(
-  trace: Trace,
-  op: number,
-  since: readonly { storage: number; isFree: boolean }[],
-  bytes: Float64Array,
-): number {
+function scratchOf(trace: Trace, op: number, since: readonly number[], bytes: Float64Array): number {
   const outputs = new Set(Array.from(trace.opOutputs(op)).flatMap((tensor) => trace.tensorStorages(tensor)));
   const born = new Set<number>();
   const passing = new Set<number>();
-  for (const { storage, isFree } of since) {
-    if (!isFree) born.add(storage);
-    else if (born.has(storage)) passing.add(storage);
+  for (const event of since) {
+    if (event >= 0) born.add(event);
+    else if (born.has(~event)) passing.add(~event);
   }
   let held = 0;
   let most = 0;
   let made = 0;
-  for (const { storage, isFree } of since) {
+  for (const event of since) {
+    const isFree = event < 0;
+    const storage = isFree ? ~event : event;
     if (!born.has(storage)) continue;
     const isOutput = outputs.has(storage);
     // Neither made by the op nor gone by its end: JavaScript made it before.

@@ -30,7 +30,7 @@ export function inPlaceOps(
   const isPinned = new Uint8Array(count);
   const finishedBy = new Map<number, number[]>();
   const others = new Map<number, number[]>();
-  /** Ops after which an op that ran before could read something else. */
+  /** Ops after which an op that ran before could read something else, ascending. */
   const barriers: number[] = [];
   for (let n = 0; n < graph.nodeCount; n++) {
     const op = graph.ops[n];
@@ -49,11 +49,14 @@ export function inPlaceOps(
       if (isReadBefore) barriers.push(n);
     }
   }
-  for (let n = 0; n < graph.nodeCount && barriers.length > 0; n++) {
+  let next = 0;
+  for (let n = 0; n < graph.nodeCount; n++) {
+    while (barriers[next] <= n) next++;
+    if (next === barriers.length) break;
     if (graph.ops[n] < 0) continue;
     let last = n;
     for (const storage of aliases.getFreshAllocations(n)) last = Math.max(last, aliases.storageToLastUser[storage]);
-    if (barriers.some((barrier) => n < barrier && barrier < last)) isPinned[graph.ops[n]] = 1;
+    if (barriers[next] < last) isPinned[graph.ops[n]] = 1;
   }
   return { isWriter, isMerged, finishedBy, isPinned, otherReads: (writer) => others.get(writer) ?? [] };
 

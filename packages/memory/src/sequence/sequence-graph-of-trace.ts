@@ -88,7 +88,10 @@ class TraceSequence {
   private readonly storageOfValue: number[] = [];
   private readonly baseStorages: number[] = [];
   /** What JavaScript has made since the last op, and nothing reads. */
-  private readonly unread: number[] = [];
+  private unread: number[] = [];
+  /** By storage: the last node, from 1 on, that it was an output of, and that it was no longer to be read by. */
+  private readonly outputOf: Int32Array;
+  private readonly settledFor: Int32Array;
 
   constructor(trace: Trace, isReplayable: (op: number) => boolean) {
     const lives = separateLives(withSharedSaves(trace));
@@ -101,6 +104,8 @@ class TraceSequence {
     this.aliases = new GraphAliasTracker(graph);
     this.valueOfStorage = new Int32Array(graph.storages.count).fill(-1);
     this.isResult = new Uint8Array(graph.storages.count);
+    this.outputOf = new Int32Array(graph.storages.count);
+    this.settledFor = new Int32Array(graph.storages.count);
     for (const storage of row(graph.reads, graph.nodeCount - 1)) this.isResult[storage] = 1;
   }
 
@@ -130,7 +135,7 @@ class TraceSequence {
           if (lifetimes.heldUntil[storage] < 0) goWith(freedAfter, storage);
         }
       } else if (graph.kinds[n] === NodeKind.compute) {
-        if (op >= 0) this.addOp(n, op, inPlace, goesWith.get(op) ?? []);
+        if (op >= 0) this.addOp(n, op, inPlace, goesWith.get(op));
         else if (lifetimes.isFound[storage] === 1) this.baseStorages.push(storage);
         else {
           this.addSource(storage);
@@ -162,24 +167,33 @@ class TraceSequence {
   }
 
   private addSource(storage: number): void {
-    this.addNode(-1, [], [storage]);
+    this.addNode(-1, [storage]);
     this.workspaceBytes.push(0);
     this.repeatable.push(0);
     this.isFinishing.push(0);
     this.replayOps.endRow();
   }
 
-  private addOp(n: number, op: number, inPlace: InPlaceOps, goesWith: readonly number[]): void {
-    const { graph, trace, lifetimes } = this;
-    const fresh = this.aliases.getFreshAllocations(n);
-    const outputs = new Set(Array.from(trace.opOutputs(op)).flatMap((tensor) => trace.tensorStorages(tensor)));
-    const made = [...fresh].filter((storage) => outputs.has(storage));
-    const read = [...goesWith, ...this.unread.splice(0), ...row(graph.reads, n)].filter(
-      (storage) => !fresh.includes(storage),
-    );
-    const finishing = inPlace.finishedBy.get(op) ?? [];
-    for (const writer of finishing) for (const storage of inPlace.otherReads(writer)) read.push(storage);
-    this.addNode(op, read, made);
+  private addOp(n: number, op: number, inPlace: InPlaceOps, goesWith: readonly number[] | undefined): void {
+    const { graph, trace, lifetimes, outputOf, settledFor } = this;
+    const node = n + 1;
+    const made: number[] = [];
+    for (const tensor of trace.opOutputs(op))
+      for (const storage of trace.tensorStorages(tensor)) outputOf[storage] = node;
+    for (const storage of this.aliases.getFreshAllocations(n)) {
+      settledFor[storage] = node;
+      if (outputOf[storage] === node) made.push(storage);
+    }
+    if (goesWith !== undefined) for (const storage of goesWith) this.read(storage, node);
+    if (this.unread.length > 0) {
+      for (const storage of this.unread) this.read(storage, node);
+      this.unread = [];
+    }
+    for (const storage of row(graph.reads, n)) this.read(storage, node);
+    const finishing = inPlace.finishedBy.get(op);
+    if (finishing !== undefined)
+      for (const writer of finishing) for (const storage of inPlace.otherReads(writer)) this.read(storage, node);
+    this.addNode(op, made);
     this.workspaceBytes.push(lifetimes.scratchBytes[op]);
     this.isFinishing.push(inPlace.isMerged[op]);
     const canRepeat =
@@ -188,13 +202,19 @@ class TraceSequence {
       inPlace.isPinned[op] === 0 &&
       made.every((storage) => this.isResult[storage] === 0 && lifetimes.isSurvivor[storage] === 0);
     this.repeatable.push(canRepeat ? 1 : 0);
-    for (const each of [op, ...finishing]) this.replayOps.push(each);
+    this.replayOps.push(op);
+    if (finishing !== undefined) for (const writer of finishing) this.replayOps.push(writer);
     this.replayOps.endRow();
   }
 
-  private addNode(op: number, read: readonly number[], made: readonly number[]): void {
-    for (const storage of new Set(read))
-      if (this.valueOfStorage[storage] >= 0) this.inputs.push(this.valueOfStorage[storage]);
+  /** Once for each node, and nothing that the node makes. */
+  private read(storage: number, node: number): void {
+    if (this.settledFor[storage] === node) return;
+    this.settledFor[storage] = node;
+    if (this.valueOfStorage[storage] >= 0) this.inputs.push(this.valueOfStorage[storage]);
+  }
+
+  private addNode(op: number, made: readonly number[]): void {
     this.inputs.endRow();
     for (const storage of made) {
       this.valueOfStorage[storage] = this.storageOfValue.length;
