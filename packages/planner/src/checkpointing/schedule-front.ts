@@ -44,6 +44,7 @@ export class ScheduleFront {
   /** No schedule has a smaller peak. */
   private readonly leastBytes: number;
   private blocks: BlockPlans | undefined;
+  private hasPrepared = false;
   /** By budget. */
   private readonly quickStarts = new Map<number, readonly Int32Array[]>();
   /** What a search takes besides searching, on a large graph. */
@@ -74,8 +75,8 @@ export class ScheduleFront {
     given: { graph: PlanningGraph; runner: SearchRunner; effort: SharedEffort; began: number },
     options: FrontOptions,
   ): Promise<ScheduleFront> {
-    const { order, seed, signal } = options;
-    const { graph, effort } = given;
+    const { order, seed } = options;
+    const { graph } = given;
     const beganPlain = performance.now();
     const plain = await rematerialize(graph, {
       ...(order && { order }),
@@ -86,13 +87,19 @@ export class ScheduleFront {
     });
     const front = new ScheduleFront(plain, given, options);
     front.leastMs = performance.now() - beganPlain;
-    if (order !== "free" && graph.nodeCount >= helpedNodes && effort.total > 0) {
-      const changes = effort.total * (effort.isTimed ? blockChanges.perMs : blockChanges.perChange);
-      const blocks = new BlockPlans(graph, seed ?? 0);
-      await blocks.prepare(changes, signal, effort.momentAfter(blockShare));
-      if (blocks.structure.length > 0) front.blocks = blocks;
-    }
     return front;
+  }
+
+  /** Once there is something to search for. */
+  private async prepareBlocks(): Promise<void> {
+    const { graph, effort } = this;
+    const { order, seed, signal } = this.options;
+    if (this.hasPrepared || order === "free" || graph.nodeCount < helpedNodes || effort.total <= 0) return;
+    this.hasPrepared = true;
+    const changes = effort.total * (effort.isTimed ? blockChanges.perMs : blockChanges.perChange);
+    const blocks = new BlockPlans(graph, seed ?? 0);
+    await blocks.prepare(changes, signal, effort.momentAfter(blockShare));
+    if (blocks.structure.length > 0) this.blocks = blocks;
   }
 
   /** Looks for the best schedule within a budget, by `searches` searches in the end. */
@@ -101,6 +108,7 @@ export class ScheduleFront {
     // Nothing is within it; what comes nearest is worth knowing.
     if (budgetBytes < this.leastBytes) return this.searchSmallest(weight);
     let last = weight;
+    await this.prepareBlocks();
     if (this.blocks !== undefined) {
       // What was put together may be far from the best: some look at it afresh.
       await this.run([
@@ -125,7 +133,8 @@ export class ScheduleFront {
 
   private async run(searches: readonly FrontSearch[]): Promise<void> {
     const { signal } = this.options;
-    if (signal?.aborted === true) return;
+    if (searches.length === 0 || signal?.aborted === true) return;
+    await this.prepareBlocks();
     // Putting schedules together takes its time, too.
     const starts = searches.map((search) => this.startsOf(search));
     const efforts = this.effort.take(
