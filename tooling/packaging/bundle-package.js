@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // Compiles the package in the current folder to one file for each entry that its package.json exports, and one for what entries share: Node takes
 // about a third of a millisecond for each module of a program. Declarations are written by tsc.
-// As the last part of a package's `build`: node ../../tooling/packaging/bundle-package.js
+// As the last part of a package's `build`: node ../../tooling/packaging/bundle-package.js [SOURCE of a thread]…
 import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -9,10 +9,13 @@ import { build } from "esbuild";
 
 /**
  * @param {string} folder of a package; each `exports` of its package.json with a `@remat/source` is an entry
+ * @param {readonly string[]} [threads] sources that nobody imports: what threads begin with
  */
-export async function bundlePackage(folder) {
+export async function bundlePackage(folder, threads = []) {
   const { exports } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
-  const sources = Object.values(exports).flatMap((entry) => entry["@remat/source"] ?? []);
+  const sources = Object.values(exports)
+    .flatMap((entry) => entry["@remat/source"] ?? [])
+    .concat(threads);
   const dist = join(folder, "dist");
   for (const file of readdirSync(dist, { recursive: true, encoding: "utf8" }))
     if (file.endsWith(".js")) rmSync(join(dist, file));
@@ -31,4 +34,4 @@ export async function bundlePackage(folder) {
   });
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) await bundlePackage(resolve("."));
+if (process.argv[1] === fileURLToPath(import.meta.url)) await bundlePackage(resolve("."), process.argv.slice(2));

@@ -1,11 +1,13 @@
 import type { KernelAttributes, KernelInputs, OpDone, Storage } from "@remat/dispatch-hook";
-import type { Plan } from "@remat/trace";
+import { isPlanNode, type Occurrence, type Plan } from "@remat/trace";
 import type { Policy } from "../executor/executor.js";
 import type { Ledger } from "../executor/ledger.js";
 import type { Recipe, StoredBuffer } from "../executor/stored-data.js";
 import type { OnlinePolicy } from "../online/online-policy.js";
+import { fingerprintOfSequence, type OpSequence, sequenceOfOccurrences } from "../plan/op-sequence.js";
 import { PlanFollower } from "../plan/plan-follower.js";
-import type { BudgetedPlan } from "./planned-budget.js";
+import { type PlanScript, scriptOfPlan } from "../plan/plan-script.js";
+import type { PlannedPass } from "../planning/plan-within.js";
 import type { ReleasedMeter } from "./released-meter.js";
 import { ReleasedPass, type RoomyPass } from "./released-pass.js";
 
@@ -30,6 +32,8 @@ interface KnownPass {
 export class BudgetPolicy implements Policy {
   /** The bytes that the last pass was to hold at most; undefined where it was not as planned. */
   predictedBytes: number | undefined;
+  /** The ops that the last pass has recomputed, by their place in it, as often as it has. */
+  recomputedOps: number[] = [];
   /** What only recipes need from now on is told here, too. */
   onUnused: ((buffer: StoredBuffer) => void) | undefined;
   private readonly known: KnownPass[] = [];
@@ -59,11 +63,10 @@ export class BudgetPolicy implements Policy {
   }
 
   /** The newest plan is tried first; it is for passes that are asked for the same gradients. */
-  add({ plan, addedBytes }: BudgetedPlan, asked: string): void {
-    const { fingerprint } = plan.subject;
+  add(ops: OpSequence, { script, addedBytes }: PlannedPass, asked: string): void {
     this.learn({
-      fingerprint,
-      follower: new PlanFollower(plan, "store"),
+      fingerprint: fingerprintOfSequence(ops),
+      follower: follow(ops, script),
       peakBytes: (heldBytes) => heldBytes + addedBytes,
       asked,
       isNew: true,
@@ -88,11 +91,10 @@ export class BudgetPolicy implements Policy {
   /** A plan that somebody else has made, of all that there is. */
   addGiven(plan: Plan): void {
     const { peakBytes } = plan.predicted;
-    const { fingerprint } = plan.subject;
-    const follower = new PlanFollower(plan, "store");
+    const ops = sequenceOfOccurrences(plan.ops.filter((op): op is Occurrence => !isPlanNode(op)));
     this.known.push({
-      fingerprint,
-      follower,
+      fingerprint: fingerprintOfSequence(ops),
+      follower: follow(ops, scriptOfPlan(plan)),
       peakBytes: () => peakBytes,
       isNew: false,
     });
@@ -123,6 +125,7 @@ export class BudgetPolicy implements Policy {
   passStarting(ledger: Ledger): void {
     this.ledger = ledger;
     this.isFirstOp = true;
+    this.recomputedOps = [];
     this.heldBytes = this.meter.liveBytes;
     this.online.passStarting(ledger);
     this.follow(this.known.find((pass) => this.fits(pass)));
@@ -171,6 +174,7 @@ export class BudgetPolicy implements Policy {
   }
 
   replaying(recipe: Recipe): void {
+    this.recomputedOps.push(recipe.op);
     this.current.replaying(recipe);
   }
 
@@ -197,4 +201,8 @@ export class BudgetPolicy implements Policy {
 }
 
 const hasLeft = ({ follower }: KnownPass): boolean =>
-  follower instanceof ReleasedPass ? follower.hasLeft : follower.mismatch !== undefined;
+  follower instanceof ReleasedPass ? follower.hasLeft : follower.left !== undefined;
+
+/** A step that differs goes on without its plan. */
+const follow = (ops: OpSequence, script: PlanScript): PlanFollower =>
+  new PlanFollower(ops, script, { evictsForGood: true });

@@ -1,6 +1,6 @@
 import type { Storage } from "@remat/dispatch-hook";
-import type { Occurrence } from "@remat/trace";
 import { MemoryMeter } from "../memory-meter.js";
+import type { OpSequence } from "../plan/op-sequence.js";
 import type { RoomyPass } from "./released-pass.js";
 
 /**
@@ -23,7 +23,7 @@ export class ReleasedMeter extends MemoryMeter {
   }
 
   /** What a pass of these ops holds. */
-  roomyPass(ops: readonly Occurrence[]): RoomyPass {
+  roomyPass(ops: OpSequence): RoomyPass {
     return { ops, addedBytes: this.peakBytes - this.startBytes - this.foundBytes };
   }
 

@@ -1,13 +1,12 @@
 import type { OpDone } from "@remat/dispatch-hook";
-import type { Occurrence } from "@remat/trace";
 import type { Policy } from "../executor/executor.js";
 import type { Ledger } from "../executor/ledger.js";
 import type { StoredBuffer } from "../executor/stored-data.js";
-import { isAsPlanned } from "../plan/planned-op.js";
+import { isOpAt, type OpSequence } from "../plan/op-sequence.js";
 
 /** A pass that needed no room made for it, and the bytes that early release holds in it beyond what is there when it begins. @internal */
 export interface RoomyPass {
-  readonly ops: readonly Occurrence[];
+  readonly ops: OpSequence;
   readonly addedBytes: number;
 }
 
@@ -25,7 +24,7 @@ export class ReleasedPass implements Policy {
   constructor(readonly pass: RoomyPass) {}
 
   beginsWith(op: OpDone): boolean {
-    return isAsPlanned(op, this.pass.ops[0]);
+    return isOpAt(this.pass.ops, 0, op);
   }
 
   passStarting(ledger: Ledger): void {
@@ -39,7 +38,7 @@ export class ReleasedPass implements Policy {
   }
 
   opOver(op: OpDone): void {
-    if (!isAsPlanned(op, this.pass.ops[this.op++])) this.hasLeft = true;
+    if (!isOpAt(this.pass.ops, this.op++, op)) this.hasLeft = true;
   }
 
   /** Of the first op, which is noted before it is known what it begins. */

@@ -15,16 +15,17 @@ import {
 } from "@remat/dispatch-hook";
 import { currentFakeBackend } from "@remat/fake";
 import { type MemoryBudget, parseBudget } from "@remat/memory";
-import { fingerprintOfOps, opOccurrences, type Plan, type Trace } from "@remat/trace";
+import type { Plan, Trace } from "@remat/trace";
 import { Executor, type PassReport } from "../executor/executor.js";
 import { checkBackend } from "../executor/supported-backend.js";
 import { MemoryMeter } from "../memory-meter.js";
 import { OnlinePolicy } from "../online/online-policy.js";
 import { checkSubject, plannedGradients } from "../plan/apply-plan.js";
+import { fingerprintOfSequence, sequenceOfTrace } from "../plan/op-sequence.js";
+import { type Planning, planBeside } from "../planning/planning-thread.js";
 import { stockUpdateBytes } from "../update/rehearse-update.js";
 import { BudgetPolicy } from "./budget-policy.js";
 import { PassRecorder } from "./pass-recorder.js";
-import { planWithin } from "./planned-budget.js";
 import { ReleasedMeter } from "./released-meter.js";
 import { ResidentWatch } from "./resident-watch.js";
 
@@ -33,7 +34,7 @@ export interface MemoryBudgetOptions {
   readonly online?: boolean;
   /** A plan to begin with, made before the first step, e.g. from a trace in fake mode. Followed while it fits, if it keeps the budget. */
   readonly plan?: Plan;
-  /** How long to look for a plan, in milliseconds, for each new kind of step; 5000 if not given. */
+  /** How long a plan may take to be made, all in all, in milliseconds, for each new kind of step; 5000 if not given. */
   readonly planningMs?: number;
 }
 
@@ -49,7 +50,7 @@ export interface BudgetExecution {
   readonly peakBytes: number;
   /** Of the last forward and backward pass, and what its plan said that it would hold at most, if it followed one. */
   readonly lastStep: (PassReport & { readonly predictedBytes: number | undefined }) | undefined;
-  /** Settled when no plan is being made. */
+  /** Settled when no plan is being made. Who waits for it keeps the process alive, which ends without waiting for a plan otherwise. */
   readonly planned: Promise<void>;
 }
 
@@ -57,8 +58,8 @@ export interface BudgetExecution {
  * Runs `fn`, synchronous or not, with every training step in it within a budget of live bytes, by buffer: weights, gradients, optimizer slots, inputs
  * and what is held to recompute others included; a kernel's own scratch is outside. Losses, gradients and weights are those of stock to the bit.
  *
- * The first step of each shape keeps the budget as it goes along (dynamic rematerialization) and is recorded; from that a plan is made while
- * `fn` awaits something, and followed from then on, which costs less time. A step that differs from every plan keeps the budget without
+ * The first step of each shape keeps the budget as it goes along (dynamic rematerialization) and is recorded; from that a plan is made in a thread
+ * beside the training, and followed from when `fn` next awaits something, unless it would recompute more. A step that differs from every plan keeps the budget without
  * one and is planned in its turn. A budget in percent is a part of what stock takes: the first step runs as stock, to see that.
  *
  * Tensors keep to the budget; the process has the backend's library and JavaScript besides. Where its resident memory has grown by more than one and a
@@ -120,7 +121,13 @@ class BudgetKeeper extends Executor implements BudgetExecution {
   budgetBytes: number | undefined;
   stockPeakBytes: number | undefined;
   heldBytes = 0;
-  planned: Promise<void> = Promise.resolve();
+  /** When the last is over. */
+  private plannings: Promise<void> = Promise.resolve();
+  private planningCount = 0;
+  /** Of these, the one that is being made. */
+  private planning: Planning | undefined;
+  private isAwaited = false;
+  private isClosed = false;
   private fraction: number | undefined;
   private wantsRecord = true;
   /** The gradients that the last pass was asked for: of variables by name, of other tensors by shape. */
@@ -149,6 +156,19 @@ class BudgetKeeper extends Executor implements BudgetExecution {
 
   get lastStep(): BudgetExecution["lastStep"] {
     return this.lastPass && { ...this.lastPass, predictedBytes: this.budgetPolicy.predictedBytes };
+  }
+
+  get planned(): Promise<void> {
+    this.isAwaited = this.planningCount > 0;
+    this.planning?.ref();
+    return this.plannings;
+  }
+
+  /** Nobody follows what is planned after the end. */
+  override closed(): void {
+    super.closed();
+    this.isClosed = true;
+    this.planning?.end();
   }
 
   get peakBytes(): number {
@@ -270,6 +290,7 @@ class BudgetKeeper extends Executor implements BudgetExecution {
   private record(run: () => GradientsResult, over: () => void = () => {}): GradientsResult {
     const isStock = this.isMeasuringStock;
     const recorder = new PassRecorder(() => this.isReplaying);
+    const heldBytes = this.meter.liveBytes;
     const { result, released } = this.meterRelease(() =>
       withDispatchMode(recorder, () => {
         recorder.start();
@@ -284,7 +305,8 @@ class BudgetKeeper extends Executor implements BudgetExecution {
     const trace = recorder.stop();
     // Those that follow take other ops.
     if (isStock && trace.strings.some(hasFasterGradient)) this.wantsRecord = true;
-    else this.plan(trace, isStock ? undefined : released);
+    else if (isStock) this.plan(trace);
+    else this.plan(trace, { released, heldBytes });
     return result;
   }
 
@@ -299,29 +321,50 @@ class BudgetKeeper extends Executor implements BudgetExecution {
     }
   }
 
-  private plan(trace: Trace, released: ReleasedMeter | undefined): void {
+  /** @param without what the pass has held, and what was held when it began, if it has been kept within the budget without a plan */
+  private plan(trace: Trace, without?: { readonly released: ReleasedMeter; readonly heldBytes: number }): void {
     const { planningMs = 5000 } = this.options;
-    const { planned, asked } = this;
-    const ops = opOccurrences(trace);
-    const kind = fingerprintOfOps(ops);
-    const roomy = released?.roomyPass(ops);
-    if (roomy !== undefined) this.budgetPolicy.addRoomy(kind, roomy);
+    const { plannings, asked, budgetPolicy } = this;
+    const ops = sequenceOfTrace(trace);
+    const kind = fingerprintOfSequence(ops);
+    const roomy = without?.released.roomyPass(ops);
+    if (roomy !== undefined) budgetPolicy.addRoomy(kind, roomy);
     if (this.kindsAsked.has(kind)) return;
     this.kindsAsked.add(kind);
+    const { recomputedOps } = budgetPolicy;
     // The step goes on to update the weights; an optimizer's slots are there when it is over.
     const plan = async (): Promise<void> => {
-      await planned;
-      if (roomy !== undefined && this.budgetPolicy.hasRoomFor(roomy)) {
+      await plannings;
+      if (this.isClosed) return;
+      if (roomy !== undefined && budgetPolicy.hasRoomFor(roomy)) {
         this.kindsAsked.delete(kind);
         return;
       }
-      const found = await planWithin(trace, this.meter.liveBytes, this.budgetBytes as number, planningMs);
+      const heldBytes = this.meter.liveBytes;
+      // With less held, more room was left.
+      const isAsFull = without !== undefined && without.heldBytes >= heldBytes;
+      const planning = planBeside({
+        trace,
+        heldBytes,
+        budgetBytes: this.budgetBytes as number,
+        planningMs,
+        recomputedAnyway: isAsFull ? recomputedOps : undefined,
+      });
+      this.planning = planning;
+      if (this.isAwaited) planning.ref();
+      const found = await planning.planned;
+      this.planning = undefined;
       if (found === undefined) return;
-      this.budgetPolicy.add(found, asked);
+      budgetPolicy.add(ops, found, asked);
       // Should more be held one day, it is planned again.
       this.kindsAsked.delete(kind);
     };
+    this.planningCount++;
     // A pass that cannot be planned keeps the budget without a plan, and is not asked about again.
-    this.planned = plan().catch(() => {});
+    this.plannings = plan()
+      .catch(() => {})
+      .finally(() => {
+        if (--this.planningCount === 0) this.isAwaited = false;
+      });
   }
 }

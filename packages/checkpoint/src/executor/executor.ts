@@ -76,6 +76,8 @@ export class Executor implements DispatchMode {
   lastPass: PassReport | undefined;
   private ledger: Ledger | undefined;
   private startedMs = 0;
+  /** Ops of the pass that are over. */
+  private opCount = 0;
   /** By kernel of the current backend the input that it writes to. */
   private writesTo: Backend["writesTo"];
   private readonly listener: LedgerListener;
@@ -134,6 +136,7 @@ export class Executor implements DispatchMode {
     this.meter.reset();
     const ledger = new Ledger(this.listener);
     this.ledger = ledger;
+    this.opCount = 0;
     this.writesTo = findBackend(getBackend()).writesTo;
     isPassRunning = true;
     try {
@@ -204,9 +207,10 @@ export class Executor implements DispatchMode {
   opOver(op: OpDone): void {
     const { ledger } = this;
     if (ledger === undefined || ledger.isReplaying) return;
+    const place = this.opCount++;
     if (this.policy.watchesOnly) return this.policy.opOver(op, undefined);
     if (this.policy.isNoted?.(op) === false) return;
-    this.policy.opOver(op, ledger.note(op, performance.now() - this.startedMs));
+    this.policy.opOver(op, ledger.note(op, performance.now() - this.startedMs, place));
   }
 
   tensorRead(dataId: DataId): void {

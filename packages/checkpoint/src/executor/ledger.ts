@@ -65,8 +65,8 @@ export class Ledger {
     return this.buffers.get(storage);
   }
 
-  /** Takes down what an op has made, and how. Returns its recipe, or undefined if it cannot be replayed or has made nothing. */
-  note(op: OpDone, costMs: number): Recipe | undefined {
+  /** Takes down what an op has made, the `place`-th of the pass, and how. Returns its recipe, or undefined if it cannot be replayed or has made nothing. */
+  note(op: OpDone, costMs: number, place: number): Recipe | undefined {
     const { outputs, inputTensors } = op;
     const sources: StoredData[] = [];
     for (const input of inputTensors) {
@@ -91,7 +91,7 @@ export class Ledger {
       if (data.buffer.isHeld) canRepeat = false;
     }
     if (count === 0 || !canRepeat) return undefined;
-    const recipe = recipeOfOp(op, sources, made, isView, costMs);
+    const recipe = recipeOfOp(op, sources, made, isView, costMs, place);
     for (const data of made) if (data !== undefined) data.maker = recipe;
     for (const source of sources) source.readers.push(recipe);
     return recipe;

@@ -10,6 +10,7 @@ export function recipeOfOp(
   outputs: (StoredData | undefined)[],
   isView: boolean,
   costMs: number,
+  op: number,
 ): Recipe {
   return {
     kernel,
@@ -19,6 +20,7 @@ export function recipeOfOp(
     outputs,
     isView,
     costMs,
+    op,
     planned: -1,
   };
 }
@@ -33,6 +35,7 @@ export function recipeOfConstant(data: StoredData, constant: ConstantData): Reci
     outputs: [data],
     isView: false,
     costMs: 0,
+    op: -1,
     planned: -1,
     constant,
   };

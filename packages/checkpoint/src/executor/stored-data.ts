@@ -86,6 +86,8 @@ export interface Recipe {
   readonly isView: boolean;
   /** How often it has run, and when last, in ms: what it costs to recompute. */
   costMs: number;
+  /** Its place among the ops of the pass. */
+  readonly op: number;
   /** Its place in the plan; -1 for none. */
   planned: number;
   /** For what JavaScript filled: then there is no kernel. */

@@ -1,8 +1,10 @@
 import { type DispatchMode, openDispatchMode, withDispatchMode } from "@remat/dispatch-hook";
-import { type Plan, type PlanMismatch, RematError } from "@remat/trace";
+import { formatOccurrence, isPlanNode, type Occurrence, type Plan, type PlanMismatch, RematError } from "@remat/trace";
 import { Executor, type PassReport } from "../executor/executor.js";
 import { checkBackend } from "../executor/supported-backend.js";
-import { PlanFollower } from "./plan-follower.js";
+import { sequenceOfOccurrences } from "./op-sequence.js";
+import { type LeftPlan, PlanFollower } from "./plan-follower.js";
+import { scriptOfPlan } from "./plan-script.js";
 
 export interface ApplyPlanOptions {
   /**
@@ -72,16 +74,29 @@ function prepare(
 ): { executor: Executor; execution: Pick<PlanExecution, "lastStep"> } {
   checkSubject(plan);
   checkBackend();
-  const follower = new PlanFollower(plan, onMismatch, onMismatch === "refuse");
+  const ops = plan.ops.filter((op): op is Occurrence => !isPlanNode(op));
+  const refuse = (left: LeftPlan) => {
+    throw leftPlan(plan.subject.name, ops[left.op], left);
+  };
+  const follower = new PlanFollower(sequenceOfOccurrences(ops), scriptOfPlan(plan), {
+    ...(onMismatch === "refuse" && { onLeft: refuse, evictsForGood: true }),
+  });
   const executor = new Executor(follower, undefined, plannedGradients(plan));
   const execution = {
     get lastStep(): StepReport | undefined {
       const { lastPass } = executor;
-      return lastPass && { ...lastPass, mismatch: follower.mismatch };
+      const { left } = follower;
+      return lastPass && { ...lastPass, mismatch: left && { ...left, planned: ops[left.op] } };
     },
   };
   return { executor, execution };
 }
+
+const leftPlan = (name: string, planned: Occurrence | undefined, { op, found }: LeftPlan): RematError =>
+  new RematError(
+    "PLAN_MISMATCH",
+    `op ${op} is not as in the plan for '${name}': expected ${planned === undefined ? "no more ops" : formatOccurrence(planned)}, found ${formatOccurrence(found)}. Plan this model, loss and batch again, or pass { onMismatch: "store" } to go on without freeing anything more.`,
+  );
 
 /** Returns the gradients that a plan's ops compute. @internal */
 export const plannedGradients = ({ subject }: Plan): DispatchMode["fasterGradients"] =>

@@ -1,18 +1,27 @@
 import type { OpDone, Storage } from "@remat/dispatch-hook";
-import {
-  formatOccurrence,
-  isPlanNode,
-  type Occurrence,
-  Phase,
-  type Plan,
-  type PlanMismatch,
-  type PlanStep,
-  RematError,
-} from "@remat/trace";
+import { type OpSignature, Phase, phaseNames } from "@remat/trace";
 import type { Policy } from "../executor/executor.js";
 import type { Ledger } from "../executor/ledger.js";
 import type { Recipe, StoredBuffer } from "../executor/stored-data.js";
-import { isAsPlanned, signatureOf } from "./planned-op.js";
+import { isOpAt, type OpSequence } from "./op-sequence.js";
+import type { PlanScript } from "./plan-script.js";
+
+/** Where a step has left its plan. @internal */
+export interface LeftPlan {
+  /** Index of the op. */
+  readonly op: number;
+  readonly found: OpSignature;
+}
+
+export interface PlanFollowerOptions {
+  /** Is told when a step leaves the plan, and may throw; left out: the step goes on, and nothing more is freed. */
+  readonly onLeft?: ((left: LeftPlan) => void) | undefined;
+  /**
+   * Whether what the plan has no more use for is evicted though nothing could recompute it, once the forward pass has been as planned. Otherwise, the
+   * default, a step that leaves its plan in the backward pass goes on, too.
+   */
+  readonly evictsForGood?: boolean;
+}
 
 /**
  * Follows a plan, op by op: after each step frees what it says, and recomputes what it says before the next.
@@ -20,11 +29,7 @@ import { isAsPlanned, signatureOf } from "./planned-op.js";
  * @internal
  */
 export class PlanFollower implements Policy {
-  mismatch: PlanMismatch | undefined;
-  /** The plan's ops, in order. */
-  readonly ops: readonly Occurrence[];
-  /** Ops with which a forward pass begins; a step may have several. */
-  private readonly passStarts: readonly number[];
+  left: LeftPlan | undefined;
   /** By op: 1 for the last of a pass. What is freed then outlives the pass, or goes with it. */
   private readonly isPassEnd: Uint8Array;
   /** By op, the step that is its first run, and the last that recomputes it (-1 for none). */
@@ -35,66 +40,53 @@ export class PlanFollower implements Policy {
   private op = 0;
   private step = 0;
   private isFollowing = false;
-  private recipes: (Recipe | undefined)[] = [];
+  /** By op that is recomputed. */
+  private readonly recipes: (Recipe | undefined)[];
   /** What could be freed but for something else that depends on it. */
   private readonly waiting = new Set<StoredBuffer>();
   private hasNews = false;
   private isBackward = false;
   /** What JavaScript has made since the last op, and by source of the plan what it has proved to be. */
-  private fills: Storage[] = [];
-  private readonly sources: (StoredBuffer | undefined)[] = [];
-  private readonly sourcesBefore = new Map<number, number[]>();
-  private made: (readonly (StoredBuffer | undefined)[])[] = [];
+  private readonly fills: Storage[] = [];
+  private readonly sources: (StoredBuffer | undefined)[];
+  /** By value that a step frees. */
+  private readonly made: (StoredBuffer | undefined)[];
 
   constructor(
-    readonly plan: Plan,
-    private readonly onMismatch: "refuse" | "store",
-    /**
-     * Whether what the plan has no more use for is evicted though nothing could recompute it, once the forward pass has been as planned. Otherwise
-     * a step that leaves its plan in the backward pass goes on, too.
-     */
-    private readonly evictsForGood: boolean = true,
+    readonly ops: OpSequence,
+    private readonly script: PlanScript,
+    private readonly options: PlanFollowerOptions = {},
   ) {
-    const ops = plan.ops.filter((op): op is Occurrence => !isPlanNode(op));
-    this.ops = ops;
-    this.passStarts =
-      plan.passes ??
-      ops.flatMap(({ phase }, op) =>
-        phase === "forward" && (op === 0 || ops[op - 1].phase !== "forward") ? [op] : [],
-      );
-    this.isPassEnd = Uint8Array.from(ops, ({ phase }, op) => {
-      const next = ops[op + 1]?.phase ?? "optimizer";
-      return phase !== "optimizer" && (next === "optimizer" || (next === "forward" && phase !== "forward")) ? 1 : 0;
+    const { count, phase } = ops;
+    this.isPassEnd = Uint8Array.from({ length: count }, (_, op) => {
+      const next = op + 1 < count ? phase[op + 1] : Phase.optimizer;
+      const isLast = next === Phase.optimizer || (next === Phase.forward && phase[op] !== Phase.forward);
+      return phase[op] !== Phase.optimizer && isLast ? 1 : 0;
     });
-    this.stepOfOp = new Int32Array(ops.length).fill(-1);
-    this.lastRecomputation = new Int32Array(ops.length).fill(-1);
-    plan.sources.forEach(({ before }, source) => {
-      const others = this.sourcesBefore.get(before);
-      if (others === undefined) this.sourcesBefore.set(before, [source]);
-      else others.push(source);
-    });
-    plan.steps.forEach(({ op, isRecomputed }, step) => {
-      if (isRecomputed) this.lastRecomputation[op] = step;
+    this.stepOfOp = new Int32Array(count).fill(-1);
+    this.lastRecomputation = new Int32Array(count).fill(-1);
+    script.op.forEach((op, step) => {
+      if (script.isRecomputed[step] === 1) this.lastRecomputation[op] = step;
       else this.stepOfOp[op] = step;
     });
+    this.recipes = new Array<Recipe | undefined>(count).fill(undefined);
+    this.made = new Array<StoredBuffer | undefined>(script.values.values.length).fill(undefined);
+    this.sources = new Array<StoredBuffer | undefined>(script.sourceBytes.length).fill(undefined);
   }
 
   passStarting(ledger: Ledger): void {
     this.ledger = ledger;
-    this.mismatch = undefined;
-    this.recipes = [];
-    this.made = [];
-    this.op = this.passStarts[this.passes++ % this.passStarts.length] ?? 0;
-    this.isFollowing = this.passStarts.length > 0;
+    this.left = undefined;
+    const { passes } = this.script;
+    this.op = passes[this.passes++ % passes.length] ?? 0;
+    this.isFollowing = passes.length > 0;
     this.isBackward = false;
-    this.waiting.clear();
-    this.fills = [];
-    this.sources.length = 0;
+    this.forget();
   }
 
   /** Whether a pass of the plan has such a first op. */
   beginsWith(op: OpDone): boolean {
-    return this.passStarts.some((start) => isAsPlanned(op, this.ops[start]));
+    return this.script.passes.some((start) => isOpAt(this.ops, start, op));
   }
 
   dataMade(storage: Storage): void {
@@ -102,31 +94,44 @@ export class PlanFollower implements Policy {
   }
 
   passOver(): void {
-    this.recipes = [];
-    this.made = [];
     this.isFollowing = false;
+    this.forget();
+  }
+
+  private forget(): void {
+    this.recipes.fill(undefined);
+    this.made.fill(undefined);
+    this.sources.fill(undefined);
+    this.fills.length = 0;
+    this.waiting.clear();
   }
 
   opOver(op: OpDone, recipe: Recipe | undefined): void {
     if (!this.isFollowing) return;
     const index = this.op++;
-    if (!isAsPlanned(op, this.ops[index])) {
-      this.differ(index, op);
+    if (!isOpAt(this.ops, index, op)) {
+      this.leave(index, op);
       return;
     }
     if (op.phase === Phase.backward) this.isBackward = true;
     if (recipe !== undefined) recipe.planned = index;
     this.recipes[index] = recipe;
-    this.made[index] = op.outputs.map(({ dataId }) => this.ledger.get(dataId)?.buffer);
+    this.nameOutputs(index, op);
     this.nameSources(index);
     if (this.isPassEnd[index] === 1) return;
-    const { steps } = this.plan;
+    const { script } = this;
     this.step = this.stepOfOp[index];
-    this.free(steps[this.step]);
-    for (let next = steps[++this.step]; next?.isRecomputed; next = steps[++this.step]) {
-      this.recompute(this.recipes[next.op]);
-      this.free(next);
+    this.free(this.step);
+    while (script.isRecomputed[++this.step] === 1) {
+      this.recompute(this.recipes[script.op[this.step]]);
+      this.free(this.step);
     }
+  }
+
+  private nameOutputs(op: number, { outputs }: OpDone): void {
+    const { start, values } = this.script.values;
+    for (let value = start[op]; value < start[op + 1]; value++)
+      this.made[value] = this.ledger.get(outputs[values[value]].dataId)?.buffer;
   }
 
   opComing(): void {
@@ -160,7 +165,7 @@ export class PlanFollower implements Policy {
   /** Whether nobody reads again what is evicted: no step to come, nor, once the forward pass is over, anything else that is not in the plan. */
   private readonly isOver = (buffer: StoredBuffer): boolean =>
     this.isFollowing &&
-    (!buffer.isUsed || (this.isBackward && this.evictsForGood)) &&
+    (!buffer.isUsed || (this.isBackward && this.options.evictsForGood === true)) &&
     !this.isRecomputedLater(buffer) &&
     !this.isNeeded(buffer);
 
@@ -181,18 +186,22 @@ export class PlanFollower implements Policy {
 
   /** What the plan calls each of the storages that JavaScript made before the op; not known where they are not those of the plan. */
   private nameSources(op: number): void {
-    const { fills } = this;
+    const { fills, ledger } = this;
     if (fills.length === 0) return;
-    this.fills = [];
-    const planned = this.sourcesBefore.get(op);
-    if (planned?.length !== fills.length) return;
-    if (planned.some((source, i) => this.plan.sources[source].bytes !== fills[i].bytes)) return;
-    planned.forEach((source, i) => (this.sources[source] = this.ledger.bufferOf(fills[i])));
+    const { sources, sourceBytes } = this.script;
+    const first = sources.start[op];
+    const isAsPlanned =
+      sources.start[op + 1] - first === fills.length &&
+      fills.every(({ bytes }, i) => bytes === sourceBytes[sources.values[first + i]]);
+    if (isAsPlanned) fills.forEach((fill, i) => (this.sources[sources.values[first + i]] = ledger.bufferOf(fill)));
+    fills.length = 0;
   }
 
-  private free({ free }: PlanStep): void {
-    for (const value of free) {
-      const buffer = "op" in value ? this.made[value.op]?.[value.output] : this.sources[value.source];
+  private free(step: number): void {
+    const { start, values } = this.script.freed;
+    for (let i = start[step]; i < start[step + 1]; i++) {
+      const value = values[i];
+      const buffer = value >= 0 ? this.made[value] : this.sources[~value];
       if (buffer === undefined || buffer.isEvicted) continue;
       if (buffer.isEvictable) this.ledger.evict(buffer);
       else if (!buffer.isUsed) this.bufferUnused(buffer);
@@ -211,15 +220,10 @@ export class PlanFollower implements Policy {
     return false;
   }
 
-  private differ(op: number, found: OpDone): void {
+  private leave(op: number, { phase, kernel, outputs }: OpDone): void {
     this.isFollowing = false;
-    const planned: Occurrence | undefined = this.ops[op];
-    const signature = signatureOf(found);
-    this.mismatch = { op, planned, found: signature };
-    if (this.onMismatch === "store") return;
-    throw new RematError(
-      "PLAN_MISMATCH",
-      `op ${op} is not as in the plan for '${this.plan.subject.name}': expected ${planned === undefined ? "no more ops" : formatOccurrence(planned)}, found ${formatOccurrence(signature)}. Plan this model, loss and batch again, or pass { onMismatch: "store" } to go on without freeing anything more.`,
-    );
+    const types = outputs.map(({ dtype, shape }) => ({ dtype, shape: [...shape] }));
+    this.left = { op, found: { phase: phaseNames[phase], kernel, outputs: types } };
+    this.options.onLeft?.(this.left);
   }
 }
