@@ -1,0 +1,49 @@
+// Public programs as fetched, in every way: `pnpm bench:programs FOLDER [NAME]… [--way WAY]…`; see README.md here.
+import { resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { formatTable } from "@remat/text-table";
+import { publicPrograms } from "./src/public-programs.js";
+import { runPublicProgram, ways } from "./src/run-public-program.js";
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { way: { type: "string", multiple: true }, markdown: { type: "boolean" } },
+});
+const [folder, ...names] = positionals;
+const nativeApp = process.env.NATIVE_APP;
+if (folder === undefined || nativeApp === undefined)
+  throw new Error(
+    "expected a folder with the programs, as tooling/bench/programs/README.md makes one, and NATIVE_APP, the folder that `remat setup native` makes",
+  );
+
+const mb = (bytes) => (bytes === undefined ? "" : (bytes / 1e6).toFixed(0));
+const wantedWays = ["stock", ...(values.way ?? Object.keys(ways)).filter((way) => way !== "stock")];
+const rows = [];
+let different = 0;
+for (const program of publicPrograms) {
+  if (names.length > 0 && !names.some((name) => program.name.includes(name))) continue;
+  let stock;
+  for (const way of wantedWays) {
+    const run = await runPublicProgram(program, way, { folder: resolve(folder), nativeApp });
+    stock ??= run;
+    const isEqual = run.weights !== undefined && run.weights === stock.weights;
+    if (!isEqual) different++;
+    const { executed } = run;
+    rows.push([
+      way === "stock" ? program.name : "",
+      way,
+      run.weights === undefined ? "died" : isEqual ? "equal" : "different",
+      run.stepMs?.toFixed(0) ?? "",
+      run.firstStepMs?.toFixed(0) ?? "",
+      mb(executed?.peakBytes),
+      mb(run.residentBytes),
+      run.pauseMs?.toFixed(0) ?? "",
+      run.garbageBytes === undefined ? "" : (run.garbageBytes / 1e6).toFixed(1),
+      executed === undefined ? "" : String(executed.recomputedOps),
+    ]);
+    console.error(`${program.name}, ${way}: ${rows.at(-1).slice(2).join(" ")}${run.error ? `\n  ${run.error}` : ""}`);
+  }
+}
+const headers = "Program,Way,Weights,Step ms,First ms,Accounted MB,Resident MB,Pause ms,Garbage MB,Recomputed".split(",");
+console.log(formatTable(rows, { headers }));
+if (different > 0) process.exitCode = 1;

@@ -1,0 +1,38 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+/** The same numbers at every run. */
+function* numbers(seed) {
+  for (let state = seed; ; ) {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    yield state / 2 ** 32;
+  }
+}
+
+/** A text of words of made-up letters, for a model of the next letter. */
+export function writeText(folder) {
+  const random = numbers(7);
+  const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ .,;:!?'-\n0123456789";
+  const text = Array.from({ length: 60_000 }, () => letters[Math.floor(random.next().value * letters.length)]).join("");
+  writeFileSync(join(folder, "text.txt"), text);
+}
+
+/** Images and labels in the files of MNIST, fewer. */
+export function writeMnist(folder) {
+  const random = numbers(11);
+  const byte = () => Math.floor(random.next().value * 256);
+  for (const [name, count] of [
+    ["train", 2000],
+    ["t10k", 100],
+  ]) {
+    const images = Buffer.alloc(16 + count * 784);
+    for (const [i, value] of [2051, count, 28, 28].entries()) images.writeUInt32BE(value, 4 * i);
+    for (let i = 16; i < images.length; i++) images[i] = byte();
+    writeFileSync(join(folder, `${name}-images-idx3-ubyte`), images);
+    const labels = Buffer.alloc(8 + count);
+    for (const [i, value] of [2049, count].entries()) labels.writeUInt32BE(value, 4 * i);
+    for (let i = 8; i < labels.length; i++) labels[i] = byte() % 10;
+    writeFileSync(join(folder, `${name}-labels-idx1-ubyte`), labels);
+  }
+  mkdirSync(join(folder, "dist"), { recursive: true });
+}

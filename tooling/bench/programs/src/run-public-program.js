@@ -1,0 +1,94 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { spawn } from "node:child_process";
+import { allocatorEnvironment } from "@remat/native-backend";
+import { runProgram } from "@remat/program";
+import { build } from "esbuild";
+
+const here = (/** @type {string} */ path) => fileURLToPath(new URL(path, import.meta.url));
+
+/** How programs are run, by the name of a column. */
+export const ways = /** @type {const} */ ({
+  stock: undefined,
+  "early release": { kind: "exec" },
+  "100%": { kind: "exec", budget: "100%" },
+  "70%": { kind: "exec", budget: "70%" },
+  "50%": { kind: "exec", budget: "50%" },
+});
+
+/** More than the slowest takes. */
+const limitMs = 420_000;
+
+/**
+ * Runs a program in one way, in a process of its own and an empty folder. Returns what was measured, and what remat tells of it; or `error`, the last that it said.
+ *
+ * @param {import("./public-programs.js").PublicProgram} program
+ * @param {keyof typeof ways} way
+ * @param {{ folder: string, nativeApp: string }} where
+ */
+export async function runPublicProgram(program, way, { folder, nativeApp }) {
+  const cwd = mkdtempSync(join(tmpdir(), "remat-program-"));
+  try {
+    program.writeData?.(cwd);
+    const bundle = program.isEntry === true ? here(`../entries/${program.file}`) : await bundleProgram(program, folder, cwd);
+    const file = join(cwd, "measured.json");
+    const env = {
+      NODE_PATH: [nativeApp, folder].map((root) => join(root, "node_modules")).join(delimiter),
+      REMAT_PROGRAMS: folder,
+      REMAT_BENCH_PROGRAM: JSON.stringify({ passes: program.passes, file }),
+      TF_CPP_MIN_LOG_LEVEL: "2",
+      ...allocatorEnvironment(),
+    };
+    const command = [process.execPath, "--require", here("measure.cjs"), bundle, ...(program.args ?? [])];
+    const order = ways[way];
+    const ran = order === undefined ? await runStock(command, { cwd, env }) : await runExec(command, order, { cwd, env });
+    return { ...ran, ...readMeasured(file) };
+  } finally {
+    rmSync(cwd, { recursive: true, force: true });
+  }
+}
+
+function readMeasured(file) {
+  try {
+    return JSON.parse(readFileSync(file, "utf8"));
+  } catch {
+    return undefined;
+  }
+}
+
+async function bundleProgram({ file }, folder, cwd) {
+  const outfile = join(cwd, "bundled/program.cjs");
+  mkdirSync(dirname(outfile));
+  await build({
+    entryPoints: [join(folder, file)],
+    outfile,
+    bundle: true,
+    platform: "node",
+    format: "cjs",
+    packages: "external",
+    logLevel: "error",
+  });
+  return outfile;
+}
+
+async function runExec(command, order, { cwd, env }) {
+  let said = "";
+  return runProgram(
+    { command, order, cwd, env, stdio: ["ignore", "pipe", "pipe"], onOutput: (text) => (said = (said + text).slice(-2000)) },
+    ({ exitCode, reports }) => ({
+      error: exitCode === 0 ? undefined : (reports.find(({ problem }) => problem)?.problem ?? said),
+      executed: reports.find(({ executed }) => executed)?.executed,
+    }),
+  );
+}
+
+async function runStock([file, ...args], { cwd, env }) {
+  const child = spawn(file, args, { cwd, env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "pipe"], timeout: limitMs });
+  let said = "";
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding("utf8").on("data", (text) => (said = (said + text).slice(-2000)));
+  const code = await new Promise((resolve) => child.on("close", resolve));
+  return { error: code === 0 ? undefined : said, executed: undefined };
+}
