@@ -44,6 +44,8 @@ for (const program of publicPrograms) {
     console.error(`${program.name}, ${way}: ${rows.at(-1).slice(2).join(" ")}${run.error ? `\n  ${run.error}` : ""}`);
   }
 }
-const headers = "Program,Way,Weights,Step ms,First ms,Accounted MB,Resident MB,Pause ms,Garbage MB,Recomputed".split(",");
+const headers = "Program,Way,Weights,Step ms,First ms,Accounted MB,Resident MB,Pause ms,Garbage MB,Recomputed".split(
+  ",",
+);
 console.log(formatTable(rows, { headers }));
 if (different > 0) process.exitCode = 1;

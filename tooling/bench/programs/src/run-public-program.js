@@ -1,8 +1,8 @@
+import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { spawn } from "node:child_process";
 import { allocatorEnvironment } from "@remat/native-backend";
 import { runProgram } from "@remat/program";
 import { build } from "esbuild";
@@ -32,7 +32,8 @@ export async function runPublicProgram(program, way, { folder, nativeApp }) {
   const cwd = mkdtempSync(join(tmpdir(), "remat-program-"));
   try {
     program.writeData?.(cwd);
-    const bundle = program.isEntry === true ? here(`../entries/${program.file}`) : await bundleProgram(program, folder, cwd);
+    const bundle =
+      program.isEntry === true ? here(`../entries/${program.file}`) : await bundleProgram(program, folder, cwd);
     const file = join(cwd, "measured.json");
     const env = {
       NODE_PATH: [nativeApp, folder].map((root) => join(root, "node_modules")).join(delimiter),
@@ -43,7 +44,8 @@ export async function runPublicProgram(program, way, { folder, nativeApp }) {
     };
     const command = [process.execPath, "--require", here("measure.cjs"), bundle, ...(program.args ?? [])];
     const order = ways[way];
-    const ran = order === undefined ? await runStock(command, { cwd, env }) : await runExec(command, order, { cwd, env });
+    const ran =
+      order === undefined ? await runStock(command, { cwd, env }) : await runExec(command, order, { cwd, env });
     return { ...ran, ...readMeasured(file) };
   } finally {
     rmSync(cwd, { recursive: true, force: true });
@@ -76,7 +78,14 @@ async function bundleProgram({ file }, folder, cwd) {
 async function runExec(command, order, { cwd, env }) {
   let said = "";
   return runProgram(
-    { command, order, cwd, env, stdio: ["ignore", "pipe", "pipe"], onOutput: (text) => (said = (said + text).slice(-2000)) },
+    {
+      command,
+      order,
+      cwd,
+      env,
+      stdio: ["ignore", "pipe", "pipe"],
+      onOutput: (text) => (said = (said + text).slice(-2000)),
+    },
     ({ exitCode, reports }) => ({
       error: exitCode === 0 ? undefined : (reports.find(({ problem }) => problem)?.problem ?? said),
       executed: reports.find(({ executed }) => executed)?.executed,
@@ -85,7 +94,12 @@ async function runExec(command, order, { cwd, env }) {
 }
 
 async function runStock([file, ...args], { cwd, env }) {
-  const child = spawn(file, args, { cwd, env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "pipe"], timeout: limitMs });
+  const child = spawn(file, args, {
+    cwd,
+    env: { ...process.env, ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+    timeout: limitMs,
+  });
   let said = "";
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding("utf8").on("data", (text) => (said = (said + text).slice(-2000)));
