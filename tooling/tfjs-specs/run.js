@@ -1,9 +1,10 @@
 #!/usr/bin/env node
 // Runs tfjs-core's own specs as they are and with our hook, in one process each, and says which fail that do not fail without it:
-// `pnpm specs [--backend cpu|native]… [--mode NAME]…`. Native needs NATIVE_APP, a folder in which tfjs-node is installed with its addon.
-import { mkdtempSync, rmSync } from "node:fs";
+// `pnpm specs [--backend cpu|native]… [--mode NAME]… [--layers FOLDER]`. Native needs NATIVE_APP, a folder in which tfjs-node is installed with its addon. With
+// FOLDER, a checkout of https://github.com/tensorflow/tfjs, it runs tfjs-layers' specs, which its npm package does not have.
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { bundleSpecs } from "./src/bundle-specs.js";
 import { compareRuns, describeStock } from "./src/compare-runs.js";
@@ -12,8 +13,15 @@ import { findNativePackage } from "./src/native-package.js";
 import { runSpecs } from "./src/run-specs.js";
 
 const { values } = parseArgs({
-  options: { backend: { type: "string", multiple: true }, mode: { type: "string", multiple: true } },
+  options: {
+    backend: { type: "string", multiple: true },
+    mode: { type: "string", multiple: true },
+    layers: { type: "string" },
+  },
 });
+const layers = values.layers === undefined ? undefined : join(resolve(values.layers), "tfjs-layers/src");
+if (layers !== undefined && !existsSync(join(layers, "index.ts")))
+  throw new Error(`--layers expects a checkout of https://github.com/tensorflow/tfjs, found no ${layers}/index.ts.`);
 const native = findNativePackage(process.env.NATIVE_APP);
 const wantedBackends = choose("backend", values.backend, ["cpu", "native"], native === undefined ? ["cpu"] : undefined);
 const wantedModes = choose("mode", values.mode, Object.keys(modes));
@@ -28,11 +36,11 @@ let failed = 0;
 try {
   for (const backend of wantedBackends) {
     const bundle = join(folder, `${backend}.mjs`);
-    await bundleSpecs({ backend, outFile: bundle, nativePackage: native?.folder });
+    await bundleSpecs({ backend, outFile: bundle, nativePackage: native?.folder, layers });
     const run = (/** @type {string} */ mode) => runSpecs({ bundle, mode, folder, native });
     const stock = await run("stock");
     const where = backend === "native" ? `${native?.name}` : backend;
-    const lines = [...describeStock(stock, where)];
+    const lines = [...describeStock(stock, where, layers !== undefined)];
     for (const name of wantedModes) {
       const { title, work } = modes[/** @type {keyof typeof modes} */ (name)];
       lines.push(...compareRuns(stock, await run(name), `${where}, ${title}`, work));

@@ -7,9 +7,10 @@ import { build } from "esbuild";
 /**
  * Bundles tfjs-core, a backend, our packages from their sources and the specs into one file, so that there is exactly one engine.
  *
- * @param {{ backend: string, outFile: string, nativePackage: string | undefined }} options `backend`: a file in `bundle/`
+ * @param {{ backend: string, outFile: string, nativePackage: string | undefined, layers: string | undefined }} options `backend`: a file in `bundle/`;
+ *   `layers`: the folder of tfjs-layers' sources, whose specs are wanted in place of tfjs-core's
  */
-export async function bundleSpecs({ backend, outFile, nativePackage }) {
+export async function bundleSpecs({ backend, outFile, nativePackage, layers }) {
   const here = fileURLToPath(new URL("bundle/", import.meta.url));
   const checkpoint = fileURLToPath(new URL("../../../packages/checkpoint/src/", import.meta.url));
   const core = join(dirname(createRequire(import.meta.url).resolve("@tensorflow/tfjs-core/package.json")));
@@ -32,23 +33,27 @@ export async function bundleSpecs({ backend, outFile, nativePackage }) {
       "@tensorflow/tfjs-core": core,
       "@tensorflow/tfjs": join(core, "dist/index.js"),
       "specs:backend": join(here, `${backend}.js`),
+      ...(layers !== undefined && { "@tensorflow/tfjs-layers": join(layers, "index.ts") }),
       // Not public, and needed for a policy that nobody would want.
       "specs:executor": join(checkpoint, "executor/executor.ts"),
       ...(nativePackage !== undefined && { "specs:tfjs-node": nativePackage, util: join(here, "old-util.js") }),
     },
-    plugins: [allSpecs(join(core, "dist"))],
+    plugins: [layers === undefined ? allSpecs(join(core, "dist"), "_test.js") : allSpecs(layers, "_test.ts")],
+    // The sources of tfjs-layers are written for the rules of an older TypeScript.
+    ...(layers !== undefined && { tsconfigRaw: { compilerOptions: { useDefineForClassFields: false } } }),
     logLevel: "error",
   });
 }
 
 /**
- * `specs:all` is every spec that tfjs-core ships.
+ * `specs:all` is every spec in a folder.
  *
- * @param {string} dist
+ * @param {string} folder
+ * @param {string} ending of their files
  * @returns {import("esbuild").Plugin}
  */
-function allSpecs(dist) {
-  const files = readdirSync(dist, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith("_test.js"));
+function allSpecs(folder, ending) {
+  const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(ending));
   return {
     name: "all-specs",
     setup({ onResolve, onLoad }) {
@@ -58,7 +63,7 @@ function allSpecs(dist) {
           .sort()
           .map((file) => `import ${JSON.stringify(`./${file}`)};`)
           .join("\n"),
-        resolveDir: dist,
+        resolveDir: folder,
       }));
     },
   };
