@@ -26,9 +26,6 @@ interface Host {
   };
 }
 
-/** Beside the bundle that this file becomes a part of; there is none beside the source. */
-const workerFile: URL = new URL("./planning/planning-worker.js", import.meta.url);
-
 /** Loading code takes its time, and so may a step that is too large: after so many times what planning has, it is ended. */
 const patience = 2;
 
@@ -83,13 +80,15 @@ export function planBeside(request: PlanningRequest): Planning {
 function startThread(): Thread | undefined {
   const { process, Worker } = globalThis as Host;
   try {
+    // Beside the bundle that this file becomes a part of; there is none beside the source. Some bundles do not know where they are.
+    const workerFile = new URL("./planning/planning-worker.js", import.meta.url);
     if (process?.getBuiltinModule === undefined)
       return Worker === undefined ? undefined : new Worker(workerFile, { type: "module" });
     if (!process.getBuiltinModule("node:fs").existsSync(workerFile)) return undefined;
     // What the program was started with, a preload say, is not the thread's.
     return new (process.getBuiltinModule("node:worker_threads").Worker)(workerFile, { type: "module", execArgv: [] });
   } catch {
-    // A page may forbid workers.
+    // A page may forbid workers, too.
     return undefined;
   }
 }
