@@ -1,6 +1,6 @@
 import * as tf from "@tensorflow/tfjs";
 import fc from "fast-check";
-import { beforeAll, describe, expect, test } from "vitest";
+import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import { allGenerators } from "../../kernels/test/generators/all-generators.js";
 import type { KernelCase, TensorSpec } from "../../kernels/test/generators/kernel-case.js";
 import { type DispatchMode, withDispatchMode } from "../src/index.js";
@@ -122,5 +122,41 @@ describe.each(kernels)("%s", (kernel) => {
       }),
       { numRuns: 40 },
     );
+  });
+});
+
+describe("a gradient that a user has registered in the place of one of tfjs's", () => {
+  const { gradFunc, ...add } = tf.getGradient("Add")!;
+  afterEach(() => tf.registerGradient({ ...add, gradFunc }));
+
+  function gradientsOfSum(): unknown {
+    const [a, b] = [tf.tensor([1, 2]), tf.tensor([3, 4])];
+    const run = () => tf.grads((x, y) => tf.add(tf.square(x), tf.square(y)) as tf.Tensor)([a, b]);
+    return tf.tidy(() => run().map((gradient) => [...gradient.dataSync()]));
+  }
+  const early = () => withDispatchMode({ releasesEarly: true, prunesSaved: true }, gradientsOfSum);
+
+  test("reads what it has saved, though tfjs's own does not", () => {
+    expect(early()).toEqual(gradientsOfSum());
+    const own: typeof gradFunc = (dy, saved) => ({
+      a: () => tf.mul(dy as tf.Tensor, saved[0]),
+      b: () => tf.mul(dy as tf.Tensor, saved[1]),
+    });
+    tf.registerGradient({ ...add, gradFunc: own });
+    const stock = gradientsOfSum();
+    expect(stock).not.toEqual([
+      [2, 4],
+      [6, 8],
+    ]);
+    expect(early()).toEqual(stock);
+  });
+
+  test("is tfjs's where another copy of tfjs has registered the same", () => {
+    // oxlint-disable-next-line typescript/no-implied-eval -- the text is tfjs's own.
+    const copy = new Function("tf", `return ${String(gradFunc)}`)(tf) as typeof gradFunc;
+    tf.registerGradient({ ...add, gradFunc: copy });
+    expect(readersOf("Add", 0)).toEqual([]);
+    tf.registerGradient({ ...add, gradFunc: (...given) => gradFunc(...given) });
+    expect(readersOf("Add", 0)).toBeUndefined();
   });
 });

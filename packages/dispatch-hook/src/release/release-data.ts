@@ -21,7 +21,7 @@ const savedFreed = (): RematError =>
   new RematError(
     "SAVED_GONE",
     "a gradient function reads a saved tensor whose data early release has freed, since TensorFlow.js's own function for that op does not read it. " +
-      "Register gradients under names of kernels of your own, or do without releaseEarly().",
+      "Register it once remat is imported, or under the name of a kernel of your own, or do without releaseEarly().",
   );
 
 /**
