@@ -1,3 +1,6 @@
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { goldenFiles } from "@remat/testkit";
 import { describe, expect, it } from "vitest";
 import { remat } from "./run.js";
@@ -28,6 +31,31 @@ describe("remat memory TRACE", () => {
     const single = JSON.parse((await remat("memory", transformer, "--format", "json")).stdout);
     expect(sharding).toMatchObject({ worldSize: 4, wrap: ["layers.*"] });
     expect(peakBytes).toBeLessThan(single.peakBytes);
+  });
+
+  it("says over how many ranks it fits, where that many are too few", async () => {
+    const ask = async (...args: string[]) =>
+      JSON.parse((await remat("memory", transformer, ...args, "--format", "json")).stdout);
+    const peakOn = async (ranks: number) => (await ask("--fsdp", `world=${ranks},wrap='layers.*',reshard`)).peakBytes;
+    const [on2, on4] = [await peakOn(2), await peakOn(4)];
+    expect(on4).toBeLessThan(on2);
+    const device = join(mkdtempSync(join(tmpdir(), "remat-ranks-")), "mine.json");
+    const withMemory = (memoryBytes: number) =>
+      writeFileSync(device, JSON.stringify({ name: "mine", tflops: { float32: 1 }, memoryGBps: 1, memoryBytes }));
+    withMemory(on2 - 1);
+    const { verdict } = await ask("--fsdp", "world=2,wrap='layers.*',reshard,rank=1", "--device", device);
+    expect(verdict.fits).toBe(false);
+    expect(verdict.ways).toMatchObject([{ kind: "sharding", worldSize: 4, peakBytes: on4 }]);
+    expect(verdict.command).toBe(
+      `remat memory ${transformer} --device ${device} --fsdp 'world=4,wrap='\\''layers.*'\\'',reshard'`,
+    );
+    const four = await ask("--fsdp", "world=4,wrap='layers.*',reshard", "--device", device);
+    expect(four.verdict).toMatchObject({ fits: true, peakBytes: on4 });
+    expect(four.verdict.command).toBeUndefined();
+    withMemory(1000);
+    const none = await ask("--fsdp", "world=2,wrap='layers.*'", "--device", device);
+    expect(none.verdict.ways).toEqual([]);
+    expect(none.verdict.sentence).toContain("nothing tried makes it fit");
   });
 
   it.each([

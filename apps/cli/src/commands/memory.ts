@@ -1,6 +1,6 @@
 import { parseShardingPlan, type ShardingPlan } from "@remat/mem-tracker/fsdp";
-import { heldPeak, type MomentPlace } from "@remat/memory";
-import { judgeStep, memoryDocument, summarizeMemory } from "@remat/reporting";
+import type { MomentPlace } from "@remat/memory";
+import { memoryDocument, summarizeMemory } from "@remat/reporting";
 import { RematError } from "@remat/trace";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
@@ -13,6 +13,7 @@ import { parsePricing, pricingOptions } from "../pricing-options.js";
 import { Progress } from "../progress.js";
 import { parseCount, parseText, quote, UsageError } from "../usage-error.js";
 import { giveVerdict } from "../verdict/give-verdict.js";
+import { judgeRank } from "../verdict/judge-rank.js";
 import { withVerdictFirst } from "../verdict/show-verdict.js";
 import { writeTraceFile } from "../write-trace-file.js";
 
@@ -62,11 +63,11 @@ export async function memory(model: string, options: CommandOptions, io: Console
       snapshots: options["snapshots"] === true,
     });
     const { device } = pricing;
-    // Nobody takes the step of one rank of many: of that no more is said than whether it fits.
+    const given = { target: model, source, options, device };
     const verdict =
       sharding === undefined
-        ? await giveVerdict(trace, { target: model, source, options, device }, progress)
-        : judgeStep(heldPeak(summary.trace), { device, units });
+        ? await giveVerdict(trace, given, progress)
+        : judgeRank(trace, summary.trace, { ...given, sharding });
     progress.clear();
     shown.write(withVerdictFirst(document, verdict, format, io));
   } finally {

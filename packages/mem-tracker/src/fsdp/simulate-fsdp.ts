@@ -294,5 +294,5 @@ function castModulesOf(trace: Trace, plan: ShardingPlan, root: number): Readonly
 }
 
 function describe(plan: ShardingPlan, groups: number): string {
-  return `Simulated from a run on one device: rank ${plan.rank ?? 0} of ${plan.worldSize} under FSDP, ${groups} parameter groups.`;
+  return `Simulated from a run on one device: rank ${plan.rank ?? 0} of ${plan.worldSize} under FSDP, ${groups} parameter ${groups === 1 ? "group" : "groups"}.`;
 }

@@ -1,7 +1,9 @@
-import { simulateFsdp } from "@remat/mem-tracker/fsdp";
+import { type ShardingPlan, simulateFsdp } from "@remat/mem-tracker/fsdp";
 import { heldPeak } from "@remat/memory";
 import { RematError, type Trace } from "@remat/trace";
 import type { WayToFit } from "../verdict/way-to-fit.js";
+
+type ShardingWay = Extract<WayToFit, { kind: "sharding" }>;
 
 /** As many devices as somebody may have. */
 const worldSizes: readonly number[] = [2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
@@ -12,18 +14,33 @@ const worldSizes: readonly number[] = [2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]
  */
 export function fewestRanks(trace: Trace, memoryBytes: number): WayToFit | undefined {
   for (const wrap of [blocksOf(trace), ["*"], []]) {
-    const peakOn = (worldSize: number): number => heldPeak(simulateFsdp(trace, { worldSize, wrap }).trace).peakBytes;
     try {
-      // With as many ranks as there can be, what is not sharded is all that is left.
-      if (peakOn(worldSizes.at(-1)!) > memoryBytes) return undefined;
-      for (const worldSize of worldSizes) {
-        const peakBytes = peakOn(worldSize);
-        if (peakBytes <= memoryBytes) return { kind: "sharding", peakBytes, worldSize, wrap };
-      }
+      return fewestRanksOf(trace, { wrap }, memoryBytes);
     } catch (error) {
       // A parameter that two of the modules share, a run without weights, one that was sharded already.
       if (!(error instanceof RematError)) throw error;
     }
+  }
+  return undefined;
+}
+
+/**
+ * Returns the same where somebody has said how the weights are sharded.
+ *
+ * @throws RematError what `simulateFsdp` throws
+ */
+export function fewestRanksOf(
+  trace: Trace,
+  sharding: Omit<ShardingPlan, "worldSize" | "rank">,
+  memoryBytes: number,
+): ShardingWay | undefined {
+  const peakOn = (worldSize: number): number =>
+    heldPeak(simulateFsdp(trace, { ...sharding, worldSize, rank: 0 }).trace).peakBytes;
+  // With as many ranks as there can be, what is not sharded is all that is left.
+  if (peakOn(worldSizes.at(-1)!) > memoryBytes) return undefined;
+  for (const worldSize of worldSizes) {
+    const peakBytes = peakOn(worldSize);
+    if (peakBytes <= memoryBytes) return { kind: "sharding", peakBytes, worldSize, wrap: sharding.wrap };
   }
   return undefined;
 }
