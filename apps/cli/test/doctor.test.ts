@@ -3,11 +3,12 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type BackendName, type BroughtBackend, backendPackages } from "@remat/backends/node";
-import { writeDocument } from "@remat/reporting";
+import { withFacts, writeDocument } from "@remat/reporting";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { doctor } from "../src/commands/doctor.js";
 import { backendFix } from "../src/doctor/backend-fix.js";
 import { examinationDocument } from "../src/doctor/examination-document.js";
+import { examinationFacts } from "../src/doctor/examination-facts.js";
 import type { Examination } from "../src/doctor/examine.js";
 import { type BackendProbe, probeBackend } from "../src/doctor/probe-backend.js";
 import { bundledPath, bundleProcesses } from "./bundle-processes.js";
@@ -123,58 +124,99 @@ describe("what to do", () => {
 
 const shown = (found: Examination): string => writeDocument(examinationDocument(found), "table");
 
+const gpuWithoutDevice: BackendProbe = {
+  ...missing,
+  works: true,
+  missing: "device",
+  reason: "no CUDA device was found, so it runs on the CPU",
+  version: "4.22.0",
+  path: "/cache/tfjs-node-gpu/index.js",
+  tensorflow: "2.21.0",
+  gflops: 112.4,
+};
+const cpu: BackendProbe = {
+  ...gpuWithoutDevice,
+  package: "@tensorflow/tfjs-backend-cpu",
+  backend: "cpu",
+  missing: undefined,
+  reason: undefined,
+  tensorflow: undefined,
+  gflops: 1.04,
+};
+const machine: Examination = {
+  remat: "1.2.3",
+  node: "v20.20.2",
+  platform: "linux x64",
+  processor: "A Processor",
+  cores: 2,
+  memoryBytes: 8 * 2 ** 30,
+  gpus: [],
+  versions: { "@remat/trace": "1.2.3", "@tensorflow/tfjs-core": "4.22.0" },
+  cache: { folder: "/cache", native: ["tfjs-node-gpu-4.22.0"] },
+  allocator: { LD_PRELOAD: "/cache/native/caching-allocator.so", TF_ONEDNN_USE_SYSTEM_ALLOCATOR: "1" },
+  backends: [
+    gpuWithoutDevice,
+    { ...missing, package: "@tensorflow/tfjs-node", missing: "addon", reason: "no tfjs_binding.node" },
+    cpu,
+  ],
+};
+
 test("the table says all of it", () => {
-  const gpu: BackendProbe = {
-    ...missing,
-    works: true,
-    missing: "device",
-    reason: "no CUDA device was found, so it runs on the CPU",
-    version: "4.22.0",
-    path: "/cache/tfjs-node-gpu/index.js",
-    tensorflow: "2.21.0",
-    gflops: 112.4,
-  };
-  const text = shown({
-    remat: "1.2.3",
-    node: "v20.20.2",
-    platform: "linux x64",
-    processor: "A Processor",
-    cores: 2,
-    memoryBytes: 8 * 2 ** 30,
-    gpus: [],
-    versions: { "@remat/trace": "1.2.3", "@tensorflow/tfjs-core": "4.22.0" },
-    cache: { folder: "/cache", native: ["tfjs-node-gpu-4.22.0"] },
-    allocator: { LD_PRELOAD: "/cache/native/caching-allocator.so", TF_ONEDNN_USE_SYSTEM_ALLOCATOR: "1" },
-    backends: [
-      gpu,
-      { ...missing, package: "@tensorflow/tfjs-node", missing: "addon", reason: "no tfjs_binding.node" },
-      {
-        ...gpu,
-        package: "@tensorflow/tfjs-backend-cpu",
-        backend: "cpu",
-        missing: undefined,
-        reason: undefined,
-        tensorflow: undefined,
-        gflops: 1.04,
-      },
-    ],
+  expect(shown(machine)).toMatchSnapshot();
+});
+
+describe.each([60, 80, 120])("%i columns", (width) => {
+  test("of remat doctor", () => {
+    const text = writeDocument(withFacts(examinationDocument(machine), examinationFacts(machine)), "table", { width });
+    // What is to be copied is in one piece.
+    for (const line of text.split("\n"))
+      if (!line.includes("LD_PRELOAD")) expect(line.length).toBeLessThanOrEqual(width);
+    expect(text).toMatchSnapshot();
   });
-  expect(text).toMatchSnapshot();
+});
+
+describe("the facts", () => {
+  const lacking = (name: string): BackendProbe => ({ ...missing, package: name });
+  const facts = (backends: readonly BackendProbe[], gpus: Examination["gpus"] = []) =>
+    examinationFacts({ ...machine, backends, gpus }).facts;
+
+  test("are on what can be trained here, and what to type next", () => {
+    expect(facts([gpuWithoutDevice])).toEqual([
+      "@tensorflow/tfjs-node-gpu trains here, 112 GFLOP/s",
+      "8 GiB of memory",
+      "remat record -- node train.js",
+    ]);
+    expect(facts([{ ...gpuWithoutDevice, usesGpu: true, gflops: undefined }])[0]).toBe(
+      "@tensorflow/tfjs-node-gpu trains here on the GPU",
+    );
+  });
+
+  test("name what builds a faster backend than the one that works, if this machine can have it", () => {
+    expect(facts([lacking("@tensorflow/tfjs-node"), cpu])).toEqual([
+      "@tensorflow/tfjs-backend-cpu trains here, 1.0 GFLOP/s",
+      "8 GiB of memory",
+      "a faster backend can be built",
+      "remat setup native",
+    ]);
+    // Without a GPU that of GPUs is none to be had.
+    expect(facts([lacking("@tensorflow/tfjs-node-gpu"), cpu]).at(-1)).toBe("remat record -- node train.js");
+    const gpu = { name: "A GPU", memoryBytes: 2 ** 34 };
+    expect(facts([lacking("@tensorflow/tfjs-node-gpu"), cpu], [gpu as never]).at(-1)).toBe("remat setup native --gpu");
+  });
+
+  test("say that nothing can be trained, and what to do about it", () => {
+    const wasm: BackendProbe = { ...missing, backend: "wasm", package: "@tensorflow/tfjs-backend-wasm" };
+    expect(facts([wasm])).toEqual([
+      "no backend works here: nothing can be trained, only estimated",
+      "8 GiB of memory",
+      "npm install @tensorflow/tfjs-backend-wasm",
+    ]);
+  });
 });
 
 test("a native backend without the caching allocator is told what to do", () => {
   const works = { ...missing, works: true, missing: undefined, reason: undefined };
-  const machine = {
-    remat: "",
-    node: "",
-    platform: "",
-    processor: "",
-    cores: 1,
-    memoryBytes: 1,
-    gpus: [],
-    versions: {},
-  };
-  const found = { ...machine, cache: { folder: "/cache", native: [] }, allocator: {}, backends: [works] };
+  const found = { ...machine, versions: {}, cache: { folder: "/cache", native: [] }, allocator: {}, backends: [works] };
   expect(shown(found)).toMatch(/caching allocator is not built.*remat setup native/);
   const withoutNative = [{ ...works, package: "@tensorflow/tfjs-backend-wasm", backend: "wasm" as const }];
   expect(shown({ ...found, backends: withoutNative })).not.toContain("caching allocator");

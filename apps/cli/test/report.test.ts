@@ -42,6 +42,24 @@ describe("remat report", () => {
     expect(back.events).toEqual(trace.events);
   });
 
+  it("lists as many storages as are asked for, and writes sizes in the unit that is", async () => {
+    const options = ["--time", "0", "--units", "MiB", "-o", path("top.html")];
+    const run = await remat("report", adam, ...options, "--top", "3");
+    expect(run.stdout).toMatch(/^peak [\d.]+ MiB of 81920\.\d+ MiB \(a100\): fits, [\d.]+ MiB to spare/);
+    const { peak } = report("top.html").meta.summary;
+    expect(peak?.largest).toHaveLength(3);
+    await remat("report", adam, ...options);
+    expect(report("top.html").meta.summary.peak?.largest.slice(0, 3)).toEqual(peak?.largest);
+    expect(report("top.html").meta.summary.peak!.largest.length).toBeGreaterThan(3);
+  });
+
+  it.each([60, 80, 120])("tells the verdict in %i columns", async (width) => {
+    const { stdout } = await remat("report", adam, "--time", "0", "-o", path("w.html"), "--width", String(width));
+    for (const line of stdout.split("\n"))
+      if (!line.startsWith("remat ")) expect(line.length).toBeLessThanOrEqual(width);
+    expect(stdout.replace(adam, "run.json.gz")).toMatchSnapshot();
+  });
+
   it("reports a model that it traces itself", async () => {
     const model = fileURLToPath(new URL("../../../examples/foo/model.js", import.meta.url));
     const run = await remat(

@@ -1,5 +1,5 @@
-import { writeDocument } from "@remat/reporting";
-import { expect, it } from "vitest";
+import { judgeStep, withVerdict, writeDocument } from "@remat/reporting";
+import { describe, expect, it } from "vitest";
 import { runDocument } from "../src/run/run-document.js";
 import type { RunSummary } from "../src/run/run-summary.js";
 
@@ -69,4 +69,41 @@ it("is a section a table as Markdown", () => {
 
 it("tells as JSON what it has no number for as text", () => {
   expect(JSON.parse(writeDocument(runDocument(summary), "json"))).toMatchObject({ losses: [1.5, "NaN"], batch: 2 });
+});
+
+describe.each([60, 80, 120])("%i columns", (width) => {
+  const largest = [
+    {
+      storage: 0,
+      bytes: 8e6,
+      category: "activation",
+      dtype: "float32",
+      shape: [2, 1000, 1000],
+      maker: { op: 3, opName: "_FusedMatMul", module: "net.encoder.layers.0.attention.query_projection" },
+    },
+    { storage: 1, bytes: 2e6, category: "parameter", dtype: "float32", shape: [500, 1000], maker: undefined },
+  ];
+  const moment = { storageCount: 12, largest } as unknown as NonNullable<RunSummary["measured"]["moment"]>;
+  const backend =
+    "@tensorflow/tfjs-backend-wasm (neither @tensorflow/tfjs-node-gpu nor @tensorflow/tfjs-node works here: remat doctor says why)";
+  const whole: RunSummary = {
+    ...summary,
+    wanted: "budget",
+    budgetBytes: 12e6,
+    backend,
+    predicted: { ...predicted, peakBytes: 11e6, recomputedOps: 3 },
+    stock: { ...predicted, peakBytes: 20e6 },
+    measured: { ...summary.measured, peakBytes: 11e6, recomputedOps: 3, moment },
+    notes: ["the model brings no loss: categorical cross-entropy is taken, since the output is a softmax"],
+  };
+  const verdict = judgeStep(whole.stock, {
+    device: { name: "this machine", memoryBytes: 2 ** 34 },
+    outcome: { name: "measured", peakBytes: 11e6 },
+    commandFor: () => "remat run model.json --batch 2 --budget 60% --verify",
+  });
+  it("of remat run", () => {
+    const text = writeDocument(withVerdict(runDocument(whole), verdict), "table", { width });
+    for (const line of text.split("\n")) expect(line.length).toBeLessThanOrEqual(width);
+    expect(text).toMatchSnapshot();
+  });
 });

@@ -125,6 +125,22 @@ describe("remat run MODEL on cpu", () => {
     expect(shown.replace(/ {2,}/g, "  ").replace(/=+/g, "=")).toMatchSnapshot();
   });
 
+  it("judges by the device that is named, and lists as many storages as are asked for, in the unit that is", async () => {
+    const device = join(folder, "small.json");
+    writeFileSync(device, JSON.stringify({ name: "small", tflops: { float32: 1 }, memoryGBps: 1, memoryBytes: 4096 }));
+    const options = ["--early-release", ...cpu, "--device", device, "--top", "2", "--units", "KiB"];
+    const { verdict, measured } = await runJson(keras("linear"), "--batch", "8", ...options);
+    expect(verdict).toMatchObject({ device: "small", deviceMemoryBytes: 4096, fits: false });
+    expect(verdict.sentence).toMatch(
+      /^peak [\d.]+ KiB of 4\.0 KiB \(small\): does not fit, [\d.]+ KiB too much · .*measured [\d.]+ KiB \([\d.]+ %\), does not fit either/,
+    );
+    expect(measured.moment.largest).toHaveLength(2);
+    const here = await runJson(keras("linear"), "--batch", "8", "--early-release", ...cpu);
+    expect(here.verdict).toMatchObject({ device: "this machine", fits: true });
+    expect(here.measured.moment.largest.length).toBeGreaterThan(2);
+    expect(here.measured.moment.largest.slice(0, 2)).toEqual(measured.moment.largest);
+  });
+
   it("refuses wrong command lines, and budgets below the smallest, with the next step", async () => {
     const both = await remat("run", example("foo/model.js"), "--early-release", "--budget", "1GB", ...cpu);
     expect([both.code, both.stderr]).toEqual([2, expect.stringMatching(/exclude each other/)]);

@@ -29,7 +29,7 @@ export interface Occurrence extends OpSignature {
 export function formatOccurrence(op: Occurrence | OpSignature): string {
   const made = op.outputs.map(({ dtype, shape }) => ` ${quoteName(dtype)}[${shape.join(",")}]`).join("");
   if (!isPlaced(op)) return `${op.phase} ${quoteName(op.kernel)}:${made}`;
-  const where = op.module === undefined ? "-" : `${quoteName(op.module)}[${op.call}]`;
+  const where = op.module === undefined ? "(outside modules)" : `${quoteName(op.module)}[${op.call}]`;
   return `${where} ${op.phase} ${quoteName(op.kernel)} ${op.ordinal}:${made}`;
 }
 

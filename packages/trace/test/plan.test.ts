@@ -50,7 +50,7 @@ test("ops are named by module call, phase, kernel and ordinal", () => {
     "net.block[1] forward Tanh 0: float32[2,8]",
     "net.block[1] forward Relu 1: float32[2,8]",
     "net.block[1] backward Step 0: float32[2,8]",
-    "- forward Sum 0: float32[2,8]",
+    "(outside modules) forward Sum 0: float32[2,8]",
   ]);
 });
 

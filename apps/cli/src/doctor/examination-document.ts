@@ -17,6 +17,7 @@ export function examinationDocument(found: Examination): OutputDocument {
         kind: "table",
         title: "Backends, best first",
         headers: ["Backend", "State", "Details", "What to do"],
+        worth: [9, 8, 6, 7],
         rows: backends.map((probe) => [
           probe.package,
           stateOf(probe),
@@ -29,9 +30,7 @@ export function examinationDocument(found: Examination): OutputDocument {
           ? "No backend works: nothing can be run or measured here; estimates need none."
           : `Used by remat where real steps are run: ${taken.package}${where(taken)}.`,
       ),
-      ...(taken !== undefined && findPackage(taken.package)?.built !== undefined
-        ? [textOf(allocatorNote(allocator))]
-        : []),
+      ...(taken !== undefined && findPackage(taken.package)?.built !== undefined ? [allocatorNote(allocator)] : []),
       {
         kind: "table",
         title: "Versions",
@@ -70,11 +69,18 @@ function machineRows({ node, platform, cores, processor, memoryBytes, gpus, cach
   ];
 }
 
-function allocatorNote(environment: Examination["allocator"]): string {
+function allocatorNote(environment: Examination["allocator"]): DocumentPart {
   const settings = Object.entries(environment).map(([name, value]) => `${name}=${value}`);
   if (settings.length === 0)
-    return "The caching allocator is not built, so TensorFlow keeps memory that no tensor needs any more: remat setup native builds it.";
-  return `remat trains with the caching allocator, which gives memory back; so does a program of your own by\n  ${settings.join(" ")} node train.js`;
+    return textOf(
+      "The caching allocator is not built, so TensorFlow keeps memory that no tensor needs any more: remat setup native builds it.",
+    );
+  return {
+    kind: "listing",
+    caption: "remat trains with the caching allocator, which gives memory back; so does a program of your own by",
+    // In one piece, to be copied.
+    text: () => `  ${settings.join(" ")} node train.js`,
+  };
 }
 
 function stateOf({ works, missing }: BackendProbe): string {

@@ -89,13 +89,13 @@ async function chooseBackend({ source, plannedBackend, from }: PlanningJob): Pro
   const { backend } = source.request;
   const selected = await selectOr(plannedBackend, { for: "training", from, ...(backend !== undefined && { backend }) });
   const failed = selected.attempts.filter((attempt) => !attempt.selected);
-  const reasons = failed.map((attempt) => `${attempt.package}: ${attempt.reason}`).join("; ");
+  const better = failed.map((attempt) => attempt.package).join(" nor ");
   const device = selected.usesGpu ? ", on the GPU" : "";
   return {
     backend: selected.backend,
     path: selected.path,
     usesGpu: selected.usesGpu,
-    note: `${selected.package}${device}${reasons === "" ? "" : ` (others do not work: ${reasons})`}`,
+    note: `${selected.package}${device}${better === "" ? "" : ` (neither ${better} works here: remat doctor says why)`}`,
   };
 }
 

@@ -34,7 +34,7 @@ function write(part: DocumentPart, style: TextStyle, shape: OutputShape): string
     // Markdown takes a line right below a table for one of its rows.
     return `${table}${style.tables === "markdown" ? "\n\n" : "\n"}${wrapped(part.remark.split("\n"), shape)}`;
   }
-  const caption = part.caption === undefined ? "" : `${part.caption}\n`;
+  const caption = part.caption === undefined ? "" : `${wrapped([part.caption], shape)}\n`;
   return `${above}${caption}${style.listing(part.text(style.tables !== "plain"))}`;
 }
 
