@@ -24,7 +24,7 @@ export interface StepMemory {
  * Tells what a training step holds at its peak, and who put it there. A model's step is predicted, to the byte: nothing is computed, no memory taken, and
  * the model stays as it is; a compiled one takes the step that `fit` takes for a batch. A function that takes one step runs twice, for real.
  *
- * @throws RematError `MODEL_EXPORT`, `MODEL_INPUT_SHAPE`, `MODEL_NOT_TRAINABLE`, `STEP_FUNCTION`; `DataDependentError` where a model reads values
+ * @throws RematError `TFJS_COPIES`, `MODEL_EXPORT`, `MODEL_INPUT_SHAPE`, `MODEL_NOT_TRAINABLE`, `STEP_FUNCTION`; `DataDependentError` where a model reads values
  * @example
  * const { peakBytes, bytesByCategory, largest } = await memoryOf(model, { batch: 32 });
  */

@@ -2,7 +2,7 @@ import { defaultBackend } from "@remat/backends";
 import { currentBackend } from "@remat/dispatch-hook";
 import { RematError, type Trace } from "@remat/trace";
 import { type ModelDefinition, traceFakeStep } from "@remat/tracer";
-import type { LayersModel } from "@tensorflow/tfjs-layers";
+import { LayersModel, version_layers } from "@tensorflow/tfjs-layers";
 import { record } from "./record.js";
 
 /** What can be asked about: a model; a function that takes one training step; a trace of one. */
@@ -24,6 +24,7 @@ export interface StepOptions {
  */
 export async function traceOf(what: Trainable, options: StepOptions): Promise<Trace> {
   if (isTrace(what)) return what;
+  checkCopy(what);
   if (typeof what !== "function")
     return traceFakeStep(what, { ...options, backend: defaultBackend(currentBackend()).name });
   return record(() => checkStep(what()));
@@ -32,6 +33,17 @@ export async function traceOf(what: Trainable, options: StepOptions): Promise<Tr
 /** By what it has, since it may come from another copy of the class. */
 function isTrace(what: Trainable): what is Trace {
   return typeof what === "object" && "storages" in what && "events" in what;
+}
+
+/** Where there are two copies of tfjs-layers the layers of a model of the other one cannot be told apart, nor its optimizer's variables. */
+function checkCopy(what: Exclude<Trainable, Trace>): void {
+  const model: unknown = "model" in what ? what.model : what;
+  const isOfAny = typeof model === "object" && model !== null && "trainOnBatch" in model && "getLayer" in model;
+  if (!isOfAny || model instanceof LayersModel) return;
+  throw new RematError(
+    "TFJS_COPIES",
+    `the model is made by another copy of tfjs-layers than the one that remat finds, ${version_layers}: expected one copy (npm ls @tensorflow/tfjs-layers shows where they are). Install @tensorflow/tfjs-core and @tensorflow/tfjs-layers in the version of @tensorflow/tfjs that the program has: npm install @tensorflow/tfjs-core@VERSION @tensorflow/tfjs-layers@VERSION.`,
+  );
 }
 
 /** A function that makes a model is a likely mistake. */
