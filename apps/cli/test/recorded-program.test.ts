@@ -1,10 +1,16 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { readPlan, writeTrace } from "@remat/trace";
+import { heldPeak } from "@remat/memory";
+import { parseTrace, readPlan, writeTrace } from "@remat/trace";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { runUnder } from "../../../packages/program/test/run-program-under.js";
+import { describeStep } from "../src/commands/record.js";
 import { describeExecution } from "../src/program/describe-execution.js";
+import { judgeRecorded } from "../src/program/judge-recorded.js";
+import { describeEarlyEnd } from "../src/program/program-command.js";
+import { tellFacts } from "../src/program/tell-facts.js";
+import { thisMachine } from "../src/verdict/this-machine.js";
 import { remat } from "./run.js";
 
 const folder = mkdtempSync(join(tmpdir(), "remat-recorded-program-"));
@@ -41,6 +47,63 @@ describe("of a recorded program", () => {
     expect(readPlan(readFileSync(plan, "utf8")).subject.name).toBe("sequential_1");
     const { reports } = await runUnder({ kind: "exec", plan }, ["node", "fit.mjs"]);
     // Six of the nine have a batch of four.
-    expect(describeExecution(reports[0])).toMatch(/ · 9 passes, 6 of them as planned · /);
+    const { facts } = describeExecution(reports[0], { device: thisMachine() });
+    expect(facts).toContain("9 passes, 6 of them as planned");
+  });
+});
+
+describe("what remat record tells of a step", () => {
+  it("is a verdict on this machine, whose command works", async () => {
+    const verdict = (await judgeRecorded(file, file))!;
+    const { peakBytes } = heldPeak(parseTrace(readFileSync(file), { name: "fit" }));
+    expect(verdict).toMatchObject({ peakBytes, fits: true, device: "this machine" });
+    expect(verdict.command).toMatch(/^remat plan \S+ --max-overhead [05]%/);
+    expect(verdict.facts.at(-1)).toBe(verdict.command);
+    const [, ...words] = verdict.command!.replace("plan.json", join(folder, "next.json")).split(" ");
+    expect((await remat(...words, "--iterations", "20")).code).toBe(0);
+    expect((await judgeRecorded(file, "-"))!.command).toBeUndefined();
+  });
+
+  it.each([60, 80, 120])("is no wider than %i columns, but for the command", async (width) => {
+    const step = {
+      file,
+      model: "sequential_1",
+      optimizer: "Adam",
+      steps: 5,
+      alike: 4,
+      ops: 63,
+      peakBytes: 1,
+      stepMs: 2,
+    };
+    let text = "";
+    const io = { stderr: { write: (more: string) => (text += more) }, width };
+    tellFacts(describeStep("fit.remat.jsonl", step), io);
+    tellFacts((await judgeRecorded(file, "fit.remat.jsonl", { name: "this machine", memoryBytes: 2 ** 34 }))!, io);
+    for (const line of text.split("\n"))
+      if (!line.includes("remat plan")) expect(line.length).toBeLessThanOrEqual(width);
+    expect(text).toMatchSnapshot();
+  });
+
+  it("counts one thing as one", () => {
+    const step = { file, model: undefined, optimizer: undefined, steps: 2, alike: 1, ops: 1, peakBytes: 1, stepMs: 2 };
+    expect(describeStep("a.jsonl", step).facts).toEqual([
+      "a.jsonl: a step",
+      "1 op",
+      "2 ms while recorded",
+      "1 step (1 other ran other ops)",
+    ]);
+  });
+
+  it("is why there is nothing, where the program failed or was ended", () => {
+    const report = { pid: 1, thread: 0, startedAt: 0, version: "4.22.0", passes: 3 };
+    expect(describeEarlyEnd(["node", "a.js"], 130, 5, [report])).toBe(
+      "node a.js: ended with exit code 130 before 5 training steps of one kind were over: nothing is recorded; --steps 1 asks for the first alone",
+    );
+    expect(describeEarlyEnd(["node", "a.js"], 1, 1, [report])).toBe(
+      "node a.js: ended with exit code 1 before a training step was over: nothing is recorded",
+    );
+    expect(describeEarlyEnd(["node", "a.js"], 2, 5, [])).toMatch(
+      /before it loaded TensorFlow.js: nothing is recorded$/,
+    );
   });
 });

@@ -7,7 +7,10 @@ import type { ConsoleIo } from "../console-io.js";
 import { parseBudgetOption } from "../plan/plan-options.js";
 import { describeExecution } from "../program/describe-execution.js";
 import { describeNothing, programOf, trainingEnvironment } from "../program/program-command.js";
+import { tellFacts } from "../program/tell-facts.js";
 import { parseText, UsageError } from "../usage-error.js";
+import { quoted } from "../verdict/next-command.js";
+import { thisMachine } from "../verdict/this-machine.js";
 
 /** `remat exec`. */
 export const execCommand: Command = {
@@ -30,10 +33,19 @@ export async function execute(targets: readonly string[], options: CommandOption
   const order = parseExecOptions(options);
   return runProgram({ command, order, env: trainingEnvironment() }, ({ exitCode, reports }) => {
     const told = reports.filter(({ passes, problem }) => passes > 0 || problem !== undefined);
-    for (const report of told) io.stderr.write(`remat: ${describeExecution(report)}\n`);
-    if (told.length === 0) io.stderr.write(`remat: ${describeNothing(command, reports)}\n`);
+    const device = thisMachine();
+    for (const report of told) {
+      const next = report === told.at(-1) ? after(order, command) : undefined;
+      tellFacts(describeExecution(report, { device, command: next }), io);
+    }
+    if (told.length === 0) tellFacts({ facts: [describeNothing(command, reports)] }, io);
     return exitCode;
   });
+}
+
+/** Where memory went shows a record of the program, and a plan made of that takes the least time. */
+function after({ plan }: ExecOrder, program: readonly string[]): string | undefined {
+  return plan === undefined ? ["remat", "record", "--", ...program].map(quoted).join(" ") : undefined;
 }
 
 function parseExecOptions(options: CommandOptions): ExecOrder {

@@ -2,14 +2,15 @@ import { createReadStream } from "node:fs";
 import { pipeline } from "node:stream";
 import { createGzip } from "node:zlib";
 import { type RecordedStep, runProgram } from "@remat/program";
-import { formatMs } from "@remat/reporting";
+import { type Facts, formatMs } from "@remat/reporting";
 import { RematError } from "@remat/trace";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
 import { checkFor, writeFor } from "../output.js";
 import { judgeRecorded } from "../program/judge-recorded.js";
-import { describeNothing, programOf, trainingEnvironment } from "../program/program-command.js";
+import { describeEarlyEnd, describeNothing, programOf, trainingEnvironment } from "../program/program-command.js";
 import { numberedPath, parseRecordOptions } from "../program/record-options.js";
+import { tellFacts } from "../program/tell-facts.js";
 
 /** `remat record`. */
 export const recordCommand: Command = {
@@ -35,12 +36,13 @@ export async function record(targets: readonly string[], options: CommandOptions
     const steps = reports.flatMap(({ recorded = [] }) => recorded);
     // Where the program has failed, that is what counts.
     if (steps.length === 0 && exitCode === 0) throw new RematError("PROGRAM_STEPS", describeNothing(command, reports));
+    if (steps.length === 0) tellFacts({ facts: [describeEarlyEnd(command, exitCode, order.steps, reports)] }, io);
     for (const [index, step] of steps.entries()) {
       const path = numberedPath(output, index, steps.length);
       await writeFor("--output", path, contentOf(step.file, path.endsWith(".gz")), io);
-      io.stderr.write(`remat: ${describeStep(path, step)}\n`);
+      tellFacts(describeStep(path, step), io);
       const verdict = await judgeRecorded(step.file, path);
-      if (verdict !== undefined) io.stderr.write(`remat: ${verdict}\n`);
+      if (verdict !== undefined) tellFacts(verdict, io);
     }
     return exitCode;
   });
@@ -52,8 +54,18 @@ async function* contentOf(path: string, zips: boolean): AsyncGenerator<Uint8Arra
   yield* zips ? pipeline(file, createGzip(), () => {}) : file;
 }
 
-function describeStep(path: string, { model, optimizer, steps, alike, ops, stepMs }: RecordedStep): string {
+/** Returns what was recorded of a step, and where it is. */
+export function describeStep(path: string, { model, optimizer, steps, alike, ops, stepMs }: RecordedStep): Facts {
   const whose = [model, optimizer].filter((name) => name !== undefined).join(" by ");
-  const others = alike < steps ? ` (${steps - alike} others ran other ops)` : "";
-  return `${path}: ${whose === "" ? "a step" : whose} · ${ops} ops · ${formatMs(stepMs)} while recorded · median of ${alike} steps${others}`;
+  const count = (n: number, what: string): string => `${n} ${what}${n === 1 ? "" : "s"}`;
+  const others = alike < steps ? ` (${count(steps - alike, "other")} ran other ops)` : "";
+  const median = alike === 1 ? "1 step" : `median of ${alike} steps`;
+  return {
+    facts: [
+      `${path}: ${whose === "" ? "a step" : whose}`,
+      count(ops, "op"),
+      `${formatMs(stepMs)} while recorded`,
+      `${median}${others}`,
+    ],
+  };
 }

@@ -5,6 +5,13 @@ import type { ModelImporter } from "./importer.js";
 
 const endings = new Set([".js", ".mjs", ".cjs", ".ts", ".mts"]);
 
+/** TypeScript needs something that reads it, where Node does not by itself. */
+function nextStep(path: string, cause: unknown): string {
+  if ((cause as NodeJS.ErrnoException).code !== "ERR_UNKNOWN_FILE_EXTENSION")
+    return "Expected an ES module that runs by itself.";
+  return `This Node reads no TypeScript: NODE_OPTIONS="--import tsx" in front of remat has tsx read it; or, for a program that trains, remat record -- npx tsx ${path}.`;
+}
+
 /** An ES module that exports what makes a model. */
 export const esModuleImporter: ModelImporter = {
   name: "module",
@@ -21,14 +28,14 @@ export const esModuleImporter: ModelImporter = {
     } catch (cause) {
       throw new RematError(
         "MODEL_IMPORT",
-        `${path}: cannot be imported: ${(cause as Error).message}. Expected an ES module that runs by itself.`,
+        `${path}: cannot be imported: ${(cause as Error).message}. ${nextStep(path, cause)}`,
         { cause },
       );
     }
     if (module.default === undefined)
       throw new RematError(
         "MODEL_EXPORT",
-        `${path}: has no default export. Expected a function that returns a model; see examples/README.md.`,
+        `${path}: has no default export. Expected a function that makes a model: export default ({ tf, batch }) => …; or, for a program that trains, remat record -- node ${path}.`,
       );
     return module.default;
   },

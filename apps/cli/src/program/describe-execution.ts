@@ -1,22 +1,52 @@
-import type { ThreadReport } from "@remat/program";
-import { formatBytes, formatMs, formatPercent } from "@remat/reporting";
+import type { ExecutedPasses, ThreadReport } from "@remat/program";
+import { type Facts, formatBytes, formatMs, formatPercent } from "@remat/reporting";
+import type { DeviceSpec } from "@remat/trace";
 
-/** Says what was saved in a thread, and what it cost, or why the program could not go on. */
-export function describeExecution({ thread, passes, problem, executed }: ThreadReport): string {
+/** Where a program has run, and what is typed to know more of it. */
+export interface ExecutionPlace {
+  readonly device: Pick<DeviceSpec, "name" | "memoryBytes">;
+  readonly command?: string | undefined;
+}
+
+/** Returns what was saved in a thread, what it cost, and what to type next, or why the program could not go on. */
+export function describeExecution(
+  { thread, passes, problem, executed }: ThreadReport,
+  { device, command }: ExecutionPlace,
+): Facts {
   const where = thread === 0 ? "" : ` in worker ${thread}`;
-  if (problem !== undefined) return problem;
+  if (problem !== undefined) return { facts: [problem] };
   if (executed === undefined)
-    return `${passes} passes${where}, of which the end was not seen: the thread was ended from outside`;
-  const { budgetBytes, stockPeakBytes, peakBytes, passesMs, recomputedMs, recomputedOps, plannedPasses } = executed;
-  const held =
-    stockPeakBytes === undefined
-      ? ""
-      : `, ${formatPercent(peakBytes / stockPeakBytes)} of stock's ${formatBytes(stockPeakBytes)}`;
-  return [
-    `peak ${formatBytes(peakBytes)}${held}${budgetBytes === undefined ? "" : ` within a budget of ${formatBytes(budgetBytes)}`}`,
-    `${passes} passes${where}${plannedPasses === 0 ? "" : `, ${plannedPasses} of them as planned`}`,
+    return { facts: [`${passes} passes${where}, of which the end was not seen: the thread was ended from outside`] };
+  const { passesMs, recomputedMs, recomputedOps, plannedPasses } = executed;
+  const facts = [
+    ...describeHeld(executed, device),
+    `${passes} ${passes === 1 ? "pass" : "passes"}${where}${plannedPasses === 0 ? "" : `, ${plannedPasses} of them as planned`}`,
     recomputedOps === 0
       ? "nothing recomputed"
       : `${(recomputedOps / passes).toFixed(1)} ops a pass recomputed, in ${formatMs(recomputedMs)} of ${formatMs(passesMs)} (${formatPercent(recomputedMs / passesMs)})`,
-  ].join(" · ");
+    ...(command === undefined ? [] : [command]),
+  ];
+  return { facts, command };
+}
+
+/** A budget is of what is held between ops; the peak is with what kernels take for themselves. */
+function describeHeld(
+  { budgetBytes, stockPeakBytes, heldBytes, peakBytes }: ExecutedPasses,
+  { name, memoryBytes }: ExecutionPlace["device"],
+): readonly string[] {
+  const ofDevice = memoryBytes === undefined ? "" : ` of ${formatBytes(memoryBytes)} (${name})`;
+  const ofStock =
+    stockPeakBytes === undefined
+      ? ""
+      : `, ${formatPercent(peakBytes / stockPeakBytes)} of stock's ${formatBytes(stockPeakBytes)}`;
+  const peak = `peak ${formatBytes(peakBytes)}${ofDevice}${ofStock}`;
+  if (budgetBytes === undefined) return [peak];
+  const within = (bytes: number): string => (bytes <= budgetBytes ? " within" : " beyond");
+  const budget = ` a budget of ${formatBytes(budgetBytes)}`;
+  return peakBytes <= budgetBytes
+    ? [`${peak},${within(peakBytes)}${budget}`]
+    : [
+        peak,
+        `held ${formatBytes(heldBytes)}${within(heldBytes)}${budget}; the rest is what kernels take while they run`,
+      ];
 }

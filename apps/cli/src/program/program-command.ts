@@ -14,6 +14,19 @@ export function programOf(command: string, program: readonly string[]): readonly
 /** What a program gets besides the user's environment: what keeps TensorFlow's memory from growing, where it is built. */
 export const trainingEnvironment = (): Readonly<Record<string, string>> => allocatorEnvironment();
 
+/** Tells why nothing was recorded of a program that failed, or that somebody has ended. */
+export function describeEarlyEnd(
+  program: readonly string[],
+  exitCode: number,
+  steps: number,
+  reports: readonly ThreadReport[],
+): string {
+  const ended = `${program.join(" ")}: ended with exit code ${exitCode}`;
+  if (reports.length === 0) return `${ended}, before it loaded TensorFlow.js: nothing is recorded`;
+  const fewer = steps > 1 ? "; --steps 1 asks for the first alone" : "";
+  return `${ended} before ${steps === 1 ? "a training step was" : `${steps} training steps of one kind were`} over: nothing is recorded${fewer}`;
+}
+
 /** Tells why nothing came of a program: one sentence, with the next step. */
 export function describeNothing(program: readonly string[], reports: readonly ThreadReport[]): string {
   const shown = program.join(" ");

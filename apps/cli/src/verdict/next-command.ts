@@ -55,7 +55,7 @@ export function typed(command: string, { target, options }: Given, ...more: read
   return ["remat", command, typedTarget(target), ...again, ...more].map(quoted).join(" ");
 }
 
-/** As a POSIX shell reads it. */
-function quoted(word: string): string {
+/** Returns a word as a POSIX shell reads it. */
+export function quoted(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

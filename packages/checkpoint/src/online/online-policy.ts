@@ -173,7 +173,7 @@ export class OnlinePolicy implements Policy {
     const { liveBytes } = this.meter;
     const needed = liveBytes + bytes;
     throw new BudgetError(
-      `${this.current} needs ${bytes} bytes beside ${liveBytes} bytes that cannot be evicted now (weights, gradients, what it reads, and what nothing can recompute): a budget of ${this.budgetBytes} bytes does not do. Allow at least ${needed} bytes, or take a smaller batch.`,
+      `${this.current} needs ${bytes} bytes beside ${liveBytes} bytes that cannot be evicted now (weights, gradients, what it reads, and what nothing can recompute): a budget of ${this.budgetBytes} bytes does not do. Allow at least ${needed}B, or take a smaller batch.`,
       needed,
       this.current,
     );

@@ -89,7 +89,7 @@ describe("a chain", () => {
     const { op, smallestBudgetBytes, message } = error as BudgetError;
     expect(op).toMatch(/^(BatchMatMul|Tanh) of /);
     expect(smallestBudgetBytes).toBeGreaterThan(2 * each);
-    expect(message).toMatch(/Allow at least \d+ bytes/);
+    expect(message).toMatch(/Allow at least \d+B/);
     expect(tf.memory()).toEqual(before);
     expect(gradientOf(loss)).toHaveLength(1 + 256);
     x.dispose();

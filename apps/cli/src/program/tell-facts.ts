@@ -1,0 +1,10 @@
+import { type Facts, factLines } from "@remat/reporting";
+import type { ConsoleIo } from "../console-io.js";
+
+const prefix = "remat: ";
+
+/** Writes facts beside what a program prints itself: in one line that says whose it is, or in several where the terminal is too narrow for that. */
+export function tellFacts(facts: Facts, io: Pick<ConsoleIo, "stderr" | "width">): void {
+  const lines = factLines(facts, io.width === undefined ? undefined : io.width - prefix.length);
+  io.stderr.write(`${prefix}${lines.join(`\n${" ".repeat(prefix.length)}`)}\n`);
+}

@@ -1,0 +1,69 @@
+import type { ExecutedPasses } from "@remat/program";
+import { describe, expect, it } from "vitest";
+import { describeExecution } from "../src/program/describe-execution.js";
+import { tellFacts } from "../src/program/tell-facts.js";
+
+const MiB = 2 ** 20;
+const executed: ExecutedPasses = {
+  budgetBytes: undefined,
+  stockPeakBytes: undefined,
+  heldBytes: 20 * MiB,
+  peakBytes: 20 * MiB,
+  passesMs: 1000,
+  recomputedMs: 0,
+  recomputedOps: 0,
+  plannedPasses: 0,
+};
+const report = { pid: 1, thread: 0, startedAt: 0, version: "4.22.0", passes: 8 };
+const device = { name: "this machine", memoryBytes: 2 ** 34 };
+const command = "remat record -- node train.js";
+const facts = (more: Partial<ExecutedPasses>): readonly string[] =>
+  describeExecution({ ...report, executed: { ...executed, ...more } }, { device }).facts;
+
+describe("what remat exec tells at the end", () => {
+  it("is the peak, the device's memory, what it cost, and what to type next", () => {
+    expect(describeExecution({ ...report, executed }, { device, command })).toEqual({
+      facts: ["peak 20 MiB of 16 GiB (this machine)", "8 passes", "nothing recomputed", command],
+      command,
+    });
+  });
+
+  it("is the peak within a budget, and what stock takes where that is known", () => {
+    expect(facts({ budgetBytes: 22 * MiB, recomputedOps: 20, recomputedMs: 79, plannedPasses: 6 })).toEqual([
+      "peak 20 MiB of 16 GiB (this machine), within a budget of 22 MiB",
+      "8 passes, 6 of them as planned",
+      "2.5 ops a pass recomputed, in 79 ms of 1 s (7.9 %)",
+    ]);
+    expect(facts({ budgetBytes: 22 * MiB, stockPeakBytes: 44 * MiB })[0]).toBe(
+      "peak 20 MiB of 16 GiB (this machine), 45.5 % of stock's 44 MiB, within a budget of 22 MiB",
+    );
+  });
+
+  it("is what was held, too, where kernels take more for themselves than the budget, which is without that", () => {
+    expect(facts({ budgetBytes: 22 * MiB, peakBytes: 40 * MiB }).slice(0, 2)).toEqual([
+      "peak 40 MiB of 16 GiB (this machine)",
+      "held 20 MiB within a budget of 22 MiB; the rest is what kernels take while they run",
+    ]);
+    expect(facts({ budgetBytes: 19 * MiB, peakBytes: 40 * MiB })[1]).toMatch(/^held 20 MiB beyond a budget of 19 MiB/);
+  });
+
+  it("is what kept the program from going on", () => {
+    expect(describeExecution({ ...report, problem: "no room" }, { device, command }).facts).toEqual(["no room"]);
+    expect(describeExecution({ ...report, thread: 2 }, { device }).facts).toEqual([
+      "8 passes in worker 2, of which the end was not seen: the thread was ended from outside",
+    ]);
+  });
+
+  it("is one line, or as wide as the terminal, and the command in one piece", () => {
+    const told = (width?: number): string => {
+      let text = "";
+      const io = { stderr: { write: (more: string) => (text += more) }, ...(width !== undefined && { width }) };
+      tellFacts(describeExecution({ ...report, executed }, { device, command }), io);
+      return text;
+    };
+    expect(told()).toBe(`remat: peak 20 MiB of 16 GiB (this machine) · 8 passes · nothing recomputed · ${command}\n`);
+    expect(told(60)).toBe(
+      `remat: peak 20 MiB of 16 GiB (this machine) · 8 passes\n       nothing recomputed · ${command}\n`,
+    );
+  });
+});
