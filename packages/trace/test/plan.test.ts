@@ -206,7 +206,7 @@ test.each<[string, (file: AnyFile) => void, string, string]>([
     "an op left out",
     (f) => f.steps.pop(),
     "PLAN_CORRUPT",
-    'steps: expected every op to run, found "no run of op 7 (- forward Sum 0: float32[2,8])"',
+    'steps: expected every op to run, found "no run of op 7 ((outside modules) forward Sum 0: float32[2,8])"',
   ],
   [
     "a value not made",
