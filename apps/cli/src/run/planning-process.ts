@@ -89,13 +89,14 @@ async function chooseBackend({ source, plannedBackend, from }: PlanningJob): Pro
   const { backend } = source.request;
   const selected = await selectOr(plannedBackend, { for: "training", from, ...(backend !== undefined && { backend }) });
   const failed = selected.attempts.filter((attempt) => !attempt.selected);
-  const better = failed.map((attempt) => attempt.package).join(" nor ");
+  const names = failed.map((attempt) => attempt.package);
+  const missing = names.length > 1 ? `neither ${names.join(" nor ")} works` : `${names.join("")} does not work`;
   const device = selected.usesGpu ? ", on the GPU" : "";
   return {
     backend: selected.backend,
     path: selected.path,
     usesGpu: selected.usesGpu,
-    note: `${selected.package}${device}${better === "" ? "" : ` (neither ${better} works here: remat doctor says why)`}`,
+    note: `${selected.package}${device}${names.length === 0 ? "" : ` (${missing} here: remat doctor says why)`}`,
   };
 }
 
