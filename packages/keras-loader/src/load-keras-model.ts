@@ -3,6 +3,7 @@ import { buildModel } from "./build-model.js";
 import type { LayerNotes } from "./layer-note.js";
 import { overrideInputShape } from "./override-input-shape.js";
 import { readTopology } from "./read-topology.js";
+import { provideTensorMethods } from "./tensor-methods.js";
 import { understandTopology } from "./understand-model.js";
 
 /** Options of {@link loadKerasModel}. */
@@ -37,5 +38,6 @@ export function loadKerasModel(source: string | object, options: LoadKerasModelO
   const notes: LayerNotes = new Map();
   const entry = understandTopology(topology, options.name, notes);
   if (options.inputShape !== undefined) overrideInputShape(entry, options.inputShape);
+  provideTensorMethods();
   return buildModel(entry, notes, options.inputShape === undefined);
 }
