@@ -1,8 +1,9 @@
 import { fakeMode } from "@remat/fake";
 import { isForwardModule, ModTracker } from "@remat/mod-tracker";
 import { Category, type Trace, type TraceHeader } from "@remat/trace";
-import { version_core } from "@tensorflow/tfjs-core";
+import { type Tensor, version_core } from "@tensorflow/tfjs-core";
 import { version_layers } from "@tensorflow/tfjs-layers";
+import { heldInitialValues } from "./initial-values.js";
 import { batchOf, type ScopeFn } from "./model-definition.js";
 import { TraceRecorder } from "./recorder/trace-recorder.js";
 import { resolveStep, type StepRequest, settingsOf } from "./step-spec.js";
@@ -40,7 +41,9 @@ export async function traceStep(exported: unknown, options: TraceStepOptions = {
   const step = await prepareStep(exported, { ...options, scope });
   const { name, spec, definition, notes, optimizer } = step;
   let tracker: ModTracker | undefined;
+  const initial: Tensor[] = [];
   try {
+    initial.push(...(optimizer === undefined ? [] : heldInitialValues(definition)));
     const recorder = new TraceRecorder({
       header: {
         libraries: { "@tensorflow/tfjs-core": version_core, "@tensorflow/tfjs-layers": version_layers },
@@ -61,17 +64,25 @@ export async function traceStep(exported: unknown, options: TraceStepOptions = {
     const { onProgress } = options;
     if (onProgress !== undefined) tracker.registerUserHooks({ preForward: ({ fqn }) => onProgress(fqn) });
     if (optimizer !== undefined) tracker.trackOptimizer(optimizer);
-    for (let i = 0; i < spec.stepsBefore; i++) step.take();
+    // The first update leaves the initial values to those who hold them, and what comes after it is what goes on.
+    const stepsBefore = Math.max(spec.stepsBefore, initial.length > 0 ? 1 : 0);
+    for (let i = 0; i < stepsBefore; i++) step.take();
     options.onStart?.(recorder);
     // In one run: between two the hook sees nothing, and takes what it then finds for new.
     tracker.run(() => {
-      // As the weights it is there from the start, though targets are first read when the forward pass is over.
+      // All this is there from the start, whenever it is first read: targets when the forward pass is over, what an optimizer keeps in the update.
       for (const tensor of batchOf(definition)) recorder.categorizeTensor(tensor, Category.input);
+      for (const variable of Object.values(definition.parameters ?? {}))
+        recorder.categorizeTensor(variable, Category.parameter);
+      for (const tensor of Object.values(definition.buffers ?? {})) recorder.categorizeTensor(tensor, Category.buffer);
+      if (optimizer !== undefined) tracking.by?.trackOptimizer(optimizer);
+      for (const tensor of initial) recorder.categorizeTensor(tensor, Category.other);
       for (let i = 0; i < spec.steps; i++) step.take();
     });
     return recorder.trace();
   } finally {
     tracker?.close();
+    for (const tensor of initial) tensor.dispose();
     step.dispose();
   }
 }
