@@ -66,7 +66,7 @@ describe("remat estimate TRACE", () => {
     writeFileSync(cut, text.slice(0, Math.floor(text.length * 0.7)));
     const { code, stdout } = await remat("estimate", cut);
     expect(code).toBe(0);
-    expect(stdout).toMatch(/note: the trace ends early, after line \d+/);
+    expect(stdout).toMatch(/note: the trace breaks off after line \d+/);
     const corrupt = join(folder, "corrupt.remat.jsonl");
     writeFileSync(corrupt, text.replace('"t":"op"', '"t":"pp"'));
     const refused = await remat("estimate", corrupt);

@@ -60,18 +60,3 @@ export function requireMemoryTrace(trace: Trace, options: { readonly forwardOnly
       `the trace has no backward pass: found ${trace.ops.count} ops of other phases, expected a training step. Trace the step with its loss and gradients, or pass { forwardOnly: true }.`,
     );
 }
-
-/**
- * Returns what a reader must know about the figures: that a trace breaks off, and where.
- *
- * @example
- * for (const note of memoryNotes(trace)) console.warn(note);
- */
-export function memoryNotes(trace: Trace): readonly string[] {
-  const notes = [...(trace.header.notes ?? [])];
-  if (trace.truncated !== undefined)
-    notes.push(
-      `The trace breaks off after line ${trace.truncated.line} (${trace.truncated.reason}): these figures hold for its first ${trace.events.count} events.`,
-    );
-  return notes;
-}

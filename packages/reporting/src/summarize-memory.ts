@@ -1,7 +1,7 @@
-import { type MemTracker, memoryNotes, trackMemory } from "@remat/mem-tracker";
+import { type MemTracker, trackMemory } from "@remat/mem-tracker";
 import { type FSDPMemTracker, type FsdpSimulation, type ShardingPlan, simulateFsdp } from "@remat/mem-tracker/fsdp";
 import { type MemoryMoment, type MemoryTimeline, type MomentPlace, memoryTimeline, momentAt } from "@remat/memory";
-import type { Trace } from "@remat/trace";
+import { type Trace, traceNotes } from "@remat/trace";
 
 /** What is held, when, in which category, and who put it there. */
 export interface MemorySummary {
@@ -58,7 +58,7 @@ export function summarizeMemory(trace: Trace, options: SummarizeMemoryOptions = 
             : `at mark ${at.mark}`,
     peakBytes: tracker.peakBytes(),
     timeline: memoryTimeline(shown),
-    notes: memoryNotes(shown),
+    notes: traceNotes(shown),
     simulation,
   };
 }

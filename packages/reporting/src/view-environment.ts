@@ -1,4 +1,4 @@
-import { type DeviceSpec, runtimeSourceNames, type Trace } from "@remat/trace";
+import { type DeviceSpec, runtimeSourceNames, type Trace, traceNotes } from "@remat/trace";
 import { formatBytes } from "./format-quantity.js";
 
 /** A fact about a run, and where it comes from where that is not plain. */
@@ -79,9 +79,7 @@ export function viewEnvironment(trace: Trace, options: EnvironmentOptions = {}):
     { title: "Time", facts: [...timeFacts(trace), ...(pricedFor === undefined ? [] : deviceFacts(pricedFor))] },
   ];
   if (options.planning !== undefined) groups.push({ title: "Plans", facts: fact("Search", options.planning) });
-  const notes = [...(header.notes ?? [])];
-  if (trace.truncated !== undefined)
-    notes.push(`The trace breaks off after line ${trace.truncated.line}: ${trace.truncated.reason}.`);
+  const notes = traceNotes(trace);
   if (notes.length > 0) groups.push({ title: "Notes", facts: notes.map((value) => ({ name: "Note", value })) });
   return groups;
 }

@@ -1,7 +1,7 @@
 import type { Verdict } from "@remat/reporting";
 import { priceTrace } from "@remat/runtime-estimator";
 import { type Opened, printView, startTerminal, type ViewName, viewNames } from "@remat/terminal";
-import type { DeviceSpec, Trace } from "@remat/trace";
+import { type DeviceSpec, type Trace, truncationNote } from "@remat/trace";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
 import { parseModelOptions, recordOptions, stepOptions } from "../model-options.js";
@@ -117,8 +117,8 @@ async function printOnce(
     progress.clear();
   }
   const [{ title, trace }, other] = runs;
-  if (trace.truncated !== undefined)
-    io.stderr.write(`remat: ${title} is damaged: read up to line ${trace.truncated.line}.\n`);
+  const note = truncationNote(trace);
+  if (note !== undefined) io.stderr.write(`remat: ${title}: ${note}\n`);
   io.stdout.write(
     await printView(trace, {
       view: view ?? (other === undefined ? "modules" : "compare"),

@@ -1,4 +1,4 @@
-import type { Trace } from "@remat/trace";
+import { type Trace, truncationNote } from "@remat/trace";
 import { TraceDocument } from "../document/trace-document.js";
 import { bodyArea } from "../screen/draw-screen.js";
 import type { Action, Step } from "../state/action.js";
@@ -113,11 +113,11 @@ export function showTrace(
   const scene = sceneOf(shown, bodyArea(views, shown));
   const begun = { ...shown, own: Object.fromEntries(views.map((view) => [view.name, view.initial(scene)])) };
   const restored = restoreView(views, begun, saved);
-  const { truncated } = trace;
+  const note = truncationNote(trace);
   const planView = views.find(({ opensFor }) => opensFor === "plan")?.name;
   const next =
-    truncated !== undefined
-      ? tell(restored, `damaged: read up to line ${truncated.line}. ${truncated.reason}`, true)
+    note !== undefined
+      ? tell(restored, note, true)
       : plan === undefined
         ? restored
         : { ...restored, view: wantedView ?? planView ?? restored.view };

@@ -147,7 +147,7 @@ describe.runIf(isThere)("remat ui in a terminal", () => {
       [...lines.slice(0, 3000), "{ not a record", ...lines.slice(3001)].join("\n"),
     );
     start("ui damaged.remat.jsonl");
-    await terminal.until("the modules and the notice", has("resnet50", "damaged: read up to line 3000"));
+    await terminal.until("the modules and the notice", has("resnet50", "the trace breaks off after line 3000"));
     terminal.press("q");
     await restored();
   });

@@ -45,7 +45,9 @@ function describeMemory(summary: MemorySummary, size: SizeFormat): readonly stri
   return [
     `${header.model ?? "model"}: ${header.framework}${header.frameworkVersion === undefined ? "" : ` ${header.frameworkVersion}`}, ${header.mode}${header.backend === undefined ? "" : ` ${header.backend} backend`}, device ${moment.device}; allocations in units of ${header.allocationUnitBytes} B`,
     `peak ${size(summary.peakBytes)}${summary.place === "peak" ? "" : `; ${summary.place} ${size(moment.totalBytes)}`}${moment.at === undefined ? "" : `, in ${describeOp(moment)}`}`,
-    ...(summary.simulation?.plan.cpuOffload ? offloaded(summary, size).map((held) => `offloaded: ${held}`) : []),
+    ...heldElsewhere(summary, size).map(
+      (held) => `${summary.simulation?.plan.cpuOffload ? "offloaded" : "elsewhere"}: ${held}`,
+    ),
     ...notes.map((note) => `note: ${note}`),
   ];
 }
@@ -97,10 +99,11 @@ function peakIn(module: Module, state: string, device: string): number | undefin
   return totals.length === 0 ? undefined : Math.max(...totals.map((snapshot) => snapshot.totalBytes));
 }
 
-function offloaded({ tracker, moment }: MemorySummary, size: SizeFormat): readonly string[] {
+/** What other devices hold at most: neither the peak nor whether it fits is about them. */
+function heldElsewhere({ tracker, moment }: MemorySummary, size: SizeFormat): readonly string[] {
   return tracker
     .snapshot("peak")
-    .filter(({ device }) => device !== moment.device)
+    .filter(({ device, totalBytes }) => device !== moment.device && totalBytes > 0)
     .map(({ device, totalBytes }) => `at most ${size(totalBytes)} on device ${device}`);
 }
 

@@ -1,3 +1,4 @@
+import { traceNotes } from "@remat/trace";
 import { labelCategory } from "../category-colours.js";
 import { formatMs, formatOverhead, formatPercent } from "../format-quantity.js";
 import type { DocumentPart, DocumentRecords, OutputDocument } from "../formats/output-document.js";
@@ -172,7 +173,7 @@ function describePlan(
       : [
           `planned is ${header.device}; not in any of these figures is what is held elsewhere at the peak: ${Array.from(elsewhere, ([device, bytes]) => `${size(bytes)} on ${device}`).join(", ")}`,
         ]),
-    ...[...(header.notes ?? []), ...notes].map((note) => `note: ${note}`),
+    ...[...traceNotes(trace), ...notes].map((note) => `note: ${note}`),
   ];
 }
 

@@ -1,4 +1,5 @@
 import { displaySacStats, displaySacTradeoffStats } from "@remat/sac-core";
+import { traceNotes } from "@remat/trace";
 import { formatMs, formatPercent, formatWholePercent } from "../format-quantity.js";
 import type { DocumentPart, DocumentRecords, OutputDocument } from "../formats/output-document.js";
 import { type SizeFormat, type SizeUnit, sizeFormat } from "../size-unit.js";
@@ -112,21 +113,13 @@ function opListings({ modules, asPytorch }: SacSummary): DocumentPart[] {
 }
 
 /** Returns what was run and how the numbers were obtained, in a few lines. */
-export function describeRun({
-  trace: { header, truncated },
-  pricedFor,
-  opCount,
-  forwardMs,
-  backwardMs,
-}: SacSummary): string {
-  const lines = [
+export function describeRun({ trace, pricedFor, opCount, forwardMs, backwardMs }: SacSummary): string {
+  const { header } = trace;
+  return [
     `${header.model ?? "model"}: ${header.framework}${header.frameworkVersion === undefined ? "" : ` ${header.frameworkVersion}`}, ${header.mode}${header.backend === undefined ? "" : ` ${header.backend} backend`}, priced for ${pricedFor ?? header.device}`,
     `${opCount} ops, forward ${formatMs(forwardMs)}, backward ${formatMs(backwardMs)}; allocations in units of ${header.allocationUnitBytes} B`,
-    ...(header.notes ?? []).map((note) => `note: ${note}`),
-  ];
-  if (truncated !== undefined)
-    lines.push(`note: the trace ends early, after line ${truncated.line}: ${truncated.reason}`);
-  return lines.join("\n");
+    ...traceNotes(trace).map((note) => `note: ${note}`),
+  ].join("\n");
 }
 
 const moduleColumns: readonly string[] = [
