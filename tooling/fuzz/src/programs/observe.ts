@@ -16,14 +16,14 @@ export function observerOf(session: Session): Observer {
 }
 
 /**
- * Observes names, types and shapes only, which are there in fake mode, too, and, where there is a meter, the most memory that a step takes. The first is
- * left out, since some initializers of layers take none in fake mode, and a step that fails, since fake mode may refuse it sooner or later than a kernel
+ * Observes names, types and shapes only, which are there in fake mode, too, and, where there is a meter, the most memory that a step takes. The first
+ * that succeeds is left out, since some initializers of layers take none in fake mode, and a step that fails, since fake mode may refuse it sooner or later than a kernel
  * does. What a failure leaves differs with that, so that from there on a step is told by what it takes beside what was there before.
  */
 export const shapeObserver =
   (meter?: MemoryMeter) =>
   (session: Session): Observer => {
-    let steps = 0;
+    let successes = 0;
     let failures = 0;
     const watching: Session = {
       ...session,
@@ -40,8 +40,7 @@ export const shapeObserver =
         const before = failures;
         const there = failures > 0 && meter !== undefined ? meter.liveBytes - meter.foundBytes : 0;
         await observer.step(run);
-        steps++;
-        if (meter === undefined || steps === 1 || failures > before) return;
+        if (meter === undefined || failures > before || successes++ === 0) return;
         const found = failures > 0 ? meter.foundBytes : 0;
         session.note(`${meter.peakBytes - there - found} bytes`);
       },
