@@ -54,11 +54,11 @@ export function* contentProblems(item, entries) {
     for (const link of relativeLinks(readFileSync(join(item.folder, "README.md"), "utf8")))
       if (!entries.includes(posix.join("package", link)))
         yield `README.md links to ${link}, which is not in the tarball`;
-  // What `bundle-package.js` writes for several entries is nobody's to import.
+  // What `bundle-package.js` writes for several entries, and what runs in a thread of its own, is nobody's to import.
   for (const entry of entries)
     if (
       entry.endsWith(".js") &&
-      !/\/shared-[A-Z0-9]{8}\.js$/.test(entry) &&
+      !/\/(?:shared-[A-Z0-9]{8}|[a-z-]+-worker)\.js$/.test(entry) &&
       !entries.includes(entry.replace(/\.js$/, ".d.ts"))
     )
       yield `${entry} has no declarations`;

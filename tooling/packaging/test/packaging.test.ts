@@ -28,6 +28,7 @@ const good = {
     '# good\n\n```sh\nnpm install good\n```\n\n```js\nimport { one } from "good";\n```\n\n```ts\nif (one !== 1) throw new Error("not one");\n```\n',
   "dist/index.js": 'export { one } from "./shared-3ZKYUZR6.js";\n',
   "dist/shared-3ZKYUZR6.js": "export const one = 1;\n",
+  "dist/planning/planning-worker.js": "export {};\n",
   "dist/index.d.ts": "export declare const one: number;\n",
 };
 
