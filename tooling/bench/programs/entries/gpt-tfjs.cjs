@@ -11,8 +11,9 @@ function* texts() {
     yield { x: text.slice(0, -1), y: text.slice(1) };
   }
 }
+// Shuffled from one, they stay as they are; `false` is none that `train` takes.
 const dataset = tf.data.generator(texts).map(({ x, y }) => ({
   x: tf.cast(x, "int32"),
   y: tf.oneHot(tf.cast(y, "int32"), config.vocabSize),
 }));
-void model.GPTLMHeadModel(config).train(dataset, { maxIter: 1000, batchSize: 8, shuffle: false });
+void model.GPTLMHeadModel(config).train(dataset, { maxIter: 1000, batchSize: 8, shuffle: 1 });
