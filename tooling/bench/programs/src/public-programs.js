@@ -41,12 +41,4 @@ export const publicPrograms = [
     args: ["--replayBufferSize", "1000"],
     passes: 20,
   },
-  {
-    name: "fashion-mnist-vae",
-    file: "tfjs-examples/fashion-mnist-vae/train.js",
-    args: ["."],
-    writeData: writeMnist,
-    passes: 20,
-  },
-  { name: "mnist-node", file: "tfjs-examples/mnist-node/main.js", writeData: writeMnist, passes: 20 },
 ];
