@@ -1,6 +1,6 @@
 export { declarePure } from "@remat/backends";
+export type { BudgetExecution, BudgetedStep, ExceededBudget, PlanningOutcome } from "./budget/budget-execution.js";
 export {
-  type BudgetExecution,
   type MemoryBudgetOptions,
   type OpenBudget,
   openMemoryBudget,

@@ -15,6 +15,7 @@ export class MemoryMeter implements DispatchMode {
   readonly allocationUnitBytes: number;
   private live = 0;
   private peak = 0;
+  private knownPeak = 0;
   private found = 0;
   private readonly known: Set<Storage>;
 
@@ -24,7 +25,7 @@ export class MemoryMeter implements DispatchMode {
     this.allocationUnitBytes = allocationUnitBytes;
     const isMeter = from instanceof MemoryMeter;
     this.known = new Set(isMeter ? from.known : []);
-    if (isMeter) this.live = this.peak = from.live;
+    if (isMeter) this.live = this.peak = this.knownPeak = from.live;
   }
 
   /** Bytes alive now. */
@@ -37,6 +38,11 @@ export class MemoryMeter implements DispatchMode {
     return this.peak;
   }
 
+  /** The same, but that what an op meets later does not count for the time before. @internal */
+  get knownPeakBytes(): number {
+    return this.knownPeak;
+  }
+
   /** Bytes that turned out to be there already when an op read them. */
   get foundBytes(): number {
     return this.found;
@@ -44,7 +50,7 @@ export class MemoryMeter implements DispatchMode {
 
   /** From here on the peak is that of what is alive now, and later. */
   reset(): void {
-    this.peak = this.live;
+    this.peak = this.knownPeak = this.live;
   }
 
   /** Tensors that are there already, e.g. weights: so that they count even if no op reads them. */
@@ -59,7 +65,7 @@ export class MemoryMeter implements DispatchMode {
   storageAllocated(storage: Storage): void {
     this.known.add(storage);
     this.live += this.sizeOf(storage.bytes);
-    if (this.live > this.peak) this.peak = this.live;
+    this.rise();
   }
 
   storageReleased(storage: Storage): void {
@@ -69,7 +75,7 @@ export class MemoryMeter implements DispatchMode {
   storageResized(storage: Storage, bytes: number): void {
     if (!this.known.has(storage)) return;
     this.live += bytes > 0 ? this.sizeOf(bytes) : -this.sizeOf(storage.bytes);
-    if (this.live > this.peak) this.peak = this.live;
+    this.rise();
   }
 
   /** Whether it counts. */
@@ -84,6 +90,12 @@ export class MemoryMeter implements DispatchMode {
     this.live += bytes;
     this.peak += bytes;
     this.found += bytes;
+    this.rise();
+  }
+
+  private rise(): void {
+    if (this.live > this.peak) this.peak = this.live;
+    if (this.live > this.knownPeak) this.knownPeak = this.live;
   }
 
   private sizeOf(bytes: number): number {

@@ -57,6 +57,11 @@ export class BudgetPolicy implements Policy {
     return !this.isFirstOp && this.pass?.follower instanceof ReleasedPass;
   }
 
+  /** Whether no plan is followed now. */
+  get isOnline(): boolean {
+    return this.pass === undefined;
+  }
+
   /** A pass is about to start that is asked for these gradients. */
   passComing(asked: string): void {
     this.asked = asked;

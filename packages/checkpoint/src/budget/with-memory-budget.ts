@@ -16,18 +16,22 @@ import {
 import { currentFakeBackend } from "@remat/fake";
 import { type MemoryBudget, parseBudget } from "@remat/memory";
 import type { Plan, Trace } from "@remat/trace";
-import { Executor, type PassReport } from "../executor/executor.js";
+import { dispose, type Tensor } from "@tensorflow/tfjs-core";
+import { Executor } from "../executor/executor.js";
 import { checkBackend } from "../executor/supported-backend.js";
 import { MemoryMeter } from "../memory-meter.js";
-import { OnlinePolicy } from "../online/online-policy.js";
+import { describeOp, OnlinePolicy } from "../online/online-policy.js";
 import { checkSubject, plannedGradients } from "../plan/apply-plan.js";
 import { fingerprintOfSequence, sequenceOfTrace } from "../plan/op-sequence.js";
 import { type Planning, planBeside } from "../planning/planning-thread.js";
-import { stockUpdateBytes } from "../update/rehearse-update.js";
+import { stockUpdate } from "../update/rehearse-update.js";
+import type { BudgetExecution, BudgetedStep, PlanningOutcome } from "./budget-execution.js";
 import { BudgetPolicy } from "./budget-policy.js";
+import { ExceededWatch } from "./exceeded-watch.js";
 import { PassRecorder } from "./pass-recorder.js";
 import { ReleasedMeter } from "./released-meter.js";
 import { ResidentWatch } from "./resident-watch.js";
+import { StockMeter } from "./stock-meter.js";
 
 export interface MemoryBudgetOptions {
   /** Decide while the step runs, always; for control flow that differs from step to step. Default: only until there is a plan. */
@@ -36,31 +40,20 @@ export interface MemoryBudgetOptions {
   readonly plan?: Plan;
   /** How long a plan may take to be made, all in all, in milliseconds, for each new kind of step; 5000 if not given. */
   readonly planningMs?: number;
-}
-
-/** A budget that is being kept. */
-export interface BudgetExecution {
-  /** In bytes; undefined until stock's peak is known, of which it is a part. */
-  readonly budgetBytes: number | undefined;
-  /** What stock takes at its peak; known where the budget is a part of that, from the first step on. */
-  readonly stockPeakBytes: number | undefined;
-  /** The most bytes alive between two ops, which is what the budget is of; of one that is a part of stock's peak, since the step that ran as stock. */
-  readonly heldBytes: number;
-  /** The most bytes alive at any moment: with what a kernel allocates for itself while it runs. */
-  readonly peakBytes: number;
-  /** Of the last forward and backward pass, and what its plan said that it would hold at most, if it followed one. */
-  readonly lastStep: (PassReport & { readonly predictedBytes: number | undefined }) | undefined;
-  /** Settled when no plan is being made. Who waits for it keeps the process alive, which ends without waiting for a plan otherwise. */
-  readonly planned: Promise<void>;
+  /**
+   * Whether what cannot be kept within the budget is refused by a `BudgetError`; true if not given. Else it runs all the same: `lastStep` tells what was beyond
+   * the budget, and a warning says so, once in a process (Node, `BUDGET_EXCEEDED`).
+   */
+  readonly strict?: boolean;
 }
 
 /**
  * Runs `fn`, synchronous or not, with every training step in it within a budget of live bytes, by buffer: weights, gradients, optimizer slots, inputs
- * and what is held to recompute others included; a kernel's own scratch is outside. Losses, gradients and weights are those of stock to the bit.
+ * what is held to recompute others, and what kernels allocate for themselves included. Losses, gradients and weights are those of stock to the bit.
  *
  * The first step of each shape keeps the budget as it goes along (dynamic rematerialization) and is recorded; from that a plan is made in a thread
  * beside the training, and followed from when `fn` next awaits something, unless it would recompute more. A step that differs from every plan keeps the budget without
- * one and is planned in its turn. A budget in percent is a part of what stock takes: the first step runs as stock, to see that.
+ * one and is planned in its turn. A budget in percent is a part of what stock takes: the first step runs with early release alone, which tells what stock would hold.
  *
  * Tensors keep to the budget; the process has the backend's library and JavaScript besides. Where its resident memory has grown by more than one and a
  * half times the budget and 64 MB, a warning says so, once in a process, with what to do (Node, `RESIDENT_OVER_BUDGET`).
@@ -121,8 +114,8 @@ class BudgetKeeper extends Executor implements BudgetExecution {
   budgetBytes: number | undefined;
   stockPeakBytes: number | undefined;
   heldBytes = 0;
-  /** When the last is over. */
-  private plannings: Promise<void> = Promise.resolve();
+  /** What came of the last, when it is over. */
+  private plannings: Promise<PlanningOutcome> = Promise.resolve({ kind: "none" });
   private planningCount = 0;
   /** Of these, the one that is being made. */
   private planning: Planning | undefined;
@@ -140,6 +133,7 @@ class BudgetKeeper extends Executor implements BudgetExecution {
   /** Before the pass, or since the last one. */
   private mostBytes = 0;
   readonly resident: ResidentWatch = new ResidentWatch();
+  private readonly watched: ExceededWatch;
   private readonly budgetPolicy: BudgetPolicy;
   private readonly online: OnlinePolicy;
 
@@ -147,21 +141,28 @@ class BudgetKeeper extends Executor implements BudgetExecution {
     meter: MemoryMeter,
     private readonly options: MemoryBudgetOptions,
   ) {
-    const online = new OnlinePolicy(Number.POSITIVE_INFINITY, meter);
+    const { strict: isStrict = true } = options;
+    const online = new OnlinePolicy(Number.POSITIVE_INFINITY, meter, isStrict);
     const policy = new BudgetPolicy(online, meter);
     super(policy, meter, options.plan && plannedGradients(options.plan));
     this.online = online;
     this.budgetPolicy = policy;
+    this.watched = new ExceededWatch(isStrict);
   }
 
-  get lastStep(): BudgetExecution["lastStep"] {
-    return this.lastPass && { ...this.lastPass, predictedBytes: this.budgetPolicy.predictedBytes };
+  get lastStep(): BudgetedStep | undefined {
+    const { exceeded } = this.watched;
+    return this.lastPass && { ...this.lastPass, predictedBytes: this.budgetPolicy.predictedBytes, exceeded };
   }
 
-  get planned(): Promise<void> {
+  get planned(): Promise<PlanningOutcome> {
     this.isAwaited = this.planningCount > 0;
     this.planning?.ref();
-    return this.plannings;
+    return this.plannings.then((outcome) => {
+      const { exceeded } = this.watched;
+      if (exceeded === undefined) return outcome;
+      return { kind: "exceeded", op: exceeded.op, exceededBytes: exceeded.peakBytes - exceeded.budgetBytes };
+    });
   }
 
   /** Nobody follows what is planned after the end. */
@@ -177,11 +178,21 @@ class BudgetKeeper extends Executor implements BudgetExecution {
 
   override opOver(op: OpDone): void {
     super.opOver(op);
+    if (this.isMeasuringStock || this.isReplaying) return;
     const { liveBytes } = this.meter;
-    if (liveBytes > this.heldBytes && !this.isMeasuringStock) this.heldBytes = liveBytes;
+    if (liveBytes > this.heldBytes) this.heldBytes = liveBytes;
+    this.checkBudget(() => describeOp(op.kernel, op.inputs));
   }
 
-  override get releasesEarly(): boolean {
+  private checkBudget(op: () => string): void {
+    if (this.budgetBytes !== undefined) this.watched.look(this.meter.knownPeakBytes, this.budgetBytes, op);
+  }
+
+  override get sharesOnes(): boolean {
+    return !this.isMeasuringStock;
+  }
+
+  override get sharesSaved(): boolean {
     return !this.isMeasuringStock;
   }
 
@@ -212,9 +223,21 @@ class BudgetKeeper extends Executor implements BudgetExecution {
     // A budget may be opened before the backend's library is there, which is not the budget's.
     this.resident.beginOnce(this.meter.liveBytes);
     this.mostBytes = this.peakBytes;
+    this.watched.passStarting();
     const result = this.keepWithin(call, next);
+    this.checkPass(result);
     if (this.budgetBytes !== undefined) this.resident.look(this.budgetBytes);
     return result;
+  }
+
+  /** What lived on was recomputed at the end. */
+  private checkPass({ value, grads }: GradientsResult): void {
+    try {
+      this.checkBudget(() => "the end of the forward and backward pass");
+    } catch (error) {
+      dispose([value, ...grads.filter((grad) => grad != null)]);
+      throw error;
+    }
   }
 
   private keepWithin(call: GradientsCall, next: RunGradients): GradientsResult {
@@ -235,8 +258,15 @@ class BudgetKeeper extends Executor implements BudgetExecution {
   }
 
   override opComing(kernel: string, inputs: KernelInputs, attributes: KernelAttributes | undefined): void {
+    if (!this.isInPass || this.budgetPolicy.isOnline) this.countInputs(inputs);
     if (this.isInPass) super.opComing(kernel, inputs, attributes);
     else if (!this.isMeasuringStock) this.online.opComing(kernel, inputs, attributes);
+  }
+
+  /** What was there before counts as soon as it is met, lest too little room be made. */
+  private countInputs(inputs: KernelInputs): void {
+    for (const input of Object.values(inputs as Readonly<Record<string, Tensor | readonly Tensor[] | undefined>>))
+      if (input != null) this.meter.count([input].flat() as Tensor[]);
   }
 
   dataComing(bytes: number): void {
@@ -260,8 +290,8 @@ class BudgetKeeper extends Executor implements BudgetExecution {
 
   /** Stock's peak may be in the updates of the weights; when the second begins, all slots are there. */
   private countUpdates(call: UpdateCall): void {
-    const bytes = call.isTfjs ? stockUpdateBytes(call, this.meter, 2) : 0;
-    this.keepPartOf(Math.max(this.stockPassBytes, this.meter.liveBytes + bytes));
+    const { mostBytes, slotBytes } = call.isTfjs ? stockUpdate(call, this.meter) : { mostBytes: 0, slotBytes: 0 };
+    this.keepPartOf(Math.max(this.stockPassBytes + slotBytes, this.meter.liveBytes + mostBytes));
     this.stockPassBytes = 0;
   }
 
@@ -270,24 +300,22 @@ class BudgetKeeper extends Executor implements BudgetExecution {
     this.keep(Math.floor((this.fraction ?? 1) * stockPeakBytes));
   }
 
+  /** The pass releases early, and is counted as if it did not. */
   private measureStock(next: RunGradients): GradientsResult {
-    this.meter.reset();
-    const result = this.record(
-      () => next(),
-      () => {
-        this.isMeasuringStock = false;
-        this.stockPassBytes = this.meter.peakBytes;
-        this.keepPartOf(this.stockPassBytes);
-        // What stock has taken is no fault of the budget's.
-        this.resident.begin(this.meter.liveBytes);
-      },
-    );
+    const stock = new StockMeter(this.meter);
+    const run = () => this.record(() => next());
+    const result = withDispatchMode(stock, run);
+    this.isMeasuringStock = false;
+    this.stockPassBytes = stock.peakBytes;
+    this.keepPartOf(this.stockPassBytes);
+    // What it has taken until now is no fault of the budget's.
+    this.resident.begin(this.meter.liveBytes);
     this.meter.reset();
     return result;
   }
 
   /** Runs a pass and makes a plan for others like it, unless it was planned already, or needs none. */
-  private record(run: () => GradientsResult, over: () => void = () => {}): GradientsResult {
+  private record(run: () => GradientsResult): GradientsResult {
     const isStock = this.isMeasuringStock;
     const recorder = new PassRecorder(() => this.isReplaying);
     const heldBytes = this.meter.liveBytes;
@@ -297,9 +325,8 @@ class BudgetKeeper extends Executor implements BudgetExecution {
         return run();
       }),
     );
-    over();
     // A pass as planned is of another kind than that for which a record is wanted.
-    if (this.budgetPolicy.predictedBytes !== undefined) return result;
+    if (!isStock && this.budgetPolicy.predictedBytes !== undefined) return result;
     this.wantsRecord = false;
     if (this.options.online === true) return result;
     const trace = recorder.stop();
@@ -333,12 +360,12 @@ class BudgetKeeper extends Executor implements BudgetExecution {
     this.kindsAsked.add(kind);
     const { recomputedOps } = budgetPolicy;
     // The step goes on to update the weights; an optimizer's slots are there when it is over.
-    const plan = async (): Promise<void> => {
+    const plan = async (): Promise<PlanningOutcome> => {
       await plannings;
-      if (this.isClosed) return;
+      if (this.isClosed) return { kind: "none" };
       if (roomy !== undefined && budgetPolicy.hasRoomFor(roomy)) {
         this.kindsAsked.delete(kind);
-        return;
+        return { kind: "released" };
       }
       const heldBytes = this.meter.liveBytes;
       // With less held, more room was left.
@@ -352,19 +379,23 @@ class BudgetKeeper extends Executor implements BudgetExecution {
       });
       this.planning = planning;
       if (this.isAwaited) planning.ref();
-      const found = await planning.planned;
+      const found = (await planning.planned) ?? unplanned;
       this.planning = undefined;
-      if (found === undefined) return;
+      if (!("script" in found)) return { kind: "online", ...found };
       budgetPolicy.add(ops, found, asked);
       // Should more be held one day, it is planned again.
       this.kindsAsked.delete(kind);
+      return { kind: "planned", peakBytes: heldBytes + found.addedBytes };
     };
     this.planningCount++;
     // A pass that cannot be planned keeps the budget without a plan, and is not asked about again.
     this.plannings = plan()
-      .catch(() => {})
+      .catch((): PlanningOutcome => ({ kind: "online", ...unplanned }))
       .finally(() => {
         if (--this.planningCount === 0) this.isAwaited = false;
       });
   }
 }
+
+/** Of a thread that came to no end. */
+const unplanned = { op: undefined, neededBytes: undefined } as const;

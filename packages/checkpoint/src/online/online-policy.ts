@@ -38,6 +38,8 @@ export class OnlinePolicy implements Policy {
     /** May change between passes. */
     public budgetBytes: number,
     private readonly meter: LiveBytes,
+    /** Whether to refuse what there is no room for; else it runs all the same. */
+    private readonly isStrict: boolean = true,
   ) {}
 
   passStarting(ledger: Ledger): void {
@@ -58,7 +60,7 @@ export class OnlinePolicy implements Policy {
   }
 
   opComing(kernel: string, inputs: KernelInputs, attributes: KernelAttributes | undefined): void {
-    this.current = describe(kernel, inputs);
+    this.current = describeOp(kernel, inputs);
     const bytes = kernelPeakBytes(currentBackend(), kernel, inputs, attributes);
     if (bytes !== undefined && bytes > 0) this.makeRoom(bytes);
   }
@@ -128,7 +130,7 @@ export class OnlinePolicy implements Policy {
       const victim = ledger === undefined ? undefined : this.cheapest(ledger);
       if (victim !== undefined) this.evict(victim);
       else if (ledger !== undefined && this.freeOne(ledger)) continue;
-      else if (this.isEnding) return;
+      else if (this.isEnding || !this.isStrict) return;
       else this.fail(bytes);
     }
   }
@@ -180,7 +182,8 @@ export class OnlinePolicy implements Policy {
   }
 }
 
-function describe(kernel: string, inputs: KernelInputs): string {
+/** Says for a person which op it is. @internal */
+export function describeOp(kernel: string, inputs: KernelInputs): string {
   const shapes = Object.values(inputs as Record<string, TensorInfo | undefined>)
     .flat()
     .flatMap((input) => (input == null ? [] : `[${input.shape.join(",")}]`));

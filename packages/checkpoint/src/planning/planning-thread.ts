@@ -1,9 +1,9 @@
 import { buffersOf } from "./buffers-of.js";
-import { type PlannedPass, type PlanningRequest, planWithin } from "./plan-within.js";
+import { type PlannedPass, type PlanningRequest, planWithin, type UnplannedPass } from "./plan-within.js";
 
 /** @internal */
 export interface PlanningAnswer {
-  readonly planned: PlannedPass | undefined;
+  readonly planned: PlannedPass | UnplannedPass;
 }
 
 /** As much as is needed of a worker, in Node and in a browser. */
@@ -31,8 +31,8 @@ const patience = 2;
 
 /** A plan that is being made. @internal */
 export interface Planning {
-  /** Undefined where no plan was found, in time. */
-  readonly planned: Promise<PlannedPass | undefined>;
+  /** Undefined where it has come to no end in time. */
+  readonly planned: Promise<PlannedPass | UnplannedPass | undefined>;
   /** The process shall not end before it is over. */
   ref(): void;
   /** Ends it, and frees all that it holds: what has not been planned will not be. */
@@ -49,10 +49,10 @@ export function planBeside(request: PlanningRequest): Planning {
   const thread = startThread();
   if (thread === undefined) return { planned: planWithin(request), ref() {}, end() {} };
   let end = (): void => {};
-  const planned = new Promise<PlannedPass | undefined>((resolve) => {
+  const planned = new Promise<PlannedPass | UnplannedPass | undefined>((resolve) => {
     const timer = setTimeout(() => end(), patience * request.planningMs);
     (timer as { unref?(): void }).unref?.();
-    const settle = (pass?: PlannedPass | Promise<PlannedPass | undefined>): void => {
+    const settle = (pass?: PlannedPass | UnplannedPass | Promise<PlannedPass | UnplannedPass>): void => {
       clearTimeout(timer);
       // In Node a promise: then all that the thread held is free.
       resolve(Promise.resolve(thread.terminate()).then(() => pass));

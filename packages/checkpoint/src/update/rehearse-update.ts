@@ -21,7 +21,7 @@ export interface RehearsedUpdate {
   readonly script: UpdateScript;
   /**
    * The most bytes that it holds at once, when that is followed, beyond what is there: new weights, temporaries, and the slots that it makes, without
-   * gradients that have had their last reader. A kernel's own scratch is outside.
+   * gradients that have had their last reader, with the scratch of kernels.
    */
   readonly mostBytes: number;
 }
@@ -48,11 +48,19 @@ export function rehearseUpdate(call: UpdateCall, meter?: MemoryMeter): Rehearsed
   }
 }
 
-/** Returns the most bytes that `count` updates in a row hold at once in stock beyond what is there. @internal */
-export function stockUpdateBytes(call: UpdateCall, meter: MemoryMeter, count: number): number {
+/**
+ * Returns the most bytes that updates hold at once in stock beyond what is there, and what stays of the first: the slots. When the second begins they are all there.
+ *
+ * @internal
+ */
+export function stockUpdate(
+  call: UpdateCall,
+  meter: MemoryMeter,
+): { readonly mostBytes: number; readonly slotBytes: number } {
   const counted = new CountedUpdate(meter);
-  rehearse(counted, call, count);
-  return counted.mostBytes;
+  let slotBytes = 0;
+  rehearse(counted, call, 2, () => (slotBytes ||= counted.heldBytes));
+  return { mostBytes: counted.mostBytes, slotBytes };
 }
 
 /** In the order of the update; undefined for what is missing. @internal */
@@ -63,10 +71,18 @@ export function gradientsIn({ gradients }: UpdateCall): readonly (Tensor | undef
   return tensors.map((tensor) => tensor ?? undefined);
 }
 
-function rehearse(mode: DispatchMode, { optimizer, method, gradients }: UpdateCall, count = 1): void {
+function rehearse(
+  mode: DispatchMode,
+  { optimizer, method, gradients }: UpdateCall,
+  count = 1,
+  over: () => void = () => {},
+): void {
   const copy = copyOf(optimizer as Optimizer);
   const update = () => {
-    for (let i = 0; i < count; i++) method.call(copy, gradients);
+    for (let i = 0; i < count; i++) {
+      method.call(copy, gradients);
+      over();
+    }
   };
   withModeAlone(mode, () => fakeMode(update, { backend: currentBackend() }));
 }
@@ -111,22 +127,23 @@ class CountedUpdate implements DispatchMode {
     return this.follower?.isAsRehearsed === true;
   }
 
+  /** What it has made and not freed so far. */
+  get heldBytes(): number {
+    return this.bytes;
+  }
+
   opStarting(op: OpCall): void {
     this.meter?.opStarting(op);
   }
 
-  storageAllocated(storage: Storage, origin: string): void {
+  storageAllocated(storage: Storage): void {
     this.made.add(storage);
     this.bytes += storage.bytes;
-    if (origin === "data") this.note();
+    this.note();
   }
 
   storageReleased(storage: Storage): void {
     if (this.made.delete(storage)) this.bytes -= storage.bytes;
-  }
-
-  opDone(): void {
-    this.note();
   }
 
   opOver(op: OpDone): void {

@@ -1,6 +1,7 @@
 import { Tensor, util } from "@tensorflow/tfjs-core";
 import type { GradientsCall, GradientsResult } from "../dispatch-mode.js";
 import { type EngineInternals, type EngineTapeNode, engineInternals } from "../engine-internals.js";
+import { earlyFrees } from "./early-frees.js";
 import { OwnedGradients, type ScopedTensor } from "./owned-gradients.js";
 import { nodesFromTo } from "./tape-path.js";
 
@@ -29,13 +30,16 @@ export function gradientsReleasingEarly(call: GradientsCall, stock: () => Gradie
       throw new Error(
         "Cannot compute gradient of y=f(x) with respect to x. Make sure that the f you passed encloses all operations that lead from x to y.",
       );
+    earlyFrees.areRunning = true;
     disposeSavedOutside(tape, path);
+    earlyFrees.areRunning = false;
     return engine.tidy("backward", () => runBackward(engine, call, y, path)) as GradientsResult;
   } catch (error) {
     for (const { saved } of state.activeTape ?? []) for (const tensor of saved ?? []) tensor.dispose();
     throw error;
   } finally {
     state.activeTape = isInsideBackward(tapeAround) ? tapeAround : null;
+    earlyFrees.areRunning = false;
   }
 }
 
@@ -79,8 +83,10 @@ function runBackward(
     for (let at = path.length - 1; at >= 0; at--) {
       const node = path[at];
       runNode(engine, node, gradients, ownScopes);
+      earlyFrees.areRunning = true;
       for (const id of lastOf[at]) gradients.delete(id);
       for (const saved of node.saved ?? []) gradients.releaseSaved(saved);
+      earlyFrees.areRunning = false;
     }
   } finally {
     waitingTapes.delete(tape);
@@ -141,9 +147,11 @@ function runNode(
       results.push(gradients.get(x.id) as Tensor);
     }
   } finally {
+    earlyFrees.areRunning = true;
     engine.endScope(
       results.filter((tensor) => gradients.isHeld(tensor) && (tensor as ScopedTensor).scopeId === scopeId),
     );
+    earlyFrees.areRunning = false;
     ownScopes.delete(scopeId);
   }
 }

@@ -1,1 +1,2 @@
+export { isFreeingEarly } from "./early-frees.js";
 export { forwardOnTape, type TapedForward } from "./forward-on-tape.js";

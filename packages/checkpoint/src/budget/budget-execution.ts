@@ -1,0 +1,46 @@
+import type { PassReport } from "../executor/executor.js";
+
+/** What has held more than a budget. */
+export interface ExceededBudget {
+  readonly budgetBytes: number;
+  /** The most bytes alive while it ran. */
+  readonly peakBytes: number;
+  /** The op, with the shapes of its inputs. */
+  readonly op: string;
+}
+
+/** What a forward and backward pass within a budget came to. */
+export interface BudgetedStep extends PassReport {
+  /** What its plan said that it would hold at most, if it followed one. */
+  readonly predictedBytes: number | undefined;
+  /** What went beyond the budget; undefined where nothing did. */
+  readonly exceeded: ExceededBudget | undefined;
+}
+
+/**
+ * What came of planning the steps that were seen: there is a plan, which is to hold `peakBytes` in all; early release alone keeps the budget; no plan was found, and the
+ * budget is kept `online`, since `op` needs most (`neededBytes` in all would do with a plan); the last step has held more than the budget, by `exceededBytes`; or
+ * nothing has been planned.
+ */
+export type PlanningOutcome =
+  | { readonly kind: "planned"; readonly peakBytes: number }
+  | { readonly kind: "released" }
+  | { readonly kind: "online"; readonly op: string | undefined; readonly neededBytes: number | undefined }
+  | { readonly kind: "exceeded"; readonly op: string; readonly exceededBytes: number }
+  | { readonly kind: "none" };
+
+/** A budget that is being kept. */
+export interface BudgetExecution {
+  /** In bytes; undefined until stock's peak is known, of which it is a part. */
+  readonly budgetBytes: number | undefined;
+  /** What stock takes at its peak; known where the budget is a part of that, from the first step on. */
+  readonly stockPeakBytes: number | undefined;
+  /** The most bytes alive between two ops; of a budget that is a part of stock's peak, since the step that showed it. */
+  readonly heldBytes: number;
+  /** The most bytes alive at any moment, which is what the budget is of: with what a kernel allocates for itself while it runs. */
+  readonly peakBytes: number;
+  /** Of the last forward and backward pass. */
+  readonly lastStep: BudgetedStep | undefined;
+  /** Settled when no plan is being made, with what came of it. Who waits for it keeps the process alive, which ends without waiting for a plan otherwise. */
+  readonly planned: Promise<PlanningOutcome>;
+}

@@ -1,0 +1,39 @@
+import { BudgetError } from "../budget-error.js";
+import type { ExceededBudget } from "./budget-execution.js";
+
+let hasWarned = false;
+
+/**
+ * Notices what holds more than a budget, and says so: by an error, or in a warning, once in a process.
+ *
+ * @internal
+ */
+export class ExceededWatch {
+  /** The most of it since the last pass began. */
+  exceeded: ExceededBudget | undefined;
+
+  constructor(
+    private readonly isStrict: boolean,
+    private readonly warn: (message: string) => void = emitWarning,
+  ) {}
+
+  passStarting(): void {
+    this.exceeded = undefined;
+  }
+
+  /** `peakBytes` have been alive, at most, since the pass began; asked after every op, so `op` is told only when it is needed. */
+  look(peakBytes: number, budgetBytes: number, op: () => string): void {
+    if (peakBytes <= budgetBytes || peakBytes <= (this.exceeded?.peakBytes ?? 0)) return;
+    this.exceeded = { budgetBytes, peakBytes, op: op() };
+    const message = `${this.exceeded.op} has held ${peakBytes} bytes in all, ${peakBytes - budgetBytes} more than the budget of ${budgetBytes}. Allow as much, or take a smaller batch.`;
+    if (this.isStrict) throw new BudgetError(message, peakBytes, this.exceeded.op);
+    if (!hasWarned) this.warn(message);
+    hasWarned = true;
+  }
+}
+
+function emitWarning(message: string): void {
+  const { process } = globalThis as { readonly process?: Partial<NodeJS.Process> };
+  if (process?.emitWarning === undefined) console.warn(message);
+  else process.emitWarning(message, { type: "RematWarning", code: "BUDGET_EXCEEDED" });
+}

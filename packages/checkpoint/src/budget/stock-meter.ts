@@ -1,0 +1,40 @@
+import { type InputGradient, type SavedTensor, type Storage, storagesOf, type TapeNode } from "@remat/dispatch-hook";
+import { isFreeingEarly } from "@remat/dispatch-hook/release";
+import type { Tensor } from "@tensorflow/tfjs-core";
+import { MemoryMeter } from "../memory-meter.js";
+
+/**
+ * Counts what a pass that releases early would hold in stock, which frees nothing of what is saved, and no gradient, before the end; only a gradient that another
+ * is added to goes, if it is alone on its data. To be opened when the pass begins.
+ *
+ * @internal
+ */
+export class StockMeter extends MemoryMeter {
+  /** What stays to the end. */
+  private readonly held = new Set<Storage>();
+  private readonly gradientOn = new Map<Storage, Tensor>();
+
+  tensorsSaved(saved: readonly SavedTensor[]): void {
+    for (const { clone } of saved) for (const storage of storagesOf(clone)) this.held.add(storage);
+  }
+
+  backwardNodeEntered(_node: TapeNode, dys: readonly (Tensor | undefined)[]): void {
+    for (const dy of dys) if (dy != null) this.noteGradient(dy);
+  }
+
+  backwardNodeExited(_node: TapeNode, gradients: readonly InputGradient[]): void {
+    for (const { gradient } of gradients) this.noteGradient(gradient);
+  }
+
+  override storageReleased(storage: Storage): void {
+    if (!isFreeingEarly() && !this.held.has(storage)) super.storageReleased(storage);
+  }
+
+  private noteGradient(gradient: Tensor): void {
+    for (const storage of storagesOf(gradient)) {
+      const before = this.gradientOn.get(storage);
+      if (before === undefined) this.gradientOn.set(storage, gradient);
+      else if (before !== gradient) this.held.add(storage);
+    }
+  }
+}
