@@ -34,6 +34,5 @@ export class ExceededWatch {
 
 function emitWarning(message: string): void {
   const { process } = globalThis as { readonly process?: Partial<NodeJS.Process> };
-  if (process?.emitWarning === undefined) console.warn(message);
-  else process.emitWarning(message, { type: "RematWarning", code: "BUDGET_EXCEEDED" });
+  process?.emitWarning?.(message, { type: "RematWarning", code: "BUDGET_EXCEEDED" });
 }

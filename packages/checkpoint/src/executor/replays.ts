@@ -22,6 +22,7 @@ export class Replays {
   run(recipe: Recipe): void {
     if (recipe.constant !== undefined) {
       const [data] = recipe.outputs;
+      this.replaying(recipe);
       if (data !== undefined) restoreConstant(data.dataId, recipe.constant);
       return;
     }

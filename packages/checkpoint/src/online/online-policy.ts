@@ -103,11 +103,13 @@ export class OnlinePolicy implements Policy {
     if (buffer.isEvictable) this.evict(buffer);
   }
 
-  replaying({ sources, outputs }: Recipe): void {
+  replaying({ kernel, inputs, attributes, sources, outputs }: Recipe): void {
     const evicted = new Set<StoredBuffer>();
     for (const data of outputs) if (data?.buffer.isEvicted === true) evicted.add(data.buffer);
     let bytes = 0;
     for (const buffer of evicted) bytes += buffer.bytes;
+    if (kernel !== "")
+      bytes = Math.max(bytes, kernelPeakBytes(currentBackend(), kernel, inputs as KernelInputs, attributes) ?? 0);
     for (const { buffer } of sources) buffer.locks++;
     try {
       this.makeRoom(bytes);
