@@ -53,7 +53,7 @@ test("a thread finds the plan that this one finds, and columns are handed over t
   const here = await planWithin(requestOf(1));
   const { planned } = planBeside(request);
   expect(request.trace.ops.name).toHaveLength(0);
-  expect(here).toBeDefined();
+  expect(here).toHaveProperty("script");
   expect(await planned).toEqual(here);
 });
 
