@@ -12,15 +12,16 @@ const path = (/** @type {string} */ file) => fileURLToPath(new URL(file, import.
  * @param {readonly string[]} [conditions] `@remat/source` to bundle from sources
  */
 export async function bundleAgent(folder, conditions = []) {
-  const options = /** @type {const} */ ({
+  /** @satisfies {import("esbuild").BuildOptions} */
+  const options = {
     bundle: true,
-    platform: "node",
+    platform: /** @type {const} */ ("node"),
     target: "node20.19",
     conditions: [...conditions],
     // The program's own copy of tfjs; the solver reads a file that lies beside it.
     external: ["@tensorflow/*", "highs"],
-    logLevel: "error",
-  });
+    logLevel: /** @type {const} */ ("error"),
+  };
   await build({
     ...options,
     entryPoints: [
