@@ -45,9 +45,7 @@ function describeMemory(summary: MemorySummary, size: SizeFormat): readonly stri
   return [
     `${header.model ?? "model"}: ${header.framework}${header.frameworkVersion === undefined ? "" : ` ${header.frameworkVersion}`}, ${header.mode}${header.backend === undefined ? "" : ` ${header.backend} backend`}, device ${moment.device}; allocations in units of ${header.allocationUnitBytes} B`,
     `peak ${size(summary.peakBytes)}${summary.place === "peak" ? "" : `; ${summary.place} ${size(moment.totalBytes)}`}${moment.at === undefined ? "" : `, in ${describeOp(moment)}`}`,
-    ...heldElsewhere(summary, size).map(
-      (held) => `${summary.simulation?.plan.cpuOffload ? "offloaded" : "elsewhere"}: ${held}`,
-    ),
+    ...heldElsewhere(summary, size),
     ...notes.map((note) => `note: ${note}`),
   ];
 }
@@ -99,12 +97,16 @@ function peakIn(module: Module, state: string, device: string): number | undefin
   return totals.length === 0 ? undefined : Math.max(...totals.map((snapshot) => snapshot.totalBytes));
 }
 
-/** What other devices hold at most: neither the peak nor whether it fits is about them. */
-function heldElsewhere({ tracker, moment }: MemorySummary, size: SizeFormat): readonly string[] {
+/** What other devices hold at most: neither the peak nor whether it fits is about them. Of the host only what a plan has put there. */
+function heldElsewhere({ tracker, moment, simulation }: MemorySummary, size: SizeFormat): readonly string[] {
+  const isOffloaded = simulation?.plan.cpuOffload === true;
   return tracker
     .snapshot("peak")
-    .filter(({ device, totalBytes }) => device !== moment.device && totalBytes > 0)
-    .map(({ device, totalBytes }) => `at most ${size(totalBytes)} on device ${device}`);
+    .filter(({ device }) => device !== moment.device && (isOffloaded || device !== "cpu"))
+    .map(
+      ({ device, totalBytes }) =>
+        `${isOffloaded ? "offloaded" : "elsewhere"}: at most ${size(totalBytes)} on device ${device}`,
+    );
 }
 
 function sizeOr(bytes: number | undefined, size: SizeFormat): string {
