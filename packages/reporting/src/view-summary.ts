@@ -1,5 +1,5 @@
 import { type MemoryMoment, peakMoment, tellsLifetimes } from "@remat/memory";
-import { countSteps } from "@remat/runtime-estimator";
+import { countSteps, stepMs } from "@remat/runtime-estimator";
 import { greedyOrder, opsTogether, type SACStats, sacStats } from "@remat/sac-core";
 import { type CategoryName, type PhaseName, phaseNames, type Trace } from "@remat/trace";
 import { categoryStack } from "./category-colours.js";
@@ -78,7 +78,7 @@ export function viewSummary(trace: Trace, options: { readonly limit?: number } =
         : [{ category, bytes, share: peak.totalBytes > 0 ? bytes / peak.totalBytes : 0 }];
     }),
     steps: countSteps(trace),
-    stepMs: ms.reduce((sum, value) => sum + value, 0),
+    stepMs: stepMs(trace),
     phases: phaseNames.flatMap((phase, i) => (ops[i] === 0 ? [] : [{ phase, ms: ms[i], ops: ops[i] }])),
     recomputeFirst: candidatesOf(trace, limit),
   };
