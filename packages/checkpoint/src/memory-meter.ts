@@ -38,7 +38,7 @@ export class MemoryMeter implements DispatchMode {
     return this.peak;
   }
 
-  /** The same, but that what an op meets later does not count for the time before. @internal */
+  /** The same, but that what an op meets later does not count for the time before: it counts from the next that is made on. @internal */
   get knownPeakBytes(): number {
     return this.knownPeak;
   }
@@ -90,7 +90,6 @@ export class MemoryMeter implements DispatchMode {
     this.live += bytes;
     this.peak += bytes;
     this.found += bytes;
-    this.rise();
   }
 
   private rise(): void {
