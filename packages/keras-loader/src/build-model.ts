@@ -11,6 +11,8 @@ import {
   type Shape,
   showShapes,
 } from "./layer-note.js";
+import { suppliedActivations } from "./layers/activations.js";
+import { KerasOperation } from "./layers/keras-operation.js";
 import type { Layer } from "./layers/layer-class.js";
 
 type Apply = Layer["apply"];
@@ -34,7 +36,8 @@ export function buildModel(entry: LayerEntry, notes: LayerNotes, checksShapes: b
     },
   ];
   try {
-    const classNames = new Set([...notes.values()].map((note) => note.className));
+    const ofFile = Array.from(notes.values(), (note) => note.className);
+    const classNames = new Set([...ofFile, KerasOperation.className, ...suppliedActivations]);
     return withLayerClasses(classNames, observe, () => deserialize(entry));
   } catch (error) {
     disposeWeights(watched);

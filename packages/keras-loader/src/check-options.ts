@@ -12,7 +12,7 @@ interface IgnoredOption {
 
 const ignoredOptions: readonly IgnoredOption[] = [
   {
-    classes: /^(Separable)?Conv[123]D(Transpose)?$/,
+    classes: /^(SeparableConv[123]D|Conv[123]DTranspose)$/,
     field: "groups",
     accepted: [1],
     reason: "it has no grouped convolution",
@@ -23,13 +23,6 @@ const ignoredOptions: readonly IgnoredOption[] = [
     accepted: [],
     reason: "it has no output padding",
   },
-  {
-    classes: /^ReLU$/,
-    field: "negative_slope",
-    accepted: [0],
-    reason: "its ReLU has no negative slope (LeakyReLU has)",
-  },
-  { classes: /^ReLU$/, field: "threshold", accepted: [0], reason: "its ReLU has no threshold" },
   { classes: /^BatchNormalization$/, field: "renorm", accepted: [false], reason: "it has no batch renormalisation" },
   { classes: /^LayerNormalization$/, field: "rms_scaling", accepted: [false], reason: "it has no RMS scaling" },
   {

@@ -10,11 +10,14 @@ const classAliases: Readonly<Record<string, string>> = {
 
 const activationAliases: Readonly<Record<string, string>> = { silu: "swish" };
 
+/** What Keras 3 means by a name by which Keras 2, and tfjs-layers, mean another function. */
+const keras3Activations: Readonly<Record<string, string>> = { hard_sigmoid: "hard_sigmoid_of_keras3" };
+
 /**
  * Writes one layer's configuration in the older words that tfjs-layers knows. What it means stays the same: `silu` is `swish`, an `L2`
  * regularizer is an `L1L2` with one part, a normalisation over the axes `[3]` is one over the axis 3.
  */
-export function applyAliases(className: string, config: JsonObject): void {
+export function applyAliases(className: string, config: JsonObject, isKeras3: boolean): void {
   if (className === "InputLayer" && config["batch_input_shape"] == null && config["batch_shape"] != null) {
     config["batch_input_shape"] = config["batch_shape"];
   }
@@ -25,13 +28,22 @@ export function applyAliases(className: string, config: JsonObject): void {
   if (className === "LeakyReLU" && config["alpha"] === undefined && config["negative_slope"] !== undefined) {
     config["alpha"] = config["negative_slope"];
   }
+  // Keras 2 writes what the kernel of a whole convolution would have, of which a separable one has two others.
+  if (/^(Separable|Depthwise)Conv[12]D$/.test(className))
+    for (const field of ["kernel_initializer", "kernel_regularizer", "kernel_constraint"]) delete config[field];
   const axis = config["axis"];
   if (className === "BatchNormalization" && Array.isArray(axis) && axis.length === 1) config["axis"] = axis[0];
   for (const [field, value] of Object.entries(config)) {
-    if (typeof value === "string" && field.endsWith("activation"))
-      config[field] = ownField(activationAliases, value) ?? value;
-    if (isObject(value) && typeof value["class_name"] === "string") config[field] = renameClass(value);
+    if (field.endsWith("activation")) config[field] = renameActivation(value, isKeras3);
+    else if (isObject(value) && typeof value["class_name"] === "string") config[field] = renameClass(value);
   }
+}
+
+/** Keras 3 writes a function by its name, or as an object around it. */
+function renameActivation(value: unknown, isKeras3: boolean): unknown {
+  const name = isObject(value) && value["class_name"] === "function" ? value["config"] : value;
+  if (typeof name !== "string") return value;
+  return (isKeras3 ? ownField(keras3Activations, name) : undefined) ?? ownField(activationAliases, name) ?? name;
 }
 
 function renameClass(object: JsonObject): JsonObject {

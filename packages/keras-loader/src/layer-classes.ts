@@ -1,15 +1,35 @@
 import { serialization } from "@tensorflow/tfjs-core";
 import { type JsonObject, ownField } from "./json.js";
+import { suppliedActivation } from "./layers/activations.js";
+import { AdditiveAttention, Attention, MultiHeadAttention } from "./layers/attention.js";
 import { withOptionalAffine } from "./layers/batch-normalization.js";
+import { EinsumDense } from "./layers/einsum-dense.js";
 import {
   GlobalAveragePooling1D,
   GlobalAveragePooling2D,
+  GlobalAveragePooling3D,
   GlobalMaxPooling1D,
   GlobalMaxPooling2D,
+  GlobalMaxPooling3D,
 } from "./layers/global-pooling.js";
+import { withGroups } from "./layers/grouped-convolution.js";
+import { KerasOperation } from "./layers/keras-operation.js";
 import type { Layer, LayerClass } from "./layers/layer-class.js";
+import { CustomScaleLayer, Subtract } from "./layers/merging.js";
+import { Conv1DTranspose, DepthwiseConv1D, SeparableConv1D } from "./layers/narrow-convolutions.js";
 import { Normalization } from "./layers/normalization.js";
 import { withOwnArguments } from "./layers/recurrent.js";
+import {
+  Cropping1D,
+  Cropping3D,
+  UpSampling1D,
+  UpSampling3D,
+  ZeroPadding1D,
+  ZeroPadding3D,
+} from "./layers/resampling.js";
+import { GroupNormalization, RMSNormalization, UnitNormalization } from "./layers/scale-normalizations.js";
+import { SlopedReLU, SpatialDropout2D, SpatialDropout3D } from "./layers/small-layers.js";
+import { LayerScale, StochasticDepth } from "./layers/stochastic-depth.js";
 
 /** How tfjs-layers keeps a class under its name: the class, and what makes an instance of a configuration. */
 export type Registration = readonly [
@@ -19,7 +39,37 @@ export type Registration = readonly [
 type ClassMap = Record<string, Registration>;
 
 /** Layers that tfjs-layers lacks. A class that is already registered under the name wins. */
-const missing: Readonly<Record<string, LayerClass>> = { Normalization };
+const missing = {
+  AdditiveAttention,
+  Attention,
+  Conv1DTranspose,
+  Cropping1D,
+  Cropping3D,
+  CustomScaleLayer,
+  DepthwiseConv1D,
+  EinsumDense,
+  GlobalAveragePooling3D,
+  GlobalMaxPooling3D,
+  GroupNormalization,
+  KerasOperation,
+  LayerScale,
+  MultiHeadAttention,
+  Normalization,
+  RMSNormalization,
+  SeparableConv1D,
+  SpatialDropout2D,
+  SpatialDropout3D,
+  StochasticDepth,
+  Subtract,
+  UnitNormalization,
+  UpSampling1D,
+  UpSampling3D,
+  ZeroPadding1D,
+  ZeroPadding3D,
+} as unknown as Readonly<Record<string, LayerClass>>;
+
+/** The names of the layers that tfjs-layers lacks and this package has. */
+export const suppliedLayers: readonly string[] = Object.keys(missing);
 
 interface Correction {
   readonly when: (config: JsonObject) => boolean;
@@ -27,6 +77,8 @@ interface Correction {
 }
 
 const recurrent: Correction = { when: () => true, make: withOwnArguments };
+
+const grouped: Correction = { when: ({ groups }) => typeof groups === "number" && groups !== 1, make: withGroups };
 
 /** Layers that tfjs-layers has and that need correcting, when the configuration says so. */
 const corrected: Readonly<Record<string, Correction>> = {
@@ -38,11 +90,20 @@ const corrected: Readonly<Record<string, Correction>> = {
     when: (config) => config["scale"] === false || config["center"] === false,
     make: withOptionalAffine,
   },
+  Conv1D: grouped,
+  Conv2D: grouped,
+  Conv3D: grouped,
+  ReLU: {
+    when: (config) => isSet(config["negativeSlope"]) || isSet(config["threshold"]),
+    make: () => SlopedReLU as unknown as LayerClass,
+  },
   SimpleRNN: recurrent,
   LSTM: recurrent,
   GRU: recurrent,
   Bidirectional: recurrent,
 };
+
+const isSet = (value: unknown): boolean => typeof value === "number" && value !== 0;
 
 function keepsDimensions(config: JsonObject): boolean {
   return config["keepdims"] === true;
@@ -65,6 +126,8 @@ export function isRegistered(className: string): boolean {
 
 /** The registration of a class as loading a file needs it: tfjs-layers' or the user's own, supplied where missing, corrected where wrong. */
 function registrationOf(className: string): Registration | undefined {
+  const Activation = isRegistered(className) ? undefined : suppliedActivation(className);
+  if (Activation !== undefined) return [Activation, () => new (Activation as unknown as new () => Layer)()];
   if (!isRegistered(className)) {
     const Supplied = ownField(missing, className);
     return Supplied && [Supplied, (_cls, config) => new Supplied(config)];

@@ -6,9 +6,10 @@ import { isObject, type JsonObject } from "./json.js";
 import { applyAliases } from "./layer-aliases.js";
 import { isRegistered, isSupplied } from "./layer-classes.js";
 import { isModelClass, type LayerEntry, type LayerNotes, label } from "./layer-note.js";
-import { isMergingOperation, isOperation } from "./operators.js";
+import { KerasOperation } from "./layers/keras-operation.js";
 import { corrupt } from "./read-topology.js";
 import { toTfjsCase } from "./to-tfjs-case.js";
+import { functionName, isOperation, namedOperation } from "./understand-operation.js";
 
 /** Fields of a wrapper's configuration that hold layers of their own. */
 const innerLayerFields = ["layer", "cell", "cells"];
@@ -22,8 +23,10 @@ export type ReadModel = (entry: JsonObject, path: string, notes: LayerNotes) => 
  */
 export function understandLayer(entry: unknown, path: string, notes: LayerNotes, readModel: ReadModel): LayerEntry {
   if (!isObject(entry)) throw corrupt(path, entry, "a layer");
-  const className = entry["class_name"];
-  if (typeof className !== "string") throw corrupt(`${path}.class_name`, className, "a layer's class");
+  const written = entry["class_name"];
+  if (typeof written !== "string") throw corrupt(`${path}.class_name`, written, "a layer's class");
+  // tfjs-layers keeps layers and initializers in one table, in which Identity is an initializer.
+  const className = written === "Identity" ? "Activation" : written;
   const config = entry["config"];
   if (className === "Sequential" && Array.isArray(config)) return readModel(entry, path, notes);
   if (!isObject(config)) throw corrupt(`${path}.config`, config, "the configuration of a layer");
@@ -31,10 +34,13 @@ export function understandLayer(entry: unknown, path: string, notes: LayerNotes,
   if (typeof name !== "string") throw corrupt(`${path}.config.name`, name, "a layer's name");
   if (isModelClass(className)) return readModel({ ...entry, config: { ...config, name } }, path, notes);
 
+  if (isOperation(entry)) return understandFunction(entry, name, path, notes);
   checkClass(className, name, entry);
+  const isKeras3 = isOfKeras3(entry, config);
   checkOptions(className, name, config);
   checkSizes(className, name, config);
-  applyAliases(className, config);
+  if (written === "Identity") config["activation"] = "linear";
+  applyAliases(className, config, isKeras3);
   checkMirrored(className, name, config);
   const inner: JsonObject = {};
   for (const field of innerLayerFields) {
@@ -48,6 +54,30 @@ export function understandLayer(entry: unknown, path: string, notes: LayerNotes,
   const converted = { ...toTfjsCase(config), ...inner, name };
   notes.set(converted, { name, className, path, inputShapes: expectedInputShapes(entry) });
   return { className, name, config: converted };
+}
+
+/** Keras 3 writes the dtype of a layer as a policy object, and the arguments of a call by their kinds. */
+function isOfKeras3({ inbound_nodes: nodes }: JsonObject, { dtype }: JsonObject): boolean {
+  return (isObject(dtype) && dtype["class_name"] === "DTypePolicy") || (Array.isArray(nodes) && nodes.some(isObject));
+}
+
+/** A call of a function becomes a layer whose arguments are read with its graph, when it is known what is a layer of the file. */
+function understandFunction(entry: JsonObject, name: string, path: string, notes: LayerNotes): LayerEntry {
+  const called = functionName(entry);
+  if (namedOperation(entry) === undefined)
+    throw new RematError(
+      "KERAS_FUNCTION_UNKNOWN",
+      `${sentenceStart(label({ name, className: entry["class_name"] as string }))} at ${path} is a call of the function ${called}, which this loader lacks. ` +
+        "Write that step as a layer in Keras (Add, Multiply, Activation, Reshape, …), or of functions that it has, and export the model again.",
+    );
+  const config: JsonObject = { name };
+  notes.set(config, {
+    name,
+    className: called,
+    path,
+    inputShapes: called.startsWith("tf.") ? [] : expectedInputShapes(entry),
+  });
+  return { className: KerasOperation.className, name, config };
 }
 
 /** The options of a Bidirectional's second half, which tfjs-layers makes by itself as the mirror of the first. */
@@ -70,8 +100,8 @@ function checkMirrored(className: string, name: string, config: JsonObject): voi
 
 function checkClass(className: string, name: string, entry: JsonObject): void {
   const known = isSupplied(className) || isRegistered(className);
-  if (isOperation(entry) ? isMergingOperation(entry) : known) return;
-  const isFunction = isOperation(entry) || className.endsWith("Lambda");
+  if (known) return;
+  const isFunction = className.endsWith("Lambda");
   const from = typeof entry["module"] === "string" ? ` of ${entry["module"]}` : "";
   throw new RematError(
     "KERAS_LAYER_UNKNOWN",

@@ -7,6 +7,7 @@ import { isModelClass, type LayerEntry, type LayerNotes, type TensorReference } 
 import { corrupt, join, type Topology } from "./read-topology.js";
 import { understandLayer } from "./understand-layer.js";
 import { understandNodes } from "./understand-nodes.js";
+import { functionName, isOperation, namedOperation, understandOperation } from "./understand-operation.js";
 
 /** Reads the model of a file, giving it the caller's name if there is one. */
 export function understandTopology(
@@ -64,6 +65,13 @@ function understandGraph(
   const classes = new Map(layers.map((layer) => [layer.name, layer.className]));
   const connected = layers.map((layer, i): LayerEntry => {
     const context = { name: layer.name, className: layer.className, path: `${path}.layers[${i}]`, classes };
+    const entry = entries[i] as JsonObject;
+    const named = isOperation(entry) ? namedOperation(entry) : undefined;
+    if (named !== undefined) {
+      const { nodes, ...call } = understandOperation(entry, named, { ...context, className: functionName(entry) });
+      Object.assign(layer.config, call);
+      return { ...layer, inboundNodes: nodes };
+    }
     return { ...layer, inboundNodes: understandNodes(entries[i]?.["inbound_nodes"], context) };
   });
   const isKeras3 = entries.some(

@@ -33,18 +33,16 @@ export function understandNodes(nodes: unknown, context: NodeContext): InboundNo
 }
 
 function readCall(args: readonly unknown[], keywords: unknown, context: NodeContext, path: string): InboundNode {
+  const names = namedInputs(context.className);
+  const isSpread = names.length > 0 && args.length <= names.length;
   const tensors = args.length === 1 ? readKerasTensors(args[0]) : readKerasTensors(args);
   if (tensors === undefined) throw corrupt(`${path}.args`, args, "one tensor or a list of tensors");
-  // Keras 3 passes the operands of an operator one by one, and nothing else so.
-  if (args.length > 1 && !isOperator(context)) refuseArgument(context, `${args.length} positional arguments`);
+  if (args.length > 1 && !isSpread) refuseArgument(context, `${args.length} positional arguments`);
   return [...tensors.map((tensor) => toReference(tensor, context)), ...readKeywords(keywords, context)];
 }
 
-function isOperator(context: NodeContext): boolean {
-  return ["Add", "Multiply", "Maximum", "Minimum"].includes(context.className);
-}
-
-function toReference({ history: [from, call, output] }: KerasTensor, context: NodeContext): TensorReference {
+/** Returns where a tensor of Keras 3 comes from, in tfjs-layers' count of calls. */
+export function toReference({ history: [from, call, output] }: KerasTensor, context: NodeContext): TensorReference {
   // tfjs-layers counts a model's own construction as its call 0; the arguments of Keras 3 do not.
   return [from, isModelClass(context.classes.get(from) ?? "") ? call + 1 : call, output, {}];
 }
@@ -56,12 +54,20 @@ function toReference({ history: [from, call, output] }: KerasTensor, context: No
 function readKeywords(keywords: unknown, context: NodeContext): TensorReference[] {
   const states: TensorReference[] = [];
   for (const [keyword, value] of Object.entries(isObject(keywords) ? (keywords as JsonObject) : {})) {
-    if (value === null || keyword === "training") continue;
-    const references = keyword === "initial_state" ? readState(value, context) : undefined;
+    if (value === null || keyword === "training" || (keyword === "return_attention_scores" && value === false))
+      continue;
+    const isInput = keyword === "initial_state" || namedInputs(context.className).includes(keyword);
+    if (keyword === "use_causal_mask" && value === false) continue;
+    const references = isInput ? readState(value, context) : undefined;
     if (references === undefined) refuseArgument(context, `the argument ${keyword}: ${show(value)}`);
     else states.push(...references);
   }
   return states;
+}
+
+/** Inputs that a class takes as arguments of their own, in order. */
+function namedInputs(className: string): readonly string[] {
+  return className === "MultiHeadAttention" ? ["query", "value", "key"] : [];
 }
 
 function readState(value: unknown, context: NodeContext): TensorReference[] | undefined {

@@ -1,6 +1,7 @@
 import * as tf from "@tensorflow/tfjs";
 import { afterEach, describe, expect, it } from "vitest";
 import { loadKerasModel, Normalization, registerKerasLayers } from "../src/index.js";
+import { suppliedLayers } from "../src/layer-classes.js";
 import { smallModel, topologyText } from "./topologies.js";
 
 const { classNameMap } = tf.serialization.SerializationMap.getMap();
@@ -34,7 +35,7 @@ describe("tfjs-layers' table of classes", () => {
   });
 
   it("gets Normalization when asked, once, whereupon tfjs-layers itself knows it", async () => {
-    expect(registerKerasLayers()).toEqual(["Normalization"]);
+    expect(registerKerasLayers()).toEqual(suppliedLayers);
     const registered = classNameMap["Normalization"];
     expect(registerKerasLayers()).toEqual([]);
     expect(classNameMap["Normalization"]).toBe(registered);
@@ -48,7 +49,7 @@ describe("tfjs-layers' table of classes", () => {
       static readonly className = "Normalization";
     }
     tf.serialization.registerClass(Normalization as never);
-    expect(registerKerasLayers()).toEqual([]);
+    expect(registerKerasLayers()).not.toContain("Normalization");
     const model = loadKerasModel(topologyText("efficientnet_b0"));
     expect(model.getLayer("normalization")).toBeInstanceOf(Normalization);
   });

@@ -3,44 +3,49 @@ import { InputSpec, layers } from "@tensorflow/tfjs-layers";
 
 type Shape = (number | null)[];
 
-/** What {@link KeepdimsGlobalPooling} is made with. */
+/** What {@link GlobalPooling} is made with. */
 export interface GlobalPoolingArgs {
   readonly name?: string;
   readonly dataFormat?: "channelsLast" | "channelsFirst";
+  readonly keepdims?: boolean;
 }
 
 /**
- * Global pooling that keeps the pooled axes at size 1, as Keras' with `keepdims: true`. tfjs-layers 4.22 reads past that option and drops
+ * Global pooling that may keep the pooled axes at size 1, as Keras' with `keepdims: true`. tfjs-layers 4.22 reads past that option and drops
  * the axes, whereupon it refuses the next convolution: MobileNet's `conv_preds`.
  */
-abstract class KeepdimsGlobalPooling extends layers.Layer {
+abstract class GlobalPooling extends layers.Layer {
   readonly #rank: number;
+  readonly #keepsDimensions: boolean;
   readonly #dataFormat: "channelsLast" | "channelsFirst";
 
-  constructor(args: GlobalPoolingArgs, rank: number) {
+  constructor(args: GlobalPoolingArgs, rank: number, keepsDimensions = true) {
     super(args as ConstructorParameters<typeof layers.Layer>[0]);
     this.#rank = rank;
+    this.#keepsDimensions = keepsDimensions;
     this.#dataFormat = args.dataFormat ?? "channelsLast";
     this.inputSpec = [new InputSpec({ ndim: rank })];
   }
 
-  protected abstract reduce(input: Tensor, axes: number[]): Tensor;
+  protected abstract reduce(input: Tensor, axes: number[], keepDims: boolean): Tensor;
 
   override computeOutputShape(inputShape: Shape | Shape[]): Shape {
     const shape = (Array.isArray(inputShape[0]) ? inputShape[0] : inputShape) as Shape;
     const pooled = this.#pooledAxes();
-    return shape.map((size, axis) => (pooled.includes(axis) ? 1 : size));
+    return this.#keepsDimensions
+      ? shape.map((size, axis) => (pooled.includes(axis) ? 1 : size))
+      : shape.filter((_, axis) => !pooled.includes(axis));
   }
 
   override call(inputs: Tensor | Tensor[]): Tensor {
     return tidy(() => {
       const input = (Array.isArray(inputs) ? inputs[0] : inputs) as Tensor;
-      return this.reduce(input, this.#pooledAxes());
+      return this.reduce(input, this.#pooledAxes(), this.#keepsDimensions);
     });
   }
 
   override getConfig(): serialization.ConfigDict {
-    return { ...super.getConfig(), dataFormat: this.#dataFormat, keepdims: true };
+    return { ...super.getConfig(), dataFormat: this.#dataFormat, keepdims: this.#keepsDimensions };
   }
 
   #pooledAxes(): number[] {
@@ -49,19 +54,19 @@ abstract class KeepdimsGlobalPooling extends layers.Layer {
   }
 }
 
-abstract class KeepdimsAverage extends KeepdimsGlobalPooling {
-  protected override reduce(input: Tensor, axes: number[]): Tensor {
-    return mean(input, axes, true);
+abstract class Average extends GlobalPooling {
+  protected override reduce(input: Tensor, axes: number[], keepDims: boolean): Tensor {
+    return mean(input, axes, keepDims);
   }
 }
 
-abstract class KeepdimsMax extends KeepdimsGlobalPooling {
-  protected override reduce(input: Tensor, axes: number[]): Tensor {
-    return max(input, axes, true);
+abstract class Maximum extends GlobalPooling {
+  protected override reduce(input: Tensor, axes: number[], keepDims: boolean): Tensor {
+    return max(input, axes, keepDims);
   }
 }
 
-export class GlobalAveragePooling1D extends KeepdimsAverage {
+export class GlobalAveragePooling1D extends Average {
   static readonly className = "GlobalAveragePooling1D";
 
   constructor(args: GlobalPoolingArgs = {}) {
@@ -69,7 +74,7 @@ export class GlobalAveragePooling1D extends KeepdimsAverage {
   }
 }
 
-export class GlobalAveragePooling2D extends KeepdimsAverage {
+export class GlobalAveragePooling2D extends Average {
   static readonly className = "GlobalAveragePooling2D";
 
   constructor(args: GlobalPoolingArgs = {}) {
@@ -77,7 +82,7 @@ export class GlobalAveragePooling2D extends KeepdimsAverage {
   }
 }
 
-export class GlobalMaxPooling1D extends KeepdimsMax {
+export class GlobalMaxPooling1D extends Maximum {
   static readonly className = "GlobalMaxPooling1D";
 
   constructor(args: GlobalPoolingArgs = {}) {
@@ -85,10 +90,26 @@ export class GlobalMaxPooling1D extends KeepdimsMax {
   }
 }
 
-export class GlobalMaxPooling2D extends KeepdimsMax {
+export class GlobalMaxPooling2D extends Maximum {
   static readonly className = "GlobalMaxPooling2D";
 
   constructor(args: GlobalPoolingArgs = {}) {
     super(args, 4);
+  }
+}
+
+export class GlobalAveragePooling3D extends Average {
+  static readonly className = "GlobalAveragePooling3D";
+
+  constructor(args: GlobalPoolingArgs = {}) {
+    super(args, 5, args.keepdims === true);
+  }
+}
+
+export class GlobalMaxPooling3D extends Maximum {
+  static readonly className = "GlobalMaxPooling3D";
+
+  constructor(args: GlobalPoolingArgs = {}) {
+    super(args, 5, args.keepdims === true);
   }
 }

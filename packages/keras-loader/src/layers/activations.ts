@@ -1,0 +1,36 @@
+import { serialization, type Tensor, tidy } from "@tensorflow/tfjs-core";
+import type { Arguments } from "../operations/operation.js";
+import { operationNamed } from "../operations/operations.js";
+
+/** Makes an activation, as tfjs-layers looks them up by name, of an operation of this package. */
+function activation(className: string, operation: string, args: Arguments = {}): typeof serialization.Serializable {
+  return class extends serialization.Serializable {
+    static readonly className = className;
+
+    apply(x: Tensor): Tensor {
+      return tidy(() => operationNamed(operation).run({ ...args, x }) as Tensor);
+    }
+
+    override getConfig(): serialization.ConfigDict {
+      return {};
+    }
+  } as unknown as typeof serialization.Serializable;
+}
+
+/** Activations that tfjs-layers lacks, by the names that tfjs-layers would look for. */
+const supplied: Readonly<Record<string, typeof serialization.Serializable>> = {
+  exponential: activation("exponential", "exp"),
+  hardSilu: activation("hardSilu", "hardSilu"),
+  hardSwish: activation("hardSwish", "hardSilu"),
+  leakyRelu: activation("leakyRelu", "leakyRelu"),
+  logSigmoid: activation("logSigmoid", "logSigmoid"),
+  hardSigmoidOfKeras3: activation("hardSigmoidOfKeras3", "hardSigmoid"),
+};
+
+/** The names of the activations that this package supplies. */
+export const suppliedActivations: readonly string[] = Object.keys(supplied);
+
+/** Returns the class of a supplied activation. */
+export function suppliedActivation(name: string): typeof serialization.Serializable | undefined {
+  return Object.hasOwn(supplied, name) ? supplied[name] : undefined;
+}

@@ -1,0 +1,139 @@
+import {
+  add,
+  concat,
+  conv1d,
+  conv2d,
+  conv3d,
+  depthwiseConv2d,
+  reshape,
+  split,
+  type Tensor,
+  tidy,
+  transpose,
+} from "@tensorflow/tfjs-core";
+import type { LayerVariable } from "@tensorflow/tfjs-layers";
+import { derivingOnce, type LayerClass } from "./layer-class.js";
+
+/** The members of tfjs-layers' convolutions that this one reads and sets. */
+interface Convolution {
+  readonly rank: number;
+  readonly filters: number;
+  readonly kernelSize: number[];
+  readonly strides: number[];
+  readonly padding: "same" | "valid" | "causal";
+  readonly dataFormat: string;
+  readonly dilationRate: number[];
+  readonly useBias: boolean;
+  readonly activation: { apply(x: Tensor): Tensor } | null;
+  readonly kernelInitializer: never;
+  readonly kernelRegularizer: never;
+  readonly kernelConstraint: never;
+  readonly biasInitializer: never;
+  readonly biasRegularizer: never;
+  readonly biasConstraint: never;
+  kernel: LayerVariable | null;
+  bias: LayerVariable | null;
+  built: boolean;
+}
+
+/**
+ * tfjs-layers' convolutions in groups: each group of output channels reads its own group of input channels, as Keras' with `groups`. Stock 4.22 reads past
+ * that option. A group of one channel is a depthwise convolution; others are as many convolutions as there are groups, put side by side: the kernels of
+ * tfjs, so with their gradients, at the cost of a split and a concatenation.
+ */
+export const withGroups: (Base: LayerClass) => LayerClass = derivingOnce(
+  (Base) =>
+    class GroupedConvolution extends Base {
+      readonly groups: number;
+
+      constructor(config: object) {
+        super(config);
+        this.groups = (config as { groups: number }).groups;
+      }
+
+      override build(inputShape: (number | null)[] | (number | null)[][]): void {
+        const self = this as unknown as Convolution;
+        const shape = inputShape as (number | null)[];
+        const channels = shape[channelAxis(self, shape.length)] as number;
+        if (channels % this.groups !== 0 || self.filters % this.groups !== 0)
+          throw new Error(
+            `${this.groups} groups of ${channels} input and ${self.filters} output channels; both must be divisible by it`,
+          );
+        const kernelShape = [...self.kernelSize, channels / this.groups, self.filters];
+        self.kernel = this.addWeight(
+          "kernel",
+          kernelShape,
+          "float32",
+          self.kernelInitializer,
+          self.kernelRegularizer,
+          true,
+          self.kernelConstraint,
+        );
+        if (self.useBias)
+          self.bias = this.addWeight(
+            "bias",
+            [self.filters],
+            "float32",
+            self.biasInitializer,
+            self.biasRegularizer,
+            true,
+            self.biasConstraint,
+          );
+        self.built = true;
+      }
+
+      override call(inputs: Tensor | Tensor[]): Tensor {
+        const x = (Array.isArray(inputs) ? inputs[0] : inputs) as Tensor;
+        const self = this as unknown as Convolution;
+        return tidy(() => {
+          const isFirst = self.dataFormat === "channelsFirst";
+          const last = isFirst ? transpose(x, channelsLast(x.rank)) : x;
+          const kernel = (self.kernel as LayerVariable).read();
+          const convolved = convolveGroups(self, last, kernel, this.groups);
+          const biased = self.bias === null ? convolved : add(convolved, self.bias.read());
+          const active = self.activation === null ? biased : self.activation.apply(biased);
+          return isFirst ? transpose(active, channelsFirst(x.rank)) : active;
+        });
+      }
+
+      override getConfig(): ReturnType<InstanceType<LayerClass>["getConfig"]> {
+        return { ...super.getConfig(), groups: this.groups };
+      }
+    },
+);
+
+const channelAxis = ({ dataFormat }: Convolution, rank: number): number =>
+  dataFormat === "channelsFirst" ? 1 : rank - 1;
+const channelsLast = (rank: number): number[] => [0, ...Array.from({ length: rank - 2 }, (_, i) => i + 2), 1];
+const channelsFirst = (rank: number): number[] => [0, rank - 1, ...Array.from({ length: rank - 2 }, (_, i) => i + 1)];
+
+function convolveGroups(self: Convolution, x: Tensor, kernel: Tensor, groups: number): Tensor {
+  const perGroup = kernel.shape.at(-2) as number;
+  if (perGroup === 1 && self.rank === 2 && self.strides[0] === self.strides[1]) {
+    const [height, width] = self.kernelSize as [number, number];
+    const filter = reshape(kernel, [height, width, groups, self.filters / groups]) as never;
+    const { strides, padding, dilationRate } = self;
+    return depthwiseConv2d(x as never, filter, strides as never, padding as never, "NHWC", dilationRate as never);
+  }
+  const inputs = split(x, groups, -1);
+  const kernels = split(kernel, groups, -1);
+  return concat(
+    inputs.map((input, i) => convolve(self, input, kernels[i] as Tensor)),
+    -1,
+  );
+}
+
+function convolve({ rank, strides, padding, dilationRate }: Convolution, x: Tensor, kernel: Tensor): Tensor {
+  if (rank === 1)
+    return conv1d(x as never, kernel as never, strides[0] as number, padding as never, "NWC", dilationRate[0]);
+  if (rank === 2)
+    return conv2d(
+      x as never,
+      kernel as never,
+      strides as never,
+      padding as never,
+      "NHWC",
+      dilationRate as never,
+    ) as Tensor;
+  return conv3d(x as never, kernel as never, strides as never, padding as never, "NDHWC", dilationRate as never);
+}

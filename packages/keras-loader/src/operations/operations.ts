@@ -1,0 +1,33 @@
+import { RematError } from "@remat/trace";
+import { ownField } from "../json.js";
+import { elementwise } from "./elementwise.js";
+import { images } from "./image.js";
+import { linearAlgebra } from "./linear-algebra.js";
+import type { Operation } from "./operation.js";
+import { reductions } from "./reductions.js";
+import { reshaping } from "./reshaping.js";
+import { slicing } from "./slicing.js";
+
+/** What each operation is called with, computes, and makes of shapes, by its name in this package. */
+export const operations: Readonly<Record<string, Operation>> = {
+  ...elementwise,
+  ...reductions,
+  ...reshaping,
+  ...slicing,
+  ...linearAlgebra,
+  ...images,
+};
+
+/**
+ * Returns the operation of a name of this package's.
+ *
+ * @throws RematError `KERAS_FUNCTION_UNKNOWN`
+ */
+export function operationNamed(name: string): Operation {
+  const operation = ownField(operations, name);
+  if (operation !== undefined) return operation;
+  throw new RematError(
+    "KERAS_FUNCTION_UNKNOWN",
+    `'${name}' is no operation of this loader. Load the model with the version of @remat/keras-loader that wrote it.`,
+  );
+}

@@ -1,0 +1,272 @@
+"""Writes what Keras answers for small models: one for each layer and function that the loader makes, with weights, inputs, outputs and gradients.
+
+    pip install tensorflow-cpu tf_keras
+    python write_cases.py 2 > keras-2.json   # tf_keras
+    python write_cases.py 3 > keras-3.json   # Keras 3, on TensorFlow
+
+A case is a topology as `to_json` writes it; the gradients are of the sum of the outputs, each times a number of its own.
+"""
+
+import json
+import os
+import sys
+
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+import numpy as np
+import tensorflow as tf
+
+generation = sys.argv[1]
+if generation == "2":
+    import tf_keras as keras
+    from tf_keras.src.applications.convnext import LayerScale, StochasticDepth
+    from tf_keras.src.applications.inception_resnet_v2 import CustomScaleLayer
+
+    version = keras.__version__
+    as_numpy = lambda x: x.numpy()
+else:
+    import keras
+    from keras.src.applications.convnext import LayerScale, StochasticDepth
+    from keras.src.applications.inception_resnet_v2 import CustomScaleLayer
+
+    version = keras.__version__
+    as_numpy = keras.ops.convert_to_numpy
+L = keras.layers
+keras.utils.set_random_seed(7)
+rng = np.random.default_rng(7)
+
+
+def numbers(shape, dtype="float32", low=-0.9, high=0.9):
+    if dtype == "int32":
+        return rng.integers(0, 4, shape).astype("int32")
+    return np.round(rng.uniform(low, high, shape), 3).astype("float32")
+
+
+def pack(array):
+    array = np.asarray(array)
+    kind = "bool" if array.dtype.kind == "b" else "int32" if array.dtype.kind in "iu" else "float32"
+    return {"shape": list(array.shape), "dtype": kind, "values": [float(f"{float(v):.7g}") for v in array.ravel()]}
+
+
+def leaves(model, prefix=""):
+    for layer in model.layers:
+        if isinstance(layer, (keras.Model, keras.Sequential)):
+            yield from leaves(layer, prefix + layer.name + "/")
+        else:
+            yield prefix + layer.name, layer
+
+
+def answer(model, inputs):
+    for _, layer in leaves(model):
+        if layer.weights:
+            layer.set_weights([w if w.dtype.kind == "i" else numbers(w.shape, low=0.2) for w in layer.get_weights()])
+        if hasattr(layer, "finalize_state"):
+            layer.finalize_state()
+    tensors = [tf.constant(x) for x in inputs]
+    floats = [t for t in tensors if t.dtype.is_floating]
+    with tf.GradientTape() as tape:
+        tape.watch(floats)
+        result = model(tensors if len(tensors) > 1 else tensors[0], training=False)
+        outputs = list(result) if isinstance(result, (list, tuple)) else [result]
+        cotangents = [numbers(y.shape) for y in outputs]
+        loss = sum(tf.reduce_sum(tf.cast(y, "float32") * c) for y, c in zip(outputs, cotangents))
+    trainable = [(name, layer) for name, layer in leaves(model) if layer.trainable_weights]
+    variables = [v.value if hasattr(v, "value") and generation == "3" else v for _, layer in trainable for v in layer.trainable_weights]
+    gradients = tape.gradient(loss, floats + variables)
+    dense = [None if g is None else tf.convert_to_tensor(g).numpy() for g in gradients]
+    of_weights, at = {}, len(floats)
+    for name, layer in trainable:
+        count = len(layer.trainable_weights)
+        of_weights[name] = [None if g is None else pack(g) for g in dense[at : at + count]]
+        at += count
+    return {
+        "topology": json.loads(model.to_json()),
+        "parameters": int(model.count_params()),
+        "weights": {name: [pack(w) for w in layer.get_weights()] for name, layer in leaves(model) if layer.weights},
+        "inputs": [pack(x) for x in inputs],
+        "outputs": [pack(as_numpy(y)) for y in outputs],
+        "cotangents": [pack(c) for c in cotangents],
+        "inputGradients": [None if g is None else pack(g) for g in dense[: len(floats)]],
+        "weightGradients": of_weights,
+    }
+
+
+cases = {}
+
+
+def case(name, build, *shapes, dtype="float32", low=-0.9):
+    """`build` makes outputs of symbolic inputs of these shapes, which are without the batch."""
+    symbols = [keras.Input(shape, name=f"input_{i}", dtype=dtype) for i, shape in enumerate(shapes)]
+    outputs = build(*symbols)
+    model = keras.Model(symbols if len(symbols) > 1 else symbols[0], outputs, name="case")
+    cases[name] = answer(model, [numbers((2, *shape), dtype, low) for shape in shapes])
+    keras.backend.clear_session()
+
+
+# Layers
+
+image, volume, line, flat = (6, 5, 4), (4, 5, 3, 2), (7, 4), (5,)
+layers = {
+    "Conv2D groups": (lambda: L.Conv2D(6, 3, groups=2, padding="same", activation="relu"), image),
+    "Conv2D groups strided": (lambda: L.Conv2D(8, (3, 2), strides=2, groups=4, use_bias=False), image),
+    "Conv2D depthwise groups": (lambda: L.Conv2D(8, 3, groups=4, padding="same"), image),
+    "Conv1D groups": (lambda: L.Conv1D(6, 3, groups=2, padding="same"), line),
+    "Conv3D": (lambda: L.Conv3D(3, 2, padding="same"), volume),
+    "SeparableConv2D": (lambda: L.SeparableConv2D(5, 3, padding="same", depth_multiplier=2), image),
+    "DepthwiseConv2D": (lambda: L.DepthwiseConv2D(3, depth_multiplier=2), image),
+    "SeparableConv1D": (lambda: L.SeparableConv1D(5, 3, padding="same", activation="tanh"), line),
+    "SeparableConv1D strided": (lambda: L.SeparableConv1D(5, 3, strides=2, depth_multiplier=2), line),
+    "DepthwiseConv1D": (lambda: L.DepthwiseConv1D(3, depth_multiplier=2), line),
+    "DepthwiseConv1D same": (lambda: L.DepthwiseConv1D(2, padding="same", use_bias=False), line),
+    "Conv1DTranspose": (lambda: L.Conv1DTranspose(3, 4, strides=2), line),
+    "Conv1DTranspose same": (lambda: L.Conv1DTranspose(3, 3, strides=2, padding="same"), line),
+    "Conv2DTranspose": (lambda: L.Conv2DTranspose(3, 3, strides=2, padding="same"), image),
+    "GlobalAveragePooling3D": (lambda: L.GlobalAveragePooling3D(), volume),
+    "GlobalAveragePooling3D keepdims": (lambda: L.GlobalAveragePooling3D(keepdims=True), volume),
+    "GlobalMaxPooling3D": (lambda: L.GlobalMaxPooling3D(), volume),
+    "GlobalAveragePooling1D keepdims": (lambda: L.GlobalAveragePooling1D(keepdims=True), line),
+    "GlobalMaxPooling1D keepdims": (lambda: L.GlobalMaxPooling1D(keepdims=True), line),
+    "GlobalAveragePooling2D keepdims": (lambda: L.GlobalAveragePooling2D(keepdims=True), image),
+    "GlobalMaxPooling2D keepdims": (lambda: L.GlobalMaxPooling2D(keepdims=True), image),
+    "ZeroPadding1D": (lambda: L.ZeroPadding1D((1, 2)), line),
+    "ZeroPadding3D": (lambda: L.ZeroPadding3D(((1, 0), (2, 1), (0, 1))), volume),
+    "Cropping1D": (lambda: L.Cropping1D((1, 2)), line),
+    "Cropping3D": (lambda: L.Cropping3D(((1, 0), (2, 1), (0, 1))), volume),
+    "UpSampling1D": (lambda: L.UpSampling1D(3), line),
+    "UpSampling3D": (lambda: L.UpSampling3D((2, 1, 3)), volume),
+    "GroupNormalization": (lambda: L.GroupNormalization(2), image),
+    "GroupNormalization instance": (lambda: L.GroupNormalization(-1, center=False), line),
+    "UnitNormalization": (lambda: L.UnitNormalization(), image),
+    "BatchNormalization unscaled": (lambda: L.BatchNormalization(scale=False), image),
+    "BatchNormalization uncentered": (lambda: L.BatchNormalization(center=False), image),
+    "Normalization": (lambda: L.Normalization(), image),
+    "SpatialDropout2D": (lambda: L.SpatialDropout2D(0.3), image),
+    "SpatialDropout3D": (lambda: L.SpatialDropout3D(0.3), volume),
+    "StochasticDepth": (lambda: StochasticDepth(0.3), image),
+    "LayerScale": (lambda: LayerScale(0.1, 4), image),
+    "ReLU": (lambda: L.ReLU(max_value=0.5, negative_slope=0.1), image),
+    "ReLU threshold": (lambda: L.ReLU(threshold=0.3), image),
+    "EinsumDense": (lambda: L.EinsumDense("abc,cd->abd", output_shape=(None, 6), bias_axes="d", activation="relu"), line),
+    "EinsumDense heads": (lambda: L.EinsumDense("abc,cde->abde", output_shape=(None, 2, 3), bias_axes="de"), line),
+    "EinsumDense dots": (lambda: L.EinsumDense("...x,xy->...y", output_shape=6), line),
+    "SimpleRNN": (lambda: L.SimpleRNN(3, return_sequences=True), line),
+    "LSTM": (lambda: L.LSTM(3), line),
+    "GRU": (lambda: L.GRU(3, reset_after=False), line),
+    "Bidirectional": (lambda: L.Bidirectional(L.LSTM(3)), line),
+}
+if hasattr(L, "Identity"):
+    layers["Identity"] = (lambda: L.Identity(), image)
+if hasattr(L, "RMSNormalization"):
+    layers["RMSNormalization"] = (lambda: L.RMSNormalization(), line)
+for name, (make, shape) in layers.items():
+    case(name, lambda x: make()(x), shape)
+names = ["relu", "elu", "selu", "sigmoid", "tanh", "softplus", "softsign", "exponential", "gelu", "hard_sigmoid", "linear", "softmax", "swish", "mish"]
+if generation == "3":
+    names += ["hard_silu", "leaky_relu", "log_sigmoid", "log_softmax", "relu6", "silu"]
+for name in names:
+    case(f"activation {name}", lambda x: L.Activation(name)(x), (9,))
+case("Subtract", lambda x, y: L.Subtract()([x, y]), line, line)
+case("CustomScaleLayer", lambda x, y: CustomScaleLayer(0.3)([x, y]), line, line)
+case("Attention", lambda q, v: L.Attention()([q, v]), (3, 4), (5, 4))
+case("Attention scaled", lambda q, v, k: L.Attention(use_scale=True)([q, v, k]), (3, 4), (5, 6), (5, 4))
+case("AdditiveAttention", lambda q, v: L.AdditiveAttention()([q, v]), (3, 4), (5, 4))
+case("MultiHeadAttention", lambda x: L.MultiHeadAttention(2, 3)(x, x), line)
+case("MultiHeadAttention three", lambda q, v, k: L.MultiHeadAttention(2, 3, value_dim=5, use_bias=False, output_shape=6)(q, v, key=k), (3, 4), (5, 6), (5, 7))
+
+# Functions
+
+of_one = "negative abs square sqrt rsqrt exp expm1 log log1p sin cos tan asin acos atan sinh cosh tanh sign floor ceil round reciprocal erf sigmoid log_sigmoid softplus".split()
+of_two = "add subtract multiply divide truediv divide_no_nan floordiv floormod pow maximum minimum squared_difference atan2 equal not_equal greater greater_equal less less_equal".split()
+positive = {"sqrt", "rsqrt", "log", "log1p", "pow", "reciprocal", "divide", "truediv", "acos", "floordiv", "floormod"}
+a, b = (3, 4), (3, 4)
+if generation == "2":
+    def at(path):
+        found = tf
+        for part in path.split("."):
+            found = getattr(found, part)
+        return found
+
+    for name in of_one:
+        case(f"math.{name}", lambda x: at(f"math.{name}")(x), a, low=0.1 if name in positive else -0.9)
+    for name in of_two:
+        case(f"math.{name}", lambda x, y: at(f"math.{name}")(x, y), a, b, low=0.1 if name in positive else -0.9)
+    for name in ["add", "subtract", "multiply", "divide", "pow", "maximum", "minimum"]:
+        case(name, lambda x, y: at(name)(x, y), a, b, low=0.1)
+    for name in "relu relu6 sigmoid tanh elu selu silu swish softsign gelu leaky_relu softmax log_softmax".split():
+        case(f"nn.{name}", lambda x: at(f"nn.{name}")(x), a)
+    for name in "sum mean max min prod variance std logsumexp".split():
+        case(f"math.reduce_{name}", lambda x: at(f"math.reduce_{name}")(x, axis=[1], keepdims=True), a)
+        case(f"math.reduce_{name} last", lambda x: at(f"math.reduce_{name}")(x, axis=-1), a)
+    functions = {
+        "operators": lambda x, y: (1 - x) * y + x / 2.0 - (-y) ** 2,
+        "constant first": lambda x, y: tf.subtract(2.0, x) + tf.math.maximum(y, 0.1),
+        "gelu approximate": lambda x, y: tf.nn.gelu(x, approximate=True),
+        "leaky": lambda x, y: tf.nn.leaky_relu(x, alpha=0.3),
+        "softmax first": lambda x, y: tf.nn.softmax(x, axis=1),
+        "logical": lambda x, y: tf.cast(tf.math.logical_or(tf.math.logical_and(x > 0.0, y > 0.0), tf.math.logical_xor(x < 0.2, tf.math.logical_not(y < 0.1))), "float32"),
+        "any all": lambda x, y: [tf.cast(tf.math.reduce_any(x > 0.5, axis=1), "float32"), tf.cast(tf.math.reduce_all(x > -0.5, axis=1), "float32")],
+        "where": lambda x, y: tf.where(x > 0.0, x, y),
+        "clip": lambda x, y: tf.clip_by_value(x, -0.3, 0.4),
+        "identity": lambda x, y: tf.identity(x),
+        "arg": lambda x, y: [tf.cast(tf.math.argmax(x, axis=-1), "float32"), tf.cast(tf.math.argmin(x, axis=1), "float32")],
+        "cumulative": lambda x, y: [tf.math.cumsum(x, axis=1), tf.math.cumsum(x, axis=2)],
+        "reshape": lambda x, y: [tf.reshape(x, [-1, 12]), tf.reshape(x, [-1, 2, 6])],
+        "transpose": lambda x, y: [tf.transpose(x, [0, 2, 1]), tf.compat.v1.transpose(x, [0, 2, 1])],
+        "expand squeeze": lambda x, y: [tf.squeeze(tf.expand_dims(x, 1), axis=1), tf.expand_dims(x, -1), tf.compat.v1.squeeze(tf.expand_dims(x, 2), [2])],
+        "concat": lambda x, y: [tf.concat([x, y], axis=-1), tf.concat([x, y, x], 1)],
+        "stack": lambda x, y: [tf.stack([x, y], axis=1), tf.stack([x, y], axis=-1)],
+        "unstack": lambda x, y: tf.unstack(x, axis=1)[1],
+        "split": lambda x, y: [tf.split(x, 2, axis=-1)[1], tf.split(x, [1, 3], axis=-1)[1]],
+        "tile repeat reverse": lambda x, y: [tf.tile(x, [1, 2, 1]), tf.repeat(x, 2, axis=1), tf.reverse(x, [1])],
+        "pad": lambda x, y: [tf.pad(x, [[0, 0], [1, 2], [0, 1]]), tf.pad(x, [[0, 0], [1, 1], [2, 0]], "REFLECT"), tf.compat.v1.pad(x, [[0, 0], [1, 0], [0, 0]], constant_values=2.0)],
+        "gather": lambda x, y: [tf.gather(x, [0, 2, 0], axis=1), tf.compat.v1.gather(x, [3, 1], axis=-1)],
+        "slice": lambda x, y: tf.slice(x, [0, 1, 0], [-1, 2, 3]),
+        "getitem": lambda x, y: [x[:, 1:], x[:, 0], x[..., ::2], x[:, tf.newaxis, -1], x[:, ::-1, 1:-1]],
+        "matmul": lambda x, y: [tf.matmul(x, y, transpose_b=True), tf.linalg.matmul(x, y, transpose_a=True)],
+        "resize": lambda x, y: [tf.image.resize(tf.expand_dims(x[..., :3], -1), (5, 7)), tf.image.resize(tf.expand_dims(x[..., :3], -1), (6, 2), method="nearest")],
+        "one hot": lambda x, y: tf.one_hot(tf.math.argmax(x, axis=-1), 4),
+    }
+else:
+    ops = keras.ops
+    of_one = "negative abs absolute square sqrt rsqrt exp expm1 log log1p sin cos tan arcsin arccos arctan sinh cosh tanh sign floor ceil round reciprocal erf relu relu6 sigmoid log_sigmoid softplus softsign elu selu silu gelu hard_sigmoid hard_silu leaky_relu copy softmax log_softmax".split()
+    of_one += ["mish"] if hasattr(ops, "mish") else []
+    of_two = "add subtract multiply divide true_divide divide_no_nan floor_divide power maximum minimum mod arctan2 equal not_equal greater greater_equal less less_equal logical_and logical_or logical_xor".split()
+    positive |= {"power", "true_divide", "arccos", "floor_divide", "mod"}
+    for name in of_one:
+        case(name, lambda x: getattr(ops, name)(x), a, low=0.1 if name in positive else -0.9)
+    for name in of_two:
+        case(name, lambda x, y: getattr(ops, name)(x, y), a, b, low=0.1 if name in positive else -0.9)
+    for name in "sum mean max min prod var std logsumexp any all argmax argmin".split():
+        case(f"{name} of 1", lambda x: getattr(ops, name)(x, axis=1, keepdims=True), a)
+        case(f"{name} of -1", lambda x: getattr(ops, name)(x, axis=-1), a)
+    functions = {
+        "operators": lambda x, y: (1 - x) * y + x / 2.0 - (-y) ** 2,
+        "ranks": lambda x, y: x + y[:, 0, :1, None],
+        "gelu exact": lambda x, y: ops.gelu(x, approximate=False),
+        "leaky": lambda x, y: ops.leaky_relu(x, negative_slope=0.3),
+        "softmax first": lambda x, y: ops.softmax(x, axis=1),
+        "logical not": lambda x, y: ops.cast(ops.logical_not(x > 0), "float32"),
+        "where": lambda x, y: ops.where(x > 0, x, y),
+        "clip": lambda x, y: ops.clip(x, -0.3, 0.4),
+        "cumulative": lambda x, y: [ops.cumsum(x, axis=1), ops.cumsum(x, axis=2)],
+        "reshape": lambda x, y: [ops.reshape(x, (-1, 12)), ops.reshape(x, (-1, 2, 6))],
+        "axes": lambda x, y: [ops.transpose(x, (0, 2, 1)), ops.swapaxes(x, 1, 2), ops.moveaxis(x, 2, 1)],
+        "expand squeeze": lambda x, y: [ops.squeeze(ops.expand_dims(x, 1), 1), ops.expand_dims(x, -1), ops.ravel(x)],
+        "concatenate": lambda x, y: [ops.concatenate([x, y], axis=-1), ops.concatenate([x, y, x], 1)],
+        "stack": lambda x, y: [ops.stack([x, y], axis=1), ops.stack([x, y], axis=-1)],
+        "unstack": lambda x, y: ops.unstack(x, axis=1)[1],
+        "split": lambda x, y: [ops.split(x, 2, axis=-1)[1], ops.split(x, [1, 3], axis=-1)[1]],
+        "tile repeat flip": lambda x, y: [ops.tile(x, (1, 2, 1)), ops.repeat(x, 2, axis=1), ops.flip(x, axis=1)],
+        "pad": lambda x, y: [ops.pad(x, ((0, 0), (1, 2), (0, 1))), ops.pad(x, ((0, 0), (1, 1), (2, 0)), mode="reflect"), ops.pad(x, ((0, 0), (1, 0), (0, 0)), constant_values=2.0)],
+        "take": lambda x, y: [ops.take(x, [0, 2, 0], axis=1), ops.take(x, [3, 1], axis=-1)],
+        "getitem": lambda x, y: [x[:, 1:], x[:, 0], x[..., ::2], x[:, None, -1], x[:, ::-1, 1:-1]],
+        "matmul": lambda x, y: ops.matmul(x, ops.transpose(y, (0, 2, 1))),
+        "einsum": lambda x, y: [ops.einsum("bij,bkj->bik", x, y), ops.einsum("bij,bij->b", x, y), ops.einsum("bij->bj", x), ops.einsum("bij,bkj->bijk", x, y)],
+        "resize": lambda x, y: [ops.image.resize(ops.expand_dims(x[..., :3], -1), (5, 7)), ops.image.resize(ops.expand_dims(x[..., :3], -1), (6, 2), interpolation="nearest")],
+        "one hot": lambda x, y: ops.one_hot(ops.argmax(x, axis=-1), 4),
+    }
+for name, function in functions.items():
+    case(name, function, a, b)
+nested = lambda: keras.Sequential([keras.Input((4,)), L.Dense(4, activation="tanh")], name="inner")
+case("of a nested model", lambda x: nested()(x) * 2.0 + x, (4,))
+
+print(json.dumps({"keras": version, "cases": cases}, separators=(",", ":")))
