@@ -14,7 +14,8 @@ const report = join(folder, "vitest.json");
 const nativeFolders = join(folder, "native.json");
 const vitestReport = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
 /** Of the text of a failure, where the failures are told once more. */
-const shownLines = 25;
+const shownLines = 40;
+const shownCharacters = 400;
 const okLines = countLines(/^ok\s/, /^not ok\s/);
 
 /**
@@ -94,19 +95,29 @@ const start = performance.now();
 let passed = 0;
 /** @type {string[]} */
 const failures = [];
+/** @type {string[]} */
+const times = [];
 try {
   for (const stage of stages) {
+    const begin = performance.now();
     const count = await runStage(stage, { cwd, timeoutMs: 900_000, print: (line) => console.log(line) });
     passed += count.passed;
     failures.push(...count.failures.map((failure) => `${stage.name}: ${failure}`));
+    times.push(`${stage.name} ${secondsSince(begin)}`);
     if (stage.name === "install" && failures.length > 0) break;
   }
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
-console.log(`── all: ${((performance.now() - start) / 1000).toFixed(0)} s on Node ${process.version}`);
+console.log(`── all: ${secondsSince(start)} s on Node ${process.version} (${times.join(", ")})`);
 for (const failure of failures) {
-  console.log(`── failed in ${failure.split("\n").slice(0, shownLines).join("\n   │ ")}`);
+  const lines = failure.split("\n").slice(0, shownLines);
+  console.log(`── failed in ${lines.map((line) => line.slice(0, shownCharacters)).join("\n   │ ")}`);
 }
 console.log(`${passed} passed, ${failures.length} failed`);
 if (failures.length > 0) process.exitCode = 1;
+
+/** @type {(begin: number) => string} */
+function secondsSince(begin) {
+  return ((performance.now() - begin) / 1000).toFixed(0);
+}

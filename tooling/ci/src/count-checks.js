@@ -17,7 +17,7 @@ export function countOne({ exitCode, output }) {
 }
 
 /**
- * A stage that prints a line for each check, beginning with one of two words.
+ * A stage that prints a line for each check, beginning with one of two words. What is indented below a failure belongs to it.
  *
  * @param {RegExp} passed
  * @param {RegExp} failed
@@ -28,9 +28,17 @@ export function countLines(passed, failed) {
     const lines = output.split("\n");
     return {
       passed: lines.filter((line) => passed.test(line)).length,
-      failures: lines.filter((line) => failed.test(line)),
+      failures: lines.flatMap((line, i) =>
+        failed.test(line) ? [[line, ...indentedFrom(lines, i + 1)].join("\n")] : [],
+      ),
     };
   };
+}
+
+/** @type {(lines: readonly string[], first: number) => readonly string[]} */
+function indentedFrom(lines, first) {
+  const end = lines.findIndex((line, i) => i >= first && !line.startsWith(" "));
+  return lines.slice(first, end === -1 ? undefined : end);
 }
 
 /**

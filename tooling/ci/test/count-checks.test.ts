@@ -37,9 +37,11 @@ describe("counting", () => {
 
   it("takes lines by how they begin", () => {
     const count = countLines(/^ok\s/, /^not ok\s/);
-    expect(count({ output: "ok      a\nnot ok  b\n  ok      c\nokay\nok      d\n" })).toEqual({
+    expect(
+      count({ output: "ok      a\nnot ok  b\n  ok      c\nokay\nok      d\nnot ok  e\nnot ok  f\n  why\n" }),
+    ).toEqual({
       passed: 2,
-      failures: ["not ok  b"],
+      failures: ["not ok  b\n  ok      c", "not ok  e", "not ok  f\n  why"],
     });
   });
 
