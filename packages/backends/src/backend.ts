@@ -36,8 +36,10 @@ export interface Backend {
   deviceOf(instance: object | undefined): BackendDevice;
   /** Gives the process what its packages need before they are loaded; Node only. */
   prepare?(): void;
-  /** Registers what it lacks of the kernels that only gradients run: what training needs. */
+  /** Registers what it lacks of the kernels that only gradients run, or does wrong: what training needs. */
   provideGradientKernels?(): void;
+  /** Whether the kernel that is registered under a name is one of those. */
+  isProvided?(kernel: string): boolean;
 }
 
 /** An npm package that brings a backend. */

@@ -1,48 +1,28 @@
 import { randomKernels } from "@remat/kernels";
 import { RematError } from "@remat/trace";
 import * as core from "@tensorflow/tfjs-core";
-import { backends } from "./find-backend.js";
+import { backends, findBackend } from "./find-backend.js";
+import { isOwnKernel, ownKernelNames, rememberKernels } from "./first-seen-kernels.js";
 
-/** The names of tfjs's own kernels: tfjs-core exports each under itself. */
-const ownNames: ReadonlySet<string> = new Set(
-  Object.entries(core)
-    .filter(([name, value]) => name === value)
-    .map(([name]) => name),
-);
-
-/** By backend, what was registered under each of these names when it was first seen. */
-const firstSeen = new Map<string, ReadonlyMap<string, core.KernelConfig>>();
 const declared = new Map<string, number>();
 
-/**
- * Takes down what a backend has registered: from then on another kernel of the same name is somebody else's. The sooner the better, so this
- * module does so for those that are there when it is loaded.
- *
- * @example
- * rememberKernels("tensorflow"); // before code of the user's could register others
- */
-export function rememberKernels(backend: string): ReadonlyMap<string, core.KernelConfig> {
-  let kernels = firstSeen.get(backend);
-  if (kernels !== undefined) return kernels;
-  const own = core.getKernelsForBackend(backend).filter(({ kernelName }) => ownNames.has(kernelName));
-  kernels = new Map(own.map((config) => [config.kernelName, config]));
-  if (kernels.size > 0) firstSeen.set(backend, kernels);
-  return kernels;
-}
 for (const { name } of backends) rememberKernels(name);
 
 /**
  * Tells whether a kernel gives the same values whenever it is run on the same inputs, so that it may be replayed: one of tfjs's own that does, as the
- * backend brought it, or one that {@link declarePure} was called for. Of any other nothing is known.
+ * backend brought it or as `provideGradientKernels` gave it, or one that {@link declarePure} was called for. Of any other nothing is known.
  *
  * @example
  * isRepeatable("Relu", "cpu"); // true, unless another was registered in its place
  */
 export function isRepeatable(kernel: string, backend: string): boolean {
   if (declared.has(kernel)) return true;
-  if (randomKernels.has(kernel) || !ownNames.has(kernel)) return false;
-  const config = core.getKernel(kernel, backend);
-  return (config !== undefined && rememberKernels(backend).get(kernel) === config) || isFake(backend);
+  if (randomKernels.has(kernel) || !ownKernelNames.has(kernel)) return false;
+  return isOwnKernel(kernel, backend) || isProvided(kernel, backend) || isFake(backend);
+}
+
+function isProvided(kernel: string, backend: string): boolean {
+  return backends.some(({ name }) => name === backend) && (findBackend(backend).isProvided?.(kernel) ?? false);
 }
 
 /** Fake kernels, of all names, are registered anew each time. */

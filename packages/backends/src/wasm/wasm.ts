@@ -1,7 +1,8 @@
 import { commonTraits } from "@remat/kernels";
+import { getKernel } from "@tensorflow/tfjs-core";
 import type { Backend } from "../backend.js";
 import { requestedBytes } from "../data-entry.js";
-import { isKernelProvided, provideGradientKernels } from "./gradients/provide-gradient-kernels.js";
+import { isProvided, provideGradientKernels } from "./gradients/provide-gradient-kernels.js";
 import { wasmOutputs } from "./outputs.js";
 import { wasmResidency } from "./residency.js";
 import { wasmScratch } from "./scratch.js";
@@ -26,6 +27,8 @@ export const wasm: Backend = {
   residency: wasmResidency,
   bytesOf: (entry) => requestedBytes(entry),
   deviceOf: () => ({ device: "cpu", allocationUnitBytes: 1, isAsynchronous: false }),
-  addsSegmentsInOrder: () => isKernelProvided("UnsortedSegmentSum"),
+  // Ours does, which it will be if there is none yet.
+  addsSegmentsInOrder: () => getKernel("UnsortedSegmentSum", "wasm") === undefined || isProvided("UnsortedSegmentSum"),
   provideGradientKernels,
+  isProvided,
 };

@@ -2,6 +2,7 @@ import * as tf from "@tensorflow/tfjs";
 import "@tensorflow/tfjs-backend-wasm";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { isRepeatable } from "../../src/repeatable-kernels.js";
 import { provideGradientKernels, wasmGradientKernels } from "../../src/wasm/gradients/provide-gradient-kernels.js";
 
 beforeAll(async () => {
@@ -10,6 +11,13 @@ beforeAll(async () => {
 });
 afterAll(() => {
   for (const kernel of Object.keys(wasmGradientKernels)) tf.unregisterKernel(kernel, "wasm");
+});
+
+test("are given to a backend that lacks them, or has them wrong, and count as its own", () => {
+  for (const kernel of Object.keys(wasmGradientKernels))
+    expect([kernel, isRepeatable(kernel, "wasm")]).toEqual([kernel, true]);
+  const volumes = tf.getKernel("Conv3DBackpropInputV2", "wasm").kernelFunc;
+  expect(volumes).toBe(wasmGradientKernels.Conv3DBackpropInputV2);
 });
 
 /** Small whole numbers: their sums are exact in float32, whatever the order. */
@@ -111,6 +119,38 @@ describe.each([
   });
 });
 
+const volumes = fc.record({
+  shape: fc.tuple(fc.integer({ min: 1, max: 2 }), sizes, sizes, sizes, fc.integer({ min: 1, max: 3 })),
+  filter: fc.array(fc.integer({ min: 1, max: 3 }), { minLength: 3, maxLength: 3 }),
+  outChannels: fc.integer({ min: 1, max: 3 }),
+  strides: fc.tuple(strides, strides, strides),
+  pad: fc.constantFrom<"same" | "valid">("same", "valid"),
+  seed: fc.nat(),
+});
+
+test("the gradients of a convolution of volumes are those of the cpu backend, over random shapes, strides and paddings", async () => {
+  let compared = 0;
+  await fc.assert(
+    fc.asyncProperty(volumes, async (of) => {
+      const inputShape = of.shape;
+      const filterShape = [...of.filter, inputShape[4], of.outChannels] as typeof inputShape;
+      const attributes = { strides: of.strides, pad: of.pad, inputShape, filterShape };
+      const { outShape } = tf.backend_util.computeConv3DInfo(inputShape, filterShape, of.strides, 1, of.pad);
+      if (outShape.some((size) => size < 1)) return;
+      compared++;
+      await sameOnBoth(() => {
+        const [x, filter, dy] = [inputShape, filterShape, outShape].map((shape, i) => whole(shape, of.seed + i));
+        return [
+          runKernel("Conv3DBackpropFilterV2", { x, dy }, attributes),
+          runKernel("Conv3DBackpropInputV2", { dy, filter }, attributes),
+        ];
+      });
+    }),
+    { numRuns: 150 },
+  );
+  expect(compared).toBeGreaterThan(70);
+});
+
 test("the gradient of a gather is that of the cpu backend, along any axis, with indices that come more than once", async () => {
   await fc.assert(
     fc.asyncProperty(
@@ -163,4 +203,16 @@ test("what is registered already stays", () => {
   const before = Object.keys(wasmGradientKernels).map((kernel) => tf.getKernel(kernel, "wasm"));
   provideGradientKernels();
   expect(Object.keys(wasmGradientKernels).map((kernel) => tf.getKernel(kernel, "wasm"))).toEqual(before);
+});
+
+test("what the user has registered stays, also in place of one that is wrong", () => {
+  const kernelName = "Conv3DBackpropInputV2";
+  const ours = tf.getKernel(kernelName, "wasm");
+  const kernelFunc = (): tf.TensorInfo => ({ dataId: {}, shape: [], dtype: "float32" });
+  tf.unregisterKernel(kernelName, "wasm");
+  tf.registerKernel({ kernelName, backendName: "wasm", kernelFunc });
+  provideGradientKernels();
+  expect(tf.getKernel(kernelName, "wasm").kernelFunc).toBe(kernelFunc);
+  tf.unregisterKernel(kernelName, "wasm");
+  tf.registerKernel(ours);
 });
