@@ -2,8 +2,10 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { selectBackend } from "@remat/backends/node";
 import { readPlan } from "@remat/trace";
 import "@tensorflow/tfjs-backend-cpu";
+import "@tensorflow/tfjs-backend-wasm";
 import * as tf from "@tensorflow/tfjs-core";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { type ModelSource, modelSource } from "../src/model-source.js";
@@ -21,6 +23,9 @@ const examples = fileURLToPath(new URL("../../../examples/", import.meta.url));
 const exampleNames = readdirSync(examples, { withFileTypes: true })
   .filter((entry) => entry.isDirectory() && readdirSync(join(examples, entry.name)).includes("model.js"))
   .map(({ name }) => name);
+/** Convolutions, on which the cpu backend spends minutes. */
+const onWasm = new Set(["efficientnet-b0", "mobilenet-v1", "mobilenet-v2", "resnet50"]);
+type BackendOfTest = "cpu" | "wasm";
 /** A sample: the examples hold the others. */
 const kerasNames = ["mobilenet_v1.model.json", "mobilenet_v2.model.json"];
 
@@ -56,13 +61,13 @@ function keras(activation: string): string {
 }
 
 /** The plan of `remat plan MODEL` within that budget, or else within the next larger one that can be kept. */
-async function planOf(model: string, ...args: readonly string[]): Promise<string> {
+async function planOf(model: string, backend: BackendOfTest, ...args: readonly string[]): Promise<string> {
   const path = join(folder, "plan.json");
   let problem = "";
   for (const budget of ["40%", "70%", "100%"]) {
     const { code, stderr } = await remat(
       "plan",
-      ...[model, "--backend", "cpu", "--budget", budget, "--iterations", "300", "-o", path, ...args],
+      ...[model, "--backend", backend, "--budget", budget, "--iterations", "300", "-o", path, ...args],
     );
     if (code === 0) return path;
     problem = stderr;
@@ -71,20 +76,28 @@ async function planOf(model: string, ...args: readonly string[]): Promise<string
 }
 
 /** Steps of the model as the plan says that they are to be taken, nothing else being said. */
-function stepsOf(model: string, planPath: string, execution: Execution) {
+async function stepsOf(model: string, backend: BackendOfTest, planPath: string, execution: Execution) {
+  await selectBackend({ for: "training", backend });
   const { request } = stepOfPlan(readFileSync(planPath, "utf8"), planPath, {});
   const source: StepJob["source"] = { ...(modelSource(model) as ModelSource<"model">), data: undefined, request };
-  const backend = { backend: "cpu", path: "" };
-  const job: StepJob = { source, backend, execution, steps: 2, digest: true, read: [], record: false };
+  const job: StepJob = {
+    source,
+    backend: { backend, path: "" },
+    execution,
+    steps: 2,
+    digest: true,
+    read: [],
+    record: false,
+  };
   return runSteps(job, () => surroundingsOf(job));
 }
 
-async function comparePlannedWithStock(model: string, ...args: readonly string[]) {
-  const path = await planOf(model, ...args);
+async function comparePlannedWithStock(model: string, backend: BackendOfTest, ...args: readonly string[]) {
+  const path = await planOf(model, backend, ...args);
   const text = readFileSync(path, "utf8");
   const { predicted } = readPlan(text);
-  const planned = await stepsOf(model, path, { kind: "plan", plan: text });
-  const stock = await stepsOf(model, path, { kind: "stock" });
+  const planned = await stepsOf(model, backend, path, { kind: "plan", plan: text });
+  const stock = await stepsOf(model, backend, path, { kind: "stock" });
   // Names are of one process, where the second model's variables have other ones.
   const values = ({ steps }: typeof stock) =>
     steps.map(({ loss, gradients = {}, weights = {} }) => [loss, Object.values(gradients), Object.values(weights)]);
@@ -97,17 +110,18 @@ async function comparePlannedWithStock(model: string, ...args: readonly string[]
 describe("the step that a plan is for is taken as it was planned: peaks to the byte, values of stock to the bit", () => {
   it.each(exampleNames)(
     "%s",
-    (name) => comparePlannedWithStock(join(examples, name, "model.js"), "--size", "tiny"),
+    (name) =>
+      comparePlannedWithStock(join(examples, name, "model.js"), onWasm.has(name) ? "wasm" : "cpu", "--size", "tiny"),
     300_000,
   );
 
-  it.each(kerasNames)("%s", (name) => comparePlannedWithStock(smallKeras(name)), 300_000);
+  it.each(kerasNames)("%s", (name) => comparePlannedWithStock(smallKeras(name), "wasm"), 300_000);
 
   it.each([
     ["softmax", ["--optimizer", "adam", "--batch", "16"]],
     ["linear", ["--optimizer", "momentum", "--loss", "mean", "--unit", "512"]],
     ["softmax", ["--optimizer", "none", "--seed", "7", "--group", "none"]],
-  ])("two layers with %s and %j", (activation, args) => comparePlannedWithStock(keras(activation), ...args));
+  ])("two layers with %s and %j", (activation, args) => comparePlannedWithStock(keras(activation), "cpu", ...args));
 });
 
 describe("remat run --plan", () => {
@@ -115,7 +129,7 @@ describe("remat run --plan", () => {
     ["foo", "foo/model.js", []],
     ["shared layers", "shared-layers/model.js", ["--size", "tiny", "--optimizer", "adam", "--unit", "64"]],
   ])("takes the step from the plan of %s, and says so", async (_, model, args) => {
-    const path = await planOf(join(examples, model), ...args);
+    const path = await planOf(join(examples, model), "cpu", ...args);
     const run = await remat(
       "run",
       join(examples, model),
@@ -149,7 +163,7 @@ describe("remat run --plan", () => {
     };
     const model = keras("linear");
     const zeros = batchIn("zeros.json", 0);
-    const path = await planOf(model, "--data", zeros);
+    const path = await planOf(model, "cpu", "--data", zeros);
     const run = async (...args: string[]) => {
       const { code, stdout, stderr } = await remat("run", model, "--plan", path, "--format", "json", ...args);
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
@@ -191,7 +205,7 @@ describe("remat run --plan", () => {
     [["--backend", "wasm"], /--backend wasm contradicts --plan .*, which is for backend cpu/],
   ])("refuses %j against the plan, naming both", async (args, message) => {
     const model = keras("softmax");
-    const path = await planOf(model, "--batch", "4", "--optimizer", "adam");
+    const path = await planOf(model, "cpu", "--batch", "4", "--optimizer", "adam");
     const run = await remat("run", model, "--plan", path, ...args);
     expect([run.code, run.stdout]).toEqual([2, ""]);
     expect(run.stderr).toMatch(message);
