@@ -47,7 +47,7 @@ async function runJson(...args: string[]) {
   return JSON.parse(stdout);
 }
 
-describe("remat run MODEL on cpu", () => {
+describe("remat run MODEL without a native backend", () => {
   const cpu = ["--backend", "cpu", "--steps", "3"];
 
   it.each([
@@ -60,7 +60,10 @@ describe("remat run MODEL on cpu", () => {
       "--size",
       "tiny",
       "--verify",
-      ...cpu,
+      "--backend",
+      "wasm",
+      "--steps",
+      "3",
       ...options,
     );
     expect(measured.peakBytes).toBe(predicted.peakBytes);

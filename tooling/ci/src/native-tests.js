@@ -8,10 +8,11 @@ const variable = ["process", "env", "NATIVE_APP"].join(".");
  * in its own.
  *
  * @param {string} root
+ * @param {readonly string[]} [folders] of the repository
  * @returns {readonly string[]}
  */
-export function nativeTests(root) {
-  return ["packages", "apps", "examples", "tooling"].flatMap((folder) =>
+export function nativeTests(root, folders = ["packages", "apps", "examples", "tooling"]) {
+  return folders.flatMap((folder) =>
     filesBelow(root, folder)
       .filter((file) => file.endsWith(".test.ts"))
       .filter((file) => readFileSync(join(root, file), "utf8").includes(variable))

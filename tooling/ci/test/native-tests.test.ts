@@ -26,4 +26,5 @@ it("finds the tests that take NATIVE_APP, and none of what is installed", () => 
     writeFileSync(join(root, file), text);
   }
   expect(nativeTests(root)).toEqual(["packages/a/test/one.test.ts", "examples/test/two.test.ts"]);
+  expect(nativeTests(root, ["packages"])).toEqual(["packages/a/test/one.test.ts"]);
 });
