@@ -6,7 +6,7 @@ import { CommanderError } from "commander";
 import { type CommandEntry, nameOfEntry, optionKey } from "./command.js";
 import { makeProgram, type TypedCommand } from "./command-line.js";
 import { commands } from "./commands/registry.js";
-import { readConfigFile } from "./config-file.js";
+import { type ConfiguredOptions, readConfigFile } from "./config-file.js";
 import type { ConsoleIo } from "./console-io.js";
 import { shapedIo } from "./global-options.js";
 import { withStandardInput } from "./standard-input.js";
@@ -69,11 +69,17 @@ async function runTyped({ entry, command, targets, options }: TypedCommand, io: 
     command.options.map((option) => [optionKey(option), option.default]).filter(([, value]) => value !== undefined),
   ) as Record<string, unknown>;
   const all = { ...defaults, ...configured?.options, ...options };
+  if (configured?.strangerId !== undefined) io.stderr.write(`remat: ${leftOut(configured)}\n`);
   if (configured !== undefined && Object.keys(configured.options).length > 0)
     io.stderr.write(`remat: ${displaySafe(configured.path)} says ${describe(configured.options)}\n`);
   const run = (given: readonly string[]) => command.run(given, all, shapedIo(io, all));
   if (command.takesProgram) return run(targets);
   await withStandardInput(targets, io, async (files) => void (await run(files)));
+}
+
+function leftOut({ path, strangerId }: ConfiguredOptions): string {
+  const file = displaySafe(path);
+  return `${file} is left out: it belongs to another user (${strangerId}). --config ${file} takes it, --no-config passes it over.`;
 }
 
 function describe(options: Readonly<Record<string, unknown>>): string {

@@ -2,7 +2,7 @@ import { Option, Command as Program } from "commander";
 import type { Command, CommandEntry, CommandOption } from "./command.js";
 import { commands } from "./commands/registry.js";
 import type { ConsoleIo } from "./console-io.js";
-import { globalOptions } from "./global-options.js";
+import { globalOptions, parseWidth } from "./global-options.js";
 import { importers } from "./importers/importers.js";
 import { UsageError } from "./usage-error.js";
 import { versionText } from "./version.js";
@@ -33,7 +33,7 @@ export async function makeProgram(
     .configureOutput({
       writeOut: (text) => io.stdout.write(text),
       writeErr: (text) => io.stderr.write(text),
-      getOutHelpWidth: () => Math.min(Number(program.opts()["width"]) || (io.width ?? 80), widestHelp),
+      getOutHelpWidth: () => Math.min(parseWidth(program.opts()) ?? io.width ?? 80, widestHelp),
       // Errors are told by whoever runs the program, in one line.
       outputError: () => undefined,
     })

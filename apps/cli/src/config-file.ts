@@ -1,9 +1,18 @@
+import { lstatSync, statSync } from "node:fs";
 import { RematError } from "@remat/trace";
 import { distance } from "fastest-levenshtein";
 import { lilconfigSync } from "lilconfig";
-import { type Command, type CommandEntry, type CommandOptions, nameOfEntry, optionKey, optionName } from "./command.js";
+import {
+  type Command,
+  type CommandEntry,
+  type CommandOption,
+  type CommandOptions,
+  nameOfEntry,
+  optionKey,
+  optionName,
+} from "./command.js";
 import { commands } from "./commands/registry.js";
-import { globalOptions } from "./global-options.js";
+import { configurableOptions } from "./global-options.js";
 import { UsageError } from "./usage-error.js";
 
 /** Options that a file gives in place of the command line's. */
@@ -11,6 +20,8 @@ export interface ConfiguredOptions {
   readonly path: string;
   /** By name, as a command is given them. */
   readonly options: CommandOptions;
+  /** The user, other than this one and root, whose file it is: its options are left out, since they may name files to write. */
+  readonly strangerId?: number;
 }
 
 /** Data only: a file of code in a folder that somebody merely looks into is not run. */
@@ -19,7 +30,7 @@ const searchPlaces = ["package.json", ".rematrc", ".rematrc.json", ".config/rema
 /**
  * Reads the options for `command` from a config file: the one named, or the first in `folder` and those above it. Its fields are options by name,
  * and the names of commands with options for these alone: `{ "device": "h100", "plan": { "time": "30s" } }`. Options that only other commands have
- * are left out.
+ * are left out, and all of a file that was not named and belongs to another user.
  *
  * @throws RematError `CONFIG_FILE`; UsageError for an option that the command does not have
  */
@@ -33,13 +44,17 @@ export async function readConfigFile(
   const found = load(folder, path);
   if (found === undefined) return undefined;
   const { config, filepath } = found;
+  const strangerId = path === undefined ? strangerOf(filepath) : undefined;
+  if (strangerId !== undefined) return { path: filepath, options: {}, strangerId };
   if (typeof config !== "object" || config === null || Array.isArray(config))
     throw new RematError("CONFIG_FILE", `${filepath}: expected an object of options, such as { "device": "h100" }.`);
   const names = new Set(commands.map(nameOfEntry));
   const options: Record<string, unknown> = {};
-  const byName = new Map(known.map((option) => [optionName(option), option]));
+  const byName = new Map([...known, ...configurableOptions].map((option) => [optionName(option), option]));
   const take = (field: string, value: unknown): void => {
-    options[optionKey(byName.get(field)!)] = typed(filepath, field, value);
+    const option = byName.get(field)!;
+    const text = typed(filepath, option, value);
+    if (text !== undefined) options[optionKey(option)] = text;
   };
   const given = Object.entries(config as object) as [string, unknown][];
   for (const [field, value] of given) {
@@ -63,7 +78,15 @@ function load(
   folder: string,
   path: string | undefined,
 ): { readonly config: unknown; readonly filepath: string } | undefined {
-  const explorer = lilconfigSync("remat", { searchPlaces, loaders: { noExt: parse, ".json": parse } });
+  const read = (file: string, content: string): unknown => {
+    try {
+      return parse(file, content);
+    } catch (error) {
+      if (path === undefined && strangerOf(file) !== undefined) return {};
+      throw error;
+    }
+  };
+  const explorer = lilconfigSync("remat", { searchPlaces, loaders: { noExt: read, ".json": read } });
   try {
     return (path === undefined ? explorer.search(folder) : explorer.load(path)) ?? undefined;
   } catch (cause) {
@@ -74,6 +97,13 @@ function load(
       { cause },
     );
   }
+}
+
+/** Returns the user whose file, or whose link to a file, this is, where that is neither this one nor root. Windows has no such numbers. */
+function strangerOf(path: string): number | undefined {
+  const user = process.getuid?.();
+  if (user === undefined) return undefined;
+  return [lstatSync(path).uid, statSync(path).uid].find((owner) => owner !== user && owner !== 0);
 }
 
 function parse(path: string, content: string): unknown {
@@ -99,7 +129,7 @@ function ownOptions(path: string, command: string, value: unknown): [string, unk
 /** The names of the options of all commands. */
 async function allOptions(): Promise<ReadonlySet<string>> {
   const loaded = await Promise.all(commands.map((entry) => entry.load()));
-  return new Set(loaded.flatMap(({ options }) => [...options, ...globalOptions].map(optionName)));
+  return new Set(loaded.flatMap(({ options }) => [...options, ...configurableOptions].map(optionName)));
 }
 
 function meant(field: string, known: readonly string[]): string {
@@ -107,13 +137,22 @@ function meant(field: string, known: readonly string[]): string {
   return `${JSON.stringify(field)}; did you mean ${JSON.stringify(nearest)}?`;
 }
 
-/** What stands in a file is as if it had been typed: texts, and true for a switch. */
-function typed(path: string, field: string, value: unknown): unknown {
-  if (typeof value === "boolean" || typeof value === "string") return value === false ? undefined : value;
-  if (typeof value === "number") return String(value);
-  if (Array.isArray(value) && value.every((item) => typeof item === "string")) return value;
-  throw new RematError(
-    "CONFIG_FILE",
-    `${path}: ${JSON.stringify(field)} expects a text, a number, true or false, found ${JSON.stringify(value)}.`,
-  );
+/** What stands in a file is as if it had been typed: texts, and true for a switch; what is false is not typed. */
+function typed(path: string, option: CommandOption, value: unknown): unknown {
+  const refuse = (expected: string) =>
+    new RematError(
+      "CONFIG_FILE",
+      `${path}: ${JSON.stringify(optionName(option))} expects ${expected}, found ${JSON.stringify(value)}.`,
+    );
+  const isSwitch = !option.flags.includes("<");
+  if (value === false) return undefined;
+  if (value === true) {
+    if (isSwitch) return true;
+    throw refuse("a value");
+  }
+  const isText = typeof value === "string" || typeof value === "number";
+  const isList = Array.isArray(value) && value.length > 0 && value.every((item) => typeof item === "string");
+  if (!isText && !isList) throw refuse("a text, a number, true or false");
+  if (isSwitch) throw refuse("true or false");
+  return isText ? String(value) : value;
 }

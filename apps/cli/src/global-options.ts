@@ -4,14 +4,19 @@ import { parseChoice, parseCount } from "./usage-error.js";
 
 const colorChoices = ["auto", "always", "never"] as const;
 
-/** The options of every command, and of none. */
-export const globalOptions: readonly CommandOption[] = [
+/** Those options of every command that a config file may give, too. */
+export const configurableOptions: readonly CommandOption[] = [
   {
     flags: "--color <when>",
     purpose: "auto, always or never; auto heeds NO_COLOR and FORCE_COLOR (default: auto)",
     choices: colorChoices,
   },
   { flags: "--width <n>", purpose: "Columns that tables may take (default: the terminal's; of a pipe, all they need)" },
+];
+
+/** The options of every command, and of none. */
+export const globalOptions: readonly CommandOption[] = [
+  ...configurableOptions,
   { flags: "--config <file>", purpose: "Options from there (default: .rematrc, .rematrc.json or package.json above)" },
   { flags: "--no-config", purpose: "No options but those typed" },
 ];
@@ -22,9 +27,9 @@ export const globalOptions: readonly CommandOption[] = [
  * @throws UsageError naming the option
  */
 export function shapedIo(io: ConsoleIo, options: CommandOptions): ConsoleIo {
-  const { color, width } = options;
+  const { color } = options;
   const when = color === undefined ? "auto" : parseChoice("color", color, colorChoices);
-  const columns = width === undefined ? io.width : parseCount("width", width, 40);
+  const columns = parseWidth(options) ?? io.width;
   const env = when === "auto" ? io.env : { ...io.env, ...colorEnvironment[when] };
   return {
     ...io,
@@ -32,6 +37,15 @@ export function shapedIo(io: ConsoleIo, options: CommandOptions): ConsoleIo {
     hasColors: wantsColors(env, io.hasColors ?? false),
     ...(columns !== undefined && { width: columns }),
   };
+}
+
+/**
+ * Parses how many columns a table may take; undefined: not said.
+ *
+ * @throws UsageError
+ */
+export function parseWidth({ width }: CommandOptions): number | undefined {
+  return width === undefined ? undefined : parseCount("width", width, 40);
 }
 
 /** What stands for each choice in the environment, for everything that reads only that. */

@@ -1,10 +1,10 @@
 import { execFileSync, spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chownSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { goldenFiles } from "@remat/testkit";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { optionName } from "../src/command.js";
 import { commands } from "../src/commands/registry.js";
 import { twoLayers } from "./fixtures/two-layers.js";
@@ -35,6 +35,7 @@ describe("what was mistyped", () => {
       '--color expects one of auto, always, never, found "sometimes". See remat version --help.',
     ],
     ["version --width 7", '--width expects a whole number of at least 40, found "7". See remat version --help.'],
+    ["plan --width -1 --help", '--width expects a whole number of at least 40, found "-1". See remat plan --help.'],
   ])("remat %s", async (args, message) => {
     expect(await remat(...args.split(" "))).toEqual({ code: 2, stdout: "", stderr: `remat: ${message}\n` });
   });
@@ -72,6 +73,7 @@ describe("help", () => {
 
 describe("a config file", () => {
   afterEach(() => {
+    vi.restoreAllMocks();
     for (const name of [".rematrc", "deep"]) rmSync(name, { recursive: true, force: true });
   });
   const peakOf = ({ stdout }: { readonly stdout: string }) => (JSON.parse(stdout) as { peakBytes: number }).peakBytes;
@@ -108,6 +110,36 @@ describe("a config file", () => {
     expect(await memory("--no-config")).toEqual(plain);
   });
 
+  it("has the options of every command, too", async () => {
+    writeFileSync(".rematrc", JSON.stringify({ color: "always", version: { width: 60 } }));
+    expect((await memory()).stderr).toContain(".rematrc says --color always\n");
+    expect((await remat("version")).stderr).toContain(".rematrc says --color always --width 60\n");
+  });
+
+  it("leaves defaults to a switch that is false", async () => {
+    const plain = await memory();
+    writeFileSync(".rematrc", JSON.stringify({ format: false, fsdp: false }));
+    expect(await memory()).toEqual(plain);
+  });
+
+  it("of another user is not heeded unless it is named", async () => {
+    const plain = await memory();
+    writeFileSync(".rematrc", JSON.stringify({ trace: "planted.remat.jsonl" }));
+    // Only root can give a file away; to anybody else, root excepted, it is given by being another.
+    const user = process.getuid!();
+    const stranger = user === 0 ? 12345 : user;
+    if (user === 0) chownSync(".rematrc", stranger, stranger);
+    else vi.spyOn(process, "getuid").mockReturnValue(54321);
+    const path = join(process.cwd(), ".rematrc");
+    expect(await memory()).toEqual({
+      ...plain,
+      stderr: `remat: ${path} is left out: it belongs to another user (${stranger}). --config ${path} takes it, --no-config passes it over.\n`,
+    });
+    expect(readdirSync(".")).not.toContain("planted.remat.jsonl");
+    expect((await memory("--config", ".rematrc")).stderr).toContain("says --trace planted.remat.jsonl");
+    rmSync("planted.remat.jsonl");
+  });
+
   it.each([
     [
       "no JSON",
@@ -121,6 +153,14 @@ describe("a config file", () => {
       2,
       /--batch expects a whole number of at least 1, found "many"\. See remat memory --help\.\n$/,
     ],
+    ['{ "width": -1 }', 2, /--width expects a whole number of at least 40, found "-1"/],
+    ['{ "color": "purple" }', 2, /--color expects one of auto, always, never, found "purple"/],
+    ['{ "batch": true }', 1, /"batch" expects a value, found true/],
+    ['{ "memory": { "snapshots": "no" } }', 1, /"snapshots" expects true or false, found "no"/],
+    ['{ "batch": [] }', 1, /"batch" expects a text, a number, true or false, found \[\]/],
+    ['{ "memory": { "config": "other" } }', 2, /remat memory has no option "config"/],
+    ['{ "config": "other" }', 2, /no command has an option "config"/],
+    ['{ "__proto__": 2 }', 2, /no command has an option "__proto__"/],
     ['{ "memory": { "bach": 2 } }', 2, /remat memory has no option "bach"; did you mean "batch"\?/],
     ['{ "memory": 2 }', 1, /"memory" expects an object of options, found 2/],
     ['{ "bach": 2 }', 2, /no command has an option "bach"; did you mean "batch"\?/],
