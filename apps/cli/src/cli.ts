@@ -9,6 +9,7 @@ import { commands } from "./commands/registry.js";
 import { type ConfiguredOptions, readConfigFile } from "./config-file.js";
 import type { ConsoleIo } from "./console-io.js";
 import { shapedIo } from "./global-options.js";
+import { isTooDeep, namingModel } from "./model-code-error.js";
 import { withStandardInput } from "./standard-input.js";
 import { parseText, UsageError } from "./usage-error.js";
 
@@ -74,7 +75,11 @@ async function runTyped({ entry, command, targets, options }: TypedCommand, io: 
     io.stderr.write(`remat: ${displaySafe(configured.path)} says ${describe(configured.options)}\n`);
   const run = (given: readonly string[]) => command.run(given, all, shapedIo(io, all));
   if (command.takesProgram) return run(targets);
-  await withStandardInput(targets, io, async (files) => void (await run(files)));
+  try {
+    await withStandardInput(targets, io, async (files) => void (await run(files)));
+  } catch (error) {
+    throw namingModel(error, targets);
+  }
 }
 
 function leftOut({ path, strangerId }: ConfiguredOptions): string {
@@ -110,27 +115,21 @@ function report(error: unknown, command: string | undefined, io: ConsoleIo): num
   else if (!expected && !debug) hint = "Set REMAT_DEBUG=1 to see where it was thrown.";
   const end = hint === "" ? "" : `${/[.?!]$/.test(message) ? "" : "."} ${hint}`;
   io.stderr.write(`remat: ${oneLine(message)}${end}\n`);
-  if (debug) io.stderr.write(`${error instanceof Error ? (error.stack ?? "") : ""}\n`);
+  if (debug) io.stderr.write(`${inspect(error)}\n`);
   if (error instanceof RematError && error.code === budgetNotFound) return ExitCode.notFound;
   return usage ? ExitCode.usage : ExitCode.failed;
 }
 
 function messageOf(error: unknown): string {
-  if (!(error instanceof Error))
-    return `the model's code threw ${describeThrown(error)}, which is no error. Throw an Error that says what is wrong.`;
+  if (!(error instanceof Error)) return inspect(error);
   if (error instanceof CommanderError)
     return error.message.replace(/^error: /, "").replace(/\n\(Did you mean (.*)\?\)$/, "; did you mean $1?");
-  if (error instanceof RangeError && /call stack/.test(error.message))
+  if (isTooDeep(error))
     return (
       `the model is too deep, or its file nested too deeply, or its code calls itself without end (${error.message}): tfjs-layers calls itself once for each layer in a row. ` +
       "Make a long model of models of at most 1,000 layers each."
     );
   return error.message;
-}
-
-/** Anything can be thrown, even what cannot be made a text. */
-function describeThrown(thrown: unknown): string {
-  return inspect(thrown, { depth: 0, breakLength: Infinity }).slice(0, 200);
 }
 
 /** Names in messages can hold anything; a terminal must not be told what to do by them. */

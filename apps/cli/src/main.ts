@@ -2,9 +2,11 @@
 import { runCli } from "./cli.js";
 import { allowClosedPipe, askTerminal, onInterrupt } from "./console-io.js";
 import { tellEarlyEnd, tellFullOutput } from "./early-end.js";
+import { deepestStack } from "./model-code-error.js";
 
 // What TensorFlow tells of itself when it is loaded is not what was asked for; its errors are shown.
 process.env["TF_CPP_MIN_LOG_LEVEL"] ??= "2";
+Error.stackTraceLimit = deepestStack;
 const over = tellEarlyEnd();
 tellFullOutput(process.stdout, () => {
   over();

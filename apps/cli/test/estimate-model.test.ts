@@ -164,7 +164,7 @@ describe("a model that cannot be estimated", () => {
     [
       "throws.mjs",
       "export default () => { throw new Error('boom'); };",
-      "boom. Set REMAT_DEBUG=1 to see where it was thrown.",
+      "throws.mjs:1:30: boom. Mend the model there; REMAT_DEBUG=1 shows from where it was called.",
     ],
     [
       "frozen.mjs",

@@ -1,0 +1,63 @@
+import { existsSync, realpathSync } from "node:fs";
+import { resolve, sep } from "node:path";
+import { fileURLToPath } from "node:url";
+import { inspect } from "node:util";
+import { RematError } from "@remat/trace";
+
+/** Deep enough for what lies between a model's line and the place in TensorFlow.js that refuses what the line does. */
+export const deepestStack = 100;
+
+/**
+ * Returns, of an error thrown while the files `targets` were worked on, one that begins with the line of these where it was thrown, or from where
+ * that was called; any other as it is.
+ */
+export function namingModel(error: unknown, targets: readonly string[]): unknown {
+  const paths = targets.flatMap(pathsOf);
+  if (!(error instanceof Error)) {
+    const where = paths.length === 0 ? "" : `${paths[0]}: `;
+    const thrown = `the model's code threw ${describeThrown(error)}, which is no error.`;
+    return modelCodeError(`${where}${thrown} Throw an Error that says what is wrong.`, error);
+  }
+  const place = paths.map((path) => placeIn(path, error)).find((found) => found !== undefined);
+  if (place === undefined || isTooDeep(error)) return error;
+  const { message } = error;
+  // What is refused says by itself what to do.
+  if (error instanceof RematError) return new RematError(error.code, `${place}: ${message}`, { cause: error });
+  const end = /[.?!]$/.test(message) ? "" : ".";
+  return modelCodeError(
+    `${place}: ${message}${end} Mend the model there; REMAT_DEBUG=1 shows from where it was called.`,
+    error,
+  );
+}
+
+function modelCodeError(message: string, cause: unknown): RematError {
+  return new RematError("MODEL_CODE", message, { cause });
+}
+
+/** Tells an error of a stack that is full: what calls itself too often need not be wrong at the line where it was too often. */
+export function isTooDeep(error: Error): boolean {
+  return error instanceof RangeError && /call stack/.test(error.message);
+}
+
+/** Returns under which paths code of a file is known: what is a link by that to which it leads, but where Node is told otherwise. */
+function pathsOf(target: string): readonly string[] {
+  return existsSync(target) ? [...new Set([realpathSync(target), resolve(target)])] : [];
+}
+
+/** Returns the first place of a stack that is in the file `path`, or in a file of that folder. */
+function placeIn(path: string, { stack = "" }: Error): string | undefined {
+  for (const line of stack.split("\n")) {
+    const [, named, place] = /^\s+at (?:.* \()?(?:async )?(.+?)(:\d+:\d+)\)?$/.exec(line) ?? [];
+    if (named === undefined) continue;
+    // A module is named by its URL, what is required by its path.
+    const file = named.startsWith("file:") ? fileURLToPath(named) : named;
+    const isOurs = file === path || (file.startsWith(path + sep) && !file.includes(`${sep}node_modules${sep}`));
+    if (isOurs) return `${file}${place}`;
+  }
+  return undefined;
+}
+
+/** Anything can be thrown, even what cannot be made a text. */
+function describeThrown(thrown: unknown): string {
+  return inspect(thrown, { depth: 0, breakLength: Infinity }).slice(0, 200);
+}
