@@ -1,10 +1,12 @@
 import * as tf from "@tensorflow/tfjs";
 import fc from "fast-check";
-import { afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { allGenerators } from "../../kernels/test/generators/all-generators.js";
 import type { KernelCase, TensorSpec } from "../../kernels/test/generators/kernel-case.js";
 import { type DispatchMode, withDispatchMode } from "../src/index.js";
 import { readersOf } from "../src/release/readers-of.js";
+
+const functionsOfTfjs = "../src/gradients/function-of-tfjs.js";
 
 beforeAll(async () => {
   await tf.setBackend("cpu");
@@ -127,21 +129,30 @@ describe.each(kernels)("%s", (kernel) => {
 
 describe("a gradient that a user has registered in the place of one of tfjs's", () => {
   const { gradFunc, ...add } = tf.getGradient("Add")!;
-  afterEach(() => tf.registerGradient({ ...add, gradFunc }));
+  afterEach(() => {
+    tf.registerGradient({ ...add, gradFunc });
+    vi.doUnmock(functionsOfTfjs);
+  });
+  const own: typeof gradFunc = (dy, saved) => ({
+    a: () => tf.mul(dy as tf.Tensor, saved[0]),
+    b: () => tf.mul(dy as tf.Tensor, saved[1]),
+  });
+  /** Loads the package as a program does that registers a gradient first. */
+  async function loadLate(): Promise<() => unknown> {
+    vi.resetModules();
+    const late = await import("../src/index.js");
+    return () => late.withDispatchMode({ releasesEarly: true, prunesSaved: true }, gradientsOfSum);
+  }
 
   function gradientsOfSum(): unknown {
-    const [a, b] = [tf.tensor([1, 2]), tf.tensor([3, 4])];
-    const run = () => tf.grads((x, y) => tf.add(tf.square(x), tf.square(y)) as tf.Tensor)([a, b]);
-    return tf.tidy(() => run().map((gradient) => [...gradient.dataSync()]));
+    const run = (a: tf.Tensor, b: tf.Tensor) =>
+      tf.grads((x, y) => tf.add(tf.square(x), tf.square(y)) as tf.Tensor)([a, b]);
+    return tf.tidy(() => run(tf.tensor([1, 2]), tf.tensor([3, 4])).map((gradient) => [...gradient.dataSync()]));
   }
   const early = () => withDispatchMode({ releasesEarly: true, prunesSaved: true }, gradientsOfSum);
 
   test("reads what it has saved, though tfjs's own does not", () => {
     expect(early()).toEqual(gradientsOfSum());
-    const own: typeof gradFunc = (dy, saved) => ({
-      a: () => tf.mul(dy as tf.Tensor, saved[0]),
-      b: () => tf.mul(dy as tf.Tensor, saved[1]),
-    });
     tf.registerGradient({ ...add, gradFunc: own });
     const stock = gradientsOfSum();
     expect(stock).not.toEqual([
@@ -149,6 +160,31 @@ describe("a gradient that a user has registered in the place of one of tfjs's", 
       [6, 8],
     ]);
     expect(early()).toEqual(stock);
+  });
+
+  test("reads it, too, where it was registered before remat was loaded", async () => {
+    tf.registerGradient({ ...add, gradFunc: own });
+    const late = await loadLate();
+    expect(late()).toEqual(gradientsOfSum());
+  });
+
+  test("is refused in a build of tfjs whose functions have other texts, if registered before remat was loaded, and leaves nothing", async () => {
+    vi.doMock(functionsOfTfjs, () => ({ functionDigest: String, isFunctionOfTfjs: () => false }));
+    const unknown = await loadLate();
+    expect(unknown()).toEqual(gradientsOfSum());
+    tf.registerGradient({ ...add, gradFunc: own });
+    // Registered since it was loaded, it is known to be somebody's.
+    expect(unknown()).toEqual(gradientsOfSum());
+    const late = await loadLate();
+    const { numTensors, numBytes } = tf.memory();
+    expect(late).toThrow(
+      expect.objectContaining({
+        code: "SAVED_GONE",
+        message: expect.stringMatching(/ Register it once remat is imported,/),
+      }),
+    );
+    expect(tf.memory()).toMatchObject({ numTensors, numBytes });
+    expect(gradientsOfSum()).toEqual(gradientsOfSum());
   });
 
   test("is tfjs's where another copy of tfjs has registered the same", () => {

@@ -1,5 +1,5 @@
-import { type GradFunc, getGradient } from "@tensorflow/tfjs-core";
-import { functionDigest, isFunctionOfTfjs } from "../gradients/function-of-tfjs.js";
+import { getGradient } from "@tensorflow/tfjs-core";
+import { isGradientOfTfjs } from "./is-gradient-of-tfjs.js";
 
 /** By name of what is saved, an input or the output `y`: the inputs whose gradients read its values. */
 type Readers = Readonly<Record<string, readonly string[]>>;
@@ -37,23 +37,6 @@ const readers: Readonly<Record<string, Readers>> = {
 /** Of a list of inputs, saved as a whole, these need the shapes. */
 const listsForShape: ReadonlySet<string> = new Set(["AddN", "Concat", "Pack"]);
 
-/** By kernel, the gradient that was there when it was first looked for. */
-const firstSeen = new Map<string, GradFunc>();
-
-/**
- * Whether the gradient of a kernel is tfjs's, or that of another copy of tfjs, and not one that somebody has registered in its place. The sooner it is first looked
- * for the better, so this module does so for those that are there when it is loaded.
- */
-function isOwn(kernel: string): boolean {
-  const registered = getGradient(kernel)?.gradFunc;
-  const first = firstSeen.get(kernel);
-  if (registered === undefined || registered === first) return true;
-  if (first !== undefined) return isFunctionOfTfjs(registered, functionDigest(first));
-  firstSeen.set(kernel, registered);
-  return true;
-}
-for (const kernel of [...Object.keys(readers), ...listsForShape]) isOwn(kernel);
-
 /**
  * The inputs, by name, of whose gradients the gradient function of `kernel` reads the saved tensor of index `i`: none where it looks at shape and dtype
  * only; undefined where nothing is known, so that any of them may.
@@ -61,9 +44,10 @@ for (const kernel of [...Object.keys(readers), ...listsForShape]) isOwn(kernel);
  * @internal
  */
 export function readersOf(kernel: string, i: number): readonly string[] | undefined {
-  if (!isOwn(kernel)) return undefined;
-  if (listsForShape.has(kernel)) return [];
+  if (listsForShape.has(kernel)) return isGradientOfTfjs(kernel) ? [] : undefined;
+  const ofKernel = readers[kernel];
+  if (ofKernel === undefined || !isGradientOfTfjs(kernel)) return undefined;
   // As the engine saves them: inputs in this order, then the output.
   const names = [...(getGradient(kernel)?.inputsToSave ?? []), "y"];
-  return readers[kernel]?.[names[i]];
+  return ofKernel[names[i]];
 }
