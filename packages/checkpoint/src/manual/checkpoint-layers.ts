@@ -3,7 +3,7 @@ import { type Grouping, ModTracker } from "@remat/mod-tracker";
 import { RematError } from "@remat/trace";
 import type { LayersModel } from "@tensorflow/tfjs-layers";
 import type { Block } from "./block.js";
-import { enterBlock, exitBlock, watchBlocks } from "./checkpoint.js";
+import { enterBlock, exitBlock, unwatchBlocks, watchBlocks } from "./checkpoint.js";
 import { type SavePolicy, saveNothing } from "./save-policies.js";
 
 export interface CheckpointLayersOptions {
@@ -56,11 +56,12 @@ export function checkpointLayers(
       running = undefined;
     },
   });
-  watchBlocks();
+  watchBlocks(tracker);
   const close = openDispatchMode(tracker);
   return () => {
     close();
     tracker.close();
+    unwatchBlocks(tracker);
   };
 }
 

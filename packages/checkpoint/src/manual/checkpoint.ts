@@ -36,10 +36,19 @@ class BlockExecutor extends Executor {
 
 const executor = new BlockExecutor(blocks);
 let close: CloseMode | undefined;
+/** Who has blocks now. */
+const watchers = new Set<object>();
 
-/** From here on passes recompute their blocks. @internal */
-export function watchBlocks(): void {
+/** From here on passes recompute their blocks; until `unwatchBlocks` was called for each watcher. @internal */
+export function watchBlocks(watcher: object): void {
+  watchers.add(watcher);
   close ??= openDispatchMode(executor);
+}
+
+/** Closes the hook where nobody has blocks any more. @internal */
+export function unwatchBlocks(watcher: object): void {
+  watchers.delete(watcher);
+  if (watchers.size === 0) endCheckpointing();
 }
 
 /**
@@ -49,6 +58,7 @@ export function watchBlocks(): void {
  * endCheckpointing();
  */
 export function endCheckpointing(): void {
+  watchers.clear();
   close?.();
   close = undefined;
 }
@@ -79,7 +89,7 @@ export function checkpoint<A extends readonly unknown[], R>(
   fn: (...args: A) => R,
   policy: SavePolicy = saveNothing,
 ): (...args: A) => R {
-  watchBlocks();
+  watchBlocks(blocks);
   return (...args) => {
     const block = enterBlock(policy);
     if (block === undefined) return fn(...args);

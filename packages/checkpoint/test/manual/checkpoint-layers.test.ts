@@ -1,6 +1,13 @@
 import * as tf from "@tensorflow/tfjs";
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
-import { checkpointLayers, endCheckpointing, measurePeakBytes, releaseEarly, saveMatmuls } from "../../src/index.js";
+import {
+  checkpoint,
+  checkpointLayers,
+  endCheckpointing,
+  measurePeakBytes,
+  releaseEarly,
+  saveMatmuls,
+} from "../../src/index.js";
 
 beforeAll(async () => {
   await tf.setBackend("cpu");
@@ -81,4 +88,33 @@ test("a pattern that matches nothing is refused with the names that there are", 
     /no layer or group of 'net' matches 'stage\*'; there are block_1, .*block_1\.block_1_expand/,
   );
   model.dispose();
+});
+
+describe("ending the blocks of a model", () => {
+  const taken = () => (tf.engine() as unknown as { readonly runKernelFunc: unknown }).runKernelFunc;
+
+  test("leaves the engine as it was, once nobody has blocks any more", () => {
+    const stock = taken();
+    const [first, second] = [residualNet(), residualNet()];
+    const ends = [first, second].map((model) => checkpointLayers(model, "block_*"));
+    const hooked = taken();
+    expect(hooked).not.toBe(stock);
+    ends[0]();
+    ends[0]();
+    expect(taken()).toBe(hooked);
+    ends[1]();
+    expect(taken()).toBe(stock);
+    for (const model of [first, second]) model.dispose();
+  });
+
+  test("leaves functions that are checkpointed as they are", () => {
+    const stock = taken();
+    checkpoint((x: tf.Tensor) => tf.relu(x));
+    const model = residualNet();
+    checkpointLayers(model, "block_*")();
+    expect(taken()).not.toBe(stock);
+    endCheckpointing();
+    expect(taken()).toBe(stock);
+    model.dispose();
+  });
 });
