@@ -1,16 +1,17 @@
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
-import type { BackendName } from "@remat/backends";
+import { type BackendName, findBackend } from "@remat/backends";
 import { restoreUtil } from "@remat/backends/node";
 import * as tf from "@tensorflow/tfjs";
 import "@tensorflow/tfjs-backend-wasm";
 
-/** Makes a backend current; the native one is that of the folder NATIVE_APP. */
+/** Makes a backend current, with the kernels that training takes; the native one is that of the folder NATIVE_APP. */
 export async function startBackend(backend: BackendName): Promise<void> {
   tf.env().set("PROD", true);
   if (backend === "tensorflow") loadNative(process.env.NATIVE_APP ?? "");
   if (!(await tf.setBackend(backend))) throw new Error(`backend '${backend}' did not start`);
+  findBackend(backend).provideGradientKernels?.();
 }
 
 function loadNative(app: string): void {
