@@ -2,6 +2,7 @@ import { Phase } from "@remat/trace";
 import type { DataId, KernelConfig } from "@tensorflow/tfjs-core";
 import type { GradientScope, OpDone, Storage, StorageOrigin, TapeNode } from "./dispatch-mode.js";
 import { type EngineInternals, engineInternals } from "./engine-internals.js";
+import type { KernelReplacement } from "./gradients/kernel-replacement.js";
 import type { GradientsPass } from "./gradients-pass.js";
 import { ModeStack } from "./mode-stack.js";
 import type { Op } from "./op.js";
@@ -29,8 +30,8 @@ export class Session implements StorageListener {
   /** That op until its kernel function is called, where some mode dispatches. */
   toDispatch: Op | undefined;
   readonly wrappedKernels: Map<KernelConfig, KernelConfig["kernelFunc"]> = new Map();
-  /** Kernels whose functions have been replaced, or looked at. */
-  readonly replacedKernels: Set<KernelConfig> = new Set();
+  /** What runs in place of a kernel where it is wanted; undefined for one that was looked at and stays. */
+  readonly replacements: Map<KernelConfig, KernelReplacement | undefined> = new Map();
   /** The op that has run and whose saved tensors and tape node the engine now makes. */
   finishing: OpDone | undefined;
   /** While a kernel is replayed: by output the `DataId` that gets its data. */

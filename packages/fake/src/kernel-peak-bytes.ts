@@ -1,6 +1,6 @@
 import { type Backend, type BackendName, findBackend, isKnown, kernelRules, sharedBuffers } from "@remat/backends";
 import { withModeAlone } from "@remat/dispatch-hook";
-import { engineInternals } from "@remat/dispatch-hook/engine";
+import { engineInternals, replacementOf } from "@remat/dispatch-hook/engine";
 import type { Infer, KernelAttributes, KernelInputs } from "@remat/kernels";
 import type { Tensor, TensorInfo } from "@tensorflow/tfjs-core";
 import { DataDependentError } from "./data-dependent-error.js";
@@ -33,7 +33,7 @@ const rehearsals = new WeakMap<Backend, Rehearsal>();
 
 /**
  * Returns the most bytes that a kernel will hold at once besides its inputs, told before it runs: the buffers of its outputs, of which views of inputs have none,
- * and its scratch. Undefined for a kernel, or a backend, that fake mode does not know, or whose output shapes depend on values.
+ * and its scratch; where other ops run in its place, theirs. Undefined for a kernel, or a backend, that fake mode does not know, or whose output shapes depend on values.
  *
  * @example
  * kernelPeakBytes("tensorflow", "MatMul", { a, b }, {}); // 4 × rows × columns
@@ -49,8 +49,10 @@ export function kernelPeakBytes(
   const infer = rehearsal?.rules.get(kernel);
   if (rehearsal === undefined || infer === undefined) return undefined;
   const { fake, composed } = rehearsal;
-  const known = composed.get(kernel);
-  if (known === undefined) {
+  const replacement = replacementOf(kernel, inputs, attributes);
+  const name = replacement === undefined ? kernel : `in place of ${kernel}`;
+  const known = composed.get(name);
+  if (known === undefined && replacement === undefined) {
     const { allocations } = fake;
     allocations.length = 0;
     fake.kernel = kernel;
@@ -70,19 +72,23 @@ export function kernelPeakBytes(
   }
   const key = JSON.stringify([fakeInputs(inputs, ({ shape, dtype }) => ({ dataId: {}, shape, dtype })), attributes]);
   if (known?.has(key) === true) return known.get(key);
-  const bytes = peakOfComposed(standsFor, kernel, infer, inputs, attributes);
+  const run: Composed =
+    replacement ?? ((given, backend) => infer(given as never, (attributes ?? {}) as never, backend));
+  const bytes = peakOfComposed(standsFor, kernel, run, inputs);
   if (known !== undefined) known.set(key, bytes);
-  else if (bytes !== undefined) composed.set(kernel, new Map([[key, bytes]]));
+  else if (bytes !== undefined) composed.set(name, new Map([[key, bytes]]));
   return bytes;
 }
+
+/** What a kernel that is composed of ops does with its inputs. */
+type Composed = (inputs: Record<string, TensorInfo>, backend: FakeBackend) => unknown;
 
 /** Runs a kernel that is composed of ops in a fake mode of its own, of which neither a mode nor a tape is told. Views within it count as buffers. */
 function peakOfComposed(
   backend: Backend,
   kernel: string,
-  infer: Infer,
+  composed: Composed,
   inputs: KernelInputs,
-  attributes: KernelAttributes | undefined,
 ): number | undefined {
   const engine = engineInternals();
   const { state } = engine;
@@ -95,7 +101,7 @@ function peakOfComposed(
     fake.dataWatcher = watcherOf(allocations);
     fake.kernel = kernel;
     try {
-      infer(given as never, (attributes ?? {}) as never, fake);
+      composed(given as Record<string, TensorInfo>, fake);
     } finally {
       fake.dataWatcher = watcher;
     }

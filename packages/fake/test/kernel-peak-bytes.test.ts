@@ -87,3 +87,23 @@ describe.each(["cpu", "wasm", "tensorflow"] as const)(
     });
   },
 );
+
+test("of a kernel in whose place other ops run it is what these hold", () => {
+  const of = kernelCase({ x: t([64, 32]) }, { alpha: 0 });
+  const found = (fasterGradients: "equal" | undefined) => {
+    let step: ReturnType<typeof peaks>;
+    const inGradient = () =>
+      tf.grad((x) => {
+        step = peaks("tensorflow", "Step", of);
+        return tf.mul(x, x);
+      })(tf.ones([3]));
+    withDispatchMode(fasterGradients === undefined ? {} : { fasterGradients }, () =>
+      fakeMode(inGradient, { backend: "tensorflow" }),
+    );
+    return step;
+  };
+  const stock = found(undefined);
+  const faster = found("equal");
+  expect(faster?.told).toBe(faster?.held);
+  expect(faster?.told).toBeLessThan(stock?.told ?? 0);
+});

@@ -1,3 +1,4 @@
+import type { KernelAttributes } from "@remat/kernels";
 import {
   cast,
   getKernel,
@@ -6,11 +7,13 @@ import {
   type KernelFunc,
   scalar,
   type Tensor,
+  type TensorInfo,
   tidy,
 } from "@tensorflow/tfjs-core";
 import { bufferBackend } from "../current-backend.js";
 import type { Session } from "../session.js";
 import { isFunctionOfTfjs } from "./function-of-tfjs.js";
+import type { KernelReplacement } from "./kernel-replacement.js";
 
 /** Of `stepConfig.kernelFunc` of tfjs-node. */
 const digest = "e3353bb152b2a9fb";
@@ -25,27 +28,35 @@ const digest = "e3353bb152b2a9fb";
  * @internal
  */
 export function replaceStep(session: Session): void {
-  const { engine, patches, replacedKernels } = session;
+  const { engine, patches, replacements } = session;
   const { backendName = "none", backendInstance } = engine;
   if (bufferBackend(backendName, backendInstance).name !== "tensorflow") return;
   const config = getKernel("Step", backendName);
-  if (config === undefined || replacedKernels.has(config)) return;
-  replacedKernels.add(config);
+  if (config === undefined || replacements.has(config)) return;
   const isFake = backendInstance?.standsFor !== undefined;
-  if (!isFake && !isFunctionOfTfjs(config.kernelFunc, digest)) return;
+  if (!isFake && !isFunctionOfTfjs(config.kernelFunc, digest)) return void replacements.set(config, undefined);
+  const replacement: KernelReplacement = {
+    isWanted(inputs, attributes) {
+      const { x } = inputs as { readonly x: TensorInfo };
+      const isAskedFor = session.alive && session.pass?.wanted.fasterGradients !== undefined;
+      return isAskedFor && x.dtype === "float32" && attributes?.["alpha"] === 0;
+    },
+    run: (inputs) =>
+      tidy(() => {
+        const x = inputs["x"] as Tensor;
+        const condition = isNotANumber(x);
+        const e = cast(greater(x, scalar(0)), "float32");
+        return engine.runKernel("Select", { condition, t: x, e }) as Tensor;
+      }),
+  };
+  replacements.set(config, replacement);
   patches.patch(
     config,
     "kernelFunc",
     (original): KernelFunc =>
-      (parameters) => {
-        const { x } = parameters.inputs as { readonly x: Tensor };
-        const isWanted = session.alive && session.pass?.wanted.fasterGradients !== undefined;
-        if (!isWanted || x.dtype !== "float32" || parameters.attrs?.["alpha"] !== 0) return original(parameters);
-        return tidy(() => {
-          const condition = isNotANumber(x);
-          const e = cast(greater(x, scalar(0)), "float32");
-          return engine.runKernel("Select", { condition, t: x, e }) as Tensor;
-        });
-      },
+      (parameters) =>
+        replacement.isWanted(parameters.inputs, parameters.attrs as KernelAttributes)
+          ? replacement.run(parameters.inputs)
+          : original(parameters),
   );
 }

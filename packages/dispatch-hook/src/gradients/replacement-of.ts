@@ -1,0 +1,23 @@
+import type { KernelAttributes, KernelInputs } from "@remat/kernels";
+import { getKernel } from "@tensorflow/tfjs-core";
+import { engineInternals } from "../engine-internals.js";
+import { openSession } from "../open-session.js";
+import type { KernelReplacement } from "./kernel-replacement.js";
+
+/**
+ * Returns what would run now in place of the kernel that the current backend has registered, made of other ops; undefined where that kernel itself does.
+ *
+ * @example
+ * replacementOf("Step", { x }, { alpha: 0 })?.({ x }); // in the backward pass of a mode with faster gradients, on native
+ */
+export function replacementOf(
+  kernel: string,
+  inputs: KernelInputs,
+  attributes: KernelAttributes | undefined,
+): KernelReplacement["run"] | undefined {
+  const session = openSession();
+  if (session === undefined || session.replacements.size === 0) return undefined;
+  const config = getKernel(kernel, engineInternals().backendName ?? "");
+  const replacement = config && session.replacements.get(config);
+  return replacement?.isWanted(inputs, attributes) === true ? (given) => replacement.run(given) : undefined;
+}
