@@ -75,10 +75,7 @@ export async function defineModel(exported: unknown, context: ModelContext, name
   if (definition.loss !== undefined && typeof definition.loss !== "function")
     throw wrong(name, `field 'loss': expected a function of outputs and targets, found ${describe(definition.loss)}`);
   if (definition.inputs === undefined && definition.model !== undefined)
-    return {
-      ...ownFields(definition as ModelDefinition),
-      inputs: inputsOfLayersModel(definition.model as tfLayers.LayersModel, context),
-    };
+    return withInputs(ownFields(definition as ModelDefinition), definition.model as tfLayers.LayersModel, context);
   for (const field of ["inputs", "targets"] as const) checkTensors(name, field, definition[field], field === "inputs");
   if (definition.parameters !== undefined)
     for (const [key, variable] of Object.entries(definition.parameters as object))
@@ -106,7 +103,7 @@ function ownFields(definition: ModelDefinition): ModelDefinition {
 
 /** Returns a LayersModel as a definition: random inputs of its inputs' shapes. */
 export function definitionOfLayersModel(model: tfLayers.LayersModel, context: ModelContext): ModelDefinition {
-  return { name: model.name, model, inputs: inputsOfLayersModel(model, context) };
+  return withInputs({ name: model.name, model }, model, context);
 }
 
 /** Returns what a definition's model computes of its batch. */
@@ -142,20 +139,43 @@ export function trainableVariables({ model, parameters }: ModelDefinition): tfCo
   return parameters === undefined ? undefined : Object.values(parameters);
 }
 
-function inputsOfLayersModel(model: tfLayers.LayersModel, { batch = 1 }: ModelContext): tfCore.Tensor[] {
-  return model.inputs.map((input) => {
-    const shape = input.shape.map((size, axis) => {
-      if (size !== null) return size;
-      if (axis === 0) return batch;
+/** The height and width of images where a model takes any: what `keras.applications` are trained on by default. */
+const imageSize = 224;
+
+function withInputs(
+  definition: Omit<ModelDefinition, "inputs">,
+  model: tfLayers.LayersModel,
+  { batch = 1 }: ModelContext,
+): ModelDefinition {
+  const assumed: string[] = [];
+  const inputs = model.inputs.map((input) => {
+    const shape = sizesOfInput(input, batch);
+    if (input.shape.slice(1).includes(null))
+      assumed.push(
+        `input ${input.name} takes images of any size ${showShape(input.shape)}: ${imageSize} x ${imageSize} were assumed`,
+      );
+    if (shape === undefined)
       throw new RematError(
         "MODEL_INPUT_SHAPE",
-        `model ${model.name}: input ${input.name} has the shape [${input.shape.map((s) => s ?? "any").join(", ")}]: expected all sizes but the batch to be known. ` +
+        `model ${model.name}: input ${input.name} has the shape ${showShape(input.shape)}: expected all sizes but the batch to be known. ` +
           "Give the inputs in an ES module that exports this model.",
       );
-    });
     return input.dtype === "float32" ? tfCore.randomNormal(shape) : tfCore.zeros(shape, input.dtype);
   });
+  if (assumed.length === 0) return { ...definition, inputs };
+  return { ...definition, inputs, notes: [...[definition.notes ?? []].flat(), ...assumed] };
 }
+
+/** Undefined where a size is not known, but for the height and width of images of one, three or four channels. */
+function sizesOfInput({ shape }: tfLayers.SymbolicTensor, batch: number): number[] | undefined {
+  const [samples, ...sizes] = shape;
+  const channels = sizes.at(-1) as number | null | undefined;
+  const isImage = sizes.length === 3 && [1, 3, 4].includes(channels ?? 0);
+  const known = sizes.map((size) => size ?? (isImage ? imageSize : undefined));
+  return known.includes(undefined) ? undefined : [samples ?? batch, ...(known as number[])];
+}
+
+const showShape = (shape: readonly (number | null)[]): string => `[${shape.map((size) => size ?? "any").join(", ")}]`;
 
 /** By what it has, since a user may bring a copy of tfjs-layers of his own. */
 function isLayersModel(value: unknown): value is tfLayers.LayersModel {

@@ -113,12 +113,28 @@ describe("traceFakeStep", () => {
     expect(ops(trace).some((op) => op.endsWith("float32[3,7,4]"))).toBe(true);
   });
 
+  it("takes images of 224 x 224 for a model of any size of them, and says so", async () => {
+    const trace = await traceFakeStep(
+      ({ tf: t }: ModelContext) => {
+        const image = t.input({ shape: [null, null, 3], name: "image" });
+        const seen = t.layers.conv2d({ filters: 2, kernelSize: 1 }).apply(image);
+        const pooled = t.layers.globalAveragePooling2d({}).apply(seen as never);
+        return t.model({ inputs: image, outputs: pooled as never });
+      },
+      { batch: 2, grouping: "none" },
+    );
+    expect(ops(trace).some((op) => op.endsWith("float32[2,224,224,2]"))).toBe(true);
+    expect(trace.header.notes).toContain(
+      "input image takes images of any size [any, any, any, 3]: 224 x 224 were assumed",
+    );
+  });
+
   it.each([
     [() => ({ model: {}, inputs: [] }), "field 'model': expected a tf.LayersModel"],
     [() => ({ forward: () => 1, inputs: "x" }), `field 'inputs': expected a tensor, found "x"`],
     [
       ({ tf: t }: ModelContext) =>
-        t.sequential({ layers: [t.layers.conv2d({ filters: 1, kernelSize: 3, inputShape: [null, null, 3] })] }),
+        t.sequential({ layers: [t.layers.conv1d({ filters: 1, kernelSize: 3, inputShape: [null, 3] })] }),
       "expected all sizes but the batch to be known",
     ],
     [
