@@ -1,7 +1,8 @@
 import { RematError } from "@remat/trace";
 import type { LayersModel, SymbolicTensor } from "@tensorflow/tfjs-layers";
 import { sentenceStart } from "./check-options.js";
-import { classMap, type Registration, withLayerClasses } from "./layer-classes.js";
+import type { JsonObject } from "./json.js";
+import { classMap, type Derive, type Registration, withLayerClasses } from "./layer-classes.js";
 import {
   isModelClass,
   type LayerEntry,
@@ -14,6 +15,7 @@ import {
 import { suppliedActivations } from "./layers/activations.js";
 import { KerasOperation } from "./layers/keras-operation.js";
 import type { Layer } from "./layers/layer-class.js";
+import { withMasks } from "./layers/masks.js";
 
 type Apply = Layer["apply"];
 
@@ -38,13 +40,22 @@ export function buildModel(entry: LayerEntry, notes: LayerNotes, checksShapes: b
   try {
     const ofFile = Array.from(notes.values(), (note) => note.className);
     const classNames = new Set([...ofFile, KerasOperation.className, ...suppliedActivations]);
-    return withLayerClasses(classNames, observe, () => deserialize(entry));
+    return withLayerClasses(classNames, masking(notes), observe, () => deserialize(entry));
   } catch (error) {
     disposeWeights(watched);
     throw error;
   } finally {
     for (const layer of watched) delete (layer as { apply?: Apply }).apply;
   }
+}
+
+/** In a model with a layer that makes masks, every layer hands them on; in others none looks for any. */
+function masking(notes: LayerNotes): Derive {
+  const hasMasks = Array.from(notes).some(
+    ([config, { className }]) =>
+      className === "Masking" || (className === "Embedding" && (config as JsonObject)["maskZero"] === true),
+  );
+  return hasMasks ? (cls, config) => withMasks(cls, notes.get(config)?.isKeras3 ?? false) : (cls) => cls;
 }
 
 function deserialize(entry: LayerEntry): LayersModel {

@@ -17,16 +17,10 @@ const ignoredOptions: readonly IgnoredOption[] = [
     accepted: [1],
     reason: "it has no grouped convolution",
   },
-  {
-    classes: /^Conv[123]DTranspose$/,
-    field: "output_padding",
-    accepted: [],
-    reason: "it has no output padding",
-  },
   { classes: /^BatchNormalization$/, field: "renorm", accepted: [false], reason: "it has no batch renormalisation" },
   { classes: /^LayerNormalization$/, field: "rms_scaling", accepted: [false], reason: "it has no RMS scaling" },
   {
-    classes: /^(SimpleRNN|LSTM|GRU|RNN|ConvLSTM2D)$/,
+    classes: /^(SimpleRNN|LSTM|GRU|RNN|ConvLSTM[123]D)$/,
     field: "time_major",
     accepted: [false],
     reason: "it is batch-major only",
@@ -66,7 +60,9 @@ const inputDtypes: Readonly<Record<string, string>> = {
 function understandDtype(className: string, name: string, dtype: unknown): string | undefined {
   if (dtype === undefined || dtype === null) return undefined;
   const policy = isObject(dtype) && isObject(dtype["config"]) ? dtype["config"]["name"] : dtype;
-  const accepted = className === "InputLayer" || className === "Embedding" ? inputDtypes : { float32: "float32" };
+  const accepted = /^(InputLayer|Embedding|Discretization|CategoryEncoding)$/.test(className)
+    ? inputDtypes
+    : { float32: "float32" };
   const known =
     typeof policy === "string" && Object.hasOwn(accepted, policy)
       ? (accepted as Record<string, string>)[policy]

@@ -7,7 +7,7 @@ import { label } from "./layer-note.js";
 const windowOptions = ["strides", "kernel_size", "pool_size", "dilation_rate", "size"];
 
 const windowClasses =
-  /^((Separable|Depthwise)?Conv[123]D(Transpose)?|ConvLSTM2D(Cell)?|(Max|Average)Pooling[123]D|UpSampling[123]D)$/;
+  /^((Separable|Depthwise)?Conv[123]D(Transpose)?|ConvLSTM[123]D|LocallyConnected[12]D|(Max|Average)Pooling[123]D|UpSampling[123]D)$/;
 
 /** Refuses strides, windows and factors that are no whole numbers of at least 1. */
 export function checkSizes(className: string, name: string, config: JsonObject): void {

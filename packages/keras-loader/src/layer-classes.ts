@@ -1,35 +1,10 @@
 import { serialization } from "@tensorflow/tfjs-core";
+import { corrected } from "./corrected-layers.js";
 import { type JsonObject, ownField } from "./json.js";
 import { suppliedActivation } from "./layers/activations.js";
-import { AdditiveAttention, Attention, MultiHeadAttention } from "./layers/attention.js";
-import { withOptionalAffine } from "./layers/batch-normalization.js";
-import { EinsumDense } from "./layers/einsum-dense.js";
-import {
-  GlobalAveragePooling1D,
-  GlobalAveragePooling2D,
-  GlobalAveragePooling3D,
-  GlobalMaxPooling1D,
-  GlobalMaxPooling2D,
-  GlobalMaxPooling3D,
-} from "./layers/global-pooling.js";
-import { withGroups } from "./layers/grouped-convolution.js";
-import { KerasOperation } from "./layers/keras-operation.js";
 import type { Layer, LayerClass } from "./layers/layer-class.js";
-import { CustomScaleLayer, Subtract } from "./layers/merging.js";
-import { Conv1DTranspose, DepthwiseConv1D, SeparableConv1D } from "./layers/narrow-convolutions.js";
-import { Normalization } from "./layers/normalization.js";
-import { withOwnArguments } from "./layers/recurrent.js";
-import {
-  Cropping1D,
-  Cropping3D,
-  UpSampling1D,
-  UpSampling3D,
-  ZeroPadding1D,
-  ZeroPadding3D,
-} from "./layers/resampling.js";
-import { GroupNormalization, RMSNormalization, UnitNormalization } from "./layers/scale-normalizations.js";
-import { SlopedReLU, SpatialDropout2D, SpatialDropout3D } from "./layers/small-layers.js";
-import { LayerScale, StochasticDepth } from "./layers/stochastic-depth.js";
+import { withMaskedAverage, withMaskInput } from "./layers/masks.js";
+import { missing } from "./supplied-layers.js";
 
 /** How tfjs-layers keeps a class under its name: the class, and what makes an instance of a configuration. */
 export type Registration = readonly [
@@ -37,77 +12,6 @@ export type Registration = readonly [
   (cls: unknown, config: JsonObject, customObjects: object, fast: boolean) => Layer,
 ];
 type ClassMap = Record<string, Registration>;
-
-/** Layers that tfjs-layers lacks. A class that is already registered under the name wins. */
-const missing = {
-  AdditiveAttention,
-  Attention,
-  Conv1DTranspose,
-  Cropping1D,
-  Cropping3D,
-  CustomScaleLayer,
-  DepthwiseConv1D,
-  EinsumDense,
-  GlobalAveragePooling3D,
-  GlobalMaxPooling3D,
-  GroupNormalization,
-  KerasOperation,
-  LayerScale,
-  MultiHeadAttention,
-  Normalization,
-  RMSNormalization,
-  SeparableConv1D,
-  SpatialDropout2D,
-  SpatialDropout3D,
-  StochasticDepth,
-  Subtract,
-  UnitNormalization,
-  UpSampling1D,
-  UpSampling3D,
-  ZeroPadding1D,
-  ZeroPadding3D,
-} as unknown as Readonly<Record<string, LayerClass>>;
-
-/** The names of the layers that tfjs-layers lacks and this package has. */
-export const suppliedLayers: readonly string[] = Object.keys(missing);
-
-interface Correction {
-  readonly when: (config: JsonObject) => boolean;
-  readonly make: (stock: LayerClass) => LayerClass;
-}
-
-const recurrent: Correction = { when: () => true, make: withOwnArguments };
-
-const grouped: Correction = { when: ({ groups }) => typeof groups === "number" && groups !== 1, make: withGroups };
-
-/** Layers that tfjs-layers has and that need correcting, when the configuration says so. */
-const corrected: Readonly<Record<string, Correction>> = {
-  GlobalAveragePooling1D: { when: keepsDimensions, make: () => GlobalAveragePooling1D },
-  GlobalAveragePooling2D: { when: keepsDimensions, make: () => GlobalAveragePooling2D },
-  GlobalMaxPooling1D: { when: keepsDimensions, make: () => GlobalMaxPooling1D },
-  GlobalMaxPooling2D: { when: keepsDimensions, make: () => GlobalMaxPooling2D },
-  BatchNormalization: {
-    when: (config) => config["scale"] === false || config["center"] === false,
-    make: withOptionalAffine,
-  },
-  Conv1D: grouped,
-  Conv2D: grouped,
-  Conv3D: grouped,
-  ReLU: {
-    when: (config) => isSet(config["negativeSlope"]) || isSet(config["threshold"]),
-    make: () => SlopedReLU as unknown as LayerClass,
-  },
-  SimpleRNN: recurrent,
-  LSTM: recurrent,
-  GRU: recurrent,
-  Bidirectional: recurrent,
-};
-
-const isSet = (value: unknown): boolean => typeof value === "number" && value !== 0;
-
-function keepsDimensions(config: JsonObject): boolean {
-  return config["keepdims"] === true;
-}
 
 /** Tells whether this package supplies a layer class that tfjs-layers lacks. */
 export function isSupplied(className: string): boolean {
@@ -124,26 +28,43 @@ export function isRegistered(className: string): boolean {
   return Object.hasOwn(classMap(), className);
 }
 
+/** Chooses the class that an instance is made of, in place of the one that is corrected already. */
+export type Derive = (cls: LayerClass, config: JsonObject) => LayerClass;
+
 /** The registration of a class as loading a file needs it: tfjs-layers' or the user's own, supplied where missing, corrected where wrong. */
-function registrationOf(className: string): Registration | undefined {
+function registrationOf(className: string, derive: Derive): Registration | undefined {
   const Activation = isRegistered(className) ? undefined : suppliedActivation(className);
   if (Activation !== undefined) return [Activation, () => new (Activation as unknown as new () => Layer)()];
   if (!isRegistered(className)) {
     const Supplied = ownField(missing, className);
-    return Supplied && [Supplied, (_cls, config) => new Supplied(config)];
+    if (Supplied === undefined) return undefined;
+    const { fromConfig } = Supplied as unknown as { readonly fromConfig: Registration[1] };
+    return [
+      Supplied,
+      (_cls, config, customObjects, fast) => {
+        const right = config["hasMaskInput"] === true ? withMaskInput(Supplied) : Supplied;
+        return fromConfig(derive(right, config), config, customObjects, fast);
+      },
+    ];
   }
-  const registered = classMap()[className] as Registration;
+  const [cls, fromConfig] = classMap()[className] as Registration;
   const correction = ownField(corrected, className);
-  if (correction === undefined) return registered;
-  const [cls, fromConfig] = registered;
   return [
     cls,
     (_cls, config, customObjects, fast) => {
-      if (!correction.when(config)) return fromConfig(cls, config, customObjects, fast);
-      return fromConfig(correction.make(cls as LayerClass), config, customObjects, fast);
+      const stock = cls as LayerClass;
+      const own = correction?.when(config) === true ? correction.make(stock, config) : stock;
+      const right = config["hasMaskInput"] === true ? withMaskInput(takingMask(className, own)) : own;
+      return fromConfig(isLayerClass(right) ? derive(right, config) : right, config, customObjects, fast);
     },
   ];
 }
+
+const takingMask = (className: string, cls: LayerClass): LayerClass =>
+  className === "GlobalAveragePooling1D" ? withMaskedAverage(cls) : cls;
+
+/** tfjs-layers keeps initializers, regularizers and optimizers in the same table. */
+const isLayerClass = (cls: LayerClass): boolean => "apply" in cls.prototype && "computeMask" in cls.prototype;
 
 /**
  * Runs `build` while the table of classes answers the given names with what {@link registrationOf} finds, each `fromConfig` wrapped by
@@ -152,6 +73,7 @@ function registrationOf(className: string): Registration | undefined {
  */
 export function withLayerClasses<T>(
   classNames: Iterable<string>,
+  derive: Derive,
   observe: (registration: Registration) => Registration,
   build: () => T,
 ): T {
@@ -159,7 +81,7 @@ export function withLayerClasses<T>(
   const before = new Map<string, Registration | undefined>();
   try {
     for (const name of classNames) {
-      const registration = registrationOf(name);
+      const registration = registrationOf(name, derive);
       if (registration === undefined || before.has(name)) continue;
       before.set(name, map[name]);
       map[name] = observe(registration);

@@ -11,6 +11,8 @@ export interface LayerNote {
   readonly path: string;
   /** Shapes of the inputs of each call, as Keras computed them; undefined where the file does not say. */
   readonly inputShapes: readonly (readonly Shape[] | undefined)[];
+  /** Whether Keras 3 wrote it. */
+  readonly isKeras3: boolean;
 }
 
 /** A layer or model in the form that tfjs-layers deserializes. */

@@ -2,12 +2,13 @@ import { RematError } from "@remat/trace";
 import { checkOptions, sentenceStart } from "./check-options.js";
 import { checkSizes } from "./check-sizes.js";
 import { expectedInputShapes } from "./expected-shapes.js";
-import { isObject, type JsonObject } from "./json.js";
+import { isObject, type JsonObject, ownField } from "./json.js";
 import { applyAliases } from "./layer-aliases.js";
 import { isRegistered, isSupplied } from "./layer-classes.js";
 import { isModelClass, type LayerEntry, type LayerNotes, label } from "./layer-note.js";
 import { KerasOperation } from "./layers/keras-operation.js";
 import { corrupt } from "./read-topology.js";
+import { refusedLayers } from "./refused-layers.js";
 import { toTfjsCase } from "./to-tfjs-case.js";
 import { functionName, isOperation, namedOperation } from "./understand-operation.js";
 
@@ -52,7 +53,7 @@ export function understandLayer(entry: unknown, path: string, notes: LayerNotes,
     delete config[field];
   }
   const converted = { ...toTfjsCase(config), ...inner, name };
-  notes.set(converted, { name, className, path, inputShapes: expectedInputShapes(entry) });
+  notes.set(converted, { name, className, path, inputShapes: expectedInputShapes(entry), isKeras3 });
   return { className, name, config: converted };
 }
 
@@ -76,6 +77,7 @@ function understandFunction(entry: JsonObject, name: string, path: string, notes
     className: called,
     path,
     inputShapes: called.startsWith("tf.") ? [] : expectedInputShapes(entry),
+    isKeras3: !called.startsWith("tf."),
   });
   return { className: KerasOperation.className, name, config };
 }
@@ -99,15 +101,17 @@ function checkMirrored(className: string, name: string, config: JsonObject): voi
 }
 
 function checkClass(className: string, name: string, entry: JsonObject): void {
-  const known = isSupplied(className) || isRegistered(className);
-  if (known) return;
-  const isFunction = className.endsWith("Lambda");
+  if (isSupplied(className) || isRegistered(className)) return;
   const from = typeof entry["module"] === "string" ? ` of ${entry["module"]}` : "";
+  const ownClass = `as a class with \`static className = "${className}"\` and call tf.serialization.registerClass before loading`;
+  const reason = ownField(refusedLayers, className);
+  const next = className.endsWith("Lambda")
+    ? "Write that step as a layer in Keras (Add, Multiply, Activation, Rescaling, …) and export the model again."
+    : reason === undefined
+      ? `Write it ${ownClass}.`
+      : `Do that step before the model, or write it ${ownClass}.`;
   throw new RematError(
     "KERAS_LAYER_UNKNOWN",
-    `tfjs-layers cannot make ${label({ name, className })}: ${isFunction ? `it is a call of a function${from}, not a layer` : `it has no such class${from}`}. ` +
-      (isFunction
-        ? "Write that step as a layer in Keras (Add, Multiply, Activation, Rescaling, …) and export the model again."
-        : `Write it as a class with \`static className = "${className}"\` and call tf.serialization.registerClass before loading.`),
+    `tfjs-layers cannot make ${label({ name, className })}: ${reason ?? `it has no such class${from}`}. ${next}`,
   );
 }

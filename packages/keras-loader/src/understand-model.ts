@@ -51,7 +51,7 @@ export function understandModel(entry: JsonObject, path: string, notes: LayerNot
   const converted =
     className === "Sequential" ? { name, layers } : understandGraph(config, layers, entries, configPath, name);
   if (typeof config["trainable"] === "boolean") Object.assign(converted, { trainable: config["trainable"] });
-  notes.set(converted, { name, className, path, inputShapes: expectedInputShapes(entry) });
+  notes.set(converted, { name, className, path, inputShapes: expectedInputShapes(entry), isKeras3: false });
   return { className, name, config: converted };
 }
 
@@ -72,7 +72,10 @@ function understandGraph(
       Object.assign(layer.config, call);
       return { ...layer, inboundNodes: nodes };
     }
-    return { ...layer, inboundNodes: understandNodes(entries[i]?.["inbound_nodes"], context) };
+    const { nodes, options } = understandNodes(entries[i]?.["inbound_nodes"], context);
+    // What tfjs-layers has saved of a model says it in the configuration.
+    Object.assign(layer.config, { ...options, ...layer.config });
+    return { ...layer, inboundNodes: nodes };
   });
   const isKeras3 = entries.some(
     (entry) => Array.isArray(entry["inbound_nodes"]) && entry["inbound_nodes"].some(isObject),

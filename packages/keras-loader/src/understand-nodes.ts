@@ -1,6 +1,6 @@
 import { RematError } from "@remat/trace";
 import { sentenceStart } from "./check-options.js";
-import { isObject, type JsonObject, show } from "./json.js";
+import { isObject, type JsonObject, ownField, show } from "./json.js";
 import { isReference, type KerasTensor, readKerasTensors } from "./keras-tensor.js";
 import { type InboundNode, isModelClass, label, type TensorReference } from "./layer-note.js";
 import { corrupt } from "./read-topology.js";
@@ -13,32 +13,47 @@ export interface NodeContext {
   readonly classes: ReadonlyMap<string, string>;
 }
 
+/** The calls of a layer, and what they were called with besides tensors, which becomes part of its configuration. */
+export interface Calls {
+  readonly nodes: readonly InboundNode[];
+  readonly options: JsonObject;
+}
+
+interface Call {
+  readonly node: InboundNode;
+  readonly options: JsonObject;
+}
+
 /**
  * Reads the calls of a layer. Keras 2 writes `[[[layer, call, output, {}], …]]`, Keras 3 the arguments as they were passed. Both become
  * Keras 2's form, which is tfjs-layers'.
  */
-export function understandNodes(nodes: unknown, context: NodeContext): InboundNode[] {
+export function understandNodes(nodes: unknown, context: NodeContext): Calls {
   if (!Array.isArray(nodes)) throw corrupt(`${context.path}.inbound_nodes`, nodes, "a list of the layer's calls");
-  return nodes.map((node, i) => {
+  const calls = nodes.map((node, i): Call => {
     const path = `${context.path}.inbound_nodes[${i}]`;
     if (isObject(node) && Array.isArray(node["args"])) return readCall(node["args"], node["kwargs"], context, path);
     if (!Array.isArray(node) || node.length === 0 || !node.every(isReference)) {
       throw corrupt(path, node, "[[layer, call, output, {…}], …] (Keras 2) or {args, kwargs} (Keras 3)");
     }
-    const states = (node as unknown as readonly (readonly unknown[])[]).flatMap((input) =>
-      readKeywords(input[3], context),
-    );
-    return [...node.map(([from, call, output]): TensorReference => [from, call, output, {}]), ...states];
+    const inputs = node.map(([from, call, output]): TensorReference => [from, call, output, {}]);
+    const keywords = (node as unknown as readonly (readonly unknown[])[]).map((input) => input[3]).filter(isObject);
+    return withKeywords(inputs, Object.assign({}, ...keywords) as JsonObject, context);
   });
+  const options = calls[0]?.options ?? {};
+  if (calls.some((call) => JSON.stringify(call.options) !== JSON.stringify(options)))
+    refuseArgument(context, "different arguments at each call");
+  return { nodes: calls.map(({ node }) => node), options };
 }
 
-function readCall(args: readonly unknown[], keywords: unknown, context: NodeContext, path: string): InboundNode {
+function readCall(args: readonly unknown[], keywords: unknown, context: NodeContext, path: string): Call {
   const names = namedInputs(context.className);
   const isSpread = names.length > 0 && args.length <= names.length;
   const tensors = args.length === 1 ? readKerasTensors(args[0]) : readKerasTensors(args);
   if (tensors === undefined) throw corrupt(`${path}.args`, args, "one tensor or a list of tensors");
   if (args.length > 1 && !isSpread) refuseArgument(context, `${args.length} positional arguments`);
-  return [...tensors.map((tensor) => toReference(tensor, context)), ...readKeywords(keywords, context)];
+  const inputs = tensors.map((tensor) => toReference(tensor, context));
+  return withKeywords(inputs, isObject(keywords) ? keywords : {}, context);
 }
 
 /** Returns where a tensor of Keras 3 comes from, in tfjs-layers' count of calls. */
@@ -47,27 +62,59 @@ export function toReference({ history: [from, call, output] }: KerasTensor, cont
   return [from, isModelClass(context.classes.get(from) ?? "") ? call + 1 : call, output, {}];
 }
 
+/** Arguments of a call that change what a layer computes, and what they are called in its configuration here. */
+const callOptions: Readonly<Record<string, string>> = {
+  use_causal_mask: "useCausalMask",
+  return_attention_scores: "returnAttentionScores",
+};
+
 /**
- * Keyword arguments of a call. Those that say nothing are dropped, `training` is the caller's to give in tfjs-layers, and the initial state
- * of a recurrent layer is what tfjs-layers takes as further inputs.
+ * Keyword arguments of a call. Those that say nothing are dropped, `training` is the caller's to give in tfjs-layers, and tensors become
+ * further inputs: the initial state of a recurrent layer, and what attention takes by name, in the order that `inputRoles` tells.
  */
-function readKeywords(keywords: unknown, context: NodeContext): TensorReference[] {
-  const states: TensorReference[] = [];
-  for (const [keyword, value] of Object.entries(isObject(keywords) ? (keywords as JsonObject) : {})) {
-    if (value === null || keyword === "training" || (keyword === "return_attention_scores" && value === false))
+function withKeywords(inputs: readonly TensorReference[], keywords: JsonObject, context: NodeContext): Call {
+  const node = [...inputs];
+  const names = namedInputs(context.className);
+  const roles = names.slice(0, names.length > 0 ? inputs.length : 0);
+  const options: JsonObject = {};
+  const masks: TensorReference[] = [];
+  for (const [keyword, value] of Object.entries(keywords)) {
+    if (value === null || keyword === "training") continue;
+    const option = ownField(callOptions, keyword);
+    if (option !== undefined && (value === false || (value === true && isAttention(context.className)))) {
+      if (value) options[option] = true;
       continue;
-    const isInput = keyword === "initial_state" || namedInputs(context.className).includes(keyword);
-    if (keyword === "use_causal_mask" && value === false) continue;
+    }
+    const mask = keyword === "mask" && takesMask.test(context.className) ? readState(value, context) : undefined;
+    if (mask?.length === 1) {
+      masks.push(...mask);
+      continue;
+    }
+    const isInput = keyword === "initial_state" || names.includes(keyword);
     const references = isInput ? readState(value, context) : undefined;
     if (references === undefined) refuseArgument(context, `the argument ${keyword}: ${show(value)}`);
-    else states.push(...references);
+    node.push(...references);
+    if (names.includes(keyword)) roles.push(keyword);
   }
-  return states;
+  if (roles.length > 0) options["inputRoles"] = roles;
+  // Those that only hand a mask on are told of it by what made it.
+  if (masks.length > 0 && !handsMaskOn.test(context.className)) {
+    node.push(...masks);
+    options["hasMaskInput"] = true;
+  }
+  return { node, options };
 }
+
+/** Layers that Keras 3 calls with a mask by name. */
+const takesMask =
+  /^(RNN|SimpleRNN|LSTM|GRU|Bidirectional|ConvLSTM[123]D|GlobalAveragePooling1D|TimeDistributed|BatchNormalization)$/;
+const handsMaskOn = /^(TimeDistributed|BatchNormalization)$/;
+
+const isAttention = (className: string): boolean => /(^|Additive|MultiHead|GroupQuery)Attention$/.test(className);
 
 /** Inputs that a class takes as arguments of their own, in order. */
 function namedInputs(className: string): readonly string[] {
-  return className === "MultiHeadAttention" ? ["query", "value", "key"] : [];
+  return /^(MultiHead|GroupQuery)Attention$/.test(className) ? ["query", "value", "key", "attention_mask"] : [];
 }
 
 function readState(value: unknown, context: NodeContext): TensorReference[] | undefined {

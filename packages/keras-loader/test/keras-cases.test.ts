@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import * as tf from "@tensorflow/tfjs";
 import { afterEach, describe, expect, it } from "vitest";
+import { corrected } from "../src/corrected-layers.js";
 import { loadKerasModel } from "../src/index.js";
-import { suppliedLayers } from "../src/layer-classes.js";
 import {
   kerasFunctions,
   kerasOperation,
@@ -11,6 +11,8 @@ import {
   tensorFlowOperation,
 } from "../src/operations/keras-names.js";
 import { operations } from "../src/operations/operations.js";
+import { refusedLayers } from "../src/refused-layers.js";
+import { suppliedLayers } from "../src/supplied-layers.js";
 import { isOperation, namedOperation } from "../src/understand-operation.js";
 
 interface Packed {
@@ -33,8 +35,12 @@ interface Case {
 
 const generations = [2, 3].map((generation) => {
   const path = new URL(`fixtures/keras-${generation}-cases.json.gz`, import.meta.url);
-  const { cases } = JSON.parse(gunzipSync(readFileSync(path)).toString("utf8")) as { cases: Record<string, Case> };
-  return { generation, cases };
+  const { cases, layers } = JSON.parse(gunzipSync(readFileSync(path)).toString("utf8")) as {
+    cases: Record<string, Case>;
+    /** All that Keras' reference has. */
+    layers: readonly string[];
+  };
+  return { generation, cases, layers };
 });
 
 afterEach(() => tf.disposeVariables());
@@ -93,6 +99,7 @@ describe.each(generations)("what Keras $generation writes", ({ cases }) => {
       const all = tensors.map((tensor, i) =>
         (inputs[i] as Packed).dtype === "float32" ? (given[next++] as tf.Tensor) : tensor,
       );
+      if (model.stateful) model.resetStates();
       const results = listed(model.apply(all.length === 1 ? (all[0] as tf.Tensor) : all) as tf.Tensor | tf.Tensor[]);
       results.forEach((result, i) => expectClose(result, outputs[i] as Packed, 1e-5));
       const terms = results.map((result, i) =>
@@ -103,34 +110,79 @@ describe.each(generations)("what Keras $generation writes", ({ cases }) => {
     loss(...floats);
 
     // Where no path leads to an input or weight, stock tfjs refuses to give its gradient, as Keras gives none.
-    floats.forEach((_, i) => {
-      const expected = inputGradients[i] ?? null;
-      if (expected === null) return;
-      const gradient = tf.grad((x) => loss(...floats.map((each, j) => (i === j ? x : each))))(floats[i] as tf.Tensor);
-      expectClose(gradient, expected, 1e-4);
+    const reached = floats.flatMap((_, i) => (inputGradients[i] ? [i] : []));
+    const byInput = tf.grads((...given) => {
+      const all = floats.map((each, i) => given[reached.indexOf(i)] ?? each);
+      return loss(...all);
     });
-    for (const [path, expected] of Object.entries(weightGradients)) {
-      const own = (layers.get(path) as tf.layers.Layer).trainableWeights;
-      own.forEach((weight, i) => {
-        const packed = expected[i] ?? null;
-        if (packed === null) return;
-        const variable = (weight as unknown as { readonly val: tf.Variable }).val;
-        const { grads } = tf.variableGrads(() => loss(...floats), [variable]);
-        expectClose(grads[variable.name] as tf.Tensor, packed, 1e-4);
+    if (reached.length > 0)
+      byInput(reached.map((i) => floats[i] as tf.Tensor)).forEach((gradient, i) => {
+        expectClose(gradient, inputGradients[reached[i] as number] as Packed, 1e-4);
       });
-    }
+    const trained = Object.entries(weightGradients).flatMap(([path, expected]) =>
+      (layers.get(path) as tf.layers.Layer).trainableWeights.flatMap((weight, i) => {
+        const packed = expected[i] ?? null;
+        const variable = (weight as unknown as { readonly val: tf.Variable }).val;
+        return packed === null ? [] : [{ variable, packed }];
+      }),
+    );
+    if (trained.length === 0) return;
+    const { grads } = tf.variableGrads(
+      () => loss(...floats),
+      trained.map(({ variable }) => variable),
+    );
+    for (const { variable, packed } of trained) expectClose(grads[variable.name] as tf.Tensor, packed, 1e-4);
   });
+});
+
+/** What is derived from, and what no file of Keras' names. */
+const bases = new Set(["AbstractRNNCell", "KerasOperation", "Layer", "Wrapper"]);
+
+it("each layer of Keras is compared with it, or refused with a reason", () => {
+  const compared = new Set<unknown>();
+  const collect = (value: unknown): void => {
+    if (typeof value !== "object" || value === null) return;
+    if ("class_name" in value) compared.add(value.class_name);
+    for (const inner of Object.values(value)) collect(inner);
+  };
+  collect(generations.map(({ cases }) => Object.values(cases).map(({ topology }) => topology)));
+  const named = [...generations.flatMap(({ layers }) => layers), ...suppliedLayers].filter((name) => !bases.has(name));
+  expect(named.filter((name) => !compared.has(name) && !Object.hasOwn(refusedLayers, name))).toEqual([]);
+});
+
+/** What a layer rests on, for people. */
+function restsOn(name: string): string {
+  const reason = refusedLayers[name];
+  if (reason !== undefined) return `refused: ${reason}`;
+  const correction = corrected[name];
+  if (correction === undefined) return suppliedLayers.includes(name) ? "ours" : "tfjs-layers";
+  const [always, detail] = correction.why.split(/^always: /);
+  return detail === undefined ? `tfjs-layers; ours ${always}` : `ours: ${detail}`;
+}
+
+it("LAYERS.md says what each layer of Keras rests on", async () => {
+  const names = [...new Set(generations.flatMap(({ layers }) => layers))].filter((name) => !bases.has(name)).sort();
+  const rows = names.map((name) => [
+    `\`${name}\``,
+    ...generations.map(({ layers }) => (layers.includes(name) ? "yes" : "")),
+    restsOn(name),
+  ]);
+  const head = [["Layer", "Keras 2", "Keras 3", "Rests on"], Array<string>(4).fill("---")];
+  const table = [...head, ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
+  const page = `# Layers of Keras
+
+What each layer of Keras' reference rests on: tfjs-layers' own class, one of this package's, or it is refused. All that are not refused are compared with Keras,
+outputs to 1e-5 and gradients to 1e-4. This page is written by the tests: \`pnpm test --project keras-loader keras-cases -u\`.
+
+${table}
+`;
+  await expect(page).toMatchFileSnapshot("../LAYERS.md");
 });
 
 describe("what this package supplies", () => {
   const entries = generations.flatMap(({ cases }) =>
     Object.values(cases).flatMap(({ topology }) => topology.config.layers),
   );
-
-  it("is compared with Keras: each layer", () => {
-    const compared = new Set(entries.map((entry) => entry["class_name"]));
-    expect(suppliedLayers.filter((name) => name !== "KerasOperation" && !compared.has(name))).toEqual([]);
-  });
 
   it("is compared with Keras: each function, by its parameters' names", () => {
     const called = entries.filter(isOperation);

@@ -144,11 +144,6 @@ describe("a layer that tfjs-layers lacks or misunderstands is refused by name", 
       "Layer 'c' (Conv2DTranspose) has groups: 2, which tfjs-layers would ignore: it has no grouped convolution.",
     ],
     [
-      "output padding",
-      smallModel(input, ["c", "Conv2DTranspose", { ...conv, output_padding: [1, 1] }, ["x"]]),
-      "Layer 'c' (Conv2DTranspose) has output_padding: [1,1], which tfjs-layers would ignore: it has no output padding.",
-    ],
-    [
       "renormalisation",
       smallModel(input, ["b", "BatchNormalization", { renorm: true }, ["x"]]),
       "Layer 'b' (BatchNormalization) has renorm: true, which tfjs-layers would ignore: it has no batch renormalisation.",
@@ -170,9 +165,15 @@ describe("a layer that tfjs-layers lacks or misunderstands is refused by name", 
   it.each<[string, object, string, RegExp]>([
     [
       "an unknown class",
+      smallModel(input, ["s", "Squash", { num_bins: 3 }, ["x"]]),
+      "KERAS_LAYER_UNKNOWN",
+      /^tfjs-layers cannot make layer 's' \(Squash\): it has no such class\. .*tf\.serialization\.registerClass/,
+    ],
+    [
+      "a layer of strings",
       smallModel(input, ["s", "Hashing", { num_bins: 3 }, ["x"]]),
       "KERAS_LAYER_UNKNOWN",
-      /^tfjs-layers cannot make layer 's' \(Hashing\): it has no such class\. .*tf\.serialization\.registerClass/,
+      /^tfjs-layers cannot make layer 's' \(Hashing\): it works on strings, .*\. Do that step before the model, or write it as a class/,
     ],
     [
       "a Lambda",

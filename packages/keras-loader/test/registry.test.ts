@@ -1,7 +1,7 @@
 import * as tf from "@tensorflow/tfjs";
 import { afterEach, describe, expect, it } from "vitest";
 import { loadKerasModel, Normalization, registerKerasLayers } from "../src/index.js";
-import { suppliedLayers } from "../src/layer-classes.js";
+import { suppliedLayers } from "../src/supplied-layers.js";
 import { smallModel, topologyText } from "./topologies.js";
 
 const { classNameMap } = tf.serialization.SerializationMap.getMap();

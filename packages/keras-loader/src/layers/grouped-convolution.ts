@@ -1,18 +1,8 @@
-import {
-  add,
-  concat,
-  conv1d,
-  conv2d,
-  conv3d,
-  depthwiseConv2d,
-  reshape,
-  split,
-  type Tensor,
-  tidy,
-  transpose,
-} from "@tensorflow/tfjs-core";
+import { add, concat, reshape, split, type Tensor, tidy, transpose } from "@tensorflow/tfjs-core";
 import type { LayerVariable } from "@tensorflow/tfjs-layers";
+import { convolve, convolveDepthwise, convolvedSize } from "./convolve.js";
 import { derivingOnce, type LayerClass } from "./layer-class.js";
+import { firstShape, type LayerShape } from "./own-layer.js";
 
 /** The members of tfjs-layers' convolutions that this one reads and sets. */
 interface Convolution {
@@ -37,8 +27,8 @@ interface Convolution {
 }
 
 /**
- * tfjs-layers' convolutions in groups: each group of output channels reads its own group of input channels, as Keras' with `groups`. Stock 4.22 reads past
- * that option. A group of one channel is a depthwise convolution; others are as many convolutions as there are groups, put side by side: the kernels of
+ * tfjs-layers' convolutions in groups, dilated or causal. Each group of output channels reads its own group of input channels, as Keras' with `groups`: stock
+ * 4.22 reads past that option, has no gradient for a dilated window, and pads wrongly before an even causal one. A group of one channel is a depthwise convolution; others are as many convolutions as there are groups, put side by side: the kernels of
  * tfjs, so with their gradients, at the cost of a split and a concatenation.
  */
 export const withGroups: (Base: LayerClass) => LayerClass = derivingOnce(
@@ -48,7 +38,7 @@ export const withGroups: (Base: LayerClass) => LayerClass = derivingOnce(
 
       constructor(config: object) {
         super(config);
-        this.groups = (config as { groups: number }).groups;
+        this.groups = (config as { groups?: number }).groups ?? 1;
       }
 
       override build(inputShape: (number | null)[] | (number | null)[][]): void {
@@ -82,6 +72,22 @@ export const withGroups: (Base: LayerClass) => LayerClass = derivingOnce(
         self.built = true;
       }
 
+      override computeOutputShape(inputShape: LayerShape | LayerShape[]): LayerShape {
+        const self = this as unknown as Convolution;
+        const [batch, ...rest] = firstShape(inputShape);
+        const isFirst = self.dataFormat === "channelsFirst";
+        const space = (isFirst ? rest.slice(1) : rest.slice(0, -1)).map((size, i) =>
+          convolvedSize(
+            size,
+            self.kernelSize[i] as number,
+            self.padding,
+            self.strides[i] as number,
+            self.dilationRate[i] as number,
+          ),
+        );
+        return [batch as number | null, ...(isFirst ? [self.filters, ...space] : [...space, self.filters])];
+      }
+
       override call(inputs: Tensor | Tensor[]): Tensor {
         const x = (Array.isArray(inputs) ? inputs[0] : inputs) as Tensor;
         const self = this as unknown as Convolution;
@@ -108,32 +114,16 @@ const channelsLast = (rank: number): number[] => [0, ...Array.from({ length: ran
 const channelsFirst = (rank: number): number[] => [0, rank - 1, ...Array.from({ length: rank - 2 }, (_, i) => i + 1)];
 
 function convolveGroups(self: Convolution, x: Tensor, kernel: Tensor, groups: number): Tensor {
+  if (groups === 1) return convolve(x, kernel, self);
   const perGroup = kernel.shape.at(-2) as number;
   if (perGroup === 1 && self.rank === 2 && self.strides[0] === self.strides[1]) {
     const [height, width] = self.kernelSize as [number, number];
-    const filter = reshape(kernel, [height, width, groups, self.filters / groups]) as never;
-    const { strides, padding, dilationRate } = self;
-    return depthwiseConv2d(x as never, filter, strides as never, padding as never, "NHWC", dilationRate as never);
+    return convolveDepthwise(x, reshape(kernel, [height, width, groups, self.filters / groups]), self);
   }
   const inputs = split(x, groups, -1);
   const kernels = split(kernel, groups, -1);
   return concat(
-    inputs.map((input, i) => convolve(self, input, kernels[i] as Tensor)),
+    inputs.map((input, i) => convolve(input, kernels[i] as Tensor, self)),
     -1,
   );
-}
-
-function convolve({ rank, strides, padding, dilationRate }: Convolution, x: Tensor, kernel: Tensor): Tensor {
-  if (rank === 1)
-    return conv1d(x as never, kernel as never, strides[0] as number, padding as never, "NWC", dilationRate[0]);
-  if (rank === 2)
-    return conv2d(
-      x as never,
-      kernel as never,
-      strides as never,
-      padding as never,
-      "NHWC",
-      dilationRate as never,
-    ) as Tensor;
-  return conv3d(x as never, kernel as never, strides as never, padding as never, "NDHWC", dilationRate as never);
 }

@@ -2,7 +2,6 @@ import {
   add,
   conv2d,
   conv2dTranspose,
-  depthwiseConv2d,
   expandDims,
   pad,
   type serialization,
@@ -12,6 +11,7 @@ import {
   transpose,
 } from "@tensorflow/tfjs-core";
 import type { LayerVariable } from "@tensorflow/tfjs-layers";
+import { convolveDepthwise } from "./convolve.js";
 import {
   type Activation,
   channelOrders,
@@ -23,6 +23,7 @@ import {
   sizesOf,
   type WeightOptions,
 } from "./own-layer.js";
+import { transposedSize } from "./transposed-convolutions.js";
 
 type Args = Readonly<Record<string, unknown>>;
 
@@ -111,8 +112,9 @@ abstract class NarrowConvolution extends OwnLayer {
   }
 
   protected depthwise(x: Tensor, kernel: LayerVariable): Tensor {
-    const filter = expandDims(kernel.read(), 0) as never;
-    return depthwiseConv2d(x as never, filter, this.stride, this.corePadding, "NHWC", [1, this.dilation]);
+    const { stride, corePadding: padding, dilation } = this;
+    const window = { strides: [stride, stride], padding, dilationRate: [1, dilation] };
+    return convolveDepthwise(x, expandDims(kernel.read(), 0), window);
   }
 }
 
@@ -183,7 +185,7 @@ export class Conv1DTranspose extends NarrowConvolution {
   }
 
   protected override outputLength(length: number): number {
-    return length * this.stride + (this.padding === "valid" ? Math.max(this.size - this.stride, 0) : 0);
+    return transposedSize(length, this.size, this.padding, this.stride, sizesOf(this.args["outputPadding"], 1, -1)[0]);
   }
 
   protected override convolve(x: Tensor): Tensor {

@@ -1,5 +1,16 @@
-import { concat, expandDims, pad, reshape, type serialization, slice, type Tensor, tidy } from "@tensorflow/tfjs-core";
-import { firstInput, firstShape, type LayerShape, OwnLayer, sizesOf } from "./own-layer.js";
+import {
+  concat,
+  expandDims,
+  pad,
+  reshape,
+  type serialization,
+  slice,
+  type Tensor,
+  tidy,
+  transpose,
+} from "@tensorflow/tfjs-core";
+import { operationNamed } from "../operations/operations.js";
+import { channelOrders, firstInput, firstShape, type LayerShape, OwnLayer, sizesOf } from "./own-layer.js";
 
 type Sides = readonly (readonly [number, number])[];
 
@@ -64,17 +75,17 @@ abstract class Cropping extends AtSides {
 
 /** Repeats each element along the axes between the batch and the channels. */
 abstract class UpSampling extends OwnLayer {
-  readonly #factors: number[];
-  readonly #isFirst: boolean;
+  protected readonly factors: number[];
+  protected readonly isFirst: boolean;
 
   constructor(args: Readonly<Record<string, unknown>>, count: number) {
     super(args);
-    this.#factors = sizesOf(args["size"], count, 2);
-    this.#isFirst = args["dataFormat"] === "channelsFirst";
+    this.factors = sizesOf(args["size"], count, 2);
+    this.isFirst = args["dataFormat"] === "channelsFirst";
   }
 
   get #byAxis(): number[] {
-    return this.#isFirst ? [1, 1, ...this.#factors] : [1, ...this.#factors, 1];
+    return this.isFirst ? [1, 1, ...this.factors] : [1, ...this.factors, 1];
   }
 
   override computeOutputShape(inputShape: LayerShape | LayerShape[]): LayerShape {
@@ -86,8 +97,8 @@ abstract class UpSampling extends OwnLayer {
   }
 
   override getConfig(): serialization.ConfigDict {
-    const own = { size: [...this.#factors] };
-    return { ...super.getConfig(), ...own, ...(this.#isFirst && { dataFormat: "channelsFirst" }) };
+    const own = { size: [...this.factors] };
+    return { ...super.getConfig(), ...own, ...(this.isFirst && { dataFormat: "channelsFirst" }) };
   }
 }
 
@@ -155,5 +166,35 @@ export class UpSampling3D extends UpSampling {
 
   constructor(args: Readonly<Record<string, unknown>> = {}) {
     super(args, 3);
+  }
+}
+
+/** Keras' `UpSampling2D`, also with weights between neighbours: those of tfjs-layers 4.22 are others, and its gradients of other factors than 2, too. */
+export class UpSampling2D extends UpSampling {
+  static readonly className = "UpSampling2D";
+  readonly #interpolation: string;
+
+  constructor(args: Readonly<Record<string, unknown>> = {}) {
+    super(args, 2);
+    this.#interpolation = (args["interpolation"] as string | undefined) ?? "nearest";
+    if (!/^(nearest|bilinear)$/.test(this.#interpolation))
+      throw new Error(`interpolation '${this.#interpolation}'; 'nearest' and 'bilinear' are there`);
+  }
+
+  override call(inputs: Tensor | Tensor[]): Tensor {
+    if (this.#interpolation === "nearest") return super.call(inputs);
+    return tidy(() => {
+      const x = firstInput(inputs);
+      const { toLast, toFirst } = channelOrders(4);
+      const last = this.isFirst ? transpose(x, toLast) : x;
+      const [height, width] = this.factors as [number, number];
+      const size = [(last.shape[1] as number) * height, (last.shape[2] as number) * width];
+      const resized = operationNamed("resize").run({ x: last, size }) as Tensor;
+      return this.isFirst ? transpose(resized, toFirst) : resized;
+    });
+  }
+
+  override getConfig(): serialization.ConfigDict {
+    return { ...super.getConfig(), interpolation: this.#interpolation };
   }
 }

@@ -2,13 +2,18 @@ import {
   add,
   clipByValue,
   dropout,
+  expm1,
+  minimum,
   mul,
   ones,
+  relu,
   type serialization,
+  softmax,
   step,
   sub,
   type Tensor,
   tidy,
+  transpose,
 } from "@tensorflow/tfjs-core";
 import { type CallOptions, firstInput, OwnLayer } from "./own-layer.js";
 
@@ -75,5 +80,70 @@ export class SlopedReLU extends OwnLayer {
 
   override getConfig(): serialization.ConfigDict {
     return { ...super.getConfig(), ...this.#args };
+  }
+}
+
+/** Keras' `ELU` with a scale of its own, which tfjs-layers 4.22 refuses. */
+export class ScaledELU extends OwnLayer {
+  static readonly className = "ELU";
+  readonly #alpha: number;
+
+  constructor(args: { readonly alpha: number }) {
+    super(args);
+    this.#alpha = args.alpha;
+  }
+
+  override call(inputs: Tensor | Tensor[]): Tensor {
+    const x = firstInput(inputs);
+    return tidy(() => add(relu(x), mul(this.#alpha, expm1(minimum(x, 0)))));
+  }
+
+  override getConfig(): serialization.ConfigDict {
+    return { ...super.getConfig(), alpha: this.#alpha };
+  }
+}
+
+/** Keras' `Softmax` along any axis: tfjs has it along the last. */
+export class SoftmaxAlong extends OwnLayer {
+  static readonly className = "Softmax";
+  readonly #axis: number;
+
+  constructor(args: { readonly axis: number | readonly number[] }) {
+    super(args);
+    if (Array.isArray(args.axis) && args.axis.length !== 1) throw new Error("several axes; one is there");
+    this.#axis = [args.axis].flat()[0] as number;
+  }
+
+  override call(inputs: Tensor | Tensor[]): Tensor {
+    const x = firstInput(inputs);
+    const order = Array.from({ length: x.rank }, (_, i) => i);
+    const axis = this.#axis < 0 ? this.#axis + x.rank : this.#axis;
+    // Swapping two axes is undone by doing it again.
+    [order[axis], order[x.rank - 1]] = [x.rank - 1, axis];
+    return tidy(() => transpose(softmax(transpose(x, order)), order));
+  }
+
+  override getConfig(): serialization.ConfigDict {
+    return { ...super.getConfig(), axis: this.#axis };
+  }
+}
+
+/** Keras 2's `ThresholdedReLU` with a gradient: stock 4.22 asks for that of a comparison. */
+export class ThresholdedReLU extends OwnLayer {
+  static readonly className = "ThresholdedReLU";
+  readonly #theta: number;
+
+  constructor(args: { readonly theta?: number } = {}) {
+    super(args);
+    this.#theta = args.theta ?? 1;
+  }
+
+  override call(inputs: Tensor | Tensor[]): Tensor {
+    const x = firstInput(inputs);
+    return tidy(() => mul(x, step(sub(x, this.#theta))));
+  }
+
+  override getConfig(): serialization.ConfigDict {
+    return { ...super.getConfig(), theta: this.#theta };
   }
 }

@@ -124,6 +124,8 @@ export const elementwise: Readonly<Record<string, Operation>> = {
   cosh: unary(tfc.cosh),
   tanh: unary(tfc.tanh),
   sign: unary(tfc.sign),
+  onesLike: unary((x, { dtype }) => tfc.cast(tfc.onesLike(x), dtype == null ? x.dtype : dtypeOf(dtype)), "dtype"),
+  zerosLike: unary((x, { dtype }) => tfc.cast(tfc.zerosLike(x), dtype == null ? x.dtype : dtypeOf(dtype)), "dtype"),
   floor: unary(tfc.floor),
   ceil: unary(tfc.ceil),
   round: unary(tfc.round),

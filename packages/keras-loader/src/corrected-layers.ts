@@ -1,0 +1,103 @@
+import type { JsonObject } from "./json.js";
+import { RandomWidth } from "./layers/augmentation.js";
+import { withOptionalAffine } from "./layers/batch-normalization.js";
+import { ConvLSTM2D } from "./layers/convolutional-lstm.js";
+import { withDilatedWindow } from "./layers/dilated-depthwise.js";
+import {
+  GlobalAveragePooling1D,
+  GlobalAveragePooling2D,
+  GlobalMaxPooling1D,
+  GlobalMaxPooling2D,
+} from "./layers/global-pooling.js";
+import { withGroups } from "./layers/grouped-convolution.js";
+import type { LayerClass } from "./layers/layer-class.js";
+import { withOwnArguments, withResetAfter, withResetAfterCell } from "./layers/recurrent.js";
+import { UpSampling2D } from "./layers/resampling.js";
+import { CenterCrop, Resizing } from "./layers/resizing.js";
+import { ScaledELU, SlopedReLU, SoftmaxAlong, ThresholdedReLU } from "./layers/small-layers.js";
+import { withOutputPadding } from "./layers/transposed-convolutions.js";
+
+interface Correction {
+  /** In which cases, for people. */
+  readonly why: string;
+  readonly when: (config: JsonObject) => boolean;
+  readonly make: (stock: LayerClass, config: JsonObject) => LayerClass;
+}
+
+const always = (): boolean => true;
+const isSet = (value: unknown): boolean => typeof value === "number" && value !== 0;
+const isDilated = ({ dilationRate }: JsonObject): boolean => [dilationRate ?? 1].flat().some((rate) => rate !== 1);
+const isGrouped = ({ groups }: JsonObject): boolean => typeof groups === "number" && groups !== 1;
+
+/** A class of this package's in place of the stock one. */
+const instead = (cls: unknown) => () => cls as LayerClass;
+
+const recurrent: Correction = { why: "where initial states are given", when: always, make: withOwnArguments };
+
+const convolution: Correction = {
+  why: "grouped, dilated or causal",
+  when: (config) => isGrouped(config) || config["padding"] === "causal" || isDilated(config),
+  make: withGroups,
+};
+
+const depthwise: Correction = { why: "dilated", when: isDilated, make: withDilatedWindow };
+
+const keeping = (cls: LayerClass): Correction => ({
+  why: "with `keepdims`",
+  when: ({ keepdims }) => keepdims === true,
+  make: instead(cls),
+});
+
+/** Layers that tfjs-layers has and that need correcting, when the configuration says so. */
+export const corrected: Readonly<Record<string, Correction>> = {
+  GlobalAveragePooling1D: keeping(GlobalAveragePooling1D),
+  GlobalAveragePooling2D: keeping(GlobalAveragePooling2D),
+  GlobalMaxPooling1D: keeping(GlobalMaxPooling1D),
+  GlobalMaxPooling2D: keeping(GlobalMaxPooling2D),
+  BatchNormalization: {
+    why: "without scale or centre",
+    when: (config) => config["scale"] === false || config["center"] === false,
+    make: withOptionalAffine,
+  },
+  Conv1D: convolution,
+  Conv2D: convolution,
+  Conv3D: convolution,
+  DepthwiseConv2D: depthwise,
+  SeparableConv2D: depthwise,
+  Conv2DTranspose: {
+    why: "with output padding",
+    when: ({ outputPadding }) => outputPadding != null,
+    make: withOutputPadding,
+  },
+  Conv3DTranspose: { why: "always: tfjs has no gradient", when: always, make: withOutputPadding },
+  ConvLSTM2D: { why: "always: masks, dilation", when: always, make: instead(ConvLSTM2D) },
+  Resizing: { why: "always: tfjs's takes no batch", when: always, make: instead(Resizing) },
+  CenterCrop: { why: "always: tfjs's takes no batch", when: always, make: instead(CenterCrop) },
+  ELU: {
+    why: "with another `alpha` than 1",
+    when: ({ alpha }) => typeof alpha === "number" && alpha !== 1,
+    make: instead(ScaledELU),
+  },
+  Softmax: {
+    why: "along another axis than the last",
+    when: ({ axis }) => axis !== undefined && axis !== -1,
+    make: instead(SoftmaxAlong),
+  },
+  ThresholdedReLU: { why: "always: tfjs has no gradient", when: always, make: instead(ThresholdedReLU) },
+  RandomWidth: { why: "always: tfjs's has another shape", when: always, make: instead(RandomWidth) },
+  UpSampling2D: { why: "always: other weights and gradients", when: always, make: instead(UpSampling2D) },
+  ReLU: {
+    why: "with a slope or threshold",
+    when: (config) => isSet(config["negativeSlope"]) || isSet(config["threshold"]),
+    make: instead(SlopedReLU),
+  },
+  SimpleRNN: recurrent,
+  LSTM: recurrent,
+  GRU: {
+    why: "with `reset_after`, or where initial states are given",
+    when: always,
+    make: (stock, { resetAfter }) => (resetAfter === true ? withResetAfterCell(stock) : withOwnArguments(stock)),
+  },
+  GRUCell: { why: "with `reset_after`", when: ({ resetAfter }) => resetAfter === true, make: withResetAfter },
+  Bidirectional: recurrent,
+};

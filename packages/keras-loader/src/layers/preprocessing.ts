@@ -1,0 +1,102 @@
+import {
+  add,
+  cast,
+  customGrad,
+  expandDims,
+  greaterEqual,
+  max,
+  mul,
+  oneHot,
+  type serialization,
+  sign,
+  squeeze,
+  sum,
+  type Tensor,
+  tensor1d,
+  tidy,
+} from "@tensorflow/tfjs-core";
+import { firstInput, firstShape, type LayerShape, OwnLayer } from "./own-layer.js";
+
+type Args = Readonly<Record<string, unknown>>;
+
+/** Keras' `Discretization`: which of the ranges between given boundaries a number is in. */
+export class Discretization extends OwnLayer {
+  static readonly className = "Discretization";
+  readonly #args: Args;
+  readonly #boundaries: readonly number[];
+  readonly #mode: string;
+
+  constructor(args: Args) {
+    super(args);
+    this.#args = args;
+    this.#boundaries = (args["binBoundaries"] as readonly number[] | null | undefined) ?? [];
+    // A word of two parts is in the case of tfjs-layers.
+    this.#mode = (args["outputMode"] as string | undefined) ?? "int";
+  }
+
+  override build(inputShape: LayerShape | LayerShape[]): void {
+    if (this.#boundaries.length === 0) throw new Error("no bin boundaries: it was not adapted to data");
+    super.build(inputShape);
+  }
+
+  override computeOutputShape(inputShape: LayerShape | LayerShape[]): LayerShape {
+    const shape = firstShape(inputShape);
+    if (this.#mode === "int") return shape;
+    const bins = this.#boundaries.length + 1;
+    const isOfOne = shape.at(-1) === 1 && shape.length > 1;
+    if (this.#mode === "oneHot") return [...(isOfOne ? shape.slice(0, -1) : shape), bins];
+    return [...(shape.length > 1 ? shape.slice(0, -1) : shape), bins];
+  }
+
+  override call(inputs: Tensor | Tensor[]): Tensor {
+    return tidy(() => {
+      const x = firstInput(inputs);
+      const bins = sum(cast(greaterEqual(expandDims(x, -1), tensor1d([...this.#boundaries])), "int32"), -1);
+      if (this.#mode === "int") return bins;
+      const isOfOne = x.rank > 1 && x.shape.at(-1) === 1;
+      const places = cast(oneHot(cast(this.#mode === "oneHot" && isOfOne ? squeeze(bins, [-1]) : bins, "int32") as never, this.#boundaries.length + 1), "float32"); // biome-ignore format: one line
+      if (this.#mode === "oneHot") return places;
+      return this.#mode === "count" ? sum(places, -2) : max(places, -2);
+    });
+  }
+
+  override getConfig(): serialization.ConfigDict {
+    return { ...super.getConfig(), ...(this.#args as serialization.ConfigDict) };
+  }
+}
+
+/**
+ * Keras' `ActivityRegularization`: lets its input through, and adds to the loss the sum of its magnitudes and squares. tfjs-layers has no such losses; the
+ * gradients are those of the loss with it, the loss that is told is without.
+ */
+export class ActivityRegularization extends OwnLayer {
+  static readonly className = "ActivityRegularization";
+  readonly #l1: number;
+  readonly #l2: number;
+
+  constructor(args: Args) {
+    super(args);
+    this.#l1 = (args["l1"] as number | undefined) ?? 0;
+    this.#l2 = (args["l2"] as number | undefined) ?? 0;
+    this.supportsMasking = true;
+  }
+
+  override call(inputs: Tensor | Tensor[], { training }: { readonly training?: unknown } = {}): Tensor {
+    const x = firstInput(inputs);
+    if (training !== true || (this.#l1 === 0 && this.#l2 === 0)) return x;
+    const regularize = customGrad((...args) => {
+      const [value, save] = args as unknown as [Tensor, (tensors: Tensor[]) => void];
+      save([value]);
+      return {
+        value: value.clone(),
+        gradFunc: (dy: Tensor, [saved]: Tensor[]) =>
+          add(dy, add(mul(sign(saved as Tensor), this.#l1), mul(saved as Tensor, 2 * this.#l2))),
+      };
+    });
+    return regularize(x);
+  }
+
+  override getConfig(): serialization.ConfigDict {
+    return { ...super.getConfig(), l1: this.#l1, l2: this.#l2 };
+  }
+}

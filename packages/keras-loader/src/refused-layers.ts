@@ -1,0 +1,46 @@
+const strings = "it works on strings, with which tfjs's kernels do not compute";
+const table = "it looks its input up in a table";
+const foreign = "it runs a program of another framework";
+const spectrum = "it is made of Fourier transforms";
+const images = "it changes images at random, in ways for which tfjs has no kernels";
+
+/** Layers of Keras that this loader does not make, and why: what they do belongs before the model, or into a program of one's own. */
+export const refusedLayers: Readonly<Record<string, string>> = {
+  AugMix: images,
+  AutoContrast: images,
+  ContrastLimitedAdaptiveHistogramEqualization: images,
+  CutMix: images,
+  DenseFeatures: "it is made of feature columns, which a topology does not hold",
+  Equalization: images,
+  FlaxLayer: foreign,
+  HashedCrossing: strings,
+  Hashing: strings,
+  IntegerLookup: table,
+  JaxLayer: foreign,
+  Lambda: "it is a call of a function, not a layer",
+  MaxNumBoundingBoxes: "it works on boxes beside images",
+  MelSpectrogram: spectrum,
+  MixUp: images,
+  Pipeline: images,
+  RandAugment: images,
+  RandomColorDegeneration: images,
+  RandomColorJitter: images,
+  RandomElasticTransform: images,
+  RandomErasing: images,
+  RandomGaussianBlur: images,
+  RandomGrayscale: images,
+  RandomHue: images,
+  RandomInvert: images,
+  RandomPerspective: images,
+  RandomPosterization: images,
+  RandomSaturation: images,
+  RandomSharpness: images,
+  RandomShear: images,
+  ReversibleEmbedding: "its table is used in both directions",
+  Solarization: images,
+  STFTSpectrogram: spectrum,
+  StringLookup: strings,
+  TFSMLayer: foreign,
+  TextVectorization: strings,
+  TorchModuleWrapper: foreign,
+};
