@@ -1,3 +1,4 @@
+import { selectBackend } from "@remat/backends/node";
 import * as tf from "@tensorflow/tfjs";
 import { beforeAll, describe, expect, it } from "vitest";
 import { disposeExample, trainableWeights, trainingStep } from "../training-step.js";
@@ -5,10 +6,10 @@ import { countFlops } from "./count-flops.js";
 import { exampleNamed, exampleNames } from "./examples.js";
 
 beforeAll(async () => {
-  await tf.setBackend("cpu");
+  await selectBackend({ for: "training", backend: "wasm" });
 });
 
-describe.each(exampleNames)("%s, tiny, on the cpu backend", (name) => {
+describe.each(exampleNames)("%s, tiny, without a native backend", (name) => {
   it("takes a training step: a finite loss, a finite gradient for every trainable weight, at most 1 GFLOP", async () => {
     const build = await exampleNamed(name);
     const entered = new Set<string>();
