@@ -25,7 +25,7 @@ export const importTable = {
   tracer: { pure: false, imports: ["trace", "kernels", "backends", "dispatch-hook", "fake", "mod-tracker"] },
   "keras-loader": { pure: false, imports: ["trace"] },
   "runtime-estimator": { pure: true, imports: ["trace"] },
-  "runtime-estimator/benchmark": { pure: false, imports: ["trace", "backends"] },
+  "runtime-estimator/benchmark": { pure: false, imports: ["trace", "text-table", "backends"] },
   "sac-core": { pure: true, imports: ["trace", "text-table", "memory"] },
   "sac-estimator": {
     pure: false,
@@ -48,7 +48,7 @@ export const importTable = {
   },
   "mem-tracker": { pure: true, imports: ["trace", "text-table", "memory"] },
   memory: { pure: true, imports: ["trace"] },
-  planner: { pure: true, imports: ["trace", "runtime-estimator", "sac-core", "memory", "mem-tracker"] },
+  planner: { pure: true, imports: ["trace", "text-table", "runtime-estimator", "sac-core", "memory", "mem-tracker"] },
   "planner/node": { pure: false, imports: ["trace"] },
   checkpoint: {
     pure: false,

@@ -108,7 +108,7 @@ describe("remat plan MODEL", () => {
     );
     expect(run.code).toBe(1);
     expect(run.stderr).toMatch(
-      /^remat: Transformer: proven that nothing fits within .*; the smallest budget found is \d+B, .*\n$/,
+      /^remat: Transformer: proven that nothing fits within .*; the smallest budget found is \d+B \(.*\), .*\n$/,
     );
     const why = JSON.parse(run.stdout);
     expect(why.feasible).toBe(false);

@@ -16,11 +16,12 @@ import { remat } from "./run.js";
 const folder = mkdtempSync(join(tmpdir(), "remat-recorded-program-"));
 const file = join(folder, "fit.remat.jsonl");
 const plan = join(folder, "plan.json");
+const memoryBytes = 2 ** 34;
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** The step that stands for the program, with its layers' names, which it has told nobody. */
 beforeAll(async () => {
-  const { traces } = await runUnder({ kind: "record", steps: 6, seconds: 60 }, ["node", "fit.mjs"]);
+  const { traces } = await runUnder({ kind: "record", steps: 6, seconds: 60, memoryBytes }, ["node", "fit.mjs"]);
   writeFileSync(file, Buffer.concat([...writeTrace(traces[0])]));
 });
 
@@ -53,15 +54,34 @@ describe("of a recorded program", () => {
 });
 
 describe("what remat record tells of a step", () => {
-  it("is a verdict on this machine, whose command works", async () => {
+  it("is a verdict for where it was recorded, whose command works", async () => {
     const verdict = (await judgeRecorded(file, file))!;
     const { peakBytes } = heldPeak(parseTrace(readFileSync(file), { name: "fit" }));
-    expect(verdict).toMatchObject({ peakBytes, fits: true, device: "this machine" });
+    expect(verdict).toMatchObject({
+      peakBytes,
+      fits: true,
+      device: "where it was recorded",
+      deviceMemoryBytes: memoryBytes,
+    });
     expect(verdict.command).toMatch(/^remat plan \S+ --max-overhead [05]%/);
     expect(verdict.facts.at(-1)).toBe(verdict.command);
     const [, ...words] = verdict.command!.replace("plan.json", join(folder, "next.json")).split(" ");
     expect((await remat(...words, "--iterations", "20")).code).toBe(0);
     expect((await judgeRecorded(file, "-"))!.command).toBeUndefined();
+  });
+
+  it.each(["memory", "estimate", "plan", "ui", "report"])("is what remat %s says of the trace", async (command) => {
+    const what: Readonly<Record<string, readonly string[]>> = {
+      plan: ["--max-overhead", "0%", "--iterations", "20"],
+      ui: ["--once", "--view", "memory"],
+      report: ["-o", join(folder, "verdict.html")],
+    };
+    const said = (text: string): string | undefined => /^peak .*to spare/m.exec(text)?.[0];
+    const recorded = said((await judgeRecorded(file, file))!.sentence);
+    const { stdout } = await remat(command, file, ...(what[command] ?? []));
+    expect([said(stdout), recorded]).toEqual([recorded, expect.stringContaining("16 GiB (where it was recorded)")]);
+    const asked = await remat(command, file, ...(what[command] ?? []), "--device", "h100");
+    expect(asked.stdout).toMatch(/^peak .* of 80 GiB \(h100\)/m);
   });
 
   it.each([60, 80, 120])("is no wider than %i columns, but for the command", async (width) => {
@@ -78,7 +98,7 @@ describe("what remat record tells of a step", () => {
     let text = "";
     const io = { stderr: { write: (more: string) => (text += more) }, width };
     tellFacts(describeStep("fit.remat.jsonl", step), io);
-    tellFacts((await judgeRecorded(file, "fit.remat.jsonl", { name: "this machine", memoryBytes: 2 ** 34 }))!, io);
+    tellFacts((await judgeRecorded(file, "fit.remat.jsonl"))!, io);
     for (const line of text.split("\n"))
       if (!line.includes("remat plan")) expect(line.length).toBeLessThanOrEqual(width);
     expect(text).toMatchSnapshot();

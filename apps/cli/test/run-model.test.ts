@@ -153,7 +153,7 @@ describe("remat run MODEL without a native backend", () => {
     expect([tight.code, tight.stderr]).toEqual([
       1,
       expect.stringMatching(
-        /proven that nothing fits within 1000B; the smallest budget found is \d+B, .* takes\. Give/,
+        /proven that nothing fits within 1000 B; the smallest budget found is \d+B \(.*\), .* takes\. Give/,
       ),
     ]);
     const optimizer = await remat("run", example("foo/model.js"), "--optimizer", "sdg", ...cpu);

@@ -10,7 +10,7 @@ import { RematError, setErrorKind } from "@remat/trace";
  * }
  */
 export class BudgetError extends RematError {
-  /** No budget below it works. */
+  /** What the op that was refused has room within, as the pass was run: the next to try. An op that comes later may need more. */
   readonly smallestBudgetBytes: number;
   /** The op that needs it. */
   readonly op: string;

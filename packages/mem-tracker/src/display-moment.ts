@@ -1,7 +1,8 @@
 import type { MemoryMoment, StorageMaker } from "@remat/memory";
+import { formatInUnit, type MemoryUnit } from "@remat/text-table";
 import { formatTable } from "@remat/text-table";
 import { memTrackerLabels } from "./category-labels.js";
-import { formatInUnit, type MemoryUnit, parseMemoryUnit } from "./memory-units.js";
+import { parseMemoryUnit } from "./parse-memory-unit.js";
 
 /**
  * Returns a moment as text: where the run is, what the device holds by category, and a table of the largest storages with who made each.

@@ -1,6 +1,5 @@
-import { formatTable } from "@remat/text-table";
+import { formatInUnit, formatTable, type MemoryUnit, roundToUnit } from "@remat/text-table";
 import type { CategoryName, MemorySnapshot } from "@remat/trace";
-import { formatInUnit, type MemoryUnit, roundToUnit } from "./memory-units.js";
 
 type Labels = Readonly<Record<CategoryName, string>>;
 

@@ -8,6 +8,7 @@ import {
   rowWidth,
   totalColumn,
 } from "@remat/memory";
+import type { MemoryUnit } from "@remat/text-table";
 import {
   Category,
   EventKind,
@@ -19,9 +20,9 @@ import {
 } from "@remat/trace";
 import { type CategoryLabels, shownCategories } from "./category-labels.js";
 import { displaySnapshot, displayStates } from "./display.js";
-import { type MemoryUnit, parseMemoryUnit } from "./memory-units.js";
 import { type ModuleMemory, ModuleRecord } from "./module-record.js";
 import { naturalOrder } from "./natural-order.js";
+import { parseMemoryUnit } from "./parse-memory-unit.js";
 import type { TraceSource, TrackerOptions } from "./tracker-options.js";
 
 /**

@@ -1,4 +1,5 @@
 import { budgetNotFound, type UnmetBudget } from "@remat/memory";
+import { formatBytes, formatTypedBytes } from "@remat/text-table";
 import { RematError, setErrorKind } from "@remat/trace";
 
 /**
@@ -38,8 +39,8 @@ export function nothingWithin(given: NothingWithin): InfeasibleBudgetError {
   const { name, budgetBytes, isProven, smallestFoundBytes, lowerBoundBytes, occurrence } = given;
   return new InfeasibleBudgetError(
     smallestFoundBytes,
-    `${name}: ${isProven ? "proven that nothing fits" : "nothing was found"} within ${budgetBytes}B; the smallest budget found is ${smallestFoundBytes}B, ` +
-      `and no plan needs less than ${lowerBoundBytes}B, which ${occurrence} takes. Give a budget of ${smallestFoundBytes}B or more${isProven ? "" : ", or more time to search"}.`,
+    `${name}: ${isProven ? "proven that nothing fits" : "nothing was found"} within ${formatBytes(budgetBytes)}; the smallest budget found is ${formatTypedBytes(smallestFoundBytes)}, ` +
+      `and no plan needs less than ${formatBytes(lowerBoundBytes)}, which ${occurrence} takes. Give a budget of ${smallestFoundBytes}B or more${isProven ? "" : ", or more time to search"}.`,
     isProven,
   );
 }

@@ -5,6 +5,8 @@ export interface RecordOrder {
   readonly steps: number;
   /** After so many seconds since the first step no other model is looked for. */
   readonly seconds: number;
+  /** What a process may hold here: the traces tell it of steps whose device is the CPU. */
+  readonly memoryBytes?: number;
 }
 
 /** What is to be done with a program: keep every step within a budget, follow a plan, or release early. */

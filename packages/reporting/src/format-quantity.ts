@@ -1,16 +1,3 @@
-const byteUnits = ["B", "KiB", "MiB", "GiB", "TiB"] as const;
-
-/** Returns bytes for people: four significant digits, binary units. `formatBytes(1536) === "1.5 KiB"`. */
-export function formatBytes(bytes: number): string {
-  let unit = 0;
-  let value = bytes;
-  while (Math.abs(value) >= 1024 && unit < byteUnits.length - 1) {
-    value /= 1024;
-    unit++;
-  }
-  return `${unit === 0 ? String(value) : trim(value, 4)} ${byteUnits[unit]}`;
-}
-
 /** Returns milliseconds for people: µs, ms or s with four significant digits. `formatMs(0.0123) === "12.3 µs"`. */
 export function formatMs(ms: number): string {
   const size = Math.abs(ms);

@@ -1,3 +1,4 @@
+export { formatBytes } from "@remat/text-table";
 export {
   type Colour,
   categoryColours,
@@ -33,7 +34,6 @@ export type { FrontPoint, PlanFront } from "./documents/plan-front.js";
 export { type SacDocumentOptions, sacDocument } from "./documents/sac-document.js";
 export { sacSummaryJson } from "./documents/sac-summary-json.js";
 export {
-  formatBytes,
   formatChosenPercent,
   formatMs,
   formatOverhead,

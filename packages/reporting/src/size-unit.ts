@@ -1,5 +1,4 @@
-import { formatInUnit, type MemoryUnit, memoryUnits } from "@remat/mem-tracker";
-import { formatBytes } from "./format-quantity.js";
+import { formatBytes, formatInUnit, type MemoryUnit, memoryUnits } from "@remat/text-table";
 
 /** In what sizes are written: one unit for all, or what suits each. */
 export type SizeUnit = MemoryUnit | "auto";

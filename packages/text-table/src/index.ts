@@ -2,6 +2,14 @@ export type { Cell } from "./column-type.js";
 export { displaySafe, writeOut } from "./display-safe.js";
 export { type FittableColumn, fitColumns } from "./fit-columns.js";
 export { type FitTableOptions, type FittedTable, fitTable } from "./fit-table.js";
+export {
+  formatBytes,
+  formatInUnit,
+  formatTypedBytes,
+  type MemoryUnit,
+  memoryUnits,
+  roundToUnit,
+} from "./format-bytes.js";
 export { formatTable, type TableFormat, type TableOptions } from "./format-table.js";
 export { pythonFixed, pythonFloat, pythonGeneral, pythonScientific } from "./python-number.js";
 export { wrapText } from "./wrap-text.js";

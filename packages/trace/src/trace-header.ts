@@ -15,6 +15,8 @@ export function readHeader(r: TraceRecord): TraceHeader {
     throw new TraceFieldError("mode", `expected "fake" or "real", found ${excerpt(r["mode"])}`);
   if (!(number(r, "allocationUnitBytes") >= 1))
     throw new TraceFieldError("allocationUnitBytes", `expected at least 1, found ${excerpt(r["allocationUnitBytes"])}`);
+  if (r["deviceMemoryBytes"] !== undefined && !(number(r, "deviceMemoryBytes") >= 1))
+    throw new TraceFieldError("deviceMemoryBytes", `expected at least 1, found ${excerpt(r["deviceMemoryBytes"])}`);
   if (r["fasterGradients"] !== undefined && !isFasterGradients(r["fasterGradients"]))
     throw new TraceFieldError(
       "fasterGradients",

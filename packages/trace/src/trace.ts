@@ -15,6 +15,8 @@ export interface TraceHeader {
   readonly backend?: string;
   /** The device whose memory and time are meant, e.g. `cpu`, `cuda:0`. */
   readonly device: string;
+  /** How much memory it had for what was recorded, where that is known. */
+  readonly deviceMemoryBytes?: number;
   /** `fake`: shapes only; `real`: kernels ran. */
   readonly mode: "fake" | "real";
   /** Allocations on `device` are rounded up to a multiple of this many bytes. */

@@ -9,6 +9,7 @@ export function everyRecord(): string[] {
     backend: "cuda",
     device: "cuda:0",
     mode: "fake",
+    deviceMemoryBytes: 2 ** 36,
     allocationUnitBytes: 512,
     model: "net",
     libraries: { torch: "2.13" },

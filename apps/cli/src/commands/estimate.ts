@@ -77,7 +77,7 @@ export async function estimate(model: string, options: CommandOptions, io: Conso
       units: parseUnits(options),
       ...(options["top"] !== undefined && { limit: parseCount("top", options["top"]) }),
     });
-    const verdict = await giveVerdict(trace, { target: model, source, options, device: pricing.device }, progress);
+    const verdict = await giveVerdict(trace, { target: model, source, options, pricing }, progress);
     progress.clear();
     shown.write(withVerdictFirst(document, verdict, format, io));
   } finally {

@@ -15,6 +15,7 @@ import { parseCount, parseText, quote, UsageError } from "../usage-error.js";
 import { giveVerdict } from "../verdict/give-verdict.js";
 import { judgeRank } from "../verdict/judge-rank.js";
 import { withVerdictFirst } from "../verdict/show-verdict.js";
+import { verdictDevice } from "../verdict/verdict-device.js";
 import { writeTraceFile } from "../write-trace-file.js";
 
 /** `remat memory`. */
@@ -62,12 +63,11 @@ export async function memory(model: string, options: CommandOptions, io: Console
       depth,
       snapshots: options["snapshots"] === true,
     });
-    const { device } = pricing;
-    const given = { target: model, source, options, device };
+    const given = { target: model, source, options };
     const verdict =
       sharding === undefined
-        ? await giveVerdict(trace, given, progress)
-        : judgeRank(trace, summary.trace, { ...given, sharding });
+        ? await giveVerdict(trace, { ...given, pricing }, progress)
+        : judgeRank(trace, summary.trace, { ...given, device: verdictDevice(trace, pricing), sharding });
     progress.clear();
     shown.write(withVerdictFirst(document, verdict, format, io));
   } finally {

@@ -114,7 +114,6 @@ async function planModel(
   const tracePath = options["trace"] === undefined ? undefined : parseText("trace", options["trace"]);
   const beside = shownBeside(io, { "-o": asked.output, "--pytorch-policy": asked.pyTorchPolicy, "--trace": tracePath });
   const pricing = parsePricing(options);
-  const { device } = pricing;
   const { trace, pricedFor } = await priceModel(source, stepOf(source, options), pricing, progress);
   requireMemoryTrace(trace);
   const name = trace.header.model ?? source.name;
@@ -127,7 +126,7 @@ async function planModel(
   progress.show(`planning ${name}`, true);
   const found = await findPlan(trace, asked, name, io, progress);
   if ("infeasible" in found) {
-    const verdict = await giveVerdict(trace, { ...given, device, outcome: smallestFound(found.infeasible) }, progress);
+    const verdict = await giveVerdict(trace, { ...given, pricing, outcome: smallestFound(found.infeasible) }, progress);
     progress.clear();
     beside.write(withVerdictFirst(infeasibleDocument(found.infeasible, shown), verdict, shown.format, io));
     throw nothingWithin(found.infeasible);
@@ -139,7 +138,7 @@ async function planModel(
   // Nobody takes the step of one rank of many.
   const earlyRelease = asked.worldSize > 1 ? undefined : await predictEarlyRelease(trace, given, progress);
   const earlyReleasePeakBytes = earlyRelease?.peakBytes;
-  const judged = { ...given, device, outcome: planned, command, earlyReleasePeakBytes };
+  const judged = { ...given, pricing, outcome: planned, command, earlyReleasePeakBytes };
   const verdict = await giveVerdict(found.trace, judged, progress);
   progress.clear();
   const text = await showPlan(found, shown, { pricedFor, earlyRelease, verdict, io });

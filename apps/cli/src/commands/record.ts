@@ -11,6 +11,7 @@ import { judgeRecorded } from "../program/judge-recorded.js";
 import { describeEarlyEnd, describeNothing, programOf, trainingEnvironment } from "../program/program-command.js";
 import { numberedPath, parseRecordOptions } from "../program/record-options.js";
 import { tellFacts } from "../program/tell-facts.js";
+import { thisMachine } from "../verdict/this-machine.js";
 
 /** `remat record`. */
 export const recordCommand: Command = {
@@ -30,7 +31,8 @@ export const recordCommand: Command = {
 /** Runs a program that trains, as it is (`remat record -- PROGRAM`), and writes its first training steps as traces. */
 export async function record(targets: readonly string[], options: CommandOptions, io: ConsoleIo): Promise<number> {
   const command = programOf("record", targets);
-  const { order, output } = parseRecordOptions(options, command);
+  const { order: asked, output } = parseRecordOptions(options, command);
+  const order = { ...asked, memoryBytes: thisMachine().memoryBytes };
   checkFor("--output", output);
   return runProgram({ command, order, env: trainingEnvironment() }, async ({ exitCode, reports }) => {
     const steps = reports.flatMap(({ recorded = [] }) => recorded);

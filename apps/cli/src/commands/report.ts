@@ -80,11 +80,7 @@ export async function report(model: string | undefined, options: CommandOptions,
     const target = run === source || other === undefined ? model : other;
     const verdict =
       run &&
-      (await giveVerdict(
-        trace,
-        { target, source: run.model, options, device: parsePricing(options).device },
-        progress,
-      ));
+      (await giveVerdict(trace, { target, source: run.model, options, pricing: parsePricing(options) }, progress));
     const shown: MakeReportOptions = {
       verdict,
       limit: parseCount("top", options["top"] ?? 12),

@@ -1,12 +1,12 @@
 import type { Verdict } from "@remat/reporting";
 import { priceTrace } from "@remat/runtime-estimator";
 import { type Opened, printView, startTerminal, type ViewName, viewNames } from "@remat/terminal";
-import { type DeviceSpec, type Trace, truncationNote } from "@remat/trace";
+import { type Trace, truncationNote } from "@remat/trace";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
 import { parseModelOptions, recordOptions, stepOptions } from "../model-options.js";
 import { modelSource } from "../model-source.js";
-import { deviceOption, parsePricing } from "../pricing-options.js";
+import { deviceOption, type Pricing, parsePricing } from "../pricing-options.js";
 import { Progress } from "../progress.js";
 import { openTarget } from "../terminal/open-target.js";
 import { startEntries } from "../terminal/start-entries.js";
@@ -48,14 +48,15 @@ export const uiCommand: Command = {
 export async function ui(targets: readonly string[], options: CommandOptions, io: ConsoleIo): Promise<void> {
   const view = options["view"] === undefined ? undefined : parseView(options["view"]);
   const theme = options["theme"] === undefined ? undefined : parseChoice("theme", options["theme"], themes);
-  const { device } = parsePricing(options);
+  const pricing = parsePricing(options);
+  const { device } = pricing;
   const isAscii = options["ascii"] === true ? true : undefined;
   const open = openTarget(parseModelOptions(options), {
     canStop: options["once"] !== true,
     isComparing: targets.length > 1,
   });
   if (options["once"] === true)
-    return printOnce(targets, { view, device, isAscii: isAscii ?? false, open }, options, io);
+    return printOnce(targets, { view, pricing, isAscii: isAscii ?? false, open }, options, io);
   const { terminal } = io;
   if (terminal === undefined)
     throw new UsageError(
@@ -77,14 +78,14 @@ export async function ui(targets: readonly string[], options: CommandOptions, io
 
 interface OnceOptions {
   readonly view: ViewName | undefined;
-  readonly device: DeviceSpec;
+  readonly pricing: Pricing;
   readonly isAscii: boolean;
   readonly open: ReturnType<typeof openTarget>;
 }
 
 async function printOnce(
   targets: readonly string[],
-  { view, device, isAscii, open }: OnceOptions,
+  { view, pricing, isAscii, open }: OnceOptions,
   options: CommandOptions,
   io: ConsoleIo,
 ): Promise<void> {
@@ -111,8 +112,8 @@ async function printOnce(
     const [target] = targets;
     const [{ trace }] = runs;
     // Only what has times can be planned, which is one of the ways to fit.
-    const priced = hasRuntimes(trace) ? trace : priceTrace(trace, device);
-    verdict = await giveVerdict(priced, { target, source: modelSource(target), options, device }, progress);
+    const priced = hasRuntimes(trace) ? trace : priceTrace(trace, pricing.device);
+    verdict = await giveVerdict(priced, { target, source: modelSource(target), options, pricing }, progress);
   } finally {
     progress.clear();
   }
@@ -125,7 +126,7 @@ async function printOnce(
       columns,
       rows,
       title,
-      device,
+      device: pricing.device,
       module,
       verdict,
       other,

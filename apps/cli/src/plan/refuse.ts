@@ -1,5 +1,6 @@
 import { budgetNotFound } from "@remat/memory";
-import { formatBytes, formatOverhead, formatTypedPercent, type InfeasibleBudget } from "@remat/reporting";
+import { formatOverhead, formatTypedPercent, type InfeasibleBudget } from "@remat/reporting";
+import { formatBytes, formatTypedBytes } from "@remat/text-table";
 import { type Plan, RematError } from "@remat/trace";
 import type { PlanOptions } from "./plan-options.js";
 
@@ -7,7 +8,7 @@ import type { PlanOptions } from "./plan-options.js";
 export function interruptedEarly({ name, budgetBytes, smallestFoundBytes }: InfeasibleBudget): RematError {
   return new RematError(
     "INTERRUPTED",
-    `${name}: interrupted before anything within ${formatBytes(budgetBytes)} was found; the smallest peak until then is ${smallestFoundBytes}B. Let it run longer, or give a larger --budget.`,
+    `${name}: interrupted before anything within ${formatBytes(budgetBytes)} was found; the smallest peak until then is ${formatTypedBytes(smallestFoundBytes)}. Let it run longer, or give a larger --budget.`,
   );
 }
 
@@ -34,6 +35,6 @@ export function tooMuch(
   if (method.budgetOf !== "step" || peakBytes <= budgetBytes) return undefined;
   return new RematError(
     budgetNotFound,
-    `${name}: --method ${method.name} found nothing within ${formatBytes(budgetBytes)}: simulated, its plan holds ${peakBytes}B. Give a larger --budget, or take --method schedule, which plans with the true peak.`,
+    `${name}: --method ${method.name} found nothing within ${formatBytes(budgetBytes)}: simulated, its plan holds ${formatTypedBytes(peakBytes)}. Give a larger --budget, or take --method schedule, which plans with the true peak.`,
   );
 }

@@ -14,7 +14,7 @@ export function describeExecution(
   { device, command }: ExecutionPlace,
 ): Facts {
   const where = thread === 0 ? "" : ` in worker ${thread}`;
-  if (problem !== undefined) return { facts: [problem] };
+  if (problem !== undefined) return describeProblem(problem, executed, command);
   if (executed === undefined)
     return { facts: [`${passes} passes${where}, of which the end was not seen: the thread was ended from outside`] };
   const { passesMs, recomputedMs, recomputedOps, plannedPasses } = executed;
@@ -24,6 +24,19 @@ export function describeExecution(
     recomputedOps === 0
       ? "nothing recomputed"
       : `${(recomputedOps / passes).toFixed(1)} ops a pass recomputed, in ${formatMs(recomputedMs)} of ${formatMs(passesMs)} (${formatPercent(recomputedMs / passesMs)})`,
+    ...(command === undefined ? [] : [command]),
+  ];
+  return { facts, command };
+}
+
+/** Of a budget that was refused also what is known to do: what stock holds at its peak. */
+function describeProblem(problem: string, executed: ExecutedPasses | undefined, command: string | undefined): Facts {
+  const { budgetBytes, stockPeakBytes } = executed ?? {};
+  const facts = [
+    problem,
+    ...(budgetBytes === undefined || stockPeakBytes === undefined
+      ? []
+      : [`stock holds ${formatBytes(stockPeakBytes)}`]),
     ...(command === undefined ? [] : [command]),
   ];
   return { facts, command };

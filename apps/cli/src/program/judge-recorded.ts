@@ -3,17 +3,13 @@ import { isStandardOutput } from "@remat/output-file";
 import type { Verdict } from "@remat/reporting";
 import { readTrace } from "@remat/trace";
 import { modelSource } from "../model-source.js";
-import { type GivenVerdict, giveVerdict } from "../verdict/give-verdict.js";
-import { thisMachine } from "../verdict/this-machine.js";
+import { parsePricing } from "../pricing-options.js";
+import { giveVerdict } from "../verdict/give-verdict.js";
 
 /** Returns the verdict on a step that a program has taken here; what to type next reads `path`, to which its trace was written. */
-export async function judgeRecorded(
-  file: string,
-  path: string,
-  device: GivenVerdict["device"] = thisMachine(),
-): Promise<Verdict | undefined> {
+export async function judgeRecorded(file: string, path: string): Promise<Verdict | undefined> {
   const trace = await readTrace(createReadStream(file));
-  const recorded = { target: path, source: modelSource(file), options: {}, device };
+  const recorded = { target: path, source: modelSource(file), options: {}, pricing: parsePricing({}) };
   const given = isStandardOutput(path) ? { ...recorded, command: undefined } : recorded;
   return giveVerdict(trace, given, { show: () => undefined });
 }

@@ -6,12 +6,14 @@ import { parseUnits } from "../format-option.js";
 import { loadTrace } from "../load-trace.js";
 import { parseModelOptions } from "../model-options.js";
 import { isOf } from "../model-source.js";
+import type { Pricing } from "../pricing-options.js";
 import type { Progress } from "../progress.js";
 import { type Given, nextCommand } from "./next-command.js";
 import { predictEarlyRelease } from "./predict-early-release.js";
+import { verdictDevice } from "./verdict-device.js";
 
 export interface GivenVerdict extends Given {
-  readonly device: Pick<DeviceSpec, "name" | "memoryBytes">;
+  readonly pricing: Pick<Pricing, "device" | "isAsked">;
   readonly outcome?: Outcome;
   /** What the step holds with early release, where that was asked already. */
   readonly earlyReleasePeakBytes?: number | undefined;
@@ -25,14 +27,15 @@ export async function giveVerdict(
   given: GivenVerdict,
   progress: Pick<Progress, "show">,
 ): Promise<Verdict | undefined> {
-  const { device, outcome } = given;
+  const { outcome } = given;
   if (!tellsLifetimes(trace)) return undefined;
+  const device = verdictDevice(trace, given.pricing);
   const earlyReleasePeakBytes =
     "earlyReleasePeakBytes" in given
       ? given.earlyReleasePeakBytes
       : (await predictEarlyRelease(trace, given, progress))?.peakBytes;
   const known = { ...given, earlyReleasePeakBytes };
-  const ways = outcome === undefined ? await waysOf(trace, known, progress) : undefined;
+  const ways = outcome === undefined ? await waysOf(trace, device, known, progress) : undefined;
   return judgeMemory(trace, {
     device,
     units: parseUnits(given.options),
@@ -45,7 +48,8 @@ export async function giveVerdict(
 
 async function waysOf(
   trace: Trace,
-  { device: { memoryBytes }, source, options, earlyReleasePeakBytes }: GivenVerdict,
+  { memoryBytes }: Pick<DeviceSpec, "memoryBytes">,
+  { source, options, earlyReleasePeakBytes }: GivenVerdict,
   progress: Pick<Progress, "show">,
 ): Promise<readonly WayToFit[] | undefined> {
   if (memoryBytes === undefined || heldPeak(trace).peakBytes <= memoryBytes) return undefined;

@@ -256,7 +256,7 @@ function exportTable(scene: Scene, own: TradeOffState): ViewTable {
   if (found === undefined) return { title: "Trade-off", columns, rows: [] };
   const { stats, fqn } = found.of;
   return {
-    title: `Plan of ${fqn} for ${found.budgetBytes} bytes`,
+    title: `Plan of ${fqn} for ${formatBytes(found.budgetBytes)}`,
     columns,
     rows: Array.from(stats.ops, (op, row) => [
       op,

@@ -1,3 +1,4 @@
+import { formatBytes, formatTypedBytes } from "@remat/text-table";
 import { BudgetError } from "../budget-error.js";
 import type { ExceededBudget } from "./budget-execution.js";
 
@@ -25,7 +26,7 @@ export class ExceededWatch {
   look(peakBytes: number, budgetBytes: number, op: () => string): void {
     if (peakBytes <= budgetBytes || peakBytes <= (this.exceeded?.peakBytes ?? 0)) return;
     this.exceeded = { budgetBytes, peakBytes, op: op() };
-    const message = `${this.exceeded.op} has held ${peakBytes} bytes in all, ${peakBytes - budgetBytes} more than the budget of ${budgetBytes}. Allow as much, or take a smaller batch.`;
+    const message = `${this.exceeded.op} has held ${formatTypedBytes(peakBytes)} in all, ${formatBytes(peakBytes - budgetBytes)} more than the budget of ${formatBytes(budgetBytes)}. Allow as much, or take a smaller batch.`;
     if (this.isStrict) throw new BudgetError(message, peakBytes, this.exceeded.op);
     if (!hasWarned) this.warn(message);
     hasWarned = true;

@@ -58,7 +58,7 @@ export interface MemoryBudgetOptions {
  * Tensors keep to the budget; the process has the backend's library and JavaScript besides. Where its resident memory has grown by more than one and a
  * half times the budget and 64 MB, a warning says so, once in a process, with what to do (Node, `RESIDENT_OVER_BUDGET`).
  *
- * @throws BudgetError from the step that cannot be kept within the budget, naming the smallest that works and the op that binds; RematError
+ * @throws BudgetError from the step that cannot be kept within the budget, naming the op that has no room and what it has room within; RematError
  * `BUDGET` for what is no budget, `BACKEND_UNSUPPORTED` on backends other than native, wasm and cpu
  * @example
  * await withMemoryBudget("2GB", () => model.fit(x, y, { epochs: 3 }));

@@ -1,3 +1,4 @@
+import { formatBytes } from "@remat/text-table";
 import { RematError } from "@remat/trace";
 import type { Recipe, StoredBuffer } from "./stored-data.js";
 
@@ -74,5 +75,5 @@ function recipesBehind(buffer: StoredBuffer): { recipes: Set<Recipe>; readers: M
 const evictedForGood = ({ bytes }: StoredBuffer): RematError =>
   new RematError(
     "VALUE_GONE",
-    `${bytes} bytes are read that the plan has evicted for good: made of random numbers, they cannot be recomputed, and no op of the plan reads them. The step does something that the planned one did not; plan it again.`,
+    `${formatBytes(bytes)} are read that the plan has evicted for good: made of random numbers, they cannot be recomputed, and no op of the plan reads them. The step does something that the planned one did not; plan it again.`,
   );

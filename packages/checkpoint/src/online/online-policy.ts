@@ -6,6 +6,7 @@ import {
   storagesOf,
 } from "@remat/dispatch-hook";
 import { kernelPeakBytes } from "@remat/fake";
+import { formatBytes, formatTypedBytes } from "@remat/text-table";
 import { Phase } from "@remat/trace";
 import type { TensorInfo } from "@tensorflow/tfjs-core";
 import { BudgetError } from "../budget-error.js";
@@ -66,7 +67,7 @@ export class OnlinePolicy implements Policy {
   }
 
   dataComing(bytes: number): void {
-    this.current = `data of ${bytes} bytes that JavaScript makes`;
+    this.current = `data of ${formatBytes(bytes)} that JavaScript makes`;
     this.makeRoom(bytes);
   }
 
@@ -177,7 +178,7 @@ export class OnlinePolicy implements Policy {
     const { liveBytes } = this.meter;
     const needed = liveBytes + bytes;
     throw new BudgetError(
-      `${this.current} needs ${bytes} bytes beside ${liveBytes} bytes that cannot be evicted now (weights, gradients, what it reads, and what nothing can recompute): a budget of ${this.budgetBytes} bytes does not do. Allow at least ${needed}B, or take a smaller batch.`,
+      `${this.current} needs ${formatBytes(bytes)} beside ${formatBytes(liveBytes)} that cannot be evicted now (weights, gradients, what it reads, and what nothing can recompute): a budget of ${formatBytes(this.budgetBytes)} does not do. It has room within ${formatTypedBytes(needed)}; an op that comes later may need more. Allow that or more, or take a smaller batch.`,
       needed,
       this.current,
     );

@@ -15,7 +15,9 @@ export interface StepPrediction {
 }
 
 /**
- * Returns what a step holds with early release, without data.
+ * Returns what a step holds with early release, without data. The step is traced for itself, which costs what tracing stock's does: no trace of stock's tells it.
+ * Early release takes other gradients where those have fewer kernels (engine rule 14), and what it saves, shares and frees follows from the tape and from
+ * who holds a tensor in JavaScript, of which a trace has only what became of it in stock: freed when a tidy ended.
  *
  * @throws as `traceFakeStep` of `@remat/tracer` does
  */

@@ -1,4 +1,5 @@
 import type { SACStats } from "@remat/sac-core";
+import { formatBytes, formatTypedBytes } from "@remat/text-table";
 import { RematError } from "@remat/trace";
 import { InfeasibleBudgetError } from "../infeasible-budget-error.js";
 import { solveKnapsack } from "../knapsack/solve-knapsack.js";
@@ -113,12 +114,14 @@ function overBudget(stats: SACStats, tied: TiedOps, forcedBytes: number, budgetB
     (op) => tied.fate[tied.group[op]] === 1 && stats.memoryBytes[op] > 0,
   );
   ops.sort((a, b) => stats.memoryBytes[b] - stats.memoryBytes[a] || a - b);
-  const largest = ops.slice(0, named).map((op) => `op ${op} (${stats.funcNames[op]}) with ${stats.memoryBytes[op]}`);
+  const largest = ops
+    .slice(0, named)
+    .map((op) => `op ${op} (${stats.funcNames[op]}) with ${formatBytes(stats.memoryBytes[op])}`);
   const others = ops.length > named ? ` and ${ops.length - named} more` : "";
   return new InfeasibleBudgetError(
     forcedBytes,
-    `module policy: random and in-place ops that have to be stored take ${forcedBytes} bytes, the budget is ${budgetBytes}: ` +
-      `${largest.join(", ")}${others}. Give a budget of at least ${forcedBytes} bytes.`,
+    `module policy: random and in-place ops that have to be stored take ${formatBytes(forcedBytes)}, the budget is ${formatBytes(budgetBytes)}: ` +
+      `${largest.join(", ")}${others}. Give a budget of at least ${formatTypedBytes(forcedBytes)}.`,
   );
 }
 

@@ -1,3 +1,4 @@
+import { formatBytes, formatTypedBytes } from "@remat/text-table";
 import { InfeasibleBudgetError } from "../infeasible-budget-error.js";
 import type { ModuleStats } from "./module-stats.js";
 import { freedBytes, memoryByModule, recomputationMs, type Shares, type TreeModel, treeModel } from "./tree-model.js";
@@ -63,8 +64,8 @@ export async function planModules(
   if (smallestBytes <= budgetBytes) return planOf(model, budgetBytes, smallest, 0);
   throw new InfeasibleBudgetError(
     smallestBytes,
-    `module tree: the budget is ${budgetBytes} bytes, but module ${modules[peak.place].fqn} takes ${smallestBytes} in its backward pass, with all ` +
-      `that ${model.units.length} modules may free freed. Give a budget of at least ${smallestBytes} bytes, or allow more modules.`,
+    `module tree: the budget is ${formatBytes(budgetBytes)}, but module ${modules[peak.place].fqn} takes ${formatBytes(smallestBytes)} in its backward pass, with all ` +
+      `that ${model.units.length} modules may free freed. Give a budget of at least ${formatTypedBytes(smallestBytes)}, or allow more modules.`,
   );
 }
 

@@ -135,7 +135,7 @@ test("a budget below what has to be stored names the ops and the smallest budget
     code: "BUDGET_INFEASIBLE",
     smallestBudgetBytes: 50,
     message: expect.stringMatching(
-      /take 50 bytes, the budget is 49: op 1 \(dropout\) with 50\. Give a budget of at least 50 bytes/,
+      /take 50 B, the budget is 49 B: op 1 \(dropout\) with 50 B\. Give a budget of at least 50B\./,
     ),
   });
   expect(Array.from((await planModule(sacStatsOf(module), { budgetBytes: 50 })).isStored)).toEqual([0, 1, 1, 0]);

@@ -122,7 +122,7 @@ test("the smallest budget can be kept to, a byte less cannot", async () => {
   const error = await planModules(stats, { budgetBytes: 0 }).catch((caught: unknown) => caught);
   expect(error).toBeInstanceOf(InfeasibleBudgetError);
   const { smallestBudgetBytes, message } = error as InfeasibleBudgetError;
-  expect(message).toMatch(/the budget is 0 bytes, but module net\S* takes \d+ in its backward pass/);
+  expect(message).toMatch(/the budget is 0 B, but module net\S* takes [\d.]+ \w+ in its backward pass/);
   const plan = await planModules(stats, { budgetBytes: smallestBudgetBytes });
   expect(plan.peakBytes).toBeLessThanOrEqual(smallestBudgetBytes);
   await expect(planModules(stats, { budgetBytes: smallestBudgetBytes - 1 })).rejects.toThrow(InfeasibleBudgetError);

@@ -220,7 +220,7 @@ export function planSummaryJson(summary: PlanSummary, options: PlanDocumentOptio
     gap: predicted.gap,
     ...(origin.seconds !== undefined && { seconds: origin.seconds }),
     // Each peak is told once, above.
-    points: points.map(({ peakBytes: _peakBytes, ...point }) => point),
+    points,
     ...(elsewhere.size > 0 && { elsewhereBytes: Object.fromEntries(elsewhere) }),
     recomputed: { runs: recomputed.runs, ms: recomputed.ms, bytes: recomputed.bytes, byModule, byKernel },
     freedCount,

@@ -1,4 +1,5 @@
-import { formatBytes, formatOverhead } from "../format-quantity.js";
+import { formatBytes } from "@remat/text-table";
+import { formatOverhead } from "../format-quantity.js";
 import type { SizeFormat } from "../size-unit.js";
 
 /** A change with which a step fits that does not fit by itself, computed for this step, with the peak that it then has. */

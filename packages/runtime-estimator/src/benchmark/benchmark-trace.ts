@@ -1,3 +1,4 @@
+import { formatBytes } from "@remat/text-table";
 import { type DeviceSpec, RematError, RuntimeSource, type Trace } from "@remat/trace";
 import * as tf from "@tensorflow/tfjs-core";
 import { deviceSpec } from "../device-specs/device-specs.js";
@@ -118,7 +119,7 @@ function checkCanMeasure(trace: Trace): void {
 async function measureCall(call: OpCall, options: BenchmarkOptions): Promise<Measurement | string> {
   const { warmUpRuns = 2, minRuns = 3, maxRuns = 50, budgetMsPerCall = 100, maxBytes = 2 ** 31, signal } = options;
   const bytes = sumBytes(call.inputs) + sumBytes(call.outputs);
-  if (bytes > maxBytes) return `its tensors take ${bytes} bytes, more than the ${maxBytes} allowed`;
+  if (bytes > maxBytes) return `its tensors take ${formatBytes(bytes)}, more than the ${formatBytes(maxBytes)} allowed`;
   let isolated: IsolatedCall | undefined;
   try {
     isolated = new IsolatedCall(call, { asynchronous: isAsynchronous() });

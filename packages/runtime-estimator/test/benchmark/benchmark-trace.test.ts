@@ -92,7 +92,7 @@ test("prices what cannot be run by the roofline model, and says what and why", a
   const { trace, notMeasured } = await benchmarkTrace(traceOf(calls), { ...quick, maxBytes: 1000, device });
   expect(notMeasured).toEqual([
     { kernel: "NotAKernel", reason: "backend 'cpu' does not have it", calls: 1, ops: 1 },
-    { kernel: "Relu", reason: "its tensors take 8000 bytes, more than the 1000 allowed", calls: 1, ops: 2 },
+    { kernel: "Relu", reason: "its tensors take 7.813 KiB, more than the 1000 B allowed", calls: 1, ops: 2 },
     { kernel: "StringSplit", reason: "its inputs cannot be made up", calls: 1, ops: 1 },
     { kernel: "Identity", reason: "values of dtype string cannot be made up", calls: 1, ops: 1 },
     { kernel: "Transpose", reason: expect.stringMatching(/^it failed: /), calls: 1, ops: 1 },

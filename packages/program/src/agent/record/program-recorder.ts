@@ -165,7 +165,7 @@ export class ProgramRecorder implements DispatchMode {
   private write(optimizer: object | undefined, group: StepGroup): void {
     if (group.isWritten || group.steps === 0) return;
     group.isWritten = true;
-    this.reporter.add(writeStep(this.reporter, group, optimizer));
+    this.reporter.add(writeStep(this.reporter, group, optimizer, this.order));
   }
 }
 

@@ -1,5 +1,6 @@
 import { closeSync, openSync, writeSync } from "node:fs";
 import { type Trace, writeTrace } from "@remat/trace";
+import type { RecordOrder } from "../../program-order.js";
 import type { RecordedStep } from "../../thread-report.js";
 import type { ThreadReporter } from "../thread-reporter.js";
 import type { StepGroup } from "./step-group.js";
@@ -7,7 +8,12 @@ import type { StepGroup } from "./step-group.js";
 let written = 0;
 
 /** Writes the step that stands for a group to a file, at once: the thread may be about to end. */
-export function writeStep(reporter: ThreadReporter, group: StepGroup, optimizer: object | undefined): RecordedStep {
+export function writeStep(
+  reporter: ThreadReporter,
+  group: StepGroup,
+  optimizer: object | undefined,
+  { memoryBytes }: Pick<RecordOrder, "memoryBytes">,
+): RecordedStep {
   const { trace, alike, peakBytes, stepMs } = group.summarize();
   const file = reporter.pathFor(`${written++}.remat.jsonl`);
   const name = optimizer?.constructor as { readonly className?: string; readonly name?: string } | undefined;
@@ -16,7 +22,11 @@ export function writeStep(reporter: ThreadReporter, group: StepGroup, optimizer:
   ];
   const models = outermostModules(trace);
   const model = models.length === 0 ? undefined : models.join(", ");
-  const header = { ...trace.header, ...(model !== undefined && { model }) };
+  const header = {
+    ...trace.header,
+    ...(trace.header.device === "cpu" && memoryBytes !== undefined && { deviceMemoryBytes: memoryBytes }),
+    ...(model !== undefined && { model }),
+  };
   writeNow(file, trace.withHeader({ ...header, notes: [...(header.notes ?? []), ...notes] }));
   return {
     file,

@@ -1,6 +1,5 @@
-import { RematError } from "@remat/trace";
 import { describe, expect, it } from "vitest";
-import { formatInUnit, type MemoryUnit, memoryUnits, parseMemoryUnit } from "../src/index.js";
+import { formatBytes, formatInUnit, formatTypedBytes, type MemoryUnit } from "../src/index.js";
 
 // Python: [v] + [f"{round(v / d, 2)} {u}" for u, d in units]
 const table: readonly (readonly [number, string, string, string])[] = [
@@ -31,15 +30,19 @@ describe("formatInUnit", () => {
   });
 });
 
-describe("parseMemoryUnit", () => {
-  it("knows four units", () => expect(memoryUnits.map(parseMemoryUnit)).toEqual(["B", "KiB", "MiB", "GiB"]));
-
-  it.each(["MB", "kib", "", "toString"])("refuses %j", (text) => {
-    expect(() => parseMemoryUnit(text)).toThrow(
-      new RematError(
-        "UNKNOWN_UNIT",
-        `unknown unit ${JSON.stringify(text)}: expected one of B, KiB, MiB, GiB. Note the capital letters: KiB is 1024 bytes.`,
-      ),
-    );
+describe("formatBytes", () => {
+  it.each([
+    [0, "0 B", "0B"],
+    [1, "1 B", "1B"],
+    [1023, "1023 B", "1023B"],
+    [1024, "1 KiB", "1024B (1 KiB)"],
+    [1536, "1.5 KiB", "1536B (1.5 KiB)"],
+    [1_048_575, "1024 KiB", "1048575B (1024 KiB)"],
+    [123_456_789, "117.7 MiB", "123456789B (117.7 MiB)"],
+    [7_185_158_144, "6.692 GiB", "7185158144B (6.692 GiB)"],
+    [2 ** 50, "1024 TiB", "1125899906842624B (1024 TiB)"],
+    [-1536, "-1.5 KiB", "-1536B (-1.5 KiB)"],
+  ])("writes %i for reading, and for typing", (bytes, read, typed) => {
+    expect([formatBytes(bytes), formatTypedBytes(bytes)]).toEqual([read, typed]);
   });
 });

@@ -1,0 +1,46 @@
+import { pythonFloat } from "./python-number.js";
+
+/** Units of bytes by name. A KiB is 1024 bytes. */
+const bytesByUnit = { B: 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30, TiB: 2 ** 40 } as const;
+
+/** A unit that all sizes can be shown in: those that PyTorch's trackers know. */
+export type MemoryUnit = Exclude<keyof typeof bytesByUnit, "TiB">;
+
+/** Names of {@link MemoryUnit}, the smallest first. */
+export const memoryUnits: readonly MemoryUnit[] = ["B", "KiB", "MiB", "GiB"];
+
+/** Returns bytes for people: four significant digits, in the binary unit that suits them. `formatBytes(1536) === "1.5 KiB"`. */
+export function formatBytes(bytes: number): string {
+  const units = Object.entries(bytesByUnit).reverse();
+  const [unit, divisor] = units.find(([, size]) => Math.abs(bytes) >= size) ?? ["B", 1];
+  return `${divisor === 1 ? String(bytes) : fourDigits(bytes / divisor)} ${unit}`;
+}
+
+/** Returns bytes as they are typed after an option, to the last one, and then as they are read. `formatTypedBytes(1536) === "1536B (1.5 KiB)"`. */
+export function formatTypedBytes(bytes: number): string {
+  return `${bytes}B${Math.abs(bytes) < bytesByUnit.KiB ? "" : ` (${formatBytes(bytes)})`}`;
+}
+
+/** Returns `bytes` in `unit`: whole in B, else rounded to hundredths, ties to the even one. */
+export function roundToUnit(bytes: number, unit: MemoryUnit): number {
+  const divisor = bytesByUnit[unit];
+  if (divisor === 1) return bytes;
+  // Exact in integers: a quotient by a power of two often lies halfway between two hundredths, where `toFixed` rounds up.
+  const scaled = BigInt(bytes) * 100n;
+  const by = BigInt(divisor);
+  let hundredths = scaled / by;
+  const twice = (scaled % by) * 2n;
+  if (twice > by || (twice === by && hundredths % 2n === 1n)) hundredths++;
+  return Number(hundredths) / 100;
+}
+
+/** Returns bytes as PyTorch's trackers print them: `12.5 MiB`, `3.0 KiB`, `400 B`. */
+export function formatInUnit(bytes: number, unit: MemoryUnit): string {
+  const value = roundToUnit(bytes, unit);
+  return `${unit === "B" ? value : pythonFloat(value)} ${unit}`;
+}
+
+function fourDigits(value: number): string {
+  const text = value.toPrecision(4);
+  return text.includes("e") ? String(Math.round(value)) : text.includes(".") ? text.replace(/\.?0+$/, "") : text;
+}
