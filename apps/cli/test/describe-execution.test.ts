@@ -49,6 +49,11 @@ describe("what remat exec tells at the end", () => {
 
   it("is what kept the program from going on", () => {
     expect(describeExecution({ ...report, problem: "no room" }, { device, command }).facts).toEqual(["no room"]);
+    const refused = { ...executed, budgetBytes: 20 * MiB, stockPeakBytes: 44 * MiB };
+    expect(describeExecution({ ...report, problem: "no room", executed: refused }, { device, command })).toEqual({
+      facts: ["no room", "stock holds 44 MiB", command],
+      command,
+    });
     expect(describeExecution({ ...report, thread: 2 }, { device }).facts).toEqual([
       "8 passes in worker 2, of which the end was not seen: the thread was ended from outside",
     ]);

@@ -1,6 +1,5 @@
 import type { MemoryMoment, StorageMaker } from "@remat/memory";
-import { formatInUnit, type MemoryUnit } from "@remat/text-table";
-import { formatTable } from "@remat/text-table";
+import { formatInUnit, formatTable, type MemoryUnit } from "@remat/text-table";
 import { memTrackerLabels } from "./category-labels.js";
 import { parseMemoryUnit } from "./parse-memory-unit.js";
 

@@ -1,10 +1,16 @@
 import { pythonFloat } from "./python-number.js";
 
-/** Units of bytes by name. A KiB is 1024 bytes. */
-const bytesByUnit = { B: 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30, TiB: 2 ** 40 } as const;
-
 /** A unit that all sizes can be shown in: those that PyTorch's trackers know. */
-export type MemoryUnit = Exclude<keyof typeof bytesByUnit, "TiB">;
+export type MemoryUnit = "B" | "KiB" | "MiB" | "GiB";
+
+/** A KiB is 1024 bytes. */
+const bytesByUnit: Readonly<Record<MemoryUnit | "TiB", number>> = {
+  B: 1,
+  KiB: 2 ** 10,
+  MiB: 2 ** 20,
+  GiB: 2 ** 30,
+  TiB: 2 ** 40,
+};
 
 /** Names of {@link MemoryUnit}, the smallest first. */
 export const memoryUnits: readonly MemoryUnit[] = ["B", "KiB", "MiB", "GiB"];

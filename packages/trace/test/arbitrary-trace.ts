@@ -39,6 +39,7 @@ const headerArbitrary: fc.Arbitrary<TraceHeader> = fc.record(
     backend: nameArbitrary,
     device: nameArbitrary,
     mode: fc.constantFrom("fake" as const, "real" as const),
+    deviceMemoryBytes: fc.integer({ min: 1 }),
     allocationUnitBytes: fc.constantFrom(1, 512),
     model: nameArbitrary,
     libraries: fc.dictionary(nameArbitrary, nameArbitrary, { maxKeys: 3 }),

@@ -29,17 +29,12 @@ export function describeExecution(
   return { facts, command };
 }
 
-/** Of a budget that was refused also what is known to do: what stock holds at its peak. */
+/** Of a budget that was refused also what stock holds, and where to see what that is. */
 function describeProblem(problem: string, executed: ExecutedPasses | undefined, command: string | undefined): Facts {
   const { budgetBytes, stockPeakBytes } = executed ?? {};
-  const facts = [
-    problem,
-    ...(budgetBytes === undefined || stockPeakBytes === undefined
-      ? []
-      : [`stock holds ${formatBytes(stockPeakBytes)}`]),
-    ...(command === undefined ? [] : [command]),
-  ];
-  return { facts, command };
+  if (budgetBytes === undefined || command === undefined) return { facts: [problem] };
+  const stock = stockPeakBytes === undefined ? [] : [`stock holds ${formatBytes(stockPeakBytes)}`];
+  return { facts: [problem, ...stock, command], command };
 }
 
 /** A budget is of what is held between ops; the peak is with what kernels take for themselves. */
