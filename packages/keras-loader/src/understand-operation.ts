@@ -109,10 +109,11 @@ function ofKeras3(node: JsonObject, entry: JsonObject): Given {
 
 /** `[from, call, output, {…}]`, or for a function of a list of tensors a list of these, each with the same arguments. */
 function ofKeras2(node: unknown, { operation }: NamedOperation, path: string): Given {
-  if (!Array.isArray(node) || node.length === 0)
-    throw corrupt(path, node, "[layer, call, output, {…}] or a list of these");
+  const expected = "[layer, call, output, {…}] or a list of these";
+  if (!Array.isArray(node) || node.length === 0) throw corrupt(path, node, expected);
   const isOne = typeof node[0] === "string";
-  const inputs = (isOne ? [node] : node) as readonly (readonly unknown[])[];
+  const inputs: readonly unknown[] = isOne ? [node] : node;
+  if (!inputs.every((input): input is readonly unknown[] => Array.isArray(input))) throw corrupt(path, node, expected);
   const values = inputs.map((input) => (input[0] === constantValue ? input[2] : input.slice(0, 3)));
   const keywords = inputs.map((input) => input[3]).find(isObject) ?? {};
   const takesList = operation === "concatenate" || operation === "stack";

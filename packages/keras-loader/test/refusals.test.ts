@@ -341,6 +341,15 @@ describe("a file that nobody's program wrote", () => {
     ]);
   });
 
+  it("is refused naming the call: what is no tensor among a function's", () => {
+    const file = smallModel(input, ["sum", "TFOpLambda", { function: "concat" }]);
+    (file.modelTopology.config.layers[1] as Record<string, unknown>)["inbound_nodes"] = [[3]];
+    expect(refusal(file)).toEqual([
+      "KERAS_CORRUPT",
+      `Keras topology: modelTopology.config.layers[1].inbound_nodes[0] is [3], expected [layer, call, output, {…}] or a list of these. ${again}`,
+    ]);
+  });
+
   it("is refused with what to do: 10,000 layers in a row", () => {
     const names = Array.from({ length: 10_000 }, (_, i) => `relu${i}`);
     const chain = names.map((name, i): [string, string, object, string[]] => [

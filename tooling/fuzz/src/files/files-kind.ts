@@ -6,7 +6,7 @@ import { changeJson, jsonChanges } from "../json-changes.js";
 import { quoted, titleOf } from "../test-text.js";
 import { byteChanges, changeBytes } from "./byte-changes.js";
 import { checkFile } from "./check-file.js";
-import { sampleFiles } from "./sample-files.js";
+import { kerasFiles, sampleFiles } from "./sample-files.js";
 
 /** As text where it is one. */
 function textOf(bytes: Uint8Array): string {
@@ -25,7 +25,8 @@ export const filesKind: FuzzerKind = {
     const samples = await sampleFiles();
     const arbitrary = fc
       .record({
-        sample: fc.constantFrom(...samples),
+        // Many, of one kind: half of what is tried.
+        sample: fc.oneof(fc.constantFrom(...samples), fc.constantFrom(...kerasFiles())),
         fields: fc.option(jsonChanges, { nil: [] }),
         isZipped: fc.boolean(),
         bytes: byteChanges,

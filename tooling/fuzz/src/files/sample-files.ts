@@ -68,3 +68,16 @@ export async function sampleFiles(): Promise<readonly SampleFile[]> {
     },
   ];
 }
+
+/** Topologies that Keras 2 and 3 wrote of a layer or an operation each. */
+export function kerasFiles(): readonly SampleFile[] {
+  return ["2", "3"].flatMap((version) => {
+    const bytes = gunzipSync(read(`packages/keras-loader/test/fixtures/keras-${version}-cases.json.gz`));
+    const { cases } = JSON.parse(bytes.toString()) as { cases: Record<string, { topology: object }> };
+    return Object.values(cases).map(({ topology }) => ({
+      name: "model.json",
+      lines: [topology],
+      commands: [["estimate"]],
+    }));
+  });
+}
