@@ -10,11 +10,13 @@ export interface GraphFile {
 }
 
 const schema = "rematerialization-graph/1";
+/** So that what is run again can be added, too. */
+const mostTogether = 1e300;
 
 /**
  * Returns the planning graph of a graph file: each node makes one value, an edge is a node reading it.
  *
- * @throws RematError `GRAPH_FILE` naming the node or edge: bytes or cost that are no number from 0 up, an edge to an unknown node or
+ * @throws RematError `GRAPH_FILE` naming the node or edge: bytes or cost that are no number from 0 up, or too large to be added, an edge to an unknown node or
  * given twice, a cycle, or nodes not in topological order.
  */
 export function readGraphFile(file: unknown): PlanningGraph {
@@ -34,6 +36,11 @@ export function readGraphFile(file: unknown): PlanningGraph {
     }
     return name;
   });
+  for (const field of ["bytes", "cost"]) {
+    const together = nodes.reduce((sum: number, node) => sum + node[field], 0);
+    if (together > mostTogether)
+      throw fileError(`expected ${field} of all nodes to be at most ${mostTogether} together, found ${together}`);
+  }
   const inputs: [number, number][][] = nodes.map(() => []);
   let misplaced: readonly [number, number] | undefined;
   for (const edge of edges) {

@@ -35,6 +35,11 @@ test.each([
     "node 1 ('b'): expected bytes to be a number from 0 up, found -1",
   ],
   [
+    "bytes that cannot be added",
+    { schema, nodes: [node("a", 1e308), node("b", 1e308)], edges: [] },
+    "expected bytes of all nodes to be at most 1e+300 together, found Infinity",
+  ],
+  [
     "cost that is no number",
     { schema, nodes: [node("a", 1, Number.NaN)], edges: [] },
     "node 0 ('a'): expected cost to be a number from 0 up, found NaN",
