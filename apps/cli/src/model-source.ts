@@ -1,7 +1,7 @@
 import { existsSync, statSync } from "node:fs";
 import { basename, resolve } from "node:path";
 import { RematError } from "@remat/trace";
-import { readHead } from "./importers/file-head.js";
+import { type FileHead, readHead } from "./importers/file-head.js";
 import type { Importer, SourceKind } from "./importers/importer.js";
 import { importers } from "./importers/importers.js";
 
@@ -17,7 +17,7 @@ export interface ModelSource<Kind extends SourceKind = SourceKind> {
 /**
  * Finds the importer of the file `path`, or of the model in the folder `path`.
  *
- * @throws RematError `MODEL_NOT_FOUND`, `MODEL_UNKNOWN`
+ * @throws RematError `MODEL_NOT_FOUND`, `MODEL_UNREADABLE`, `MODEL_UNKNOWN`
  */
 export function modelSource(path: string): ModelSource {
   const full = resolve(path);
@@ -32,11 +32,23 @@ export function modelSource(path: string): ModelSource {
       `${path}: a folder without index.js, model.js or model.json. Name the file of the model.`,
     );
   }
-  const head = readHead(full);
+  const head = headOf(full, path);
   const importer = importers.find((each) => each.recognises(full, head));
   if (importer === undefined)
     throw new RematError("MODEL_UNKNOWN", `${path}: neither a model nor a trace. ${expected()}`);
   return { gives: importer.gives, importer: importer.name, path: full, name: nameOf(full) };
+}
+
+function headOf(full: string, path: string): FileHead {
+  try {
+    return readHead(full);
+  } catch (cause) {
+    throw new RematError(
+      "MODEL_UNREADABLE",
+      `${path}: cannot be read (${(cause as Error).message}). Name a file that you may read.`,
+      { cause },
+    );
+  }
 }
 
 /** Returns the importer that a source was found by. */

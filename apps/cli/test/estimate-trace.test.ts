@@ -104,6 +104,7 @@ describe("a wrong command line", () => {
     [["estimate", mlp, "--colour"], 2, "unknown option '--colour'; did you mean --color?"],
     [["estimate", mlp, "--device", "abacus"], 2, 'there is no device "abacus". Expected one of a100'],
     [["estimate", "nowhere.json"], 1, "nowhere.json: no such file"],
+    [["estimate", "/proc/self/mem"], 1, "/proc/self/mem: cannot be read (EIO"],
     [["estimate", mlp, "--module", "MLP.block"], 1, "there is no module MLP.block. Name one of"],
   ])("%j ends with one line and a next step", async (args, code, message) => {
     const run = await remat(...args);
