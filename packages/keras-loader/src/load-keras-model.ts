@@ -21,7 +21,7 @@ export interface LoadKerasModelOptions {
  * Makes a tfjs-layers model, with its real layers, of a Keras topology.
  *
  * Takes a tfjs-layers `model.json` (with or without a weights manifest), what Keras' `model.to_json()` writes, or the `config.json` of a
- * `.keras` archive, of Keras 2 or 3, as text or parsed. No weight data are read: weights are what their initializers give, and under fake
+ * `.keras` archive, of Keras 2 or 3, as text or parsed; or the bytes of any of these or of the archive itself. No weight data are read: weights are what their initializers give, and under fake
  * mode they have no data at all. Works at once, not asynchronously, and leaves tfjs-layers' table of classes as it was.
  *
  * What tfjs-layers lacks or gets wrong is supplied: `Normalization`; global pooling with `keepdims`; training a `BatchNormalization`
@@ -33,7 +33,7 @@ export interface LoadKerasModelOptions {
  * const model = loadKerasModel(await readFile("resnet50.model.json", "utf8"));
  * model.countParams(); // 25636712
  */
-export function loadKerasModel(source: string | object, options: LoadKerasModelOptions = {}): LayersModel {
+export function loadKerasModel(source: string | Uint8Array | object, options: LoadKerasModelOptions = {}): LayersModel {
   const topology = readTopology(source);
   const notes: LayerNotes = new Map();
   const entry = understandTopology(topology, options.name, notes);

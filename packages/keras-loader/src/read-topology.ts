@@ -1,5 +1,6 @@
 import { RematError } from "@remat/trace";
 import { isObject, type JsonObject, show } from "./json.js";
+import { isArchive, readArchive } from "./read-archive.js";
 
 /** A model's configuration and the path of it in the file, for messages. */
 export interface Topology {
@@ -9,10 +10,12 @@ export interface Topology {
 
 /**
  * Finds the model in what the caller has: a `model.json` of tfjs-layers (`modelTopology` with or without `model_config`), what Keras'
- * `model.to_json()` writes, or the `config.json` of a `.keras` archive; as text or parsed. The caller's object is not changed.
+ * `model.to_json()` writes, or the `config.json` of a `.keras` archive; as text or parsed; or the bytes of such a file or archive. The caller's object is
+ * not changed.
  */
-export function readTopology(source: string | object): Topology {
-  const file = typeof source === "string" ? parseText(source) : structuredClone(source as JsonObject);
+export function readTopology(source: string | Uint8Array | object): Topology {
+  const given = source instanceof Uint8Array ? textOf(source) : source;
+  const file = typeof given === "string" ? parseText(given) : structuredClone(given as JsonObject);
   if (!isObject(file)) throw corrupt("the file", file, "a JSON object");
   if (file["format"] === "graph-model" || isGraph(file["modelTopology"])) {
     throw new RematError(
@@ -23,6 +26,8 @@ export function readTopology(source: string | object): Topology {
   }
   return findModel(file, "");
 }
+
+const textOf = (bytes: Uint8Array): string => (isArchive(bytes) ? readArchive(bytes) : new TextDecoder().decode(bytes));
 
 function findModel(value: JsonObject, path: string): Topology {
   for (const field of ["modelTopology", "model_config"]) {
@@ -43,7 +48,7 @@ function parseText(text: string): unknown {
     return JSON.parse(text);
   } catch (cause) {
     const hint = text.startsWith("PK")
-      ? "This is a .keras archive: unzip it and load the config.json inside."
+      ? "This is a .keras archive: give its bytes, not text."
       : text.includes("HDF\r\n")
         ? "This is an HDF5 file: write the topology with Keras' model.to_json()."
         : "Give the text of a tfjs-layers model.json or of Keras' model.to_json().";

@@ -82,9 +82,12 @@ function understandFunction(entry: JsonObject, name: string, path: string, notes
   return { className: KerasOperation.className, name, config };
 }
 
+/** What differs between the halves of a Bidirectional, and what Keras numbers anew for each. */
+const ofOneHalf = new Set(["name", "go_backwards", "seed", "shared_object_id"]);
+
 /** The options of a Bidirectional's second half, which tfjs-layers makes by itself as the mirror of the first. */
 function mirrored(config: JsonObject): string {
-  return JSON.stringify({ ...config, name: null, go_backwards: null, seed: null });
+  return JSON.stringify(config, (field, value: unknown) => (ofOneHalf.has(field) ? undefined : value));
 }
 
 function checkMirrored(className: string, name: string, config: JsonObject): void {

@@ -1,4 +1,5 @@
 import * as tf from "@tensorflow/tfjs";
+import { strToU8, zipSync } from "fflate";
 import { afterEach, describe, expect, it } from "vitest";
 import { loadKerasModel } from "../src/index.js";
 import { topologyText } from "./topologies.js";
@@ -65,6 +66,19 @@ describe("loadKerasModel", () => {
     const before = structuredClone(forms);
     expect(forms.map((form) => loadKerasModel(form).countParams())).toEqual(forms.map(() => 4_253_864));
     expect(forms).toEqual(before);
+  });
+
+  it("takes the bytes of a file, and of a .keras archive", () => {
+    const text = topologyText("mobilenet_v1");
+    const { modelTopology } = JSON.parse(text) as { modelTopology: object };
+    const archive = zipSync({
+      "metadata.json": strToU8("{}"),
+      "config.json": strToU8(JSON.stringify(modelTopology)),
+      "model.weights.h5": new Uint8Array(100),
+    });
+    expect([strToU8(text), archive].map((bytes) => loadKerasModel(bytes).countParams())).toEqual([
+      4_253_864, 4_253_864,
+    ]);
   });
 
   it("understands MobileNet's pooling, which stock tfjs-layers misreads", async () => {

@@ -1,5 +1,6 @@
 import { RematError } from "@remat/trace";
 import * as tf from "@tensorflow/tfjs";
+import { zipSync } from "fflate";
 import { describe, expect, it } from "vitest";
 import { loadKerasModel } from "../src/index.js";
 import { smallModel, topologyText } from "./topologies.js";
@@ -31,8 +32,26 @@ const unsupported =
 describe("a file that is no Keras topology", () => {
   it.each<[string, string | object, string, RegExp]>([
     ["text", "hello", "KERAS_NOT_JSON", /not JSON .*Give the text of a tfjs-layers model\.json/],
-    ["an archive", "PK\u0003\u0004", "KERAS_NOT_JSON", /\.keras archive: unzip it/],
+    ["an archive", "PK\u0003\u0004", "KERAS_NOT_JSON", /\.keras archive: give its bytes/],
     ["an HDF5 file", "\u0089HDF\r\n\u001a\n", "KERAS_NOT_JSON", /HDF5 file: write the topology/],
+    [
+      "bytes of an HDF5 file",
+      Buffer.from("\u0089HDF\r\n\u001a\n", "latin1"),
+      "KERAS_NOT_JSON",
+      /HDF5 file: write the topology/,
+    ],
+    [
+      "an archive cut short",
+      Buffer.from("PK\u0003\u0004"),
+      "KERAS_ARCHIVE",
+      /archive cannot be read: invalid zip data/,
+    ],
+    [
+      "an archive of something else",
+      zipSync({ "a.txt": new Uint8Array(3) }),
+      "KERAS_ARCHIVE",
+      /it holds no config\.json/,
+    ],
     ["a list", "[1]", "KERAS_CORRUPT", /the file is \[1\], expected a JSON object/],
     ["an empty object", {}, "KERAS_CORRUPT", /class_name is missing, expected a model's class/],
     [
@@ -227,7 +246,13 @@ describe("a layer that tfjs-layers lacks or misunderstands is refused by name", 
   it("a backward layer that is no mirror of the forward one", () => {
     const half = (name: string, units: number, go_backwards: boolean) => ({
       class_name: "LSTM",
-      config: { name, units, go_backwards },
+      // Keras numbers the objects of a saved model.
+      config: {
+        name,
+        units,
+        go_backwards,
+        bias_initializer: { class_name: "Zeros", config: {}, shared_object_id: name },
+      },
     });
     const sequence: [string, string, object] = [
       "x",
