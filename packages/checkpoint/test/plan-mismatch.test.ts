@@ -78,6 +78,16 @@ describe("a plan for something else", () => {
     }
   });
 
+  test.each([undefined, null, {}, "plan.json", { subject: "step" }])("is refused where it is %j", (given) => {
+    const refused = expect.objectContaining({
+      code: "PLAN_SUBJECT",
+      message: expect.stringMatching(/^expected a plan, .*readPlan/),
+    });
+    expect(() => applyPlan(given as never)).toThrow(refused);
+    // Where a budget is given no plan, it makes its own.
+    if (given) expect(() => withMemoryBudget("90%", () => 1, { plan: given as never })).toThrow(refused);
+  });
+
   test("of a graph or of PyTorch is none for a step", async () => {
     const plan = await planFor(2, 4, 1);
     expect(() => applyPlan({ ...plan, subject: { ...plan.subject, kind: "graph" } })).toThrow(

@@ -98,13 +98,27 @@ const leftPlan = (name: string, planned: Occurrence | undefined, { op, found }: 
     `op ${op} is not as in the plan for '${name}': expected ${planned === undefined ? "no more ops" : formatOccurrence(planned)}, found ${formatOccurrence(found)}. Plan this model, loss and batch again, or pass { onMismatch: "store" } to go on without freeing anything more.`,
   );
 
-/** Returns the gradients that a plan's ops compute. @internal */
-export const plannedGradients = ({ subject }: Plan): DispatchMode["fasterGradients"] =>
-  subject.fasterGradients ?? "none";
+/**
+ * Returns the gradients that a plan's ops compute.
+ *
+ * @throws RematError `PLAN_SUBJECT`
+ * @internal
+ */
+export function plannedGradients(plan: Plan): DispatchMode["fasterGradients"] {
+  checkSubject(plan);
+  return plan.subject.fasterGradients ?? "none";
+}
 
 /** @internal */
-export function checkSubject({ subject }: Plan): void {
-  const { kind, framework = "tfjs", name } = subject;
+export function checkSubject(plan: Plan): void {
+  // JavaScript passes anything.
+  const subject: unknown = (plan as Plan | null | undefined)?.subject;
+  if (typeof subject !== "object" || subject === null)
+    throw new RematError(
+      "PLAN_SUBJECT",
+      `expected a plan, found ${plan === null ? "null" : `${typeof plan} without a subject`}; read a plan's file with readPlan, or make one with planCheckpointing`,
+    );
+  const { kind, framework = "tfjs", name } = plan.subject;
   if (kind === "trace" && framework === "tfjs") return;
   throw new RematError(
     "PLAN_SUBJECT",

@@ -50,7 +50,8 @@ function wholeBytes(amount: number, budget: MemoryBudget): Budget {
   return { bytes };
 }
 
-function refuse(budget: MemoryBudget, why = ""): RematError {
-  const found = typeof budget === "number" ? String(budget) : JSON.stringify(budget);
+/** What JavaScript passes may be anything; JSON has no `NaN`, and no large integers. */
+function refuse(budget: unknown, why = ""): RematError {
+  const found = typeof budget === "number" || typeof budget === "bigint" ? String(budget) : JSON.stringify(budget);
   return new RematError("BUDGET", `expected a budget as ${forms}; found ${found}${why}`);
 }

@@ -40,6 +40,17 @@ test.each([
   expect(() => parseBudget(wrong)).toThrow(/expected a budget/);
 });
 
+test.each([
+  [10n, "found 10"],
+  [undefined, "found undefined"],
+  [{}, "found {}"],
+  [[[0.5]], "found [[0.5]]"],
+])("what no type allows is no budget: %s", (wrong, why) => {
+  expect(() => parseBudget(wrong as never)).toThrow(
+    expect.objectContaining({ code: "BUDGET", message: expect.stringContaining(why) }),
+  );
+});
+
 test("a share comes to whole bytes, at most what it is of", () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 1000 }), fc.nat(2 ** 40), (perMille, reference) => {
