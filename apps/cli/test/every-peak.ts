@@ -50,7 +50,7 @@ export function expectOnePeak(trace: Trace): number {
   const json = memorySummaryJson(summary, 1) as { readonly peakBytes: number };
   const report = reportOf(trace);
   const document = new TraceDocument({ title: "t" }, trace, {
-    ...initialSettings(trace, deviceSpec("a100")),
+    ...initialSettings(trace, { device: deviceSpec("a100"), isDeviceAsked: false }),
     allocationUnitBytes: trace.header.allocationUnitBytes,
   });
   expect({

@@ -1,6 +1,6 @@
 import { parseShardingPlan, type ShardingPlan } from "@remat/mem-tracker/fsdp";
 import type { MomentPlace } from "@remat/memory";
-import { memoryDocument, summarizeMemory } from "@remat/reporting";
+import { deviceToFit, memoryDocument, summarizeMemory } from "@remat/reporting";
 import { RematError } from "@remat/trace";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
@@ -15,7 +15,6 @@ import { parseCount, parseText, quote, UsageError } from "../usage-error.js";
 import { giveVerdict } from "../verdict/give-verdict.js";
 import { judgeRank } from "../verdict/judge-rank.js";
 import { withVerdictFirst } from "../verdict/show-verdict.js";
-import { verdictDevice } from "../verdict/verdict-device.js";
 import { writeTraceFile } from "../write-trace-file.js";
 
 /** `remat memory`. */
@@ -67,7 +66,11 @@ export async function memory(model: string, options: CommandOptions, io: Console
     const verdict =
       sharding === undefined
         ? await giveVerdict(trace, { ...given, pricing }, progress)
-        : judgeRank(trace, summary.trace, { ...given, device: verdictDevice(trace, pricing), sharding });
+        : judgeRank(trace, summary.trace, {
+            ...given,
+            device: deviceToFit(trace, pricing.device, pricing.isAsked),
+            sharding,
+          });
     progress.clear();
     shown.write(withVerdictFirst(document, verdict, format, io));
   } finally {

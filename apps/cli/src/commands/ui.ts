@@ -67,6 +67,7 @@ export async function ui(targets: readonly string[], options: CommandOptions, io
     open,
     examples: startEntries(process.cwd()),
     device,
+    isDeviceAsked: pricing.isAsked,
     view,
     theme,
     isAscii,

@@ -1,5 +1,5 @@
 import { heldPeak, tellsLifetimes } from "@remat/memory";
-import { judgeMemory, type Outcome, type Verdict, type WayToFit } from "@remat/reporting";
+import { deviceToFit, judgeMemory, type Outcome, type Verdict, type WayToFit } from "@remat/reporting";
 import { waysToFit } from "@remat/reporting/ways-to-fit";
 import type { DeviceSpec, Trace } from "@remat/trace";
 import { parseUnits } from "../format-option.js";
@@ -10,7 +10,6 @@ import type { Pricing } from "../pricing-options.js";
 import type { Progress } from "../progress.js";
 import { type Given, nextCommand } from "./next-command.js";
 import { predictEarlyRelease } from "./predict-early-release.js";
-import { verdictDevice } from "./verdict-device.js";
 
 export interface GivenVerdict extends Given {
   readonly pricing: Pick<Pricing, "device" | "isAsked">;
@@ -29,7 +28,7 @@ export async function giveVerdict(
 ): Promise<Verdict | undefined> {
   const { outcome } = given;
   if (!tellsLifetimes(trace)) return undefined;
-  const device = verdictDevice(trace, given.pricing);
+  const device = deviceToFit(trace, given.pricing.device, given.pricing.isAsked);
   const earlyReleasePeakBytes =
     "earlyReleasePeakBytes" in given
       ? given.earlyReleasePeakBytes

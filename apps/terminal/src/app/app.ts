@@ -37,6 +37,7 @@ export class App {
       look,
       size,
       device: host.device,
+      isDeviceAsked: host.isDeviceAsked ?? false,
       view: view ?? views[0].name,
       wantedView: view,
       entries: host.startEntries(),

@@ -28,6 +28,8 @@ export interface Host {
   readonly saveTheme: (theme: ThemeName) => void;
   /** Device to price for where a trace has no runtimes of its own. */
   readonly device: DeviceSpec;
+  /** Whether it was asked for. */
+  readonly isDeviceAsked?: boolean;
   /** Milliseconds that planning a step may take. */
   readonly planTimeMs: number;
 }

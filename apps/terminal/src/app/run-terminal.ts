@@ -23,6 +23,8 @@ export interface TerminalOptions {
   /** What the start screen offers besides what was opened before. */
   readonly examples: readonly StartEntry[];
   readonly device: DeviceSpec | string;
+  /** Whether it was asked for: else a step is to fit where it was recorded, if its trace tells how much memory there was. */
+  readonly isDeviceAsked?: boolean;
   readonly view?: ViewName | undefined;
   readonly theme?: ThemeName | undefined;
   readonly isAscii?: boolean | undefined;
@@ -73,6 +75,7 @@ export async function runTerminal(options: TerminalOptions): Promise<void> {
     saveView: (path, title, view) => saved.save(path, title, view),
     saveTheme: (theme) => saved.saveTheme(theme),
     device: specOf(options.device),
+    isDeviceAsked: options.isDeviceAsked ?? false,
     planTimeMs: options.planTimeMs ?? 10_000,
   };
   const look: Look = {

@@ -1,3 +1,4 @@
+import { type DeviceToFit, deviceToFit } from "@remat/reporting";
 import { allocationUnits, deviceSpec, deviceSpecs, priceTrace } from "@remat/runtime-estimator";
 import { type DeviceSpec, RuntimeSource, type Trace } from "@remat/trace";
 
@@ -6,11 +7,17 @@ export interface Settings {
   /** The device that ops are priced for; undefined: the runtimes that the trace came with. */
   readonly device: DeviceSpec | undefined;
   /** The device whose memory the step is to fit where no other is chosen. */
-  readonly meantFor: DeviceSpec;
+  readonly meantFor: DeviceToFit;
   /** Allocations are rounded up to a multiple of this; undefined: as the device, or the trace, has it. */
   readonly allocationUnitBytes: number | undefined;
   /** Ranks over which weights are sharded (FSDP); 1: none. */
   readonly worldSize: number;
+}
+
+/** The device that a trace is opened for, and whether that was asked for. */
+export interface GivenDevice {
+  readonly device: DeviceSpec;
+  readonly isDeviceAsked: boolean;
 }
 
 /** Tells whether the trace itself says how long ops took: measured, or read from elsewhere. */
@@ -21,10 +28,10 @@ export function hasOwnRuntimes(trace: Trace): boolean {
 }
 
 /** Returns what a trace is first shown with: its own runtimes where it has them, else `device`. */
-export function initialSettings(trace: Trace, device: DeviceSpec): Settings {
+export function initialSettings(trace: Trace, { device, isDeviceAsked }: GivenDevice): Settings {
   return {
     device: hasOwnRuntimes(trace) ? undefined : device,
-    meantFor: device,
+    meantFor: deviceToFit(trace, device, isDeviceAsked),
     allocationUnitBytes: undefined,
     worldSize: 1,
   };

@@ -29,9 +29,9 @@ import {
   sacStats,
   tradeOff,
 } from "@remat/sac-core";
-import { type DeviceSpec, formatOccurrence, opOccurrences, RematError, type Trace } from "@remat/trace";
+import { formatOccurrence, opOccurrences, RematError, type Trace } from "@remat/trace";
 import { lazy, memoize } from "./memoize.js";
-import { applySettings, initialSettings, type Settings } from "./settings.js";
+import { applySettings, type GivenDevice, initialSettings, type Settings } from "./settings.js";
 
 /** A module's statistics with all that the trade-off view draws. */
 export interface ModuleTradeOff {
@@ -114,8 +114,8 @@ export class TraceDocument {
     });
   }
 
-  static open(name: DocumentName, recorded: Trace, device: DeviceSpec): TraceDocument {
-    return new TraceDocument(name, recorded, initialSettings(recorded, device));
+  static open(name: DocumentName, recorded: Trace, given: GivenDevice): TraceDocument {
+    return new TraceDocument(name, recorded, initialSettings(recorded, given));
   }
 
   with(settings: Partial<Settings>): TraceDocument {

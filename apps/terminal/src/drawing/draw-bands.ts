@@ -1,6 +1,6 @@
 import type { MemoryBand, MemoryBands, SampledBands } from "@remat/reporting";
 import type { Glyphs } from "../text/glyphs.js";
-import type { Line, Span } from "../text/line.js";
+import { type Line, lineWidth, type Span } from "../text/line.js";
 import type { Style, Theme } from "../text/theme.js";
 
 export interface DrawBandsOptions {
@@ -44,15 +44,39 @@ export function drawBands(bands: MemoryBands, sample: SampledBands, options: Dra
   });
 }
 
-/** Shows what fills and colours mean, in the order of the stack from the top down. */
-export function legendOf({ bands }: MemoryBands, glyphs: Glyphs, theme: Theme): Line {
+/**
+ * Shows what fills and colours mean, in the order of the stack: of all that is held in the sample, or where there are not columns enough, of what most is held
+ * of, and how many others there are.
+ */
+export function legendOf(
+  { bands }: MemoryBands,
+  sample: SampledBands,
+  width: number,
+  glyphs: Glyphs,
+  theme: Theme,
+): Line {
   const styles = bandStyles(bands);
-  return bands
-    .flatMap((band, i): Span[] => [
-      { text: fillOf(i, glyphs, theme), style: styles[i] },
-      { text: ` ${band.label}  `, style: "faint" },
-    ])
-    .slice(0, 2 * bands.length);
+  const items = bands
+    .map((band, i) => ({
+      mostBytes: Math.max(0, ...sample.bands[i]),
+      spans: [
+        { text: fillOf(i, glyphs, theme), style: styles[i] },
+        { text: ` ${band.label}  `, style: "faint" as const },
+      ],
+    }))
+    .filter(({ mostBytes }) => mostBytes > 0);
+  const largestFirst = items.toSorted((a, b) => b.mostBytes - a.mostBytes);
+  const largest = (count: number): Line => {
+    const told = new Set(largestFirst.slice(0, count));
+    const others = items.length - count;
+    return [
+      ...items.filter((item) => told.has(item)).flatMap(({ spans }) => spans),
+      ...(others > 0 ? [{ text: `+ ${others} smaller`, style: "faint" as const }] : []),
+    ];
+  };
+  let count = items.length;
+  while (count > 1 && lineWidth(largest(count)) > width) count--;
+  return largest(count);
 }
 
 interface DrawnCell {

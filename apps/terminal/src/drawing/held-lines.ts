@@ -18,10 +18,10 @@ export function heldLines(
   const moment = document.momentAfter(op);
   const head: Line = [
     { text: `op ${op} ${trace.opName(op)}`, style: "strong" },
+    { text: `  holds ${formatBytes(moment.totalBytes)}`, style: "warning" },
+    { text: ` in ${moment.storageCount} storages`, style: "faint" },
     { text: `  ${phaseNames[trace.ops.phase[op]]}`, style: "faint" },
     { text: `  ${trace.opModule(op)?.fqn ?? "(no module)"}` },
-    { text: `  holds ${formatBytes(moment.totalBytes)}`, style: "warning" },
-    { text: ` in ${moment.storageCount} storages; the largest:`, style: "faint" },
   ];
   return [
     fitLine(head, width, glyphs),

@@ -99,7 +99,7 @@ export function showTrace(
   state: AppState,
   { title, path, trace, saved }: NamedTrace & { readonly saved: SavedView },
 ): Step {
-  const document = TraceDocument.open({ title, path }, trace, state.device);
+  const document = TraceDocument.open({ title, path }, trace, state);
   const { wantedView, plan } = state;
   const shown: AppState = {
     ...initialState({ ...state, view: wantedView ?? views[0].name }),
@@ -127,6 +127,6 @@ export function showTrace(
 /** Takes over a second trace, for the view that compares. */
 export function addOther(state: AppState, { title, path, trace }: NamedTrace): AppState {
   if (state.run === undefined) return state;
-  const other = TraceDocument.open({ title, path }, trace, state.device);
+  const other = TraceDocument.open({ title, path }, trace, state);
   return { ...state, run: { ...state.run, other } };
 }

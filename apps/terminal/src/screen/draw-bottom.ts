@@ -83,15 +83,24 @@ function hintedKeys(views: readonly View[], state: AppState): readonly KeyBindin
 
 function drawHints(keys: readonly KeyBinding[], width: number, glyphs: Glyphs): Line {
   const spans: Span[] = [];
-  for (const { keys: names, hint, hintKeys } of keys) {
-    if (hint === undefined) continue;
-    const item: Span[] = [
-      { text: ` ${hintKeys ?? keyLabel(names[0])}`, style: "key" },
-      { text: ` ${hint} `, style: "faint" },
-    ];
-    if (lineWidth(spans) + lineWidth(item) <= width) spans.push(...item);
+  // The key that tells of all others has its place, however few columns there are.
+  const last = keys.find(({ action }) => action === "help");
+  let reserved = last === undefined ? 0 : lineWidth(hintOf(last));
+  for (const binding of keys) {
+    const item = hintOf(binding);
+    if (binding === last) reserved = 0;
+    if (lineWidth(spans) + lineWidth(item) + reserved <= width) spans.push(...item);
   }
   return fitLine(spans, width, glyphs);
+}
+
+function hintOf({ keys: names, hint, hintKeys }: KeyBinding): readonly Span[] {
+  return hint === undefined
+    ? []
+    : [
+        { text: ` ${hintKeys ?? keyLabel(names[0])}`, style: "key" },
+        { text: ` ${hint} `, style: "faint" },
+      ];
 }
 
 function cutIntoLines(text: string, width: number): readonly string[] {

@@ -63,6 +63,8 @@ export interface AppState {
   readonly look: Look;
   /** What is predicted for where a trace has no runtimes of its own and no device is chosen. */
   readonly device: DeviceSpec;
+  /** Whether that was asked for, so that a step is to fit it wherever it was recorded. */
+  readonly isDeviceAsked: boolean;
   /** The view that was asked for, whatever a trace was left with. */
   readonly wantedView: string | undefined;
   readonly run: Run | undefined;
@@ -93,18 +95,28 @@ export interface AppSetting {
   readonly look: Look;
   readonly size: ScreenSize;
   readonly device: DeviceSpec;
+  readonly isDeviceAsked?: boolean;
   readonly view: string;
   readonly wantedView?: string | undefined;
   readonly entries?: readonly StartEntry[];
 }
 
 /** Returns how the app begins. */
-export function initialState({ look, size, device, view, wantedView, entries = [] }: AppSetting): AppState {
+export function initialState({
+  look,
+  size,
+  device,
+  isDeviceAsked = false,
+  view,
+  wantedView,
+  entries = [],
+}: AppSetting): AppState {
   return {
     screen: "start",
     size,
     look,
     device,
+    isDeviceAsked,
     wantedView,
     run: undefined,
     plan: undefined,

@@ -166,13 +166,16 @@ function drawComparison(scene: Scene, own: CompareState): Drawn {
       : []),
   ];
   const facts = factsOf(scene);
+  const [names, ...values] = factColumns(width);
   const head: Line = fitLine(
     [
-      { text: fitText("", 26, glyphs) },
-      { text: fitText("first", 13, glyphs, { align: "right" }), style: "header" },
-      { text: fitText("second", 13, glyphs, { align: "right" }), style: "header" },
-      { text: fitText("difference", 14, glyphs, { align: "right" }), style: "header" },
-      { text: fitText("in %", 11, glyphs, { align: "right" }), style: "header" },
+      { text: fitText("", names, glyphs) },
+      ...["first", "second", "difference", "in %"].map(
+        (text, i): Span => ({
+          text: fitText(text, values[i], glyphs, { align: "right" }),
+          style: "header",
+        }),
+      ),
     ],
     width,
     glyphs,
@@ -192,7 +195,7 @@ function drawComparison(scene: Scene, own: CompareState): Drawn {
     textOnly(
       fitLine(title, width, glyphs),
       head,
-      ...facts.map((fact) => fitLine(factLine(fact, glyphs), width, glyphs)),
+      ...facts.map((fact) => fitLine(factLine(fact, [names, ...values], glyphs), width, glyphs)),
     ),
     textOnly(
       [],
@@ -227,17 +230,23 @@ function tableColumns(quantity: Quantity): readonly TableColumn<ComparedModule>[
   ];
 }
 
-function factLine({ name, unit, value }: ComparedQuantity, glyphs: Glyphs): Line {
-  const right = (span: Span, width: number): Span => ({
-    ...span,
-    text: fitText(span.text, width, glyphs, { align: "right" }),
-  });
+/** Columns of the facts: of a name, of both values, of their difference, and where there is room of that in per cent. */
+const factColumns = (width: number): readonly number[] => (width < 77 ? [25, 11, 11, 12, 0] : [26, 13, 13, 14, 11]);
+
+function factLine(
+  { name, unit, value }: ComparedQuantity,
+  [names, ...values]: readonly number[],
+  glyphs: Glyphs,
+): Line {
+  const cells = [
+    { text: amount(value.before, unit) },
+    { text: amount(value.after, unit) },
+    change(value, unit),
+    ratio(value),
+  ];
   return [
-    { text: fitText(`  ${name}`, 26, glyphs) },
-    right({ text: amount(value.before, unit) }, 13),
-    right({ text: amount(value.after, unit) }, 13),
-    right(change(value, unit), 14),
-    right(ratio(value), 11),
+    { text: fitText(`  ${name}`, names, glyphs) },
+    ...cells.map((cell, i) => ({ ...cell, text: fitText(cell.text, values[i], glyphs, { align: "right" }) })),
   ];
 }
 

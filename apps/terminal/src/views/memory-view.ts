@@ -228,7 +228,7 @@ function drawMemory(scene: Scene, own: MemoryState): Drawn {
       lines: rows,
       regions: [{ x: axisWidth, y: 0, width: plotWidth, height: plotHeight, target: { kind: "plot", share: 0 } }],
     },
-    textOnly(fitLine([{ text: " ".repeat(axisWidth) }, ...legendOf(shown, glyphs, theme)], width, glyphs)),
+    textOnly(fitLine([{ text: " " }, ...legendOf(shown, sample, width - 1, glyphs, theme)], width, glyphs)),
     textOnly(...heldLines(document, op, { width, height: heldHeight }, glyphs)),
   );
 }

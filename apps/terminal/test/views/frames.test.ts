@@ -1,4 +1,5 @@
 import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
+import { RuntimeSource } from "@remat/trace";
 import { render } from "ink-testing-library";
 import { createElement } from "react";
 import { afterEach, describe, expect, it } from "vitest";
@@ -52,6 +53,26 @@ describe("a frame", () => {
     press("<", "<", "o");
     await app.runner.works.finish();
     expect(frameOf(app)).toMatchSnapshot();
+  });
+
+  it("has in 60 columns what matters: the peak's op, a legend that ends, the difference, the key that tells of others", () => {
+    const size = { columns: 60, rows: 20 };
+    const lines = (view: ViewName): string[] => frameOf(appOf(traces.transformer, { view, size }).app).split("\n");
+    const memory = lines("memory");
+    expect(memory.find((line) => line.startsWith("op "))).toMatch(/^op \d+ \w+ {2}holds [\d.]+ MiB in \d+ storages/);
+    expect(memory.find((line) => line.includes("Activations  "))).toMatch(/\+ \d+ smaller$/);
+    expect(lines("compare").some((line) => /difference$/.test(line))).toBe(true);
+    for (const view of viewNames) expect(lines(view).at(-1)).toContain("? help");
+  });
+
+  it("is judged for where the step was recorded, if no device was asked for", () => {
+    const { header, ops } = traces.transformer;
+    const measured = {
+      runtimeMs: new Float64Array(ops.count).fill(1),
+      runtimeSource: new Uint8Array(ops.count).fill(RuntimeSource.measured),
+    };
+    const recorded = traces.transformer.withRuntimes(measured).withHeader({ ...header, deviceMemoryBytes: 2 ** 36 });
+    expect(frameOf(appOf(recorded, {}).app)).toContain("of 64 GiB (where it was recorded)");
   });
 
   it("compares two traces", () => {
