@@ -46,14 +46,16 @@ export function* contentProblems(item, entries) {
     if (!entries.includes(`package/${file}`)) yield `the tarball lacks ${file}`;
   if (item.manifest.sideEffects !== false && item.manifest.exports?.["."] !== undefined)
     yield 'package.json does not say "sideEffects": false';
+  const hasReadme = entries.includes("package/README.md");
+  const links = hasReadme ? relativeLinks(readFileSync(join(item.folder, "README.md"), "utf8")) : [];
+  const linkedPages = links.filter((link) => /^[A-Z]+\.md$/.test(link)).map((link) => posix.join("package", link));
   for (const entry of entries) {
+    if (linkedPages.includes(entry)) continue;
     if (/^package\/(?:dist\/|(?:README\.md|LICENSE|package\.json|CHANGELOG\.md)$)/.test(entry)) continue;
     yield `${entry} should not be in the tarball`;
   }
-  if (entries.includes("package/README.md"))
-    for (const link of relativeLinks(readFileSync(join(item.folder, "README.md"), "utf8")))
-      if (!entries.includes(posix.join("package", link)))
-        yield `README.md links to ${link}, which is not in the tarball`;
+  for (const link of links)
+    if (!entries.includes(posix.join("package", link))) yield `README.md links to ${link}, which is not in the tarball`;
   // What `bundle-package.js` writes for several entries, and what runs in a thread of its own, is nobody's to import.
   for (const entry of entries)
     if (

@@ -66,6 +66,18 @@ describe("a packed package", () => {
     expect(await checkTarball(item, tarball)).toEqual([]);
   });
 
+  it("may have a page besides, to which its README leads", async () => {
+    const page = {
+      ...change("README.md", "# good", "# good, of [many](NAMES.md)"),
+      "package.json": good["package.json"].replace('["dist"]', '["dist","NAMES.md"]'),
+      "NAMES.md": "# Names\n",
+    };
+    const { item, tarball } = await pack("page", page);
+    expect(await checkTarball(item, tarball)).toEqual([]);
+    const unread = await pack("unread-page", { ...page, "README.md": good["README.md"] });
+    expect(await checkTarball(unread.item, unread.tarball)).toEqual(["package/NAMES.md should not be in the tarball"]);
+  });
+
   it.each<[string, Record<string, string>, RegExp]>([
     ["no licence", Object.fromEntries(Object.entries(good).filter(([path]) => path !== "LICENSE")), /lacks LICENSE/],
     ["side effects", change("package.json", '"sideEffects":false,', ""), /"sideEffects": false/],
