@@ -18,11 +18,7 @@ for (const { name } of backends) rememberKernels(name);
 export function isRepeatable(kernel: string, backend: string): boolean {
   if (declared.has(kernel)) return true;
   if (randomKernels.has(kernel) || !ownKernelNames.has(kernel)) return false;
-  return isOwnKernel(kernel, backend) || isProvided(kernel, backend) || isFake(backend);
-}
-
-function isProvided(kernel: string, backend: string): boolean {
-  return backends.some(({ name }) => name === backend) && (findBackend(backend).isProvided?.(kernel) ?? false);
+  return isOwnKernel(kernel, backend) || findBackend(backend).isProvided?.(kernel) === true || isFake(backend);
 }
 
 /** Fake kernels, of all names, are registered anew each time. */

@@ -1,20 +1,15 @@
-import { add, concat, reshape, split, type Tensor, tidy, transpose } from "@tensorflow/tfjs-core";
+import { concat, reshape, split, type Tensor } from "@tensorflow/tfjs-core";
 import type { LayerVariable } from "@tensorflow/tfjs-layers";
-import { convolve, convolveDepthwise, convolvedSize } from "./convolve.js";
+import { convolve, convolveDepthwise } from "./convolve.js";
 import { derivingOnce, type LayerClass } from "./layer-class.js";
-import { firstShape, type LayerShape } from "./own-layer.js";
+import type { LayerShape } from "./own-layer.js";
+import { callConvolution, convolvedShape, type StockConvolution } from "./stock-convolution.js";
 
 /** The members of tfjs-layers' convolutions that this one reads and sets. */
-interface Convolution {
+interface Convolution extends StockConvolution {
   readonly rank: number;
   readonly filters: number;
-  readonly kernelSize: number[];
-  readonly strides: number[];
-  readonly padding: "same" | "valid" | "causal";
-  readonly dataFormat: string;
-  readonly dilationRate: number[];
   readonly useBias: boolean;
-  readonly activation: { apply(x: Tensor): Tensor } | null;
   readonly kernelInitializer: never;
   readonly kernelRegularizer: never;
   readonly kernelConstraint: never;
@@ -74,32 +69,14 @@ export const withGroups: (Base: LayerClass) => LayerClass = derivingOnce(
 
       override computeOutputShape(inputShape: LayerShape | LayerShape[]): LayerShape {
         const self = this as unknown as Convolution;
-        const [batch, ...rest] = firstShape(inputShape);
-        const isFirst = self.dataFormat === "channelsFirst";
-        const space = (isFirst ? rest.slice(1) : rest.slice(0, -1)).map((size, i) =>
-          convolvedSize(
-            size,
-            self.kernelSize[i] as number,
-            self.padding,
-            self.strides[i] as number,
-            self.dilationRate[i] as number,
-          ),
-        );
-        return [batch as number | null, ...(isFirst ? [self.filters, ...space] : [...space, self.filters])];
+        return convolvedShape(self, inputShape, () => self.filters);
       }
 
       override call(inputs: Tensor | Tensor[]): Tensor {
-        const x = (Array.isArray(inputs) ? inputs[0] : inputs) as Tensor;
         const self = this as unknown as Convolution;
-        return tidy(() => {
-          const isFirst = self.dataFormat === "channelsFirst";
-          const last = isFirst ? transpose(x, channelsLast(x.rank)) : x;
-          const kernel = (self.kernel as LayerVariable).read();
-          const convolved = convolveGroups(self, last, kernel, this.groups);
-          const biased = self.bias === null ? convolved : add(convolved, self.bias.read());
-          const active = self.activation === null ? biased : self.activation.apply(biased);
-          return isFirst ? transpose(active, channelsFirst(x.rank)) : active;
-        });
+        return callConvolution(self, inputs, (x) =>
+          convolveGroups(self, x, (self.kernel as LayerVariable).read(), this.groups),
+        );
       }
 
       override getConfig(): ReturnType<InstanceType<LayerClass>["getConfig"]> {
@@ -110,8 +87,6 @@ export const withGroups: (Base: LayerClass) => LayerClass = derivingOnce(
 
 const channelAxis = ({ dataFormat }: Convolution, rank: number): number =>
   dataFormat === "channelsFirst" ? 1 : rank - 1;
-const channelsLast = (rank: number): number[] => [0, ...Array.from({ length: rank - 2 }, (_, i) => i + 2), 1];
-const channelsFirst = (rank: number): number[] => [0, rank - 1, ...Array.from({ length: rank - 2 }, (_, i) => i + 1)];
 
 function convolveGroups(self: Convolution, x: Tensor, kernel: Tensor, groups: number): Tensor {
   if (groups === 1) return convolve(x, kernel, self);
