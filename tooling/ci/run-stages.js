@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { countGoldens, countLines, countOne, countTasks, countTests } from "./src/count-checks.js";
 import { nativeTests } from "./src/native-tests.js";
 import { runStage } from "./src/run-stage.js";
+import { seedOfSources } from "./src/seed-of-sources.js";
 
 const cwd = fileURLToPath(new URL("../../", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "remat-ci-"));
@@ -71,8 +72,7 @@ const stages = [
   },
   {
     name: "fuzz",
-    // A new seed each time, which it prints.
-    command: ["pnpm", "fuzz", "--minutes", "4"],
+    command: ["pnpm", "fuzz", "--minutes", "4", "--seed", String(seedOfSources(cwd))],
     env: () => nativeApp("tfjs-node-gpu"),
     timeoutMs: 1_500_000,
     count: okLines,
