@@ -9,7 +9,7 @@ export const deepestStack = 100;
 
 /**
  * Returns, of an error thrown while the files `targets` were worked on, one that begins with the line of these where it was thrown, or from where
- * that was called; any other as it is.
+ * that was called; with the file alone where TensorFlow.js refuses what a model asks of it that is no code. Any other as it is.
  */
 export function namingModel(error: unknown, targets: readonly string[]): unknown {
   const paths = targets.flatMap(pathsOf);
@@ -19,13 +19,14 @@ export function namingModel(error: unknown, targets: readonly string[]): unknown
     return modelCodeError(`${where}${thrown} Throw an Error that says what is wrong.`, error);
   }
   const place = paths.map((path) => placeIn(path, error)).find((found) => found !== undefined);
-  if (place === undefined || isTooDeep(error)) return error;
   const { message } = error;
+  const found = place ?? (targets.length === 1 && isOfTensors(error) ? paths[0] : undefined);
+  if (found === undefined || isTooDeep(error)) return error;
   // What is refused says by itself what to do.
-  if (error instanceof RematError) return new RematError(error.code, `${place}: ${message}`, { cause: error });
+  if (error instanceof RematError) return new RematError(error.code, `${found}: ${message}`, { cause: error });
   const end = /[.?!]$/.test(message) ? "" : ".";
   return modelCodeError(
-    `${place}: ${message}${end} Mend the model there; REMAT_DEBUG=1 shows from where it was called.`,
+    `${found}: ${message}${end} Mend the model${place === undefined ? "" : " there"}; REMAT_DEBUG=1 shows from where it was called.`,
     error,
   );
 }
@@ -37,6 +38,13 @@ function modelCodeError(message: string, cause: unknown): RematError {
 /** Tells an error of a stack that is full: what calls itself too often need not be wrong at the line where it was too often. */
 export function isTooDeep(error: Error): boolean {
   return error instanceof RangeError && /call stack/.test(error.message);
+}
+
+/** Tells whether TensorFlow.js threw it, or what stands for it in a fake step. */
+function isOfTensors(error: Error): boolean {
+  if (error instanceof RematError) return error.code === "KERNEL_ARGUMENTS";
+  const [first = ""] = (error.stack ?? "").split("\n").filter((line) => line.startsWith("    at "));
+  return /[\\/]node_modules[\\/]@tensorflow[\\/]/.test(first);
 }
 
 /** Returns under which paths code of a file is known: what is a link by that to which it leads, but where Node is told otherwise. */

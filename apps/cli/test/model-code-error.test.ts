@@ -1,8 +1,9 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { RematError } from "@remat/trace";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { deepestStack } from "../src/model-code-error.js";
+import { deepestStack, namingModel } from "../src/model-code-error.js";
 import { remat, rematIn } from "./run.js";
 
 const folder = realpathSync(mkdtempSync(join(tmpdir(), "remat-model-code-")));
@@ -64,6 +65,40 @@ describe("an error that a model's code throws is told in one line with its place
     expect((await remat("memory", join(folder, "in"))).stderr).toBe(`remat: ${path}:1:30: boom! ${end}\n`);
     // Node names what the link leads to; what loads modules here, the link.
     expect((await remat("memory", join(folder, "link.js"))).stderr).toMatch(/(in\/index|link)\.js:1:30: boom! Mend /);
+  });
+
+  it("by the file where that is no code, and TensorFlow.js refuses what it asks for", async () => {
+    const layer = (name: string, className: string, config: object, inputs: readonly string[]) => ({
+      class_name: className,
+      name,
+      config: { name, ...config },
+      inbound_nodes: inputs.map((from) => [[from, 0, 0, {}]]),
+    });
+    const path = model(
+      "cropped.json",
+      JSON.stringify({
+        class_name: "Functional",
+        config: {
+          name: "cropped",
+          layers: [
+            layer("x", "InputLayer", { batch_input_shape: [null, 6, 4] }, []),
+            layer("crop", "Cropping1D", { cropping: [4, 4] }, ["x"]),
+            layer("dense", "Dense", { units: 3 }, ["crop"]),
+          ],
+          input_layers: [["x", 0, 0]],
+          output_layers: [["dense", 0, 0]],
+        },
+      }),
+    );
+    expect((await remat("estimate", path)).stderr).toBe(
+      `remat: ${path}: Tensor must have a shape comprised of positive integers but got shape [1,-2,3]. Mend the model; REMAT_DEBUG=1 shows from where it was called.\n`,
+    );
+    const refused = new RematError("KERNEL_ARGUMENTS", "Kernel Reshape cannot run: 5 elements do not fit [2,3].");
+    expect(namingModel(refused, [path])).toMatchObject({
+      code: "KERNEL_ARGUMENTS",
+      message: `${path}: Kernel Reshape cannot run: 5 elements do not fit [2,3].`,
+    });
+    expect(namingModel(refused, [path, folder])).toBe(refused);
   });
 
   it("where it is no error", async () => {

@@ -19,6 +19,12 @@ import { withMasks } from "./layers/masks.js";
 
 type Apply = Layer["apply"];
 
+/** What is replaced of a layer while the model is built. */
+interface Watched {
+  apply: Apply;
+  addWeight(name: string, shape: Shape, ...rest: readonly unknown[]): { readonly shape: Shape };
+}
+
 /**
  * Lets tfjs-layers build the model, watching: an error of a layer's constructor or call is thrown on as a RematError that names the layer,
  * and where the file holds the shapes that Keras computed, tfjs-layers must arrive at the same.
@@ -32,6 +38,7 @@ export function buildModel(entry: LayerEntry, notes: LayerNotes, checksShapes: b
       const layer = naming(note, [], () => fromConfig(cls, config, customObjects, fast));
       if (note !== undefined && note.className !== "InputLayer") {
         watchCalls(layer, note, checksShapes);
+        watchWeights(layer, note);
         watched.push(layer);
       }
       return layer;
@@ -45,7 +52,10 @@ export function buildModel(entry: LayerEntry, notes: LayerNotes, checksShapes: b
     disposeWeights(watched);
     throw error;
   } finally {
-    for (const layer of watched) delete (layer as { apply?: Apply }).apply;
+    for (const layer of watched as unknown[] as Partial<Watched>[]) {
+      delete layer.apply;
+      delete layer.addWeight;
+    }
   }
 }
 
@@ -78,6 +88,21 @@ function watchCalls(layer: Layer, note: LayerNote, checksShapes: boolean): void 
     calls += 1;
     if (checksShapes && expected !== undefined && !agree(shapes, expected)) throw differingShapes(note, list, expected);
     return naming(note, shapes, () => apply(inputs, options));
+  };
+}
+
+/** tfjs-layers finds initializers by name among all that has one: an activation in the place of an initializer gives what it makes of the shape. */
+function watchWeights(layer: Layer, note: LayerNote): void {
+  const watched = layer as unknown as Watched;
+  const addWeight = watched.addWeight.bind(layer);
+  watched.addWeight = (name, shape, ...rest) => {
+    const weight = addWeight(name, shape, ...rest);
+    if (agree([weight.shape], [shape])) return weight;
+    throw new RematError(
+      "KERAS_LAYER_REFUSED",
+      `${sentenceStart(label(note))} at ${note.path} has an initializer of its weight '${name}' that gives ${showShapes([weight.shape])}, expected ${showShapes([shape])}. ` +
+        "Choose an initializer in Keras and export the model again.",
+    );
   };
 }
 

@@ -1,4 +1,6 @@
 import { RematError } from "@remat/trace";
+import { isSize } from "./check-sizes.js";
+import { show } from "./json.js";
 import type { LayerEntry } from "./layer-note.js";
 
 type InputShape = readonly (number | null)[];
@@ -25,6 +27,11 @@ export function overrideInputShape(model: LayerEntry, shape: InputShape | Readon
         "Give as many.",
       );
     }
+    if (!sizes.every((size) => size === null || isSize(size)))
+      throw mismatch(
+        `${show(sizes)} was given`,
+        "Give whole numbers of at least 1, or null where a size is not known.",
+      );
     input.config["batchInputShape"] = [own[0] ?? null, ...sizes];
   }
 }

@@ -366,6 +366,31 @@ describe("a file that nobody's program wrote", () => {
     ]);
   });
 
+  it.each<[string, object]>([
+    ["batch_shape", [0, 6, 5, 4]],
+    ["batch_input_shape", [null, 8, 0, 4]],
+    ["batch_input_shape", [null, -8, 8, 4]],
+    ["batch_shape", [null, 8.5, 8, 4]],
+    ["batch_shape", [null, "8", 8, 4]],
+  ])("is refused naming the field: an input with %s of %j", (field, shape) => {
+    const file = smallModel(["x", "InputLayer", { [field]: shape }], ["relu", "ReLU", {}, ["x"]]);
+    expect(refusal(file)).toEqual([
+      "KERAS_SIZE_WRONG",
+      `Layer 'x' (InputLayer) has ${field}: ${JSON.stringify(shape)}, expected whole numbers of at least 1, or null where a size is not known. ` +
+        "Change that layer in Keras and export the model again.",
+    ]);
+  });
+
+  it("is refused naming the weight: what is no initializer in the place of one", () => {
+    const tokens: [string, string, object] = ["x", "InputLayer", { batch_input_shape: [null, 5], dtype: "int32" }];
+    const embedding = { input_dim: 11, output_dim: 3, embeddings_initializer: "tanh" };
+    expect(refusal(smallModel(tokens, ["words", "Embedding", embedding, ["x"]]))).toEqual([
+      "KERAS_LAYER_REFUSED",
+      "Layer 'words' (Embedding) at modelTopology.config.layers[1] has an initializer of its weight 'embeddings' that gives [2], expected [11, 3]. " +
+        "Choose an initializer in Keras and export the model again.",
+    ]);
+  });
+
   it("is refused naming the call: what is no tensor among a function's", () => {
     const file = smallModel(input, ["sum", "TFOpLambda", { function: "concat" }]);
     (file.modelTopology.config.layers[1] as Record<string, unknown>)["inbound_nodes"] = [[3]];
