@@ -8,6 +8,7 @@ import { makeProgram, type TypedCommand } from "./command-line.js";
 import { commands } from "./commands/registry.js";
 import { type ConfiguredOptions, readConfigFile } from "./config-file.js";
 import type { ConsoleIo } from "./console-io.js";
+import { checkGivenFiles } from "./given-files.js";
 import { shapedIo } from "./global-options.js";
 import { isTooDeep, namingModel } from "./model-code-error.js";
 import { withStandardInput } from "./standard-input.js";
@@ -73,6 +74,7 @@ async function runTyped({ entry, command, targets, options }: TypedCommand, io: 
   if (configured?.strangerId !== undefined) io.stderr.write(`remat: ${leftOut(configured)}\n`);
   if (configured !== undefined && Object.keys(configured.options).length > 0)
     io.stderr.write(`remat: ${displaySafe(configured.path)} says ${describe(configured.options)}\n`);
+  checkGivenFiles(command, targets, all, configured?.path);
   const run = (given: readonly string[]) => command.run(given, all, shapedIo(io, all));
   if (command.takesProgram) return run(targets);
   try {

@@ -11,6 +11,12 @@ export interface CommandOption {
   readonly default?: string | number;
   /** Values that a shell may complete; a command may take others besides. */
   readonly choices?: readonly string[];
+  /** Whether its value is a file that the command reads. */
+  readonly reads?: true;
+  /** Of one whose value is a file that is written: as text whatever its name is, or gzipped where that ends in `.gz`. */
+  readonly writes?: "text" | "text or gzip";
+  /** Returns the file that is written where the option is left out, if any is. */
+  readonly writesByDefault?: (targets: readonly string[], options: CommandOptions) => string | undefined;
   /** Under which heading help lists it; left out: with the command's own. */
   readonly group?: string;
 }

@@ -13,6 +13,8 @@ import { type CommandOption, type CommandOptions, grouped } from "./command.js";
 import { formatOption, unitsOption } from "./format-option.js";
 import { parseChoice, parseCount, parseText } from "./usage-error.js";
 
+/** Far above any allocator's, and a million storages still add up in whole numbers. */
+const mostUnitBytes = 2 ** 30;
 const backends = fakeableBackends().map(({ name }) => name);
 const optimizers = [...optimizerNames, noOptimizer];
 const defaults = resolveStep();
@@ -40,7 +42,11 @@ export const stepOptions: readonly CommandOption[] = grouped("The training step"
     choices: optimizers,
     purpose: `What updates the weights: ${listed(optimizers)} (default: ${defaults.optimizer})`,
   },
-  { flags: "--data <file>", purpose: "Inputs and targets of a batch: a JSON file or an ES module (default: random)" },
+  {
+    flags: "--data <file>",
+    reads: true,
+    purpose: "Inputs and targets of a batch: a JSON file or an ES module (default: random)",
+  },
   {
     flags: "--backend <name>",
     choices: backends,
@@ -64,7 +70,11 @@ export const recordOptions: readonly CommandOption[] = grouped("The training ste
 export const printOptions: readonly CommandOption[] = grouped("Output", [
   formatOption,
   unitsOption,
-  { flags: "--trace <file>", purpose: "Also write the trace: out.remat.jsonl, or out.remat.jsonl.gz" },
+  {
+    flags: "--trace <file>",
+    purpose: "Also write the trace: out.remat.jsonl, or out.remat.jsonl.gz",
+    writes: "text or gzip",
+  },
 ]);
 
 /** What was said of a model's training step. */
@@ -91,7 +101,7 @@ export function parseModelOptions(options: CommandOptions): ModelOptions {
       data,
       optimizer: given("optimizer", parseText),
       backend: given("backend", (name, value) => parseChoice(name, value, backends)),
-      allocationUnitBytes: given("unit", parseCount),
+      allocationUnitBytes: given("unit", (name, value) => parseCount(name, value, 1, mostUnitBytes)),
       grouping: given("group", (name, value) => parseChoice(name, value, groupingNames)),
       seed: given("seed", (name, value) => parseCount(name, value, 0)),
       steps: given("steps", parseCount),

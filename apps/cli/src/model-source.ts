@@ -1,9 +1,11 @@
-import { existsSync, statSync } from "node:fs";
+import { existsSync, type Stats, statSync } from "node:fs";
 import { basename, resolve } from "node:path";
 import { RematError } from "@remat/trace";
-import { type FileHead, readHead } from "./importers/file-head.js";
+import { foreignCompression } from "./foreign-compression.js";
+import { readHead } from "./importers/file-head.js";
 import type { Importer, SourceKind } from "./importers/importer.js";
 import { importers } from "./importers/importers.js";
+import { UsageError } from "./usage-error.js";
 
 /** What the MODEL argument names: plain data, so that every process can be told. */
 export interface ModelSource<Kind extends SourceKind = SourceKind> {
@@ -20,29 +22,41 @@ export interface ModelSource<Kind extends SourceKind = SourceKind> {
  * @throws RematError `MODEL_NOT_FOUND`, `MODEL_UNREADABLE`, `MODEL_UNKNOWN`
  */
 export function modelSource(path: string): ModelSource {
+  if (path === "") throw new UsageError(`the name of the model is empty. ${expected()}`);
   const full = resolve(path);
-  if (!existsSync(full)) throw new RematError("MODEL_NOT_FOUND", `${path}: no such file. ${expected()}`);
-  if (statSync(full).isDirectory()) {
-    for (const entry of ["index.js", "index.mjs", "model.js", "model.json"]) {
-      const inner = resolve(full, entry);
-      if (existsSync(inner)) return { ...modelSource(inner), name: basename(full) };
-    }
+  const stats = reading(path, () => statSync(full));
+  if (stats.isDirectory()) {
+    const inner = modelFile(full);
+    if (inner !== full) return { ...modelSource(inner), name: basename(full) };
     throw new RematError(
       "MODEL_NOT_FOUND",
       `${path}: a folder without index.js, model.js or model.json. Name the file of the model.`,
     );
   }
-  const head = headOf(full, path);
+  if (isDevice(stats)) throw new RematError("MODEL_UNREADABLE", `${path}: a device or a socket. ${expected()}`);
+  const head = reading(path, () => readHead(full));
   const importer = importers.find((each) => each.recognises(full, head));
-  if (importer === undefined)
-    throw new RematError("MODEL_UNKNOWN", `${path}: neither a model nor a trace. ${expected()}`);
+  if (importer === undefined) throw new RematError("MODEL_UNKNOWN", `${path}: ${whatIsUnknown(path)}`);
   return { gives: importer.gives, importer: importer.name, path: full, name: nameOf(full) };
 }
 
-function headOf(full: string, path: string): FileHead {
+/** Returns the file that is read of a target: of a folder the model in it, if there is one. */
+export function modelFile(path: string): string {
+  const inner = ["index.js", "index.mjs", "model.js", "model.json"].map((entry) => resolve(path, entry));
+  return inner.find((entry) => existsSync(entry)) ?? path;
+}
+
+/** Tells what has no end from a file, and from a pipe, which is read but once. */
+export function isDevice(stats: Stats): boolean {
+  return !stats.isFile() && !stats.isDirectory() && !stats.isFIFO();
+}
+
+function reading<T>(path: string, read: () => T): T {
   try {
-    return readHead(full);
+    return read();
   } catch (cause) {
+    if (["ENOENT", "ENOTDIR"].includes((cause as NodeJS.ErrnoException).code ?? ""))
+      throw new RematError("MODEL_NOT_FOUND", `${path}: no such file. ${expected()}`, { cause });
     throw new RematError(
       "MODEL_UNREADABLE",
       `${path}: cannot be read (${(cause as Error).message}). Name a file that you may read.`,
@@ -78,6 +92,13 @@ export function describeKinds(kinds: readonly SourceKind[]): string {
     .filter(({ gives }) => kinds.includes(gives))
     .map(({ example, what }) => `${example} (${what})`)
     .join(", or ");
+}
+
+function whatIsUnknown(path: string): string {
+  const ending = foreignCompression(path);
+  return ending === undefined
+    ? `neither a model nor a trace. ${expected()}`
+    : `compressed as ${ending} files are. Decompress it, or compress it with gzip.`;
 }
 
 const expected = (): string => `Expected ${describeKinds(["model", "run"])}.`;

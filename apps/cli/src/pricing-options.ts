@@ -16,6 +16,7 @@ import { parseChoice, parseText, quote, UsageError } from "./usage-error.js";
 export const deviceOption: CommandOption = {
   flags: "--device <name>",
   group: "The device",
+  reads: true,
   choices: Object.keys(deviceSpecs),
   purpose: `Device to price for: a name (a100, h100, rtx-4090, cpu, …) or a JSON file with your own (default: ${defaultDevice}; a trace keeps what was measured)`,
 };
@@ -75,7 +76,10 @@ function readDevice(nameOrPath: string): DeviceSpec {
   try {
     return parseDeviceSpec(JSON.parse(text) as never);
   } catch (cause) {
-    throw new RematError("DEVICE_FILE", `${nameOrPath}: ${(cause as Error).message}`, { cause });
+    const { message } = cause as Error;
+    const wrong =
+      cause instanceof RematError ? message : `not JSON (${message}). Expected a file with a device's figures.`;
+    throw new RematError("DEVICE_FILE", `${nameOrPath}: ${wrong}`, { cause });
   }
 }
 

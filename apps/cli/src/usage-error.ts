@@ -9,11 +9,13 @@ export class UsageError extends RematError {
   }
 }
 
-/** Parses a whole number of at least `min` from an option's value. */
-export function parseCount(option: string, value: unknown, min = 1): number {
+/** Parses a whole number from `min` to `max` from an option's value. */
+export function parseCount(option: string, value: unknown, min = 1, max: number = Number.MAX_SAFE_INTEGER): number {
   const number = typeof value === "number" ? value : Number(String(value));
-  if (!Number.isSafeInteger(number) || number < min || value === "" || typeof value === "boolean")
-    throw new UsageError(`--${option} expects a whole number of at least ${min}, found ${quote(value)}.`);
+  if (!Number.isSafeInteger(number) || number < min || number > max || value === "" || typeof value === "boolean")
+    throw new UsageError(
+      `--${option} expects a whole number of ${max < Number.MAX_SAFE_INTEGER ? `${min} to ${max}` : `at least ${min}`}, found ${quote(value)}.`,
+    );
   return number;
 }
 

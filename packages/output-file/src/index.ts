@@ -1,3 +1,4 @@
+export { realOutput } from "./real-output.js";
 export { replaceFile } from "./replace-file.js";
 export { writeNewFile } from "./write-new-file.js";
 export { checkOutput, isStandardOutput, type WriteOutputOptions, writeOutput } from "./write-output.js";

@@ -16,7 +16,11 @@ import { thisMachine } from "../verdict/this-machine.js";
 export const execCommand: Command = {
   options: [
     { flags: "--budget <size>", purpose: "What a thread may hold at once: 2GB, 512MiB, or 60% of what stock holds" },
-    { flags: "--plan <file>", purpose: "A plan that remat plan -o wrote, for the steps that are as planned" },
+    {
+      flags: "--plan <file>",
+      reads: true,
+      purpose: "A plan that remat plan -o wrote, for the steps that are as planned",
+    },
     {
       flags: "--early-release",
       purpose: "In place of these: nothing is recomputed, everything goes after its last use",

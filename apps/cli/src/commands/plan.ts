@@ -62,10 +62,11 @@ export const planCommand: Command = {
     { flags: "--fsdp-units <names>", purpose: "For --method modules: modules that are sharded as one" },
     { flags: "--depth <n>", purpose: "Show modules by this many name components", default: 2 },
     { flags: "--top <n>", purpose: "How many of the recomputed storages or nodes to list (default: 10; as csv all)" },
-    { flags: "-o, --output <file>", purpose: "Write the plan there, for an executor" },
+    { flags: "-o, --output <file>", purpose: "Write the plan there, for an executor", writes: "text" },
     {
       flags: "--pytorch-policy <file>",
       purpose: "Of a PyTorch run: also write what to checkpoint, for remat_export.apply_policy",
+      writes: "text",
     },
   ],
   examples: [

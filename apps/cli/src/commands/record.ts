@@ -9,7 +9,7 @@ import type { ConsoleIo } from "../console-io.js";
 import { checkFor, writeFor } from "../output.js";
 import { judgeRecorded } from "../program/judge-recorded.js";
 import { describeEarlyEnd, describeNothing, programOf, trainingEnvironment } from "../program/program-command.js";
-import { numberedPath, parseRecordOptions } from "../program/record-options.js";
+import { defaultOutput, numberedPath, parseRecordOptions } from "../program/record-options.js";
 import { tellFacts } from "../program/tell-facts.js";
 import { thisMachine } from "../verdict/this-machine.js";
 
@@ -19,6 +19,8 @@ export const recordCommand: Command = {
     {
       flags: "-o, --output <file>",
       purpose: "The trace's file, gzipped where it ends in .gz (default: named after the script)",
+      writes: "text or gzip",
+      writesByDefault: defaultOutput,
     },
     { flags: "--steps <n>", purpose: "How many steps to record of each model and optimizer", default: 5 },
     { flags: "--seconds <n>", purpose: "How long after the first step to look for other models", default: 60 },

@@ -20,6 +20,8 @@ import { giveVerdict } from "../verdict/give-verdict.js";
 import { verdictText } from "../verdict/show-verdict.js";
 import { versionText } from "../version.js";
 
+const defaultOutput = "report.html";
+
 /** `remat report`. */
 export const reportCommand: Command = {
   options: [
@@ -28,14 +30,20 @@ export const reportCommand: Command = {
     ...pricingOptions,
     unitsOption,
     { flags: "--top <n>", purpose: "How many of the largest storages at the peak to list", default: 12 },
-    { flags: "--compare <other>", purpose: "Another run, or a plan for this one, beside it" },
+    { flags: "--compare <other>", reads: true, purpose: "Another run, or a plan for this one, beside it" },
     { flags: "--fsdp <plan>", purpose: "Also predict one rank of many: world=8,wrap='layers.*',reshard,bf16,offload" },
     { flags: "--time <time>", purpose: "How long to look for plans: 8s (default), 500ms, 0 for none" },
     { flags: "--iterations <n>", purpose: "How many changes to try instead: the same number gives the same plans" },
-    { flags: "-o, --output <file>", purpose: "Write the report there (default: report.html)" },
+    {
+      flags: "-o, --output <file>",
+      purpose: `Write the report there (default: ${defaultOutput})`,
+      writes: "text or gzip",
+      writesByDefault: (_targets, { extract }) => (extract === undefined ? defaultOutput : undefined),
+    },
     { flags: "--open", purpose: "Open it in a browser" },
     {
       flags: "--extract <report>",
+      reads: true,
       purpose: "Read a report back: its summary as JSON, or with -o run.remat.jsonl.gz its run",
     },
   ],
@@ -62,7 +70,9 @@ export async function report(model: string | undefined, options: CommandOptions,
     throw new UsageError(
       "expected a model, a trace or a plan: remat report model.json, or a report to read: --extract.",
     );
-  const path = output ?? "report.html";
+  const path = output ?? defaultOutput;
+  if (path.endsWith(".gz"))
+    throw new UsageError(`-o ${path}: a report is written for a browser to open. Name a file without .gz.`);
   const isFile = !isStandardOutput(path);
   if (!isFile && options["open"] === true)
     throw new UsageError("--open opens a file, and -o names standard output. Leave out one of them.");

@@ -35,7 +35,7 @@ export const runCommand: Command = {
     unitsOption,
     { flags: "--budget <size>", purpose: "What may be held at once: 0.9 or 60% of what stock holds, or 2GB, 512MiB" },
     { flags: "--max-overhead <share>", purpose: "In place of a budget, how much longer a step may take: 15%" },
-    { flags: "--plan <file>", purpose: "In place of a budget, a plan that remat plan -o wrote" },
+    { flags: "--plan <file>", reads: true, purpose: "In place of a budget, a plan that remat plan -o wrote" },
     { flags: "--early-release", purpose: "Nothing is recomputed; everything is freed after its last use" },
     { flags: "--steps <n>", purpose: "How many steps to run", default: 5 },
     { flags: "--time <time>", purpose: "How long to look for a plan (default: 20s)" },

@@ -20,7 +20,8 @@ function hasNodesAndEdges(path: string): boolean {
     const file = parseLeniently(readFileSync(path, "utf8"), path);
     return typeof file === "object" && file !== null && "nodes" in file && "edges" in file;
   } catch {
-    return false;
+    // What is damaged is told as what its beginning is.
+    return true;
   }
 }
 

@@ -16,7 +16,7 @@ export function parseJson(path: string): unknown {
   } catch (cause) {
     throw new RematError(
       "MODEL_JSON",
-      `${path}: not JSON (${(cause as Error).message}). Expected a file as tfjs-layers or Keras writes it.`,
+      `${path}: not JSON (${(cause as Error).message}). Expected a model as tfjs-layers or Keras writes it, a run of PyTorch, a graph or a plan, whole.`,
       { cause },
     );
   }

@@ -17,16 +17,16 @@ export function parseRecordOptions(options: CommandOptions, program: readonly st
       steps: parseCount("steps", options["steps"]),
       seconds: parseCount("seconds", options["seconds"]),
     },
-    output: options["output"] === undefined ? `${nameOf(program)}${extension}` : parseText("output", options["output"]),
+    output: parseText("output", options["output"] ?? defaultOutput(program)),
   };
 }
 
 const extension = ".remat.jsonl";
 
-/** That of the script, or else of the program itself. */
-function nameOf(program: readonly string[]): string {
+/** Returns the trace's file where none is named: after the script, or else after the program itself. */
+export function defaultOutput(program: readonly string[]): string | undefined {
   const script = program.slice(1).find((argument) => /^[^-].*\.[cm]?[jt]sx?$/.test(argument)) ?? program[0];
-  return basename(script, extname(script));
+  return script === undefined ? undefined : `${basename(script, extname(script))}${extension}`;
 }
 
 /** Returns the file of the trace `index` of `count`. */

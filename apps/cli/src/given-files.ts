@@ -1,0 +1,101 @@
+import { statSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join, resolve } from "node:path";
+import { realOutput } from "@remat/output-file";
+import { type Command, type CommandOption, type CommandOptions, optionKey } from "./command.js";
+import { foreignCompression } from "./foreign-compression.js";
+import { isDevice, modelFile } from "./model-source.js";
+import { UsageError } from "./usage-error.js";
+
+/** A file that a command was given, and as what. */
+interface GivenFile {
+  readonly as: string;
+  readonly path: string;
+}
+
+/**
+ * Refuses outputs that are a file which the command reads, or one another, whatever they are called: by their real paths; names that promise
+ * what would not be written; and inputs that have no end. `configPath`: where some of the options come from.
+ *
+ * @throws UsageError naming both
+ */
+export function checkGivenFiles(
+  command: Command,
+  targets: readonly string[],
+  options: CommandOptions,
+  configPath: string | undefined,
+): void {
+  for (const option of command.options) {
+    const path = options[optionKey(option)];
+    if (option.reads && typeof path === "string" && isEndless(path))
+      throw new UsageError(`${typedName(option)} ${path}: a device or a socket. Name a file.`);
+  }
+  const outputs = command.options.flatMap((option) => {
+    const path = option.writes && (options[optionKey(option)] ?? option.writesByDefault?.(targets, options));
+    // What is no text is refused when the option is parsed.
+    return typeof path === "string" && path !== "" ? [{ as: typedName(option), path, writes: option.writes }] : [];
+  });
+  if (outputs.length === 0) return;
+  for (const { as, path, writes } of outputs) {
+    const ending = foreignCompression(path) ?? (writes === "text" && path.endsWith(".gz") ? ".gz" : undefined);
+    if (ending !== undefined)
+      throw new UsageError(
+        `${as} ${path}: what is written is not compressed so. Name a file without ${ending}${writes === "text" ? "" : ", or with .gz"}.`,
+      );
+  }
+  const seen = new Map<string, GivenFile>();
+  for (const { as, path } of inputsOf(command, targets, options, configPath)) {
+    const real = realOutput(path === "-" ? "/dev/stdin" : path);
+    if (real !== undefined) seen.set(real, { as: `${as} is read from`, path });
+  }
+  for (const { as, path } of outputs) {
+    const real = realOutput(path);
+    if (real === undefined) continue;
+    const other = seen.get(real);
+    if (other !== undefined)
+      throw new UsageError(
+        `${as} ${path} would overwrite what ${other.as}: ${other.path}. Name another file with ${as}.`,
+      );
+    seen.set(real, { as: `${as} writes`, path });
+  }
+}
+
+function inputsOf(
+  { options: known, takesProgram }: Command,
+  targets: readonly string[],
+  options: CommandOptions,
+  configPath: string | undefined,
+): readonly GivenFile[] {
+  const inputs = takesProgram
+    ? targets.flatMap(filesOfArgument).map((path) => ({ as: "the program", path }))
+    : targets.map((target) => ({ as: "MODEL", path: modelFile(target) }));
+  for (const option of known) {
+    const path = options[optionKey(option)];
+    if (option.reads && typeof path === "string") inputs.push({ as: typedName(option), path: modelFile(path) });
+  }
+  if (configPath !== undefined) inputs.push({ as: "--config", path: configPath });
+  return inputs;
+}
+
+/** Such a file would be read for ever. */
+function isEndless(path: string): boolean {
+  try {
+    return isDevice(statSync(path));
+  } catch {
+    // What is not there is refused when it is read.
+    return false;
+  }
+}
+
+/** `-o` of `-o, --output <file>`. */
+const typedName = ({ flags }: CommandOption): string => flags.split(/[ ,]/, 1)[0];
+
+/** A script, whose ending Node adds, a file of the program's, or one behind `--option=`. */
+function filesOfArgument(argument: string): readonly string[] {
+  const value = argument.slice(argument.indexOf("=") + 1);
+  try {
+    return [argument, value, createRequire(join(process.cwd(), "program")).resolve(resolve(argument))];
+  } catch {
+    return [argument, value];
+  }
+}
