@@ -1,4 +1,6 @@
-import { loadHighs } from "./load-highs.js";
+import { RematError } from "@remat/trace";
+import type { Highs } from "highs";
+import { forgetHighs, loadHighs } from "./load-highs.js";
 
 /** Minimise `cost · x` over `0 <= x <= upper` with `atLeast <= values · x[columns] <= atMost` in every row. @internal */
 export interface MixedIntegerProblem {
@@ -34,12 +36,38 @@ const optimal = 7;
 const infeasible = 8;
 const feasiblePoint = 2;
 
-/** @internal */
+/** The code of the error where the solver itself has failed, as for lack of memory. @internal */
+export const solverFailed = "SOLVER_FAILED";
+
+interface SolverOptions {
+  readonly relativeGap: number;
+  readonly timeLimitS: number;
+}
+
+/**
+ * Solves with HiGHS.
+ *
+ * @throws RematError `SOLVER_FAILED`
+ * @internal
+ */
 export async function solveMixedInteger(
   problem: MixedIntegerProblem,
-  options: { readonly relativeGap: number; readonly timeLimitS: number },
+  options: SolverOptions,
 ): Promise<MixedIntegerSolution> {
   const highs = await loadHighs();
+  try {
+    return run(highs, problem, options);
+  } catch (cause) {
+    forgetHighs();
+    throw new RematError(
+      solverFailed,
+      `HiGHS has failed on a program of ${problem.cost.length} columns and ${problem.rows.length} rows (${(cause as Error).message}). Plan with another method, such as greedy, or for a part of the model.`,
+      { cause },
+    );
+  }
+}
+
+function run(highs: Highs, problem: MixedIntegerProblem, options: SolverOptions): MixedIntegerSolution {
   const numCols = problem.cost.length;
   const numRows = problem.rows.length;
   const starts = new Int32Array(numRows + 1);
@@ -83,6 +111,14 @@ export async function solveMixedInteger(
       isOptimal: modelStatus === optimal,
     };
   } finally {
+    disposeOf(model);
+  }
+}
+
+function disposeOf(model: { dispose(): void }): void {
+  try {
     model.dispose();
+  } catch {
+    // After a failure, which is what counts.
   }
 }

@@ -60,6 +60,11 @@ export async function planGraphFile(
     Int32Array.from({ length: graph.nodeCount }, (_, v) => v),
   )!;
   const referenceBytes = statedPeakBytes(file) ?? inOrder.peakBytes;
+  if (referenceBytes === 0)
+    throw new RematError(
+      "GRAPH_FILE",
+      `${path}: every node has 0 bytes, so nothing is held that could be freed. Give what each node holds as its 'bytes'.`,
+    );
   const notes: string[] = [];
   if (referenceBytes !== inOrder.peakBytes)
     notes.push(`the file states a peak in order of ${referenceBytes} bytes, but its nodes take ${inOrder.peakBytes}`);

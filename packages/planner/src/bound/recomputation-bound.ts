@@ -1,5 +1,11 @@
+import { RematError } from "@remat/trace";
 import type { PlanningGraph } from "../graph/planning-graph.js";
-import { type MixedIntegerRow, solveMixedInteger } from "../solve-mixed-integer.js";
+import {
+  type MixedIntegerRow,
+  type MixedIntegerSolution,
+  solveMixedInteger,
+  solverFailed,
+} from "../solve-mixed-integer.js";
 import { type PlainOrder, plainOrder } from "./plain-order.js";
 
 export interface RecomputationBound {
@@ -12,6 +18,8 @@ export interface RecomputationBound {
 /** About as many entries as the matrix of a relaxation has, and that of a search for whole numbers; more hardly raise the bound. */
 const relaxedEntries = 20_000;
 const wholeEntries = 60_000;
+/** How many times that what must be recomputed first may come to, over all moments: in a graph that is deep everywhere it is the graph, at each. */
+const mostRequired = 10;
 /** Values that could be absent, over all moments that are looked at. */
 const mostAbsent = 300_000;
 
@@ -42,21 +50,34 @@ export async function recomputationBound(
   const all = momentsOver(graph, order, budgetBytes);
 
   if (left() < 0.05) return { extraCost: 0, isInfeasible: false };
-  const relaxed = program(graph, order, thinned(all, relaxedEntries), unit);
-  const relaxation = await solveMixedInteger(
+  const relaxed = program(graph, order, thinned(all, relaxedEntries), unit, mostRequired * relaxedEntries);
+  const relaxation = await solve(
     { ...relaxed, isWhole: new Uint8Array(relaxed.cost.length) },
     { relativeGap: 0, timeLimitS: Math.max(0.05, left()) },
   );
+  if (relaxation === undefined) return { extraCost: 0, isInfeasible: false };
   if (relaxation.isInfeasible) return { extraCost: Number.POSITIVE_INFINITY, isInfeasible: true };
   let extraCost = relaxation.isOptimal ? rounded(relaxation.cost * (1 - 1e-9)) : 0;
   if (extraCost >= (options.enoughCost ?? Number.POSITIVE_INFINITY) || left() < 0.05)
     return { extraCost, isInfeasible: false };
 
-  const whole = program(graph, order, thinned(all, wholeEntries), unit);
-  const solution = await solveMixedInteger(whole, { relativeGap: 1e-7, timeLimitS: left() });
+  const whole = program(graph, order, thinned(all, wholeEntries), unit, mostRequired * wholeEntries);
+  if (left() < 0.05) return { extraCost, isInfeasible: false };
+  const solution = await solve(whole, { relativeGap: 1e-7, timeLimitS: left() });
+  if (solution === undefined) return { extraCost, isInfeasible: false };
   if (solution.isInfeasible) return { extraCost: Number.POSITIVE_INFINITY, isInfeasible: true };
   if (solution.lowerBound > 0) extraCost = Math.max(extraCost, rounded(solution.lowerBound * (1 - 1e-7)));
   return { extraCost, isInfeasible: false };
+}
+
+/** A solver that fails has proven nothing. */
+async function solve(...problem: Parameters<typeof solveMixedInteger>): Promise<MixedIntegerSolution | undefined> {
+  try {
+    return await solveMixedInteger(...problem);
+  } catch (error) {
+    if (error instanceof RematError && error.code === solverFailed) return undefined;
+    throw error;
+  }
 }
 
 /** Where all costs are whole numbers, so is what any schedule costs. */
@@ -148,6 +169,7 @@ function program(
   { lastUse }: PlainOrder,
   moments: readonly Moment[],
   unit: number,
+  requiredEntries: number,
 ): { cost: number[]; upper: Float64Array; isWhole: Uint8Array; rows: MixedIntegerRow[] } {
   const { bytes, producer, inputs, recomputable } = graph;
   const cost: number[] = [];
@@ -167,13 +189,18 @@ function program(
   const inGap = new Map<number, number>();
   const afterwards = new Map<number, number>();
 
+  /** What is required beyond these is left out, which makes the bound lower at most. */
+  const entriesEach = Math.ceil(requiredEntries / Math.max(1, moments.length));
+
   for (const { time, absent, excess } of moments) {
+    let entries = 0;
+    const waiting: { readonly v: number; readonly reason: number }[] = [];
     const columns: number[] = [];
     const values: number[] = [];
     const held = new Map<number, number>();
     const isMissing = new Map<number, number>();
-    /** What v reads, should it run after this moment, because of `reason`. */
-    const require = (v: number, reason: number) => {
+    /** What v reads, should it run after this moment, because of `reason`; what that reads in turn waits. */
+    const require = ({ v, reason }: (typeof waiting)[number]) => {
       for (let i = inputs.start[v]; i < inputs.start[v + 1]; i++) {
         const w = inputs.values[i];
         if (lastUse[w] >= time) continue;
@@ -189,9 +216,10 @@ function program(
           const missing = column(0);
           isMissing.set(w, missing);
           rows.push({ columns: [memo(afterwards, u, u), missing], values: [1, -1], atLeast: 0 });
-          require(u, missing);
+          waiting.push({ v: u, reason: missing });
         }
         const missing = isMissing.get(w);
+        entries += 3;
         rows.push(
           missing === undefined
             ? { columns: [held.get(w)!, reason], values: [1, -1], atLeast: 0 }
@@ -204,8 +232,10 @@ function program(
       rows.push({ columns: [memo(inGap, component, producer[w]), isAbsent], values: [1, -1], atLeast: 0 });
       columns.push(isAbsent);
       values.push(bytes[w]);
-      require(producer[w], isAbsent);
+      waiting.push({ v: producer[w], reason: isAbsent });
     }
+    // The nearest first, so that what is left out is the farthest.
+    for (let next = 0; next < waiting.length && entries < entriesEach; next++) require(waiting[next]);
     // In shares of the largest value: a solver's tolerances are absolute.
     const scale = values.reduce((most, size) => Math.max(most, Math.abs(size)), excess);
     rows.push({ columns, values: values.map((size) => size / scale), atLeast: excess / scale });

@@ -15,6 +15,9 @@ const blockShare = 0.4;
 /** And, for each search, what it begins with besides. */
 const quickShare = 0.2;
 
+/** To begin a search, and to end it, on the smallest graph. */
+const leastSearchMs = 5;
+
 interface FrontSearch {
   readonly budgetBytes: number;
   readonly weight: number;
@@ -125,10 +128,18 @@ export class ScheduleFront {
 
   /** Looks for schedules within each of several budgets; what is found for one serves the others. */
   async searchEach(budgets: readonly number[], weight: number): Promise<void> {
-    const limits = budgets.filter((bytes) => bytes < this.plain.peakBytes);
+    const limits = this.affordable(budgets.filter((bytes) => bytes < this.plain.peakBytes));
     const each = weight / 2 / Math.max(1, limits.length);
     await this.run(limits.map((budgetBytes) => ({ budgetBytes, weight: each, begin: "blocks", hasBound: true })));
     await this.run(limits.map((budgetBytes) => ({ budgetBytes, weight: each })));
+  }
+
+  /** As many of the budgets as there is time to search for, at equal distances: for those between them counts what these find. */
+  private affordable(budgets: readonly number[]): readonly number[] {
+    const eachMs = Math.max(leastSearchMs, 2 * this.leastMs);
+    const most = Math.max(1, Math.floor((this.effort.leftMs * this.runner.workers) / 2 / eachMs));
+    if (budgets.length <= most) return budgets;
+    return Array.from({ length: most }, (_, i) => budgets[Math.floor(((i + 1) * budgets.length) / most) - 1]);
   }
 
   private async run(searches: readonly FrontSearch[]): Promise<void> {
@@ -145,10 +156,16 @@ export class ScheduleFront {
     if (isHopeless && searches.every((search) => this.isMet(search.budgetBytes))) return;
     const before = this.iterations;
     const tasks = searches.map((search, i) => ({ ...this.taskOf(search, efforts[i], before), starts: starts[i] }));
-    for (const schedule of await this.runner.run(tasks)) {
+    for (const [i, found] of (await this.runner.run(tasks)).entries()) {
+      const schedule = found ?? (await this.beginningOf(tasks[i]));
       this.iterations += schedule.iterations;
       this.found.push(schedule);
     }
+  }
+
+  /** The best of what a search begins with: all there is of one that came to nothing. */
+  private async beginningOf({ timeMs: _, ...task }: RematerializeOptions): Promise<Rematerialization> {
+    return rematerialize(this.graph, { ...task, iterations: 0, boundTimeMs: 0 });
   }
 
   private isMet(budgetBytes: number): boolean {

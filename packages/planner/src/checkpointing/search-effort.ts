@@ -34,12 +34,17 @@ export class SharedEffort {
     return from + share * (this.deadline - this.began);
   }
 
+  /** What is left of the time; without end where none is given. */
+  get leftMs(): number {
+    return Math.max(0, this.deadline - performance.now());
+  }
+
   /** For each of several searches, by its weight, of which as many as there are `workers` are on at once. */
   take(weights: readonly number[], workers: number): SearchEffort[] {
     const weight = weights.reduce((sum, each) => sum + each, 0);
     const share = this.weightLeft > weight ? weight / this.weightLeft : 1;
     this.weightLeft -= weight;
-    const spareMs = Math.max(0, this.deadline - performance.now()) * share;
+    const spareMs = this.leftMs * share;
     const iterations = this.iterationsLeft * share;
     this.iterationsLeft -= iterations;
     const atOnce = Math.min(workers, weights.length);

@@ -1,10 +1,10 @@
 import type { PlanningGraph } from "../graph/planning-graph.js";
 import { type Rematerialization, type RematerializeOptions, rematerialize } from "../rematerialize.js";
 
-/** Runs searches on one graph: one after the other, or several at once. Answers in the order of the tasks. @internal */
+/** Runs searches on one graph: one after the other, or several at once. Answers in the order of the tasks; undefined for one that has found nothing. @internal */
 export interface SearchRunner {
   readonly workers: number;
-  run(tasks: readonly RematerializeOptions[]): Promise<Rematerialization[]>;
+  run(tasks: readonly RematerializeOptions[]): Promise<(Rematerialization | undefined)[]>;
 }
 
 /** @internal */

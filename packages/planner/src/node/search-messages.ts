@@ -9,4 +9,5 @@ export type SearchOrder =
 export type SearchAnswer =
   | { readonly id: number; readonly progress: RematerializeProgress }
   | { readonly id: number; readonly found: Rematerialization }
-  | { readonly id: number; readonly error: unknown };
+  /** Of a `RematError` with its code, which its copy would lack. */
+  | { readonly id: number; readonly failure: { readonly message: string; readonly code: string | undefined } };

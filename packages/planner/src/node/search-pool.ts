@@ -13,75 +13,103 @@ export const hasWorkers = (): boolean => existsSync(workerFile);
 
 /**
  * Worker threads that search on one graph, each a search at a time; started when several searches are to run. A search by itself runs
- * here.
+ * here. A search whose thread dies, or does not end in time, has found nothing.
  * @internal
  */
 export class SearchPool implements SearchRunner {
   readonly workers: number;
   private readonly graph: PlanningGraph;
-  private readonly threads: Worker[] = [];
+  private readonly file: URL;
+  private readonly threads: (Worker | undefined)[] = [];
 
-  constructor(graph: PlanningGraph, workers: number) {
+  /** `file`: what the threads run. */
+  constructor(graph: PlanningGraph, workers: number, file: URL = workerFile) {
     this.graph = graph;
     this.workers = workers;
+    this.file = file;
   }
 
-  async run(tasks: readonly RematerializeOptions[]): Promise<Rematerialization[]> {
+  async run(tasks: readonly RematerializeOptions[]): Promise<(Rematerialization | undefined)[]> {
     const count = Math.min(this.workers, tasks.length);
     if (count < 2) return runInTurn(this.graph).run(tasks);
-    while (this.threads.length < count) this.threads.push(this.start());
-    const found: Rematerialization[] = [];
+    const found = Array.from(tasks, (): Rematerialization | undefined => undefined);
     let next = 0;
-    const work = async (thread: Worker) => {
+    const work = async (slot: number) => {
       while (next < tasks.length) {
         const id = next++;
+        const thread = (this.threads[slot] ??= this.start());
         found[id] = await searchIn(thread, id, tasks[id]);
+        if (found[id] !== undefined) continue;
+        // Nobody knows in what state it is.
+        this.threads[slot] = undefined;
+        await thread.terminate();
       }
     };
-    await Promise.all(this.threads.slice(0, count).map(work));
+    await Promise.all(Array.from({ length: count }, (_, slot) => work(slot)));
     return found;
   }
 
   /** Ends the threads. */
   async close(): Promise<void> {
-    await Promise.all(this.threads.splice(0).map((thread) => thread.terminate()));
+    await Promise.all(this.threads.splice(0).flatMap((thread) => thread?.terminate() ?? []));
   }
 
   private start(): Worker {
     const { nodeName: _nodeName, ...workerData } = this.graph;
-    const thread = new Worker(workerFile, { workerData });
+    const thread = new Worker(this.file, { workerData });
     // An idle thread keeps no process alive.
     thread.unref();
     return thread;
   }
 }
 
-function searchIn(thread: Worker, id: number, options: RematerializeOptions): Promise<Rematerialization> {
+/** How long after its time, or after it was told to stop, a search may take to end: on a large graph it goes over all of it once more. */
+const graceMs = (timeMs: number): number => 1000 + timeMs;
+
+/** Returns what a thread finds; undefined where it dies, or does not answer in time. */
+function searchIn(thread: Worker, id: number, options: RematerializeOptions): Promise<Rematerialization | undefined> {
   const { signal, onProgress, ...rest } = options;
   return new Promise((resolve, reject) => {
-    const stop = () => thread.postMessage({ id } satisfies SearchOrder);
+    let timer: NodeJS.Timeout | undefined;
+    const endIn = (ms: number) => {
+      clearTimeout(timer);
+      if (ms < mostTimerMs) timer = setTimeout(end, ms);
+    };
+    const stop = () => {
+      thread.postMessage({ id } satisfies SearchOrder);
+      endIn(graceMs(1000));
+    };
     const settle = () => {
+      clearTimeout(timer);
       thread.unref();
-      thread.off("message", hear).off("error", fail).off("exit", exit);
+      thread.off("message", hear).off("error", end).off("exit", end);
       signal?.removeEventListener("abort", stop);
     };
-    const fail = (cause: unknown) => {
+    const end = () => {
       settle();
-      if (cause instanceof RematError) return reject(cause);
-      reject(new RematError("PLANNER_WORKER", `a search in a worker thread failed: ${String(cause)}`, { cause }));
+      resolve(undefined);
     };
-    const exit = (code: number) => fail(new Error(`the thread ended with code ${code}`));
     const hear = (answer: SearchAnswer) => {
       if (answer.id !== id) return;
       if ("progress" in answer) return onProgress?.(answer.progress);
-      if ("error" in answer) return fail(answer.error);
+      if ("found" in answer) {
+        settle();
+        return resolve(answer.found);
+      }
+      const { code, message } = answer.failure;
+      if (code === undefined) return end();
       settle();
-      resolve(answer.found);
+      reject(new RematError(code, message));
     };
     thread.ref();
-    thread.on("message", hear).on("error", fail).on("exit", exit);
+    thread.on("message", hear).on("error", end).on("exit", end);
     signal?.addEventListener("abort", stop);
     thread.postMessage({ id, options: rest, isFollowed: onProgress !== undefined } satisfies SearchOrder);
+    const { timeMs = Number.POSITIVE_INFINITY } = options;
+    endIn(timeMs + graceMs(timeMs));
     if (signal?.aborted === true) stop();
   });
 }
+
+/** Of longer ones Node makes one of a millisecond. */
+const mostTimerMs = 2 ** 31;

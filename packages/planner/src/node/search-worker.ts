@@ -1,5 +1,6 @@
 // What a worker thread runs: searches on the one graph that it was started with.
 import { parentPort, workerData } from "node:worker_threads";
+import { RematError } from "@remat/trace";
 import type { PlanningGraph } from "../graph/planning-graph.js";
 import { type RematerializeOptions, rematerialize } from "../rematerialize.js";
 import type { SearchAnswer, SearchOrder } from "./search-messages.js";
@@ -22,7 +23,8 @@ async function search(id: number, options: RematerializeOptions, isFollowed: boo
     });
     answer({ id, found });
   } catch (error) {
-    answer({ id, error });
+    const code = error instanceof RematError ? error.code : undefined;
+    answer({ id, failure: { message: error instanceof Error ? error.message : String(error), code } });
   } finally {
     running.delete(id);
   }

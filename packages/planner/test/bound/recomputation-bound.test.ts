@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { recomputationBound } from "../../src/bound/recomputation-bound.js";
 import { workingSet } from "../../src/bound/working-set.js";
+import { planningGraph } from "../../src/graph/planning-graph.js";
 import { simulateSchedule } from "../../src/schedule/simulate-schedule.js";
 import { cheapestCost } from "../exhaustive-search.js";
 import { allGraphs, someGraphs } from "../random-graphs.js";
@@ -33,5 +34,21 @@ describe.each([
     }
     // A bound that is never reached would pass all the same.
     if (count > 0) expect(tight / count).toBeGreaterThan(0.5);
+  });
+});
+
+test("a graph that is deep everywhere has a bound, too", async () => {
+  const bytes = 1e9;
+  const graph = planningGraph(
+    Array.from({ length: 20_000 }, (_, v) => ({
+      name: `n${v}`,
+      cost: 1,
+      outputBytes: [bytes],
+      inputs: [v - 1, ...(v > 10 ? [v - 10] : [])].filter((from) => from >= 0).map((from) => [from, 0] as const),
+    })),
+  );
+  expect(await recomputationBound(graph, 9.9 * bytes, { timeLimitS: 0.5 })).toEqual({
+    extraCost: expect.any(Number),
+    isInfeasible: false,
   });
 });
