@@ -13,6 +13,7 @@ import {
   showShapes,
 } from "./layer-note.js";
 import { suppliedActivations } from "./layers/activations.js";
+import { type InputIndices, spreadInputs } from "./layers/attention-inputs.js";
 import { KerasOperation } from "./layers/keras-operation.js";
 import type { Layer } from "./layers/layer-class.js";
 import { withMasks } from "./layers/masks.js";
@@ -37,7 +38,7 @@ export function buildModel(entry: LayerEntry, notes: LayerNotes, checksShapes: b
       const note = notes.get(config);
       const layer = naming(note, [], () => fromConfig(cls, config, customObjects, fast));
       if (note !== undefined && note.className !== "InputLayer") {
-        watchCalls(layer, note, checksShapes);
+        watchCalls(layer, note, checksShapes, config["inputIndices"] as InputIndices);
         watchWeights(layer, note);
         watched.push(layer);
       }
@@ -78,12 +79,12 @@ function disposeWeights(layers: readonly Layer[]): void {
   for (const weight of new Set(layers.flatMap((layer) => layer.weights))) weight.dispose();
 }
 
-function watchCalls(layer: Layer, note: LayerNote, checksShapes: boolean): void {
+function watchCalls(layer: Layer, note: LayerNote, checksShapes: boolean, indices: InputIndices): void {
   const apply = layer.apply.bind(layer) as Apply;
   let calls = 0;
   layer.apply = (inputs, options) => {
     const list = (Array.isArray(inputs) ? inputs : [inputs]) as SymbolicTensor[];
-    const shapes = list.map((input) => input?.shape as Shape);
+    const shapes = spreadInputs(list, indices).map((input) => input?.shape as Shape);
     const expected = note.inputShapes[calls];
     calls += 1;
     if (checksShapes && expected !== undefined && !agree(shapes, expected)) throw differingShapes(note, list, expected);

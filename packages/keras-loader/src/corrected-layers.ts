@@ -13,6 +13,7 @@ import { withGroups } from "./layers/grouped-convolution.js";
 import type { LayerClass } from "./layers/layer-class.js";
 import { withOwnArguments, withResetAfter, withResetAfterCell } from "./layers/recurrent.js";
 import { UpSampling2D } from "./layers/resampling.js";
+import { withKnownSizes } from "./layers/reshape.js";
 import { CenterCrop, Resizing } from "./layers/resizing.js";
 import { ScaledELU, SlopedReLU, SoftmaxAlong, ThresholdedReLU } from "./layers/small-layers.js";
 import { withOutputPadding } from "./layers/transposed-convolutions.js";
@@ -55,8 +56,8 @@ export const corrected: Readonly<Record<string, Correction>> = {
   GlobalMaxPooling1D: keeping(GlobalMaxPooling1D),
   GlobalMaxPooling2D: keeping(GlobalMaxPooling2D),
   BatchNormalization: {
-    why: "without scale or centre",
-    when: (config) => config["scale"] === false || config["center"] === false,
+    why: "without scale or centre, and of volumes",
+    when: always,
     make: withOptionalAffine,
   },
   Conv1D: convolution,
@@ -82,6 +83,11 @@ export const corrected: Readonly<Record<string, Correction>> = {
     why: "along another axis than the last",
     when: ({ axis }) => axis !== undefined && axis !== -1,
     make: instead(SoftmaxAlong),
+  },
+  Reshape: {
+    why: "to a size of -1",
+    when: ({ targetShape }) => [targetShape].flat().includes(-1),
+    make: withKnownSizes,
   },
   ThresholdedReLU: { why: "always: tfjs has no gradient", when: always, make: instead(ThresholdedReLU) },
   RandomWidth: { why: "always: tfjs's has another shape", when: always, make: instead(RandomWidth) },

@@ -6,7 +6,7 @@ import {
   AdaptiveMaxPooling2D,
   AdaptiveMaxPooling3D,
 } from "./layers/adaptive-pooling.js";
-import { AdditiveAttention, Attention, GroupQueryAttention, MultiHeadAttention } from "./layers/attention.js";
+import { AdditiveAttention, Attention } from "./layers/attention.js";
 import {
   RandomBrightness,
   RandomContrast,
@@ -24,6 +24,7 @@ import { KerasOperation } from "./layers/keras-operation.js";
 import type { LayerClass } from "./layers/layer-class.js";
 import { LocallyConnected1D, LocallyConnected2D } from "./layers/locally-connected.js";
 import { CustomScaleLayer, Subtract } from "./layers/merging.js";
+import { GroupQueryAttention, MultiHeadAttention } from "./layers/multi-head-attention.js";
 import { Conv1DTranspose, DepthwiseConv1D, SeparableConv1D } from "./layers/narrow-convolutions.js";
 import { Normalization } from "./layers/normalization.js";
 import { ActivityRegularization, Discretization } from "./layers/preprocessing.js";

@@ -53,7 +53,13 @@ export function understandLayer(entry: unknown, path: string, notes: LayerNotes,
     delete config[field];
   }
   const converted = { ...toTfjsCase(config), ...inner, name };
-  notes.set(converted, { name, className, path, inputShapes: expectedInputShapes(entry), isKeras3 });
+  notes.set(converted, {
+    name,
+    className,
+    path,
+    inputShapes: expectedInputShapes(entry),
+    isKeras3,
+  });
   return { className, name, config: converted };
 }
 
@@ -76,7 +82,7 @@ function understandFunction(entry: JsonObject, name: string, path: string, notes
     name,
     className: called,
     path,
-    inputShapes: called.startsWith("tf.") ? [] : expectedInputShapes(entry),
+    inputShapes: called.startsWith("tf.") ? [] : expectedInputShapes(entry, true),
     isKeras3: !called.startsWith("tf."),
   });
   return { className: KerasOperation.className, name, config };

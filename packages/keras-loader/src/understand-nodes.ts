@@ -102,7 +102,21 @@ function withKeywords(inputs: readonly TensorReference[], keywords: JsonObject, 
     node.push(...masks);
     options["hasMaskInput"] = true;
   }
-  return { node, options };
+  if (!isAttention(context.className)) return { node, options };
+  // See `spreadInputs`.
+  const once = onceEach(node);
+  if (once.length < node.length) options["inputIndices"] = node.map((input) => indexOf(once, input));
+  return { node: once, options };
+}
+
+/** Returns references without those that stand before. */
+function onceEach(references: readonly TensorReference[]): readonly TensorReference[] {
+  return references.filter((reference, i) => indexOf(references, reference) === i);
+}
+
+/** Returns where the same tensor stands first in a list; -1 where it does not. */
+export function indexOf(references: readonly TensorReference[], [from, call, output]: TensorReference): number {
+  return references.findIndex((other) => other[0] === from && other[1] === call && other[2] === output);
 }
 
 /** Layers that Keras 3 calls with a mask by name. */
@@ -110,7 +124,7 @@ const takesMask =
   /^(RNN|SimpleRNN|LSTM|GRU|Bidirectional|ConvLSTM[123]D|GlobalAveragePooling1D|TimeDistributed|BatchNormalization)$/;
 const handsMaskOn = /^(TimeDistributed|BatchNormalization)$/;
 
-const isAttention = (className: string): boolean => /(^|Additive|MultiHead|GroupQuery)Attention$/.test(className);
+const isAttention = (className: string): boolean => /^(|Additive|MultiHead|GroupQuery)Attention$/.test(className);
 
 /** Inputs that a class takes as arguments of their own, in order. */
 function namedInputs(className: string): readonly string[] {

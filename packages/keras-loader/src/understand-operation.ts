@@ -7,7 +7,7 @@ import type { InputReference } from "./layers/keras-operation.js";
 import { kerasOperation, type NamedOperation, olderNames, tensorFlowOperation } from "./operations/keras-names.js";
 import { operationNamed } from "./operations/operations.js";
 import { corrupt } from "./read-topology.js";
-import { type NodeContext, toReference } from "./understand-nodes.js";
+import { indexOf, type NodeContext, toReference } from "./understand-nodes.js";
 
 /** The call of a function, as its layer is made, and where its inputs come from. */
 export interface OperationCall {
@@ -70,7 +70,11 @@ function readCall(node: unknown, entry: JsonObject, named: NamedOperation, conte
   const given = isObject(node) && Array.isArray(node["args"]) ? ofKeras3(node, entry) : ofKeras2(node, named, path);
   const take = (value: unknown): unknown => {
     const reference = referenceOf(value, context);
-    if (reference !== undefined) return { input: inputs.push(reference) - 1 } satisfies InputReference;
+    if (reference !== undefined) {
+      const known = indexOf(inputs, reference);
+      return { input: known < 0 ? inputs.push(reference) - 1 : known } satisfies InputReference;
+    }
+    if (isObject(value) && isConstant(value)) return (value["config"] as JsonObject)["value"];
     if (isObject(value) && value["class_name"] === "__tuple__") return take(value["items"]);
     if (Array.isArray(value)) return value.map(take);
     return isObject(value) ? Object.fromEntries(Object.entries(value).map(([key, item]) => [key, take(item)])) : value;
@@ -91,6 +95,10 @@ function readCall(node: unknown, entry: JsonObject, named: NamedOperation, conte
   if (inputs.length === 0) throw refused(context, "no tensor that the file tells");
   return { arguments: taken, node: inputs };
 }
+
+/** Keras 3 writes a tensor or an array that was there before the model as its values. */
+const isConstant = ({ class_name: className, config }: JsonObject): boolean =>
+  (className === "__tensor__" || className === "__numpy__") && isObject(config) && "value" in config;
 
 interface Given {
   readonly positional: readonly unknown[];
@@ -142,7 +150,7 @@ const byDefault: Readonly<Record<string, unknown>> = {
 function saysNothing(keyword: string, value: unknown): boolean {
   if (value === null || value === false || keyword === "name" || keyword === "trainable") return true;
   if (Object.hasOwn(byDefault, keyword)) return byDefault[keyword] === value;
-  if (keyword === "dtype" || keyword === "output_type") return typeof value === "string";
+  if (keyword === "dtype" || keyword === "output_type" || keyword === "out_type") return typeof value === "string";
   return false;
 }
 

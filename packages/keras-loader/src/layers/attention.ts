@@ -1,56 +1,22 @@
 import {
   add,
-  cast,
-  concat,
   dropout,
   expandDims,
-  linalg,
   matMul,
   mul,
-  ones,
-  reshape,
   type serialization,
   softmax,
-  sub,
   sum,
   type Tensor,
-  type Tensor2D,
   tanh,
   tidy,
 } from "@tensorflow/tfjs-core";
 import type { LayerVariable } from "@tensorflow/tfjs-layers";
-import { contract } from "../operations/contract.js";
-import { type CallOptions, type LayerShape, OwnLayer } from "./own-layer.js";
+import { type InputIndices, spreadInputs, spreadShapes } from "./attention-inputs.js";
+import { type AttentionCall, asNumbers, both, causal, hideMasked } from "./attention-masks.js";
+import { firstShape, type LayerShape, OwnLayer } from "./own-layer.js";
 
 type Args = Readonly<Record<string, unknown>>;
-
-type Mask = Tensor | undefined;
-
-/** Added to a score so that it counts for nothing. */
-const ofNoWeight = -1e9;
-
-/** What attention is called with besides its inputs: which steps of each input count. */
-interface AttentionCall extends CallOptions {
-  readonly mask?: readonly Mask[];
-}
-
-/** `[1, from, to]`: 1 where `to` is no later than `from`. */
-function causal(from: number, to: number): Tensor {
-  return tidy(() => expandDims(linalg.bandPart(ones([from, to]) as Tensor2D, -1, 0), 0));
-}
-
-/** Multiplies masks, each 0 or 1, that are there. */
-const both = (found: readonly Mask[]): Mask =>
-  found
-    .filter((mask) => mask !== undefined)
-    .reduce<Mask>((a, b) => (a === undefined ? b : mul(a, b as Tensor)), undefined);
-
-/** Scores, so low where the mask is 0 that they have no part in the softmax. */
-const hideMasked = (scores: Tensor, mask: Mask): Tensor =>
-  mask === undefined ? scores : add(scores, mul(sub(1, mask), ofNoWeight));
-
-const asNumbers = (mask: Mask, axis: number): Mask =>
-  mask === undefined ? undefined : expandDims(cast(mask, "float32"), axis);
 
 /** Keras' `Attention` and `AdditiveAttention`, of a query, values and perhaps keys. */
 abstract class DotOrAdditive extends OwnLayer {
@@ -67,21 +33,26 @@ abstract class DotOrAdditive extends OwnLayer {
   protected abstract scores(query: Tensor, key: Tensor): Tensor;
 
   override computeOutputShape(inputShape: LayerShape | LayerShape[]): LayerShape | LayerShape[] {
-    const [query, value, key = value] = inputShape as [LayerShape, LayerShape, LayerShape?];
+    const [query, value, key = value] = spreadShapes(inputShape, this.#indices) as [
+      LayerShape,
+      LayerShape,
+      LayerShape?,
+    ];
     const out = [...query.slice(0, -1), value.at(-1) ?? null];
     return this.#returnsScores ? [out, [...query.slice(0, -1), key.at(-2) ?? null]] : out;
   }
 
   override call(inputs: Tensor | Tensor[], { training, mask = [] }: AttentionCall = {}): Tensor | Tensor[] {
     return tidy(() => {
-      const [query, value, key = value] = inputs as [Tensor, Tensor, Tensor?];
+      const [query, value, key = value] = spreadInputs(inputs, this.#indices) as [Tensor, Tensor, Tensor?];
+      const [ofQuery, ofValue] = spreadInputs(mask, this.#indices);
       const scores = this.scores(query, key);
       const isCausal = this.args["useCausalMask"] === true || this.args["causal"] === true;
       const inOrder = isCausal ? causal(scores.shape[1] as number, scores.shape[2] as number) : undefined;
-      const weights = softmax(hideMasked(scores, both([inOrder, asNumbers(mask[1], 1)])));
+      const weights = softmax(hideMasked(scores, both([inOrder, asNumbers(ofValue, 1)])));
       const kept = training === true && this.#dropout > 0 ? dropout(weights, this.#dropout) : weights;
       const attended = matMul(kept, value);
-      const counted = asNumbers(mask[0], -1);
+      const counted = asNumbers(ofQuery, -1);
       const out = counted === undefined ? attended : mul(attended, counted);
       return this.#returnsScores ? [out, kept] : out;
     });
@@ -89,6 +60,10 @@ abstract class DotOrAdditive extends OwnLayer {
 
   override getConfig(): serialization.ConfigDict {
     return { ...super.getConfig(), ...(this.args as serialization.ConfigDict) };
+  }
+
+  get #indices(): InputIndices {
+    return this.args["inputIndices"] as InputIndices;
   }
 
   get #returnsScores(): boolean {
@@ -118,7 +93,7 @@ export class AdditiveAttention extends DotOrAdditive {
   static readonly className = "AdditiveAttention";
 
   override build(inputShape: LayerShape | LayerShape[]): void {
-    const [query] = inputShape as [LayerShape];
+    const query = firstShape(inputShape);
     if (this.args["useScale"] !== false)
       this.scale = this.addOwnWeight("scale", [query.at(-1) as number], {}, "glorotUniform");
     super.build(inputShape);
@@ -128,178 +103,4 @@ export class AdditiveAttention extends DotOrAdditive {
     const added = tanh(add(expandDims(query, -2), expandDims(key, -3)));
     return sum(this.scale === undefined ? added : mul(added, this.scale.read()), -1);
   }
-}
-
-/** Of attention in heads: a query, a value, perhaps a key, and perhaps a mask among its inputs, in the order that `inputRoles` tells. */
-interface Roles<T> {
-  readonly query: T;
-  readonly value: T;
-  readonly key: T;
-  readonly mask: T | undefined;
-}
-
-/**
- * Keras' `MultiHeadAttention` along the axis before the last: queries, keys and values projected into heads, attended to, and projected back.
- */
-export class MultiHeadAttention extends OwnLayer {
-  static readonly className: string = "MultiHeadAttention";
-  protected readonly args: Args;
-  #weights: Projections | undefined;
-
-  constructor(args: Args) {
-    super(args);
-    this.args = args;
-  }
-
-  protected get heads(): number {
-    return this.args["numHeads"] as number;
-  }
-
-  /** Heads that the keys and values are projected into, each of which serves as many of the queries'. */
-  protected get keyHeads(): number {
-    return this.heads;
-  }
-
-  protected get keyDim(): number {
-    return this.args["keyDim"] as number;
-  }
-
-  protected get valueDim(): number {
-    return (this.args["valueDim"] as number | null | undefined) ?? this.keyDim;
-  }
-
-  override build(inputShape: LayerShape | LayerShape[]): void {
-    const axes = this.args["attentionAxes"];
-    if (axes != null && String(axes) !== "1")
-      throw new Error("attention axes of one's own; those by default are there");
-    if (this.args["useGate"] === true) throw new Error("a gate (use_gate: true)");
-    if (this.args["slidingWindow"] != null) throw new Error("a sliding window");
-    const { query, value, key } = this.#byRole(inputShape as LayerShape[]);
-    const { heads, keyHeads, keyDim, valueDim } = this;
-    const width = this.#widthOf(query);
-    this.#weights = {
-      query: this.#project("query", [query.at(-1) as number, heads, keyDim], [heads, keyDim]),
-      key: this.#project("key", [key.at(-1) as number, keyHeads, keyDim], [keyHeads, keyDim]),
-      value: this.#project("value", [value.at(-1) as number, keyHeads, valueDim], [keyHeads, valueDim]),
-      output: this.#project("attention_output", [heads, valueDim, width], [width]),
-    };
-    super.build(inputShape);
-  }
-
-  override computeOutputShape(inputShape: LayerShape | LayerShape[]): LayerShape | LayerShape[] {
-    const { query, key } = this.#byRole(inputShape as LayerShape[]);
-    const out = [...query.slice(0, -1), this.#widthOf(query)];
-    return this.#returnsScores
-      ? [out, [query[0] as number | null, this.heads, ...query.slice(1, -1), key[1] as number | null]]
-      : out;
-  }
-
-  override call(inputs: Tensor | Tensor[], { training, mask = [] }: AttentionCall = {}): Tensor | Tensor[] {
-    return tidy(() => {
-      const { query, value, key, mask: given } = this.#byRole(inputs as Tensor[]);
-      const of = this.#weights as Projections;
-      const q = mul(project(query, of.query), 1 / Math.sqrt(this.keyDim));
-      const scores = contract("bqhd,bkhd->bhqk", q, this.#toHeads(project(key, of.key)));
-      const kept = this.#keptOf(mask, given, scores.shape);
-      const ofHeads = kept === undefined ? undefined : expandDims(kept, 1);
-      const weights = this.#weigh(scores, ofHeads);
-      const rate = (this.args["dropout"] as number | undefined) ?? 0;
-      const used = training === true && rate > 0 ? dropout(weights, rate) : weights;
-      const attended = contract("bhqk,bkhd->bqhd", used, this.#toHeads(project(value, of.value)));
-      const out = contract("bqhd,hdo->bqo", attended, of.output.kernel.read());
-      const biased = of.output.bias === undefined ? out : add(out, of.output.bias.read());
-      return this.#returnsScores ? [biased, weights] : biased;
-    });
-  }
-
-  override getConfig(): serialization.ConfigDict {
-    return { ...super.getConfig(), ...(this.args as serialization.ConfigDict) };
-  }
-
-  /** Where Keras 3 has an op of its own for attention, a low number takes the place of a masked score, which then has no gradient; else it is added. */
-  #weigh(scores: Tensor, mask: Mask): Tensor {
-    const isOfKeras3 = "seed" in this.args;
-    const isReplaced = mask !== undefined && isOfKeras3 && !this.args["dropout"] && !this.#returnsScores;
-    return softmax(hideMasked(isReplaced ? mul(scores, mask) : scores, mask));
-  }
-
-  get #returnsScores(): boolean {
-    return this.args["returnAttentionScores"] === true;
-  }
-
-  /** `[batch, from, to]`, 1 where a value counts for a query. */
-  #keptOf(masks: readonly Mask[], given: Mask, [, , from, to]: readonly number[]): Mask {
-    const { query, value, key } = this.#byRole([...masks, ...Array<Mask>(4)].slice(0, 4), undefined);
-    const inOrder = this.args["useCausalMask"] === true ? causal(from as number, to as number) : undefined;
-    const own = key === value ? undefined : asNumbers(key, 1);
-    const attention = given === undefined ? undefined : cast(given, "float32");
-    return both([asNumbers(query, -1), asNumbers(value, 1), own, inOrder, attention]);
-  }
-
-  #byRole<T>(inputs: readonly T[], otherwise?: T): Roles<T> {
-    const roles = (this.args["inputRoles"] as readonly string[] | undefined) ?? ["query", "value", "key"];
-    const of = (role: string): T | undefined => (roles.includes(role) ? inputs[roles.indexOf(role)] : otherwise);
-    const value = of("value") as T;
-    return {
-      query: of("query") as T,
-      value,
-      key: of("key") ?? value,
-      mask: of("attention_mask") ?? of("attentionMask"),
-    };
-  }
-
-  #toHeads(x: Tensor): Tensor {
-    const times = this.heads / this.keyHeads;
-    if (times === 1) return x;
-    const [batch, length, heads, dim] = x.shape as [number, number, number, number];
-    const one = expandDims(x, 3);
-    // The gradient of tiling ends at four dimensions.
-    return reshape(concat(Array<Tensor>(times).fill(one), 3), [batch, length, heads * times, dim]);
-  }
-
-  #widthOf(query: LayerShape): number {
-    const [width] = [this.args["outputShape"]].flat() as (number | null | undefined)[];
-    return width ?? (query.at(-1) as number);
-  }
-
-  #project(name: string, kernel: number[], bias: number[]): Projection {
-    const { kernelInitializer, kernelRegularizer, kernelConstraint } = this.args;
-    const { biasInitializer, biasRegularizer, biasConstraint, useBias } = this.args;
-    const options = { initializer: kernelInitializer, regularizer: kernelRegularizer, constraint: kernelConstraint };
-    const biasOptions = { initializer: biasInitializer, regularizer: biasRegularizer, constraint: biasConstraint };
-    return {
-      kernel: this.addOwnWeight(`${name}/kernel`, kernel, options, "glorotUniform"),
-      bias: useBias === false ? undefined : this.addOwnWeight(`${name}/bias`, bias, biasOptions, "zeros"),
-    };
-  }
-}
-
-/** Keras 3's `GroupQueryAttention`: each head of keys and values serves several of queries. */
-export class GroupQueryAttention extends MultiHeadAttention {
-  static override readonly className = "GroupQueryAttention";
-
-  protected override get heads(): number {
-    return this.args["numQueryHeads"] as number;
-  }
-
-  protected override get keyHeads(): number {
-    return this.args["numKeyValueHeads"] as number;
-  }
-
-  protected override get keyDim(): number {
-    return this.args["headDim"] as number;
-  }
-}
-
-type Projections = Readonly<Record<"query" | "key" | "value" | "output", Projection>>;
-
-interface Projection {
-  readonly kernel: LayerVariable;
-  readonly bias: LayerVariable | undefined;
-}
-
-/** `[batch, length, width]` into heads: `[batch, length, heads, dim]`. */
-function project(x: Tensor, { kernel, bias }: Projection): Tensor {
-  const projected = contract("bld,dhe->blhe", x, kernel.read());
-  return bias === undefined ? projected : add(projected, bias.read());
 }

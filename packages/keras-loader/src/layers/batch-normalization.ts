@@ -1,32 +1,68 @@
-import { ones, type Tensor, zeros } from "@tensorflow/tfjs-core";
+import { ones, reshape, type Tensor, tidy, zeros } from "@tensorflow/tfjs-core";
 import type { LayerVariable } from "@tensorflow/tfjs-layers";
 import { derivingOnce, type LayerClass } from "./layer-class.js";
+import { firstInput } from "./own-layer.js";
 
-/** The two members of tfjs-layers' BatchNormalization that are null without `scale` or `center`. */
-interface Affine {
+/** What of tfjs-layers' BatchNormalization is looked at: two members are null without `scale` or `center`. */
+interface Stock {
+  axis: number;
   gamma: { read(): Tensor } | null;
   beta: { read(): Tensor } | null;
   readonly movingMean: LayerVariable;
 }
 
+/** Of more dimensions tfjs-layers 4.22 has no batch normalization. */
+const mostDimensions = 4;
+
 /**
  * tfjs-layers' own BatchNormalization, able to train with `scale: false` or `center: false` (Inception, Xception): stock 4.22 reads both
  * weights in training and dies of the missing one, and the gradient of the op below of one that it is not given. Ones and zeros stand for them.
+ * Volumes, of which stock has none, are normalized as images: their statistics are the same.
  */
 export const withOptionalAffine: (Base: LayerClass) => LayerClass = derivingOnce(
   (Base) =>
     class BatchNormalization extends Base {
       override call(inputs: Tensor | Tensor[], options: Record<string, unknown>): Tensor | Tensor[] {
-        const affine = this as unknown as Affine;
-        const { gamma, beta, movingMean } = affine;
-        const shape = movingMean.shape as number[];
-        affine.gamma = gamma ?? { read: () => ones(shape) };
-        affine.beta = beta ?? { read: () => zeros(shape) };
+        const x = firstInput(inputs);
+        if (x.rank <= mostDimensions) return this.#withAffine(() => super.call(inputs, options));
+        return tidy(() =>
+          reshape(
+            this.#asImages(x, (images) => super.call(images, options)),
+            x.shape,
+          ),
+        );
+      }
+
+      /** With the first of the dimensions between batch and channels as one. */
+      #asImages(x: Tensor, call: (images: Tensor) => Tensor | Tensor[]): Tensor {
+        const stock = this as unknown as Stock;
+        const { axis } = stock;
+        const isLast = axis === -1 || axis === x.rank - 1;
+        const middle = isLast ? x.shape.slice(1, -1) : x.shape.slice(axis + 1);
+        const channels = x.shape.at(axis) as number;
+        if (!isLast && axis !== 1)
+          throw new Error(`the axis ${axis} of ${x.rank} dimensions; the second and the last are there`);
+        const places = middle.reduce((all, size) => all * size, 1);
+        const sizes = isLast ? [x.shape[0], places, 1, channels] : [x.shape[0], channels, places, 1];
+        stock.axis = isLast ? -1 : 1;
         try {
-          return super.call(inputs, options);
+          return firstInput(this.#withAffine(() => call(reshape(x, sizes as number[]))));
         } finally {
-          affine.gamma = gamma;
-          affine.beta = beta;
+          stock.axis = axis;
+        }
+      }
+
+      #withAffine<T>(call: () => T): T {
+        const stock = this as unknown as Stock;
+        const { gamma, beta, movingMean } = stock;
+        const shape = movingMean.shape as number[];
+        stock.gamma = gamma ?? { read: () => ones(shape) };
+        stock.beta = beta ?? { read: () => zeros(shape) };
+        try {
+          return call();
+        } finally {
+          stock.gamma = gamma;
+          stock.beta = beta;
         }
       }
     },

@@ -11,7 +11,6 @@ import {
   mul,
   notEqual,
   ones,
-  scalar,
   sum,
   Tensor,
   tidy,
@@ -19,6 +18,7 @@ import {
 } from "@tensorflow/tfjs-core";
 import { layers, type SymbolicTensor } from "@tensorflow/tfjs-layers";
 import { isModelClass } from "../layer-note.js";
+import { detached } from "../operations/detached.js";
 import { derivingOnce, type Layer, type LayerClass } from "./layer-class.js";
 import type { CallOptions, LayerShape } from "./own-layer.js";
 
@@ -27,6 +27,11 @@ type Mask = Tensor | undefined;
 
 /** Of tensors that have one: which samples and steps of them count. */
 const masks = new WeakMap<Tensor, Tensor>();
+
+/** Returns which samples and steps of a tensor count; undefined where all do. */
+export function maskOf(tensor: Tensor): Tensor | undefined {
+  return masks.get(tensor);
+}
 
 const recurrent = new Set("RNN SimpleRNN LSTM GRU Bidirectional ConvLSTM1D ConvLSTM2D ConvLSTM3D".split(" "));
 const merging = new Set("Add Subtract Multiply Average Maximum Minimum".split(" "));
@@ -151,7 +156,9 @@ export const withMaskInput: (Base: LayerClass) => LayerClass = derivingOnce(
 
       override call(inputs: Tensor | Tensor[], options: CallOptions = {}): Tensor | Tensor[] {
         const [x, ...rest] = inputs as [Tensor, ...Tensor[]];
-        const mask = detached(rest.pop() as Tensor);
+        // What a comparison makes has no gradient.
+        const given = rest.pop() as Tensor;
+        const mask = detached(() => given.clone());
         const states = rest.length > 0 ? { initialState: rest } : {};
         return super.call(x, { ...options, ...states, mask } as never);
       }
@@ -161,15 +168,6 @@ export const withMaskInput: (Base: LayerClass) => LayerClass = derivingOnce(
       }
     },
 );
-
-/** Returns what the gradient takes for a constant: a comparison and what is made of it has none. */
-function detached(x: Tensor): Tensor {
-  const copy = customGrad((...args) => ({
-    value: x.clone(),
-    gradFunc: (_dy: Tensor, _saved: Tensor[]) => zerosLike(args[0] as Tensor),
-  }));
-  return tidy(() => copy(scalar(0)));
-}
 
 const takesMask = (name: string): boolean => recurrent.has(name) || name === "GlobalAveragePooling1D";
 

@@ -1,5 +1,6 @@
 import * as tfc from "@tensorflow/tfjs-core";
 import type { Shape } from "../layer-note.js";
+import { detached } from "./detached.js";
 import { type Arguments, broadcastShapes, numberOf, type Operation, shapeOf, TensorShape } from "./operation.js";
 
 type Value = tfc.Tensor | number;
@@ -146,6 +147,10 @@ export const elementwise: Readonly<Record<string, Operation>> = {
   hardSilu: unary((x) => tfc.mul(x, hardSigmoid(x))),
   leakyRelu: unary((x, { alpha }) => tfc.leakyRelu(x, numberOf(alpha, 0.2)), "alpha"),
   identity: unary(tfc.clone),
+  stopGradient: unary((x) => detached(() => tfc.clone(x))),
+  log2: unary((x) => tfc.div(tfc.log(x), Math.LN2)),
+  log10: unary((x) => tfc.div(tfc.log(x), Math.LN10)),
+  logAddExp: binary((a, b) => tfc.add(tfc.maximum(a, b), tfc.softplus(tfc.neg(tfc.abs(tfc.sub(a, b)))))),
   cast: unary((x, { dtype }) => tfc.cast(x, dtypeOf(dtype)), "dtype"),
   softmax: unary((x, { axis }) => alongLast(x, axis, tfc.softmax), "axis"),
   logSoftmax: unary((x, { axis }) => alongLast(x, axis, tfc.logSoftmax), "axis"),

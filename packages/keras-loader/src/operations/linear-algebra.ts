@@ -2,7 +2,7 @@ import * as tfc from "@tensorflow/tfjs-core";
 import type { Shape } from "../layer-note.js";
 import { contract, subscripts } from "./contract.js";
 import { tensorOf } from "./elementwise.js";
-import { type Arguments, broadcastShapes, type Operation, shapeOf } from "./operation.js";
+import { type Arguments, axesOf, broadcastShapes, numberOf, type Operation, shapeOf } from "./operation.js";
 
 const both = ({ x1, x2 }: Arguments): [tfc.Tensor, tfc.Tensor] => {
   const like = (x1 instanceof tfc.Tensor ? x1 : x2) as tfc.Tensor;
@@ -29,6 +29,70 @@ function matMul(a: tfc.Tensor, b: tfc.Tensor, transposeA: boolean, transposeB: b
   return gone.length === 0 ? product : tfc.squeeze(product, gone);
 }
 
+/** The letters of two tensors' axes for {@link contract}, those summed over being the same. */
+function letteredAxes(ranks: readonly [number, number], axes: unknown): string {
+  const [of1, of2] = ranks;
+  const [from, to] = Array.isArray(axes)
+    ? (axes as [number | number[], number | number[]]).map((each, i) => axesOf(each, ranks[i] as number))
+    : [
+        Array.from({ length: numberOf(axes, 2) }, (_, i) => of1 - numberOf(axes, 2) + i),
+        axesOf(undefined, numberOf(axes, 2)),
+      ];
+  const letters = [..."abcdefghijklmnopqrstuvwxyz"];
+  const first = letters.slice(0, of1);
+  const second = letters.slice(of1, of1 + of2);
+  (from as number[]).forEach((axis, i) => {
+    second[(to as number[])[i] as number] = first[axis] as string;
+  });
+  const out = [
+    ...first.filter((letter) => !second.includes(letter)),
+    ...second.filter((letter) => !first.includes(letter)),
+  ];
+  return `${first.join("")},${second.join("")}->${out.join("")}`;
+}
+
+function contractedShape(equation: string, shapes: readonly Shape[]): Shape {
+  const { inputs, output } = subscripts(equation);
+  const sizes = new Map<string, number | null>();
+  inputs.forEach((letters, i) => {
+    [...letters].forEach((letter, axis) => {
+      sizes.set(letter, sizes.get(letter) ?? shapes[i]?.[axis] ?? null);
+    });
+  });
+  return [...output].map((letter) => sizes.get(letter) ?? null);
+}
+
+/** A product over axes of two tensors, told as an equation of their ranks. */
+function product(equationOf: (ranks: readonly [number, number], args: Arguments) => string): Operation {
+  return {
+    parameters: ["x1", "x2", "axes"],
+    run: (args) => {
+      const [a, b] = both(args);
+      return contract(equationOf([a.rank, b.rank], args), a, b);
+    },
+    shape: (args) => {
+      const shapes = [shapeOf(args["x1"]), shapeOf(args["x2"])] as const;
+      return contractedShape(equationOf([shapes[0].length, shapes[1].length], args), shapes);
+    },
+  };
+}
+
+/** Keeps the elements of each matrix of which `isKept` says so; the others become 0. */
+function triangle(isKept: (beyond: number, diagonal: number) => boolean): Operation {
+  return {
+    parameters: ["x", "diagonal"],
+    run: ({ x, diagonal }) => {
+      const tensor = x as tfc.Tensor;
+      const [rows, columns] = tensor.shape.slice(-2) as [number, number];
+      const kept = Array.from({ length: rows * columns }, (_, i) =>
+        Number(isKept((i % columns) - Math.floor(i / columns), numberOf(diagonal, 0))),
+      );
+      return tfc.mul(tensor, tfc.tensor2d(kept, [rows, columns]));
+    },
+    shape: ({ x }) => x as Shape,
+  };
+}
+
 /** Operations that multiply matrices. */
 export const linearAlgebra: Readonly<Record<string, Operation>> = {
   matMul: {
@@ -39,16 +103,11 @@ export const linearAlgebra: Readonly<Record<string, Operation>> = {
   einsum: {
     parameters: ["operands", "equation"],
     run: ({ operands, equation }) => contract(String(equation), ...(operands as tfc.Tensor[])),
-    shape: ({ operands, equation }) => {
-      const { inputs, output } = subscripts(String(equation));
-      const sizes = new Map<string, number | null>();
-      inputs.forEach((letters, i) => {
-        [...letters].forEach((letter, axis) => {
-          const size = shapeOf((operands as unknown[])[i])[axis] ?? null;
-          sizes.set(letter, sizes.get(letter) ?? size);
-        });
-      });
-      return [...output].map((letter) => sizes.get(letter) ?? null);
-    },
+    shape: ({ operands, equation }) => contractedShape(String(equation), (operands as unknown[]).map(shapeOf)),
   },
+  tensorDot: product((ranks, { axes }) => letteredAxes(ranks, axes)),
+  /** numpy's: over the last axis of the first and the last but one of the second, or its only one. */
+  dot: product((ranks) => letteredAxes(ranks, [ranks[0] - 1, Math.max(0, ranks[1] - 2)])),
+  lowerTriangle: triangle((beyond, diagonal) => beyond <= diagonal),
+  upperTriangle: triangle((beyond, diagonal) => beyond >= diagonal),
 };

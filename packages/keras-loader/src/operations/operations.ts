@@ -1,9 +1,13 @@
 import { RematError } from "@remat/trace";
 import { ownField } from "../json.js";
+import { activationFunctions } from "./activation-functions.js";
 import { elementwise } from "./elementwise.js";
 import { images } from "./image.js";
+import { ofSizes } from "./known-sizes.js";
 import { linearAlgebra } from "./linear-algebra.js";
+import { norms } from "./norms.js";
 import type { Operation } from "./operation.js";
+import { ofPlaces } from "./places.js";
 import { reductions } from "./reductions.js";
 import { reshaping } from "./reshaping.js";
 import { slicing } from "./slicing.js";
@@ -11,11 +15,15 @@ import { slicing } from "./slicing.js";
 /** What each operation is called with, computes, and makes of shapes, by its name in this package. */
 export const operations: Readonly<Record<string, Operation>> = {
   ...elementwise,
+  ...activationFunctions,
   ...reductions,
   ...reshaping,
   ...slicing,
   ...linearAlgebra,
   ...images,
+  ...norms,
+  ...ofPlaces,
+  ...ofSizes,
 };
 
 /**

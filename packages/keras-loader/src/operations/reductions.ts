@@ -7,7 +7,8 @@ type Reduce = (x: tfc.Tensor, axes: number[], keepDims: boolean) => tfc.Tensor;
 
 const parameters = ["x", "axis", "keepdims"];
 
-function reducedShape({ x, axis, keepdims }: Arguments): Shape {
+/** Returns the shape of what one number is made of along axes. */
+export function reducedShape({ x, axis, keepdims }: Arguments): Shape {
   const shape = x as Shape;
   const gone = new Set(axesOf(axis, shape.length));
   return keepdims === true ? shape.map((size, i) => (gone.has(i) ? 1 : size)) : shape.filter((_, i) => !gone.has(i));
@@ -41,9 +42,11 @@ function indexOf(run: (x: tfc.Tensor, axis: number) => tfc.Tensor): Operation {
   };
 }
 
-const variance: Reduce = (x, axes, keepDims) =>
+/** Returns the mean of the squared distances from the mean. */
+export function variance(x: tfc.Tensor, axes: number[], keepDims: boolean): tfc.Tensor {
   // Not the squared difference, whose gradient in tfjs does not undo the broadcast.
-  tfc.mean(tfc.square(tfc.sub(x, tfc.mean(x, axes, true))), axes, keepDims);
+  return tfc.mean(tfc.square(tfc.sub(x, tfc.mean(x, axes, true))), axes, keepDims);
+}
 
 /** Operations that make one number of the elements along some axes. */
 export const reductions: Readonly<Record<string, Operation>> = {

@@ -1,6 +1,7 @@
 import * as tfc from "@tensorflow/tfjs-core";
 import { isObject } from "../json.js";
 import type { Shape } from "../layer-note.js";
+import { sizesIn, withSizes } from "./known-sizes.js";
 import type { Arguments, Operation } from "./operation.js";
 
 interface Range {
@@ -16,7 +17,12 @@ type Item = { readonly range: Range } | { readonly place: number } | "new" | "re
 export const slicing: Readonly<Record<string, Operation>> = {
   getItem: {
     parameters: ["x", "key"],
-    run: (args: Arguments) => run(args["x"] as tfc.Tensor, itemsOf(args)),
+    run: (args: Arguments) => {
+      const [x, items] = [args["x"] as tfc.Tensor, itemsOf(args)];
+      const sizes = sizesIn(x);
+      const taken = run(x, items);
+      return sizes === undefined ? taken : withSizes(taken, sliced(sizes, items));
+    },
     shape: (args: Arguments) => shape(args["x"] as Shape, itemsOf(args)),
   },
   /** `tf.slice`: where to begin, and how many; -1 is all there are. */
@@ -30,6 +36,14 @@ export const slicing: Readonly<Record<string, Operation>> = {
       }),
   },
 };
+
+/** What `x[…]` takes of a list. */
+function sliced(sizes: readonly number[], [item]: readonly Item[]): readonly number[] {
+  if (item === undefined || item === "new" || item === "rest") return sizes;
+  if ("place" in item) return [sizes.at(item.place) as number];
+  const { begin, count } = extent(item.range, sizes.length);
+  return Array.from({ length: count }, (_, i) => sizes[begin + i * item.range.step] as number);
+}
 
 function itemsOf({ x, key }: Arguments): Item[] {
   const keys = Array.isArray(key) ? key : [key];
