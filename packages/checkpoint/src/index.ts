@@ -1,11 +1,7 @@
 export { declarePure } from "@remat/backends";
 export type { BudgetExecution, BudgetedStep, ExceededBudget, PlanningOutcome } from "./budget/budget-execution.js";
-export {
-  type MemoryBudgetOptions,
-  type OpenBudget,
-  openMemoryBudget,
-  withMemoryBudget,
-} from "./budget/with-memory-budget.js";
+export type { MemoryBudgetOptions } from "./budget/memory-budget-options.js";
+export { type OpenBudget, openMemoryBudget, withMemoryBudget } from "./budget/with-memory-budget.js";
 export { BudgetError } from "./budget-error.js";
 export type { PassReport } from "./executor/executor.js";
 export { verifyReplays } from "./executor/verify-replays.js";

@@ -18,10 +18,10 @@ export interface GradientsPass {
   readonly reached: Set<number>;
   /** While a tape grows on which only what will be read stays saved. */
   prunedTape: PrunedTape | undefined;
-  /** Which gradients run in the place of tfjs's own. */
-  readonly wanted: WantedGradients;
+  /** Which gradients run in the place of tfjs's own: known when every mode has had its say. */
+  wanted: WantedGradients;
   /** Whether what is saved is on the data that it was saved of. */
-  readonly sharesSaved: boolean;
+  sharesSaved: boolean;
   readonly xs: readonly Tensor[];
   /** The gradient just computed: an Add that comes next, outside every node, accumulates it. */
   contribution: { readonly consumer: TapeNode; readonly input: Tensor | undefined; readonly last: boolean } | undefined;

@@ -83,13 +83,12 @@ function runGradients(
     reached: new Set(),
     // The tape is the outer pass's.
     prunedTape: isInner ? session.pass?.prunedTape : undefined,
-    wanted: { sharesOnes: isWanted("sharesOnes"), fasterGradients: fasterGradientsOf(modes) },
-    sharesSaved: isWanted("sharesSaved"),
+    wanted: { sharesOnes: false, fasterGradients: undefined },
+    sharesSaved: false,
     xs: call.xs,
     contribution: undefined,
   };
   session.pass = pass;
-  if (pass.wanted.fasterGradients !== undefined) replaceStep(session);
   // What a gradient function differentiates anew it computes anew: a recomputation, not a part of the forward pass.
   const inBackward = phaseBefore === Phase.backward || phaseBefore === Phase.recompute;
   session.setPhase(inBackward ? Phase.recompute : Phase.forward);
@@ -106,13 +105,15 @@ function runGradients(
     },
   };
   const chain = modes.listeners("gradients").filter((open) => modes.isInside(open));
-  const isEarly = isWanted("releasesEarly");
-  const isPruned = isWanted("prunesSaved");
   const from = (depth: number, asked: GradientsCall): GradientsResult => {
     const open = chain[depth];
     if (open !== undefined) return open.mode.gradients(asked, (other = asked) => from(depth - 1, other));
-    if (isPruned && !isInner) pass.prunedTape = new PrunedTape(engine, asked.xs);
-    return isEarly ? gradientsReleasingEarly(asked, () => stock(asked)) : stock(asked);
+    // What modes want of the pass they may have decided when it came.
+    pass.wanted = { sharesOnes: isWanted("sharesOnes"), fasterGradients: fasterGradientsOf(modes) };
+    pass.sharesSaved = isWanted("sharesSaved");
+    if (pass.wanted.fasterGradients !== undefined) replaceStep(session);
+    if (isWanted("prunesSaved") && !isInner) pass.prunedTape = new PrunedTape(engine, asked.xs);
+    return isWanted("releasesEarly") ? gradientsReleasingEarly(asked, () => stock(asked)) : stock(asked);
   };
   try {
     return from(chain.length - 1, watched);

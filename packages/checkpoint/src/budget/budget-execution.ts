@@ -31,9 +31,9 @@ export type PlanningOutcome =
 
 /** A budget that is being kept. */
 export interface BudgetExecution {
-  /** In bytes; undefined until stock's peak is known, of which it is a part. */
+  /** In bytes; undefined until stock's peak is known, of which it is a part, and with which it grows. */
   readonly budgetBytes: number | undefined;
-  /** What stock takes at its peak; known where the budget is a part of that, from the first step on. */
+  /** What stock takes at its peak, as far as steps have shown; known where the budget is a part of that, from the first step on. */
   readonly stockPeakBytes: number | undefined;
   /** The most bytes alive between two ops; of a budget that is a part of stock's peak, since the step that showed it. */
   readonly heldBytes: number;

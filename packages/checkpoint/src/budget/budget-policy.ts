@@ -36,7 +36,7 @@ export class BudgetPolicy implements Policy {
   recomputedOps: number[] = [];
   /** What only recipes need from now on is told here, too. */
   onUnused: ((buffer: StoredBuffer) => void) | undefined;
-  private readonly known: KnownPass[] = [];
+  private known: KnownPass[] = [];
   /** The gradients that the pass to come is asked for. */
   private asked = "";
   private heldBytes = 0;
@@ -76,6 +76,11 @@ export class BudgetPolicy implements Policy {
       asked,
       isNew: true,
     });
+  }
+
+  /** Plans that were made for less room; what somebody has given, and what needs none, stays. */
+  forgetPlans(): void {
+    this.known = this.known.filter(({ asked }) => asked === undefined);
   }
 
   /** A pass that needs no plan as long as there is room for it. */

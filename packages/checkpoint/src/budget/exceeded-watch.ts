@@ -1,6 +1,7 @@
 import { formatBytes, formatTypedBytes } from "@remat/text-table";
 import { BudgetError } from "../budget-error.js";
 import type { ExceededBudget } from "./budget-execution.js";
+import { emitWarning } from "./warning.js";
 
 let hasWarned = false;
 
@@ -15,7 +16,7 @@ export class ExceededWatch {
 
   constructor(
     private readonly isStrict: boolean,
-    private readonly warn: (message: string) => void = emitWarning,
+    private readonly warn: (message: string) => void = (message) => emitWarning("BUDGET_EXCEEDED", message),
   ) {}
 
   passStarting(): void {
@@ -24,16 +25,18 @@ export class ExceededWatch {
 
   /** `peakBytes` have been alive, at most, since the pass began; asked after every op, so `op` is told only when it is needed. */
   look(peakBytes: number, budgetBytes: number, op: () => string): void {
-    if (peakBytes <= budgetBytes || peakBytes <= (this.exceeded?.peakBytes ?? 0)) return;
-    this.exceeded = { budgetBytes, peakBytes, op: op() };
-    const message = `${this.exceeded.op} has held ${formatTypedBytes(peakBytes)} in all, ${formatBytes(peakBytes - budgetBytes)} more than the budget of ${formatBytes(budgetBytes)}. Allow as much, or take a smaller batch.`;
-    if (this.isStrict) throw new BudgetError(message, peakBytes, this.exceeded.op);
+    const exceeded = this.note(peakBytes, budgetBytes, op);
+    if (exceeded === undefined) return;
+    const message = `${exceeded.op} has held ${formatTypedBytes(peakBytes)} in all, ${formatBytes(peakBytes - budgetBytes)} more than the budget of ${formatBytes(budgetBytes)}. Allow as much, or take a smaller batch.`;
+    if (this.isStrict) throw new BudgetError(message, peakBytes, exceeded.op);
     if (!hasWarned) this.warn(message);
     hasWarned = true;
   }
-}
 
-function emitWarning(message: string): void {
-  const { process } = globalThis as { readonly process?: Partial<NodeJS.Process> };
-  process?.emitWarning?.(message, { type: "RematWarning", code: "BUDGET_EXCEEDED" });
+  /** The same without a word. Returns what is more than was known. */
+  note(peakBytes: number, budgetBytes: number, op: () => string): ExceededBudget | undefined {
+    if (peakBytes <= budgetBytes || peakBytes <= (this.exceeded?.peakBytes ?? 0)) return undefined;
+    this.exceeded = { budgetBytes, peakBytes, op: op() };
+    return this.exceeded;
+  }
 }

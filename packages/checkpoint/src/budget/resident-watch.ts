@@ -1,4 +1,5 @@
 import { currentBackend } from "@remat/dispatch-hook";
+import { emitWarning } from "./warning.js";
 
 /** A process may hold this much more of the budget than tensors do, which allocators keep: with the caching allocator it is a sixth. */
 const residentShare = 0.5;
@@ -38,7 +39,7 @@ export class ResidentWatch {
 
   constructor(
     private readonly read: ReadResident = residentOfProcess,
-    private readonly warn: (message: string) => void = emitWarning,
+    private readonly warn: (message: string) => void = (message) => emitWarning("RESIDENT_OVER_BUDGET", message),
   ) {}
 
   /** Begins where nobody has yet; see `begin`. */
@@ -71,10 +72,6 @@ export class ResidentWatch {
 }
 
 const inMB = (bytes: number): string => `${Math.round(bytes / 1e6)} MB`;
-
-function emitWarning(message: string): void {
-  process.emitWarning(message, { type: "RematWarning", code: "RESIDENT_OVER_BUDGET" });
-}
 
 /** Forgets that a warning was given. For tests. @internal */
 export function forgetWarning(): void {

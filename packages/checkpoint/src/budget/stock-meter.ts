@@ -1,7 +1,7 @@
 import { type InputGradient, type SavedTensor, type Storage, storagesOf, type TapeNode } from "@remat/dispatch-hook";
 import { isFreeingEarly } from "@remat/dispatch-hook/release";
 import type { Tensor } from "@tensorflow/tfjs-core";
-import { MemoryMeter } from "../memory-meter.js";
+import { ReleasedMeter } from "./released-meter.js";
 
 /**
  * Counts what a pass that releases early would hold in stock, which frees nothing of what is saved, and no gradient, before the end; only a gradient that another
@@ -9,7 +9,7 @@ import { MemoryMeter } from "../memory-meter.js";
  *
  * @internal
  */
-export class StockMeter extends MemoryMeter {
+export class StockMeter extends ReleasedMeter {
   /** What stays to the end. */
   private readonly held = new Set<Storage>();
   private readonly gradientOn = new Map<Storage, Tensor>();

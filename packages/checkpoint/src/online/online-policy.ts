@@ -41,6 +41,8 @@ export class OnlinePolicy implements Policy {
     private readonly meter: LiveBytes,
     /** Whether to refuse what there is no room for; else it runs all the same. */
     private readonly isStrict: boolean = true,
+    /** Asked before that: whether there is more room after all. */
+    private readonly lift: () => boolean = () => false,
   ) {}
 
   passStarting(ledger: Ledger): void {
@@ -133,7 +135,7 @@ export class OnlinePolicy implements Policy {
       const victim = ledger === undefined ? undefined : this.cheapest(ledger);
       if (victim !== undefined) this.evict(victim);
       else if (ledger !== undefined && this.freeOne(ledger)) continue;
-      else if (this.isEnding || !this.isStrict) return;
+      else if (this.isEnding || this.lift() || !this.isStrict) return;
       else this.fail(bytes);
     }
   }

@@ -142,6 +142,20 @@ export const budgeted =
     throw new Error(`no budget up to ${fractions.at(-1)} of ${peakBytes} bytes does`);
   };
 
+/** Within half of what stock takes, as its passes show; where that does not do, all of it is tried. */
+export const shared: Way = async (program) => {
+  const within = (budget: string, strict: boolean) =>
+    withMemoryBudget(budget, (execution) => runAndSettle(program, execution), { strict, planningMs: 150 });
+  try {
+    return await within("50%", true);
+  } catch (error) {
+    if (!(error instanceof BudgetError)) throw error;
+    // What the program could not come to dispose of.
+    tf.disposeVariables();
+    return within("100%", false);
+  }
+};
+
 /**
  * A plan for the first forward and backward pass of a program that does not fail, in the least of parts of its peak that is found to do; undefined
  * where all fail.

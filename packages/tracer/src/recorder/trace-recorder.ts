@@ -252,12 +252,12 @@ export class TraceRecorder implements DispatchMode {
   }
 
   gradients(_call: unknown, next: () => { value: Tensor; grads: Tensor[] }): { value: Tensor; grads: Tensor[] } {
-    this.gradientsTaken ??= fasterGradientsNow();
     if (this.gradientsDepth === 0) this.builder.mark(gradientsStartMark);
     this.gradientsDepth++;
     try {
       return next();
     } finally {
+      this.gradientsTaken ??= fasterGradientsNow();
       this.gradientsDepth--;
       if (this.gradientsDepth === 0) this.builder.mark(gradientsEndMark);
     }

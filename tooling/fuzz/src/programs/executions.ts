@@ -6,6 +6,7 @@ import {
   type Outcome,
   planned,
   type Program as Runnable,
+  shared,
   stock,
 } from "../../../../packages/checkpoint/test/users/ways.js";
 import { type Block, type Compiling, compile } from "./compile.js";
@@ -36,6 +37,7 @@ export const executions: Readonly<Record<string, Execution>> = {
   "evicting much": { run: muchGoes, rehearsals: 0 },
   "within a budget, online": { run: budgeted([0.3, 0.5, 0.7, 0.85, 1], true), rehearsals: 1 },
   "within a budget, planned": { run: budgeted([0.4, 0.6, 0.8, 1], false), rehearsals: 1 },
+  "within a part of what stock takes": { run: shared, rehearsals: 0 },
   "under a plan": { run: planned, rehearsals: 1 },
   "in blocks": inBlocks(),
   "in blocks that save products": inBlocks(saveMatmuls),

@@ -1,0 +1,326 @@
+import {
+  type DispatchMode,
+  type GradientsCall,
+  type GradientsResult,
+  hasFasterGradient,
+  isVariable,
+  type KernelAttributes,
+  type KernelInputs,
+  type OpDone,
+  type RunGradients,
+  type UpdateCall,
+  withDispatchMode,
+} from "@remat/dispatch-hook";
+import { currentFakeBackend } from "@remat/fake";
+import type { Budget } from "@remat/memory";
+import { formatBytes } from "@remat/text-table";
+import type { Trace } from "@remat/trace";
+import { dispose, type Tensor } from "@tensorflow/tfjs-core";
+import { Executor } from "../executor/executor.js";
+import { MemoryMeter } from "../memory-meter.js";
+import { describeOp, OnlinePolicy } from "../online/online-policy.js";
+import { checkSubject, plannedGradients } from "../plan/apply-plan.js";
+import { stockUpdate } from "../update/rehearse-update.js";
+import type { BudgetExecution, BudgetedStep, PlanningOutcome } from "./budget-execution.js";
+import { BudgetPolicy } from "./budget-policy.js";
+import { ExceededWatch } from "./exceeded-watch.js";
+import type { MemoryBudgetOptions } from "./memory-budget-options.js";
+import { PassPlanner } from "./pass-planner.js";
+import { PassRecorder } from "./pass-recorder.js";
+import { ReleasedMeter } from "./released-meter.js";
+import { ResidentWatch } from "./resident-watch.js";
+import { StockMeter } from "./stock-meter.js";
+import { StockShare } from "./stock-share.js";
+import { emitWarning } from "./warning.js";
+
+/** Whether it was told in this process that a budget in percent has grown. */
+let hasTold = false;
+
+/**
+ * The dispatch mode that keeps training steps within a budget: see `withMemoryBudget`.
+ *
+ * @internal
+ */
+export class BudgetKeeper extends Executor implements BudgetExecution {
+  budgetBytes: number | undefined;
+  heldBytes = 0;
+  private wantsRecord = true;
+  /** The gradients that the last pass was asked for: of variables by name, of other tensors by shape. */
+  private asked = "";
+  /** Whether a pass runs as in stock. */
+  private isMeasuring = false;
+  /** Stock's, of the last pass that was measured, until the update after it is known. */
+  private stockPassBytes = 0;
+  /** Before the pass, or since the last one. */
+  private mostBytes = 0;
+  readonly resident: ResidentWatch = new ResidentWatch();
+  /** Of which the budget is a part, if it is one. */
+  private readonly share: StockShare | undefined;
+  private readonly watched: ExceededWatch;
+  private readonly budgetPolicy: BudgetPolicy;
+  private readonly online: OnlinePolicy;
+  private readonly planner: PassPlanner;
+
+  /** @throws RematError `PLAN_INVALID` for a plan that is none of a step on this backend */
+  constructor(
+    budget: Budget,
+    private readonly options: MemoryBudgetOptions,
+  ) {
+    const { strict: isStrict = true, planningMs = 5000, plan } = options;
+    const meter = new MemoryMeter();
+    const online = new OnlinePolicy(Number.POSITIVE_INFINITY, meter, isStrict, () => this.lift());
+    const policy = new BudgetPolicy(online, meter);
+    super(policy, meter, plan && plannedGradients(plan));
+    this.online = online;
+    this.budgetPolicy = policy;
+    this.watched = new ExceededWatch(isStrict);
+    this.planner = new PassPlanner(policy, meter, planningMs, () => this.online.budgetBytes);
+    if (plan !== undefined) {
+      checkSubject(plan);
+      policy.addGiven(plan);
+    }
+    if ("fraction" in budget) this.share = new StockShare(budget.fraction);
+    else this.budgetBytes = online.budgetBytes = budget.bytes;
+  }
+
+  get stockPeakBytes(): number | undefined {
+    return this.share?.peakBytes;
+  }
+
+  get lastStep(): BudgetedStep | undefined {
+    const { exceeded } = this.watched;
+    return this.lastPass && { ...this.lastPass, predictedBytes: this.budgetPolicy.predictedBytes, exceeded };
+  }
+
+  get planned(): Promise<PlanningOutcome> {
+    return this.planner.outcome.then((outcome) => {
+      const { exceeded } = this.watched;
+      if (exceeded === undefined) return outcome;
+      return { kind: "exceeded", op: exceeded.op, exceededBytes: exceeded.peakBytes - exceeded.budgetBytes };
+    });
+  }
+
+  override closed(): void {
+    super.closed();
+    this.planner.close();
+  }
+
+  get peakBytes(): number {
+    return Math.max(this.mostBytes, this.meter.peakBytes);
+  }
+
+  override opOver(op: OpDone): void {
+    super.opOver(op);
+    if (this.isReplaying) return;
+    if (this.isInPass || this.isMeasuring) this.share?.opOver(op);
+    if (this.isMeasuring) return;
+    const { liveBytes } = this.meter;
+    if (liveBytes > this.heldBytes) this.heldBytes = liveBytes;
+    this.checkBudget(() => describeOp(op.kernel, op.inputs));
+  }
+
+  private checkBudget(op: () => string): void {
+    const { budgetBytes } = this;
+    const { knownPeakBytes } = this.meter;
+    if (budgetBytes === undefined || knownPeakBytes <= budgetBytes) return;
+    if (this.lift()) this.watched.note(knownPeakBytes, budgetBytes, op);
+    else this.watched.look(knownPeakBytes, budgetBytes, op);
+  }
+
+  /** Whether there is room after all, since stock, too, would take more than is known. */
+  private lift(): boolean {
+    if (this.share?.lift(this.isInPass ? this.asked : undefined) !== true) return false;
+    this.online.budgetBytes = Number.POSITIVE_INFINITY;
+    return true;
+  }
+
+  override get sharesOnes(): boolean {
+    return !this.isMeasuring;
+  }
+
+  override get sharesSaved(): boolean {
+    return !this.isMeasuring;
+  }
+
+  override get fasterGradients(): DispatchMode["fasterGradients"] {
+    return this.isMeasuring ? undefined : super.fasterGradients;
+  }
+
+  override gradients(call: GradientsCall, next: RunGradients): GradientsResult {
+    if (this.isInPass) return super.gradients(call, next);
+    // A gradient within a loss is part of the pass around it.
+    if (this.isMeasuring) return next();
+    this.asked = call.xs.map((x) => (isVariable(x) ? x.name : x.shape.join("x"))).join(" ");
+    this.budgetPolicy.passComing(this.asked);
+    this.mostBytes = this.peakBytes;
+    this.watched.passStarting();
+    this.share?.passStarting();
+    if (this.share?.wants(this.asked) === true) return this.measureStock(this.share, next);
+    // A budget may be opened before the backend's library is there, which is not the budget's.
+    this.resident.beginOnce(this.meter.liveBytes);
+    const result = this.keepWithin(call, next);
+    this.checkPass(result);
+    if (this.budgetBytes !== undefined) this.resident.look(this.budgetBytes);
+    return result;
+  }
+
+  /** What lived on was recomputed at the end. */
+  private checkPass({ value, grads }: GradientsResult): void {
+    try {
+      this.checkBudget(() => "the end of the forward and backward pass");
+    } catch (error) {
+      dispose([value, ...grads.filter((grad) => grad != null)]);
+      throw error;
+    }
+  }
+
+  private keepWithin(call: GradientsCall, next: RunGradients): GradientsResult {
+    const run = () => super.gradients(call, next);
+    if (!this.wantsRecord || this.options.online === true) {
+      const result = this.watch(run);
+      this.wantsRecord = this.budgetPolicy.predictedBytes === undefined;
+      return result;
+    }
+    const heldBytes = this.meter.liveBytes;
+    const { result, released, stock, trace } = this.record(run);
+    // A pass as planned is of another kind than that for which a record is wanted.
+    if (this.budgetPolicy.predictedBytes !== undefined) return result;
+    if (this.share !== undefined && stock !== undefined && this.share.seek(this.asked, stock.peakBytes)) {
+      this.keepShare(this.share);
+      return result;
+    }
+    this.wantsRecord = false;
+    this.planner.plan(trace, this.asked, { released, heldBytes });
+    return result;
+  }
+
+  /** The first pass under a plan tells whether it needs one. */
+  private watch(run: () => GradientsResult): GradientsResult {
+    if (!this.budgetPolicy.hasNewPlan) return run();
+    const { result, released } = this.meterRelease(run);
+    this.budgetPolicy.checkPlan(released);
+    return result;
+  }
+
+  override opComing(kernel: string, inputs: KernelInputs, attributes: KernelAttributes | undefined): void {
+    if (!this.isInPass || this.budgetPolicy.isOnline) this.countInputs(inputs);
+    if (this.isInPass) super.opComing(kernel, inputs, attributes);
+    else if (!this.isMeasuring) this.online.opComing(kernel, inputs, attributes);
+  }
+
+  /** What was there before counts as soon as it is met, lest too little room be made. */
+  private countInputs(inputs: KernelInputs): void {
+    for (const input of Object.values(inputs as Readonly<Record<string, Tensor | readonly Tensor[] | undefined>>))
+      if (input != null) this.meter.count([input].flat() as Tensor[]);
+  }
+
+  dataComing(bytes: number): void {
+    if (this.isInPass) this.budgetPolicy.dataComing(bytes);
+    else if (!this.isMeasuring) this.online.dataComing(bytes);
+  }
+
+  /** Refused before it begins, lest weights be updated in part. */
+  override applyGradients(call: UpdateCall, next: () => void): void {
+    if (this.isInPass || this.isMeasuring || this.budgetBytes === undefined || currentFakeBackend() !== undefined)
+      return next();
+    if (this.share !== undefined && this.stockPassBytes > 0) this.countUpdates(this.share, call);
+    let expected = this.updates.expect(call, this.meter);
+    if (expected !== undefined && !this.online.hasRoom(expected.mostBytes)) {
+      // It may have been told of when there was less that it frees.
+      this.updates.forget(call);
+      expected = this.updates.expect(call, this.meter);
+    }
+    if (expected !== undefined) this.online.updateComing(call.optimizer, expected.mostBytes);
+    super.applyGradients(call, next);
+  }
+
+  /** Stock's peak may be in the updates of the weights; when the second begins, all slots are there. */
+  private countUpdates(share: StockShare, call: UpdateCall): void {
+    const { mostBytes, slotBytes } = call.isTfjs ? stockUpdate(call, this.meter) : { mostBytes: 0, slotBytes: 0 };
+    share.raise(Math.max(this.stockPassBytes + slotBytes, this.meter.liveBytes + mostBytes));
+    this.stockPassBytes = 0;
+    this.keepShare(share);
+  }
+
+  /** The pass releases early, and is counted as if it did not. */
+  private measureStock(share: StockShare, next: RunGradients): GradientsResult {
+    const { budgetBytes } = this;
+    const wasLifted = share.isLifted;
+    this.isMeasuring = true;
+    try {
+      const { result, trace, stock } = this.record(next);
+      this.stockPassBytes = (stock as StockMeter).peakBytes;
+      if (share.add(this.asked, trace, this.stockPassBytes) && budgetBytes !== undefined)
+        this.startAnew(share, wasLifted);
+      // Those that follow take other ops.
+      this.wantsRecord = trace.strings.some(hasFasterGradient);
+      if (!this.wantsRecord && this.options.online !== true) this.planner.plan(trace, this.asked);
+      return result;
+    } finally {
+      this.isMeasuring = false;
+      this.lastPass = undefined;
+      this.keepShare(share);
+      // What it has taken until now is no fault of the budget's.
+      this.resident.begin(this.meter.liveBytes);
+      this.meter.reset();
+    }
+  }
+
+  private keepShare({ budgetBytes, isLifted }: StockShare): void {
+    this.budgetBytes = budgetBytes;
+    this.online.budgetBytes = isLifted || budgetBytes === undefined ? Number.POSITIVE_INFINITY : budgetBytes;
+  }
+
+  /** The budget is larger than it was. */
+  private startAnew({ budgetBytes, peakBytes }: StockShare, isTold: boolean): void {
+    this.planner.planAnew();
+    this.heldBytes = this.mostBytes = 0;
+    if (isTold) tellRaised(budgetBytes as number, peakBytes as number);
+  }
+
+  /** Runs a pass and records it. `stock`: what it would hold in stock, where the budget is a part of that. */
+  private record(run: () => GradientsResult): {
+    readonly result: GradientsResult;
+    readonly released: ReleasedMeter;
+    readonly stock: StockMeter | undefined;
+    readonly trace: Trace;
+  } {
+    const recorder = new PassRecorder(() => this.isReplaying);
+    const stock = this.share && new StockMeter(this.meter);
+    const { result, released } = this.meterRelease(
+      () =>
+        withDispatchMode(recorder, () => {
+          recorder.start();
+          return stock === undefined ? run() : withDispatchMode(stock, run);
+        }),
+      stock,
+    );
+    return { result, released, stock, trace: recorder.stop() };
+  }
+
+  /** Counts besides what the pass would hold with early release alone. */
+  private meterRelease(
+    run: () => GradientsResult,
+    stock?: StockMeter,
+  ): { result: GradientsResult; released: ReleasedMeter } {
+    const released = new ReleasedMeter(this.meter);
+    this.budgetPolicy.onUnused = ({ storage }) => {
+      released.bufferUnused(storage);
+      stock?.bufferUnused(storage);
+    };
+    try {
+      return { result: withDispatchMode(released, run), released };
+    } finally {
+      this.budgetPolicy.onUnused = undefined;
+    }
+  }
+}
+
+function tellRaised(budgetBytes: number, stockPeakBytes: number): void {
+  if (hasTold) return;
+  hasTold = true;
+  emitWarning(
+    "BUDGET_RAISED",
+    `a step takes ${formatBytes(stockPeakBytes)} in stock, more than those before it: the budget, a part of that, is ${formatBytes(budgetBytes)} from here on. A budget in bytes stays what it is.`,
+  );
+}

@@ -1,0 +1,112 @@
+import type { Trace } from "@remat/trace";
+import type { MemoryMeter } from "../memory-meter.js";
+import { fingerprintOfSequence, sequenceOfTrace } from "../plan/op-sequence.js";
+import { type Planning, planBeside } from "../planning/planning-thread.js";
+import type { PlanningOutcome } from "./budget-execution.js";
+import type { BudgetPolicy } from "./budget-policy.js";
+import type { ReleasedMeter } from "./released-meter.js";
+
+/** A pass that has been kept within the budget without a plan: what it would have held with early release alone, and what was held when it began. */
+export interface UnplannedPass {
+  readonly released: ReleasedMeter;
+  readonly heldBytes: number;
+}
+
+/**
+ * Has plans made, one after the other, in a thread beside the training, of the passes that were recorded, and gives them to a policy.
+ *
+ * @internal
+ */
+export class PassPlanner {
+  /** What came of the last, when it is over. */
+  private plannings: Promise<PlanningOutcome> = Promise.resolve({ kind: "none" });
+  private planningCount = 0;
+  /** Of these, the one that is being made. */
+  private planning: Planning | undefined;
+  private isAwaited = false;
+  private isClosed = false;
+  /** Fingerprints of the passes for which a plan is being made, or cannot be. */
+  private readonly kindsAsked = new Set<string>();
+
+  constructor(
+    private readonly policy: BudgetPolicy,
+    private readonly meter: MemoryMeter,
+    private readonly planningMs: number,
+    private readonly budgetBytes: () => number,
+  ) {}
+
+  /** Settled when no plan is being made, with what came of the last. Who asks keeps the process alive. */
+  get outcome(): Promise<PlanningOutcome> {
+    this.isAwaited = this.planningCount > 0;
+    this.planning?.ref();
+    return this.plannings;
+  }
+
+  /** Nobody follows what is planned after the end. */
+  close(): void {
+    this.isClosed = true;
+    this.planning?.end();
+  }
+
+  /** There is more room: what was planned for less, or could not be, is planned anew. */
+  planAnew(): void {
+    this.kindsAsked.clear();
+    this.policy.forgetPlans();
+  }
+
+  /**
+   * @param asked the gradients that the pass was asked for
+   * @param unplanned if it has been kept within the budget; else it was stock's
+   */
+  plan(trace: Trace, asked: string, unplanned?: UnplannedPass): void {
+    const { plannings, policy, kindsAsked } = this;
+    const ops = sequenceOfTrace(trace);
+    const kind = fingerprintOfSequence(ops);
+    const roomy = unplanned?.released.roomyPass(ops);
+    if (roomy !== undefined) policy.addRoomy(kind, roomy);
+    if (kindsAsked.has(kind)) return;
+    kindsAsked.add(kind);
+    const { recomputedOps } = policy;
+    // The step goes on to update the weights; an optimizer's slots are there when it is over.
+    const plan = async (): Promise<PlanningOutcome> => {
+      await plannings;
+      if (this.isClosed) return { kind: "none" };
+      if (roomy !== undefined && policy.hasRoomFor(roomy)) {
+        kindsAsked.delete(kind);
+        return { kind: "released" };
+      }
+      const heldBytes = this.meter.liveBytes;
+      const budgetBytes = this.budgetBytes();
+      // With less held, more room was left.
+      const isAsFull = unplanned !== undefined && unplanned.heldBytes >= heldBytes;
+      const planning = planBeside({
+        trace,
+        heldBytes,
+        budgetBytes,
+        planningMs: this.planningMs,
+        recomputedAnyway: isAsFull ? recomputedOps : undefined,
+      });
+      this.planning = planning;
+      if (this.isAwaited) planning.ref();
+      const found = (await planning.planned) ?? nothingFound;
+      this.planning = undefined;
+      const isOutdated = budgetBytes !== this.budgetBytes();
+      // Should more be held one day, it is planned again.
+      if (isOutdated || "script" in found) kindsAsked.delete(kind);
+      if (isOutdated) return { kind: "none" };
+      if (!("script" in found)) return { kind: "online", ...found };
+      policy.add(ops, found, asked);
+      return { kind: "planned", peakBytes: heldBytes + found.addedBytes };
+    };
+    this.planningCount++;
+    // A pass that cannot be planned keeps the budget without a plan, and is not asked about again.
+    this.plannings = plan()
+      .catch((): PlanningOutcome => ({ kind: "online", ...nothingFound }))
+      .finally(() => {
+        if (--this.planningCount === 0) this.isAwaited = false;
+      });
+  }
+}
+
+/** Of a thread that came to no end. */
+const nothingFound = { op: undefined, neededBytes: undefined } as const;

@@ -1,0 +1,117 @@
+import type { OpDone } from "@remat/dispatch-hook";
+import { Phase, type Trace } from "@remat/trace";
+import { isOpAt, type OpSequence, sequenceOfTrace } from "../plan/op-sequence.js";
+
+/** Kinds of passes that are measured without being known to need more than others. */
+const mostKinds = 16;
+/** How many passes are measured in a row that are known already, when one is sought that is not. */
+const mostKnown = 3;
+/** How often one may be sought without any that takes more than those before. */
+const mostInVain = 3;
+
+/**
+ * Knows what stock takes, of which a budget in percent is a part: from passes that run as stock does. Those are the first that is asked for other gradients
+ * than those before, and, where a pass would take more than they have, or finds no room and has begun as none of them, those that follow, until one of its kind has been.
+ *
+ * @internal
+ */
+export class StockShare {
+  /** The most that stock would have held, in what was measured. */
+  peakBytes: number | undefined;
+  /** The pass that is sought while there is no budget: asked for these gradients, or for any. */
+  private sought: { readonly asked: string | undefined; knownLeft: number } | undefined = {
+    asked: undefined,
+    knownLeft: 1,
+  };
+  private inVain = 0;
+  private readonly asked = new Set<string>();
+  private readonly measured: OpSequence[] = [];
+  /** Of these, those that have begun as the pass that runs now, and where it is in them. */
+  private alike: { readonly ops: OpSequence; at: number }[] = [];
+
+  /** @param fraction of stock's peak, e.g. 0.5 */
+  constructor(private readonly fraction: number) {}
+
+  get budgetBytes(): number | undefined {
+    return this.peakBytes === undefined ? undefined : Math.floor(this.fraction * this.peakBytes);
+  }
+
+  /** Whether there is no budget now. */
+  get isLifted(): boolean {
+    return this.sought !== undefined;
+  }
+
+  /** Whether the pass to come, which is asked for these gradients, shall be measured. */
+  wants(asked: string): boolean {
+    return this.isLifted || (!this.asked.has(asked) && this.asked.size < mostKinds);
+  }
+
+  /** A pass has been measured. Tells whether stock takes more in it than was known. */
+  add(asked: string, pass: Trace, peakBytes: number): boolean {
+    const isLarger = this.raise(peakBytes);
+    const isKnown = this.alike.some(({ ops, at }) => nextForward(ops, at) === ops.count);
+    if (!isKnown) this.measured.push(sequenceOfTrace(pass));
+    this.asked.add(asked);
+    const { sought } = this;
+    if (isLarger) this.inVain = 0;
+    if (sought === undefined || (sought.asked ?? asked) !== asked) return isLarger;
+    if (isKnown && !isLarger && --sought.knownLeft > 0) return isLarger;
+    if (!isLarger) this.inVain = isKnown ? mostInVain : this.inVain + 1;
+    this.sought = undefined;
+    return isLarger;
+  }
+
+  /** Stock would hold as much. Tells whether that is more than was known. */
+  raise(peakBytes: number): boolean {
+    if (peakBytes <= (this.peakBytes ?? -1)) return false;
+    this.peakBytes = peakBytes;
+    return true;
+  }
+
+  passStarting(): void {
+    this.alike = this.measured.map((ops) => ({ ops, at: 0 }));
+  }
+
+  /** Of the forward pass: in the backward pass there are other kernels than stock's. */
+  opOver(op: OpDone): void {
+    if (op.phase !== Phase.forward || this.alike.length === 0) return;
+    const { alike } = this;
+    let kept = 0;
+    for (const pass of alike) {
+      const at = nextForward(pass.ops, pass.at);
+      if (!isOpAt(pass.ops, at, op)) continue;
+      pass.at = at + 1;
+      alike[kept++] = pass;
+    }
+    alike.length = kept;
+  }
+
+  /**
+   * A pass has been kept within the budget that would take about as much in stock. Tells whether one like it shall be measured; then there is no budget until then.
+   *
+   * @param asked the gradients that it was asked for
+   */
+  seek(asked: string, stockBytes: number): boolean {
+    if (!this.isLifted && this.inVain < mostInVain && stockBytes > (this.peakBytes ?? 0))
+      this.sought = { asked, knownLeft: mostKnown };
+    return this.isLifted;
+  }
+
+  /**
+   * There is no room. Tells whether that may be because stock, too, would take more than is known; then there is no budget until that is measured.
+   *
+   * @param asked the gradients that the pass is asked for; undefined between passes
+   */
+  lift(asked: string | undefined): boolean {
+    if (this.isLifted) return true;
+    if (this.inVain >= mostInVain || (asked !== undefined && this.alike.length > 0)) return false;
+    this.sought = { asked, knownLeft: asked === undefined ? 1 : mostKnown };
+    return true;
+  }
+}
+
+function nextForward({ count, phase }: OpSequence, from: number): number {
+  let at = from;
+  while (at < count && phase[at] !== Phase.forward) at++;
+  return at;
+}
