@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // Bundles what is loaded into a program: `preload.cjs`, which every Node process of it begins with, and `agent.cjs`, which is loaded once TensorFlow.js
-// is. CommonJS, since the program's copy of tfjs-core is (in Node every 4.x is), and one file each, so that the program waits for nothing. Beside them what
+// is; and `watcher.cjs`, which ends the program where its runner was killed. CommonJS, since the program's copy of tfjs-core is (in Node every 4.x is), and one file each, so that the program waits for nothing. Beside them what
 // `checkpoint` plans with, in a thread of its own.
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
@@ -27,6 +27,7 @@ export async function bundleAgent(folder, conditions = []) {
     entryPoints: [
       { in: path("src/preload/preload.ts"), out: "preload" },
       { in: path("src/agent/agent.ts"), out: "agent" },
+      { in: path("src/watcher/watcher.ts"), out: "watcher" },
     ],
     outdir: folder,
     outExtension: { ".js": ".cjs" },

@@ -274,6 +274,7 @@ describe("remat plan refuses", () => {
     ["another version", file({ schema: "rematerialization-graph/9" }), "expected an object with schema"],
     ["no edges", { schema: "rematerialization-graph/1", nodes }, "expected arrays 'nodes' and 'edges'"],
     ["no nodes", file({ nodes: [], edges: [] }), "the graph has no nodes"],
+    ["no bytes", file({ nodes: nodes.map((node) => ({ ...node, bytes: 0 })) }), "every node has 0 bytes"],
     ["NaN bytes, as Python writes them", JSON.stringify(withNode({ bytes: 7.5 })).replace("7.5", "NaN"), 'found "NaN"'],
     ["half a file", JSON.stringify(file()).slice(0, 300), "not JSON"],
   ])("%s, naming the file and the node", async (name, content, message) => {

@@ -1,13 +1,15 @@
 import { spawn } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { constants, tmpdir } from "node:os";
+import { readdirSync, readFileSync, rmSync } from "node:fs";
+import { constants } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { RematError } from "@remat/trace";
 import { forwardSignals } from "./forward-signals.js";
 import { programEnvironment } from "./program-environment.js";
+import { makeProgramFolder } from "./program-folder.js";
 import type { ProgramOrder } from "./program-order.js";
 import type { ThreadReport } from "./thread-report.js";
+import { watchRunner } from "./watch-runner.js";
 
 export interface ProgramStart {
   /** The program and its arguments. */
@@ -20,7 +22,7 @@ export interface ProgramStart {
   readonly stdio?: "inherit" | ["ignore", "pipe", "pipe"];
   /** Told of the streams where they are pipes. */
   readonly onOutput?: (text: string, stream: "stdout" | "stderr") => void;
-  /** The folder of `preload.cjs` and `agent.cjs`; beside this file, unless given. */
+  /** The folder of `preload.cjs`, `agent.cjs` and `watcher.cjs`; beside this file, unless given. */
   readonly agentFolder?: string;
 }
 
@@ -34,7 +36,7 @@ export interface ProgramEnd {
 
 /**
  * Runs a program with our preload in all of its Node processes and threads, and calls `onEnd` with what has come of it, while the files that the
- * reports name are there. Signals to this process go to the program.
+ * reports name are there. Signals to this process go to the program, which ends with it, however that ends.
  *
  * @throws RematError `PROGRAM_START` where the program cannot be started
  * @example
@@ -44,7 +46,7 @@ export interface ProgramEnd {
 export async function runProgram<T>(start: ProgramStart, onEnd: (end: ProgramEnd) => T | Promise<T>): Promise<T> {
   const { command, order, env = {}, cwd = process.cwd(), stdio = "inherit" } = start;
   const { agentFolder = fileURLToPath(new URL(".", import.meta.url)) } = start;
-  const folder = mkdtempSync(join(tmpdir(), "remat-program-"));
+  const folder = makeProgramFolder();
   try {
     const [file, ...args] = command;
     const around = { ...process.env, ...env };
@@ -52,11 +54,15 @@ export async function runProgram<T>(start: ProgramStart, onEnd: (end: ProgramEnd
     const child = spawn(file, args, { cwd, env: given, stdio });
     child.stdout?.setEncoding("utf8").on("data", (text: string) => start.onOutput?.(text, "stdout"));
     child.stderr?.setEncoding("utf8").on("data", (text: string) => start.onOutput?.(text, "stderr"));
+    const stopWatching = child.pid === undefined ? () => {} : watchRunner(child.pid, folder, agentFolder);
     const stopForwarding = forwardSignals(child);
     const exitCode = await new Promise<number>((resolve, reject) => {
       child.on("error", (cause) => reject(notStarted(file, cause)));
       child.on("close", (code, signal) => resolve(code ?? 128 + constants.signals[signal as NodeJS.Signals]));
-    }).finally(stopForwarding);
+    }).finally(() => {
+      stopForwarding();
+      stopWatching();
+    });
     return await onEnd({ exitCode, reports: readReports(folder) });
   } finally {
     rmSync(folder, { recursive: true, force: true });

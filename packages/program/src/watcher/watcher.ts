@@ -1,0 +1,73 @@
+// Waits for the end of the process that runs a program, which holds the other end of standard input, and then ends the program.
+import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
+
+const [program, folder] = process.argv.slice(2);
+/** How long a program may take to end by itself. */
+const patienceMs = 3000;
+const lookMs = 50;
+
+interface Found {
+  readonly pid: number;
+  readonly parent: number;
+  /** With its id it tells a process from any other. */
+  readonly startedAt: string;
+}
+
+/** Returns a process that does anything: what has ended may wait to be buried. */
+function find(pid: number): Found | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    // What is before it is a name, in which there can be anything.
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return fields[0] === "Z" ? undefined : { pid, parent: Number(fields[1]), startedAt: fields[19] };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns a process and all that come of it. */
+function familyOf(first: Found): readonly Found[] {
+  const all = readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((name) => find(Number(name)) ?? []);
+  const family = [first];
+  for (const { pid } of family) family.push(...all.filter(({ parent }) => parent === pid));
+  return family;
+}
+
+const isAlive = ({ pid, startedAt }: Found): boolean => find(pid)?.startedAt === startedAt;
+
+function end(each: Found, signal: NodeJS.Signals): void {
+  try {
+    if (isAlive(each)) process.kill(each.pid, signal);
+  } catch {
+    // It has ended meanwhile.
+  }
+}
+
+/** Where nothing tells what a program has started, or whether it is still that. */
+function endUnseen(pid: number): void {
+  try {
+    process.kill(pid, "SIGTERM");
+  } catch {
+    // It has ended before.
+  }
+}
+
+const first = find(Number(program));
+
+async function endProgram(): Promise<void> {
+  if (!existsSync("/proc/self")) endUnseen(Number(program));
+  if (first !== undefined && isAlive(first)) {
+    const family = familyOf(first);
+    for (const each of family) end(each, "SIGTERM");
+    for (let waitedMs = 0; waitedMs < patienceMs && family.some(isAlive); waitedMs += lookMs)
+      await new Promise((resolve) => setTimeout(resolve, lookMs));
+    for (const each of family) end(each, "SIGKILL");
+  }
+  rmSync(folder, { recursive: true, force: true });
+}
+
+// What is sent to all processes of a terminal is for the program.
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"] as const) process.on(signal, () => {});
+process.stdin.resume().once("close", () => void endProgram());
