@@ -1,6 +1,6 @@
 import { type HeldStorage, peakMoment, type StorageMaker } from "@remat/memory";
-import type { CategoryName, Trace } from "@remat/trace";
-import { type StepOptions, type Trainable, traceOf } from "./trace-of.js";
+import { type CategoryName, checkOptions, isWholeFrom, type Trace } from "@remat/trace";
+import { type StepOptions, stepOptionChecks, type Trainable, traceOf } from "./trace-of.js";
 
 export interface MemoryOfOptions extends StepOptions {
   /** How many of the largest storages to list; 10 if left out. */
@@ -24,11 +24,12 @@ export interface StepMemory {
  * Tells what a training step holds at its peak, and who put it there. A model's step is predicted, to the byte: nothing is computed, no memory taken, and
  * the model stays as it is; a compiled one takes the step that `fit` takes for a batch. A function that takes one step runs twice, for real.
  *
- * @throws RematError `TFJS_COPIES`, `MODEL_EXPORT`, `MODEL_INPUT_SHAPE`, `MODEL_NOT_TRAINABLE`, `STEP_FUNCTION`; `DataDependentError` where a model reads values
+ * @throws RematError `TFJS_COPIES`, `MODEL_EXPORT`, `MODEL_INPUT_SHAPE`, `MODEL_NOT_TRAINABLE`, `STEP_FUNCTION`, `ARGUMENT`; `DataDependentError` where a model reads values
  * @example
  * const { peakBytes, bytesByCategory, largest } = await memoryOf(model, { batch: 32 });
  */
 export async function memoryOf(what: Trainable, options: MemoryOfOptions = {}): Promise<StepMemory> {
+  checkOptions("memoryOf", options, { ...stepOptionChecks, limit: [isWholeFrom(0), "a whole number from 0 up"] });
   const { limit = 10, ...step } = options;
   const trace = await traceOf(what, step);
   const { totalBytes, bytesByCategory, at, largest } = peakMoment(trace, { limit });

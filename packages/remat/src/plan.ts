@@ -1,8 +1,18 @@
 import { bytesOfBudget, type MemoryBudget, parseBudget } from "@remat/memory";
 import { goalOfBudget, nothingWithin, planCheckpointing } from "@remat/planner";
 import { defaultDeviceHere, deviceSpec, priceTrace } from "@remat/runtime-estimator";
-import { formatOccurrence, type Plan, RematError, RuntimeSource, type Trace } from "@remat/trace";
-import { type StepOptions, type Trainable, traceOf } from "./trace-of.js";
+import {
+  checkOptions,
+  type DeviceSpec,
+  formatOccurrence,
+  isText,
+  isTimeMs,
+  type Plan,
+  RematError,
+  RuntimeSource,
+  type Trace,
+} from "@remat/trace";
+import { type StepOptions, stepOptionChecks, type Trainable, traceOf } from "./trace-of.js";
 
 export interface PlanOptions extends StepOptions {
   /** What the step may hold: bytes, a size (`"2GB"`), or a part of what it holds without a plan (`"60%"`). */
@@ -23,12 +33,17 @@ export interface PlanOptions extends StepOptions {
  * const planned = await plan(model, { batch: 32, budget: "60%" });
  * await withMemoryBudget("60%", () => model.fit(x, y, { batchSize: 32 }), { plan: planned });
  */
-export async function plan(
-  what: Trainable,
-  { budget, planningMs = 5000, device = defaultDeviceHere, ...step }: PlanOptions,
-): Promise<Plan> {
+export async function plan(what: Trainable, options: PlanOptions): Promise<Plan> {
+  checkOptions("plan", options, {
+    budget: [() => true, "a budget"],
+    ...stepOptionChecks,
+    planningMs: [isTimeMs, "milliseconds from 0 up"],
+    device: [isText, "the name of one, such as a100"],
+  });
+  const { budget, planningMs = 5000, device = defaultDeviceHere, ...step } = options;
+  const spec = deviceSpec(device);
   const parsed = parseBudget(budget);
-  const trace = withTimes(await traceOf(what, step), device);
+  const trace = withTimes(await traceOf(what, step), spec);
   const { point, infeasible, recordedPeakBytes } = await planCheckpointing(trace, {
     ...goalOfBudget(parsed),
     timeMs: planningMs,
@@ -40,6 +55,6 @@ export async function plan(
   throw nothingWithin({ ...infeasible, occurrence, name, budgetBytes: bytesOfBudget(parsed, recordedPeakBytes) });
 }
 
-function withTimes(trace: Trace, device: string): Trace {
-  return trace.ops.runtimeSource.includes(RuntimeSource.measured) ? trace : priceTrace(trace, deviceSpec(device));
+function withTimes(trace: Trace, device: DeviceSpec): Trace {
+  return trace.ops.runtimeSource.includes(RuntimeSource.measured) ? trace : priceTrace(trace, device);
 }

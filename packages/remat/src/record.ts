@@ -1,7 +1,7 @@
 import type { DispatchMode } from "@remat/dispatch-hook";
 import { registeredVariables, withDispatchMode } from "@remat/dispatch-hook";
 import { ModTracker } from "@remat/mod-tracker";
-import { Category, type Trace } from "@remat/trace";
+import { Category, checkArgument, checkOptions, isObject, isText, type Trace } from "@remat/trace";
 import { resolveStep, TraceRecorder } from "@remat/tracer";
 import type { LayersModel } from "@tensorflow/tfjs-layers";
 
@@ -20,12 +20,22 @@ export interface RecordOptions {
  * Takes training steps for real, one after the other, and records what they run and hold: a trace for `memoryOf`, `plan`, `writeTrace`, and for
  * `remat ui` and `remat report` of its file. `step` is any function that takes one step, asynchronous or not.
  *
- * @throws RematError `STEP_REQUEST` for a number of steps that is none; what `step` throws
+ * @throws RematError `ARGUMENT`, `STEP_REQUEST` for a number of steps that is none; what `step` throws
  * @example
  * const trace = await record(() => model.trainOnBatch(x, y), { model });
  * await writeFile("step.remat.jsonl.gz", writeTrace(trace, { gzip: true }));
  */
 export async function record(step: () => unknown, options: RecordOptions = {}): Promise<Trace> {
+  checkArgument(
+    typeof step === "function",
+    "record's step",
+    step,
+    "a function that takes one, such as () => model.trainOnBatch(x, y)",
+  );
+  checkOptions("record", options, {
+    model: [isModel, "the model that the steps train"],
+    name: [isText, "a text"],
+  });
   const { model, name = model?.name } = options;
   const { steps, stepsBefore, allocationUnitBytes } = resolveStep({ stepsBefore: 1, ...options, size: "full" });
   const optimizers = new OptimizersSeen();
@@ -48,6 +58,9 @@ export async function record(step: () => unknown, options: RecordOptions = {}): 
     tracker.close();
   }
 }
+
+/** By what it has: a model of another copy of tfjs-layers is one, too. */
+const isModel = (value: unknown): boolean => isObject(value) && Array.isArray(value["layers"]) && isText(value["name"]);
 
 /** Notes which optimizers update weights. */
 class OptimizersSeen implements DispatchMode {

@@ -1,7 +1,7 @@
 import { defaultBackend } from "@remat/backends";
 import { currentBackend } from "@remat/dispatch-hook";
-import { RematError, type Trace } from "@remat/trace";
-import { type ModelDefinition, traceFakeStep } from "@remat/tracer";
+import { checkArgument, isObject, isText, isTrace, type OptionChecks, RematError, type Trace } from "@remat/trace";
+import { type ModelDefinition, resolveStep, traceFakeStep } from "@remat/tracer";
 import { LayersModel, version_layers } from "@tensorflow/tfjs-layers";
 import { record } from "./record.js";
 
@@ -23,17 +23,27 @@ export interface StepOptions {
  * @internal
  */
 export async function traceOf(what: Trainable, options: StepOptions): Promise<Trace> {
+  // Also of what is no model, of which they say nothing.
+  resolveStep(options);
   if (isTrace(what)) return what;
+  const isRight = typeof what === "function" || isObject(what);
+  checkArgument(
+    isRight,
+    "what is asked about",
+    what,
+    "a model, a function that takes one training step, or a trace of one",
+  );
   checkCopy(what);
   if (typeof what !== "function")
     return traceFakeStep(what, { ...options, backend: defaultBackend(currentBackend()).name });
   return record(() => checkStep(what()));
 }
 
-/** By what it has, since it may come from another copy of the class. */
-function isTrace(what: Trainable): what is Trace {
-  return typeof what === "object" && "storages" in what && "events" in what;
-}
+/** What is expected of the options by which a step is described. @internal */
+export const stepOptionChecks: OptionChecks = {
+  optimizer: [isText, "the name of one, such as adam"],
+  loss: [isText, "the name of one, such as meanSquaredError"],
+};
 
 /** Where there are two copies of tfjs-layers the layers of a model of the other one cannot be told apart, nor its optimizer's variables. */
 function checkCopy(what: Exclude<Trainable, Trace>): void {

@@ -5,9 +5,21 @@ export {
   atenArguments,
   encodeAtenArguments,
 } from "./aten-arguments.js";
+export {
+  checkArgument,
+  checkOptions,
+  describeValue,
+  isFlag,
+  isObject,
+  isText,
+  isTimeMs,
+  isWholeFrom,
+  type OptionChecks,
+} from "./check-argument.js";
 export type { DeviceSpec } from "./device-spec.js";
 export { describePlanMismatch, findPlanMismatch, type PlanMismatch } from "./find-plan-mismatch.js";
 export { fingerprintOf, fingerprintOfOps } from "./fingerprint.js";
+export { isTrace } from "./is-trace.js";
 export type { MemorySnapshot } from "./memory-snapshot.js";
 export {
   formatOccurrence,

@@ -1,3 +1,5 @@
+import { excerpt } from "./trace-field-error.js";
+
 /** Says which field of a plan's file is not as it should be; {@link readList} puts in front of it where it stands. @internal */
 export class PlanFieldError extends Error {
   constructor(
@@ -5,7 +7,9 @@ export class PlanFieldError extends Error {
     readonly expected: string,
     readonly found: unknown,
   ) {
-    super(`${field}: expected ${expected}, found ${JSON.stringify(found) ?? "nothing"}`);
+    super(
+      `${field}: expected ${expected}, found ${typeof found === "string" ? JSON.stringify(found) : excerpt(found)}`,
+    );
   }
 }
 

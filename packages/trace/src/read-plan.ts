@@ -5,6 +5,7 @@ import { planOpReader } from "./read-plan-op.js";
 import { RematError } from "./remat-error.js";
 import type { StepSettings } from "./step-settings.js";
 import type { FasterGradients } from "./trace.js";
+import { excerpt } from "./trace-field-error.js";
 import { isFasterGradients } from "./trace-header.js";
 
 /**
@@ -35,7 +36,7 @@ function readFields(file: Record<string, unknown>): Plan {
   if (file["format"] !== planFormat)
     throw new RematError(
       "PLAN_FORMAT",
-      `plan: expected format '${planFormat}', found ${JSON.stringify(file["format"])}; make the plan anew with this version`,
+      `plan: expected format '${planFormat}', found ${excerpt(file["format"])}; make the plan anew with this version`,
     );
   const subject = readSubject(readRecord("subject", file["subject"]));
   const ops = readList("ops", file["ops"], planOpReader(subject.kind));

@@ -1,11 +1,12 @@
+import { checkArgument, checkOptions, isObject, isText, type OptionChecks } from "./check-argument.js";
 import { type GzipState, gunzip, isGzip } from "./gunzip.js";
 import { gunzipByPlatform } from "./platform-gunzip.js";
 import { RematError } from "./remat-error.js";
 import type { Trace } from "./trace.js";
 import { TraceDecoder } from "./trace-decoder.js";
 
-/** Bytes of a file in pieces, as Node's and browsers' streams give them. */
-export type ByteSource = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
+/** A file: its bytes, or its text if it is not gzipped; or its bytes in pieces, as Node's and browsers' streams give them. */
+export type ByteSource = Uint8Array | string | AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 
 /** How to read a trace. */
 export interface ReadTraceOptions {
@@ -21,20 +22,24 @@ export interface ReadTraceOptions {
 }
 
 /**
- * Reads a trace file, gzipped or not, as a stream. A file that ends early is read up to its last whole record, and `trace.truncated`
+ * Reads a trace file, gzipped or not, as a whole or as a stream. A file that ends early is read up to its last whole record, and `trace.truncated`
  * says where; a corrupt one is refused, or with `damaged: "keep"` read up to what is wrong.
  *
- * @throws RematError `TRACE_NOT_A_TRACE`, `TRACE_VERSION`, `TRACE_CORRUPT` (naming line and field)
+ * @throws RematError `TRACE_NOT_A_TRACE`, `TRACE_VERSION`, `TRACE_CORRUPT` (naming line and field), `ARGUMENT`
  * @example
  * const trace = await readTrace(fs.createReadStream("run.remat.jsonl.gz"), { name: "run.remat.jsonl.gz" });
  */
 export async function readTrace(source: ByteSource, options: ReadTraceOptions = {}): Promise<Trace> {
+  checkOptions("readTrace", options, readingOptions);
   const name = options.name ?? "trace";
+  if (typeof source === "string" || source instanceof Uint8Array) return parseTrace(source, options);
+  checkArgument(isIterable(source), "readTrace's source", source, expectedSource);
   const iterator = Symbol.asyncIterator in source ? source[Symbol.asyncIterator]() : source[Symbol.iterator]();
   let bytesRead = 0;
   const next = async (): Promise<Uint8Array | undefined> => {
     const { done, value } = await iterator.next();
     if (done) return undefined;
+    checkArgument(value instanceof Uint8Array, "a piece of readTrace's source", value, "bytes, a Uint8Array");
     bytesRead += value.length;
     options.onProgress?.(bytesRead);
     return value;
@@ -44,6 +49,21 @@ export async function readTrace(source: ByteSource, options: ReadTraceOptions = 
   } finally {
     await iterator.return?.();
   }
+}
+
+const expectedSource = "the bytes of a trace, such as await readFile(path), its text, or a stream of its bytes";
+
+const readingOptions: OptionChecks = {
+  name: [isText, "the file's name, for errors"],
+  onProgress: [(value) => typeof value === "function", "a function of the bytes read so far"],
+  damaged: [(value) => value === "keep" || value === "refuse", "keep or refuse"],
+};
+
+function isIterable(source: unknown): source is AsyncIterable<Uint8Array> | Iterable<Uint8Array> {
+  if (!isObject(source) && !Array.isArray(source)) return false;
+  return [Symbol.asyncIterator, Symbol.iterator].some(
+    (each) => typeof (source as Record<symbol, unknown>)[each] === "function",
+  );
 }
 
 async function readChunks(
@@ -72,13 +92,23 @@ async function readChunks(
   return decoder.end();
 }
 
-/** Reads a trace as {@link readTrace} does, from a whole file that is in memory. */
+/**
+ * Reads a trace as {@link readTrace} does, from a whole file that is in memory, at once.
+ *
+ * @throws RematError as {@link readTrace}
+ */
 export function parseTrace(
   bytes: Uint8Array | string,
   options: Pick<ReadTraceOptions, "name" | "damaged"> = {},
 ): Trace {
   const name = options.name ?? "trace";
   const keepDamaged = options.damaged === "keep";
+  checkArgument(
+    typeof bytes === "string" || bytes instanceof Uint8Array,
+    "parseTrace's bytes",
+    bytes,
+    "those of a trace, a Uint8Array, or its text",
+  );
   const whole = typeof bytes === "string" ? new TextEncoder().encode(bytes) : bytes;
   const step = 1 << 20;
   const pieces: Uint8Array[] = [];

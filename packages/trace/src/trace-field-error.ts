@@ -1,3 +1,4 @@
+import { describeValue } from "./check-argument.js";
 import { RematError } from "./remat-error.js";
 
 /** An observation that does not fit what came before; the reader adds the line. @internal */
@@ -19,12 +20,12 @@ export function excerpt(value: unknown): string {
   return text.length <= 60 ? text : `${text.slice(0, 57)}...`;
 }
 
-/** JSON of lists within lists by the thousand can be read, but not written. */
+/** JSON of lists within lists by the thousand can be read, but not written; of what is passed in a program even less. */
 function textOf(value: unknown): string | undefined {
   try {
     return JSON.stringify(value);
   } catch (error) {
     if (error instanceof RangeError) return "something nested too deeply to show";
-    throw error;
+    return describeValue(value);
   }
 }

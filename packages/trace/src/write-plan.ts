@@ -1,3 +1,4 @@
+import { checkArgument, isObject } from "./check-argument.js";
 import { type Plan, type PlanStep, type PlanValue, planFormat } from "./plan.js";
 import { isPlanNode, type PlanOp } from "./plan-op.js";
 import { formatTensorType, type TensorType } from "./tensor-type.js";
@@ -5,10 +6,19 @@ import { formatTensorType, type TensorType } from "./tensor-type.js";
 /**
  * Writes a plan as JSON with one op, and one step, a line: readable, and comparable with `diff`.
  *
+ * @throws RematError `ARGUMENT`
  * @example
  * await fs.writeFile("plan.json", writePlan(plan));
  */
 export function writePlan(plan: Plan): string {
+  checkArgument(
+    isObject(plan) &&
+      ["subject", "origin", "predicted"].every((field) => isObject((plan as never)[field])) &&
+      [plan.ops, plan.sources, plan.steps].every(Array.isArray),
+    "writePlan's plan",
+    plan,
+    'one, such as await plan(model, { budget: "60%" }) or readPlan(text)',
+  );
   const block = (value: unknown) => JSON.stringify(value, null, 2).replaceAll("\n", "\n  ");
   return [
     "{",

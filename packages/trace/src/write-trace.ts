@@ -1,4 +1,6 @@
 import { Gzip } from "fflate";
+import { checkArgument, checkOptions, isFlag } from "./check-argument.js";
+import { isTrace } from "./is-trace.js";
 import type { Trace } from "./trace.js";
 import { TraceEncoder } from "./trace-encoder.js";
 
@@ -9,10 +11,22 @@ const chunkChars = 1 << 18;
 /**
  * Returns a trace as JSON Lines (`.remat.jsonl`), in chunks of some 256 kB, gzipped on request (`.remat.jsonl.gz`).
  *
+ * @throws RematError `ARGUMENT`
  * @example
  * for (const chunk of writeTrace(trace, { gzip: true })) file.write(chunk);
  */
-export function* writeTrace(trace: Trace, options: { gzip?: boolean } = {}): Generator<Uint8Array, void, undefined> {
+export function writeTrace(trace: Trace, options: { gzip?: boolean } = {}): Generator<Uint8Array, void, undefined> {
+  checkArgument(
+    isTrace(trace),
+    "writeTrace's trace",
+    trace,
+    "one, such as await record(step) or await readTrace(bytes)",
+  );
+  checkOptions("writeTrace", options, { gzip: [isFlag, "true or false"] });
+  return chunksOf(trace, options);
+}
+
+function* chunksOf(trace: Trace, options: { gzip?: boolean }): Generator<Uint8Array, void, undefined> {
   const encoder = new TextEncoder();
   const chunks: Uint8Array[] = [];
   const gzip = options.gzip ? new Gzip({ level: gzipLevel }, (chunk) => chunks.push(chunk)) : undefined;

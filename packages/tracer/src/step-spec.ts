@@ -1,6 +1,6 @@
 import { type BackendName, defaultBackend } from "@remat/backends";
 import type { Grouping } from "@remat/mod-tracker";
-import { RematError, type StepSettings } from "@remat/trace";
+import { describeValue, RematError, type StepSettings } from "@remat/trace";
 import { describeLoss, type LossName } from "./losses.js";
 import { keepsState, type OptimizerName, requireOptimizer } from "./optimizers.js";
 
@@ -76,7 +76,7 @@ export function resolveStep(request: StepRequest = {}): StepSpec {
   if (loss !== undefined) describeLoss(loss);
   requireOptimizer(optimizer);
   const { stepsBefore = keepsState(optimizer) ? 1 : 0 } = request;
-  requireWhole("batch", batch ?? 1, 1);
+  requireWhole("batch", batch === undefined ? 1 : batch, 1);
   requireWhole("seed", seed, 0);
   requireWhole("allocationUnitBytes", allocationUnitBytes, 1);
   requireWhole("steps", steps, 1);
@@ -113,6 +113,6 @@ function requireWhole(field: string, value: number, min: number): void {
   if (Number.isSafeInteger(value) && value >= min) return;
   throw new RematError(
     "STEP_REQUEST",
-    `a training step's ${field}: expected a whole number of at least ${min}, found ${value}. Give one, or leave it out.`,
+    `a training step's ${field}: expected a whole number of at least ${min}, found ${describeValue(value)}. Give one, or leave it out.`,
   );
 }

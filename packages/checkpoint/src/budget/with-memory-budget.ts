@@ -1,5 +1,6 @@
 import { openDispatchMode, registeredVariables, withDispatchMode } from "@remat/dispatch-hook";
 import { type MemoryBudget, parseBudget } from "@remat/memory";
+import { checkArgument, checkOptions, isFlag, isObject, isTimeMs } from "@remat/trace";
 import { checkBackend } from "../executor/supported-backend.js";
 import type { BudgetExecution } from "./budget-execution.js";
 import { BudgetKeeper } from "./budget-keeper.js";
@@ -18,7 +19,7 @@ import type { MemoryBudgetOptions } from "./memory-budget-options.js";
  * half times the budget and 64 MB, a warning says so, once in a process, with what to do (Node, `RESIDENT_OVER_BUDGET`).
  *
  * @throws BudgetError from the step that cannot be kept within the budget, naming the op that has no room and what it has room within; RematError
- * `BUDGET` for what is no budget, `BACKEND_UNSUPPORTED` on backends other than native, wasm and cpu
+ * `BUDGET` for what is no budget, `ARGUMENT` for other arguments that are none, `BACKEND_UNSUPPORTED` on backends other than native, wasm and cpu
  * @example
  * await withMemoryBudget("2GB", () => model.fit(x, y, { epochs: 3 }));
  */
@@ -27,12 +28,29 @@ export function withMemoryBudget<T>(
   fn: (execution: BudgetExecution) => T,
   options: MemoryBudgetOptions = {},
 ): T {
-  const keeper = new BudgetKeeper(parseBudget(budget), options);
+  const parsed = parseBudget(budget);
+  checkArgument(
+    typeof fn === "function",
+    "withMemoryBudget's fn",
+    fn,
+    "a function that trains, such as () => model.fit(x, y)",
+  );
+  checkBudgetOptions("withMemoryBudget", options);
+  const keeper = new BudgetKeeper(parsed, options);
   checkBackend();
   return withDispatchMode(keeper, () => {
     keeper.meter.count(registeredVariables());
     keeper.resident.begin(keeper.meter.liveBytes);
     return fn(keeper);
+  });
+}
+
+function checkBudgetOptions(call: string, options: MemoryBudgetOptions): void {
+  checkOptions(call, options, {
+    planningMs: [isTimeMs, "milliseconds from 0 up"],
+    plan: [isObject, "a plan, as plan() or readPlan() returns one"],
+    online: [isFlag, "true or false"],
+    strict: [isFlag, "true or false"],
   });
 }
 
@@ -54,7 +72,9 @@ export interface OpenBudget {
  * close();
  */
 export function openMemoryBudget(budget: MemoryBudget, options: MemoryBudgetOptions = {}): OpenBudget {
-  const execution = new BudgetKeeper(parseBudget(budget), options);
+  const parsed = parseBudget(budget);
+  checkBudgetOptions("openMemoryBudget", options);
+  const execution = new BudgetKeeper(parsed, options);
   const close = openDispatchMode(execution);
   execution.meter.count(registeredVariables());
   return { execution, close };

@@ -1,4 +1,4 @@
-import { RematError } from "@remat/trace";
+import { describeValue, RematError } from "@remat/trace";
 
 /**
  * What may be held, as people write it: a size (`"2GB"`, `"500 MiB"`), a share of what is held without a plan (`"60%"`, `"0.6"`, 0.6), or, from 1
@@ -50,8 +50,6 @@ function wholeBytes(amount: number, budget: MemoryBudget): Budget {
   return { bytes };
 }
 
-/** What JavaScript passes may be anything; JSON has no `NaN`, and no large integers. */
 function refuse(budget: unknown, why = ""): RematError {
-  const found = typeof budget === "number" || typeof budget === "bigint" ? String(budget) : JSON.stringify(budget);
-  return new RematError("BUDGET", `expected a budget as ${forms}; found ${found}${why}`);
+  return new RematError("BUDGET", `expected a budget as ${forms}; found ${describeValue(budget)}${why}`);
 }
