@@ -143,6 +143,23 @@ test("what cannot be kept within a part of stock's peak is refused as soon as th
   expect(seen.length).toBeLessThanOrEqual(2);
 });
 
+test("of sixteen sets of gradients the first passes are measured, not of more", () => {
+  const x = tf.linspace(0, 1, 64 * 24).reshape([64, 24]);
+  const lastSteps = withMemoryBudget("90%", (execution) =>
+    Array.from({ length: 20 }, (_, i) => {
+      const w = tf.tidy(() => tf.variable(tf.linspace(-1, 1, 24 * 24).reshape([24, 24])));
+      const loss = () =>
+        tf.mean(
+          tf.sigmoid(tf.matMul(tf.sigmoid(tf.matMul(x as tf.Tensor2D, w as never)) as tf.Tensor2D, w as never)),
+        ) as tf.Scalar;
+      tf.dispose(tf.variableGrads(loss, [w]) as never);
+      w.dispose();
+      return execution.lastStep === undefined ? i : "within the budget";
+    }),
+  );
+  expect(lastSteps).toEqual([...Array.from({ length: 16 }, (_, i) => i), ...times(4, "within the budget")]);
+});
+
 test("steps of any sizes in any order train as in stock, or are refused", async () => {
   const sizes = fc.array(
     fc.record({ rows: fc.nat({ max: 40 }).map((n) => n + 1), depth: fc.nat({ max: 8 }).map((n) => n + 1) }),
