@@ -1,5 +1,5 @@
 import { type HeldStorage, peakMoment, type StorageMaker } from "@remat/memory";
-import { type CategoryName, checkOptions, isWholeFrom, type Trace } from "@remat/trace";
+import { type CategoryName, checkCallOptions, isWholeFrom, type Trace } from "@remat/trace";
 import { type StepOptions, stepOptionChecks, type Trainable, traceOf } from "./trace-of.js";
 
 export interface MemoryOfOptions extends StepOptions {
@@ -29,7 +29,7 @@ export interface StepMemory {
  * const { peakBytes, bytesByCategory, largest } = await memoryOf(model, { batch: 32 });
  */
 export async function memoryOf(what: Trainable, options: MemoryOfOptions = {}): Promise<StepMemory> {
-  checkOptions("memoryOf", options, { ...stepOptionChecks, limit: [isWholeFrom(0), "a whole number from 0 up"] });
+  checkCallOptions("memoryOf", options, { ...stepOptionChecks, limit: [isWholeFrom(0), "a whole number from 0 up"] });
   const { limit = 10, ...step } = options;
   const trace = await traceOf(what, step);
   const { totalBytes, bytesByCategory, at, largest } = peakMoment(trace, { limit });

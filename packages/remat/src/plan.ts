@@ -2,7 +2,7 @@ import { bytesOfBudget, type MemoryBudget, parseBudget } from "@remat/memory";
 import { goalOfBudget, nothingWithin, planCheckpointing } from "@remat/planner";
 import { defaultDeviceHere, deviceSpec, priceTrace } from "@remat/runtime-estimator";
 import {
-  checkOptions,
+  checkCallOptions,
   type DeviceSpec,
   formatOccurrence,
   isText,
@@ -34,7 +34,7 @@ export interface PlanOptions extends StepOptions {
  * await withMemoryBudget("60%", () => model.fit(x, y, { batchSize: 32 }), { plan: planned });
  */
 export async function plan(what: Trainable, options: PlanOptions): Promise<Plan> {
-  checkOptions("plan", options, {
+  checkCallOptions("plan", options, {
     budget: [() => true, "a budget"],
     ...stepOptionChecks,
     planningMs: [isTimeMs, "milliseconds from 0 up"],

@@ -1,7 +1,7 @@
 import type { DispatchMode } from "@remat/dispatch-hook";
 import { registeredVariables, withDispatchMode } from "@remat/dispatch-hook";
 import { ModTracker } from "@remat/mod-tracker";
-import { Category, checkArgument, checkOptions, isObject, isText, type Trace } from "@remat/trace";
+import { Category, checkArgument, checkCallOptions, isRecord, isText, type Trace } from "@remat/trace";
 import { resolveStep, TraceRecorder } from "@remat/tracer";
 import type { LayersModel } from "@tensorflow/tfjs-layers";
 
@@ -32,7 +32,7 @@ export async function record(step: () => unknown, options: RecordOptions = {}): 
     step,
     "a function that takes one, such as () => model.trainOnBatch(x, y)",
   );
-  checkOptions("record", options, {
+  checkCallOptions("record", options, {
     model: [isModel, "the model that the steps train"],
     name: [isText, "a text"],
   });
@@ -60,7 +60,7 @@ export async function record(step: () => unknown, options: RecordOptions = {}): 
 }
 
 /** By what it has: a model of another copy of tfjs-layers is one, too. */
-const isModel = (value: unknown): boolean => isObject(value) && Array.isArray(value["layers"]) && isText(value["name"]);
+const isModel = (value: unknown): boolean => isRecord(value) && Array.isArray(value["layers"]) && isText(value["name"]);
 
 /** Notes which optimizers update weights. */
 class OptimizersSeen implements DispatchMode {

@@ -1,6 +1,6 @@
 import { defaultBackend } from "@remat/backends";
 import { currentBackend } from "@remat/dispatch-hook";
-import { checkArgument, isObject, isText, isTrace, type OptionChecks, RematError, type Trace } from "@remat/trace";
+import { checkArgument, isRecord, isText, isTrace, type OptionChecks, RematError, type Trace } from "@remat/trace";
 import { type ModelDefinition, resolveStep, traceFakeStep } from "@remat/tracer";
 import { LayersModel, version_layers } from "@tensorflow/tfjs-layers";
 import { record } from "./record.js";
@@ -26,7 +26,7 @@ export async function traceOf(what: Trainable, options: StepOptions): Promise<Tr
   // Also of what is no model, of which they say nothing.
   resolveStep(options);
   if (isTrace(what)) return what;
-  const isRight = typeof what === "function" || isObject(what);
+  const isRight = typeof what === "function" || isRecord(what);
   checkArgument(
     isRight,
     "what is asked about",

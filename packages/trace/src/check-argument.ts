@@ -21,9 +21,9 @@ export type OptionChecks = Readonly<Record<string, readonly [isRight: (value: un
  *
  * @throws RematError `ARGUMENT`
  */
-export function checkOptions(call: string, options: unknown, checks: OptionChecks): void {
+export function checkCallOptions(call: string, options: unknown, checks: OptionChecks): void {
   const example = Object.keys(checks)[0];
-  checkArgument(isObject(options), `${call}'s options`, options, `an object, such as { ${example}: … }`);
+  checkArgument(isRecord(options), `${call}'s options`, options, `an object, such as { ${example}: … }`);
   for (const [option, [isRight, expected]] of Object.entries(checks)) {
     const value = options[option];
     checkArgument(value === undefined || isRight(value), `${call}'s option '${option}'`, value, expected);
@@ -46,7 +46,7 @@ export const isText = (value: unknown): boolean => typeof value === "string";
 export const isFlag = (value: unknown): boolean => typeof value === "boolean";
 
 /** Tells whether a value is an object, not a list. */
-export function isObject(value: unknown): value is Record<string, unknown> {
+export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 

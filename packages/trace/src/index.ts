@@ -7,10 +7,10 @@ export {
 } from "./aten-arguments.js";
 export {
   checkArgument,
-  checkOptions,
+  checkCallOptions,
   describeValue,
   isFlag,
-  isObject,
+  isRecord,
   isText,
   isTimeMs,
   isWholeFrom,

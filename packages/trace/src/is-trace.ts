@@ -1,10 +1,10 @@
-import { isObject } from "./check-argument.js";
+import { isRecord } from "./check-argument.js";
 import type { Trace } from "./trace.js";
 
 /** Tells a trace from anything else, by what it has: it may come from another copy of this package. */
 export function isTrace(value: unknown): value is Trace {
-  if (!isObject(value) || !isObject(value["header"])) return false;
-  const isTable = (table: unknown) => isObject(table) && Number.isInteger(table["count"]);
+  if (!isRecord(value) || !isRecord(value["header"])) return false;
+  const isTable = (table: unknown) => isRecord(table) && Number.isInteger(table["count"]);
   return (
     ["ops", "storages", "tensors", "events"].every((table) => isTable(value[table])) &&
     ArrayBuffer.isView((value["storages"] as { readonly bytes?: unknown }).bytes)

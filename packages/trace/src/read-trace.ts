@@ -1,4 +1,4 @@
-import { checkArgument, checkOptions, isObject, isText, type OptionChecks } from "./check-argument.js";
+import { checkArgument, checkCallOptions, isRecord, isText, type OptionChecks } from "./check-argument.js";
 import { type GzipState, gunzip, isGzip } from "./gunzip.js";
 import { gunzipByPlatform } from "./platform-gunzip.js";
 import { RematError } from "./remat-error.js";
@@ -30,7 +30,7 @@ export interface ReadTraceOptions {
  * const trace = await readTrace(fs.createReadStream("run.remat.jsonl.gz"), { name: "run.remat.jsonl.gz" });
  */
 export async function readTrace(source: ByteSource, options: ReadTraceOptions = {}): Promise<Trace> {
-  checkOptions("readTrace", options, readingOptions);
+  checkCallOptions("readTrace", options, readingOptions);
   const name = options.name ?? "trace";
   if (typeof source === "string" || source instanceof Uint8Array) return parseTrace(source, options);
   checkArgument(isIterable(source), "readTrace's source", source, expectedSource);
@@ -60,7 +60,7 @@ const readingOptions: OptionChecks = {
 };
 
 function isIterable(source: unknown): source is AsyncIterable<Uint8Array> | Iterable<Uint8Array> {
-  if (!isObject(source) && !Array.isArray(source)) return false;
+  if (!isRecord(source) && !Array.isArray(source)) return false;
   return [Symbol.asyncIterator, Symbol.iterator].some(
     (each) => typeof (source as Record<symbol, unknown>)[each] === "function",
   );

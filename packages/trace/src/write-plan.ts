@@ -1,4 +1,4 @@
-import { checkArgument, isObject } from "./check-argument.js";
+import { checkArgument, isRecord } from "./check-argument.js";
 import { type Plan, type PlanStep, type PlanValue, planFormat } from "./plan.js";
 import { isPlanNode, type PlanOp } from "./plan-op.js";
 import { formatTensorType, type TensorType } from "./tensor-type.js";
@@ -12,8 +12,8 @@ import { formatTensorType, type TensorType } from "./tensor-type.js";
  */
 export function writePlan(plan: Plan): string {
   checkArgument(
-    isObject(plan) &&
-      ["subject", "origin", "predicted"].every((field) => isObject((plan as never)[field])) &&
+    isRecord(plan) &&
+      ["subject", "origin", "predicted"].every((field) => isRecord((plan as never)[field])) &&
       [plan.ops, plan.sources, plan.steps].every(Array.isArray),
     "writePlan's plan",
     plan,

@@ -1,5 +1,5 @@
 import { Gzip } from "fflate";
-import { checkArgument, checkOptions, isFlag } from "./check-argument.js";
+import { checkArgument, checkCallOptions, isFlag } from "./check-argument.js";
 import { isTrace } from "./is-trace.js";
 import type { Trace } from "./trace.js";
 import { TraceEncoder } from "./trace-encoder.js";
@@ -22,7 +22,7 @@ export function writeTrace(trace: Trace, options: { gzip?: boolean } = {}): Gene
     trace,
     "one, such as await record(step) or await readTrace(bytes)",
   );
-  checkOptions("writeTrace", options, { gzip: [isFlag, "true or false"] });
+  checkCallOptions("writeTrace", options, { gzip: [isFlag, "true or false"] });
   return chunksOf(trace, options);
 }
 

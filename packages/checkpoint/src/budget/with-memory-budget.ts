@@ -1,6 +1,6 @@
 import { openDispatchMode, registeredVariables, withDispatchMode } from "@remat/dispatch-hook";
 import { type MemoryBudget, parseBudget } from "@remat/memory";
-import { checkArgument, checkOptions, isFlag, isObject, isTimeMs } from "@remat/trace";
+import { checkArgument, checkCallOptions, isFlag, isRecord, isTimeMs } from "@remat/trace";
 import { checkBackend } from "../executor/supported-backend.js";
 import type { BudgetExecution } from "./budget-execution.js";
 import { BudgetKeeper } from "./budget-keeper.js";
@@ -46,9 +46,9 @@ export function withMemoryBudget<T>(
 }
 
 function checkBudgetOptions(call: string, options: MemoryBudgetOptions): void {
-  checkOptions(call, options, {
+  checkCallOptions(call, options, {
     planningMs: [isTimeMs, "milliseconds from 0 up"],
-    plan: [isObject, "a plan, as plan() or readPlan() returns one"],
+    plan: [isRecord, "a plan, as plan() or readPlan() returns one"],
     online: [isFlag, "true or false"],
     strict: [isFlag, "true or false"],
   });

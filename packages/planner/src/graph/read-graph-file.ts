@@ -1,4 +1,4 @@
-import { RematError } from "@remat/trace";
+import { isRecord, RematError } from "@remat/trace";
 import { type PlanningGraph, planningGraph } from "./planning-graph.js";
 
 /** What a file of schema `rematerialization-graph/1` holds. */
@@ -102,10 +102,6 @@ function orderError(
   return fileError(
     `nodes are not in topological order: '${names[to]}' (${to}) reads '${names[from]}' (${from}), which comes after it; sort them`,
   );
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function describe(value: unknown): string {
