@@ -17,7 +17,7 @@ export function sizesIn(tensor: tfc.Tensor): readonly number[] | undefined {
 }
 
 /** Returns a shape that may be a tensor, or have some among its numbers: null for what nobody knows. */
-export function sizesOf(shape: unknown): (number | null)[] {
+export function givenSizes(shape: unknown): (number | null)[] {
   if (shape instanceof tfc.Tensor) return [...(known.get(shape) ?? Array<null>(shape.size).fill(null))];
   // Of a tensor that is yet to be only its own size is known.
   if (shape instanceof TensorShape) return Array<null>(shape[0] ?? 1).fill(null);
@@ -32,12 +32,12 @@ function filling(value: number): Operation {
   return {
     parameters: ["shape"],
     run: ({ shape }) => tfc.fill(allKnown(shape), value),
-    shape: ({ shape }) => sizesOf(shape),
+    shape: ({ shape }) => givenSizes(shape),
   };
 }
 
 function allKnown(shape: unknown): number[] {
-  const sizes = sizesOf(shape);
+  const sizes = givenSizes(shape);
   if (sizes.every((size) => size !== null)) return sizes;
   throw new Error("a shape that is computed of values of tensors");
 }
@@ -60,7 +60,7 @@ export const ofSizes: Readonly<Record<string, Operation>> = {
     run: ({ x, shape }) => tfc.broadcastTo(x as tfc.Tensor, allKnown(shape)),
     shape: ({ x, shape }) => {
       const from = shapeOf(x);
-      const sizes = sizesOf(shape);
+      const sizes = givenSizes(shape);
       return sizes.map((size, i) => {
         const own = from[i - sizes.length + from.length] ?? null;
         return size ?? (own === 1 ? null : own);

@@ -1,6 +1,6 @@
 import * as tfc from "@tensorflow/tfjs-core";
 import type { Shape } from "../layer-note.js";
-import { sizesOf } from "./known-sizes.js";
+import { givenSizes } from "./known-sizes.js";
 import { type Arguments, axesOf, axisFromFront, countOf, numberOf, type Operation, shapeOf } from "./operation.js";
 
 const tensorIn = ({ x }: Arguments): tfc.Tensor => x as tfc.Tensor;
@@ -40,7 +40,7 @@ function squeezedAxes(axis: unknown, shape: Shape): number[] {
 
 /** Sizes to reshape to, with what -1 stands for where that is known; a tensor's own size where Keras took it of the tensor. */
 function reshaped(from: Shape, target: unknown): Shape {
-  const sizes = sizesOf(target);
+  const sizes = givenSizes(target);
   const free = sizes.findIndex((size) => size === -1);
   if (free < 0) return sizes;
   const [known, all] = [countOf(sizes.filter((_, i) => i !== free)), countOf(from)];
