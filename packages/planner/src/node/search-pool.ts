@@ -20,13 +20,19 @@ export class SearchPool implements SearchRunner {
   readonly workers: number;
   private readonly graph: PlanningGraph;
   private readonly file: URL;
+  private readonly graceMs: number;
   private readonly threads: (Worker | undefined)[] = [];
 
-  /** `file`: what the threads run. */
-  constructor(graph: PlanningGraph, workers: number, file: URL = workerFile) {
+  /** `file`: what the threads run; `graceMs`: how much longer than twice its time a search may take. */
+  constructor(
+    graph: PlanningGraph,
+    workers: number,
+    { file = workerFile, graceMs = usualGraceMs }: { readonly file?: URL; readonly graceMs?: number } = {},
+  ) {
     this.graph = graph;
     this.workers = workers;
     this.file = file;
+    this.graceMs = graceMs;
   }
 
   async run(tasks: readonly RematerializeOptions[]): Promise<(Rematerialization | undefined)[]> {
@@ -38,7 +44,7 @@ export class SearchPool implements SearchRunner {
       while (next < tasks.length) {
         const id = next++;
         const thread = (this.threads[slot] ??= this.start());
-        found[id] = await searchIn(thread, id, tasks[id]);
+        found[id] = await searchIn(thread, id, tasks[id], this.graceMs);
         if (found[id] !== undefined) continue;
         // Nobody knows in what state it is.
         this.threads[slot] = undefined;
@@ -63,11 +69,16 @@ export class SearchPool implements SearchRunner {
   }
 }
 
-/** How long after its time, or after it was told to stop, a search may take to end: on a large graph it goes over all of it once more. */
-const graceMs = (timeMs: number): number => 1000 + timeMs;
+/** A thread takes seconds to start on a busy machine, and on a large graph a search goes over all of it once more in the end. */
+const usualGraceMs = 4000;
 
 /** Returns what a thread finds; undefined where it dies, or does not answer in time. */
-function searchIn(thread: Worker, id: number, options: RematerializeOptions): Promise<Rematerialization | undefined> {
+function searchIn(
+  thread: Worker,
+  id: number,
+  options: RematerializeOptions,
+  graceMs: number,
+): Promise<Rematerialization | undefined> {
   const { signal, onProgress, ...rest } = options;
   return new Promise((resolve, reject) => {
     let timer: NodeJS.Timeout | undefined;
@@ -77,7 +88,7 @@ function searchIn(thread: Worker, id: number, options: RematerializeOptions): Pr
     };
     const stop = () => {
       thread.postMessage({ id } satisfies SearchOrder);
-      endIn(graceMs(1000));
+      endIn(graceMs);
     };
     const settle = () => {
       clearTimeout(timer);
@@ -106,7 +117,7 @@ function searchIn(thread: Worker, id: number, options: RematerializeOptions): Pr
     signal?.addEventListener("abort", stop);
     thread.postMessage({ id, options: rest, isFollowed: onProgress !== undefined } satisfies SearchOrder);
     const { timeMs = Number.POSITIVE_INFINITY } = options;
-    endIn(timeMs + graceMs(timeMs));
+    endIn(2 * timeMs + graceMs);
     if (signal?.aborted === true) stop();
   });
 }

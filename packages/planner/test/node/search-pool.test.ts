@@ -31,7 +31,7 @@ const graph = planningGraph([{ name: "n0", cost: 1, outputBytes: [1], inputs: []
 const task = (seed: number) => ({ budgetBytes: 1, timeMs: 1, seed });
 
 test("a search whose thread dies, or does not end in time, has found nothing, and the others' answers count", async () => {
-  const pool = new SearchPool(graph, 2, pathToFileURL(worker));
+  const pool = new SearchPool(graph, 2, { file: pathToFileURL(worker), graceMs: 6000 });
   try {
     const seeds = [4, 0, 1, 2, 3, 4, 4];
     const expected = seeds.map((seed) => (fates[seed] === "finds" ? seed : undefined));
