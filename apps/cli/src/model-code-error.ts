@@ -42,7 +42,7 @@ export function isTooDeep(error: Error): boolean {
 
 /** Tells whether TensorFlow.js threw it, or what stands for it in a fake step. */
 function isOfTensors(error: Error): boolean {
-  if (error instanceof RematError) return error.code === "KERNEL_ARGUMENTS";
+  if (error instanceof RematError) return /^(KERNEL_|DATA_DEPENDENT$)/.test(error.code);
   const [first = ""] = (error.stack ?? "").split("\n").filter((line) => line.startsWith("    at "));
   return /[\\/]node_modules[\\/]@tensorflow[\\/]/.test(first);
 }
