@@ -13,9 +13,10 @@ from keras_answers import L, cases, keras, version
 import layer_cases
 import function_cases
 import architecture_cases
+from loss_cases import loss_cases, optimizer_cases
 
 # Every layer that Keras' reference has, so that none is forgotten
 base = keras.layers.Layer
 of_base = {each for each in vars(L).values() if isinstance(each, type) and issubclass(each, base)}
 names = sorted({"GroupQueryAttention" if each.__name__ == "GroupedQueryAttention" else each.__name__ for each in of_base})
-print(json.dumps({"keras": version, "layers": names, "cases": cases}, separators=(",", ":")))
+print(json.dumps({"keras": version, "layers": names, "cases": cases, "losses": loss_cases, "optimizers": optimizer_cases}, separators=(",", ":")))

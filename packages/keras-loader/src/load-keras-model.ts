@@ -1,5 +1,6 @@
 import type { LayersModel } from "@tensorflow/tfjs-layers";
 import { buildModel } from "./build-model.js";
+import { compileModel } from "./compilation/compile-model.js";
 import type { LayerNotes } from "./layer-note.js";
 import { overrideInputShape } from "./override-input-shape.js";
 import { readTopology } from "./read-topology.js";
@@ -15,10 +16,14 @@ export interface LoadKerasModelOptions {
    * layers. The shapes that Keras computed are then not compared.
    */
   readonly inputShape?: readonly (number | null)[] | Readonly<Record<string, readonly (number | null)[]>>;
+  /** Is told, in sentences for people, which loss and optimizer the file names, and what of these is left out or stood for. */
+  readonly onNote?: (note: string) => void;
 }
 
 /**
  * Makes a tfjs-layers model, with its real layers, of a Keras topology.
+ *
+ * A model whose file says how it is compiled is compiled so, where tfjs has what that needs.
  *
  * Takes a tfjs-layers `model.json` (with or without a weights manifest), what Keras' `model.to_json()` writes, or the `config.json` of a
  * `.keras` archive, of Keras 2 or 3, as text or parsed; or the bytes of any of these or of the archive itself. No weight data are read: weights are what their initializers give, and under fake
@@ -39,5 +44,8 @@ export function loadKerasModel(source: string | Uint8Array | object, options: Lo
   const entry = understandTopology(topology, options.name, notes);
   if (options.inputShape !== undefined) overrideInputShape(entry, options.inputShape);
   provideTensorMethods();
-  return buildModel(entry, notes, options.inputShape === undefined);
+  const model = buildModel(entry, notes, options.inputShape === undefined);
+  const { compilation } = topology;
+  if (compilation !== undefined) for (const note of compileModel(model, compilation)) options.onNote?.(note);
+  return model;
 }

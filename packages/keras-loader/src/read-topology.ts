@@ -1,4 +1,5 @@
 import { RematError } from "@remat/trace";
+import { type Compilation, readCompilation } from "./compilation/read-compilation.js";
 import { isObject, type JsonObject, show } from "./json.js";
 import { isArchive, readArchive } from "./read-archive.js";
 
@@ -6,6 +7,8 @@ import { isArchive, readArchive } from "./read-archive.js";
 export interface Topology {
   readonly config: JsonObject;
   readonly path: string;
+  /** How the model is trained, where the file says it. */
+  readonly compilation: Compilation | undefined;
 }
 
 /**
@@ -24,23 +27,24 @@ export function readTopology(source: string | Uint8Array | object): Topology {
         "Convert the Keras model itself with `tensorflowjs_converter --output_format tfjs_layers_model`.",
     );
   }
-  return findModel(file, "");
+  return findModel(file, "", undefined);
 }
 
 const textOf = (bytes: Uint8Array): string => (isArchive(bytes) ? readArchive(bytes) : new TextDecoder().decode(bytes));
 
-function findModel(value: JsonObject, path: string): Topology {
+function findModel(value: JsonObject, path: string, outer: Compilation | undefined): Topology {
+  const compilation = readCompilation(value) ?? outer;
   for (const field of ["modelTopology", "model_config"]) {
     const inner = value[field];
     if (inner === undefined || inner === null) continue;
     // h5py writes the configuration as a string attribute, and some converters keep it so.
     const parsed = typeof inner === "string" ? parseText(inner) : inner;
     if (!isObject(parsed)) throw corrupt(join(path, field), inner, "a JSON object");
-    return findModel(parsed, join(path, field));
+    return findModel(parsed, join(path, field), compilation);
   }
   if (typeof value["class_name"] !== "string")
     throw corrupt(join(path, "class_name"), value["class_name"], "a model's class");
-  return { config: value, path };
+  return { config: value, path, compilation };
 }
 
 function parseText(text: string): unknown {

@@ -1,7 +1,7 @@
 import * as tf from "@tensorflow/tfjs-core";
 import type { LayersModel } from "@tensorflow/tfjs-layers";
 import { batchOf, type ModelDefinition } from "./model-definition.js";
-import type { OptimizerName } from "./optimizers.js";
+import { noOptimizer, type OptimizerName, optimizerByName } from "./optimizers.js";
 import { randomTarget } from "./random-target.js";
 import type { StepRequest } from "./step-spec.js";
 
@@ -27,11 +27,17 @@ const namesByClass: Readonly<Record<string, OptimizerName>> = {
   Adadelta: "adadelta",
 };
 
-/** A compiled model's own way to take a step: what `fit` does for a batch, with losses, metrics and penalties as compiled. */
-export interface CompiledStep {
-  readonly optimizerName: OptimizerName;
-  /** Makes an optimizer with the compiled one's settings; the compiled one's state is left alone. */
+/** An optimizer by tfjs's name. */
+export interface CompiledOptimizer {
+  readonly optimizerName: string;
+  /** Makes an optimizer, with the compiled one's settings where that is meant; the compiled one's state is left alone. */
   makeOptimizer(): tf.Optimizer;
+}
+
+/** A compiled model's own way to take a step: what `fit` does for a batch, with losses, metrics and penalties as compiled. */
+export interface CompiledStep extends CompiledOptimizer {
+  /** Whether the optimizer is the compiled one, too. */
+  readonly hasOwnOptimizer: boolean;
   /** Makes one target for each output, of the shape that its loss wants. */
   makeTargets(batch: number): tf.Tensor[];
   /** Takes a step with `optimizer` and returns its loss. */
@@ -39,22 +45,35 @@ export interface CompiledStep {
 }
 
 /**
- * Returns how a compiled model takes a step; undefined for a model that is not compiled, whose optimizer is none of tfjs's own, or whose step is to
- * be taken otherwise: by a loss of the definition's, a loss or another optimizer that is asked for.
+ * Returns the optimizer that a model is compiled with; undefined for a model that is not compiled, whose optimizer is none of tfjs's own, or where another
+ * is asked for.
  */
-export function compiledStep(
-  { model, loss }: ModelDefinition,
-  { loss: wantedLoss, optimizer: wantedOptimizer }: StepRequest,
-): CompiledStep | undefined {
-  if (model === undefined || loss !== undefined || wantedLoss !== undefined) return undefined;
-  const compiled = functionalModel(model);
-  const { optimizer_: own } = compiled;
+export function compiledOptimizer(
+  { model }: ModelDefinition,
+  { optimizer }: StepRequest,
+): CompiledOptimizer | undefined {
+  const own = model === undefined ? undefined : functionalModel(model).optimizer_;
   const optimizerName = own === undefined ? undefined : namesByClass[own.getClassName()];
   if (own === undefined || optimizerName === undefined) return undefined;
-  if (wantedOptimizer !== undefined && wantedOptimizer !== optimizerName) return undefined;
+  if (optimizer !== undefined && optimizer !== optimizerName) return undefined;
+  return { optimizerName, makeOptimizer: () => sameOptimizer(own) };
+}
+
+/**
+ * Returns how a compiled model takes a step, by its own optimizer or the one that is asked for; undefined for a model that is not compiled, whose optimizer
+ * is none of tfjs's own, or whose step is to be taken otherwise: by a loss of the definition's, a loss that is asked for, or without an update.
+ */
+export function compiledStep(definition: ModelDefinition, request: StepRequest): CompiledStep | undefined {
+  const { model, loss } = definition;
+  const { loss: wantedLoss, optimizer: wanted } = request;
+  if (model === undefined || loss !== undefined || wantedLoss !== undefined || wanted === noOptimizer) return undefined;
+  const compiled = functionalModel(model);
+  if (compiled.optimizer_ === undefined) return undefined;
+  const own = compiledOptimizer(definition, request);
+  if (own === undefined && wanted === undefined) return undefined;
   return {
-    optimizerName,
-    makeOptimizer: () => sameOptimizer(own),
+    ...(own ?? { optimizerName: wanted as string, makeOptimizer: () => optimizerByName(wanted as string) }),
+    hasOwnOptimizer: own !== undefined,
     makeTargets(batch) {
       const losses = lossNamesOf(compiled);
       return compiled.outputs.map(({ shape }, i) => randomTarget(sizesOf(shape, batch), losses[i]));
@@ -89,9 +108,9 @@ function sizesOf(shape: readonly (number | null)[], batch: number): number[] {
   return shape.map((size, axis) => size ?? (axis === 0 ? batch : 1));
 }
 
-/** Of the outputs, in their order; undefined for one that was given as a function, or not at all. */
+/** Of the outputs, in their order, a function's by its own name; undefined for one that has none. */
 function lossNamesOf({ loss, outputNames }: Compiled): readonly (string | undefined)[] {
-  const named = (one: unknown) => (typeof one === "string" ? one : undefined);
+  const named = (one: unknown) => (typeof one === "string" ? one : typeof one === "function" ? one.name : undefined);
   return outputNames.map((name, i) => {
     if (typeof loss !== "object" || loss === null) return named(loss);
     return named(Array.isArray(loss) ? loss[i] : (loss as Readonly<Record<string, unknown>>)[name]);

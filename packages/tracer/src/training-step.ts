@@ -1,6 +1,6 @@
 import { RematError } from "@remat/trace";
 import * as tf from "@tensorflow/tfjs-core";
-import { type CompiledStep, compiledStep } from "./compiled-model.js";
+import { type CompiledStep, compiledOptimizer, compiledStep } from "./compiled-model.js";
 import {
   batchOf,
   defineModel,
@@ -49,7 +49,7 @@ export interface PrepareStepOptions extends StepRequest {
 /**
  * Builds what a model module exports (see `examples/README.md`) on the current backend, so that steps of it can be taken. Random numbers come
  * from the request's seed, so that another process that prepares the same step computes the same. A compiled model takes the step that `fit`
- * takes for a batch, with a new optimizer of the same settings, unless another loss or optimizer is asked for. What a function makes is disposed of
+ * takes for a batch, with a new optimizer of the same settings; another loss or optimizer that is asked for takes the place of its own. What a function makes is disposed of
  * in the end; a model, or a definition, that is given stays as it is, but for weights that real steps update.
  *
  * @throws RematError `MODEL_EXPORT`, `MODEL_INPUT_SHAPE`, `MODEL_NOT_TRAINABLE`, `LOSS_UNKNOWN`, `OPTIMIZER_UNKNOWN`
@@ -71,10 +71,11 @@ export async function prepareStep(exported: unknown, options: PrepareStepOptions
     if (made.model === undefined && variables === undefined && made.loss !== undefined)
       random.run(() => makeWeights(made));
     const compiled = compiledStep(made, options);
-    const spec = resolveStep({ ...options, ...(compiled && { optimizer: compiled.optimizerName }) });
+    const updating = compiled ?? compiledOptimizer(made, options);
+    const spec = resolveStep({ ...options, ...(updating && { optimizer: updating.optimizerName }) });
     definition = random.run(() => (compiled === undefined ? withLoss(made, wanted) : asCompiled(made, compiled)));
     const optimizer =
-      compiled?.makeOptimizer() ?? (spec.optimizer === noOptimizer ? undefined : optimizerByName(spec.optimizer));
+      updating?.makeOptimizer() ?? (spec.optimizer === noOptimizer ? undefined : optimizerByName(spec.optimizer));
     const step =
       compiled === undefined || optimizer === undefined
         ? stepOf(definition, optimizer, variables)
@@ -83,7 +84,7 @@ export async function prepareStep(exported: unknown, options: PrepareStepOptions
       name: definition.name ?? options.name ?? definition.model?.name ?? name,
       spec,
       definition,
-      notes: notesOf(definition, compiled === undefined ? options : spec),
+      notes: notesOf(definition, updating === undefined ? options : spec),
       optimizer,
       take: (observer) => random.run(() => step(observer)),
       dispose() {
@@ -136,7 +137,7 @@ function observed(
 }
 
 /** With targets for the losses that it is compiled with. */
-function asCompiled(definition: ModelDefinition, { makeTargets }: CompiledStep): ModelDefinition {
+function asCompiled(definition: ModelDefinition, { makeTargets, hasOwnOptimizer }: CompiledStep): ModelDefinition {
   const { targets, notes = [] } = definition;
   const [batch] = batchOf(definition)[0].shape;
   return {
@@ -144,7 +145,7 @@ function asCompiled(definition: ModelDefinition, { makeTargets }: CompiledStep):
     targets: targets ?? makeTargets(batch),
     notes: [
       ...[notes].flat(),
-      `the model is compiled: its own losses and optimizer are taken${targets === undefined ? ", and random targets" : ""}`,
+      `the model is compiled: its own losses${hasOwnOptimizer ? " and optimizer" : ""} are taken${targets === undefined ? ", and random targets" : ""}`,
     ],
   };
 }

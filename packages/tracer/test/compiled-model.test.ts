@@ -117,13 +117,14 @@ describe("a model that is compiled with", () => {
   );
 
   it.each([
-    [{ loss: "meanSquaredError" }, /mean squared error, as asked/],
-    [{ optimizer: "sgd" }, /categorical cross-entropy is taken/],
-  ])("adam takes another step where %o is asked for", async (request, note) => {
+    [{ loss: "meanSquaredError" }, "adam", /mean squared error, as asked/],
+    [{ optimizer: "sgd" }, "sgd", /its own losses are taken/],
+    [{ optimizer: "none" }, "none", /categorical cross-entropy is taken/],
+  ])("adam takes another step where %o is asked for, and %s updates", async (request, optimizer, note) => {
     const model = classifier({ optimizer: "adam", loss: "binaryCrossentropy" });
     const { header } = await traceFakeStep(model, { ...request, batch: 4, backend: "cpu" });
     expect(header.notes?.join()).toMatch(note);
-    expect(header.step?.optimizer).toBe("sgd");
+    expect(header.step?.optimizer).toBe(optimizer);
   });
 
   it("an optimizer of one's own is given sgd, which its notes say", async () => {

@@ -15,6 +15,10 @@ export const kerasImporter: ModelImporter = {
   async load(path) {
     const { loadKerasModel } = await import("@remat/keras-loader");
     const source = path.endsWith(".keras") ? readFileSync(path) : (parseJson(path) as object);
-    return () => namingFile(path, () => loadKerasModel(source));
+    return () => {
+      const notes: string[] = [];
+      const model = namingFile(path, () => loadKerasModel(source, { onNote: (note) => notes.push(note) }));
+      return { name: model.name, model, notes };
+    };
   },
 };

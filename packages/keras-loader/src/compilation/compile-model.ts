@@ -1,0 +1,100 @@
+import { cast, div, mean, mul, sum, type Tensor } from "@tensorflow/tfjs-core";
+import type { LayersModel } from "@tensorflow/tfjs-layers";
+import { isObject, ownField } from "../json.js";
+import { maskOf } from "../layers/masks.js";
+import { losses, lossNamed } from "./losses.js";
+import { optimizerOf } from "./optimizers.js";
+import type { Compilation } from "./read-compilation.js";
+
+/** The loss of one output: a scalar. */
+type OutputLoss = (target: Tensor, output: Tensor) => Tensor;
+
+/**
+ * Compiles a model as its file says, with losses of this package's and tfjs's optimizer. Where tfjs or this package lacks what the file names, the
+ * model is left as it is. Returns, in sentences for people, what it is compiled with and what differs.
+ */
+export function compileModel(model: LayersModel, { optimizer, loss, lossWeights }: Compilation): readonly string[] {
+  const names = model.outputNames;
+  const written = byOutput(loss, names);
+  const weights = byOutput(lossWeights, names);
+  const made = names.map((_, i) => lossOf(written[i], typeof weights[i] === "number" ? weights[i] : 1));
+  const missing = made.findIndex((each) => each === undefined);
+  if (missing >= 0) {
+    const what =
+      written[missing] == null ? "has no loss" : `has the loss ${nameOf(written[missing])}, which is not here,`;
+    return [`the file ${what} of the output '${names[missing]}': the model is not compiled`];
+  }
+  const found = optimizerOf(optimizer);
+  if (found === undefined)
+    return [`the file has the optimizer ${nameOf(optimizer)}, which is not here: the model is not compiled`];
+  const compile = (losses: unknown): Compiled => {
+    model.compile({ optimizer: found.optimizer, loss: losses as never });
+    // A Sequential is compiled as the functional model inside it.
+    return ((model as unknown as { readonly model?: object }).model ?? model) as Compiled;
+  };
+  const [stockSparse] = compile(sparse).feedLossFns;
+  const compiled = compile(made);
+  // By it tfjs-layers knows, and by it alone, that targets are numbers of classes.
+  compiled.feedLossFns = made.map((each) => (each?.name === sparse ? stockSparse : each));
+  own(model);
+  const rate = found.optimizer.getConfig()["learningRate"];
+  const named = [...new Set(made.map((each) => each?.name))].join(", ");
+  return [
+    `the file is compiled with ${named} and ${found.optimizer.getClassName()} at ${String(rate)}`,
+    ...found.notes,
+  ];
+}
+
+/** What tfjs-layers calls the loss whose targets are numbers of classes. */
+const sparse = "sparseCategoricalCrossentropy";
+
+/** What tfjs-layers checks targets by. */
+interface Compiled {
+  feedLossFns: unknown[];
+}
+
+/** The optimizer goes with the model, as one does that tfjs-layers makes of a name. */
+function own(model: LayersModel): void {
+  for (const each of [model, (model as unknown as { readonly model?: object }).model])
+    if (each !== undefined && each !== null) Object.assign(each, { isOptimizerOwned: true });
+}
+
+/** What is said of each output: one thing for all, a list, or a record by name. */
+function byOutput(value: unknown, names: readonly string[]): readonly unknown[] {
+  if (Array.isArray(value)) return value.length === names.length ? value : names.map(() => undefined);
+  if (!isObject(value) || typeof value["class_name"] === "string") return names.map(() => value);
+  const values = Object.values(value);
+  // Keras 3 names the outputs of a model that gives a record by its keys, in their order.
+  const isByName = names.some((name) => Object.hasOwn(value, name));
+  return names.map((name, i) => (isByName ? value[name] : values.length === names.length ? values[i] : undefined));
+}
+
+const nameOf = (written: unknown): string =>
+  isObject(written) ? String(written["class_name"] ?? "that it has") : String(written);
+
+function lossOf(written: unknown, weight: number): OutputLoss | undefined {
+  // Keras 3 writes a function as an object around its name.
+  const isFunction = isObject(written) && written["class_name"] === "function";
+  const options = isObject(written) && isObject(written["config"]) ? written["config"] : {};
+  const name = lossNamed(isFunction ? String(written["config"]) : nameOf(written));
+  const ofSamples = ownField(losses, name);
+  if (ofSamples === undefined || options["ignore_class"] != null) return undefined;
+  const isSum = options["reduction"] === "sum";
+  const loss: OutputLoss = (target, output) => {
+    const each = ofSamples(target, output, options);
+    const one = reduce(each, maskOf(output), isSum);
+    return weight === 1 ? one : mul(one, weight);
+  };
+  // By which it is known what targets it takes.
+  return Object.defineProperty(loss, "name", {
+    value: name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase()),
+  });
+}
+
+/** One number of those of all samples and places, of which the mask tells which count. */
+function reduce(each: Tensor, mask: Tensor | undefined, isSum: boolean): Tensor {
+  if (mask === undefined || mask.rank !== each.rank) return isSum ? sum(each) : mean(each);
+  const counted = cast(mask, "float32");
+  const total = sum(mul(each, counted));
+  return isSum ? total : div(total, sum(counted));
+}

@@ -1,0 +1,28 @@
+import { isObject, type JsonObject } from "../json.js";
+
+/** What a file says of how its model is trained: Keras 2's `training_config`, Keras 3's `compile_config`, or tfjs's. */
+export interface Compilation {
+  readonly optimizer: unknown;
+  readonly loss: unknown;
+  readonly lossWeights: unknown;
+}
+
+/** Reads the compilation among the fields of a file; undefined where it has none. */
+export function readCompilation(file: JsonObject): Compilation | undefined {
+  for (const field of ["training_config", "compile_config", "trainingConfig"]) {
+    const config = typeof file[field] === "string" ? parse(file[field]) : file[field];
+    if (!isObject(config)) continue;
+    const optimizer = config["optimizer_config"] ?? config["optimizer"];
+    if (config["loss"] == null || optimizer == null) continue;
+    return { optimizer, loss: config["loss"], lossWeights: config["loss_weights"] };
+  }
+  return undefined;
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

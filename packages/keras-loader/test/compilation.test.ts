@@ -1,0 +1,187 @@
+import { readFileSync } from "node:fs";
+import { gunzipSync } from "node:zlib";
+import * as tf from "@tensorflow/tfjs";
+import { afterEach, describe, expect, it } from "vitest";
+import { optimizerOf } from "../src/compilation/optimizers.js";
+import { loadKerasModel } from "../src/index.js";
+import { smallModel } from "./topologies.js";
+
+interface Packed {
+  readonly shape: number[];
+  readonly dtype: "float32";
+  readonly values: number[];
+}
+
+/** What Keras makes of a target and an output, and of a weight and its gradients in steps: written by tooling/keras-oracle. */
+interface Answers {
+  readonly losses: Readonly<
+    Record<string, { loss: unknown; target: Packed; output: Packed; value: number; gradient: Packed }>
+  >;
+  readonly optimizers: Readonly<Record<string, { optimizer: unknown; gradients: Packed[]; weight: Packed }>>;
+}
+
+const generations = [2, 3].map((generation): Answers & { generation: number } => {
+  const path = new URL(`fixtures/keras-${generation}-cases.json.gz`, import.meta.url);
+  return { generation, ...(JSON.parse(gunzipSync(readFileSync(path)).toString("utf8")) as Answers) };
+});
+
+afterEach(() => tf.disposeVariables());
+
+const unpack = ({ shape, values, dtype }: Packed): tf.Tensor => tf.tensor(values, shape, dtype);
+
+function expectClose(found: tf.Tensor, { values }: Packed, tolerance: number): void {
+  Array.from(found.dataSync()).forEach((value, i) => {
+    expect(Math.abs(value - (values[i] as number))).toBeLessThanOrEqual(
+      tolerance * (0.1 + Math.abs(values[i] as number)),
+    );
+  });
+}
+
+/** A model that does nothing but shift its input, so that what a loss gives back to its output is the shift's gradient. */
+function shifting(shape: readonly number[], compilation: object): tf.LayersModel {
+  const file = smallModel(
+    ["x", "InputLayer", { batch_input_shape: [null, ...shape.slice(1)] }],
+    ["shift", "LocallyShifted", {}, ["x"]],
+  );
+  return loadKerasModel({ ...file, ...compilation });
+}
+
+class LocallyShifted extends tf.layers.Layer {
+  static readonly className = "LocallyShifted";
+  override build(shape: number[]): void {
+    this.addWeight("by", shape.slice(1), "float32", tf.initializers.zeros());
+    this.built = true;
+  }
+  override call(inputs: tf.Tensor | tf.Tensor[]): tf.Tensor {
+    return tf.add([inputs].flat()[0] as tf.Tensor, (this.weights[0] as tf.LayerVariable).read());
+  }
+}
+tf.serialization.registerClass(LocallyShifted as never);
+
+/** Takes the step of a compiled model as `fit` does, and returns the loss and what the weights have become. */
+async function trained(model: tf.LayersModel, x: tf.Tensor, y: tf.Tensor | tf.Tensor[]): Promise<[number, tf.Tensor]> {
+  const loss = [await model.trainOnBatch(x, y)].flat()[0] as number;
+  return [loss, tf.neg(model.getWeights()[0] as tf.Tensor)];
+}
+
+const plain = { class_name: "SGD", config: { learning_rate: 1 } };
+
+describe.each(generations)("what Keras $generation compiles", ({ generation, losses, optimizers }) => {
+  it.each(Object.keys(losses))("has Keras' loss and its gradient: %s", async (name) => {
+    const { loss, target, output, value, gradient } = losses[name] as Answers["losses"][string];
+    const compilation =
+      generation === 2
+        ? { training_config: JSON.stringify({ loss, optimizer_config: plain }) }
+        : { compile_config: { loss, optimizer: plain } };
+    const sparse = target.shape.length < output.shape.length;
+    const y = sparse ? tf.expandDims(unpack(target), -1) : unpack(target);
+    const [found, moved] = await trained(shifting(output.shape, compilation), unpack(output), y);
+    expect(Math.abs(found - value)).toBeLessThanOrEqual(1e-5 * Math.abs(value));
+    expectClose(moved, gradient, 1e-4);
+  });
+
+  it.each(Object.keys(optimizers))("updates as Keras does: %s", (name) => {
+    const { optimizer, gradients, weight } = optimizers[name] as Answers["optimizers"][string];
+    const { optimizer: own, notes } = optimizerOf(optimizer) as NonNullable<ReturnType<typeof optimizerOf>>;
+    expect(notes).toEqual([]);
+    const variable = tf.variable(tf.linspace(-1, 1, 5), true, "w");
+    for (const gradient of gradients) own.applyGradients({ w: unpack(gradient) });
+    expectClose(variable, weight, 1e-5);
+  });
+});
+
+const dense = smallModel(
+  ["x", "InputLayer", { batch_input_shape: [null, 3] }],
+  ["a", "Dense", { units: 2, kernel_initializer: "ones" }, ["x"]],
+  ["b", "Dense", { units: 1, kernel_initializer: "ones" }, ["x"]],
+);
+dense.modelTopology.config.output_layers = [
+  ["a", 0, 0],
+  ["b", 0, 0],
+];
+
+/** Loads the model of two outputs, compiled so, and returns it with what was told. */
+function compiled(config: object): [tf.LayersModel, string[]] {
+  const notes: string[] = [];
+  const model = loadKerasModel({ ...dense, training_config: config }, { onNote: (note) => notes.push(note) });
+  return [model, notes];
+}
+
+const isCompiled = ({ optimizer }: tf.LayersModel): boolean => optimizer !== undefined;
+
+describe("a model of two outputs", () => {
+  const x = tf.ones([2, 3]);
+  const y = [tf.zeros([2, 2]), tf.zeros([2, 1])];
+
+  it.each<[string, object, number]>([
+    ["one loss for both", { loss: "mse" }, 18],
+    ["a list", { loss: ["mse", "mae"] }, 12],
+    ["a record", { loss: { b: "mae", a: "MeanSquaredError" } }, 12],
+    ["weights by output", { loss: "mse", loss_weights: { a: 0.5, b: 2 } }, 22.5],
+    ["a list of weights", { loss: "mse", loss_weights: [0.5, 0] }, 4.5],
+    ["a function of Keras 3's", { loss: { class_name: "function", config: "mean_squared_error" } }, 18],
+  ])("is compiled with %s", async (_what, config, expected) => {
+    const [model, notes] = compiled({ ...config, optimizer_config: plain });
+    expect(notes).toEqual([expect.stringMatching(/^the file is compiled with meanS.* and SGD at 1$/)]);
+    expect([await model.trainOnBatch(tf.clone(x), y)].flat()[0]).toBeCloseTo(expected, 4);
+  });
+
+  it.each<[string, object, RegExp]>([
+    ["a loss that is not here", { loss: "ctc" }, /the file has the loss ctc, which is not here, of the output 'a'/],
+    ["a loss of one output only", { loss: { a: "mse" } }, /the file has no loss of the output 'b'/],
+    [
+      "ignored classes",
+      { loss: { class_name: "SparseCategoricalCrossentropy", config: { ignore_class: 0 } } },
+      /SparseCat/,
+    ],
+    [
+      "an optimizer that is not here",
+      { loss: "mse", optimizer_config: "ftrl" },
+      /the optimizer ftrl, which is not here/,
+    ],
+  ])("is not compiled with %s, which is told", (_what, config, note) => {
+    const [model, notes] = compiled({ optimizer_config: plain, ...config });
+    expect(isCompiled(model)).toBe(false);
+    expect(notes.join()).toMatch(note);
+  });
+
+  it("is told what tfjs's optimizer does not do", () => {
+    const schedule = { class_name: "ExponentialDecay", config: { initial_learning_rate: 0.2, decay_steps: 10 } };
+    const written = {
+      class_name: "Custom>AdamW",
+      config: { learning_rate: schedule, weight_decay: 0.004, clipnorm: 1 },
+    };
+    const scaled = { class_name: "LossScaleOptimizer", config: { inner_optimizer: written } };
+    const [model, notes] = compiled({ loss: "mse", optimizer_config: scaled });
+    expect(model.optimizer.getClassName()).toBe("Adam");
+    expect(model.optimizer.getConfig()["learningRate"]).toBe(0.2);
+    expect(notes).toEqual([
+      "the file is compiled with meanSquaredError and Adam at 0.2",
+      "tfjs has no AdamW: Adam stands for it, which keeps as much of each weight",
+      "the learning rate stays 0.2, with which ExponentialDecay begins",
+      "tfjs's AdamW has no clipnorm: 1 is left out",
+      "tfjs's AdamW has no weight_decay: 0.004 is left out",
+    ]);
+  });
+
+  it("gives back what its optimizer holds, too", () => {
+    const before = tf.memory().numTensors;
+    const [model] = compiled({ loss: "mse", optimizer_config: "adam" });
+    model.dispose();
+    expect(tf.memory().numTensors).toBe(before);
+  });
+});
+
+it("a loss is of the steps that the output's mask counts", async () => {
+  const file = smallModel(
+    ["ids", "InputLayer", { batch_input_shape: [null, 4], dtype: "int32" }],
+    ["e", "Embedding", { input_dim: 3, output_dim: 1, mask_zero: true, embeddings_initializer: "ones" }, ["ids"]],
+    ["d", "Dense", { units: 1, use_bias: false, kernel_initializer: "ones" }, ["e"]],
+  );
+  const compile_config = { loss: "mse", optimizer: plain };
+  const model = loadKerasModel({ ...file, compile_config });
+  const target = tf.tensor3d([0, 2, 4, 9], [1, 4, 1]);
+  // (1 - 0)², (1 - 2)² and (1 - 4)² count, the last does not.
+  const loss = await model.trainOnBatch(tf.tensor2d([[1, 2, 1, 0]], undefined, "int32"), target);
+  expect([loss].flat()[0]).toBeCloseTo(11 / 3, 5);
+});
