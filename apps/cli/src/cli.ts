@@ -116,7 +116,8 @@ function report(error: unknown, command: string | undefined, io: ConsoleIo): num
   if (usage && !/see remat/.test(message)) hint = `See remat ${command === undefined ? "" : `${command} `}--help.`;
   else if (!expected && !debug) hint = "Set REMAT_DEBUG=1 to see where it was thrown.";
   const end = hint === "" ? "" : `${/[.?!]$/.test(message) ? "" : "."} ${hint}`;
-  io.stderr.write(`remat: ${oneLine(message)}${end}\n`);
+  const [said, code] = hasCode(error) ? inTwo(message) : [message, ""];
+  io.stderr.write(`remat: ${oneLine(said)}${end}\n${code}`);
   if (debug) io.stderr.write(`${inspect(error)}\n`);
   if (error instanceof RematError && error.code === budgetNotFound) return ExitCode.notFound;
   return usage ? ExitCode.usage : ExitCode.failed;
@@ -132,6 +133,17 @@ function messageOf(error: unknown): string {
       "Make a long model of models of at most 1,000 layers each."
     );
   return error.message;
+}
+
+/** Tells whether code to be copied follows in the message. */
+const hasCode = (error: unknown): boolean => error instanceof RematError && error.code === "KERAS_LAYER_UNKNOWN";
+
+/** What is said, and the code behind it in its lines. */
+function inTwo(message: string): [said: string, code: string] {
+  const at = message.indexOf("\n\n");
+  if (at < 0) return [message, ""];
+  const lines = message.slice(at + 1).split("\n");
+  return [message.slice(0, at), lines.map((line) => `${`    ${displaySafe(line)}`.trimEnd()}\n`).join("")];
 }
 
 /** Names in messages can hold anything; a terminal must not be told what to do by them. */

@@ -48,6 +48,11 @@ export const stepOptions: readonly CommandOption[] = grouped("The training step"
     purpose: "Inputs and targets of a batch: a JSON file or an ES module (default: random)",
   },
   {
+    flags: "--layers <file>",
+    reads: true,
+    purpose: "Layers of your own in a Keras model: an ES module, export default ({ tf }) => [classes] (default: none)",
+  },
+  {
     flags: "--backend <name>",
     choices: backends,
     purpose: `Backend whose buffers are meant, or on which ops run: ${listed(backends)} (default: ${defaults.backend}; where ops run, the best that works)`,
@@ -82,6 +87,8 @@ export interface ModelOptions {
   readonly request: StepRequest;
   /** A file with a batch. */
   readonly data: string | undefined;
+  /** A module with layers. */
+  readonly layers?: string | undefined;
 }
 
 /**
@@ -107,6 +114,7 @@ export function parseModelOptions(options: CommandOptions): ModelOptions {
       steps: given("steps", parseCount),
     },
     data,
+    layers: given("layers", (name, value) => resolve(parseText(name, value))),
   };
 }
 

@@ -40,7 +40,7 @@ export async function priceModel(
   const { priceStep, tracePricedStep } = await import("@remat/sac-estimator");
   if (isOf(source, "model")) {
     const { name } = source;
-    const model = await loadModel({ ...source, data: options.data });
+    const model = await loadModel({ ...source, data: options.data, layers: options.layers });
     progress.show(`tracing ${name}`, true);
     const trace = await (takeStep ?? tracePricedStep)(mode, model, {
       ...options.request,

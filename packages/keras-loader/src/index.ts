@@ -1,3 +1,3 @@
-export { registerKerasLayers } from "./layer-classes.js";
+export { type OwnLayerClass, registerKerasLayers } from "./layer-classes.js";
 export { Normalization, type NormalizationArgs } from "./layers/normalization.js";
 export { type LoadKerasModelOptions, loadKerasModel } from "./load-keras-model.js";

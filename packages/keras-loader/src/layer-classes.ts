@@ -1,3 +1,4 @@
+import { RematError } from "@remat/trace";
 import { serialization } from "@tensorflow/tfjs-core";
 import { corrected } from "./corrected-layers.js";
 import { type JsonObject, ownField } from "./json.js";
@@ -64,7 +65,47 @@ const takingMask = (className: string, cls: LayerClass): LayerClass =>
   className === "GlobalAveragePooling1D" ? withMaskedAverage(cls) : cls;
 
 /** tfjs-layers keeps initializers, regularizers and optimizers in the same table. */
-const isLayerClass = (cls: LayerClass): boolean => "apply" in cls.prototype && "computeMask" in cls.prototype;
+function isLayerClass(cls: LayerClass): boolean {
+  // An arrow function has no prototype.
+  const { prototype = {} } = cls as unknown as { readonly prototype?: object };
+  return "apply" in prototype && "computeMask" in prototype;
+}
+
+/** A class of layers of the user's own, which derives from tfjs-layers' `Layer`. */
+export type OwnLayerClass = serialization.SerializableConstructor<serialization.Serializable> & {
+  readonly className: string;
+};
+
+/**
+ * Runs `load` while the table of classes has classes of the user's own, also in place of others; afterwards it is what it was.
+ *
+ * @throws RematError `KERAS_LAYERS` for what is no class of layers
+ */
+export function withOwnClasses<T>(classes: readonly OwnLayerClass[], load: () => T): T {
+  const map = classMap();
+  for (const cls of classes as readonly unknown[]) requireLayerClass(cls);
+  const before = classes.map(({ className }) => [className, map[className]] as const);
+  try {
+    for (const cls of classes)
+      map[cls.className] = [cls, (cls as unknown as { fromConfig: Registration[1] }).fromConfig];
+    return load();
+  } finally {
+    for (const [name, registration] of before.toReversed()) {
+      if (registration === undefined) delete map[name];
+      else map[name] = registration;
+    }
+  }
+}
+
+function requireLayerClass(value: unknown): void {
+  const { className } = (typeof value === "function" ? value : {}) as { readonly className?: unknown };
+  if (typeof className === "string" && className !== "" && isLayerClass(value as LayerClass)) return;
+  throw new RematError(
+    "KERAS_LAYERS",
+    `One of \`layers\` is ${typeof value === "function" ? `the function '${value.name}'` : `of type ${typeof value}`}: expected a class that extends tf.layers.Layer and has a ` +
+      "`static className`, the class's name in the file. Derive it from the tf that loads the model.",
+  );
+}
 
 /**
  * Runs `build` while the table of classes answers the given names with what {@link registrationOf} finds, each `fromConfig` wrapped by

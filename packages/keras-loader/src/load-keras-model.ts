@@ -1,6 +1,7 @@
 import type { LayersModel } from "@tensorflow/tfjs-layers";
 import { buildModel } from "./build-model.js";
 import { compileModel } from "./compilation/compile-model.js";
+import { type OwnLayerClass, withOwnClasses } from "./layer-classes.js";
 import type { LayerNotes } from "./layer-note.js";
 import { overrideInputShape } from "./override-input-shape.js";
 import { readTopology } from "./read-topology.js";
@@ -16,6 +17,11 @@ export interface LoadKerasModelOptions {
    * layers. The shapes that Keras computed are then not compared.
    */
   readonly inputShape?: readonly (number | null)[] | Readonly<Record<string, readonly (number | null)[]>>;
+  /**
+   * Classes of layers of your own, by their `static className` the classes of the file; also in place of others. Each is made with the layer's
+   * configuration, its fields in camel case.
+   */
+  readonly layers?: readonly OwnLayerClass[];
   /** Is told, in sentences for people, which loss and optimizer the file names, and what of these is left out or stood for. */
   readonly onNote?: (note: string) => void;
 }
@@ -39,6 +45,10 @@ export interface LoadKerasModelOptions {
  * model.countParams(); // 25636712
  */
 export function loadKerasModel(source: string | Uint8Array | object, options: LoadKerasModelOptions = {}): LayersModel {
+  return withOwnClasses(options.layers ?? [], () => load(source, options));
+}
+
+function load(source: string | Uint8Array | object, options: LoadKerasModelOptions): LayersModel {
   const topology = readTopology(source);
   const notes: LayerNotes = new Map();
   const entry = understandTopology(topology, options.name, notes);

@@ -1,6 +1,7 @@
 import { RematError } from "@remat/trace";
 import { checkOptions, sentenceStart } from "./check-options.js";
 import { checkSizes } from "./check-sizes.js";
+import { classSkeleton } from "./class-skeleton.js";
 import { expectedInputShapes } from "./expected-shapes.js";
 import { isObject, type JsonObject, ownField } from "./json.js";
 import { applyAliases } from "./layer-aliases.js";
@@ -24,8 +25,10 @@ export type ReadModel = (entry: JsonObject, path: string, notes: LayerNotes) => 
  */
 export function understandLayer(entry: unknown, path: string, notes: LayerNotes, readModel: ReadModel): LayerEntry {
   if (!isObject(entry)) throw corrupt(path, entry, "a layer");
-  const written = entry["class_name"];
-  if (typeof written !== "string") throw corrupt(`${path}.class_name`, written, "a layer's class");
+  const registered = entry["class_name"];
+  if (typeof registered !== "string") throw corrupt(`${path}.class_name`, registered, "a layer's class");
+  // Keras 2 writes the package in front under which the user has registered a class.
+  const written = isRegistered(registered) ? registered : registered.replace(/^.+>/, "");
   // tfjs-layers keeps layers and initializers in one table, in which Identity is an initializer.
   const className = written === "Identity" ? "Activation" : written;
   const config = entry["config"];
@@ -114,10 +117,11 @@ function checkClass(className: string, name: string, entry: JsonObject): void {
   const from = typeof entry["module"] === "string" ? ` of ${entry["module"]}` : "";
   const ownClass = `as a class with \`static className = "${className}"\` and call tf.serialization.registerClass before loading`;
   const reason = ownField(refusedLayers, className);
+  const skeleton = reason === undefined ? classSkeleton(className, entry["config"]) : undefined;
   const next = className.endsWith("Lambda")
     ? "Write that step as a layer in Keras (Add, Multiply, Activation, Rescaling, …) and export the model again."
     : reason === undefined
-      ? `Write it ${ownClass}.`
+      ? `Write it ${ownClass}.${skeleton === undefined ? "" : ` Or give it as one of \`layers\`, with the command --layers my-layers.js:\n\n${skeleton}\n\nWrite into it what the layer computes.`}`
       : `Do that step before the model, or write it ${ownClass}.`;
   throw new RematError(
     "KERAS_LAYER_UNKNOWN",

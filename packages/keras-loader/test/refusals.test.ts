@@ -2,6 +2,7 @@ import { RematError } from "@remat/trace";
 import * as tf from "@tensorflow/tfjs";
 import { zipSync } from "fflate";
 import { describe, expect, it } from "vitest";
+import { classSkeleton } from "../src/class-skeleton.js";
 import { loadKerasModel } from "../src/index.js";
 import { smallModel, topologyText } from "./topologies.js";
 
@@ -327,7 +328,8 @@ describe("a file that nobody's program wrote", () => {
       expect(code).toBe("KERAS_LAYER_UNKNOWN");
       expect(message).toBe(
         `tfjs-layers cannot make layer 'odd' (${className}): it has no such class. ` +
-          `Write it as a class with \`static className = "${className}"\` and call tf.serialization.registerClass before loading.`,
+          `Write it as a class with \`static className = "${className}"\` and call tf.serialization.registerClass before loading. ` +
+          `Or give it as one of \`layers\`, with the command --layers my-layers.js:\n\n${classSkeleton(className, {})}\n\nWrite into it what the layer computes.`,
       );
     },
   );

@@ -142,6 +142,10 @@ export function trainableVariables({ model, parameters }: ModelDefinition): tfCo
 /** The height and width of images where a model takes any: what `keras.applications` are trained on by default. */
 const imageSize = 224;
 
+/** The steps of a sequence where a model takes any number: words of a short text; or frames, which are larger. */
+const sequenceSteps = 128;
+const videoFrames = 16;
+
 function withInputs(
   definition: Omit<ModelDefinition, "inputs">,
   model: tfLayers.LayersModel,
@@ -149,11 +153,8 @@ function withInputs(
 ): ModelDefinition {
   const assumed: string[] = [];
   const inputs = model.inputs.map((input) => {
-    const shape = sizesOfInput(input, batch);
-    if (input.shape.slice(1).includes(null))
-      assumed.push(
-        `input ${input.name} takes images of any size ${showShape(input.shape)}: ${imageSize} x ${imageSize} were assumed`,
-      );
+    const { shape, what } = sizesOfInput(input, batch);
+    if (what !== undefined) assumed.push(`input ${input.name} takes ${what(showShape(input.shape))} were assumed`);
     if (shape === undefined)
       throw new RematError(
         "MODEL_INPUT_SHAPE",
@@ -167,12 +168,26 @@ function withInputs(
 }
 
 /** Undefined where a size is not known, but for the height and width of images of one, three or four channels. */
-function sizesOfInput({ shape }: tfLayers.SymbolicTensor, batch: number): number[] | undefined {
+/** The shape of a batch, and of what a model takes in any size how much is assumed. */
+interface AssumedSizes {
+  readonly shape: number[] | undefined;
+  readonly what?: (shown: string) => string;
+}
+
+function sizesOfInput({ shape }: tfLayers.SymbolicTensor, batch: number): AssumedSizes {
   const [samples, ...sizes] = shape;
+  const all = (known: readonly (number | null)[]): number[] => [samples ?? batch, ...(known as number[])];
+  if (!sizes.includes(null)) return { shape: all(sizes) };
   const channels = sizes.at(-1) as number | null | undefined;
-  const isImage = sizes.length === 3 && [1, 3, 4].includes(channels ?? 0);
-  const known = sizes.map((size) => size ?? (isImage ? imageSize : undefined));
-  return known.includes(undefined) ? undefined : [samples ?? batch, ...(known as number[])];
+  if (sizes.length === 3 && [1, 3, 4].includes(channels ?? 0))
+    return {
+      shape: all(sizes.map((size) => size ?? imageSize)),
+      what: (shown) => `images of any size ${shown}: ${imageSize} x ${imageSize}`,
+    };
+  const [, ...inner] = sizes;
+  if (inner.includes(null)) return { shape: undefined };
+  const steps = inner.length < 2 ? sequenceSteps : videoFrames;
+  return { shape: all([steps, ...inner]), what: (shown) => `sequences of any length ${shown}: ${steps} steps` };
 }
 
 const showShape = (shape: readonly (number | null)[]): string => `[${shape.map((size) => size ?? "any").join(", ")}]`;

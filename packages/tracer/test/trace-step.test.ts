@@ -130,11 +130,31 @@ describe("traceFakeStep", () => {
   });
 
   it.each([
+    [[null], "[any, any]: 128 steps", "[2,128,4]"],
+    [[null, 3], "[any, any, 3]: 128 steps", "[2,128,4]"],
+    [[null, 5, 5, 2], "[any, any, 5, 5, 2]: 16 steps", "[2,16,5,5,4]"],
+  ])("takes sequences for a model of any length of them, and says so: %j", async (shape, assumed, made) => {
+    const trace = await traceFakeStep(
+      ({ tf: t }: ModelContext) => {
+        const isText = shape.length === 1;
+        const x = t.input({ shape, name: "x", ...(isText && { dtype: "int32" }) });
+        const layer = isText ? t.layers.embedding({ inputDim: 9, outputDim: 4 }) : t.layers.dense({ units: 4 });
+        return t.model({ inputs: x, outputs: layer.apply(x) as never });
+      },
+      { batch: 2, grouping: "none" },
+    );
+    expect(ops(trace).some((op) => op.endsWith(`float32${made}`))).toBe(true);
+    expect(trace.header.notes).toContainEqual(
+      expect.stringContaining(` takes sequences of any length ${assumed} were assumed`),
+    );
+  });
+
+  it.each([
     [() => ({ model: {}, inputs: [] }), "field 'model': expected a tf.LayersModel"],
     [() => ({ forward: () => 1, inputs: "x" }), `field 'inputs': expected a tensor, found "x"`],
     [
       ({ tf: t }: ModelContext) =>
-        t.sequential({ layers: [t.layers.conv1d({ filters: 1, kernelSize: 3, inputShape: [null, 3] })] }),
+        t.sequential({ layers: [t.layers.conv2d({ filters: 1, kernelSize: 3, inputShape: [null, null, 7] })] }),
       "expected all sizes but the batch to be known",
     ],
     [

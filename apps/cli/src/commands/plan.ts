@@ -156,8 +156,8 @@ async function planModel(
 
 /** How to take the step; of a recorded one the seed is the search's alone. */
 function stepOf(source: ModelSource, options: CommandOptions): ModelOptions {
-  const { request, data } = parseModelOptions(options);
-  return { request: isOf(source, "run") ? { ...request, seed: undefined } : request, data };
+  const { request, ...files } = parseModelOptions(options);
+  return { request: isOf(source, "run") ? { ...request, seed: undefined } : request, ...files };
 }
 
 /** What was found that holds least, though it is too much for the budget. */

@@ -61,7 +61,7 @@ export async function run(model: string, options: CommandOptions, io: ConsoleIo)
   const top = parseCount("top", options["top"]);
   const device = options["device"] === undefined ? thisMachine() : parsePricing(options).device;
   // Of `run`, --steps says how many to run.
-  const { request: given } = parseModelOptions({ ...options, steps: undefined });
+  const { request: given, layers } = parseModelOptions({ ...options, steps: undefined });
   const found = modelSource(model);
   const { name } = found;
   if (!isOf(found, "model"))
@@ -70,7 +70,7 @@ export async function run(model: string, options: CommandOptions, io: ConsoleIo)
     wanted.kind === "plan"
       ? stepOfPlan(wanted.plan, wanted.path, given)
       : { request: given, backend: undefined, note: undefined };
-  const source: StepSource = { ...found, data: request.data, request };
+  const source: StepSource = { ...found, data: request.data, layers, request };
   const progress = new Progress(io);
   const ask = <Job extends object, Result>(process: ProcessName, job: Job, what: string): Promise<Result> => {
     progress.show(`${what}: ${name}`, true);

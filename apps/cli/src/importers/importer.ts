@@ -24,8 +24,14 @@ interface ImporterFacts {
 /** Of a model, of which steps can be traced and run. */
 export interface ModelImporter extends ImporterFacts {
   readonly gives: "model";
-  /** Returns what makes the model (see `defineModel`). Loads neither the hook nor a backend, since stock steps need it, too. */
-  load(path: string): Promise<unknown>;
+  /** Whether its models can have layers of the user's own. */
+  readonly takesLayers?: true;
+  /**
+   * Returns what makes the model (see `defineModel`). Loads neither the hook nor a backend, since stock steps need it, too.
+   *
+   * @param layersPath a module with layers that the model has besides those of its library
+   */
+  load(path: string, layersPath: string | undefined): Promise<unknown>;
 }
 
 /** Of a recorded run. */

@@ -7,17 +7,19 @@ import { parseJson } from "./parse-json.js";
 export const kerasImporter: ModelImporter = {
   name: "keras",
   gives: "model",
+  takesLayers: true,
   example: "model.json",
   what: "a Keras topology as tfjs-layers or Keras writes it; its weights are not needed",
   ending: /(\.model)?\.json$|\.keras$/,
   offered: /^model\.json$|\.model\.json$|\.keras$/,
   recognises: (path) => path.endsWith(".json") || path.endsWith(".keras"),
-  async load(path) {
+  async load(path, layersPath) {
     const { loadKerasModel } = await import("@remat/keras-loader");
     const source = path.endsWith(".keras") ? readFileSync(path) : (parseJson(path) as object);
+    const layers = layersPath === undefined ? [] : await (await import("./own-layers.js")).importLayers(layersPath);
     return () => {
       const notes: string[] = [];
-      const model = namingFile(path, () => loadKerasModel(source, { onNote: (note) => notes.push(note) }));
+      const model = namingFile(path, () => loadKerasModel(source, { layers, onNote: (note) => notes.push(note) }));
       return { name: model.name, model, notes };
     };
   },

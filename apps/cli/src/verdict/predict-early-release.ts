@@ -15,8 +15,8 @@ export async function predictEarlyRelease(
   if (!isOf(source, "model")) return undefined;
   const { predictReleasedPeak } = await import("@remat/checkpoint/predict");
   const { name } = source;
-  const { request, data } = parseModelOptions(options);
-  const model = await loadModel({ ...source, data });
+  const { request, data, layers } = parseModelOptions(options);
+  const model = await loadModel({ ...source, data, layers });
   const what = `tracing ${name} with early release`;
   progress.show(what, true);
   return predictReleasedPeak(model, {

@@ -37,12 +37,10 @@ export function compileModel(model: LayersModel, { optimizer, loss, lossWeights 
   // By it tfjs-layers knows, and by it alone, that targets are numbers of classes.
   compiled.feedLossFns = made.map((each) => (each?.name === sparse ? stockSparse : each));
   own(model);
-  const rate = found.optimizer.getConfig()["learningRate"];
+  // As it was typed, before it was a number of 32 bits.
+  const rate = Number((found.optimizer.getConfig()["learningRate"] as number).toPrecision(6));
   const named = [...new Set(made.map((each) => each?.name))].join(", ");
-  return [
-    `the file is compiled with ${named} and ${found.optimizer.getClassName()} at ${String(rate)}`,
-    ...found.notes,
-  ];
+  return [`the file is compiled with ${named} and ${found.optimizer.getClassName()} at ${rate}`, ...found.notes];
 }
 
 /** What tfjs-layers calls the loss whose targets are numbers of classes. */
