@@ -93,6 +93,7 @@ describe("what remat record tells of a step", () => {
       alike: 4,
       ops: 63,
       peakBytes: 1,
+      mostBytes: 1,
       stepMs: 2,
     };
     let text = "";
@@ -105,13 +106,17 @@ describe("what remat record tells of a step", () => {
   });
 
   it("counts one thing as one", () => {
-    const step = { file, model: undefined, optimizer: undefined, steps: 2, alike: 1, ops: 1, peakBytes: 1, stepMs: 2 };
+    const of = { file, model: undefined, optimizer: undefined };
+    const step = { ...of, steps: 2, alike: 1, ops: 1, peakBytes: 1, mostBytes: 1, stepMs: 2 };
     expect(describeStep("a.jsonl", step).facts).toEqual([
       "a.jsonl: a step",
       "1 op",
       "2 ms while recorded",
       "1 step (1 other ran other ops)",
     ]);
+    expect(describeStep("a.jsonl", { ...step, mostBytes: 2048 }).facts.at(-1)).toBe(
+      "1 step (1 other ran other ops, and one of them held 2 KiB)",
+    );
   });
 
   it("is why there is nothing, where the program failed or was ended", () => {

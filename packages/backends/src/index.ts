@@ -15,6 +15,7 @@ export { addBackend, type BackendName, backends, findBackend } from "./find-back
 export { rememberKernels } from "./first-seen-kernels.js";
 export { javascriptResidency } from "./javascript-residency.js";
 export { kernelRules, kernelsOf } from "./kernel-rules.js";
+export { machineMemoryBytes } from "./machine-memory.js";
 export { nameBackends } from "./name-backends.js";
 export { declarePure, isRepeatable } from "./repeatable-kernels.js";
 export { savingCopies, sharedBuffers } from "./shared-buffers.js";

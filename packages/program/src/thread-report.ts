@@ -10,7 +10,10 @@ export interface RecordedStep {
   readonly steps: number;
   readonly alike: number;
   readonly ops: number;
+  /** With all that the program holds, as a budget counts it. */
   readonly peakBytes: number;
+  /** The peak of that of the steps which holds most: more than {@link peakBytes} where only one of its kind does. */
+  readonly mostBytes: number;
   /** Median of the steps, while they were recorded. */
   readonly stepMs: number;
 }

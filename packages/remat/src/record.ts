@@ -1,3 +1,4 @@
+import { machineMemoryBytes } from "@remat/backends";
 import type { DispatchMode } from "@remat/dispatch-hook";
 import { registeredVariables, withDispatchMode } from "@remat/dispatch-hook";
 import { ModTracker } from "@remat/mod-tracker";
@@ -53,7 +54,7 @@ export async function record(step: () => unknown, options: RecordOptions = {}): 
       for (const optimizer of optimizers.seen) tracker.trackOptimizer(optimizer);
       return repeat(step, steps);
     });
-    return recorder.trace();
+    return recordedHere(recorder.trace());
   } finally {
     tracker.close();
   }
@@ -61,6 +62,13 @@ export async function record(step: () => unknown, options: RecordOptions = {}): 
 
 /** By what it has: a model of another copy of tfjs-layers is one, too. */
 const isModel = (value: unknown): boolean => isRecord(value) && Array.isArray(value["layers"]) && isText(value["name"]);
+
+/** The trace with the memory that there is here, by which whoever reads it judges it, where its data is in that. */
+function recordedHere(trace: Trace): Trace {
+  const { header } = trace;
+  const deviceMemoryBytes = header.device === "cpu" ? machineMemoryBytes() : undefined;
+  return deviceMemoryBytes === undefined ? trace : trace.withHeader({ ...header, deviceMemoryBytes });
+}
 
 /** Notes which optimizers update weights. */
 class OptimizersSeen implements DispatchMode {

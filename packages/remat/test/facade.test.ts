@@ -1,3 +1,5 @@
+import { totalmem } from "node:os";
+import { machineMemoryBytes } from "@remat/backends";
 import * as tf from "@tensorflow/tfjs";
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import {
@@ -88,6 +90,9 @@ describe("memoryOf", () => {
     expect(ofTrace.peakBytes).toBe(ofStep.peakBytes);
     expect(ofTrace.largest).toHaveLength(2);
     expect(ofTrace.trace).toBe(trace);
+    // As what remat record writes, it is judged by the memory that there is here.
+    expect(trace.header.deviceMemoryBytes).toBe(machineMemoryBytes());
+    expect(machineMemoryBytes()).toBeLessThanOrEqual(totalmem());
     const predicted = await memoryOf(model, { batch: samples });
     expect(predicted.bytesByCategory.parameter).toBe(ofTrace.bytesByCategory.parameter);
     expect(predicted.bytesByCategory.optimizerState).toBe(ofTrace.bytesByCategory.optimizerState);

@@ -2,7 +2,7 @@ import { createReadStream } from "node:fs";
 import { pipeline } from "node:stream";
 import { createGzip } from "node:zlib";
 import { type RecordedStep, runProgram } from "@remat/program";
-import { type Facts, formatMs } from "@remat/reporting";
+import { type Facts, formatBytes, formatMs } from "@remat/reporting";
 import { RematError } from "@remat/trace";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
@@ -34,7 +34,8 @@ export const recordCommand: Command = {
 export async function record(targets: readonly string[], options: CommandOptions, io: ConsoleIo): Promise<number> {
   const command = programOf("record", targets);
   const { order: asked, output } = parseRecordOptions(options, command);
-  const order = { ...asked, memoryBytes: thisMachine().memoryBytes };
+  const { memoryBytes } = thisMachine();
+  const order = { ...asked, ...(memoryBytes !== undefined && { memoryBytes }) };
   checkFor("--output", output);
   return runProgram({ command, order, env: trainingEnvironment() }, async ({ exitCode, reports }) => {
     const steps = reports.flatMap(({ recorded = [] }) => recorded);
@@ -59,10 +60,14 @@ async function* contentOf(path: string, zips: boolean): AsyncGenerator<Uint8Arra
 }
 
 /** Returns what was recorded of a step, and where it is. */
-export function describeStep(path: string, { model, optimizer, steps, alike, ops, stepMs }: RecordedStep): Facts {
+export function describeStep(
+  path: string,
+  { model, optimizer, steps, alike, ops, peakBytes, mostBytes, stepMs }: RecordedStep,
+): Facts {
   const whose = [model, optimizer].filter((name) => name !== undefined).join(" by ");
   const count = (n: number, what: string): string => `${n} ${what}${n === 1 ? "" : "s"}`;
-  const others = alike < steps ? ` (${count(steps - alike, "other")} ran other ops)` : "";
+  const most = mostBytes > peakBytes ? `, and one of them held ${formatBytes(mostBytes)}` : "";
+  const others = alike < steps ? ` (${count(steps - alike, "other")} ran other ops${most})` : "";
   const median = alike === 1 ? "1 step" : `median of ${alike} steps`;
   return {
     facts: [

@@ -15,6 +15,8 @@ export class RecordedTensors {
   private readonly categories: number[] = [];
   /** By tensor. */
   private readonly storages: number[] = [];
+  /** Rows of storages that were there before, and that nothing recorded has read yet. */
+  private readonly unread = new Set<number>();
 
   constructor(builder: TraceBuilder) {
     this.builder = builder;
@@ -47,6 +49,11 @@ export class RecordedTensors {
       this.categories[row] = category;
     }
     return row;
+  }
+
+  /** Data that was there before, of which nobody has said what it is for. */
+  hold(storage: Storage): void {
+    if (this.storageRows.get(storage.id) < 0) this.unread.add(this.storageRow(storage, Category.input));
   }
 
   free(storage: Storage): void {
@@ -94,9 +101,18 @@ export class RecordedTensors {
 
   private rowsOfStorages(tensor: TensorInfo, category: number): number | number[] {
     const storages = storagesOf(tensor);
+    if (this.unread.size > 0) for (const storage of storages) this.read(storage, category);
     if (storages.length === 1) return this.storageRow(storages[0], category);
     if (storages.length === 0) return this.builder.allocate(0, this.builder.header.device, Category.other);
     return storages.map((storage) => this.storageRow(storage, category));
+  }
+
+  /** Who first reads it tells what it is for. */
+  private read(storage: Storage, category: number): void {
+    const row = this.storageRows.get(storage.id);
+    if (!this.unread.delete(row) || this.categories[row] === category) return;
+    this.categories[row] = category;
+    this.builder.categorize(row, category);
   }
 }
 

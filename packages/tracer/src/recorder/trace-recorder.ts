@@ -126,6 +126,11 @@ export class TraceRecorder implements DispatchMode {
     this.tensors.know(tensor, category);
   }
 
+  /** Data that is there already and counts whether or not an op reads it, told by its buffer: what the first that does takes it for, else input. */
+  holdStorage(storage: Storage): void {
+    this.tensors.hold(storage);
+  }
+
   /**
    * A call of `module` begins, inside `parent` (left out: the active call). Returns its index in the trace. While a gradient function runs,
    * a forward call is a recomputation.

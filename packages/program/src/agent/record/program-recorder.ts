@@ -6,6 +6,7 @@ import {
   isVariable,
   openDispatchMode,
   type RunGradients,
+  type Storage,
 } from "@remat/dispatch-hook";
 import { type ModelWatch, ModTracker } from "@remat/mod-tracker";
 import type { Variable } from "@tensorflow/tfjs-core";
@@ -35,7 +36,7 @@ interface OpenStep {
  * A dispatch mode that finds the training steps of a program and records the first ones. A step begins with the first pass of `gradients` after an
  * update of weights, and ends with their next update: by an optimizer, however it is called, or where the program assigns variables itself,
  * when the next pass begins. Steps are told apart by the weights that they differentiate by, and by their optimizer. Until a step begins, and when all are
- * recorded, no op is watched.
+ * recorded, no op is watched; what the program holds counts from its start.
  */
 export class ProgramRecorder implements DispatchMode {
   whenOver: () => void = () => {};
@@ -53,6 +54,7 @@ export class ProgramRecorder implements DispatchMode {
     private readonly reporter: ThreadReporter,
     /** Of the program's models, where it has loaded what makes them. */
     private readonly models: () => ModelWatch | undefined,
+    private readonly held: Iterable<Storage>,
   ) {}
 
   gradients(call: GradientsCall, next: RunGradients): GradientsResult {
@@ -125,7 +127,7 @@ export class ProgramRecorder implements DispatchMode {
       (optimizer) => this.finish(optimizer),
     );
     const closeRecorder = openDispatchMode(recorder);
-    recorder.start(this.optimizers);
+    recorder.start(this.optimizers, this.held);
     const tracker = new ModTracker({ recorder });
     const closeTracker = openDispatchMode(tracker);
     const close = () => {

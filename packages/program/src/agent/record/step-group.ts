@@ -9,6 +9,17 @@ export interface StepRecord {
   readonly stepMs: number;
 }
 
+/** What stands for a group. */
+export interface StepSummary {
+  readonly trace: Trace;
+  /** How many of the steps ran its ops. */
+  readonly alike: number;
+  readonly peakBytes: number;
+  /** The peak of that of all steps which holds most. */
+  readonly mostBytes: number;
+  readonly stepMs: number;
+}
+
 /** Steps that ran the same ops. */
 interface Kind {
   trace: Trace;
@@ -34,12 +45,22 @@ export class StepGroup {
     kind.stepMs.push(stepMs);
   }
 
-  /** The newest of the kind of step that came most often (the first makes the optimizer's slots, the last of an epoch may have a smaller batch), with median times. */
-  summarize(): { readonly trace: Trace; readonly alike: number; readonly peakBytes: number; readonly stepMs: number } {
-    const kinds = [...this.kinds.values()].reverse();
-    const kind = kinds.reduce((most, other) => (other.opMs.length > most.opMs.length ? other : most));
-    const trace = withMeasuredTimes(kind.trace, kind.opMs);
-    const stepMs = kind.stepMs.toSorted((a, b) => a - b)[kind.stepMs.length >> 1];
-    return { trace, alike: kind.opMs.length, peakBytes: heldPeak(trace).peakBytes, stepMs };
+  /**
+   * The newest of the kind of step that holds most, with median times: what fits it, fits all. A kind that came once stands for others only where none came
+   * again: the first makes the optimizer's slots.
+   */
+  summarize(): StepSummary {
+    const all = [...this.kinds.values()].reverse().map((kind) => ({ kind, peakBytes: heldPeak(kind.trace).peakBytes }));
+    const again = all.filter(({ kind }) => kind.opMs.length > 1);
+    const { kind, peakBytes } = (again.length > 0 ? again : all).reduce((most, other) =>
+      other.peakBytes > most.peakBytes ? other : most,
+    );
+    return {
+      trace: withMeasuredTimes(kind.trace, kind.opMs),
+      alike: kind.opMs.length,
+      peakBytes,
+      mostBytes: Math.max(...all.map((each) => each.peakBytes)),
+      stepMs: kind.stepMs.toSorted((a, b) => a - b)[kind.stepMs.length >> 1],
+    };
   }
 }

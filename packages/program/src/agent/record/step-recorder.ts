@@ -1,4 +1,4 @@
-import { type OpCall, type OpDone, registeredVariables } from "@remat/dispatch-hook";
+import { type OpCall, type OpDone, registeredVariables, type Storage } from "@remat/dispatch-hook";
 import { optimizerSlots } from "@remat/mod-tracker";
 import { Category } from "@remat/trace";
 import { TraceRecorder } from "@remat/tracer";
@@ -16,13 +16,14 @@ export class StepRecorder extends TraceRecorder {
     super({ outside: false, sourceLine });
   }
 
-  /** When the mode is open: weights and optimizers' slots are there from the beginning. */
-  start(optimizers: Iterable<object>): void {
+  /** When the mode is open: weights, optimizers' slots and what else the program holds are there from the beginning. */
+  start(optimizers: Iterable<object>, held: Iterable<Storage>): void {
     const slots = new Set([...optimizers].flatMap(optimizerSlots));
     for (const slot of slots) this.categorizeTensor(slot, Category.optimizerState);
     for (const variable of registeredVariables())
       if (!slots.has(variable))
         this.categorizeTensor(variable, variable.trainable ? Category.parameter : Category.buffer);
+    for (const storage of held) this.holdStorage(storage);
   }
 
   override opStarting(op: OpCall): void {

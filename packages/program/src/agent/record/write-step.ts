@@ -14,7 +14,7 @@ export function writeStep(
   optimizer: object | undefined,
   { memoryBytes }: Pick<RecordOrder, "memoryBytes">,
 ): RecordedStep {
-  const { trace, alike, peakBytes, stepMs } = group.summarize();
+  const { trace, alike, peakBytes, mostBytes, stepMs } = group.summarize();
   const file = reporter.pathFor(`${written++}.remat.jsonl`);
   const name = optimizer?.constructor as { readonly className?: string; readonly name?: string } | undefined;
   const notes = [
@@ -36,6 +36,7 @@ export function writeStep(
     alike,
     ops: trace.ops.count,
     peakBytes,
+    mostBytes,
     stepMs,
   };
 }
