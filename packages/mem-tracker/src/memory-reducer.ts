@@ -8,7 +8,7 @@ import {
   rowWidth,
   totalColumn,
 } from "@remat/memory";
-import type { MemoryUnit } from "@remat/text-table";
+import { displaySafe, type MemoryUnit } from "@remat/text-table";
 import {
   Category,
   EventKind,
@@ -150,7 +150,7 @@ export abstract class MemoryReducer<State extends string> {
     let text = "";
     for (const module of naturalOrder(this.modules(), (m) => m.fqn)) {
       if (module.fqn.split(".").length > depth) continue;
-      text += `Module:  ${module.fqn}\n`;
+      text += `Module:  ${displaySafe(module.fqn)}\n`;
       text += displayStates(module.snapshots, this.stateLabels, this.labels.labels, unit, tabulate);
     }
     return text;

@@ -4,3 +4,4 @@ export { type ShardSize, shardRows, shardSize } from "./shard-size.js";
 export { shardStates } from "./shard-states.js";
 export { checkShardingPlan, type MixedPrecision, parseShardingPlan, type ShardingPlan } from "./sharding-plan.js";
 export { type FsdpSimulation, simulateFsdp } from "./simulate-fsdp.js";
+export { usualWrap } from "./usual-wrap.js";

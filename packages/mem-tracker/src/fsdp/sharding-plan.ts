@@ -23,9 +23,9 @@ export interface ShardingPlan {
   readonly rank?: number;
   /**
    * Modules that are gathered and resharded as one: names, or patterns in which `*` stands for part of one name and `**` for any number of
-   * names. With or without the root's name in front.
+   * names. With or without the root's name in front. None: the root alone. Left out: `usualWrap` of the run.
    */
-  readonly wrap: readonly string[];
+  readonly wrap?: readonly string[];
   /** Left out: after the forward pass all are resharded but the root, as `fully_shard` does by default. */
   readonly reshardAfterForward?: boolean;
   readonly mixedPrecision?: MixedPrecision;
@@ -79,7 +79,7 @@ const keys = ["world", "rank", "wrap", "reduce", "output", "cast"];
 /**
  * Returns a plan from text: `world=8,wrap='layers.*',reshard,bf16,offload`.
  *
- * `world=N` is needed; `wrap=PATTERN` may be repeated, and quoted; `reshard` or `no-reshard`; `bf16` or `fp16` parameters with `float32`
+ * `world=N` is needed; `wrap=PATTERN` may be repeated, and quoted, and `wrap=` is the root alone; `reshard` or `no-reshard`; `bf16` or `fp16` parameters with `float32`
  * reductions, which `reduce=DTYPE` changes; `output=DTYPE`; `cast=MODULE:DTYPE` for a cast in the model's own code; `offload`; `rank=N`.
  *
  * @throws RematError `SHARDING_PLAN`
@@ -87,7 +87,7 @@ const keys = ["world", "rank", "wrap", "reduce", "output", "cast"];
  * parseShardingPlan("world=8,wrap='layers.*',bf16"); // { worldSize: 8, wrap: ["layers.*"], mixedPrecision: { … } }
  */
 export function parseShardingPlan(text: string): ShardingPlan {
-  let plan: ShardingPlan = { worldSize: Number.NaN, wrap: [] };
+  let plan: ShardingPlan = { worldSize: Number.NaN };
   for (const item of splitList(text)) {
     const at = item.indexOf("=");
     if (at < 0) {
@@ -111,7 +111,7 @@ function withSetting(plan: ShardingPlan, key: string, value: string, item: strin
     case "rank":
       return { ...plan, rank: wholeNumber(key, value) };
     case "wrap":
-      return { ...plan, wrap: [...plan.wrap, value] };
+      return { ...plan, wrap: [...(plan.wrap ?? []), ...(value === "" ? [] : [value])] };
     case "reduce":
       return { ...plan, mixedPrecision: { ...mixedPrecision, reduce: value } };
     case "output":

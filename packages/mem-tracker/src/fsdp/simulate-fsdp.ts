@@ -12,10 +12,12 @@ import { RankTrace } from "./rank-trace.js";
 import { checkShardingPlan, type ShardingPlan } from "./sharding-plan.js";
 import { SourceStorages } from "./source-storages.js";
 import { type StorageRoles, storageRoles } from "./storage-roles.js";
+import { usualWrap } from "./usual-wrap.js";
 
 /** What a rank would hold. */
 export interface FsdpSimulation {
-  readonly plan: ShardingPlan;
+  /** As it was given, with what is wrapped. */
+  readonly plan: ShardingPlan & Required<Pick<ShardingPlan, "wrap">>;
   readonly groups: readonly ParameterGroup[];
   /** The run on that rank, with FSDP's own ops, buffers and hooks: for timelines, moments and displays like any other. */
   readonly trace: Trace;
@@ -35,9 +37,10 @@ export interface FsdpSimulation {
  * const { tracker } = simulateFsdp(trace, { worldSize: 8, wrap: ["layers.*"] });
  * console.log(tracker.displaySnapshot("peak", "MiB", true));
  */
-export function simulateFsdp(trace: Trace, plan: ShardingPlan): FsdpSimulation {
-  checkShardingPlan(plan);
+export function simulateFsdp(trace: Trace, given: ShardingPlan): FsdpSimulation {
+  checkShardingPlan(given);
   requireMemoryTrace(trace);
+  const plan = { ...given, wrap: given.wrap ?? usualWrap(trace) };
   const simulator = new Simulator(trace, plan);
   const { groups } = simulator;
   const sharded = simulator.run();
@@ -68,7 +71,7 @@ class Simulator {
   private inBackward = false;
   private nextOp = 0;
 
-  constructor(trace: Trace, plan: ShardingPlan) {
+  constructor(trace: Trace, plan: FsdpSimulation["plan"]) {
     this.trace = trace;
     this.root = rootModule(trace);
     const wrapped = new Set([this.root, ...matchModules(trace, this.root, plan.wrap)]);
@@ -293,6 +296,6 @@ function castModulesOf(trace: Trace, plan: ShardingPlan, root: number): Readonly
   return modules;
 }
 
-function describe(plan: ShardingPlan, groups: number): string {
-  return `Simulated from a run on one device: rank ${plan.rank ?? 0} of ${plan.worldSize} under FSDP, ${groups} parameter ${groups === 1 ? "group" : "groups"}.`;
+function describe({ rank = 0, worldSize, wrap }: FsdpSimulation["plan"], groups: number): string {
+  return `Simulated from a run on one device: rank ${rank} of ${worldSize} under FSDP, ${groups} parameter ${groups === 1 ? "group" : "groups"} (${wrap.length === 0 ? "the root alone" : `the root and ${wrap.join(", ")}`}).`;
 }

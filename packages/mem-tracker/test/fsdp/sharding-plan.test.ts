@@ -6,7 +6,8 @@ describe("parseShardingPlan", () => {
   const bf16 = { param: "bfloat16", reduce: "float32" };
 
   it.each([
-    ["world=8", { worldSize: 8, wrap: [] }],
+    ["world=8", { worldSize: 8 }],
+    ["world=8,wrap=", { worldSize: 8, wrap: [] }],
     [
       "world=8,wrap='layers.*',reshard,bf16,offload",
       { worldSize: 8, wrap: ["layers.*"], reshardAfterForward: true, mixedPrecision: bf16, cpuOffload: true },
@@ -15,15 +16,11 @@ describe("parseShardingPlan", () => {
       ' world=2, rank=1 , wrap="a,b",wrap=c.**,no-reshard',
       { worldSize: 2, rank: 1, wrap: ["a,b", "c.**"], reshardAfterForward: false },
     ],
-    [
-      "world=1,bf16,reduce=bfloat16",
-      { worldSize: 1, wrap: [], mixedPrecision: { param: "bfloat16", reduce: "bfloat16" } },
-    ],
+    ["world=1,bf16,reduce=bfloat16", { worldSize: 1, mixedPrecision: { param: "bfloat16", reduce: "bfloat16" } }],
     [
       "world=4,fp16,output=float32,cast=output:float32,cast='head.*:float32'",
       {
         worldSize: 4,
-        wrap: [],
         mixedPrecision: {
           param: "float16",
           reduce: "float32",

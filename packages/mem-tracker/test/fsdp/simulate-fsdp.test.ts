@@ -80,7 +80,7 @@ describe("a step of two blocks on four ranks", () => {
   it("says what it is, and who made what", () => {
     const { trace, tracker } = simulateFsdp(blocksModel(), plan({ rank: 1 }));
     expect(trace.header.notes).toEqual([
-      "Simulated from a run on one device: rank 1 of 4 under FSDP, 3 parameter groups.",
+      "Simulated from a run on one device: rank 1 of 4 under FSDP, 3 parameter groups (the root and blocks.*).",
     ]);
     const { at, largest } = tracker.peakMoment({ limit: 3 });
     expect(at).toMatchObject({ opName: "MatMul", phase: "backward", module: "net.blocks.1" });

@@ -1,0 +1,33 @@
+import { RematError, type Trace } from "@remat/trace";
+import { matchModules, rootModule } from "./match-modules.js";
+import { parameterGroups } from "./parameter-groups.js";
+
+/**
+ * Returns what a user of FSDP would wrap where nobody says: each of the blocks that repeat by itself, or where none does each outermost module, or, where
+ * two of these share a parameter, the root alone.
+ *
+ * @throws RematError `SHARDING_PLAN` for a trace without modules
+ * @example
+ * usualWrap(trace); // ["layers.*"]
+ */
+export function usualWrap(trace: Trace): readonly string[] {
+  const root = rootModule(trace);
+  return [blocksOf(trace), ["*"]].find((wrap) => wrap.length > 0 && canWrap(trace, root, wrap)) ?? [];
+}
+
+function canWrap(trace: Trace, root: number, wrap: readonly string[]): boolean {
+  try {
+    const wrapped = matchModules(trace, root, wrap);
+    parameterGroups(trace, { worldSize: 2, wrap }, root, [...new Set([root, ...wrapped])]);
+    return true;
+  } catch (error) {
+    if (error instanceof RematError) return false;
+    throw error;
+  }
+}
+
+/** Patterns for the outermost modules that are numbered: `layers.*` of a transformer. */
+function blocksOf({ modules }: Trace): readonly string[] {
+  const numbered = modules.map(({ fqn }) => /^[^.]+\.((?:[^.\d][^.]*\.)*)\d+$/.exec(fqn)?.[1]);
+  return [...new Set(numbered.filter((parent) => parent !== undefined).map((parent) => `${parent}*`))];
+}
