@@ -79,7 +79,7 @@ function momentParts(moment: MemoryMoment, title: string): Node[] {
           h(
             "tbody",
             {},
-            ...moment.largest.map(({ bytes, category, shape, dtype, maker }) =>
+            ...moment.largest.map(({ bytes, category, shape, dtype, maker, owner }) =>
               h(
                 "tr",
                 {},
@@ -91,10 +91,12 @@ function momentParts(moment: MemoryMoment, title: string): Node[] {
                   "td",
                   {},
                   maker === undefined
-                    ? "not by an op"
+                    ? owner === undefined
+                      ? "not by an op"
+                      : "a weight"
                     : h("a", { href: `#op=${maker.op}` }, `${maker.op} ${maker.opName}`),
                 ),
-                h("td", {}, maker?.module === undefined ? "" : moduleAnchor(maker.module)),
+                h("td", {}, moduleCell(owner ?? maker?.module)),
               ),
             ),
           ),
@@ -107,4 +109,9 @@ function momentParts(moment: MemoryMoment, title: string): Node[] {
 /** Makes a link that selects a module. */
 export function moduleAnchor(fqn: string): HTMLElement {
   return h("a", { href: `#${new URLSearchParams({ module: fqn })}` }, fqn);
+}
+
+/** The module that made a storage, or of whose weights it is one. */
+function moduleCell(fqn: string | undefined): Node | string {
+  return fqn === undefined ? "" : moduleAnchor(fqn);
 }

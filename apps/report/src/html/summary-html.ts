@@ -122,8 +122,8 @@ function largest({ summary: { peak } }: ReportMeta): Html {
 <table><thead><tr><th scope="col" class="number">Size</th><th scope="col">Category</th><th scope="col">Made by</th><th scope="col">In module</th></tr></thead><tbody>${peak.largest
     .slice(0, 6)
     .map(
-      ({ bytes, category, maker, shape, dtype }) =>
-        html`<tr>${amount(bytes, formatBytes)}<td>${categoryLabels[category]}</td><td>${maker === undefined ? "not by an op" : opLink(maker.op, maker.opName)}${shape !== undefined && html`<small>${dtype} [${shape.join(", ")}]</small>`}</td><td>${moduleLink(maker?.module)}</td></tr>`,
+      ({ bytes, category, maker, owner, shape, dtype }) =>
+        html`<tr>${amount(bytes, formatBytes)}<td>${categoryLabels[category]}</td><td>${maker === undefined ? (owner === undefined ? "not by an op" : "a weight") : opLink(maker.op, maker.opName)}${shape !== undefined && html`<small>${dtype} [${shape.join(", ")}]</small>`}</td><td>${moduleLink(owner ?? maker?.module)}</td></tr>`,
     )}</tbody></table><p class="note">Of ${peak.storageCount} storages alive then.</p></div>
 `;
 }

@@ -10,6 +10,7 @@ import {
 import { DeviceRows } from "./device-rows.js";
 import { HeldMemory, type HeldPeak, heldPeak } from "./held-memory.js";
 import { isTurn, readMemoryEvents } from "./memory-events.js";
+import { weightOwners } from "./weight-owners.js";
 
 /** A moment of a trace: after op `op`, after event `event` (both counted from 0), or at the first mark of that name. */
 export type MomentPlace = { readonly op: number } | { readonly event: number } | { readonly mark: string };
@@ -42,6 +43,8 @@ export interface HeldStorage {
   readonly dtype: string | undefined;
   readonly shape: readonly number[] | undefined;
   readonly maker: StorageMaker | undefined;
+  /** The innermost module of whose weights it is one, by name; undefined for what is no module's. */
+  readonly owner: string | undefined;
 }
 
 /** What a device holds at a moment, and who put it there. Bytes as allocated. */
@@ -113,6 +116,7 @@ function describeMoment(trace: Trace, event: number, end: number, options: Momen
   held.sort((a, b) => storages.bytes[b] - storages.bytes[a] || a - b);
   const largest = held.slice(0, options.limit ?? 10);
   const firstTensor = firstTensors(trace, largest);
+  const owners = weightOwners(trace);
   const rows = DeviceRows.of(storages);
   const runs = end === event && lastOp + 1 < trace.ops.count ? lastOp + 1 : lastOp;
   const inner = runs > lastOp ? freedBeforeOp(trace, end) : new Set<number>();
@@ -135,6 +139,7 @@ function describeMoment(trace: Trace, event: number, end: number, options: Momen
           inner.has(storage) && storages.op[storage] === runs
             ? makerOf(trace, runs)
             : allocatorOf(trace, storage, storages.op[storage]),
+        owner: owners.get(storage),
       };
     }),
   };

@@ -15,9 +15,9 @@ export function largestTable({ largest, storageCount }: MemoryMoment, size: Size
       size(storage.bytes),
       labelCategory(storage.category),
       storage.shape === undefined ? "" : `${storage.dtype ?? ""} [${storage.shape.join(", ")}]`,
-      storage.maker?.opName ?? "(not by an op)",
+      storage.maker?.opName ?? (storage.owner === undefined ? "(not by an op)" : "(a weight)"),
       storage.maker === undefined ? "" : String(storage.maker.op),
-      storage.maker?.module ?? "",
+      storage.owner ?? storage.maker?.module ?? "",
     ]),
   };
 }
