@@ -128,6 +128,25 @@ describe("remat report", () => {
     expect(meta.overlays.map(({ key }) => key)).toEqual(["compare", "fsdp"]);
   });
 
+  it("says which of two runs breaks off, there and beside it", async () => {
+    const cut = path("cut.remat.jsonl");
+    await remat("memory", golden("mem_03_mlp_adam"), "--trace", path("whole.remat.jsonl"));
+    const lines = readFileSync(path("whole.remat.jsonl"), "utf8").split("\n");
+    writeFileSync(cut, `${lines.slice(0, Math.floor(0.7 * lines.length)).join("\n")}\n`);
+    const run = await remat(
+      "report",
+      path("whole.remat.jsonl"),
+      "--compare",
+      cut,
+      "--time",
+      "0",
+      "-o",
+      path("cut.html"),
+    );
+    expect(run.stderr).toMatch(/^remat: cut: the trace breaks off after line \d+ /m);
+    expect(readFileSync(path("cut.html"), "utf8")).toMatch(/cut: the trace breaks off after line \d+ /);
+  });
+
   it("loses no file that was there when writing fails", async () => {
     mkdirSync(path("taken.html/inside"), { recursive: true });
     const run = await remat("report", adam, "--time", "0", "-o", path("taken.html"));

@@ -1,5 +1,5 @@
 import type { MemoryMoment } from "@remat/memory";
-import { categoryNames, type Trace } from "@remat/trace";
+import { categoryNames, type Trace, truncationNote } from "@remat/trace";
 import type { ModuleTreeView } from "./module-tree-view.js";
 import type { ViewTable } from "./view-table.js";
 
@@ -50,6 +50,8 @@ export interface CompareView {
   readonly categories: readonly ComparedQuantity[];
   /** By name, in the order of the first side, then those that only the second has. */
   readonly modules: readonly ComparedModule[];
+  /** Which side's trace breaks off, and where: what is compared is not the same step then. */
+  readonly notes: readonly string[];
 }
 
 /**
@@ -97,6 +99,10 @@ export function compareView(before: ComparedRun, after: ComparedRun): CompareVie
         forwardMs: compared(a?.forwardMs, b?.forwardMs),
         backwardMs: compared(a?.backwardMs, b?.backwardMs),
       };
+    }),
+    notes: [before, after].flatMap(({ name, trace }) => {
+      const note = truncationNote(trace);
+      return note === undefined ? [] : [`${name}: ${note}`];
     }),
   };
 }

@@ -15,6 +15,7 @@ import { Progress } from "../progress.js";
 import { extractTo } from "../report/extract-to.js";
 import { openFile } from "../report/open-file.js";
 import { type ReportSource, reportSource } from "../report/report-source.js";
+import { tellTruncation } from "../tell-truncation.js";
 import { parseCount, parseText, UsageError } from "../usage-error.js";
 import { giveVerdict } from "../verdict/give-verdict.js";
 import { verdictText } from "../verdict/show-verdict.js";
@@ -81,7 +82,12 @@ export async function report(model: string | undefined, options: CommandOptions,
     const source = reportSource(model);
     const other = text("compare");
     const compared = other === undefined ? undefined : reportSource(other);
-    const load = (each: ReportSource & { kind: "run" }) => loadRun(each, options, progress);
+    const load = async (each: ReportSource & { kind: "run" }): Promise<Trace> => {
+      const loaded = await loadRun(each, options, progress);
+      progress.clear();
+      tellTruncation(each.name, loaded, io);
+      return loaded;
+    };
     // Of a plan and a run, the run is what is shown, and the plan is laid over it.
     const run = source.kind === "run" ? source : compared?.kind === "run" ? compared : undefined;
     const plan = source.kind === "plan" ? source : compared?.kind === "plan" ? compared : undefined;

@@ -18,6 +18,7 @@ export function comparisonHtml({ name, isMeasured, view }: Comparison): Html {
     .sort((a, b) => Math.abs(b.memoryBytes.difference!) - Math.abs(a.memoryBytes.difference!) || a.depth - b.depth)
     .slice(0, 8);
   return html`<div id="comparison"><h3>${isMeasured ? "Predicted and measured" : `Compared with ${name}`}</h3>
+${view.notes.map((note) => html`<p class="note">${note}</p>`)}
 <div class="scroll" tabindex="0" role="region" aria-label="Comparison"><table><thead><tr><th scope="col">Quantity</th><th scope="col" class="number">${before}</th><th scope="col" class="number">${after}</th><th scope="col" class="number">${isMeasured ? "Error" : "Change"}</th></tr></thead><tbody>${[
     ...view.totals,
     ...labelled,

@@ -1,3 +1,4 @@
+import { truncationMark } from "@remat/trace";
 import { labelCategory } from "../category-colours.js";
 import { formatOverhead, formatPercent, formatWholePercent } from "../format-quantity.js";
 import type { SizeFormat } from "../size-unit.js";
@@ -15,10 +16,11 @@ export type VerdictFigures = Omit<Verdict, "facts" | "sentence">;
 
 /** Returns a verdict in words, a fact each: what is held, whether it fits, what it is, what would be better, what to type. */
 export function describeVerdict(verdict: VerdictFigures, size: SizeFormat): readonly string[] {
-  const { categories, outcome, command } = verdict;
+  const { categories, outcome, truncated, command } = verdict;
   const told = categories.filter(({ share }) => share >= 0.005).slice(0, categoriesTold);
   return [
     describePeak(verdict, size),
+    ...(truncated === undefined ? [] : [`damaged: ${truncationMark(truncated)}`]),
     ...(told.length === 0
       ? []
       : [

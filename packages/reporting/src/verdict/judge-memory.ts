@@ -29,6 +29,8 @@ export interface StepMemory {
   readonly bytesByCategory: Readonly<Partial<Record<string, number>>>;
   /** Of a plan without recomputation; left out: that cannot be said. */
   readonly unrecomputedPeakBytes?: number;
+  /** Where its trace breaks off; left out: nowhere. */
+  readonly truncated?: Trace["truncated"];
 }
 
 /**
@@ -44,14 +46,18 @@ export function judgeMemory(trace: Trace, options: VerdictOptions): Verdict | un
   // PyTorch frees by reference counts already; what a step of it could free earlier is for its program to say.
   const isReleasable = trace.header.framework === "tfjs";
   return judgeStep(
-    { ...heldPeak(trace), ...(isReleasable && { unrecomputedPeakBytes: unrecomputedPeakBytes(trace) }) },
+    {
+      ...heldPeak(trace),
+      truncated: trace.truncated,
+      ...(isReleasable && { unrecomputedPeakBytes: unrecomputedPeakBytes(trace) }),
+    },
     options,
   );
 }
 
 /** Returns the same of a step of which only the peak is at hand. */
 export function judgeStep(
-  { peakBytes, bytesByCategory, unrecomputedPeakBytes }: StepMemory,
+  { peakBytes, bytesByCategory, unrecomputedPeakBytes, truncated }: StepMemory,
   { device, earlyReleasePeakBytes, outcome, units, ways, commandFor }: VerdictOptions,
 ): Verdict {
   const { memoryBytes } = device;
@@ -74,6 +80,7 @@ export function judgeStep(
     earlyReleasePeakBytes,
     unrecomputedPeakBytes,
     outcome,
+    truncated,
     ways: fits === false ? ways : undefined,
     command: commandFor?.(ways?.[0] ?? saving ?? { kind: "explore" }),
   };

@@ -1,4 +1,4 @@
-import type { CategoryName } from "@remat/trace";
+import type { CategoryName, Trace } from "@remat/trace";
 import type { WayToFit } from "./way-to-fit.js";
 
 /** What was done about a step's memory, and what it then holds at its peak. */
@@ -29,6 +29,8 @@ export interface Verdict {
   /** The peak of a plan without recomputation; undefined where that cannot be said of the run. */
   readonly unrecomputedPeakBytes: number | undefined;
   readonly outcome: Outcome | undefined;
+  /** Where the trace breaks off, so that all this is only of what comes before; undefined of one that is whole. */
+  readonly truncated: Trace["truncated"];
   /** Of what does not fit: what does. Undefined where that was not looked for. */
   readonly ways: readonly WayToFit[] | undefined;
   /** The next step, as it is typed. */
