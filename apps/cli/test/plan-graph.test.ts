@@ -306,7 +306,7 @@ describe("remat plan refuses", () => {
     [["--budget", "0.9", "--workers", "none"], "--workers expects a whole number of at least 1"],
     [["--budget", "0.9", "--order", "any"], "--order expects one of fixed, free"],
     [["--budget", "0.9", "--method", "magic"], "--method expects one of schedule, modules"],
-    [["--budget", "0.9", "--method", "dp"], "of which the graph chain has none"],
+    [["--module-budget", "0.9", "--method", "dp"], "of which the graph chain has none"],
     [["--budget", "0.9", "--pareto", "1"], "--pareto expects a whole number of at least 2"],
     [["--budget", "0.9", "--batch", "8"], "--batch is for models"],
     [["--budget", "0.9", "--optimizer", "adam"], "--optimizer is for models"],

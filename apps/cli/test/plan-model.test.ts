@@ -169,7 +169,7 @@ describe("remat plan TRACE", () => {
       golden("mem_tf_b2_adam"),
       "--method",
       method,
-      "--budget",
+      "--module-budget",
       "0.5",
       "--module",
       "layers.*",
@@ -204,11 +204,17 @@ describe("remat plan TRACE", () => {
       [[golden("mem_03_mlp_adam"), "--budget", "0.5", "--order", "free"], 2, "--order free is for graph files"],
       [[golden("mem_tf_b2_adam"), "--budget", "1%", "--method", "modules"], 1, "Give a budget of at least"],
       [
-        [golden("mem_tf_b2_adam"), "--budget", "0.5", "--method", "dp", "--module", "nothing.*"],
+        [golden("mem_tf_b2_adam"), "--module-budget", "0.5", "--method", "dp", "--module", "nothing.*"],
         2,
         "which is no module",
       ],
-      [[golden("mem_tf_b2_adam"), "--pareto", "3", "--method", "dp"], 2, "--method dp expects a --budget"],
+      [[golden("mem_tf_b2_adam"), "--pareto", "3", "--method", "dp"], 2, "--method dp expects a --module-budget"],
+      [
+        [golden("mem_tf_b2_adam"), "--budget", "60%", "--method", "dp"],
+        2,
+        "--budget is what the step may hold at once, and --method dp chooses what each module stores, whatever the step then holds. Give --module-budget 60%",
+      ],
+      [[golden("mem_tf_b2_adam"), "--module-budget", "60%"], 2, "give --budget, or --method dp, milp or greedy"],
       [[transformer, "--size", "tiny", "--budget", "0.5", "--pytorch-policy", "x"], 2, "Transformer is of tfjs"],
       [[join(folder, "no.json"), "--budget", "0.5"], 1, "no such file"],
     ];

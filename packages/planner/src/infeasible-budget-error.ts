@@ -37,10 +37,12 @@ export interface NothingWithin extends Pick<UnmetBudget, "isProven" | "smallestF
 /** Returns the error that says that nothing keeps to a budget: the one wording of it, for commands and library users. */
 export function nothingWithin(given: NothingWithin): InfeasibleBudgetError {
   const { name, budgetBytes, isProven, smallestFoundBytes, lowerBoundBytes, occurrence } = given;
+  // A search for exactly that goes another way than the one that came upon it.
+  const again = smallestFoundBytes > lowerBoundBytes ? "; so tight a one may take more time to find again" : "";
   return new InfeasibleBudgetError(
     smallestFoundBytes,
     `${name}: ${isProven ? "proven that nothing fits" : "nothing was found"} within ${formatBytes(budgetBytes)}; the smallest budget found is ${formatTypedBytes(smallestFoundBytes)}, ` +
-      `and no plan needs less than ${formatBytes(lowerBoundBytes)}, which ${occurrence} takes. Give a budget of ${smallestFoundBytes}B or more${isProven ? "" : ", or more time to search"}.`,
+      `and no plan needs less than ${formatBytes(lowerBoundBytes)}, which ${occurrence} takes. Give a budget of ${smallestFoundBytes}B or more${isProven ? "" : ", or more time to search"}${again}.`,
     isProven,
   );
 }

@@ -11,7 +11,7 @@ import { isOf, type ModelSource, modelSource } from "../model-source.js";
 import { shownBeside, writeFor } from "../output.js";
 import { findPlan } from "../plan/find-plan.js";
 import { planGraph } from "../plan/plan-graph.js";
-import { describeBudget, methodOption, type PlanOptions, parsePlanOptions } from "../plan/plan-options.js";
+import { describeBudget, methodOption, type PlanOptions, parsePlanOptions, planOrders } from "../plan/plan-options.js";
 import { tooDear, tooMuch } from "../plan/refuse.js";
 import { type Shown, showPlan } from "../plan/show-plan.js";
 import { writePolicyFile } from "../plan/write-policy-file.js";
@@ -37,6 +37,10 @@ export const planCommand: Command = {
       purpose: "What may be held at once: 0.9 or 60% of what is held without a plan, or 2GB, 512MiB",
     },
     {
+      flags: "--module-budget <size>",
+      purpose: "For --method dp, milp and greedy instead: what each module may store, of what all its results take",
+    },
+    {
       flags: "--max-overhead <share>",
       purpose: "How much longer a step may take: 20%. Without --budget: the smallest peak for that",
     },
@@ -49,6 +53,7 @@ export const planCommand: Command = {
     { flags: "--workers <n>", purpose: "Threads that search (default: one a core, 8 at most)" },
     {
       flags: "--order <order>",
+      choices: planOrders,
       purpose: "fixed, or free: of graph files, in which order nodes first run",
       default: "fixed",
     },

@@ -7,6 +7,7 @@ import { parseChoice, parseCount, parseText, quote, UsageError } from "../usage-
 
 /** What `remat plan` was asked for. */
 export interface PlanOptions {
+  /** What the step may hold, or with {@link PlanMethod.budgetOf} `module` what each module may store. */
   readonly budget: Budget | undefined;
   readonly maxOverhead: number | undefined;
   /** Milliseconds; undefined where only iterations count. */
@@ -25,6 +26,9 @@ export interface PlanOptions {
   readonly pyTorchPolicy: string | undefined;
 }
 
+/** In which order the nodes of a graph first run: as they are given, or as is best. */
+export const planOrders = ["fixed", "free"] as const;
+
 /**
  * Parses the options of `remat plan`.
  *
@@ -35,14 +39,15 @@ export function parsePlanOptions(options: CommandOptions): PlanOptions {
     options[name] === undefined ? undefined : parseText(option, options[name]);
   const iterations = options["iterations"] === undefined ? undefined : parseCount("iterations", options["iterations"]);
   const time = options["time"];
+  const method = parseMethod(options["method"]);
   const parsed: PlanOptions = {
-    budget: options["budget"] === undefined ? undefined : parseBudgetOption(options["budget"]),
+    budget: budgetFor(method, options),
     maxOverhead: options["maxOverhead"] === undefined ? undefined : parseShare("max-overhead", options["maxOverhead"]),
     timeMs: time === undefined ? (iterations === undefined ? 5000 : undefined) : parseTimeMs(time),
     iterations,
     seed: parseCount("seed", options["seed"] ?? 0, 0),
-    order: parseChoice("order", options["order"] ?? "fixed", ["fixed", "free"]),
-    method: parseMethod(options["method"]),
+    order: parseChoice("order", options["order"] ?? "fixed", planOrders),
+    method,
     paretoPoints: options["pareto"] === undefined ? 0 : parseCount("pareto", options["pareto"], 2),
     workers: options["workers"] === undefined ? undefined : parseCount("workers", options["workers"]),
     modules: parseNames("module", options["module"]),
@@ -56,14 +61,27 @@ export function parsePlanOptions(options: CommandOptions): PlanOptions {
 }
 
 /** Parses what `--budget` takes: what a budget is anywhere else. */
-export function parseBudgetOption(value: unknown): Budget {
+export function parseBudgetOption(value: unknown, option = "budget"): Budget {
   try {
-    return parseBudget(parseText("budget", value));
+    return parseBudget(parseText(option, value));
   } catch (error) {
     throw error instanceof RematError && error.code === "BUDGET"
-      ? new UsageError(`--budget: ${error.message}.`)
+      ? new UsageError(`--${option}: ${error.message}.`)
       : error;
   }
+}
+
+/** One word for one thing: a share of the step's peak is no share of what a module stores. */
+function budgetFor({ name, budgetOf }: PlanMethod, { budget, moduleBudget }: CommandOptions): Budget | undefined {
+  const [given, option, refused] =
+    budgetOf === "module" ? [moduleBudget, "module-budget", budget] : [budget, "budget", moduleBudget];
+  if (refused !== undefined)
+    throw new UsageError(
+      budgetOf === "module"
+        ? `--budget is what the step may hold at once, and --method ${name} chooses what each module stores, whatever the step then holds. Give --module-budget ${String(refused)}, of what all results of a module take, or leave --method out.`
+        : `--module-budget is what each module may store, and --method ${name} plans for what the step holds at once: give --budget, or --method ${perModule()}.`,
+    );
+  return given === undefined ? undefined : parseBudgetOption(given, option);
 }
 
 /** Writes a budget as {@link parseBudget} reads it. */
@@ -105,11 +123,15 @@ function parseNames(option: string, value: unknown): readonly string[] {
 
 function checkTogether(options: PlanOptions): void {
   const { budget, maxOverhead, method, paretoPoints, order } = options;
+  const { name, takes, budgetOf } = method;
+  if (budget === undefined && budgetOf === "module")
+    throw new UsageError(
+      `--method ${name} expects a --module-budget: 60% of what all results of a module take, or 2GB.`,
+    );
   if (budget === undefined && maxOverhead === undefined && paretoPoints === 0)
     throw new UsageError(
       "expected a budget: --budget 0.9, 60% or 2GB, or what it may cost: --max-overhead 20%, or all choices: --pareto 10.",
     );
-  const { name, takes } = method;
   if (budget === undefined && !takes.has("maxOverhead")) throw new UsageError(`--method ${name} expects a --budget.`);
   const given: readonly (readonly [boolean, MethodOption, string])[] = [
     [paretoPoints > 0, "pareto", "--pareto goes"],
@@ -123,7 +145,15 @@ function checkTogether(options: PlanOptions): void {
 }
 
 function methodsThatTake(option: MethodOption): string {
-  const names = planMethods.filter(({ takes }) => takes.has(option)).map(({ name }) => name);
+  return listed(planMethods.filter(({ takes }) => takes.has(option)));
+}
+
+function perModule(): string {
+  return listed(planMethods.filter(({ budgetOf }) => budgetOf === "module"));
+}
+
+function listed(methods: readonly PlanMethod[]): string {
+  const names = methods.map(({ name }) => name);
   return names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} or ${names.at(-1)}`;
 }
 

@@ -26,7 +26,7 @@ export function sacDocument(summary: SacSummary, options: SacDocumentOptions = {
   const size = sizeFormat(units);
   return {
     parts: () => [
-      { kind: "text", lines: describeRun(summary).split("\n") },
+      { kind: "text", lines: runLines(summary) },
       ...(summary.peak === undefined ? [] : [categoriesTable({ ...summary.peak, place: "peak" }, size)]),
       modulesTable(summary, size, limit),
       ...(fit ? [tradeOffTable(summary)] : []),
@@ -38,6 +38,14 @@ export function sacDocument(summary: SacSummary, options: SacDocumentOptions = {
 }
 
 function modulesTable({ modules }: SacSummary, size: SizeFormat, limit = modules.length): DocumentPart {
+  // A program that calls ops by itself, or layers by themselves.
+  if (modules.length === 0)
+    return {
+      kind: "text",
+      lines: [
+        "The run tells of no module with others in it, and statistics are of these. Who holds what: remat memory.",
+      ],
+    };
   const isHeld = modules.some(({ heldBytes }) => heldBytes !== undefined);
   const shown = isHeld
     ? modules.toSorted((a, b) => (b.heldBytes ?? 0) - (a.heldBytes ?? 0)).slice(0, limit)
@@ -71,8 +79,7 @@ function modulesTable({ modules }: SacSummary, size: SizeFormat, limit = modules
     remark: [
       ...(isHeld ? ["Held at peak: what is alive then of a module's weights and of what its ops made."] : []),
       "Memory: the results of its ops. Saved: those kept for the backward pass.",
-      "p % costs: the least time that recomputes what frees p % of Memory,",
-      "as a share of the module's forward pass.",
+      "p % costs: at most this, as a share of the module's forward pass, recomputes what frees p % of Memory: in the greedy order, of which the best choice may be cheaper (remat ui looks for it).",
     ].join("\n"),
   };
 }
@@ -113,13 +120,17 @@ function opListings({ modules, asPytorch }: SacSummary): DocumentPart[] {
 }
 
 /** Returns what was run and how the numbers were obtained, in a few lines. */
-export function describeRun({ trace, pricedFor, opCount, forwardMs, backwardMs }: SacSummary): string {
+export function describeRun(summary: SacSummary): string {
+  return runLines(summary).join("\n");
+}
+
+function runLines({ trace, pricedFor, opCount, forwardMs, backwardMs }: SacSummary): readonly string[] {
   const { header } = trace;
   return [
     `${header.model ?? "model"}: ${header.framework}${header.frameworkVersion === undefined ? "" : ` ${header.frameworkVersion}`}, ${header.mode}${header.backend === undefined ? "" : ` ${header.backend} backend`}, priced for ${pricedFor ?? header.device}`,
     `${opCount} ops, forward ${formatMs(forwardMs)}, backward ${formatMs(backwardMs)}; allocations in units of ${header.allocationUnitBytes} B`,
     ...traceNotes(trace).map((note) => `note: ${note}`),
-  ].join("\n");
+  ];
 }
 
 const moduleColumns: readonly string[] = [
