@@ -9,7 +9,10 @@ export interface Run {
   readonly document: TraceDocument;
   /** As it was opened: what the settings are compared with. */
   readonly opened: TraceDocument;
+  /** Under the same settings as {@link document}, as far as they were changed. */
   readonly other: TraceDocument | undefined;
+  /** Name of the device that the trace was left with, and is shown for again though nobody asked for it now. */
+  readonly rememberedDevice?: string | undefined;
 }
 
 /** Two documents beside each other. */
@@ -25,7 +28,7 @@ const pricedFor = rememberLast((document: TraceDocument, device: DeviceSpec | un
  * settings that it was opened with beside those in force. `device` is what is predicted for where none is chosen.
  */
 export function comparedDocuments({ document, opened, other }: Run, device: DeviceSpec): ComparedDocuments {
-  if (other !== undefined) return { documents: [document, other], names: [document.name.title, other.name.title] };
+  if (other !== undefined) return { documents: [document, other], names: namesBeside(document, other) };
   const { settings } = document;
   if (hasOwnRuntimes(document.recorded)) {
     const predicted = settings.device === undefined ? pricedFor(document, device) : document;
@@ -38,6 +41,32 @@ export function comparedDocuments({ document, opened, other }: Run, device: Devi
     documents: [opened, document],
     names: [`as opened: ${nameOf(opened.settings)}`, `now: ${nameOf(settings)}`],
   };
+}
+
+/** Returns what two documents are called: with their devices where these differ. */
+function namesBeside(document: TraceDocument, other: TraceDocument): readonly [string, string] {
+  const [first, second] = [nameOf(document.settings), nameOf(other.settings)];
+  if (first === second) return [document.name.title, other.name.title];
+  return [`${document.name.title} (${first})`, `${other.name.title} (${second})`];
+}
+
+/** Returns a run under other settings: both sides of a comparison under the same. */
+export function withSettings(run: Run, settings: Partial<Settings>): Run {
+  const { document, other } = run;
+  return { ...run, document: document.with(settings), other: other && changedBeside(other, settings) };
+}
+
+/** What has no runtimes of its own keeps its device where the first side goes back to those that it was recorded with. */
+function changedBeside(other: TraceDocument, settings: Partial<Settings>): TraceDocument {
+  const { device: _, ...rest } = settings;
+  const isGone = "device" in settings && settings.device === undefined && !hasOwnRuntimes(other.recorded);
+  return other.with(isGone ? rest : settings);
+}
+
+/** Returns the device that both sides of a comparison are priced for; undefined where there is none. */
+export function commonDevice({ document, other }: Run): string | undefined {
+  const device = document.settings.device?.name;
+  return other !== undefined && device === other.settings.device?.name ? device : undefined;
 }
 
 function nameOf({ device, worldSize }: Settings): string {

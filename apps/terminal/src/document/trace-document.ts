@@ -79,7 +79,8 @@ export class TraceDocument {
   /** By op of a rank: the same op of the trace. */
   private readonly fromRank: () => readonly (number | undefined)[];
   private readonly moments: (op: string) => MemoryMoment;
-  private readonly simulation: () => FsdpSimulation | undefined;
+  /** Of one rank; undefined where the settings do not shard. */
+  readonly simulation: () => FsdpSimulation | undefined;
 
   constructor(name: DocumentName, recorded: Trace, settings: Settings) {
     this.name = name;
@@ -90,7 +91,7 @@ export class TraceDocument {
     this.stats = lazy(() => sacStats(trace));
     this.tree = lazy(() => moduleTreeView(trace, this.stats()));
     this.simulation = lazy(() =>
-      settings.worldSize === 1 ? undefined : simulateFsdp(trace, { worldSize: settings.worldSize, wrap: ["*"] }),
+      settings.worldSize === 1 ? undefined : simulateFsdp(trace, { worldSize: settings.worldSize }),
     );
     this.memoryTrace = lazy(() => this.simulation()?.trace ?? trace);
     this.timeline = lazy(() => memoryTimeline(this.memoryTrace()));
@@ -150,7 +151,10 @@ export class TraceDocument {
     const { device, meantFor } = this.settings;
     if (!tellsLifetimes(this.trace)) return undefined;
     try {
-      return judgeStep(heldPeak(this.memoryTrace()), { device: device ?? meantFor });
+      return judgeStep(
+        { ...heldPeak(this.memoryTrace()), truncated: this.recorded.truncated },
+        { device: device ?? meantFor },
+      );
     } catch (error) {
       if (error instanceof RematError) return undefined;
       throw error;

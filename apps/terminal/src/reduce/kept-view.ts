@@ -9,7 +9,11 @@ import type { View } from "../state/view.js";
 
 /** Returns what is worth keeping of a trace's views. */
 export function keptView(views: readonly View[], { view, module, run, own }: AppState): SavedView {
-  const device = run?.document.settings.device?.name;
+  const chosen = run?.document.settings.device?.name;
+  // One that was typed, or is everybody's, is not worth remembering.
+  const isChosen = chosen !== run?.opened.settings.device?.name;
+  // A comparison does without what one of its sides was left with.
+  const device = isChosen ? chosen : run?.other === undefined ? undefined : run.rememberedDevice;
   return {
     view,
     ...(module !== undefined && { module }),
@@ -25,19 +29,17 @@ export function keepCommands(views: readonly View[], state: AppState): readonly 
   return [{ kind: "saveView", path, title, saved: keptView(views, state) }];
 }
 
-/** Returns the state with what was kept of it, as far as that still fits. */
+/** Returns the state with what was kept of it, as far as that still fits; a device that was asked for stays. */
 export function restoreView(views: readonly View[], state: AppState, saved: SavedView): AppState {
-  const { run, wantedView } = state;
+  const { run, wantedView, isDeviceAsked } = state;
   if (run === undefined) return state;
-  const device = deviceChoices.find(({ name }) => name === saved.device);
-  const document =
-    device !== undefined && device.name !== run.document.settings.device?.name
-      ? run.document.with({ device })
-      : run.document;
+  const device = isDeviceAsked ? undefined : deviceChoices.find(({ name }) => name === saved.device);
+  const isOther = device !== undefined && device.name !== run.document.settings.device?.name;
+  const document = isOther ? run.document.with({ device }) : run.document;
   const view = views.find(({ name }) => name === saved.view)?.name;
   const restored: AppState = {
     ...state,
-    run: { ...run, document },
+    run: { ...run, document, ...(isOther && { rememberedDevice: device.name }) },
     view: wantedView ?? view ?? state.view,
     module: findModule(document.tree(), saved.module)?.fqn ?? state.module,
   };

@@ -68,7 +68,20 @@ export function opened(
     return { ...step, state: { ...step.state, start: { ...start, loading: { ...loading, hasTrace: true } } } };
   }
   const view = state.wantedView ?? views.find(({ opensFor }) => opensFor === "comparison")?.name ?? state.view;
-  return stay({ ...addOther(state, found), view });
+  const beside: AppState = { ...addOther(state, found), view, notice: undefined };
+  const notes = truncationNotes(beside);
+  return stay(notes === "" ? beside : tell(beside, notes, true));
+}
+
+/** Says which of the traces that are open break off. */
+function truncationNotes({ run: shown }: AppState): string {
+  const documents = shown === undefined ? [] : [shown.document, ...(shown.other === undefined ? [] : [shown.other])];
+  return documents
+    .flatMap(({ name: { title }, recorded }) => {
+      const note = truncationNote(recorded);
+      return note === undefined ? [] : [`${title}: ${note}`];
+    })
+    .join("; ");
 }
 
 /** Shows what was opened. */
@@ -114,19 +127,23 @@ export function showTrace(
   const begun = { ...shown, own: Object.fromEntries(views.map((view) => [view.name, view.initial(scene)])) };
   const restored = restoreView(views, begun, saved);
   const note = truncationNote(trace);
+  const remembered = restored.run?.rememberedDevice;
   const planView = views.find(({ opensFor }) => opensFor === "plan")?.name;
   const next =
     note !== undefined
       ? tell(restored, note, true)
       : plan === undefined
-        ? restored
+        ? remembered === undefined
+          ? restored
+          : tell(restored, `Shown for ${remembered}, as it was left. --device asks for another.`)
         : { ...restored, view: wantedView ?? planView ?? restored.view };
   return run(next, { kind: "stopAllWork" });
 }
 
-/** Takes over a second trace, for the view that compares. */
+/** Takes over a second trace, for the view that compares: both are shown for the device that they were opened for, whatever the first was left with. */
 export function addOther(state: AppState, { title, path, trace }: NamedTrace): AppState {
   if (state.run === undefined) return state;
   const other = TraceDocument.open({ title, path }, trace, state);
-  return { ...state, run: { ...state.run, other } };
+  const { opened: first } = state.run;
+  return { ...state, run: { ...state.run, document: first, other } };
 }

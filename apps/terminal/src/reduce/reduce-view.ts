@@ -1,4 +1,5 @@
 import { findModule } from "../document/find-module.js";
+import { withSettings } from "../document/run.js";
 import { bodyArea } from "../screen/draw-screen.js";
 import type { Step } from "../state/action.js";
 import type { AppState } from "../state/app-state.js";
@@ -59,9 +60,10 @@ function fulfilOne(views: readonly View[], state: AppState, { name }: View, requ
     }
     case "settings": {
       if (state.run === undefined) return stay(state);
-      const document = state.run.document.with(request.settings);
-      const module = findModule(document.tree(), state.module) ?? document.tree().nodes[0];
-      return stay({ ...state, run: { ...state.run, document }, module: module?.fqn });
+      const changed = withSettings(state.run, request.settings);
+      const tree = changed.document.tree();
+      const module = findModule(tree, state.module) ?? tree.nodes[0];
+      return stay({ ...state, run: changed, module: module?.fqn });
     }
     case "ask": {
       const { label, text, hint } = request;

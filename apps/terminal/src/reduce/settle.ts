@@ -15,7 +15,7 @@ import { stay } from "./step.js";
 export function settle(views: readonly View[], state: AppState): Step {
   const area = bodyArea(views, state);
   if (state.help !== undefined) {
-    const top = settleHelp(views, state, state.help.top, area.height);
+    const top = settleHelp(views, state, state.help.top, area);
     return stay(top === state.help.top ? state : { ...state, help: { top } });
   }
   switch (state.screen) {

@@ -22,8 +22,10 @@ export function drawTitle(views: readonly View[], state: AppState, width: number
     regions.push({ x: lineWidth(spans), y: 0, width: textWidth(text), height: 1, target: { kind: "view", number } });
     spans.push({ text, style: view === viewOf(views, state) ? "activeTab" : "tab" });
   }
+  const { rememberedDevice } = state.run;
   const { name: document, settings } = state.run.document;
-  const device = settings.device?.name ?? "as recorded";
+  const isRemembered = rememberedDevice !== undefined && rememberedDevice === settings.device?.name;
+  const device = `${settings.device?.name ?? "as recorded"}${isRemembered ? " (remembered)" : ""}`;
   const right = `${document.title} ${glyphs.separator} ${device}${settings.worldSize > 1 ? ` × ${settings.worldSize}` : ""} `;
   const left = width - lineWidth(spans) - 1;
   if (left >= 12)

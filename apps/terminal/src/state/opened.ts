@@ -17,6 +17,7 @@ export interface SavedView {
   /** Name of the view that was on. */
   readonly view?: string;
   readonly module?: string;
+  /** The device that was chosen in the app; left out: the one that it was opened for. */
   readonly device?: string;
   /** By view: what it keeps of its own. */
   readonly views?: Readonly<Record<string, unknown>>;
