@@ -40,6 +40,8 @@ export async function runCli(args: readonly string[], io: ConsoleIo): Promise<nu
     return exitCode;
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return ExitCode.ok;
+    // Options of every command, and no command: help is on the screen already.
+    if (error instanceof CommanderError && error.code === "commander.help") return ExitCode.usage;
     return report(error, given.find(entryNamed), io);
   }
 }

@@ -19,6 +19,14 @@ export interface ConsoleIo {
   readonly onInterrupt?: (listener: () => void) => () => void;
 }
 
+/** What a terminal is taken for that does not tell how wide it is. */
+const usualColumns = 80;
+
+/** Returns the columns of a terminal; some, such as a serial line, say that they have none. */
+export function terminalColumns({ columns }: { readonly columns?: number }): number {
+  return columns || usualColumns;
+}
+
 /** Listens for {@link ConsoleIo.onInterrupt}: the first Ctrl-C is a wish to stop, the second one ends the process. */
 export function onInterrupt(listener: () => void): () => void {
   process.once("SIGINT", listener);

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { runCli } from "./cli.js";
-import { allowClosedPipe, askTerminal, onInterrupt } from "./console-io.js";
+import { allowClosedPipe, askTerminal, onInterrupt, terminalColumns } from "./console-io.js";
 import { tellEarlyEnd, tellFullOutput } from "./early-end.js";
 import { deepestStack } from "./model-code-error.js";
 
@@ -18,7 +18,7 @@ process.exitCode = await runCli(process.argv.slice(2), {
   stderr: process.stderr,
   env: process.env,
   ...(!process.stdin.isTTY && { stdin: process.stdin }),
-  ...(process.stdout.isTTY && { width: process.stdout.columns, hasColors: true }),
+  ...(process.stdout.isTTY && { width: terminalColumns(process.stdout), hasColors: true }),
   ...(process.stdin.isTTY && process.stdout.isTTY && { terminal: { stdin: process.stdin, stdout: process.stdout } }),
   ...(process.stdin.isTTY && process.stderr.isTTY && { ask: askTerminal }),
   onInterrupt,

@@ -1,5 +1,5 @@
 import { displaySafe } from "@remat/text-table";
-import type { ConsoleIo } from "./console-io.js";
+import { type ConsoleIo, terminalColumns } from "./console-io.js";
 
 /** One line on stderr that tells what long work is doing; nothing where stderr is no terminal, so that pipes and logs stay clean. */
 export class Progress {
@@ -19,7 +19,7 @@ export class Progress {
     if (!this.enabled || (!force && now - this.lastMs < 100)) return;
     this.lastMs = now;
     this.shown = true;
-    this.io.stderr.write(`\r\u001b[2K${displaySafe(text).slice(0, Math.max(1, (this.io.stderr.columns ?? 100) - 1))}`);
+    this.io.stderr.write(`\r\u001b[2K${displaySafe(text).slice(0, Math.max(1, terminalColumns(this.io.stderr) - 1))}`);
   }
 
   clear(): void {

@@ -29,7 +29,10 @@ describe("what was mistyped", () => {
     ["plan --bugdet 1", "unknown option '--bugdet'; did you mean --budget? See remat plan --help."],
     ["memory --top --units MiB x", "--top expects a value, found the option --units. See remat memory --help."],
     ["memory a b", "too many arguments for 'memory'. Expected 1 argument but got 2. See remat memory --help."],
-    ["completion tcsh", '--completion expects one of bash, zsh, fish, found "tcsh". See remat completion --help.'],
+    [
+      "completion tcsh",
+      'there is no completion for "tcsh". Expected a shell, one of bash, zsh, fish. See remat completion --help.',
+    ],
     [
       "version --color sometimes",
       '--color expects one of auto, always, never, found "sometimes". See remat version --help.',
@@ -39,6 +42,12 @@ describe("what was mistyped", () => {
   ])("remat %s", async (args, message) => {
     expect(await remat(...args.split(" "))).toEqual({ code: 2, stdout: "", stderr: `remat: ${message}\n` });
   });
+});
+
+it("shows help, and nothing else, where there are options but no command", async () => {
+  const { code, stdout, stderr } = await remat("--width", "50");
+  expect([code, stdout + stderr]).toEqual([2, expect.stringMatching(/^What a model's memory/)]);
+  expect(stdout + stderr).not.toContain("outputHelp");
 });
 
 describe("help", () => {

@@ -40,6 +40,9 @@ describe("completion in bash", () => {
     expect(offered("remat memory --format=j")).toEqual(["json"]);
     expect(offered("remat estimate --device h1")).toContain("h100");
     expect(offered("remat completion ")).toEqual(["bash", "zsh", "fish"]);
+    expect(offered("remat ui --view tr")).toEqual(["trade-off"]);
+    expect(offered("remat ui --theme ")).toEqual(["dark", "light"]);
+    expect(offered("remat plan --order ")).toEqual(["fixed", "free"]);
   });
 
   it("leaves files to the shell: nothing of its own for a model, or an option that takes any text", () => {

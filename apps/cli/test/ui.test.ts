@@ -93,6 +93,11 @@ describe("remat ui --once", () => {
       /^remat: damaged: the trace breaks off after line 400 \(.+\): all figures are of what comes before\n$/,
     );
     expect(stdout).toContain("Transformer");
+    expect(stdout).toMatch(/^peak [^\n]*damaged: breaks off after line 400/);
+
+    const compared = await remat("ui", trace, damaged, "--once");
+    expect(compared.stderr).toMatch(/^remat: damaged: the trace breaks off after line 400 /);
+    expect(compared.stdout).toMatch(/transformer beside damaged.*\ndamaged: the trace breaks off after line 400 /);
   });
 });
 

@@ -62,9 +62,17 @@ export function fitTable(
       return [index, isName ? least + more : Number.POSITIVE_INFINITY];
     }),
   );
+  // A wide column that went last may leave room for a narrow one that went before it.
+  const leftOut = columns.filter(({ index }) => !widths.has(index));
+  for (const { index, width: wide } of leftOut.toSorted((a, b) => (b.priority ?? 0) - (a.priority ?? 0))) {
+    if (wide + gap > spare) continue;
+    spare -= wide + gap;
+    widths.set(index, Number.POSITIVE_INFINITY);
+  }
+  const shown = columns.filter(({ index }) => widths.has(index));
   return {
-    headers: kept.map(({ index }) => headers[index]),
-    rows: rows.map((row) => kept.map(({ index }) => cutStart(row[index] ?? "", widths.get(index)!))),
+    headers: shown.map(({ index }) => headers[index]),
+    rows: rows.map((row) => shown.map(({ index }) => cutStart(row[index] ?? "", widths.get(index)!))),
     leftOut: headers.filter((_, index) => !widths.has(index)),
     wholeWidth,
   };

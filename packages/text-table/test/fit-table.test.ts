@@ -30,6 +30,15 @@ describe("a table that is too wide", () => {
     expect(fitTable(rows, { headers, width: 45 }).leftOut).toEqual(["Time"]);
   });
 
+  it("keeps a narrow column for which a wide one of more worth leaves room", () => {
+    const fitted = fitTable([["net", "a sentence of some length", "4 KiB", "1 ms"]], {
+      headers,
+      width: 30,
+      worth: [9, 3, 2, 1],
+    });
+    expect(fitted).toMatchObject({ headers: ["Module", "Held", "Time"], leftOut: ["Kind"] });
+  });
+
   it("loses the beginning of names where that is not enough", () => {
     expect(shown(28, [9, 1, 3, 2])).toBe(
       [

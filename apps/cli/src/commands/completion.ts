@@ -3,7 +3,7 @@ import { bashCompletion } from "../completion/bash-completion.js";
 import { completedCommands } from "../completion/completed-command.js";
 import { fishCompletion } from "../completion/fish-completion.js";
 import { zshCompletion } from "../completion/zsh-completion.js";
-import { parseChoice } from "../usage-error.js";
+import { quote, UsageError } from "../usage-error.js";
 
 const writers = { bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion } as const;
 const shells = Object.keys(writers) as (keyof typeof writers)[];
@@ -18,7 +18,11 @@ export const completionCommand: Command = {
     "remat completion fish > ~/.config/fish/completions/remat.fish",
   ],
   run: async ([shell], _options, io) => {
-    const write = writers[parseChoice("completion", shell, shells)];
-    io.stdout.write(write(await completedCommands()));
+    const known = shells.find((name) => name === shell);
+    if (known === undefined)
+      throw new UsageError(
+        `there is no completion for ${quote(shell)}. Expected a shell, one of ${shells.join(", ")}.`,
+      );
+    io.stdout.write(writers[known](await completedCommands()));
   },
 };

@@ -1,13 +1,14 @@
 import type { Verdict } from "@remat/reporting";
 import { priceTrace } from "@remat/runtime-estimator";
 import { type Opened, printView, startTerminal, type ViewName, viewNames } from "@remat/terminal";
-import { type Trace, truncationNote } from "@remat/trace";
+import type { Trace } from "@remat/trace";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
 import { parseModelOptions, recordOptions, stepOptions } from "../model-options.js";
 import { modelSource } from "../model-source.js";
 import { deviceOption, type Pricing, parsePricing } from "../pricing-options.js";
 import { Progress } from "../progress.js";
+import { tellTruncation } from "../tell-truncation.js";
 import { openTarget } from "../terminal/open-target.js";
 import { startEntries } from "../terminal/start-entries.js";
 import { parseChoice, parseCount, parseText, quote, UsageError } from "../usage-error.js";
@@ -28,12 +29,17 @@ export const uiCommand: Command = {
     {
       flags: "--view <name>",
       purpose: `Which view to begin with: ${Object.keys(viewOptions).join(", ")}`,
+      choices: Object.keys(viewOptions),
     },
     { flags: "--once", purpose: "Print the view as text and exit: for pipes and logs" },
     { flags: "--columns <n>", purpose: "With --once: width (default: the terminal's, $COLUMNS, or 100)" },
     { flags: "--rows <n>", purpose: "With --once: lines at most", default: 40 },
     { flags: "--module <fqn>", purpose: "With --once: the module to look at" },
-    { flags: "--theme <name>", purpose: "Colours for a dark or a light background (default: as the terminal says)" },
+    {
+      flags: "--theme <name>",
+      choices: themes,
+      purpose: "Colours for a dark or a light background (default: as the terminal says)",
+    },
     { flags: "--ascii", purpose: "Draw with ASCII only" },
   ],
   examples: [
@@ -119,8 +125,7 @@ async function printOnce(
     progress.clear();
   }
   const [{ title, trace }, other] = runs;
-  const note = truncationNote(trace);
-  if (note !== undefined) io.stderr.write(`remat: ${title}: ${note}\n`);
+  for (const { title: name, trace: each } of runs) tellTruncation(name, each, io);
   io.stdout.write(
     await printView(trace, {
       view: view ?? (other === undefined ? "modules" : "compare"),

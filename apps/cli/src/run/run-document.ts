@@ -29,7 +29,9 @@ export function runDocument(summary: RunSummary, units?: SizeUnit): OutputDocume
       categories(summary, size),
       ...(moment === undefined ? [] : [largestTable(moment, size)]),
       { kind: "text", lines: [`loss: ${losses.map((loss) => Number(loss.toPrecision(6))).join(", ")}`] },
-      ...(verification === undefined ? [] : [{ kind: "text" as const, lines: [describeVerification(verification)] }]),
+      ...(verification === undefined
+        ? []
+        : [{ kind: "text" as const, lines: describeVerification(verification).split("\n") }]),
     ],
     records: () => ({ columns: ["figure", "predicted", "measured"], rows: figureRecords(summary) }),
     value: () => JSON.parse(JSON.stringify(summary, numbersAsText)),
@@ -114,7 +116,7 @@ function figures({ stock, predicted, measured, restingBytes }: RunSummary, size:
       measured.recomputedOnTouch > 0 ? `${measured.recomputedOnTouch} of them against the plan` : "",
     ],
   ];
-  return { kind: "table", headers: ["", "Predicted", "Measured", "Of stock", ""], rows };
+  return { kind: "table", headers: ["", "Predicted", "Measured", "Of stock", "Apart"], worth: [9, 8, 8, 6, 7], rows };
 }
 
 function categories({ predicted, measured }: RunSummary, size: SizeFormat): DocumentPart {

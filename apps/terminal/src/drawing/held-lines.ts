@@ -2,9 +2,9 @@ import type { HeldStorage } from "@remat/memory";
 import { formatBytes, formatPercent, labelCategory } from "@remat/reporting";
 import { phaseNames } from "@remat/trace";
 import type { TraceDocument } from "../document/trace-document.js";
-import { fitText } from "../text/fit-text.js";
+import { cutText, fitText, textWidth } from "../text/fit-text.js";
 import type { Glyphs } from "../text/glyphs.js";
-import { fitLine, type Line } from "../text/line.js";
+import { fitLine, type Line, lineWidth } from "../text/line.js";
 import { bandStyle } from "./draw-bands.js";
 
 /** Tells of an op, and of what is alive after it: the largest storages, as many as there are lines for. */
@@ -27,26 +27,42 @@ export function heldLines(
     fitLine(head, width, glyphs),
     ...moment.largest
       .slice(0, height - 1)
-      .map((held) => fitLine(heldLine(document, held, moment.totalBytes, glyphs), width, glyphs)),
+      .map((held) => fitLine(heldLine(document, held, { total: moment.totalBytes, width }, glyphs), width, glyphs)),
   ];
 }
 
 function heldLine(
   document: TraceDocument,
-  { bytes, category, dtype, shape, maker }: HeldStorage,
-  total: number,
+  { bytes, category, dtype, shape, maker, owner }: HeldStorage,
+  { total, width }: { readonly total: number; readonly width: number },
   glyphs: Glyphs,
 ): Line {
   const band = document.categoryBands().bands.find(({ key }) => key === category);
-  return [
-    { text: fitText(formatBytes(bytes), 11, glyphs, { align: "right" }) },
-    { text: fitText(formatPercent(total > 0 ? bytes / total : 0), 8, glyphs, { align: "right" }), style: "faint" },
+  const [sizes, shares, categories, shapes] = heldColumns(width);
+  const text = shape === undefined ? "" : `${isWide(width) ? dtype : ""}[${shape.join(",")}]`;
+  const before: Line = [
+    { text: fitText(formatBytes(bytes), sizes, glyphs, { align: "right" }) },
+    { text: fitText(formatPercent(total > 0 ? bytes / total : 0), shares, glyphs, { align: "right" }), style: "faint" },
     { text: " " },
-    { text: fitText(labelCategory(category), 16, glyphs), style: band && bandStyle(band) },
-    { text: fitText(shape === undefined ? "" : `${dtype}[${shape.join(",")}]`, 26, glyphs) },
-    {
-      text: ` ${maker === undefined ? "(there before, or not by an op)" : `${maker.opName} of ${maker.module ?? "(no module)"}`}`,
-      style: "faint",
-    },
+    { text: fitText(labelCategory(category), categories, glyphs), style: band && bandStyle(band) },
+    { text: fitText(text, shapes, glyphs) },
+    { text: " " },
   ];
+  const [what, where] =
+    owner !== undefined
+      ? ["weight of ", owner]
+      : maker === undefined
+        ? ["(there before, or not by an op)", ""]
+        : [`${maker.opName} of `, maker.module ?? "(no module)"];
+  // What tells modules apart is at the end of their names.
+  const room = width - lineWidth(before) - textWidth(what);
+  return [...before, { text: what, style: "faint" }, { text: cutText(where, room, glyphs, "start"), style: "faint" }];
+}
+
+const isWide = (width: number): boolean => width >= 100;
+
+/** Columns of size, share, category and shape: of less room the shape has less first, since who made a storage is what is looked for. */
+function heldColumns(width: number): readonly [sizes: number, shares: number, categories: number, shapes: number] {
+  if (isWide(width)) return [11, 8, 16, 22];
+  return width >= 75 ? [11, 8, 16, 14] : [10, 0, 12, 10];
 }

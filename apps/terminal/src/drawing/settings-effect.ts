@@ -22,6 +22,7 @@ export function effectLines(
       width,
       glyphs,
     );
+  const error = memoryError(document);
   const step = (of: TraceDocument): number => of.tree().totals.forwardMs + of.tree().totals.backwardMs;
   return [
     [
@@ -33,7 +34,7 @@ export function effectLines(
     row("  forward", formatMs(opened.tree().totals.forwardMs), formatMs(document.tree().totals.forwardMs)),
     row("  backward", formatMs(opened.tree().totals.backwardMs), formatMs(document.tree().totals.backwardMs)),
     row("Peak", peakText(opened), peakText(document)),
-    ...wrapText(memoryError(document) ?? "", width).map((text): Line => [{ text, style: "bad" }]),
+    ...(error === undefined ? [] : wrapText(error, width).map((text): Line => [{ text, style: "bad" }])),
   ];
 }
 

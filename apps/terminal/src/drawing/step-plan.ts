@@ -24,6 +24,9 @@ export function stepPlanLines(
   width: number,
   glyphs: Glyphs,
 ): readonly Line[] {
+  const { worldSize } = document.settings;
+  // FSDP's own ops are nobody's to recompute, so that what is planned is the step that was opened.
+  const onOneDevice = worldSize === 1 ? [] : [`It is of the step on one device, and not of one of ${worldSize} ranks.`];
   const wrapped = (text: string, style?: "bad" | "faint" | "warning"): readonly Line[] =>
     wrapText(text, width).map((line): Line => [{ text: line, style }]);
   if (progress !== undefined)
@@ -37,11 +40,15 @@ export function stepPlanLines(
   if (plan === undefined)
     return [
       [{ text: "Plan of the step", style: "strong" }],
-      ...wrapped("p: what to save and what to recompute, so that the step stays within the budget.", "faint"),
+      ...wrapped(
+        `p: what to save and what to recompute, so that the step${worldSize === 1 ? "" : " on one device"} stays within the budget.`,
+        "faint",
+      ),
     ];
   const mismatch = findMismatch(document, plan);
   return [
     ...planFacts(plan, width, glyphs),
+    ...onOneDevice.flatMap((text) => wrapped(text, "warning")),
     ...(mismatch === undefined ? [] : wrapped(mismatch, "warning")),
     [],
     ...wrapped("w writes it to a file.", "faint"),

@@ -1,3 +1,4 @@
+import { wrapText } from "@remat/text-table";
 import type { AppState, Prompt, ScreenSize } from "../state/app-state.js";
 import { exportKeys } from "../state/export-keys.js";
 import { commonKeys, walkingKeys } from "../state/global-keys.js";
@@ -34,7 +35,7 @@ export function drawBottom(
   if (notice !== undefined) {
     const style = notice.kind === "warning" ? "bad" : "notice";
     // A path has to be readable whole, wherever it ends.
-    const lines = cutIntoLines(showControls(notice.text, glyphs.isAscii), width - 1);
+    const lines = breakIntoLines(showControls(notice.text, glyphs.isAscii), width - 1);
     return lines.map((text) => fit({ text: ` ${text}`, style }));
   }
   return [drawHints(hintedKeys(views, state), width, glyphs)];
@@ -103,8 +104,13 @@ function hintOf({ keys: names, hint, hintKeys }: KeyBinding): readonly Span[] {
       ];
 }
 
-function cutIntoLines(text: string, width: number): readonly string[] {
-  const lines: string[] = [];
-  for (let at = 0; at < text.length && lines.length < noticeLines; at += width) lines.push(text.slice(at, at + width));
-  return lines;
+/** Breaks a text between words, and within one only where that alone is longer than a line, as a path may be. */
+function breakIntoLines(text: string, width: number): readonly string[] {
+  return wrapText(text, width)
+    .flatMap((line) =>
+      Array.from({ length: Math.max(1, Math.ceil(line.length / width)) }, (_, i) =>
+        line.slice(i * width, (i + 1) * width),
+      ),
+    )
+    .slice(0, noticeLines);
 }

@@ -96,6 +96,8 @@ export interface View<Own = unknown, KeyAction extends string = string> {
   readonly title: string;
   /** What it is turned to for, when that is opened: two traces, or a trace and a plan. */
   readonly opensFor?: "comparison" | "plan";
+  /** What words of its own mean, for help. */
+  readonly terms?: readonly (readonly [term: string, meaning: string])[];
   /** Those that mean something in this view only. */
   readonly keys: readonly KeyBinding<KeyAction>[];
   /** Its state when a trace is opened. */

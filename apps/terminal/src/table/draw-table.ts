@@ -38,6 +38,12 @@ export interface DrawnTable {
   readonly regions: readonly Region[];
 }
 
+/** Returns the keys of those columns for which a table of so many columns of the screen has room. */
+export function shownColumns<Row>(columns: readonly TableColumn<Row>[], width: number): ReadonlySet<string> {
+  // With a scroll bar, lest a column that comes and goes with the number of rows be sorted by.
+  return new Set(fitColumns(columns, width - 1).map(({ column }) => column.key));
+}
+
 /** Draws the visible rows of a table; nothing is asked of the others. */
 export function drawTable<Row>(options: TableOptions<Row>): DrawnTable {
   const { glyphs, window, count, sort, hasCursor = true } = options;

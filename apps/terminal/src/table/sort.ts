@@ -26,7 +26,7 @@ export function sortByHeader<Column extends string>(
   return column === undefined ? sort : nextSort(sort, column, ...ascendingFirst);
 }
 
-/** Returns the next of `columns` to sort by, or no sorting after the last. */
+/** Returns the next of `columns`, those that are on the screen, to sort by, or no sorting after the last. */
 export function sortByNext<Column extends string>(
   sort: Sort<Column> | undefined,
   columns: readonly Column[],

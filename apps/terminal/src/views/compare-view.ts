@@ -9,9 +9,10 @@ import {
   formatPercent,
   labelCategory,
 } from "@remat/reporting";
+import { wrapText } from "@remat/text-table";
 import { findModule } from "../document/find-module.js";
 import { rememberLast } from "../document/memoize.js";
-import { comparedDocuments } from "../document/run.js";
+import { commonDevice, comparedDocuments } from "../document/run.js";
 import type { TraceDocument } from "../document/trace-document.js";
 import { isMatch, type Outcome, type Scene, type View, type ViewAction } from "../state/view.js";
 import { drawTable, type TableColumn } from "../table/draw-table.js";
@@ -56,7 +57,7 @@ export const compareView: View<CompareState, CompareKey> = {
   initial: () => ({ cursor: 0, top: 0, quantity: "memoryBytes", sort: undefined }),
   reduce,
   settle(scene, own) {
-    return { own: settlePlace(own, rowsOf(scene, own).length, tableRoom(scene, factsOf(scene).length)) };
+    return { own: settlePlace(own, rowsOf(scene, own).length, tableRoom(scene)) };
   },
   draw: drawComparison,
   search(scene, own) {
@@ -147,9 +148,17 @@ function factsOf(scene: Scene): readonly ComparedQuantity[] {
   return [...totals, ...named].slice(0, Math.max(4, Math.floor(scene.area.height * 0.4)));
 }
 
+/** What is wrong with either side, as long as the view is on. */
+function noteLines(scene: Scene): readonly Line[] {
+  const { width } = scene.area;
+  return comparison(scene).notes.flatMap((note) =>
+    wrapText(note, width, "  ").map((text): Line => [{ text, style: "bad" }]),
+  );
+}
+
 /** Lines for rows of the table, below its header. */
-function tableRoom({ area }: Scene, facts: number): number {
-  return Math.max(1, area.height - facts - 5);
+function tableRoom(scene: Scene): number {
+  return Math.max(1, scene.area.height - factsOf(scene).length - noteLines(scene).length - 5);
 }
 
 function drawComparison(scene: Scene, own: CompareState): Drawn {
@@ -157,10 +166,12 @@ function drawComparison(scene: Scene, own: CompareState): Drawn {
   const { glyphs } = scene.look;
   const view = comparison(scene);
   const rows = rowsOf(scene, own);
+  const device = commonDevice(scene.run);
   const title: Line = [
     { text: view.before, style: "strong" },
     { text: " beside ", style: "faint" },
     { text: view.after, style: "strong" },
+    ...(device === undefined ? [] : [{ text: `, both for ${device}`, style: "faint" as const }]),
     ...(scene.run.other === undefined
       ? [{ text: "   remat ui A B compares two; view 6 changes what is predicted", style: "faint" as const }]
       : []),
@@ -180,7 +191,7 @@ function drawComparison(scene: Scene, own: CompareState): Drawn {
     width,
     glyphs,
   );
-  const room = tableRoom(scene, facts.length);
+  const room = tableRoom(scene);
   const table = drawTable<ComparedModule>({
     columns: tableColumns(own.quantity),
     width,
@@ -194,6 +205,7 @@ function drawComparison(scene: Scene, own: CompareState): Drawn {
   return stack(
     textOnly(
       fitLine(title, width, glyphs),
+      ...noteLines(scene),
       head,
       ...facts.map((fact) => fitLine(factLine(fact, [names, ...values], glyphs), width, glyphs)),
     ),
@@ -226,7 +238,7 @@ function tableColumns(quantity: Quantity): readonly TableColumn<ComparedModule>[
       align: right,
       cell: (module) => [change(module[quantity], unit)],
     },
-    { key: "ratio", title: "In %", width: 10, align: right, cell: (module) => [ratio(module[quantity])] },
+    { key: "ratio", title: "In %", width: 10, align: right, priority: 1, cell: (module) => [ratio(module[quantity])] },
   ];
 }
 

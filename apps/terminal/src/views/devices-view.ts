@@ -1,4 +1,5 @@
 import { formatBytes, formatPercent, type ViewTable } from "@remat/reporting";
+import { wrapText } from "@remat/text-table";
 import { Phase, type Plan, type Trace, writePlan } from "@remat/trace";
 import { readShare } from "../document/read-share.js";
 import { deviceChoices, hasOwnRuntimes, unitChoices, worldSizeChoices } from "../document/settings.js";
@@ -181,7 +182,11 @@ function describeKnob(
     case "worldSize":
       return worldSize === 1
         ? ["World size", "1", "one device holds everything"]
-        : ["World size", `${worldSize} ranks`, "FSDP: weights, gradients and states in shards"];
+        : [
+            "World size",
+            `${worldSize} ranks`,
+            `FSDP of ${wrappedText(document)}: weights, gradients and states in shards`,
+          ];
     case "budget":
       return [
         "Budget",
@@ -191,37 +196,52 @@ function describeKnob(
   }
 }
 
+/** What is sharded as one; undefined modules are told of beside the peak. */
+function wrappedText(document: TraceDocument): string {
+  const wrap = memoryError(document) === undefined ? (document.simulation()?.plan.wrap ?? []) : [];
+  return ["the root", ...wrap].join(", ");
+}
+
 function drawDevices(scene: Scene, own: DevicesState): Drawn {
   const { width, height } = scene.area;
   const { glyphs } = scene.look;
-  const lines = knobNames.map((name, index): Line => {
-    const [label, value, note] = describeKnob(scene, own, name);
+  const isWide = width >= 100;
+  const knobs = knobNames.map((name) => describeKnob(scene, own, name));
+  const lines = knobs.map(([label, value, note], index): Line => {
     const isSelected = index === own.row;
     const text = `${isSelected ? glyphs.selected : " "} ${fitText(label, 16, glyphs)}${fitText(`< ${value} >`, 20, glyphs)}`;
     return fitLine(
       [
         { text, style: isSelected ? "selected" : undefined },
-        { text: `  ${note}`, style: "faint" },
+        { text: isWide ? `  ${note}` : "", style: "faint" },
       ],
       width,
       glyphs,
     );
   });
   const settings: Drawn = {
-    lines: [[], ...lines, []],
+    lines: [[], ...lines, ...(isWide ? [[]] : noteLines(knobs[own.row][2], width))],
     regions: lines.map((_, index) => ({ x: 0, y: index + 1, width, height: 1, target: { kind: "row", index } })),
   };
-  const isWide = width >= 100;
   const half = isWide ? Math.floor(width / 2) - 1 : width;
   const effect = textOnly(...effectLines(scene.run.opened, scene.document, half, glyphs));
   const { planning, outcome, stepPlan } = own;
+  const isPlanned = (planning ?? outcome ?? stepPlan ?? scene.plan) !== undefined;
   const step = { progress: planning?.text, outcome, plan: stepPlan ?? scene.plan };
   const plan = textOnly(...stepPlanLines(scene.document, step, isWide ? width - half - 2 : width, glyphs));
   const both = isWide
     ? besideEachOther(effect, plan, { width: half, gap: 2 }, glyphs)
-    : stack(effect, textOnly([]), plan);
+    : // Nobody can scroll here, so that what was asked for comes first.
+      stack(...(isPlanned ? [plan, textOnly([]), effect] : [effect, textOnly([]), plan]));
   const drawn = stack(settings, both);
   return { lines: drawn.lines.slice(0, height), regions: drawn.regions };
+}
+
+/** What the chosen value means, whole, where there is no room beside it. */
+function noteLines(note: string, width: number): readonly Line[] {
+  const lines = wrapText(note, width - 2).map((text): Line => [{ text: `  ${text}`, style: "faint" }]);
+  // What stands below stays where it is, whichever is chosen.
+  return lines.length < 2 ? [...lines, []] : lines;
 }
 
 function exportTable({ run: { document, opened }, plan: known }: Scene, { stepPlan }: DevicesState): ViewTable {

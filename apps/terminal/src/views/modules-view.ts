@@ -10,7 +10,7 @@ import { findModule } from "../document/find-module.js";
 import { rememberLast } from "../document/memoize.js";
 import { moduleColumns } from "../drawing/module-columns.js";
 import { isMatch, type Outcome, type Scene, type View, type ViewAction } from "../state/view.js";
-import { drawTable } from "../table/draw-table.js";
+import { drawTable, shownColumns } from "../table/draw-table.js";
 import { settlePlace } from "../table/list-place.js";
 import { restoreSort, type Sort, sortByHeader, sortByNext } from "../table/sort.js";
 import { windowRows } from "../table/window-rows.js";
@@ -145,14 +145,20 @@ function onKey(scene: Scene, own: ModulesState, action: ModulesKey): Outcome<Mod
     case "shallower":
       return showDepth(scene, own, Math.max(0, shownDepth(scene, own) - 1));
     case "sortNext":
-      return { own: { ...own, sort: sortByNext<ModuleTreeColumn>(own.sort, columns, 1, "name") } };
+      return { own: { ...own, sort: sortByNext<ModuleTreeColumn>(own.sort, shownOf(scene, own), 1, "name") } };
     case "sortPrevious":
-      return { own: { ...own, sort: sortByNext<ModuleTreeColumn>(own.sort, columns, -1, "name") } };
+      return { own: { ...own, sort: sortByNext<ModuleTreeColumn>(own.sort, shownOf(scene, own), -1, "name") } };
     case "reverse":
       return {
         own: own.sort === undefined ? own : { ...own, sort: { ...own.sort, descending: !own.sort.descending } },
       };
   }
+}
+
+/** Nobody sorts by what is not on the screen. */
+function shownOf({ document, area, look }: Scene, { expanded }: ModulesState): readonly ModuleTreeColumn[] {
+  const shown = shownColumns(moduleColumns(document.tree(), expanded, look.glyphs), area.width);
+  return columns.filter((column) => shown.has(column));
 }
 
 function move(scene: Scene, own: ModulesState, by: number): Outcome<ModulesState> {

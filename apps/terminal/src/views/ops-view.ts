@@ -3,7 +3,7 @@ import { rememberLast } from "../document/memoize.js";
 import { opColumns } from "../drawing/op-columns.js";
 import { opDetails } from "../drawing/op-details.js";
 import { isMatch, type Outcome, type Scene, type View, type ViewAction } from "../state/view.js";
-import { drawTable } from "../table/draw-table.js";
+import { drawTable, shownColumns } from "../table/draw-table.js";
 import { type ListPlace, moveBy, settlePlace } from "../table/list-place.js";
 import { restoreSort, type Sort, sortByHeader, sortByNext } from "../table/sort.js";
 import { windowRows } from "../table/window-rows.js";
@@ -32,6 +32,10 @@ const start = { cursor: 0, top: 0 } as const;
 export const opsView: View<OpsState, OpsKey> = {
   name: "ops",
   title: "Ops",
+  terms: [
+    ["MSPS", "memory that freeing an op's results gives back for each second that recomputing them takes"],
+    ["saved", "kept by autograd for the backward pass; stored!, recomputed!: so by every policy"],
+  ],
   keys: [
     { keys: ["s"], action: "sortNext", help: "sort by the next column", hint: "sort" },
     { keys: ["S"], action: "sortPrevious", help: "sort by the column before" },
@@ -112,9 +116,9 @@ function onKey(scene: Scene, own: OpsState, action: OpsKey): Outcome<OpsState> {
   const { sort } = own;
   switch (action) {
     case "sortNext":
-      return sorted(scene, own, sortByNext<OpTableColumn>(sort, columns, 1, "op", "name", "module"));
+      return sorted(scene, own, sortByNext<OpTableColumn>(sort, shownOf(scene, own), 1, "op", "name", "module"));
     case "sortPrevious":
-      return sorted(scene, own, sortByNext<OpTableColumn>(sort, columns, -1, "op", "name", "module"));
+      return sorted(scene, own, sortByNext<OpTableColumn>(sort, shownOf(scene, own), -1, "op", "name", "module"));
     case "reverse":
       return sorted(scene, own, { column: sort?.column ?? "op", descending: !(sort?.descending ?? false) });
     case "filter":
@@ -125,6 +129,12 @@ function onKey(scene: Scene, own: OpsState, action: OpsKey): Outcome<OpsState> {
     case "wholeStep":
       return { own: { ...own, ...start, isWholeStep: !own.isWholeStep } };
   }
+}
+
+/** Nobody sorts by what is not on the screen. */
+function shownOf(scene: Scene, own: OpsState): readonly OpTableColumn[] {
+  const shown = shownColumns(opColumns(visible(scene, own).view), scene.area.width);
+  return columns.filter((column) => shown.has(column));
 }
 
 function detailed(own: OpsState): OpsState {

@@ -42,8 +42,8 @@ describe("modules", () => {
     expect(rows()).toHaveLength(1);
   });
 
-  it("are sorted by every column, both ways, by keys and by clicks on headers", () => {
-    const { app, press } = appOf(resnet);
+  it("are sorted by every column on the screen, both ways, by keys and by clicks on headers", () => {
+    const { app, press } = appOf(resnet, { size: { columns: 140, rows: 30 } });
     press("s");
     expect(own(app).modules.sort).toEqual({ column: "name", descending: false });
     press("s");
@@ -64,6 +64,19 @@ describe("modules", () => {
     expect(own(app).modules.sort).toEqual({ column: "savedBytes", descending: false });
     click();
     expect(own(app).modules.sort).toBeUndefined();
+  });
+
+  it("are sorted by no column that is not on the screen", () => {
+    const { app, press } = appOf(resnet, { size: { columns: 60, rows: 20 } });
+    const sortedBy = new Set<string>();
+    for (let i = 0; i < 12; i++) {
+      press("s");
+      const { sort } = own(app).modules;
+      if (sort === undefined) continue;
+      sortedBy.add(sort.column);
+      expect(screenText(app)[2]).toMatch(/[▲▼]/);
+    }
+    expect([...sortedBy]).toEqual(["name", "memoryBytes", "runtimeMs", "savedBytes"]);
   });
 
   it("drill into their ops, and back", () => {

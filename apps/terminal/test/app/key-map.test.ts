@@ -54,7 +54,7 @@ describe("the key map", () => {
   it("is what the help shows, whole, with the keys of the view first", () => {
     for (const view of viewNames) {
       const { app } = appOf(trace, { view });
-      const text = helpLines(views, viewOf(views, app.state)).map((line) =>
+      const text = helpLines(views, viewOf(views, app.state), 200).map((line) =>
         line.map(({ text: part }) => part).join(""),
       );
       expect(text[0]).toContain("In this view");
@@ -66,6 +66,22 @@ describe("the key map", () => {
       const own = keyMap.filter(({ views: where }) => where?.includes(view)).map(({ help }) => help);
       expect(text.slice(1, 1 + own.length).map((line) => line.slice(24))).toEqual(own);
     }
+  });
+
+  it("loses nothing of the help in 60 columns", () => {
+    for (const view of views) {
+      const [whole, narrow] = [200, 60].map((width) =>
+        helpLines(views, view, width).map((line) => line.map(({ text }) => text).join("")),
+      );
+      for (const line of narrow) expect(line.length).toBeLessThanOrEqual(60);
+      const words = (lines: readonly string[]) => lines.join(" ").split(/\s+/);
+      expect(words(narrow)).toEqual(words(whole));
+    }
+    expect(
+      helpLines(views, views[1], 60)
+        .flat()
+        .some(({ text }) => text.includes("MSPS")),
+    ).toBe(true);
   });
 
   it("is shown by ?, scrolled, and closed by any other key", () => {

@@ -38,11 +38,10 @@ export function infeasibleDocument(
       },
       {
         kind: "table",
-        headers: ["While it runs", "What", "Size"],
-        worth: [9, 8, 9],
-        names: ["What"],
+        headers: ["While it runs", "Size", "What"],
+        wraps: "What",
         rows: [...withRest(rows.filter((row) => !isMade(row))), ...withRest(rows.filter(isMade))].map(
-          ([what, of, bytes]) => [what, shorten(of), size(bytes)],
+          ([what, of, bytes]) => [what, size(bytes), shorten(of)],
         ),
       },
     ],

@@ -31,7 +31,7 @@ export function memoryDocument(
       { kind: "text", lines: describeMemory(summary, size) },
       categoriesTable({ ...summary.moment, peakBytes: summary.moment.totalBytes, place: summary.place }, size),
       largestTable(summary.moment, size),
-      modulesTable(summary, depth, size),
+      ...(modulesOf(summary.tracker, depth).length === 0 ? [] : [modulesTable(summary, depth, size)]),
       ...(snapshots ? [snapshotListing(summary, depth, units)] : []),
     ],
     records: () => largestRecords(summary.moment),
@@ -43,7 +43,7 @@ function describeMemory(summary: MemorySummary, size: SizeFormat): readonly stri
   const { moment, trace, notes } = summary;
   const { header } = trace;
   return [
-    `${header.model ?? "model"}: ${header.framework}${header.frameworkVersion === undefined ? "" : ` ${header.frameworkVersion}`}, ${header.mode}${header.backend === undefined ? "" : ` ${header.backend} backend`}, device ${moment.device}; allocations in units of ${header.allocationUnitBytes} B`,
+    `${header.model ?? "model"}: ${header.framework}${header.frameworkVersion === undefined ? "" : ` ${header.frameworkVersion}`}, ${header.mode}${header.backend === undefined ? "" : ` ${header.backend} backend`}, ${header.mode === "fake" ? "traced" : "recorded"} on ${moment.device}; allocations in units of ${header.allocationUnitBytes} B`,
     `peak ${size(summary.peakBytes)}${summary.place === "peak" ? "" : `; ${summary.place} ${size(moment.totalBytes)}`}${moment.at === undefined ? "" : `, in ${describeOp(moment)}`}`,
     ...heldElsewhere(summary, size),
     ...notes.map((note) => `note: ${note}`),
@@ -121,7 +121,7 @@ function describeOp({ at }: MemoryMoment): string {
 function largestRecords({ largest }: MemoryMoment): DocumentRecords {
   return {
     columns: ["storage", "bytes", "category", "dtype", "shape", "madeBy", "op", "phase", "module"],
-    rows: largest.map(({ storage, bytes, category, dtype, shape, maker }) => [
+    rows: largest.map(({ storage, bytes, category, dtype, shape, maker, owner }) => [
       storage,
       bytes,
       category,
@@ -130,7 +130,7 @@ function largestRecords({ largest }: MemoryMoment): DocumentRecords {
       maker?.opName,
       maker?.op,
       maker?.phase,
-      maker?.module,
+      owner ?? maker?.module,
     ]),
   };
 }

@@ -43,6 +43,8 @@ export interface TablePart {
   readonly worth?: readonly number[];
   /** Headers of columns with long names, whose beginning may be cut for want of room; left out: the first column's. */
   readonly names?: readonly string[];
+  /** Header of the last column, where that holds sentences, which take several lines where they have to. */
+  readonly wraps?: string;
   /** What has to be said of it, under it. */
   readonly remark?: string;
 }
