@@ -89,6 +89,15 @@ describe("a Keras model", () => {
     expect([code, stderr]).toEqual([1, expect.stringMatching(message)]);
   });
 
+  it("in HDF5 is refused with how to come to a file that can be read", async () => {
+    writeFileSync(pathOf("model.h5"), Buffer.from("\u0089HDF\r\n\u001a\n", "latin1"));
+    const { code, stderr } = await remat("memory", pathOf("model.h5"));
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(/model\.h5: .*HDF5 file: .*model\.to_json\(\), or .*save it as model\.keras/),
+    ]);
+  });
+
   it("alone has layers of its own: a module makes what it has", async () => {
     writeFileSync(pathOf("module.mjs"), "export default ({ tf }) => tf.sequential({ layers: [] });");
     const { code, stderr } = await remat("memory", pathOf("module.mjs"), "--layers", pathOf("layers.mjs"));

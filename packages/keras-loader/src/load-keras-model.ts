@@ -4,6 +4,7 @@ import { compileModel } from "./compilation/compile-model.js";
 import { type OwnLayerClass, withOwnClasses } from "./layer-classes.js";
 import type { LayerNotes } from "./layer-note.js";
 import { overrideInputShape } from "./override-input-shape.js";
+import { isArchive } from "./read-archive.js";
 import { readTopology } from "./read-topology.js";
 import { provideTensorMethods } from "./tensor-methods.js";
 import { understandTopology } from "./understand-model.js";
@@ -22,7 +23,7 @@ export interface LoadKerasModelOptions {
    * configuration, its fields in camel case.
    */
   readonly layers?: readonly OwnLayerClass[];
-  /** Is told, in sentences for people, which loss and optimizer the file names, and what of these is left out or stood for. */
+  /** Is told, in sentences for people, what of the file is not read, which loss and optimizer it names, and what of these is left out or stood for. */
   readonly onNote?: (note: string) => void;
 }
 
@@ -50,6 +51,8 @@ export function loadKerasModel(source: string | Uint8Array | object, options: Lo
 
 function load(source: string | Uint8Array | object, options: LoadKerasModelOptions): LayersModel {
   const topology = readTopology(source);
+  if (source instanceof Uint8Array && isArchive(source))
+    options.onNote?.("the archive's weights are not read: they are what their initializers give");
   const notes: LayerNotes = new Map();
   const entry = understandTopology(topology, options.name, notes);
   if (options.inputShape !== undefined) overrideInputShape(entry, options.inputShape);

@@ -76,9 +76,10 @@ describe("loadKerasModel", () => {
       "config.json": strToU8(JSON.stringify(modelTopology)),
       "model.weights.h5": new Uint8Array(100),
     });
-    expect([strToU8(text), archive].map((bytes) => loadKerasModel(bytes).countParams())).toEqual([
-      4_253_864, 4_253_864,
-    ]);
+    const notes: string[] = [];
+    const load = (bytes: Uint8Array) => loadKerasModel(bytes, { onNote: (note) => notes.push(note) });
+    expect([strToU8(text), archive].map((bytes) => load(bytes).countParams())).toEqual([4_253_864, 4_253_864]);
+    expect(notes).toEqual(["the archive's weights are not read: they are what their initializers give"]);
   });
 
   it("understands MobileNet's pooling, which stock tfjs-layers misreads", async () => {

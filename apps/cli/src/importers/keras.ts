@@ -10,12 +10,13 @@ export const kerasImporter: ModelImporter = {
   takesLayers: true,
   example: "model.json",
   what: "a Keras topology as tfjs-layers or Keras writes it; its weights are not needed",
-  ending: /(\.model)?\.json$|\.keras$/,
+  ending: /(\.model)?\.json$|\.keras$|\.h5$/,
   offered: /^model\.json$|\.model\.json$|\.keras$/,
-  recognises: (path) => path.endsWith(".json") || path.endsWith(".keras"),
+  // HDF5 files are refused by the loader, which says how to come to one that can be read.
+  recognises: (path) => /\.(json|keras|h5|hdf5)$/.test(path),
   async load(path, layersPath) {
     const { loadKerasModel } = await import("@remat/keras-loader");
-    const source = path.endsWith(".keras") ? readFileSync(path) : (parseJson(path) as object);
+    const source = path.endsWith(".json") ? (parseJson(path) as object) : readFileSync(path);
     const layers = layersPath === undefined ? [] : await (await import("./own-layers.js")).importLayers(layersPath);
     return () => {
       const notes: string[] = [];
