@@ -1,5 +1,6 @@
 import { RematError } from "@remat/trace";
 import { checkOptions, sentenceStart } from "./check-options.js";
+import { checkParts } from "./check-parts.js";
 import { checkSizes } from "./check-sizes.js";
 import { classSkeleton } from "./class-skeleton.js";
 import { expectedInputShapes } from "./expected-shapes.js";
@@ -43,6 +44,7 @@ export function understandLayer(entry: unknown, path: string, notes: LayerNotes,
   const isKeras3 = isOfKeras3(entry, config);
   checkOptions(className, name, config);
   checkSizes(className, name, config);
+  checkParts(className, name, config);
   if (written === "Identity") config["activation"] = "linear";
   applyAliases(className, config, isKeras3);
   checkMirrored(className, name, config);

@@ -383,6 +383,18 @@ describe("a file that nobody's program wrote", () => {
     ]);
   });
 
+  it.each(["kernel_initializer", "activity_regularizer", "bias_constraint", "activation"])(
+    "is refused naming the field: a model in the place of its %s",
+    (field) => {
+      const model = smallModel(input, ["inner", "ReLU", {}, ["x"]]).modelTopology;
+      expect(refusal(smallModel(input, ["conv", "Conv2D", { ...conv, [field]: model }, ["x"]]))).toEqual([
+        "KERAS_LAYER_REFUSED",
+        `Layer 'conv' (Conv2D) has a Functional in its ${field}, expected no model there. ` +
+          "Change that layer in Keras and export the model again.",
+      ]);
+    },
+  );
+
   it("is refused naming the weight: what is no initializer in the place of one", () => {
     const tokens: [string, string, object] = ["x", "InputLayer", { batch_input_shape: [null, 5], dtype: "int32" }];
     const embedding = { input_dim: 11, output_dim: 3, embeddings_initializer: "tanh" };
