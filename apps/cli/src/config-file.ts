@@ -1,5 +1,5 @@
 import { lstatSync, statSync } from "node:fs";
-import { RematError } from "@remat/trace";
+import { parseJsonText, RematError } from "@remat/trace";
 import { distance } from "fastest-levenshtein";
 import { lilconfigSync } from "lilconfig";
 import {
@@ -108,7 +108,7 @@ function strangerOf(path: string): number | undefined {
 
 function parse(path: string, content: string): unknown {
   try {
-    return JSON.parse(content) as unknown;
+    return parseJsonText(content);
   } catch (cause) {
     throw new RematError(
       "CONFIG_FILE",

@@ -1,4 +1,4 @@
-import { RematError } from "@remat/trace";
+import { parseJsonText, RematError } from "@remat/trace";
 import { type Compilation, readCompilation } from "./compilation/read-compilation.js";
 import { isObject, type JsonObject, show } from "./json.js";
 import { isArchive, readArchive } from "./read-archive.js";
@@ -49,7 +49,7 @@ function findModel(value: JsonObject, path: string, outer: Compilation | undefin
 
 function parseText(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJsonText(text);
   } catch (cause) {
     const hint = text.startsWith("PK")
       ? "This is a .keras archive: give its bytes, not text."

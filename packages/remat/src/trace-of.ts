@@ -22,9 +22,9 @@ export interface StepOptions {
  *
  * @internal
  */
-export async function traceOf(what: Trainable, options: StepOptions): Promise<Trace> {
+export async function traceOf(what: Trainable, { batch, optimizer, loss }: StepOptions): Promise<Trace> {
   // Also of what is no model, of which they say nothing.
-  resolveStep(options);
+  resolveStep({ batch, optimizer, loss });
   if (isTrace(what)) return what;
   const isRight = typeof what === "function" || isRecord(what);
   checkArgument(
@@ -35,7 +35,7 @@ export async function traceOf(what: Trainable, options: StepOptions): Promise<Tr
   );
   checkCopy(what);
   if (typeof what !== "function")
-    return traceFakeStep(what, { ...options, backend: defaultBackend(currentBackend()).name });
+    return traceFakeStep(what, { batch, optimizer, loss, backend: defaultBackend(currentBackend()).name });
   return record(() => checkStep(what()));
 }
 

@@ -147,7 +147,7 @@ describe.each(Object.entries(places))("%s", (name, ofFunction) => {
         } catch (thrown) {
           error = thrown;
         }
-        // Whatever is not refused is right: a function is a step, a Date has no option that is wrong.
+        // Whatever is not refused is right: a function is a step.
         if (error === undefined) continue;
         expect([what, error]).toEqual([what, expect.any(RematError)]);
         const { message } = error as RematError;
@@ -207,5 +207,19 @@ describe("readTrace", () => {
 
   it("takes what was planned back, too", () => {
     expect(readPlan(writePlan(planned))).toEqual(planned);
+  });
+});
+
+describe("options are an object that is written as one", () => {
+  const others = { "a Map": new Map(), "a Date": new Date(0), "a promise": Promise.resolve({}), "a model": undefined };
+  it.each(Object.keys(others) as (keyof typeof others)[])("not %s", async (what) => {
+    const options = others[what] ?? model;
+    for (const call of [() => memoryOf(model, options as never), () => plan(model, options as never)])
+      await expect((async () => call())()).rejects.toThrow(RematError);
+  });
+
+  it("what is none of them has no effect", async () => {
+    const options = { budget: "100%", planningMs: 0, onProgress: 3, recordOptions: null } as const;
+    expect((await plan(model, options)).predicted).toEqual(planned.predicted);
   });
 });

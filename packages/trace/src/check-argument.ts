@@ -23,7 +23,7 @@ export type OptionChecks = Readonly<Record<string, readonly [isRight: (value: un
  */
 export function checkCallOptions(call: string, options: unknown, checks: OptionChecks): void {
   const example = Object.keys(checks)[0];
-  checkArgument(isRecord(options), `${call}'s options`, options, `an object, such as { ${example}: … }`);
+  checkArgument(isPlainObject(options), `${call}'s options`, options, `an object, such as { ${example}: … }`);
   for (const [option, [isRight, expected]] of Object.entries(checks)) {
     const value = options[option];
     checkArgument(value === undefined || isRight(value), `${call}'s option '${option}'`, value, expected);
@@ -48,6 +48,13 @@ export const isFlag = (value: unknown): boolean => typeof value === "boolean";
 /** Tells whether a value is an object, not a list. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Tells whether a value is an object that is written as one, of whatever realm: none of a class, such as a tensor or a promise. */
+function isPlainObject(value: unknown): value is Record<string, unknown> {
+  if (!isRecord(value)) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || (prototype as object).constructor?.name === "Object";
 }
 
 /** Returns a value for an error message: whatever it is, since JavaScript passes anything. */

@@ -28,6 +28,7 @@ export {
   type OpSignature,
 } from "./occurrence.js";
 export { opOccurrences } from "./op-occurrences.js";
+export { parseJsonText } from "./parse-json-text.js";
 export {
   type Plan,
   type PlanOrigin,

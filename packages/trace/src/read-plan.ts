@@ -1,3 +1,4 @@
+import { parseJsonText } from "./parse-json-text.js";
 import { type Plan, type PlanSource, type PlanStep, type PlanValue, planFormat } from "./plan.js";
 import { PlanFieldError, readIndex, readList, readNumber, readOptional, readRecord, readText } from "./plan-fields.js";
 import { formatPlanOp } from "./plan-op.js";
@@ -26,7 +27,7 @@ export function readPlan(source: string | object): Plan {
 
 function parse(source: string): unknown {
   try {
-    return JSON.parse(source);
+    return parseJsonText(source);
   } catch (cause) {
     throw new RematError("PLAN_CORRUPT", `plan: not JSON (${(cause as Error).message})`, { cause });
   }

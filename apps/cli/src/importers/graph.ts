@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { RematError } from "@remat/trace";
+import { parseJsonText, RematError } from "@remat/trace";
 import type { GraphImporter } from "./importer.js";
 
 /** A graph of ops, with bytes and costs: one that says so, or that has nodes and edges. */
@@ -28,10 +28,10 @@ function hasNodesAndEdges(path: string): boolean {
 /** JSON as Python writes it, too, whose NaN and Infinity then are what the error about their node shows. */
 function parseLeniently(text: string, path: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJsonText(text);
   } catch (cause) {
     try {
-      return JSON.parse(
+      return parseJsonText(
         text.replace(/"(?:[^"\\]|\\.)*"|-?\b(?:NaN|Infinity)\b/g, (token) =>
           token.startsWith('"') ? token : JSON.stringify(token),
         ),

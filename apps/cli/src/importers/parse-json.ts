@@ -1,7 +1,7 @@
 import { constants } from "node:buffer";
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
-import { RematError } from "@remat/trace";
+import { parseJsonText, RematError } from "@remat/trace";
 
 /**
  * Reads a JSON file, zipped where its name ends in `.gz`: as long as a string can be, since some kilobytes of gzip data hold gigabytes.
@@ -12,7 +12,7 @@ export function parseJson(path: string): unknown {
   const bytes = readFileSync(path);
   try {
     const text = path.endsWith(".gz") ? gunzipSync(bytes, { maxOutputLength: constants.MAX_STRING_LENGTH }) : bytes;
-    return JSON.parse(text.toString("utf8"));
+    return parseJsonText(text.toString("utf8"));
   } catch (cause) {
     throw new RematError(
       "MODEL_JSON",
