@@ -19,7 +19,7 @@ import { dispose, type Tensor } from "@tensorflow/tfjs-core";
 import { Executor } from "../executor/executor.js";
 import { MemoryMeter } from "../memory-meter.js";
 import { describeOp, OnlinePolicy } from "../online/online-policy.js";
-import { checkSubject, plannedGradients } from "../plan/apply-plan.js";
+import { plannedGradients } from "../plan/apply-plan.js";
 import { stockUpdate } from "../update/rehearse-update.js";
 import type { BudgetExecution, BudgetedStep, PlanningOutcome } from "./budget-execution.js";
 import { BudgetPolicy } from "./budget-policy.js";
@@ -61,7 +61,7 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
   private readonly online: OnlinePolicy;
   private readonly planner: PassPlanner;
 
-  /** @throws RematError `PLAN_INVALID` for a plan that is none of a step on this backend */
+  /** @throws RematError `PLAN_SUBJECT` for what is no plan of a step of TensorFlow.js */
   constructor(
     budget: Budget,
     private readonly options: MemoryBudgetOptions,
@@ -70,15 +70,12 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
     const meter = new MemoryMeter();
     const online = new OnlinePolicy(Number.POSITIVE_INFINITY, meter, isStrict, () => this.lift());
     const policy = new BudgetPolicy(online, meter);
-    super(policy, meter, plan && plannedGradients(plan));
+    super(policy, meter, plan === undefined ? undefined : plannedGradients(plan));
     this.online = online;
     this.budgetPolicy = policy;
     this.watched = new ExceededWatch(isStrict);
     this.planner = new PassPlanner(policy, meter, planningMs, () => this.online.budgetBytes);
-    if (plan !== undefined) {
-      checkSubject(plan);
-      policy.addGiven(plan);
-    }
+    if (plan !== undefined) policy.addGiven(plan);
     if ("fraction" in budget) this.share = new StockShare(budget.fraction);
     else this.budgetBytes = online.budgetBytes = budget.bytes;
   }

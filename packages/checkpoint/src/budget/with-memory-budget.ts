@@ -1,6 +1,6 @@
 import { openDispatchMode, registeredVariables, withDispatchMode } from "@remat/dispatch-hook";
 import { type MemoryBudget, parseBudget } from "@remat/memory";
-import { checkArgument, checkCallOptions, isFlag, isRecord, isTimeMs } from "@remat/trace";
+import { checkArgument, checkCallOptions, isFlag, isTimeMs } from "@remat/trace";
 import { checkBackend } from "../executor/supported-backend.js";
 import type { BudgetExecution } from "./budget-execution.js";
 import { BudgetKeeper } from "./budget-keeper.js";
@@ -48,7 +48,6 @@ export function withMemoryBudget<T>(
 function checkBudgetOptions(call: string, options: MemoryBudgetOptions): void {
   checkCallOptions(call, options, {
     planningMs: [isTimeMs, "milliseconds from 0 up"],
-    plan: [isRecord, "a plan, as plan() or readPlan() returns one"],
     online: [isFlag, "true or false"],
     strict: [isFlag, "true or false"],
   });

@@ -109,8 +109,7 @@ export function plannedGradients(plan: Plan): DispatchMode["fasterGradients"] {
   return plan.subject.fasterGradients ?? "none";
 }
 
-/** @internal */
-export function checkSubject(plan: Plan): void {
+function checkSubject(plan: Plan): void {
   // JavaScript passes anything.
   const subject: unknown = (plan as Plan | null | undefined)?.subject;
   if (typeof subject !== "object" || subject === null)
