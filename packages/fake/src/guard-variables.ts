@@ -1,5 +1,21 @@
 import type { EngineInternals } from "@remat/dispatch-hook/engine";
+import { backend, type DataId } from "@tensorflow/tfjs-core";
 import type { Undo } from "./override.js";
+
+/** How often fake modes that are open hold it. */
+const guards = new WeakMap<DataId, number>();
+
+/**
+ * Returns how many tensors are on data, of what backend ever: what fake mode holds lest it be lost does not count.
+ *
+ * @example
+ * const isShared = referencesTo(variable.dataId) > 1;
+ */
+export const referencesTo = (dataId: DataId): number => backend().refCount(dataId) - (guards.get(dataId) ?? 0);
+
+function guard(dataId: DataId, count: 1 | -1): void {
+  guards.set(dataId, (guards.get(dataId) ?? 0) + count);
+}
 
 /**
  * Holds the data of variables while fake kernels run: an optimizer step in fake mode assigns fake tensors to them, which would give
@@ -13,10 +29,14 @@ export function guardVariables(engine: EngineInternals): Undo {
       backend: engine.state.tensorInfo.get(variable.dataId)?.backend,
     }))
     .filter(({ backend }) => backend !== undefined);
-  for (const { dataId, backend } of guarded) backend?.incRef?.(dataId);
+  for (const { dataId, backend } of guarded) {
+    backend?.incRef?.(dataId);
+    guard(dataId, 1);
+  }
   return () => {
     for (const { variable, dataId, backend } of guarded) {
       if (backend === undefined) continue;
+      guard(dataId, -1);
       if (variable.isDisposed || variable.dataId === dataId) {
         if (backend.disposeData?.(dataId)) engine.removeDataId(dataId, backend);
       } else {

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { totalmem } from "node:os";
 import { machineMemoryBytes } from "@remat/backends";
 import * as tf from "@tensorflow/tfjs";
@@ -79,6 +80,18 @@ describe("memoryOf", () => {
     await other.trainOnBatch(x(), y());
     await other.trainOnBatch(x(), y());
     expect(weightsOf(model)).toEqual(weightsOf(other));
+  });
+
+  it("is of the README's model what the README says, and what a step of it holds", async () => {
+    const model = tf.sequential();
+    for (let i = 0; i < 12; i++) model.add(tf.layers.dense({ units: 32, activation: "sigmoid", inputShape: [32] }));
+    model.compile({ optimizer: "sgd", loss: "meanSquaredError" });
+    const { peakBytes } = await memoryOf(model, { batch: 512 });
+    for (const page of ["../../../README.md", "../README.md"])
+      expect(readFileSync(new URL(page, import.meta.url), "utf8")).toContain(`// ${peakBytes}`);
+    const [x, y] = [tf.randomNormal([512, 32]), tf.randomNormal([512, 32])];
+    expect((await memoryOf(await record(() => model.trainOnBatch(x, y)))).peakBytes).toBe(peakBytes);
+    tf.dispose([x, y]);
   });
 
   it("takes the step of a function for real, and an answer of record as it is", async () => {

@@ -1,4 +1,5 @@
-import { backend, clone, type Tensor, type Variable } from "@tensorflow/tfjs-core";
+import { referencesTo } from "@remat/fake";
+import { clone, type Tensor, type Variable } from "@tensorflow/tfjs-core";
 import type { ModelDefinition } from "./model-definition.js";
 
 /**
@@ -11,6 +12,6 @@ export function heldInitialValues({ model, parameters = {} }: ModelDefinition): 
   const ofLayers = (model?.weights ?? []).map((weight) => (weight as unknown as { readonly val: Variable }).val);
   const variables = new Set([...ofLayers, ...Object.values(parameters)]);
   return [...variables]
-    .filter((variable) => variable.trainable && backend().refCount(variable.dataId) > 1)
+    .filter((variable) => variable.trainable && referencesTo(variable.dataId) > 1)
     .map((variable) => clone(variable));
 }
