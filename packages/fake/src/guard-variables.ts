@@ -9,9 +9,9 @@ const guards = new WeakMap<DataId, number>();
  * Returns how many tensors are on data, of what backend ever: what fake mode holds lest it be lost does not count.
  *
  * @example
- * const isShared = referencesTo(variable.dataId) > 1;
+ * const isShared = tensorsOnData(variable.dataId) > 1;
  */
-export const referencesTo = (dataId: DataId): number => backend().refCount(dataId) - (guards.get(dataId) ?? 0);
+export const tensorsOnData = (dataId: DataId): number => backend().refCount(dataId) - (guards.get(dataId) ?? 0);
 
 function guard(dataId: DataId, count: 1 | -1): void {
   guards.set(dataId, (guards.get(dataId) ?? 0) + count);

@@ -1,5 +1,5 @@
 export { type ModuleNamer, nameModulesBy } from "@remat/dispatch-hook";
 export { DataDependentError } from "./data-dependent-error.js";
 export { currentFakeBackend, type FakeModeOptions, fakeMode, fakeTensor } from "./fake-mode.js";
-export { referencesTo } from "./guard-variables.js";
+export { tensorsOnData } from "./guard-variables.js";
 export { kernelPeakBytes } from "./kernel-peak-bytes.js";

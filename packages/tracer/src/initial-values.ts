@@ -1,4 +1,4 @@
-import { referencesTo } from "@remat/fake";
+import { tensorsOnData } from "@remat/fake";
 import { clone, type Tensor, type Variable } from "@tensorflow/tfjs-core";
 import type { ModelDefinition } from "./model-definition.js";
 
@@ -12,6 +12,6 @@ export function heldInitialValues({ model, parameters = {} }: ModelDefinition): 
   const ofLayers = (model?.weights ?? []).map((weight) => (weight as unknown as { readonly val: Variable }).val);
   const variables = new Set([...ofLayers, ...Object.values(parameters)]);
   return [...variables]
-    .filter((variable) => variable.trainable && referencesTo(variable.dataId) > 1)
+    .filter((variable) => variable.trainable && tensorsOnData(variable.dataId) > 1)
     .map((variable) => clone(variable));
 }
