@@ -9,12 +9,10 @@ import {
   type OpDone,
   type RunGradients,
   type UpdateCall,
-  withDispatchMode,
 } from "@remat/dispatch-hook";
 import { currentFakeBackend } from "@remat/fake";
 import type { Budget } from "@remat/memory";
 import { formatBytes } from "@remat/text-table";
-import type { Trace } from "@remat/trace";
 import { dispose, type Tensor } from "@tensorflow/tfjs-core";
 import { Executor } from "../executor/executor.js";
 import { MemoryMeter } from "../memory-meter.js";
@@ -25,16 +23,12 @@ import type { BudgetExecution, BudgetedStep, PlanningOutcome } from "./budget-ex
 import { BudgetPolicy } from "./budget-policy.js";
 import { ExceededWatch } from "./exceeded-watch.js";
 import type { MemoryBudgetOptions } from "./memory-budget-options.js";
+import { PassObserver } from "./pass-observer.js";
 import { PassPlanner } from "./pass-planner.js";
-import { PassRecorder } from "./pass-recorder.js";
-import { ReleasedMeter } from "./released-meter.js";
 import { ResidentWatch } from "./resident-watch.js";
 import { StockMeter } from "./stock-meter.js";
 import { StockShare } from "./stock-share.js";
-import { emitWarning } from "./warning.js";
-
-/** Whether it was told in this process that a budget in percent has grown. */
-let hasTold = false;
+import { warnOnce } from "./warning.js";
 
 /**
  * The dispatch mode that keeps training steps within a budget: see `withMemoryBudget`.
@@ -60,6 +54,7 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
   private readonly budgetPolicy: BudgetPolicy;
   private readonly online: OnlinePolicy;
   private readonly planner: PassPlanner;
+  private readonly observer: PassObserver;
 
   /** @throws RematError `PLAN_SUBJECT` for what is no plan of a step of TensorFlow.js */
   constructor(
@@ -75,6 +70,7 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
     this.budgetPolicy = policy;
     this.watched = new ExceededWatch(isStrict);
     this.planner = new PassPlanner(policy, meter, planningMs, () => this.online.budgetBytes);
+    this.observer = new PassObserver(meter, policy, () => this.isReplaying);
     if (plan !== undefined) policy.addGiven(plan);
     if ("fraction" in budget) this.share = new StockShare(budget.fraction);
     else this.budgetBytes = online.budgetBytes = budget.bytes;
@@ -179,7 +175,8 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
       return result;
     }
     const heldBytes = this.meter.liveBytes;
-    const { result, released, stock, trace } = this.record(run);
+    const stock = this.share && new StockMeter(this.meter);
+    const { result, released, trace } = this.observer.record(run, stock);
     // A pass as planned is of another kind than that for which a record is wanted.
     if (this.budgetPolicy.predictedBytes !== undefined) return result;
     if (this.share !== undefined && stock !== undefined && this.share.seek(this.asked, stock.peakBytes)) {
@@ -194,7 +191,7 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
   /** The first pass under a plan tells whether it needs one. */
   private watch(run: () => GradientsResult): GradientsResult {
     if (!this.budgetPolicy.hasNewPlan) return run();
-    const { result, released } = this.meterRelease(run);
+    const { result, released } = this.observer.meterRelease(run);
     this.budgetPolicy.checkPlan(released);
     return result;
   }
@@ -245,8 +242,9 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
     const wasLifted = share.isLifted;
     this.isMeasuring = true;
     try {
-      const { result, trace, stock } = this.record(next);
-      this.stockPassBytes = (stock as StockMeter).peakBytes;
+      const stock = new StockMeter(this.meter);
+      const { result, trace } = this.observer.record(next, stock);
+      this.stockPassBytes = stock.peakBytes;
       if (share.add(this.asked, trace, this.stockPassBytes) && budgetBytes !== undefined)
         this.startAnew(share, wasLifted);
       // Those that follow take other ops.
@@ -274,49 +272,10 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
     this.heldBytes = this.mostBytes = 0;
     if (isTold) tellRaised(budgetBytes as number, peakBytes as number);
   }
-
-  /** Runs a pass and records it. `stock`: what it would hold in stock, where the budget is a part of that. */
-  private record(run: () => GradientsResult): {
-    readonly result: GradientsResult;
-    readonly released: ReleasedMeter;
-    readonly stock: StockMeter | undefined;
-    readonly trace: Trace;
-  } {
-    const recorder = new PassRecorder(() => this.isReplaying);
-    const stock = this.share && new StockMeter(this.meter);
-    const { result, released } = this.meterRelease(
-      () =>
-        withDispatchMode(recorder, () => {
-          recorder.start();
-          return stock === undefined ? run() : withDispatchMode(stock, run);
-        }),
-      stock,
-    );
-    return { result, released, stock, trace: recorder.stop() };
-  }
-
-  /** Counts besides what the pass would hold with early release alone. */
-  private meterRelease(
-    run: () => GradientsResult,
-    stock?: StockMeter,
-  ): { result: GradientsResult; released: ReleasedMeter } {
-    const released = new ReleasedMeter(this.meter);
-    this.budgetPolicy.onUnused = ({ storage }) => {
-      released.bufferUnused(storage);
-      stock?.bufferUnused(storage);
-    };
-    try {
-      return { result: withDispatchMode(released, run), released };
-    } finally {
-      this.budgetPolicy.onUnused = undefined;
-    }
-  }
 }
 
 function tellRaised(budgetBytes: number, stockPeakBytes: number): void {
-  if (hasTold) return;
-  hasTold = true;
-  emitWarning(
+  warnOnce(
     "BUDGET_RAISED",
     `a step takes ${formatBytes(stockPeakBytes)} in stock, more than those before it: the budget, a part of that, is ${formatBytes(budgetBytes)} from here on. A budget in bytes stays what it is.`,
   );

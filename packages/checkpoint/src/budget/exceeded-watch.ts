@@ -1,9 +1,7 @@
 import { formatBytes, formatTypedBytes } from "@remat/text-table";
 import { BudgetError } from "../budget-error.js";
 import type { ExceededBudget } from "./budget-execution.js";
-import { emitWarning } from "./warning.js";
-
-let hasWarned = false;
+import { warnOnce } from "./warning.js";
 
 /**
  * Notices what holds more than a budget, and says so: by an error, or in a warning, once in a process.
@@ -14,10 +12,7 @@ export class ExceededWatch {
   /** The most of it since the last pass began. */
   exceeded: ExceededBudget | undefined;
 
-  constructor(
-    private readonly isStrict: boolean,
-    private readonly warn: (message: string) => void = (message) => emitWarning("BUDGET_EXCEEDED", message),
-  ) {}
+  constructor(private readonly isStrict: boolean) {}
 
   passStarting(): void {
     this.exceeded = undefined;
@@ -29,8 +24,7 @@ export class ExceededWatch {
     if (exceeded === undefined) return;
     const message = `${exceeded.op} has held ${formatTypedBytes(peakBytes)} in all, ${formatBytes(peakBytes - budgetBytes)} more than the budget of ${formatBytes(budgetBytes)}. Allow as much, or take a smaller batch.`;
     if (this.isStrict) throw new BudgetError(message, peakBytes, exceeded.op);
-    if (!hasWarned) this.warn(message);
-    hasWarned = true;
+    warnOnce("BUDGET_EXCEEDED", message);
   }
 
   /** The same without a word. Returns what is more than was known. */

@@ -1,5 +1,5 @@
 import { currentBackend } from "@remat/dispatch-hook";
-import { emitWarning } from "./warning.js";
+import { hasWarned, warnOnce } from "./warning.js";
 
 /** A process may hold this much more of the budget than tensors do, which allocators keep: with the caching allocator it is a sixth. */
 const residentShare = 0.5;
@@ -24,7 +24,7 @@ const residentOfProcess: ReadResident = () => {
   return { bytes: rss - heapTotal, highestBytes: 1024 * process.resourceUsage().maxRSS - heapTotal };
 };
 
-let hasWarned = false;
+const code = "RESIDENT_OVER_BUDGET";
 
 /**
  * Warns once in a process when its resident memory leaves a budget of live bytes by more than half of it and 64 MB: tensors keep to the budget, and
@@ -37,10 +37,7 @@ export class ResidentWatch {
   private before: (ResidentMemory & { readonly besidesBytes: number }) | undefined;
   private hasBegun = false;
 
-  constructor(
-    private readonly read: ReadResident = residentOfProcess,
-    private readonly warn: (message: string) => void = (message) => emitWarning("RESIDENT_OVER_BUDGET", message),
-  ) {}
+  constructor(private readonly read: ReadResident = residentOfProcess) {}
 
   /** Begins where nobody has yet; see `begin`. */
   beginOnce(liveBytes: number): void {
@@ -50,30 +47,25 @@ export class ResidentWatch {
   /** `liveBytes` of what is resident are tensors, which the budget counts. */
   begin(liveBytes: number): void {
     this.hasBegun = true;
-    const resident = hasWarned ? undefined : this.read();
+    const resident = hasWarned(code) ? undefined : this.read();
     this.before = resident && { ...resident, besidesBytes: resident.bytes - liveBytes };
   }
 
   /** To be called after each pass. */
   look(budgetBytes: number): void {
     const { before } = this;
-    const now = hasWarned || before === undefined ? undefined : this.read();
+    const now = hasWarned(code) || before === undefined ? undefined : this.read();
     if (before === undefined || now === undefined) return;
     // Within a pass it may have been more than now.
     const most = now.highestBytes > before.highestBytes ? Math.max(now.highestBytes, now.bytes) : now.bytes;
     const bytes = most - before.besidesBytes;
     if (bytes <= (1 + residentShare) * budgetBytes + residentSlackBytes) return;
-    hasWarned = true;
     const advice = currentBackend().keepsFreedMemory ?? "Give a smaller budget if the process has to be smaller.";
-    this.warn(
+    warnOnce(
+      code,
       `the process has held ${inMB(bytes)} for tensors that keep to a budget of ${inMB(budgetBytes)}: what they free is not given back to the system. ${advice}`,
     );
   }
 }
 
 const inMB = (bytes: number): string => `${Math.round(bytes / 1e6)} MB`;
-
-/** Forgets that a warning was given. For tests. @internal */
-export function forgetWarning(): void {
-  hasWarned = false;
-}

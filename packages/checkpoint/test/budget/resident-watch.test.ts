@@ -1,23 +1,25 @@
 import * as tf from "@tensorflow/tfjs";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { forgetWarning, ResidentWatch } from "../../src/budget/resident-watch.js";
+import { ResidentWatch } from "../../src/budget/resident-watch.js";
+import { forgetWarnings } from "../../src/budget/warning.js";
 import { openMemoryBudget, withMemoryBudget } from "../../src/index.js";
 
 beforeAll(() => tf.setBackend("cpu"));
-beforeEach(forgetWarning);
+beforeEach(forgetWarnings);
 afterEach(() => {
   vi.restoreAllMocks();
-  forgetWarning();
+  forgetWarnings();
 });
 
 /** A watch over a process of which each reading tells what it holds, and the most that it has held; and what the watch says. */
 function watched(...readings: (readonly [bytes: number, highestBytes: number] | undefined)[]) {
   const told: string[] = [];
+  vi.spyOn(process, "emitWarning").mockImplementation((message) => void told.push(String(message)));
   const read = () => {
     const reading = readings.shift();
     return reading && { bytes: reading[0], highestBytes: reading[1] };
   };
-  return { watch: new ResidentWatch(read, (message) => told.push(message)), told };
+  return { watch: new ResidentWatch(read), told };
 }
 
 describe("a watch over resident memory", () => {
