@@ -167,13 +167,14 @@ function withInputs(
   return { ...definition, inputs, notes: [...[definition.notes ?? []].flat(), ...assumed] };
 }
 
-/** Undefined where a size is not known, but for the height and width of images of one, three or four channels. */
 /** The shape of a batch, and of what a model takes in any size how much is assumed. */
 interface AssumedSizes {
+  /** Undefined where a size is not known, and is none that can be assumed. */
   readonly shape: number[] | undefined;
   readonly what?: (shown: string) => string;
 }
 
+/** Assumes the height and width of images of one, three or four channels, and the steps of sequences. */
 function sizesOfInput({ shape }: tfLayers.SymbolicTensor, batch: number): AssumedSizes {
   const [samples, ...sizes] = shape;
   const all = (known: readonly (number | null)[]): number[] => [samples ?? batch, ...(known as number[])];
