@@ -1,3 +1,4 @@
+import { isPlainObject } from "@remat/trace";
 import { type ForwardModule, hasForward, type Part } from "./forward-module.js";
 import { isContainer, isLayer } from "./layer-internals.js";
 
@@ -56,16 +57,10 @@ function* placesIn(collection: object): Generator<[place: string, item: unknown]
       yield [typeof key === "string" || typeof key === "number" ? componentOf(String(key)) : String(place), item];
       place++;
     }
-  } else if (isPlain(collection)) {
+  } else if (isPlainObject(collection)) {
     for (const [key, item] of Object.entries(collection)) yield [componentOf(key), item];
   }
 }
 
 /** A dot would look like a module inside a module. */
 const componentOf = (key: string): string => key.replaceAll(".", "_");
-
-function isPlain(value: object): boolean {
-  const prototype: unknown = Object.getPrototypeOf(value);
-  // An object of another realm has another `Object.prototype`, which has no prototype either.
-  return prototype === null || Object.getPrototypeOf(prototype) === null;
-}

@@ -50,11 +50,12 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Tells whether a value is an object that is written as one, of whatever realm: none of a class, such as a tensor or a promise. */
-function isPlainObject(value: unknown): value is Record<string, unknown> {
+/** Tells whether a value is an object that is written as one: none of a class, such as a tensor or a promise. */
+export function isPlainObject(value: unknown): value is Record<string, unknown> {
   if (!isRecord(value)) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === null || (prototype as object).constructor?.name === "Object";
+  // An object of another realm has another `Object.prototype`, which has no prototype either.
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
 /** Returns a value for an error message: whatever it is, since JavaScript passes anything. */

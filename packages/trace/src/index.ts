@@ -10,6 +10,7 @@ export {
   checkCallOptions,
   describeValue,
   isFlag,
+  isPlainObject,
   isRecord,
   isText,
   isTimeMs,
