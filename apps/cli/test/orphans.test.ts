@@ -1,8 +1,9 @@
 import { spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { processLives } from "@remat/testkit";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { bundleForNode } from "./bundle-for-node.js";
 
@@ -34,15 +35,6 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Whether there is such a process that does anything: what has ended may wait to be buried by whoever is the first process here. */
-function lives(pid: number): boolean {
-  try {
-    return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
-  } catch {
-    return false;
-  }
-}
-
 test.each([
   ["SIGTERM", "waiting"],
   ["SIGINT", "waiting"],
@@ -57,7 +49,7 @@ test.each([
   const pid = await new Promise<number>((resolve) => {
     parent.stdout.setEncoding("utf8").once("data", (text: string) => resolve(Number(text)));
   });
-  expect(lives(pid)).toBe(true);
+  expect(processLives(pid)).toBe(true);
   parent.kill(signal);
-  while (lives(pid)) await new Promise((resolve) => setTimeout(resolve, 20));
+  while (processLives(pid)) await new Promise((resolve) => setTimeout(resolve, 20));
 });

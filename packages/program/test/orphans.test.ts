@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { processLives } from "@remat/testkit";
 import { build } from "esbuild";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { makeProgramFolder } from "../src/program-folder.js";
@@ -30,15 +31,6 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Whether there is such a process that does anything. */
-function lives(pid: number): boolean {
-  try {
-    return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
-  } catch {
-    return false;
-  }
-}
-
 const until = async (isSo: () => boolean): Promise<void> => {
   while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 20));
 };
@@ -64,7 +56,7 @@ test.each([
   await until(() => pidOf() > 0);
   expect(readdirSync(temporary).filter((name) => name.startsWith("remat-program-"))).toHaveLength(1);
   parent.kill("SIGKILL");
-  await until(() => !lives(pidOf()));
+  await until(() => !processLives(pidOf()));
   await until(() => readdirSync(temporary).every((name) => !name.startsWith("remat-program-")));
 });
 
