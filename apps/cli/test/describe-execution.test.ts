@@ -28,6 +28,10 @@ describe("what remat exec tells at the end", () => {
     });
   });
 
+  it("is of how many passes the peak is, where nobody counts in later ones", () => {
+    expect(facts({ countedPasses: 3 })[0]).toBe("peak 20 MiB of 16 GiB (this machine) in the first 3 passes");
+  });
+
   it("is the peak within a budget, and what stock takes where that is known", () => {
     expect(facts({ budgetBytes: 22 * MiB, recomputedOps: 20, recomputedMs: 79, plannedPasses: 6 })).toEqual([
       "peak 20 MiB of 16 GiB (this machine), within a budget of 22 MiB",

@@ -26,8 +26,10 @@ export interface ExecutedPasses {
   readonly stockPeakBytes: number | undefined;
   /** The most bytes alive between two ops, which is what a budget is of. */
   readonly heldBytes: number;
-  /** The most bytes alive, with what kernels allocate for themselves; with early release alone in the first passes, after which nobody counts any more. */
+  /** The most bytes alive, with what kernels allocate for themselves. */
   readonly peakBytes: number;
+  /** How many passes, from the first on, that is of, where nobody counts in later ones. */
+  readonly countedPasses?: number | undefined;
   /** Milliseconds of all passes, and of these for recomputation. */
   readonly passesMs: number;
   readonly recomputedMs: number;

@@ -37,8 +37,22 @@ describe("running a program", () => {
     const { stdout, reports } = await runUnder({ kind: "exec" }, ["node", "loop.cjs"]);
     const losses = (text: string) => text.replace(/methods.*/, "");
     expect(losses(stdout)).toBe(losses(runStock(["node", "loop.cjs"])));
-    expect(reports).toMatchObject([{ passes: 11, executed: { recomputedOps: 0 } }]);
+    expect(reports).toMatchObject([{ passes: 11, executed: { recomputedOps: 0, countedPasses: 6 } }]);
     expect(reports[0].executed?.peakBytes).toBeGreaterThan(0);
+  });
+
+  it("counts what early release holds until each optimizer has updated three times, however many passes that takes", async () => {
+    const program = `const tf = require("@tensorflow/tfjs");
+      const w = tf.variable(tf.scalar(1)), sgd = tf.train.sgd(0.1);
+      for (let pass = 0; pass < 8; pass++) {
+        const x = tf.ones([pass === 5 ? 1000 : 1]);
+        const { value, grads } = tf.variableGrads(() => x.mul(w).mean());
+        if (pass % 2 === 1) sgd.applyGradients(grads);
+        tf.dispose([x, value, grads]);
+      }`;
+    const { reports } = await runUnder({ kind: "exec" }, ["node", "-e", program]);
+    expect(reports).toMatchObject([{ passes: 8, executed: { countedPasses: 6 } }]);
+    expect(reports[0].executed?.peakBytes).toBeGreaterThan(8000);
   });
 
   it("keeps a budget from the first step on", async () => {

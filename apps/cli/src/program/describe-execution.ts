@@ -39,7 +39,7 @@ function describeProblem(problem: string, executed: ExecutedPasses | undefined, 
 
 /** A budget is of what is held between ops; the peak is with what kernels take for themselves. */
 function describeHeld(
-  { budgetBytes, stockPeakBytes, heldBytes, peakBytes }: ExecutedPasses,
+  { budgetBytes, stockPeakBytes, heldBytes, peakBytes, countedPasses }: ExecutedPasses,
   { name, memoryBytes }: ExecutionPlace["device"],
 ): readonly string[] {
   const ofDevice = memoryBytes === undefined ? "" : ` of ${formatBytes(memoryBytes)} (${name})`;
@@ -47,7 +47,7 @@ function describeHeld(
     stockPeakBytes === undefined
       ? ""
       : `, ${formatPercent(peakBytes / stockPeakBytes)} of stock's ${formatBytes(stockPeakBytes)}`;
-  const peak = `peak ${formatBytes(peakBytes)}${ofDevice}${ofStock}`;
+  const peak = `peak ${formatBytes(peakBytes)}${ofDevice}${ofStock}${countedPasses === undefined ? "" : ` in the first ${countedPasses} passes`}`;
   if (budgetBytes === undefined) return [peak];
   const within = (bytes: number): string => (bytes <= budgetBytes ? " within" : " beyond");
   const budget = ` a budget of ${formatBytes(budgetBytes)}`;

@@ -7,27 +7,30 @@ import {
   openDispatchMode,
   type RunGradients,
   registeredVariables,
+  type UpdateCall,
 } from "@remat/dispatch-hook";
 import type { ExecutedPasses } from "../../thread-report.js";
 import type { ThreadReporter } from "../thread-reporter.js";
 
-/** The first makes an optimizer's slots. */
-const measuredPasses = 3;
+/** Of each optimizer: the first makes its slots. */
+const countedUpdates = 3;
+/** Of a program that updates its weights by other means, or calls an optimizer seldom. */
+const mostCountedPasses = 100;
 
-/** Counts the passes under early release, and what the first of them hold; later ones run with no op watched. */
+/** Counts the passes under early release, and what those of the first steps hold; later ones run with no op watched. */
 export class EarlyReleaseWatcher implements DispatchMode {
   private isInPass = false;
   private passesMs = 0;
   private readonly meter = new MemoryMeter();
   private readonly closeMeter: CloseMode = openDispatchMode(this.meter);
+  private readonly updates = new Map<object, number>();
+  private countedPasses: number | undefined;
 
   constructor(private readonly reporter: ThreadReporter) {}
 
   gradients(_call: GradientsCall, next: RunGradients): GradientsResult {
     if (this.isInPass) return next();
-    // What the pass before it has left to be updated is in its count.
-    if (this.reporter.passes === measuredPasses) this.closeMeter();
-    else this.meter.count(registeredVariables());
+    if (this.countedPasses === undefined) this.count();
     const startedAt = performance.now();
     this.isInPass = true;
     try {
@@ -39,12 +42,29 @@ export class EarlyReleaseWatcher implements DispatchMode {
     }
   }
 
+  applyGradients({ optimizer }: UpdateCall, next: () => void): void {
+    if (this.countedPasses === undefined) this.updates.set(optimizer, (this.updates.get(optimizer) ?? 0) + 1);
+    next();
+  }
+
+  /** What the pass before has left to be updated is in its count. */
+  private count(): void {
+    const { passes } = this.reporter;
+    const updates = [...this.updates.values()];
+    if (passes < mostCountedPasses && (updates.length === 0 || updates.some((count) => count < countedUpdates)))
+      return this.meter.count(registeredVariables());
+    this.countedPasses = passes;
+    this.updates.clear();
+    this.closeMeter();
+  }
+
   executed(): ExecutedPasses {
     return {
       budgetBytes: undefined,
       stockPeakBytes: undefined,
       heldBytes: this.meter.peakBytes,
       peakBytes: this.meter.peakBytes,
+      countedPasses: this.countedPasses,
       passesMs: this.passesMs,
       recomputedMs: 0,
       recomputedOps: 0,
