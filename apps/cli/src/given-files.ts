@@ -25,11 +25,9 @@ export function checkGivenFiles(
   options: CommandOptions,
   configPath: string | undefined,
 ): void {
-  for (const option of command.options) {
-    const path = options[optionKey(option)];
-    if (option.reads && typeof path === "string" && isEndless(path))
-      throw new UsageError(`${typedName(option)} ${path}: a device or a socket. Name a file.`);
-  }
+  for (const option of command.options)
+    for (const path of readFiles(option, options))
+      if (isEndless(path)) throw new UsageError(`${typedName(option)} ${path}: a device or a socket. Name a file.`);
   const outputs = command.options.flatMap((option) => {
     const path = option.writes && (options[optionKey(option)] ?? option.writesByDefault?.(targets, options));
     // What is no text is refused when the option is parsed.
@@ -69,12 +67,16 @@ function inputsOf(
   const inputs = takesProgram
     ? targets.flatMap(filesOfArgument).map((path) => ({ as: "the program", path }))
     : targets.map((target) => ({ as: "MODEL", path: modelFile(target) }));
-  for (const option of known) {
-    const path = options[optionKey(option)];
-    if (option.reads && typeof path === "string") inputs.push({ as: typedName(option), path: modelFile(path) });
-  }
+  for (const option of known)
+    for (const path of readFiles(option, options)) inputs.push({ as: typedName(option), path: modelFile(path) });
   if (configPath !== undefined) inputs.push({ as: "--config", path: configPath });
   return inputs;
+}
+
+/** The files that an option names for the command to read; it may be given several times. */
+function readFiles(option: CommandOption, options: CommandOptions): readonly string[] {
+  const given = option.reads ? [options[optionKey(option)]].flat() : [];
+  return given.filter((path) => typeof path === "string");
 }
 
 /** Such a file would be read for ever. */

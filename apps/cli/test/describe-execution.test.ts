@@ -12,7 +12,8 @@ const executed: ExecutedPasses = {
   passesMs: 1000,
   recomputedMs: 0,
   recomputedOps: 0,
-  plannedPasses: 0,
+  planPasses: [],
+  peakPlan: undefined,
 };
 const report = { pid: 1, thread: 0, startedAt: 0, version: "4.22.0", passes: 8 };
 const device = { name: "this machine", memoryBytes: 2 ** 34 };
@@ -33,13 +34,30 @@ describe("what remat exec tells at the end", () => {
   });
 
   it("is the peak within a budget, and what stock takes where that is known", () => {
-    expect(facts({ budgetBytes: 22 * MiB, recomputedOps: 20, recomputedMs: 79, plannedPasses: 6 })).toEqual([
+    expect(facts({ budgetBytes: 22 * MiB, recomputedOps: 20, recomputedMs: 79 })).toEqual([
       "peak 20 MiB of 16 GiB (this machine), within a budget of 22 MiB",
-      "8 passes, 6 of them as planned",
+      "8 passes",
       "2.5 ops a pass recomputed, in 79 ms of 1 s (7.9 %)",
     ]);
     expect(facts({ budgetBytes: 22 * MiB, stockPeakBytes: 44 * MiB })[0]).toBe(
       "peak 20 MiB of 16 GiB (this machine), 45.5 % of stock's 44 MiB, within a budget of 22 MiB",
+    );
+  });
+
+  it("is how many passes have followed which plan, and what most was held in", () => {
+    const told = (plans: readonly string[], more: Partial<ExecutedPasses>): string =>
+      describeExecution({ ...report, executed: { ...executed, ...more } }, { device, plans })
+        .facts.slice(1, -1)
+        .join(" · ");
+    expect(told(["plan.json"], { planPasses: [8], peakPlan: 0 })).toBe("8 passes: 8 after plan.json");
+    expect(told(["a.json", "b.json"], { planPasses: [5, 3], peakPlan: 1 })).toBe(
+      "8 passes: 5 after a.json, 3 after b.json · most held in passes after b.json",
+    );
+    expect(told(["a.json", "b.json"], { planPasses: [5, 0], peakPlan: undefined })).toBe(
+      "8 passes: 5 after a.json, 0 after b.json, 3 released early · most held in passes released early",
+    );
+    expect(told(["a.json"], { budgetBytes: 22 * MiB, planPasses: [0], peakPlan: undefined })).toBe(
+      "8 passes: 0 after a.json, 8 without a plan",
     );
   });
 

@@ -17,6 +17,11 @@ describe("remat record and remat exec", () => {
       2,
       /no-plan.json: .*Expected a file that remat plan/,
     ],
+    [
+      ["exec", "--plan", "no-plan.json", "--plan", "none-either.json", "--", "node", "train.js"],
+      2,
+      /no-plan.json: .*Expected a file that remat plan/,
+    ],
     [["record", "--steps", "0", "--", "node", "train.js"], 2, /--steps expects a whole number of at least 1/],
     [["record", "--", "remat-has-no-such-program"], 1, /cannot be started \(there is no such program\)/],
   ])("%j is one line with the next step", async (args, code, message) => {
@@ -53,5 +58,6 @@ describe("remat record and remat exec", () => {
     expect(numberedPath("out/run.remat.jsonl.gz", 1, 2)).toBe("out/run.2.remat.jsonl.gz");
     expect(numberedPath("run.jsonl", 0, 2)).toBe("run.1.jsonl");
     expect(numberedPath("run", 0, 2)).toBe("run.1");
+    expect(numberedPath("plan.json", 1, 2)).toBe("plan.2.json");
   });
 });

@@ -46,10 +46,11 @@ describe("of a recorded program", () => {
 
   it("a plan is followed by exec, which tells in how many passes", async () => {
     expect(readPlan(readFileSync(plan, "utf8")).subject.name).toBe("sequential_1");
-    const { reports } = await runUnder({ kind: "exec", plan }, ["node", "fit.mjs"]);
+    const { reports } = await runUnder({ kind: "exec", plans: [plan] }, ["node", "fit.mjs"]);
     // Six of the nine have a batch of four.
-    const { facts } = describeExecution(reports[0], { device: thisMachine() });
-    expect(facts).toContain("9 passes, 6 of them as planned");
+    const { facts } = describeExecution(reports[0], { device: thisMachine(), plans: [plan] });
+    expect(facts).toContain(`9 passes: 6 after ${plan}, 3 released early`);
+    expect(facts).toContain(`most held in passes after ${plan}`);
   });
 });
 
@@ -68,6 +69,7 @@ describe("what remat record tells of a step", () => {
     const [, ...words] = verdict.command!.replace("plan.json", join(folder, "next.json")).split(" ");
     expect((await remat(...words, "--iterations", "20")).code).toBe(0);
     expect((await judgeRecorded(file, "-"))!.command).toBeUndefined();
+    expect((await judgeRecorded(file, file, "plan.2.json"))!.command).toMatch(/ -o plan\.2\.json$/);
   });
 
   it.each(["memory", "estimate", "plan", "ui", "report"])("is what remat %s says of the trace", async (command) => {

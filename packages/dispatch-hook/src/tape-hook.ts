@@ -4,12 +4,11 @@ import { contribute, enterNode, insideNode, leaveNode } from "./backward-pass.js
 import type { GradientsCall, GradientsResult, TapeNode } from "./dispatch-mode.js";
 import type { EngineTapeNode } from "./engine-internals.js";
 import { replaceGradient } from "./gradients/replace-gradient.js";
-import { replaceStep } from "./gradients/step-on-native.js";
-import { fasterGradientsOf } from "./gradients/wanted-gradients.js";
 import type { GradientsPass } from "./gradients-pass.js";
 import { gradientsReleasingEarly } from "./release/gradients-releasing-early.js";
 import { PrunedTape } from "./release/pruned-tape.js";
 import type { Session } from "./session.js";
+import { askModes, isWanted } from "./wanted-of-pass.js";
 
 let nextNodeSequence = 0;
 
@@ -71,8 +70,6 @@ function runGradients(
   const { engine, modes } = session;
   const isInner = engine.state.gradientDepth > 0;
   const phaseBefore = session.phase;
-  const isWanted = (flag: "releasesEarly" | "prunesSaved" | "sharesOnes" | "sharesSaved") =>
-    modes.listeners(flag).some((open) => open.mode[flag] && modes.isInside(open));
   const pass: GradientsPass = {
     around: session.pass,
     aroundNode: session.node,
@@ -109,11 +106,10 @@ function runGradients(
     const open = chain[depth];
     if (open !== undefined) return open.mode.gradients(asked, (other = asked) => from(depth - 1, other));
     // What modes want of the pass they may have decided when it came.
-    pass.wanted = { sharesOnes: isWanted("sharesOnes"), fasterGradients: fasterGradientsOf(modes) };
-    pass.sharesSaved = isWanted("sharesSaved");
-    if (pass.wanted.fasterGradients !== undefined) replaceStep(session);
-    if (isWanted("prunesSaved") && !isInner) pass.prunedTape = new PrunedTape(engine, asked.xs);
-    return isWanted("releasesEarly") ? gradientsReleasingEarly(asked, () => stock(asked)) : stock(asked);
+    askModes(session, pass);
+    pass.sharesSaved = isWanted(modes, "sharesSaved");
+    if (isWanted(modes, "prunesSaved") && !isInner) pass.prunedTape = new PrunedTape(engine, asked.xs);
+    return isWanted(modes, "releasesEarly") ? gradientsReleasingEarly(asked, () => stock(asked)) : stock(asked);
   };
   try {
     return from(chain.length - 1, watched);

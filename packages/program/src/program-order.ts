@@ -9,13 +9,13 @@ export interface RecordOrder {
   readonly memoryBytes?: number;
 }
 
-/** What is to be done with a program: keep every step within a budget, follow a plan, or release early. */
+/** What is to be done with a program: keep every step within a budget, follow plans, or, without any of these, release early. */
 export interface ExecOrder {
   readonly kind: "exec";
   /** As `withMemoryBudget` takes it. */
   readonly budget?: string | undefined;
-  /** The path of a plan's file. */
-  readonly plan?: string | undefined;
+  /** The paths of plans' files: each pass follows the one that is for it, the rest is released early, or kept within the budget. */
+  readonly plans?: readonly string[] | undefined;
 }
 
 export type ProgramOrder = RecordOrder | ExecOrder;

@@ -34,8 +34,10 @@ export interface ExecutedPasses {
   readonly passesMs: number;
   readonly recomputedMs: number;
   readonly recomputedOps: number;
-  /** How many of them were as a plan has it to their end. */
-  readonly plannedPasses: number;
+  /** How many passes have followed each of the plans that were given to its end. */
+  readonly planPasses: readonly number[];
+  /** What the pass has followed in which, or in the update after which, the most was alive: one of these plans, or none. */
+  readonly peakPlan: number | undefined;
 }
 
 /** What a thread of a program, in which tfjs was loaded, has to tell. */

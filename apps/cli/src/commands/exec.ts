@@ -5,7 +5,7 @@ import { readPlan } from "@remat/trace";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
 import { parseBudgetOption } from "../plan/plan-options.js";
-import { describeExecution } from "../program/describe-execution.js";
+import { describeExecution, unplannedPasses } from "../program/describe-execution.js";
 import { describeNothing, programOf, trainingEnvironment } from "../program/program-command.js";
 import { tellFacts } from "../program/tell-facts.js";
 import { parseText, UsageError } from "../usage-error.js";
@@ -19,14 +19,18 @@ export const execCommand: Command = {
     {
       flags: "--plan <file>",
       reads: true,
-      purpose: "A plan that remat plan -o wrote, for the steps that are as planned",
+      purpose: "A plan that remat plan -o wrote, for the passes that are as planned; several times for several kinds",
     },
     {
       flags: "--early-release",
       purpose: "In place of these: nothing is recomputed, everything goes after its last use",
     },
   ],
-  examples: ["remat exec --budget 2GB -- node train.js", "remat exec --early-release -- npx tsx train.ts"],
+  examples: [
+    "remat exec --budget 2GB -- node train.js",
+    "remat exec --plan plan.1.json --plan plan.2.json -- node gan.js",
+    "remat exec --early-release -- npx tsx train.ts",
+  ],
   takesProgram: true,
   run: (targets, options, io) => execute(targets, options, io),
 };
@@ -34,35 +38,38 @@ export const execCommand: Command = {
 /** Runs `remat exec -- PROGRAM`: a program that trains, as it is, in less memory. */
 export async function execute(targets: readonly string[], options: CommandOptions, io: ConsoleIo): Promise<number> {
   const command = programOf("exec", targets);
-  const order = parseExecOptions(options);
+  const { order, plans } = parseExecOptions(options);
   return runProgram({ command, order, env: trainingEnvironment() }, ({ exitCode, reports }) => {
     const told = reports.filter(({ passes, problem }) => passes > 0 || problem !== undefined);
     const device = thisMachine();
     for (const report of told) {
-      const next = report === told.at(-1) ? after(order, command) : undefined;
-      tellFacts(describeExecution(report, { device, command: next }), io);
+      const isNext = report === told.at(-1) && unplannedPasses(report) > 0;
+      const next = isNext ? ["remat", "record", "--", ...command].map(quoted).join(" ") : undefined;
+      tellFacts(describeExecution(report, { device, plans, command: next }), io);
     }
     if (told.length === 0) tellFacts({ facts: [describeNothing(command, reports)] }, io);
     return exitCode;
   });
 }
 
-/** Where memory went shows a record of the program, and a plan made of that takes the least time. */
-function after({ plan }: ExecOrder, program: readonly string[]): string | undefined {
-  return plan === undefined ? ["remat", "record", "--", ...program].map(quoted).join(" ") : undefined;
+interface ExecOptions {
+  readonly order: ExecOrder;
+  /** As they were typed. */
+  readonly plans: readonly string[];
 }
 
-function parseExecOptions(options: CommandOptions): ExecOrder {
+function parseExecOptions(options: CommandOptions): ExecOptions {
   const budget = options["budget"] === undefined ? undefined : parseText("budget", options["budget"]);
-  const plan = options["plan"] === undefined ? undefined : parseText("plan", options["plan"]);
+  const plans = options["plan"] === undefined ? [] : [options["plan"]].flat().map((path) => parseText("plan", path));
   const isEarly = options["earlyRelease"] === true;
-  if (isEarly ? (budget ?? plan) !== undefined : (budget ?? plan) === undefined)
+  const isElse = budget !== undefined || plans.length > 0;
+  if (isEarly === isElse)
     throw new UsageError(
       `expected --budget, --plan or both, or --early-release alone, found ${isEarly ? "that and another" : "none of them"}.`,
     );
   if (budget !== undefined) parseBudgetOption(budget);
-  if (plan !== undefined) checkPlan(plan);
-  return { kind: "exec", budget, plan: plan === undefined ? undefined : resolve(plan) };
+  for (const path of plans) checkPlan(path);
+  return { order: { kind: "exec", budget, plans: plans.map((path) => resolve(path)) }, plans };
 }
 
 /** Before the program starts, which reads it again. */

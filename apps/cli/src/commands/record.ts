@@ -11,6 +11,7 @@ import { judgeRecorded } from "../program/judge-recorded.js";
 import { describeEarlyEnd, describeNothing, programOf, trainingEnvironment } from "../program/program-command.js";
 import { defaultOutput, numberedPath, parseRecordOptions } from "../program/record-options.js";
 import { tellFacts } from "../program/tell-facts.js";
+import { quoted } from "../verdict/next-command.js";
 import { thisMachine } from "../verdict/this-machine.js";
 
 /** `remat record`. */
@@ -42,13 +43,17 @@ export async function record(targets: readonly string[], options: CommandOptions
     // Where the program has failed, that is what counts.
     if (steps.length === 0 && exitCode === 0) throw new RematError("PROGRAM_STEPS", describeNothing(command, reports));
     if (steps.length === 0) tellFacts({ facts: [describeEarlyEnd(command, exitCode, order.steps, reports)] }, io);
+    const plans: string[] = [];
     for (const [index, step] of steps.entries()) {
       const path = numberedPath(output, index, steps.length);
       await writeFor("--output", path, contentOf(step.file, path.endsWith(".gz")), io);
       tellFacts(describeStep(path, step), io);
-      const verdict = await judgeRecorded(step.file, path);
+      const plan = numberedPath("plan.json", index, steps.length);
+      const verdict = await judgeRecorded(step.file, path, plan);
       if (verdict !== undefined) tellFacts(verdict, io);
+      if (verdict?.command?.includes(` -o ${plan}`)) plans.push(plan);
     }
+    if (plans.length > 1) tellFacts(describeFollowing(plans, command), io);
     return exitCode;
   });
 }
@@ -57,6 +62,13 @@ export async function record(targets: readonly string[], options: CommandOptions
 async function* contentOf(path: string, zips: boolean): AsyncGenerator<Uint8Array> {
   const file = createReadStream(path);
   yield* zips ? pipeline(file, createGzip(), () => {}) : file;
+}
+
+/** Returns how a program is run after several plans: each is for some of its passes. */
+function describeFollowing(plans: readonly string[], program: readonly string[]): Facts {
+  const options = plans.flatMap((plan) => ["--plan", plan]);
+  const command = ["remat", "exec", ...options, "--", ...program].map(quoted).join(" ");
+  return { facts: ["then all plans at once, each for the passes that are its", command], command };
 }
 
 /** Returns what was recorded of a step, and where it is. */

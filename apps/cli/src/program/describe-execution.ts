@@ -2,31 +2,62 @@ import type { ExecutedPasses, ThreadReport } from "@remat/program";
 import { type Facts, formatBytes, formatMs, formatPercent } from "@remat/reporting";
 import type { DeviceSpec } from "@remat/trace";
 
-/** Where a program has run, and what is typed to know more of it. */
+/** Where a program has run, by which plans, and what is typed to know more of it. */
 export interface ExecutionPlace {
   readonly device: Pick<DeviceSpec, "name" | "memoryBytes">;
+  /** Their files. */
+  readonly plans?: readonly string[];
   readonly command?: string | undefined;
 }
 
 /** Returns what was saved in a thread, what it cost, and what to type next, or why the program could not go on. */
 export function describeExecution(
   { thread, passes, problem, executed }: ThreadReport,
-  { device, command }: ExecutionPlace,
+  { device, plans = [], command }: ExecutionPlace,
 ): Facts {
   const where = thread === 0 ? "" : ` in worker ${thread}`;
   if (problem !== undefined) return describeProblem(problem, executed, command);
   if (executed === undefined)
     return { facts: [`${passes} passes${where}, of which the end was not seen: the thread was ended from outside`] };
-  const { passesMs, recomputedMs, recomputedOps, plannedPasses } = executed;
+  const { passesMs, recomputedMs, recomputedOps } = executed;
   const facts = [
     ...describeHeld(executed, device),
-    `${passes} ${passes === 1 ? "pass" : "passes"}${where}${plannedPasses === 0 ? "" : `, ${plannedPasses} of them as planned`}`,
+    ...describePasses(`${passes} ${passes === 1 ? "pass" : "passes"}${where}`, passes, executed, plans),
     recomputedOps === 0
       ? "nothing recomputed"
       : `${(recomputedOps / passes).toFixed(1)} ops a pass recomputed, in ${formatMs(recomputedMs)} of ${formatMs(passesMs)} (${formatPercent(recomputedMs / passesMs)})`,
     ...(command === undefined ? [] : [command]),
   ];
   return { facts, command };
+}
+
+/** Returns how many passes of a thread have followed no plan. */
+export function unplannedPasses({ passes, executed }: Pick<ThreadReport, "passes" | "executed">): number {
+  return (executed?.planPasses ?? []).reduce((left, planned) => left - planned, passes);
+}
+
+/** How many have followed which plan, and, where there were several kinds, which has held most. */
+function describePasses(
+  counted: string,
+  passes: number,
+  executed: ExecutedPasses,
+  plans: readonly string[],
+): readonly string[] {
+  if (plans.length === 0) return [counted];
+  const { budgetBytes, planPasses, peakPlan } = executed;
+  const others = budgetBytes === undefined ? "released early" : "without a plan";
+  const unplanned = unplannedPasses({ passes, executed });
+  const kinds = [
+    ...planPasses.map((count, plan) => ({ plan, count, what: `after ${plans[plan]}` })),
+    { plan: undefined, count: unplanned, what: others },
+  ].filter(({ count, plan }) => count > 0 || plan !== undefined);
+  const most = kinds.find(({ plan }) => plan === peakPlan);
+  return [
+    `${counted}: ${kinds.map(({ count, what }) => `${count} ${what}`).join(", ")}`,
+    ...(most === undefined || kinds.filter(({ count }) => count > 0).length < 2
+      ? []
+      : [`most held in passes ${most.what}`]),
+  ];
 }
 
 /** Of a budget that was refused also what stock holds, and where to see what that is. */

@@ -11,6 +11,8 @@ export interface Given {
   readonly target: string;
   readonly source: ModelSource;
   readonly options: CommandOptions;
+  /** Where a plan of it goes, if one is made. */
+  readonly planFile?: string;
 }
 
 /**
@@ -18,13 +20,14 @@ export interface Given {
  * there is none, such as a training step to be run of a recorded one.
  */
 export function nextCommand(given: Given, step: WayToFit | NextStep, deviceMemoryBytes?: number): string | undefined {
+  const { planFile = "plan.json" } = given;
   switch (step.kind) {
     case "early-release":
       return typed("run", given, "--early-release");
     case "unrecomputed":
-      return typed("plan", given, "--max-overhead", "0%", "-o", "plan.json");
+      return typed("plan", given, "--max-overhead", "0%", "-o", planFile);
     case "plan":
-      return typed("plan", given, "--budget", `${deviceMemoryBytes}B`, "-o", "plan.json");
+      return typed("plan", given, "--budget", `${deviceMemoryBytes}B`, "-o", planFile);
     case "batch":
       return typed("plan", withOption(given, "batch", String(step.batch)), "--max-overhead", "5%");
     case "sharding":

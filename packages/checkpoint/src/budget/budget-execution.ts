@@ -1,3 +1,4 @@
+import type { Plan } from "@remat/trace";
 import type { PassReport } from "../executor/executor.js";
 
 /** What has held more than a budget. */
@@ -13,6 +14,8 @@ export interface ExceededBudget {
 export interface BudgetedStep extends PassReport {
   /** What its plan said that it would hold at most, if it followed one. */
   readonly predictedBytes: number | undefined;
+  /** The given plan that it followed to its end. */
+  readonly plan: Plan | undefined;
   /** What went beyond the budget; undefined where nothing did. */
   readonly exceeded: ExceededBudget | undefined;
 }

@@ -3,7 +3,6 @@ import {
   type GradientsCall,
   type GradientsResult,
   hasFasterGradient,
-  isVariable,
   type KernelAttributes,
   type KernelInputs,
   type OpDone,
@@ -14,10 +13,11 @@ import { currentFakeBackend } from "@remat/fake";
 import type { Budget } from "@remat/memory";
 import { formatBytes } from "@remat/text-table";
 import { dispose, type Tensor } from "@tensorflow/tfjs-core";
+import { askedGradients } from "../executor/asked-gradients.js";
 import { Executor } from "../executor/executor.js";
 import { MemoryMeter } from "../memory-meter.js";
 import { describeOp, OnlinePolicy } from "../online/online-policy.js";
-import { plannedGradients } from "../plan/apply-plan.js";
+import { plannedGradients, plansOf } from "../plan/apply-plan.js";
 import { stockUpdate } from "../update/rehearse-update.js";
 import type { BudgetExecution, BudgetedStep, PlanningOutcome } from "./budget-execution.js";
 import { BudgetPolicy } from "./budget-policy.js";
@@ -39,7 +39,7 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
   budgetBytes: number | undefined;
   heldBytes = 0;
   private wantsRecord = true;
-  /** The gradients that the last pass was asked for: of variables by name, of other tensors by shape. */
+  /** The gradients that the last pass was asked for. */
   private asked = "";
   /** Whether a pass runs as in stock. */
   private isMeasuring = false;
@@ -65,13 +65,14 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
     const meter = new MemoryMeter();
     const online = new OnlinePolicy(Number.POSITIVE_INFINITY, meter, isStrict, () => this.lift());
     const policy = new BudgetPolicy(online, meter);
-    super(policy, meter, plan === undefined ? undefined : plannedGradients(plan));
+    const plans = plan === undefined ? [] : plansOf(plan);
+    super(policy, meter, plans.length === 0 ? undefined : plannedGradients(plans[0]));
     this.online = online;
     this.budgetPolicy = policy;
     this.watched = new ExceededWatch(isStrict);
     this.planner = new PassPlanner(policy, meter, planningMs, () => this.online.budgetBytes);
     this.observer = new PassObserver(meter, policy, () => this.isReplaying);
-    if (plan !== undefined) policy.addGiven(plan);
+    for (const given of plans) policy.addGiven(given);
     if ("fraction" in budget) this.share = new StockShare(budget.fraction);
     else this.budgetBytes = online.budgetBytes = budget.bytes;
   }
@@ -82,7 +83,8 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
 
   get lastStep(): BudgetedStep | undefined {
     const { exceeded } = this.watched;
-    return this.lastPass && { ...this.lastPass, predictedBytes: this.budgetPolicy.predictedBytes, exceeded };
+    const { predictedBytes, followedPlan } = this.budgetPolicy;
+    return this.lastPass && { ...this.lastPass, predictedBytes, plan: followedPlan, exceeded };
   }
 
   get planned(): Promise<PlanningOutcome> {
@@ -143,7 +145,7 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
     if (this.isInPass) return super.gradients(call, next);
     // A gradient within a loss is part of the pass around it.
     if (this.isMeasuring) return next();
-    this.asked = call.xs.map((x) => (isVariable(x) ? x.name : x.shape.join("x"))).join(" ");
+    this.asked = askedGradients(call);
     this.budgetPolicy.passComing(this.asked);
     this.mostBytes = this.peakBytes;
     this.watched.passStarting();

@@ -17,6 +17,8 @@ interface KnownPass {
   readonly follower: PlanFollower | ReleasedPass;
   /** Given what is held when the pass begins. */
   peakBytes(heldBytes: number): number;
+  /** Of one that somebody has given. */
+  readonly plan?: Plan;
   /** The gradients that a plan was made for: others may read what it has evicted for good. Left out: any. */
   readonly asked?: string;
   /** A plan that no pass has followed yet. */
@@ -32,6 +34,8 @@ interface KnownPass {
 export class BudgetPolicy implements Policy {
   /** The bytes that the last pass was to hold at most; undefined where it was not as planned. */
   predictedBytes: number | undefined;
+  /** The given plan that the last pass has followed to its end. */
+  followedPlan: Plan | undefined;
   /** The ops that the last pass has recomputed, by their place in it, as often as it has. */
   recomputedOps: number[] = [];
   /** What only recipes need from now on is told here, too. */
@@ -106,6 +110,7 @@ export class BudgetPolicy implements Policy {
       fingerprint: fingerprintOfSequence(ops),
       follower: follow(ops, scriptOfPlan(plan)),
       peakBytes: () => peakBytes,
+      plan,
       isNew: false,
     });
   }
@@ -143,6 +148,7 @@ export class BudgetPolicy implements Policy {
 
   passOver(): void {
     this.predictedBytes = this.pass?.peakBytes(this.heldBytes);
+    this.followedPlan = this.pass?.plan;
     this.online.passOver();
     this.pass?.follower.passOver();
   }

@@ -3,8 +3,8 @@ import type { Plan } from "@remat/trace";
 export interface MemoryBudgetOptions {
   /** Decide while the step runs, always; for control flow that differs from step to step. Default: only until there is a plan. */
   readonly online?: boolean;
-  /** A plan to begin with, made before the first step, e.g. from a trace in fake mode. Followed while it fits, if it keeps the budget. */
-  readonly plan?: Plan;
+  /** A plan to begin with, or several, for steps of different kinds: made before the first step, e.g. from a trace in fake mode. Followed while it fits, if it keeps the budget. */
+  readonly plan?: Plan | readonly Plan[];
   /** How long a plan may take to be made, all in all, in milliseconds, for each new kind of step; 5000 if not given. */
   readonly planningMs?: number;
   /**

@@ -1,8 +1,18 @@
-import { type DispatchMode, openDispatchMode, withDispatchMode } from "@remat/dispatch-hook";
+import {
+  type DispatchMode,
+  type GradientsCall,
+  type GradientsResult,
+  openDispatchMode,
+  type RunGradients,
+  withDispatchMode,
+} from "@remat/dispatch-hook";
 import { formatOccurrence, isPlanNode, type Occurrence, type Plan, type PlanMismatch, RematError } from "@remat/trace";
+import { getBackend } from "@tensorflow/tfjs-core";
+import { askedGradients } from "../executor/asked-gradients.js";
 import { Executor, type PassReport } from "../executor/executor.js";
 import { checkBackend } from "../executor/supported-backend.js";
 import { sequenceOfOccurrences } from "./op-sequence.js";
+import { type ChosenPlan, PlanChoice } from "./plan-choice.js";
 import { type LeftPlan, PlanFollower } from "./plan-follower.js";
 import { scriptOfPlan } from "./plan-script.js";
 
@@ -10,13 +20,15 @@ export interface ApplyPlanOptions {
   /**
    * What to do at the first op that differs from the plan: `refuse`, the default, throws; `store` follows the plan no further in that step and
    * keeps what it would have evicted, so that the step is right and takes more memory. What random numbers went into is then held as long as
-   * any tensor lives in it.
+   * any tensor lives in it. A step that differs from its first op on is released early.
    */
   readonly onMismatch?: "refuse" | "store";
 }
 
 /** What a step under a plan came to. */
 export interface StepReport extends PassReport {
+  /** The plan that the step followed to its end. */
+  readonly plan: Plan | undefined;
   /** Where the step left the plan. */
   readonly mismatch: PlanMismatch | undefined;
 }
@@ -25,6 +37,8 @@ export interface StepReport extends PassReport {
 export interface PlanExecution {
   /** Of the last forward and backward pass; undefined before the first. */
   readonly lastStep: StepReport | undefined;
+  /** The most bytes alive at any moment since it was applied, updates of the weights included. */
+  readonly peakBytes: number;
   /** Ends it: the engine is as before. A second call does nothing. */
   close(): void;
 }
@@ -34,6 +48,9 @@ export interface PlanExecution {
  * forward pass too, and recomputed by replaying kernels where it says so. Losses, gradients and weights are those of stock to the bit, and
  * nothing in the model changes: the data goes under living tensors. What is touched against the plan (`dataSync` in the middle, another op) is
  * recomputed at once. Gradients and saved tensors are released early besides.
+ *
+ * Of several plans, such as those of two models that train in turn, each pass follows the one that begins as it does; where several do, the one that passes like it have
+ * followed to their end before.
  *
  * Works through `tf.grads`, `tf.variableGrads`, `optimizer.minimize`, `fit`, `trainOnBatch` and custom loops.
  *
@@ -46,57 +63,106 @@ export interface PlanExecution {
  * console.log(execution.lastStep.peakBytes);
  * execution.close();
  */
-export function applyPlan(plan: Plan, options: ApplyPlanOptions = {}): PlanExecution {
-  const { executor, execution } = prepare(plan, options);
-  const close = openDispatchMode(executor);
+export function applyPlan(plan: Plan | readonly Plan[], options: ApplyPlanOptions = {}): PlanExecution {
+  const execution = new PlanExecutor(plan, options);
+  const close = openDispatchMode(execution);
   return Object.assign(execution, { close });
 }
 
 /**
- * Runs `fn`, synchronous or not, under a plan, as `applyPlan` does, and ends that when `fn` is over. Other asynchronous work of the process does not
+ * Runs `fn`, synchronous or not, under a plan, or several, as `applyPlan` does, and ends that when `fn` is over. Other asynchronous work of the process does not
  * follow the plan.
  *
  * @example
  * const loss = await withPlan(plan, () => model.trainOnBatch(x, y));
  */
 export function withPlan<T>(
-  plan: Plan,
-  fn: (execution: Pick<PlanExecution, "lastStep">) => T,
+  plan: Plan | readonly Plan[],
+  fn: (execution: Pick<PlanExecution, "lastStep" | "peakBytes">) => T,
   options: ApplyPlanOptions = {},
 ): T {
-  const { executor, execution } = prepare(plan, options);
-  return withDispatchMode(executor, () => fn(execution));
+  const execution = new PlanExecutor(plan, options);
+  return withDispatchMode(execution, () => fn(execution));
 }
 
-function prepare(
-  plan: Plan,
-  { onMismatch = "refuse" }: ApplyPlanOptions,
-): { executor: Executor; execution: Pick<PlanExecution, "lastStep"> } {
-  checkSubject(plan);
-  checkBackend();
+class PlanExecutor extends Executor {
+  /** Before the pass, or since the last one. */
+  private mostBytes = 0;
+  private readonly choice: PlanChoice;
+
+  constructor(plan: Plan | readonly Plan[], options: ApplyPlanOptions) {
+    const plans = plansOf(plan);
+    // Where none is there yet, it is asked about when the first pass begins.
+    if (getBackend()) checkBackend();
+    const choice = new PlanChoice(plans.map((each) => chosenPlan(each, options, plans.length)));
+    super(choice);
+    this.choice = choice;
+  }
+
+  get lastStep(): StepReport | undefined {
+    const { lastPass, choice } = this;
+    const { ops = [], follower } = choice.chosen ?? {};
+    const left = follower?.left;
+    return (
+      lastPass && { ...lastPass, plan: choice.followed?.plan, mismatch: left && { ...left, planned: ops[left.op] } }
+    );
+  }
+
+  get peakBytes(): number {
+    return Math.max(this.mostBytes, this.meter.peakBytes);
+  }
+
+  get prunesSaved(): boolean {
+    return this.isInPass && this.choice.prunesSaved;
+  }
+
+  override get fasterGradients(): DispatchMode["fasterGradients"] {
+    return this.choice.fasterGradients;
+  }
+
+  override gradients(call: GradientsCall, next: RunGradients): GradientsResult {
+    if (!this.isInPass) {
+      this.mostBytes = this.peakBytes;
+      this.choice.passComing(askedGradients(call));
+    }
+    return super.gradients(call, next);
+  }
+}
+
+function chosenPlan(plan: Plan, { onMismatch = "refuse" }: ApplyPlanOptions, planCount: number): ChosenPlan {
   const ops = plan.ops.filter((op): op is Occurrence => !isPlanNode(op));
   const refuse = (left: LeftPlan) => {
-    throw leftPlan(plan.subject.name, ops[left.op], left);
+    throw leftPlan(plan.subject.name, ops[left.op], left, planCount);
   };
   const follower = new PlanFollower(sequenceOfOccurrences(ops), scriptOfPlan(plan), {
     ...(onMismatch === "refuse" && { onLeft: refuse, evictsForGood: true }),
   });
-  const executor = new Executor(follower, undefined, plannedGradients(plan));
-  const execution = {
-    get lastStep(): StepReport | undefined {
-      const { lastPass } = executor;
-      const { left } = follower;
-      return lastPass && { ...lastPass, mismatch: left && { ...left, planned: ops[left.op] } };
-    },
-  };
-  return { executor, execution };
+  return { plan, ops, follower, gradients: plannedGradients(plan) };
 }
 
-const leftPlan = (name: string, planned: Occurrence | undefined, { op, found }: LeftPlan): RematError =>
+const leftPlan = (
+  name: string,
+  planned: Occurrence | undefined,
+  { op, found }: LeftPlan,
+  planCount: number,
+): RematError =>
   new RematError(
     "PLAN_MISMATCH",
-    `op ${op} is not as in the plan for '${name}': expected ${planned === undefined ? "no more ops" : formatOccurrence(planned)}, found ${formatOccurrence(found)}. Plan this model, loss and batch again, or pass { onMismatch: "store" } to go on without freeing anything more.`,
+    `op ${op} is not as in the plan for '${name}'${planCount > 1 ? `, the likeliest of ${planCount}` : ""}: expected ${planned === undefined ? "no more ops" : formatOccurrence(planned)}, found ${formatOccurrence(found)}. Plan this model, loss and batch again, or pass { onMismatch: "store" } to go on without freeing anything more.`,
   );
+
+/**
+ * Returns a list of plans, of one or several.
+ *
+ * @throws RematError `PLAN_SUBJECT`
+ * @internal
+ */
+export function plansOf(plan: Plan | readonly Plan[]): readonly Plan[] {
+  const plans = Array.isArray(plan) ? (plan as readonly Plan[]) : [plan as Plan];
+  if (plans.length === 0) checkSubject(undefined);
+  for (const each of plans) checkSubject(each);
+  return plans;
+}
 
 /**
  * Returns the gradients that a plan's ops compute.
@@ -104,12 +170,11 @@ const leftPlan = (name: string, planned: Occurrence | undefined, { op, found }: 
  * @throws RematError `PLAN_SUBJECT`
  * @internal
  */
-export function plannedGradients(plan: Plan): DispatchMode["fasterGradients"] {
-  checkSubject(plan);
-  return plan.subject.fasterGradients ?? "none";
+export function plannedGradients({ subject }: Plan): NonNullable<DispatchMode["fasterGradients"]> {
+  return subject.fasterGradients ?? "none";
 }
 
-function checkSubject(plan: Plan): void {
+function checkSubject(plan: Plan | undefined): void {
   // JavaScript passes anything.
   const subject: unknown = (plan as Plan | null | undefined)?.subject;
   if (typeof subject !== "object" || subject === null)
@@ -117,7 +182,7 @@ function checkSubject(plan: Plan): void {
       "PLAN_SUBJECT",
       `expected a plan, found ${plan === null ? "null" : `${typeof plan} without a subject`}; read a plan's file with readPlan, or make one with planCheckpointing`,
     );
-  const { kind, framework = "tfjs", name } = plan.subject;
+  const { kind, framework = "tfjs", name } = (plan as Plan).subject;
   if (kind === "trace" && framework === "tfjs") return;
   throw new RematError(
     "PLAN_SUBJECT",

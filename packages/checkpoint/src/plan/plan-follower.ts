@@ -38,6 +38,8 @@ export class PlanFollower implements Policy {
   private passes = 0;
   private ledger!: Ledger;
   private op = 0;
+  /** The op with which the pass begins. */
+  private start = 0;
   private step = 0;
   private isFollowing = false;
   /** By op that is recomputed. */
@@ -78,7 +80,7 @@ export class PlanFollower implements Policy {
     this.ledger = ledger;
     this.left = undefined;
     const { passes } = this.script;
-    this.op = passes[this.passes++ % passes.length] ?? 0;
+    this.op = this.start = passes[this.passes++ % passes.length] ?? 0;
     this.isFollowing = passes.length > 0;
     this.isBackward = false;
     this.forget();
@@ -222,6 +224,8 @@ export class PlanFollower implements Policy {
 
   private leave(op: number, { phase, kernel, outputs }: OpDone): void {
     this.isFollowing = false;
+    // A pass that is none of the plan's does not count.
+    if (op === this.start) this.passes--;
     const types = outputs.map(({ dtype, shape }) => ({ dtype, shape: [...shape] }));
     this.left = { op, found: { phase: phaseNames[phase], kernel, outputs: types } };
     this.options.onLeft?.(this.left);

@@ -1,2 +1,3 @@
+export { reconsiderPass } from "../wanted-of-pass.js";
 export { isFreeingEarly } from "./early-frees.js";
 export { forwardOnTape, type TapedForward } from "./forward-on-tape.js";

@@ -68,7 +68,8 @@ export class EarlyReleaseWatcher implements DispatchMode {
       passesMs: this.passesMs,
       recomputedMs: 0,
       recomputedOps: 0,
-      plannedPasses: 0,
+      planPasses: [],
+      peakPlan: undefined,
     };
   }
 }

@@ -1,0 +1,37 @@
+import { replaceStep } from "./gradients/step-on-native.js";
+import { fasterGradientsOf } from "./gradients/wanted-gradients.js";
+import type { GradientsPass } from "./gradients-pass.js";
+import type { ModeStack } from "./mode-stack.js";
+import { openSession } from "./open-session.js";
+import type { Session } from "./session.js";
+
+/** Whether one of the modes that the running code is inside of wants it. @internal */
+export function isWanted(
+  modes: ModeStack,
+  flag: "releasesEarly" | "prunesSaved" | "sharesOnes" | "sharesSaved",
+): boolean {
+  return modes.listeners(flag).some((open) => open.mode[flag] && modes.isInside(open));
+}
+
+/** Asks the modes which gradients they want of a pass. @internal */
+export function askModes(session: Session, pass: GradientsPass): void {
+  const { modes } = session;
+  pass.wanted = { sharesOnes: isWanted(modes, "sharesOnes"), fasterGradients: fasterGradientsOf(modes) };
+  if (pass.wanted.fasterGradients !== undefined) replaceStep(session);
+}
+
+/**
+ * Asks the modes again which gradients they want of the pass that runs, and whether it is pruned: one has learned of the pass more than it knew when that began. What
+ * was done for the ops that are over stays.
+ *
+ * @internal
+ */
+export function reconsiderPass(): void {
+  const session = openSession();
+  if (session === undefined) return;
+  const prunes = isWanted(session.modes, "prunesSaved");
+  for (let { pass } = session; pass !== undefined; pass = pass.around) {
+    askModes(session, pass);
+    if (!prunes) pass.prunedTape = undefined;
+  }
+}

@@ -1,0 +1,84 @@
+import type { BudgetExecution, PlanExecution } from "@remat/checkpoint";
+import type { DispatchMode, GradientsCall, GradientsResult, RunGradients } from "@remat/dispatch-hook";
+import { type Plan, RematError } from "@remat/trace";
+import type { ExecutedPasses } from "../../thread-report.js";
+import type { ThreadReporter } from "../thread-reporter.js";
+
+/** Sums up what the passes within a budget or under plans take. Opened after these, so that a pass is over for them when it is for us. */
+export class ExecutionWatcher implements DispatchMode {
+  private isInPass = false;
+  private passesMs = 0;
+  private recomputedMs = 0;
+  private recomputedOps = 0;
+  private readonly planPasses: number[];
+  /** Up to the end of the last pass, or of the update after it. */
+  private peakBytes = 0;
+  private peakPlan: number | undefined;
+  /** What the last pass has followed. */
+  private lastPlan: number | undefined;
+
+  constructor(
+    private readonly execution: BudgetExecution | PlanExecution,
+    private readonly plans: readonly Plan[],
+    private readonly reporter: ThreadReporter,
+  ) {
+    this.planPasses = plans.map(() => 0);
+  }
+
+  gradients(_call: GradientsCall, next: RunGradients): GradientsResult {
+    if (this.isInPass) return next();
+    this.notePeak();
+    const startedAt = performance.now();
+    this.isInPass = true;
+    try {
+      return next();
+    } catch (error) {
+      if (error instanceof RematError) this.reporter.fail(error.message);
+      throw error;
+    } finally {
+      this.isInPass = false;
+      this.passesMs += performance.now() - startedAt;
+      this.add(this.execution.lastStep);
+      this.notePeak();
+      this.reporter.passed(() => this.executed());
+    }
+  }
+
+  executed(): ExecutedPasses {
+    this.notePeak();
+    const { execution, passesMs, recomputedMs, recomputedOps, planPasses, peakPlan } = this;
+    const { peakBytes } = execution;
+    return {
+      budgetBytes: "budgetBytes" in execution ? execution.budgetBytes : undefined,
+      stockPeakBytes: "stockPeakBytes" in execution ? execution.stockPeakBytes : undefined,
+      heldBytes: "heldBytes" in execution ? execution.heldBytes : peakBytes,
+      peakBytes,
+      passesMs,
+      recomputedMs,
+      recomputedOps,
+      planPasses,
+      peakPlan,
+    };
+  }
+
+  /** What a pass leaves to be updated is the pass's. */
+  private notePeak(): void {
+    const { peakBytes } = this.execution;
+    // It begins anew where a budget grows.
+    if (peakBytes === this.peakBytes) return;
+    this.peakBytes = peakBytes;
+    this.peakPlan = this.lastPlan;
+  }
+
+  /** A pass under a budget may have run as stock, with no report. */
+  private add(step: BudgetExecution["lastStep"] | PlanExecution["lastStep"]): void {
+    this.lastPlan = undefined;
+    if (step === undefined) return;
+    this.recomputedMs += step.recomputedMs;
+    this.recomputedOps += step.recomputedOps;
+    const { plan } = step;
+    if (plan === undefined) return;
+    this.lastPlan = this.plans.indexOf(plan);
+    this.planPasses[this.lastPlan]++;
+  }
+}
