@@ -118,14 +118,16 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
     const { budgetBytes } = this;
     const { knownPeakBytes } = this.meter;
     if (budgetBytes === undefined || knownPeakBytes <= budgetBytes) return;
-    if (this.lift()) this.watched.note(knownPeakBytes, budgetBytes, op);
-    else this.watched.look(knownPeakBytes, budgetBytes, op);
+    if (!this.lift()) this.watched.look(knownPeakBytes, budgetBytes, op);
+    else if (this.share?.isLifted === true) this.watched.note(knownPeakBytes, budgetBytes, op);
+    else this.checkBudget(op);
   }
 
   /** Whether there is room after all, since stock, too, would take more than is known. */
   private lift(): boolean {
-    if (this.share?.lift(this.isInPass ? this.asked : undefined) !== true) return false;
-    this.online.budgetBytes = Number.POSITIVE_INFINITY;
+    const { share } = this;
+    if (share?.lift(this.isInPass ? this.asked : undefined) !== true) return false;
+    this.keepShare(share);
     return true;
   }
 
@@ -149,11 +151,12 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
     this.budgetPolicy.passComing(this.asked);
     this.mostBytes = this.peakBytes;
     this.watched.passStarting();
-    this.share?.passStarting();
+    this.share?.passStarting(this.meter.liveBytes);
     if (this.share?.wants(this.asked) === true) return this.measureStock(this.share, next);
     // A budget may be opened before the backend's library is there, which is not the budget's.
     this.resident.beginOnce(this.meter.liveBytes);
     const result = this.keepWithin(call, next);
+    if (this.share?.passOver() === true) this.keepShare(this.share);
     this.checkPass(result);
     if (this.budgetBytes !== undefined) this.resident.look(this.budgetBytes);
     return result;
@@ -176,7 +179,7 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
       this.wantsRecord = this.budgetPolicy.predictedBytes === undefined;
       return result;
     }
-    const heldBytes = this.meter.liveBytes;
+    const keptFromBytes = this.meter.liveBytes;
     const stock = this.share && new StockMeter(this.meter);
     const { result, released, trace } = this.observer.record(run, stock);
     // A pass as planned is of another kind than that for which a record is wanted.
@@ -186,7 +189,7 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
       return result;
     }
     this.wantsRecord = false;
-    this.planner.plan(trace, this.asked, { released, heldBytes });
+    this.planner.plan(trace, this.asked, { released, keptFromBytes });
     return result;
   }
 
@@ -245,13 +248,14 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
     this.isMeasuring = true;
     try {
       const stock = new StockMeter(this.meter);
-      const { result, trace } = this.observer.record(next, stock);
-      this.stockPassBytes = stock.peakBytes;
-      if (share.add(this.asked, trace, this.stockPassBytes) && budgetBytes !== undefined)
+      const { result, trace, released } = this.observer.record(next, stock);
+      const { peakBytes, addedBytes } = stock;
+      this.stockPassBytes = peakBytes;
+      if (share.add(this.asked, { trace, peakBytes, addedBytes }) && budgetBytes !== undefined)
         this.startAnew(share, wasLifted);
       // Those that follow take other ops.
       this.wantsRecord = trace.strings.some(hasFasterGradient);
-      if (!this.wantsRecord && this.options.online !== true) this.planner.plan(trace, this.asked);
+      if (!this.wantsRecord && this.options.online !== true) this.planner.plan(trace, this.asked, { released });
       return result;
     } finally {
       this.isMeasuring = false;

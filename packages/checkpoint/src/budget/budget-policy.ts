@@ -40,6 +40,7 @@ export class BudgetPolicy implements Policy {
   recomputedOps: number[] = [];
   /** What only recipes need from now on is told here, too. */
   onUnused: ((buffer: StoredBuffer) => void) | undefined;
+  private readonly given: KnownPass[] = [];
   private known: KnownPass[] = [];
   /** The gradients that the pass to come is asked for. */
   private asked = "";
@@ -82,7 +83,7 @@ export class BudgetPolicy implements Policy {
     });
   }
 
-  /** Plans that were made for less room; what somebody has given, and what needs none, stays. */
+  /** Plans that were made for less room; what needs none stays. */
   forgetPlans(): void {
     this.known = this.known.filter(({ asked }) => asked === undefined);
   }
@@ -102,11 +103,11 @@ export class BudgetPolicy implements Policy {
     return this.meter.liveBytes + addedBytes <= this.online.budgetBytes;
   }
 
-  /** A plan that somebody else has made, of all that there is. */
+  /** A plan that somebody else has made, of all that there is. It is followed wherever it fits, before what is known besides. */
   addGiven(plan: Plan): void {
     const { peakBytes } = plan.predicted;
     const ops = sequenceOfOccurrences(plan.ops.filter((op): op is Occurrence => !isPlanNode(op)));
-    this.known.push({
+    this.given.push({
       fingerprint: fingerprintOfSequence(ops),
       follower: follow(ops, scriptOfPlan(plan)),
       peakBytes: () => peakBytes,
@@ -143,7 +144,7 @@ export class BudgetPolicy implements Policy {
     this.recomputedOps = [];
     this.heldBytes = this.meter.liveBytes;
     this.online.passStarting(ledger);
-    this.follow(this.known.find((pass) => this.fits(pass)));
+    this.follow(this.given.find((pass) => this.fits(pass)) ?? this.known.find((pass) => this.fits(pass)));
   }
 
   passOver(): void {
@@ -201,7 +202,10 @@ export class BudgetPolicy implements Policy {
 
   private choose(op: OpDone): void {
     if (this.pass === undefined || this.pass.follower.beginsWith(op)) return;
-    const other = this.known.find((pass) => pass.follower.beginsWith(op) && this.fits(pass));
+    const isOther = (pass: KnownPass) => pass.follower.beginsWith(op) && this.fits(pass);
+    const given = this.given.find(isOther);
+    if (given !== undefined) return this.follow(given);
+    const other = this.known.find(isOther);
     if (other !== undefined) {
       this.known.splice(this.known.indexOf(other), 1);
       this.known.unshift(other);

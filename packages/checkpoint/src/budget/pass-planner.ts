@@ -6,10 +6,10 @@ import type { PlanningOutcome } from "./budget-execution.js";
 import type { BudgetPolicy } from "./budget-policy.js";
 import type { ReleasedMeter } from "./released-meter.js";
 
-/** A pass that has been kept within the budget without a plan: what it would have held with early release alone, and what was held when it began. */
+/** What a pass without a plan would have held with early release alone, and what was held when it began, if it has been kept within the budget; else it was stock's. */
 export interface UnplannedPass {
   readonly released: ReleasedMeter;
-  readonly heldBytes: number;
+  readonly keptFromBytes?: number;
 }
 
 /**
@@ -54,16 +54,13 @@ export class PassPlanner {
     this.policy.forgetPlans();
   }
 
-  /**
-   * @param asked the gradients that the pass was asked for
-   * @param unplanned if it has been kept within the budget; else it was stock's
-   */
-  plan(trace: Trace, asked: string, unplanned?: UnplannedPass): void {
+  /** @param asked the gradients that the pass was asked for */
+  plan(trace: Trace, asked: string, { released, keptFromBytes = -1 }: UnplannedPass): void {
     const { plannings, policy, kindsAsked } = this;
     const ops = sequenceOfTrace(trace);
     const kind = fingerprintOfSequence(ops);
-    const roomy = unplanned?.released.roomyPass(ops);
-    if (roomy !== undefined) policy.addRoomy(kind, roomy);
+    const roomy = released.roomyPass(ops);
+    policy.addRoomy(kind, roomy);
     if (kindsAsked.has(kind)) return;
     kindsAsked.add(kind);
     const { recomputedOps } = policy;
@@ -71,14 +68,14 @@ export class PassPlanner {
     const plan = async (): Promise<PlanningOutcome> => {
       await plannings;
       if (this.isClosed) return { kind: "none" };
-      if (roomy !== undefined && policy.hasRoomFor(roomy)) {
+      if (policy.hasRoomFor(roomy)) {
         kindsAsked.delete(kind);
         return { kind: "released" };
       }
       const heldBytes = this.meter.liveBytes;
       const budgetBytes = this.budgetBytes();
       // With less held, more room was left.
-      const isAsFull = unplanned !== undefined && unplanned.heldBytes >= heldBytes;
+      const isAsFull = keptFromBytes >= heldBytes;
       const planning = planBeside({
         trace,
         heldBytes,

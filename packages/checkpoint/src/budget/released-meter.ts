@@ -22,9 +22,14 @@ export class ReleasedMeter extends MemoryMeter {
     if (storage !== undefined) this.storageReleased(storage);
   }
 
+  /** The most bytes beyond what was there when the pass began. */
+  get addedBytes(): number {
+    return this.peakBytes - this.startBytes - this.foundBytes;
+  }
+
   /** What a pass of these ops holds. */
   roomyPass(ops: OpSequence): RoomyPass {
-    return { ops, addedBytes: this.peakBytes - this.startBytes - this.foundBytes };
+    return { ops, addedBytes: this.addedBytes };
   }
 
   /** What is evicted early release would hold. */

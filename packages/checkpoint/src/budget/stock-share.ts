@@ -9,9 +9,23 @@ const mostKnown = 3;
 /** How often one may be sought without any that takes more than those before. */
 const mostInVain = 3;
 
+/** What a pass does in stock. @internal */
+export interface StockPass {
+  readonly trace: Trace;
+  readonly peakBytes: number;
+  /** The most beyond what was there when it began. */
+  readonly addedBytes: number;
+}
+
+interface MeasuredPass {
+  readonly ops: OpSequence;
+  readonly addedBytes: number;
+}
+
 /**
  * Knows what stock takes, of which a budget in percent is a part: from passes that run as stock does. Those are the first that is asked for other gradients
  * than those before, and, where a pass would take more than they have, or finds no room and has begun as none of them, those that follow, until one of its kind has been.
+ * Of passes as one of these it is known: what that has added to what is held when they begin.
  *
  * @internal
  */
@@ -25,9 +39,11 @@ export class StockShare {
   };
   private inVain = 0;
   private readonly asked = new Set<string>();
-  private readonly measured: OpSequence[] = [];
+  private readonly measured: MeasuredPass[] = [];
   /** Of these, those that have begun as the pass that runs now, and where it is in them. */
-  private alike: { readonly ops: OpSequence; at: number }[] = [];
+  private alike: (MeasuredPass & { at: number })[] = [];
+  /** When that began. */
+  private heldBytes = 0;
 
   /** @param fraction of stock's peak, e.g. 0.5 */
   constructor(private readonly fraction: number) {}
@@ -47,10 +63,10 @@ export class StockShare {
   }
 
   /** A pass has been measured. Tells whether stock takes more in it than was known. */
-  add(asked: string, pass: Trace, peakBytes: number): boolean {
+  add(asked: string, { trace, peakBytes, addedBytes }: StockPass): boolean {
     const isLarger = this.raise(peakBytes);
-    const isKnown = this.alike.some(({ ops, at }) => nextForward(ops, at) === ops.count);
-    if (!isKnown) this.measured.push(sequenceOfTrace(pass));
+    const isKnown = this.alike.some(isOver);
+    if (!isKnown) this.measured.push({ ops: sequenceOfTrace(trace), addedBytes });
     this.asked.add(asked);
     const { sought } = this;
     if (isLarger) this.inVain = 0;
@@ -68,8 +84,14 @@ export class StockShare {
     return true;
   }
 
-  passStarting(): void {
-    this.alike = this.measured.map((ops) => ({ ops, at: 0 }));
+  passStarting(heldBytes: number): void {
+    this.heldBytes = heldBytes;
+    this.alike = this.measured.map((pass) => ({ ...pass, at: 0 }));
+  }
+
+  /** Whether stock takes more than was known in the pass that is over, since more was held when it began. */
+  passOver(): boolean {
+    return this.raiseAs(this.alike.filter(isOver));
   }
 
   /** Of the forward pass: in the backward pass there are other kernels than stock's. */
@@ -98,17 +120,25 @@ export class StockShare {
   }
 
   /**
-   * There is no room. Tells whether that may be because stock, too, would take more than is known; then there is no budget until that is measured.
+   * There is no room. Tells whether that is because stock, too, would take more than is known: there is more room then; or may be, and then there is no budget until that is measured.
    *
    * @param asked the gradients that the pass is asked for; undefined between passes
    */
   lift(asked: string | undefined): boolean {
-    if (this.isLifted) return true;
+    if (this.isLifted || (asked !== undefined && this.raiseAs(this.alike))) return true;
     if (this.inVain >= mostInVain || (asked !== undefined && this.alike.length > 0)) return false;
     this.sought = { asked, knownLeft: asked === undefined ? 1 : mostKnown };
     return true;
   }
+
+  /** The pass is one of these. */
+  private raiseAs(passes: readonly MeasuredPass[]): boolean {
+    return passes.length > 0 && this.raise(this.heldBytes + Math.min(...passes.map(({ addedBytes }) => addedBytes)));
+  }
 }
+
+const isOver = ({ ops, at }: { readonly ops: OpSequence; readonly at: number }): boolean =>
+  nextForward(ops, at) === ops.count;
 
 function nextForward({ count, phase }: OpSequence, from: number): number {
   let at = from;

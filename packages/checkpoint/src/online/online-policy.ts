@@ -41,7 +41,7 @@ export class OnlinePolicy implements Policy {
     private readonly meter: LiveBytes,
     /** Whether to refuse what there is no room for; else it runs all the same. */
     private readonly isStrict: boolean = true,
-    /** Asked before that: whether there is more room after all. */
+    /** Asked before that: whether there is more room after all; the budget is larger then. */
     private readonly lift: () => boolean = () => false,
   ) {}
 
@@ -130,12 +130,14 @@ export class OnlinePolicy implements Policy {
   }
 
   private makeRoom(bytes: number): void {
-    const { ledger, meter, budgetBytes } = this;
-    while (meter.liveBytes + bytes > budgetBytes) {
+    const { ledger, meter } = this;
+    while (meter.liveBytes + bytes > this.budgetBytes) {
       const victim = ledger === undefined ? undefined : this.cheapest(ledger);
       if (victim !== undefined) this.evict(victim);
       else if (ledger !== undefined && this.freeOne(ledger)) continue;
-      else if (this.isEnding || this.lift() || !this.isStrict) return;
+      else if (this.isEnding) return;
+      else if (this.lift()) continue;
+      else if (!this.isStrict) return;
       else this.fail(bytes);
     }
   }

@@ -121,6 +121,40 @@ describe("a budget in percent is a part of what stock takes where", () => {
         return [2, 4, 8, 16, 16, 16].map((depth) => () => step(64, depth));
       },
     ],
+    [
+      "gradients are added up over three passes",
+      () => {
+        const width = 24;
+        const w = tf.variable(tf.linspace(-1, 1, width * width).reshape([width, width]));
+        const b = tf.variable(tf.zeros([4000]));
+        const x = tf.linspace(0, 1, 32 * width).reshape([32, width]);
+        const sgd = tf.train.sgd(1e-3);
+        const loss = () => {
+          let a: tf.Tensor = x;
+          for (let i = 0; i < 6; i++) a = tf.sigmoid(tf.mul(tf.matMul(a as tf.Tensor2D, w as never), 0.1));
+          return tf.add(tf.mean(a), tf.mean(b)) as tf.Scalar;
+        };
+        return times(4, () => {
+          const passes = times(3, loss).map((f) => tf.variableGrads(f, [w, b]));
+          const sums = Object.fromEntries(
+            [w, b].map(({ name }) => [name, tf.addN(passes.map(({ grads }) => grads[name] as tf.Tensor))]),
+          );
+          sgd.applyGradients(sums);
+          tf.dispose([sums, passes] as never);
+          return (w.dataSync() as Float32Array)[0];
+        });
+      },
+    ],
+    [
+      "more is held from step to step",
+      () => {
+        const step = network();
+        return times(5, () => {
+          tf.variable(tf.ones([5000]), false);
+          return step(64);
+        });
+      },
+    ],
   ])("%s", async (_, makeSteps) => {
     const { peakBytes, stockPeakBytes, budgetBytes, heldBytes, lastStep } = await compare(makeSteps);
     // Between steps less is alive than in them, and of what a step leaves to be collected by a tidy around it the count is off by little.
