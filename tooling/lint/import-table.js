@@ -175,6 +175,7 @@ export const alsoAllowed = {
   "mem-tracker": ["mem-tracker/fsdp"],
   memory: ["memory/graph"],
   tracer: ["tracer/step"],
+  "keras-loader": ["keras-loader/weights"],
 };
 
 /** The folder of a package or an app, from the root of the workspace. */

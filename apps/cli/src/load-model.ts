@@ -8,23 +8,29 @@ export interface StepSource extends ModelSource<"model"> {
   readonly data: string | undefined;
   /** A module with layers that a Keras model has besides Keras' own. */
   readonly layers?: string | undefined;
+  /** A file with weights of a Keras model. */
+  readonly weights?: string | undefined;
   readonly request: StepRequest;
 }
 
 /**
  * Loads what a source names as a factory, alike in every process, so that the model is built where its caller wants it. Loads neither the
- * hook nor a backend.
+ * hook nor a backend. Weights have the values of their file where these matter (`readsWeights`), else what their initializers give.
  *
- * @throws UsageError where the model takes no layers; RematError what its importer throws; the factory `KERAS_…`, `DATA_FILE`
+ * @throws UsageError where the model takes no layers or weights; RematError what its importer throws; the factory `KERAS_…`, `DATA_FILE`
  */
-export async function loadModel(source: Omit<StepSource, "request">): Promise<unknown> {
-  const { path, name, data, layers } = source;
+export async function loadModel(
+  source: Omit<StepSource, "request">,
+  { readsWeights = false }: { readonly readsWeights?: boolean } = {},
+): Promise<unknown> {
+  const { path, name, data, layers, weights } = source;
   const importer = importerOf(source);
-  if (layers !== undefined && importer.takesLayers !== true)
-    throw new UsageError(
-      `--layers ${layers}: ${path} is no Keras model. Leave --layers out: a module makes its layers itself.`,
-    );
-  const exported = await importer.load(path, layers);
+  for (const [part, file] of Object.entries({ layers, weights }))
+    if (file !== undefined && importer.takesParts !== true)
+      throw new UsageError(
+        `--${part} ${file}: ${path} is no Keras model. Leave --${part} out: a module makes its ${part} itself.`,
+      );
+  const exported = await importer.load(path, { layers, weights, readsWeights });
   if (data === undefined) return exported;
   const { readBatch } = await import("./given-batch.js");
   const withData: ModelFactory = async (context) => {

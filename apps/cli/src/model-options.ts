@@ -66,6 +66,13 @@ export const stepOptions: readonly CommandOption[] = grouped("The training step"
   { flags: "--seed <n>", purpose: "Seed of weights, random data, dropout, and the search for plans (default: 0)" },
 ]);
 
+/** Of a command that runs steps: elsewhere the values of weights do not matter. */
+export const weightsOption: CommandOption = {
+  flags: "--weights <file>",
+  reads: true,
+  purpose: "Weights of a Keras model: .weights.h5, .h5 or .keras (default: those of its own file, else random)",
+};
+
 /** Those of a command that records steps. */
 export const recordOptions: readonly CommandOption[] = grouped("The training step", [
   { flags: "--steps <n>", purpose: "How many training steps to record (default: 1)" },

@@ -1,7 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import "@tensorflow/tfjs-backend-cpu";
+import { unzipSync } from "fflate";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { kerasImporter } from "../src/importers/keras.js";
 import { remat } from "./run.js";
 
 /** A Keras model with a layer that is nobody's, compiled with Adam, as Keras 3 writes it. */
@@ -33,6 +36,9 @@ const layers = `export default ({ tf }) => [
     getConfig() { return { ...super.getConfig(), shiftBy: this.shiftBy }; }
   },
 ];`;
+
+const fixtureOf = (name: string): URL =>
+  new URL(`../../../packages/keras-loader/test/fixtures/${name}`, import.meta.url);
 
 let folder: string;
 const pathOf = (name: string): string => join(folder, name);
@@ -89,13 +95,44 @@ describe("a Keras model", () => {
     expect([code, stderr]).toEqual([1, expect.stringMatching(message)]);
   });
 
-  it("in HDF5 is refused with how to come to a file that can be read", async () => {
-    writeFileSync(pathOf("model.h5"), Buffer.from("\u0089HDF\r\n\u001a\n", "latin1"));
-    const { code, stderr } = await remat("memory", pathOf("model.h5"));
-    expect([code, stderr]).toEqual([
-      1,
-      expect.stringMatching(/model\.h5: .*HDF5 file: .*model\.to_json\(\), or .*save it as model\.keras/),
-    ]);
+  it("may be a .keras archive or HDF5 with a model, of which no weights are read to tell memory", async () => {
+    const files = unzipSync(readFileSync(fixtureOf("keras-3-files.zip")));
+    const peakOf = async (name: string): Promise<number> => {
+      writeFileSync(pathOf(name), files[name] as Uint8Array);
+      return JSON.parse((await remat("memory", pathOf(name), "--format", "json")).stdout).peakBytes;
+    };
+    expect(await peakOf("films.h5")).toBe(await peakOf("films.keras"));
+  });
+
+  it.each([
+    ["no model in it", "films.weights.h5", /films\.weights\.h5: This HDF5 file holds weights, but no model\. Save/],
+    ["its end missing", "short.h5", /short\.h5: the HDF5 file: not whole, or not HDF5 as Keras writes it/],
+  ])("in HDF5 with %s is refused", async (_, name, message) => {
+    const files = unzipSync(readFileSync(fixtureOf("keras-3-files.zip")));
+    writeFileSync(pathOf(name), (files[name] ?? files["films.h5"]?.slice(0, 3000)) as Uint8Array);
+    const { code, stderr } = await remat("memory", pathOf(name));
+    expect([code, stderr]).toEqual([1, expect.stringMatching(message)]);
+  });
+
+  it.each([
+    ["--weights missing.h5", ["missing.h5"], /missing\.h5: cannot be read \(ENOENT/],
+    ["--weights of a file without any", ["model.json"], /model\.json: holds no weights\. Expected a \.weights\.h5/],
+    ["weights of another model", ["films.h5"], /model\.json, .*films\.h5: the HDF5 file: .*weights of 3 layers .*Give/],
+    [
+      "some of the weight files",
+      [],
+      /half\.json: of its 2 weight files 1 are not beside it: b\.bin\. Copy/,
+      "half.json",
+    ],
+  ] as const)("with %s is refused where it runs", async (_, [weights], message, name: string = "model.json") => {
+    const files = unzipSync(readFileSync(fixtureOf("keras-3-files.zip")));
+    writeFileSync(pathOf("films.h5"), files["films.h5"] as Uint8Array);
+    const manifest = { weightsManifest: [{ paths: ["a.bin", "b.bin"], weights: [] }] };
+    writeFileSync(pathOf("half.json"), JSON.stringify({ modelTopology: model, ...manifest }));
+    writeFileSync(pathOf("a.bin"), "");
+    const parts = { layers: pathOf("layers.mjs"), weights: weights && pathOf(weights), readsWeights: true };
+    const load = async () => ((await kerasImporter.load(pathOf(name), parts)) as () => Promise<unknown>)();
+    await expect(load()).rejects.toThrow(message);
   });
 
   it("alone has layers of its own: a module makes what it has", async () => {

@@ -79,6 +79,46 @@ describe("remat run MODEL without a native backend", () => {
     expect(measured.residentBytes).toBeGreaterThan(0);
   });
 
+  it("starts from the weights beside a Keras model, or of another file, where there are any", async () => {
+    const pathOf = (name: string): string => join(folder, name);
+    const topology = {
+      class_name: "Sequential",
+      config: {
+        name: "m",
+        layers: [
+          { class_name: "InputLayer", config: { name: "x", batch_input_shape: [null, 3] } },
+          { class_name: "Dense", config: { name: "d", units: 1 } },
+        ],
+      },
+    };
+    const weights = [["d/kernel", [3, 1]] as const, ["d/bias", [1]] as const].map(([name, shape]) => ({
+      ...{ name, shape, dtype: "float32" },
+    }));
+    mkdirSync(pathOf("weighted"));
+    const json = { modelTopology: topology, weightsManifest: [{ paths: ["w.bin"], weights }] };
+    for (const name of ["weighted/model.json", "bare.json"]) writeFileSync(pathOf(name), JSON.stringify(json));
+    writeFileSync(pathOf("weighted/w.bin"), new Uint8Array(new Float32Array([1, 2, 3, 0.5]).buffer));
+    writeFileSync(pathOf("batch.json"), JSON.stringify({ inputs: [[1, 1, 1]], targets: [[0]] }));
+    const lossOf = async (...args: string[]): Promise<[loss: number, notes: string]> => {
+      const { losses, notes } = await runJson(
+        ...args,
+        "--data",
+        pathOf("batch.json"),
+        "--backend",
+        "cpu",
+        "--steps",
+        "1",
+      );
+      return [losses[0], notes.join("\n")];
+    };
+    // (1 + 2 + 3 + 0.5)², which random weights hardly give.
+    expect((await lossOf(pathOf("weighted/model.json")))[0]).toBe(42.25);
+    expect((await lossOf(pathOf("bare.json"), "--weights", pathOf("weighted/model.json")))[0]).toBe(42.25);
+    const [loss, notes] = await lossOf(pathOf("bare.json"));
+    expect(loss).not.toBe(42.25);
+    expect(notes).toContain("its weight files are not beside it (w.bin): weights are what their initializers give");
+  });
+
   it("takes cross-entropy after a softmax, else mean squared error, and says so", async () => {
     const softmax = await runJson(keras("softmax"), "--batch", "16", ...cpu);
     expect(softmax.notes.join("\n")).toMatch(/no loss: categorical cross-entropy is taken.*\n.*SGD with 0.01/);

@@ -4,10 +4,12 @@ import { compileModel } from "./compilation/compile-model.js";
 import { type OwnLayerClass, withOwnClasses } from "./layer-classes.js";
 import type { LayerNotes } from "./layer-note.js";
 import { overrideInputShape } from "./override-input-shape.js";
-import { isArchive } from "./read-archive.js";
 import { readTopology } from "./read-topology.js";
 import { provideTensorMethods } from "./tensor-methods.js";
 import { understandTopology } from "./understand-model.js";
+import { assignWeights } from "./weights/assign-weights.js";
+import type { KerasWeights } from "./weights/stored-weights.js";
+import { fileLayer } from "./weights/weighted-layer.js";
 
 /** Options of {@link loadKerasModel}. */
 export interface LoadKerasModelOptions {
@@ -23,7 +25,9 @@ export interface LoadKerasModelOptions {
    * configuration, its fields in camel case.
    */
   readonly layers?: readonly OwnLayerClass[];
-  /** Is told, in sentences for people, what of the file is not read, which loss and optimizer it names, and what of these is left out or stood for. */
+  /** Values of the weights, which `@remat/keras-loader/weights` reads; left out, they are what their initializers give. */
+  readonly weights?: KerasWeights;
+  /** Is told, in sentences for people, which loss and optimizer the file names, and what of these is left out or stood for. */
   readonly onNote?: (note: string) => void;
 }
 
@@ -33,8 +37,8 @@ export interface LoadKerasModelOptions {
  * A model whose file says how it is compiled is compiled so, where tfjs has what that needs.
  *
  * Takes a tfjs-layers `model.json` (with or without a weights manifest), what Keras' `model.to_json()` writes, or the `config.json` of a
- * `.keras` archive, of Keras 2 or 3, as text or parsed; or the bytes of any of these or of the archive itself. No weight data are read: weights are what their initializers give, and under fake
- * mode they have no data at all. Works at once, not asynchronously, and leaves tfjs-layers' table of classes as it was.
+ * `.keras` archive, of Keras 2 or 3, as text or parsed; or the bytes of any of these or of the archive itself. Weights are what their initializers give, and under fake
+ * mode they have no data at all, but where they are given as `weights`. Works at once, not asynchronously, and leaves tfjs-layers' table of classes as it was.
  *
  * What tfjs-layers lacks or gets wrong is supplied: `Normalization`; global pooling with `keepdims`; training a `BatchNormalization`
  * without scale or centre; the names that Keras 3 has changed. Where the file holds the shapes that Keras computed, tfjs-layers must
@@ -51,13 +55,13 @@ export function loadKerasModel(source: string | Uint8Array | object, options: Lo
 
 function load(source: string | Uint8Array | object, options: LoadKerasModelOptions): LayersModel {
   const topology = readTopology(source);
-  if (source instanceof Uint8Array && isArchive(source))
-    options.onNote?.("the archive's weights are not read: they are what their initializers give");
   const notes: LayerNotes = new Map();
   const entry = understandTopology(topology, options.name, notes);
   if (options.inputShape !== undefined) overrideInputShape(entry, options.inputShape);
   provideTensorMethods();
+  const file = fileLayer(entry);
   const model = buildModel(entry, notes, options.inputShape === undefined);
+  if (options.weights !== undefined) assignWeights(model, file, options.weights);
   const { compilation } = topology;
   if (compilation !== undefined) for (const note of compileModel(model, compilation)) options.onNote?.(note);
   return model;

@@ -12,28 +12,45 @@ export function isArchive(bytes: Uint8Array): boolean {
   return bytes[0] === 0x50 && bytes[1] === 0x4b;
 }
 
+/** The file of it that holds the weights, and how large it may be: fflate unpacks into one array. */
+const weightsFile = "model.weights.h5";
+const maxWeightsBytes = 2 ** 32;
+
 /**
  * Returns the text of the topology in a `.keras` archive; nothing else of it is unpacked.
  *
  * @throws RematError `KERAS_ARCHIVE`
  */
 export function readArchive(bytes: Uint8Array): string {
+  return strFromU8(unpack(bytes, topologyFile, maxTopologyBytes));
+}
+
+/**
+ * Returns the HDF5 file with the weights in a `.keras` archive; nothing else of it is unpacked.
+ *
+ * @throws RematError `KERAS_ARCHIVE`
+ */
+export function readArchiveWeights(bytes: Uint8Array): Uint8Array {
+  return unpack(bytes, weightsFile, maxWeightsBytes);
+}
+
+function unpack(bytes: Uint8Array, wanted: string, maxBytes: number): Uint8Array {
   let found: Record<string, Uint8Array>;
   try {
     found = unzipSync(bytes, {
       filter({ name, originalSize }) {
-        if (name !== topologyFile) return false;
-        if (originalSize > maxTopologyBytes)
-          throw broken(`its ${topologyFile} is of ${originalSize} bytes, expected at most ${maxTopologyBytes}`);
+        if (name !== wanted) return false;
+        if (originalSize > maxBytes)
+          throw broken(`its ${wanted} is of ${originalSize} bytes, expected at most ${maxBytes}`);
         return true;
       },
     });
   } catch (cause) {
     throw cause instanceof RematError ? cause : broken((cause as Error).message, cause);
   }
-  const topology = found[topologyFile];
-  if (topology === undefined) throw broken(`it holds no ${topologyFile}`);
-  return strFromU8(topology);
+  const file = found[wanted];
+  if (file === undefined) throw broken(`it holds no ${wanted}`);
+  return file;
 }
 
 function broken(what: string, cause?: unknown): RematError {

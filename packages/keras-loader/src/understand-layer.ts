@@ -17,6 +17,14 @@ import { functionName, isOperation, namedOperation } from "./understand-operatio
 /** Fields of a wrapper's configuration that hold layers of their own. */
 const innerLayerFields = ["layer", "cell", "cells"];
 
+/** Classes that this package knows by another name. */
+const otherNames: Readonly<Record<string, string>> = {
+  // tfjs-layers keeps layers and initializers in one table, in which this is an initializer.
+  Identity: "Activation",
+  // As Keras 3 writes its class into HDF5 files.
+  GroupedQueryAttention: "GroupQueryAttention",
+};
+
 /** Reads a model that is used as a layer: `understandModel`, which reads layers in turn. */
 export type ReadModel = (entry: JsonObject, path: string, notes: LayerNotes) => LayerEntry;
 
@@ -30,8 +38,7 @@ export function understandLayer(entry: unknown, path: string, notes: LayerNotes,
   if (typeof registered !== "string") throw corrupt(`${path}.class_name`, registered, "a layer's class");
   // Keras 2 writes the package in front under which the user has registered a class.
   const written = isRegistered(registered) ? registered : registered.replace(/^.+>/, "");
-  // tfjs-layers keeps layers and initializers in one table, in which Identity is an initializer.
-  const className = written === "Identity" ? "Activation" : written;
+  const className = ownField(otherNames, written) ?? written;
   const config = entry["config"];
   if (className === "Sequential" && Array.isArray(config)) return readModel(entry, path, notes);
   if (!isObject(config)) throw corrupt(`${path}.config`, config, "the configuration of a layer");

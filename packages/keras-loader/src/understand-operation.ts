@@ -25,7 +25,19 @@ const ofTensorFlow = new Set(["TFOpLambda", "SlicingOpLambda"]);
 /** Tells whether an entry of `layers` is a call of a function (`x + y`, `tf.concat`, `ops.relu(x)`) rather than a layer. */
 export function isOperation(entry: JsonObject): boolean {
   const { module, class_name: className } = entry;
-  return ofTensorFlow.has(className as string) || (typeof module === "string" && /^keras(\.src)?\.ops\b/.test(module));
+  if (ofTensorFlow.has(className as string)) return true;
+  return typeof module === "string" ? /^keras(\.src)?\.ops\b/.test(module) : isBareOperation(entry);
+}
+
+/** HDF5 files of Keras 3 do not say where a class is from: `Add` is a layer, which has a configuration, or a function. */
+function isBareOperation({ class_name: className, config, inbound_nodes: nodes }: JsonObject): boolean {
+  return (
+    Array.isArray(nodes) &&
+    nodes.some(isObject) &&
+    isObject(config) &&
+    !("trainable" in config) &&
+    kerasOperation(className as string) !== undefined
+  );
 }
 
 /** Returns the operation that an entry calls; undefined where this package has none. */

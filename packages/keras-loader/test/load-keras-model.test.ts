@@ -76,10 +76,8 @@ describe("loadKerasModel", () => {
       "config.json": strToU8(JSON.stringify(modelTopology)),
       "model.weights.h5": new Uint8Array(100),
     });
-    const notes: string[] = [];
-    const load = (bytes: Uint8Array) => loadKerasModel(bytes, { onNote: (note) => notes.push(note) });
-    expect([strToU8(text), archive].map((bytes) => load(bytes).countParams())).toEqual([4_253_864, 4_253_864]);
-    expect(notes).toEqual(["the archive's weights are not read: they are what their initializers give"]);
+    const counts = [strToU8(text), archive].map((bytes) => loadKerasModel(bytes).countParams());
+    expect(counts).toEqual([4_253_864, 4_253_864]);
   });
 
   it("understands MobileNet's pooling, which stock tfjs-layers misreads", async () => {

@@ -34,12 +34,17 @@ describe("a file that is no Keras topology", () => {
   it.each<[string, string | object, string, RegExp]>([
     ["text", "hello", "KERAS_NOT_JSON", /not JSON .*Give the text of a tfjs-layers model\.json/],
     ["an archive", "PK\u0003\u0004", "KERAS_NOT_JSON", /\.keras archive: give its bytes/],
-    ["an HDF5 file", "\u0089HDF\r\n\u001a\n", "KERAS_NOT_JSON", /HDF5 file: write the topology/],
+    [
+      "an HDF5 file",
+      "\u0089HDF\r\n\u001a\n",
+      "KERAS_NOT_JSON",
+      /HDF5 file: give what readHdf5Topology of @remat\/keras-loader\/weights reads/,
+    ],
     [
       "bytes of an HDF5 file",
       Buffer.from("\u0089HDF\r\n\u001a\n", "latin1"),
       "KERAS_NOT_JSON",
-      /HDF5 file: write the topology/,
+      /HDF5 file: give what readHdf5Topology of @remat\/keras-loader\/weights reads/,
     ],
     [
       "an archive cut short",

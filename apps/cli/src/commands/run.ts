@@ -1,10 +1,11 @@
+import { resolve } from "node:path";
 import { formatTypedPercent, judgeStep } from "@remat/reporting";
 import { RematError } from "@remat/trace";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
 import { formatOption, parseFormat, parseUnits, unitsOption } from "../format-option.js";
 import type { StepSource } from "../load-model.js";
-import { parseModelOptions, stepOptions } from "../model-options.js";
+import { parseModelOptions, stepOptions, weightsOption } from "../model-options.js";
 import { describeKinds, isOf, modelSource } from "../model-source.js";
 import { describeBudget } from "../plan/plan-options.js";
 import { deviceOption, parsePricing } from "../pricing-options.js";
@@ -18,7 +19,7 @@ import { summarizeRun } from "../run/run-summary.js";
 import type { Execution, StepJob, StepResult } from "../run/step-job.js";
 import { stepOfPlan } from "../run/step-of-plan.js";
 import { verifyRun } from "../run/verify-run.js";
-import { parseCount, UsageError } from "../usage-error.js";
+import { parseCount, parseText, UsageError } from "../usage-error.js";
 import { type Given, typed } from "../verdict/next-command.js";
 import { withVerdictFirst } from "../verdict/show-verdict.js";
 import { thisMachine } from "../verdict/this-machine.js";
@@ -27,6 +28,7 @@ import { thisMachine } from "../verdict/this-machine.js";
 export const runCommand: Command = {
   options: [
     ...stepOptions,
+    weightsOption,
     {
       ...deviceOption,
       purpose: "Device that the step is meant for: a name or a JSON file (default: this machine, on which it runs)",
@@ -70,7 +72,8 @@ export async function run(model: string, options: CommandOptions, io: ConsoleIo)
     wanted.kind === "plan"
       ? stepOfPlan(wanted.plan, wanted.path, given)
       : { request: given, backend: undefined, note: undefined };
-  const source: StepSource = { ...found, data: request.data, layers, request };
+  const weights = options["weights"] === undefined ? undefined : resolve(parseText("weights", options["weights"]));
+  const source: StepSource = { ...found, data: request.data, layers, weights, request };
   const progress = new Progress(io);
   const ask = <Job extends object, Result>(process: ProcessName, job: Job, what: string): Promise<Result> => {
     progress.show(`${what}: ${name}`, true);

@@ -24,14 +24,24 @@ interface ImporterFacts {
 /** Of a model, of which steps can be traced and run. */
 export interface ModelImporter extends ImporterFacts {
   readonly gives: "model";
-  /** Whether its models can have layers of the user's own. */
-  readonly takesLayers?: true;
+  /** Whether its models can have layers of the user's own, and weights of another file. */
+  readonly takesParts?: true;
   /**
    * Returns what makes the model (see `defineModel`). Loads neither the hook nor a backend, since stock steps need it, too.
    *
-   * @param layersPath a module with layers that the model has besides those of its library
+   * @throws RematError what its reading throws
    */
-  load(path: string, layersPath: string | undefined): Promise<unknown>;
+  load(path: string, parts: ModelParts): Promise<unknown>;
+}
+
+/** What a model is made of besides its file. */
+export interface ModelParts {
+  /** A module with layers that the model has besides those of its library. */
+  readonly layers?: string | undefined;
+  /** A file with weights, in place of the model's own. */
+  readonly weights?: string | undefined;
+  /** Whether the values of weights matter, as where steps run. */
+  readonly readsWeights: boolean;
 }
 
 /** Of a recorded run. */

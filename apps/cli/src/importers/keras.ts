@@ -1,27 +1,40 @@
-import { readFileSync } from "node:fs";
+import { RematError } from "@remat/trace";
 import type { ModelImporter } from "./importer.js";
+import { readKerasFile } from "./keras-file.js";
 import { namingFile } from "./naming-file.js";
-import { parseJson } from "./parse-json.js";
 
-/** A Keras topology, or a `.keras` archive with one; whatever JSON nobody else knows is taken for one. */
+/** A Keras model: a topology, a `.keras` archive or an HDF5 file; whatever JSON nobody else knows is taken for one. */
 export const kerasImporter: ModelImporter = {
   name: "keras",
   gives: "model",
-  takesLayers: true,
+  takesParts: true,
   example: "model.json",
-  what: "a Keras topology as tfjs-layers or Keras writes it; its weights are not needed",
-  ending: /(\.model)?\.json$|\.keras$|\.h5$/,
-  offered: /^model\.json$|\.model\.json$|\.keras$/,
-  // HDF5 files are refused by the loader, which says how to come to one that can be read.
+  what: "a Keras model as tfjs-layers or Keras writes it: .json, .keras or .h5; its weights are read where steps run",
+  ending: /(\.model)?\.json$|\.keras$|(\.weights)?\.(h5|hdf5)$/,
+  offered: /^model\.json$|\.model\.json$|\.keras$|(?<!\.weights)\.h5$/,
   recognises: (path) => /\.(json|keras|h5|hdf5)$/.test(path),
-  async load(path, layersPath) {
+  async load(path, { layers: layersPath, weights: weightsPath, readsWeights }) {
     const { loadKerasModel } = await import("@remat/keras-loader");
-    const source = path.endsWith(".json") ? (parseJson(path) as object) : readFileSync(path);
+    const file = await readKerasFile(path);
     const layers = layersPath === undefined ? [] : await (await import("./own-layers.js")).importLayers(layersPath);
-    return () => {
+    const given = weightsPath === undefined ? file : await readKerasFile(weightsPath);
+    return async () => {
       const notes: string[] = [];
-      const model = namingFile(path, () => loadKerasModel(source, { layers, onNote: (note) => notes.push(note) }));
+      const onNote = (note: string): number => notes.push(note);
+      const weights = readsWeights ? await given.readWeights(onNote) : undefined;
+      if (readsWeights && weightsPath !== undefined && weights === undefined) throw withoutWeights(weightsPath);
+      const read = weights === undefined || weightsPath === undefined ? path : `${path}, ${weightsPath}`;
+      const model = namingFile(read, () =>
+        loadKerasModel(file.topology(), { layers, onNote, ...(weights && { weights }) }),
+      );
       return { name: model.name, model, notes };
     };
   },
 };
+
+function withoutWeights(path: string): RematError {
+  return new RematError(
+    "KERAS_WEIGHTS_FILE",
+    `${path}: holds no weights. Expected a .weights.h5, .h5 or .keras file, or a model.json with its weight files beside it.`,
+  );
+}

@@ -9,7 +9,7 @@ export async function recordStep(
   { source, largest }: StepJob,
   execute: () => { close(): void },
 ): Promise<RecordedStep> {
-  const model = await loadModel(source);
+  const model = await loadModel(source, { readsWeights: true });
   const running = execute();
   try {
     return summaryOf(await traceStep(model, { ...source.request, name: source.name }), largest);

@@ -27,7 +27,7 @@ const stock: StepSurroundings = {
  */
 export async function runSteps(job: StepJob, surround: () => StepSurroundings = () => stock): Promise<StepResult> {
   const { source } = job;
-  const model = await loadModel(source);
+  const model = await loadModel(source, { readsWeights: true });
   globalThis.gc?.();
   const loadedBytes = process.memoryUsage.rss();
   let step: TrainingStep | undefined;
@@ -47,7 +47,8 @@ export async function runSteps(job: StepJob, surround: () => StepSurroundings = 
     }
     const peakResidentBytes = process.resourceUsage().maxRSS * 1024;
     const [first] = [definition.inputs].flat() as Tensor[];
-    return { batch: first.shape[0] ?? 1, steps, loadedBytes, peakResidentBytes, values: reader.values };
+    const notes = [definition.notes ?? []].flat();
+    return { batch: first.shape[0] ?? 1, notes, steps, loadedBytes, peakResidentBytes, values: reader.values };
   } finally {
     surroundings?.close();
     step?.dispose();

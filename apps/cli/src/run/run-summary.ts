@@ -42,7 +42,7 @@ export interface RunSummary {
 /** Puts predicted beside measured. */
 export function summarizeRun(
   planning: PlanningResult,
-  { steps, batch, loadedBytes, peakResidentBytes, recorded }: StepResult,
+  { steps, batch, notes, loadedBytes, peakResidentBytes, recorded }: StepResult,
   wanted: Wanted["kind"],
   verification: Verification | undefined,
 ): RunSummary {
@@ -56,7 +56,7 @@ export function summarizeRun(
     backend: planning.backendNote,
     batch,
     steps: steps.length,
-    notes: planning.notes,
+    notes: [...new Set([...planning.notes, ...notes])],
     restingBytes: planning.restingBytes,
     stock: planning.stock,
     predicted: planning.predicted,

@@ -51,6 +51,8 @@ export interface StepFigures {
 export interface StepResult {
   /** Samples in a batch. */
   readonly batch: number;
+  /** What the model says of itself. */
+  readonly notes: readonly string[];
   readonly steps: readonly StepFigures[];
   /** Resident when libraries and backend were loaded, and at most until the last step was over. */
   readonly loadedBytes: number;

@@ -1,6 +1,6 @@
 import type { NextStep, WayToFit } from "@remat/reporting";
 import { type CommandOptions, optionKey, optionName } from "../command.js";
-import { recordOptions, stepOptions } from "../model-options.js";
+import { recordOptions, stepOptions, weightsOption } from "../model-options.js";
 import type { ModelSource } from "../model-source.js";
 import { deviceOption } from "../pricing-options.js";
 import { typedTarget } from "../standard-input.js";
@@ -50,7 +50,7 @@ function withOption(given: Given, name: string, value: string): Given {
 
 /** Returns a command line for the same step: `remat plan model.json --batch 8 …`. */
 export function typed(command: string, { target, options }: Given, ...more: readonly string[]): string {
-  const kept = [...stepOptions, ...(command === "run" ? [] : [...recordOptions, deviceOption])];
+  const kept = [...stepOptions, ...(command === "run" ? [weightsOption] : [...recordOptions, deviceOption])];
   const again = kept.flatMap((option) => {
     const value = options[optionKey(option)];
     return typeof value === "string" ? [`--${optionName(option)}`, value] : [];

@@ -1,0 +1,45 @@
+import { RematError } from "@remat/trace";
+import { absent, type Match, matchInOrder } from "./match.js";
+import type { StoredArray } from "./stored-weights.js";
+import { layersOf, type WeightedLayer, weightsInOrder } from "./weighted-layer.js";
+
+/**
+ * Matches weights with what a legacy file holds for each layer of the model: those that are trained first, in Keras' order. Names that Keras has numbered
+ * otherwise than the topology are passed over, as Keras does: then the layers that have weights follow one another alike.
+ */
+export function matchLayers(
+  model: WeightedLayer,
+  stored: ReadonlyMap<string, readonly StoredArray[]>,
+): readonly Match[] {
+  const layers = (layersOf(model) ?? []).filter(({ layer }) => layer.weights.length > 0);
+  const inFile = [...stored].filter(([, arrays]) => arrays.length > 0);
+  const byName = layers.every(({ layer }) => stored.has(layer.name));
+  if (!byName && layers.length !== inFile.length) {
+    const missing = layers.filter(({ layer }) => !stored.has(layer.name)).map(({ layer }) => layer);
+    const [first] = missing;
+    if (inFile.length < layers.length && first !== undefined) throw absent(first, first.name);
+    throw new RematError(
+      "KERAS_WEIGHTS_ABSENT",
+      `holds weights of ${inFile.length} layers (${shown(inFile.map(([name]) => name))}), the model has ${layers.length} with weights (${shown(layers.map(({ layer }) => layer.name))}). ` +
+        "Give the weights of this very model.",
+    );
+  }
+  return layers.flatMap((weighted, i) => {
+    const { layer } = weighted;
+    const [name, arrays] = byName
+      ? [layer.name, stored.get(layer.name) as readonly StoredArray[]]
+      : (inFile[i] as (typeof inFile)[number]);
+    const trained = new Set(layer.trainableWeights);
+    const weights = weightsInOrder(weighted);
+    const ordered = [
+      ...weights.filter((weight) => trained.has(weight)),
+      ...weights.filter((weight) => !trained.has(weight)),
+    ];
+    return matchInOrder(layer, ordered, arrays, name);
+  });
+}
+
+function shown(names: readonly string[]): string {
+  const [first, second, third] = names;
+  return names.length > 4 ? `${first}, ${second}, ${third}, …` : names.join(", ");
+}

@@ -1,0 +1,19 @@
+import { RematError } from "@remat/trace";
+import { attributeOf, readingHdf5 } from "./hdf5-file.js";
+
+/**
+ * Reads the model of a legacy HDF5 file (`model.save("model.h5")`), and how it is compiled, as `loadKerasModel` takes it; no weights.
+ *
+ * @throws RematError `KERAS_NO_TOPOLOGY` where the file has weights alone, `KERAS_WEIGHTS_FILE` where it cannot be read
+ */
+export function readHdf5Topology(bytes: Uint8Array): object {
+  return readingHdf5(bytes, "the HDF5 file", (root) => {
+    const topology = attributeOf(root, "model_config");
+    if (topology === undefined)
+      throw new RematError(
+        "KERAS_NO_TOPOLOGY",
+        'This HDF5 file holds weights, but no model. Save the model with Keras\' model.save("model.keras"), or give its model.to_json() and these as its weights.',
+      );
+    return { model_config: topology, training_config: attributeOf(root, "training_config") };
+  });
+}

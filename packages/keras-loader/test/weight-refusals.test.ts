@@ -1,0 +1,147 @@
+import { RematError } from "@remat/trace";
+import * as tf from "@tensorflow/tfjs";
+import fc from "fast-check";
+import { strToU8, zipSync } from "fflate";
+import { afterEach, describe, expect, it } from "vitest";
+import { loadKerasModel } from "../src/index.js";
+import { readHdf5Topology, readKerasWeights, readManifestWeights } from "../src/weights/index.js";
+import { savedFiles } from "./weight-files.js";
+
+afterEach(() => tf.disposeVariables());
+
+const { fileOf } = savedFiles(3);
+
+/** A model of one layer, d, of 3 inputs. */
+const dense = (units: number, more: object[] = []) => ({
+  class_name: "Sequential",
+  config: {
+    name: "m",
+    layers: [
+      { class_name: "InputLayer", config: { name: "x", batch_input_shape: [null, 3] } },
+      { class_name: "Dense", config: { name: "d", units } },
+      ...more,
+    ],
+  },
+});
+const entry = (name: string, shape: number[], dtype = "float32") => ({ name, shape, dtype });
+const manifest = (...weights: object[]) => ({ weightsManifest: [{ paths: ["w.bin"], weights }] });
+
+function refusal(run: () => unknown): [code: string, message: string] {
+  try {
+    run();
+  } catch (error) {
+    if (error instanceof RematError) return [error.code, error.message];
+    throw error;
+  }
+  return ["none", ""];
+}
+
+describe("a file of weights", () => {
+  it.each<[string, () => unknown, string, RegExp]>([
+    [
+      "without a topology",
+      () => readHdf5Topology(fileOf("films.weights.h5")),
+      "KERAS_NO_TOPOLOGY",
+      /holds weights, but no model\. Save the model/,
+    ],
+    [
+      "of another kind",
+      () => readKerasWeights(strToU8("hello")),
+      "KERAS_WEIGHTS_FILE",
+      /neither a \.keras archive nor HDF5/,
+    ],
+    [
+      "cut short",
+      () => readKerasWeights(fileOf("films.h5").slice(0, 9000)),
+      "KERAS_WEIGHTS_FILE",
+      /HDF5 file: not whole, or .*copy the file whole/,
+    ],
+    [
+      "in an archive without it",
+      () => readKerasWeights(zipSync({ "config.json": strToU8("{}") })),
+      "KERAS_ARCHIVE",
+      /holds no model\.weights\.h5/,
+    ],
+    [
+      "that is no manifest",
+      () => readManifestWeights({ weightsManifest: [{ paths: 3 }] }, () => new Uint8Array(4)),
+      "KERAS_WEIGHTS_FILE",
+      /no list of groups with `paths` and `weights`/,
+    ],
+    [
+      "of strings",
+      () => readManifestWeights(manifest(entry("w", [2], "string")), () => new Uint8Array(4)),
+      "KERAS_WEIGHTS_FILE",
+      /weight w of the manifest is of string, expected one of float32/,
+    ],
+    [
+      "shorter than its manifest",
+      () => readManifestWeights(manifest(entry("w", [2])), () => new Uint8Array(4)),
+      "KERAS_WEIGHTS_FILE",
+      /w\.bin: 4 bytes, expected 8 for the 1 weights/,
+    ],
+  ])("%s is refused", (_name, run, code, message) => {
+    expect(refusal(run)).toEqual([code, expect.stringMatching(message)]);
+  });
+
+  it.each<[string, object, string, RegExp]>([
+    [
+      "of another shape",
+      dense(5),
+      "KERAS_WEIGHTS_SHAPE",
+      /^the weight files of model\.json: Layer 'd' \(Dense\) has kernel of shape \[3, 5\], the file has \[3, 2\] for it at d\/kernel\. Give/,
+    ],
+    [
+      "of fewer layers",
+      dense(2, [{ class_name: "Dense", config: { name: "e", units: 1 } }]),
+      "KERAS_WEIGHTS_ABSENT",
+      /the file has no weights of layer 'e' \(Dense\): expected kernel \[2, 1\], bias \[1\] at m\/e\./,
+    ],
+  ])("%s than the model's is refused, naming the layer, and leaves no tensor", (_name, topology, code, message) => {
+    const weights = readManifestWeights(
+      manifest(entry("d/kernel", [3, 2]), entry("d/bias", [2])),
+      () => new Uint8Array(32),
+    );
+    const before = tf.memory().numTensors;
+    expect(refusal(() => loadKerasModel(topology, { weights }))).toEqual([code, expect.stringMatching(message)]);
+    expect(tf.memory().numTensors).toBe(before);
+  });
+
+  it.each(["films.keras", "films.h5"])("%s of another model is refused, naming a layer", (name) => {
+    const weights = readKerasWeights(fileOf(name));
+    const [code, message] = refusal(() => loadKerasModel(fileOf("vision.keras"), { weights }));
+    expect([code, message]).toEqual([
+      "KERAS_WEIGHTS_ABSENT",
+      expect.stringMatching(/layer 'normalization|layer 'conv2d|weights of \d layers/),
+    ]);
+  });
+
+  it("may be quantized, or of half precision", () => {
+    const quantized = { ...entry("d/kernel", [3, 2]), quantization: { dtype: "uint8", scale: 0.5, min: -1 } };
+    const half = { ...entry("d/bias", [2]), quantization: { dtype: "float16", original_dtype: "float32" } };
+    // 1 and -2 in half precision.
+    const bytes = new Uint8Array([0, 1, 2, 3, 4, 5, 0x00, 0x3c, 0x00, 0xc0]);
+    const model = loadKerasModel(dense(2), { weights: readManifestWeights(manifest(quantized, half), () => bytes) });
+    expect(model.getWeights().map((weight) => [...weight.dataSync()])).toEqual([
+      [-1, -0.5, 0, 0.5, 1, 1.5],
+      [1, -2],
+    ]);
+  });
+
+  it("damaged anywhere is read or refused by a RematError, never anything else", () => {
+    const whole = fileOf("films.h5");
+    fc.assert(
+      fc.property(
+        fc.array(fc.record({ at: fc.nat(whole.length - 1), to: fc.nat(255) }), { minLength: 1, maxLength: 6 }),
+        fc.option(fc.nat(whole.length - 1)),
+        (changes, end) => {
+          const bytes = whole.slice(0, end ?? undefined);
+          for (const { at, to } of changes) if (at < bytes.length) bytes[at] = to;
+          refusal(() => loadKerasModel(fileOf("films.keras"), { weights: readKerasWeights(bytes) }));
+          refusal(() => readHdf5Topology(bytes));
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+});
