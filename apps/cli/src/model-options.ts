@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { fakeableBackends } from "@remat/backends";
 import {
+  checkpointings,
   groupingNames,
   lossNames,
   modelSizes,
@@ -63,6 +64,11 @@ export const stepOptions: readonly CommandOption[] = grouped("The training step"
     purpose: `How a flat Keras model gets a hierarchy: ${listed(groupingNames)} (default: ${String(defaults.grouping)})`,
     choices: groupingNames,
   },
+  {
+    flags: "--checkpointing <how>",
+    choices: checkpointings,
+    purpose: `Of blocks that the model checkpoints by hand: given, recomputed as they say, or free, as they are (default: ${defaults.checkpointing}; of plan and run free)`,
+  },
   { flags: "--seed <n>", purpose: "Seed of weights, random data, dropout, and the search for plans (default: 0)" },
 ]);
 
@@ -117,6 +123,7 @@ export function parseModelOptions(options: CommandOptions): ModelOptions {
       backend: given("backend", (name, value) => parseChoice(name, value, backends)),
       allocationUnitBytes: given("unit", (name, value) => parseCount(name, value, 1, mostUnitBytes)),
       grouping: given("group", (name, value) => parseChoice(name, value, groupingNames)),
+      checkpointing: given("checkpointing", (name, value) => parseChoice(name, value, checkpointings)),
       seed: given("seed", (name, value) => parseCount(name, value, 0)),
       steps: given("steps", parseCount),
     },
@@ -135,6 +142,7 @@ export const optionOfField: Readonly<Record<keyof Omit<StepRequest, "stepsBefore
   backend: "backend",
   allocationUnitBytes: "unit",
   grouping: "group",
+  checkpointing: "checkpointing",
   seed: "seed",
   steps: "steps",
 };

@@ -55,6 +55,8 @@ export interface OpCall {
   readonly differentiates: TapeNode | undefined;
   /** For the Add that accumulates a gradient, the node whose contribution it adds. */
   readonly accumulatesFrom: TapeNode | undefined;
+  /** For one that is replayed the `sequence` of the op that it repeats. */
+  readonly repeats: number | undefined;
 }
 
 /** An op that has run. */
@@ -170,6 +172,11 @@ export interface DispatchMode {
    */
   readonly fasterGradients?: FasterGradients | "none" | undefined;
 
+  /**
+   * While it is open it is not up to blocks that are checkpointed by hand what is recomputed: they run as they are. Left out: it leaves that to them.
+   */
+  readonly decidesCheckpointing?: boolean;
+
   /** Another backend is about to be set: what this throws refuses it, and nothing has changed. */
   backendChanging?(name: string): void;
 
@@ -193,6 +200,9 @@ export interface DispatchMode {
   opDone?(op: OpDone): void;
   /** The op is done, and autograd has saved what it saves of it: the user's code goes on next. Here, too, a mode may run kernels. */
   opOver?(op: OpDone): void;
+  /** A part of the forward pass is about to be recomputed: of its ops, told by `sequence`, some are replayed until `recomputationOver`. */
+  recomputationStarting?(ops: readonly number[]): void;
+  recomputationOver?(): void;
   /** The kernel threw; the error goes on to the caller. */
   opFailed?(op: OpCall, error: unknown): void;
   storageAllocated?(storage: Storage, origin: StorageOrigin): void;

@@ -26,6 +26,7 @@ export { type ModuleNamer, nameModulesBy } from "./module-namer.js";
 export { PatchSet } from "./patch-set.js";
 export { registeredVariables } from "./registered-variables.js";
 export {
+  isCheckpointingDecided,
   isDispatching,
   openDispatchMode,
   storagesOf,

@@ -21,6 +21,7 @@ export class Op implements OpDone {
     readonly accumulatesFrom: TapeNode | undefined,
     readonly inputTensors: readonly Tensor[] = present(inputs),
     readonly sequence: number = nextOpSequence++,
+    readonly repeats: number | undefined = undefined,
   ) {}
 
   /** The same op with what a mode put in place of its inputs. */
@@ -36,6 +37,7 @@ export class Op implements OpDone {
       this.accumulatesFrom,
       present(inputs),
       this.sequence,
+      this.repeats,
     );
   }
 
@@ -52,6 +54,7 @@ export class Op implements OpDone {
       undefined,
       this.inputTensors,
       this.sequence,
+      this.repeats,
     );
     op.outputs = this.outputs;
     return op;

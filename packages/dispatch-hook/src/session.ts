@@ -36,6 +36,8 @@ export class Session implements StorageListener {
   finishing: OpDone | undefined;
   /** While a kernel is replayed: by output the `DataId` that gets its data. */
   replaying: readonly (DataId | undefined)[] | undefined;
+  /** And the `sequence` of the op that it repeats. */
+  repeated: number | undefined;
   /** Inside `engine.clone`, whose Identity is no op of the user's (rule 1). */
   cloning = false;
   /** The tape node whose gradient function runs. */

@@ -96,6 +96,15 @@ export function isDispatching(mode: DispatchMode): boolean {
   return openSession()?.modes.isOpenInside(mode) ?? false;
 }
 
+/** Tells whether a mode that the running code is inside of decides what is recomputed, in the place of blocks that are checkpointed by hand. */
+export function isCheckpointingDecided(): boolean {
+  const modes = openSession()?.modes;
+  return (
+    modes?.listeners("decidesCheckpointing").some((open) => open.mode.decidesCheckpointing && modes.isInside(open)) ??
+    false
+  );
+}
+
 /**
  * Lets the hook know an optimizer of a class that is not registered with tfjs and that overrides `minimize`, so that already its first step
  * counts as `Phase.optimizer`. Only while a mode is open.

@@ -43,7 +43,7 @@ export async function plan(what: Trainable, options: PlanOptions): Promise<Plan>
   const { budget, planningMs = 5000, device = defaultDeviceHere, ...step } = options;
   const spec = deviceSpec(device);
   const parsed = parseBudget(budget);
-  const trace = withTimes(await traceOf(what, step), spec);
+  const trace = withTimes(await traceOf(what, step, "free"), spec);
   const { point, infeasible, recordedPeakBytes } = await planCheckpointing(trace, {
     ...goalOfBudget(parsed),
     timeMs: planningMs,

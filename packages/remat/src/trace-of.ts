@@ -1,7 +1,7 @@
 import { defaultBackend } from "@remat/backends";
-import { currentBackend } from "@remat/dispatch-hook";
+import { currentBackend, withDispatchMode } from "@remat/dispatch-hook";
 import { checkArgument, isRecord, isText, isTrace, type OptionChecks, RematError, type Trace } from "@remat/trace";
-import { type ModelDefinition, resolveStep, traceFakeStep } from "@remat/tracer";
+import { type Checkpointing, type ModelDefinition, resolveStep, traceFakeStep } from "@remat/tracer";
 import { LayersModel, version_layers } from "@tensorflow/tfjs-layers";
 import { record } from "./record.js";
 
@@ -20,9 +20,14 @@ export interface StepOptions {
 /**
  * Returns a training step as a trace: of a model without data, in no time and memory, and with no change to it; of a function by taking two steps for real.
  *
+ * @param checkpointing what becomes of blocks that are checkpointed by hand
  * @internal
  */
-export async function traceOf(what: Trainable, { batch, optimizer, loss }: StepOptions): Promise<Trace> {
+export async function traceOf(
+  what: Trainable,
+  { batch, optimizer, loss }: StepOptions,
+  checkpointing: Checkpointing,
+): Promise<Trace> {
   // Also of what is no model, of which they say nothing.
   resolveStep({ batch, optimizer, loss });
   if (isTrace(what)) return what;
@@ -35,8 +40,15 @@ export async function traceOf(what: Trainable, { batch, optimizer, loss }: StepO
   );
   checkCopy(what);
   if (typeof what !== "function")
-    return traceFakeStep(what, { batch, optimizer, loss, backend: defaultBackend(currentBackend()).name });
-  return record(() => checkStep(what()));
+    return traceFakeStep(what, {
+      batch,
+      optimizer,
+      loss,
+      checkpointing,
+      backend: defaultBackend(currentBackend()).name,
+    });
+  const recorded = () => record(() => checkStep(what()));
+  return checkpointing === "free" ? withDispatchMode({ decidesCheckpointing: true }, recorded) : recorded();
 }
 
 /** What is expected of the options by which a step is described. @internal */

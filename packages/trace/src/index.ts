@@ -43,6 +43,7 @@ export {
 export { formatPlanOp, isPlanNode, type PlanNode, type PlanOp } from "./plan-op.js";
 export { readPlan } from "./read-plan.js";
 export { type ByteSource, parseTrace, type ReadTraceOptions, readTrace } from "./read-trace.js";
+export { countRecomputedOps } from "./recomputed-ops.js";
 export { RematError, setErrorKind } from "./remat-error.js";
 export type { StepSettings } from "./step-settings.js";
 export type { TensorType } from "./tensor-type.js";

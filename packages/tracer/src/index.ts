@@ -1,3 +1,4 @@
+export { decideCheckpointing } from "./decide-checkpointing.js";
 export { type Loss, type LossName, lossByName, lossNames } from "./losses.js";
 export {
   defineModel,
@@ -14,6 +15,8 @@ export { noOptimizer, type OptimizerName, optimizerByName, optimizerNames } from
 export { TraceRecorder, type TraceRecorderOptions } from "./recorder/trace-recorder.js";
 export { SeededRandom } from "./seeded-random.js";
 export {
+  type Checkpointing,
+  checkpointings,
   groupingNames,
   type ModelSize,
   modelSizes,

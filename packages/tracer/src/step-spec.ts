@@ -15,6 +15,13 @@ const namedGroupings: Readonly<Record<GroupingName, true>> = { auto: true, prefi
 /** The ways of grouping a flat model that have a name. */
 export const groupingNames: readonly GroupingName[] = Object.keys(namedGroupings) as GroupingName[];
 
+/**
+ * What becomes of blocks that a model checkpoints by hand (`checkpoint` and `checkpointLayers` of `@remat/checkpoint`): `given`, they are recomputed in the
+ * backward pass as they say; `free`, they run as they are, as under a plan or a budget, which decide for themselves what is recomputed.
+ */
+export const checkpointings = ["given", "free"] as const;
+export type Checkpointing = (typeof checkpointings)[number];
+
 /** What may be said of a training step; {@link resolveStep} decides what is left out. */
 export interface StepRequest {
   /** Which size of a model module to build that has several; `full` if not given. */
@@ -37,6 +44,8 @@ export interface StepRequest {
   readonly allocationUnitBytes?: number | undefined;
   /** How the layers of a flat model are grouped into modules; `auto` if not given. */
   readonly grouping?: Grouping | undefined;
+  /** What becomes of blocks that are checkpointed by hand; `given` if not said. What is to be planned has to be `free`. */
+  readonly checkpointing?: Checkpointing | undefined;
   /** Steps to record; 1 if not given. */
   readonly steps?: number | undefined;
   /** Steps to take before those. Left out: 1 where the optimizer keeps state, so that it is there from the start; else 0. */
@@ -49,6 +58,7 @@ export interface StepSpec extends Omit<StepSettings, "grouping"> {
   readonly backend: BackendName;
   readonly allocationUnitBytes: number;
   readonly grouping: Grouping;
+  readonly checkpointing: Checkpointing;
   readonly steps: number;
   readonly stepsBefore: number;
 }
@@ -71,11 +81,13 @@ export function resolveStep(request: StepRequest = {}): StepSpec {
     backend = defaultBackend().name,
     allocationUnitBytes = 1,
     grouping = "auto",
+    checkpointing = "given",
     steps = 1,
   } = request;
   if (loss !== undefined) describeLoss(loss);
   requireOptimizer(optimizer);
   const { stepsBefore = keepsState(optimizer) ? 1 : 0 } = request;
+  requireCheckpointing(checkpointing);
   requireWhole("batch", batch === undefined ? 1 : batch, 1);
   requireWhole("seed", seed, 0);
   requireWhole("allocationUnitBytes", allocationUnitBytes, 1);
@@ -91,6 +103,7 @@ export function resolveStep(request: StepRequest = {}): StepSpec {
     backend,
     allocationUnitBytes,
     grouping,
+    checkpointing,
     steps,
     stepsBefore,
   };
@@ -107,6 +120,14 @@ export function settingsOf({ size, batch, loss, data, optimizer, grouping, seed 
     grouping: typeof grouping === "string" ? grouping : "by a function",
     seed,
   };
+}
+
+function requireCheckpointing(value: Checkpointing): void {
+  if (checkpointings.includes(value)) return;
+  throw new RematError(
+    "STEP_REQUEST",
+    `a training step's checkpointing: expected ${checkpointings.join(" or ")}, found ${describeValue(value)}. Give one, or leave it out.`,
+  );
 }
 
 function requireWhole(field: string, value: number, min: number): void {

@@ -1,4 +1,5 @@
 import { fakeMode } from "@remat/fake";
+import { decideCheckpointing } from "./decide-checkpointing.js";
 import { quantile } from "./quantile.js";
 import { resolveStep, type StepRequest } from "./step-spec.js";
 import { prepareStep } from "./training-step.js";
@@ -29,6 +30,7 @@ export async function timeFakeStep(exported: unknown, options: TimeFakeStepOptio
   return fakeMode(
     async () => {
       const step = await prepareStep(exported, options);
+      const stopDeciding = decideCheckpointing(options);
       try {
         const takeStep = async () => {
           const start = performance.now();
@@ -49,6 +51,7 @@ export async function timeFakeStep(exported: unknown, options: TimeFakeStepOptio
         }
         return quantile(times, 0.5);
       } finally {
+        stopDeciding();
         step.dispose();
       }
     },

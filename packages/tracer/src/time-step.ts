@@ -1,5 +1,6 @@
 import { openDispatchMode } from "@remat/dispatch-hook";
 import type { Trace } from "@remat/trace";
+import { decideCheckpointing } from "./decide-checkpointing.js";
 import { OpStopwatch, type StepTimes, type StepWay } from "./op-stopwatch.js";
 import type { StepRequest } from "./step-spec.js";
 import { prepareStep, type TrainingStep } from "./training-step.js";
@@ -45,6 +46,7 @@ export async function timeStep(exported: unknown, trace: Trace, options: TimeSte
   const turn = stopwatch.turn(ways, inARow);
   // The hook stays for all steps, as in training: put in anew for each, it would be new code each time, which runs slowly at first.
   const close = openDispatchMode({});
+  const stopDeciding = decideCheckpointing(options);
   let training: TrainingStep | undefined;
   try {
     const step = await prepareStep(exported, { ...options, name });
@@ -75,6 +77,7 @@ export async function timeStep(exported: unknown, trace: Trace, options: TimeSte
       }
     return stopwatch.times();
   } finally {
+    stopDeciding();
     close();
     training?.dispose();
   }

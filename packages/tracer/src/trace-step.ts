@@ -3,6 +3,7 @@ import { isForwardModule, ModTracker } from "@remat/mod-tracker";
 import { Category, type Trace, type TraceHeader } from "@remat/trace";
 import { type Tensor, version_core } from "@tensorflow/tfjs-core";
 import { version_layers } from "@tensorflow/tfjs-layers";
+import { decideCheckpointing } from "./decide-checkpointing.js";
 import { heldInitialValues } from "./initial-values.js";
 import { batchOf, type ScopeFn } from "./model-definition.js";
 import { TraceRecorder } from "./recorder/trace-recorder.js";
@@ -23,7 +24,7 @@ export interface TraceStepOptions extends StepRequest {
 /**
  * Builds a model without data and traces a training step of it: shapes, storages and what autograd saves are those of a real step on
  * `backend`, and no memory is allocated. `exported` is what a model module exports (see `examples/README.md`): a function that makes a
- * model, or a LayersModel.
+ * model, or a LayersModel. What a model recomputes by itself is part of the trace, unless `checkpointing` is `free`.
  *
  * @throws RematError `MODEL_EXPORT`, `MODEL_NOT_TRAINABLE`, `LOSS_UNKNOWN`, `OPTIMIZER_UNKNOWN`; `DataDependentError` where the model reads values
  * @example
@@ -41,6 +42,7 @@ export async function traceStep(exported: unknown, options: TraceStepOptions = {
   const step = await prepareStep(exported, { ...options, scope });
   const { name, spec, definition, notes, optimizer } = step;
   let tracker: ModTracker | undefined;
+  const stopDeciding = decideCheckpointing(spec);
   const initial: Tensor[] = [];
   try {
     initial.push(...(optimizer === undefined ? [] : heldInitialValues(definition)));
@@ -81,6 +83,7 @@ export async function traceStep(exported: unknown, options: TraceStepOptions = {
     });
     return recorder.trace();
   } finally {
+    stopDeciding();
     tracker?.close();
     for (const tensor of initial) tensor.dispose();
     step.dispose();

@@ -10,6 +10,7 @@ describe("resolveStep", () => {
       backend: "tensorflow",
       allocationUnitBytes: 1,
       grouping: "auto",
+      checkpointing: "given",
       steps: 1,
       stepsBefore: 0,
     });
@@ -31,6 +32,7 @@ describe("resolveStep", () => {
     [{ allocationUnitBytes: Number.NaN }, "allocationUnitBytes: expected"],
     [{ steps: 0 }, "steps: expected"],
     [{ stepsBefore: -1 }, "stepsBefore: expected"],
+    [{ checkpointing: "off" as never }, 'checkpointing: expected given or free, found "off"'],
     [{ loss: "hinge" }, 'no loss is called "hinge"'],
     [{ optimizer: "lion" }, 'no optimizer is called "lion"'],
   ])("refuses %j", (request, message) => {

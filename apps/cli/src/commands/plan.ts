@@ -131,8 +131,13 @@ async function planModel(
 
   progress.show(`planning ${name}`, true);
   const found = await findPlan(trace, asked, name, io, progress);
+  // What is planned is held against the same step.
+  const predictReleased = () =>
+    predictEarlyRelease(trace, { source, options: { checkpointing: "free", ...options } }, progress);
   if ("infeasible" in found) {
-    const verdict = await giveVerdict(trace, { ...given, pricing, outcome: smallestFound(found.infeasible) }, progress);
+    const outcome = smallestFound(found.infeasible);
+    const earlyReleasePeakBytes = (await predictReleased())?.peakBytes;
+    const verdict = await giveVerdict(trace, { ...given, pricing, outcome, earlyReleasePeakBytes }, progress);
     progress.clear();
     beside.write(withVerdictFirst(infeasibleDocument(found.infeasible, shown), verdict, shown.format, io));
     throw nothingWithin(found.infeasible);
@@ -142,7 +147,7 @@ async function planModel(
   const planned = { name: "planned", peakBytes, overhead };
   const command = afterPlan(given, trace, asked);
   // Nobody takes the step of one rank of many.
-  const earlyRelease = asked.worldSize > 1 ? undefined : await predictEarlyRelease(trace, given, progress);
+  const earlyRelease = asked.worldSize > 1 ? undefined : await predictReleased();
   const earlyReleasePeakBytes = earlyRelease?.peakBytes;
   const judged = { ...given, pricing, outcome: planned, command, earlyReleasePeakBytes };
   const verdict = await giveVerdict(found.trace, judged, progress);
@@ -159,10 +164,11 @@ async function planModel(
   beside.write(text(...sections));
 }
 
-/** How to take the step; of a recorded one the seed is the search's alone. */
+/** How to take the step, in which it is up to the plan what is recomputed; of a recorded one the seed is the search's alone. */
 function stepOf(source: ModelSource, options: CommandOptions): ModelOptions {
   const { request, ...files } = parseModelOptions(options);
-  return { request: isOf(source, "run") ? { ...request, seed: undefined } : request, ...files };
+  if (isOf(source, "run")) return { request: { ...request, seed: undefined }, ...files };
+  return { request: { ...request, checkpointing: request.checkpointing ?? "free" }, ...files };
 }
 
 /** What was found that holds least, though it is too much for the budget. */

@@ -73,7 +73,8 @@ export async function run(model: string, options: CommandOptions, io: ConsoleIo)
       ? stepOfPlan(wanted.plan, wanted.path, given)
       : { request: given, backend: undefined, note: undefined };
   const weights = options["weights"] === undefined ? undefined : resolve(parseText("weights", options["weights"]));
-  const source: StepSource = { ...found, data: request.data, layers, weights, request };
+  const { checkpointing = "free" } = given;
+  const source: StepSource = { ...found, data: request.data, layers, weights, request: { ...request, checkpointing } };
   const progress = new Progress(io);
   const ask = <Job extends object, Result>(process: ProcessName, job: Job, what: string): Promise<Result> => {
     progress.show(`${what}: ${name}`, true);

@@ -1,6 +1,7 @@
 import { applyPlan, MemoryMeter, releaseEarly } from "@remat/checkpoint";
 import { openDispatchMode } from "@remat/dispatch-hook";
 import { readPlan } from "@remat/trace";
+import { decideCheckpointing } from "@remat/tracer";
 import { resolveStep } from "@remat/tracer/step";
 import type { StepSurroundings } from "./run-steps.js";
 import type { Execution, StepJob } from "./step-job.js";
@@ -26,6 +27,7 @@ export function execute(execution: Execution): Running {
 /** Returns what is around the steps of a job: its execution, and a meter of memory. */
 export function surroundingsOf({ execution, source }: Pick<StepJob, "execution" | "source">): StepSurroundings {
   const { allocationUnitBytes } = resolveStep(source.request);
+  const stopDeciding = decideCheckpointing(source.request);
   const meter = new MemoryMeter({ allocationUnitBytes });
   const stopCounting = openDispatchMode(meter);
   let running: Running;
@@ -33,6 +35,7 @@ export function surroundingsOf({ execution, source }: Pick<StepJob, "execution" 
     running = execute(execution);
   } catch (error) {
     stopCounting();
+    stopDeciding();
     throw error;
   }
   return {
@@ -49,6 +52,7 @@ export function surroundingsOf({ execution, source }: Pick<StepJob, "execution" 
     close() {
       running.close();
       stopCounting();
+      stopDeciding();
     },
   };
 }

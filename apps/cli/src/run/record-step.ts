@@ -1,5 +1,5 @@
 import { heldPeak, peakMoment } from "@remat/memory";
-import { Phase, type Trace } from "@remat/trace";
+import { countRecomputedOps, type Trace } from "@remat/trace";
 import { traceStep } from "@remat/tracer";
 import { loadModel } from "../load-model.js";
 import type { RecordedStep, StepJob } from "./step-job.js";
@@ -20,8 +20,7 @@ export async function recordStep(
 
 function summaryOf(trace: Trace, largest?: number): RecordedStep {
   const { ops } = trace;
-  let recomputedOps = 0;
-  for (let op = 0; op < ops.count; op++) if (ops.phase[op] === Phase.recompute) recomputedOps++;
+  const recomputedOps = countRecomputedOps(trace);
   const { peakBytes, bytesByCategory } = heldPeak(trace);
   const moment = peakMoment(trace, largest === undefined ? {} : { limit: largest });
   return { peakBytes, bytesByCategory, moment, ops: ops.count - recomputedOps, recomputedOps };

@@ -95,8 +95,7 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
     });
   }
 
-  override closed(): void {
-    super.closed();
+  closed(): void {
     this.planner.close();
   }
 

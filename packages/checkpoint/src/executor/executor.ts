@@ -58,13 +58,8 @@ export interface PassReport {
   readonly recomputedOnTouch: number;
 }
 
-const open = new Set<Executor>();
-
 /** The innermost executor that is open keeps the ledger of a pass, and passes in that pass are part of it. */
 let isPassRunning = false;
-
-/** Whether an executor is open, besides `but`. @internal */
-export const isExecuting = (but: Executor): boolean => open.size > (open.has(but) ? 1 : 0);
 
 /**
  * A dispatch mode that runs each backward pass and each update with early release and keeps, for its duration, a ledger of recipes, from which a policy evicts data
@@ -109,8 +104,8 @@ export class Executor implements DispatchMode {
     return this.gradientsTaken;
   }
 
-  opened(): void {
-    open.add(this);
+  get decidesCheckpointing(): boolean {
+    return true;
   }
 
   /** In the middle of a pass: what is evicted is recomputed, since nobody would do so later. */
@@ -124,10 +119,6 @@ export class Executor implements DispatchMode {
     } finally {
       this.policy.passEnded?.();
     }
-  }
-
-  closed(): void {
-    open.delete(this);
   }
 
   gradients(call: GradientsCall, next: RunGradients): GradientsResult {

@@ -5,7 +5,7 @@ import type { Recipe, StoredData } from "./stored-data.js";
 
 /** @internal */
 export function recipeOfOp(
-  { kernel, inputs, attributes }: OpDone,
+  { kernel, inputs, attributes, sequence }: OpDone,
   sources: readonly StoredData[],
   outputs: (StoredData | undefined)[],
   isView: boolean,
@@ -16,6 +16,7 @@ export function recipeOfOp(
     kernel,
     inputs: copyInputs(inputs),
     attributes: copyAttributes(attributes),
+    sequence,
     sources,
     outputs,
     isView,

@@ -78,6 +78,8 @@ export interface Recipe {
   readonly kernel: string;
   readonly inputs: Readonly<Record<string, TensorInfo>> | readonly TensorInfo[];
   readonly attributes: KernelAttributes | undefined;
+  /** The `sequence` of the op that it was; absent for a constant. */
+  readonly sequence?: number;
   /** What `inputs` are on, each once. */
   readonly sources: readonly StoredData[];
   /** By output; undefined for one on an input's `DataId`, or that nobody needs any more. */

@@ -17,6 +17,8 @@ export interface Block {
   readonly policy: SavePolicy;
   /** What ran in it, in order; of a block inside it only what made its results. */
   readonly recipes: BlockRecipe[];
+  /** The `sequence` of each op that ran in it, and in blocks inside it. */
+  readonly ops: number[];
   isOver: boolean;
 }
 

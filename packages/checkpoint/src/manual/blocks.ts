@@ -1,4 +1,5 @@
 import { type OpDone, storagesOf } from "@remat/dispatch-hook";
+import { recomputeOps } from "@remat/dispatch-hook/residency";
 import { Phase } from "@remat/trace";
 import { type Tensor, util } from "@tensorflow/tfjs-core";
 import type { Policy } from "../executor/executor.js";
@@ -27,7 +28,7 @@ export class Blocks implements Policy {
   }
 
   enter(policy: SavePolicy): Block {
-    const block: Block = { policy, recipes: [], isOver: false };
+    const block: Block = { policy, recipes: [], ops: [], isOver: false };
     this.running.push(block);
     return block;
   }
@@ -74,8 +75,9 @@ export class Blocks implements Policy {
     return outputs.some((output) => storagesOf(output).some((storage) => ledger.bufferOf(storage) !== undefined));
   }
 
-  opOver({ kernel, attributes, outputs }: OpDone, recipe: Recipe | undefined): void {
+  opOver({ sequence, kernel, attributes, outputs }: OpDone, recipe: Recipe | undefined): void {
     const block = this.running.at(-1);
+    for (const { ops } of this.running) ops.push(sequence);
     if (recipe === undefined || block === undefined) return;
     const made: BlockRecipe = {
       recipe,
@@ -104,16 +106,20 @@ export class Blocks implements Policy {
     if (ledger === undefined || block?.isOver !== true || phase === Phase.forward || this.isRecomputing) return false;
     this.isRecomputing = true;
     try {
-      const makerOf = ({ data }: StoredBuffer) => data[0]?.maker && this.makers.get(data[0].maker);
-      for (const { run, evicted } of recomputationOf(block, buffer, makerOf)) {
-        for (const { buffer: source } of run.recipe.sources) if (source.isEvicted) ledger.recompute(source);
-        ledger.replay(run.recipe);
-        for (const helper of evicted) if (helper.isEvictable && !helper.isUsed) ledger.evict(helper);
-      }
+      recomputeOps(block.ops, () => this.recompute(block, buffer, ledger));
     } finally {
       this.isRecomputing = false;
     }
     return !buffer.isEvicted;
+  }
+
+  private recompute(block: Block, touched: StoredBuffer, ledger: Ledger): void {
+    const makerOf = ({ data }: StoredBuffer) => data[0]?.maker && this.makers.get(data[0].maker);
+    for (const { run, evicted } of recomputationOf(block, touched, makerOf)) {
+      for (const { buffer: source } of run.recipe.sources) if (source.isEvicted) ledger.recompute(source);
+      ledger.replay(run.recipe);
+      for (const helper of evicted) if (helper.isEvictable && !helper.isUsed) ledger.evict(helper);
+    }
   }
 
   private isSaved({ policy }: Block, buffer: StoredBuffer): boolean {

@@ -3,30 +3,48 @@ import {
   type DispatchMode,
   type GradientsCall,
   type GradientsResult,
+  isCheckpointingDecided,
   openDispatchMode,
   type RunGradients,
+  type UpdateCall,
 } from "@remat/dispatch-hook";
-import { currentFakeBackend } from "@remat/fake";
 import { Tensor } from "@tensorflow/tfjs-core";
-import { Executor, isExecuting } from "../executor/executor.js";
+import { Executor } from "../executor/executor.js";
 import type { Block } from "./block.js";
 import { Blocks } from "./blocks.js";
 import { type SavePolicy, saveNothing } from "./save-policies.js";
 
 const blocks = new Blocks();
 
-/** Leaves passes to a plan or a budget, which decide for themselves, and fake ones alone. */
+/** Leaves passes to what decides for itself what is recomputed, as a plan and a budget do. */
 class BlockExecutor extends Executor {
+  override get decidesCheckpointing(): boolean {
+    return false;
+  }
+
   override get releasesEarly(): boolean {
-    return currentFakeBackend() === undefined;
+    return !isCheckpointingDecided();
+  }
+
+  override get sharesOnes(): boolean {
+    return !isCheckpointingDecided();
+  }
+
+  override get sharesSaved(): boolean {
+    return !isCheckpointingDecided();
   }
 
   override get fasterGradients(): DispatchMode["fasterGradients"] {
-    return this.releasesEarly ? super.fasterGradients : undefined;
+    return isCheckpointingDecided() ? undefined : super.fasterGradients;
   }
 
   override gradients(call: GradientsCall, next: RunGradients): GradientsResult {
-    return currentFakeBackend() !== undefined || isExecuting(this) ? next() : super.gradients(call, next);
+    return isCheckpointingDecided() ? next() : super.gradients(call, next);
+  }
+
+  override applyGradients(call: UpdateCall, next: () => void): void {
+    if (isCheckpointingDecided()) next();
+    else super.applyGradients(call, next);
   }
 
   phaseChanged(phase: number): void {
@@ -77,7 +95,8 @@ export const exitBlock = (block: Block, results: readonly Tensor[] | undefined):
  * same to the bit. Blocks may stand in layers and in other blocks. As `torch.utils.checkpoint` and `jax.checkpoint`.
  *
  * Wrap before the gradient is taken: a block wrapped while a forward pass runs recomputes from the next on. Under `applyPlan` or
- * `withMemoryBudget` a block is an ordinary function, since these decide. `endCheckpointing` ends it.
+ * `withMemoryBudget` a block is an ordinary function, since these decide, and so it is in a trace that is to be planned (`traceFakeStep` of
+ * `@remat/tracer` with `checkpointing: "free"`); other traces show what is recomputed, in fake mode too. `endCheckpointing` ends it.
  *
  * @param fn takes anything, returns a tensor, or tensors in lists and objects; synchronous
  * @throws RematError `BACKEND_UNSUPPORTED`, when a gradient is taken, on backends other than native, wasm and cpu

@@ -5,6 +5,7 @@ export {
   copyIfShared,
   evictData,
   pinData,
+  recomputeOps,
   replayKernel,
   restoreConstant,
   unpinData,

@@ -10,6 +10,8 @@ export interface KernelRecipe {
   readonly kernel: string;
   readonly inputs: Readonly<Record<string, TensorInfo>> | readonly TensorInfo[];
   readonly attributes: KernelAttributes | undefined;
+  /** The `sequence` of the op that the call was, where it was one. */
+  readonly sequence?: number;
 }
 
 /**
@@ -19,10 +21,11 @@ export interface KernelRecipe {
  * @internal
  */
 export function replay(session: Session, recipe: KernelRecipe, into: readonly (DataId | undefined)[]): void {
-  const { engine, storages, node, scope, phase, replaying, finishing } = session;
+  const { engine, storages, node, scope, phase, replaying, repeated, finishing } = session;
   session.node = session.pass?.aroundNode;
   session.scope = undefined;
   session.replaying = into;
+  session.repeated = recipe.sequence;
   session.setPhase(Phase.recompute);
   engine.state.kernelDepth++;
   engine.startScope();
@@ -41,6 +44,7 @@ export function replay(session: Session, recipe: KernelRecipe, into: readonly (D
     session.node = node;
     session.scope = scope;
     session.replaying = replaying;
+    session.repeated = repeated;
     session.finishing = finishing;
     session.setPhase(phase);
   }

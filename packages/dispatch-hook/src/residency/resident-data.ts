@@ -30,6 +30,19 @@ export function replayKernel(recipe: KernelRecipe, into: readonly (DataId | unde
   if (session !== undefined) replay(session, recipe, into);
 }
 
+/** Runs `replayAll`, which replays some of `ops` of the forward pass, told by `sequence`: modes are told that these are recomputed. */
+export function recomputeOps(ops: readonly number[], replayAll: () => void): void {
+  const modes = openSession()?.modes;
+  for (const open of modes?.listeners("recomputationStarting") ?? [])
+    if (modes?.isInside(open)) open.mode.recomputationStarting(ops);
+  try {
+    replayAll();
+  } finally {
+    for (const open of modes?.listeners("recomputationOver") ?? [])
+      if (modes?.isInside(open)) open.mode.recomputationOver();
+  }
+}
+
 /** Returns what `dataId` holds, if JavaScript filled it, no kernel has read it yet, and it fits into little memory: short lists, or one value many times. */
 export function constantOf(dataId: DataId): ConstantData | undefined {
   const session = openSession();

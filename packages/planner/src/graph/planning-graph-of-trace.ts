@@ -1,5 +1,5 @@
 import { type SequenceGraphOptions, sequenceGraphOfTrace, type TraceSequenceGraph } from "@remat/memory";
-import { Phase, RematError, row, type Trace, transposeRows } from "@remat/trace";
+import { countRecomputedOps, Phase, RematError, row, type Trace, transposeRows } from "@remat/trace";
 import type { PlanningGraph } from "./planning-graph.js";
 
 export type PlanningGraphOfTraceOptions = SequenceGraphOptions;
@@ -11,7 +11,8 @@ export type TracePlanningGraph = PlanningGraph & TraceSequenceGraph;
  * Returns what can be planned of a trace of one training step: what the step can hold, see `sequenceGraphOfTrace` of `@remat/memory`, with what it costs
  * to run each op again.
  *
- * @throws RematError `TRACE_PHASE` for a trace without a backward pass, `TRACE_RUNTIME` for one without runtimes: price it first.
+ * @throws RematError `TRACE_PHASE` for a trace without a backward pass, `TRACE_RECOMPUTES` for one of a step that recomputes by itself, which a plan is to
+ * decide; `TRACE_RUNTIME` for one without runtimes: price it first.
  * @example
  * const graph = planningGraphOfTrace(await readTrace(file));
  */
@@ -50,9 +51,23 @@ function checkTrace(trace: Trace): void {
       "TRACE_PHASE",
       `the trace of '${trace.header.model ?? "a model"}' has ${trace.ops.count} ops and none of a backward pass; trace a training step`,
     );
+  const recomputed = countRecomputedOps(trace);
+  if (recomputed > 0) throw recomputes(trace, recomputed);
   if (trace.ops.runtimeMs.every((ms) => !(ms > 0)))
     throw new RematError(
       "TRACE_RUNTIME",
       `none of the ${trace.ops.count} ops has a runtime; price the trace with @remat/runtime-estimator before planning it`,
     );
+}
+
+function recomputes({ header: { framework, model = "a model" }, ops }: Trace, recomputed: number): RematError {
+  const found = `${recomputed} of the ${ops.count} ops of the trace of '${model}' recompute what was evicted`;
+  const next =
+    framework === "tfjs"
+      ? 'Trace it with checkpointing "free", as remat plan MODEL does, or record it after endCheckpointing()'
+      : "Record it without checkpointing";
+  return new RematError(
+    "TRACE_RECOMPUTES",
+    `${found}; expected a step as it is without checkpointing by hand or a plan, since what is recomputed is what a plan decides. ${next}.`,
+  );
 }

@@ -81,3 +81,28 @@ test("the caller may say what can be recomputed", () => {
   const graph = planningGraphOfTrace(trace(), { isReplayable: (op) => op === 4 });
   expect([...graph.recomputable]).toEqual([0, 0, 0, 0, 0, 0, 1, 0]);
 });
+
+test("a step that recomputes by itself is refused, one whose gradient functions compute anew is not", () => {
+  const trace = (forwardOp: number | undefined, framework = "tfjs") => {
+    const b = new TraceBuilder({ framework, device: "cpu", mode: "real", allocationUnitBytes: 1, model: "m" });
+    const x = b.tensor({ storage: b.allocate(4, "cpu"), dtype: "float32", shape: [1] });
+    b.op({ name: "Sin", inputs: [x], runtimeMs: 1 });
+    b.op({
+      name: "Sin",
+      phase: Phase.recompute,
+      inputs: [x],
+      runtimeMs: 1,
+      ...(forwardOp !== undefined && { forwardOp }),
+    });
+    b.op({ name: "Cos", phase: Phase.backward, inputs: [x], runtimeMs: 1 });
+    return b.build();
+  };
+  expect(() => planningGraphOfTrace(trace(undefined))).toThrow(
+    expect.objectContaining({
+      code: "TRACE_RECOMPUTES",
+      message: expect.stringMatching(/^1 of the 3 ops of the trace of 'm' recompute .* checkpointing "free"/),
+    }),
+  );
+  expect(() => planningGraphOfTrace(trace(undefined, "pytorch"))).toThrow(/Record it without checkpointing\.$/);
+  expect(planningGraphOfTrace(trace(0)).nodeCount).toBe(3);
+});

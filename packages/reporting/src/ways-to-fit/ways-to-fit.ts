@@ -1,7 +1,7 @@
 import { heldPeak, unrecomputedPeakBytes } from "@remat/memory";
 import { planCheckpointing } from "@remat/planner";
 import { deviceSpecs } from "@remat/runtime-estimator";
-import { type DeviceSpec, Phase, type Trace } from "@remat/trace";
+import { countRecomputedOps, type DeviceSpec, Phase, type Trace } from "@remat/trace";
 import type { WayToFit } from "../verdict/way-to-fit.js";
 import { fewestRanks } from "./fewest-ranks.js";
 import { largestBatch, type PeakOfBatch } from "./largest-batch.js";
@@ -33,13 +33,17 @@ export async function waysToFit(trace: Trace, options: WaysToFitOptions): Promis
   if (heldPeak(trace).peakBytes <= memoryBytes) return [];
   if (earlyReleasePeakBytes !== undefined && earlyReleasePeakBytes <= memoryBytes)
     return [{ kind: "early-release", peakBytes: earlyReleasePeakBytes }];
-  if (trace.header.framework === "tfjs") {
+  // A plan decides itself what is recomputed: what it comes to cannot be told of a step that recomputes.
+  const canPlan = countRecomputedOps(trace) === 0;
+  if (canPlan && trace.header.framework === "tfjs") {
     const peakBytes = unrecomputedPeakBytes(trace);
     if (peakBytes <= memoryBytes) return [{ kind: "unrecomputed", peakBytes }];
   }
   const ways: (WayToFit | undefined)[] = [];
-  onProgress?.("looking for a plan that fits");
-  ways.push(await plan(trace, memoryBytes));
+  if (canPlan) {
+    onProgress?.("looking for a plan that fits");
+    ways.push(await plan(trace, memoryBytes));
+  }
   if (batch !== undefined) {
     onProgress?.("looking for a batch that fits");
     ways.push(await largestBatch(batch.samples, heldPeak(trace).peakBytes, memoryBytes, batch.peakOf));

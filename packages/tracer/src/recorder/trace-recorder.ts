@@ -31,6 +31,7 @@ import {
   updateStartMark,
 } from "@remat/trace";
 import type { Tensor, Variable } from "@tensorflow/tfjs-core";
+import { RecomputedCalls } from "./recomputed-calls.js";
 import { recordedAttributes } from "./recorded-attributes.js";
 import { RecordedTensors } from "./recorded-tensors.js";
 import { SequenceIndex } from "./sequence-index.js";
@@ -80,6 +81,8 @@ export class TraceRecorder implements DispatchMode {
   private gradientsDepth = 0;
   /** Module calls that run inside a gradient function. */
   private recomputations = 0;
+  /** Module calls whose ops are replayed. */
+  private readonly recomputed: RecomputedCalls;
   /** What has been added to a gradient. */
   private readonly addends = new WeakSet<Tensor>();
   private inputRows: number[] = [];
@@ -92,6 +95,10 @@ export class TraceRecorder implements DispatchMode {
   constructor(options: TraceRecorderOptions = {}) {
     this.builder = new TraceBuilder({ ...tracedHeader(), ...options.header });
     this.tensors = new RecordedTensors(this.builder);
+    this.recomputed = new RecomputedCalls({
+      enter: (call) => this.builder.enterModule(call, Phase.recompute),
+      exit: (call) => this.builder.exitModule(call, Phase.recompute),
+    });
     this.seesOutside = options.outside ?? true;
     this.sourceLine = options.sourceLine;
   }
@@ -137,6 +144,7 @@ export class TraceRecorder implements DispatchMode {
    */
   enterCall(module: number, inputs: readonly Tensor[], parent: number = this.call): number {
     const call = this.builder.call(module, parent, inputs.length > 0);
+    this.recomputed.callMade(call, parent);
     this.callsBefore[call] = this.call;
     this.call = call;
     const phase = this.forwardPhase();
@@ -170,7 +178,16 @@ export class TraceRecorder implements DispatchMode {
     this.builder.mark(name);
   }
 
+  recomputationStarting(ops: readonly number[]): void {
+    this.recomputed.start(ops.map((sequence) => this.callOfRow(this.opRows.get(sequence))));
+  }
+
+  recomputationOver(): void {
+    this.recomputed.end();
+  }
+
   opStarting(op: OpCall): void {
+    if (op.repeats !== undefined) this.recomputed.reach(this.callOfRow(this.opRows.get(op.repeats)));
     // Inputs never seen before exist before the op, so their allocation is told before its own.
     const { inputTensors } = op;
     const rows = new Array<number>(inputTensors.length);
@@ -184,7 +201,8 @@ export class TraceRecorder implements DispatchMode {
     const inputRows = this.inputRows;
     const outputRows = new Array<number>(outputs.length);
     for (let i = 0; i < outputs.length; i++) outputRows[i] = this.tensors.row(outputs[i], this.phase);
-    const node = op.differentiates;
+    // One that is replayed in a gradient function repeats what it repeats anywhere.
+    const node = op.repeats === undefined ? op.differentiates : undefined;
     const call = this.callOf(op);
     const row = this.builder.op({
       name: op.kernel,
@@ -202,6 +220,7 @@ export class TraceRecorder implements DispatchMode {
     if (this.sourceLine !== undefined) this.lineOfOps[row] = this.line;
     this.opRows.set(op.sequence, row);
     this.callOfOps[row] = call;
+    if (op.phase === Phase.forward) this.recomputed.countOp(call);
     if (op.accumulatesFrom !== undefined) this.accumulated(op);
   }
 
@@ -307,8 +326,9 @@ export class TraceRecorder implements DispatchMode {
     this.tensors.become(tensor, Category.gradient, [Category.activation, Category.temporary, Category.other]);
   }
 
-  /** An op that differentiates another comes from the line of that. */
-  private lineOf({ differentiates, accumulatesFrom }: OpCall): string | undefined {
+  /** An op that differentiates or repeats another comes from the line of that. */
+  private lineOf({ repeats, differentiates, accumulatesFrom }: OpCall): string | undefined {
+    if (repeats !== undefined) return this.lineOfOps[this.opRows.get(repeats)];
     const node = differentiates ?? accumulatesFrom;
     if (node?.op !== undefined) return this.lineOfOps[this.opRows.get(node.op.sequence)];
     if (node?.scope !== undefined) return this.lineOfScopes[this.scopeRows.get(node.scope.sequence)];
@@ -321,10 +341,15 @@ export class TraceRecorder implements DispatchMode {
 
   private callOf(op: OpDone): number {
     if (op.phase === Phase.outside) return -1;
+    if (op.repeats !== undefined) return this.callOfRow(this.opRows.get(op.repeats));
     // What a gradient function runs in a module call of its own is that call's.
     if (this.recomputations > 0) return this.call;
     const node = op.differentiates ?? op.accumulatesFrom;
     return node === undefined ? this.call : this.callOfNode(node);
+  }
+
+  private callOfRow(row: number): number {
+    return row < 0 ? -1 : this.callOfOps[row];
   }
 
   private flagsOf(op: OpDone, inputRows: readonly number[], outputRows: readonly number[]): number {

@@ -11,6 +11,8 @@ export {
 } from "../model-definition.js";
 export { noOptimizer, type OptimizerName, optimizerByName, optimizerNames } from "../optimizers.js";
 export {
+  type Checkpointing,
+  checkpointings,
   groupingNames,
   type ModelSize,
   modelSizes,

@@ -1,0 +1,60 @@
+/** Who is told that the forward pass of a module call is recomputed. */
+interface RecomputationListener {
+  enter(call: number): void;
+  exit(call: number): void;
+}
+
+/**
+ * Which module calls are recomputed where a part of the forward pass is: those all of whose ops are in it, from the first of them that is replayed to
+ * the last, one call inside the other.
+ *
+ * @internal
+ */
+export class RecomputedCalls {
+  private readonly parents: number[] = [];
+  /** By call: forward ops in it, and in the calls inside it. */
+  private readonly opCounts: number[] = [];
+  private whole: ReadonlySet<number> = new Set();
+  private readonly entered: number[] = [];
+
+  constructor(private readonly listener: RecomputationListener) {}
+
+  callMade(call: number, parent: number): void {
+    this.parents[call] = parent;
+    this.opCounts[call] = 0;
+  }
+
+  countOp(call: number): void {
+    for (let at = call; at >= 0; at = this.parents[at]) this.opCounts[at]++;
+  }
+
+  /** Ops are about to be recomputed, told by the call of each. */
+  start(callOfOps: Iterable<number>): void {
+    const counts = new Map<number, number>();
+    for (const call of callOfOps)
+      for (let at = call; at >= 0; at = this.parents[at]) counts.set(at, (counts.get(at) ?? 0) + 1);
+    this.whole = new Set([...counts].filter(([call, count]) => count === this.opCounts[call]).map(([call]) => call));
+  }
+
+  /** An op of `call` is about to be replayed. */
+  reach(call: number): void {
+    const path: number[] = [];
+    for (let at = call; at >= 0; at = this.parents[at]) if (this.whole.has(at)) path.unshift(at);
+    let common = 0;
+    while (common < path.length && this.entered[common] === path[common]) common++;
+    this.leaveTo(common);
+    for (const each of path.slice(common)) {
+      this.entered.push(each);
+      this.listener.enter(each);
+    }
+  }
+
+  end(): void {
+    this.leaveTo(0);
+    this.whole = new Set();
+  }
+
+  private leaveTo(depth: number): void {
+    while (this.entered.length > depth) this.listener.exit(this.entered.pop() as number);
+  }
+}
