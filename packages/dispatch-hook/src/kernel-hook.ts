@@ -96,8 +96,6 @@ function runOp(session: Session, parameters: KernelParameters, run: RunKernel): 
     session.scope,
     accumulation === undefined ? session.node : accumulation.producer,
     accumulation?.consumer,
-    undefined,
-    undefined,
     session.repeated,
   );
   for (const open of modes.listeners("opStarting")) {

@@ -19,9 +19,9 @@ export class Op implements OpDone {
     readonly scope: GradientScope | undefined,
     readonly differentiates: TapeNode | undefined,
     readonly accumulatesFrom: TapeNode | undefined,
+    readonly repeats: number | undefined,
     readonly inputTensors: readonly Tensor[] = present(inputs),
     readonly sequence: number = nextOpSequence++,
-    readonly repeats: number | undefined = undefined,
   ) {}
 
   /** The same op with what a mode put in place of its inputs. */
@@ -35,9 +35,9 @@ export class Op implements OpDone {
       this.scope,
       this.differentiates,
       this.accumulatesFrom,
+      this.repeats,
       present(inputs),
       this.sequence,
-      this.repeats,
     );
   }
 
@@ -52,9 +52,9 @@ export class Op implements OpDone {
       undefined,
       undefined,
       undefined,
+      this.repeats,
       this.inputTensors,
       this.sequence,
-      this.repeats,
     );
     op.outputs = this.outputs;
     return op;

@@ -17,6 +17,7 @@ export {
   isWholeFrom,
   type OptionChecks,
 } from "./check-argument.js";
+export { countReplayedOps } from "./count-replayed-ops.js";
 export type { DeviceSpec } from "./device-spec.js";
 export { describePlanMismatch, findPlanMismatch, type PlanMismatch } from "./find-plan-mismatch.js";
 export { fingerprintOf, fingerprintOfOps } from "./fingerprint.js";
@@ -43,7 +44,6 @@ export {
 export { formatPlanOp, isPlanNode, type PlanNode, type PlanOp } from "./plan-op.js";
 export { readPlan } from "./read-plan.js";
 export { type ByteSource, parseTrace, type ReadTraceOptions, readTrace } from "./read-trace.js";
-export { countRecomputedOps } from "./recomputed-ops.js";
 export { RematError, setErrorKind } from "./remat-error.js";
 export type { StepSettings } from "./step-settings.js";
 export type { TensorType } from "./tensor-type.js";

@@ -1,5 +1,5 @@
 import { heldPeak, peakMoment } from "@remat/memory";
-import { countRecomputedOps, type Trace } from "@remat/trace";
+import { countReplayedOps, type Trace } from "@remat/trace";
 import { traceStep } from "@remat/tracer";
 import { loadModel } from "../load-model.js";
 import type { RecordedStep, StepJob } from "./step-job.js";
@@ -20,7 +20,7 @@ export async function recordStep(
 
 function summaryOf(trace: Trace, largest?: number): RecordedStep {
   const { ops } = trace;
-  const recomputedOps = countRecomputedOps(trace);
+  const recomputedOps = countReplayedOps(trace);
   const { peakBytes, bytesByCategory } = heldPeak(trace);
   const moment = peakMoment(trace, largest === undefined ? {} : { limit: largest });
   return { peakBytes, bytesByCategory, moment, ops: ops.count - recomputedOps, recomputedOps };

@@ -1,7 +1,7 @@
 import { heldPeak, holdPlan, tellsLifetimes } from "@remat/memory";
 import { planMethods, planningGraphOfTrace } from "@remat/planner";
 import { formatChosenPercent } from "@remat/reporting";
-import { countRecomputedOps, Phase, type Trace } from "@remat/trace";
+import { countReplayedOps, Phase, type Trace } from "@remat/trace";
 import type { FrontPoint, Overlay, PlanFindings } from "../data/report-meta.js";
 
 /** What planning gave: findings, or why there are none; and the timelines of the recommended plans. */
@@ -73,7 +73,7 @@ function whyNot(trace: Trace, { timeMs, iterations }: FindPlansOptions): string 
   if (timeMs === 0 && iterations === undefined) return "planning was switched off (--time 0)";
   if (trace.truncated !== undefined) return "the trace breaks off, so that the end of the step is not known";
   if (!trace.hasPhase(Phase.backward)) return "the trace has no backward pass";
-  if (countRecomputedOps(trace) > 0)
+  if (countReplayedOps(trace) > 0)
     return "the step recomputes by itself what was checkpointed by hand; use remat plan, which takes it without";
   if (!tellsLifetimes(trace)) return "the trace says nothing about lifetimes";
   if (!trace.ops.runtimeMs.some((ms) => ms > 0)) return "its ops have no times";

@@ -22,7 +22,7 @@ test.each(["100%", "1GB"])(
       iterations: 300,
       boundTimeMs: 0,
     });
-  const { plan } = point as { plan: Plan };
+    const { plan } = point as { plan: Plan };
     const step = () =>
       tf.tidy(() => {
         const { value, grads } = tf.variableGrads(() => tf.sum(forward(inputs)) as tf.Scalar, weights);
@@ -42,7 +42,7 @@ test.each(["100%", "1GB"])(
       },
       { plan },
     );
-  for (const lastStep of lastSteps) {
+    for (const lastStep of lastSteps) {
       expect(lastStep?.recomputedOps).toBeGreaterThan(0);
       expect(lastStep?.predictedBytes).toBe(plan.predicted.peakBytes);
     }

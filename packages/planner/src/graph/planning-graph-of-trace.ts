@@ -1,5 +1,5 @@
 import { type SequenceGraphOptions, sequenceGraphOfTrace, type TraceSequenceGraph } from "@remat/memory";
-import { countRecomputedOps, Phase, RematError, row, type Trace, transposeRows } from "@remat/trace";
+import { countReplayedOps, Phase, RematError, row, type Trace, transposeRows } from "@remat/trace";
 import type { PlanningGraph } from "./planning-graph.js";
 
 export type PlanningGraphOfTraceOptions = SequenceGraphOptions;
@@ -51,8 +51,8 @@ function checkTrace(trace: Trace): void {
       "TRACE_PHASE",
       `the trace of '${trace.header.model ?? "a model"}' has ${trace.ops.count} ops and none of a backward pass; trace a training step`,
     );
-  const recomputed = countRecomputedOps(trace);
-  if (recomputed > 0) throw recomputes(trace, recomputed);
+  const replayed = countReplayedOps(trace);
+  if (replayed > 0) throw recomputes(trace, replayed);
   if (trace.ops.runtimeMs.every((ms) => !(ms > 0)))
     throw new RematError(
       "TRACE_RUNTIME",
@@ -60,14 +60,9 @@ function checkTrace(trace: Trace): void {
     );
 }
 
-function recomputes({ header: { framework, model = "a model" }, ops }: Trace, recomputed: number): RematError {
-  const found = `${recomputed} of the ${ops.count} ops of the trace of '${model}' recompute what was evicted`;
-  const next =
-    framework === "tfjs"
-      ? 'Trace it with checkpointing "free", as remat plan MODEL does, or record it after endCheckpointing()'
-      : "Record it without checkpointing";
+function recomputes({ header: { model = "a model" }, ops }: Trace, replayed: number): RematError {
   return new RematError(
     "TRACE_RECOMPUTES",
-    `${found}; expected a step as it is without checkpointing by hand or a plan, since what is recomputed is what a plan decides. ${next}.`,
+    `${replayed} of the ${ops.count} ops of the trace of '${model}' recompute what was evicted; expected a step as it is without checkpointing by hand or a plan, since what is recomputed is what a plan decides. Trace it with checkpointing "free", as remat plan MODEL does, or record it after endCheckpointing().`,
   );
 }

@@ -1,7 +1,7 @@
 import { heldPeak, unrecomputedPeakBytes } from "@remat/memory";
 import { planCheckpointing } from "@remat/planner";
 import { deviceSpecs } from "@remat/runtime-estimator";
-import { countRecomputedOps, type DeviceSpec, Phase, type Trace } from "@remat/trace";
+import { countReplayedOps, type DeviceSpec, Phase, type Trace } from "@remat/trace";
 import type { WayToFit } from "../verdict/way-to-fit.js";
 import { fewestRanks } from "./fewest-ranks.js";
 import { largestBatch, type PeakOfBatch } from "./largest-batch.js";
@@ -34,7 +34,7 @@ export async function waysToFit(trace: Trace, options: WaysToFitOptions): Promis
   if (earlyReleasePeakBytes !== undefined && earlyReleasePeakBytes <= memoryBytes)
     return [{ kind: "early-release", peakBytes: earlyReleasePeakBytes }];
   // A plan decides itself what is recomputed: what it comes to cannot be told of a step that recomputes.
-  const canPlan = countRecomputedOps(trace) === 0;
+  const canPlan = countReplayedOps(trace) === 0;
   if (canPlan && trace.header.framework === "tfjs") {
     const peakBytes = unrecomputedPeakBytes(trace);
     if (peakBytes <= memoryBytes) return [{ kind: "unrecomputed", peakBytes }];
