@@ -275,17 +275,30 @@ export class ScheduleFront {
     );
   }
 
-  /** Halves the range between budgets that cost too much and budgets that do not, `steps` times. */
+  /**
+   * Narrows the range between budgets that cost too much and budgets that do not, `steps` times: in the middle, and after one in vain where the chord between the
+   * two has the overhead, which should do as costs are convex in memory.
+   */
   async narrow(overhead: number, steps: number, weight: number): Promise<void> {
+    /** Nothing was found within as many. */
+    let failedBytes = 0;
+    let isInVain = false;
     for (let i = 0; i < steps && this.options.signal?.aborted !== true; i++) {
       const fits = this.smallestWithin(overhead);
-      const smaller = this.found
-        .filter(({ peakBytes }) => peakBytes < fits.peakBytes)
-        .map(({ peakBytes }) => peakBytes);
-      if (smaller.length === 0) return;
-      const below = Math.max(...smaller);
-      if (fits.peakBytes - below < 0.002 * fits.peakBytes) return;
-      await this.run([{ budgetBytes: (fits.peakBytes + below) / 2, weight: weight / steps, begin: "blocks" }]);
+      const below = best(
+        this.found.filter(({ peakBytes }) => peakBytes < fits.peakBytes),
+        (a, b) => b.peakBytes - a.peakBytes || a.cost - b.cost,
+      );
+      if (below === undefined) return;
+      const fromBytes = Math.max(below.peakBytes, failedBytes);
+      if (fits.peakBytes - fromBytes < 0.002 * fits.peakBytes) return;
+      const onChord = (overhead - fits.overhead) / (below.overhead - fits.overhead);
+      const budgetBytes = Math.floor(
+        isInVain ? fits.peakBytes - onChord * (fits.peakBytes - below.peakBytes) : (fits.peakBytes + fromBytes) / 2,
+      );
+      await this.run([{ budgetBytes, weight: weight / steps, begin: "blocks" }]);
+      isInVain = !isInVain && this.smallestWithin(overhead).peakBytes >= fits.peakBytes;
+      if (!this.isMet(budgetBytes)) failedBytes = Math.max(failedBytes, budgetBytes);
     }
   }
 
