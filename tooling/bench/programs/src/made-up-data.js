@@ -17,12 +17,26 @@ export function writeText(folder) {
   writeFileSync(join(folder, "text.txt"), text);
 }
 
+/** A file to be downloaded, of rows of columns. */
+export function writeTable(folder, file, columns, rows) {
+  const values = numbers(13);
+  const random = () => values.next().value;
+  const row = (_, at) =>
+    Object.values(columns)
+      .map((valueOf) => valueOf(random, at))
+      .join(",");
+  const lines = [Object.keys(columns).join(","), ...Array.from({ length: rows }, row)];
+  mkdirSync(join(folder, "downloads"), { recursive: true });
+  writeFileSync(join(folder, "downloads", file), `${lines.join("\n")}\n`);
+}
+
 /** Images and labels in the files of MNIST, fewer. */
-export function writeMnist(folder) {
+export function writeMnist(folder, trainCount = 2000) {
+  mkdirSync(folder, { recursive: true });
   const random = numbers(11);
   const byte = () => Math.floor(random.next().value * 256);
   for (const [name, count] of [
-    ["train", 2000],
+    ["train", trainCount],
     ["t10k", 100],
   ]) {
     const images = Buffer.alloc(16 + count * 784);

@@ -1,4 +1,38 @@
-import { writeMnist, writeText } from "./made-up-data.js";
+import { join } from "node:path";
+import { writeMnist, writeTable, writeText } from "./made-up-data.js";
+
+/** A column of a table, by its name: its values between two bounds, or as many classes. */
+const between = (from, to) => (random) => from + (to - from) * random();
+const classes = (count) => (random) => Math.floor(count * random());
+
+const weatherColumns = {
+  '"Date Time"': (_, row) => {
+    const [date, time] = new Date(Date.UTC(2009, 0, 1, 0, 10 * row)).toISOString().split("T");
+    return `${date.split("-").reverse().join(".")} ${time.slice(0, 8)}`;
+  },
+  ...Object.fromEntries(
+    ["p (mbar)", "T (degC)", "Tpot (K)", "Tdew (degC)", "rh (%)", "VPmax (mbar)", "VPact (mbar)", "VPdef (mbar)"]
+      .concat(["sh (g/kg)", "H2OC (mmol/mol)", "rho (g/m**3)", "wv (m/s)", "max. wv (m/s)", "wd (deg)"])
+      .map((name) => [`"${name}"`, between(0, 30)]),
+  ),
+};
+const abaloneColumns = {
+  sex: (random) => "MFI"[classes(3)(random)],
+  ...Object.fromEntries(
+    ["length", "diameter", "height", "whole", "shucked", "viscera", "shell"].map((name) => [name, between(0, 1)]),
+  ),
+  rings: classes(29),
+};
+const pitchColumns = {
+  ...Object.fromEntries(["vx0", "vy0", "vz0", "ax", "ay", "az", "start_speed"].map((name) => [name, between(-50, 50)])),
+  left_handed_pitcher: classes(2),
+  pitch_code: classes(7),
+};
+const strikeColumns = {
+  ...Object.fromEntries(["px", "pz", "sz_top", "sz_bot"].map((name) => [name, between(-2, 4)])),
+  left_handed_batter: classes(2),
+  is_strike: classes(2),
+};
 
 /**
  * A program as it was fetched.
@@ -8,6 +42,7 @@ import { writeMnist, writeText } from "./made-up-data.js";
  * @property {string} file in FOLDER, or in `entries/` here
  * @property {boolean} [isEntry]
  * @property {readonly string[]} [args]
+ * @property {Readonly<Record<string, string>>} [modules] by the name of a module that it imports, the name under which that is installed
  * @property {(folder: string) => void} [writeData] into the folder that it runs in
  * @property {number} passes after which it is ended
  */
@@ -39,6 +74,51 @@ export const publicPrograms = [
     name: "snake-dqn, batch 64",
     file: "tfjs-examples/snake-dqn/train.js",
     args: ["--replayBufferSize", "1000"],
+    passes: 20,
+  },
+  {
+    name: "fashion-mnist-vae, batch 256",
+    file: "tfjs-examples/fashion-mnist-vae/train.js",
+    writeData: (folder) => writeMnist(join(folder, "dataset"), 3000),
+    passes: 20,
+  },
+  {
+    name: "jena-weather, GRU of 40 steps, batch 128",
+    file: "tfjs-examples/jena-weather/train-rnn.js",
+    args: ["--lookBack", "240"],
+    writeData: (folder) => writeTable(folder, "jena_climate_2009_2016.csv", weatherColumns, 300_000),
+    passes: 12,
+  },
+  {
+    name: "mnist-node, batch 128",
+    file: "tfjs-examples/mnist-node/main.js",
+    modules: { argparse: "argparse2" },
+    writeData: writeMnist,
+    passes: 20,
+  },
+  {
+    name: "quantization, mnist with dropout, batch 128",
+    file: "tfjs-examples/quantization/train_mnist.js",
+    args: ["mnist"],
+    writeData: (folder) => writeMnist(join(folder, "data-mnist")),
+    passes: 20,
+  },
+  {
+    name: "abalone-node, batch 500",
+    file: "tfjs-examples/abalone-node/train.js",
+    writeData: (folder) => writeTable(folder, "abalone.csv", abaloneColumns, 4177),
+    passes: 20,
+  },
+  {
+    name: "baseball-node, pitch type, batch 100",
+    file: "tfjs-examples/baseball-node/train_pitch_type.js",
+    writeData: (folder) => writeTable(folder, "pitch_type_training_data.csv", pitchColumns, 7000),
+    passes: 20,
+  },
+  {
+    name: "baseball-node, strike zone, batch 50",
+    file: "tfjs-examples/baseball-node/train_strike_zone.js",
+    writeData: (folder) => writeTable(folder, "strike_zone_training_data.csv", strikeColumns, 2000),
     passes: 20,
   },
 ];

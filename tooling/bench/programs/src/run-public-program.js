@@ -42,7 +42,8 @@ export async function runPublicProgram(program, way, { folder, nativeApp }) {
       TF_CPP_MIN_LOG_LEVEL: "2",
       ...allocatorEnvironment(),
     };
-    const command = [process.execPath, "--require", here("measure.cjs"), bundle, ...(program.args ?? [])];
+    const loaded = ["offline.cjs", "measure.cjs"].flatMap((file) => ["--require", here(file)]);
+    const command = [process.execPath, ...loaded, bundle, ...(program.args ?? [])];
     const order = ways[way];
     const ran =
       order === undefined ? await runStock(command, { cwd, env }) : await runExec(command, order, { cwd, env });
@@ -60,7 +61,7 @@ function readMeasured(file) {
   }
 }
 
-async function bundleProgram({ file }, folder, cwd) {
+async function bundleProgram({ file, modules = {} }, folder, cwd) {
   const outfile = join(cwd, "bundled/program.cjs");
   mkdirSync(dirname(outfile));
   await build({
@@ -70,6 +71,7 @@ async function bundleProgram({ file }, folder, cwd) {
     platform: "node",
     format: "cjs",
     packages: "external",
+    alias: modules,
     logLevel: "error",
   });
   return outfile;

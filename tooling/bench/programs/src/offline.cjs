@@ -1,0 +1,34 @@
+// Loaded into a process before its program: what that downloads is a file of made-up data of the same name, and what only shows pictures shows none.
+const { createReadStream, readFileSync } = require("node:fs");
+const http = require("node:http");
+const https = require("node:https");
+const Module = require("node:module");
+const { basename } = require("node:path");
+
+const downloads = "downloads/";
+const fileOf = (url) => downloads + basename(new URL(url, "file:///").pathname);
+
+for (const server of [http, https])
+  server.get = (url, respond) => {
+    setImmediate(respond, createReadStream(fileOf(String(url))));
+    return { on() {} };
+  };
+const fetchFile = async (url) => new Response(readFileSync(fileOf(String(url.url ?? url))));
+globalThis.fetch = fetchFile;
+
+/** Whatever is asked of it is itself. */
+const nothing = new Proxy(function nothing() {}, {
+  // A promise would wait for what has a `then`.
+  get: (_, name) => (name === "then" || typeof name === "symbol" ? undefined : nothing),
+  apply: () => nothing,
+  construct: (_, [, done]) => {
+    if (typeof done === "function") done(null, nothing);
+    return nothing;
+  },
+});
+const load = Module._load;
+Module._load = function (request, ...rest) {
+  if (request === "node-fetch") return fetchFile;
+  if (request === "jimp" || request === "terminal-image") return nothing;
+  return load.call(this, request, ...rest);
+};
