@@ -10,7 +10,8 @@ const fileOf = (url) => downloads + basename(new URL(url, "file:///").pathname);
 
 for (const server of [http, https])
   server.get = (url, respond) => {
-    setImmediate(respond, createReadStream(fileOf(String(url))));
+    const file = createReadStream(fileOf(String(url)));
+    setImmediate(() => respond(file));
     return { on() {} };
   };
 const fetchFile = async (url) => new Response(readFileSync(fileOf(String(url.url ?? url))));
