@@ -33,6 +33,14 @@ describe("what remat exec tells at the end", () => {
     expect(facts({ countedPasses: 3 })[0]).toBe("peak 20 MiB of 16 GiB (this machine) in the first 3 passes");
   });
 
+  it("is what the process held, by the main thread, which stands for all of them", () => {
+    const resident = { beforePasses: 100 * MiB, most: 164 * MiB };
+    const last = (thread: number) =>
+      describeExecution({ ...report, thread, executed, resident }, { device }).facts.at(-1);
+    expect(last(0)).toBe("the process held at most 164 MiB resident, 64 MiB more than before its first pass");
+    expect(last(1)).toBe("nothing recomputed");
+  });
+
   it("is the peak within a budget, and what stock takes where that is known", () => {
     expect(facts({ budgetBytes: 22 * MiB, recomputedOps: 20, recomputedMs: 79 })).toEqual([
       "peak 20 MiB of 16 GiB (this machine), within a budget of 22 MiB",

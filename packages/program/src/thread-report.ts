@@ -40,6 +40,13 @@ export interface ExecutedPasses {
   readonly peakPlan: number | undefined;
 }
 
+/** What a process holds in main memory, of tensors and all else, as the system counts it. */
+export interface ResidentBytes {
+  readonly beforePasses: number;
+  /** The most that it has held until now. */
+  readonly most: number;
+}
+
 /** What a thread of a program, in which tfjs was loaded, has to tell. */
 export interface ThreadReport {
   readonly pid: number;
@@ -54,4 +61,6 @@ export interface ThreadReport {
   readonly problem?: string;
   readonly recorded?: readonly RecordedStep[];
   readonly executed?: ExecutedPasses;
+  /** Of the whole process; undefined before the first pass. */
+  readonly resident?: ResidentBytes;
 }

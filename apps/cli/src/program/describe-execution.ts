@@ -1,4 +1,4 @@
-import type { ExecutedPasses, ThreadReport } from "@remat/program";
+import type { ExecutedPasses, ResidentBytes, ThreadReport } from "@remat/program";
 import { type Facts, formatBytes, formatMs, formatPercent } from "@remat/reporting";
 import type { DeviceSpec } from "@remat/trace";
 
@@ -12,7 +12,7 @@ export interface ExecutionPlace {
 
 /** Returns what was saved in a thread, what it cost, and what to type next, or why the program could not go on. */
 export function describeExecution(
-  { thread, passes, problem, executed }: ThreadReport,
+  { thread, passes, problem, executed, resident }: ThreadReport,
   { device, plans = [], command }: ExecutionPlace,
 ): Facts {
   const where = thread === 0 ? "" : ` in worker ${thread}`;
@@ -26,10 +26,15 @@ export function describeExecution(
     recomputedOps === 0
       ? "nothing recomputed"
       : `${(recomputedOps / passes).toFixed(1)} ops a pass recomputed, in ${formatMs(recomputedMs)} of ${formatMs(passesMs)} (${formatPercent(recomputedMs / passesMs)})`,
+    ...(thread > 0 || resident === undefined ? [] : [describeResident(resident)]),
     ...(command === undefined ? [] : [command]),
   ];
   return { facts, command };
 }
+
+/** What people see of a program: besides tensors its code, JavaScript's heap, and what allocators keep. */
+const describeResident = ({ beforePasses, most }: ResidentBytes): string =>
+  `the process held at most ${formatBytes(most)} resident, ${formatBytes(Math.max(0, most - beforePasses))} more than before its first pass`;
 
 /** Returns how many passes of a thread have followed no plan. */
 export function unplannedPasses({ passes, executed }: Pick<ThreadReport, "passes" | "executed">): number {

@@ -14,6 +14,7 @@ export class ThreadReporter {
   private readonly recorded: RecordedStep[] = [];
   private writtenAt = Number.NEGATIVE_INFINITY;
   private problem: string | undefined;
+  private residentBeforePasses: number | undefined;
 
   constructor(
     readonly folder: string,
@@ -36,6 +37,11 @@ export class ThreadReporter {
     this.write();
   }
 
+  /** A pass that is part of no other is about to begin. */
+  passStarting(): void {
+    this.residentBeforePasses ??= process.memoryUsage.rss();
+  }
+
   /** Writes now and then, since a thread that is ended from outside does not say when. */
   passed(executed: () => ExecutedPasses): void {
     this.passes++;
@@ -56,6 +62,9 @@ export class ThreadReporter {
       recorded: this.recorded,
       ...(this.executed !== undefined && { executed: this.executed }),
       ...(this.problem !== undefined && { problem: this.problem }),
+      ...(this.residentBeforePasses !== undefined && {
+        resident: { beforePasses: this.residentBeforePasses, most: 1024 * process.resourceUsage().maxRSS },
+      }),
     };
     writeFileSync(this.pathFor("report.json"), JSON.stringify(report));
   }

@@ -30,6 +30,7 @@ export class EarlyReleaseWatcher implements DispatchMode {
 
   gradients(_call: GradientsCall, next: RunGradients): GradientsResult {
     if (this.isInPass) return next();
+    this.reporter.passStarting();
     if (this.countedPasses === undefined) this.count();
     const startedAt = performance.now();
     this.isInPass = true;

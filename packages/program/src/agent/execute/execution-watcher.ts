@@ -27,6 +27,7 @@ export class ExecutionWatcher implements DispatchMode {
 
   gradients(_call: GradientsCall, next: RunGradients): GradientsResult {
     if (this.isInPass) return next();
+    this.reporter.passStarting();
     this.notePeak();
     const startedAt = performance.now();
     this.isInPass = true;
