@@ -93,7 +93,8 @@ describe("remat ui --once", () => {
       /^remat: damaged: the trace breaks off after line 400 \(.+\): all figures are of what comes before\n$/,
     );
     expect(stdout).toContain("Transformer");
-    expect(stdout).toMatch(/^peak [^\n]*damaged: breaks off after line 400/);
+    expect(stdout).toMatch(/^damaged after line 400: peak at least [\d.]+ \w+ of /);
+    expect(stdout).not.toMatch(/: fits/);
 
     const compared = await remat("ui", trace, damaged, "--once");
     expect(compared.stderr).toMatch(/^remat: damaged: the trace breaks off after line 400 /);

@@ -68,7 +68,7 @@ export {
 } from "./trace.js";
 export { type OpRecord, type TensorRecord, TraceBuilder } from "./trace-builder.js";
 export { encodeProgress, TraceEncoder } from "./trace-encoder.js";
-export { traceNotes, truncationMark, truncationNote } from "./trace-notes.js";
+export { traceNotes, truncationNote } from "./trace-notes.js";
 export { transposeRows } from "./transpose-rows.js";
 export {
   bytesPerElement,

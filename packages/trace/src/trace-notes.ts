@@ -3,12 +3,7 @@ import type { Trace } from "./trace.js";
 /** Returns that a trace breaks off, where and why, in a sentence; undefined of one that is whole. */
 export function truncationNote({ truncated }: Pick<Trace, "truncated">): string | undefined {
   if (truncated === undefined) return undefined;
-  return `the trace ${truncationMark(truncated)} (${truncated.reason}): all figures are of what comes before`;
-}
-
-/** Returns the same in a few words, for a line that has to say more than that. */
-export function truncationMark({ line }: NonNullable<Trace["truncated"]>): string {
-  return `breaks off after line ${line}`;
+  return `the trace breaks off after line ${truncated.line} (${truncated.reason}): all figures are of what comes before`;
 }
 
 /**

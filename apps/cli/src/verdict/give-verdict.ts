@@ -34,7 +34,8 @@ export async function giveVerdict(
       ? given.earlyReleasePeakBytes
       : (await predictEarlyRelease(trace, given, progress))?.peakBytes;
   const known = { ...given, earlyReleasePeakBytes };
-  const ways = outcome === undefined ? await waysOf(trace, device, known, progress) : undefined;
+  const isOpen = outcome === undefined && trace.truncated === undefined;
+  const ways = isOpen ? await waysOf(trace, device, known, progress) : undefined;
   return judgeMemory(trace, {
     device,
     units: parseUnits(given.options),

@@ -24,12 +24,16 @@ export function judgeRank(trace: Trace, rank: Trace, given: GivenRank): Verdict 
   const held = heldPeak(rank);
   const isOver = memoryBytes !== undefined && held.peakBytes > memoryBytes;
   const way = isOver ? fewestRanksOf(trace, sharding, memoryBytes) : undefined;
-  return judgeStep(held, {
-    device,
-    units: parseUnits(options),
-    ...(isOver && { ways: way === undefined ? [] : [way] }),
-    commandFor: () => way && typed("memory", given, "--fsdp", overRanks(String(options["fsdp"]), way.worldSize)),
-  });
+  const { truncated } = trace;
+  return judgeStep(
+    { ...held, truncated },
+    {
+      device,
+      units: parseUnits(options),
+      ...(isOver && { ways: way === undefined ? [] : [way] }),
+      commandFor: () => way && typed("memory", given, "--fsdp", overRanks(String(options["fsdp"]), way.worldSize)),
+    },
+  );
 }
 
 /** The same sharding over other ranks, as it is typed. */

@@ -10,7 +10,8 @@ export function drawVerdict(views: readonly View[], document: TraceDocument, wid
   const verdict = document.verdict();
   const [first, ...told] = factsOf(verdict).facts;
   const others = verdict === undefined ? told : [...told, ...keysToPlan(views)];
-  const style = verdict?.fits === undefined ? "faint" : verdict.fits ? "good" : "bad";
+  const isBad = verdict?.fits === false || verdict?.truncated !== undefined;
+  const style = isBad ? "bad" : verdict?.fits === undefined ? "faint" : "good";
   const spans: Span[] = [
     { text: `${glyphs.horizontal} `, style: "faint" },
     { text: first, style },

@@ -64,10 +64,11 @@ describe("a comparison with a trace that breaks off", () => {
     expect(textOf(made)).toMatch(note);
   });
 
-  it("and of one alone in the line of the verdict", () => {
-    const made = appOf(broken);
+  it.each([60, 80])("and of one alone in the line of the verdict, at %i columns, after a key, too", (columns) => {
+    const made = appOf(broken, { size: { columns, rows: 20 } });
     made.press("down");
-    expect(textOf(made)).toContain("damaged: breaks off after line 400");
+    expect(textOf(made)).toContain("damaged after line 400: peak at least");
+    expect(textOf(made)).not.toContain("fits");
   });
 });
 

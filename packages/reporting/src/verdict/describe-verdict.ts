@@ -1,4 +1,3 @@
-import { truncationMark } from "@remat/trace";
 import { labelCategory } from "../category-colours.js";
 import { formatOverhead, formatPercent, formatWholePercent } from "../format-quantity.js";
 import type { SizeFormat } from "../size-unit.js";
@@ -16,11 +15,10 @@ export type VerdictFigures = Omit<Verdict, "facts" | "sentence">;
 
 /** Returns a verdict in words, a fact each: what is held, whether it fits, what it is, what would be better, what to type. */
 export function describeVerdict(verdict: VerdictFigures, size: SizeFormat): readonly string[] {
-  const { categories, outcome, truncated, command } = verdict;
+  const { categories, outcome, command } = verdict;
   const told = categories.filter(({ share }) => share >= 0.005).slice(0, categoriesTold);
   return [
     describePeak(verdict, size),
-    ...(truncated === undefined ? [] : [`damaged: ${truncationMark(truncated)}`]),
     ...(told.length === 0
       ? []
       : [
@@ -46,14 +44,16 @@ export function savingOf({
   return ways.find((way) => way !== undefined && peakBytes - way.peakBytes >= worthSaying * Math.max(1, peakBytes));
 }
 
+/** Of a trace that breaks off nobody knows what comes after. */
 function describePeak(
-  { peakBytes, device, deviceMemoryBytes, spareBytes = 0 }: VerdictFigures,
+  { peakBytes, device, deviceMemoryBytes, fits, spareBytes = 0, truncated }: VerdictFigures,
   size: SizeFormat,
 ): string {
-  const peak = `peak ${size(peakBytes)}`;
+  const peak = `${truncated === undefined ? "peak" : `damaged after line ${truncated.line}: peak at least`} ${size(peakBytes)}`;
   if (deviceMemoryBytes === undefined) return `${peak}; how much memory ${device} has is not known`;
   const ofDevice = `${peak} of ${size(deviceMemoryBytes)} (${device})`;
-  return spareBytes >= 0
+  if (fits === undefined) return ofDevice;
+  return fits
     ? `${ofDevice}: fits, ${size(spareBytes)} to spare`
     : `${ofDevice}: does not fit, ${size(-spareBytes)} too much`;
 }
@@ -73,7 +73,8 @@ function describeOutcome({ outcome, peakBytes, deviceMemoryBytes, fits }: Verdic
 }
 
 function describeRemedies(verdict: VerdictFigures, size: SizeFormat): readonly string[] {
-  const { fits, ways } = verdict;
+  const { fits, ways, truncated } = verdict;
+  if (truncated !== undefined) return [];
   if (fits !== false) {
     const saving = savingOf(verdict);
     return saving === undefined ? [] : [describeWay(saving, size)];

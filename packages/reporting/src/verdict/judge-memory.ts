@@ -29,7 +29,7 @@ export interface StepMemory {
   readonly bytesByCategory: Readonly<Partial<Record<string, number>>>;
   /** Of a plan without recomputation; left out: that cannot be said. */
   readonly unrecomputedPeakBytes?: number;
-  /** Where its trace breaks off; left out: nowhere. */
+  /** Where its trace breaks off, so that it may hold more; left out: nowhere. */
   readonly truncated?: Trace["truncated"];
 }
 
@@ -61,7 +61,10 @@ export function judgeStep(
   { device, earlyReleasePeakBytes, outcome, units, ways, commandFor }: VerdictOptions,
 ): Verdict {
   const { memoryBytes } = device;
-  const spareBytes = memoryBytes === undefined ? undefined : memoryBytes - peakBytes;
+  const isWhole = truncated === undefined;
+  // What comes after the end of a damaged trace may hold more.
+  const isKnown = memoryBytes !== undefined && (isWhole || peakBytes > memoryBytes);
+  const spareBytes = isKnown ? memoryBytes - peakBytes : undefined;
   const fits = spareBytes === undefined ? undefined : spareBytes >= 0;
   const saving = fits === false ? undefined : savingOf({ peakBytes, earlyReleasePeakBytes, unrecomputedPeakBytes });
   const figures = {
@@ -81,8 +84,8 @@ export function judgeStep(
     unrecomputedPeakBytes,
     outcome,
     truncated,
-    ways: fits === false ? ways : undefined,
-    command: commandFor?.(ways?.[0] ?? saving ?? { kind: "explore" }),
+    ways: fits === false && isWhole ? ways : undefined,
+    command: isWhole ? commandFor?.(ways?.[0] ?? saving ?? { kind: "explore" }) : undefined,
   };
   const facts = describeVerdict(figures, sizeFormat(units));
   return { ...figures, facts, sentence: facts.join(verdictSeparator) };

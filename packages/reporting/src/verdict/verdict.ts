@@ -12,7 +12,7 @@ export interface Outcome {
 
 /** What everybody asks first: whether a step fits, and what to do next. Bytes as allocated. */
 export interface Verdict {
-  /** The most that is held: `heldPeak` of the account of memory. */
+  /** The most that is held, `heldPeak` of the account of memory; of a trace that breaks off, before it does. */
   readonly peakBytes: number;
   /** What of the peak is what, largest first. */
   readonly categories: readonly { readonly category: CategoryName; readonly bytes: number; readonly share: number }[];
@@ -20,9 +20,9 @@ export interface Verdict {
   readonly device: string;
   /** Undefined where nobody says how much memory it has. */
   readonly deviceMemoryBytes: number | undefined;
-  /** Undefined where the device's memory is. */
+  /** Undefined where the device's memory is, and of a trace that breaks off before more is held than that. */
   readonly fits: boolean | undefined;
-  /** What is left of the device's memory; below zero, what is missing. */
+  /** What is left of the device's memory; below zero, what is missing; undefined as `fits` is. */
   readonly spareBytes: number | undefined;
   /** The peak with early release; undefined where no model is at hand to take the step of. */
   readonly earlyReleasePeakBytes: number | undefined;
@@ -33,7 +33,7 @@ export interface Verdict {
   readonly truncated: Trace["truncated"];
   /** Of what does not fit: what does. Undefined where that was not looked for. */
   readonly ways: readonly WayToFit[] | undefined;
-  /** The next step, as it is typed. */
+  /** The next step, as it is typed; of a trace that breaks off there is none but to record it again. */
   readonly command: string | undefined;
   /** All of it in words, in the order of what is asked first. */
   readonly facts: readonly string[];

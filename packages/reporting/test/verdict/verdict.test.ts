@@ -8,7 +8,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { actions, traceOf } from "../../../mem-tracker/test/random-trace.js";
 import { randomTraces } from "../../../planner/test/plan/random-traces.js";
-import { judgeMemory, verdictSeparator, type WayToFit } from "../../src/index.js";
+import { judgeMemory, judgeStep, verdictSeparator, type WayToFit } from "../../src/index.js";
 
 const GiB = 2 ** 30;
 const a100 = deviceSpec("a100");
@@ -75,6 +75,27 @@ describe("a verdict", () => {
     expect(judgeMemory(adam, { device: { ...device, memoryBytes: 10 }, outcome })!.sentence).toMatch(
       /more time, does not fit either$/,
     );
+  });
+
+  it("never says of a trace that breaks off that it fits, nor what would be better", () => {
+    const truncated = { line: 12, reason: "the file ends" };
+    const judge = (memoryBytes: number | undefined) =>
+      judgeStep(
+        { ...heldPeak(adam), unrecomputedPeakBytes: 1, truncated },
+        {
+          device: { name: "d", ...(memoryBytes !== undefined && { memoryBytes }) },
+          commandFor: ({ kind }) => `remat ${kind}`,
+        },
+      );
+    expect(judge(80 * GiB)).toMatchObject({ fits: undefined, spareBytes: undefined, command: undefined });
+    expect(judge(80 * GiB).sentence).toMatch(
+      /^damaged after line 12: peak at least [\d.]+ GiB of 80 GiB \(d\) · \w[\w ]* \d+ %, \w[\w ]* \d+ %$/,
+    );
+    expect(judge(undefined).sentence).toMatch(
+      /^damaged after line 12: peak at least [\d.]+ GiB; how much memory d has/,
+    );
+    expect(judge(1000)).toMatchObject({ fits: false, spareBytes: 1000 - peakBytes });
+    expect(judge(1000).sentence).toMatch(/ of 1000 B \(d\): does not fit, [\d.]+ GiB too much · /);
   });
 
   it("is none of a run that says nothing about lifetimes", () => {
