@@ -1,4 +1,4 @@
-import type { MemoryMoment, StorageMaker } from "@remat/memory";
+import type { HeldStorage, MemoryMoment, StorageMaker } from "@remat/memory";
 import { formatInUnit, formatTable, type MemoryUnit } from "@remat/text-table";
 import { memTrackerLabels } from "./category-labels.js";
 import { parseMemoryUnit } from "./parse-memory-unit.js";
@@ -24,13 +24,16 @@ export function displayMoment(moment: MemoryMoment, units: MemoryUnit = "B"): st
       formatInUnit(held.bytes, unit),
       labels[held.category],
       held.shape === undefined ? "" : `${held.dtype} [${held.shape.join(", ")}]`,
-      held.maker === undefined ? "" : `${held.maker.opName} (op ${held.maker.op})`,
+      held.maker === undefined ? "" : `${held.maker.opName} (${scratchOf(held)}op ${held.maker.op})`,
       held.maker?.module ?? "",
     ]);
     lines.push(formatTable(rows, { headers: ["Size", "Category", "Tensor", "Made by", "In module"], format: "rst" }));
   }
   return `${lines.join("\n")}\n`;
 }
+
+const scratchOf = ({ scratchPieces }: HeldStorage): string =>
+  scratchPieces === undefined ? "" : `scratch${scratchPieces > 1 ? ` in ${scratchPieces} pieces` : ""} of `;
 
 function placeOf(at: StorageMaker | undefined): string {
   if (at === undefined) return "before the first op";

@@ -1,4 +1,5 @@
-import { momentAt } from "@remat/memory";
+import { momentAt, peakMoment } from "@remat/memory";
+import { Category, Phase, TraceBuilder } from "@remat/trace";
 import { describe, expect, it } from "vitest";
 import { displayMoment, MemTracker } from "../src/index.js";
 import { trainingStep } from "./training-step.js";
@@ -29,6 +30,7 @@ describe("peakMoment", () => {
           dtype: undefined,
           shape: undefined,
           maker: { op: 1, opName: "Softmax", phase: "forward", module: "model.dense" },
+          scratchPieces: 1,
         },
         { storage: 5, bytes: 320, category: "input", dtype: "float32", shape: [10, 8], maker: undefined },
         {
@@ -49,6 +51,37 @@ describe("peakMoment", () => {
         },
       ],
     });
+  });
+});
+
+describe("the scratch of the op that runs", () => {
+  const b = new TraceBuilder({ framework: "tfjs", device: "cpu", mode: "real", allocationUnitBytes: 1 });
+  const make = (bytes: number): [storage: number, tensor: number] => {
+    const storage = b.allocate(bytes, "cpu", Category.activation);
+    return [storage, b.tensor({ storage, dtype: "float32", shape: [bytes / 4] })];
+  };
+  const op = (name: string, input: number, output: number) =>
+    b.op({ name, phase: Phase.forward, inputs: [input], outputs: [output], runtimeMs: 1 });
+  const [, x] = make(400);
+  const [, y] = make(400);
+  op("Relu", x, y);
+  const pieces = [60, 40, 80].map((bytes) => b.allocate(bytes, "cpu", Category.temporary));
+  const [, sum] = make(40);
+  for (const piece of pieces) b.free(piece);
+  op("Sum", y, sum);
+  const scratched = b.build();
+
+  it("is one row, with how many storages it is", () => {
+    const moment = peakMoment(scratched, { limit: 4 });
+    expect(moment).toMatchObject({ totalBytes: 1020, storageCount: 6, at: { opName: "Sum" } });
+    expect(moment.largest.map(({ bytes, maker, scratchPieces }) => [bytes, maker?.opName, scratchPieces])).toEqual([
+      [400, undefined, undefined],
+      [400, "Relu", undefined],
+      [180, "Sum", 3],
+      [40, "Sum", undefined],
+    ]);
+    expect(displayMoment(moment)).toMatch(/180 B +Temp +Sum \(scratch in 3 pieces of op 1\)/);
+    expect(momentAt(scratched, { op: 1 }).largest.map(({ bytes }) => bytes)).toEqual([400, 400, 40]);
   });
 });
 

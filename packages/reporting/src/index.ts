@@ -16,6 +16,7 @@ export {
   compareTable,
   compareView,
 } from "./compare-view.js";
+export { describeMaker, describeShape } from "./describe-held.js";
 export {
   type GraphPlanDocumentOptions,
   type GraphPlanSummary,

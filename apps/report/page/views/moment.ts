@@ -1,5 +1,13 @@
-import type { MemoryMoment } from "@remat/memory";
-import { categoryColours, categoryLabels, categoryStack, formatBytes, formatPercent } from "@remat/reporting";
+import type { HeldStorage, MemoryMoment } from "@remat/memory";
+import {
+  categoryColours,
+  categoryLabels,
+  categoryStack,
+  describeMaker,
+  describeShape,
+  formatBytes,
+  formatPercent,
+} from "@remat/reporting";
 import { fill, h } from "../dom.js";
 import { amountCell, csvButton } from "../interaction/table-csv.js";
 import { describeOp, latest, type PageContext } from "../page-context.js";
@@ -79,24 +87,16 @@ function momentParts(moment: MemoryMoment, title: string): Node[] {
           h(
             "tbody",
             {},
-            ...moment.largest.map(({ bytes, category, shape, dtype, maker, owner }) =>
+            ...moment.largest.map((held) =>
               h(
                 "tr",
                 {},
-                amountCell(bytes, formatBytes),
-                amountCell(bytes / Math.max(1, moment.totalBytes), formatPercent),
-                h("td", {}, categoryLabels[category]),
-                h("td", { class: "whole" }, shape === undefined ? "" : `${dtype ?? ""} [${shape.join(", ")}]`),
-                h(
-                  "td",
-                  {},
-                  maker === undefined
-                    ? owner === undefined
-                      ? "not by an op"
-                      : "a weight"
-                    : h("a", { href: `#op=${maker.op}` }, `${maker.op} ${maker.opName}`),
-                ),
-                h("td", {}, moduleCell(owner ?? maker?.module)),
+                amountCell(held.bytes, formatBytes),
+                amountCell(held.bytes / Math.max(1, moment.totalBytes), formatPercent),
+                h("td", {}, categoryLabels[held.category]),
+                h("td", { class: "whole" }, describeShape(held)),
+                h("td", {}, makerLink(held)),
+                h("td", {}, moduleCell(held.owner ?? held.maker?.module)),
               ),
             ),
           ),
@@ -104,6 +104,12 @@ function momentParts(moment: MemoryMoment, title: string): Node[] {
       ),
     ),
   ];
+}
+
+function makerLink(held: HeldStorage): HTMLElement | string {
+  const { maker, owner } = held;
+  if (maker === undefined) return owner === undefined ? "not by an op" : "a weight";
+  return h("a", { href: `#op=${maker.op}` }, `${maker.op} ${describeMaker(held)}`);
 }
 
 /** Makes a link that selects a module. */

@@ -1,5 +1,8 @@
+import type { HeldStorage } from "@remat/memory";
 import {
   categoryLabels,
+  describeMaker,
+  describeShape,
   formatBytes,
   formatChosenPercent,
   formatMs,
@@ -122,10 +125,17 @@ function largest({ summary: { peak } }: ReportMeta): Html {
 <table><thead><tr><th scope="col" class="number">Size</th><th scope="col">Category</th><th scope="col">Made by</th><th scope="col">In module</th></tr></thead><tbody>${peak.largest
     .slice(0, 6)
     .map(
-      ({ bytes, category, maker, owner, shape, dtype }) =>
-        html`<tr>${amount(bytes, formatBytes)}<td>${categoryLabels[category]}</td><td>${maker === undefined ? (owner === undefined ? "not by an op" : "a weight") : opLink(maker.op, maker.opName)}${shape !== undefined && html`<small>${dtype} [${shape.join(", ")}]</small>`}</td><td>${moduleLink(owner ?? maker?.module)}</td></tr>`,
+      (held) =>
+        html`<tr>${amount(held.bytes, formatBytes)}<td>${categoryLabels[held.category]}</td><td>${madeBy(held)}</td><td>${moduleLink(held.owner ?? held.maker?.module)}</td></tr>`,
     )}</tbody></table><p class="note">Of ${peak.storageCount} storages alive then.</p></div>
 `;
+}
+
+function madeBy(held: HeldStorage): Html {
+  const { maker, owner } = held;
+  const shape = describeShape(held);
+  const who = owner === undefined ? "not by an op" : "a weight";
+  return html`${maker === undefined ? who : opLink(maker.op, describeMaker(held)!)}${shape !== "" && html`<small>${shape}</small>`}`;
 }
 
 function candidates({ summary: { recomputeFirst } }: ReportMeta): Html {

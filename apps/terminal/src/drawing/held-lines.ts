@@ -7,7 +7,7 @@ import type { Glyphs } from "../text/glyphs.js";
 import { fitLine, type Line, lineWidth } from "../text/line.js";
 import { bandStyle } from "./draw-bands.js";
 
-/** Tells of an op, and of what is alive after it: the largest storages, as many as there are lines for. */
+/** Tells of an op, and of what is alive after it, or at the peak, if that is within it: the largest storages, as many as there are lines for. */
 export function heldLines(
   document: TraceDocument,
   op: number,
@@ -15,10 +15,13 @@ export function heldLines(
   glyphs: Glyphs,
 ): readonly Line[] {
   const trace = document.memoryTrace();
-  const moment = document.momentAfter(op);
+  const peak = document.peak();
+  const after = document.momentAfter(op);
+  const isWithin = peak?.at?.op === op && peak.totalBytes > after.totalBytes;
+  const moment = isWithin ? peak : after;
   const head: Line = [
-    { text: `op ${op} ${trace.opName(op)}`, style: "strong" },
-    { text: `  holds ${formatBytes(moment.totalBytes)}`, style: "warning" },
+    { text: `${isWithin ? "within" : "after"} op ${op} ${trace.opName(op)}`, style: "strong" },
+    { text: `  ${formatBytes(moment.totalBytes)}`, style: "warning" },
     { text: ` in ${moment.storageCount} storages`, style: "faint" },
     { text: `  ${phaseNames[trace.ops.phase[op]]}`, style: "faint" },
     { text: `  ${trace.opModule(op)?.fqn ?? "(no module)"}` },
@@ -33,13 +36,14 @@ export function heldLines(
 
 function heldLine(
   document: TraceDocument,
-  { bytes, category, dtype, shape, maker, owner }: HeldStorage,
+  { bytes, category, dtype, shape, maker, owner, scratchPieces }: HeldStorage,
   { total, width }: { readonly total: number; readonly width: number },
   glyphs: Glyphs,
 ): Line {
   const band = document.categoryBands().bands.find(({ key }) => key === category);
   const [sizes, shares, categories, shapes] = heldColumns(width);
-  const text = shape === undefined ? "" : `${isWide(width) ? dtype : ""}[${shape.join(",")}]`;
+  const tensor = shape === undefined ? "" : `${isWide(width) ? dtype : ""}[${shape.join(",")}]`;
+  const text = scratchPieces !== undefined && scratchPieces > 1 ? `${scratchPieces} pieces` : tensor;
   const before: Line = [
     { text: fitText(formatBytes(bytes), sizes, glyphs, { align: "right" }) },
     { text: fitText(formatPercent(total > 0 ? bytes / total : 0), shares, glyphs, { align: "right" }), style: "faint" },
@@ -53,7 +57,7 @@ function heldLine(
       ? ["weight of ", owner]
       : maker === undefined
         ? ["(there before, or not by an op)", ""]
-        : [`${maker.opName} of `, maker.module ?? "(no module)"];
+        : [`${scratchPieces === undefined ? "" : "scratch of "}${maker.opName} of `, maker.module ?? "(no module)"];
   // What tells modules apart is at the end of their names.
   const room = width - lineWidth(before) - textWidth(what);
   return [...before, { text: what, style: "faint" }, { text: cutText(where, room, glyphs, "start"), style: "faint" }];

@@ -59,7 +59,9 @@ describe("a frame", () => {
     const size = { columns: 60, rows: 20 };
     const lines = (view: ViewName): string[] => frameOf(appOf(traces.transformer, { view, size }).app).split("\n");
     const memory = lines("memory");
-    expect(memory.find((line) => line.startsWith("op "))).toMatch(/^op \d+ \w+ {2}holds [\d.]+ MiB in \d+ storages/);
+    expect(memory.find((line) => / op \d+ \w+ {2}/.test(line))).toMatch(
+      /^after op \d+ \w+ {2}[\d.]+ MiB in \d+ storages/,
+    );
     expect(memory.find((line) => line.includes("Activations  "))).toMatch(/\+ \d+ smaller$/);
     expect(lines("compare").some((line) => /difference$/.test(line))).toBe(true);
     for (const view of viewNames) expect(lines(view).at(-1)).toContain("? help");

@@ -45,6 +45,8 @@ export interface HeldStorage {
   readonly maker: StorageMaker | undefined;
   /** The innermost module of whose weights it is one, by name; undefined for what is no module's. */
   readonly owner: string | undefined;
+  /** Of the scratch of the op that runs, all of which is one row: in how many storages it is; `storage` is the largest of them. */
+  readonly scratchPieces?: number;
 }
 
 /** What a device holds at a moment, and who put it there. Bytes as allocated. */
@@ -57,9 +59,9 @@ export interface MemoryMoment {
   readonly totalBytes: number;
   /** Categories that hold something. */
   readonly bytesByCategory: Readonly<Partial<Record<CategoryName, number>>>;
-  /** How many storages of the device are alive and hold something. */
+  /** How many storages of the device are alive and hold something, each piece of scratch counted. */
   readonly storageCount: number;
-  /** The largest of them, largest first. */
+  /** The largest of them, largest first; scratch is one. */
   readonly largest: readonly HeldStorage[];
 }
 
@@ -113,13 +115,21 @@ function describeMoment(trace: Trace, event: number, end: number, options: Momen
   const held: number[] = [];
   for (let s = 0; s < trace.storages.count; s++)
     if (storages.isAlive(s) && storages.device[s] === deviceIndex && storages.bytes[s] > 0) held.push(s);
-  held.sort((a, b) => storages.bytes[b] - storages.bytes[a] || a - b);
-  const largest = held.slice(0, options.limit ?? 10);
+  const runs = end === event && lastOp + 1 < trace.ops.count ? lastOp + 1 : lastOp;
+  const inner = runs > lastOp ? freedBeforeOp(trace, end) : new Set<number>();
+  const bytesOf = (storage: number): number => storages.bytes[storage];
+  const isLargerFirst = (a: number, b: number): number => bytesOf(b) - bytesOf(a) || a - b;
+  const scratch = held.filter((storage) => inner.has(storage) && storages.op[storage] === runs).sort(isLargerFirst);
+  const scratchBytes = scratch.reduce((sum, storage) => sum + bytesOf(storage), 0);
+  const ofScratch = new Set(scratch);
+  const rowBytes = (storage: number): number => (storage === scratch[0] ? scratchBytes : bytesOf(storage));
+  const largest = held
+    .filter((storage) => storage === scratch[0] || !ofScratch.has(storage))
+    .sort((a, b) => rowBytes(b) - rowBytes(a) || a - b)
+    .slice(0, options.limit ?? 10);
   const firstTensor = firstTensors(trace, largest);
   const owners = weightOwners(trace);
   const rows = DeviceRows.of(storages);
-  const runs = end === event && lastOp + 1 < trace.ops.count ? lastOp + 1 : lastOp;
-  const inner = runs > lastOp ? freedBeforeOp(trace, end) : new Set<number>();
   return {
     event,
     at: runs < 0 ? undefined : makerOf(trace, runs),
@@ -128,18 +138,17 @@ function describeMoment(trace: Trace, event: number, end: number, options: Momen
     bytesByCategory: rows.byCategory(deviceIndex),
     storageCount: held.length,
     largest: largest.map((storage) => {
-      const tensor = firstTensor.get(storage);
+      const isScratch = ofScratch.has(storage);
+      const tensor = scratch.length > 1 && isScratch ? undefined : firstTensor.get(storage);
       return {
         storage,
-        bytes: storages.bytes[storage],
+        bytes: rowBytes(storage),
         category: categoryNames[storages.category[storage]],
         dtype: tensor === undefined ? undefined : trace.tensorDtype(tensor),
         shape: tensor === undefined ? undefined : trace.tensorShape(tensor),
-        maker:
-          inner.has(storage) && storages.op[storage] === runs
-            ? makerOf(trace, runs)
-            : allocatorOf(trace, storage, storages.op[storage]),
+        maker: isScratch ? makerOf(trace, runs) : allocatorOf(trace, storage, storages.op[storage]),
         owner: owners.get(storage),
+        ...(isScratch && { scratchPieces: scratch.length }),
       };
     }),
   };

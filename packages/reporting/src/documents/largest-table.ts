@@ -1,5 +1,6 @@
 import type { MemoryMoment } from "@remat/memory";
 import { labelCategory } from "../category-colours.js";
+import { describeMaker, describeShape } from "../describe-held.js";
 import type { TablePart } from "../formats/output-document.js";
 import type { SizeFormat } from "../size-unit.js";
 
@@ -14,8 +15,8 @@ export function largestTable({ largest, storageCount }: MemoryMoment, size: Size
     rows: largest.map((storage) => [
       size(storage.bytes),
       labelCategory(storage.category),
-      storage.shape === undefined ? "" : `${storage.dtype ?? ""} [${storage.shape.join(", ")}]`,
-      storage.maker?.opName ?? (storage.owner === undefined ? "(not by an op)" : "(a weight)"),
+      describeShape(storage),
+      describeMaker(storage) ?? (storage.owner === undefined ? "(not by an op)" : "(a weight)"),
       storage.maker === undefined ? "" : String(storage.maker.op),
       storage.owner ?? storage.maker?.module ?? "",
     ]),

@@ -120,8 +120,8 @@ function describeOp({ at }: MemoryMoment): string {
 
 function largestRecords({ largest }: MemoryMoment): DocumentRecords {
   return {
-    columns: ["storage", "bytes", "category", "dtype", "shape", "madeBy", "op", "phase", "module"],
-    rows: largest.map(({ storage, bytes, category, dtype, shape, maker, owner }) => [
+    columns: ["storage", "bytes", "category", "dtype", "shape", "madeBy", "op", "phase", "module", "scratchPieces"],
+    rows: largest.map(({ storage, bytes, category, dtype, shape, maker, owner, scratchPieces }) => [
       storage,
       bytes,
       category,
@@ -131,6 +131,7 @@ function largestRecords({ largest }: MemoryMoment): DocumentRecords {
       maker?.op,
       maker?.phase,
       owner ?? maker?.module,
+      scratchPieces,
     ]),
   };
 }
