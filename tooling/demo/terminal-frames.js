@@ -22,7 +22,7 @@ const scenes = [
     until: /optimal stores/,
     title: "What a budget stores and recomputes of ResNet-50",
   },
-  { name: "memory", keys: ["4"], until: /holds/, title: "Memory of a training step of ResNet-50" },
+  { name: "memory", keys: ["4"], until: /(after|within) op/, title: "Memory of a training step of ResNet-50" },
   {
     name: "plan",
     keys: ["6", "Down", "Down", "Down", "Left", "Left", "Left", "p"],

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
-import { describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { remat } from "./run.js";
 
 const root = new URL("../../../", import.meta.url);
@@ -18,6 +18,11 @@ const example = /<!-- example: (.+) -->\n\n```text\n\$ remat .+\n\n([\s\S]*?)```
 
 /** How good a plan is proven to be depends on how far a machine gets in the time for it. */
 const withoutBound = (text: string) => text.replace(/; (no plan takes less than .*|proven optimal.*)$/m, "");
+
+// What is printed is as wide as what was typed, which is so in the folder of the clone.
+const before = process.cwd();
+beforeAll(() => process.chdir(fileURLToPath(root)));
+afterAll(() => process.chdir(before));
 
 describe("the README and the pages behind it", () => {
   const texts = pages.map((page) => readFileSync(page, "utf8"));
@@ -40,12 +45,7 @@ describe("the README and the pages behind it", () => {
   });
 
   it.each(examples)("show what `remat $args` prints", async ({ page, args, output }) => {
-    const words = args
-      .split(" ")
-      .map((word) => (word.startsWith("examples/") ? fileURLToPath(new URL(word, root)) : word));
-    const run = await remat(...words);
-    // As it is typed in the folder of the clone.
-    const [code, stdout] = [run.code, run.stdout.replaceAll(fileURLToPath(root), "")];
+    const { code, stdout } = await remat(...args.split(" "));
     expect(code).toBe(0);
     if (process.env["UPDATE_README"] !== undefined)
       writeFileSync(

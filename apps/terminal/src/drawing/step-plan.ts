@@ -50,9 +50,10 @@ export function stepPlanLines(
     ...planFacts(plan, width, glyphs),
     ...onOneDevice.flatMap((text) => wrapped(text, "warning")),
     ...(mismatch === undefined ? [] : wrapped(mismatch, "warning")),
-    [],
-    ...wrapped("w writes it to a file.", "faint"),
-    ...(mismatch === undefined ? recomputedModules(document, plan, glyphs) : []),
+    // Of another trace it has its file.
+    ...(mismatch === undefined
+      ? [[], ...wrapped("w writes it to a file.", "faint"), ...recomputedModules(document, plan, glyphs)]
+      : []),
   ].map((line) => fitLine(line, width, glyphs));
 }
 

@@ -428,6 +428,7 @@ describe("opening", () => {
     const other = makeApp({ host });
     await other.app.open("resnet", "plan");
     expect(screenText(other.app).join("\n")).toContain("does not fit this trace: op 0");
+    expect(screenText(other.app).join("\n")).not.toContain("w writes it");
     const alone = makeApp({ host });
     await alone.app.open("plan");
     expect(alone.app.state.screen).toBe("plan");

@@ -125,7 +125,7 @@ describe.runIf(isThere)("remat ui in a terminal", () => {
     await terminal.until("view 3 with its budget", has("40.0 % of all"));
     // On the tab of view 4.
     terminal.click(45, 1);
-    await terminal.until("the memory view", has("peak", "Activations", "holds"));
+    await terminal.until("the memory view", has("peak", "Activations", "after op"));
     terminal.press("C-c");
     await restored();
   });
@@ -202,7 +202,7 @@ describe.runIf(isThere)("remat ui in a terminal", () => {
 
   it("draws in ASCII where the terminal knows nothing else, and without colours where none are wanted", async () => {
     start("ui resnet50.remat.jsonl --view memory", { env: { LC_ALL: "C", NO_COLOR: "1" } });
-    await terminal.until("the memory view", has("Activations", "holds"));
+    await terminal.until("the memory view", has("Activations", "after op"));
     expect(terminal.screen().join("")).toMatch(/^[\x20-\x7e]*$/);
     expect(terminal.colouredScreen()).not.toMatch(/\u001b\[(?:\d+;)*(?:3[0-8]|4[0-8]|9\d|10\d)[;m]/);
     terminal.press("q");
