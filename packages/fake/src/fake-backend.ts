@@ -1,7 +1,7 @@
 import type { Backend, BackendKernels } from "@remat/backends";
-import { engineInternals, type SelfReportingBackend } from "@remat/dispatch-hook/engine";
+import { engineInternals, runningModule, type SelfReportingBackend } from "@remat/dispatch-hook/engine";
 import type { Infer, KernelCall, KernelTraits } from "@remat/kernels";
-import { bytesPerElement } from "@remat/trace";
+import { bytesPerElement, RematError } from "@remat/trace";
 import {
   type BackendTimingInfo,
   type BackendValues,
@@ -246,13 +246,23 @@ export class FakeBackend extends KernelBackend implements SelfReportingBackend, 
     given?: ComplexParts,
     madeBy = this.kernel,
   ): FakeData {
-    this.dataIds++;
     const parts = dtype === "complex64" ? (given ?? this.makeParts(shape, undefined, undefined, madeBy)) : undefined;
     const bytes = parts !== undefined && this.traits.complexIsPair ? 0 : sizeOf(shape) * (bytesPerElement(dtype) ?? 0);
+    if (bytes > Number.MAX_SAFE_INTEGER) throw beyondCounting(madeBy, shape, dtype, bytes);
+    this.dataIds++;
     const data = new FakeData(dtype, madeBy, bytes, values, parts);
     this.dataWatcher?.added(data, data);
     return data;
   }
+}
+
+function beyondCounting(kernel: string, shape: readonly number[], dtype: DataType, bytes: number): RematError {
+  const module = runningModule();
+  const where = module === undefined ? "" : ` (in module '${module}')`;
+  return new RematError(
+    "TENSOR_SIZE",
+    `${kernel} makes ${dtype}[${shape.join(",")}]${where}, ${bytes.toExponential(2)} B: expected at most 2^53 - 1, which is as far as bytes are counted. Look for a size in the model that is too large.`,
+  );
 }
 
 /** A real tensor keeps its place on its own backend: fake kernels look only at shapes, so its data need not move. */

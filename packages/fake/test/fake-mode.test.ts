@@ -268,3 +268,16 @@ describe("real tensors", () => {
     expect(tf.memory().numDataBuffers).toBe(buffers);
   });
 });
+
+test("a tensor of more bytes than can be counted is refused by kernel and shape, and leaves nothing behind", () => {
+  const before = tf.memory();
+  const make = (rows: number) => () => {
+    const column = tf.zeros([rows, 1]);
+    return tf.add(column, tf.zeros([1, rows])).size;
+  };
+  expect(() => fakeMode(() => tf.tidy(make(2 ** 26)))).toThrow(
+    "Add makes float32[67108864,67108864], 1.80e+16 B: expected at most 2^53 - 1, which is as far as bytes are counted.",
+  );
+  expect(fakeMode(() => tf.tidy(make(2 ** 25)))).toBe(2 ** 50);
+  expect(tf.memory()).toEqual(before);
+});
