@@ -13,6 +13,7 @@ import {
   showShapes,
 } from "./layer-note.js";
 import { suppliedActivations } from "./layers/activations.js";
+import { readPenalty, withActivityPenalty } from "./layers/activity-penalty.js";
 import { type InputIndices, spreadInputs } from "./layers/attention-inputs.js";
 import { KerasOperation } from "./layers/keras-operation.js";
 import type { Layer } from "./layers/layer-class.js";
@@ -48,7 +49,7 @@ export function buildModel(entry: LayerEntry, notes: LayerNotes, checksShapes: b
   try {
     const ofFile = Array.from(notes.values(), (note) => note.className);
     const classNames = new Set([...ofFile, KerasOperation.className, ...suppliedActivations]);
-    return withLayerClasses(classNames, masking(notes), observe, () => deserialize(entry));
+    return withLayerClasses(classNames, deriving(notes), observe, () => deserialize(entry));
   } catch (error) {
     disposeWeights(watched);
     throw error;
@@ -60,13 +61,18 @@ export function buildModel(entry: LayerEntry, notes: LayerNotes, checksShapes: b
   }
 }
 
-/** In a model with a layer that makes masks, every layer hands them on; in others none looks for any. */
-function masking(notes: LayerNotes): Derive {
+/** A layer with an activity regularizer penalizes its outputs. In a model with a layer that makes masks, every layer hands them on; in others none looks for any. */
+function deriving(notes: LayerNotes): Derive {
+  const penalizing: Derive = (cls, config) => {
+    const penalty = readPenalty(config["activityRegularizer"]);
+    return penalty === undefined ? cls : withActivityPenalty(cls, penalty);
+  };
   const hasMasks = Array.from(notes).some(
     ([config, { className }]) =>
       className === "Masking" || (className === "Embedding" && (config as JsonObject)["maskZero"] === true),
   );
-  return hasMasks ? (cls, config) => withMasks(cls, notes.get(config)?.isKeras3 ?? false) : (cls) => cls;
+  if (!hasMasks) return penalizing;
+  return (cls, config) => withMasks(penalizing(cls, config), notes.get(config)?.isKeras3 ?? false);
 }
 
 function deserialize(entry: LayerEntry): LayersModel {

@@ -1,8 +1,9 @@
 import type { LayersModel } from "@tensorflow/tfjs-layers";
 import { buildModel } from "./build-model.js";
 import { compileModel } from "./compilation/compile-model.js";
+import type { JsonObject } from "./json.js";
 import { type OwnLayerClass, withOwnClasses } from "./layer-classes.js";
-import type { LayerNotes } from "./layer-note.js";
+import { type LayerNotes, label } from "./layer-note.js";
 import { overrideInputShape } from "./override-input-shape.js";
 import { readTopology } from "./read-topology.js";
 import { provideTensorMethods } from "./tensor-methods.js";
@@ -62,6 +63,11 @@ function load(source: string | Uint8Array | object, options: LoadKerasModelOptio
   const file = fileLayer(entry);
   const model = buildModel(entry, notes, options.inputShape === undefined);
   if (options.weights !== undefined) assignWeights(model, file, options.weights);
+  const penalized = Array.from(notes).filter(([config]) => (config as JsonObject)["activityRegularizer"] != null);
+  if (penalized.length > 0)
+    options.onNote?.(
+      `penalties of activity (${penalized.map(([, note]) => label(note)).join(", ")}) are in the gradients, not in the loss that is told`,
+    );
   const { compilation } = topology;
   if (compilation !== undefined) for (const note of compileModel(model, compilation)) options.onNote?.(note);
   return model;

@@ -1,6 +1,7 @@
 import { RematError } from "@remat/trace";
 import { checkOptions, sentenceStart } from "./check-options.js";
 import { checkParts } from "./check-parts.js";
+import { checkPenalties, innerLayerFields } from "./check-penalties.js";
 import { checkSizes } from "./check-sizes.js";
 import { classSkeleton } from "./class-skeleton.js";
 import { expectedInputShapes } from "./expected-shapes.js";
@@ -13,9 +14,6 @@ import { corrupt } from "./read-topology.js";
 import { refusedLayers } from "./refused-layers.js";
 import { toTfjsCase } from "./to-tfjs-case.js";
 import { functionName, isOperation, namedOperation } from "./understand-operation.js";
-
-/** Fields of a wrapper's configuration that hold layers of their own. */
-const innerLayerFields = ["layer", "cell", "cells"];
 
 /** Classes that this package knows by another name. */
 const otherNames: Readonly<Record<string, string>> = {
@@ -54,6 +52,7 @@ export function understandLayer(entry: unknown, path: string, notes: LayerNotes,
   checkParts(className, name, config);
   if (written === "Identity") config["activation"] = "linear";
   applyAliases(className, config, isKeras3);
+  checkPenalties(className, name, config);
   checkMirrored(className, name, config);
   const inner: JsonObject = {};
   for (const field of innerLayerFields) {

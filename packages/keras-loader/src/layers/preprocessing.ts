@@ -1,21 +1,18 @@
 import {
-  add,
   cast,
-  customGrad,
   expandDims,
   greaterEqual,
   max,
-  mul,
   oneHot,
   type serialization,
-  sign,
   squeeze,
   sum,
   type Tensor,
   tensor1d,
   tidy,
 } from "@tensorflow/tfjs-core";
-import { firstInput, firstShape, type LayerShape, OwnLayer } from "./own-layer.js";
+import { penalize } from "./activity-penalty.js";
+import { type CallOptions, firstInput, firstShape, type LayerShape, OwnLayer } from "./own-layer.js";
 
 type Args = Readonly<Record<string, unknown>>;
 
@@ -81,19 +78,9 @@ export class ActivityRegularization extends OwnLayer {
     this.supportsMasking = true;
   }
 
-  override call(inputs: Tensor | Tensor[], { training }: { readonly training?: unknown } = {}): Tensor {
+  override call(inputs: Tensor | Tensor[], { training }: CallOptions = {}): Tensor {
     const x = firstInput(inputs);
-    if (training !== true || (this.#l1 === 0 && this.#l2 === 0)) return x;
-    const regularize = customGrad((...args) => {
-      const [value, save] = args as unknown as [Tensor, (tensors: Tensor[]) => void];
-      save([value]);
-      return {
-        value: value.clone(),
-        gradFunc: (dy: Tensor, [saved]: Tensor[]) =>
-          add(dy, add(mul(sign(saved as Tensor), this.#l1), mul(saved as Tensor, 2 * this.#l2))),
-      };
-    });
-    return regularize(x);
+    return training === true ? penalize(x, { l1: this.#l1, l2: this.#l2 }) : x;
   }
 
   override getConfig(): serialization.ConfigDict {
