@@ -152,7 +152,7 @@ function naming<T>(note: LayerNote | undefined, shapes: readonly Shape[], run: (
         : message.replace(/\.( This may be due to one of the following reasons:)?$/, "");
     throw new RematError(
       isModelClass(note.className) ? "KERAS_MODEL_REFUSED" : "KERAS_LAYER_REFUSED",
-      `${sentenceStart(label(note))} at ${note.path} is refused by tfjs-layers${inputs}: ${reason}. ` +
+      `${sentenceStart(label(note))}${note.path === "" ? "" : ` at ${note.path}`} is refused by tfjs-layers${inputs}: ${reason}. ` +
         "Change that layer in Keras and export the model again.",
       { cause },
     );

@@ -56,10 +56,25 @@ const inputDtypes: Readonly<Record<string, string>> = {
   bool: "bool",
 };
 
-/** `float32` of a name or of a policy object (Keras 2: `Policy`, Keras 3: `DTypePolicy`). tfjs-layers computes in float32 only. */
+/** Other floats, in place of which tfjs-layers computes in float32. */
+const otherFloats: readonly unknown[] = ["float16", "bfloat16", "float64", "mixed_float16", "mixed_bfloat16"];
+
+/** Returns the dtype that a layer has in Keras, where it is another float than tfjs-layers computes in. */
+export function otherFloat({ dtype }: JsonObject): string | undefined {
+  const policy = policyName(dtype);
+  return otherFloats.includes(policy) ? (policy as string) : undefined;
+}
+
+/** Of a dtype, or of a policy object (Keras 2: `Policy`, Keras 3: `DTypePolicy`). */
+function policyName(dtype: unknown): unknown {
+  return isObject(dtype) && isObject(dtype["config"]) ? dtype["config"]["name"] : dtype;
+}
+
+/** tfjs-layers computes in float32 only. */
 function understandDtype(className: string, name: string, dtype: unknown): string | undefined {
   if (dtype === undefined || dtype === null) return undefined;
-  const policy = isObject(dtype) && isObject(dtype["config"]) ? dtype["config"]["name"] : dtype;
+  const policy = policyName(dtype);
+  if (otherFloats.includes(policy)) return "float32";
   const accepted = /^(InputLayer|Embedding|Discretization|CategoryEncoding)$/.test(className)
     ? inputDtypes
     : { float32: "float32" };

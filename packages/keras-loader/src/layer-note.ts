@@ -13,6 +13,8 @@ export interface LayerNote {
   readonly inputShapes: readonly (readonly Shape[] | undefined)[];
   /** Whether Keras 3 wrote it. */
   readonly isKeras3: boolean;
+  /** The dtype in Keras, where it is another float than tfjs-layers computes in. */
+  readonly otherFloat?: string | undefined;
 }
 
 /** A layer or model in the form that tfjs-layers deserializes. */

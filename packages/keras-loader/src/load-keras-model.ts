@@ -28,7 +28,7 @@ export interface LoadKerasModelOptions {
   readonly layers?: readonly OwnLayerClass[];
   /** Values of the weights, which `@remat/keras-loader/weights` reads; left out, they are what their initializers give. */
   readonly weights?: KerasWeights;
-  /** Is told, in sentences for people, which loss and optimizer the file names, and what of these is left out or stood for. */
+  /** Is told, in sentences for people, what is computed otherwise than in Keras, which loss and optimizer the file names, and what of these is left out or stood for. */
   readonly onNote?: (note: string) => void;
 }
 
@@ -63,12 +63,25 @@ function load(source: string | Uint8Array | object, options: LoadKerasModelOptio
   const file = fileLayer(entry);
   const model = buildModel(entry, notes, options.inputShape === undefined);
   if (options.weights !== undefined) assignWeights(model, file, options.weights);
-  const penalized = Array.from(notes).filter(([config]) => (config as JsonObject)["activityRegularizer"] != null);
-  if (penalized.length > 0)
-    options.onNote?.(
-      `penalties of activity (${penalized.map(([, note]) => label(note)).join(", ")}) are in the gradients, not in the loss that is told`,
-    );
+  if (options.onNote !== undefined) for (const note of differences(notes)) options.onNote(note);
   const { compilation } = topology;
   if (compilation !== undefined) for (const note of compileModel(model, compilation)) options.onNote?.(note);
   return model;
+}
+
+/** What is computed otherwise than in Keras. */
+function differences(notes: LayerNotes): readonly string[] {
+  const all = Array.from(notes);
+  const halved = all.flatMap(([, { otherFloat }]) => otherFloat ?? []);
+  const penalized = all.filter(([config]) => (config as JsonObject)["activityRegularizer"] != null);
+  return [
+    ...(halved.length === 0
+      ? []
+      : [`what is ${[...new Set(halved)].join(" or ")} in Keras is computed in float32, the one float of tfjs`]),
+    ...(penalized.length === 0
+      ? []
+      : [
+          `penalties of activity (${penalized.map(([, note]) => label(note)).join(", ")}) are in the gradients, not in the loss that is told`,
+        ]),
+  ];
 }

@@ -1,5 +1,5 @@
 import { RematError } from "@remat/trace";
-import { checkOptions, sentenceStart } from "./check-options.js";
+import { checkOptions, otherFloat, sentenceStart } from "./check-options.js";
 import { checkParts } from "./check-parts.js";
 import { checkPenalties, innerLayerFields } from "./check-penalties.js";
 import { checkSizes } from "./check-sizes.js";
@@ -47,6 +47,7 @@ export function understandLayer(entry: unknown, path: string, notes: LayerNotes,
   if (isOperation(entry)) return understandFunction(entry, name, path, notes);
   checkClass(className, name, entry);
   const isKeras3 = isOfKeras3(entry, config);
+  const inKeras = otherFloat(config);
   checkOptions(className, name, config);
   checkSizes(className, name, config);
   checkParts(className, name, config);
@@ -70,6 +71,7 @@ export function understandLayer(entry: unknown, path: string, notes: LayerNotes,
     path,
     inputShapes: expectedInputShapes(entry),
     isKeras3,
+    otherFloat: inKeras,
   });
   return { className, name, config: converted };
 }

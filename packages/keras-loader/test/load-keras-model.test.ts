@@ -68,6 +68,20 @@ describe("loadKerasModel", () => {
     expect(forms).toEqual(before);
   });
 
+  it.each([
+    ["Policy", "mixed_float16"],
+    ["DTypePolicy", "bfloat16"],
+  ])("computes in float32 what has another float by a %s, and says so", (className, dtype) => {
+    const policy = { class_name: className, config: { name: dtype } };
+    const input = { class_name: "InputLayer", config: { name: "x", batch_input_shape: [null, 4], dtype: "float64" } };
+    const dense = { class_name: "Dense", config: { name: "d", units: 2, dtype: policy } };
+    const notes: string[] = [];
+    const file = { class_name: "Sequential", config: { name: "m", layers: [input, dense] } };
+    const model = loadKerasModel(file, { onNote: (note) => notes.push(note) });
+    expect([...model.inputs, ...model.weights].map((each) => each.dtype)).toEqual(["float32", "float32", "float32"]);
+    expect(notes).toEqual([`what is float64 or ${dtype} in Keras is computed in float32, the one float of tfjs`]);
+  });
+
   it("takes the bytes of a file, and of a .keras archive", () => {
     const text = topologyText("mobilenet_v1");
     const { modelTopology } = JSON.parse(text) as { modelTopology: object };

@@ -207,10 +207,10 @@ describe("a layer that tfjs-layers lacks or misunderstands is refused by name", 
       /layer 'f' \(Lambda\): it is a call of a function, not a layer\. Write that step as a layer/,
     ],
     [
-      "half precision",
-      smallModel(input, ["r", "ReLU", { dtype: { class_name: "Policy", config: { name: "mixed_float16" } } }, ["x"]]),
+      "whole numbers to compute in",
+      smallModel(input, ["r", "ReLU", { dtype: { class_name: "Policy", config: { name: "int8" } } }, ["x"]]),
       "KERAS_DTYPE_UNSUPPORTED",
-      /^Layer 'r' \(ReLU\) has the dtype "mixed_float16"; tfjs-layers computes in float32\./,
+      /^Layer 'r' \(ReLU\) has the dtype "int8"; tfjs-layers computes in float32\./,
     ],
     [
       "an unknown activation",
