@@ -1,4 +1,5 @@
 import type { JsonObject } from "./json.js";
+import { AlphaDropout } from "./layers/alpha-dropout.js";
 import { RandomWidth } from "./layers/augmentation.js";
 import { withOptionalAffine } from "./layers/batch-normalization.js";
 import { ConvLSTM2D } from "./layers/convolutional-lstm.js";
@@ -92,6 +93,7 @@ export const corrected: Readonly<Record<string, Correction>> = {
   ThresholdedReLU: { why: "always: tfjs has no gradient", when: always, make: instead(ThresholdedReLU) },
   RandomWidth: { why: "always: tfjs's has another shape", when: always, make: instead(RandomWidth) },
   UpSampling2D: { why: "always: other weights and gradients", when: always, make: instead(UpSampling2D) },
+  AlphaDropout: { why: "always: tfjs's moves the mean", when: always, make: instead(AlphaDropout) },
   ReLU: {
     why: "with a slope or threshold",
     when: (config) => isSet(config["negativeSlope"]) || isSet(config["threshold"]),

@@ -1,0 +1,127 @@
+import * as tf from "@tensorflow/tfjs";
+import { afterEach, describe, expect, it } from "vitest";
+import { loadKerasModel } from "../src/index.js";
+
+afterEach(() => tf.disposeVariables());
+
+/** A model of one layer, in training. */
+function training(className: string, config: object, shape: readonly number[]): (x: tf.Tensor) => tf.Tensor {
+  const input = { class_name: "InputLayer", config: { name: "x", batch_input_shape: [null, ...shape] } };
+  const layer = { class_name: className, config: { name: "r", ...config } };
+  const model = loadKerasModel({ class_name: "Sequential", config: { name: "m", layers: [input, layer] } });
+  return (x) => model.apply(x, { training: true }) as tf.Tensor;
+}
+
+const moments = (values: ArrayLike<number>): { readonly mean: number; readonly deviation: number } => {
+  const list = Array.from(values);
+  const mean = list.reduce((a, b) => a + b, 0) / list.length;
+  return { mean, deviation: Math.sqrt(list.reduce((a, b) => a + (b - mean) ** 2, 0) / list.length) };
+};
+
+/** The numbers of each sample. */
+const bySample = (x: tf.Tensor): number[][] => {
+  const values = Array.from(x.dataSync());
+  const size = values.length / (x.shape[0] as number);
+  return Array.from({ length: x.shape[0] as number }, (_, i) => values.slice(i * size, (i + 1) * size));
+};
+
+// Of as many draws that a bound is eight standard deviations away, or more.
+describe("in training as Keras defines it", () => {
+  it.each<[string, object, number[], number[]]>([
+    ["Dropout", { rate: 0.3 }, [20_000], [2, 20_000]],
+    ["Dropout", { rate: 0.3, noise_shape: [null, 1, 5000] }, [4, 5000], [8, 1, 5000]],
+    ["SpatialDropout1D", { rate: 0.4 }, [3, 5000], [8, 1, 5000]],
+    ["SpatialDropout2D", { rate: 0.25 }, [2, 2, 5000], [8, 1, 1, 5000]],
+    ["SpatialDropout3D", { rate: 0.5 }, [2, 1, 2, 5000], [8, 1, 1, 1, 5000]],
+    ["StochasticDepth", { drop_path_rate: 0.2 }, [3], [40_000, 1]],
+  ])("%s %j drops its share, scales the rest, and has gradients just there", (className, config, shape, drawn) => {
+    const rate = (config as { rate?: number }).rate ?? 0.2;
+    const x = tf.randomUniform([drawn[0] as number, ...shape], 1, 2);
+    const run = training(className, config, shape);
+    let y: tf.Tensor | undefined;
+    const gradient = tf.grad((input: tf.Tensor) => {
+      y = tf.keep(run(input));
+      return tf.sum(y);
+    })(x);
+    const [given, found, gradients] = [x, y as tf.Tensor, gradient].map((tensor) => tensor.dataSync());
+    const factors = Float32Array.from(found as Float32Array, (value, i) => value / (given as Float32Array)[i]!);
+    for (const [i, factor] of factors.entries()) {
+      const kept = factor === 0 ? 0 : 1 / (1 - rate);
+      if (Math.abs(factor - kept) > 1e-5) expect.fail(`element ${i} is scaled by ${factor}, not ${kept}`);
+      if (Math.abs((gradients as Float32Array)[i]! - kept) > 1e-5) expect.fail(`gradient ${i} is not ${kept}`);
+    }
+    const draws = drawn.reduce((a, b) => a * b, 1);
+    const keptShare = factors.filter((factor) => factor !== 0).length / factors.length;
+    expect(Math.abs(keptShare - (1 - rate))).toBeLessThan(8 * Math.sqrt((rate * (1 - rate)) / draws));
+    // One draw for all of an axis of 1.
+    const ofAxes = tf.tidy(() => {
+      const all = tf.tensor(factors, x.shape);
+      const axes = drawn.flatMap((size, axis) => (size === 1 ? [axis] : []));
+      return axes.length === 0 ? 0 : (tf.max(tf.sub(tf.max(all, axes), tf.min(all, axes))).dataSync()[0] as number);
+    });
+    expect(ofAxes).toBeLessThan(1e-6);
+  });
+
+  it.each<[string, object, number, number]>([
+    ["GaussianNoise", { stddev: 0.5 }, 3, 0.5],
+    ["GaussianDropout", { rate: 0.2 }, 3, 3 * Math.sqrt(0.2 / 0.8)],
+  ])("%s %j keeps the mean and adds its deviation", (className, config, mean, deviation) => {
+    const found = moments(training(className, config, [20_000])(tf.fill([2, 20_000], 3)).dataSync());
+    expect(Math.abs(found.mean - mean)).toBeLessThan((8 * deviation) / 200);
+    expect(Math.abs(found.deviation / deviation - 1)).toBeLessThan(0.04);
+  });
+
+  it("AlphaDropout keeps the mean and deviation of what SELU makes", () => {
+    const x = tf.randomNormal([2, 40_000]);
+    const found = moments(training("AlphaDropout", { rate: 0.2 }, [40_000])(x).dataSync());
+    expect(Math.abs(found.mean)).toBeLessThan(0.05);
+    expect(Math.abs(found.deviation - 1)).toBeLessThan(0.05);
+  });
+
+  it("RandomFlip leaves a sample as it is or turns it over, as often", () => {
+    const x = tf.randomUniform([300, 2, 3, 1]);
+    const [as, flipped, turned] = [
+      x,
+      tf.reverse(x, 2),
+      training("RandomFlip", { mode: "horizontal" }, [2, 3, 1])(x),
+    ].map(bySample) as [number[][], number[][], number[][]];
+    const isFlipped = turned.map((sample, i) => String(sample) === String(flipped[i]));
+    isFlipped.forEach((is, i) => {
+      if (!is) expect(turned[i]).toEqual(as[i]);
+    });
+    expect(Math.abs(isFlipped.filter(Boolean).length / 300 - 0.5)).toBeLessThan(8 * Math.sqrt(0.25 / 300));
+  });
+
+  it("RandomBrightness moves all of a sample by one part of the range of values", () => {
+    const x = tf.fill([300, 2, 2, 3], 0.5);
+    const config = { factor: 0.2, value_range: [0, 1] };
+    const moved = bySample(training("RandomBrightness", config, [2, 2, 3])(x)).map((sample) => {
+      expect(Math.max(...sample) - Math.min(...sample)).toBeLessThan(1e-6);
+      return (sample[0] as number) - 0.5;
+    });
+    expect(Math.max(...moved.map(Math.abs))).toBeLessThanOrEqual(0.2 + 1e-6);
+    // Evenly between -0.2 and 0.2.
+    expect(Math.abs(moments(moved).deviation - 0.4 / Math.sqrt(12))).toBeLessThan(0.04);
+  });
+
+  it("RandomContrast keeps the means of a sample's channels", () => {
+    const x = tf.randomUniform([50, 4, 4, 2]);
+    const y = training("RandomContrast", { factor: 0.5 }, [4, 4, 2])(x);
+    const [before, after] = [x, y].map((each) => tf.mean(each, [1, 2]).dataSync()) as [Float32Array, Float32Array];
+    before.forEach((mean, i) => expect(Math.abs(mean - (after[i] as number))).toBeLessThan(0.02));
+    expect(moments(y.dataSync()).deviation).toBeGreaterThan(0);
+  });
+
+  it("RandomCrop takes a window of each sample", () => {
+    const x = tf.reshape(tf.range(0, 5 * 6), [1, 5, 6, 1]);
+    const run = training("RandomCrop", { height: 2, width: 3 }, [5, 6, 1]);
+    const corners = new Set<number>();
+    for (let i = 0; i < 60; i++) {
+      const window = Array.from(run(x).dataSync());
+      const [corner] = window as [number];
+      expect(window).toEqual([0, 1, 2, 6, 7, 8].map((offset) => corner + offset));
+      corners.add(corner);
+    }
+    expect(corners.size).toBeGreaterThan(1);
+  });
+});
