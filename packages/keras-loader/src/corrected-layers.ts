@@ -2,6 +2,7 @@ import type { JsonObject } from "./json.js";
 import { AlphaDropout } from "./layers/alpha-dropout.js";
 import { RandomWidth } from "./layers/augmentation.js";
 import { withOptionalAffine } from "./layers/batch-normalization.js";
+import { CategoryEncoding } from "./layers/category-encoding.js";
 import { ConvLSTM2D } from "./layers/convolutional-lstm.js";
 import { withDilatedWindow } from "./layers/dilated-depthwise.js";
 import {
@@ -94,6 +95,7 @@ export const corrected: Readonly<Record<string, Correction>> = {
   RandomWidth: { why: "always: tfjs's has another shape", when: always, make: instead(RandomWidth) },
   UpSampling2D: { why: "always: other weights and gradients", when: always, make: instead(UpSampling2D) },
   AlphaDropout: { why: "always: tfjs's moves the mean", when: always, make: instead(AlphaDropout) },
+  CategoryEncoding: { why: "always: tfjs's reads its input", when: always, make: instead(CategoryEncoding) },
   ReLU: {
     why: "with a slope or threshold",
     when: (config) => isSet(config["negativeSlope"]) || isSet(config["threshold"]),

@@ -2,16 +2,14 @@ import {
   cast,
   expandDims,
   greaterEqual,
-  max,
-  oneHot,
   type serialization,
-  squeeze,
   sum,
   type Tensor,
   tensor1d,
   tidy,
 } from "@tensorflow/tfjs-core";
 import { penalize } from "./activity-penalty.js";
+import { type EncodingMode, encodeCategories, encodedShape } from "./category-encoding.js";
 import { type CallOptions, firstInput, firstShape, type LayerShape, OwnLayer } from "./own-layer.js";
 
 type Args = Readonly<Record<string, unknown>>;
@@ -21,14 +19,14 @@ export class Discretization extends OwnLayer {
   static readonly className = "Discretization";
   readonly #args: Args;
   readonly #boundaries: readonly number[];
-  readonly #mode: string;
+  readonly #mode: EncodingMode | "int";
 
   constructor(args: Args) {
     super(args);
     this.#args = args;
     this.#boundaries = (args["binBoundaries"] as readonly number[] | null | undefined) ?? [];
     // A word of two parts is in the case of tfjs-layers.
-    this.#mode = (args["outputMode"] as string | undefined) ?? "int";
+    this.#mode = (args["outputMode"] as EncodingMode | undefined) ?? "int";
   }
 
   override build(inputShape: LayerShape | LayerShape[]): void {
@@ -39,10 +37,7 @@ export class Discretization extends OwnLayer {
   override computeOutputShape(inputShape: LayerShape | LayerShape[]): LayerShape {
     const shape = firstShape(inputShape);
     if (this.#mode === "int") return shape;
-    const bins = this.#boundaries.length + 1;
-    const isOfOne = shape.at(-1) === 1 && shape.length > 1;
-    if (this.#mode === "oneHot") return [...(isOfOne ? shape.slice(0, -1) : shape), bins];
-    return [...(shape.length > 1 ? shape.slice(0, -1) : shape), bins];
+    return encodedShape(shape, this.#mode, this.#boundaries.length + 1);
   }
 
   override call(inputs: Tensor | Tensor[]): Tensor {
@@ -50,10 +45,7 @@ export class Discretization extends OwnLayer {
       const x = firstInput(inputs);
       const bins = sum(cast(greaterEqual(expandDims(x, -1), tensor1d([...this.#boundaries])), "int32"), -1);
       if (this.#mode === "int") return bins;
-      const isOfOne = x.rank > 1 && x.shape.at(-1) === 1;
-      const places = cast(oneHot(cast(this.#mode === "oneHot" && isOfOne ? squeeze(bins, [-1]) : bins, "int32") as never, this.#boundaries.length + 1), "float32"); // biome-ignore format: one line
-      if (this.#mode === "oneHot") return places;
-      return this.#mode === "count" ? sum(places, -2) : max(places, -2);
+      return encodeCategories(bins, this.#mode, this.#boundaries.length + 1);
     });
   }
 
