@@ -5,7 +5,7 @@ import { heldPeak } from "@remat/memory";
 import { parseTrace, readPlan, writeTrace } from "@remat/trace";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { runUnder } from "../../../packages/program/test/run-program-under.js";
-import { describeStep } from "../src/commands/record.js";
+import { describeFollowing, describeStep } from "../src/commands/record.js";
 import { describeExecution } from "../src/program/describe-execution.js";
 import { judgeRecorded } from "../src/program/judge-recorded.js";
 import { describeEarlyEnd } from "../src/program/program-command.js";
@@ -105,6 +105,13 @@ describe("what remat record tells of a step", () => {
     for (const line of text.split("\n"))
       if (!line.includes("remat plan")) expect(line.length).toBeLessThanOrEqual(width);
     expect(text).toMatchSnapshot();
+  });
+
+  it("is at the end, of several kinds, how to follow a plan of each", () => {
+    expect(describeFollowing(["plan.1.json", "plan.2.json"], ["node", "gan.js", "--name", "a b"]).facts).toEqual([
+      "then with all plans, each for its own passes",
+      "remat exec --plan plan.1.json --plan plan.2.json -- node gan.js --name 'a b'",
+    ]);
   });
 
   it("counts one thing as one", () => {

@@ -142,6 +142,28 @@ describe("several plans at once", () => {
     );
   });
 
+  test("within a budget, of plans that begin alike, the one is followed that no pass with the same gradients has left", async () => {
+    const plans = [
+      await planFor(() => network(64, { last: tf.exp })),
+      await planFor(() => network(64, { last: tf.square })),
+    ];
+    // The second is asked for some of the gradients only.
+    const nets = [network(64, { last: tf.exp }), network(64, { last: tf.square })];
+    const other = { ...nets[0], parameters: Object.fromEntries(Object.entries(nets[0].parameters).slice(1)) };
+    const runs = [nets[1], other, nets[1], other, nets[1]];
+    const stock = runs.map(step);
+    const followed = withMemoryBudget(
+      "1MB",
+      (execution) =>
+        runs.map((net, i) => {
+          expect(step(net)).toEqual(stock[i]);
+          return execution.lastStep?.plan === plans[1];
+        }),
+      { plan: plans, online: true },
+    );
+    expect(followed).toEqual([false, false, true, false, true]);
+  });
+
   test("a pass that none is for is refused unless it may store more; a list that holds what is none is refused at once", async () => {
     const plans = [await planFor(() => network(64)), await planFor(() => network(48))];
     expect(() => withPlan(plans, () => step(network(40)))).toThrow(

@@ -65,10 +65,10 @@ async function* contentOf(path: string, zips: boolean): AsyncGenerator<Uint8Arra
 }
 
 /** Returns how a program is run after several plans: each is for some of its passes. */
-function describeFollowing(plans: readonly string[], program: readonly string[]): Facts {
+export function describeFollowing(plans: readonly string[], program: readonly string[]): Facts {
   const options = plans.flatMap((plan) => ["--plan", plan]);
   const command = ["remat", "exec", ...options, "--", ...program].map(quoted).join(" ");
-  return { facts: ["then all plans at once, each for the passes that are its", command], command };
+  return { facts: ["then with all plans, each for its own passes", command], command };
 }
 
 /** Returns what was recorded of a step, and where it is. */

@@ -17,8 +17,9 @@ interface KnownPass {
   readonly follower: PlanFollower | ReleasedPass;
   /** Given what is held when the pass begins. */
   peakBytes(heldBytes: number): number;
-  /** Of one that somebody has given. */
+  /** Of one that somebody has given: the plan, and the gradients of passes that have begun as it does and then left it. */
   readonly plan?: Plan;
+  readonly leftFor?: Set<string>;
   /** The gradients that a plan was made for: others may read what it has evicted for good. Left out: any. */
   readonly asked?: string;
   /** A plan that no pass has followed yet. */
@@ -112,6 +113,7 @@ export class BudgetPolicy implements Policy {
       follower: follow(ops, scriptOfPlan(plan)),
       peakBytes: () => peakBytes,
       plan,
+      leftFor: new Set(),
       isNew: false,
     });
   }
@@ -144,12 +146,13 @@ export class BudgetPolicy implements Policy {
     this.recomputedOps = [];
     this.heldBytes = this.meter.liveBytes;
     this.online.passStarting(ledger);
-    this.follow(this.given.find((pass) => this.fits(pass)) ?? this.known.find((pass) => this.fits(pass)));
+    this.follow(this.likeliest(() => true));
   }
 
   passOver(): void {
     this.predictedBytes = this.pass?.peakBytes(this.heldBytes);
     this.followedPlan = this.pass?.plan;
+    this.pass?.leftFor?.delete(this.asked);
     this.online.passOver();
     this.pass?.follower.passOver();
   }
@@ -181,6 +184,7 @@ export class BudgetPolicy implements Policy {
     this.current.opOver(op, recipe);
     if (this.pass === undefined || !hasLeft(this.pass)) return;
 
+    this.pass.leftFor?.add(this.asked);
     this.follow(undefined);
     this.online.opOver(op);
   }
@@ -202,15 +206,20 @@ export class BudgetPolicy implements Policy {
 
   private choose(op: OpDone): void {
     if (this.pass === undefined || this.pass.follower.beginsWith(op)) return;
-    const isOther = (pass: KnownPass) => pass.follower.beginsWith(op) && this.fits(pass);
-    const given = this.given.find(isOther);
-    if (given !== undefined) return this.follow(given);
-    const other = this.known.find(isOther);
-    if (other !== undefined) {
-      this.known.splice(this.known.indexOf(other), 1);
-      this.known.unshift(other);
-    }
+    const other = this.likeliest(({ follower }) => follower.beginsWith(op));
+    const place = other === undefined ? -1 : this.known.indexOf(other);
+    if (place > 0) this.known.unshift(...this.known.splice(place, 1));
     this.follow(other);
+  }
+
+  /** What is given comes first, unless the last pass that was asked for the same gradients and followed it has left it. */
+  private likeliest(isIt: (pass: KnownPass) => boolean): KnownPass | undefined {
+    const canBe = (pass: KnownPass) => isIt(pass) && this.fits(pass);
+    return (
+      this.given.find((pass) => canBe(pass) && pass.leftFor?.has(this.asked) !== true) ??
+      this.known.find(canBe) ??
+      this.given.find(canBe)
+    );
   }
 
   private follow(pass: KnownPass | undefined): void {
