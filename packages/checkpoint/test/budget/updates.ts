@@ -24,17 +24,14 @@ export function network(make: () => tf.Optimizer) {
   );
   const x = seeded(4, () => tf.randomNormal([2, 8]));
   const optimizer = make();
-  const step = (): number =>
-    tf.tidy(() => {
-      const loss = () => tf.mean(weights.reduce((h: tf.Tensor, w) => tf.tanh(tf.matMul(h, w)), x)) as tf.Scalar;
-      return (optimizer.minimize(loss, true) as tf.Scalar).dataSync()[0];
-    });
+  const loss = () => tf.mean(weights.reduce((h: tf.Tensor, w) => tf.tanh(tf.matMul(h, w)), x)) as tf.Scalar;
+  const step = (): number => tf.tidy(() => (optimizer.minimize(loss, true) as tf.Scalar).dataSync()[0]);
   const values = () => weights.map((weight) => [...weight.dataSync()]);
   const end = () => {
     optimizer.dispose();
     tf.dispose([x, weights] as never);
   };
-  return { step, values, optimizer, end };
+  return { weights, loss, step, values, optimizer, end };
 }
 
 /** The most bytes alive when an op is done. */
