@@ -1,10 +1,8 @@
 import {
   add,
   clipByValue,
-  concat,
   cos,
   floor,
-  image,
   mean,
   mul,
   neg,
@@ -22,6 +20,7 @@ import {
 } from "@tensorflow/tfjs-core";
 import { type CallOptions, channelOrders, firstInput, firstShape, type LayerShape, OwnLayer } from "./own-layer.js";
 import { resized, resizeToFill } from "./resizing.js";
+import { type TransformOptions, transformImages } from "./transform-images.js";
 
 type Args = Readonly<Record<string, unknown>>;
 type Range = readonly [number, number];
@@ -61,17 +60,14 @@ abstract class Augmentation extends OwnLayer {
     return { ...super.getConfig(), ...(this.args as serialization.ConfigDict) };
   }
 
-  /** Moves what is seen by `[a, b, c, d, e, f, 0, 0]` for each sample: place (x, y) is what was at (a x + b y + c, d x + e y + f). */
+  /** Moves what is seen by `[a, b, c, d, e, f]` for each sample: place (x, y) is what was at (a x + b y + c, d x + e y + f). */
   protected transform(x: Tensor, parts: readonly Tensor[]): Tensor {
-    const none = zerosLike(parts[0] as Tensor);
     const { interpolation, fillMode, fillValue } = this.args;
-    return image.transform(
-      x as never,
-      concat([...parts, none, none], 1) as never,
-      (interpolation ?? "bilinear") as "bilinear",
-      (fillMode ?? "reflect") as "reflect",
-      (fillValue ?? 0) as number,
-    );
+    return transformImages(x, parts, {
+      interpolation: (interpolation ?? "bilinear") as TransformOptions["interpolation"],
+      fillMode: (fillMode ?? "reflect") as TransformOptions["fillMode"],
+      fillValue: (fillValue ?? 0) as number,
+    });
   }
 }
 
