@@ -60,9 +60,10 @@ function load(source: string | Uint8Array | object, options: LoadKerasModelOptio
   const entry = understandTopology(topology, options.name, notes);
   if (options.inputShape !== undefined) overrideInputShape(entry, options.inputShape);
   provideTensorMethods();
-  const file = fileLayer(entry);
+  // Taken apart by tfjs-layers while it builds the model.
+  const file = options.weights === undefined ? undefined : fileLayer(entry);
   const model = buildModel(entry, notes, options.inputShape === undefined);
-  if (options.weights !== undefined) assignWeights(model, file, options.weights);
+  if (options.weights !== undefined && file !== undefined) assignWeights(model, file, options.weights);
   if (options.onNote !== undefined) for (const note of differences(notes)) options.onNote(note);
   const { compilation } = topology;
   if (compilation !== undefined) for (const note of compileModel(model, compilation)) options.onNote?.(note);
