@@ -39,8 +39,8 @@ export function surroundingsOf({ execution, source }: Pick<StepJob, "execution" 
     throw error;
   }
   return {
-    around(step, weights) {
-      meter.count(weights);
+    around(step, before) {
+      meter.count(before);
       meter.reset();
       step();
       const { lastStep } = running;

@@ -8,8 +8,8 @@ type StepOutcome = Partial<Pick<StepFigures, "peakBytes" | "recomputedOps" | "re
 
 /** How steps are run: as they are (stock), or with something around them. */
 export interface StepSurroundings {
-  /** Runs `step` and tells what is known of it. */
-  around(step: () => void, weights: readonly Tensor[]): StepOutcome;
+  /** Runs `step` and tells what is known of it; `before` is there before it. */
+  around(step: () => void, before: readonly Tensor[]): StepOutcome;
   close(): void;
 }
 
@@ -80,7 +80,7 @@ function timeStep(
           },
         }),
       }),
-    reader.weights.map(([, weight]) => weight),
+    reader.tensorsBefore,
   );
   const wallMs = performance.now() - start - readingMs;
   const { user, system } = process.cpuUsage(cpu);
@@ -119,6 +119,12 @@ class TensorReader {
       ...Object.entries(buffers),
     ];
     return [...new Map(named.map(([name, tensor], i) => [`${i}:${name}`, tensor]))];
+  }
+
+  /** What a step finds there: weights, and its batch, which a model may have made while it had modes open. */
+  get tensorsBefore(): readonly Tensor[] {
+    const { inputs, targets = [] } = this.definition;
+    return [...this.weights.map(([, weight]) => weight), ...([inputs, targets].flat() as Tensor[])];
   }
 
   wants(kind: TensorPlace["kind"], step: number): boolean {
