@@ -90,6 +90,31 @@ describe.each(generations)("what Keras $generation compiles", ({ generation, los
   });
 });
 
+describe("a Sequential", () => {
+  const input = (shape: string) => ["InputLayer", { name: "x", [shape]: [null, 3] }] as const;
+  const layer = ([class_name, config]: readonly [string, object]) => ({ class_name, config });
+  const ones = ["Dense", { name: "a", units: 2, kernel_initializer: "ones" }] as const;
+
+  it.each<[string, readonly (readonly [string, object])[], (loss: string) => object]>([
+    ["Keras 2", [input("batch_input_shape"), ones], (loss) => ({ training_config: { loss, optimizer_config: plain } })],
+    ["Keras 3", [input("batch_shape"), ones], (loss) => ({ compile_config: { loss, optimizer: plain } })],
+    [
+      "tfjs, without an input layer",
+      [["Dense", { ...ones[1], batch_input_shape: [null, 3] }]],
+      (loss) => ({ training_config: { loss, optimizer_config: plain, metrics: [] } }),
+    ],
+  ])("of %s is compiled, too", async (_what, layers, compiledWith) => {
+    const config = { name: "s", layers: layers.map(layer) };
+    const file = (loss: string) => ({
+      modelTopology: { class_name: "Sequential", config },
+      ...compiledWith(loss),
+    });
+    const model = loadKerasModel(file("mse"));
+    expect([await model.trainOnBatch(tf.ones([2, 3]), tf.zeros([2, 2]))].flat()[0]).toBeCloseTo(9, 4);
+    expect(isCompiled(loadKerasModel(file("ctc")))).toBe(false);
+  });
+});
+
 const dense = smallModel(
   ["x", "InputLayer", { batch_input_shape: [null, 3] }],
   ["a", "Dense", { units: 2, kernel_initializer: "ones" }, ["x"]],

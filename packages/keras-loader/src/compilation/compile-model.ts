@@ -1,5 +1,5 @@
 import { cast, div, mean, mul, sum, type Tensor } from "@tensorflow/tfjs-core";
-import type { LayersModel } from "@tensorflow/tfjs-layers";
+import { type LayersModel, Sequential } from "@tensorflow/tfjs-layers";
 import { isObject, ownField } from "../json.js";
 import { maskOf } from "../layers/masks.js";
 import { losses, lossNamed } from "./losses.js";
@@ -14,6 +14,8 @@ type OutputLoss = (target: Tensor, output: Tensor) => Tensor;
  * model is left as it is. Returns, in sentences for people, what it is compiled with and what differs.
  */
 export function compileModel(model: LayersModel, { optimizer, loss, lossWeights }: Compilation): readonly string[] {
+  // A Sequential names its outputs when it is built, which is otherwise when it is compiled.
+  if (model instanceof Sequential) model.build();
   const names = model.outputNames;
   const written = byOutput(loss, names);
   const weights = byOutput(lossWeights, names);
