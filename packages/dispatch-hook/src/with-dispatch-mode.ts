@@ -1,5 +1,6 @@
 import type { TensorInfo } from "@tensorflow/tfjs-core";
 import { patchBackends } from "./backend-hook.js";
+import { claimEngine, releaseEngine } from "./claim-engine.js";
 import type { CloseMode, DispatchMode, Storage } from "./dispatch-mode.js";
 import { engineInternals } from "./engine-internals.js";
 import { forgetOnes } from "./gradients/ones-array.js";
@@ -139,6 +140,7 @@ function pushMode(mode: DispatchMode): { open: OpenMode; close: CloseMode; stack
 }
 
 function startSession(): Session {
+  claimEngine();
   const started = new Session();
   try {
     patchBackends(started);
@@ -150,6 +152,7 @@ function startSession(): Session {
     patchOptimizers(started);
   } catch (error) {
     started.patches.restore();
+    releaseEngine();
     throw error;
   }
   setSession(started);
@@ -159,6 +162,7 @@ function startSession(): Session {
 function endSession(ended: Session): void {
   ended.alive = false;
   ended.patches.restore();
+  releaseEngine();
   forgetOnes();
   setSession(undefined);
   forgetContexts();

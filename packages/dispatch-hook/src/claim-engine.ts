@@ -1,0 +1,23 @@
+import { RematError } from "@remat/trace";
+import { engine } from "@tensorflow/tfjs-core";
+
+/** Under which all copies of this package in a process see that one of them watches an engine, and which. */
+const watchedBy: symbol = Symbol.for("remat.dispatch-hook");
+const thisCopy: object = {};
+
+type Claimed = Record<symbol, object | undefined>;
+
+/** @throws RematError `TWO_HOOKS` where another copy of this package watches the engine: each would take what the other does for the program's */
+export function claimEngine(): void {
+  const claimed = engine() as unknown as Claimed;
+  if (claimed[watchedBy] !== undefined && claimed[watchedBy] !== thisCopy)
+    throw new RematError(
+      "TWO_HOOKS",
+      "another copy of @remat/dispatch-hook watches TensorFlow.js here, of which one can at a time. `remat record` and `remat exec` bring their own: a program that uses remat itself (checkpoint, releaseEarly, withMemoryBudget, record, …) runs without them, or with them and without that. Else have one copy installed: npm ls @remat/dispatch-hook shows whose there are.",
+    );
+  Object.defineProperty(claimed, watchedBy, { value: thisCopy, configurable: true });
+}
+
+export function releaseEngine(): void {
+  delete (engine() as unknown as Claimed)[watchedBy];
+}
