@@ -22,6 +22,8 @@ describe("a model that checkpoints its blocks by hand", () => {
     expect(given.peakBytes).toBeLessThan(free.peakBytes);
     const { stdout } = await remat("memory", model, ...step, "--snapshots");
     expect(stdout).toContain("Post-Forward-AC");
+    // A plan, and early release, would be of the step without.
+    expect(stdout.split("\n\n")[0]).toMatch(/ · \d+ ops recompute what is checkpointed by hand$/);
   });
 
   it("is planned without what it says, since a plan decides that", async () => {

@@ -15,7 +15,7 @@ export type VerdictFigures = Omit<Verdict, "facts" | "sentence">;
 
 /** Returns a verdict in words, a fact each: what is held, whether it fits, what it is, what would be better, what to type. */
 export function describeVerdict(verdict: VerdictFigures, size: SizeFormat): readonly string[] {
-  const { categories, outcome, command } = verdict;
+  const { categories, recomputedOps, outcome, command } = verdict;
   const told = categories.filter(({ share }) => share >= 0.005).slice(0, categoriesTold);
   return [
     describePeak(verdict, size),
@@ -26,6 +26,7 @@ export function describeVerdict(verdict: VerdictFigures, size: SizeFormat): read
             .map(({ category, share }) => `${labelCategory(category).toLowerCase()} ${formatWholePercent(share)}`)
             .join(", "),
         ]),
+    ...(recomputedOps === 0 ? [] : [`${recomputedOps} ops recompute what is checkpointed by hand`]),
     ...(outcome === undefined ? describeRemedies(verdict, size) : [describeOutcome(verdict, size)]),
     ...(command === undefined ? [] : [command]),
   ];

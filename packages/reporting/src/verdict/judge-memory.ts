@@ -1,5 +1,5 @@
 import { heldPeak, tellsLifetimes, unrecomputedPeakBytes } from "@remat/memory";
-import type { CategoryName, DeviceSpec, Trace } from "@remat/trace";
+import { type CategoryName, countReplayedOps, type DeviceSpec, type Trace } from "@remat/trace";
 import { type SizeUnit, sizeFormat } from "../size-unit.js";
 import { describeVerdict, savingOf } from "./describe-verdict.js";
 import { verdictSeparator } from "./fact-lines.js";
@@ -29,6 +29,8 @@ export interface StepMemory {
   readonly bytesByCategory: Readonly<Partial<Record<string, number>>>;
   /** Of a plan without recomputation; left out: that cannot be said. */
   readonly unrecomputedPeakBytes?: number;
+  /** How many of its ops recompute what is checkpointed by hand; left out: none. */
+  readonly recomputedOps?: number;
   /** Where its trace breaks off, so that it may hold more; left out: nowhere. */
   readonly truncated?: Trace["truncated"];
 }
@@ -43,21 +45,20 @@ export interface StepMemory {
  */
 export function judgeMemory(trace: Trace, options: VerdictOptions): Verdict | undefined {
   if (!tellsLifetimes(trace)) return undefined;
+  const recomputedOps = countReplayedOps(trace);
   // PyTorch frees by reference counts already; what a step of it could free earlier is for its program to say.
-  const isReleasable = trace.header.framework === "tfjs";
-  return judgeStep(
-    {
-      ...heldPeak(trace),
-      truncated: trace.truncated,
-      ...(isReleasable && { unrecomputedPeakBytes: unrecomputedPeakBytes(trace) }),
-    },
-    options,
-  );
+  const isReleasable = trace.header.framework === "tfjs" && recomputedOps === 0;
+  const step = { ...heldPeak(trace), truncated: trace.truncated, recomputedOps };
+  if (isReleasable) return judgeStep({ ...step, unrecomputedPeakBytes: unrecomputedPeakBytes(trace) }, options);
+  if (recomputedOps === 0) return judgeStep(step, options);
+  // What is run by a plan or released early is the step without what it recomputes.
+  const { earlyReleasePeakBytes: _, commandFor: __, ...others } = options;
+  return judgeStep(step, others);
 }
 
 /** Returns the same of a step of which only the peak is at hand. */
 export function judgeStep(
-  { peakBytes, bytesByCategory, unrecomputedPeakBytes, truncated }: StepMemory,
+  { peakBytes, bytesByCategory, unrecomputedPeakBytes, recomputedOps = 0, truncated }: StepMemory,
   { device, earlyReleasePeakBytes, outcome, units, ways, commandFor }: VerdictOptions,
 ): Verdict {
   const { memoryBytes } = device;
@@ -82,6 +83,7 @@ export function judgeStep(
     spareBytes,
     earlyReleasePeakBytes,
     unrecomputedPeakBytes,
+    recomputedOps,
     outcome,
     truncated,
     ways: fits === false && isWhole ? ways : undefined,

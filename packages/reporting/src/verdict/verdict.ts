@@ -28,6 +28,8 @@ export interface Verdict {
   readonly earlyReleasePeakBytes: number | undefined;
   /** The peak of a plan without recomputation; undefined where that cannot be said of the run. */
   readonly unrecomputedPeakBytes: number | undefined;
+  /** How many ops recompute what is checkpointed by hand. */
+  readonly recomputedOps: number;
   readonly outcome: Outcome | undefined;
   /** Where the trace breaks off, so that all this is only of what comes before; undefined of one that is whole. */
   readonly truncated: Trace["truncated"];

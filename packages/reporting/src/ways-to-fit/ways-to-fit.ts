@@ -31,10 +31,10 @@ const iterations = 200;
 export async function waysToFit(trace: Trace, options: WaysToFitOptions): Promise<readonly WayToFit[]> {
   const { memoryBytes, earlyReleasePeakBytes, batch, onProgress } = options;
   if (heldPeak(trace).peakBytes <= memoryBytes) return [];
-  if (earlyReleasePeakBytes !== undefined && earlyReleasePeakBytes <= memoryBytes)
-    return [{ kind: "early-release", peakBytes: earlyReleasePeakBytes }];
-  // A plan decides itself what is recomputed: what it comes to cannot be told of a step that recomputes.
+  // Early release and plans are of the step without what it recomputes by itself, and what they come to cannot be told of it.
   const canPlan = countReplayedOps(trace) === 0;
+  if (canPlan && earlyReleasePeakBytes !== undefined && earlyReleasePeakBytes <= memoryBytes)
+    return [{ kind: "early-release", peakBytes: earlyReleasePeakBytes }];
   if (canPlan && trace.header.framework === "tfjs") {
     const peakBytes = unrecomputedPeakBytes(trace);
     if (peakBytes <= memoryBytes) return [{ kind: "unrecomputed", peakBytes }];
