@@ -1,5 +1,6 @@
 import { RematError } from "@remat/trace";
 import { strFromU8, unzipSync } from "fflate";
+import { checksumInZip, crc32 } from "./zip-checksum.js";
 
 /** As much as a topology is allowed to be: some kilobytes of a zip file can hold gigabytes. */
 const maxTopologyBytes = 256 * 1024 * 1024;
@@ -50,6 +51,10 @@ function unpack(bytes: Uint8Array, wanted: string, maxBytes: number): Uint8Array
   }
   const file = found[wanted];
   if (file === undefined) throw broken(`it holds no ${wanted}`);
+  const expected = checksumInZip(bytes, wanted);
+  // fflate does not look at it.
+  if (expected !== undefined && crc32(file) !== expected)
+    throw broken(`its ${wanted} is not what was written: the checksum differs`);
   return file;
 }
 

@@ -1,9 +1,10 @@
 import { RematError } from "@remat/trace";
 import * as tf from "@tensorflow/tfjs";
 import fc from "fast-check";
-import { strToU8, zipSync } from "fflate";
+import { strToU8, unzipSync, zipSync } from "fflate";
 import { afterEach, describe, expect, it } from "vitest";
 import { loadKerasModel } from "../src/index.js";
+import { readArchive, readArchiveWeights } from "../src/read-archive.js";
 import { readHdf5Topology, readKerasWeights, readManifestWeights } from "../src/weights/index.js";
 import { savedFiles } from "./weight-files.js";
 
@@ -35,6 +36,25 @@ function refusal(run: () => unknown): [code: string, message: string] {
   }
   return ["none", ""];
 }
+
+it("an archive of which any byte of a file was changed is refused, or read as it was written", () => {
+  const archive = fileOf("films.keras");
+  const whole = unzipSync(archive);
+  const read = (bytes: Uint8Array) => [readArchiveWeights(bytes), strToU8(readArchive(bytes))];
+  fc.assert(
+    fc.property(fc.nat({ max: archive.length - 1 }), fc.integer({ min: 1, max: 255 }), (at, by) => {
+      const changed = archive.slice();
+      changed[at] = (changed[at] as number) ^ by;
+      const [code] = refusal(() => expect(read(changed)).toEqual([whole["model.weights.h5"], whole["config.json"]]));
+      expect(["none", "KERAS_ARCHIVE"]).toContain(code);
+    }),
+    { numRuns: 60 },
+  );
+  const flipped = archive.slice();
+  const middle = flipped.length >> 1;
+  flipped[middle] = ~(flipped[middle] as number);
+  expect(refusal(() => readArchiveWeights(flipped))[1]).toMatch(/its model\.weights\.h5 is not what was written/);
+});
 
 describe("a file of weights", () => {
   it.each<[string, () => unknown, string, RegExp]>([
