@@ -2,7 +2,8 @@ import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { numberedPath, parseRecordOptions } from "../src/program/record-options.js";
+import { numberedPath, planFileOf } from "../src/numbered-path.js";
+import { parseRecordOptions } from "../src/program/record-options.js";
 import { remat } from "./run.js";
 
 describe("remat record and remat exec", () => {
@@ -58,6 +59,14 @@ describe("remat record and remat exec", () => {
     expect(numberedPath("out/run.remat.jsonl.gz", 1, 2)).toBe("out/run.2.remat.jsonl.gz");
     expect(numberedPath("run.jsonl", 0, 2)).toBe("run.1.jsonl");
     expect(numberedPath("run", 0, 2)).toBe("run.1");
-    expect(numberedPath("plan.json", 1, 2)).toBe("plan.2.json");
+    for (const [path, plan] of [
+      ["run", "plan.json"],
+      ["fit.remat.jsonl.gz", "plan.json"],
+      ["resnet-50.model.json", "plan.json"],
+      ["-", "plan.json"],
+    ])
+      expect(planFileOf(path)).toBe(plan);
+    for (const output of ["out/run.remat.jsonl.gz", "run.jsonl", "run"])
+      expect(planFileOf(numberedPath(output, 1, 2))).toBe("plan.2.json");
   });
 });

@@ -5,7 +5,7 @@ import { heldPeak } from "@remat/memory";
 import { parseTrace, readPlan, writeTrace } from "@remat/trace";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { runUnder } from "../../../packages/program/test/run-program-under.js";
-import { describeFollowing, describeStep } from "../src/commands/record.js";
+import { describeFollowing, describeReleasing, describeStep } from "../src/commands/record.js";
 import { describeExecution } from "../src/program/describe-execution.js";
 import { judgeRecorded } from "../src/program/judge-recorded.js";
 import { describeEarlyEnd } from "../src/program/program-command.js";
@@ -69,7 +69,7 @@ describe("what remat record tells of a step", () => {
     const [, ...words] = verdict.command!.replace("plan.json", join(folder, "next.json")).split(" ");
     expect((await remat(...words, "--iterations", "20")).code).toBe(0);
     expect((await judgeRecorded(file, "-"))!.command).toBeUndefined();
-    expect((await judgeRecorded(file, file, "plan.2.json"))!.command).toMatch(/ -o plan\.2\.json$/);
+    expect((await judgeRecorded(file, "out/fit.2.jsonl"))!.command).toMatch(/ -o plan\.2\.json$/);
   });
 
   it.each(["memory", "estimate", "plan", "ui", "report"])("is what remat %s says of the trace", async (command) => {
@@ -111,6 +111,13 @@ describe("what remat record tells of a step", () => {
     expect(describeFollowing(["plan.1.json", "plan.2.json"], ["node", "gan.js", "--name", "a b"]).facts).toEqual([
       "then with all plans, each for its own passes",
       "remat exec --plan plan.1.json --plan plan.2.json -- node gan.js --name 'a b'",
+    ]);
+  });
+
+  it("and how to need less before anything is planned", () => {
+    expect(describeReleasing(["node", "gan.js"]).facts).toEqual([
+      "or without a plan, with nothing recomputed",
+      "remat exec --early-release -- node gan.js",
     ]);
   });
 

@@ -6,10 +6,11 @@ import { type Facts, formatBytes, formatMs } from "@remat/reporting";
 import { RematError } from "@remat/trace";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
+import { numberedPath, planFileOf } from "../numbered-path.js";
 import { checkFor, writeFor } from "../output.js";
 import { judgeRecorded } from "../program/judge-recorded.js";
 import { describeEarlyEnd, describeNothing, programOf, trainingEnvironment } from "../program/program-command.js";
-import { defaultOutput, numberedPath, parseRecordOptions } from "../program/record-options.js";
+import { defaultOutput, parseRecordOptions } from "../program/record-options.js";
 import { tellFacts } from "../program/tell-facts.js";
 import { quoted } from "../verdict/next-command.js";
 import { thisMachine } from "../verdict/this-machine.js";
@@ -48,12 +49,13 @@ export async function record(targets: readonly string[], options: CommandOptions
       const path = numberedPath(output, index, steps.length);
       await writeFor("--output", path, contentOf(step.file, path.endsWith(".gz")), io);
       tellFacts(describeStep(path, step), io);
-      const plan = numberedPath("plan.json", index, steps.length);
-      const verdict = await judgeRecorded(step.file, path, plan);
+      const plan = planFileOf(path);
+      const verdict = await judgeRecorded(step.file, path);
       if (verdict !== undefined) tellFacts(verdict, io);
       if (verdict?.command?.includes(` -o ${plan}`)) plans.push(plan);
     }
     if (plans.length > 1) tellFacts(describeFollowing(plans, command), io);
+    if (plans.length > 0) tellFacts(describeReleasing(command), io);
     return exitCode;
   });
 }
@@ -69,6 +71,12 @@ export function describeFollowing(plans: readonly string[], program: readonly st
   const options = plans.flatMap((plan) => ["--plan", plan]);
   const command = ["remat", "exec", ...options, "--", ...program].map(quoted).join(" ");
   return { facts: ["then with all plans, each for its own passes", command], command };
+}
+
+/** Returns how it is run with less memory before anything is planned. */
+export function describeReleasing(program: readonly string[]): Facts {
+  const command = ["remat", "exec", "--early-release", "--", ...program].map(quoted).join(" ");
+  return { facts: ["or without a plan, with nothing recomputed", command], command };
 }
 
 /** Returns what was recorded of a step, and where it is. */

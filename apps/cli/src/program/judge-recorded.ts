@@ -7,13 +7,12 @@ import { parsePricing } from "../pricing-options.js";
 import { giveVerdict } from "../verdict/give-verdict.js";
 
 /**
- * Returns the verdict on a step that a program has taken here; what to type next reads `path`, to which its trace was written, and writes a plan to
- * `planFile`.
+ * Returns the verdict on a step that a program has taken here; what to type next reads `path`, to which its trace was written.
  */
-export async function judgeRecorded(file: string, path: string, planFile?: string): Promise<Verdict | undefined> {
+export async function judgeRecorded(file: string, path: string): Promise<Verdict | undefined> {
   const trace = await readTrace(createReadStream(file));
   const source = modelSource(file);
-  const recorded = { target: path, source, options: {}, pricing: parsePricing({}), ...(planFile && { planFile }) };
+  const recorded = { target: path, source, options: {}, pricing: parsePricing({}) };
   const given = isStandardOutput(path) ? { ...recorded, command: undefined } : recorded;
   return giveVerdict(trace, given, { show: () => undefined });
 }

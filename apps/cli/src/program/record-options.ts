@@ -28,10 +28,3 @@ export function defaultOutput(program: readonly string[]): string | undefined {
   const script = program.slice(1).find((argument) => /^[^-].*\.[cm]?[jt]sx?$/.test(argument)) ?? program[0];
   return script === undefined ? undefined : `${basename(script, extname(script))}${extension}`;
 }
-
-/** Returns the file of the trace `index` of `count`. */
-export function numberedPath(output: string, index: number, count: number): string {
-  if (count === 1) return output;
-  const [, stem, end] = /^(.*?)((?:\.remat)?\.jsonl?(?:\.gz)?|)$/.exec(output) as unknown as [string, string, string];
-  return `${stem}.${index + 1}${end}`;
-}

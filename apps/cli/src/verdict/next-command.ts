@@ -2,6 +2,7 @@ import type { NextStep, WayToFit } from "@remat/reporting";
 import { type CommandOptions, optionKey, optionName } from "../command.js";
 import { recordOptions, stepOptions, weightsOption } from "../model-options.js";
 import type { ModelSource } from "../model-source.js";
+import { planFileOf } from "../numbered-path.js";
 import { deviceOption } from "../pricing-options.js";
 import { typedTarget } from "../standard-input.js";
 
@@ -11,8 +12,6 @@ export interface Given {
   readonly target: string;
   readonly source: ModelSource;
   readonly options: CommandOptions;
-  /** Where a plan of it goes, if one is made. */
-  readonly planFile?: string;
 }
 
 /**
@@ -20,7 +19,7 @@ export interface Given {
  * there is none, such as a training step to be run of a recorded one.
  */
 export function nextCommand(given: Given, step: WayToFit | NextStep, deviceMemoryBytes?: number): string | undefined {
-  const { planFile = "plan.json" } = given;
+  const planFile = planFileOf(given.target);
   switch (step.kind) {
     case "early-release":
       return typed("run", given, "--early-release");
