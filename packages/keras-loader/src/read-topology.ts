@@ -51,11 +51,14 @@ function parseText(text: string): unknown {
   try {
     return parseJsonText(text);
   } catch (cause) {
-    const hint = text.startsWith("PK")
-      ? "This is a .keras archive: give its bytes, not text."
-      : text.includes("HDF\r\n")
-        ? "This is an HDF5 file: give what readHdf5Topology of @remat/keras-loader/weights reads of it."
-        : "Give the text of a tfjs-layers model.json or of Keras' model.to_json().";
+    const hint =
+      text === ""
+        ? "It is empty: save or copy it again."
+        : text.startsWith("PK")
+          ? "This is a .keras archive: give its bytes, not text."
+          : text.includes("HDF\r\n")
+            ? "This is an HDF5 file: give what readHdf5Topology of @remat/keras-loader/weights reads of it."
+            : "Give the text of a tfjs-layers model.json or of Keras' model.to_json().";
     throw new RematError("KERAS_NOT_JSON", `The Keras model is not JSON (${(cause as Error).message}). ${hint}`, {
       cause,
     });

@@ -70,6 +70,18 @@ describe("a file of weights", () => {
       "KERAS_WEIGHTS_FILE",
       /neither a \.keras archive nor HDF5/,
     ],
+    ["that is empty", () => readHdf5Topology(new Uint8Array()), "KERAS_WEIGHTS_FILE", /not whole.*it is empty/],
+    [
+      "with a byte of its topology lost",
+      () => {
+        const bytes = fileOf("films.h5").slice();
+        const text = new TextDecoder("latin1").decode(bytes);
+        bytes[text.indexOf('"class_name"')] = 0;
+        return readHdf5Topology(bytes);
+      },
+      "KERAS_WEIGHTS_FILE",
+      /not whole, or not HDF5 .*JSON/,
+    ],
     [
       "cut short",
       () => readKerasWeights(fileOf("films.h5").slice(0, 9000)),

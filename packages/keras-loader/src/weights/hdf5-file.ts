@@ -18,6 +18,7 @@ export function isHdf5(bytes: Uint8Array): boolean {
  */
 export function readingHdf5<T>(bytes: Uint8Array, from: string, read: (root: Group) => T): T {
   return reading(from, () => {
+    if (bytes.length === 0) throw new Error("it is empty");
     const { buffer, byteOffset, byteLength } = bytes;
     const isWhole = byteOffset === 0 && byteLength === buffer.byteLength && buffer instanceof ArrayBuffer;
     return read(openFile(isWhole ? buffer : (bytes.slice().buffer as ArrayBuffer), from));

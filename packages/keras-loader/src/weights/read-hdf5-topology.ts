@@ -1,4 +1,4 @@
-import { RematError } from "@remat/trace";
+import { parseJsonText, RematError } from "@remat/trace";
 import { attributeOf, readingHdf5 } from "./hdf5-file.js";
 
 /**
@@ -14,6 +14,10 @@ export function readHdf5Topology(bytes: Uint8Array): object {
         "KERAS_NO_TOPOLOGY",
         'This HDF5 file holds weights, but no model. Save the model with Keras\' model.save("model.keras"), or give its model.to_json() and these as its weights.',
       );
-    return { model_config: topology, training_config: attributeOf(root, "training_config") };
+    const compilation = attributeOf(root, "training_config");
+    return {
+      model_config: parseJsonText(String(topology)),
+      ...(compilation !== undefined && { training_config: parseJsonText(String(compilation)) }),
+    };
   });
 }
