@@ -7,7 +7,11 @@ const thisCopy: object = {};
 
 type Claimed = Record<symbol, object | undefined>;
 
-/** @throws RematError `TWO_HOOKS` where another copy of this package watches the engine: each would take what the other does for the program's */
+/**
+ * Notes on the engine that this copy of the package watches it.
+ *
+ * @throws RematError `TWO_HOOKS` where another copy does: each would take what the other does for the program's
+ */
 export function claimEngine(): void {
   const claimed = engine() as unknown as Claimed;
   if (claimed[watchedBy] !== undefined && claimed[watchedBy] !== thisCopy)
