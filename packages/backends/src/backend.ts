@@ -22,7 +22,7 @@ export interface Backend {
   /** How the data of living tensors is evicted and restored: what plans and budgets need. */
   readonly residency: Residency | Unknown;
   /** Where its library keeps memory that no tensor needs any more: what to do so that it gives it back, in a sentence for people. */
-  readonly keepsFreedMemory?: string;
+  readonly keepsFreedMemory?: string | undefined;
   /** Returns the bytes of the buffer that an entry of its `DataStorage` stands for, as requested. */
   bytesOf(entry: DataEntry): number;
   /** Returns the `DataId` in whose buffer an entry lies, where the entry itself tells. */

@@ -27,6 +27,15 @@ const gpuUnitBytes = 256;
 const isOnGpu = (instance: object | undefined): boolean =>
   (instance as { readonly isUsingGpuDevice?: boolean } | undefined)?.isUsingGpuDevice === true;
 
+const keepsFreedMemory =
+  "TensorFlow keeps it, unless the process starts with remat's allocator: `remat exec --budget <size> -- node <program>` starts it so, and `remat doctor` prints the line to do so by hand, LD_PRELOAD=… node <program>.";
+
+/** Whether the process has begun with what `allocatorEnvironment` of `@remat/native-backend` returns. */
+const startsWithAllocator = (): boolean => {
+  const { process } = globalThis as { readonly process?: Partial<NodeJS.Process> };
+  return process?.env?.["LD_PRELOAD"]?.includes("/caching-allocator.so") === true;
+};
+
 /** TensorFlow by tfjs-node or tfjs-node-gpu, which tfjs names `tensorflow`. */
 export const native: Backend = {
   name: "tensorflow",
@@ -67,8 +76,9 @@ export const native: Backend = {
   },
   sharing: tensorflowSharing,
   residency: nativeResidency,
-  keepsFreedMemory:
-    "TensorFlow keeps it, unless the process starts with remat's allocator: `remat exec --budget <size> -- node <program>` starts it so, and `remat doctor` prints the line to do so by hand, LD_PRELOAD=… node <program>.",
+  get keepsFreedMemory() {
+    return startsWithAllocator() ? undefined : keepsFreedMemory;
+  },
   bytesOf: (entry: DataEntry) =>
     requestedBytes(entry, typeof entry.dtype === "number" ? (dtypes[entry.dtype] ?? "") : entry.dtype),
   deviceOf(instance) {
