@@ -1,4 +1,3 @@
-import { RematError } from "@remat/trace";
 import * as tf from "@tensorflow/tfjs";
 import fc from "fast-check";
 import { strToU8, unzipSync, zipSync } from "fflate";
@@ -6,6 +5,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { loadKerasModel } from "../src/index.js";
 import { readArchive, readArchiveWeights } from "../src/read-archive.js";
 import { readHdf5Topology, readKerasWeights, readManifestWeights } from "../src/weights/index.js";
+import { refusalOf } from "./refusal.js";
 import { savedFiles } from "./weight-files.js";
 
 afterEach(() => tf.disposeVariables());
@@ -27,16 +27,6 @@ const dense = (units: number, more: object[] = []) => ({
 const entry = (name: string, shape: number[], dtype = "float32") => ({ name, shape, dtype });
 const manifest = (...weights: object[]) => ({ weightsManifest: [{ paths: ["w.bin"], weights }] });
 
-function refusal(run: () => unknown): [code: string, message: string] {
-  try {
-    run();
-  } catch (error) {
-    if (error instanceof RematError) return [error.code, error.message];
-    throw error;
-  }
-  return ["none", ""];
-}
-
 it("an archive of which any byte of a file was changed is refused, or read as it was written", () => {
   const archive = fileOf("films.keras");
   const whole = unzipSync(archive);
@@ -45,7 +35,7 @@ it("an archive of which any byte of a file was changed is refused, or read as it
     fc.property(fc.nat({ max: archive.length - 1 }), fc.integer({ min: 1, max: 255 }), (at, by) => {
       const changed = archive.slice();
       changed[at] = (changed[at] as number) ^ by;
-      const [code] = refusal(() => expect(read(changed)).toEqual([whole["model.weights.h5"], whole["config.json"]]));
+      const [code] = refusalOf(() => expect(read(changed)).toEqual([whole["model.weights.h5"], whole["config.json"]]));
       expect(["none", "KERAS_ARCHIVE"]).toContain(code);
     }),
     { numRuns: 60 },
@@ -53,7 +43,7 @@ it("an archive of which any byte of a file was changed is refused, or read as it
   const flipped = archive.slice();
   const middle = flipped.length >> 1;
   flipped[middle] = ~(flipped[middle] as number);
-  expect(refusal(() => readArchiveWeights(flipped))[1]).toMatch(/its model\.weights\.h5 is not what was written/);
+  expect(refusalOf(() => readArchiveWeights(flipped))[1]).toMatch(/its model\.weights\.h5 is not what was written/);
 });
 
 describe("a file of weights", () => {
@@ -113,7 +103,7 @@ describe("a file of weights", () => {
       /w\.bin: 4 bytes, expected 8 for the 1 weights/,
     ],
   ])("%s is refused", (_name, run, code, message) => {
-    expect(refusal(run)).toEqual([code, expect.stringMatching(message)]);
+    expect(refusalOf(run)).toEqual([code, expect.stringMatching(message)]);
   });
 
   it.each<[string, object, string, RegExp]>([
@@ -135,13 +125,13 @@ describe("a file of weights", () => {
       () => new Uint8Array(32),
     );
     const before = tf.memory().numTensors;
-    expect(refusal(() => loadKerasModel(topology, { weights }))).toEqual([code, expect.stringMatching(message)]);
+    expect(refusalOf(() => loadKerasModel(topology, { weights }))).toEqual([code, expect.stringMatching(message)]);
     expect(tf.memory().numTensors).toBe(before);
   });
 
   it.each(["films.keras", "films.h5"])("%s of another model is refused, naming a layer", (name) => {
     const weights = readKerasWeights(fileOf(name));
-    const [code, message] = refusal(() => loadKerasModel(fileOf("vision.keras"), { weights }));
+    const [code, message] = refusalOf(() => loadKerasModel(fileOf("vision.keras"), { weights }));
     expect([code, message]).toEqual([
       "KERAS_WEIGHTS_ABSENT",
       expect.stringMatching(/layer 'normalization|layer 'conv2d|weights of \d layers/),
@@ -169,8 +159,8 @@ describe("a file of weights", () => {
         (changes, end) => {
           const bytes = whole.slice(0, end ?? undefined);
           for (const { at, to } of changes) if (at < bytes.length) bytes[at] = to;
-          refusal(() => loadKerasModel(fileOf("films.keras"), { weights: readKerasWeights(bytes) }));
-          refusal(() => readHdf5Topology(bytes));
+          refusalOf(() => loadKerasModel(fileOf("films.keras"), { weights: readKerasWeights(bytes) }));
+          refusalOf(() => readHdf5Topology(bytes));
         },
       ),
       { numRuns: 60 },
