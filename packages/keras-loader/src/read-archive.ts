@@ -1,6 +1,6 @@
-import { RematError } from "@remat/trace";
+import { crc32, RematError } from "@remat/trace";
 import { strFromU8, unzipSync } from "fflate";
-import { checksumInZip, crc32 } from "./zip-checksum.js";
+import { checksumInZip } from "./zip-checksum.js";
 
 /** As much as a topology is allowed to be: some kilobytes of a zip file can hold gigabytes. */
 const maxTopologyBytes = 256 * 1024 * 1024;

@@ -23,16 +23,3 @@ export function checksumInZip(zip: Uint8Array, name: string): number | undefined
   }
   return undefined;
 }
-
-const table = Uint32Array.from({ length: 256 }, (_, byte) => {
-  let remainder = byte;
-  for (let bit = 0; bit < 8; bit++) remainder = remainder & 1 ? (remainder >>> 1) ^ 0xedb88320 : remainder >>> 1;
-  return remainder;
-});
-
-/** Returns the CRC-32 of bytes, as zip files have it. */
-export function crc32(bytes: Uint8Array): number {
-  let remainder = 0xffffffff;
-  for (let i = 0; i < bytes.length; i++) remainder = (remainder >>> 8) ^ table[(remainder ^ bytes[i]) & 0xff];
-  return ~remainder >>> 0;
-}

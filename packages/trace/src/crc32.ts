@@ -1,6 +1,6 @@
 let table: Int32Array | undefined;
 
-/** CRC-32 as gzip has it (RFC 1952, section 8), of `bytes` after those whose checksum is `checksum`. @internal */
+/** Returns the CRC-32 that gzip and zip have (RFC 1952, section 8), of `bytes` after those whose checksum is `checksum`. @internal */
 export function crc32(bytes: Uint8Array, checksum = 0): number {
   table ??= makeTable();
   let c = ~checksum;
