@@ -1,6 +1,6 @@
 import { openDispatchMode } from "@remat/dispatch-hook";
 import { type Grouping, ModTracker } from "@remat/mod-tracker";
-import { RematError } from "@remat/trace";
+import { checkArgument, RematError } from "@remat/trace";
 import type { LayersModel } from "@tensorflow/tfjs-layers";
 import type { Block } from "./block.js";
 import { enterBlock, exitBlock, unwatchBlocks, watchBlocks } from "./checkpoint.js";
@@ -20,7 +20,7 @@ export interface CheckpointLayersOptions {
  * `pattern` is compared with a layer's name, or, where it has dots, with the FQN below the model; `*` stands for anything but a dot. Of modules
  * inside each other only the outermost that match are blocks.
  *
- * @throws RematError `NO_LAYERS` where nothing matches, with the names that there are
+ * @throws RematError `ARGUMENT`; `NO_LAYERS` where nothing matches, with the names that there are
  * @example
  * const end = checkpointLayers(model, "block_*", { policy: saveMatmuls });
  * await model.fit(x, y);
@@ -31,6 +31,7 @@ export function checkpointLayers(
   pattern: string,
   { policy = saveNothing, grouping = "auto" }: CheckpointLayersOptions = {},
 ): () => void {
+  checkArgument(typeof pattern === "string", "checkpointLayers's pattern", pattern, "a text such as 'block*'");
   const tracker = new ModTracker();
   const root = tracker.track(model, { grouping });
   const matches = matcherOf(pattern, root.fqn);

@@ -88,6 +88,9 @@ test("a pattern that matches nothing is refused with the names that there are", 
     /no layer or group of 'net' matches 'stage\*'; there are block_1, .*block_1\.block_1_expand/,
   );
   model.dispose();
+  expect(() => checkpointLayers(model, model.layers as unknown as string)).toThrow(
+    expect.objectContaining({ code: "ARGUMENT", message: expect.stringContaining("checkpointLayers's pattern") }),
+  );
 });
 
 describe("ending the blocks of a model", () => {
