@@ -6,6 +6,8 @@ import { type ProgramRecording, recordProgram } from "./record/record-program.js
 import { checkVersion } from "./supported-version.js";
 import { ThreadReporter } from "./thread-reporter.js";
 
+export { enginePackages } from "./engine-packages.js";
+
 let recording: ProgramRecording | undefined;
 
 /** Begins with what is ordered, in a thread that has just loaded tfjs-core. */

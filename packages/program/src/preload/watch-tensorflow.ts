@@ -1,5 +1,5 @@
 import Module, { createRequire } from "node:module";
-import type { layersLoaded, startAgent } from "../agent/agent.js";
+import type { enginePackages, layersLoaded, startAgent } from "../agent/agent.js";
 import type { GivenOrder } from "../program-order.js";
 
 /** What CommonJS loads by, an `import` of a CommonJS module included: as much of it as is patched. */
@@ -10,6 +10,7 @@ interface CommonJs {
 interface Agent {
   readonly startAgent: typeof startAgent;
   readonly layersLoaded: typeof layersLoaded;
+  readonly enginePackages: typeof enginePackages;
 }
 
 const core = "@tensorflow/tfjs-core";
@@ -33,8 +34,10 @@ const withoutLayers = () => ({ layers: { Layer: class {} }, LayersModel: class {
  * Starts the agent as soon as the program has loaded its copy of tfjs-core, by whichever way, and tells it when tfjs-layers is there: all of tfjs 4 is CommonJS in
  * Node. What the agent imports of tfjs are those very copies, wherever remat is installed. Source of the idea: require-in-the-middle, which patches the
  * same function.
+ *
+ * @returns what the agent shares with the program, once it is there
  */
-export function watchTensorFlow(agentFile: string, order: GivenOrder): void {
+export function watchTensorFlow(agentFile: string, order: GivenOrder): () => typeof enginePackages {
   const loader = Module as unknown as CommonJs;
   const load = loader._load;
   let agent: Agent | undefined;
@@ -59,5 +62,9 @@ export function watchTensorFlow(agentFile: string, order: GivenOrder): void {
       agent.layersLoaded();
     }
     return exports;
+  };
+  return () => {
+    if (agent === undefined) throw new Error("TensorFlow.js is not loaded");
+    return agent.enginePackages;
   };
 }

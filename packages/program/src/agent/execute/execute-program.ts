@@ -6,6 +6,7 @@ import type { ExecOrder } from "../../program-order.js";
 import type { ThreadReporter } from "../thread-reporter.js";
 import { EarlyReleaseWatcher } from "./early-release-watcher.js";
 import { ExecutionWatcher } from "./execution-watcher.js";
+import { refuseOwnExecutors } from "./refuse-own-executors.js";
 
 /** Keeps all steps of this thread to what is ordered, and tells at its end what has come of it. */
 export function executeProgram({ budget, plans: paths = [] }: ExecOrder, reporter: ThreadReporter): void {
@@ -27,6 +28,8 @@ function watcherOf(
   paths: readonly string[],
   reporter: ThreadReporter,
 ): ExecutionWatcher | EarlyReleaseWatcher {
+  const decides = [...(budget === undefined ? [] : [`--budget ${budget}`]), ...paths.map((path) => `--plan ${path}`)];
+  if (decides.length > 0) refuseOwnExecutors(decides.join(" "));
   const plans = paths.map((path) => readPlan(readFileSync(path, "utf8")));
   if (budget !== undefined) {
     const { execution } = openMemoryBudget(budget, plans.length === 0 ? {} : { plan: plans });

@@ -1,0 +1,30 @@
+import * as backends from "@remat/backends";
+import * as checkpoint from "@remat/checkpoint";
+import * as predict from "@remat/checkpoint/predict";
+import * as dispatchHook from "@remat/dispatch-hook";
+import * as engine from "@remat/dispatch-hook/engine";
+import * as release from "@remat/dispatch-hook/release";
+import * as residency from "@remat/dispatch-hook/residency";
+import * as fake from "@remat/fake";
+import * as kernels from "@remat/kernels";
+import * as modTracker from "@remat/mod-tracker";
+import * as benchmark from "@remat/runtime-estimator/benchmark";
+import * as tracer from "@remat/tracer";
+import * as step from "@remat/tracer/step";
+
+/** Those of our packages that see tfjs, as the program gets them where it uses remat itself. */
+export const enginePackages: Record<string, object> = {
+  "@remat/kernels": kernels,
+  "@remat/backends": backends,
+  "@remat/dispatch-hook": dispatchHook,
+  "@remat/dispatch-hook/engine": engine,
+  "@remat/dispatch-hook/release": release,
+  "@remat/dispatch-hook/residency": residency,
+  "@remat/fake": fake,
+  "@remat/mod-tracker": modTracker,
+  "@remat/tracer": tracer,
+  "@remat/tracer/step": step,
+  "@remat/runtime-estimator/benchmark": benchmark,
+  "@remat/checkpoint": checkpoint,
+  "@remat/checkpoint/predict": predict,
+};

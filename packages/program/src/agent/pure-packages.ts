@@ -1,0 +1,22 @@
+import * as memTracker from "@remat/mem-tracker";
+import * as fsdp from "@remat/mem-tracker/fsdp";
+import * as memory from "@remat/memory";
+import * as memoryGraph from "@remat/memory/graph";
+import * as planner from "@remat/planner";
+import * as runtimeEstimator from "@remat/runtime-estimator";
+import * as sacCore from "@remat/sac-core";
+import * as textTable from "@remat/text-table";
+import * as trace from "@remat/trace";
+
+/** Those of our packages that know no tfjs, so that a program may import them before it: one file, of which the agent takes them, too. */
+export const purePackages: Readonly<Record<string, object>> = {
+  "@remat/trace": trace,
+  "@remat/text-table": textTable,
+  "@remat/memory": memory,
+  "@remat/memory/graph": memoryGraph,
+  "@remat/runtime-estimator": runtimeEstimator,
+  "@remat/sac-core": sacCore,
+  "@remat/mem-tracker": memTracker,
+  "@remat/mem-tracker/fsdp": fsdp,
+  "@remat/planner": planner,
+};

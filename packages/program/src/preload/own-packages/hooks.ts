@@ -1,0 +1,50 @@
+import { fileURLToPath } from "node:url";
+import { moduleText } from "./module-text.js";
+import { ownVersion, packageOf } from "./own-version.js";
+import type { SharedPackages } from "./shared-package.js";
+
+interface Resolved {
+  readonly url: string;
+  readonly format?: string | null | undefined;
+  readonly shortCircuit?: boolean;
+}
+
+interface Loaded {
+  readonly format: string;
+  readonly source?: unknown;
+  readonly shortCircuit?: boolean;
+}
+
+type Hook<Context, Result> = (
+  request: string,
+  context: Context,
+  next: (request: string, context?: Context) => Result | Promise<Result>,
+) => Result | Promise<Result>;
+
+/** What our URLs of the program's own packages end with. */
+const mark = "?remat-shared=";
+let shared: SharedPackages = {};
+
+/** Takes what is shared: called by `module.register` in the thread of the hooks, or by us in the program's. */
+export function initialize(packages: SharedPackages): void {
+  shared = packages;
+}
+
+/** Has a specifier of a package of ours stand for the one that is shared, where the program's is of the same version. */
+export const resolve: Hook<unknown, Resolved> = (specifier, context, next) => {
+  const resolved = next(specifier, context);
+  if (!Object.hasOwn(shared, specifier)) return resolved;
+  const replace = (own: Resolved): Resolved =>
+    own.url.startsWith("file:") &&
+    !own.url.includes(mark) &&
+    ownVersion(fileURLToPath(own.url), packageOf(specifier)) === shared[specifier].version
+      ? { url: `${own.url}${mark}${specifier}`, format: "module", shortCircuit: true }
+      : own;
+  return resolved instanceof Promise ? resolved.then(replace) : replace(resolved);
+};
+
+export const load: Hook<unknown, Loaded> = (url, context, next) => {
+  const specifier = url.split(mark)[1];
+  if (specifier === undefined) return next(url, context);
+  return { format: "module", source: moduleText(specifier, shared[specifier]), shortCircuit: true };
+};
