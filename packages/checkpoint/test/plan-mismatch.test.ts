@@ -135,6 +135,56 @@ test("random numbers: under a plan that goes on where a step differs, a mask is 
   expect(first).toMatchObject({ peakBytes: plan.predicted.peakBytes, predictedBytes: plan.predicted.peakBytes });
 });
 
+test("a step that leaves its plan in the backward pass, after others that did not, gives what it gives in stock", async () => {
+  const last = { extraOps: 0, readsBetween: false };
+  // Like user code whose gradient looks at the numbers now and then.
+  const squared = tf.customGrad((x, save) => {
+    const y = tf.square(x as tf.Tensor);
+    (save as (saved: tf.Tensor[]) => void)([x as tf.Tensor]);
+    const gradFunc = (dy: tf.Tensor, [saved]: tf.Tensor[]) => {
+      let dx = tf.mul(dy, tf.mul(saved, 2));
+      const between = tf.mul(dx, 3);
+      for (let i = 0; i < last.extraOps; i++) dx = tf.add(dx, tf.mul(between, saved));
+      const total = tf.sum(between);
+      if (last.readsBetween) between.dataSync();
+      return tf.add(dx, tf.mul(total, 0));
+    };
+    return { value: y, gradFunc: gradFunc as never };
+  });
+  const model = () => network(6, 64, 32, (y) => tf.tanh(squared(tf.tanh(squared(y) as tf.Tensor)) as tf.Tensor));
+  const trace = priceTrace(await traceFakeStep(model, { ...gradientsOnly, backend: "cpu" }), deviceSpec("cpu"));
+  const { point } = await planCheckpointing(trace, { budgetFraction: 0.6, iterations: 300, boundTimeMs: 0 });
+  const { plan } = point as NonNullable<typeof point>;
+  const trained = model();
+  const kinds = [0, 0, 2, 0, 1, 0].flatMap((extraOps) => [
+    { extraOps, readsBetween: false },
+    { extraOps, readsBetween: true },
+  ]);
+  const run = (): unknown[] =>
+    kinds.map((kind) => {
+      Object.assign(last, kind);
+      return step(trained);
+    });
+  const stock = run();
+  expect(withPlan(plan, run, { onMismatch: "store" })).toEqual(stock);
+  expect(withMemoryBudget(plan.predicted.peakBytes, run, { plan, strict: false })).toEqual(stock);
+});
+
+test("a plan costs the ledger less from its second pass on: what goes by itself is not evicted", async () => {
+  const plan = await planFor(6, 64);
+  const model = network(6, 64);
+  const steps = withPlan(plan, (execution) =>
+    Array.from({ length: 3 }, () => {
+      step(model);
+      return execution.lastStep;
+    }),
+  );
+  const [first, second, third] = steps.map((each) => each?.evictions ?? 0);
+  expect(second).toBeLessThan(first);
+  expect(third).toBe(second);
+  expect(steps.map((each) => each?.peakBytes)).toEqual(steps.map(() => plan.predicted.peakBytes));
+});
+
 test("applyPlan goes on until it is closed, and closes twice", async () => {
   const plan = await planFor(6, 64);
   const model = network(6, 64);

@@ -175,7 +175,20 @@ export class BudgetPolicy implements Policy {
   }
 
   isNoted(op: OpDone): boolean {
-    return this.pass !== undefined || this.online.isNoted(op);
+    if (this.pass === undefined) return this.online.isNoted(op);
+    return this.isFirstOp || !(this.pass.follower instanceof PlanFollower) || this.pass.follower.isNoted();
+  }
+
+  get passesNext(): boolean {
+    return !this.isFirstOp && this.pass?.follower instanceof PlanFollower && this.pass.follower.passesNext;
+  }
+
+  opPassed(op: OpDone): void {
+    if (this.pass !== undefined) this.opOver(op, undefined);
+  }
+
+  evicting(buffer: StoredBuffer): void {
+    if (this.pass?.follower instanceof PlanFollower) this.pass.follower.evicting(buffer);
   }
 
   opOver(op: OpDone, recipe: Recipe | undefined): void {

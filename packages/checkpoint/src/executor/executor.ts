@@ -36,8 +36,12 @@ export interface Policy {
   replaying(recipe: Recipe): void;
   /** JavaScript has made a storage, in a pass. */
   dataMade?(storage: Storage): void;
-  /** Whether the ledger shall know of an op that has run; left out: of every one. */
+  /** Whether the ledger shall know of an op that has run; left out: of every one. It does so anyway where the op's output lies in a buffer that it knows. */
   isNoted?(op: OpDone): boolean;
+  /** Whether the ledger need not know of what the op to come reads. */
+  readonly passesNext?: boolean;
+  /** An op has run that the ledger does not know of. */
+  opPassed?(op: OpDone): void;
   /** A buffer that is evicted is touched; true if the policy has recomputed it. */
   recomputing?(buffer: StoredBuffer): boolean;
   /** Whether nothing is evicted now, so that the ledger need not know of ops. */
@@ -187,7 +191,13 @@ export class Executor implements DispatchMode {
     if (ledger === undefined || policy.watchesOnly || ledger.isReplaying) return;
     const written = this.writesTo?.get(kernel);
     if (written !== undefined) ledger.writing((inputs as Readonly<Record<string, TensorInfo>>)[written]);
-    ledger.touchInputs(inputs, () => policy.opComing?.(kernel, inputs, attributes));
+    const locked = ledger.lock(inputs, policy.passesNext !== true);
+    try {
+      ledger.makeReadable(locked);
+      policy.opComing?.(kernel, inputs, attributes);
+    } finally {
+      ledger.unlock(locked);
+    }
     this.startedMs = performance.now();
   }
 
@@ -200,8 +210,9 @@ export class Executor implements DispatchMode {
     if (ledger === undefined || ledger.isReplaying) return;
     const place = this.opCount++;
     if (this.policy.watchesOnly) return this.policy.opOver(op, undefined);
-    if (this.policy.isNoted?.(op) === false) return;
-    this.policy.opOver(op, ledger.note(op, performance.now() - this.startedMs, place));
+    if (this.policy.isNoted?.(op) !== false || ledger.hasBufferOf(op.outputs))
+      this.policy.opOver(op, ledger.note(op, performance.now() - this.startedMs, place));
+    else this.policy.opPassed?.(op);
   }
 
   tensorRead(dataId: DataId): void {

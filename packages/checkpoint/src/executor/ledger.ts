@@ -16,6 +16,8 @@ export interface LedgerListener {
   replaying(recipe: Recipe): void;
   /** A buffer that is evicted is touched; true if the policy has recomputed it. */
   recomputing?(buffer: StoredBuffer): boolean;
+  /** A buffer that can be recomputed is about to be evicted. */
+  evicting?(buffer: StoredBuffer): void;
 }
 
 /**
@@ -29,7 +31,9 @@ export class Ledger {
   private readonly buffers = new Map<object, StoredBuffer>();
   private readonly byDataId = new Map<DataId, StoredData>();
   private readonly listener: LedgerListener;
-  private readonly fills = new WeakSet<Storage>();
+  private readonly fills = new Set<Storage>();
+  /** What the op to come reads; kept from op to op, lest each makes a list. */
+  private readonly locked: StoredData[] = [];
   private readonly replays: Replays;
   evictionCount = 0;
   touchCount = 0;
@@ -97,32 +101,52 @@ export class Ledger {
     return recipe;
   }
 
-  /** An op is about to read `inputs`, which may be evicted: they are there, and none of them is evicted, until `then` is over. */
-  touchInputs(inputs: KernelInputs, then: () => void): void {
+  /**
+   * An op is about to read `inputs`: none of them is evicted until `unlock`. Returns those that are known, until the next call; if they are to be noted, that is all of
+   * them, and otherwise what JavaScript has made and nobody has read yet besides.
+   */
+  lock(inputs: KernelInputs, areNoted: boolean): readonly StoredData[] {
+    const { locked } = this;
+    locked.length = 0;
     const named = inputs as Readonly<Record<string, TensorInfo | readonly TensorInfo[] | undefined>>;
-    const locked: StoredData[] = [];
     // Of a list, too, to whose prototype somebody may have added.
     for (const name of Object.keys(named)) {
       const input = named[name];
       if (input == null) continue;
-      for (const each of Array.isArray(input) ? (input as readonly TensorInfo[]) : [input as TensorInfo]) {
-        const data = this.byDataId.get(each.dataId) ?? this.noteSource(each);
-        data.buffer.locks++;
-        locked.push(data);
-      }
+      if (!Array.isArray(input)) this.lockInput(input as TensorInfo, areNoted);
+      else for (const each of input as readonly TensorInfo[]) this.lockInput(each, areNoted);
     }
-    try {
-      for (const data of locked) if (data.needsReplay) this.makeReadable(data);
-      then();
-    } finally {
-      for (const { buffer } of locked) buffer.locks--;
-    }
+    return locked;
+  }
+
+  private lockInput(input: TensorInfo, isNoted: boolean): void {
+    const data =
+      this.byDataId.get(input.dataId) ?? (isNoted || this.isFill(input) ? this.noteSource(input) : undefined);
+    if (data === undefined) return;
+    data.buffer.locks++;
+    this.locked.push(data);
+  }
+
+  /** What is locked is there from now on. */
+  makeReadable(locked: readonly StoredData[]): void {
+    for (const data of locked) if (data.needsReplay) this.makeDataReadable(data);
+  }
+
+  /** The op may begin. */
+  unlock(locked: readonly StoredData[]): void {
+    for (const { buffer } of locked) buffer.locks--;
   }
 
   /** Somebody is about to read `dataId`. */
   touch(dataId: DataId): void {
     const data = this.byDataId.get(dataId);
-    if (data?.needsReplay === true) this.makeReadable(data);
+    if (data?.needsReplay === true) this.makeDataReadable(data);
+  }
+
+  /** Whether one of the tensors lies in a buffer that is known. */
+  hasBufferOf(tensors: readonly TensorInfo[]): boolean {
+    for (const tensor of tensors) for (const storage of storagesOf(tensor)) if (this.buffers.has(storage)) return true;
+    return false;
   }
 
   /** A kernel is about to write to `input`: what was made of it is there, and neither that nor what becomes of it is recomputed. */
@@ -137,17 +161,22 @@ export class Ledger {
     this.fills.add(storage);
   }
 
+  /** Whether JavaScript has made what nobody has read yet. */
+  private isFill(input: TensorInfo): boolean {
+    return this.fills.size > 0 && storagesOf(input).some((storage) => this.fills.has(storage));
+  }
+
   /** Values that JavaScript made can be told only until a kernel has read them. */
   private noteSource(input: TensorInfo): StoredData {
     const data = this.known(input);
     const { buffer, dataId } = data;
-    if (buffer.isHeld || buffer.storage === undefined || !this.fills.has(buffer.storage)) return data;
+    if (buffer.isHeld || buffer.storage === undefined || !this.fills.delete(buffer.storage)) return data;
     const constant = constantOf(dataId);
     if (constant !== undefined) data.maker = recipeOfConstant(data, constant);
     return data;
   }
 
-  private makeReadable(data: StoredData): void {
+  private makeDataReadable(data: StoredData): void {
     const { buffer } = data;
     if (buffer.isEvicted && this.listener.recomputing?.(buffer) !== true) {
       this.touchCount++;
@@ -177,6 +206,7 @@ export class Ledger {
 
   evict(buffer: StoredBuffer): void {
     this.evictionCount++;
+    this.listener.evicting?.(buffer);
     for (const data of buffer.data) data.isStale = data.maker?.isView === true;
     evictData(buffer.data.map(({ dataId }) => dataId));
   }

@@ -104,6 +104,22 @@ export class PlanChoice implements Policy {
 
   replaying(): void {}
 
+  isNoted(): boolean {
+    return this.chosen === undefined || this.watchesOnly || this.chosen.follower.isNoted();
+  }
+
+  get passesNext(): boolean {
+    return !this.isNoted();
+  }
+
+  opPassed(op: OpDone): void {
+    this.opOver(op, undefined);
+  }
+
+  evicting(buffer: StoredBuffer): void {
+    if (!this.watchesOnly) this.chosen?.follower.evicting(buffer);
+  }
+
   private choose(op: OpDone, recipe: Recipe | undefined): void {
     const { order } = this;
     const found = order.find(({ follower }) => follower.beginsWith(op));

@@ -3,6 +3,7 @@ import { type OpSignature, Phase, phaseNames } from "@remat/trace";
 import type { Policy } from "../executor/executor.js";
 import type { Ledger } from "../executor/ledger.js";
 import type { Recipe, StoredBuffer } from "../executor/stored-data.js";
+import { NotedOps } from "./noted-ops.js";
 import { isOpAt, type OpSequence } from "./op-sequence.js";
 import type { PlanScript } from "./plan-script.js";
 
@@ -35,12 +36,15 @@ export class PlanFollower implements Policy {
   /** By op, the step that is its first run, and the last that recomputes it (-1 for none). */
   private readonly stepOfOp: Int32Array;
   private readonly lastRecomputation: Int32Array;
+  private readonly noted: NotedOps;
   private passes = 0;
   private ledger!: Ledger;
   private op = 0;
   /** The op with which the pass begins. */
   private start = 0;
   private step = 0;
+  /** The step after which something is still to be freed; -1 for none. It waits for whatever takes memory next, since most of it goes by itself until then, at no cost. */
+  private unfreed = -1;
   private isFollowing = false;
   /** By op that is recomputed. */
   private readonly recipes: (Recipe | undefined)[];
@@ -71,6 +75,7 @@ export class PlanFollower implements Policy {
       if (script.isRecomputed[step] === 1) this.lastRecomputation[op] = step;
       else this.stepOfOp[op] = step;
     });
+    this.noted = new NotedOps(ops, script);
     this.recipes = new Array<Recipe | undefined>(count).fill(undefined);
     this.made = new Array<StoredBuffer | undefined>(script.values.values.length).fill(undefined);
     this.sources = new Array<StoredBuffer | undefined>(script.sourceBytes.length).fill(undefined);
@@ -82,6 +87,7 @@ export class PlanFollower implements Policy {
     const { passes } = this.script;
     this.op = this.start = passes[this.passes++ % passes.length] ?? 0;
     this.isFollowing = passes.length > 0;
+    this.noted.passStarting(this.start);
     this.isBackward = false;
     this.forget();
   }
@@ -92,10 +98,13 @@ export class PlanFollower implements Policy {
   }
 
   dataMade(storage: Storage): void {
+    this.free();
     this.fills.push(storage);
   }
 
   passOver(): void {
+    if (this.isFollowing && this.op > this.start && this.isPassEnd[this.op - 1] === 1)
+      this.noted.passFollowed(this.start);
     this.isFollowing = false;
     this.forget();
   }
@@ -106,6 +115,23 @@ export class PlanFollower implements Policy {
     this.sources.fill(undefined);
     this.fills.length = 0;
     this.waiting.clear();
+    this.unfreed = -1;
+  }
+
+  isNoted(): boolean {
+    return !this.isFollowing || this.noted.has(this.op);
+  }
+
+  get passesNext(): boolean {
+    return !this.isNoted();
+  }
+
+  evicting(buffer: StoredBuffer): void {
+    if (this.isFollowing) this.noted.evicting(buffer);
+  }
+
+  opPassed(op: OpDone): void {
+    this.opOver(op, undefined);
   }
 
   opOver(op: OpDone, recipe: Recipe | undefined): void {
@@ -117,16 +143,17 @@ export class PlanFollower implements Policy {
     }
     if (op.phase === Phase.backward) this.isBackward = true;
     if (recipe !== undefined) recipe.planned = index;
+    else this.noted.opWithoutRecipe(index);
     this.recipes[index] = recipe;
     this.nameOutputs(index, op);
     this.nameSources(index);
     if (this.isPassEnd[index] === 1) return;
     const { script } = this;
-    this.step = this.stepOfOp[index];
-    this.free(this.step);
-    while (script.isRecomputed[++this.step] === 1) {
-      this.recompute(this.recipes[script.op[this.step]]);
-      this.free(this.step);
+    this.unfreed = this.step = this.stepOfOp[index];
+    while (script.isRecomputed[this.step + 1] === 1) {
+      this.free();
+      this.recompute(this.recipes[script.op[++this.step]]);
+      this.unfreed = this.step;
     }
   }
 
@@ -137,6 +164,7 @@ export class PlanFollower implements Policy {
   }
 
   opComing(): void {
+    this.free();
     // What had to wait for something else to become unused.
     if (this.waiting.size > 0 && this.hasNews) this.freeWaiting();
   }
@@ -199,12 +227,15 @@ export class PlanFollower implements Policy {
     fills.length = 0;
   }
 
-  private free(step: number): void {
+  private free(): void {
     const { start, values } = this.script.freed;
+    const step = this.unfreed;
+    if (step < 0) return;
+    this.unfreed = -1;
     for (let i = start[step]; i < start[step + 1]; i++) {
       const value = values[i];
       const buffer = value >= 0 ? this.made[value] : this.sources[~value];
-      if (buffer === undefined || buffer.isEvicted) continue;
+      if (buffer === undefined || buffer.isEvicted || buffer.data.length === 0) continue;
       if (buffer.isEvictable) this.ledger.evict(buffer);
       else if (!buffer.isUsed) this.bufferUnused(buffer);
       else if (this.isOver(buffer)) this.ledger.evictForGood(buffer);
@@ -224,6 +255,7 @@ export class PlanFollower implements Policy {
 
   private leave(op: number, { phase, kernel, outputs }: OpDone): void {
     this.isFollowing = false;
+    this.unfreed = -1;
     // A pass that is none of the plan's does not count.
     if (op === this.start) this.passes--;
     const types = outputs.map(({ dtype, shape }) => ({ dtype, shape: [...shape] }));
