@@ -10,10 +10,10 @@ const source = (kind, name, relative) => ({
 });
 
 /**
- * What is trained, and how much memory a step may hold over weights and batch, in bytes or as a part of stock's: with early release, and by
- * a plan, whose steps may take 15 % more time.
+ * What is trained, and how much memory a step may hold over weights, an optimizer's slots and batch, in bytes or as a part of stock's: with early
+ * release, and by a plan, whose steps may take 15 % more time.
  */
-export const models = [
+const plain = [
   {
     key: "resnet50",
     title: "ResNet-50 (Keras), batch 8",
@@ -36,3 +36,16 @@ export const models = [
     hasTradeOff: true,
   },
 ];
+
+/** The same bounds where Adam updates the weights, whose temporaries alone are fourteen times the weights in stock. */
+const withAdam = ({ key, title, source: { request, ...rest }, bounds }) => ({
+  key: `${key}-adam`,
+  title: `${title}, Adam`,
+  batchTitle: title.replace(", batch 8", ", Adam"),
+  hasLargestBatch: key !== "transformer",
+  source: { ...rest, request: { ...request, optimizer: "adam" } },
+  bounds,
+  hasTradeOff: false,
+});
+
+export const models = [...plain, ...plain.map(withAdam)];

@@ -1,18 +1,23 @@
 #!/usr/bin/env node
 // How much memory training takes: stock TensorFlow.js, early release and a plan within a bound, on the native CPU backend, bounds
 // beside what is measured. Exits with 1 where a bound is missed. Usage: pnpm bench:memory [--models resnet50,…] [--steps n] [--sets n]
-// [--plan-seconds n] [--rounds n] [--points n] [--skip table,hook,trade-off] [--write] [--json]. `--write` puts the table into docs/run.md, its first row into the README, and the drawing into docs.
+// [--plan-seconds n] [--rounds n] [--points n] [--skip models,hook,trade-off,batches,trainings] [--write] [--json]. `--write` puts the tables
+// that were measured into docs/run.md, the rows of ResNet-50 into the README, and the drawing into docs.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, cpus, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { selectBackend } from "@remat/backends/node";
 import { formatTable } from "@remat/text-table";
 import { isBusy } from "../src/rows.js";
 import { drawTradeOff } from "./draw-trade-off.js";
+import { measureLargestBatch } from "./largest-batch.js";
 import { measureHook, measureModel, measureTradeOff } from "./measure-model.js";
+import { measureTrainings } from "./measure-trainings.js";
 import { models } from "./models.js";
-import { verdictOfHook, verdictsOf, verdictsOfTradeOff } from "./verdicts.js";
+import { batchesTable, modelsTable, trainingsTable } from "./tables.js";
+import { verdictOfBatches, verdictOfHook, verdictsOf, verdictsOfTradeOff, verdictsOfTrainings } from "./verdicts.js";
 
 const { values: options } = parseArgs({
   options: {
@@ -50,10 +55,12 @@ const effort = {
 };
 
 const results = [];
+const batches = [];
+const trainings = [];
 const verdicts = [];
 const curves = [];
 try {
-  for (const model of wanted) {
+  for (const model of skipped.has("models") ? [] : wanted) {
     const figures = await measureModel(model, effort);
     results.push({ model, figures });
     verdicts.push(...verdictsOf(model, figures, isBusy()));
@@ -65,27 +72,39 @@ try {
       curves.push({ title: model.title, stockBytes: figures.stock.measuredBytes, points });
     }
   }
+  const { backend, path } = await selectBackend({ backend: "tensorflow", from: effort.from, for: "training" });
+  const native = { ...effort, backend: { backend, path } };
+  if (!skipped.has("batches"))
+    for (const model of wanted.filter(({ hasLargestBatch }) => hasLargestBatch)) {
+      const largest = await measureLargestBatch({ ...model, backend: native.backend }, native);
+      batches.push({ model, largest });
+      verdicts.push(verdictOfBatches(model, largest));
+    }
+  if (!skipped.has("trainings")) {
+    trainings.push(...(await measureTrainings("50%", native)));
+    verdicts.push(...verdictsOfTrainings(trainings));
+  }
 } finally {
   rmSync(folder, { recursive: true, force: true });
   tell("");
 }
 
-const mb = (bytes) => `${(bytes / 1e6).toFixed(0)} MB`;
-const cell = ({ measuredBytes, wallMs }, limit) =>
-  `${mb(measuredBytes)}${limit === undefined ? "" : ` (bound ${mb(limit)})`}, ${(wallMs / 1000).toFixed(2)} s`;
-const headers = ["Model", "Stock", "Early release", "Planned within a bound", "Recomputed ops"];
-const rows = results.map(({ model: { title, bounds }, figures: { stock, early, planned } }) => [
-  title,
-  cell(stock),
-  cell(early, bounds.early(stock.measuredBytes)),
-  cell(planned, bounds.planned(stock.measuredBytes)),
-  String(planned.recomputedOps),
-]);
 const machine = `Node ${process.version}, ${availableParallelism()} × ${cpus()[0]?.model ?? "unknown CPU"}, load ${loadavg()[0].toFixed(1)}`;
-const table = formatTable(rows, { headers, format: "markdown" });
-if (options.json) console.log(JSON.stringify({ machine, results, verdicts, curves }, null, 2));
+const measured = [
+  [
+    "models",
+    "Most memory held in a training step over weights, slots and batch, and the median step time",
+    results,
+    modelsTable,
+  ],
+  ["batches", "The largest batch that trains in a process with 4 GB resident", batches, batchesTable],
+  ["trainings", "Ways to train within half of the memory that stock takes", trainings, trainingsTable],
+]
+  .filter(([, , { length }]) => length > 0)
+  .map(([mark, title, rows, tableOf]) => ({ mark, title, table: tableOf(rows) }));
+if (options.json) console.log(JSON.stringify({ machine, results, batches, trainings, verdicts, curves }, null, 2));
 else {
-  console.log(`Most memory held in a training step over weights and batch, and the median step time\n\n${table}\n`);
+  for (const { title, table } of measured) console.log(`${title}\n\n${table}\n`);
   const cells = verdicts.map(({ what, value, bound, isMet }) => [what, value, bound, isMet ? "yes" : "NO"]);
   console.log(formatTable(cells, { headers: ["What", "Measured", "Bound", "Met"] }));
   console.log(
@@ -94,15 +113,17 @@ else {
 }
 if (options.write) {
   const root = fileURLToPath(new URL("../../../", import.meta.url));
-  const marked = /(<!-- bench:memory(?: ResNet-50)? -->\n\n)[\s\S]*?(\n\n<!-- \/bench:memory -->)/;
-  const put = (page, text) =>
+  const put = (page, mark, text) => {
+    const marked = new RegExp(`(<!-- bench:memory ${mark} -->\n\n)[\\s\\S]*?(\n\n<!-- /bench:memory -->)`);
+    const path = join(root, page);
     writeFileSync(
-      join(root, page),
-      readFileSync(join(root, page), "utf8").replace(marked, (_, start, end) => `${start}${text}${end}`),
+      path,
+      readFileSync(path, "utf8").replace(marked, (_, start, end) => `${start}${text}${end}`),
     );
-  put("docs/run.md", table);
-  const first = rows.filter(([title]) => title.startsWith("ResNet-50"));
-  if (first.length > 0) put("README.md", formatTable(first, { headers, format: "markdown" }));
+  };
+  for (const { mark, table } of measured) put("docs/run.md", mark, table);
+  const ofResNet = results.filter(({ model }) => model.key.startsWith("resnet50"));
+  if (ofResNet.length > 0) put("README.md", "ResNet-50", modelsTable(ofResNet));
   if (curves.length > 0) writeFileSync(join(root, "docs/memory-against-time.svg"), drawTradeOff(curves));
 }
 if (verdicts.some(({ isMet }) => !isMet)) process.exitCode = 1;

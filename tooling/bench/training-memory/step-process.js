@@ -3,21 +3,14 @@ import { startBackend } from "@remat/backends/node";
 import { prepareStep } from "@remat/tracer/step";
 import { loadModel } from "../../../apps/cli/dist/load-model.js";
 import { timeOnce } from "../src/measure.js";
+import { answerQuestions } from "./answer-questions.js";
 
 let training;
 
-process.on("message", (message) => {
-  void answerTo(message).then((answer) => process.send(answer));
+answerQuestions(async (job, question) => {
+  training ??= await prepare(job);
+  return question === "step" ? takeStep(training) : training.about(question);
 });
-
-async function answerTo({ job, question }) {
-  try {
-    training ??= await prepare(job);
-    return { answer: question === "step" ? await takeStep(training) : await training.about(question) };
-  } catch (error) {
-    return { error: error.stack };
-  }
-}
 
 async function prepare({ source, backend, way }) {
   await startBackend(backend, { for: "training" });

@@ -3,13 +3,13 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { trainingProcess } from "../../../apps/cli/dist/run/training-process.js";
 
-const program = fileURLToPath(new URL("step-process.js", import.meta.url));
+const programOf = (name) => fileURLToPath(new URL(`${name}-process.js`, import.meta.url));
 
 /** Training in a process of its own, step by step. */
 export class Stepper {
-  constructor(job) {
+  constructor(job, program = "step") {
     this.job = job;
-    this.child = fork(program, {
+    this.child = fork(programOf(program), {
       serialization: "advanced",
       stdio: ["ignore", "ignore", "ignore", "ipc"],
       ...trainingProcess(),
@@ -27,7 +27,7 @@ export class Stepper {
     child.send({ job, question });
     const message = await Promise.race([once(child, "message").then(([received]) => received), ended]);
     if (message.error !== undefined)
-      throw new Error(`bench:memory: ${job.source.name}, ${job.way.kind}: ${message.error}`);
+      throw new Error(`bench:memory: ${job.source?.name ?? job.training}, ${job.way.kind}: ${message.error}`);
     return message.answer;
   }
 
@@ -41,10 +41,10 @@ export class Stepper {
  * pages that a process happens to get make it some percent faster or slower for all its life: so each of several sets of rounds has processes of its
  * own. Between warming up and the rounds, and after these, something may be asked of a set's processes.
  */
-export async function takeTurns(jobs, { sets = 1, rounds, warmUpSteps, tell, warmedUp, over }) {
+export async function takeTurns(jobs, { program, sets = 1, rounds, warmUpSteps, tell, warmedUp, over }) {
   const times = Object.fromEntries(Object.keys(jobs).map((name) => [name, { wallMs: [], cpuMs: [] }]));
   for (let set = 0; set < sets; set++) {
-    const steppers = Object.fromEntries(Object.entries(jobs).map(([name, job]) => [name, new Stepper(job)]));
+    const steppers = Object.fromEntries(Object.entries(jobs).map(([name, job]) => [name, new Stepper(job, program)]));
     const all = Object.entries(steppers);
     try {
       for (const [, stepper] of all) await warmUp(stepper, warmUpSteps);

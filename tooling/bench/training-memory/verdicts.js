@@ -60,6 +60,24 @@ export function verdictsOfTradeOff({ title }, points) {
   ];
 }
 
+/** Six times stock's batch, in as much memory. */
+export function verdictOfBatches({ batchTitle }, { stock, planned }) {
+  return {
+    what: `${batchTitle}: largest batch over stock's`,
+    value: `${planned.batch} of ${stock.batch}`,
+    bound: "≥ 6 times",
+    isMet: planned.batch >= 6 * stock.batch,
+  };
+}
+
+/** Of every way to train: within the budget, and the same weights. */
+export function verdictsOfTrainings(rows) {
+  return rows.flatMap(({ training, budgetBytes, peakBytes, stockPeakBytes, isEqual }) => [
+    bound(`${training}: within its budget`, peakBytes, Math.min(budgetBytes, stockPeakBytes / 2), mb),
+    { what: `${training}: weights`, value: isEqual ? "equal" : "differ", bound: "equal", isMet: isEqual },
+  ]);
+}
+
 export function verdictOfHook({ title }, ratios, isBusy) {
   const wall = ratioWithUpperBound(ratios.wall);
   const cpu = ratioWithUpperBound(ratios.cpu);

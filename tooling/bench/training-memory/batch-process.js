@@ -1,0 +1,26 @@
+// A process that trains a model with a batch of some size, and tells the most memory that it has had resident; in stock it never loads the hook.
+import { startBackend } from "@remat/backends/node";
+import { prepareStep } from "@remat/tracer/step";
+import { loadModel } from "../../../apps/cli/dist/load-model.js";
+import { answerQuestions } from "./answer-questions.js";
+
+/** The second makes what the first has freed again, the third shows that it goes on so. */
+const steps = 3;
+
+answerQuestions(async ({ source, backend, way }) => {
+  await startBackend(backend, { for: "training" });
+  const model = await loadModel(source);
+  globalThis.gc?.();
+  if (way.kind === "plan") {
+    const { applyPlan } = await import("@remat/checkpoint");
+    const { readPlan } = await import("@remat/trace");
+    applyPlan(readPlan(way.plan));
+  }
+  const step = await prepareStep(model, { ...source.request, name: source.name });
+  for (let i = 0; i < steps; i++) {
+    step.take({ loss: (value) => void value.dataSync() });
+    globalThis.gc?.();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  return process.resourceUsage().maxRSS * 1024;
+});
