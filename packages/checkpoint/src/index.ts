@@ -20,4 +20,4 @@ export {
 export { type SavedTensor, type SavedTensorsOptions, savedTensors } from "./manual/saved-tensors.js";
 export { MemoryMeter, measurePeakBytes } from "./memory-meter.js";
 export { type ApplyPlanOptions, applyPlan, type PlanExecution, type StepReport, withPlan } from "./plan/apply-plan.js";
-export { releaseEarly } from "./release-early.js";
+export { type ReleaseEarlyOptions, releaseEarly } from "./release-early.js";

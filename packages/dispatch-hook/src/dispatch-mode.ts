@@ -116,6 +116,16 @@ export type RunGradients = (call?: GradientsCall) => GradientsResult;
 /** The method by which an optimizer updates the weights. */
 export type ApplyGradients = (this: object, gradients: NamedTensorMap | readonly NamedTensor[]) => void;
 
+/** An update that runs in a backward pass, weight by weight, each when its gradient is final. */
+export interface UpdateTurns {
+  /** By place in the list of weights; undefined for one that is not trained. */
+  readonly variables: readonly (Variable | undefined)[];
+  /** That of the weight whose turn it is; undefined before, between and after the turns. */
+  readonly place: number | undefined;
+  /** Frees the gradient of that weight: nobody reads it any more. */
+  freeGradient(): void;
+}
+
 /** A run of a class's own `applyGradients`: that of the optimizer's class, or of one that it extends and calls. */
 export interface UpdateCall {
   readonly optimizer: object;
@@ -126,6 +136,8 @@ export interface UpdateCall {
   readonly isTfjs: boolean;
   /** Whether nobody reads the gradients once the update has: tfjs's `minimize` calls it, and disposes of them next. */
   readonly ownsGradients: boolean;
+  /** Where it runs in the backward pass: then gradients are there only while it is their turn. */
+  readonly turns?: UpdateTurns | undefined;
 }
 
 /** Runs the op, with other inputs or attributes if given. What autograd saves and tapes stays the original. */
@@ -177,6 +189,14 @@ export interface DispatchMode {
    */
   readonly decidesCheckpointing?: boolean;
 
+  /**
+   * While it is open tfjs's `minimize` by one of tfjs's own optimizers updates each weight in the backward pass, as soon as its gradient is final, where
+   * passes are released early. Left out: after the backward pass. `false` wants that, whatever other modes want.
+   */
+  readonly updatesInBackward?: boolean | undefined;
+
+  /** It was to update weights in the backward pass, and will do so after it: for this reason. */
+  updateAfterBackward?(reason: string): void;
   /** Another backend is about to be set: what this throws refuses it, and nothing has changed. */
   backendChanging?(name: string): void;
 

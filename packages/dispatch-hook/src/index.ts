@@ -18,6 +18,7 @@ export type {
   StorageOrigin,
   TapeNode,
   UpdateCall,
+  UpdateTurns,
 } from "./dispatch-mode.js";
 export { isVariable } from "./engine-internals.js";
 export { hasFasterGradient } from "./gradients/replace-gradient.js";

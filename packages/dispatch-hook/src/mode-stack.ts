@@ -31,6 +31,8 @@ const needsEveryOp: Readonly<Record<MethodName, boolean>> = {
   sharesSaved: false,
   fasterGradients: false,
   decidesCheckpointing: false,
+  updatesInBackward: false,
+  updateAfterBackward: false,
   dispatch: true,
   gradients: false,
   opComing: true,

@@ -22,6 +22,7 @@ export function patchOptimizers(session: Session): void {
       return original.apply(this, args);
     };
   });
+  session.tfjsComputes = base.computeGradients;
   for (const [registered] of Object.values(serialization.SerializationMap.getMap().classNameMap)) {
     if (typeof registered.prototype?.applyGradients === "function") watchOptimizerClass(session, registered.prototype);
   }
@@ -42,7 +43,9 @@ function patchPrototype(session: Session, prototype: OptimizerPrototype): void {
       return function (this: Optimizer, ...args: Parameters<Optimizer["minimize"]>) {
         return step(session, this, session.phase, () => {
           const around = session.minimizer;
-          session.minimizer = disposesGradients ? this : undefined;
+          session.minimizer = disposesGradients
+            ? { optimizer: this, listed: args[2] ?? undefined, isUpdated: false }
+            : undefined;
           try {
             return original.apply(this, args);
           } finally {
@@ -55,14 +58,19 @@ function patchPrototype(session: Session, prototype: OptimizerPrototype): void {
     session.patches.patch(prototype, "applyGradients", (original) => {
       const method = original as ApplyGradients;
       const isOfTfjs = isTfjsUpdate(method);
-      return function applyGradients(this: Optimizer, ...args: Parameters<Optimizer["applyGradients"]>) {
+      const patched = function applyGradients(this: Optimizer, ...args: Parameters<Optimizer["applyGradients"]>): void {
+        const { minimizer, turns } = session;
+        const isMinimized = minimizer?.optimizer === this;
+        // In the backward pass that was done.
+        if (isMinimized && minimizer.isUpdated) return undefined;
         // Not where a method of this one object stands before it, nor an override: these may read the gradients afterwards.
-        const ownsGradients =
-          session.minimizer === this && !session.isUpdating && this.applyGradients === applyGradients;
+        const ownsGradients = isMinimized && !session.isUpdating && this.applyGradients === patched;
         const isTfjs = isOfTfjs && session.engine.state.gradientDepth === 0;
-        const call: UpdateCall = { optimizer: this, gradients: args[0], method, isTfjs, ownsGradients };
+        const call: UpdateCall = { optimizer: this, gradients: args[0], method, isTfjs, ownsGradients, turns };
         return step(session, this, Phase.optimizer, () => update(session, call, () => original.apply(this, args)));
       };
+      if (isOfTfjs) session.tfjsUpdates.add(patched);
+      return patched;
     });
 }
 

@@ -1,6 +1,6 @@
 import { Phase } from "@remat/trace";
-import type { DataId, KernelConfig } from "@tensorflow/tfjs-core";
-import type { GradientScope, OpDone, Storage, StorageOrigin, TapeNode } from "./dispatch-mode.js";
+import type { DataId, KernelConfig, Optimizer, Variable } from "@tensorflow/tfjs-core";
+import type { GradientScope, OpDone, Storage, StorageOrigin, TapeNode, UpdateTurns } from "./dispatch-mode.js";
 import { type EngineInternals, engineInternals } from "./engine-internals.js";
 import type { KernelReplacement } from "./gradients/kernel-replacement.js";
 import type { GradientsPass } from "./gradients-pass.js";
@@ -9,6 +9,15 @@ import type { Op } from "./op.js";
 import { PatchSet } from "./patch-set.js";
 import { Producers } from "./producers.js";
 import { type StorageListener, StorageTable } from "./storage-table.js";
+
+/** A call of tfjs's own `minimize`, which computes gradients, applies them and disposes of them. */
+export interface Minimization {
+  readonly optimizer: Optimizer;
+  /** The variables that it was given, if it was. */
+  readonly listed: readonly Variable[] | undefined;
+  /** Whether the weights were updated in the backward pass. */
+  isUpdated: boolean;
+}
 
 /**
  * What the patched methods share while at least one mode is open. tfjs runs one op at a time and never awaits inside one, nor inside
@@ -46,8 +55,14 @@ export class Session implements StorageListener {
   pass: GradientsPass | undefined;
   /** How many `minimize` and `applyGradients` are running, one in the other. */
   minimizing = 0;
-  /** Whose gradients tfjs's own `minimize` computes, applies and disposes of now. */
-  minimizer: object | undefined;
+  /** What tfjs's own `minimize` does now. */
+  minimizer: Minimization | undefined;
+  /** The update that runs in a backward pass. */
+  turns: UpdateTurns | undefined;
+  /** The methods, as patched, that are tfjs's own updates. */
+  readonly tfjsUpdates: WeakSet<object> = new WeakSet();
+  /** As patched, tfjs's own `computeGradients`. */
+  tfjsComputes: unknown;
   /** Inside `applyGradients`. */
   isUpdating = false;
   readonly watchedOptimizers: Set<object> = new Set();

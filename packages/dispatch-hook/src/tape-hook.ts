@@ -7,6 +7,7 @@ import { replaceGradient } from "./gradients/replace-gradient.js";
 import type { GradientsPass } from "./gradients-pass.js";
 import { gradientsReleasingEarly } from "./release/gradients-releasing-early.js";
 import { PrunedTape } from "./release/pruned-tape.js";
+import { updateInBackwardOf } from "./release/update-in-backward.js";
 import type { Session } from "./session.js";
 import { askModes, isWanted } from "./wanted-of-pass.js";
 
@@ -109,7 +110,9 @@ function runGradients(
     askModes(session, pass);
     pass.sharesSaved = isWanted(modes, "sharesSaved");
     if (isWanted(modes, "prunesSaved") && !isInner) pass.prunedTape = new PrunedTape(engine, asked.xs);
-    return isWanted(modes, "releasesEarly") ? gradientsReleasingEarly(asked, () => stock(asked)) : stock(asked);
+    if (!isWanted(modes, "releasesEarly")) return stock(asked);
+    const update = isInner || pass.around !== undefined ? undefined : updateInBackwardOf(session, asked);
+    return gradientsReleasingEarly(asked, () => stock(asked), update);
   };
   try {
     return from(chain.length - 1, watched);

@@ -13,6 +13,12 @@ export function isWanted(
   return modes.listeners(flag).some((open) => open.mode[flag] && modes.isInside(open));
 }
 
+/** Whether one of them wants weights to be updated in the backward pass, and none does not. @internal */
+export function wantsUpdateInBackward(modes: ModeStack): boolean {
+  const wishes = modes.listeners("updatesInBackward").filter((open) => modes.isInside(open));
+  return wishes.length > 0 && wishes.every((open) => open.mode.updatesInBackward !== false);
+}
+
 /** Asks the modes which gradients they want of a pass. @internal */
 export function askModes(session: Session, pass: GradientsPass): void {
   const { modes } = session;

@@ -16,6 +16,8 @@ export interface ExecOrder {
   readonly budget?: string | undefined;
   /** The paths of plans' files: each pass follows the one that is for it, the rest is released early, or kept within the budget. */
   readonly plans?: readonly string[] | undefined;
+  /** Of early release: whether weights are updated in the backward pass. */
+  readonly updateInBackward?: boolean;
 }
 
 export type ProgramOrder = RecordOrder | ExecOrder;

@@ -8,6 +8,7 @@ import { shownBeside } from "../output.js";
 import { priceModel, type TakeStep } from "../price-model.js";
 import { parsePricing, pricingOptions } from "../pricing-options.js";
 import { Progress } from "../progress.js";
+import { predictedUpdateOption } from "../update-in-backward-option.js";
 import { parseCount, parseText } from "../usage-error.js";
 import { giveVerdict } from "../verdict/give-verdict.js";
 import { withVerdictFirst } from "../verdict/show-verdict.js";
@@ -18,6 +19,7 @@ export const estimateCommand: Command = {
   options: [
     ...stepOptions,
     ...recordOptions,
+    predictedUpdateOption,
     ...pricingOptions,
     ...printOptions,
     { flags: "--depth <n>", purpose: "Show modules of up to this many name components", default: 2 },

@@ -8,6 +8,7 @@ import { parseBudgetOption } from "../plan/plan-options.js";
 import { describeExecution, unplannedPasses } from "../program/describe-execution.js";
 import { describeNothing, programOf, trainingEnvironment } from "../program/program-command.js";
 import { tellFacts } from "../program/tell-facts.js";
+import { parseUpdateInBackward, updateInBackwardOption } from "../update-in-backward-option.js";
 import { parseText, UsageError } from "../usage-error.js";
 import { quoted } from "../verdict/next-command.js";
 import { thisMachine } from "../verdict/this-machine.js";
@@ -25,11 +26,13 @@ export const execCommand: Command = {
       flags: "--early-release",
       purpose: "In place of these: nothing is recomputed, everything goes after its last use",
     },
+    updateInBackwardOption,
   ],
   examples: [
     "remat exec --budget 2GB -- node train.js",
     "remat exec --plan plan.1.json --plan plan.2.json -- node gan.js",
     "remat exec --early-release -- npx tsx train.ts",
+    "remat exec --early-release --update-in-backward -- node train.js",
   ],
   takesProgram: true,
   run: (targets, options, io) => execute(targets, options, io),
@@ -62,6 +65,7 @@ function parseExecOptions(options: CommandOptions): ExecOptions {
   const budget = options["budget"] === undefined ? undefined : parseText("budget", options["budget"]);
   const plans = options["plan"] === undefined ? [] : [options["plan"]].flat().map((path) => parseText("plan", path));
   const isEarly = options["earlyRelease"] === true;
+  const updateInBackward = parseUpdateInBackward(options);
   const isElse = budget !== undefined || plans.length > 0;
   if (isEarly === isElse)
     throw new UsageError(
@@ -69,7 +73,7 @@ function parseExecOptions(options: CommandOptions): ExecOptions {
     );
   if (budget !== undefined) parseBudgetOption(budget);
   for (const path of plans) checkPlan(path);
-  return { order: { kind: "exec", budget, plans: plans.map((path) => resolve(path)) }, plans };
+  return { order: { kind: "exec", budget, plans: plans.map((path) => resolve(path)), updateInBackward }, plans };
 }
 
 /** Before the program starts, which reads it again. */

@@ -11,6 +11,7 @@ import { shownBeside } from "../output.js";
 import { priceModel } from "../price-model.js";
 import { parsePricing, pricingOptions } from "../pricing-options.js";
 import { Progress } from "../progress.js";
+import { predictedUpdateOption } from "../update-in-backward-option.js";
 import { parseCount, parseText, quote, UsageError } from "../usage-error.js";
 import { giveVerdict } from "../verdict/give-verdict.js";
 import { judgeRank } from "../verdict/judge-rank.js";
@@ -22,6 +23,7 @@ export const memoryCommand: Command = {
   options: [
     ...stepOptions,
     ...recordOptions,
+    predictedUpdateOption,
     ...pricingOptions,
     ...printOptions,
     { flags: "--fsdp <plan>", purpose: "Predict one rank of many: world=8,wrap='layers.*',reshard,bf16,offload" },

@@ -18,6 +18,7 @@ import { writePolicyFile } from "../plan/write-policy-file.js";
 import { priceModel } from "../price-model.js";
 import { parsePricing, pricingOptions } from "../pricing-options.js";
 import { Progress } from "../progress.js";
+import { predictedUpdateOption } from "../update-in-backward-option.js";
 import { parseCount, parseText, UsageError } from "../usage-error.js";
 import { giveVerdict } from "../verdict/give-verdict.js";
 import { type Given, typed } from "../verdict/next-command.js";
@@ -30,6 +31,7 @@ export const planCommand: Command = {
   options: [
     ...stepOptions,
     ...recordOptions,
+    predictedUpdateOption,
     ...pricingOptions,
     ...printOptions,
     {

@@ -19,6 +19,7 @@ import { summarizeRun } from "../run/run-summary.js";
 import type { Execution, StepJob, StepResult } from "../run/step-job.js";
 import { stepOfPlan } from "../run/step-of-plan.js";
 import { verifyRun } from "../run/verify-run.js";
+import { updateInBackwardOption } from "../update-in-backward-option.js";
 import { parseCount, parseText, UsageError } from "../usage-error.js";
 import { type Given, typed } from "../verdict/next-command.js";
 import { withVerdictFirst } from "../verdict/show-verdict.js";
@@ -39,6 +40,7 @@ export const runCommand: Command = {
     { flags: "--max-overhead <share>", purpose: "In place of a budget, how much longer a step may take: 15%" },
     { flags: "--plan <file>", reads: true, purpose: "In place of a budget, a plan that remat plan -o wrote" },
     { flags: "--early-release", purpose: "Nothing is recomputed; everything is freed after its last use" },
+    updateInBackwardOption,
     { flags: "--steps <n>", purpose: "How many steps to run", default: 5 },
     { flags: "--time <time>", purpose: "How long to look for a plan (default: 20s)" },
     { flags: "--top <n>", purpose: "How many of the largest storages at the measured peak to list", default: 10 },
@@ -87,7 +89,7 @@ export async function run(model: string, options: CommandOptions, io: ConsoleIo)
     const job: StepJob = {
       source,
       backend: planning.backend,
-      execution: executionOf(planning, wanted.kind),
+      execution: executionOf(planning, wanted),
       steps,
       digest: false,
       read: [],
@@ -111,9 +113,9 @@ export async function run(model: string, options: CommandOptions, io: ConsoleIo)
   }
 }
 
-function executionOf({ plan }: PlanningResult, wanted: string): Execution {
+function executionOf({ plan }: PlanningResult, wanted: Wanted): Execution {
   if (plan !== undefined) return { kind: "plan", plan };
-  return wanted === "early-release" ? { kind: "early-release" } : { kind: "stock" };
+  return wanted.kind === "early-release" ? wanted : { kind: "stock" };
 }
 
 /** What ran as it is can run in less; what ran in less can be held against stock. */
@@ -122,7 +124,13 @@ function afterRun(given: Given, wanted: Wanted, isVerified: boolean): string | u
   if (isVerified) return undefined;
   switch (wanted.kind) {
     case "early-release":
-      return typed("run", given, "--early-release", "--verify");
+      return typed(
+        "run",
+        given,
+        "--early-release",
+        ...(wanted.updateInBackward ? ["--update-in-backward"] : []),
+        "--verify",
+      );
     case "plan":
       return typed("run", given, "--plan", wanted.path, "--verify");
     case "budget":

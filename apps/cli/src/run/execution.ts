@@ -18,7 +18,7 @@ export function execute(execution: Execution): Running {
     case "stock":
       return { close() {} };
     case "early-release":
-      return { close: releaseEarly() };
+      return { close: releaseEarly({ updateInBackward: execution.updateInBackward === true }) };
     case "plan":
       return applyPlan(readPlan(execution.plan));
   }

@@ -6,7 +6,7 @@ import type { StepSource } from "../load-model.js";
 /** What is wanted of the steps. */
 export type Wanted =
   | { readonly kind: "stock" }
-  | { readonly kind: "early-release" }
+  | { readonly kind: "early-release"; readonly updateInBackward: boolean }
   /** The smallest cost within a budget, or the smallest peak for a cost. */
   | { readonly kind: "budget"; readonly budget: Budget }
   | { readonly kind: "overhead"; readonly maxOverhead: number }

@@ -39,7 +39,11 @@ serveJob<PlanningJob, PlanningResult>(async (job, tell) => {
   const model = await loadModel(job.source);
   tell(`tracing ${name}`);
   const traced = await traceFakeStep(model, step);
-  const released = await predictReleasedPeak(model, step);
+  const released = await predictReleasedPeak(
+    model,
+    step,
+    job.wanted.kind === "early-release" ? { updateInBackward: job.wanted.updateInBackward } : {},
+  );
   const times = keptTimes(job.timesPath);
   const timed = await timeTraining(model, traced, {
     ...step,

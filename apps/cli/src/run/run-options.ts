@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { CommandOptions } from "../command.js";
 import { parseBudgetOption, parseShare, parseTimeMs } from "../plan/plan-options.js";
+import { parseUpdateInBackward } from "../update-in-backward-option.js";
 import { parseCount, parseText, UsageError } from "../usage-error.js";
 import type { Wanted } from "./planning-job.js";
 
@@ -27,6 +28,7 @@ export function parseRunOptions(options: CommandOptions): RunOptions {
 }
 
 function parseWanted(options: CommandOptions): Wanted {
+  const updateInBackward = parseUpdateInBackward(options);
   const given = ["budget", "maxOverhead", "plan", "earlyRelease"].filter(
     (name) => options[name] !== undefined && options[name] !== false,
   );
@@ -42,7 +44,7 @@ function parseWanted(options: CommandOptions): Wanted {
     case "plan":
       return planWanted(parseText("plan", options["plan"]));
     case "earlyRelease":
-      return { kind: "early-release" };
+      return { kind: "early-release", updateInBackward };
     default:
       return { kind: "stock" };
   }

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { type ModelDefinition, prepareStep, type TrainingStep } from "@remat/tracer/step";
 import type { Tensor, Variable } from "@tensorflow/tfjs-core";
 import { loadModel } from "../load-model.js";
-import type { StepFigures, StepJob, StepResult, TensorPlace } from "./step-job.js";
+import { consumesGradients, type StepFigures, type StepJob, type StepResult, type TensorPlace } from "./step-job.js";
 
 type StepOutcome = Partial<Pick<StepFigures, "peakBytes" | "recomputedOps" | "recomputedOnTouch">>;
 
@@ -128,6 +128,7 @@ class TensorReader {
   }
 
   wants(kind: TensorPlace["kind"], step: number): boolean {
+    if (kind === "gradient" && consumesGradients(this.job.execution)) return false;
     return this.job.digest || this.job.read.some((place) => place.kind === kind && place.step === step);
   }
 

@@ -5,9 +5,13 @@ import type { StepSource } from "../load-model.js";
 /** How the steps of a job are to hold memory. */
 export type Execution =
   | { readonly kind: "stock" }
-  | { readonly kind: "early-release" }
+  | { readonly kind: "early-release"; readonly updateInBackward?: boolean }
   /** The text of a plan file. */
   | { readonly kind: "plan"; readonly plan: string };
+
+/** Whether gradients are gone when the backward pass is over, so that nobody can read them. */
+export const consumesGradients = (execution: Execution): boolean =>
+  execution.kind === "early-release" && execution.updateInBackward === true;
 
 /** A tensor of one step: what two runs are compared by. */
 export interface TensorPlace {

@@ -19,11 +19,15 @@ export async function predictEarlyRelease(
   const model = await loadModel({ ...source, data, layers });
   const what = `tracing ${name} with early release`;
   progress.show(what, true);
-  return predictReleasedPeak(model, {
-    ...request,
-    name,
-    // That which was chosen, where none was asked for.
-    ...(backend !== undefined && { backend: backend as NonNullable<typeof request.backend> }),
-    onProgress: (module) => progress.show(`${what}: ${module}`),
-  });
+  return predictReleasedPeak(
+    model,
+    {
+      ...request,
+      name,
+      // That which was chosen, where none was asked for.
+      ...(backend !== undefined && { backend: backend as NonNullable<typeof request.backend> }),
+      onProgress: (module) => progress.show(`${what}: ${module}`),
+    },
+    { updateInBackward: options["updateInBackward"] === true },
+  );
 }

@@ -112,6 +112,11 @@ export class Executor implements DispatchMode {
     return true;
   }
 
+  /** What is recomputed reads weights as they were, and plans and budgets count on that they are. */
+  get updatesInBackward(): boolean | undefined {
+    return false;
+  }
+
   /** In the middle of a pass: what is evicted is recomputed, since nobody would do so later. */
   closing(): void {
     const { ledger } = this;

@@ -38,6 +38,10 @@ class BlockExecutor extends Executor {
     return isCheckpointingDecided() ? undefined : super.fasterGradients;
   }
 
+  override get updatesInBackward(): boolean | undefined {
+    return isCheckpointingDecided() ? undefined : super.updatesInBackward;
+  }
+
   override gradients(call: GradientsCall, next: RunGradients): GradientsResult {
     return isCheckpointingDecided() ? next() : super.gradients(call, next);
   }

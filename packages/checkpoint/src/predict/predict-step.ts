@@ -2,7 +2,7 @@ import { type HeldPeak, heldPeak, holdPlan } from "@remat/memory";
 import { stepMs } from "@remat/runtime-estimator";
 import type { Plan, Trace } from "@remat/trace";
 import { type TraceStepOptions, traceFakeStep } from "@remat/tracer";
-import { releaseEarly } from "../release-early.js";
+import { type ReleaseEarlyOptions, releaseEarly } from "../release-early.js";
 import type { TimedStep } from "./time-training.js";
 
 /** What a step should take. */
@@ -19,10 +19,15 @@ export interface StepPrediction {
  * Early release takes other gradients where those have fewer kernels (engine rule 14), and what it saves, shares and frees follows from the tape and from
  * who holds a tensor in JavaScript, of which a trace has only what became of it in stock: freed when a tidy ended.
  *
+ * @param released as `releaseEarly` takes it
  * @throws as `traceFakeStep` of `@remat/tracer` does
  */
-export async function predictReleasedPeak(exported: unknown, options: TraceStepOptions): Promise<HeldPeak> {
-  const stop = releaseEarly();
+export async function predictReleasedPeak(
+  exported: unknown,
+  options: TraceStepOptions,
+  released: ReleaseEarlyOptions = {},
+): Promise<HeldPeak> {
+  const stop = releaseEarly(released);
   try {
     return heldPeak(await traceFakeStep(exported, options));
   } finally {

@@ -12,6 +12,7 @@ import {
 import { fakeMode } from "@remat/fake";
 import { backend, type NamedTensorMap, type Optimizer, type Tensor, type Variable } from "@tensorflow/tfjs-core";
 import type { MemoryMeter } from "../memory-meter.js";
+import { copyOfOptimizer } from "./copy-of-optimizer.js";
 import { UpdateFollower } from "./update-follower.js";
 import { UpdateRecorder } from "./update-recorder.js";
 import type { UpdateScript } from "./update-script.js";
@@ -77,7 +78,7 @@ function rehearse(
   count = 1,
   over: () => void = () => {},
 ): void {
-  const copy = copyOf(optimizer as Optimizer);
+  const copy = copyOfOptimizer(optimizer as Optimizer);
   const update = () => {
     for (let i = 0; i < count; i++) {
       method.call(copy, gradients);
@@ -85,12 +86,6 @@ function rehearse(
     }
   };
   withModeAlone(mode, () => fakeMode(update, { backend: currentBackend() }));
-}
-
-function copyOf(optimizer: Optimizer): Optimizer {
-  const copy = Object.create(Object.getPrototypeOf(optimizer) as object) as Record<string, unknown>;
-  for (const [key, value] of Object.entries(optimizer)) copy[key] = Array.isArray(value) ? value.slice() : value;
-  return copy as unknown as Optimizer;
 }
 
 const bytesOf = (tensor: Tensor): number => storagesOf(tensor).reduce((sum, { bytes }) => sum + bytes, 0);

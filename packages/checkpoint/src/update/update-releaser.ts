@@ -1,6 +1,7 @@
-import { type UpdateCall, withDispatchMode } from "@remat/dispatch-hook";
+import { type UpdateCall, type UpdateTurns, withDispatchMode } from "@remat/dispatch-hook";
 import type { MemoryMeter } from "../memory-meter.js";
 import { gradientsIn, type RehearsedUpdate, rehearseUpdate } from "./rehearse-update.js";
+import { rehearseTurns, type TurnScripts, TurnsFollower } from "./turn-scripts.js";
 import { UpdateFollower } from "./update-follower.js";
 
 /** So many kinds of updates by one optimizer are known at once: its first, which makes slots, later ones, some with other gradients. */
@@ -17,6 +18,10 @@ let isReleasing = false;
  */
 export class UpdateReleaser {
   private readonly known = new WeakMap<object, Map<string, RehearsedUpdate | undefined>>();
+  private readonly turnsOf = new WeakMap<
+    object,
+    { readonly kind: string; readonly scripts: TurnScripts | undefined }
+  >();
 
   /** What an update will do; undefined where that is not known: of one that is none of tfjs's own. */
   expect(call: UpdateCall, meter?: MemoryMeter): RehearsedUpdate | undefined {
@@ -37,6 +42,10 @@ export class UpdateReleaser {
   }
 
   run(call: UpdateCall, next: () => void): void {
+    if (call.turns !== undefined) {
+      this.runInTurns(call, call.turns, next);
+      return;
+    }
     const expected = isReleasing ? undefined : this.expect(call);
     if (expected === undefined) {
       next();
@@ -53,14 +62,20 @@ export class UpdateReleaser {
     }
     if (!follower.isAsRehearsed) this.forget(call);
   }
+
+  /** Only what a turn makes: what comes of the backward pass meanwhile is that's to free. */
+  private runInTurns(call: UpdateCall, turns: UpdateTurns, next: () => void): void {
+    const kind = `${turns.variables.map((variable) => variable?.size ?? "").join(" ")}${switchesOf(call.optimizer)}`;
+    let known = this.turnsOf.get(call.optimizer);
+    if (known?.kind !== kind) this.turnsOf.set(call.optimizer, (known = { kind, scripts: rehearseTurns(call, turns) }));
+    if (known.scripts === undefined) next();
+    else withDispatchMode(new TurnsFollower(known.scripts, turns), next);
+  }
 }
 
 /** What its ops follow from: the gradients that are there, the slots that are there, and the optimizer's switches. */
 function kindOf({ optimizer, gradients, ownsGradients }: UpdateCall): string {
-  let kind = ownsGradients ? "own" : "";
-  for (const value of Object.values(optimizer))
-    if (Array.isArray(value)) kind += ` ${value.length}`;
-    else if (typeof value === "boolean") kind += value ? " on" : " off";
+  let kind = `${ownsGradients ? "own" : ""}${switchesOf(optimizer)}`;
   if (Array.isArray(gradients)) {
     for (const { name, tensor } of gradients as readonly { name: string; tensor?: { size: number } }[])
       kind += `\n${name} ${tensor?.size ?? "missing"}`;
@@ -69,4 +84,13 @@ function kindOf({ optimizer, gradients, ownsGradients }: UpdateCall): string {
   const named = gradients as Readonly<Record<string, { readonly size: number } | undefined>>;
   for (const name of Object.keys(named)) kind += `\n${name} ${named[name]?.size ?? "missing"}`;
   return kind;
+}
+
+/** Which slots are there, and which of its switches are on. */
+function switchesOf(optimizer: object): string {
+  let switches = "";
+  for (const value of Object.values(optimizer))
+    if (Array.isArray(value)) switches += ` ${value.length}`;
+    else if (typeof value === "boolean") switches += value ? " on" : " off";
+  return switches;
 }

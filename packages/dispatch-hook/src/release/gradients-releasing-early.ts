@@ -4,6 +4,7 @@ import { type EngineInternals, type EngineTapeNode, engineInternals } from "../e
 import { earlyFrees } from "./early-frees.js";
 import { OwnedGradients, type ScopedTensor } from "./owned-gradients.js";
 import { nodesFromTo } from "./tape-path.js";
+import type { BackwardUpdate } from "./update-in-backward.js";
 
 /**
  * The engine's forward and backward pass, but that each saved tensor and each gradient is freed after its last use: saved tensors and what a
@@ -13,9 +14,14 @@ import { nodesFromTo } from "./tape-path.js";
  * as `stock`, since the outer one needs its tape to the end. A gradient function may itself compute gradients: the tape around it is put back
  * (engine rule 4). Where something throws, saved tensors go as well.
  *
+ * @param update runs in the backward pass, where there is one: of each x when its gradient is final
  * @internal
  */
-export function gradientsReleasingEarly(call: GradientsCall, stock: () => GradientsResult): GradientsResult {
+export function gradientsReleasingEarly(
+  call: GradientsCall,
+  stock: () => GradientsResult,
+  update?: BackwardUpdate,
+): GradientsResult {
   const engine = engineInternals();
   const { state } = engine;
   // What stock refuses before it runs anything, it shall refuse.
@@ -33,7 +39,7 @@ export function gradientsReleasingEarly(call: GradientsCall, stock: () => Gradie
     earlyFrees.areRunning = true;
     disposeSavedOutside(tape, path);
     earlyFrees.areRunning = false;
-    return engine.tidy("backward", () => runBackward(engine, call, y, path)) as GradientsResult;
+    return engine.tidy("backward", () => runBackward(engine, call, y, path, update)) as GradientsResult;
   } catch (error) {
     for (const { saved } of state.activeTape ?? []) for (const tensor of saved ?? []) tensor.dispose();
     throw error;
@@ -71,6 +77,7 @@ function runBackward(
   { xs, dy }: GradientsCall,
   y: Tensor,
   path: readonly EngineTapeNode[],
+  update: BackwardUpdate | undefined,
 ): GradientsResult {
   const { state } = engine;
   const ownScopes = new Set<number>([activeScopeId(engine)]);
@@ -78,8 +85,10 @@ function runBackward(
   gradients.set(y.id, dy ?? onesLike(engine, y));
   const lastOf = nodesAfterWhichGradientsGo(path, xs);
   const tape = state.activeTape as EngineTapeNode[];
-  waitingTapes.add(tape);
-  try {
+  const runNodes = (isFinal?: (x: Tensor) => void): void => {
+    // Gradients are made in the scope in which the pass runs.
+    ownScopes.add(activeScopeId(engine));
+    const finalAfter = isFinal && xsByLastNode(path, xs);
     for (let at = path.length - 1; at >= 0; at--) {
       const node = path[at];
       runNode(engine, node, gradients, ownScopes);
@@ -87,7 +96,15 @@ function runBackward(
       for (const id of lastOf[at]) gradients.delete(id);
       for (const saved of node.saved ?? []) gradients.releaseSaved(saved);
       earlyFrees.areRunning = false;
+      const final = finalAfter?.get(at);
+      if (final !== undefined) for (const x of final) isFinal?.(x);
     }
+  };
+  waitingTapes.add(tape);
+  try {
+    const updated = canUpdate(xs, y, path) ? update : undefined;
+    if (updated === undefined) runNodes();
+    else updated.run(xs, xsOn(path, xs), gradients, runNodes);
   } finally {
     waitingTapes.delete(tape);
   }
@@ -96,7 +113,34 @@ function runBackward(
     saved.kept = false;
     engine.track(saved);
   }
-  return { value: y, grads: xs.map(({ id }) => gradients.get(id) as Tensor) };
+  // One that was consumed is handed out disposed of: `minimize`, which asked for it, does no more than dispose of it again.
+  return { value: y, grads: xs.map((x) => (gradients.get(x.id) ?? update?.consumedOf(x)) as Tensor) };
+}
+
+/** Whether each x is a leaf, and y what `minimize` will not refuse. */
+function canUpdate(xs: readonly Tensor[], y: Tensor, path: readonly EngineTapeNode[]): boolean {
+  if (y.rank !== 0 || path.length === 0) return false;
+  const ids = new Set(xs.map(({ id }) => id));
+  return !ids.has(y.id) && !path.some(({ outputs }) => outputs.some(({ id }) => ids.has(id)));
+}
+
+/** The ids of the xs that get a gradient. */
+const xsOn = (path: readonly EngineTapeNode[], xs: readonly Tensor[]): Set<number> =>
+  new Set([...xsByLastNode(path, xs).values()].flat().map(({ id }) => id));
+
+/** By node the xs to whose gradients nothing before it in the tape adds. */
+function xsByLastNode(path: readonly EngineTapeNode[], xs: readonly Tensor[]): ReadonlyMap<number, readonly Tensor[]> {
+  const waiting = new Map(xs.map((x) => [x.id, x]));
+  const byNode = new Map<number, Tensor[]>();
+  path.forEach(({ inputs }, at) => {
+    const final: Tensor[] = [];
+    for (const { id } of Object.values(inputs)) {
+      const x = waiting.get(id);
+      if (x !== undefined && waiting.delete(id)) final.push(x);
+    }
+    if (final.length > 0) byNode.set(at, final);
+  });
+  return byNode;
 }
 
 const activeScopeId = ({ state }: EngineInternals): number => state.activeScope?.id ?? -1;

@@ -9,12 +9,12 @@ import { ExecutionWatcher } from "./execution-watcher.js";
 import { refuseOwnExecutors } from "./refuse-own-executors.js";
 
 /** Keeps all steps of this thread to what is ordered, and tells at its end what has come of it. */
-export function executeProgram({ budget, plans: paths = [] }: ExecOrder, reporter: ThreadReporter): void {
+export function executeProgram(order: ExecOrder, reporter: ThreadReporter): void {
   // What nobody catches ends the program; what we throw, with the next step in it, is told.
   process.on("uncaughtExceptionMonitor", (error) => {
     if (error instanceof RematError) reporter.fail(error.message);
   });
-  const watcher = watcherOf(budget, paths, reporter);
+  const watcher = watcherOf(order, reporter);
   openDispatchMode(watcher);
   process.on("exit", () => {
     reporter.executed = watcher.executed();
@@ -24,8 +24,7 @@ export function executeProgram({ budget, plans: paths = [] }: ExecOrder, reporte
 
 /** What it executes is open before it is, so that it sees passes from outside. */
 function watcherOf(
-  budget: string | undefined,
-  paths: readonly string[],
+  { budget, plans: paths = [], updateInBackward = false }: ExecOrder,
   reporter: ThreadReporter,
 ): ExecutionWatcher | EarlyReleaseWatcher {
   const decides = [...(budget === undefined ? [] : [`--budget ${budget}`]), ...paths.map((path) => `--plan ${path}`)];
@@ -36,6 +35,6 @@ function watcherOf(
     return new ExecutionWatcher(execution, plans, reporter);
   }
   if (plans.length > 0) return new ExecutionWatcher(applyPlan(plans, { onMismatch: "store" }), plans, reporter);
-  releaseEarly();
+  releaseEarly({ updateInBackward });
   return new EarlyReleaseWatcher(reporter);
 }

@@ -1,0 +1,32 @@
+import type { Tensor } from "@tensorflow/tfjs-core";
+import type { NamedTensor } from "../dispatch-mode.js";
+
+/** Calls back for each place of a list of weights, in an order of its own. */
+export type TakeTurns = (update: (place: number) => void) => void;
+
+/**
+ * Returns a list of gradients that tfjs's seven optimizers go through in an order that `takeTurns` decides: each of them maps the list to names, and
+ * goes through these by `forEach`, with the place by which it finds the slots. A gradient is asked for when it is its turn.
+ *
+ * @example
+ * sgd.applyGradients(listInTurns(["w", "b"], (place) => gradients[place], (update) => [1, 0].forEach(update)));
+ */
+export function listInTurns(
+  names: readonly string[],
+  gradientAt: (place: number) => Tensor | undefined,
+  takeTurns: TakeTurns,
+): NamedTensor[] {
+  const list = names.map((name, place) => ({
+    name,
+    get tensor() {
+      return gradientAt(place) as Tensor;
+    },
+  }));
+  const map = <T>(of: (each: NamedTensor, place: number, all: NamedTensor[]) => T): T[] => {
+    const mapped = Array.from(list, (each, place) => of(each, place, list));
+    const forEach = (update: (each: T, place: number, all: T[]) => void): void =>
+      takeTurns((place) => update(mapped[place], place, mapped));
+    return Object.defineProperty(mapped, "forEach", { value: forEach });
+  };
+  return Object.defineProperty(list, "map", { value: map });
+}

@@ -1,0 +1,45 @@
+import type { KernelInputs } from "@remat/kernels";
+import { Phase, RematError } from "@remat/trace";
+import type { DataId, Tensor, TensorInfo } from "@tensorflow/tfjs-core";
+import type { DispatchMode } from "../dispatch-mode.js";
+import type { Session } from "../session.js";
+
+/**
+ * Refuses to read, in a backward pass, a weight that was updated in it: stock would read what it was before. What tfjs saves for gradients holds that; only
+ * a gradient function that reaches for a variable by itself, beyond what it was given, gets what it is now.
+ *
+ * @internal
+ */
+export class ReadGuard implements DispatchMode {
+  private readonly ids = new Set<number>();
+  private readonly dataIds = new Set<DataId>();
+
+  constructor(private readonly session: Session) {}
+
+  /** From here on `variable` is not what stock would read. */
+  updated({ id, dataId }: Tensor): void {
+    this.ids.add(id);
+    this.dataIds.add(dataId);
+  }
+
+  opComing(kernel: string, inputs: KernelInputs): void {
+    if (this.session.phase === Phase.optimizer || this.session.replaying !== undefined) return;
+    const named = inputs as Readonly<Record<string, TensorInfo | readonly TensorInfo[] | undefined>>;
+    for (const name of Object.keys(named)) {
+      const input = named[name];
+      for (const each of Array.isArray(input) ? (input as TensorInfo[]) : [input as TensorInfo | undefined])
+        if (each !== undefined && this.ids.has((each as Tensor).id)) throw readTooLate(kernel, each as Tensor);
+    }
+  }
+
+  tensorRead(dataId: DataId): void {
+    if (this.session.phase === Phase.backward && this.dataIds.has(dataId)) throw readTooLate("JavaScript");
+  }
+}
+
+function readTooLate(reader: string, variable?: Tensor & { readonly name?: string }): RematError {
+  return new RematError(
+    "UPDATE_IN_BACKWARD",
+    `${reader} reads ${variable === undefined ? "a weight" : `the weight '${variable.name ?? variable.id}'`} in the backward pass, after its update in that pass: a gradient function of your own reaches for it beyond its inputs and what it saved, and would get another value than in stock. Some weights of this step are updated and others not: go on from weights that you have saved, and leave updateInBackward out, or have the function save what it reads.`,
+  );
+}

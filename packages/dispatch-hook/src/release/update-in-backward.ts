@@ -1,0 +1,175 @@
+import { Phase, RematError } from "@remat/trace";
+import type { NamedTensorMap, Optimizer, Tensor, Variable } from "@tensorflow/tfjs-core";
+import { leaveNode } from "../backward-pass.js";
+import type { GradientsCall, UpdateTurns } from "../dispatch-mode.js";
+import { isVariable } from "../engine-internals.js";
+import type { Session } from "../session.js";
+import { wantsUpdateInBackward } from "../wanted-of-pass.js";
+import { listInTurns } from "./list-in-turns.js";
+import { ReadGuard } from "./read-guard.js";
+
+/** Runs the backward pass to its end, and hands over each variable as soon as nothing more is added to its gradient. */
+export type RunBackwardPass = (isFinal: (variable: Tensor) => void) => void;
+
+/** What the update reads of the backward pass. */
+export interface FinalGradients {
+  get(id: number): Tensor | undefined;
+  delete(id: number): void;
+}
+
+/**
+ * One update of the weights, by one of tfjs's own optimizers, that runs while the backward pass does: each weight when its gradient is final, which goes then.
+ *
+ * The optimizer's method is called once, so that what all weights share (the powers of Adam's betas, a count of iterations) advances once, and each
+ * weight has the slots of its place. All seven go through the list of names by `forEach`: here that runs the backward pass, and calls back for
+ * a weight when it is its turn.
+ *
+ * @internal
+ */
+export class BackwardUpdate implements UpdateTurns {
+  place: number | undefined;
+  private readonly consumed = new Map<number, Tensor>();
+  private hasRun = false;
+  private gradients: FinalGradients | undefined;
+  /** By place; undefined for what cannot be trained. */
+  private names: readonly string[] = [];
+  variables: readonly (Variable | undefined)[] = [];
+
+  constructor(
+    private readonly session: Session,
+    private readonly optimizer: Optimizer,
+    private readonly listed: readonly Variable[] | undefined,
+  ) {}
+
+  /** Runs the backward pass, and the update in it. `withGradient` tells the variables that get one. */
+  run(
+    xs: readonly Tensor[],
+    withGradient: ReadonlySet<number>,
+    gradients: FinalGradients,
+    pass: RunBackwardPass,
+  ): void {
+    const trained = new Map(xs.map((x) => [(x as Variable).name, x as Variable]));
+    this.names = this.listed?.map(({ name }) => name) ?? namesInOrder(xs, withGradient);
+    this.variables = this.names.map((name) => trained.get(name));
+    this.gradients = gradients;
+    const { session } = this;
+    session.turns = this;
+    try {
+      const list = listInTurns(
+        this.names,
+        (place) => this.gradientAt(place),
+        (update) => this.takeTurns(pass, update),
+      );
+      this.optimizer.applyGradients(list as unknown as NamedTensorMap);
+    } finally {
+      session.turns = undefined;
+    }
+    if (!this.hasRun)
+      throw new RematError(
+        "UPDATE_IN_BACKWARD",
+        `${this.optimizer.getClassName()} of this TensorFlow.js does not go through its weights as those of 4.17 to 4.22 do: it cannot update them during the backward pass. Leave updateInBackward out.`,
+      );
+    if (session.minimizer !== undefined) session.minimizer.isUpdated = true;
+  }
+
+  /** What was a variable's gradient, gone by now. */
+  consumedOf({ id }: Tensor): Tensor | undefined {
+    return this.consumed.get(id);
+  }
+
+  freeGradient(): void {
+    const variable = this.place === undefined ? undefined : this.variables[this.place];
+    if (variable !== undefined) this.gradients?.delete(variable.id);
+  }
+
+  /** While it is a variable's turn, its gradient. */
+  private gradientAt(place: number): Tensor | undefined {
+    const variable = this.place === place ? this.variables[place] : undefined;
+    return variable && this.gradients?.get(variable.id);
+  }
+
+  private takeTurns(pass: RunBackwardPass, update: (place: number) => void): void {
+    const { session, variables } = this;
+    this.hasRun = true;
+    const placeOf = new Map<Tensor, number>();
+    variables.forEach((variable, place) => {
+      if (variable !== undefined) placeOf.set(variable, place);
+    });
+    const waiting = new Set(variables.keys());
+    const guard = new ReadGuard(session);
+    const turn = (place: number): void => {
+      waiting.delete(place);
+      this.place = place;
+      session.engine.startScope();
+      try {
+        update(place);
+      } finally {
+        session.engine.endScope();
+        this.place = undefined;
+      }
+    };
+    session.setPhase(Phase.backward);
+    const open = session.modes.push(guard);
+    try {
+      pass((variable) => {
+        const place = placeOf.get(variable);
+        const gradient = this.gradients?.get(variable.id);
+        if (place === undefined || gradient === undefined) return;
+        leaveNode(session);
+        session.setPhase(Phase.optimizer);
+        turn(place);
+        this.consumed.set(variable.id, gradient);
+        this.gradients?.delete(variable.id);
+        guard.updated(variable);
+        session.setPhase(Phase.backward);
+      });
+      leaveNode(session);
+    } finally {
+      session.modes.remove(open);
+      session.setPhase(Phase.optimizer);
+    }
+    // Those without a gradient get their slots, as in stock.
+    for (const place of waiting) turn(place);
+  }
+}
+
+/** As the keys of the gradients that `variableGrads` would return: names that are numbers come first. */
+function namesInOrder(xs: readonly Tensor[], withGradient: ReadonlySet<number>): string[] {
+  const named: Record<string, true> = {};
+  for (const x of xs) if (withGradient.has(x.id)) named[(x as Variable).name] = true;
+  return Object.keys(named);
+}
+
+/**
+ * Returns the update that will run in the backward pass of a call, where a mode wants that; undefined where none does, or the update cannot run there, which modes are
+ * told with the reason.
+ *
+ * @internal
+ */
+export function updateInBackwardOf(session: Session, { xs, dy }: GradientsCall): BackwardUpdate | undefined {
+  const { minimizer, modes } = session;
+  if (!wantsUpdateInBackward(modes)) return undefined;
+  const reason = reasonAgainst(session, xs, dy);
+  if (reason === undefined && minimizer !== undefined)
+    return new BackwardUpdate(session, minimizer.optimizer, minimizer.listed);
+  for (const open of modes.listeners("updateAfterBackward"))
+    if (modes.isInside(open)) open.mode.updateAfterBackward(reason ?? "");
+  return undefined;
+}
+
+function reasonAgainst(session: Session, xs: readonly Tensor[], dy: Tensor | undefined): string | undefined {
+  const { minimizer } = session;
+  if (minimizer === undefined || minimizer.isUpdated)
+    return "gradients are handed to the program (by grads, variableGrads, computeGradients, or a minimize of its own), which may read, sum or clip them";
+  const { optimizer, listed } = minimizer;
+  if (!session.tfjsUpdates.has(optimizer.applyGradients))
+    return `applyGradients of ${optimizer.constructor.name} is not one of TensorFlow.js's own, and may read the gradients of all weights`;
+  if (session.tfjsComputes !== optimizer.computeGradients)
+    return `computeGradients of ${optimizer.constructor.name} is not TensorFlow.js's own, and may read the gradients`;
+  if (dy !== undefined || !xs.every(isVariable) || new Set(xs).size < xs.length || hasRepeated(listed))
+    return "the same weight is listed twice";
+  return undefined;
+}
+
+const hasRepeated = (listed: readonly Variable[] | undefined): boolean =>
+  listed !== undefined && new Set(listed).size < listed.length;
