@@ -12,6 +12,7 @@ describe("remat record and remat exec", () => {
     [["exec", "--budget", "1GB"], 2, /remat exec -- node train.js/],
     [["exec", "--", "node", "train.js"], 2, /expected --budget, --plan or both, or --early-release alone, found none/],
     [["exec", "--early-release", "--budget", "1GB", "--", "node", "train.js"], 2, /found that and another/],
+    [["exec", "--budget", "1GB", "--update-in-backward", "--", "node", "train.js"], 2, /is for --early-release/],
     [["exec", "--budget", "much", "--", "node", "train.js"], 2, /--budget: expected a budget as a share/],
     [
       ["exec", "--plan", "no-plan.json", "--", "node", "train.js"],

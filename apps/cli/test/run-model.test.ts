@@ -53,6 +53,7 @@ describe("remat run MODEL without a native backend", () => {
   it.each([
     ["as stock", []],
     ["with early release", ["--early-release"]],
+    ["with weights updated in the backward pass", ["--early-release", "--update-in-backward"]],
     ["within a budget", ["--budget", "70%", "--time", "1s"]],
   ])("holds %s what was predicted to the byte, and is equal to stock bit for bit", async (_, options) => {
     const { predicted, measured, stock, verification, losses, batch } = await runJson(

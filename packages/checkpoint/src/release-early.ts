@@ -1,19 +1,17 @@
-import { type CloseMode, type DispatchMode, openDispatchMode } from "@remat/dispatch-hook";
+import { type CloseMode, type DispatchMode, openDispatchMode, registeredVariables } from "@remat/dispatch-hook";
 import { checkCallOptions, isFlag } from "@remat/trace";
 import { warnOnce } from "./budget/warning.js";
+import { MemoryMeter } from "./memory-meter.js";
 import { UpdateReleaser } from "./update/update-releaser.js";
 
 /** All that early release does, to whatever gradients are taken; each with what it knows of the updates that it has seen. @internal */
-export const earlyRelease = (): DispatchMode => {
-  const updates = new UpdateReleaser();
-  return {
-    releasesEarly: true,
-    prunesSaved: true,
-    sharesOnes: true,
-    sharesSaved: true,
-    applyGradients: (call, next) => updates.run(call, next),
-  };
-};
+export const earlyRelease = (updates: UpdateReleaser = new UpdateReleaser()): DispatchMode => ({
+  releasesEarly: true,
+  prunesSaved: true,
+  sharesOnes: true,
+  sharesSaved: true,
+  applyGradients: (call, next) => updates.run(call, next),
+});
 
 export interface ReleaseEarlyOptions {
   /**
@@ -46,11 +44,31 @@ export interface ReleaseEarlyOptions {
 export function releaseEarly(options: ReleaseEarlyOptions = {}): CloseMode {
   checkCallOptions("releaseEarly", options, { updateInBackward: [isFlag, "true or false"] });
   const { updateInBackward } = options;
-  return openDispatchMode({
-    ...earlyRelease(),
+  if (updateInBackward !== true) return openDispatchMode({ ...earlyRelease(), fasterGradients: "equal" });
+  const meter = new MemoryMeter();
+  const closeMeter = openDispatchMode(meter);
+  let passes = 0;
+  const close = openDispatchMode({
+    ...earlyRelease(new UpdateReleaser(meter)),
     fasterGradients: "equal",
-    ...(updateInBackward === true && { updatesInBackward: true, updateAfterBackward: tellUpdateAfter }),
+    updatesInBackward: true,
+    updateAfterBackward: tellUpdateAfter,
+    gradients(_, next) {
+      // Slots, too. Within a pass another may run.
+      meter.count(registeredVariables());
+      if (passes === 0) meter.reset();
+      passes++;
+      try {
+        return next();
+      } finally {
+        passes--;
+      }
+    },
   });
+  return () => {
+    close();
+    closeMeter();
+  };
 }
 
 const tellUpdateAfter = (reason: string): void =>

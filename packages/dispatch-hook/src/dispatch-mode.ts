@@ -124,6 +124,8 @@ export interface UpdateTurns {
   readonly place: number | undefined;
   /** Frees the gradient of that weight: nobody reads it any more. */
   freeGradient(): void;
+  /** Of weights whose gradients are final, whether one is to wait for its turn: it is asked again when the next node is over. Left out: none waits. */
+  waits?: ((place: number, waiting: Iterable<number>) => boolean) | undefined;
 }
 
 /** A run of a class's own `applyGradients`: that of the optimizer's class, or of one that it extends and calls. */

@@ -2,6 +2,7 @@ import {
   currentBackend,
   type DispatchMode,
   type OpDone,
+  type Storage,
   type UpdateCall,
   type UpdateTurns,
   withModeAlone,
@@ -10,13 +11,20 @@ import { listInTurns } from "@remat/dispatch-hook/release";
 import { fakeMode } from "@remat/fake";
 import { Phase } from "@remat/trace";
 import { type Optimizer, type Tensor, tidy, type Variable, zeros } from "@tensorflow/tfjs-core";
+import { MemoryMeter } from "../memory-meter.js";
 import { copyOfOptimizer } from "./copy-of-optimizer.js";
 import { UpdateFollower } from "./update-follower.js";
 import { UpdateRecorder } from "./update-recorder.js";
 import type { UpdateScript } from "./update-script.js";
 
-/** By place of a weight, what its turn in an update can free when; undefined for one that has no gradient. @internal */
-export type TurnScripts = readonly (UpdateScript | undefined)[];
+/** What the turn of a weight will do. @internal */
+export interface TurnScript extends UpdateScript {
+  /** The most bytes that it holds at once beyond what is there before, when that is followed. */
+  readonly mostBytes: number;
+}
+
+/** By place of a weight; undefined for one that has no gradient. @internal */
+export type TurnScripts = readonly (TurnScript | undefined)[];
 
 /**
  * Tells what each turn of an update will do before it runs, by two rehearsals as `rehearseUpdate` does: a turn does the same in whatever order they come, since what weights
@@ -33,16 +41,38 @@ export function rehearseTurns(call: UpdateCall, { variables }: UpdateTurns): Tur
       return recorder;
     });
     const scripts = variables.map((_, place) => recorders.get(place)?.script());
-    const followers: UpdateFollower[] = [];
+    const counted: CountedTurn[] = [];
     rehearseInTurns(call, variables, (place, gradient) => {
-      const follower = new UpdateFollower(scripts[place] as UpdateScript, () => gradient.dispose());
-      followers.push(follower);
-      return follower;
+      counted[place] = new CountedTurn(scripts[place] as UpdateScript, gradient);
+      return counted[place];
     });
-    return followers.every(({ isAsRehearsed }) => isAsRehearsed) ? scripts : undefined;
+    if (!counted.every((turn) => turn.follower.isAsRehearsed)) return undefined;
+    return scripts.map((script, place) => script && { ...script, mostBytes: counted[place].meter.peakBytes });
   } catch {
     // What stock refuses it shall refuse itself, and where fake mode lacks a kernel the update holds what it holds in stock.
     return undefined;
+  }
+}
+
+/** A turn that is followed, and what it makes. */
+class CountedTurn implements DispatchMode {
+  readonly meter: MemoryMeter = new MemoryMeter();
+  readonly follower: UpdateFollower;
+
+  constructor(script: UpdateScript, gradient: Tensor) {
+    this.follower = new UpdateFollower(script, () => gradient.dispose());
+  }
+
+  opOver(op: OpDone): void {
+    this.follower.opOver(op);
+  }
+
+  storageAllocated(storage: Storage): void {
+    this.meter.storageAllocated(storage);
+  }
+
+  storageReleased(storage: Storage): void {
+    this.meter.storageReleased(storage);
   }
 }
 
@@ -58,6 +88,8 @@ function rehearseInTurns(
     opOver: (op) => watched.by?.opOver?.(op),
     variableAssigned: (variable, made) => watched.by?.variableAssigned?.(variable, made),
     tensorRead: (dataId) => watched.by?.tensorRead?.(dataId),
+    storageAllocated: (storage, origin) => watched.by?.storageAllocated?.(storage, origin),
+    storageReleased: (storage) => watched.by?.storageReleased?.(storage),
   };
   withModeAlone(delegate, () =>
     fakeMode(
@@ -84,6 +116,29 @@ function rehearseInTurns(
     ),
   );
 }
+
+/**
+ * Tells which weight waits for its turn: one whose temporaries would be more than has been held in the pass so far, as long as they are more than the gradients that
+ * wait. What a backward pass frees makes room for them soon, and gradients that wait never come to more than that.
+ *
+ * @internal
+ */
+export function waitForRoom(
+  scripts: TurnScripts,
+  { variables }: UpdateTurns,
+  meter: MemoryMeter,
+): NonNullable<UpdateTurns["waits"]> {
+  return (place, waiting) => {
+    const mostBytes = scripts[place]?.mostBytes ?? 0;
+    if (meter.liveBytes + mostBytes <= meter.peakBytes) return false;
+    let waitingBytes = 0;
+    for (const other of waiting) waitingBytes += (variables[other]?.size ?? 0) * bytesPerElement;
+    return waitingBytes <= mostBytes;
+  };
+}
+
+/** Of gradients, which are of float32. */
+const bytesPerElement = 4;
 
 /** Frees in the turns of an update what their scripts say; the backward pass in between goes by. @internal */
 export class TurnsFollower implements DispatchMode {

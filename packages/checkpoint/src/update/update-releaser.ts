@@ -1,7 +1,7 @@
 import { type UpdateCall, type UpdateTurns, withDispatchMode } from "@remat/dispatch-hook";
 import type { MemoryMeter } from "../memory-meter.js";
 import { gradientsIn, type RehearsedUpdate, rehearseUpdate } from "./rehearse-update.js";
-import { rehearseTurns, type TurnScripts, TurnsFollower } from "./turn-scripts.js";
+import { rehearseTurns, type TurnScripts, TurnsFollower, waitForRoom } from "./turn-scripts.js";
 import { UpdateFollower } from "./update-follower.js";
 
 /** So many kinds of updates by one optimizer are known at once: its first, which makes slots, later ones, some with other gradients. */
@@ -18,6 +18,9 @@ let isReleasing = false;
  */
 export class UpdateReleaser {
   private readonly known = new WeakMap<object, Map<string, RehearsedUpdate | undefined>>();
+  /** @param meter of passes in which weights are updated: what they have held so far */
+  constructor(private readonly meter?: MemoryMeter) {}
+
   private readonly turnsOf = new WeakMap<
     object,
     { readonly kind: string; readonly scripts: TurnScripts | undefined }
@@ -68,6 +71,8 @@ export class UpdateReleaser {
     const kind = `${turns.variables.map((variable) => variable?.size ?? "").join(" ")}${switchesOf(call.optimizer)}`;
     let known = this.turnsOf.get(call.optimizer);
     if (known?.kind !== kind) this.turnsOf.set(call.optimizer, (known = { kind, scripts: rehearseTurns(call, turns) }));
+    if (known.scripts !== undefined && this.meter !== undefined)
+      turns.waits = waitForRoom(known.scripts, turns, this.meter);
     if (known.scripts === undefined) next();
     else withDispatchMode(new TurnsFollower(known.scripts, turns), next);
   }

@@ -29,6 +29,11 @@ export const randomProgram = (optimizers: readonly string[]): fc.Arbitrary<Rando
 
 const size = 3;
 
+const squareOfOnesOwn = tf.customGrad(((p: tf.Tensor, save: (tensors: tf.Tensor[]) => void) => {
+  save([p]);
+  return { value: tf.square(p), gradFunc: (dy: tf.Tensor, [saved]: tf.Tensor[]) => tf.mul(dy, tf.mul(saved, 2)) };
+}) as never);
+
 /** Names that are numbers, which objects list first and by size, are none that tfjs gives. Runs one, and tells losses, weights, slots, counts of iterations, errors, and what is left over; with names given, since an optimizer finds weights by them. */
 export function runProgram(program: RandomProgram, makeOptimizer: () => tf.Optimizer): unknown[] {
   const before = tf.memory();
@@ -57,11 +62,7 @@ export function runProgram(program: RandomProgram, makeOptimizer: () => tf.Optim
         () => tf.tanh(a),
         () => tf.sub(tf.transpose(a), b),
         () => tf.concat([a, b], 0).slice([1, 0], [size, size]),
-        () =>
-          tf.customGrad((p: tf.Tensor, save: tf.GradSaver) => {
-            save([p]);
-            return { value: tf.square(p), gradFunc: (dy, [saved]) => tf.mul(dy, tf.mul(saved, 2)) };
-          })(a),
+        () => squareOfOnesOwn(a),
       ][kind]();
       values.push(made);
     }

@@ -85,10 +85,10 @@ function runBackward(
   gradients.set(y.id, dy ?? onesLike(engine, y));
   const lastOf = nodesAfterWhichGradientsGo(path, xs);
   const tape = state.activeTape as EngineTapeNode[];
-  const runNodes = (isFinal?: (x: Tensor) => void): void => {
+  const runNodes = (nodeOver?: (final: readonly Tensor[]) => void): void => {
     // Gradients are made in the scope in which the pass runs.
     ownScopes.add(activeScopeId(engine));
-    const finalAfter = isFinal && xsByLastNode(path, xs);
+    const finalAfter = nodeOver && xsByLastNode(path, xs);
     for (let at = path.length - 1; at >= 0; at--) {
       const node = path[at];
       runNode(engine, node, gradients, ownScopes);
@@ -96,8 +96,7 @@ function runBackward(
       for (const id of lastOf[at]) gradients.delete(id);
       for (const saved of node.saved ?? []) gradients.releaseSaved(saved);
       earlyFrees.areRunning = false;
-      const final = finalAfter?.get(at);
-      if (final !== undefined) for (const x of final) isFinal?.(x);
+      nodeOver?.(finalAfter?.get(at) ?? []);
     }
   };
   waitingTapes.add(tape);

@@ -8,8 +8,8 @@ import { wantsUpdateInBackward } from "../wanted-of-pass.js";
 import { listInTurns } from "./list-in-turns.js";
 import { ReadGuard } from "./read-guard.js";
 
-/** Runs the backward pass to its end, and hands over each variable as soon as nothing more is added to its gradient. */
-export type RunBackwardPass = (isFinal: (variable: Tensor) => void) => void;
+/** Runs the backward pass to its end, and tells after each node the variables to whose gradients nothing more is added. */
+export type RunBackwardPass = (nodeOver: (final: readonly Tensor[]) => void) => void;
 
 /** What the update reads of the backward pass. */
 export interface FinalGradients {
@@ -34,6 +34,7 @@ export class BackwardUpdate implements UpdateTurns {
   /** By place; undefined for what cannot be trained. */
   private names: readonly string[] = [];
   variables: readonly (Variable | undefined)[] = [];
+  waits: UpdateTurns["waits"];
 
   constructor(
     private readonly session: Session,
@@ -108,22 +109,33 @@ export class BackwardUpdate implements UpdateTurns {
         this.place = undefined;
       }
     };
+    /** Whose gradients are final, and who wait for their turns. */
+    const final = new Set<number>();
+    const updateFinal = (place: number): void => {
+      const variable = variables[place] as Variable;
+      final.delete(place);
+      session.setPhase(Phase.optimizer);
+      const gradient = this.gradients?.get(variable.id) as Tensor;
+      turn(place);
+      this.consumed.set(variable.id, gradient);
+      this.gradients?.delete(variable.id);
+      guard.updated(variable);
+      session.setPhase(Phase.backward);
+    };
     session.setPhase(Phase.backward);
     const open = session.modes.push(guard);
     try {
-      pass((variable) => {
-        const place = placeOf.get(variable);
-        const gradient = this.gradients?.get(variable.id);
-        if (place === undefined || gradient === undefined) return;
+      pass((variables) => {
+        for (const variable of variables) {
+          const place = placeOf.get(variable);
+          if (place !== undefined && this.gradients?.get(variable.id) !== undefined) final.add(place);
+        }
+        if (final.size === 0) return;
         leaveNode(session);
-        session.setPhase(Phase.optimizer);
-        turn(place);
-        this.consumed.set(variable.id, gradient);
-        this.gradients?.delete(variable.id);
-        guard.updated(variable);
-        session.setPhase(Phase.backward);
+        for (const place of final) if (this.waits?.(place, final) !== true) updateFinal(place);
       });
       leaveNode(session);
+      for (const place of final) updateFinal(place);
     } finally {
       session.modes.remove(open);
       session.setPhase(Phase.optimizer);
