@@ -75,7 +75,8 @@ describe("remat run MODEL without a native backend", () => {
     expect(batch).toBe(2);
     expect(losses).toHaveLength(3);
     expect(verification).toMatchObject({ steps: 3, isEqual: true });
-    expect(verification.tensors).toBeGreaterThan(100);
+    // Gradients that the update has consumed are not among them.
+    expect(verification.tensors).toBeGreaterThan(options.includes("--update-in-backward") ? 80 : 100);
     expect(measured.stepMs).toBeGreaterThan(0);
     expect(measured.residentBytes).toBeGreaterThan(0);
   });
