@@ -26,7 +26,14 @@ export { type MemoryTimeline, memoryTimeline, peakOp, type TimelineOptions } fro
 export { type ModuleBytes, moduleBytes } from "./held/module-bytes.js";
 export { restingBytes } from "./held/resting-bytes.js";
 export { holdPlan, type PlanMemory, type RecomputedStorage } from "./sequence/hold-plan.js";
-export { holdSequence, type SequenceMemory, valuesFreedAfter } from "./sequence/hold-sequence.js";
+export {
+  holdSequence,
+  nodeAt,
+  type SequenceMemory,
+  valuesFreedAfter,
+  valuesOffloadedAfter,
+} from "./sequence/hold-sequence.js";
+export { hostPeakBytes, movedBytes, type OffloadedStorage } from "./sequence/offloaded-storages.js";
 export { type PlanValues, planValues } from "./sequence/plan-values.js";
 export type { SequenceGraph } from "./sequence/sequence-graph.js";
 export {

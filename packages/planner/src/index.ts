@@ -14,7 +14,13 @@ export {
   type ScheduleAnswer,
   type ScheduleOptions,
 } from "./checkpointing/plan-schedules.js";
-export { type PlanningGraph, type PlanningNode, planningGraph } from "./graph/planning-graph.js";
+export {
+  type PlanningGraph,
+  type PlanningNode,
+  planningGraph,
+  type TransferCosts,
+  withLink,
+} from "./graph/planning-graph.js";
 export {
   type PlanningGraphOfTraceOptions,
   planningGraphOfTrace,

@@ -3,10 +3,11 @@ import { quickStarts } from "./blocks/quick-starts.js";
 import { recomputationBound } from "./bound/recomputation-bound.js";
 import { workingSet } from "./bound/working-set.js";
 import { defaultTimeMs } from "./default-time-ms.js";
-import type { PlanningGraph } from "./graph/planning-graph.js";
+import { type PlanningGraph, withoutLink } from "./graph/planning-graph.js";
 import { deferSources } from "./schedule/defer-sources.js";
 import { ScheduleSearch } from "./schedule/schedule-search.js";
 import { simulateSchedule } from "./schedule/simulate-schedule.js";
+import { withoutIdleReloads } from "./schedule/without-idle-reloads.js";
 
 export interface RematerializeOptions {
   /** All that may be held at any moment, `graph.baseBytes` included. */
@@ -20,6 +21,8 @@ export interface RematerializeOptions {
   readonly seed?: number;
   /** Milliseconds of that time (of `timeMs`: beside `iterations`) for proving how good a schedule can be at best; 0 for none. */
   readonly boundTimeMs?: number;
+  /** Whether values are offloaded, where the graph says what that costs; true if left out. */
+  readonly canOffload?: boolean;
   /** Sequences to begin with besides the given order, e.g. schedules for other budgets. */
   readonly starts?: readonly ArrayLike<number>[];
   /** Called some ten times a second. */
@@ -41,7 +44,7 @@ export interface RematerializeProgress {
 export interface Rematerialization {
   /** Whether `sequence` is within the budget. If not, it is the one with the smallest peak found. */
   readonly isFeasible: boolean;
-  /** Node indices in the order in which they run; a node may be there several times. */
+  /** Node indices in the order in which they run; a node may be there several times. `~node` reloads what was offloaded of it, and runs nothing. */
   readonly sequence: Int32Array;
   readonly peakBytes: number;
   readonly cost: number;
@@ -71,7 +74,7 @@ const solverTolerance = 1e-6;
 
 /**
  * Finds in which order, and how often, to run the nodes of a graph, so that memory stays within a budget and the cost is least: what does
- * not fit is freed and recomputed. The budget is never exceeded; if nothing within it is found, `isFeasible` is false and the answer
+ * not fit is freed and recomputed, or, in a graph that says what transfers cost, offloaded and reloaded. The budget is never exceeded; if nothing within it is found, `isFeasible` is false and the answer
  * is the schedule with the smallest peak.
  *
  * Simulated annealing over sequences with memory kept up to date at every position; a mixed-integer program bounds from below what any
@@ -82,7 +85,8 @@ const solverTolerance = 1e-6;
  * const graph = readGraphFile(JSON.parse(text));
  * const { sequence, overhead, gap } = await rematerialize(graph, { budgetBytes: 0.8 * 46_319, timeMs: 2000 });
  */
-export async function rematerialize(graph: PlanningGraph, options: RematerializeOptions): Promise<Rematerialization> {
+export async function rematerialize(given: PlanningGraph, options: RematerializeOptions): Promise<Rematerialization> {
+  const graph = options.canOffload === false ? withoutLink(given) : given;
   const began = performance.now();
   const { budgetBytes, order = "fixed", seed = 0, iterations, signal } = options;
   checkOptions(options);
@@ -154,7 +158,7 @@ export async function rematerialize(graph: PlanningGraph, options: Rematerialize
     }
     await new Promise((resolve) => setTimeout(resolve));
   }
-  const sequence = deferSources(graph, search.best ?? search.closest);
+  const sequence = deferSources(graph, withoutIdleReloads(graph, search.best ?? search.closest));
   const found = simulateSchedule(graph, sequence)!;
   if (search.best !== undefined && found.peakBytes > budgetBytes)
     throw new RematError(

@@ -21,14 +21,15 @@ export function bytesOfSets(graph: PlanningGraph): Float64Array {
 
 /**
  * The cheapest cost of any schedule within a budget, by Dijkstra's algorithm over what is alive and what has run; undefined where there
- * is none. For tiny graphs whose nodes make one value each and need no workspace, with costs that are small whole numbers.
+ * is none. Where values can be offloaded, what is in host memory is part of that, too. For tiny graphs whose nodes make one value each and need no workspace, with costs that are small whole numbers.
  */
 export function cheapestCost(graph: PlanningGraph, budgetBytes: number, isFree: boolean): number | undefined {
   const n = graph.nodeCount;
   const inputs = inputSets(graph);
   const bytes = bytesOfSets(graph);
   const all = (1 << n) - 1;
-  const costs = new Int32Array(1 << (2 * n)).fill(-1);
+  const { transfers } = graph;
+  const costs = new Int32Array(1 << ((transfers === undefined ? 2 : 3) * n)).fill(-1);
   costs[0] = 0;
   // A bucket for each cost.
   const buckets: (number[] | undefined)[] = [[0]];
@@ -38,20 +39,34 @@ export function cheapestCost(graph: PlanningGraph, budgetBytes: number, isFree: 
       const state = bucket[i];
       if (costs[state] !== cost) continue;
       const live = state & all;
-      const done = state >> n;
+      const done = (state >> n) & all;
+      const onHost = state >> (2 * n);
       if (done === all) return cost;
-      const reach = (next: number, nextCost: number) => {
-        if (costs[next] >= 0 && costs[next] <= nextCost) return;
-        costs[next] = nextCost;
+      const reach = (
+        next: { readonly live?: number; readonly done?: number; readonly onHost?: number },
+        by: number,
+      ) => {
+        const id = ((next.onHost ?? onHost) << (2 * n)) | ((next.done ?? done) << n) | (next.live ?? live);
+        const nextCost = cost + by;
+        if (costs[id] >= 0 && costs[id] <= nextCost) return;
+        costs[id] = nextCost;
         while (buckets.length <= nextCost) buckets.push(undefined);
-        (buckets[nextCost] ??= []).push(next);
+        (buckets[nextCost] ??= []).push(id);
       };
-      for (let w = 0; w < n; w++) if (live & (1 << w)) reach((done << n) | (live & ~(1 << w)), cost);
+      for (let w = 0; w < n; w++) {
+        const bit = 1 << w;
+        if (live & bit) reach({ live: live & ~bit }, 0);
+        if (transfers === undefined || transfers.offload[w] === Number.POSITIVE_INFINITY) continue;
+        if (live & bit && !(onHost & bit)) reach({ onHost: onHost | bit }, transfers.offload[w]);
+        if (onHost & bit && !(live & bit) && bytes[live | bit] <= budgetBytes)
+          reach({ live: live | bit }, transfers.reload[w]);
+      }
       for (let v = 0; v < n; v++) {
         const isFirst = !(done & (1 << v));
+        if (!isFirst && graph.recomputable[v] === 0) continue;
         if (isFirst && !isFree && done !== (1 << v) - 1) continue;
         if ((inputs[v] & ~live) !== 0 || bytes[live | (1 << v)] > budgetBytes) continue;
-        reach(((done | (1 << v)) << n) | live | (1 << v), cost + graph.cost[v]);
+        reach({ done: done | (1 << v), live: live | (1 << v) }, graph.cost[v]);
       }
     }
   }

@@ -1,4 +1,12 @@
-import { heldElsewhere, heldPeak, holdPlan, type RecomputedStorage } from "@remat/memory";
+import {
+  heldElsewhere,
+  heldPeak,
+  holdPlan,
+  hostPeakBytes,
+  movedBytes,
+  type PlanMemory,
+  type RecomputedStorage,
+} from "@remat/memory";
 import { describePlanMismatch, findPlanMismatch, type Plan, RematError, type Trace } from "@remat/trace";
 
 /** One choice between memory and time: what the trace's device holds at its peak, and what the step takes. */
@@ -40,6 +48,18 @@ export interface FreedStorage {
   readonly neededByOp: number;
 }
 
+/** What is offloaded, all together. */
+export interface Offloaded {
+  readonly tensors: number;
+  readonly bytes: number;
+  /** That move back, as often as they do. */
+  readonly reloadedBytes: number;
+  /** The most of it that host memory holds at once. */
+  readonly hostPeakBytes: number;
+  /** What moving it takes of the step. */
+  readonly transferMs: number;
+}
+
 /** What a plan does to a training step. */
 export interface PlanSummary {
   readonly plan: Plan;
@@ -57,6 +77,8 @@ export interface PlanSummary {
   /** By what it takes to hold them: bytes, largest first. */
   readonly freed: readonly FreedStorage[];
   readonly freedCount: number;
+  /** Undefined where nothing is. */
+  readonly offloaded: Offloaded | undefined;
 }
 
 export interface SummarizePlanOptions {
@@ -117,6 +139,20 @@ export function summarizePlan(plan: Plan, trace: Trace, options: SummarizePlanOp
     byKernel: tally.kernels(),
     freed: tally.freed(options.limit ?? 10),
     freedCount: tally.freedCount,
+    offloaded: offloadedOf(plan, planned),
+  };
+}
+
+function offloadedOf({ origin }: Plan, { offloaded }: PlanMemory): Offloaded | undefined {
+  if (offloaded.length === 0) return undefined;
+  const bytes = offloaded.reduce((sum, storage) => sum + storage.bytes, 0);
+  const moved = movedBytes(offloaded);
+  return {
+    tensors: offloaded.length,
+    bytes,
+    reloadedBytes: moved - bytes,
+    hostPeakBytes: hostPeakBytes(offloaded),
+    transferMs: (1000 * moved) / (origin.linkBytesPerSecond ?? Number.POSITIVE_INFINITY),
   };
 }
 

@@ -8,6 +8,8 @@ export interface DeviceSpec {
   readonly memoryGBps: number;
   /** Memory of the device in bytes, where that is known. */
   readonly memoryBytes?: number;
+  /** What the link between the device and host memory moves in a second, each way, in GB/s (1e9 bytes); none where the device's memory is the host's. */
+  readonly linkGBps?: number;
   /** Allocations are rounded up to a multiple of this many bytes: 512 for PyTorch's CUDA caching allocator, 1 elsewhere. */
   readonly allocationUnitBytes: number;
   /** Where the numbers come from. */

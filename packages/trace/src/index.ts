@@ -33,6 +33,8 @@ export {
 export { opOccurrences } from "./op-occurrences.js";
 export { parseJsonText } from "./parse-json-text.js";
 export {
+  offloadingPlanFormat,
+  offloads,
   type Plan,
   type PlanOrigin,
   type PlanPrediction,

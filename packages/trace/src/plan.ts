@@ -5,6 +5,9 @@ import type { FasterGradients } from "./trace.js";
 /** Version of the plan format; files say it, and readers refuse others. */
 export const planFormat = "remat-plan/2";
 
+/** That of a plan that offloads: who reads only the one above would follow it without. */
+export const offloadingPlanFormat = "remat-plan/3";
+
 /** What a plan is for. */
 export interface PlanSubject {
   readonly kind: "trace" | "graph";
@@ -29,6 +32,8 @@ export interface PlanOrigin {
   readonly budgetBytes: number;
   /** Whether ops run for the first time in the order of the subject. */
   readonly order: "fixed" | "free";
+  /** What the link between the device and host memory moves in a second, each way, where values may be offloaded. */
+  readonly linkBytesPerSecond?: number;
   readonly seed?: number;
   readonly iterations?: number;
   readonly seconds?: number;
@@ -68,14 +73,21 @@ export interface PlanStep {
   readonly isRecomputed: boolean;
   /** What to free after the step: nothing reads it before it is recomputed. */
   readonly free: readonly PlanValue[];
+  /** What to offload after the step: its data moves to host memory, and the device's is freed. */
+  readonly offload?: readonly PlanValue[];
+  /** What to reload after that, in this order. Host memory keeps what may be reloaded once more. */
+  readonly reload?: readonly PlanValue[];
 }
+
+/** Tells whether a plan moves data to host memory. */
+export const offloads = ({ steps }: Pick<Plan, "steps">): boolean => steps.some(({ offload }) => offload !== undefined);
 
 /**
  * What to run, in which order and how often, and what to free when, for a training step or a graph. Ops are named by occurrence
  * (rule T9: module call, phase, kernel, ordinal, and the shapes of the outputs), so that another run of the same model can follow it.
  *
  * Memory is what the steps say: an op's outputs and what it works with are held while it runs, a value until it is freed. What is recomputed
- * is so as soon as the step before it is done, before user code goes on. A view shares its storage's fate: once the storage is recomputed, so
+ * is so as soon as the step before it is done, before user code goes on; so is what is reloaded. What is offloaded is held until it has moved. A view shares its storage's fate: once the storage is recomputed, so
  * is the view.
  */
 export interface Plan {

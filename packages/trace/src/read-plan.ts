@@ -1,7 +1,7 @@
+import { checkPlanSteps } from "./check-plan-steps.js";
 import { parseJsonText } from "./parse-json-text.js";
-import { type Plan, type PlanSource, type PlanStep, type PlanValue, planFormat } from "./plan.js";
+import { offloadingPlanFormat, type Plan, type PlanSource, type PlanStep, type PlanValue, planFormat } from "./plan.js";
 import { PlanFieldError, readIndex, readList, readNumber, readOptional, readRecord, readText } from "./plan-fields.js";
-import { formatPlanOp } from "./plan-op.js";
 import { planOpReader } from "./read-plan-op.js";
 import { RematError } from "./remat-error.js";
 import type { StepSettings } from "./step-settings.js";
@@ -34,16 +34,22 @@ function parse(source: string): unknown {
 }
 
 function readFields(file: Record<string, unknown>): Plan {
-  if (file["format"] !== planFormat)
+  const canOffload = file["format"] === offloadingPlanFormat;
+  if (!canOffload && file["format"] !== planFormat)
     throw new RematError(
       "PLAN_FORMAT",
-      `plan: expected format '${planFormat}', found ${excerpt(file["format"])}; make the plan anew with this version`,
+      `plan: expected format '${planFormat}' or '${offloadingPlanFormat}', found ${excerpt(file["format"])}; make the plan anew with this version`,
     );
   const subject = readSubject(readRecord("subject", file["subject"]));
   const ops = readList("ops", file["ops"], planOpReader(subject.kind));
   const sources = readList("sources", file["sources"], (item) => readSource(item, ops.length));
   const passes = file["passes"];
-  const steps = readList("steps", file["steps"], (item) => readStep(item, ops.length, sources.length));
+  const steps = readList("steps", file["steps"], (item) => {
+    const step = readStep(item, ops.length, sources.length);
+    if (!canOffload && (step.offload ?? step.reload) !== undefined)
+      throw new PlanFieldError("", `what '${planFormat}' knows`, "offload or reload");
+    return step;
+  });
   const plan: Plan = {
     subject,
     origin: readOrigin(readRecord("origin", file["origin"])),
@@ -53,7 +59,7 @@ function readFields(file: Record<string, unknown>): Plan {
     sources,
     steps,
   };
-  checkSteps(plan);
+  checkPlanSteps(plan);
   return plan;
 }
 
@@ -91,7 +97,7 @@ function readOrigin(origin: Record<string, unknown>): Plan["origin"] {
   const order = readText("origin.order", origin["order"]);
   if (order !== "fixed" && order !== "free") throw new PlanFieldError("origin.order", "'fixed' or 'free'", order);
   return {
-    ...readOptional("origin", origin, ["seed", "iterations", "seconds"], readNumber),
+    ...readOptional("origin", origin, ["linkBytesPerSecond", "seed", "iterations", "seconds"], readNumber),
     method: readText("origin.method", origin["method"]),
     budgetBytes: readNumber("origin.budgetBytes", origin["budgetBytes"]),
     order,
@@ -127,13 +133,13 @@ function readSource(item: unknown, opCount: number): PlanSource {
 function readStep(item: unknown, opCount: number, sourceCount: number): PlanStep {
   const step = readRecord("", item);
   const isRecomputed = "recompute" in step;
+  const readValues = (field: string, value: unknown): PlanValue[] =>
+    readList(field, value, (name) => readValue(readText("", name), opCount, sourceCount));
   return {
+    ...readOptional("", step, ["offload", "reload"], readValues),
     op: readIndex("", step[isRecomputed ? "recompute" : "run"], opCount),
     isRecomputed,
-    free:
-      step["free"] === undefined
-        ? []
-        : readList(".free", step["free"], (name) => readValue(readText("", name), opCount, sourceCount)),
+    free: step["free"] === undefined ? [] : readValues(".free", step["free"]),
   };
 }
 
@@ -143,26 +149,4 @@ function readValue(name: string, opCount: number, sourceCount: number): PlanValu
   const output = /^(\d+):(\d+)$/.exec(name);
   if (output === null) throw new PlanFieldError("", "'op:output' or 's' and a source", name);
   return { op: readIndex("", Number(output[1]), opCount), output: Number(output[2]) };
-}
-
-function checkSteps({ ops, steps, origin }: Plan): void {
-  const runs = new Uint8Array(ops.length);
-  let next = 0;
-  for (const [i, { op, isRecomputed, free }] of steps.entries()) {
-    if (isRecomputed !== (runs[op] === 1))
-      throw new PlanFieldError(
-        `steps[${i}]`,
-        isRecomputed ? "an op that has run" : "an op that has not run",
-        `op ${op}`,
-      );
-    if (!isRecomputed && origin.order === "fixed" && op !== next++)
-      throw new PlanFieldError(`steps[${i}]`, `op ${next - 1}, the next in a fixed order`, `op ${op}`);
-    runs[op] = 1;
-    for (const value of free)
-      if ("op" in value && runs[value.op] === 0)
-        throw new PlanFieldError(`steps[${i}].free`, "what has been made", `op ${value.op}`);
-  }
-  const missing = runs.indexOf(0);
-  if (missing >= 0)
-    throw new PlanFieldError("steps", "every op to run", `no run of op ${missing} (${formatPlanOp(ops[missing])})`);
 }

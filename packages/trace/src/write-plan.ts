@@ -1,5 +1,5 @@
 import { checkArgument, isRecord } from "./check-argument.js";
-import { type Plan, type PlanStep, type PlanValue, planFormat } from "./plan.js";
+import { offloadingPlanFormat, offloads, type Plan, type PlanStep, type PlanValue, planFormat } from "./plan.js";
 import { isPlanNode, type PlanOp } from "./plan-op.js";
 import { formatTensorType, type TensorType } from "./tensor-type.js";
 
@@ -22,7 +22,7 @@ export function writePlan(plan: Plan): string {
   const block = (value: unknown) => JSON.stringify(value, null, 2).replaceAll("\n", "\n  ");
   return [
     "{",
-    `  "format": ${JSON.stringify(planFormat)},`,
+    `  "format": ${JSON.stringify(offloads(plan) ? offloadingPlanFormat : planFormat)},`,
     `  "subject": ${block(plan.subject)},`,
     `  "origin": ${block(plan.origin)},`,
     `  "predicted": ${block(plan.predicted)},`,
@@ -62,9 +62,13 @@ function planOpWriter(): (op: PlanOp) => string {
   };
 }
 
-function writeStep({ op, isRecomputed, free }: PlanStep): string {
-  const freed = free.length === 0 ? "" : `,"free":[${free.map(valueName).join()}]`;
-  return `{"${isRecomputed ? "recompute" : "run"}":${op}${freed}}`;
+function writeStep({ op, isRecomputed, free, offload, reload }: PlanStep): string {
+  const moved = [valueNames("free", free), valueNames("offload", offload), valueNames("reload", reload)].join("");
+  return `{"${isRecomputed ? "recompute" : "run"}":${op}${moved}}`;
+}
+
+function valueNames(field: string, values: readonly PlanValue[] = []): string {
+  return values.length === 0 ? "" : `,"${field}":[${values.map(valueName).join()}]`;
 }
 
 /** `12:0` is output 0 of op 12, `s3` source 3. */

@@ -5,6 +5,8 @@ import {
   fingerprintOf,
   fingerprintOfOps,
   formatOccurrence,
+  offloadingPlanFormat,
+  offloads,
   opOccurrences,
   Phase,
   type Plan,
@@ -149,7 +151,7 @@ test.each<[string, (file: AnyFile) => void, string, string]>([
     "another version",
     (f) => (f.format = "remat-plan/9"),
     "PLAN_FORMAT",
-    "expected format 'remat-plan/2', found \"remat-plan/9\"",
+    "expected format 'remat-plan/2' or 'remat-plan/3', found \"remat-plan/9\"",
   ],
   [
     "the first version",
@@ -234,4 +236,53 @@ test.each<[string, (file: AnyFile) => void, string, string]>([
 
 test("what is no JSON is refused", () => {
   expect(() => readPlan("{")).toThrow(expect.objectContaining({ code: "PLAN_CORRUPT" }));
+});
+
+/** Offloads op 0's output, reloads it once for op 3 and once at the end. */
+function offloading(): Plan {
+  const value = { op: 0, output: 0 };
+  const steps = plan().steps.filter(({ isRecomputed }) => !isRecomputed);
+  steps[0] = { ...steps[0], offload: [value] };
+  steps[1] = { op: 1, isRecomputed: false, free: [] };
+  steps[2] = { ...steps[2], reload: [value] };
+  steps[3] = { ...steps[3], free: [value] };
+  steps[5] = { ...steps[5], reload: [value] };
+  return { ...plan(), origin: { ...plan().origin, linkBytesPerSecond: 12e9 }, steps };
+}
+
+test("a plan that offloads is read as it was written, of a version that others refuse", () => {
+  const text = writePlan(offloading());
+  expect(readPlan(text)).toEqual(offloading());
+  expect(JSON.parse(text).format).toBe(offloadingPlanFormat);
+  expect([offloads(offloading()), offloads(plan())]).toEqual([true, false]);
+  expect(text.split("\n").filter((line) => /"run"/.test(line))).toEqual([
+    '    {"run":0,"offload":["0:0"]},',
+    '    {"run":1},',
+    '    {"run":2,"free":["s0","1:0"],"reload":["0:0"]},',
+    '    {"run":3,"free":["0:0"]},',
+    '    {"run":4},',
+    '    {"run":5,"reload":["0:0"]},',
+    '    {"run":6},',
+    '    {"run":7}',
+  ]);
+});
+
+test.each<[string, (file: AnyFile) => void, string]>([
+  [
+    "in the version without it",
+    (f) => (f.format = "remat-plan/2"),
+    "steps[0]: expected what 'remat-plan/2' knows, found \"offload or reload\"",
+  ],
+  ["of what is not made yet", (f) => (f.steps[0].offload = ["5:0"]), "steps[0].offload: expected what has been made"],
+  ["of a source", (f) => (f.steps[0].offload = ["s0"]), 'steps[0].offload: expected an output of an op, found "s0"'],
+  ["twice", (f) => (f.steps[4].offload = ["0:0"]), 'steps[4].offload: expected what is offloaded once, found "0:0"'],
+  ["never", (f) => delete f.steps[0].offload, 'steps[2].reload: expected what has been offloaded, found "0:0"'],
+  ["of what is there", (f) => delete f.steps[3].free, 'steps[5].reload: expected what is not there, found "0:0"'],
+  ["of no value", (f) => (f.steps[2].reload = [7]), "steps[2].reload[0]: expected text, found 7"],
+])("offloading %s is refused", (_what, change, message) => {
+  const file = JSON.parse(writePlan(offloading()));
+  change(file);
+  expect(() => readPlan(file)).toThrow(
+    expect.objectContaining({ code: "PLAN_CORRUPT", message: expect.stringContaining(message) }),
+  );
 });

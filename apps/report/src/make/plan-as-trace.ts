@@ -6,6 +6,7 @@ import {
   Phase,
   type Plan,
   type PlanOp,
+  type TensorType,
   type Trace,
   TraceBuilder,
 } from "@remat/trace";
@@ -45,7 +46,9 @@ class PlanReplay {
       notes,
     });
     this.managed = new Set(
-      plan.steps.flatMap(({ free }) => free.flatMap((value) => ("op" in value ? [`${value.op}:${value.output}`] : []))),
+      plan.steps.flatMap(({ free, offload = [] }) =>
+        [...free, ...offload].flatMap((value) => ("op" in value ? [`${value.op}:${value.output}`] : [])),
+      ),
     );
   }
 
@@ -53,7 +56,7 @@ class PlanReplay {
     const { plan, builder } = this;
     const sources = plan.sources.map(() => -1);
     let next = 0;
-    for (const { op, isRecomputed, free } of plan.steps) {
+    for (const { op, isRecomputed, free, offload = [], reload = [] } of plan.steps) {
       for (; next < plan.sources.length && plan.sources[next].before <= op; next++)
         sources[next] = builder.allocate(plan.sources[next].bytes, builder.header.device, Category.temporary);
       const planned = occurrenceOf(plan.ops[op]);
@@ -61,11 +64,7 @@ class PlanReplay {
       const outputs = planned.outputs.flatMap(({ dtype, shape }, output) => {
         const key = `${op}:${output}`;
         if (!this.managed.has(key)) return [];
-        this.free(key);
-        const bytes = (bytesPerElement(dtype) ?? 1) * shape.reduce((product, size) => product * size, 1);
-        const category = phase === Phase.forward ? Category.activation : Category.temporary;
-        const storage = builder.allocate(bytes, builder.header.device, category);
-        this.alive.set(key, storage);
+        const storage = this.allocate(key, phase, { dtype, shape });
         return [builder.tensor({ storage, dtype, shape })];
       });
       builder.op({
@@ -74,12 +73,29 @@ class PlanReplay {
         stack: this.stackOf(planned),
         outputs,
       });
-      for (const value of free) {
+      for (const value of [...free, ...offload]) {
         if ("op" in value) this.free(`${value.op}:${value.output}`);
         else if (sources[value.source] >= 0) builder.free(sources[value.source]);
       }
+      for (const value of reload) if ("op" in value) this.reload(value);
     }
     return builder.build();
+  }
+
+  private allocate(key: string, phase: number, { dtype, shape }: TensorType): number {
+    const { builder, alive } = this;
+    this.free(key);
+    const bytes = (bytesPerElement(dtype) ?? 1) * shape.reduce((product, size) => product * size, 1);
+    const category = phase === Phase.forward ? Category.activation : Category.temporary;
+    const storage = builder.allocate(bytes, builder.header.device, category);
+    alive.set(key, storage);
+    return storage;
+  }
+
+  /** On the device it is another storage, of which nothing but its size is known. */
+  private reload({ op, output }: { readonly op: number; readonly output: number }): void {
+    const { phase, outputs } = occurrenceOf(this.plan.ops[op]);
+    this.allocate(`${op}:${output}`, Phase[phase], outputs[output]);
   }
 
   private free(key: string): void {

@@ -18,6 +18,7 @@ import { Executor } from "../executor/executor.js";
 import { MemoryMeter } from "../memory-meter.js";
 import { describeOp, OnlinePolicy } from "../online/online-policy.js";
 import { plannedGradients, plansOf } from "../plan/apply-plan.js";
+import { refuseOffloading } from "../plan/check-offloading.js";
 import { stockUpdate } from "../update/rehearse-update.js";
 import type { BudgetExecution, BudgetedStep, PlanningOutcome } from "./budget-execution.js";
 import { BudgetPolicy } from "./budget-policy.js";
@@ -65,7 +66,7 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
     const meter = new MemoryMeter();
     const online = new OnlinePolicy(Number.POSITIVE_INFINITY, meter, isStrict, () => this.lift());
     const policy = new BudgetPolicy(online, meter);
-    const plans = plan === undefined ? [] : plansOf(plan);
+    const plans = plan === undefined ? [] : plansOf(plan).map(refuseOffloading);
     super(policy, meter, plans.length === 0 ? undefined : plannedGradients(plans[0]));
     this.online = online;
     this.budgetPolicy = policy;

@@ -16,7 +16,7 @@ export function borderOf(
   for (let buffer = way.pop(); buffer !== undefined; buffer = way.pop())
     for (const data of readFrom(buffer)) {
       const { buffer: next } = data;
-      if (!next.isEvicted) border.add(data);
+      if (!next.isEvicted || next.hostCopy !== undefined) border.add(data);
       else if (!isOver(next)) return undefined;
       else if (next.isUsed) border.add(data);
       else if (!seen.has(next)) {

@@ -60,6 +60,11 @@ export interface PassReport {
   readonly evictions: number;
   /** How many buffers had to be recomputed because they were touched, not because the plan said so. */
   readonly recomputedOnTouch: number;
+  /** Bytes that moved to host memory, and back. */
+  readonly offloadedBytes: number;
+  readonly reloadedBytes: number;
+  /** Milliseconds that this took, in which no kernel ran. */
+  readonly transferMs: number;
 }
 
 /** The innermost executor that is open keeps the ledger of a pass, and passes in that pass are part of it. */
@@ -162,6 +167,9 @@ export class Executor implements DispatchMode {
           recomputedMs: ledger.replayMs,
           evictions: ledger.evictionCount,
           recomputedOnTouch: ledger.touchCount,
+          offloadedBytes: ledger.hostCopies.offloadedBytes,
+          reloadedBytes: ledger.hostCopies.reloadedBytes,
+          transferMs: ledger.hostCopies.ms,
         };
       }
     }

@@ -3,6 +3,7 @@ import { isVariable, type KernelInputs, type OpDone, type Storage, storagesOf } 
 import { constantOf, evictData, pinData, unpinData } from "@remat/dispatch-hook/residency";
 import type { DataId, TensorInfo } from "@tensorflow/tfjs-core";
 import { borderOf } from "./border-of.js";
+import { HostCopies } from "./host-copies.js";
 import { recipeOfConstant, recipeOfOp } from "./recipe-of-op.js";
 import { recompute } from "./recompute.js";
 import { Replays } from "./replays.js";
@@ -35,6 +36,7 @@ export class Ledger {
   /** What the op to come reads; kept from op to op, lest each makes a list. */
   private readonly locked: StoredData[] = [];
   private readonly replays: Replays;
+  readonly hostCopies: HostCopies = new HostCopies();
   evictionCount = 0;
   touchCount = 0;
 
@@ -192,6 +194,7 @@ export class Ledger {
     if (buffer.isEvicted) this.recompute(buffer);
     for (const data of buffer.data) this.replays.refresh(data);
     buffer.isHeld = true;
+    buffer.hostCopy = undefined;
     for (const data of [...buffer.data]) this.forgetMaker(data);
   }
 
@@ -227,8 +230,8 @@ export class Ledger {
     const border = borderOf(freed, isOver);
     if (border === undefined) return false;
     for (const data of border) {
-      if (data.buffer.isEvicted) data.buffer.isEvictedForGood = true;
-      else this.replays.refresh(data);
+      if (!data.buffer.isEvicted) this.replays.refresh(data);
+      else if (data.buffer.hostCopy === undefined) data.buffer.isEvictedForGood = true;
     }
     for (const data of border) this.forgetMaker(data);
     return true;
@@ -237,6 +240,11 @@ export class Ledger {
   /** Replays a recipe, whose sources' buffers must be there, for those of its outputs that need it. */
   replay(recipe: Recipe): void {
     this.replays.run(recipe);
+  }
+
+  /** Moves back what host memory has of an evicted buffer; `keepsCopy`: so that it can be evicted again. */
+  reload(buffer: StoredBuffer, keepsCopy = true): void {
+    this.hostCopies.reload(buffer, keepsCopy);
   }
 
   /**

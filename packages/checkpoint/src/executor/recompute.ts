@@ -2,20 +2,22 @@ import { formatBytes } from "@remat/text-table";
 import { RematError } from "@remat/trace";
 import type { Recipe, StoredBuffer } from "./stored-data.js";
 
-/** Replays recipes, and evicts buffers. */
+/** Replays recipes, and evicts and reloads buffers. */
 interface RecipeRunner {
   replay(recipe: Recipe): void;
+  reload(buffer: StoredBuffer): void;
   evict(buffer: StoredBuffer): void;
 }
 
 /**
- * Recomputes a buffer, and before it whatever is needed for that, each once; of this, what no tensor lives in is evicted as soon as it has had its
+ * Recomputes a buffer, and before it whatever is needed for that, each once, or reloads what host memory has; of this, what no tensor lives in is evicted as soon as it has had its
  * last reader.
  *
  * @throws RematError `VALUE_GONE` if something is read that a plan has evicted for good
  * @internal
  */
 export function recompute(buffer: StoredBuffer, ledger: RecipeRunner): void {
+  if (buffer.hostCopy !== undefined) return ledger.reload(buffer);
   const way: { readonly buffer: StoredBuffer; readonly recipe: Recipe }[] = [];
   const recomputed = new Set<StoredBuffer>();
   const { recipes, readers } = recipesBehind(buffer);
@@ -33,6 +35,11 @@ export function recompute(buffer: StoredBuffer, ledger: RecipeRunner): void {
     for (let next = way.at(-1); next !== undefined; next = way.at(-1)) {
       const { recipe } = next;
       if (next.buffer.isEvicted) {
+        for (const source of recipe.sources) {
+          if (!source.buffer.isEvicted || source.buffer.hostCopy === undefined) continue;
+          ledger.reload(source.buffer);
+          recomputed.add(source.buffer);
+        }
         const evicted = recipe.sources.filter((source) => source.buffer.isEvicted);
         for (const source of evicted) need(source.buffer);
         if (evicted.length > 0) continue;
@@ -66,7 +73,7 @@ function recipesBehind(buffer: StoredBuffer): { recipes: Set<Recipe>; readers: M
     recipes.add(maker);
     for (const { buffer: source } of maker.sources) {
       readers.set(source, (readers.get(source) ?? 0) + 1);
-      if (source.isEvicted) way.push(source);
+      if (source.isEvicted && source.hostCopy === undefined) way.push(source);
     }
   }
   return { recipes, readers };

@@ -1,5 +1,5 @@
 import type { KernelAttributes, Storage } from "@remat/dispatch-hook";
-import type { ConstantData } from "@remat/dispatch-hook/residency";
+import type { ConstantData, HostCopy } from "@remat/dispatch-hook/residency";
 import type { DataId, TensorInfo } from "@tensorflow/tfjs-core";
 
 /** A buffer of the running step (architecture rule 7), and what is needed to recompute it. @internal */
@@ -10,6 +10,8 @@ export class StoredBuffer {
   isHeld = false;
   /** No step of the plan reads it, and nothing can recompute it. */
   isEvictedForGood = false;
+  /** What host memory has of it, of its first `DataId`: it is reloaded from there, not recomputed. */
+  hostCopy: HostCopy | undefined;
   /** Kernels that read it now: it must not be evicted. */
   locks = 0;
 
@@ -28,11 +30,19 @@ export class StoredBuffer {
     return this.storage?.bytes ?? 0;
   }
 
-  /** Whether it may be evicted and can be recomputed. */
+  /** Whether it may be evicted and can be recomputed or reloaded. */
   get isEvictable(): boolean {
     if (this.isHeld || this.isEvicted || this.locks > 0 || this.data.length === 0) return false;
-    for (const { maker } of this.data) if (maker === undefined) return false;
+    const [first] = this.data;
+    for (const data of this.data)
+      if (data.maker === undefined && (data !== first || this.hostCopy === undefined)) return false;
     return true;
+  }
+
+  /** Whether its data may move to host memory: that of one `DataId`, of which all others are views that can be refreshed. */
+  get isOffloadable(): boolean {
+    if (this.isHeld || this.isEvicted || this.locks > 0 || this.data.length === 0) return false;
+    return this.data.every(({ maker }, i) => (maker?.isView === true) === i > 0);
   }
 
   /** Whether a tensor lives in it; otherwise only recipes need it. */

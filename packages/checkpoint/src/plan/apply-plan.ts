@@ -6,11 +6,20 @@ import {
   type RunGradients,
   withDispatchMode,
 } from "@remat/dispatch-hook";
-import { formatOccurrence, isPlanNode, type Occurrence, type Plan, type PlanMismatch, RematError } from "@remat/trace";
+import {
+  formatOccurrence,
+  isPlanNode,
+  type Occurrence,
+  offloads,
+  type Plan,
+  type PlanMismatch,
+  RematError,
+} from "@remat/trace";
 import { getBackend } from "@tensorflow/tfjs-core";
 import { askedGradients } from "../executor/asked-gradients.js";
 import { Executor, type PassReport } from "../executor/executor.js";
 import { checkBackend } from "../executor/supported-backend.js";
+import { checkOffloading } from "./check-offloading.js";
 import { sequenceOfOccurrences } from "./op-sequence.js";
 import { type ChosenPlan, PlanChoice } from "./plan-choice.js";
 import { type LeftPlan, PlanFollower } from "./plan-follower.js";
@@ -23,6 +32,11 @@ export interface ApplyPlanOptions {
    * any tensor lives in it. A step that differs from its first op on is released early.
    */
   readonly onMismatch?: "refuse" | "store";
+  /**
+   * Whether a plan that offloads is followed where the device's memory is the host's, too: there it saves nothing, and what is copied counts as gone. For
+   * tests and simulations; otherwise such a plan is refused there.
+   */
+  readonly offloadsOnHost?: boolean;
 }
 
 /** What a step under a plan came to. */
@@ -54,8 +68,10 @@ export interface PlanExecution {
  *
  * Works through `tf.grads`, `tf.variableGrads`, `optimizer.minimize`, `fit`, `trainOnBatch` and custom loops.
  *
- * @throws RematError `BACKEND_UNSUPPORTED` on backends other than native, wasm and cpu; `PLAN_SUBJECT` for a plan of a graph or of another
- * framework; in a step that differs from the plan, `PLAN_MISMATCH`, unless `onMismatch` is `store`
+ * What the plan offloads moves to host memory, and back before it is read, bit for bit; the pass waits for it.
+ *
+ * @throws RematError `BACKEND_UNSUPPORTED` on backends other than native, wasm and cpu, and for a plan that offloads on one whose device is the host, unless
+ * `offloadsOnHost` is true; `PLAN_SUBJECT` for a plan of a graph or of another framework; in a step that differs from the plan, `PLAN_MISMATCH`, unless `onMismatch` is `store`
  * @example
  * const { point } = await planCheckpointing(trace, { budgetFraction: 0.5 });
  * const execution = applyPlan(point.plan);
@@ -89,14 +105,19 @@ class PlanExecutor extends Executor {
   /** Before the pass, or since the last one. */
   private mostBytes = 0;
   private readonly choice: PlanChoice;
+  /** A plan that offloads, where only a device with memory of its own may do so. */
+  private readonly offloading: Plan | undefined;
 
   constructor(plan: Plan | readonly Plan[], options: ApplyPlanOptions) {
     const plans = plansOf(plan);
     // Where none is there yet, it is asked about when the first pass begins.
     if (getBackend()) checkBackend();
+    const offloading = options.offloadsOnHost === true ? undefined : plans.find(offloads);
+    if (getBackend()) checkOffloading(offloading);
     const choice = new PlanChoice(plans.map((each) => chosenPlan(each, options, plans.length)));
     super(choice);
     this.choice = choice;
+    this.offloading = offloading;
   }
 
   get lastStep(): StepReport | undefined {
@@ -122,6 +143,7 @@ class PlanExecutor extends Executor {
 
   override gradients(call: GradientsCall, next: RunGradients): GradientsResult {
     if (!this.isInPass) {
+      checkOffloading(this.offloading);
       this.mostBytes = this.peakBytes;
       this.choice.passComing(askedGradients(call));
     }

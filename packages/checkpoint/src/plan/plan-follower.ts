@@ -25,7 +25,7 @@ export interface PlanFollowerOptions {
 }
 
 /**
- * Follows a plan, op by op: after each step frees what it says, and recomputes what it says before the next.
+ * Follows a plan, op by op: after each step frees, offloads and reloads what it says, and recomputes what it says before the next.
  *
  * @internal
  */
@@ -150,10 +150,12 @@ export class PlanFollower implements Policy {
     if (this.isPassEnd[index] === 1) return;
     const { script } = this;
     this.unfreed = this.step = this.stepOfOp[index];
+    this.reload();
     while (script.isRecomputed[this.step + 1] === 1) {
       this.free();
       this.recompute(this.recipes[script.op[++this.step]]);
       this.unfreed = this.step;
+      this.reload();
     }
   }
 
@@ -227,6 +229,19 @@ export class PlanFollower implements Policy {
     fills.length = 0;
   }
 
+  /** Reloads what the step says, for which there is room once all is freed. */
+  private reload(): void {
+    const { step } = this;
+    const { start, values } = this.script.reloaded;
+    if (start[step] === start[step + 1]) return;
+    this.free();
+    for (let i = start[step]; i < start[step + 1]; i++) {
+      const value = values[i];
+      const buffer = this.made[value < 0 ? ~value : value];
+      if (buffer !== undefined) this.ledger.reload(buffer, value >= 0);
+    }
+  }
+
   private free(): void {
     const { start, values } = this.script.freed;
     const step = this.unfreed;
@@ -240,6 +255,15 @@ export class PlanFollower implements Policy {
       else if (!buffer.isUsed) this.bufferUnused(buffer);
       else if (this.isOver(buffer)) this.ledger.evictForGood(buffer);
       this.hasNews = true;
+    }
+    this.offload(step);
+  }
+
+  private offload(step: number): void {
+    const { start, values } = this.script.offloaded;
+    for (let i = start[step]; i < start[step + 1]; i++) {
+      const buffer = this.made[values[i]];
+      if (buffer !== undefined) this.ledger.hostCopies.offload(buffer);
     }
   }
 

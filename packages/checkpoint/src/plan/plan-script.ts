@@ -9,7 +9,10 @@ export interface PlanScript {
   readonly isRecomputed: Uint8Array;
   /** By step, what is freed after it: a value, or, as `~source`, what JavaScript has made. */
   readonly freed: Rows;
-  /** By op, the values that are its outputs: those that a step frees, one after the other, with their place among the outputs. */
+  /** By step, the values that are offloaded after it, and then those that are reloaded: as `~value` for the last time. */
+  readonly offloaded: Rows;
+  readonly reloaded: Rows;
+  /** By op, the values that are its outputs: those that a step frees or moves, one after the other, with their place among the outputs. */
   readonly values: Rows;
   /** By op, what JavaScript has made since the one before it; and how many bytes each has. */
   readonly sources: Rows;
@@ -26,6 +29,8 @@ export function scriptOfPlan(plan: Plan): PlanScript {
     op: Int32Array.from(steps, ({ op }) => op),
     isRecomputed: Uint8Array.from(steps, ({ isRecomputed }) => (isRecomputed ? 1 : 0)),
     freed: rowsOf(steps.map(({ free }) => free.map((value) => valueId(value, values)))),
+    offloaded: rowsOf(steps.map(({ offload = [] }) => offload.map((value) => valueId(value, values)))),
+    reloaded: reloads(steps, values),
     values,
     sources: rowsOfKeys(
       sources.map(({ before }) => before),
@@ -43,14 +48,25 @@ function passStarts({ ops }: Plan): Int32Array {
 
 function freedOutputs({ steps }: Plan, opCount: number): Rows {
   const byOp = new Map<number, Set<number>>();
-  for (const { free } of steps)
-    for (const value of free) {
+  for (const { free, offload = [], reload = [] } of steps)
+    for (const value of [...free, ...offload, ...reload]) {
       if ("source" in value) continue;
       const outputs = byOp.get(value.op);
       if (outputs === undefined) byOp.set(value.op, new Set([value.output]));
       else outputs.add(value.output);
     }
   return rowsOf(Array.from({ length: opCount }, (_, op) => [...(byOp.get(op) ?? [])]));
+}
+
+function reloads(steps: Plan["steps"], values: Rows): Rows {
+  const isReloadedLater = new Set<number>();
+  const backwards = steps.toReversed().map(({ reload = [] }) => {
+    const ids = reload.map((value) => valueId(value, values));
+    const row = ids.map((id) => (isReloadedLater.has(id) ? id : ~id));
+    for (const id of ids) isReloadedLater.add(id);
+    return row;
+  });
+  return rowsOf(backwards.toReversed());
 }
 
 function valueId(value: PlanValue, { start, values }: Rows): number {

@@ -1,4 +1,4 @@
-import { type HeldPeak, heldPeak, holdPlan } from "@remat/memory";
+import { type HeldPeak, heldPeak, holdPlan, movedBytes } from "@remat/memory";
 import { stepMs } from "@remat/runtime-estimator";
 import type { Plan, Trace } from "@remat/trace";
 import { type TraceStepOptions, traceFakeStep } from "@remat/tracer";
@@ -49,11 +49,13 @@ export function predictReleased({ trace, hostMs }: TimedStep, released: HeldPeak
 export function predictPlanned({ trace, hostMs }: TimedStep, plan: Plan): StepPrediction {
   const { ops } = trace;
   // Of this trace: the plan may have been made for a backend whose buffers differ.
-  const { peakBytes, bytesByCategory } = holdPlan(trace, plan);
+  const { peakBytes, bytesByCategory, offloaded } = holdPlan(trace, plan);
+  const { linkBytesPerSecond = Number.POSITIVE_INFINITY } = plan.origin;
+  const transferMs = (1000 * movedBytes(offloaded)) / linkBytesPerSecond;
   return {
     peakBytes,
     bytesByCategory,
-    stepMs: stepMs(trace, { hostMs: hostMs.planned, plan }),
+    stepMs: stepMs(trace, { hostMs: hostMs.planned, plan }) + transferMs,
     ops: ops.count,
     recomputedOps: plan.steps.filter((step) => step.isRecomputed).length,
   };

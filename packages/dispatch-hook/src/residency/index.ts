@@ -3,7 +3,10 @@ export type { KernelRecipe } from "./replay.js";
 export {
   constantOf,
   copyIfShared,
+  copyToDevice,
+  copyToHost,
   evictData,
+  type HostCopy,
   pinData,
   recomputeOps,
   replayKernel,

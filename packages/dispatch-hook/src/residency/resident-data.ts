@@ -59,6 +59,33 @@ export function restoreConstant(dataId: DataId, constant: ConstantData): void {
   session?.storages.restored(dataId);
 }
 
+/** Data of a device as host memory has it; undefined values are those of fake data. */
+export interface HostCopy {
+  readonly values: ArrayLike<unknown> | undefined;
+}
+
+/** Returns a copy of what `dataId` holds in host memory, bit for bit, waiting for the device. Nobody is told that it is read. */
+export function copyToHost(dataId: DataId): HostCopy | undefined {
+  const session = openSession();
+  const at = session && locateData(session, dataId);
+  if (at === undefined) return undefined;
+  if (at.instance.standsFor !== undefined) return { values: undefined };
+  return { values: (at.instance as unknown as ReadableBackend).readSync(dataId) };
+}
+
+/** Gives an evicted `DataId` the data of a copy. */
+export function copyToDevice(dataId: DataId, { values }: HostCopy): void {
+  const session = openSession();
+  const at = session && locateData(session, dataId);
+  if (at === undefined) return;
+  if (values !== undefined) at.residency.restore(at.entry, values, at.instance);
+  session?.storages.restored(dataId);
+}
+
+interface ReadableBackend {
+  readSync(dataId: DataId): ArrayLike<unknown>;
+}
+
 /** Returns what was read of `dataId`, as a copy where it is the data itself, so that what is written to it changes no tensor: as on the backends that give copies. */
 export function copyIfShared(dataId: DataId, values: unknown): unknown {
   const session = openSession();

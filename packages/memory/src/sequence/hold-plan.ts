@@ -8,8 +8,9 @@ import {
   type Trace,
 } from "@remat/trace";
 import { readMemoryEvents } from "../held/memory-events.js";
-import { LifeSums } from "./hold-sequence.js";
+import { LifeSums, nodeAt } from "./hold-sequence.js";
 import { type Life, livesOfPlan } from "./lives-of-plan.js";
+import { type OffloadedStorage, offloadedStorages } from "./offloaded-storages.js";
 import { isPureForward, sequenceGraphOfTrace, type TraceSequenceGraph } from "./sequence-graph-of-trace.js";
 import { type PlanSequence, sequenceOfPlan } from "./sequence-of-plan.js";
 
@@ -24,6 +25,8 @@ export interface PlanMemory {
   readonly highestBytes: Float64Array;
   /** What is freed and recomputed, in the order in which it is recomputed. */
   readonly recomputed: readonly RecomputedStorage[];
+  /** What is offloaded, in that order. */
+  readonly offloaded: readonly OffloadedStorage[];
 }
 
 /** A storage that a plan recomputes. */
@@ -66,6 +69,7 @@ export function holdPlan(trace: Trace, plan: Plan, graph: TraceSequenceGraph = g
     bytesByCategory: categoriesAt(graph, sequence, lives, isAtRest ? -1 : peakStep),
     highestBytes: highestByOp(trace, plan, graph, sequence, heldBytes),
     recomputed: recomputedStorages(graph, sequence, lives),
+    offloaded: offloadedStorages(graph, plan),
   };
 }
 
@@ -78,8 +82,8 @@ function graphFor(trace: Trace, plan: Plan): TraceSequenceGraph {
 /** The op that runs at a place, or comes next where JavaScript makes something for it. */
 function opAt({ opOfNode }: TraceSequenceGraph, { nodes }: PlanSequence, place: number): number {
   let at = place;
-  while (at < nodes.length - 1 && opOfNode[nodes[at]] < 0) at++;
-  return opOfNode[nodes[at]];
+  while (at < nodes.length - 1 && opOfNode[nodeAt(nodes, at)] < 0) at++;
+  return opOfNode[nodeAt(nodes, at)];
 }
 
 /** What is held at a place of the sequence (-1: all the time), by category as it is then. */
@@ -91,7 +95,7 @@ function categoriesAt(
 ): Partial<Record<CategoryName, number>> {
   const { trace, opOfNode, storageOfValue, bytes, baseStorages, baseSizes, workspaceBytes } = graph;
   let lastOp = -1;
-  for (let p = 0; p <= place; p++) lastOp = Math.max(lastOp, opOfNode[nodes[p]]);
+  for (let p = 0; p <= place; p++) lastOp = Math.max(lastOp, opOfNode[nodeAt(nodes, p)]);
   const category = categoriesAtOp(trace, lastOp);
   const held = new Float64Array(categoryNames.length);
   baseStorages.forEach((storage, i) => {
@@ -100,7 +104,7 @@ function categoriesAt(
   if (place >= 0) {
     for (const { value, from, to } of lives)
       if (from <= place && place <= to) held[category[storageOfValue[value]]] += bytes[value];
-    held[Category.temporary] += workspaceBytes[nodes[place]];
+    if (nodes[place] >= 0) held[Category.temporary] += workspaceBytes[nodes[place]];
   }
   return Object.fromEntries(categoryNames.flatMap((name, c) => (held[c] > 0 ? [[name, held[c]]] : [])));
 }
@@ -148,7 +152,7 @@ function recomputedStorages(
   const freedAt = new Int32Array(valueCount).fill(-1);
   const found: RecomputedStorage[] = [];
   for (const { value, from, to } of [...lives].sort((a, b) => a.from - b.from)) {
-    if (freedAt[value] >= 0)
+    if (freedAt[value] >= 0 && nodes[from] >= 0)
       found.push({
         storage: storageOfValue[value],
         bytes: bytes[value],

@@ -10,10 +10,14 @@ export interface SequenceMemory {
   readonly heldBytes: Float64Array;
 }
 
+/** Returns the node that a step of a sequence runs, or reloads. */
+export const nodeAt = (sequence: ArrayLike<number>, step: number): number =>
+  sequence[step] < 0 ? ~sequence[step] : sequence[step];
+
 /**
  * Visits the lives of values in a sequence of nodes: each from the step `from` that makes it to the step `to` of its last reader before it is
- * recomputed, or to the step itself where nothing reads it; the last life of a result to the end, `sequence.length`. This is the rule of what a
- * sequence holds, and everything else about it follows.
+ * recomputed or reloaded, or to the step itself where nothing reads it; the last life of a result to the end, `sequence.length`. This is the rule of what a
+ * sequence holds, and everything else about it follows. A step that reloads a node is `~node`: it reads nothing and makes what the node makes.
  *
  * @returns whether the sequence can run: no step reads what none before it has made
  */
@@ -28,14 +32,16 @@ export function forEachLife(
   const lastRead = new Int32Array(valueCount);
   let canRun = true;
   for (let step = 0; step < length; step++) {
-    const v = sequence[step];
-    for (let i = inputs.start[v]; i < inputs.start[v + 1]; i++) {
+    const isReload = sequence[step] < 0;
+    const v = nodeAt(sequence, step);
+    for (let i = inputs.start[v]; i < inputs.start[v + 1] && !isReload; i++) {
       const value = inputs.values[i];
       if (madeAt[value] < 0) canRun = false;
       lastRead[value] = step;
     }
     for (let i = outputs.start[v]; i < outputs.start[v + 1]; i++) {
       const value = outputs.values[i];
+      if (isReload && madeAt[value] < 0) canRun = false;
       if (madeAt[value] >= 0) visit(value, madeAt[value], lastRead[value]);
       madeAt[value] = step;
       lastRead[value] = step;
@@ -47,8 +53,8 @@ export function forEachLife(
 }
 
 /**
- * Returns the bytes held at each step of `sequence` (node indices, any node any number of times), and the peak. Undefined where a step reads what
- * no earlier step has made.
+ * Returns the bytes held at each step of `sequence` (node indices, any node any number of times; `~node` reloads what was offloaded of it), and the
+ * peak. Undefined where a step reads, or reloads, what no earlier step has made. What is offloaded is held until the step after which it moves is done.
  *
  * @example
  * holdSequence(graph, [0, 1, 2, 0, 3])?.peakBytes;
@@ -83,7 +89,7 @@ export class LifeSums {
     let held = baseBytes;
     for (let step = 0; step < length; step++) {
       held += born[step];
-      const now = held + workspaceBytes[sequence[step]];
+      const now = held + (sequence[step] < 0 ? 0 : workspaceBytes[sequence[step]]);
       held -= gone[step];
       visit(step, now, held);
     }
@@ -111,4 +117,25 @@ export function valuesFreedAfter(graph: SequenceGraph, sequence: ArrayLike<numbe
   gone.pop();
   for (const values of gone) values.sort((a, b) => a - b);
   return gone;
+}
+
+/**
+ * Returns per step of a sequence the values that are offloaded after it: those that are reloaded later, in the life before they are so first.
+ * They are among those of `valuesFreedAfter`.
+ */
+export function valuesOffloadedAfter(graph: SequenceGraph, sequence: ArrayLike<number>): ReadonlyMap<number, number[]> {
+  const offloaded = new Map<number, number[]>();
+  const { length } = sequence;
+  const endOfLife = new Int32Array(graph.valueCount).fill(-1);
+  const isOnHost = new Uint8Array(graph.valueCount);
+  forEachLife(graph, sequence, (value, from, to) => {
+    if (sequence[from] < 0 && isOnHost[value] === 0) {
+      isOnHost[value] = 1;
+      const step = endOfLife[value];
+      offloaded.set(step, [...(offloaded.get(step) ?? []), value]);
+    }
+    endOfLife[value] = Math.min(to, length - 1);
+  });
+  for (const values of offloaded.values()) values.sort((a, b) => a - b);
+  return offloaded;
 }

@@ -1,6 +1,6 @@
 import { EventKind, gradientsEndMark, gradientsStartMark, type Plan, type PlanValue, row } from "@remat/trace";
 import { readMemoryEvents } from "../held/memory-events.js";
-import { forEachLife } from "./hold-sequence.js";
+import { forEachLife, nodeAt } from "./hold-sequence.js";
 import { planValues } from "./plan-values.js";
 import type { TraceSequenceGraph } from "./sequence-graph-of-trace.js";
 import type { PlanSequence } from "./sequence-of-plan.js";
@@ -29,10 +29,10 @@ export function livesOfPlan(
   if (!canRun) return undefined;
   const valueOf = new Map(names.map((name, value) => [name === undefined ? "" : keyOf(name), value]));
   const freedAt = new Map<number, number[]>();
-  plan.steps.forEach(({ free }, step) => {
+  plan.steps.forEach(({ free, offload = [] }, step) => {
     const place = placeOfStep[step];
     const list = freedAt.get(place) ?? [];
-    for (const name of free) {
+    for (const name of [...free, ...offload]) {
       const value = valueOf.get(keyOf(name));
       if (value !== undefined) list.push(value);
     }
@@ -48,7 +48,7 @@ export function livesOfPlan(
     madeAt[value] = -1;
   };
   for (let place = 0; place < nodes.length; place++) {
-    for (const value of row(graph.outputs, nodes[place])) {
+    for (const value of row(graph.outputs, nodeAt(nodes, place))) {
       if (names[value] === undefined) continue;
       end(value, place - 1);
       madeAt[value] = place;

@@ -32,6 +32,8 @@ export interface TraceSequenceGraph extends SequenceGraph {
   readonly storageOfValue: Int32Array;
   /** 1 for a node that can be recomputed. */
   readonly repeatable: Uint8Array;
+  /** 1 for a node whose value can be offloaded: one storage of plain numbers that an op of the forward pass makes, and that its pass frees. */
+  readonly offloadable: Uint8Array;
   /** 1 for an in-place op that is recomputed with the node whose value it finishes. */
   readonly isFinishing: Uint8Array;
   /** The storages that are held all the time: those of `baseBytes`. */
@@ -84,6 +86,7 @@ class TraceSequence {
   private readonly opOfNode: number[] = [];
   private readonly workspaceBytes: number[] = [];
   private readonly repeatable: number[] = [];
+  private readonly offloadable: number[] = [];
   private readonly isFinishing: number[] = [];
   private readonly storageOfValue: number[] = [];
   private readonly baseStorages: number[] = [];
@@ -160,6 +163,7 @@ class TraceSequence {
       replayOps: compact(this.replayOps),
       storageOfValue: Int32Array.from(storageOfValue),
       repeatable: Uint8Array.from(this.repeatable),
+      offloadable: Uint8Array.from(this.offloadable),
       isFinishing: Uint8Array.from(this.isFinishing),
       baseStorages,
       baseSizes,
@@ -170,6 +174,7 @@ class TraceSequence {
     this.addNode(-1, [storage]);
     this.workspaceBytes.push(0);
     this.repeatable.push(0);
+    this.offloadable.push(0);
     this.isFinishing.push(0);
     this.replayOps.endRow();
   }
@@ -202,9 +207,24 @@ class TraceSequence {
       inPlace.isPinned[op] === 0 &&
       made.every((storage) => this.isResult[storage] === 0 && lifetimes.isSurvivor[storage] === 0);
     this.repeatable.push(canRepeat ? 1 : 0);
+    this.offloadable.push(this.canOffload(op, made) && inPlace.isWriter[op] === 0 && finishing === undefined ? 1 : 0);
     this.replayOps.push(op);
     if (finishing !== undefined) for (const writer of finishing) this.replayOps.push(writer);
     this.replayOps.endRow();
+  }
+
+  private canOffload(op: number, made: readonly number[]): boolean {
+    const { trace, lifetimes } = this;
+    if (made.length !== 1 || trace.ops.phase[op] !== Phase.forward || lifetimes.isInPass[op] === 0) return false;
+    const [storage] = made;
+    if (this.bytes[storage] === 0 || this.isResult[storage] === 1 || lifetimes.isSurvivor[storage] === 1) return false;
+    return trace
+      .opOutputs(op)
+      .every(
+        (tensor) =>
+          !trace.tensorStorages(tensor).includes(storage) ||
+          plainDtypes.has(trace.strings[trace.tensors.dtype[tensor]]),
+      );
   }
 
   /** Once for each node, and nothing that the node makes. */
@@ -225,6 +245,9 @@ class TraceSequence {
     this.opOfNode.push(op);
   }
 }
+
+/** Of tfjs: a number each, whose bits are the same on the device and in host memory. */
+const plainDtypes: ReadonlySet<string> = new Set(["float32", "int32", "bool"]);
 
 /** Without the room to grow, since planners copy graphs to their workers. */
 function compact(writer: RowsWriter): Rows {

@@ -4,16 +4,16 @@ import type { TraceSequenceGraph } from "./sequence-graph-of-trace.js";
 /** A plan as a sequence of nodes. */
 export interface PlanSequence {
   readonly nodes: Int32Array;
-  /** The step of the plan that each place in the sequence is, or -1 for what no op makes. */
+  /** The step of the plan that each place in the sequence is, or -1 for what no op makes, and for what is reloaded. */
   readonly stepOfPlace: Int32Array;
-  /** The place at which each step is done. */
+  /** The place at which each step is done, but for what is reloaded after it. */
   readonly placeOfStep: Int32Array;
 }
 
 /**
  * Returns the nodes of `graph` in the order in which `plan` runs them. What JavaScript makes comes as late as it can, just before the op that it is
  * next to: an executor recomputes ops as soon as the step before is done, before user code goes on. Ops that finish in place what an op
- * before them recomputes are a part of that one.
+ * before them recomputes are a part of that one. What is reloaded of a node is `~node`, as in `holdSequence`.
  *
  * @param graph of the trace that the plan is for
  */
@@ -46,6 +46,10 @@ export function sequenceOfPlan(plan: Plan, graph: TraceSequenceGraph): PlanSeque
   plan.steps.forEach((each, step) => {
     run(each, step);
     placeOfStep[step] = nodes.length - 1;
+    for (const value of each.reload ?? []) {
+      const node = "op" in value ? nodeOfOp.get(value.op) : undefined;
+      if (node !== undefined) push(~node, -1);
+    }
   });
   for (; next < nodeCount; next++) if (opOfNode[next] < 0) push(next, -1);
   return { nodes: Int32Array.from(nodes), stepOfPlace: Int32Array.from(stepOfPlace), placeOfStep };

@@ -11,7 +11,7 @@ const moreSamples = { each: 1000, perNode: 20 };
 const mostAgain = 8;
 
 /**
- * Makes a schedule by going once through the plain order: where it holds more than the budget, values are freed that cost little to recompute for the
+ * Makes a schedule by going once through the plain order: where it holds more than the budget, values are freed that cost little to recompute, or to offload and reload, for the
  * bytes and the time that they are gone, until right before they are read next. What they are recomputed from stays until then, so that nothing is
  * recomputed twice for one reader, whatever the shape of the graph. Where that is not enough, the budget is exceeded, by as little as there is need.
  *
@@ -48,6 +48,8 @@ class Pass {
   private readonly lookedAt: Int32Array;
   /** By node, how often it will have run at most, once all that is gone is there again. */
   private readonly runs: Int32Array;
+  /** By value: 1 for one that is offloaded, so that it is reloaded whenever it is missing. */
+  private readonly isOnHost: Uint8Array;
   private looks = 0;
   private samplesLeft: number;
 
@@ -70,6 +72,7 @@ class Pass {
     this.againAt = new Int32Array(valueCount).fill(-1);
     this.lookedAt = new Int32Array(nodeCount);
     this.runs = new Int32Array(nodeCount).fill(1);
+    this.isOnHost = new Uint8Array(valueCount);
   }
 
   run(): Int32Array {
@@ -106,11 +109,24 @@ class Pass {
         continue;
       }
       const v = producer[pending[count - 1]];
+      if (this.isOnHost[pending[count - 1]] === 1) {
+        this.reload(v);
+        continue;
+      }
       for (let i = inputs.start[v]; i < inputs.start[v + 1]; i++)
         if (!this.isHeld(inputs.values[i])) pending.push(inputs.values[i]);
       if (pending.length > count) continue;
       this.execute(v);
     }
+  }
+
+  private reload(v: number): void {
+    const { start, values } = this.graph.outputs;
+    const value = values[start[v]];
+    this.keepUntil(value, this.now);
+    this.makeRoom(this.graph.bytes[value]);
+    this.hold(value);
+    this.sequence.push(~v);
   }
 
   private makeRoom(bytes: number): void {
@@ -145,12 +161,20 @@ class Pass {
     return undefined;
   }
 
-  /** Cost of recomputing a held value for each byte and step that it is gone; infinite where it cannot go. */
+  /** Of reloading a held value, and of offloading it before that if it never was; infinite where it cannot be. */
+  private transferCost(w: number): number {
+    const { transfers, producer } = this.graph;
+    const v = producer[w];
+    if (transfers === undefined || this.runs[v] === maxCopies) return Number.POSITIVE_INFINITY;
+    return transfers.reload[v] + (this.isOnHost[w] === 1 ? 0 : transfers.offload[v]);
+  }
+
+  /** Cost of recomputing or reloading a held value for each byte and step that it is gone; infinite where it cannot go. */
   private priceOf(w: number): number {
     const to = this.readerOf(w);
     const bytes = this.graph.bytes[w];
     if (to <= this.now || this.neededUntil[w] >= this.now || bytes === 0) return Number.POSITIVE_INFINITY;
-    return this.lookAt(w, to) / (bytes * (to - this.now));
+    return Math.min(this.lookAt(w, to), this.transferCost(w)) / (bytes * (to - this.now));
   }
 
   /** The next node from `now` on that reads a value, the number of nodes for a result; -1 where there is none. */
@@ -189,9 +213,13 @@ class Pass {
 
   private freeUntilRead(w: number): void {
     const to = this.readerOf(w);
-    this.lookAt(w, to);
-    for (const x of this.sources) this.keepUntil(x, to);
-    for (const v of this.again) this.runs[v]++;
+    if (this.transferCost(w) <= this.lookAt(w, to)) {
+      this.isOnHost[w] = 1;
+      this.runs[this.graph.producer[w]]++;
+    } else {
+      for (const x of this.sources) this.keepUntil(x, to);
+      for (const v of this.again) this.runs[v]++;
+    }
     // Recomputed for another value it may be freed again, for the same reader.
     if (this.againAt[w] !== to) {
       this.againAt[w] = to;
@@ -202,9 +230,10 @@ class Pass {
   }
 
   /** Frees what a node that ran has read or made and nothing needs any more. */
-  private freeUnneeded(v: number): void {
+  private freeUnneeded(step: number): void {
     const { inputs, outputs } = this.graph;
-    for (const { start, values } of [inputs, outputs])
+    const v = step < 0 ? ~step : step;
+    for (const { start, values } of step < 0 ? [outputs] : [inputs, outputs])
       for (let i = start[v]; i < start[v + 1]; i++)
         if (Math.max(this.lastUse[values[i]], this.neededUntil[values[i]]) <= this.now) this.release(values[i]);
   }

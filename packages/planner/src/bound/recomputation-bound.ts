@@ -1,5 +1,5 @@
 import { RematError } from "@remat/trace";
-import type { PlanningGraph } from "../graph/planning-graph.js";
+import { canBeReloaded, canReturn, type PlanningGraph } from "../graph/planning-graph.js";
 import {
   type MixedIntegerRow,
   type MixedIntegerSolution,
@@ -31,7 +31,8 @@ const mostAbsent = 300_000;
  * recomputed before that run. Between two consecutive first runs that make or read it (a gap) that costs one more run of its node; runs in
  * different gaps are different, but for overlapping gaps of several outputs of one node, which one run serves. What such a run reads is
  * there, too, or absent and recomputed: in a gap of its own, or, after its last first use, by a run that costs its node once, and so on
- * down to what cannot be recomputed, which must be held. At every moment the bytes held are within the budget. Moments are linked only
+ * down to what cannot be recomputed, which must be held. Where values can be offloaded, what is absent may be reloaded instead, which reads nothing, and once
+ * for all pays that it is offloaded. At every moment the bytes held are within the budget. Moments are linked only
  * by what is recomputed at all; leaving the order of those runs open makes this a bound.
  *
  * @example
@@ -82,7 +83,7 @@ async function solve(...problem: Parameters<typeof solveMixedInteger>): Promise<
 
 /** Where all costs are whole numbers, so is what any schedule costs. */
 function roundedUp(graph: PlanningGraph, cost: number): number {
-  const isWhole = cost < 1e9 && graph.cost.every((c) => Number.isInteger(c));
+  const isWhole = cost < 1e9 && graph.transfers === undefined && graph.cost.every((c) => Number.isInteger(c));
   return isWhole ? Math.ceil(cost - 1e-4) : cost;
 }
 
@@ -104,7 +105,7 @@ function momentsOver(graph: PlanningGraph, order: PlainOrder, budgetBytes: numbe
   for (let t = 1; t < before.length; t++) before[t] += before[t - 1];
   let component = -1;
   for (let v = 0; v < graph.nodeCount; v++) {
-    if (graph.recomputable[v] === 0) continue;
+    if (!canReturn(graph, v)) continue;
     let reach = -1;
     for (const { value, from, to } of gaps[v]) {
       if (graph.bytes[value] === 0) continue;
@@ -133,7 +134,7 @@ function someOver(graph: PlanningGraph, { memory, gaps }: PlainOrder, budgetByte
   for (let t = 0; t < graph.nodeCount; t++) if (memory[t] > budgetBytes) over.push(t);
   const change = new Int32Array(graph.nodeCount + 2);
   for (let v = 0; v < graph.nodeCount; v++)
-    if (graph.recomputable[v] === 1)
+    if (canReturn(graph, v))
       for (const { from, to } of gaps[v]) {
         change[from + 1]++;
         change[to]--;
@@ -164,6 +165,19 @@ function thinned(moments: readonly Moment[], entries: number): readonly Moment[]
   return chosen;
 }
 
+/** The columns of what returns: recomputed, or reloaded. */
+interface Returns {
+  readonly again: Map<number, number>;
+  readonly reloaded: Map<number, number>;
+}
+
+/** That what `v` reads is there if `reason` is so, and none of `unless`. */
+interface Requirement {
+  readonly v: number;
+  readonly reason: number;
+  readonly unless: readonly number[];
+}
+
 function program(
   graph: PlanningGraph,
   { lastUse }: PlainOrder,
@@ -171,36 +185,53 @@ function program(
   unit: number,
   requiredEntries: number,
 ): { cost: number[]; upper: Float64Array; isWhole: Uint8Array; rows: MixedIntegerRow[] } {
-  const { bytes, producer, inputs, recomputable } = graph;
+  const { bytes, producer, inputs, recomputable, transfers } = graph;
   const cost: number[] = [];
   const rows: MixedIntegerRow[] = [];
   const whole: number[] = [];
   const column = (price: number) => cost.push(price) - 1;
-  const memo = (columns: Map<number, number>, key: number, v: number) => {
+  const memo = (columns: Map<number, number>, key: number, price: number) => {
     let c = columns.get(key);
     if (c === undefined) {
-      c = column(graph.cost[v] / unit);
+      c = column(price / unit);
       columns.set(key, c);
       whole.push(c);
     }
     return c;
   };
-  /** Is recomputed within a component of gaps; is recomputed after the last first use. */
-  const inGap = new Map<number, number>();
-  const afterwards = new Map<number, number>();
+  /** Is recomputed, or reloaded, within a component of gaps; is so after the last first use; is offloaded. */
+  const inGap: Returns = { again: new Map(), reloaded: new Map() };
+  const afterwards: Returns = { again: new Map(), reloaded: new Map() };
+  const offloaded = new Map<number, number>();
+  const reloadedAt = (columns: Map<number, number>, key: number, v: number): number[] => {
+    if (transfers === undefined || !canBeReloaded(graph, v)) return [];
+    const isNew = !columns.has(key);
+    const reloaded = memo(columns, key, transfers.reload[v]);
+    if (isNew)
+      rows.push({ columns: [memo(offloaded, v, transfers.offload[v]), reloaded], values: [1, -1], atLeast: 0 });
+    return [reloaded];
+  };
+  /** What is absent has to return; the columns by which it is recomputed for that, and those by which it is reloaded. */
+  const requireReturn = (returns: Returns, key: number, v: number, absent: number): readonly number[] => {
+    const reloaded = reloadedAt(returns.reloaded, key, v);
+    const again = recomputable[v] === 1 ? [memo(returns.again, key, graph.cost[v])] : [];
+    const ways = [...again, ...reloaded];
+    rows.push({ columns: [...ways, absent], values: [...ways.map(() => 1), -1], atLeast: 0 });
+    return reloaded;
+  };
 
   /** What is required beyond these is left out, which makes the bound lower at most. */
   const entriesEach = Math.ceil(requiredEntries / Math.max(1, moments.length));
 
   for (const { time, absent, excess } of moments) {
     let entries = 0;
-    const waiting: { readonly v: number; readonly reason: number }[] = [];
+    const waiting: Requirement[] = [];
     const columns: number[] = [];
     const values: number[] = [];
     const held = new Map<number, number>();
     const isMissing = new Map<number, number>();
-    /** What v reads, should it run after this moment, because of `reason`; what that reads in turn waits. */
-    const require = ({ v, reason }: (typeof waiting)[number]) => {
+    /** What v reads, should it run after this moment, because of `reason` and unless it is reloaded; what that reads in turn waits. */
+    const require = ({ v, reason, unless }: Requirement) => {
       for (let i = inputs.start[v]; i < inputs.start[v + 1]; i++) {
         const w = inputs.values[i];
         if (lastUse[w] >= time) continue;
@@ -212,27 +243,29 @@ function program(
           columns.push(hold);
           values.push(-bytes[w]);
         }
-        if (isNew && recomputable[u] === 1) {
+        if (isNew && canReturn(graph, u)) {
           const missing = column(0);
           isMissing.set(w, missing);
-          rows.push({ columns: [memo(afterwards, u, u), missing], values: [1, -1], atLeast: 0 });
-          waiting.push({ v: u, reason: missing });
+          const reloaded = requireReturn(afterwards, u, u, missing);
+          if (recomputable[u] === 1) waiting.push({ v: u, reason: missing, unless: reloaded });
         }
         const missing = isMissing.get(w);
-        entries += 3;
-        rows.push(
-          missing === undefined
-            ? { columns: [held.get(w)!, reason], values: [1, -1], atLeast: 0 }
-            : { columns: [held.get(w)!, missing, reason], values: [1, 1, -1], atLeast: 0 },
-        );
+        entries += 3 + unless.length;
+        const there = missing === undefined ? [held.get(w)!] : [held.get(w)!, missing];
+        rows.push({
+          columns: [...there, ...unless, reason],
+          values: [...there.map(() => 1), ...unless.map(() => 1), -1],
+          atLeast: 0,
+        });
       }
     };
     for (const [w, component] of absent) {
       const isAbsent = column(0);
-      rows.push({ columns: [memo(inGap, component, producer[w]), isAbsent], values: [1, -1], atLeast: 0 });
+      const v = producer[w];
+      const reloaded = requireReturn(inGap, component, v, isAbsent);
       columns.push(isAbsent);
       values.push(bytes[w]);
-      waiting.push({ v: producer[w], reason: isAbsent });
+      if (recomputable[v] === 1) waiting.push({ v, reason: isAbsent, unless: reloaded });
     }
     // The nearest first, so that what is left out is the farthest.
     for (let next = 0; next < waiting.length && entries < entriesEach; next++) require(waiting[next]);

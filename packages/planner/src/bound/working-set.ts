@@ -1,4 +1,4 @@
-import type { PlanningGraph } from "../graph/planning-graph.js";
+import { canBeReloaded, type PlanningGraph } from "../graph/planning-graph.js";
 import { plainOrder } from "./plain-order.js";
 
 /** What no schedule can do without. */
@@ -11,7 +11,7 @@ export interface WorkingSet {
 
 /**
  * Returns the least bytes that any schedule must hold at some moment: what is held all the time, and, for the worst node, its inputs, outputs and
- * workspace; where nodes run first in the given order, also the values waiting there that cannot be recomputed.
+ * workspace; where nodes run first in the given order, also the values waiting there that can be neither recomputed nor reloaded.
  *
  * @example
  * const { bytes, node } = workingSet(graph, false);
@@ -23,7 +23,7 @@ export function workingSet(graph: PlanningGraph, isFree: boolean): WorkingSet {
   // Only then does anything wait that has to.
   if (!isFree && graph.recomputable.includes(0))
     for (const [v, gaps] of plainOrder(graph).gaps.entries())
-      if (graph.recomputable[v] === 0)
+      if (graph.recomputable[v] === 0 && !canBeReloaded(graph, v))
         for (const { value, from, to } of gaps) {
           waiting[from + 1] += bytes[value];
           waiting[to] -= bytes[value];

@@ -78,14 +78,15 @@ export async function findPlans(
   // To write a plan takes about as long as to read the trace.
   const plans = 1 + (options.paretoPoints ?? 0) + (options.paretoPoints ? 3 : 0);
   const reserveMs = Math.min(0.2 * (options.timeMs ?? defaultTimeMs), plans * (performance.now() - began));
-  const { isReplayable: _isReplayable, ...rest } = options;
+  const { isReplayable: _isReplayable, linkBytesPerSecond, ...rest } = options;
   const goal: ScheduleOptions =
     "budgetFraction" in rest && rest.budgetFraction !== undefined
       ? { ...rest, budgetFraction: undefined, budgetBytes: Math.max(1, Math.floor(rest.budgetFraction * recorded)) }
       : rest;
   const found = await withRunner(graph, (runner) => findSchedules(graph, goal, { runner, began, reserveMs }));
   const pointOf = ({ schedule, budgetBytes }: BudgetedSchedule): CheckpointingPoint => {
-    const plan = planOfTrace(trace, graph, { ...schedule, budgetBytes });
+    const planned = planOfTrace(trace, graph, { ...schedule, budgetBytes });
+    const plan = linkBytesPerSecond === undefined ? planned : withLinkOrigin(planned, linkBytesPerSecond);
     const { peakBytes, cost, overhead } = plan.predicted;
     return { budgetBytes, peakBytes, stepMs: cost, overhead, plan };
   };
@@ -102,4 +103,8 @@ export async function findPlans(
       within20Percent: pointOf(recommended.within20Percent),
     },
   };
+}
+
+function withLinkOrigin(plan: Plan, linkBytesPerSecond: number): Plan {
+  return { ...plan, origin: { ...plan.origin, linkBytesPerSecond } };
 }

@@ -1,4 +1,5 @@
-import type { PlanningGraph } from "../graph/planning-graph.js";
+import { defaultTimeMs } from "../default-time-ms.js";
+import { type PlanningGraph, withoutLink } from "../graph/planning-graph.js";
 import type { Rematerialization, RematerializeOptions } from "../rematerialize.js";
 import { type CheckpointingGoal, checkGoal } from "./checkpointing-goal.js";
 import { ScheduleFront } from "./schedule-front.js";
@@ -65,23 +66,13 @@ export async function findSchedules(
   checkGoal(options);
   const { paretoPoints = 0 } = options;
   const isByOverhead = "maxOverhead" in options && options.maxOverhead !== undefined;
-  const goalWeight = isByOverhead ? weights.narrowing * narrowings + weights.bound : 1;
-  const frontWeight = paretoPoints > 0 ? paretoPoints + weights.narrowing * recommendedOverheads.length : 0;
-  const smallestWeight = isByOverhead || paretoPoints > 0 ? weights.smallest : 0;
-  const effort = new SharedEffort(options, goalWeight + frontWeight + smallestWeight, began, reserveMs);
-  const front = await ScheduleFront.begin({ graph, runner, effort, began }, options);
-  const { plain } = front;
-
-  let budgetBytes = Number.POSITIVE_INFINITY;
-  if ("budgetBytes" in options && options.budgetBytes !== undefined) budgetBytes = options.budgetBytes;
-  else if ("budgetFraction" in options && options.budgetFraction !== undefined)
-    budgetBytes = options.budgetFraction * plain.peakBytes;
-  if (!isByOverhead) await front.searchBest(budgetBytes, goalWeight, options.searches ?? 1);
-  if (smallestWeight > 0) await front.searchSmallest(smallestWeight);
-  const budgets = paretoPoints > 0 ? spread(plain.peakBytes, front.smallest().peakBytes, paretoPoints) : [];
-  if (paretoPoints > 0) await front.searchEach(budgets, paretoPoints);
-  if (paretoPoints > 0) for (const overhead of recommendedOverheads) await front.narrow(overhead, 1, weights.narrowing);
-  if (isByOverhead) await front.narrow(options.maxOverhead, narrowings, weights.narrowing * narrowings);
+  const search = (searched: PlanningGraph, limits: ScheduleOptions, known?: ScheduleFront) =>
+    searchFront({ graph: searched, runner, began, reserveMs }, limits, known);
+  let known: ScheduleFront | undefined;
+  // What recomputing alone comes to is found first, so that a link never makes a plan dearer.
+  if (graph.transfers !== undefined)
+    known = (await search(withoutLink(graph), { ...withHalfTheTime(options), canOffload: false })).front;
+  const { front, budgets, budgetBytes } = await search(graph, options, known);
 
   const within = (overhead: number): BudgetedSchedule => {
     const schedule = front.smallestWithin(overhead);
@@ -101,6 +92,46 @@ export async function findSchedules(
     recommended:
       paretoPoints > 0 ? { noCost: within(0), within5Percent: within(0.05), within20Percent: within(0.2) } : undefined,
   };
+}
+
+/** Of a call that is limited by time alone. */
+function withHalfTheTime(options: ScheduleOptions): ScheduleOptions {
+  const { timeMs, iterations } = options;
+  return iterations === undefined ? { ...options, timeMs: (timeMs ?? defaultTimeMs) / 2 } : options;
+}
+
+/** Makes all searches that the options ask for on one graph. */
+async function searchFront(
+  given: {
+    readonly graph: PlanningGraph;
+    readonly runner: SearchRunner;
+    readonly began: number;
+    readonly reserveMs: number;
+  },
+  options: ScheduleOptions,
+  known: ScheduleFront | undefined,
+): Promise<{ front: ScheduleFront; budgets: readonly number[]; budgetBytes: number }> {
+  const { paretoPoints = 0 } = options;
+  const isByOverhead = "maxOverhead" in options && options.maxOverhead !== undefined;
+  const goalWeight = isByOverhead ? weights.narrowing * narrowings + weights.bound : 1;
+  const frontWeight = paretoPoints > 0 ? paretoPoints + weights.narrowing * recommendedOverheads.length : 0;
+  const smallestWeight = isByOverhead || paretoPoints > 0 ? weights.smallest : 0;
+  const effort = new SharedEffort(options, goalWeight + frontWeight + smallestWeight, given.began, given.reserveMs);
+  const front = await ScheduleFront.begin({ ...given, effort }, options);
+  if (known !== undefined) front.learnFrom(known);
+  const { plain } = front;
+
+  let budgetBytes = Number.POSITIVE_INFINITY;
+  if ("budgetBytes" in options && options.budgetBytes !== undefined) budgetBytes = options.budgetBytes;
+  else if ("budgetFraction" in options && options.budgetFraction !== undefined)
+    budgetBytes = options.budgetFraction * plain.peakBytes;
+  if (!isByOverhead) await front.searchBest(budgetBytes, goalWeight, options.searches ?? 1);
+  if (smallestWeight > 0) await front.searchSmallest(smallestWeight);
+  const budgets = paretoPoints > 0 ? spread(plain.peakBytes, front.smallest().peakBytes, paretoPoints) : [];
+  if (paretoPoints > 0) await front.searchEach(budgets, paretoPoints);
+  if (paretoPoints > 0) for (const overhead of recommendedOverheads) await front.narrow(overhead, 1, weights.narrowing);
+  if (isByOverhead) await front.narrow(options.maxOverhead, narrowings, weights.narrowing * narrowings);
+  return { front, budgets, budgetBytes };
 }
 
 /** Budgets at equal distances, from the largest down to the smallest. */

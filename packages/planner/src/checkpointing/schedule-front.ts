@@ -28,7 +28,10 @@ interface FrontSearch {
 }
 
 /** @internal */
-export type FrontOptions = Pick<RematerializeOptions, "order" | "seed" | "boundTimeMs" | "signal" | "onProgress">;
+export type FrontOptions = Pick<
+  RematerializeOptions,
+  "order" | "seed" | "boundTimeMs" | "signal" | "onProgress" | "canOffload"
+>;
 
 /**
  * Schedules of one graph under many budgets, each search beginning with what others found: a schedule for a budget is one for every larger
@@ -93,11 +96,25 @@ export class ScheduleFront {
     return front;
   }
 
+  /** Begins with what was found without offloading, too: with it nothing costs more. What that proved holds no longer. */
+  learnFrom({ found }: ScheduleFront): void {
+    for (const { plain, ...schedule } of found)
+      this.found.push({ ...schedule, plain, lowerBound: plain.cost, isProvenInfeasible: false });
+  }
+
   /** Once there is something to search for. */
   private async prepareBlocks(): Promise<void> {
     const { graph, effort } = this;
     const { order, seed, signal } = this.options;
-    if (this.hasPrepared || order === "free" || graph.nodeCount < helpedNodes || effort.total <= 0) return;
+    // Blocks only recompute, and what they come to is known where values may be offloaded.
+    if (
+      this.hasPrepared ||
+      this.graph.transfers !== undefined ||
+      order === "free" ||
+      graph.nodeCount < helpedNodes ||
+      effort.total <= 0
+    )
+      return;
     this.hasPrepared = true;
     const changes = effort.total * (effort.isTimed ? blockChanges.perMs : blockChanges.perChange);
     const blocks = new BlockPlans(graph, seed ?? 0);
@@ -196,7 +213,7 @@ export class ScheduleFront {
     effort: SearchEffort,
     iterationsBefore: number,
   ): RematerializeOptions {
-    const { signal, onProgress, boundTimeMs, order, seed } = this.options;
+    const { signal, onProgress, boundTimeMs, order, seed, canOffload } = this.options;
     // A search that begins with plans of blocks has little to find; a bound takes its time on what is large.
     const usualMs = this.blocks !== undefined && this.effort.isTimed ? 0.6 * effort.timeMs! : undefined;
     const boundMs = hasBound ? (boundTimeMs ?? usualMs) : 0;
@@ -205,6 +222,7 @@ export class ScheduleFront {
       budgetBytes,
       seed: (seed ?? 0) + addToSeed,
       ...(order && { order }),
+      ...(canOffload !== undefined && { canOffload }),
       ...(boundMs !== undefined && { boundTimeMs: boundMs }),
       ...(signal && { signal }),
       ...(onProgress && {

@@ -1,8 +1,14 @@
 import { type SequenceGraphOptions, sequenceGraphOfTrace, type TraceSequenceGraph } from "@remat/memory";
 import { countReplayedOps, Phase, RematError, row, type Trace, transposeRows } from "@remat/trace";
-import type { PlanningGraph } from "./planning-graph.js";
+import { type PlanningGraph, withLink } from "./planning-graph.js";
 
-export type PlanningGraphOfTraceOptions = SequenceGraphOptions;
+export type PlanningGraphOfTraceOptions = SequenceGraphOptions & {
+  /**
+   * What the link between the device and host memory moves in a second, each way: what the forward pass makes may then be offloaded instead of
+   * recomputed. Left out: nothing is.
+   */
+  readonly linkBytesPerSecond?: number;
+};
 
 /** A planning graph whose nodes know what of the trace they are. */
 export type TracePlanningGraph = PlanningGraph & TraceSequenceGraph;
@@ -27,7 +33,7 @@ export function planningGraphOfTrace(trace: Trace, options: PlanningGraphOfTrace
     // What an in-place op costs is counted with what it finishes, since the two are recomputed together.
     if (isFinishing[v] === 0) for (const op of row(replayOps, v)) cost[v] += runtimeMs(trace, op);
   }
-  return {
+  const planning: TracePlanningGraph = {
     ...graph,
     cost,
     isSource: Uint8Array.from(opOfNode, (op) => (op < 0 ? 1 : 0)),
@@ -39,6 +45,23 @@ export function planningGraphOfTrace(trace: Trace, options: PlanningGraphOfTrace
         ? `${trace.opName(opOfNode[v])}#${opOfNode[v]}`
         : `storage#${storageOfValue[outputs.values[outputs.start[v]]]}`,
   };
+  const { linkBytesPerSecond } = options;
+  if (linkBytesPerSecond === undefined) return planning;
+  checkLink(trace, linkBytesPerSecond);
+  return { ...planning, ...withLink(planning, linkBytesPerSecond / 1000, (v) => graph.offloadable[v] === 1) };
+}
+
+function checkLink({ header: { framework } }: Trace, linkBytesPerSecond: number): void {
+  if (!(typeof linkBytesPerSecond === "number" && linkBytesPerSecond > 0))
+    throw new RematError(
+      "LINK",
+      `expected what the link moves as bytes in a second, above 0, found ${JSON.stringify(linkBytesPerSecond)}; leave it out where nothing is to be offloaded`,
+    );
+  if (framework !== "tfjs")
+    throw new RematError(
+      "LINK",
+      `nothing can be offloaded in a step of ${framework}: only the executor for TensorFlow.js follows such plans. Leave the link out.`,
+    );
 }
 
 function runtimeMs({ ops }: Trace, op: number): number {

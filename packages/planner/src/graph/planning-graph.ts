@@ -9,11 +9,60 @@ export interface PlanningGraph extends SequenceGraph {
   readonly recomputable: Uint8Array;
   /** 1 for a node that stands for what user code makes between ops: it runs once, and as late as it can. None if left out. */
   readonly isSource?: Uint8Array;
+  /** What moving values to host memory and from it costs. Left out where nothing can be offloaded. */
+  readonly transfers?: TransferCosts;
   /** The node that makes each value. */
   readonly producer: Int32Array;
   /** The nodes that read each value, ascending. */
   readonly consumers: Rows;
   nodeName(node: number): string;
+}
+
+/**
+ * What offloading costs, by node that makes one value; infinite for a node that makes none that can be. A transfer takes a step of its own, beside which nothing
+ * is computed: an executor whose pass is synchronous waits for it.
+ */
+export interface TransferCosts {
+  /** Of moving a node's value to host memory; once, however often it is reloaded. */
+  readonly offload: Float64Array;
+  /** Of moving it back, each time. */
+  readonly reload: Float64Array;
+}
+
+/**
+ * Returns a graph whose values may be offloaded over a link that moves so many bytes for a unit of cost, each way.
+ *
+ * @param canOffload left out: every node that makes one value, which is no result and no source
+ * @example
+ * withLink(graph, 12e9 / 1000); // 12 GB/s, where costs are milliseconds
+ */
+export function withLink(
+  graph: PlanningGraph,
+  bytesPerCost: number,
+  canOffload: (node: number) => boolean = () => true,
+): PlanningGraph {
+  const { nodeCount, outputs, bytes, result, isSource } = graph;
+  const offload = new Float64Array(nodeCount).fill(Number.POSITIVE_INFINITY);
+  for (let v = 0; v < nodeCount; v++) {
+    const first = outputs.start[v];
+    const value = outputs.values[first];
+    if (outputs.start[v + 1] - first !== 1 || result[value] === 1 || bytes[value] === 0) continue;
+    if (isSource?.[v] !== 1 && canOffload(v) && bytesPerCost > 0) offload[v] = bytes[value] / bytesPerCost;
+  }
+  return offload.some(Number.isFinite) ? { ...graph, transfers: { offload, reload: offload } } : graph;
+}
+
+/** Tells whether what a node makes can be offloaded and reloaded. @internal */
+export const canBeReloaded = ({ transfers }: PlanningGraph, node: number): boolean =>
+  transfers !== undefined && transfers.reload[node] < Number.POSITIVE_INFINITY;
+
+/** Tells whether what a node makes may be freed before its last reader. @internal */
+export const canReturn = (graph: PlanningGraph, node: number): boolean =>
+  graph.recomputable[node] === 1 || canBeReloaded(graph, node);
+
+/** Returns the same graph, of which nothing can be offloaded. @internal */
+export function withoutLink({ transfers: _transfers, ...graph }: PlanningGraph): PlanningGraph {
+  return graph;
 }
 
 export interface PlanningNode {

@@ -1,7 +1,8 @@
-import { valuesFreedAfter } from "@remat/memory";
-import { fingerprintOfOps, type Plan, type PlanNode, row } from "@remat/trace";
+import { valuesFreedAfter, valuesOffloadedAfter } from "@remat/memory";
+import { fingerprintOfOps, type Plan, type PlanNode, type PlanStep, type PlanValue, row } from "@remat/trace";
 import type { PlanningGraph } from "../graph/planning-graph.js";
 import type { Rematerialization } from "../rematerialize.js";
+import { freeAfter, type PlanningStep, reloadAfter } from "./planning-step.js";
 
 /**
  * Returns a schedule of a graph file as a plan: its ops are the nodes.
@@ -11,22 +12,30 @@ import type { Rematerialization } from "../rematerialize.js";
  */
 export function planOfGraph(graph: PlanningGraph, name: string, schedule: Rematerialization): Plan {
   const ops = Array.from({ length: graph.nodeCount }, (_, v) => planNode(graph, v));
-  const freed = valuesFreedAfter(graph, schedule.sequence);
-  const runs = new Set<number>();
-  const { producer, outputs } = graph;
   return {
     subject: { kind: "graph", name, fingerprint: fingerprintOfOps(ops) },
     origin: originOf(schedule),
     predicted: predictionOf(schedule),
     ops,
     sources: [],
-    steps: Array.from(schedule.sequence, (op, step) => {
-      const isRecomputed = runs.has(op);
-      runs.add(op);
-      const free = freed[step].map((w) => ({ op: producer[w], output: w - outputs.start[producer[w]] }));
-      return { op, isRecomputed, free };
-    }),
+    steps: stepsOf(graph, schedule.sequence),
   };
+}
+
+function stepsOf(graph: PlanningGraph, sequence: Int32Array): PlanStep[] {
+  const { producer, outputs } = graph;
+  const freed = valuesFreedAfter(graph, sequence);
+  const offloaded = valuesOffloadedAfter(graph, sequence);
+  const nameOf = (w: number): PlanValue => ({ op: producer[w], output: w - outputs.start[producer[w]] });
+  const runs = new Set<number>();
+  const steps: PlanningStep[] = [];
+  sequence.forEach((op, p) => {
+    if (op < 0) reloadAfter(steps[steps.length - 1], nameOf(outputs.values[outputs.start[~op]]));
+    else steps.push({ op, isRecomputed: runs.has(op), free: [] });
+    if (op >= 0) runs.add(op);
+    freeAfter(steps[steps.length - 1], freed[p], offloaded.get(p), nameOf);
+  });
+  return steps;
 }
 
 function planNode(graph: PlanningGraph, v: number): PlanNode {

@@ -1,4 +1,4 @@
-import { heldPeak, holdSequence, planValues, valuesFreedAfter } from "@remat/memory";
+import { heldPeak, holdSequence, planValues, valuesFreedAfter, valuesOffloadedAfter } from "@remat/memory";
 import {
   EventKind,
   fingerprintOfOps,
@@ -14,6 +14,7 @@ import type { TracePlanningGraph } from "../graph/planning-graph-of-trace.js";
 import type { Rematerialization } from "../rematerialize.js";
 import { deferSources } from "../schedule/defer-sources.js";
 import { originOf, predictionOf } from "./plan-of-graph.js";
+import { freeAfter, type PlanningStep, reloadAfter } from "./planning-step.js";
 
 /**
  * Writes a schedule of a trace's graph as a plan: every op of the trace in its order, between them what is recomputed, and after each step what
@@ -71,21 +72,23 @@ function stepsOf(
   valueAs: readonly (PlanValue | undefined)[],
 ): PlanStep[] {
   const freed = valuesFreedAfter(graph, sequence);
-  const { opOfNode, replayOps } = graph;
-  const steps: { op: number; isRecomputed: boolean; free: PlanValue[] }[] = [];
+  const offloaded = valuesOffloadedAfter(graph, sequence);
+  const { opOfNode, replayOps, outputs } = graph;
+  const steps: PlanningStep[] = [];
   const runs = new Uint8Array(graph.nodeCount);
   let nextOp = 0;
   for (let p = 0; p < sequence.length; p++) {
     const v = sequence[p];
-    if (opOfNode[v] < 0) continue;
-    if (runs[v] === 1)
+    if (v < 0) reloadAfter(steps[steps.length - 1], valueAs[outputs.values[outputs.start[~v]]]);
+    else if (opOfNode[v] < 0) continue;
+    else if (runs[v] === 1)
       for (const op of row(replayOps, v)) {
         // What finishes it in place may have its first run yet to come.
         if (op < nextOp) steps.push({ op, isRecomputed: true, free: [] });
       }
     else while (nextOp <= opOfNode[v]) steps.push({ op: nextOp++, isRecomputed: false, free: [] });
-    runs[v] = 1;
-    steps[steps.length - 1].free.push(...freed[p].map((w) => valueAs[w]).filter((value) => value !== undefined));
+    if (v >= 0) runs[v] = 1;
+    freeAfter(steps[steps.length - 1], freed[p], offloaded.get(p), (w) => valueAs[w]);
   }
   while (nextOp < trace.ops.count) steps.push({ op: nextOp++, isRecomputed: false, free: [] });
   return steps;

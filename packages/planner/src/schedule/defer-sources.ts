@@ -14,6 +14,10 @@ export function deferSources(graph: PlanningGraph, sequence: Int32Array): Int32A
   const hasRun = new Uint8Array(graph.nodeCount);
   let length = 0;
   for (const v of sequence) {
+    if (v < 0) {
+      deferred[length++] = v;
+      continue;
+    }
     if (isSource[v] === 1) waiting.push(v);
     else {
       if (hasRun[v] === 0) for (const source of waiting.splice(0)) deferred[length++] = source;

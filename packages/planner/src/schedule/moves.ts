@@ -1,3 +1,4 @@
+import { canBeReloaded, canReturn } from "../graph/planning-graph.js";
 import type { Random } from "./random.js";
 import type { Schedule } from "./schedule.js";
 import { WeightedValues } from "./weighted-values.js";
@@ -49,11 +50,42 @@ export class Moves {
     const x = schedule.pickOverBudget(random.next());
     const w = x < 0 ? -1 : this.pickWaiting(x);
     if (w < 0 || !schedule.canInsert(schedule.graph.producer[w])) return false;
+    if (this.choosesReload(schedule.graph.producer[w]))
+      return this.reload(schedule.graph.producer[w], schedule.firstUseAfter(w, schedule.keyOf(x)));
     const cap = random.next() < this.boldness ? mostInsertions : Math.min(mostInsertions, 4 * this.usualInsertions);
     const allowed = Math.ceil(cap ** random.next());
     return (
       this.insertWithInputs(schedule.graph.producer[w], schedule.firstUseAfter(w, schedule.keyOf(x)), x, allowed) >= 0
     );
+  }
+
+  /** Whether what `v` makes is to be reloaded rather than recomputed: where it only can be so, or by chance. */
+  private choosesReload(v: number): boolean {
+    const { schedule, random } = this;
+    if (schedule.graph.transfers === undefined || !canBeReloaded(schedule.graph, v)) return false;
+    return schedule.graph.recomputable[v] === 0 || random.next() < 0.5;
+  }
+
+  private reload(v: number, successor: number): boolean {
+    this.schedule.insert(v, successor, true);
+    this.insertions++;
+    return this.schedule.cost <= this.costLimit;
+  }
+
+  /** Reloads what an instance recomputes, and takes out what only served that. */
+  offloadInstead(): boolean {
+    const { schedule } = this;
+    this.insertions = 0;
+    const x = this.pickExtra();
+    if (x < 0 || !this.isMovable(x) || schedule.isReload(x)) return false;
+    const v = schedule.nodeOf(x);
+    if (schedule.firstCopy(v) === x || !canBeReloaded(schedule.graph, v)) return false;
+    const successor = schedule.next(x);
+    const inputs = this.boundInputs(x);
+    schedule.remove(x);
+    schedule.insert(v, successor, true);
+    for (const y of inputs) if (this.isUseless(y)) this.removeWithInputs(y);
+    return true;
   }
 
   /** Tells that the last move was a recomputation, and worth it. */
@@ -143,8 +175,9 @@ export class Moves {
   }
 
   private move(x: number, successor: number): boolean {
+    const isReload = this.schedule.isReload(x);
     this.schedule.remove(x);
-    this.schedule.insert(this.schedule.nodeOf(x), successor);
+    this.schedule.insert(this.schedule.nodeOf(x), successor, isReload);
     return true;
   }
 
@@ -155,7 +188,7 @@ export class Moves {
     return v !== schedule.end && (this.isFree || schedule.firstCopy(v) !== x);
   }
 
-  /** The key of the first reader of x. */
+  /** The key of the first reader of x, or of what reloads its node. */
   private latest(x: number): number {
     const { schedule } = this;
     const v = schedule.nodeOf(x);
@@ -165,6 +198,9 @@ export class Moves {
       const use = schedule.firstUseAfter(schedule.nodes.outputValues[i], key);
       if (use >= 0) limit = Math.min(limit, schedule.keyOf(use));
     }
+    if (schedule.firstCopy(v) !== x) return limit;
+    for (let j = 1; j < schedule.copies.count[v]; j++)
+      if (schedule.isReload(schedule.copyAt(v, j))) return Math.min(limit, schedule.keyOf(schedule.copyAt(v, j)));
     return limit;
   }
 
@@ -173,6 +209,7 @@ export class Moves {
     const { schedule } = this;
     const v = schedule.nodeOf(x);
     const first = schedule.firstCopy(v);
+    if (schedule.isReload(x)) return schedule.keyOf(first);
     let limit = first === x || this.isFree ? -1 : schedule.keyOf(first);
     for (let i = schedule.nodes.inputStart[v]; i < schedule.nodes.inputStart[v + 1]; i++) {
       const input = schedule.firstCopy(schedule.graph.producer[schedule.nodes.inputValues[i]]);
@@ -219,7 +256,7 @@ export class Moves {
     for (let i = inputStart[v]; i < inputStart[v + 1]; i++) {
       const w = inputValues[i];
       const u = producer[w];
-      if (schedule.graph.recomputable[u] === 0 || !schedule.canInsert(u)) continue;
+      if (!canReturn(schedule.graph, u) || !schedule.canInsert(u)) continue;
       const lastKey = schedule.keyOf(schedule.lastUserOf(w, schedule.boundAt(w, key)));
       if (lastKey < key && random.next() < (lastKey < overKey ? 0.9 : 0.15)) recomputed.push(u);
     }
@@ -229,20 +266,30 @@ export class Moves {
     let left = insertions - 1;
     for (const u of recomputed) {
       if (left <= 0) break;
-      if (schedule.canInsert(u)) left = this.insertWithInputs(u, x, over, left);
+      if (!schedule.canInsert(u)) continue;
+      if (!this.choosesReload(u)) left = this.insertWithInputs(u, x, over, left);
+      else left = this.reload(u, x) ? left - 1 : -1;
     }
     return left;
   }
 
   private removeWithInputs(x: number): void {
     const { schedule } = this;
-    const v = schedule.nodeOf(x);
-    const key = schedule.keyOf(x);
-    const inputs: number[] = [];
-    for (let i = schedule.nodes.inputStart[v]; i < schedule.nodes.inputStart[v + 1]; i++)
-      inputs.push(schedule.boundAt(schedule.nodes.inputValues[i], key));
+    const inputs = this.boundInputs(x);
     schedule.remove(x);
     for (const y of inputs) if (this.isUseless(y)) this.removeWithInputs(y);
+  }
+
+  /** The instances that x reads. */
+  private boundInputs(x: number): number[] {
+    const { schedule } = this;
+    const inputs: number[] = [];
+    if (schedule.isReload(x)) return inputs;
+    const v = schedule.nodeOf(x);
+    const key = schedule.keyOf(x);
+    for (let i = schedule.nodes.inputStart[v]; i < schedule.nodes.inputStart[v + 1]; i++)
+      inputs.push(schedule.boundAt(schedule.nodes.inputValues[i], key));
+    return inputs;
   }
 
   /** Whether nothing reads y and its node runs elsewhere, too. */
@@ -251,7 +298,14 @@ export class Moves {
     const v = schedule.nodeOf(y);
     // It may be out already, when it served two inputs.
     if (schedule.copies.count[v] < 2 || !schedule.copies.contains(y) || !this.isMovable(y)) return false;
-    return !this.hasReaders(y);
+    return !this.hasReaders(y) && !this.isOffloaded(y);
+  }
+
+  /** Whether what y makes is the first of its node, and reloaded next. */
+  private isOffloaded(y: number): boolean {
+    const { schedule } = this;
+    const v = schedule.nodeOf(y);
+    return schedule.firstCopy(v) === y && schedule.copies.count[v] > 1 && schedule.isReload(schedule.copyAt(v, 1));
   }
 
   private hasReaders(y: number): boolean {
@@ -267,7 +321,8 @@ export class Moves {
     const { schedule, random } = this;
     if (schedule.copies.repeatedCount === 0) return -1;
     const v = schedule.copies.repeated[random.below(schedule.copies.repeatedCount)];
-    if (this.isFree && !this.hasReaders(schedule.firstCopy(v))) return schedule.firstCopy(v);
+    const first = schedule.firstCopy(v);
+    if (this.isFree && !this.hasReaders(first) && !this.isOffloaded(first)) return first;
     return schedule.copyAt(v, 1 + random.below(schedule.copies.count[v] - 1));
   }
 
@@ -275,11 +330,10 @@ export class Moves {
   private pickWaiting(x: number): number {
     const { schedule } = this;
     const key = schedule.keyOf(x);
-    const v = schedule.nodeOf(x);
     for (let tries = 0; tries < 40; tries++) {
       const w = this.values.pick(this.random.next());
       const maker = schedule.boundAt(w, key);
-      if (maker >= 0 && schedule.keyOf(schedule.lastUserOf(w, maker)) > key && !schedule.reads(v, w)) return w;
+      if (maker >= 0 && schedule.keyOf(schedule.lastUserOf(w, maker)) > key && !schedule.reads(x, w)) return w;
     }
     return -1;
   }

@@ -40,6 +40,7 @@ export class ScheduleSearch {
   private readonly moves: Moves;
   private readonly random: Random;
   private readonly isFree: boolean;
+  private readonly canOffload: boolean;
   private readonly isExact: boolean;
   /** Overflow up to which a schedule may be within the budget: rounding, where bytes are no whole numbers. */
   private readonly tolerance: number;
@@ -65,6 +66,7 @@ export class ScheduleSearch {
     // Whole numbers add up without rounding, but only if the budget is one, too.
     this.budgetBytes = this.isExact ? Math.floor(options.budgetBytes) : options.budgetBytes;
     this.isFree = options.isFree;
+    this.canOffload = graph.transfers !== undefined;
     this.start = Int32Array.from({ length: nodeCount }, (_, v) => v);
     this.schedule = new Schedule(graph, this.budgetBytes, this.start);
     this.random = new Random(options.seed);
@@ -119,6 +121,7 @@ export class ScheduleSearch {
 
   private change(isOver: boolean): boolean {
     const { moves, isFree } = this;
+    if (this.canOffload && this.random.next() < 0.1) return moves.offloadInstead();
     const choice = this.random.next();
     if (!isOver) return choice < 0.35 ? moves.takeOut() : choice < 0.65 ? moves.exchange() : moves.shift();
     // Moving what is there pays off most where nearly everything may be moved.

@@ -1,3 +1,4 @@
+import { nodeAt } from "@remat/memory";
 import type { PlanningGraph } from "../graph/planning-graph.js";
 import { copyBits, maxCopies, slotMask } from "./instances.js";
 import { NodeCopies } from "./node-copies.js";
@@ -26,10 +27,16 @@ export class Schedule {
   private readonly lastUser: Int32Array;
   private readonly journal = new UndoJournal();
   private readonly undoPut = (x: number): void => this.take(x);
-  private readonly undoTaken = (x: number, successor: number): void => {
+  private readonly undoTaken = (taken: number, successor: number): void => {
+    const x = taken < 0 ? ~taken : taken;
     this.copies.takeSlotOf(x);
+    this.isReloadOf[x] = taken < 0 ? 1 : 0;
     this.put(x, successor);
   };
+  /** By instance: 1 for one that reloads, which reads nothing. The first of a node never does. */
+  private readonly isReloadOf: Uint8Array;
+  /** By node, how many of its instances do. */
+  private readonly reloads: Uint8Array;
 
   constructor(graph: PlanningGraph, budgetBytes: number, sequence: ArrayLike<number>) {
     this.graph = graph;
@@ -37,6 +44,8 @@ export class Schedule {
     this.end = this.nodes.end;
     const nodeCount = graph.nodeCount + 1;
     this.copies = new NodeCopies(nodeCount);
+    this.isReloadOf = new Uint8Array(nodeCount << copyBits);
+    this.reloads = new Uint8Array(nodeCount);
     this.lastUser = new Int32Array(graph.valueCount << copyBits);
     this.blocks = new SequenceBlocks(nodeCount << copyBits, graph.nodeCount);
     this.load(sequence, budgetBytes);
@@ -44,16 +53,18 @@ export class Schedule {
 
   /** Starts again from a sequence of node indices that can run, maybe under another budget. */
   load(sequence: ArrayLike<number>, budgetBytes: number = this.budgetBytes): void {
-    const { copies, nodes } = this;
+    const { copies } = this;
     copies.clear();
     this.journal.clear();
+    this.reloads.fill(0);
     this.cost = 0;
     const instances = new Int32Array(sequence.length + 1);
     for (let p = 0; p <= sequence.length; p++) {
-      const v = p === sequence.length ? this.end : sequence[p];
+      const v = p === sequence.length ? this.end : nodeAt(sequence, p);
       instances[p] = copies.takeSlot(v);
+      this.isReloadOf[instances[p]] = sequence[p] < 0 ? 1 : 0;
       copies.insertAt(instances[p], copies.count[v]);
-      this.cost += nodes.cost[v];
+      this.addCost(instances[p]);
     }
     this.blocks.fill(instances, this.bindAll(instances), budgetBytes);
   }
@@ -73,7 +84,8 @@ export class Schedule {
     };
     for (let p = 0; p < instances.length; p++) {
       const v = instances[p] >> copyBits;
-      for (let i = inputStart[v]; i < inputStart[v + 1]; i++) lastRead[inputValues[i]] = p;
+      if (this.isReloadOf[instances[p]] === 0)
+        for (let i = inputStart[v]; i < inputStart[v + 1]; i++) lastRead[inputValues[i]] = p;
       for (let i = outputStart[v]; i < outputStart[v + 1]; i++) {
         const w = outputValues[i];
         close(w);
@@ -87,7 +99,7 @@ export class Schedule {
     let held = baseBytes;
     for (let p = 0; p < instances.length; p++) {
       held += change[p];
-      memory[p] = held + nodes.workspaceBytes[instances[p] >> copyBits];
+      memory[p] = held + (this.isReload(instances[p]) ? 0 : nodes.workspaceBytes[instances[p] >> copyBits]);
     }
     return memory;
   }
@@ -98,7 +110,7 @@ export class Schedule {
     let x = -1;
     for (let p = 0; p < sequence.length; p++) {
       x = this.blocks.next(x);
-      sequence[p] = x >> copyBits;
+      sequence[p] = this.isReload(x) ? ~(x >> copyBits) : x >> copyBits;
     }
     return sequence;
   }
@@ -122,6 +134,17 @@ export class Schedule {
 
   nodeOf(instance: number): number {
     return instance >> copyBits;
+  }
+
+  isReload(instance: number): boolean {
+    return this.isReloadOf[instance] === 1;
+  }
+
+  /** What it costs that `v` is reloaded once more; infinite where it cannot be. */
+  reloadCost(v: number): number {
+    const { transfers } = this.graph;
+    if (transfers === undefined || v === this.end) return Number.POSITIVE_INFINITY;
+    return transfers.reload[v] + (this.reloads[v] === 0 ? transfers.offload[v] : 0);
   }
 
   keyOf(instance: number): number {
@@ -180,7 +203,7 @@ export class Schedule {
       const last = base + count[consumerValues[i]];
       for (let j = base; j < last; j++) {
         const k = this.keyOf(instances[j]);
-        if (k <= key) continue;
+        if (k <= key || this.isReloadOf[instances[j]] === 1) continue;
         if (k < bestKey) {
           bestKey = k;
           best = instances[j];
@@ -201,7 +224,7 @@ export class Schedule {
       const base = consumerValues[i] << copyBits;
       for (let j = base + count[consumerValues[i]] - 1; j >= base; j--) {
         const k = this.keyOf(instances[j]);
-        if (k >= high) continue;
+        if (k >= high || this.isReloadOf[instances[j]] === 1) continue;
         if (k > bestKey) {
           bestKey = k;
           best = instances[j];
@@ -212,8 +235,10 @@ export class Schedule {
     return best;
   }
 
-  reads(v: number, value: number): boolean {
+  reads(instance: number, value: number): boolean {
     const { inputStart, inputValues } = this.nodes;
+    if (this.isReload(instance)) return false;
+    const v = instance >> copyBits;
     for (let i = inputStart[v]; i < inputStart[v + 1]; i++) if (inputValues[i] === value) return true;
     return false;
   }
@@ -222,9 +247,10 @@ export class Schedule {
     return this.copies.count[v] < maxCopies;
   }
 
-  /** Runs `v` once more, right before `successor`. What it reads must have been made before. */
-  insert(v: number, successor: number): number {
+  /** Runs `v` once more, right before `successor`, or reloads it there. What it reads must have been made before; what is reloaded, by a run. */
+  insert(v: number, successor: number, isReload = false): number {
     const x = this.copies.takeSlot(v);
+    this.isReloadOf[x] = isReload ? 1 : 0;
     this.put(x, successor);
     this.journal.notePut(x);
     return x;
@@ -234,7 +260,7 @@ export class Schedule {
   remove(x: number): void {
     const successor = this.next(x);
     this.take(x);
-    this.journal.noteTaken(x, successor);
+    this.journal.noteTaken(this.isReload(x) ? ~x : x, successor);
   }
 
   /** What is done from here on can be undone. */
@@ -247,15 +273,40 @@ export class Schedule {
     this.journal.unwind(this.undoPut, this.undoTaken);
   }
 
+  private addCost(x: number): void {
+    const v = x >> copyBits;
+    if (!this.isReload(x)) this.cost += this.nodes.cost[v];
+    else {
+      this.cost += this.reloadCost(v);
+      this.reloads[v]++;
+    }
+  }
+
+  private takeCost(x: number): void {
+    const v = x >> copyBits;
+    if (!this.isReload(x)) this.cost -= this.nodes.cost[v];
+    else {
+      this.reloads[v]--;
+      this.cost -= this.reloadCost(v);
+    }
+  }
+
+  /** Bytes that an instance holds while it runs, besides what it reads. */
+  private ownBytesOf(x: number): number {
+    const v = x >> copyBits;
+    const { ownBytes, workspaceBytes } = this.nodes;
+    return this.isReload(x) ? ownBytes[v] - workspaceBytes[v] : ownBytes[v];
+  }
+
   private put(x: number, successor: number): void {
     const { lastUser, blocks, copies } = this;
     const { bytes } = this.graph;
-    const { inputStart, inputValues, outputStart, outputValues, ownBytes } = this.nodes;
+    const { inputStart, inputValues, outputStart, outputValues } = this.nodes;
     const v = x >> copyBits;
     const slot = x & slotMask;
-    const crossing = blocks.memoryAt(successor) - ownBytes[successor >> copyBits];
-    blocks.insert(x, successor, crossing + ownBytes[v]);
-    this.cost += this.nodes.cost[v];
+    const crossing = blocks.memoryAt(successor) - this.ownBytesOf(successor);
+    blocks.insert(x, successor, crossing + this.ownBytesOf(x));
+    this.addCost(x);
     const key = blocks.keyOf(x);
     const base = v << copyBits;
     let j = copies.count[v];
@@ -283,6 +334,7 @@ export class Schedule {
       // Until x the value need not be held; at x itself it was counted as passing by and as an output.
       blocks.addAfter(shortened, x, -bytes[w]);
     }
+    if (this.isReload(x)) return;
     for (let i = inputStart[v]; i < inputStart[v + 1]; i++) {
       const w = inputValues[i];
       const at = (w << copyBits) + (this.boundAt(w, key) & slotMask);
@@ -300,7 +352,8 @@ export class Schedule {
     const v = x >> copyBits;
     const slot = x & slotMask;
     const key = blocks.keyOf(x);
-    for (let i = inputStart[v]; i < inputStart[v + 1]; i++) {
+    const inputEnd = this.isReload(x) ? inputStart[v] : inputStart[v + 1];
+    for (let i = inputStart[v]; i < inputEnd; i++) {
       const w = inputValues[i];
       const bound = this.boundAt(w, key);
       const at = (w << copyBits) + (bound & slotMask);
@@ -327,7 +380,7 @@ export class Schedule {
       blocks.addAfter(lastOfBefore, x, bytes[w]);
     }
     copies.removeAt(x, j);
-    this.cost -= this.nodes.cost[v];
+    this.takeCost(x);
     blocks.remove(x);
   }
 }

@@ -11,13 +11,13 @@ export class UndoJournal {
     this.note(x, -1);
   }
 
-  /** `x` was taken out from before `successor`. */
-  noteTaken(x: number, successor: number): void {
-    this.note(x, successor);
+  /** `taken` was taken out from before `successor`: an instance, or `~instance` of one that reloads. */
+  noteTaken(taken: number, successor: number): void {
+    this.note(taken, successor);
   }
 
   /** Hands out the entries, the latest first, and forgets them. */
-  unwind(undoPut: (x: number) => void, undoTaken: (x: number, successor: number) => void): void {
+  unwind(undoPut: (x: number) => void, undoTaken: (taken: number, successor: number) => void): void {
     while (this.length > 0) {
       const successor = this.entries[--this.length];
       const x = this.entries[--this.length];

@@ -1,11 +1,12 @@
 import type { PlanningGraph } from "../graph/planning-graph.js";
 
-/** The values of a graph, to be chosen the more often the more bytes they free for what their recomputation costs. @internal */
+/** The values of a graph, to be chosen the more often the more bytes they free for what it costs that they return. @internal */
 export class WeightedValues {
   /** Running sums of the weights. */
   private readonly sums: Float64Array;
 
-  constructor({ bytes, cost, producer, recomputable, valueCount, nodeCount }: PlanningGraph) {
+  constructor(graph: PlanningGraph) {
+    const { bytes, cost, producer, recomputable, valueCount, nodeCount, transfers } = graph;
     let totalCost = 0;
     for (let v = 0; v < nodeCount; v++) totalCost += cost[v];
     // A node that costs nothing is cheap, not infinitely attractive.
@@ -13,7 +14,9 @@ export class WeightedValues {
     this.sums = new Float64Array(valueCount + 1);
     for (let w = 0; w < valueCount; w++) {
       const v = producer[w];
-      const weight = recomputable[v] === 1 ? Math.sqrt(bytes[w] / Math.max(cost[v], leastCost)) : 0;
+      const recomputation = recomputable[v] === 1 ? cost[v] : Number.POSITIVE_INFINITY;
+      const transfer = transfers === undefined ? Number.POSITIVE_INFINITY : transfers.offload[v] + transfers.reload[v];
+      const weight = Math.sqrt(bytes[w] / Math.max(Math.min(recomputation, transfer), leastCost));
       this.sums[w + 1] = this.sums[w] + weight;
     }
   }

@@ -12,7 +12,7 @@ export interface GraphPlanSummary {
   readonly inOrder: { readonly peakBytes: number; readonly cost: number };
   readonly budgetBytes: number;
   readonly order: "fixed" | "free";
-  /** Node indices. */
+  /** Node indices; `~node` reloads what was offloaded of it. */
   readonly sequence: readonly number[];
   readonly peakBytes: number;
   readonly cost: number;
@@ -57,6 +57,7 @@ export function graphPlanDocument(
         ],
       },
       figuresTable(summary, size),
+      ...offloadedParts(summary, size),
       recomputedPart(summary, limit, size),
       ...(front === undefined ? [] : frontParts(front, inOrder.peakBytes, size)),
     ],
@@ -126,7 +127,7 @@ function describeGap({ gap, lowerBound, order }: GraphPlanSummary): string {
 
 function recomputedNodes({ nodes, sequence }: GraphPlanSummary): { node: number; times: number }[] {
   const runs = new Int32Array(nodes.length);
-  for (const node of sequence) runs[node]++;
+  for (const node of sequence) if (node >= 0) runs[node]++;
   return Array.from(runs, (count, node) => ({ node, times: count - 1 }))
     .filter(({ times }) => times > 0)
     .sort((a, b) => nodes[b.node].cost * b.times - nodes[a.node].cost * a.times || a.node - b.node);
@@ -134,14 +135,32 @@ function recomputedNodes({ nodes, sequence }: GraphPlanSummary): { node: number;
 
 function stepRecords({ nodes, sequence }: GraphPlanSummary): DocumentRecords {
   const seen = new Uint8Array(nodes.length);
+  const canReload = sequence.some((entry) => entry < 0);
   return {
-    columns: ["step", "node", "name", "bytes", "cost", "recomputed"],
-    rows: sequence.map((node, step) => {
-      const again = seen[node] === 1;
+    columns: ["step", "node", "name", "bytes", "cost", "recomputed", ...(canReload ? ["reloaded"] : [])],
+    rows: sequence.map((entry, step) => {
+      const isReload = entry < 0;
+      const node = isReload ? ~entry : entry;
+      const again = !isReload && seen[node] === 1;
       seen[node] = 1;
-      return [step, node, nodes[node].name, nodes[node].bytes, nodes[node].cost, again];
+      const { name, bytes, cost } = nodes[node];
+      return [step, node, name, bytes, isReload ? undefined : cost, again, ...(canReload ? [isReload] : [])];
     }),
   };
+}
+
+function offloadedParts({ nodes, sequence }: GraphPlanSummary, size: SizeFormat): DocumentPart[] {
+  const reloaded = sequence.filter((node) => node < 0).map((node) => ~node);
+  if (reloaded.length === 0) return [];
+  const once = [...new Set(reloaded)];
+  const bytesOf = (some: readonly number[]) => size(some.reduce((sum, node) => sum + nodes[node].bytes, 0));
+  const counted = `${once.length} ${once.length === 1 ? "node's result" : "nodes' results"}`;
+  return [
+    {
+      kind: "text",
+      lines: [`Offloaded: ${counted}, ${bytesOf(once)}; ${bytesOf(reloaded)} are reloaded.`],
+    },
+  ];
 }
 
 /** Costs of graph files have no unit. */

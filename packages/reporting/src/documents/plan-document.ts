@@ -3,7 +3,7 @@ import { labelCategory } from "../category-colours.js";
 import { formatMs, formatOverhead, formatPercent } from "../format-quantity.js";
 import type { DocumentPart, DocumentRecords, OutputDocument } from "../formats/output-document.js";
 import { type SizeFormat, type SizeUnit, sizeFormat } from "../size-unit.js";
-import type { PlanPoint, PlanSummary, Recomputed } from "../summarize-plan.js";
+import type { Offloaded, PlanPoint, PlanSummary, Recomputed } from "../summarize-plan.js";
 import { frontRecords, frontTables, type PlanFront } from "./plan-front.js";
 
 /** What of a plan is told besides its summary. */
@@ -50,9 +50,14 @@ export function planDocument(summary: PlanSummary, options: PlanDocumentOptions 
         return { kind: "table", title, headers, rows, ...(remark !== undefined && { remark }) };
       }),
       pointsByCategory(summary, size),
+      ...(summary.offloaded === undefined ? [] : [textOf(describeOffloaded(summary.offloaded, size))]),
       ...(summary.recomputed.runs > 0
         ? recomputedTables(summary, size)
-        : [textOf("Nothing is recomputed: freeing each storage after its last use is enough.")]),
+        : [
+            textOf(
+              `Nothing is recomputed: freeing each storage after its last use ${summary.offloaded === undefined ? "is" : "and offloading are"} enough.`,
+            ),
+          ]),
       ...(front === undefined ? [] : frontParts(front, stock.peakBytes, size)),
     ],
     records: () => (front === undefined ? freedRecords(summary) : frontRecords(front)),
@@ -61,6 +66,14 @@ export function planDocument(summary: PlanSummary, options: PlanDocumentOptions 
 }
 
 const textOf = (line: string): DocumentPart => ({ kind: "text", lines: [line] });
+
+/** Returns what is offloaded, as a sentence: `Offloaded: 3 tensors, 12 MiB; …`. @internal */
+export function describeOffloaded(
+  { tensors, bytes, reloadedBytes, hostPeakBytes, transferMs }: Offloaded,
+  size: SizeFormat,
+): string {
+  return `Offloaded: ${tensors} ${tensors === 1 ? "tensor" : "tensors"}, ${size(bytes)}, of which ${size(hostPeakBytes)} at most are in host memory at once; ${size(reloadedBytes)} are reloaded. The transfers take ${formatMs(transferMs)} of the step, in which nothing is computed.`;
+}
 
 function figuresTable({ points }: PlanSummary, size: SizeFormat): DocumentPart {
   const [stock] = points;
@@ -197,7 +210,8 @@ function freedRecords({ freed }: PlanSummary): DocumentRecords {
 
 /** Returns a plan's summary as plain data; the plan itself, step by step, is what `writePlan` of `@remat/trace` writes. */
 export function planSummaryJson(summary: PlanSummary, options: PlanDocumentOptions = {}): unknown {
-  const { plan, trace, points, recomputed, byModule, byKernel, freed, freedCount, pricedFor, elsewhere } = summary;
+  const { plan, trace, points, recomputed, byModule, byKernel, freed, freedCount, offloaded, pricedFor, elsewhere } =
+    summary;
   const { predicted, origin } = plan;
   const peakOf = (name: PlanPoint["name"]) => points.find((point) => point.name === name)?.peakBytes;
   const peakBytes = peakOf("planned")!;
@@ -225,6 +239,7 @@ export function planSummaryJson(summary: PlanSummary, options: PlanDocumentOptio
     recomputed: { runs: recomputed.runs, ms: recomputed.ms, bytes: recomputed.bytes, byModule, byKernel },
     freedCount,
     freed,
+    ...(offloaded !== undefined && { offloaded }),
     ...(options.front && { front: options.front.points, recommended: options.front.recommended }),
     ...Object.fromEntries((options.sections ?? []).map(({ name, data }) => [name, data])),
   };

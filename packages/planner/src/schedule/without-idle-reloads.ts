@@ -1,0 +1,24 @@
+import { nodeAt } from "@remat/memory";
+import type { PlanningGraph } from "../graph/planning-graph.js";
+
+/**
+ * Returns a sequence without what it reloads though nothing reads it before it is there anew: that costs time, and serves nobody.
+ *
+ * @internal
+ */
+export function withoutIdleReloads(graph: PlanningGraph, sequence: Int32Array): Int32Array {
+  if (graph.transfers === undefined) return sequence;
+  const { inputs, outputs, producer } = graph;
+  /** By node, whether somebody reads its value before it is made or reloaded next. */
+  const isRead = new Uint8Array(graph.nodeCount);
+  const kept: number[] = [];
+  for (let step = sequence.length - 1; step >= 0; step--) {
+    const v = nodeAt(sequence, step);
+    const isReload = sequence[step] < 0;
+    if (isReload && isRead[v] === 0 && graph.result[outputs.values[outputs.start[v]]] === 0) continue;
+    isRead[v] = 0;
+    if (!isReload) for (let i = inputs.start[v]; i < inputs.start[v + 1]; i++) isRead[producer[inputs.values[i]]] = 1;
+    kept.push(sequence[step]);
+  }
+  return Int32Array.from(kept.reverse());
+}
