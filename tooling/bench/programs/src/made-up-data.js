@@ -30,6 +30,23 @@ export function writeTable(folder, file, columns, rows) {
   writeFileSync(join(folder, "downloads", file), `${lines.join("\n")}\n`);
 }
 
+/** Reviews of films as numbers of words, each begun by a 1, with what was thought of them, where they lie once they were downloaded and unpacked. */
+export function writeReviews(folder, count = 1200) {
+  const into = join(folder, "imdb_tfjs_data");
+  mkdirSync(into, { recursive: true });
+  writeFileSync(`${into}.zip`, "unpacked");
+  const random = numbers(17);
+  const word = () => 2 + Math.floor(random.next().value * 9000);
+  for (const part of ["train", "test"]) {
+    const words = Array.from({ length: count }, () => [1, ...Array.from({ length: 120 }, word)]).flat();
+    writeFileSync(join(into, `imdb_${part}_data.bin`), new Uint8Array(Int32Array.from(words).buffer));
+    writeFileSync(
+      join(into, `imdb_${part}_targets.bin`),
+      Uint8Array.from({ length: count }, (_, i) => i % 2),
+    );
+  }
+}
+
 /** Images and labels in the files of MNIST, fewer. */
 export function writeMnist(folder, trainCount = 2000) {
   mkdirSync(folder, { recursive: true });

@@ -1,4 +1,5 @@
-// Loaded into a process before its program: what that downloads is a file of made-up data of the same name, and what only shows pictures shows none.
+// Loaded into a process before its program: what that downloads is a file of made-up data of the same name, and what only shows pictures shows none. A program for a page
+// finds fields in it that are filled in, and a button that is pressed.
 const { createReadStream, readFileSync } = require("node:fs");
 const http = require("node:http");
 const https = require("node:https");
@@ -30,6 +31,21 @@ const nothing = new Proxy(function nothing() {}, {
 const load = Module._load;
 Module._load = function (request, ...rest) {
   if (request === "node-fetch") return fetchFile;
-  if (request === "jimp" || request === "terminal-image") return nothing;
+  if (["jimp", "terminal-image", "@tensorflow/tfjs-vis"].includes(request)) return nothing;
   return load.call(this, request, ...rest);
 };
+
+const { fields } = JSON.parse(process.env.REMAT_BENCH_PROGRAM);
+if (fields !== undefined) {
+  const element = (value) => ({
+    value,
+    selectedIndex: 0,
+    options: [{ getAttribute: () => value }],
+    addEventListener: (_, press) => void setImmediate(() => press()),
+    appendChild() {},
+  });
+  globalThis.document = {
+    getElementById: (id) => element(fields[id]),
+    createElement: () => element(),
+  };
+}

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { writeMnist, writeTable, writeText } from "./made-up-data.js";
+import { writeMnist, writeReviews, writeTable, writeText } from "./made-up-data.js";
 
 /** A column of a table, by its name: its values between two bounds, or as many classes. */
 const between = (from, to) => (random) => from + (to - from) * random();
@@ -44,6 +44,7 @@ const strikeColumns = {
  * @property {readonly string[]} [args]
  * @property {Readonly<Record<string, string>>} [modules] by the name of a module that it imports, the name under which that is installed
  * @property {(folder: string) => void} [writeData] into the folder that it runs in
+ * @property {Readonly<Record<string, string>>} [fields] of the page that it is for, by id
  * @property {number} passes after which it is ended
  */
 
@@ -120,5 +121,35 @@ export const publicPrograms = [
     file: "tfjs-examples/baseball-node/train_strike_zone.js",
     writeData: (folder) => writeTable(folder, "strike_zone_training_data.csv", strikeColumns, 2000),
     passes: 20,
+  },
+  {
+    name: "sentiment, convolution over words, batch 128",
+    file: "tfjs-examples/sentiment/train.js",
+    args: ["cnn"],
+    writeData: writeReviews,
+    passes: 12,
+  },
+  {
+    name: "sentiment, bidirectional LSTM of 100 steps, batch 128",
+    file: "tfjs-examples/sentiment/train.js",
+    args: ["bidirectionalLSTM"],
+    writeData: writeReviews,
+    passes: 10,
+  },
+  {
+    name: "addition-rnn, sequence to sequence, batch 128",
+    file: "tfjs-examples/addition-rnn/index.js",
+    modules: { "@tensorflow/tfjs": "@tensorflow/tfjs-node" },
+    fields: {
+      digits: "2",
+      trainingSize: "3000",
+      rnnType: "LSTM",
+      rnnLayers: "1",
+      rnnLayerSize: "128",
+      batchSize: "128",
+      trainIterations: "5",
+      numTestExamples: "10",
+    },
+    passes: 16,
   },
 ];

@@ -38,7 +38,9 @@ export async function runPublicProgram(program, way, { folder, nativeApp }) {
     const env = {
       NODE_PATH: [nativeApp, folder].map((root) => join(root, "node_modules")).join(delimiter),
       REMAT_PROGRAMS: folder,
-      REMAT_BENCH_PROGRAM: JSON.stringify({ passes: program.passes, file }),
+      REMAT_BENCH_PROGRAM: JSON.stringify({ passes: program.passes, file, fields: program.fields }),
+      // Where some look for what they have downloaded before.
+      TMPDIR: cwd,
       TF_CPP_MIN_LOG_LEVEL: "2",
       ...allocatorEnvironment(),
     };
