@@ -30,6 +30,13 @@ describe("a model that checkpoints its blocks by hand", () => {
     const free = await json("memory", "--checkpointing", "free");
     const plan = await json("plan", "--budget", "60%", "--iterations", "500");
     expect(plan).toMatchObject({ feasible: true, stockPeakBytes: free.peakBytes });
+    // What it says is told, too: the plan has to be held against that.
+    const { given } = plan.verdict;
+    const { peakBytes } = await json("memory");
+    expect(given).toEqual({ peakBytes, recomputedOps: expect.any(Number) });
+    const { stdout } = await remat("plan", model, ...step, "--budget", "60%", "--iterations", "500", "--units", "B");
+    const told = `as checkpointed by hand ${peakBytes} B`;
+    expect(stdout.split("\n\n")[0]).toContain(told);
     const refused = await remat("plan", model, ...step, "--budget", "60%", "--checkpointing", "given");
     expect(refused.code).not.toBe(0);
     expect(refused.stderr).toMatch(

@@ -105,7 +105,7 @@ export { type DeviceToFit, deviceToFit } from "./verdict/device-to-fit.js";
 export { type Facts, factLines, verdictSeparator } from "./verdict/fact-lines.js";
 export { type GraphMemory, judgeGraph } from "./verdict/judge-graph.js";
 export { judgeMemory, judgeStep, type NextStep, type StepMemory, type VerdictOptions } from "./verdict/judge-memory.js";
-export type { Outcome, Verdict } from "./verdict/verdict.js";
+export type { GivenStep, Outcome, Verdict } from "./verdict/verdict.js";
 export { describeWay, type WayToFit } from "./verdict/way-to-fit.js";
 export { factsOf, withFacts, withVerdict } from "./verdict/with-verdict.js";
 export {

@@ -1,13 +1,14 @@
 import { requireMemoryTrace } from "@remat/mem-tracker";
+import { heldPeak } from "@remat/memory";
 import { isStandardOutput } from "@remat/output-file";
 import { nothingWithin } from "@remat/planner";
-import { type InfeasibleBudget, infeasibleDocument, type Outcome } from "@remat/reporting";
-import { type Trace, writePlan } from "@remat/trace";
+import { type GivenStep, type InfeasibleBudget, infeasibleDocument, type Outcome } from "@remat/reporting";
+import { countReplayedOps, type Trace, writePlan } from "@remat/trace";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
 import { parseFormat, parseUnits, rowsToList } from "../format-option.js";
-import { type ModelOptions, parseModelOptions, printOptions, recordOptions, stepOptions } from "../model-options.js";
-import { isOf, type ModelSource, modelSource } from "../model-source.js";
+import { parseModelOptions, printOptions, recordOptions, stepOptions } from "../model-options.js";
+import { isOf, modelSource } from "../model-source.js";
 import { shownBeside, writeFor } from "../output.js";
 import { findPlan } from "../plan/find-plan.js";
 import { planGraph } from "../plan/plan-graph.js";
@@ -15,8 +16,8 @@ import { describeBudget, methodOption, type PlanOptions, parsePlanOptions, planO
 import { tooDear, tooMuch } from "../plan/refuse.js";
 import { type Shown, showPlan } from "../plan/show-plan.js";
 import { writePolicyFile } from "../plan/write-policy-file.js";
-import { priceModel } from "../price-model.js";
-import { parsePricing, pricingOptions } from "../pricing-options.js";
+import { type PricedModel, priceModel } from "../price-model.js";
+import { type Pricing, parsePricing, pricingOptions } from "../pricing-options.js";
 import { Progress } from "../progress.js";
 import { predictedUpdateOption } from "../update-in-backward-option.js";
 import { parseCount, parseText, UsageError } from "../usage-error.js";
@@ -122,7 +123,7 @@ async function planModel(
   const tracePath = options["trace"] === undefined ? undefined : parseText("trace", options["trace"]);
   const beside = shownBeside(io, { "-o": asked.output, "--pytorch-policy": asked.pyTorchPolicy, "--trace": tracePath });
   const pricing = parsePricing(options);
-  const { trace, pricedFor } = await priceModel(source, stepOf(source, options), pricing, progress);
+  const { trace, pricedFor, handCheckpointed } = await traceToPlan(given, pricing, progress);
   requireMemoryTrace(trace);
   const name = trace.header.model ?? source.name;
   if (asked.pyTorchPolicy !== undefined && trace.header.framework !== "pytorch")
@@ -139,7 +140,11 @@ async function planModel(
   if ("infeasible" in found) {
     const outcome = smallestFound(found.infeasible);
     const earlyReleasePeakBytes = (await predictReleased())?.peakBytes;
-    const verdict = await giveVerdict(trace, { ...given, pricing, outcome, earlyReleasePeakBytes }, progress);
+    const verdict = await giveVerdict(
+      trace,
+      { ...given, pricing, outcome, handCheckpointed, earlyReleasePeakBytes },
+      progress,
+    );
     progress.clear();
     beside.write(withVerdictFirst(infeasibleDocument(found.infeasible, shown), verdict, shown.format, io));
     throw nothingWithin(found.infeasible);
@@ -151,7 +156,7 @@ async function planModel(
   // Nobody takes the step of one rank of many.
   const earlyRelease = asked.worldSize > 1 ? undefined : await predictReleased();
   const earlyReleasePeakBytes = earlyRelease?.peakBytes;
-  const judged = { ...given, pricing, outcome: planned, command, earlyReleasePeakBytes };
+  const judged = { ...given, pricing, outcome: planned, command, handCheckpointed, earlyReleasePeakBytes };
   const verdict = await giveVerdict(found.trace, judged, progress);
   progress.clear();
   const text = await showPlan(found, shown, { pricedFor, earlyRelease, verdict, io });
@@ -166,11 +171,26 @@ async function planModel(
   beside.write(text(...sections));
 }
 
-/** How to take the step, in which it is up to the plan what is recomputed; of a recorded one the seed is the search's alone. */
-function stepOf(source: ModelSource, options: CommandOptions): ModelOptions {
+interface TraceToPlan extends PricedModel {
+  /** What the step holds as it runs, where the model checkpoints blocks by hand. */
+  readonly handCheckpointed?: GivenStep;
+}
+
+/** Traces the step, in which it is up to the plan what is recomputed. Of a model without blocks that are checkpointed by hand it is the step as it runs. */
+async function traceToPlan({ source, options }: Given, pricing: Pricing, progress: Progress): Promise<TraceToPlan> {
   const { request, ...files } = parseModelOptions(options);
-  if (isOf(source, "run")) return { request: { ...request, seed: undefined }, ...files };
-  return { request: { ...request, checkpointing: request.checkpointing ?? "free" }, ...files };
+  // The seed is the search's alone.
+  if (isOf(source, "run"))
+    return priceModel(source, { request: { ...request, seed: undefined }, ...files }, pricing, progress);
+  const asItRuns = await priceModel(source, { request, ...files }, pricing, progress);
+  const recomputedOps = countReplayedOps(asItRuns.trace);
+  if (request.checkpointing !== undefined || recomputedOps === 0) return asItRuns;
+  const { peakBytes } = heldPeak(asItRuns.trace);
+  const free = { request: { ...request, checkpointing: "free" as const }, ...files };
+  return {
+    ...(await priceModel(source, free, pricing, progress)),
+    handCheckpointed: { peakBytes, recomputedOps },
+  };
 }
 
 /** What was found that holds least, though it is too much for the budget. */

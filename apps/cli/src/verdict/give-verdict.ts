@@ -1,5 +1,5 @@
 import { heldPeak, tellsLifetimes } from "@remat/memory";
-import { deviceToFit, judgeMemory, type Outcome, type Verdict, type WayToFit } from "@remat/reporting";
+import { deviceToFit, type GivenStep, judgeMemory, type Outcome, type Verdict, type WayToFit } from "@remat/reporting";
 import { waysToFit } from "@remat/reporting/ways-to-fit";
 import type { DeviceSpec, Trace } from "@remat/trace";
 import { parseUnits } from "../format-option.js";
@@ -14,6 +14,8 @@ import { predictEarlyRelease } from "./predict-early-release.js";
 export interface GivenVerdict extends Given {
   readonly pricing: Pick<Pricing, "device" | "isAsked">;
   readonly outcome?: Outcome;
+  /** What the step holds with the blocks that its model checkpoints by hand, where it is judged without. */
+  readonly handCheckpointed?: GivenStep | undefined;
   /** What the step holds with early release, where that was asked already. */
   readonly earlyReleasePeakBytes?: number | undefined;
   /** What to type next, where the command knows better. */
@@ -41,6 +43,7 @@ export async function giveVerdict(
     units: parseUnits(given.options),
     ...(earlyReleasePeakBytes !== undefined && { earlyReleasePeakBytes }),
     ...(outcome && { outcome }),
+    given: given.handCheckpointed,
     ...(ways && { ways }),
     commandFor: (step) => ("command" in given ? given.command : nextCommand(given, step, device.memoryBytes)),
   });

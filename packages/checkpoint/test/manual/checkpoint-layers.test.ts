@@ -1,3 +1,4 @@
+import { selectBackend } from "@remat/backends/node";
 import * as tf from "@tensorflow/tfjs";
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import {
@@ -108,6 +109,44 @@ describe("ending the blocks of a model", () => {
     ends[1]();
     expect(taken()).toBe(stock);
     for (const model of [first, second]) model.dispose();
+  });
+
+  test("lets another model train on wasm as in stock", async () => {
+    const ended = residualNet();
+    checkpointLayers(ended, "block_*")();
+    ended.dispose();
+    await selectBackend({ backend: "wasm" });
+    try {
+      const run = async () => {
+        const model = tf.sequential({
+          layers: [1, 2].map((seed) =>
+            tf.layers.dense({
+              units: 4,
+              inputShape: [4],
+              activation: "tanh",
+              kernelInitializer: tf.initializers.glorotNormal({ seed }),
+            }),
+          ),
+        });
+        model.compile({ optimizer: "sgd", loss: "meanSquaredError" });
+        const x = tf.randomNormal([8, 4], 0, 1, "float32", 3);
+        const { history } = await model.fit(x, x, { epochs: 2, verbose: 0, shuffle: false });
+        const weights = model.getWeights().map((weight) => [...weight.dataSync()]);
+        model.dispose();
+        x.dispose();
+        return { history, weights };
+      };
+      const stock = await run();
+      const other = residualNet();
+      const end = checkpointLayers(other, "block_*");
+      // A model that is none of the blocks', while they are there, and when they are not.
+      expect(await run()).toEqual(stock);
+      end();
+      expect(await run()).toEqual(stock);
+      other.dispose();
+    } finally {
+      await tf.setBackend("cpu");
+    }
   });
 
   test("leaves functions that are checkpointed as they are", () => {

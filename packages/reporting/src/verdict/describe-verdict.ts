@@ -1,7 +1,7 @@
 import { labelCategory } from "../category-colours.js";
 import { formatOverhead, formatPercent, formatWholePercent } from "../format-quantity.js";
 import type { SizeFormat } from "../size-unit.js";
-import type { Verdict } from "./verdict.js";
+import type { GivenStep, Verdict } from "./verdict.js";
 import { describeWay, type WayToFit } from "./way-to-fit.js";
 
 /** More categories than these are for the table below. */
@@ -15,7 +15,7 @@ export type VerdictFigures = Omit<Verdict, "facts" | "sentence">;
 
 /** Returns a verdict in words, a fact each: what is held, whether it fits, what it is, what would be better, what to type. */
 export function describeVerdict(verdict: VerdictFigures, size: SizeFormat): readonly string[] {
-  const { categories, recomputedOps, outcome, command } = verdict;
+  const { categories, recomputedOps, given, outcome, command } = verdict;
   const told = categories.filter(({ share }) => share >= 0.005).slice(0, categoriesTold);
   return [
     describePeak(verdict, size),
@@ -27,6 +27,7 @@ export function describeVerdict(verdict: VerdictFigures, size: SizeFormat): read
             .join(", "),
         ]),
     ...(recomputedOps === 0 ? [] : [`${recomputedOps} ops recompute what is checkpointed by hand`]),
+    ...(given === undefined ? [] : [describeGiven(given, verdict.peakBytes, size)]),
     ...(outcome === undefined ? describeRemedies(verdict, size) : [describeOutcome(verdict, size)]),
     ...(command === undefined ? [] : [command]),
   ];
@@ -57,6 +58,11 @@ function describePeak(
   return fits
     ? `${ofDevice}: fits, ${size(spareBytes)} to spare`
     : `${ofDevice}: does not fit, ${size(-spareBytes)} too much`;
+}
+
+/** What somebody has who checkpoints by hand: what is planned is to be held against it. */
+function describeGiven({ peakBytes, recomputedOps }: GivenStep, without: number, size: SizeFormat): string {
+  return `as checkpointed by hand ${size(peakBytes)} (${formatPercent(peakBytes / Math.max(1, without))}), recomputing ${recomputedOps} ops`;
 }
 
 function describeOutcome({ outcome, peakBytes, deviceMemoryBytes, fits }: VerdictFigures, size: SizeFormat): string {

@@ -3,7 +3,7 @@ import { type CategoryName, countReplayedOps, type DeviceSpec, type Trace } from
 import { type SizeUnit, sizeFormat } from "../size-unit.js";
 import { describeVerdict, savingOf } from "./describe-verdict.js";
 import { verdictSeparator } from "./fact-lines.js";
-import type { Outcome, Verdict } from "./verdict.js";
+import type { GivenStep, Outcome, Verdict } from "./verdict.js";
 import type { WayToFit } from "./way-to-fit.js";
 
 /** What may come next where nothing is to be won for nothing: a look at what less memory costs. */
@@ -15,6 +15,8 @@ export interface VerdictOptions {
   /** What the step holds with early release (`predictReleasedPeak` of `@remat/checkpoint`); left out: nobody can say without its model. */
   readonly earlyReleasePeakBytes?: number;
   readonly outcome?: Outcome;
+  /** Of a step that is judged without the blocks that are checkpointed by hand: what it holds with them. */
+  readonly given?: GivenStep | undefined;
   /** Unit of all sizes in words; left out: what suits each. */
   readonly units?: SizeUnit;
   /** See `waysToFit`. */
@@ -59,7 +61,7 @@ export function judgeMemory(trace: Trace, options: VerdictOptions): Verdict | un
 /** Returns the same of a step of which only the peak is at hand. */
 export function judgeStep(
   { peakBytes, bytesByCategory, unrecomputedPeakBytes, recomputedOps = 0, truncated }: StepMemory,
-  { device, earlyReleasePeakBytes, outcome, units, ways, commandFor }: VerdictOptions,
+  { device, earlyReleasePeakBytes, outcome, given, units, ways, commandFor }: VerdictOptions,
 ): Verdict {
   const { memoryBytes } = device;
   const isWhole = truncated === undefined;
@@ -84,6 +86,7 @@ export function judgeStep(
     earlyReleasePeakBytes,
     unrecomputedPeakBytes,
     recomputedOps,
+    given,
     outcome,
     truncated,
     ways: fits === false && isWhole ? ways : undefined,

@@ -10,6 +10,12 @@ export interface Outcome {
   readonly overhead?: number;
 }
 
+/** A step with the blocks that its model checkpoints by hand, as it runs where nobody plans it. */
+export interface GivenStep {
+  readonly peakBytes: number;
+  readonly recomputedOps: number;
+}
+
 /** What everybody asks first: whether a step fits, and what to do next. Bytes as allocated. */
 export interface Verdict {
   /** The most that is held, `heldPeak` of the account of memory; of a trace that breaks off, before it does. */
@@ -30,6 +36,8 @@ export interface Verdict {
   readonly unrecomputedPeakBytes: number | undefined;
   /** How many ops recompute what is checkpointed by hand. */
   readonly recomputedOps: number;
+  /** What the step holds with the blocks that are checkpointed by hand, of which this is the step without; undefined where there are none. */
+  readonly given: GivenStep | undefined;
   readonly outcome: Outcome | undefined;
   /** Where the trace breaks off, so that all this is only of what comes before; undefined of one that is whole. */
   readonly truncated: Trace["truncated"];
