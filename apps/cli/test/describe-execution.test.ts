@@ -12,6 +12,7 @@ const executed: ExecutedPasses = {
   passesMs: 1000,
   recomputedMs: 0,
   recomputedOps: 0,
+  offloadedBytes: 0,
   planPasses: [],
   peakPlan: undefined,
 };
@@ -27,6 +28,10 @@ describe("what remat exec tells at the end", () => {
       facts: ["peak 20 MiB of 16 GiB (this machine)", "8 passes", "nothing recomputed", command],
       command,
     });
+  });
+
+  it("is what moved to host memory, of a plan that offloads", () => {
+    expect(facts({ offloadedBytes: 16 * MiB })).toContain("2 MiB a pass offloaded");
   });
 
   it("is of how many passes the peak is, where nobody counts in later ones", () => {

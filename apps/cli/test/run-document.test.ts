@@ -27,6 +27,8 @@ const summary: RunSummary = {
     cpuMs: 6,
     stepMs: 4,
     recomputedOnTouch: 0,
+    offloadedBytes: 0,
+    reloadedBytes: 0,
   },
   losses: [1.5, Number.NaN],
   verification: {

@@ -34,6 +34,8 @@ export interface ExecutedPasses {
   readonly passesMs: number;
   readonly recomputedMs: number;
   readonly recomputedOps: number;
+  /** That moved to host memory, of all passes. */
+  readonly offloadedBytes: number;
   /** How many passes have followed each of the plans that were given to its end. */
   readonly planPasses: readonly number[];
   /** What the pass has followed in which, or in the update after which, the most was alive: one of these plans, or none. */

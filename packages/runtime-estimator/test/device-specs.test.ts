@@ -113,7 +113,7 @@ describe("parseDeviceSpec", () => {
     [
       "an unknown field",
       { ...spec, bandwidth: 448 },
-      "device spec: field 'bandwidth': expected one of the fields name, tflops, memoryGBps, memoryBytes, allocationUnitBytes, source",
+      "device spec: field 'bandwidth': expected one of the fields name, tflops, memoryGBps, memoryBytes, linkGBps, allocationUnitBytes, source",
     ],
   ])("refuses %s", (_, json, message) => {
     expect(() => parseDeviceSpec(json)).toThrow(new RematError("DEVICE_SPEC", message));

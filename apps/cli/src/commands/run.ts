@@ -39,6 +39,10 @@ export const runCommand: Command = {
     { flags: "--budget <size>", purpose: "What may be held at once: 0.9 or 60% of what stock holds, or 2GB, 512MiB" },
     { flags: "--max-overhead <share>", purpose: "In place of a budget, how much longer a step may take: 15%" },
     { flags: "--plan <file>", reads: true, purpose: "In place of a budget, a plan that remat plan -o wrote" },
+    {
+      flags: "--offload-on-host",
+      purpose: "Follow a --plan that offloads where the device's memory is the host's, too, which saves nothing there",
+    },
     { flags: "--early-release", purpose: "Nothing is recomputed; everything is freed after its last use" },
     updateInBackwardOption,
     { flags: "--steps <n>", purpose: "How many steps to run", default: 5 },
@@ -62,6 +66,9 @@ export async function run(model: string, options: CommandOptions, io: ConsoleIo)
   const format = parseFormat(options);
   const units = parseUnits(options);
   const { wanted, steps, timeMs, verify } = parseRunOptions(options);
+  const offloadsOnHost = options["offloadOnHost"] === true;
+  if (offloadsOnHost && wanted.kind !== "plan")
+    throw new UsageError("--offload-on-host is for a --plan that offloads.");
   const top = parseCount("top", options["top"]);
   const device = options["device"] === undefined ? thisMachine() : parsePricing(options).device;
   // Of `run`, --steps says how many to run.
@@ -89,7 +96,7 @@ export async function run(model: string, options: CommandOptions, io: ConsoleIo)
     const job: StepJob = {
       source,
       backend: planning.backend,
-      execution: executionOf(planning, wanted),
+      execution: executionOf(planning, wanted, offloadsOnHost),
       steps,
       digest: false,
       read: [],
@@ -113,8 +120,8 @@ export async function run(model: string, options: CommandOptions, io: ConsoleIo)
   }
 }
 
-function executionOf({ plan }: PlanningResult, wanted: Wanted): Execution {
-  if (plan !== undefined) return { kind: "plan", plan };
+function executionOf({ plan }: PlanningResult, wanted: Wanted, offloadsOnHost: boolean): Execution {
+  if (plan !== undefined) return { kind: "plan", plan, offloadsOnHost };
   return wanted.kind === "early-release" ? wanted : { kind: "stock" };
 }
 

@@ -51,6 +51,7 @@ export async function findPlan(
 function requestOf(options: PlanOptions): MethodRequest {
   const { budget, maxOverhead, timeMs, iterations, seed, paretoPoints, workers, modules, worldSize, fsdpUnits } =
     options;
+  const { linkBytesPerSecond } = options;
   return {
     ...(budget !== undefined && { budget }),
     ...(maxOverhead !== undefined && { maxOverhead }),
@@ -61,6 +62,7 @@ function requestOf(options: PlanOptions): MethodRequest {
     modules,
     worldSize,
     fsdpUnits,
+    ...(linkBytesPerSecond !== undefined && { linkBytesPerSecond }),
     planCheckpointing: (of, asked) => planCheckpointing(of, { ...asked, ...(workers !== undefined && { workers }) }),
   };
 }

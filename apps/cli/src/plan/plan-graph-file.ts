@@ -7,6 +7,7 @@ import {
   readGraphFile,
   type ScheduleAnswer,
   simulateSchedule,
+  withLink,
   workingSet,
 } from "@remat/planner";
 import { planSchedules } from "@remat/planner/node";
@@ -54,7 +55,7 @@ export async function planGraphFile(
       "GRAPH_FILE",
       `${path}: the graph has no nodes, expected at least one. Nothing is to be planned.`,
     );
-  const { timeMs, iterations, seed, order, paretoPoints, maxOverhead, workers } = options;
+  const { timeMs, iterations, seed, order, paretoPoints, maxOverhead, workers, linkBytesPerSecond } = options;
   const inOrder = simulateSchedule(
     graph,
     Int32Array.from({ length: graph.nodeCount }, (_, v) => v),
@@ -73,7 +74,7 @@ export async function planGraphFile(
   const readMs = performance.now() - began;
   const writeMs = options.output === undefined ? 0 : writingPerReading * readMs;
   const { found, isInterrupted } = await interruptible(io, (signal) =>
-    planSchedules(graph, {
+    planSchedules(linkBytesPerSecond === undefined ? graph : withLink(graph, linkBytesPerSecond / 1000), {
       ...(budgetBytes !== undefined
         ? { budgetBytes }
         : maxOverhead !== undefined
@@ -89,6 +90,8 @@ export async function planGraphFile(
       onProgress: showProgress(progress, name, inOrder.cost),
     }),
   );
+  if (linkBytesPerSecond !== undefined)
+    notes.push("costs are taken for milliseconds, of which a transfer takes as many as the link says");
   if (isInterrupted) notes.push("interrupted: this is the best found until then");
   if (found.point === undefined) {
     const infeasible = infeasibleGraph(graph, name, budgetBytes ?? 0, found, order);

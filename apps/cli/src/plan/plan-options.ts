@@ -22,6 +22,8 @@ export interface PlanOptions {
   readonly modules: readonly string[];
   readonly worldSize: number;
   readonly fsdpUnits: readonly string[];
+  /** What moves between the device and host memory in a second, each way; undefined where nothing may be offloaded. */
+  readonly linkBytesPerSecond: number | undefined;
   readonly output: string | undefined;
   readonly pyTorchPolicy: string | undefined;
 }
@@ -53,6 +55,7 @@ export function parsePlanOptions(options: CommandOptions): PlanOptions {
     modules: parseNames("module", options["module"]),
     worldSize: parseCount("world-size", options["worldSize"] ?? 1),
     fsdpUnits: parseNames("fsdp-units", options["fsdpUnits"]),
+    linkBytesPerSecond: options["link"] === undefined ? undefined : parseLink(options["link"]),
     output: text("output"),
     pyTorchPolicy: text("pytorchPolicy", "pytorch-policy"),
   };
@@ -110,6 +113,20 @@ export function parseTimeMs(value: unknown): number {
   return ms;
 }
 
+/** Parses `12GB/s`. */
+export function parseLink(value: unknown): number {
+  const match = /^(.*[^\s])\s*\/\s*s$/.exec(String(value).trim());
+  try {
+    const rate = parseBudget(match?.[1] ?? "");
+    if ("bytes" in rate) return rate.bytes;
+  } catch (error) {
+    if (!(error instanceof RematError && error.code === "BUDGET")) throw error;
+  }
+  throw new UsageError(
+    `--link expects what moves between the device and host memory in a second, each way, such as 12GB/s; found ${quote(value)}.`,
+  );
+}
+
 /** Names parted by commas, or an option given several times. */
 function parseNames(option: string, value: unknown): readonly string[] {
   if (value === undefined) return [];
@@ -138,6 +155,7 @@ function checkTogether(options: PlanOptions): void {
     [order === "free", "order", "--order free goes"],
     [options.worldSize > 1 || options.fsdpUnits.length > 0, "sharding", "--world-size and --fsdp-units go"],
     [options.modules.length > 0, "modules", "--module goes"],
+    [options.linkBytesPerSecond !== undefined, "link", "--link goes"],
   ];
   for (const [isGiven, option, what] of given)
     if (isGiven && !takes.has(option))

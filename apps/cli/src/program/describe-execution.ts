@@ -19,13 +19,14 @@ export function describeExecution(
   if (problem !== undefined) return describeProblem(problem, executed, command);
   if (executed === undefined)
     return { facts: [`${passes} passes${where}, of which the end was not seen: the thread was ended from outside`] };
-  const { passesMs, recomputedMs, recomputedOps } = executed;
+  const { passesMs, recomputedMs, recomputedOps, offloadedBytes } = executed;
   const facts = [
     ...describeHeld(executed, device),
     ...describePasses(`${passes} ${passes === 1 ? "pass" : "passes"}${where}`, passes, executed, plans),
     recomputedOps === 0
       ? "nothing recomputed"
       : `${(recomputedOps / passes).toFixed(1)} ops a pass recomputed, in ${formatMs(recomputedMs)} of ${formatMs(passesMs)} (${formatPercent(recomputedMs / passesMs)})`,
+    ...(offloadedBytes > 0 ? [`${formatBytes(offloadedBytes / passes)} a pass offloaded`] : []),
     ...(thread > 0 || resident === undefined ? [] : [describeResident(resident)]),
     ...(command === undefined ? [] : [command]),
   ];

@@ -1,4 +1,4 @@
-import { applyPlan, MemoryMeter, releaseEarly } from "@remat/checkpoint";
+import { applyPlan, MemoryMeter, type PassReport, releaseEarly } from "@remat/checkpoint";
 import { openDispatchMode } from "@remat/dispatch-hook";
 import { readPlan } from "@remat/trace";
 import { decideCheckpointing } from "@remat/tracer";
@@ -6,10 +6,12 @@ import { resolveStep } from "@remat/tracer/step";
 import type { StepSurroundings } from "./run-steps.js";
 import type { Execution, StepJob } from "./step-job.js";
 
+type Moved = Pick<PassReport, "recomputedOps" | "recomputedOnTouch" | "offloadedBytes" | "reloadedBytes">;
+
 /** An execution that has begun. */
 export interface Running {
   close(): void;
-  readonly lastStep?: { readonly recomputedOps: number; readonly recomputedOnTouch: number } | undefined;
+  readonly lastStep?: Moved | undefined;
 }
 
 /** Opens what holds memory as an execution asks for. */
@@ -20,9 +22,16 @@ export function execute(execution: Execution): Running {
     case "early-release":
       return { close: releaseEarly({ updateInBackward: execution.updateInBackward === true }) };
     case "plan":
-      return applyPlan(readPlan(execution.plan));
+      return applyPlan(readPlan(execution.plan), { offloadsOnHost: execution.offloadsOnHost === true });
   }
 }
+
+const movedIn = ({ recomputedOps, recomputedOnTouch, offloadedBytes, reloadedBytes }: Moved): Moved => ({
+  recomputedOps,
+  recomputedOnTouch,
+  offloadedBytes,
+  reloadedBytes,
+});
 
 /** Returns what is around the steps of a job: its execution, and a meter of memory. */
 export function surroundingsOf({ execution, source }: Pick<StepJob, "execution" | "source">): StepSurroundings {
@@ -46,7 +55,7 @@ export function surroundingsOf({ execution, source }: Pick<StepJob, "execution" 
       const { lastStep } = running;
       return {
         peakBytes: meter.peakBytes,
-        ...(lastStep && { recomputedOps: lastStep.recomputedOps, recomputedOnTouch: lastStep.recomputedOnTouch }),
+        ...(lastStep && movedIn(lastStep)),
       };
     },
     close() {

@@ -53,6 +53,12 @@ function figureRecords({ predicted, measured, restingBytes, losses, verification
     ["ops", predicted.ops, measured.ops],
     ["recomputedOps", predicted.recomputedOps, measured.recomputedOps],
     ["recomputedOnTouch", undefined, measured.recomputedOnTouch],
+    ...(measured.offloadedBytes === 0
+      ? []
+      : [
+          ["offloadedBytes", undefined, measured.offloadedBytes],
+          ["reloadedBytes", undefined, measured.reloadedBytes],
+        ]),
     ...losses.map((loss, step) => [`loss of step ${step + 1}`, undefined, loss]),
     ...(verification === undefined ? [] : [["equal to stock", true, verification.isEqual]]),
   ];
@@ -115,6 +121,9 @@ function figures({ stock, predicted, measured, restingBytes }: RunSummary, size:
       "",
       measured.recomputedOnTouch > 0 ? `${measured.recomputedOnTouch} of them against the plan` : "",
     ],
+    ...(measured.offloadedBytes === 0
+      ? []
+      : [["offloaded", "", size(measured.offloadedBytes), "", `${size(measured.reloadedBytes)} reloaded`]]),
   ];
   return { kind: "table", headers: ["", "Predicted", "Measured", "Of stock", "Apart"], worth: [9, 8, 8, 6, 7], rows };
 }

@@ -4,7 +4,9 @@ import type { Tensor, Variable } from "@tensorflow/tfjs-core";
 import { loadModel } from "../load-model.js";
 import { consumesGradients, type StepFigures, type StepJob, type StepResult, type TensorPlace } from "./step-job.js";
 
-type StepOutcome = Partial<Pick<StepFigures, "peakBytes" | "recomputedOps" | "recomputedOnTouch">>;
+type StepOutcome = Partial<
+  Pick<StepFigures, "peakBytes" | "recomputedOps" | "recomputedOnTouch" | "offloadedBytes" | "reloadedBytes">
+>;
 
 /** How steps are run: as they are (stock), or with something around them. */
 export interface StepSurroundings {

@@ -19,6 +19,9 @@ export interface StepMeasurement {
   readonly recomputedOps: number;
   /** Of these, those recomputed because what they made was touched against the plan. */
   readonly recomputedOnTouch: number;
+  /** In the last step. */
+  readonly offloadedBytes: number;
+  readonly reloadedBytes: number;
 }
 
 /** What `remat run` found. */
@@ -70,6 +73,8 @@ export function summarizeRun(
       ops: recorded?.ops ?? 0,
       recomputedOps: last.recomputedOps ?? recorded?.recomputedOps ?? 0,
       recomputedOnTouch: last.recomputedOnTouch ?? 0,
+      offloadedBytes: last.offloadedBytes ?? 0,
+      reloadedBytes: last.reloadedBytes ?? 0,
     },
     losses: steps.map((step) => step.loss),
     verification,

@@ -7,7 +7,7 @@ export type Execution =
   | { readonly kind: "stock" }
   | { readonly kind: "early-release"; readonly updateInBackward?: boolean }
   /** The text of a plan file. */
-  | { readonly kind: "plan"; readonly plan: string };
+  | { readonly kind: "plan"; readonly plan: string; readonly offloadsOnHost?: boolean };
 
 /** Whether gradients are gone when the backward pass is over, so that nobody can read them. */
 export const consumesGradients = (execution: Execution): boolean =>
@@ -46,6 +46,8 @@ export interface StepFigures {
   readonly peakBytes?: number;
   readonly recomputedOps?: number;
   readonly recomputedOnTouch?: number;
+  readonly offloadedBytes?: number;
+  readonly reloadedBytes?: number;
   /** SHA-256 of the bytes, by name. */
   readonly gradients?: Readonly<Record<string, string>>;
   readonly weights?: Readonly<Record<string, string>>;

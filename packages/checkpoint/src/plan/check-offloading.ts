@@ -16,7 +16,7 @@ export function checkOffloading(plan: Plan | undefined): void {
   if (deviceKind(device) !== "cpu") return;
   throw new RematError(
     "BACKEND_UNSUPPORTED",
-    `the plan for '${plan.subject.name}' offloads, and the backend '${name}' computes in host memory, where that saves nothing. Expected a backend with memory of its own, such as tfjs-node-gpu with a GPU; plan without a link, or pass { offloadsOnHost: true } to follow it all the same.`,
+    `the plan for '${plan.subject.name}' offloads, and the backend '${name}' computes in host memory, where that saves nothing. Expected a backend with memory of its own, such as tfjs-node-gpu with a GPU; plan without a link, or follow it all the same with { offloadsOnHost: true }, on the command line remat run --offload-on-host.`,
   );
 }
 

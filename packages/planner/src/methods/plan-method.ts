@@ -4,7 +4,7 @@ import type { BindingOp } from "../checkpointing/binding-op.js";
 import type { CheckpointingAnswer, CheckpointingOptions } from "../checkpointing/plan-checkpointing.js";
 
 /** What a method may take besides a budget. */
-export type MethodOption = "maxOverhead" | "pareto" | "order" | "modules" | "sharding";
+export type MethodOption = "maxOverhead" | "pareto" | "order" | "modules" | "sharding" | "link";
 
 /** A way to make a plan: what a file of this folder exports, and `plan-methods.ts` lists. */
 export interface PlanMethod {
@@ -21,7 +21,10 @@ export interface PlanMethod {
 
 /** What is asked of a method; it is given nothing that it does not take. */
 export interface MethodRequest
-  extends Pick<CheckpointingOptions, "iterations" | "boundTimeMs" | "seed" | "signal" | "onProgress" | "paretoPoints"> {
+  extends Pick<
+    CheckpointingOptions,
+    "iterations" | "boundTimeMs" | "seed" | "signal" | "onProgress" | "paretoPoints" | "linkBytesPerSecond"
+  > {
   readonly budget?: Budget;
   readonly maxOverhead?: number;
   readonly timeMs?: number;

@@ -7,7 +7,7 @@ export const scheduleMethod: PlanMethod = {
   name: "schedule",
   purpose: "the whole step, op by op",
   budgetOf: "step",
-  takes: new Set(["maxOverhead", "pareto", "order"]),
+  takes: new Set(["maxOverhead", "pareto", "order", "link"]),
   async plan(trace, request) {
     const { budget, maxOverhead, planCheckpointing: plan = planCheckpointing } = request;
     const { point, infeasible, recordedPeakBytes, front, recommended } = await plan(trace, optionsOf(request));
@@ -28,7 +28,18 @@ export const scheduleMethod: PlanMethod = {
 };
 
 function optionsOf(request: MethodRequest): CheckpointingOptions {
-  const { budget, maxOverhead, timeMs, iterations, boundTimeMs, seed, paretoPoints, signal, onProgress } = request;
+  const {
+    budget,
+    maxOverhead,
+    timeMs,
+    iterations,
+    boundTimeMs,
+    seed,
+    paretoPoints,
+    signal,
+    onProgress,
+    linkBytesPerSecond,
+  } = request;
   const goal =
     budget !== undefined ? goalOfBudget(budget) : maxOverhead !== undefined ? { maxOverhead } : { budgetFraction: 1 };
   return {
@@ -38,6 +49,7 @@ function optionsOf(request: MethodRequest): CheckpointingOptions {
     ...(boundTimeMs !== undefined && { boundTimeMs }),
     ...(seed !== undefined && { seed }),
     ...(paretoPoints !== undefined && { paretoPoints }),
+    ...(linkBytesPerSecond !== undefined && { linkBytesPerSecond }),
     ...(signal && { signal }),
     ...(onProgress && { onProgress }),
   };

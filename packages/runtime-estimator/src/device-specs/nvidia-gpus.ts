@@ -15,6 +15,29 @@ interface Figures {
   readonly bf16?: number;
 }
 
+/** By generation what 16 lanes move in a second, each way: 8, 16 or 32 GT/s a lane in 130 bits for 128 (PCI Express Base Specification 3.0, 4.0, 5.0). */
+const pcieGBps: Readonly<Record<number, number>> = { 3: 15.75, 4: 31.5, 5: 63 };
+
+/** The generation of PCI Express that the datasheet names, with 16 lanes. */
+const pcieOf: Readonly<Record<string, number>> = {
+  a100: 4,
+  "a100-40gb": 4,
+  "a100-pcie": 4,
+  h100: 5,
+  "h100-pcie": 5,
+  "h100-nvl": 5,
+  h200: 5,
+  l4: 4,
+  l40s: 4,
+  t4: 3,
+  v100: 3,
+  "v100-16gb": 3,
+  "v100-pcie": 3,
+  a10: 4,
+  "rtx-4090": 4,
+  "rtx-3090": 4,
+};
+
 function gpu(name: string, peak: Figures, memoryGBps: number, memoryGiB: number, source: string): DeviceSpec {
   const { fp64, fp32, tf32, fp16, bf16 } = peak;
   return {
@@ -28,6 +51,7 @@ function gpu(name: string, peak: Figures, memoryGBps: number, memoryGiB: number,
     },
     memoryGBps,
     memoryBytes: memoryGiB * GiB,
+    linkGBps: pcieGBps[pcieOf[name]],
     allocationUnitBytes: allocationUnits.pytorchCuda,
     source,
   };

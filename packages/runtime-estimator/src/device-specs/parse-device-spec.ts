@@ -1,7 +1,7 @@
 import { type DeviceSpec, RematError } from "@remat/trace";
 import { allocationUnits } from "./allocation-units.js";
 
-const fields = ["name", "tflops", "memoryGBps", "memoryBytes", "allocationUnitBytes", "source"];
+const fields = ["name", "tflops", "memoryGBps", "memoryBytes", "linkGBps", "allocationUnitBytes", "source"];
 
 /**
  * Returns a device spec of the user's own, from JSON text or a parsed value. `name`, `tflops` (TFLOP/s by dtype, `float32` at least) and
@@ -25,6 +25,7 @@ export function parseDeviceSpec(json: unknown): DeviceSpec {
   if (record["allocationUnitBytes"] !== undefined)
     spec.allocationUnitBytes = expectWhole("allocationUnitBytes", record["allocationUnitBytes"]);
   if (record["memoryBytes"] !== undefined) spec.memoryBytes = expectWhole("memoryBytes", record["memoryBytes"]);
+  if (record["linkGBps"] !== undefined) spec.linkGBps = expectNumber("linkGBps", record["linkGBps"], "GB/s above 0");
   if (record["source"] !== undefined) spec.source = expectText("source", record["source"]);
   return spec;
 }

@@ -69,6 +69,7 @@ export class EarlyReleaseWatcher implements DispatchMode {
       passesMs: this.passesMs,
       recomputedMs: 0,
       recomputedOps: 0,
+      offloadedBytes: 0,
       planPasses: [],
       peakPlan: undefined,
     };

@@ -10,6 +10,7 @@ export class ExecutionWatcher implements DispatchMode {
   private passesMs = 0;
   private recomputedMs = 0;
   private recomputedOps = 0;
+  private offloadedBytes = 0;
   private readonly planPasses: number[];
   /** Up to the end of the last pass, or of the update after it. */
   private peakBytes = 0;
@@ -47,7 +48,7 @@ export class ExecutionWatcher implements DispatchMode {
 
   executed(): ExecutedPasses {
     this.notePeak();
-    const { execution, passesMs, recomputedMs, recomputedOps, planPasses, peakPlan } = this;
+    const { execution, passesMs, recomputedMs, recomputedOps, offloadedBytes, planPasses, peakPlan } = this;
     const { peakBytes } = execution;
     return {
       budgetBytes: "budgetBytes" in execution ? execution.budgetBytes : undefined,
@@ -57,6 +58,7 @@ export class ExecutionWatcher implements DispatchMode {
       passesMs,
       recomputedMs,
       recomputedOps,
+      offloadedBytes,
       planPasses,
       peakPlan,
     };
@@ -77,6 +79,7 @@ export class ExecutionWatcher implements DispatchMode {
     if (step === undefined) return;
     this.recomputedMs += step.recomputedMs;
     this.recomputedOps += step.recomputedOps;
+    this.offloadedBytes += step.offloadedBytes;
     const { plan } = step;
     if (plan === undefined) return;
     this.lastPlan = this.plans.indexOf(plan);
