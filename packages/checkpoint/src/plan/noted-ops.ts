@@ -5,7 +5,7 @@ import type { PlanScript } from "./plan-script.js";
 
 /**
  * Of which ops of a plan the ledger has to know. The first time that a pass follows it that is of every one; from then on only of those of the forward pass, which a step may leave and
- * keep its budget all the same, of those that are recomputed, and of what the first time has evicted under living tensors, with what recomputing that takes. All else goes
+ * keep its budget all the same, of those that are recomputed or offloaded, and of what the first time has evicted under living tensors, with what recomputing that takes. All else goes
  * with its last tensor, and as long as it is there nothing has to recompute it.
  *
  * @internal
@@ -21,6 +21,11 @@ export class NotedOps {
     script.op.forEach((op, step) => {
       if (script.isRecomputed[step] === 1) this.isMarked[op] = 1;
     });
+    // What is offloaded must be known, whoever made it.
+    const offloaded = new Set(script.offloaded.values);
+    const { start } = script.values;
+    for (let op = 0; op < count; op++)
+      for (let value = start[op]; value < start[op + 1]; value++) if (offloaded.has(value)) this.isMarked[op] = 1;
   }
 
   passStarting(start: number): void {
