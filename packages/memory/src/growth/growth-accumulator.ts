@@ -1,0 +1,144 @@
+import { type GrowthVerdict, judgeGrowth } from "./judge-growth.js";
+
+/** What is alive of one maker, and whether that grows. */
+export interface MakerGrowth {
+  /** Alive now. */
+  readonly count: number;
+  readonly bytes: number;
+  readonly verdict: GrowthVerdict;
+  /** The kind of period that tells most of it; undefined where none has ended. */
+  readonly period: string | undefined;
+  /** Growth per such period; 0 unless it grows. */
+  readonly countPerPeriod: number;
+  readonly bytesPerPeriod: number;
+  /** How many such periods were judged, those of the warm-up left out. */
+  readonly periods: number;
+}
+
+/** Samples that are kept of a maker and a kind of period: when there are as many, every other goes, and half as many are taken. */
+const mostSamples = 64;
+
+/** Counts and bytes of one maker at the end of the sampled periods. */
+interface Samples {
+  count: number[];
+  bytes: number[];
+}
+
+/** The periods of one kind. */
+class Clock {
+  ended = 0;
+  stride = 1;
+  taken = 0;
+  /** By maker; none of one of which nothing has ever been alive. */
+  readonly samples: (Samples | undefined)[] = [];
+}
+
+/**
+ * Counts what is alive by maker (a line, an op: whatever the caller numbers), and judges at the end of periods which makers' tensors outlive theirs and
+ * grow. Only what lives and {@link mostSamples} samples of it are kept, however many periods there are.
+ *
+ * @example
+ * const growth = new GrowthAccumulator();
+ * for (let step = 0; step < 10; step++) {
+ *   growth.allocated(0, 64);
+ *   growth.endPeriod("step");
+ * }
+ * growth.growthOf(0); // { verdict: "growing", countPerPeriod: 1, bytesPerPeriod: 64, … }
+ */
+export class GrowthAccumulator {
+  private readonly counts: number[] = [];
+  private readonly bytes: number[] = [];
+  private readonly clocks = new Map<string, Clock>();
+
+  /** Something was allocated, or, of several at once, `count`. Makers are numbered from 0. */
+  allocated(maker: number, bytes: number, count = 1): void {
+    while (this.counts.length <= maker) {
+      this.counts.push(0);
+      this.bytes.push(0);
+    }
+    this.counts[maker] += count;
+    this.bytes[maker] += bytes;
+  }
+
+  freed(maker: number, bytes: number): void {
+    this.counts[maker]--;
+    this.bytes[maker] -= bytes;
+  }
+
+  /** A period of a kind is over: a training step, a call of `predict`, one that the program marks. */
+  endPeriod(kind: string): void {
+    let clock = this.clocks.get(kind);
+    if (clock === undefined) this.clocks.set(kind, (clock = new Clock()));
+    if (++clock.ended % clock.stride !== 0) return;
+    if (clock.taken === mostSamples) thin(clock);
+    if (clock.ended % clock.stride !== 0) return;
+    for (let maker = 0; maker < this.counts.length; maker++) {
+      let samples = clock.samples[maker];
+      if (samples === undefined) {
+        if (this.counts[maker] === 0) continue;
+        const before = new Array<number>(clock.taken).fill(0);
+        clock.samples[maker] = samples = { count: before, bytes: [...before] };
+      }
+      samples.count.push(this.counts[maker]);
+      samples.bytes.push(this.bytes[maker]);
+    }
+    clock.taken++;
+  }
+
+  /** How many periods of each kind have ended, in the order in which the kinds came. */
+  periods(): ReadonlyMap<string, number> {
+    return new Map([...this.clocks].map(([kind, { ended }]) => [kind, ended]));
+  }
+
+  /** Of one maker; `now` in place of what is alive, where the caller knows better. */
+  growthOf(maker: number): MakerGrowth {
+    const [count, bytes] = [this.counts[maker] ?? 0, this.bytes[maker] ?? 0];
+    const all = [...this.clocks].map(([period, clock]) => judgeClock(period, clock, maker, count, bytes));
+    // Of several kinds of period that it grows by, the one in which it is nearest to one at a time.
+    const growing = all
+      .filter(({ verdict }) => verdict === "growing")
+      .toSorted((a, b) => Math.abs(Math.log(a.countPerPeriod || 1)) - Math.abs(Math.log(b.countPerPeriod || 1)));
+    const longest = all.toSorted((a, b) => b.periods - a.periods);
+    const judged = growing[0] ?? longest.find(({ verdict }) => verdict === "steady") ?? longest[0];
+    return (
+      judged ?? {
+        count,
+        bytes,
+        verdict: "too short",
+        period: undefined,
+        countPerPeriod: 0,
+        bytesPerPeriod: 0,
+        periods: 0,
+      }
+    );
+  }
+}
+
+/** Keeps every other sample: of the periods that the doubled stride would have taken. */
+function thin(clock: Clock): void {
+  const isKept = (_: number, i: number): boolean => i % 2 === 1;
+  for (const samples of clock.samples) {
+    if (samples === undefined) continue;
+    samples.count = samples.count.filter(isKept);
+    samples.bytes = samples.bytes.filter(isKept);
+  }
+  clock.taken /= 2;
+  clock.stride *= 2;
+}
+
+function judgeClock(period: string, clock: Clock, maker: number, count: number, bytes: number): MakerGrowth {
+  const none = new Array<number>(clock.taken).fill(0);
+  const { count: counts, bytes: sizes } = clock.samples[maker] ?? { count: none, bytes: none };
+  const byCount = judgeGrowth(counts, count);
+  const byBytes = judgeGrowth(sizes, bytes);
+  return {
+    count,
+    bytes,
+    // One tensor that is replaced by a larger one each time grows, too.
+    verdict: byBytes.verdict === "growing" ? "growing" : byCount.verdict,
+    period,
+    countPerPeriod: byCount.perSample / clock.stride,
+    bytesPerPeriod: byBytes.perSample / clock.stride,
+    periods: byCount.judged * clock.stride,
+  };
+}

@@ -1,0 +1,128 @@
+import { findRepeat, GrowthAccumulator, judgeGrowth } from "@remat/memory/growth";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+
+const verdict = (samples: readonly number[], now = samples.at(-1) ?? 0) => judgeGrowth(samples, now).verdict;
+const tooth = (length: number, height: number) => Array.from({ length }, (_, i) => 5 + (i % height));
+
+describe("judgeGrowth", () => {
+  it.each<[what: string, samples: readonly number[], expected: string]>([
+    ["one difference", [1, 2], "too short"],
+    ["three periods, the first of which is warm-up", [1, 2, 3], "too short"],
+    ["three differences after a warm-up", [1, 2, 3, 4, 5], "growing"],
+    ["a warm-up that makes slots", [0, 96, 96, 96, 96, 96], "steady"],
+    ["a buffer that fills half of the run", [1, 2, 3, 4, 5, 6, 6, 6, 6, 6, 6, 6], "steady"],
+    [
+      "a buffer that has been full for a third of the run",
+      [...Array(20).keys(), ...Array<number>(10).fill(20)],
+      "steady",
+    ],
+    ["what is emptied every three periods", tooth(14, 3), "steady"],
+    ["one in ten periods", Array.from({ length: 60 }, (_, i) => Math.floor(i / 10)), "growing"],
+    ["two models made one after another", [4, 4, 4, 4, 8, 8, 8, 8, 8], "steady"],
+    ["what shrinks", [9, 8, 7, 6, 5, 4], "steady"],
+  ])("of %s", (_, samples, expected) => {
+    expect(verdict(samples)).toBe(expected);
+  });
+
+  it("counts what is given back in the end as not held", () => {
+    expect(verdict([1, 2, 3, 4, 5, 6, 7, 8], 0)).toBe("steady");
+  });
+
+  it("finds every leak of at least one a period, with its rate, under any noise that comes back", () => {
+    const cases = fc.record({
+      rate: fc.integer({ min: 1, max: 5 }),
+      noise: fc.array(fc.nat(3), { minLength: 12, maxLength: 40 }),
+    });
+    fc.assert(
+      fc.property(cases, ({ rate, noise }) => {
+        const level = noise.map((more, i) => 4 * rate * i + more);
+        const judged = judgeGrowth(level, 4 * rate * noise.length);
+        expect(judged.verdict).toBe("growing");
+        expect(Math.abs(judged.perSample - 4 * rate)).toBeLessThan(1);
+        expect(verdict(noise, 0)).toBe("steady");
+      }),
+    );
+  });
+});
+
+describe("GrowthAccumulator", () => {
+  const run = (periods: number, each: (growth: GrowthAccumulator, period: number) => void, kind = "step") => {
+    const growth = new GrowthAccumulator();
+    for (let period = 0; period < periods; period++) {
+      each(growth, period);
+      growth.endPeriod(kind);
+    }
+    return growth;
+  };
+
+  it("tells what grows by how much, and what is steady, over a million periods", () => {
+    const growth = run(1_000_000, (g, period) => {
+      g.allocated(0, 16);
+      g.allocated(1, 8);
+      g.freed(1, 8);
+      if (period % 5000 === 0) g.allocated(2, 4);
+      if (period < 100) g.allocated(3, 4);
+    });
+    expect(growth.growthOf(0)).toMatchObject({ count: 1e6, verdict: "growing", countPerPeriod: 1, bytesPerPeriod: 16 });
+    expect(growth.growthOf(1)).toMatchObject({ count: 0, verdict: "steady", countPerPeriod: 0 });
+    expect(growth.growthOf(2).verdict).toBe("growing");
+    expect(growth.growthOf(2).countPerPeriod).toBeCloseTo(1 / 5000, 4);
+    expect(growth.growthOf(3)).toMatchObject({ count: 100, bytes: 400, verdict: "steady" });
+    expect(growth.periods()).toEqual(new Map([["step", 1_000_000]]));
+  });
+
+  it("tells one tensor that is replaced by a larger one", () => {
+    const growth = run(12, (g, period) => {
+      g.allocated(0, 8 * (period + 1));
+      if (period > 0) g.freed(0, 8 * period);
+    });
+    expect(growth.growthOf(0)).toMatchObject({ count: 1, verdict: "growing", countPerPeriod: 0, bytesPerPeriod: 8 });
+  });
+
+  it("tells growth by the kind of period in which it is one at a time", () => {
+    const growth = run(10, (g) => {
+      for (let call = 0; call < 4; call++) {
+        g.allocated(0, 4);
+        g.endPeriod("predict");
+      }
+    });
+    expect(growth.growthOf(0)).toMatchObject({ period: "predict", countPerPeriod: 1 });
+  });
+
+  it("knows growth in training that ended long before the program", () => {
+    const growth = run(20, (g) => g.allocated(0, 4));
+    for (let call = 0; call < 50; call++) growth.endPeriod("predict");
+    expect(growth.growthOf(0)).toMatchObject({ verdict: "growing", period: "step", count: 20 });
+  });
+
+  it("says nothing before three periods have been seen", () => {
+    expect(new GrowthAccumulator().growthOf(0)).toMatchObject({ verdict: "too short", period: undefined });
+    expect(run(3, (g) => g.allocated(0, 4)).growthOf(0)).toMatchObject({ count: 3, verdict: "too short" });
+  });
+});
+
+describe("findRepeat", () => {
+  it("finds a sequence that a list ends with three times over, and none that explains more", () => {
+    const ops = fc.array(fc.nat(2), { minLength: 1, maxLength: 8 });
+    const explains = (list: readonly number[], length: number) => {
+      let at = list.length - 1;
+      while (at >= length && list[at] === list[at - length]) at--;
+      return list.length - 1 - at + length;
+    };
+    fc.assert(
+      fc.property(ops, ops, (before, repeated) => {
+        const list = [...before, ...repeated, ...repeated, ...repeated];
+        const found = findRepeat(list)!;
+        const [last, middle, first] = [1, 2, 3].map((n) => list.slice(list.length - n * found).slice(0, found));
+        expect([middle, first]).toEqual([last, last]);
+        expect(explains(list, found)).toBeGreaterThanOrEqual(explains(list, repeated.length));
+      }),
+    );
+    expect(findRepeat([1, 2, 1, 2, 1, 2])).toBe(2);
+    // An inner loop is not the sequence.
+    expect(findRepeat([9, 1, 1, 1, 9, 1, 1, 1, 9, 1, 1, 1])).toBe(4);
+    expect(findRepeat([1, 2, 3])).toBeUndefined();
+    expect(findRepeat([])).toBeUndefined();
+  });
+});
