@@ -46,6 +46,7 @@ export interface EngineInternals {
   readonly state: {
     activeTape: EngineTapeNode[] | null;
     activeScope: { readonly name: string; readonly id: number } | null;
+    readonly scopeStack: readonly { readonly name: string }[];
     gradientDepth: number;
     kernelDepth: number;
     numTensors: number;
@@ -103,6 +104,7 @@ const patched = [
   "tidy",
   "endScope",
   "makeVariable",
+  "trackTensor",
   "incRef",
   "setBackend",
   "disposeTensor",

@@ -9,3 +9,4 @@ export { isForwardModule } from "./parts-of.js";
 export type { ModTrackerOptions, TrackOptions } from "./tracker-options.js";
 export type { UserHooks } from "./user-hooks.js";
 export { type ModelWatch, watchModels } from "./watch-models.js";
+export { watchPredictions } from "./watch-predictions.js";

@@ -1,0 +1,1 @@
+export { isDataAlive, isInScope, type TensorBirth, type TensorWatcher, watchTensors } from "./watch-tensors.js";
