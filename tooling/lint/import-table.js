@@ -80,6 +80,7 @@ export const importTable = {
     ],
   },
   "native-backend": { pure: false, imports: ["trace", "backends"] },
+  leaks: { pure: false, imports: ["trace", "text-table", "memory", "dispatch-hook"] },
   program: {
     pure: false,
     imports: [
@@ -96,6 +97,7 @@ export const importTable = {
       "runtime-estimator/benchmark",
       "sac-core",
       "mem-tracker",
+      "leaks",
       "planner",
       "checkpoint",
       "checkpoint/predict",
@@ -143,6 +145,7 @@ export const importTable = {
       "checkpoint",
       "checkpoint/predict",
       "native-backend",
+      "leaks",
       "program",
       "reporting",
       "reporting/ways-to-fit",
@@ -191,9 +194,14 @@ const apps = new Set(["cli", "report", "terminal"]);
 export const alsoAllowed = {
   backends: ["backends/node"],
   cli: ["cli/main"],
-  "dispatch-hook": ["dispatch-hook/engine", "dispatch-hook/release", "dispatch-hook/residency"],
+  "dispatch-hook": [
+    "dispatch-hook/engine",
+    "dispatch-hook/release",
+    "dispatch-hook/residency",
+    "dispatch-hook/tensors",
+  ],
   "mem-tracker": ["mem-tracker/fsdp"],
-  memory: ["memory/graph"],
+  memory: ["memory/graph", "memory/growth"],
   tracer: ["tracer/step"],
   "keras-loader": ["keras-loader/weights"],
 };

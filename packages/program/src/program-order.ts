@@ -20,7 +20,12 @@ export interface ExecOrder {
   readonly updateInBackward?: boolean;
 }
 
-export type ProgramOrder = RecordOrder | ExecOrder;
+/** What is to be done with a program: find what outlives its step. */
+export interface LeaksOrder {
+  readonly kind: "leaks";
+}
+
+export type ProgramOrder = RecordOrder | ExecOrder | LeaksOrder;
 
 /** An order, and the folder for what comes of it. */
 export type GivenOrder = ProgramOrder & { readonly folder: string };

@@ -1,3 +1,5 @@
+import type { LeakReport } from "@remat/leaks";
+
 /** A training step of a program, recorded. */
 export interface RecordedStep {
   /** The file with its trace. */
@@ -63,6 +65,8 @@ export interface ThreadReport {
   readonly problem?: string;
   readonly recorded?: readonly RecordedStep[];
   readonly executed?: ExecutedPasses;
+  /** What is alive, and what of it grows: at the end, or, of a thread that was killed, some seconds before. */
+  readonly leaks?: LeakReport;
   /** Of the whole process; undefined before the first pass. */
   readonly resident?: ResidentBytes;
 }

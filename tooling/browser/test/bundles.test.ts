@@ -2,12 +2,16 @@ import { describe, expect, test } from "vitest";
 import { bundleForBrowser } from "../src/bundle-for-browser.js";
 
 /** What touches tfjs, and runs in a browser. */
-const roots = ["kernels", "backends", "dispatch-hook", "fake", "mod-tracker", "tracer", "checkpoint"].map(
+const roots = ["kernels", "backends", "dispatch-hook", "fake", "leaks", "mod-tracker", "tracer", "checkpoint"].map(
   (name) => `@remat/${name}`,
 );
-const parts = ["dispatch-hook/engine", "dispatch-hook/release", "dispatch-hook/residency", "tracer/step"].map(
-  (name) => `@remat/${name}`,
-);
+const parts = [
+  "dispatch-hook/engine",
+  "dispatch-hook/release",
+  "dispatch-hook/residency",
+  "dispatch-hook/tensors",
+  "tracer/step",
+].map((name) => `@remat/${name}`);
 
 describe("the root of", () => {
   test.each([...roots, ...parts, "remat"])("%s bundles for a browser, without a module of Node's", async (name) => {

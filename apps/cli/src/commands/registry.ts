@@ -48,6 +48,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import("./exec.js")).execCommand,
   },
   {
+    usage: "leaks [program...]",
+    purpose: "Name the lines of a program whose tensors outlive their step: remat leaks -- node app.js",
+    load: async () => (await import("./leaks.js")).leaksCommand,
+  },
+  {
     usage: "ui [targets...]",
     purpose: "Explore a model, a trace or a plan in the terminal; two are compared",
     load: async () => (await import("./ui.js")).uiCommand,

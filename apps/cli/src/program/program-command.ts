@@ -27,12 +27,16 @@ export function describeEarlyEnd(
   return `${ended} before ${steps === 1 ? "a training step was" : `${steps} training steps of one kind were`} over: nothing is recorded${fewer}`;
 }
 
+/** Tells of a program that has loaded no TensorFlow.js that could be watched, with the next step. */
+export function describeNoTensorFlow(program: readonly string[]): string {
+  return `${program.join(" ")}: has not loaded TensorFlow.js in any Node process. Expected a Node program that imports @tensorflow/tfjs from node_modules, not from a bundle or a browser; see that it is started by what is typed behind --`;
+}
+
 /** Tells why nothing came of a program: one sentence, with the next step. */
 export function describeNothing(program: readonly string[], reports: readonly ThreadReport[]): string {
   const shown = program.join(" ");
   const problem = reports.find(({ problem }) => problem !== undefined)?.problem;
   if (problem !== undefined) return problem;
-  if (reports.length === 0)
-    return `${shown}: has not loaded TensorFlow.js in any Node process. Expected a Node program that imports @tensorflow/tfjs from node_modules, not from a bundle or a browser; see that it is started by what is typed behind --`;
+  if (reports.length === 0) return describeNoTensorFlow(program);
   return `${shown}: has loaded TensorFlow.js ${reports[0].version}, but taken no training step. Expected optimizer.minimize, applyGradients, model.fit, trainOnBatch or variableGrads to run`;
 }

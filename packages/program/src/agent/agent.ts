@@ -2,13 +2,15 @@ import { RematError } from "@remat/trace";
 import { version_core } from "@tensorflow/tfjs-core";
 import type { GivenOrder } from "../program-order.js";
 import { executeProgram } from "./execute/execute-program.js";
-import { type ProgramRecording, recordProgram } from "./record/record-program.js";
+import { watchLeaks } from "./leaks/watch-leaks.js";
+import { recordProgram } from "./record/record-program.js";
 import { checkVersion } from "./supported-version.js";
 import { ThreadReporter } from "./thread-reporter.js";
 
 export { enginePackages } from "./engine-packages.js";
 
-let recording: ProgramRecording | undefined;
+/** What is to hear of models. */
+let watching: { layersLoaded(): void } | undefined;
 
 /** Begins with what is ordered, in a thread that has just loaded tfjs-core. */
 export function startAgent(order: GivenOrder): void {
@@ -21,9 +23,10 @@ export function startAgent(order: GivenOrder): void {
     return;
   }
   reporter.write();
-  if (order.kind === "record") recording = recordProgram(order, reporter);
+  if (order.kind === "record") watching = recordProgram(order, reporter);
+  else if (order.kind === "leaks") watching = watchLeaks(reporter);
   else executeProgram(order, reporter);
 }
 
 /** Is told that the program has loaded tfjs-layers, too. */
-export const layersLoaded = (): void => recording?.layersLoaded();
+export const layersLoaded = (): void => watching?.layersLoaded();

@@ -5,8 +5,10 @@ import * as dispatchHook from "@remat/dispatch-hook";
 import * as engine from "@remat/dispatch-hook/engine";
 import * as release from "@remat/dispatch-hook/release";
 import * as residency from "@remat/dispatch-hook/residency";
+import * as tensors from "@remat/dispatch-hook/tensors";
 import * as fake from "@remat/fake";
 import * as kernels from "@remat/kernels";
+import * as leaks from "@remat/leaks";
 import * as modTracker from "@remat/mod-tracker";
 import * as benchmark from "@remat/runtime-estimator/benchmark";
 import * as tracer from "@remat/tracer";
@@ -20,7 +22,9 @@ export const enginePackages: Record<string, object> = {
   "@remat/dispatch-hook/engine": engine,
   "@remat/dispatch-hook/release": release,
   "@remat/dispatch-hook/residency": residency,
+  "@remat/dispatch-hook/tensors": tensors,
   "@remat/fake": fake,
+  "@remat/leaks": leaks,
   "@remat/mod-tracker": modTracker,
   "@remat/tracer": tracer,
   "@remat/tracer/step": step,

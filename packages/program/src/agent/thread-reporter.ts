@@ -1,6 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { threadId } from "node:worker_threads";
+import type { LeakReport } from "@remat/leaks";
 import type { ExecutedPasses, RecordedStep, ThreadReport } from "../thread-report.js";
 
 const writeEveryMs = 1000;
@@ -10,6 +11,7 @@ export class ThreadReporter {
   /** Forward and backward passes. */
   passes = 0;
   executed: ExecutedPasses | undefined;
+  leaks: LeakReport | undefined;
   private readonly startedAt = Date.now();
   private readonly recorded: RecordedStep[] = [];
   private writtenAt = Number.NEGATIVE_INFINITY;
@@ -61,6 +63,7 @@ export class ThreadReporter {
       passes: this.passes,
       recorded: this.recorded,
       ...(this.executed !== undefined && { executed: this.executed }),
+      ...(this.leaks !== undefined && { leaks: this.leaks }),
       ...(this.problem !== undefined && { problem: this.problem }),
       ...(this.residentBeforePasses !== undefined && {
         resident: { beforePasses: this.residentBeforePasses, most: 1024 * process.resourceUsage().maxRSS },

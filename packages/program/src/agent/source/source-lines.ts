@@ -1,5 +1,6 @@
 import { relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
+import { ownerOf, type SourceSite } from "@remat/leaks";
 import { originalPosition } from "./original-position.js";
 
 /** Deep enough for a model that is called through layers and closures of tfjs. */
@@ -11,19 +12,34 @@ export class SourceLines {
 
   /** As `file:line:column`, the file relative to the working folder where it is in it; undefined where no frame is the user's. */
   current(): string | undefined {
-    for (const site of callSites(this.current)) {
+    return this.siteIn(callSites(this.current)).line;
+  }
+
+  /** With what of TensorFlow.js runs between that line and here. */
+  currentSite(): SourceSite {
+    return this.siteIn(callSites(this.currentSite));
+  }
+
+  private siteIn(sites: readonly NodeJS.CallSite[]): SourceSite {
+    let owner: SourceSite["owner"];
+    for (const site of sites) {
       const file = site.getFileName();
-      if (file == null || !isOfUser(file)) continue;
-      const [line, column] = [site.getLineNumber() ?? 0, site.getColumnNumber() ?? 0];
-      const key = `${file}:${line}:${column}`;
-      let told = this.known.get(key);
-      if (told === undefined) {
-        told = describe(pathOf(file), line, column);
-        this.known.set(key, told);
-      }
-      return told;
+      if (file == null) continue;
+      if (isOfUser(file))
+        return { line: this.describe(file, site.getLineNumber() ?? 0, site.getColumnNumber() ?? 0), owner };
+      owner ??= ownerOf(site.getFunctionName() ?? "", file);
     }
-    return undefined;
+    return { line: undefined, owner };
+  }
+
+  private describe(file: string, line: number, column: number): string {
+    const key = `${file}:${line}:${column}`;
+    let told = this.known.get(key);
+    if (told === undefined) {
+      told = describe(pathOf(file), line, column);
+      this.known.set(key, told);
+    }
+    return told;
   }
 }
 

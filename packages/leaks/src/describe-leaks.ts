@@ -1,0 +1,135 @@
+import { formatBytes } from "@remat/text-table";
+import { growing, type LeakMaker, type LeakReport } from "./leak-report.js";
+
+/** What a report is of, and where memory ends. */
+export interface LeakSubject {
+  /** Whose memory fills up: `23.5 GiB of this machine`. */
+  readonly device?: { readonly name: string; readonly memoryBytes: number } | undefined;
+}
+
+const fixes: Readonly<Record<LeakMaker["origin"], string>> = {
+  model: "model.dispose() when the model is no longer needed, or make it once, outside the loop",
+  optimizer: "optimizer.dispose() when it is no longer needed, or make it once, outside the loop",
+  variable: "dispose of the variable, or make it once and assign() to it",
+  kept: "dispose of what tf.keep() has kept before the next is kept",
+  iterator: "read the iterator to its end, or dispose of what its next() gave",
+  returned: "dispose of what the tidy returns once it is no longer needed",
+  outside: "put the lines around it into tf.tidy(() => …), or dispose of it",
+  values: "copy what is needed of the values (Array.from, slice), and let go the array",
+};
+
+const ways: Readonly<Record<LeakMaker["origin"], string>> = {
+  model: "weights of a model",
+  optimizer: "slots of an optimizer",
+  variable: "a variable",
+  kept: "kept by tf.keep",
+  iterator: "of an iterator of tf.data",
+  returned: "returned out of a tidy",
+  outside: "made outside every tidy",
+  values: "values read, held by the program",
+};
+
+/** Returns what a report says as lines: first whether anything grows, how fast, and when memory is full; then each maker with its fix. */
+export function describeLeaks(report: LeakReport, { device }: LeakSubject = {}): readonly string[] {
+  const leaks = growing(report);
+  const lines = [verdictOf(report, leaks, device)];
+  for (const maker of leaks) lines.push(...describeMaker(maker));
+  if (leaks.length > 0 && report.stacks.taken < report.stacks.outlived)
+    lines.push(
+      `lines are told by ${report.stacks.taken} of ${report.stacks.outlived} stacks; the others are taken to be like them`,
+    );
+  const steady = report.makers.filter(({ verdict }) => verdict !== "growing");
+  if (steady.length > 0) {
+    const count = steady.reduce((sum, maker) => sum + maker.count, 0);
+    const bytes = steady.reduce((sum, maker) => sum + maker.bytes, 0);
+    const what = isJudged(report) ? "steady" : "alive";
+    lines.push(`${what}: ${tensors(count)}, ${formatBytes(bytes)}`);
+    if (!isJudged(report))
+      for (const maker of steady.slice(0, 5))
+        lines.push(`  ${placeOf(maker)}: ${tensors(maker.count)}, ${formatBytes(maker.bytes)}`);
+  }
+  return lines;
+}
+
+const isJudged = ({ makers }: LeakReport): boolean =>
+  makers.length === 0 || makers.some(({ verdict }) => verdict !== "too short");
+
+function verdictOf(report: LeakReport, leaks: readonly LeakMaker[], device: LeakSubject["device"]): string {
+  const seen = report.periods.map(({ kind, count }) => periods(kind, count)).join(", ");
+  if (!isJudged(report))
+    return `nothing can be said of growth: ${seen === "" ? "no period was seen" : `${seen} seen`}; expected four or more after the first. Let it run longer, or call markPeriod() of @remat/leaks after each`;
+  if (leaks.length === 0)
+    return `nothing grows: ${tensors(report.count)} and ${formatBytes(report.bytes)} alive after ${seen}`;
+  const held = leaks.filter(({ origin }) => origin !== "values");
+  const period = leaks[0].period ?? "period";
+  const same = leaks.filter((leak) => leak.period === period);
+  const perPeriod = same.reduce((sum, leak) => sum + leak.bytesPerPeriod, 0);
+  const count = held.filter((leak) => leak.period === period).reduce((sum, leak) => sum + leak.countPerPeriod, 0);
+  const what = [
+    ...(count > 0 ? [`${rate(count)} ${count === 1 ? "tensor" : "tensors"}`] : []),
+    formatBytes(Math.round(perPeriod)),
+  ];
+  const full = device && timeUntilFull(report, period, perPeriod, device);
+  return `memory grows by ${what.join(" and ")} ${every(period)}, seen in ${seen}${full === undefined ? "" : `; ${full}`}`;
+}
+
+function timeUntilFull(
+  { periods: all, elapsedMs, bytes }: LeakReport,
+  kind: string,
+  perPeriod: number,
+  { name, memoryBytes }: NonNullable<LeakSubject["device"]>,
+): string | undefined {
+  const count = all.find((period) => period.kind === kind)?.count ?? 0;
+  if (count === 0 || perPeriod <= 0) return undefined;
+  const left = (memoryBytes - bytes) / perPeriod;
+  return `${formatBytes(memoryBytes)} (${name}) are full after ${Math.round(left).toLocaleString("en")} more ${plural(kind)}, in ${duration((left * elapsedMs) / count)} at this pace`;
+}
+
+function describeMaker(maker: LeakMaker): readonly string[] {
+  const { count, lost, held, bytes, origin, names, shapes, countPerPeriod, bytesPerPeriod, period } = maker;
+  const fate = [
+    ...(lost > 0 ? [`${lost} definitely lost`] : []),
+    ...(held > 0 ? [`${held} still held`] : []),
+    ...(lost + held === 0 ? [`${count} alive`] : []),
+  ].join(", ");
+  const called = names.length === 0 ? "" : ` (${names.slice(0, 2).join(", ")}${names.length > 2 ? ", …" : ""})`;
+  const growth =
+    countPerPeriod > 0
+      ? `${rate(countPerPeriod)} ${every(period ?? "period")}`
+      : `${formatBytes(Math.round(bytesPerPeriod))} ${every(period ?? "period")}`;
+  return [
+    `${placeOf(maker)}: ${growth}, ${fate}, ${formatBytes(bytes)}`,
+    `  ${origin === "values" ? "" : `tf.${maker.op} `}${shapes.join(", ")}${called}, ${describeWay(maker)}`,
+    `  fix: ${fixes[origin]}`,
+  ];
+}
+
+/** What is held by nothing that is known is held by the program: an array, a Map, a closure. */
+function describeWay({ origin, held, lost }: LeakMaker): string {
+  const isOfProgram = held > lost && (origin === "returned" || origin === "outside");
+  return `${ways[origin]}${isOfProgram ? "; the program still holds it, in an array, a Map or a closure" : ""}`;
+}
+
+const placeOf = ({ line, op }: LeakMaker): string => line ?? `tf.${op}, with no line of the program on the stack`;
+const tensors = (count: number): string => `${count} ${count === 1 ? "tensor" : "tensors"}`;
+const rate = (n: number): string => (Number.isInteger(n) || n >= 100 ? n.toFixed(0) : n.toPrecision(2));
+const names: Readonly<Record<string, readonly [one: string, many: string]>> = {
+  predict: ["call of predict", "calls of predict"],
+  repeat: ["repeated sequence of ops", "repeated sequences of ops"],
+};
+const plural = (kind: string): string => names[kind]?.[1] ?? `${kind}s`;
+const every = (kind: string): string => `a ${names[kind]?.[0] ?? kind}`;
+const periods = (kind: string, count: number): string =>
+  `${count} ${count === 1 ? (names[kind]?.[0] ?? kind) : plural(kind)}`;
+
+function duration(ms: number): string {
+  const units = [
+    ["year", 31_557_600_000],
+    ["day", 86_400_000],
+    ["hour", 3_600_000],
+    ["minute", 60_000],
+  ] as const;
+  const [unit, of] = units.find(([, length]) => ms >= length) ?? ["second", 1000];
+  const count = Math.max(1, Math.round(ms / of));
+  return `${count.toLocaleString("en")} ${unit}${count === 1 ? "" : "s"}`;
+}

@@ -1,0 +1,71 @@
+import { RematError } from "@remat/trace";
+import { describeLeaks } from "./describe-leaks.js";
+import { growing, type LeakReport } from "./leak-report.js";
+import { LeakWatch } from "./leak-watch.js";
+
+export interface LeakRuns {
+  /** How often the function runs after a first time that warms it up: 4 or more, 5 unless given. */
+  readonly runs?: number;
+}
+
+const fewestRuns = 4;
+
+/**
+ * Runs `fn` several times and tells what each run leaves behind. Other work of the process meanwhile counts, too.
+ *
+ * @throws RematError `LEAK_RUNS` where the runs are too few to tell growth by
+ * @example
+ * const report = await findLeaks(() => model.predict(x)); // growing(report)[0].line
+ */
+export async function findLeaks(fn: () => unknown, { runs = 5 }: LeakRuns = {}): Promise<LeakReport> {
+  if (!Number.isInteger(runs) || runs < fewestRuns)
+    throw new RematError(
+      "LEAK_RUNS",
+      `runs: expected a whole number of at least ${fewestRuns}, found ${runs}: growth is told by three differences after a warm-up. Leave it out, or ask for more`,
+    );
+  const watch = new LeakWatch({ findsPeriods: false });
+  try {
+    for (let run = 0; run <= runs; run++) {
+      await fn();
+      watch.endPeriod("run");
+    }
+    return watch.report();
+  } finally {
+    watch.close();
+  }
+}
+
+/**
+ * Runs `fn` several times and fails if tensors that it makes outlive each run, naming the lines that make them.
+ *
+ * @throws RematError `TENSORS_LEAK`, with lines, counts and what would help
+ * @example
+ * await expectNoLeaks(() => tf.tidy(() => model.predict(x).dataSync()), { runs: 5 });
+ */
+export async function expectNoLeaks(fn: () => unknown, options: LeakRuns = {}): Promise<void> {
+  const report = await findLeaks(fn, options);
+  if (growing(report).length > 0) throw new RematError("TENSORS_LEAK", describeLeaks(report).join("\n"));
+}
+
+/** What `expect` of vitest and jest wants of a matcher. */
+export interface MatcherResult {
+  readonly pass: boolean;
+  readonly message: () => string;
+}
+
+/**
+ * Matchers for `expect.extend`, of vitest and jest.
+ *
+ * @example
+ * expect.extend(leakMatchers);
+ * await expect(() => step()).not.toLeakTensors();
+ */
+export const leakMatchers: {
+  /** Passes where tensors that the function makes outlive each run. */
+  toLeakTensors(fn: () => unknown, options?: LeakRuns): Promise<MatcherResult>;
+} = {
+  async toLeakTensors(fn, options) {
+    const report = await findLeaks(fn, options);
+    return { pass: growing(report).length > 0, message: () => describeLeaks(report).join("\n") };
+  },
+};

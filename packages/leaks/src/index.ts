@@ -1,0 +1,14 @@
+export { describeLeaks, type LeakSubject } from "./describe-leaks.js";
+export {
+  expectNoLeaks,
+  findLeaks,
+  type LeakRuns,
+  leakMatchers,
+  type MatcherResult,
+} from "./expect-no-leaks.js";
+export type { HeapCensus, TakeCensus } from "./heap-census.js";
+export { growing, type LeakMaker, type LeakOrigin, type LeakReport } from "./leak-report.js";
+export { LeakWatch, type LeakWatchOptions } from "./leak-watch.js";
+export { markPeriod, onMarkedPeriod } from "./mark-period.js";
+export type { ProcessGrowth } from "./process-growth.js";
+export { ownerOf, type SourceSite } from "./source-site.js";

@@ -1,0 +1,65 @@
+import type { GrowthVerdict } from "@remat/memory/growth";
+import type { ProcessGrowth } from "./process-growth.js";
+
+/** How tensors came to outlive their period. */
+export type LeakOrigin =
+  /** A variable of a model. */
+  | "model"
+  /** A slot of an optimizer. */
+  | "optimizer"
+  | "variable"
+  /** By `tf.keep`. */
+  | "kept"
+  /** By an iterator of tfjs-data. */
+  | "iterator"
+  /** Returned out of a `tidy`. */
+  | "returned"
+  /** Made outside every `tidy`. */
+  | "outside"
+  /** No tensor: what `data` or `dataSync` gave. */
+  | "values";
+
+/** What one line has made by one op that is alive still. */
+export interface LeakMaker {
+  /** `file:line:column`; undefined where no line of the user's was on the stack, or none was looked at. */
+  readonly line: string | undefined;
+  /** As `tf.…` names it: `add`, `tensor`, `variable`. */
+  readonly op: string;
+  /** Some of their shapes with their dtype: `float32 [32,10]`. */
+  readonly shapes: readonly string[];
+  /** Names of some variables. */
+  readonly names: readonly string[];
+  readonly origin: LeakOrigin;
+  readonly count: number;
+  readonly bytes: number;
+  /** Of `count`: how many have no tensor object any more, and how many have; both 0 where nothing tells. */
+  readonly lost: number;
+  readonly held: number;
+  readonly verdict: GrowthVerdict;
+  /** The kind of period by which it was judged, how many after the warm-up, and the growth in each. */
+  readonly period: string | undefined;
+  readonly periods: number;
+  readonly countPerPeriod: number;
+  readonly bytesPerPeriod: number;
+}
+
+/** What is alive at the end of a run, or until now, and what of it grows. */
+export interface LeakReport {
+  /** Of each kind, in the order in which they came. */
+  readonly periods: readonly { readonly kind: string; readonly count: number }[];
+  /** Alive now, as `tf.memory()` counts: two tensors on one `DataId` are its bytes once here. */
+  readonly count: number;
+  readonly bytes: number;
+  /** What grows first, by bytes. */
+  readonly makers: readonly LeakMaker[];
+  /** What else of the process grows, where that can be told: JavaScript's heap, arrays that are no tensor's, what allocators keep. */
+  readonly process: readonly ProcessGrowth[];
+  /** How many of the tensors that outlived a period had their stack looked at. */
+  readonly stacks: { readonly taken: number; readonly outlived: number };
+  readonly elapsedMs: number;
+}
+
+/** Returns what of a report grows. */
+export function growing({ makers }: Pick<LeakReport, "makers">): readonly LeakMaker[] {
+  return makers.filter(({ verdict }) => verdict === "growing");
+}

@@ -1,0 +1,152 @@
+import { isVariable, openDispatchMode } from "@remat/dispatch-hook";
+import { isInScope, type TensorBirth, type TensorWatcher, watchTensors } from "@remat/dispatch-hook/tensors";
+import { type DataId, memory, type Tensor } from "@tensorflow/tfjs-core";
+import { CensusSchedule } from "./census-schedule.js";
+import { heapCensus, type TakeCensus } from "./heap-census.js";
+import type { LeakReport } from "./leak-report.js";
+import { LiveTensors } from "./live-tensors.js";
+import { PeriodFinder } from "./period-finder.js";
+import { ProcessMemory } from "./process-growth.js";
+import { ReadValues } from "./read-values.js";
+import { currentSite, type SourceSite } from "./source-site.js";
+import { StackBudget } from "./stack-budget.js";
+
+export interface LeakWatchOptions {
+  /** Whether steps of optimizers, and else sequences of ops that repeat, are periods; if not, only what `endPeriod` is told of. Default true. */
+  readonly findsPeriods?: boolean;
+  /** Where the running code comes from: off the stack's text, unless given. */
+  readonly currentSite?: () => SourceSite;
+  /** Tells lost from held now and then; `heapCensus()` where there is one, unless given. */
+  readonly census?: TakeCensus | undefined;
+  /** Milliseconds; `performance.now`, unless given. */
+  readonly now?: () => number;
+}
+
+/**
+ * Watches the tensors of a process, until it is closed, for what outlives its period. Of what dies within one nothing is kept, and its stack is looked at only
+ * where its like has outlived one before.
+ *
+ * @example
+ * const watch = new LeakWatch();
+ * for (const batch of batches) await train(batch);
+ * console.log(describeLeaks(watch.report()));
+ * watch.close();
+ */
+export class LeakWatch implements TensorWatcher {
+  private readonly live: LiveTensors;
+  private readonly values: ReadValues;
+  private readonly finder: PeriodFinder | undefined;
+  private readonly now: () => number;
+  private readonly startedAt: number;
+  private readonly closeTensors: () => void;
+  private readonly closeSteps: () => void = () => {};
+  private readonly process = new ProcessMemory();
+  private readonly schedule: CensusSchedule;
+  private readonly census: TakeCensus | undefined;
+  private newestId = 0;
+  /** The kind of a period that is over as soon as no tidy is around: other tensors are alive until then. */
+  private due: string | undefined;
+  /** Whether periods are known, so that none is looked for. */
+  private isPeriodic = false;
+  private isMarked = false;
+
+  constructor(options: LeakWatchOptions = {}) {
+    const { findsPeriods = true, currentSite: read = currentSite, now = () => performance.now() } = options;
+    this.now = now;
+    this.startedAt = now();
+    this.census = "census" in options ? options.census : heapCensus();
+    this.schedule = new CensusSchedule(now);
+    const budget = new StackBudget(now);
+    const siteOf = (likely: boolean): SourceSite | undefined => budget.spend(likely, read);
+    this.live = new LiveTensors(siteOf);
+    this.values = new ReadValues(siteOf);
+    this.finder = findsPeriods ? new PeriodFinder() : undefined;
+    if (findsPeriods)
+      this.closeSteps = openDispatchMode({ seesOutside: true, optimizerStepDone: () => this.periodOver("step") });
+    this.closeTensors = watchTensors(this);
+  }
+
+  tensorMade(tensor: Tensor, birth: TensorBirth): void {
+    // A variable that gets other data keeps its id.
+    if (tensor.id > this.newestId) this.newestId = tensor.id;
+    this.live.made(tensor, birth, isVariable(tensor));
+    if (this.isPeriodic || this.finder?.opRan(birth.op ?? tensor.dtype) !== true) return;
+    // Where all of the program is in one tidy the last one is still due.
+    if (this.due !== undefined) this.endDue();
+    this.due = "repeat";
+  }
+
+  scopesLeft(): void {
+    if (this.due !== undefined) this.endDue();
+  }
+
+  tensorDisposed(tensor: Tensor): void {
+    this.live.disposed(tensor);
+  }
+
+  valuesRead(values: unknown, dataId: DataId): void {
+    if (ArrayBuffer.isView(values)) this.values.read(values, dataId);
+  }
+
+  /**
+   * Says that a period of a kind is over that the watch cannot see: a call of `predict`, an episode. Where the running code is in a `tidy`, it is taken to be over
+   * when that is.
+   */
+  periodOver(kind: string): void {
+    if (this.isMarked) return;
+    if (!this.isPeriodic) this.schedule.restart();
+    this.isPeriodic = true;
+    if (this.due !== undefined) this.endDue();
+    this.due = kind;
+    if (!isInScope()) this.endDue();
+  }
+
+  /** Says that a period is over now. From here on only such ones count. */
+  endPeriod(kind: string): void {
+    if (!this.isMarked) this.schedule.restart();
+    this.isMarked = true;
+    this.isPeriodic = true;
+    this.due = kind;
+    this.endDue();
+  }
+
+  /** Tells what is alive now. */
+  report(): LeakReport {
+    if (this.due !== undefined) this.endDue();
+    this.live.settle();
+    const makers = [...this.live.report(), ...this.values.report()];
+    return {
+      periods: [...this.live.periods()].map(([kind, count]) => ({ kind, count })),
+      count: this.live.count,
+      bytes: this.live.bytes,
+      makers: makers.toSorted((a, b) => rank(a) - rank(b) || b.bytesPerPeriod - a.bytesPerPeriod || b.bytes - a.bytes),
+      process: this.process.report(),
+      stacks: this.live.stacks,
+      elapsedMs: this.now() - this.startedAt,
+    };
+  }
+
+  close(): void {
+    this.closeTensors();
+    this.closeSteps();
+  }
+
+  private endDue(): void {
+    const kind = this.due!;
+    this.due = undefined;
+    this.live.endPeriod(kind);
+    this.values.endPeriod(kind);
+    if (this.census !== undefined)
+      this.schedule.periodOver(this.newestId, (periods, oldId) => this.look(periods, oldId));
+  }
+
+  private look(periods: number, oldId: number): void {
+    const census = this.census?.(!this.values.isEmpty);
+    if (census === undefined) return;
+    this.live.look(census.tensors, oldId);
+    this.values.look(census);
+    this.process.add(periods, census, memory().numBytes);
+  }
+}
+
+const rank = ({ verdict }: { readonly verdict: string }): number => (verdict === "growing" ? 0 : 1);

@@ -1,0 +1,256 @@
+import type { TensorBirth } from "@remat/dispatch-hook/tensors";
+import { GrowthAccumulator, type MakerGrowth } from "@remat/memory/growth";
+import type { DataId, Tensor, Variable } from "@tensorflow/tfjs-core";
+import type { LeakMaker, LeakOrigin, LeakReport } from "./leak-report.js";
+import type { SourceSite } from "./source-site.js";
+
+/** A tensor of the period that is running. */
+interface Young {
+  readonly tensor: Tensor;
+  readonly birth: TensorBirth;
+  readonly site: SourceSite | undefined;
+}
+
+/** What one line makes by one op. */
+class Maker {
+  readonly shapes = new Set<string>();
+  readonly names = new Set<string>();
+  /** At the last census, of those that had outlived a period: how many objects were gone, and how many were there. */
+  lost = 0;
+  held = 0;
+  isKept = false;
+
+  constructor(
+    readonly line: string | undefined,
+    readonly owner: SourceSite["owner"],
+    readonly op: string,
+    readonly isVariable: boolean,
+    readonly isInTidy: boolean,
+    /** Whether the stack was looked at. */
+    readonly isSeen: boolean,
+  ) {}
+}
+
+/** Tensors that are alike: made by one op, of one shape. Their stacks are looked at once one of them has outlived its period. */
+interface Kind {
+  /** The maker of the last one whose stack was looked at. */
+  seen: number | undefined;
+}
+
+/** More makers and kinds than any program has lines; what comes then counts as one. */
+const mostMakers = 4096;
+const mostKinds = 16_384;
+const mostShapes = 4;
+/** An op whose results outlive periods in so many shapes may do so in any. */
+const manyShapes = 3;
+
+/** Which tensors are alive, by who made them. */
+export class LiveTensors {
+  count = 0;
+  bytes = 0;
+  private readonly growth = new GrowthAccumulator();
+  private readonly young = new Map<number, Young>();
+  private readonly makerOf = new Map<number, number>();
+  /** By id: those that have no bytes of their own, since another tensor is on their data. */
+  private readonly sharing = new Set<number>();
+  private readonly makers: Maker[] = [];
+  private readonly makerByKey = new Map<string, number>();
+  private readonly kinds = new Map<number, Kind>();
+  private readonly opIds = new Map<string | undefined, number>();
+  /** By id of an op: in how many shapes its results have outlived a period. */
+  private readonly shapesOutlived: number[] = [];
+  /** A variable that gets other data is disposed of and tracked anew by that. */
+  private readonly reassigned = new Map<number, number>();
+  private readonly heldData = new WeakSet<DataId>();
+  private readonly stackCounts = { taken: 0, outlived: 0 };
+
+  constructor(private readonly siteOf: (likely: boolean) => SourceSite | undefined) {}
+
+  made(tensor: Tensor, birth: TensorBirth, isVariable: boolean): void {
+    if (isVariable && this.reassigned.size > 0) {
+      const maker = this.reassigned.get(tensor.id);
+      if (maker !== undefined) {
+        this.reassigned.delete(tensor.id);
+        this.hold(tensor, maker);
+        return;
+      }
+    }
+    const likely = isVariable || (this.kinds.size > 0 && this.isLikely(tensor, birth));
+    const site = likely || !birth.isInTidy ? this.siteOf(likely) : undefined;
+    this.young.set(tensor.id, { tensor, birth, site });
+  }
+
+  disposed(tensor: Tensor): void {
+    const { id } = tensor;
+    if (this.young.delete(id)) return;
+    const maker = this.makerOf.get(id);
+    if (maker === undefined) return;
+    this.makerOf.delete(id);
+    const bytes = this.sharing.delete(id) ? 0 : bytesOf(tensor);
+    if (bytes > 0) this.heldData.delete(tensor.dataId);
+    this.count--;
+    this.bytes -= bytes;
+    this.growth.freed(maker, bytes);
+    if (this.makers[maker].isVariable) this.reassigned.set(id, maker);
+  }
+
+  endPeriod(kind: string): void {
+    this.settle();
+    this.growth.endPeriod(kind);
+  }
+
+  /** What was made in the period that is running outlives it. */
+  settle(): void {
+    for (const each of this.young.values()) this.outlives(each);
+    this.young.clear();
+    this.reassigned.clear();
+  }
+
+  periods(): ReadonlyMap<string, number> {
+    return this.growth.periods();
+  }
+
+  get stacks(): LeakReport["stacks"] {
+    return { ...this.stackCounts };
+  }
+
+  /** Which of the tensors up to `oldId` still have an object. */
+  look(tensors: readonly Tensor[], oldId: number): void {
+    const there = new Set<number>();
+    for (const { id } of tensors) there.add(id);
+    for (const maker of this.makers) maker.lost = maker.held = 0;
+    for (const [id, index] of this.makerOf) {
+      if (id > oldId) continue;
+      if (there.has(id)) this.makers[index].held++;
+      else this.makers[index].lost++;
+    }
+    for (const tensor of tensors) {
+      const index = tensor.kept ? this.makerOf.get(tensor.id) : undefined;
+      if (index !== undefined) this.makers[index].isKept = true;
+    }
+  }
+
+  report(): readonly LeakMaker[] {
+    const told = this.makers.map((maker, i) => tellMaker(maker, this.growth.growthOf(i)));
+    return told.flatMap((each, i) => {
+      const maker = this.makers[i];
+      if (each.count === 0 || (!maker.isSeen && growingAlike(maker, this.makers, told).length === 1)) return [];
+      if (!maker.isSeen || each.verdict !== "growing") return [each];
+      // Of what came before any stack of its kind was looked at, that much is taken to be of the one line that grows.
+      const unseen = this.makerByKey.get(unseenKey(maker.op, maker));
+      if (unseen === undefined || growingAlike(this.makers[unseen], this.makers, told).length !== 1) return [each];
+      const count = each.count + told[unseen].count;
+      const lost = Math.round((count * each.lost) / each.count);
+      const held = each.lost + each.held === 0 ? 0 : count - lost;
+      return [{ ...each, count, lost, held, bytes: each.bytes + told[unseen].bytes }];
+    });
+  }
+
+  private outlives({ tensor, birth, site }: Young): void {
+    const isVariable = (tensor as Partial<Variable>).trainable !== undefined;
+    const hash = this.kindOf(tensor, birth);
+    const op = this.opOf(birth);
+    if (!this.kinds.has(hash)) this.shapesOutlived[op] = (this.shapesOutlived[op] ?? 0) + 1;
+    const kind = this.noteKind(hash);
+    this.stackCounts.outlived++;
+    if (site !== undefined) this.stackCounts.taken++;
+    const index = this.makerFor(kind, birth, isVariable, site);
+    const maker = this.makers[index];
+    if (tensor.kept) maker.isKept = true;
+    if (maker.shapes.size < mostShapes) maker.shapes.add(`${tensor.dtype} [${tensor.shape.join(",")}]`);
+    if (isVariable && maker.names.size < mostShapes) maker.names.add((tensor as Variable).name);
+    this.hold(tensor, index);
+  }
+
+  private hold(tensor: Tensor, index: number): void {
+    const isShared = this.heldData.has(tensor.dataId);
+    const bytes = isShared ? 0 : bytesOf(tensor);
+    if (isShared) this.sharing.add(tensor.id);
+    else if (bytes > 0) this.heldData.add(tensor.dataId);
+    this.makerOf.set(tensor.id, index);
+    this.count++;
+    this.bytes += bytes;
+    this.growth.allocated(index, bytes);
+  }
+
+  private isLikely(tensor: Tensor, birth: TensorBirth): boolean {
+    return this.kinds.has(this.kindOf(tensor, birth)) || this.shapesOutlived[this.opOf(birth)] >= manyShapes;
+  }
+
+  private opOf({ op, isInTidy }: TensorBirth): number {
+    let id = this.opIds.get(op);
+    if (id === undefined) this.opIds.set(op, (id = 2 * this.opIds.size));
+    return id + Number(isInTidy);
+  }
+
+  private kindOf({ shape, dtype }: Tensor, birth: TensorBirth): number {
+    let hash = 31 * this.opOf(birth) + dtype.charCodeAt(0);
+    for (let i = 0; i < shape.length; i++) hash = Math.imul(hash, 31) + shape[i];
+    return hash | 0;
+  }
+
+  private noteKind(hash: number): Kind {
+    // Of those beyond, which are many sizes of a few things, all count as one.
+    const key = this.kinds.size < mostKinds || this.kinds.has(hash) ? hash : 0;
+    let kind = this.kinds.get(key);
+    if (kind !== undefined) return kind;
+    this.kinds.set(key, (kind = { seen: undefined }));
+    return kind;
+  }
+
+  private makerFor(kind: Kind, birth: TensorBirth, isVariable: boolean, site: SourceSite | undefined): number {
+    if (site === undefined && kind.seen !== undefined) return kind.seen;
+    const op = isVariable ? "variable" : (birth.op ?? "tensor");
+    const made = () => new Maker(site?.line, site?.owner, op, isVariable, birth.isInTidy, site !== undefined);
+    const index = this.makerOfKey(site === undefined ? unseenKey(op, birth) : `${site.line} ${site.owner} ${op}`, made);
+    if (site !== undefined) kind.seen = index;
+    return index;
+  }
+
+  private makerOfKey(key: string, make: () => Maker): number {
+    const known = this.makerByKey.get(key);
+    if (known !== undefined) return known;
+    if (this.makers.length >= mostMakers) return mostMakers - 1;
+    this.makers.push(make());
+    this.makerByKey.set(key, this.makers.length - 1);
+    return this.makers.length - 1;
+  }
+}
+
+const unseenKey = (op: string, { isInTidy }: { readonly isInTidy: boolean }): string => `unseen ${op} ${isInTidy}`;
+
+/** The makers whose stack was looked at, by the same op, that grow. */
+function growingAlike(unseen: Maker, makers: readonly Maker[], told: readonly LeakMaker[]): readonly Maker[] {
+  return makers.filter(
+    ({ isSeen, op, isInTidy }, i) =>
+      isSeen && op === unseen.op && isInTidy === unseen.isInTidy && told[i].verdict === "growing",
+  );
+}
+
+function tellMaker(maker: Maker, growth: MakerGrowth): LeakMaker {
+  const seen = maker.lost + maker.held;
+  const lost = Math.round((growth.count * maker.lost) / Math.max(1, seen));
+  return {
+    line: maker.line,
+    op: maker.op,
+    shapes: [...maker.shapes],
+    names: [...maker.names],
+    origin: originOf(maker),
+    lost,
+    held: seen > 0 ? growth.count - lost : 0,
+    ...growth,
+  };
+}
+
+/** Of a string tensor, whose bytes only the engine knows, and of a complex one, whose parts count, none. */
+function bytesOf({ dtype, size }: Tensor): number {
+  if (dtype === "string" || dtype === "complex64") return 0;
+  return dtype === "bool" ? size : 4 * size;
+}
+
+function originOf(maker: Maker): LeakOrigin {
+  if (maker.owner !== undefined && (maker.isVariable || maker.isKept || maker.owner === "iterator")) return maker.owner;
+  if (maker.isVariable) return "variable";
+  if (maker.isKept) return "kept";
+  return maker.isInTidy ? "returned" : "outside";
+}

@@ -1,0 +1,60 @@
+import type { HeapCensus } from "./heap-census.js";
+
+/** What a process held after so many periods, its garbage collected. */
+export interface ProcessSample {
+  readonly periods: number;
+  readonly heapBytes: number;
+  readonly arrayBytes: number;
+  readonly residentBytes: number;
+  /** Of all tensors, as `tf.memory()` counts. */
+  readonly tensorBytes: number;
+}
+
+/** Something besides tensors that grows. */
+export interface ProcessGrowth {
+  readonly what: "heap" | "arrays" | "allocator";
+  readonly bytesPerPeriod: number;
+}
+
+/** Less, and it is what a program compiles and remembers. */
+const leastBytes = 2 ** 20;
+const leastBytesPerPeriod = 1024;
+
+/** Collects what a process holds, and judges what of it grows though tensors do not. */
+export class ProcessMemory {
+  private readonly samples: ProcessSample[] = [];
+
+  add(periods: number, { heapBytes, arrayBytes, residentBytes }: HeapCensus, tensorBytes: number): void {
+    this.samples.push({ periods, heapBytes, arrayBytes, residentBytes, tensorBytes });
+  }
+
+  report(): readonly ProcessGrowth[] {
+    return judgeProcess(this.samples);
+  }
+}
+
+/** Returns what of a process grew between each two of its last four samples, and in the last by half as much a period as in those before, or more. */
+export function judgeProcess(samples: readonly ProcessSample[]): readonly ProcessGrowth[] {
+  const last = samples.slice(-4);
+  if (last.length < 4) return [];
+  const growthOf = (bytesOf: (sample: ProcessSample) => number): number => {
+    const rates = last
+      .slice(1)
+      .map((sample, i) => (bytesOf(sample) - bytesOf(last[i])) / (sample.periods - last[i].periods));
+    const mean = (bytesOf(last[3]) - bytesOf(last[0])) / (last[3].periods - last[0].periods);
+    const total = bytesOf(last[3]) - bytesOf(last[0]);
+    const isGrowing = total >= leastBytes && mean >= leastBytesPerPeriod && rates.every((rate) => rate > mean / 2);
+    return isGrowing ? mean : 0;
+  };
+  // On cpu the data of tensors are such arrays.
+  const arrays = growthOf(({ arrayBytes, tensorBytes }) => Math.max(0, arrayBytes - tensorBytes));
+  const heap = growthOf(({ heapBytes }) => heapBytes);
+  const rest = growthOf(({ residentBytes, heapBytes, arrayBytes, tensorBytes }) =>
+    Math.max(0, residentBytes - heapBytes - Math.max(arrayBytes, tensorBytes)),
+  );
+  return [
+    { what: "heap" as const, bytesPerPeriod: heap },
+    { what: "arrays" as const, bytesPerPeriod: arrays },
+    { what: "allocator" as const, bytesPerPeriod: rest },
+  ].filter(({ bytesPerPeriod }) => bytesPerPeriod > 0);
+}

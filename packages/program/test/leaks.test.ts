@@ -1,0 +1,81 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describeLeaks, growing } from "@remat/leaks";
+import { beforeAll, describe, expect, it } from "vitest";
+import type { ThreadReport } from "../src/index.js";
+import { programPath, runUnder } from "./run-program-under.js";
+
+const programs = (folder: string): readonly string[] =>
+  readdirSync(programPath(folder)).map((name) => join(folder, name));
+
+const leaking = programs("leaking");
+const clean = programs("clean");
+
+/** What a program's comments say that its lines leak. */
+function planted(program: string): readonly string[] {
+  return readFileSync(programPath(program), "utf8")
+    .split("\n")
+    .flatMap((text, i) => {
+      const [, place = `${program}:${i + 1}`, what] = /\/\/.*?(nowhere)? ?leaks (.*)$/.exec(text) ?? [];
+      return what === undefined ? [] : [`${place} leaks ${what}`];
+    });
+}
+
+interface Found {
+  readonly leaks: readonly string[];
+  readonly text: string;
+}
+
+/** Runs programs in threads of one process, which takes as long as three processes do. */
+async function findLeaks(list: readonly string[]): Promise<ReadonlyMap<string, Found>> {
+  const { exitCode, reports } = await runUnder({ kind: "leaks" }, ["node", "each-in-a-worker.cjs", ...list]);
+  expect(exitCode).toBe(0);
+  const threads = reports.toSorted((a, b) => a.thread - b.thread);
+  expect(threads).toHaveLength(list.length);
+  return new Map(list.map((program, i) => [program, foundIn(program, threads[i])]));
+}
+
+function foundIn(program: string, { leaks: report }: ThreadReport): Found {
+  const wanted = planted(program);
+  const leaks = growing(report!).map(({ line, origin, count, lost, held }) => {
+    const place = line?.replace(/:\d+$/, "") ?? "nowhere";
+    if (origin === "values") return `${place} leaks values`;
+    const told = `${place} leaks ${count}`;
+    const fate = `${told}, ${lost === count ? "lost" : held === count ? "held" : `lost ${lost}, held ${held}`}`;
+    return wanted.includes(told) ? told : fate;
+  });
+  return { leaks: leaks.toSorted(), text: describeLeaks(report!).join("\n") };
+}
+
+describe("remat leaks", () => {
+  let found: ReadonlyMap<string, Found>;
+  beforeAll(async () => {
+    const both = await Promise.all([findLeaks(leaking), findLeaks(clean)]);
+    found = new Map(both.flatMap((each) => [...each]));
+  }, 600_000);
+
+  it.each(leaking)("names what leaks in %s, with its count, and nothing else", (program) => {
+    const { leaks, text } = found.get(program)!;
+    expect(leaks, text).toEqual([...planted(program)].toSorted());
+    expect(text).toMatch(/^memory grows by /m);
+  });
+
+  it.each(clean)("names nothing in %s", (program) => {
+    const { leaks, text } = found.get(program)!;
+    expect(leaks, text).toEqual([]);
+    expect(text).toMatch(/^nothing grows: \d+ tensors? and .* alive after /m);
+  });
+
+  it.each(["forgotten-dispose", "model-per-request", "replay-buffer"])("says of %s what docs/leaks shows", (name) => {
+    const page = readFileSync(new URL("../../../docs/leaks.md", import.meta.url), "utf8");
+    const shown = page.replaceAll(/^ {4}(?:remat: | {7})?/gm, "");
+    const program = join("leaking", `${name}.cjs`);
+    const [verdict, maker, ...rest] = found.get(program)!.text.split("\n");
+    expect(shown).toContain(verdict);
+    expect(shown).toContain([maker, ...rest].slice(0, 3).join("\n"));
+    const lines = readFileSync(programPath(program), "utf8").split("\n");
+    const loop = lines.findIndex((line) => /^(?:for|async)/.test(line));
+    const part = lines.slice(loop, lines.indexOf("}", loop) + 1).join("\n");
+    expect(page.replaceAll(/^ {4}/gm, "")).toContain(part.replaceAll(/ \/\/ leaks.*/g, ""));
+  });
+});

@@ -1,0 +1,9 @@
+const tf = require("@tensorflow/tfjs");
+
+const w = tf.variable(tf.ones([4, 1]));
+const x = tf.ones([8, 4]);
+for (let i = 0; i < 10; i++) {
+  const { value, grads } = tf.variableGrads(() => x.matMul(w).mean()); // leaks 10, lost
+  value.dispose();
+  tf.tidy(() => w.assign(w.sub(grads[w.name].mul(0.1))));
+}
