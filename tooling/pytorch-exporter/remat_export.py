@@ -26,6 +26,8 @@ import contextlib
 import json
 import math
 import os
+import statistics
+import time
 import warnings
 import weakref
 from collections import defaultdict
@@ -38,10 +40,10 @@ from torch.optim.optimizer import register_optimizer_step_post_hook, register_op
 from torch.utils._python_dispatch import TorchDispatchMode, is_traceable_wrapper_subclass
 from torch.utils._pytree import tree_leaves
 
-__all__ = ["apply_policy", "context_fn", "export", "record"]
+__all__ = ["apply_policy", "context_fn", "export", "record", "record_step"]
 
 SCHEMA = "mem-oracle/1"
-POLICY_FORMAT = "remat-pytorch-policy/1"
+POLICY_FORMATS = ("remat-pytorch-policy/1", "remat-pytorch-policy/2")
 
 # Dispatched, but they neither compute nor allocate: what they are asked of a tensor, and autograd's own handing on of one.
 _QUERIES = {
@@ -89,16 +91,56 @@ def export(build, path, *, name=None, allocation_unit=512):
             step()
 
 
+def record_step(step, path, model=None, optimizer=None, inputs=None, *, repeats=5, name=None, allocation_unit=512):
+    """Records `step()`, which really runs, with what each op takes on this machine, so that a plan's time is that of this machine.
+
+    It runs once to warm up, `repeats` times by itself, whose median is what the step takes, and `repeats` times with a clock at each op, of which medians are
+    taken, too; what Python takes between ops is shared out among them. On a GPU, whose ops run beside the program, no times are told: give `remat plan` its
+    name by `--device`.
+    """
+    step()
+    walls, runs = [], []
+    for _ in range(repeats):
+        began = time.perf_counter()
+        step()
+        walls.append((time.perf_counter() - began) * 1e3)
+    for _ in range(repeats):
+        recorder = _Recorder(model, optimizer, inputs)
+        recorder.clock = time.perf_counter
+        with recorder:
+            step()
+        runs.append(recorder)
+    ops = [[event for event in run.events if event["e"] == "op"] for run in runs]
+    names = [[run.funcs[event["f"]]["name"] for event in of] for run, of in zip(runs, ops)]
+    last = runs[-1]
+    if last._device().startswith("cpu") and all(of == names[-1] for of in names):
+        medians = [statistics.median(event["ms"] for event in same) for same in zip(*ops)]
+        rest = max(0.0, statistics.median(walls) - sum(medians)) / max(1, len(medians))
+        for event, ms in zip(ops[-1], medians):
+            event["ms"] = round(ms + rest, 6)
+            event["runs"] = repeats
+    else:
+        for event in ops[-1]:
+            del event["ms"]
+    last.write(path, name or (type(model).__name__ if model is not None else "step"), allocation_unit)
+
+
 class _Recorder(TorchDispatchMode):
     """Sees every op, module call, saved tensor and storage between `__enter__` and `__exit__`."""
 
     def __init__(self, model, optimizer, inputs):
         super().__init__()
         self.model, self.optimizer, self.inputs = model, optimizer, inputs
+        self.clock = None  # in seconds, where ops are timed
         self.first, self.events = [], []  # what was there before, what happened
         self.funcs, self.fqns, self.storages, self.tensors = [], [], [], []
         self._func_ids, self._fqn_ids, self._tensor_ids = {}, {}, {}
         self._live = {}  # address of a storage -> (weak reference to it, its number); an address is used again
+        self._referring = {}  # address of a tensor that an op returned -> weak reference to it
+        self._references = defaultdict(int)  # storage -> how many of those there are, saved ones not counted
+        self._saves = 0
+        self._saved = defaultdict(int)  # storage -> how often it is saved now
+        self._is_saving = False
         self._names = weakref.WeakKeyDictionary()
         self._told = set()  # modules whose weights were told
         self._running = []  # modules whose forward pass is recomputed in the backward pass
@@ -128,7 +170,7 @@ class _Recorder(TorchDispatchMode):
         self._own(register_module_forward_hook(self._after_forward, always_call=True))
         self._own(register_optimizer_step_pre_hook(self._before_optimizer))
         self._own(register_optimizer_step_post_hook(self._after_optimizer))
-        self._stack.enter_context(saved_tensors_hooks(self._saved, lambda tensor: tensor))
+        self._stack.enter_context(saved_tensors_hooks(self._pack, self._unpack))
         return super().__enter__()
 
     def __exit__(self, *error):
@@ -194,7 +236,10 @@ class _Recorder(TorchDispatchMode):
         kwargs = kwargs or {}
         name = str(func)
         if name.rsplit(".", 1)[0] in _QUERIES:
-            return func(*args, **kwargs)
+            out = func(*args, **kwargs)
+            if not self._is_saving:
+                self._refer(out)
+            return out
         event = {"e": "op", "f": self._func(name), "a": self._encode(args, given=True)}
         if kwargs:
             event["k"] = {key: self._encode(value, given=True) for key, value in kwargs.items()}
@@ -204,14 +249,63 @@ class _Recorder(TorchDispatchMode):
             event["bw"] = 1
             if self._running:
                 event["ac"] = 1
-        out = func(*args, **kwargs)
+        if self.clock is None:
+            out = func(*args, **kwargs)
+        else:
+            began = self.clock()
+            out = func(*args, **kwargs)
+            event["ms"] = (self.clock() - began) * 1e3
         event["o"] = self._encode(out)
         self.events.append(event)
+        self._refer(out)
         return out
 
-    def _saved(self, tensor):
-        self.events.append({"e": "pack", "s": self._storages(tensor)})
-        return tensor
+    # What autograd saves: when it does, when the backward pass reads it, when it is given back; and when nothing else holds its storage any more
+
+    def _pack(self, tensor):
+        number = self._saves
+        self._saves += 1
+        storages = self._storages(tensor)
+        self.events.append({"e": "pack", "s": storages})
+        for storage in storages:
+            self._saved[storage] += 1
+        self._is_saving = True
+        try:
+            # A tensor of its own, so that it can be seen when all others on the storage are gone.
+            return _Saved(tensor.detach(), number, storages, self)
+        finally:
+            self._is_saving = False
+
+    def _unpack(self, saved):
+        self._tell({"e": "unpack", "n": saved.number})
+        return saved.tensor
+
+    def _refer(self, out):
+        if self._ended:
+            return
+        for tensor in _tensors(out):
+            address = id(tensor)
+            known = self._referring.get(address)
+            if known is not None and known() is tensor:
+                continue
+            for number in self._storages(tensor):
+                self._references[number] += 1
+                self._referring[address] = weakref.ref(tensor, lambda _, n=number, a=address: self._unreferred(n, a))
+
+    def _unreferred(self, number, address):
+        self._references[number] -= 1
+        self._referring.pop(address, None)
+        if self._references[number] == 0 and self._saved[number] > 0:
+            self._tell({"e": "saved_only", "s": number})
+
+    def _unsaved(self, saved):
+        self._tell({"e": "unsave", "n": saved.number})
+        for storage in saved.storages:
+            self._saved[storage] -= 1
+
+    def _tell(self, event):
+        if not self._ended:
+            self.events.append(event)
 
     # Modules
 
@@ -299,8 +393,7 @@ class _Recorder(TorchDispatchMode):
         return number
 
     def _freed(self, number):
-        if not self._ended:
-            self.events.append({"e": "del", "s": number})
+        self._tell({"e": "del", "s": number})
 
     def _tensor(self, tensor, given=False):
         self._is_fake = self._is_fake or type(tensor).__name__ == "FakeTensor"
@@ -350,6 +443,18 @@ class _Recorder(TorchDispatchMode):
         if isinstance(value, torch.SymInt):
             return int(value)
         return f"str:{value}"
+
+
+class _Saved:
+    """What autograd holds of a tensor while a step is recorded."""
+
+    __slots__ = ("tensor", "number", "storages", "recorder")
+
+    def __init__(self, tensor, number, storages, recorder):
+        self.tensor, self.number, self.storages, self.recorder = tensor, number, storages, recorder
+
+    def __del__(self):
+        self.recorder._unsaved(self)
 
 
 def _untyped_storages(tensor):
@@ -404,64 +509,150 @@ def context_fn(ops):
 
 
 def apply_policy(model, policy):
-    """Has the modules that `policy` names run under selective checkpointing from now on; returns a function that undoes it.
+    """Has the modules that `policy` names run under `torch.utils.checkpoint` from now on; returns a function that undoes it.
 
     `policy`: what `remat plan --pytorch-policy` or `toPyTorchPolicy` of @remat/pytorch wrote: a path, or the parsed JSON. Where no gradient is
-    asked for, modules run as before. What is recomputed draws the same random numbers, and leaves running statistics alone.
+    asked for, modules run as before. What is recomputed draws the same random numbers, and leaves running statistics alone. A module becomes one of a
+    subclass of its class, so that copies (`copy.deepcopy`, `torch.save`) follow the policy by themselves, with weights of their own. A policy that was
+    made for other modules is refused, and nothing is changed then.
     """
-    from torch.utils.checkpoint import checkpoint
-
     if not isinstance(policy, dict):
         with open(policy) as file:
             policy = json.load(file)
-    if policy.get("format") != POLICY_FORMAT:
-        raise ValueError(f"expected a policy of format {POLICY_FORMAT!r}, found {policy.get('format')!r}; write it with this version of remat")
+    if policy.get("format") not in POLICY_FORMATS:
+        raise ValueError(f"expected a policy of format {POLICY_FORMATS[-1]!r}, found {policy.get('format')!r}; write it with this version of remat")
     modules = dict(model.named_modules())
-    changed = []
-    for fqn, ops in policy["modules"].items():
+    units = {}
+    for fqn, unit in policy["modules"].items():
         module = modules.get(fqn)
         if module is None:
             raise ValueError(f"the policy names module {fqn!r}, which the model has not; it was made for {policy.get('model')!r}")
-        changed.append((module, module.__dict__.get("forward")))
-        module.forward = _checkpointed(module, context_fn(ops), checkpoint)
+        units[module] = _unit(fqn, module, unit, policy)
+    for module, unit in units.items():
+        module.__dict__["_remat_unit"] = unit
+        module.__class__ = _checkpointed_class(type(module))
 
     def undo():
-        for module, own in changed:
-            if own is None:
-                del module.forward
-            else:
-                module.forward = own
+        for module in units:
+            if module.__dict__.pop("_remat_unit", None) is not None:
+                module.__class__ = type(module)._remat_plain
 
     return undo
 
 
-def _checkpointed(module, contexts, checkpoint):
-    forward = module.forward
-    counting = [one for one in module.modules() if isinstance(one, _BatchNorm) and one.track_running_stats]
+def _unit(fqn, module, unit, policy):
+    """What to save of a module, as `context_fn` takes it, once it is sure that the policy is of this module."""
+    if getattr(type(module), "_remat_plain", None) is not None:
+        raise ValueError(f"module {fqn!r} follows a policy already; undo that first")
+    if "forward" in module.__dict__:
+        raise ValueError(f"the forward of module {fqn!r} was replaced by another library, which would hide the policy's; apply the policy first")
+    if isinstance(unit, list):  # remat-pytorch-policy/1, which tells nothing of the module
+        return [entry for entry in unit if entry["policy"].endswith("_SAVE")]
+    shapes = [list(parameter.shape) for parameter in module.parameters()]
+    found = {"type": _plain_name(module), "parameters": sorted(shapes)}
+    expected = {"type": unit["type"], "parameters": sorted(unit["parameters"])}
+    for what in expected:
+        if expected[what] != found[what]:
+            raise ValueError(
+                f"the policy is of another model: its module {fqn!r} has {what} {expected[what]}, and this one {found[what]}. Record this model, and plan it."
+            )
+    # Which ops a module dispatches may change from one release to the next.
+    made, here = (_release(version) for version in (policy["torch"], torch.__version__))
+    if unit["save"] and made != here:
+        raise ValueError(f"the policy saves ops of PyTorch {made}, and this is {here}. Record the step with this PyTorch, and plan it.")
+    return [{**entry, "policy": "MUST_SAVE"} for entry in unit["save"]]
 
-    def contexts_once():
-        first, again = contexts()
-        return first, _without_counting(again, counting)
 
-    def run(*args, **kwargs):
-        if not torch.is_grad_enabled():
-            return forward(*args, **kwargs)
-        return checkpoint(forward, *args, use_reentrant=False, context_fn=contexts_once, **kwargs)
+def _plain_name(module):
+    return type(module).__name__
 
-    return run
+
+def _release(version):
+    return ".".join(version.split(".")[:2])
+
+
+_checkpointed_classes = {}
+
+
+def _checkpointed_class(plain):
+    """The subclass of a module class that runs under `torch.utils.checkpoint` as its instance's `_remat_unit` says."""
+    known = _checkpointed_classes.get(plain)
+    if known is None:
+        body = {
+            "forward": _checkpointed_forward,
+            "__reduce_ex__": _reduce_checkpointed,
+            "__module__": plain.__module__,
+            "__doc__": plain.__doc__,
+            "__qualname__": plain.__qualname__,
+            "_remat_plain": plain,
+        }
+        known = _checkpointed_classes[plain] = type(plain)(plain.__name__, (plain,), body)
+    return known
+
+
+def _reduce_checkpointed(module, protocol):
+    """Copies and pickles name the plain class, since nobody can import the other."""
+    return _new_checkpointed, (type(module)._remat_plain,), module.__getstate__() if hasattr(module, "__getstate__") else module.__dict__
+
+
+def _new_checkpointed(plain):
+    made = _checkpointed_class(plain)
+    return made.__new__(made)
+
+
+def _checkpointed_forward(module, *args, **kwargs):
+    from torch.utils._pytree import tree_flatten, tree_unflatten
+    from torch.utils.checkpoint import checkpoint
+
+    plain = type(module)._remat_plain.forward
+    if not torch.is_grad_enabled():
+        return plain(module, *args, **kwargs)
+    # Tensors are arguments of their own, so that a call inside another one that is checkpointed leaves them to that.
+    leaves, spec = tree_flatten((args, kwargs))
+    places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)]
+    fixed = [None if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
+
+    def run(*tensors):
+        given = list(fixed)
+        for place, tensor in zip(places, tensors):
+            given[place] = tensor
+        args, kwargs = tree_unflatten(given, spec)
+        if saved:
+            return plain(module, *args, **kwargs)
+        with _counting_once(module):
+            return plain(module, *args, **kwargs)
+
+    saved = module.__dict__["_remat_unit"]
+
+    def selective():
+        first, again = context_fn(saved)()
+        return first, _around(again, module)
+
+    # Without contexts where none are needed, since torch.compile takes no others than its own.
+    given = {"context_fn": selective} if saved else {}
+    return checkpoint(run, *[leaves[i] for i in places], use_reentrant=False, **given)
 
 
 @contextlib.contextmanager
-def _without_counting(context, batch_norms):
-    """Runs in `context`, but batch normalisation, which has seen this batch already, leaves its running statistics as they are."""
-    before = [(one.momentum, one.num_batches_tracked.clone()) for one in batch_norms]
-    for one in batch_norms:
+def _around(again, module):
+    # Outside of `again`, which would count the ops of this.
+    with _counting_once(module), again:
+        yield
+
+
+@contextlib.contextmanager
+def _counting_once(module):
+    """While a module runs again, batch normalisation in it, which has seen this batch already, leaves its running statistics as they are."""
+    counting = []
+    if _in_backward():
+        counting = [one for one in module.modules() if isinstance(one, _BatchNorm) and one.track_running_stats]
+    before = [(one.momentum, one.num_batches_tracked.clone()) for one in counting]
+    for one in counting:
         one.momentum = 0.0
     try:
-        with context:
-            yield
+        yield
     finally:
-        for one, (momentum, count) in zip(batch_norms, before):
+        for one, (momentum, count) in zip(counting, before):
             one.momentum = momentum
             one.num_batches_tracked.copy_(count)
 

@@ -39,6 +39,9 @@ export interface OracleEvent {
   readonly opt?: number;
   /** Active modules, unordered, with `Global`. */
   readonly p?: readonly number[];
+  /** What the op took in milliseconds where it was timed, the median of so many runs. */
+  readonly ms?: number;
+  readonly runs?: number;
   // modules and hooks
   readonly m?: number | null;
   readonly leaf?: number;

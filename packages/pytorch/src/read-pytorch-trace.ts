@@ -4,6 +4,7 @@ import {
   encodeAtenArguments,
   Phase,
   RematError,
+  RuntimeSource,
   resetModStatsMark,
   type Trace,
   TraceBuilder,
@@ -95,6 +96,8 @@ class TraceReader {
   private owned: { readonly fqn: string; readonly storages: Set<number> } | undefined;
   private readonly openRecords: string[] = [];
   private readonly notes: string[] = [];
+  /** By `pack` event: the first of its saves, one for each storage. */
+  private readonly firstSave: number[] = [];
   private sawBackward = false;
 
   constructor(file: OracleFile) {
@@ -140,8 +143,17 @@ class TraceReader {
       case "post":
         return this.exit(event, Phase.forward, undefined);
       case "pack":
+        this.firstSave.push(this.builder.saveCount);
         for (const storage of numbers(event.s)) this.builder.save(this.tensors.storage(storage, Category.other));
         return;
+      case "unpack":
+        for (const save of this.savesOf(event.n)) this.builder.unpack(save);
+        return;
+      case "unsave":
+        for (const save of this.savesOf(event.n)) this.builder.unsave(save);
+        return;
+      case "saved_only":
+        return this.builder.savedOnly(this.tensors.storage(event.s as number, Category.other));
       case "pre_fw":
         this.owned = { fqn: this.file.fqns[event.m ?? -1], storages: new Set() };
         this.openHooks.push(() => this.enter(event, event.bw ? Phase.recompute : Phase.forward, event.x, undefined));
@@ -192,6 +204,15 @@ class TraceReader {
     }
   }
 
+  /** The saves of the `n`-th `pack` event. */
+  private savesOf(n = Number.NaN): number[] {
+    const first = this.firstSave[n];
+    if (first === undefined)
+      throw new Error(`expected one of the ${this.firstSave.length} tensors saved before in 'n', found ${n}`);
+    const end = this.firstSave[n + 1] ?? this.builder.saveCount;
+    return Array.from({ length: end - first }, (_, i) => first + i);
+  }
+
   private op(event: OracleEvent): void {
     const name = this.file.funcs[event.f ?? -1]?.name;
     if (name === undefined)
@@ -223,6 +244,11 @@ class TraceReader {
       phase,
       flags: atenFlags(name, kwargs),
       stack: this.activity.stack(),
+      ...(event.ms !== undefined && {
+        runtimeMs: event.ms,
+        runtimeSource: RuntimeSource.measured,
+        runtimeRuns: event.runs ?? 1,
+      }),
       ...encodeAtenArguments({ args, kwargs, out }),
     });
   }

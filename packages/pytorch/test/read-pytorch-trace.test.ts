@@ -1,5 +1,5 @@
-import { type Golden, goldensOf } from "@remat/testkit";
-import { type AtenTensor, atenArguments, EventKind, OpFlag, Phase, type Trace } from "@remat/trace";
+import { describeTrace, type Golden, goldensOf } from "@remat/testkit";
+import { type AtenTensor, atenArguments, EventKind, OpFlag, Phase, RuntimeSource, type Trace } from "@remat/trace";
 import { describe, expect, test } from "vitest";
 import { pyTorchDevice, readPyTorchTrace } from "../src/index.js";
 
@@ -311,6 +311,62 @@ describe("bad files", () => {
   ])("%s", (_, file, code, message) => {
     expect(() => readPyTorchTrace(file)).toThrow(
       expect.objectContaining({ code, message: expect.stringMatching(message) }),
+    );
+  });
+});
+
+describe("what autograd saves", () => {
+  const file = (events: readonly object[]) => ({
+    schema: "mem-oracle/1",
+    case: "saves",
+    config: { device: "cpu", tflops: {}, dram_gbps: 0, min_allocate: 1, torch: "2.13.0" },
+    module_tree: [],
+    funcs: [{ name: "aten.relu.default" }],
+    fqns: [],
+    storages: [
+      { bytes: 4, dev: "cpu" },
+      { bytes: 8, dev: "cpu" },
+    ],
+    tensors: [{ s: [0, 1], dt: "float32", sh: [1], st: [1] }],
+    events: [{ e: "ref", s: [0, 1], r: "Inputs" }, ...events],
+  });
+
+  test("is read with when it is asked for and given back, by storage, and ops with what they took", () => {
+    const trace = readPyTorchTrace(
+      file([
+        { e: "pack", s: [0] },
+        { e: "pack", s: [0, 1] },
+        { e: "saved_only", s: 1 },
+        { e: "op", f: 0, a: [], o: null, ms: 1.5, runs: 3 },
+        { e: "unpack", n: 1 },
+        { e: "unsave", n: 1 },
+        { e: "unsave", n: 0 },
+      ]),
+    );
+    expect(describeTrace(trace)).toEqual([
+      "+s0 4 B input",
+      "+s1 8 B input",
+      "save s0 other",
+      "save s0 other",
+      "save s1 other",
+      "savedOnly 1 0",
+      "op 0 aten.relu.default() =  forward",
+      "unpack 1 0",
+      "unpack 2 0",
+      "unsave 1 0",
+      "unsave 2 0",
+      "unsave 0 0",
+    ]);
+    expect([trace.ops.runtimeMs[0], trace.ops.runtimeSource[0], trace.ops.runtimeRuns[0]]).toEqual([
+      1.5,
+      RuntimeSource.measured,
+      3,
+    ]);
+  });
+
+  test("cannot be given back before it was saved", () => {
+    expect(() => readPyTorchTrace(file([{ e: "pack", s: [0] }, { e: "unsave", n: 1 }]))).toThrow(
+      "expected one of the 1 tensors saved before in 'n', found 1",
     );
   });
 });

@@ -35,6 +35,12 @@ export class RecordReader {
         return b.exitModule(number(r, "call"), oneOf(r, "phase", Phase), integers(r, "tensors"));
       case "save":
         return b.save(number(r, "s"), number(r, "op"), oneOf(r, "as", SavedAs), number(r, "tensor"));
+      case "unpack":
+        return b.unpack(number(r, "save"));
+      case "unsave":
+        return b.unsave(number(r, "save"));
+      case "savedOnly":
+        return b.savedOnly(number(r, "s"));
       case "category":
         return b.categorize(number(r, "s"), oneOf(r, "category", Category));
       case "resize":

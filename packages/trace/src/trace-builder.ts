@@ -111,6 +111,9 @@ export class TraceBuilder {
   get scopeCount(): number {
     return this.scopes.length;
   }
+  get saveCount(): number {
+    return this.columns.saves.op.length;
+  }
   get eventCount(): number {
     return this.columns.events.kind.length;
   }
@@ -339,6 +342,24 @@ export class TraceBuilder {
     this.columns.saves.tensor.push(tensor);
     this.columns.saves.as.push(as);
     this.event(EventKind.save, this.columns.saves.op.length - 1);
+  }
+
+  /** The backward pass asks for what was saved as `save`. */
+  unpack(save: number): void {
+    checkIndex("save", save, this.saveCount);
+    this.event(EventKind.unpack, save);
+  }
+
+  /** Autograd holds what was saved as `save` no longer. */
+  unsave(save: number): void {
+    checkIndex("save", save, this.saveCount);
+    this.event(EventKind.unsave, save);
+  }
+
+  /** From here on nothing holds `storage` but what autograd has saved. */
+  savedOnly(storage: number): void {
+    checkIndex("storage", storage, this.storageCount);
+    this.event(EventKind.savedOnly, storage);
   }
 
   /** A named moment, e.g. the end of a step. */

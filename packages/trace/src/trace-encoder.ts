@@ -105,6 +105,13 @@ export class TraceEncoder {
           `{"t":"save","s":${saves.storage[subject]},"op":${saves.op[subject]},"as":"${savedAsNames[saves.as[subject]]}","tensor":${saves.tensor[subject]}}`,
         );
         return;
+      case EventKind.unpack:
+      case EventKind.unsave:
+        this.lines.push(`{"t":"${kind === EventKind.unpack ? "unpack" : "unsave"}","save":${subject}}`);
+        return;
+      case EventKind.savedOnly:
+        this.lines.push(`{"t":"savedOnly","s":${subject}}`);
+        return;
       case EventKind.enterScope:
       case EventKind.exitScope:
         this.define(-1, -1, subject);

@@ -164,7 +164,8 @@ export interface SaveColumns {
  * Everything in the order it happened. `kind` is {@link EventKind}; `subject` and `value` mean, by kind:
  * op (op, -) · allocate (storage, -) · free (storage, -) · resize (storage, bytes) · categorize (storage, category) ·
  * enterModule, exitModule (row of `moduleEvents`, -) · save (row of `saves`, -) · enterScope, exitScope (scope, -) ·
- * mark (index into `strings`, -) · fsdpHook (row of `moduleEvents`, {@link FsdpHook}). Storages that an op makes are allocated before its op event; what is freed between the allocation
+ * mark (index into `strings`, -) · fsdpHook (row of `moduleEvents`, {@link FsdpHook}) · unpack (row of `saves`, -): the backward pass asks for what was
+ * saved · unsave (row of `saves`, -): autograd holds it no longer · savedOnly (storage, -): nothing else holds the storage from here on. Storages that an op makes are allocated before its op event; what is freed between the allocation
  * of an op's storages and its op event was freed by the op itself.
  */
 export interface EventColumns {

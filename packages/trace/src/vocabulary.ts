@@ -77,6 +77,9 @@ export const EventKind = {
   exitScope: 9,
   mark: 10,
   fsdpHook: 11,
+  unpack: 12,
+  unsave: 13,
+  savedOnly: 14,
 } as const;
 
 /** The marks around a forward and backward pass: what is freed between them without an op is what the engine frees at the end of the pass. */

@@ -66,7 +66,7 @@ interface Step {
 }
 
 const stepArbitrary: fc.Arbitrary<Step> = fc.record({
-  kind: fc.nat(19),
+  kind: fc.nat(21),
   a: fc.nat(1000),
   b: fc.nat(1000),
   c: fc.nat(1000),
@@ -190,6 +190,12 @@ function takeStep(b: TraceBuilder, step: Step): void {
       return;
     case 19:
       if (b.callCount > 0) b.fsdpHook(a % b.callCount, phaseOf(second), c % Object.keys(FsdpHook).length);
+      return;
+    case 20:
+      if (b.saveCount > 0) (a % 2 === 0 ? b.unpack : b.unsave).call(b, second % b.saveCount);
+      return;
+    case 21:
+      if (b.storageCount > 0) b.savedOnly(storage(a));
       return;
   }
 }

@@ -101,7 +101,7 @@ describe("a corrupt trace", () => {
   it("holds every kind of record and field in this test", () => {
     const kinds = lines.map((line) => (JSON.parse(line) as { t?: string }).t ?? "header");
     expect([...new Set(kinds)].sort()).toEqual(
-      "alloc call category end enter enterScope exit exitScope free fsdp header mark module op resize save scope tensor weights".split(
+      "alloc call category end enter enterScope exit exitScope free fsdp header mark module op resize save savedOnly scope tensor unpack unsave weights".split(
         " ",
       ),
     );

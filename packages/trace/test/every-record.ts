@@ -46,6 +46,9 @@ export function everyRecord(): string[] {
     bytesWritten: 6,
   });
   b.save(s, op, 0, x);
+  b.savedOnly(s);
+  b.unpack(0);
+  b.unsave(0);
   b.categorize(s, Category.activation);
   b.exitScope(scope);
   b.exitModule(inner, Phase.forward, [made]);

@@ -93,6 +93,12 @@ function tellEvent(trace: Trace, event: number): readonly unknown[] {
         savedAsNames[saves.as[subject]],
         saves.tensor[subject],
       ];
+    case EventKind.unpack:
+      return ["unpack", subject];
+    case EventKind.unsave:
+      return ["unsave", subject];
+    case EventKind.savedOnly:
+      return ["savedOnly", subject];
     case EventKind.enterScope:
       return ["enterScope", subject];
     case EventKind.exitScope:

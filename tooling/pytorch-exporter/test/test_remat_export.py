@@ -168,6 +168,31 @@ class Record(Folder):
                 pass
 
 
+class Saves(Folder):
+    def test_what_autograd_saves_is_told_until_it_is_given_back(self):
+        file = self.export(transformer_step)
+        events = file["events"]
+        packs = [event for event in events if event["e"] == "pack"]
+        self.assertGreater(len(packs), 50)
+        for kind in ("unpack", "unsave"):
+            self.assertEqual(sorted(event["n"] for event in events if event["e"] == kind), list(range(len(packs))))
+        # What only autograd holds, the program reads no more.
+        made, alone = set(), set()
+        for event in events:
+            if event["e"] == "saved_only":
+                alone.add(event["s"])
+            elif event["e"] == "op" and not event.get("bw") and not event.get("opt"):
+                self.assertFalse(alone & made & {s for t in tensors_in(event["a"]) for s in storages_of(file, t)})
+                made |= {s for t in tensors_in(event["o"]) for s in storages_of(file, t)}
+
+    def test_recorded_times_add_up_to_a_step(self):
+        model, optimizer, step = transformer_step()
+        remat_export.record_step(step, self.folder / "step.json", model, optimizer, repeats=3)
+        file = json.loads((self.folder / "step.json").read_text())
+        ops = [event for event in file["events"] if event["e"] == "op"]
+        self.assertTrue(all(event["ms"] > 0 and event["runs"] == 3 for event in ops))
+
+
 class Policy(Folder):
     def policy(self, **changes):
         save = [{"op": "aten.addmm.default", "ordinal": 0, "policy": "MUST_SAVE"}]
@@ -231,6 +256,79 @@ class Policy(Folder):
         remat_export.apply_policy(model, self.policy())
         with torch.no_grad():
             self.assertEqual(model(torch.zeros(1, 4, dtype=torch.long)).shape, (1, 4, 100))
+
+    def units(self, model, **save):
+        """A policy of this version; a name's dots are written as two underscores."""
+        modules = {}
+        for name, entries in save.items():
+            module = model.get_submodule(name.replace("__", "."))
+            shapes = [list(parameter.shape) for parameter in module.parameters()]
+            modules[name.replace("__", ".")] = {"type": type(module).__name__, "parameters": shapes, "save": entries}
+        return {"format": "remat-pytorch-policy/2", "model": type(model).__name__, "torch": torch.__version__, "modules": modules}
+
+    def test_modules_inside_modules_are_followed_to_the_bit(self):
+        model = Transformer()
+        twin = copy.deepcopy(model)
+        undo = remat_export.apply_policy(twin, self.units(twin, layers__0=[], layers__0__up=[], layers__0__dropout=[], layers__1=[{"op": "aten.addmm.default", "ordinal": 1}], norm=[]))
+        for one in (model, twin):
+            self.step_of(one)()
+        self.assert_same_gradients(model, twin)
+        undo()
+        self.assertIs(type(twin.layers[0]), type(model.layers[0]))
+        self.assertEqual(vars(twin.layers[0]).keys(), vars(model.layers[0]).keys())
+
+    def test_batch_normalisation_in_modules_inside_modules_counts_once(self):
+        model = Convolutions()
+        twin = copy.deepcopy(model)
+        remat_export.apply_policy(twin, self.units(twin, first=[], first__1=[]))
+        x = torch.randn(4, 3, 16, 16)
+        for one in (model, twin):
+            one(x).square().sum().backward()
+        self.assert_same_gradients(model, twin)
+        for (name, a), b in zip(model.named_buffers(), twin.buffers()):
+            self.assertTrue(torch.equal(a, b), name)
+
+    def test_copies_follow_the_policy_with_weights_of_their_own(self):
+        model = Transformer()
+        remat_export.apply_policy(model, self.policy())
+        path = self.folder / "model.pt"
+        torch.save(model, path)
+        for copied in (copy.deepcopy(model), torch.load(path, weights_only=False)):
+            self.assertEqual(list(copied.state_dict()), list(Transformer().state_dict()))
+            with torch.no_grad():
+                for parameter in copied.parameters():
+                    parameter.zero_()
+            self.step_of(copied)()
+            self.assertTrue(all(torch.equal(p, torch.zeros_like(p)) for p in copied.parameters()))
+            self.assertEqual(copied(torch.zeros(1, 4, dtype=torch.long)).abs().max(), 0)
+            self.assertNotEqual(model(torch.zeros(1, 4, dtype=torch.long)).abs().max(), 0)
+            # It does follow: there is something that runs again.
+            with remat_export.record(self.folder / "copied.json", copied):
+                self.step_of(copied)()
+            self.assertTrue(any(ac for *_, ac in ops_of(json.loads((self.folder / "copied.json").read_text()))))
+
+    def test_averaged_models_and_compiled_ones_work(self):
+        model = Transformer()
+        twin = copy.deepcopy(model)
+        remat_export.apply_policy(twin, self.units(twin, layers__0=[], layers__1=[]))
+        averaged = torch.optim.swa_utils.AveragedModel(twin)
+        averaged.update_parameters(model)
+        for one in (model, torch.compile(twin, backend="eager")):
+            self.step_of(one)()
+        self.assert_same_gradients(model, twin)
+
+    def test_a_policy_of_another_model_is_refused_with_both_sides_and_changes_nothing(self):
+        policy = self.units(Transformer(), layers__0=[], layers__1=[{"op": "aten.addmm.default", "ordinal": 0}])
+        wide = Transformer(dim=32)
+        with self.assertRaisesRegex(ValueError, r"module 'layers.0' has parameters .*64.* and this one .*32"):
+            remat_export.apply_policy(wide, policy)
+        with self.assertRaisesRegex(ValueError, r"saves ops of PyTorch 1.0, and this is 2"):
+            remat_export.apply_policy(Transformer(), policy | {"torch": "1.0.0"})
+        other = Transformer()
+        other.layers[1] = torch.nn.Linear(64, 64)
+        with self.assertRaisesRegex(ValueError, "module 'layers.1' has type Block, and this one Linear"):
+            remat_export.apply_policy(other, policy)
+        self.assertIs(type(other.layers[0]), type(Transformer().layers[0]))
 
     def test_what_does_not_fit_the_model_is_refused(self):
         with self.assertRaisesRegex(ValueError, "names module 'blocks.0', which the model has not"):

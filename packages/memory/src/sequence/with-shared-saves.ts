@@ -65,6 +65,7 @@ function isKept(
     case EventKind.allocate:
     case EventKind.resize:
     case EventKind.categorize:
+    case EventKind.savedOnly:
       return original[storage] === storage;
     default:
       return true;

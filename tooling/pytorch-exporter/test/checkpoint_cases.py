@@ -1,0 +1,256 @@
+"""Recorded steps of random small models, each with what PyTorch really holds under random checkpointing policies: by `MemTracker`, which is PyTorch's own."""
+
+import gzip
+import json
+import random
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.distributed._tools.mem_tracker import MemTracker
+
+import remat_export
+
+
+class Residual(nn.Module):
+    def __init__(self, inner, drop):
+        super().__init__()
+        self.inner, self.drop = inner, nn.Dropout(drop)
+
+    def forward(self, x):
+        return x + self.drop(self.inner(x))
+
+
+class Gate(nn.Module):
+    """Elementwise results that are saved, and one that is not."""
+
+    def forward(self, x):
+        a, b = x.chunk(2, -1)
+        return torch.tanh(a) * torch.sigmoid(b) + 0.5 * a
+
+
+class Attention(nn.Module):
+    def __init__(self, dim, heads, causal):
+        super().__init__()
+        self.heads, self.causal = heads, causal
+        self.qkv, self.out = nn.Linear(dim, 3 * dim), nn.Linear(dim, dim)
+
+    def forward(self, x, mask=None):
+        batch, length, dim = x.shape
+        q, k, v = (p.view(batch, length, self.heads, -1).transpose(1, 2) for p in self.qkv(x).chunk(3, -1))
+        scores = q @ k.transpose(-1, -2) * (dim // self.heads) ** -0.5
+        if mask is not None:
+            scores = scores.masked_fill(mask, -1e9)
+        return self.out((torch.softmax(scores, -1) @ v).transpose(1, 2).reshape(batch, length, dim))
+
+
+class Block(nn.Module):
+    def __init__(self, parts):
+        super().__init__()
+        self.parts = nn.ModuleList(parts)
+
+    def forward(self, x):
+        for part in self.parts:
+            x = part(x)
+        return x
+
+
+class Model(nn.Module):
+    def __init__(self, blocks, dim, classes):
+        super().__init__()
+        self.embed = nn.Linear(dim, dim)
+        self.blocks = nn.ModuleList(blocks)
+        self.head = nn.Sequential(nn.LayerNorm(dim), nn.Linear(dim, classes))
+
+    def forward(self, x):
+        x = self.embed(x)
+        for block in self.blocks:
+            x = block(x)
+        return self.head(x)
+
+
+class Pictures(nn.Module):
+    def __init__(self, blocks, channels, classes):
+        super().__init__()
+        self.stem = nn.Conv2d(3, channels, 3, padding=1)
+        self.blocks = nn.ModuleList(blocks)
+        self.head = nn.Linear(channels, classes)
+
+    def forward(self, x):
+        x = self.stem(x)
+        for block in self.blocks:
+            x = F.relu(x + block(x), inplace=True)
+        return self.head(x.mean((2, 3)))
+
+
+def sequence_part(rng, dim):
+    kind = rng.choice(["feedforward", "gate", "attention", "deep", "shared"])
+    if kind == "attention":
+        return Residual(Attention(dim, rng.choice([1, 2, 4]), False), rng.choice([0.0, 0.1]))
+    if kind == "gate":
+        return Residual(nn.Sequential(nn.LayerNorm(dim), nn.Linear(dim, 2 * dim), Gate()), rng.choice([0.0, 0.2]))
+    if kind == "deep":
+        return nn.Sequential(nn.Linear(dim, dim), nn.ReLU(inplace=rng.random() < 0.5), nn.Linear(dim, dim), nn.SiLU())
+    if kind == "shared":
+        layer = nn.Sequential(nn.Linear(dim, dim), nn.GELU())
+        return nn.Sequential(layer, layer)
+    width = rng.choice([2, 4]) * dim
+    return Residual(nn.Sequential(nn.LayerNorm(dim), nn.Linear(dim, width), nn.GELU(), nn.Linear(width, dim)), rng.choice([0.0, 0.1]))
+
+
+def picture_part(rng, channels):
+    layers = []
+    for _ in range(rng.randint(1, 3)):
+        layers += [nn.Conv2d(channels, channels, 3, padding=1, bias=False), nn.BatchNorm2d(channels), nn.ReLU(inplace=rng.random() < 0.7)]
+    return nn.Sequential(*layers)
+
+
+def build(seed):
+    """A random model with its optimizer and step."""
+    rng = random.Random(seed)
+    torch.manual_seed(seed)
+    if seed % 3 == 2:
+        channels = rng.choice([4, 8])
+        model = Pictures([picture_part(rng, channels) for _ in range(rng.randint(1, 4))], channels, 10)
+        x = torch.randn(rng.choice([2, 4]), 3, 12, 12)
+    else:
+        dim = rng.choice([16, 32])
+        blocks = [Block([sequence_part(rng, dim) for _ in range(rng.randint(1, 3))]) for _ in range(rng.randint(1, 4))]
+        model = Model(blocks, dim, rng.choice([10, 200]))
+        x = torch.randn(rng.choice([1, 4]), rng.choice([8, 32]), dim)
+    make = rng.choice([lambda p: torch.optim.Adam(p, lr=1e-3), lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9)])
+    optimizer = make(model.parameters())
+
+    def step():
+        out = model(x)
+        F.cross_entropy(out.flatten(0, -2), torch.zeros(out.numel() // out.shape[-1], dtype=torch.long)).backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+    step.inputs = x
+    return model, optimizer, step
+
+
+def random_policy(rng, model, ops):
+    """Some modules, at any depth; those without others above or below them at times with ops to save."""
+    names = [name for name, module in model.named_modules() if any(True for _ in module.parameters()) or rng.random() < 0.5]
+    chosen = [name for name in names if rng.random() < rng.choice([0.15, 0.4])]
+    # Container lists have no forward pass of their own.
+    chosen = [name for name in chosen if not isinstance(model.get_submodule(name), nn.ModuleList)]
+    units = {}
+    for name in chosen:
+        nested = any(other != name and (other.startswith(f"{name}." if name else "") or name.startswith(f"{other}." if other else "")) for other in chosen)
+        of = ops.get(name, [])
+        save = [] if nested or rng.random() < 0.4 else [entry for entry in of if rng.random() < 0.4]
+        units[name] = save
+    return units
+
+
+def savable(step_file):
+    """By module, the ops whose results selective checkpointing can save, with their place among the module's ops."""
+    file = step_file
+    root = file["module_tree"][0]["fqn"]
+    active, found, counts, done = [], {}, {}, set()
+    storages_written = set()
+    per_op = []
+    for event in file["events"]:
+        if event["e"] in ("pre_fw", "post_fw") and not event.get("bw"):
+            fqn = file["fqns"][event["m"]].removeprefix(root).removeprefix(".")
+            if event["e"] == "pre_fw":
+                active.append(fqn)
+                if fqn not in found:
+                    found[fqn], counts[fqn] = [], {}
+                else:
+                    done.add(fqn)
+            else:
+                active.remove(fqn)
+        if event["e"] != "op" or event.get("bw") or event.get("opt"):
+            continue
+        name = file["funcs"][event["f"]]["name"]
+        if name == "aten.detach.default":
+            continue
+        inputs = {s for t in tensors_in([event.get("a"), event.get("k", {})]) for s in storages_of(file, t)}
+        outputs = {s for t in tensors_in(event["o"]) for s in storages_of(file, t)}
+        if name.split(".")[1].endswith("_"):
+            storages_written |= outputs
+        for fqn in active:
+            if fqn in done:
+                continue
+            ordinal = counts[fqn].get(name, 0)
+            counts[fqn][name] = ordinal + 1
+            found[fqn].append((name, ordinal, outputs, not (outputs & inputs) and len(outputs) > 0))
+    return {
+        fqn: [{"op": name, "ordinal": ordinal} for name, ordinal, outputs, fresh in entries if fresh and not (outputs & storages_written)]
+        for fqn, entries in found.items()
+        if fqn not in done
+    }
+
+
+def tensors_in(value):
+    if isinstance(value, str):
+        return [int(value[1:])] if value.startswith("%") else []
+    if isinstance(value, (list, dict)):
+        return [t for item in (value.values() if isinstance(value, dict) else value) for t in tensors_in(item)]
+    return []
+
+
+def storages_of(file, tensor):
+    storages = file["tensors"][tensor]["s"]
+    return storages if isinstance(storages, list) else [storages]
+
+
+def policy_of(model, units):
+    modules = {}
+    for name, save in units.items():
+        module = model.get_submodule(name)
+        modules[name] = {"type": type(module).__name__, "parameters": [list(p.shape) for p in module.parameters()], "save": save}
+    return {"format": "remat-pytorch-policy/2", "model": type(model).__name__, "fingerprint": "", "torch": torch.__version__, "modules": modules}
+
+
+def measured_peak(seed, units):
+    """What `MemTracker` says of the second step under the policy."""
+    with FakeTensorMode():
+        model, optimizer, step = build(seed)
+        remat_export.apply_policy(model, policy_of(model, units))
+        step()
+        tracker = MemTracker()
+        tracker.track_external(model, optimizer, step.inputs)
+        with tracker:
+            step()
+        [snapshot] = tracker.get_tracker_snapshot("peak").values()
+        return {getattr(key, "value", key): value for key, value in snapshot.items()}["Total"]
+
+
+def case(seed, policies):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "step.json"
+        remat_export.export(lambda: build(seed), path, name=f"random {seed}", allocation_unit=1)
+        file = json.loads(path.read_text())
+    rng = random.Random(1000 + seed)
+    ops = savable(file)
+    with FakeTensorMode():
+        model, _, _ = build(seed)
+    answers = []
+    for _ in range(policies):
+        units = random_policy(rng, model, ops)
+        try:
+            answers.append({"units": units, "peak": measured_peak(seed, units)})
+        except RuntimeError as error:
+            # What was saved of it was written into: PyTorch refuses the policy.
+            if "modified by an inplace operation" not in str(error) and "has been mutated" not in str(error):
+                raise
+            answers.append({"units": units, "refused": True})
+    return {"step": file, "plain": measured_peak(seed, {}), "policies": answers}
+
+
+if __name__ == "__main__":
+    count, policies, out = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+    cases = [case(seed, policies) for seed in range(count)]
+    with gzip.GzipFile(out, "wb", 9, mtime=0) as file:
+        file.write(json.dumps({"torch": torch.__version__, "cases": cases}, separators=(",", ":")).encode())
