@@ -1,0 +1,16 @@
+/**
+ * What `torch.utils.checkpoint` takes by itself, in milliseconds: it runs in Python, whatever the device computes. Measured with PyTorch 2.13 on one
+ * core of a server (modules of 1, 10 and 20 layers of 4 units, whose ops take next to nothing).
+ *
+ * @internal
+ */
+export const bookkeeping = {
+  /** To enter a checkpointed call, and to begin to run it again. */
+  frameMs: 0.1,
+  /** The same of selective checkpointing, besides. */
+  selectiveFrameMs: 0.08,
+  /** For each tensor that is not saved, and for each that is saved by running again. */
+  saveMs: 0.009,
+  /** For each op under the dispatch modes of selective checkpointing, in either pass. */
+  dispatchMs: 0.015,
+} as const;

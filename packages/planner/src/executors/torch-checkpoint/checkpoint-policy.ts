@@ -1,0 +1,10 @@
+/** What `torch.utils.checkpoint` does with each call of one module. */
+export interface CheckpointedUnit {
+  /** As the trace has it. */
+  readonly fqn: string;
+  /** Places among the forward ops of a call of what it saves; empty for full checkpointing. Ops inside other modules of it count, queries do not. */
+  readonly saved: readonly number[];
+}
+
+/** Which modules run under `torch.utils.checkpoint`; full ones may stand inside full ones. */
+export type CheckpointPolicy = readonly CheckpointedUnit[];

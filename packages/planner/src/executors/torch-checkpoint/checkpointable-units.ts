@@ -1,0 +1,132 @@
+import { Category, OpFlag, Phase, type Trace } from "@remat/trace";
+import { Act, type StepScript } from "./step-script.js";
+
+/** What of a step `torch.utils.checkpoint` can run again, and what that needs. @internal */
+export interface CheckpointableUnits {
+  /** Names of modules all of whose calls can be checkpointed, outer ones before those inside. */
+  readonly fqns: readonly string[];
+  /** By module name: its calls. */
+  readonly callsOf: ReadonlyMap<string, readonly number[]>;
+  /** By call: the storages that its ops read and that were made before it began. */
+  readonly args: readonly (readonly number[])[];
+  /** By call: the forward ops in it. */
+  readonly opsOf: readonly (readonly number[])[];
+  /** By op. */
+  readonly runtimeMs: Float64Array;
+  /** By storage: 1 where the forward pass writes into it in place. */
+  readonly isWritten: Uint8Array;
+  /** The storages that an op makes. */
+  madeBy(op: number): readonly number[];
+  /** Why a module is not among them. */
+  readonly refused: ReadonlyMap<string, string>;
+}
+
+/**
+ * Finds the modules that can run again: random ops can, since the generator's state is kept, and so can in-place ops on what the same call made.
+ * What writes into a storage from outside cannot, but for the running statistics of batch normalisation, which are kept from counting twice; nor can
+ * what does more than compute.
+ *
+ * @internal
+ */
+export function checkpointableUnits(script: StepScript): CheckpointableUnits {
+  const { trace, maker } = script;
+  const { calls, modules, ops } = trace;
+  const ranges = readRanges(script);
+  const lastWritten = lastWrites(trace);
+  const args: number[][] = [];
+  const callsOf = new Map<string, number[]>();
+  const refused = new Map<string, string>();
+  for (let call = 0; call < calls.count; call++) {
+    const { fqn } = modules[calls.module[call]];
+    callsOf.set(fqn, [...(callsOf.get(fqn) ?? []), call]);
+    args.push(argsOf(script, call, ranges.opsOf[call]));
+    const of = { args: args[call], saves: ranges.saves[call], lastWritten };
+    const reason = whyNot(script, call, ranges.opsOf[call], of);
+    if (reason !== undefined) refused.set(fqn, reason);
+  }
+  const runtimeMs = ops.runtimeMs.map((ms) => (ms > 0 ? ms : 0));
+  const made = new Map<number, number[]>();
+  maker.forEach((op, storage) => {
+    if (op >= 0) made.set(op, [...(made.get(op) ?? []), storage]);
+  });
+  return {
+    fqns: [...callsOf.keys()].filter((fqn) => !refused.has(fqn)),
+    callsOf,
+    args,
+    opsOf: ranges.opsOf,
+    runtimeMs,
+    isWritten: Uint8Array.from({ length: maker.length }, (_, storage) => (lastWritten.has(storage) ? 1 : 0)),
+    madeBy: (op) => made.get(op) ?? [],
+    refused,
+  };
+}
+
+function readRanges({ act, subject, count, trace }: StepScript): { opsOf: number[][]; saves: number[] } {
+  const opsOf: number[][] = Array.from({ length: trace.calls.count }, () => []);
+  const saves: number[] = new Array<number>(trace.calls.count).fill(0);
+  const active: number[] = [];
+  for (let at = 0; at < count; at++) {
+    const item = subject[at];
+    if (act[at] === Act.enter) active.push(item);
+    else if (act[at] === Act.exit) active.splice(active.lastIndexOf(item), 1);
+    else if (act[at] === Act.op) for (const call of active) opsOf[call].push(item);
+    else if (act[at] === Act.save) for (const call of active) saves[call]++;
+  }
+  return { opsOf, saves };
+}
+
+function argsOf({ trace, maker, enter }: StepScript, call: number, opsInside: readonly number[]): number[] {
+  if (enter[call] < 0) return [];
+  const inside = new Set(opsInside);
+  const found = new Set<number>();
+  for (const op of opsInside)
+    for (const tensor of trace.opInputs(op))
+      // What no op made is the caller's, and there all the time.
+      for (const storage of trace.tensorStorages(tensor))
+        if (maker[storage] >= 0 && !inside.has(maker[storage])) found.add(storage);
+  return [...found];
+}
+
+function whyNot(
+  { trace, maker, enter, exit }: StepScript,
+  call: number,
+  opsInside: readonly number[],
+  { args, saves, lastWritten }: { args: readonly number[]; saves: number; lastWritten: ReadonlyMap<number, number> },
+): string | undefined {
+  if (enter[call] < 0 || exit[call] < 0) return "its forward pass does not begin and end";
+  if (saves === 0) return "it saves nothing for the backward pass";
+  const inside = new Set(opsInside);
+  const changed = args.find((storage) => (lastWritten.get(storage) ?? -1) > opsInside[0]);
+  if (changed !== undefined) return `${trace.opName(lastWritten.get(changed)!)} writes into what it is given`;
+  for (const op of opsInside) {
+    if (trace.ops.flags[op] & OpFlag.effectful) return `${trace.opName(op)} does more than compute`;
+    if ((trace.ops.flags[op] & OpFlag.inPlace) === 0) continue;
+    const [written] = trace.opOutputs(op);
+    if (written === undefined) continue;
+    for (const storage of trace.tensorStorages(written))
+      if (!inside.has(maker[storage]) && !isCounting(trace, op, storage))
+        return `${trace.opName(op)} writes into what was made outside`;
+  }
+  return undefined;
+}
+
+/** By storage: the last op of the forward pass that writes into it in place. */
+function lastWrites(trace: Trace): Map<number, number> {
+  const last = new Map<number, number>();
+  for (let op = 0; op < trace.ops.count; op++)
+    if (trace.ops.phase[op] === Phase.forward && trace.ops.flags[op] & OpFlag.inPlace)
+      for (const tensor of trace.opOutputs(op))
+        for (const storage of trace.tensorStorages(tensor)) last.set(storage, op);
+  return last;
+}
+
+/** Batch normalisation counts the batches that it has seen. */
+function isCounting(trace: Trace, op: number, storage: number): boolean {
+  const module = trace.opModule(op);
+  return module !== undefined && /BatchNorm/.test(module.kind) && trace.storages.category[storage] === Category.buffer;
+}
+
+/** Whether one module stands inside another, by name. @internal */
+export function isInside(fqn: string, other: string): boolean {
+  return fqn.startsWith(`${other}.`);
+}

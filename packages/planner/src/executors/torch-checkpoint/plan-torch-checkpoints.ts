@@ -1,0 +1,135 @@
+import { type Budget, bytesOfBudget } from "@remat/memory";
+import { stepMs } from "@remat/runtime-estimator";
+import { Phase, RematError, type Trace } from "@remat/trace";
+import type { CheckpointPolicy } from "./checkpoint-policy.js";
+import { checkpointableUnits } from "./checkpointable-units.js";
+import { handPolicies } from "./hand-policies.js";
+import { PolicySearch, type TriedPolicy } from "./policy-search.js";
+import { CheckpointSimulator } from "./simulate-checkpoints.js";
+import { stepScript } from "./step-script.js";
+
+/** A policy for `torch.utils.checkpoint`, with what a step holds and takes that follows it in PyTorch. */
+export interface TorchCheckpoints {
+  readonly policy: CheckpointPolicy;
+  readonly peakBytes: number;
+  /** What runs again takes, and what checkpointing takes by itself. */
+  readonly recomputeMs: number;
+  readonly bookkeepingMs: number;
+  /** Time beyond the step's without checkpointing, as a fraction of it. */
+  readonly overhead: number;
+}
+
+/** A policy that people write by hand. */
+export interface NamedCheckpoints extends TorchCheckpoints {
+  readonly name: string;
+}
+
+export interface TorchCheckpointsOptions {
+  /** Left out: as little as can be. */
+  readonly budget?: Budget;
+  /** Of the overhead of what is returned. */
+  readonly maxOverhead?: number;
+  /** How long to look; 5 s if not given. The policies that people write are tried first, however long that takes. */
+  readonly timeMs?: number;
+  /** Rounds without anything better before the search ends; 40 if not given. */
+  readonly rounds?: number;
+  readonly seed?: number;
+  readonly signal?: AbortSignal;
+  /** In milliseconds, as `performance.now`. */
+  readonly now?: () => number;
+}
+
+/** What was found for PyTorch. */
+export interface TorchCheckpointsAnswer {
+  /** The quickest within the budget and the overhead; undefined where none was found. */
+  readonly found: TorchCheckpoints | undefined;
+  /** The step without checkpointing. */
+  readonly plain: TorchCheckpoints;
+  readonly stepMs: number;
+  readonly budgetBytes: number | undefined;
+  /** What holds least of all that were tried. */
+  readonly least: TorchCheckpoints;
+  /** Of policies that people write, what each comes to. */
+  readonly byHand: readonly NamedCheckpoints[];
+  /** Of all that were tried, those with nothing as good in both memory and time, by falling peak. */
+  readonly tradeOffs: readonly TorchCheckpoints[];
+  /** Modules that PyTorch could not run again, and why. */
+  readonly refused: ReadonlyMap<string, string>;
+}
+
+/**
+ * Plans a step of PyTorch for what PyTorch can do: which modules run under `torch.utils.checkpoint`, nested as they may be, and which ops of a module
+ * selective checkpointing saves. What each policy holds and takes is simulated by the rules of PyTorch. What people write by hand (the first k
+ * blocks, every nth, all of them) is among what is tried, so that the answer is never worse than those in both memory and time.
+ *
+ * @param trace of PyTorch, priced, of a step without checkpointing
+ * @throws RematError `TRACE_SAVES` for a trace that does not say what autograd gives back when, `TRACE_PHASE` and `TRACE_RECOMPUTES` for one that
+ * is not of a whole training step without checkpointing
+ * @example
+ * const { found } = planTorchCheckpoints(trace, { budget: { fraction: 0.6 } });
+ * found?.policy; // [{ fqn: "GPT2.h.0.mlp", saved: [] }, …]
+ */
+export function planTorchCheckpoints(trace: Trace, options: TorchCheckpointsOptions = {}): TorchCheckpointsAnswer {
+  checkStep(trace);
+  const { budget, maxOverhead, timeMs = 5000, rounds = 40, seed = 0, signal, now = () => performance.now() } = options;
+  const end = now() + timeMs;
+  const isOver = (): boolean => signal?.aborted === true || now() > end;
+  const script = stepScript(trace);
+  const units = checkpointableUnits(script);
+  const search = new PolicySearch(new CheckpointSimulator(script, units), units, { opCount: trace.ops.count, isOver });
+  const plainMs = stepMs(trace);
+  const asAnswer = ({ policy, simulated, extraMs }: TriedPolicy): TorchCheckpoints => ({
+    policy,
+    peakBytes: simulated.peakBytes,
+    recomputeMs: simulated.recomputeMs,
+    bookkeepingMs: simulated.bookkeepingMs,
+    overhead: plainMs > 0 ? extraMs / plainMs : 0,
+  });
+  const plain = search.try([]);
+  const byHand = handPolicies(units).map(({ name, policy }) => ({ name, ...asAnswer(search.try(policy)) }));
+  const budgetBytes = budget === undefined ? undefined : bytesOfBudget(budget, plain.simulated.peakBytes);
+  search.descend(budgetBytes ?? 0);
+  const best = bestOf(search, budgetBytes, maxOverhead === undefined ? undefined : maxOverhead * plainMs);
+  if (best !== undefined)
+    search.improve(
+      best.simulated.peakBytes < (budgetBytes ?? 0) ? budgetBytes! : best.simulated.peakBytes,
+      rounds,
+      seed,
+    );
+  const found = bestOf(search, budgetBytes, maxOverhead === undefined ? undefined : maxOverhead * plainMs);
+  return {
+    found: found && asAnswer(found),
+    plain: asAnswer(plain),
+    stepMs: plainMs,
+    budgetBytes,
+    least: asAnswer(search.tradeOffs().at(-1)!),
+    byHand,
+    tradeOffs: search.tradeOffs().map(asAnswer),
+    refused: units.refused,
+  };
+}
+
+/** The quickest within a budget, or what holds least for a time. */
+function bestOf(
+  search: PolicySearch,
+  budgetBytes: number | undefined,
+  mostMs = Number.POSITIVE_INFINITY,
+): TriedPolicy | undefined {
+  if (budgetBytes === undefined) return search.tradeOffs().findLast(({ extraMs }) => extraMs <= mostMs);
+  const best = search.within(budgetBytes);
+  return best !== undefined && best.extraMs <= mostMs ? best : undefined;
+}
+
+function checkStep(trace: Trace): void {
+  const { model = "a model" } = trace.header;
+  if (!trace.hasPhase(Phase.backward))
+    throw new RematError(
+      "TRACE_PHASE",
+      `the trace of '${model}' has ${trace.ops.count} ops and none of a backward pass; record a training step`,
+    );
+  if (trace.hasPhase(Phase.recompute))
+    throw new RematError(
+      "TRACE_RECOMPUTES",
+      `the step of '${model}' checkpoints by itself; expected one without checkpointing, since what is recomputed is what a plan decides. Record it so.`,
+    );
+}

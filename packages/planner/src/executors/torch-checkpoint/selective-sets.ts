@@ -1,0 +1,46 @@
+import { OpFlag } from "@remat/trace";
+import type { CheckpointableUnits } from "./checkpointable-units.js";
+import { isInside } from "./checkpointable-units.js";
+import type { StepScript } from "./step-script.js";
+
+/** How many ops of a module a set may save at most, each set with some of the dearest. */
+const setSizes: readonly number[] = [1, 2, 3, 4, 6, 8];
+
+/**
+ * Returns sets of ops that are worth saving of a module: the dearest to run again by the byte that it takes to save them. PyTorch saves neither views
+ * nor what is written into later.
+ *
+ * @internal
+ */
+export function selectiveSets(script: StepScript, units: CheckpointableUnits, fqn: string): number[][] {
+  const { trace, bytes } = script;
+  const calls = units.callsOf.get(fqn) ?? [];
+  const ops = units.opsOf[calls[0]] ?? [];
+  // Places mean the same ops in every call only where all calls run the same.
+  if (calls.some((call) => !isSame(units.opsOf[call], ops, trace.ops.name))) return [];
+  const worth = ops.flatMap((op, place) => {
+    const made = units.madeBy(op);
+    const size = made.reduce((sum, storage) => sum + bytes[storage], 0);
+    const isWritten = made.some((storage) => units.isWritten[storage] === 1);
+    if (size === 0 || isWritten || trace.ops.flags[op] & (OpFlag.view | OpFlag.inPlace | OpFlag.random)) return [];
+    return [{ place, perByte: units.runtimeMs[op] / size }];
+  });
+  worth.sort((a, b) => b.perByte - a.perByte || a.place - b.place);
+  return setSizes
+    .filter((count) => count < worth.length)
+    .map((count) =>
+      worth
+        .slice(0, count)
+        .map(({ place }) => place)
+        .sort((a, b) => a - b),
+    );
+}
+
+function isSame(ops: readonly number[], others: readonly number[], name: Int32Array): boolean {
+  return ops.length === others.length && ops.every((op, i) => name[op] === name[others[i]]);
+}
+
+/** Tells whether a module has modules of `fqns` in it. @internal */
+export function hasInside(fqn: string, fqns: readonly string[]): boolean {
+  return fqns.some((other) => isInside(other, fqn));
+}

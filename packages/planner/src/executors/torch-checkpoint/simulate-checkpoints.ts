@@ -1,0 +1,287 @@
+import { bookkeeping } from "./bookkeeping.js";
+import type { CheckpointableUnits } from "./checkpointable-units.js";
+import { Act, type StepScript } from "./step-script.js";
+
+/** What a step holds and takes under `torch.utils.checkpoint`. */
+export interface SimulatedCheckpoints {
+  readonly peakBytes: number;
+  /** Bytes above `aboveBytes`, summed over the places of the script: how far there is to go. */
+  readonly excess: number;
+  /** What runs again takes. */
+  readonly recomputeMs: number;
+  /** What checkpointing itself takes: hooks, frames, dispatch modes. */
+  readonly bookkeepingMs: number;
+}
+
+/** What each module call does: 0 nothing, 1 full checkpointing, 2 selective. */
+export interface CallModes {
+  readonly mode: Uint8Array;
+  /** By op: 1 where the selective call around it saves the result. */
+  readonly isSaved: Uint8Array;
+}
+
+/** One checkpointed call, as `torch.utils.checkpoint` keeps it: `_CheckpointFrame`. */
+interface Frame {
+  readonly call: number;
+  readonly outer: Frame | undefined;
+  readonly isSelective: boolean;
+  /** The storages that come from outside, and, of an outermost frame, the instances that it holds. */
+  readonly args: readonly number[];
+  heldArgs: number[];
+  /** The place of the last thing that it would have saved: recomputation stops there. */
+  last: number;
+  /** What keeps it alive: saved tensors of its own, and frames inside, whose arguments it saved. */
+  alive: number;
+  isRecomputed: boolean;
+  /** What a selective frame has saved and not given out: instance by storage. */
+  readonly cached: Map<number, number>;
+  /** Arguments that it has recomputed for frames inside. */
+  readonly argsFor: Map<Frame, number[]>;
+  readonly inner: Map<number, Frame>;
+}
+
+/**
+ * Runs a step as PyTorch does when some module calls are checkpointed (`use_reentrant=False`), and counts what is held. The rules are those of
+ * `torch/utils/checkpoint.py`: a checkpointed call saves its arguments only; the first saved tensor of it that the backward pass asks for has it
+ * run again as a whole, up to the last tensor to be saved; what that saves stays until it is asked for, one by one; arguments of a call inside a
+ * checkpointed call are saved by the outer one, and so recomputed, too; selective checkpointing keeps the results it was told to until
+ * they are given out by the recomputation.
+ */
+export class CheckpointSimulator {
+  readonly script: StepScript;
+  private readonly units: CheckpointableUnits;
+  private held = 0;
+  private peak = 0;
+  private excess = 0;
+  private above = 0;
+  private recomputeMs = 0;
+  private bookkeepingMs = 0;
+  /** By instance of a storage. */
+  private references: number[] = [];
+  private sizes: number[] = [];
+  /** By storage: its present instance, and the one that the program refers to. */
+  private readonly current: Int32Array;
+  private readonly referred: Int32Array;
+  /** By save: the frame that would have saved it, the instance that is held for it, and whether it is given back. */
+  private readonly frameOf: (Frame | undefined)[];
+  private readonly savedAs: Int32Array;
+  private readonly isUnsaved: Uint8Array;
+  private modes!: CallModes;
+
+  constructor(script: StepScript, units: CheckpointableUnits) {
+    this.script = script;
+    this.units = units;
+    this.current = new Int32Array(script.bytes.length);
+    this.referred = new Int32Array(script.bytes.length);
+    const saves = script.trace.saves.count;
+    this.frameOf = new Array(saves);
+    this.savedAs = new Int32Array(saves);
+    this.isUnsaved = new Uint8Array(saves);
+  }
+
+  run(modes: CallModes, aboveBytes = Number.POSITIVE_INFINITY): SimulatedCheckpoints {
+    this.modes = modes;
+    this.above = aboveBytes;
+    this.held = this.peak = this.excess = this.recomputeMs = this.bookkeepingMs = 0;
+    this.references = [];
+    this.sizes = [];
+    this.current.fill(-1);
+    this.referred.fill(-1);
+    this.frameOf.fill(undefined);
+    this.savedAs.fill(-1);
+    this.isUnsaved.fill(0);
+    this.step();
+    const { peak: peakBytes, excess, recomputeMs, bookkeepingMs } = this;
+    return { peakBytes, excess, recomputeMs, bookkeepingMs };
+  }
+
+  private step(): void {
+    const { act, subject, count, savedStorage } = this.script;
+    let frame: Frame | undefined;
+    for (let at = 0; at < count; at++) {
+      const item = subject[at];
+      switch (act[at]) {
+        case Act.make:
+          this.referred[item] = this.current[item] = this.make(item);
+          break;
+        case Act.unrefer:
+          if (this.referred[item] >= 0) this.release(this.referred[item]);
+          this.referred[item] = -1;
+          break;
+        case Act.op:
+          if (frame?.isSelective) this.cache(frame, item);
+          break;
+        case Act.save:
+          if (frame !== undefined) {
+            this.frameOf[item] = frame;
+            frame.alive++;
+            frame.last = at;
+            this.bookkeepingMs += bookkeeping.saveMs;
+          } else this.savedAs[item] = this.hold(this.current[savedStorage[item]]);
+          break;
+        case Act.unpack:
+          if (this.frameOf[item]?.isRecomputed === false) this.recompute(this.frameOf[item]!);
+          break;
+        case Act.unsave:
+          this.unsave(item);
+          break;
+        case Act.enter:
+          if (this.modes.mode[item] > 0) frame = this.enter(item, frame, at);
+          break;
+        case Act.exit:
+          if (frame?.call === item) {
+            const { outer } = frame;
+            if (frame.alive === 0) this.end(frame);
+            frame = outer;
+          }
+          break;
+      }
+      if (this.held > this.above) this.excess += this.held - this.above;
+    }
+  }
+
+  private enter(call: number, outer: Frame | undefined, at: number): Frame {
+    const args = this.units.args[call];
+    const frame: Frame = {
+      call,
+      outer,
+      isSelective: this.modes.mode[call] === 2,
+      args,
+      heldArgs: [],
+      last: -1,
+      alive: 0,
+      isRecomputed: false,
+      cached: new Map(),
+      argsFor: new Map(),
+      inner: new Map(),
+    };
+    if (outer === undefined) frame.heldArgs = args.map((storage) => this.hold(this.current[storage]));
+    else {
+      outer.inner.set(call, frame);
+      outer.alive++;
+      outer.last = at;
+    }
+    this.countFrame(frame);
+    return frame;
+  }
+
+  /** Keeps what a selective frame saves of an op. */
+  private cache(frame: Frame, op: number): void {
+    this.bookkeepingMs += bookkeeping.dispatchMs;
+    if (this.modes.isSaved[op] === 0) return;
+    for (const storage of this.units.madeBy(op)) frame.cached.set(storage, this.hold(this.current[storage]));
+  }
+
+  private unsave(save: number): void {
+    if (this.isUnsaved[save] === 1) return;
+    this.isUnsaved[save] = 1;
+    if (this.savedAs[save] >= 0) this.release(this.savedAs[save]);
+    const frame = this.frameOf[save];
+    if (frame !== undefined && --frame.alive === 0) this.end(frame);
+  }
+
+  /** Nothing will ask a frame for anything any more. */
+  private end(frame: Frame): void {
+    for (const instance of frame.heldArgs) this.release(instance);
+    frame.heldArgs = [];
+    for (const instance of frame.cached.values()) this.release(instance);
+    frame.cached.clear();
+    const { outer } = frame;
+    if (outer === undefined) return;
+    outer.inner.delete(frame.call);
+    this.releaseArgs(outer, frame);
+    if (--outer.alive === 0) this.end(outer);
+  }
+
+  private releaseArgs(outer: Frame, frame: Frame): void {
+    for (const instance of outer.argsFor.get(frame) ?? []) this.release(instance);
+    outer.argsFor.delete(frame);
+  }
+
+  private recompute(frame: Frame): void {
+    const { outer, args } = frame;
+    if (outer?.isRecomputed === false) this.recompute(outer);
+    frame.isRecomputed = true;
+    this.countFrame(frame);
+    const instances = outer === undefined ? frame.heldArgs : (outer.argsFor.get(frame) ?? []);
+    const before: [storage: number, instance: number][] = [];
+    const set = (storage: number, instance: number): void => {
+      before.push([storage, this.current[storage]]);
+      this.current[storage] = instance;
+    };
+    args.forEach((storage, i) => set(storage, instances[i] ?? this.current[storage]));
+    this.rerun(frame, set);
+    for (let i = before.length - 1; i >= 0; i--) this.current[before[i][0]] = before[i][1];
+    // What the outer frame recomputed for this one was asked for, once.
+    if (outer !== undefined) this.releaseArgs(outer, frame);
+  }
+
+  /** Runs the ops of a frame again, and keeps what is yet to be asked for. */
+  private rerun(frame: Frame, set: (storage: number, instance: number) => void): void {
+    const { script, units, modes } = this;
+    const { act, subject, savedStorage } = script;
+    /** Instances that the code of the module refers to while it runs, by storage. */
+    const local = new Map<number, number>();
+    const end = Math.min(frame.last, script.exit[frame.call]);
+    for (let at = script.enter[frame.call] + 1; at <= end; at++) {
+      const item = subject[at];
+      switch (act[at]) {
+        case Act.make: {
+          const cached = frame.cached.get(item);
+          frame.cached.delete(item);
+          const instance = cached ?? this.make(item);
+          local.set(item, instance);
+          set(item, instance);
+          break;
+        }
+        case Act.unrefer: {
+          const instance = local.get(item);
+          if (instance !== undefined) this.release(instance);
+          local.delete(item);
+          break;
+        }
+        case Act.op:
+          if (frame.isSelective) this.bookkeepingMs += bookkeeping.dispatchMs;
+          if (!(frame.isSelective && modes.isSaved[item] === 1)) this.recomputeMs += units.runtimeMs[item];
+          break;
+        case Act.save:
+          if (this.frameOf[item] !== frame || this.isUnsaved[item] === 1) break;
+          this.savedAs[item] = this.hold(this.current[savedStorage[item]]);
+          this.bookkeepingMs += bookkeeping.saveMs;
+          break;
+        case Act.enter: {
+          const inner = frame.inner.get(item);
+          if (inner !== undefined && inner.alive > 0)
+            frame.argsFor.set(
+              inner,
+              inner.args.map((storage) => this.hold(this.current[storage])),
+            );
+          break;
+        }
+      }
+      if (this.held > this.above) this.excess += this.held - this.above;
+    }
+    for (const instance of local.values()) this.release(instance);
+  }
+
+  private countFrame({ isSelective }: Frame): void {
+    this.bookkeepingMs += bookkeeping.frameMs + (isSelective ? bookkeeping.selectiveFrameMs : 0);
+  }
+
+  private make(storage: number): number {
+    const bytes = this.script.bytes[storage];
+    this.sizes.push(bytes);
+    this.held += bytes;
+    if (this.held > this.peak) this.peak = this.held;
+    return this.references.push(1) - 1;
+  }
+
+  private hold(instance: number): number {
+    if (instance >= 0) this.references[instance]++;
+    return instance;
+  }
+
+  private release(instance: number): void {
+    if (instance >= 0 && --this.references[instance] === 0) this.held -= this.sizes[instance];
+  }
+}

@@ -1,0 +1,130 @@
+import { allocatedSizes, readMemoryEvents } from "@remat/memory";
+import { EventKind, Phase, RematError, type Trace } from "@remat/trace";
+
+/** What happens at a place of a {@link StepScript}, and to what: an op, a storage, a save or a module call. @internal */
+export const Act = {
+  op: 0,
+  make: 1,
+  /** Nothing refers to a storage any longer but what autograd has saved. */
+  unrefer: 2,
+  save: 3,
+  unpack: 4,
+  unsave: 5,
+  enter: 6,
+  exit: 7,
+} as const;
+
+/**
+ * A step as it was recorded, as what holds its storages: who refers to them, and what autograd saves, reads and gives back. From it follows what
+ * is held when some of it is not saved and runs again. @internal
+ */
+export interface StepScript {
+  readonly trace: Trace;
+  readonly count: number;
+  /** {@link Act}. */
+  readonly act: Uint8Array;
+  readonly subject: Int32Array;
+  /** By storage: what it counts for on the trace's device. */
+  readonly bytes: Float64Array;
+  /** By save. */
+  readonly savedStorage: Int32Array;
+  /** By storage: the op that makes it, or -1. */
+  readonly maker: Int32Array;
+  /** By module call: the places of its forward pass, `enter` and `exit`; -1 where it has none. */
+  readonly enter: Int32Array;
+  readonly exit: Int32Array;
+}
+
+/**
+ * Reads a step for {@link StepScript}.
+ *
+ * @throws RematError `TRACE_SAVES` for a trace that does not say when saved tensors are read and given back
+ * @internal
+ */
+export function stepScript(trace: Trace): StepScript {
+  const { saves, moduleEvents, calls } = trace;
+  const maker = makers(trace);
+  const unreferred = lastReferences(trace, maker);
+  const act: number[] = [];
+  const subject: number[] = [];
+  const enter = new Int32Array(calls.count).fill(-1);
+  const exit = new Int32Array(calls.count).fill(-1);
+  const push = (kind: number, item: number): void => {
+    act.push(kind);
+    subject.push(item);
+  };
+  const leave = (storage: number, event: number): void => {
+    if (unreferred[storage] === event) push(Act.unrefer, storage);
+  };
+  readMemoryEvents(trace, {
+    allocate: (storage) => push(Act.make, storage),
+    free: leave,
+    op: (op) => push(Act.op, op),
+    other(kind, item, _value, event) {
+      if (kind === EventKind.save) push(Act.save, item);
+      else if (kind === EventKind.unpack) push(Act.unpack, item);
+      else if (kind === EventKind.unsave) push(Act.unsave, item);
+      else if (kind === EventKind.savedOnly) leave(item, event);
+      else if (kind === EventKind.enterModule || kind === EventKind.exitModule) {
+        if (moduleEvents.phase[item] !== Phase.forward) return;
+        const isEntry = kind === EventKind.enterModule;
+        (isEntry ? enter : exit)[moduleEvents.call[item]] = act.length;
+        push(isEntry ? Act.enter : Act.exit, moduleEvents.call[item]);
+      }
+    },
+  });
+  return {
+    trace,
+    count: act.length,
+    act: Uint8Array.from(act),
+    subject: Int32Array.from(subject),
+    bytes: sizesOnDevice(trace),
+    savedStorage: saves.storage,
+    maker,
+    enter,
+    exit,
+  };
+}
+
+/** By storage: the op that makes it, which is the first to meet it, and does so as an output. */
+function makers(trace: Trace): Int32Array {
+  const maker = new Int32Array(trace.storages.count).fill(-1);
+  const isMet = new Uint8Array(trace.storages.count);
+  for (let op = 0; op < trace.ops.count; op++) {
+    for (const tensor of trace.opInputs(op)) for (const storage of trace.tensorStorages(tensor)) isMet[storage] = 1;
+    for (const tensor of trace.opOutputs(op))
+      for (const storage of trace.tensorStorages(tensor)) {
+        if (isMet[storage] === 0) maker[storage] = op;
+        isMet[storage] = 1;
+      }
+  }
+  return maker;
+}
+
+function sizesOnDevice(trace: Trace): Float64Array {
+  const { storages, strings, header } = trace;
+  return allocatedSizes(trace).map((bytes, s) => (strings[storages.device[s]] === header.device ? bytes : 0));
+}
+
+/** By storage, the event by which nothing but autograd refers to it; where that comes after its first reading, when it is freed. -1 for never. */
+function lastReferences(trace: Trace, maker: Int32Array): Int32Array {
+  const { storages, saves } = trace;
+  const last = new Int32Array(storages.count).fill(-1);
+  const isRead = new Uint8Array(storages.count);
+  let unsaves = 0;
+  const savedOnly = new Int32Array(storages.count).fill(-1);
+  readMemoryEvents(trace, {
+    free: (storage, event) => void (last[storage] = savedOnly[storage] >= 0 ? savedOnly[storage] : event),
+    other(kind, item, _value, event) {
+      if (kind === EventKind.unsave) unsaves++;
+      else if (kind === EventKind.unpack) isRead[saves.storage[item]] = 1;
+      else if (kind === EventKind.savedOnly && isRead[item] === 0 && maker[item] >= 0) savedOnly[item] = event;
+    },
+  });
+  if (saves.count === 0 || unsaves === 0)
+    throw new RematError(
+      "TRACE_SAVES",
+      `the trace of '${trace.header.model ?? "a model"}' has ${saves.count} saved tensors and does not say when the backward pass gives them back, so that nobody can tell what checkpointing would hold. Record it again, with remat_export.py of this version.`,
+    );
+  return last;
+}
