@@ -1,7 +1,8 @@
-import { createReadStream, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createReadStream, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { gunzipSync } from "node:zlib";
 import { holdPlan } from "@remat/memory";
 import { goldenFiles } from "@remat/testkit";
 import { findPlanMismatch, readPlan, readTrace, TraceBuilder, writeTrace } from "@remat/trace";
@@ -143,6 +144,64 @@ describe("remat plan TRACE", () => {
 
     await planJson(...args, "--method", "modules");
     expect(JSON.parse(readFileSync(path, "utf8"))).toMatchObject({ model: "mem_tf_b2_adam" });
+  });
+
+  describe("for torch.utils.checkpoint", () => {
+    const cases = new URL("../../../packages/planner/test/fixtures/checkpoint-cases.json.gz", import.meta.url);
+    const path = join(folder, "torch-step.json");
+    const policyPath = join(folder, "torch-policy.json");
+    const recorded = JSON.parse(gunzipSync(readFileSync(cases)).toString()).cases[3].step;
+
+    it("plans modules of a run that says what autograd saves, beside what people write, and writes the policy", async () => {
+      writeFileSync(path, JSON.stringify(recorded));
+      const answer = await planJson(path, "--budget", "70%", "--pytorch-policy", policyPath);
+      expect(answer).toMatchObject({ executor: "torch-checkpoint", budgetBytes: 0.7 * answer.plain.peakBytes });
+      expect(answer.peakBytes).toBeLessThanOrEqual(answer.budgetBytes);
+      for (const hand of answer.byHand.filter((one: { peakBytes: number }) => one.peakBytes <= answer.budgetBytes))
+        expect(answer.overhead).toBeLessThanOrEqual(hand.overhead);
+      const policy = JSON.parse(readFileSync(policyPath, "utf8"));
+      expect(policy).toMatchObject({ format: "remat-pytorch-policy/2", torch: recorded.config.torch });
+      expect(Object.keys(policy.modules)).toEqual(answer.modules.map(({ name }: { name: string }) => name));
+      const table = await remat("plan", path, "--budget", "70%");
+      expect(table.stdout).toContain("by hand: all blocks, as Hugging Face does");
+    });
+
+    it("fails where nothing keeps to the budget, and says what holds least", async () => {
+      writeFileSync(path, JSON.stringify(recorded));
+      const run = await remat("plan", path, "--budget", "20%", "--pytorch-policy", join(folder, "none.json"));
+      expect(run.code).toBeGreaterThan(0);
+      expect(run.stderr).toContain("that torch.utils.checkpoint can follow; the smallest peak found is");
+      expect(existsSync(join(folder, "none.json"))).toBe(false);
+    });
+
+    it("plans op by op where that is asked for, and refuses what does not go together", async () => {
+      writeFileSync(path, JSON.stringify(recorded));
+      const answer = await planJson(path, "--budget", "90%", "--executor", "tfjs", "--iterations", "1000");
+      expect(answer.subject).toMatchObject({ framework: "pytorch" });
+      const both = await remat(
+        "plan",
+        path,
+        "--budget",
+        "90%",
+        "--executor",
+        "torch-checkpoint",
+        "--method",
+        "modules",
+      );
+      expect(both).toMatchObject({ code: 2, stdout: "" });
+      expect(both.stderr).toContain("leave out --method");
+      const tfjs = await remat(
+        "plan",
+        transformer,
+        "--size",
+        "tiny",
+        "--budget",
+        "0.5",
+        "--executor",
+        "torch-checkpoint",
+      );
+      expect(tfjs.stderr).toContain("is for runs of PyTorch; Transformer is of tfjs");
+    });
   });
 
   it("plans by modules, with the true peak beside the model's bound", async () => {

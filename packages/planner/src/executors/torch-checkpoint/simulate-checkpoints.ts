@@ -79,7 +79,7 @@ export class CheckpointSimulator {
     this.isUnsaved = new Uint8Array(saves);
   }
 
-  run(modes: CallModes, aboveBytes = Number.POSITIVE_INFINITY): SimulatedCheckpoints {
+  run(modes: CallModes, aboveBytes: number = Number.POSITIVE_INFINITY): SimulatedCheckpoints {
     this.modes = modes;
     this.above = aboveBytes;
     this.held = this.peak = this.excess = this.recomputeMs = this.bookkeepingMs = 0;

@@ -86,6 +86,12 @@ export function stepScript(trace: Trace): StepScript {
   };
 }
 
+/** Tells whether a trace says when autograd gives back what it saved: without that nobody knows what `torch.utils.checkpoint` would hold. */
+export function tellsSaves({ events }: Trace): boolean {
+  for (let event = 0; event < events.count; event++) if (events.kind[event] === EventKind.unsave) return true;
+  return false;
+}
+
 /** By storage: the op that makes it, which is the first to meet it, and does so as an output. */
 function makers(trace: Trace): Int32Array {
   const maker = new Int32Array(trace.storages.count).fill(-1);
@@ -109,22 +115,20 @@ function sizesOnDevice(trace: Trace): Float64Array {
 /** By storage, the event by which nothing but autograd refers to it; where that comes after its first reading, when it is freed. -1 for never. */
 function lastReferences(trace: Trace, maker: Int32Array): Int32Array {
   const { storages, saves } = trace;
-  const last = new Int32Array(storages.count).fill(-1);
-  const isRead = new Uint8Array(storages.count);
-  let unsaves = 0;
-  const savedOnly = new Int32Array(storages.count).fill(-1);
-  readMemoryEvents(trace, {
-    free: (storage, event) => void (last[storage] = savedOnly[storage] >= 0 ? savedOnly[storage] : event),
-    other(kind, item, _value, event) {
-      if (kind === EventKind.unsave) unsaves++;
-      else if (kind === EventKind.unpack) isRead[saves.storage[item]] = 1;
-      else if (kind === EventKind.savedOnly && isRead[item] === 0 && maker[item] >= 0) savedOnly[item] = event;
-    },
-  });
-  if (saves.count === 0 || unsaves === 0)
+  if (!tellsSaves(trace))
     throw new RematError(
       "TRACE_SAVES",
       `the trace of '${trace.header.model ?? "a model"}' has ${saves.count} saved tensors and does not say when the backward pass gives them back, so that nobody can tell what checkpointing would hold. Record it again, with remat_export.py of this version.`,
     );
+  const last = new Int32Array(storages.count).fill(-1);
+  const isRead = new Uint8Array(storages.count);
+  const savedOnly = new Int32Array(storages.count).fill(-1);
+  readMemoryEvents(trace, {
+    free: (storage, event) => void (last[storage] = savedOnly[storage] >= 0 ? savedOnly[storage] : event),
+    other(kind, item, _value, event) {
+      if (kind === EventKind.unpack) isRead[saves.storage[item]] = 1;
+      else if (kind === EventKind.savedOnly && isRead[item] === 0 && maker[item] >= 0) savedOnly[item] = event;
+    },
+  });
   return last;
 }

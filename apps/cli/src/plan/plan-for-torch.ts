@@ -1,0 +1,125 @@
+import { budgetNotFound } from "@remat/memory";
+import {
+  type CheckpointPolicy,
+  planTorchCheckpoints,
+  type TorchCheckpoints,
+  type TorchCheckpointsAnswer,
+  tellsSaves,
+  torchCheckpointExecutor,
+} from "@remat/planner";
+import { type CheckpointPolicyFile, toCheckpointPolicyFile, writeCheckpointPolicyFile } from "@remat/pytorch";
+import { type CheckpointsPoint, checkpointsDocument, formatTypedPercent } from "@remat/reporting";
+import { formatBytes, formatTypedBytes } from "@remat/text-table";
+import { RematError, type Trace } from "@remat/trace";
+import type { ConsoleIo } from "../console-io.js";
+import { writeFor } from "../output.js";
+import type { Pricing } from "../pricing-options.js";
+import type { Progress } from "../progress.js";
+import { UsageError } from "../usage-error.js";
+import { giveVerdict } from "../verdict/give-verdict.js";
+import { type Given, typed } from "../verdict/next-command.js";
+import { withVerdictFirst } from "../verdict/show-verdict.js";
+import { describeBudget, type PlanOptions } from "./plan-options.js";
+import type { Shown } from "./show-plan.js";
+
+/** Tells whether a step is planned for `torch.utils.checkpoint`: where that is asked for, and where PyTorch is what follows runs like this. */
+export function isForTorch(trace: Trace, { executor }: PlanOptions, name: string): boolean {
+  const isPyTorch = trace.header.framework === torchCheckpointExecutor.framework;
+  if (executor === torchCheckpointExecutor && !isPyTorch)
+    throw new UsageError(
+      `--executor ${executor.name} is for runs of PyTorch; ${name} is of ${trace.header.framework}. Leave it out.`,
+    );
+  return executor === torchCheckpointExecutor || (executor === undefined && isPyTorch && tellsSaves(trace));
+}
+
+/** What planning for PyTorch needs besides the step. */
+export interface TorchRequest {
+  readonly given: Given;
+  readonly pricing: Pick<Pricing, "device" | "isAsked">;
+  readonly pricedFor: string;
+  readonly asked: PlanOptions;
+  readonly shown: Shown;
+  readonly io: ConsoleIo;
+  readonly progress: Progress;
+  readonly write: (text: string) => void;
+}
+
+/** Plans which modules to checkpoint, shows that beside what people write by hand, and writes the policy. A budget that nothing keeps to is an error. */
+export async function planForTorch(trace: Trace, name: string, request: TorchRequest): Promise<void> {
+  const { given, pricing, asked, shown, io, progress, write } = request;
+  const { budget, maxOverhead, timeMs, seed, pyTorchPolicy } = asked;
+  progress.show(`planning ${name}`, true);
+  const answer = planTorchCheckpoints(trace, {
+    ...(budget !== undefined && { budget }),
+    ...(maxOverhead !== undefined && { maxOverhead }),
+    ...(timeMs !== undefined && { timeMs }),
+    seed,
+  });
+  const { found, least, budgetBytes } = answer;
+  const file = toCheckpointPolicyFile(trace, found?.policy ?? []);
+  const outcome = found ?? least;
+  const isWritten = pyTorchPolicy !== undefined;
+  const command =
+    isWritten || budget === undefined || found === undefined
+      ? undefined
+      : typed("plan", given, "--budget", describeBudget(budget), "--pytorch-policy", "policy.json");
+  const judged = {
+    name: found === undefined ? "smallest found" : "planned",
+    peakBytes: outcome.peakBytes,
+    overhead: outcome.overhead,
+  };
+  const verdict = await giveVerdict(trace, { ...given, pricing, outcome: judged, command }, progress);
+  progress.clear();
+  if (found !== undefined && isWritten)
+    await writeFor("--pytorch-policy", pyTorchPolicy, writeCheckpointPolicyFile(file), io);
+  const summary = summaryOf(name, answer, file, request.pricedFor);
+  write(withVerdictFirst(checkpointsDocument(summary, shown.units), verdict, shown.format, io));
+  if (found === undefined) throw notFound(name, budgetBytes, maxOverhead, least);
+}
+
+function summaryOf(name: string, answer: TorchCheckpointsAnswer, file: CheckpointPolicyFile, pricedFor: string) {
+  const { found, plain, least, stepMs, budgetBytes, byHand, refused } = answer;
+  const point = (title: string, one: TorchCheckpoints): CheckpointsPoint => {
+    const { peakBytes, recomputeMs, bookkeepingMs, overhead } = one;
+    return { name: title, peakBytes, recomputeMs, bookkeepingMs, overhead };
+  };
+  const fits = byHand.filter(({ peakBytes }) => budgetBytes === undefined || peakBytes <= budgetBytes);
+  const quickest = fits.toSorted((a, b) => a.overhead - b.overhead)[0];
+  const shownByHand = [...new Set([quickest, byHand[0]])].filter((one) => one !== undefined);
+  return {
+    name,
+    pricedFor,
+    stepMs,
+    budgetBytes,
+    plain: point("stock", plain),
+    ...(found && { planned: point("planned", found) }),
+    units: Object.entries(file.modules).map(([module, { save }]) => ({
+      name: module || "the model",
+      saved: save.map(({ op }) => op),
+    })),
+    least: point("least found", least),
+    byHand: shownByHand.map((one) => point(`by hand: ${one.name}`, one)),
+    refused: inOwnCode(refused, found?.policy ?? []),
+  };
+}
+
+/** Modules that lie inside a checkpointed one are none that anybody misses. */
+function inOwnCode(refused: ReadonlyMap<string, string>, policy: CheckpointPolicy): ReadonlyMap<string, string> {
+  const isCovered = (fqn: string) => policy.some((unit) => fqn.startsWith(`${unit.fqn}.`));
+  const reasons = [...refused].filter(([fqn, reason]) => !isCovered(fqn) && !reason.startsWith("it saves nothing"));
+  return new Map(reasons);
+}
+
+function notFound(
+  name: string,
+  budgetBytes: number | undefined,
+  maxOverhead: number | undefined,
+  { peakBytes }: TorchCheckpoints,
+): RematError {
+  const within = budgetBytes === undefined ? "" : ` within ${formatBytes(budgetBytes)}`;
+  const dear = maxOverhead === undefined ? "" : ` for at most ${formatTypedPercent(maxOverhead)} more time`;
+  return new RematError(
+    budgetNotFound,
+    `${name}: found nothing${within}${dear} that torch.utils.checkpoint can follow; the smallest peak found is ${formatTypedBytes(peakBytes)}. Give a larger budget, or more --time.`,
+  );
+}

@@ -1,0 +1,69 @@
+import { TraceBuilder } from "@remat/trace";
+import { describe, expect, test } from "vitest";
+import { callModes } from "../../src/executors/torch-checkpoint/call-modes.js";
+import { checkpointableUnits } from "../../src/executors/torch-checkpoint/checkpointable-units.js";
+import { planTorchCheckpoints } from "../../src/executors/torch-checkpoint/plan-torch-checkpoints.js";
+import { CheckpointSimulator } from "../../src/executors/torch-checkpoint/simulate-checkpoints.js";
+import { stepScript } from "../../src/executors/torch-checkpoint/step-script.js";
+import { pricedStep, recordedCases } from "./recorded-steps.js";
+
+/** No test is timed: the search ends by its rounds. */
+const untimed = { timeMs: Number.POSITIVE_INFINITY, rounds: 6 };
+
+describe.each(recordedCases.slice(0, 8).map((one) => [one.step.case, one] as const))("model %s", (_, recorded) => {
+  const trace = pricedStep(recorded);
+  const script = stepScript(trace);
+  const units = checkpointableUnits(script);
+  const simulator = new CheckpointSimulator(script, units);
+  const least = planTorchCheckpoints(trace, untimed);
+
+  test.each([0.9, 0.75, 0.6])(
+    "within %s: no worse than any policy that people write, and what it says is so",
+    (share) => {
+      const budgetBytes = least.plain.peakBytes * share;
+      const { found, byHand } = planTorchCheckpoints(trace, { ...untimed, budget: { bytes: budgetBytes } });
+      const fitting = byHand.filter(({ peakBytes }) => peakBytes <= budgetBytes);
+      if (found === undefined) return expect([least.least.peakBytes > budgetBytes, fitting]).toEqual([true, []]);
+      expect(found.peakBytes).toBeLessThanOrEqual(budgetBytes);
+      for (const { overhead } of fitting) expect(found.overhead).toBeLessThanOrEqual(overhead);
+      const again = simulator.run(callModes(units, found.policy, trace.ops.count));
+      expect(again).toMatchObject({ peakBytes: found.peakBytes, recomputeMs: found.recomputeMs });
+      for (const { fqn } of found.policy) expect(units.refused.has(fqn)).toBe(false);
+    },
+  );
+
+  test("holds at least as little as any policy of whole modules, where all can be tried", () => {
+    if (units.fqns.length > 9) return;
+    let smallest = Number.POSITIVE_INFINITY;
+    for (let set = 0; set < 1 << units.fqns.length; set++) {
+      const policy = units.fqns.filter((_fqn, i) => (set >> i) & 1).map((fqn) => ({ fqn, saved: [] }));
+      smallest = Math.min(smallest, simulator.run(callModes(units, policy, trace.ops.count)).peakBytes);
+    }
+    expect(least.least.peakBytes / smallest).toBeLessThanOrEqual(1.02);
+  });
+
+  test("finds the same each time", () => {
+    const budget = { fraction: 0.8 };
+    const [one, other] = [0, 0].map(() => planTorchCheckpoints(trace, { ...untimed, budget }).found);
+    expect(one).toEqual(other);
+  });
+});
+
+test("a trace that does not say what autograd gives back is refused", () => {
+  const b = new TraceBuilder({
+    framework: "pytorch",
+    device: "cpu",
+    mode: "fake",
+    allocationUnitBytes: 1,
+    model: "old",
+  });
+  b.op({ name: "aten.mm.default", phase: 1, flags: 0, stack: 0, inputs: [], outputs: [] });
+  expect(() => planTorchCheckpoints(b.build())).toThrow(expect.objectContaining({ code: "TRACE_SAVES" }));
+});
+
+test("a step without a backward pass is refused, and one that checkpoints by itself", () => {
+  const b = new TraceBuilder({ framework: "pytorch", device: "cpu", mode: "fake", allocationUnitBytes: 1 });
+  expect(() => planTorchCheckpoints(b.build())).toThrow(expect.objectContaining({ code: "TRACE_PHASE" }));
+  for (const phase of [1, 3]) b.op({ name: "aten.mm.default", phase, flags: 0, stack: 0, inputs: [], outputs: [] });
+  expect(() => planTorchCheckpoints(b.build())).toThrow(expect.objectContaining({ code: "TRACE_RECOMPUTES" }));
+});

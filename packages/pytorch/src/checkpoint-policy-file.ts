@@ -1,0 +1,95 @@
+import { Phase, row, type Trace } from "@remat/trace";
+
+/** Version of files that say which modules run under `torch.utils.checkpoint`; the exporter refuses versions that it does not know. */
+export const checkpointPolicyFormat = "remat-pytorch-policy/2";
+
+/** What `remat_export.apply_policy` does with a module, and by what it knows that it is the one that was planned. */
+export interface CheckpointedModule {
+  /** Its class. */
+  readonly type: string;
+  /** Shapes of its weights, those of the modules in it included. */
+  readonly parameters: readonly (readonly number[])[];
+  /** The ops whose results are saved: by name, and how many of that name ran before in the same call. None: it is recomputed as a whole. */
+  readonly save: readonly { readonly op: string; readonly ordinal: number }[];
+}
+
+/** Which modules of a model run under `torch.utils.checkpoint`. */
+export interface CheckpointPolicyFile {
+  readonly format: typeof checkpointPolicyFormat;
+  readonly model: string;
+  /** The PyTorch that the step was recorded with. */
+  readonly torch: string;
+  /** By name within the model, as `model.named_modules()` has it; the model itself is `""`. */
+  readonly modules: Readonly<Record<string, CheckpointedModule>>;
+}
+
+/**
+ * Returns what `planTorchCheckpoints` of `@remat/planner` found as a file for `remat_export.apply_policy`.
+ *
+ * @param trace the one that was planned
+ * @param policy modules as the trace has them, with the places among the forward ops of a call of what is saved
+ * @example
+ * toCheckpointPolicyFile(trace, planTorchCheckpoints(trace, { budget: { fraction: 0.6 } }).found.policy);
+ */
+export function toCheckpointPolicyFile(
+  trace: Trace,
+  policy: readonly { readonly fqn: string; readonly saved: readonly number[] }[],
+): CheckpointPolicyFile {
+  const { header, modules, calls } = trace;
+  const entries = policy.map(({ fqn, saved }): [string, CheckpointedModule] => {
+    const module = modules.findIndex((one) => one.fqn === fqn);
+    const call = calls.module.indexOf(module);
+    const dot = fqn.indexOf(".");
+    return [
+      dot < 0 ? "" : fqn.slice(dot + 1),
+      { type: modules[module].kind, parameters: weightShapes(trace, module), save: opsAt(trace, call, saved) },
+    ];
+  });
+  return {
+    format: checkpointPolicyFormat,
+    model: header.model ?? "model",
+    torch: header.frameworkVersion ?? "",
+    modules: Object.fromEntries(entries),
+  };
+}
+
+/**
+ * Returns a policy as JSON with one module a line: readable, and comparable with `diff`.
+ *
+ * @example
+ * await fs.writeFile("policy.json", writeCheckpointPolicyFile(toCheckpointPolicyFile(trace, policy)));
+ */
+export function writeCheckpointPolicyFile({ modules, ...head }: CheckpointPolicyFile): string {
+  const lines = Object.entries(modules).map(
+    ([name, module]) => `    ${JSON.stringify(name)}: ${JSON.stringify(module)}`,
+  );
+  return [
+    "{",
+    ...Object.entries(head).map(([key, value]) => `  ${JSON.stringify(key)}: ${JSON.stringify(value)},`),
+    lines.length === 0 ? '  "modules": {}' : `  "modules": {\n${lines.join(",\n")}\n  }`,
+    "}",
+    "",
+  ].join("\n");
+}
+
+function weightShapes(trace: Trace, module: number): number[][] {
+  const { weights } = trace;
+  const at = weights.module.lastIndexOf(module);
+  return at < 0 ? [] : Array.from(row(weights.parameters, at), (tensor) => [...trace.tensorShape(tensor)]);
+}
+
+function opsAt(trace: Trace, call: number, places: readonly number[]): { op: string; ordinal: number }[] {
+  if (places.length === 0) return [];
+  const wanted = new Set(places);
+  const count = new Map<string, number>();
+  const found: { op: string; ordinal: number }[] = [];
+  let place = 0;
+  for (let op = 0; op < trace.ops.count; op++) {
+    if (trace.ops.phase[op] !== Phase.forward || !trace.opCalls(op).includes(call)) continue;
+    const name = trace.opName(op);
+    const ordinal = count.get(name) ?? 0;
+    count.set(name, ordinal + 1);
+    if (wanted.has(place++)) found.push({ op: name, ordinal });
+  }
+  return found;
+}

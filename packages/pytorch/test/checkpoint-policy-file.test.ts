@@ -1,0 +1,37 @@
+import { TraceBuilder } from "@remat/trace";
+import { expect, test } from "vitest";
+import { toCheckpointPolicyFile, writeCheckpointPolicyFile } from "../src/index.js";
+
+test("a policy names the class and the weights of each module, and saved ops by name and ordinal", () => {
+  const b = new TraceBuilder({
+    framework: "pytorch",
+    frameworkVersion: "2.13.0",
+    device: "cpu",
+    mode: "fake",
+    allocationUnitBytes: 1,
+    model: "net",
+  });
+  const root = b.module({ fqn: "Net", kind: "Net", leaf: false });
+  const layer = b.module({ fqn: "Net.layer", kind: "Linear", leaf: true });
+  const weight = b.tensor({ storage: b.allocate(24), dtype: "float32", shape: [2, 3] });
+  b.moduleWeights(layer, [weight], []);
+  const outer = b.call(root, -1, true);
+  const inner = b.call(layer, outer, true);
+  for (const name of ["aten.mm.default", "aten.t.default", "aten.mm.default"])
+    b.op({ name, phase: 0, flags: 0, stack: b.stackOfCall(inner), inputs: [weight], outputs: [] });
+  const file = toCheckpointPolicyFile(b.build(), [
+    { fqn: "Net.layer", saved: [2] },
+    { fqn: "Net", saved: [] },
+  ]);
+  expect(file).toEqual({
+    format: "remat-pytorch-policy/2",
+    model: "net",
+    torch: "2.13.0",
+    modules: {
+      layer: { type: "Linear", parameters: [[2, 3]], save: [{ op: "aten.mm.default", ordinal: 1 }] },
+      "": { type: "Net", parameters: [], save: [] },
+    },
+  });
+  expect(JSON.parse(writeCheckpointPolicyFile(file))).toEqual(file);
+  expect(writeCheckpointPolicyFile(file).split("\n")).toHaveLength(10);
+});

@@ -1,0 +1,114 @@
+import { formatMs, formatOverhead, formatPercent } from "../format-quantity.js";
+import type { DocumentPart, OutputDocument } from "../formats/output-document.js";
+import { type SizeUnit, sizeFormat } from "../size-unit.js";
+
+/** What a step holds and takes under a policy of checkpointed modules. */
+export interface CheckpointsPoint {
+  readonly name: string;
+  readonly peakBytes: number;
+  readonly recomputeMs: number;
+  readonly bookkeepingMs: number;
+  /** Time beyond the plain step's, as a fraction of it. */
+  readonly overhead: number;
+}
+
+/** A checkpointed module. */
+export interface CheckpointsUnit {
+  readonly name: string;
+  /** Names of the ops that it saves; none where it is recomputed as a whole. */
+  readonly saved: readonly string[];
+}
+
+/** A plan of checkpointed modules, for `torch.utils.checkpoint`. */
+export interface CheckpointsSummary {
+  readonly name: string;
+  /** What ops were priced for, in words. */
+  readonly pricedFor: string;
+  readonly stepMs: number;
+  readonly budgetBytes: number | undefined;
+  /** The step without checkpointing. */
+  readonly plain: CheckpointsPoint;
+  /** Left out where nothing keeps to the budget. */
+  readonly planned?: CheckpointsPoint;
+  readonly units: readonly CheckpointsUnit[];
+  /** What holds least of all that were tried. */
+  readonly least: CheckpointsPoint;
+  /** Of what people write by hand, those that are worth a look. */
+  readonly byHand: readonly CheckpointsPoint[];
+  /** Modules that cannot be checkpointed, and why. */
+  readonly refused: ReadonlyMap<string, string>;
+  readonly notes?: readonly string[];
+}
+
+/**
+ * Returns what a plan of checkpointed modules tells: what the step holds and takes in PyTorch beside what people write by hand, and which
+ * modules are checkpointed. Its records are a row for each of these policies.
+ */
+export function checkpointsDocument(summary: CheckpointsSummary, units?: SizeUnit): OutputDocument {
+  const size = sizeFormat(units);
+  const { name, pricedFor, stepMs, budgetBytes, plain, planned, least, byHand, refused, notes = [] } = summary;
+  const points = [plain, ...(planned ? [planned] : []), ...byHand, least];
+  const row = (point: CheckpointsPoint) => [
+    point.name,
+    size(point.peakBytes),
+    formatPercent(point.peakBytes / plain.peakBytes),
+    formatMs(stepMs + point.recomputeMs + point.bookkeepingMs),
+    formatOverhead(point.overhead),
+  ];
+  const budget = budgetBytes === undefined ? "no budget" : `budget ${size(budgetBytes)}`;
+  return {
+    parts: () => [
+      {
+        kind: "text",
+        lines: [
+          `${name}: for torch.utils.checkpoint, priced for ${pricedFor}`,
+          `${budget}; simulated by the rules of PyTorch, the time of its hooks included`,
+          ...notes.map((note) => `note: ${note}`),
+        ],
+      },
+      { kind: "table", headers: ["In PyTorch", "Peak", "Of stock", "Step", "Overhead"], rows: points.map(row) },
+      ...unitParts(summary),
+      ...(refused.size === 0
+        ? []
+        : [
+            {
+              kind: "table" as const,
+              title: "Cannot be checkpointed",
+              headers: ["Module", "Since"],
+              rows: [...refused].map(([module, reason]) => [module, reason]),
+            },
+          ]),
+    ],
+    records: () => ({
+      columns: ["name", "peakBytes", "recomputeMs", "bookkeepingMs", "overhead"],
+      rows: points.map((p) => [p.name, p.peakBytes, p.recomputeMs, p.bookkeepingMs, p.overhead]),
+    }),
+    value: () => ({
+      ...planned,
+      name,
+      executor: "torch-checkpoint",
+      pricedFor,
+      stepMs,
+      budgetBytes,
+      plain,
+      least,
+      byHand,
+      modules: summary.units,
+      refused: Object.fromEntries(refused),
+      notes,
+    }),
+  };
+}
+
+function unitParts({ units, planned }: CheckpointsSummary): DocumentPart[] {
+  if (planned === undefined) return [];
+  if (units.length === 0) return [{ kind: "text", lines: ["No module has to be checkpointed."] }];
+  return [
+    {
+      kind: "table",
+      title: "Checkpointed modules",
+      headers: ["Module", "Saved of it"],
+      rows: units.map(({ name, saved }) => [name, saved.length === 0 ? "nothing" : saved.join(", ")]),
+    },
+  ];
+}
