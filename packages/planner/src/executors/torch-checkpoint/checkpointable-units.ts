@@ -127,6 +127,6 @@ function isCounting(trace: Trace, op: number, storage: number): boolean {
 }
 
 /** Whether one module stands inside another, by name. @internal */
-export function isInside(fqn: string, other: string): boolean {
+export function standsInside(fqn: string, other: string): boolean {
   return fqn.startsWith(`${other}.`);
 }

@@ -1,7 +1,7 @@
 import { Random } from "../../schedule/random.js";
 import { callModes } from "./call-modes.js";
 import type { CheckpointPolicy } from "./checkpoint-policy.js";
-import { type CheckpointableUnits, isInside } from "./checkpointable-units.js";
+import { type CheckpointableUnits, standsInside } from "./checkpointable-units.js";
 import { fullUnit } from "./hand-policies.js";
 import { hasInside, selectiveSets } from "./selective-sets.js";
 import type { CheckpointSimulator, SimulatedCheckpoints } from "./simulate-checkpoints.js";
@@ -173,13 +173,13 @@ const stepDown = 0.95;
 const leastMs = 1e-6;
 
 function hasAround(chosen: Chosen, fqn: string): boolean {
-  for (const other of chosen.keys()) if (isInside(fqn, other)) return true;
+  for (const other of chosen.keys()) if (standsInside(fqn, other)) return true;
   return false;
 }
 
 function hasSomeInside(chosen: Chosen, fqns: readonly string[]): boolean {
   for (const other of chosen.values())
-    if (other.saved.length === 0 && fqns.some((fqn) => isInside(other.fqn, fqn))) return true;
+    if (other.saved.length === 0 && fqns.some((fqn) => standsInside(other.fqn, fqn))) return true;
   return false;
 }
 
@@ -188,8 +188,8 @@ function withUnits(chosen: Chosen, units: readonly Unit[], isAlone: boolean): Ch
   const next = new Map(chosen);
   for (const unit of units) {
     for (const other of chosen.values()) {
-      const isInner = isInside(other.fqn, unit.fqn);
-      const isOuter = isInside(unit.fqn, other.fqn);
+      const isInner = standsInside(other.fqn, unit.fqn);
+      const isOuter = standsInside(unit.fqn, other.fqn);
       if ((isInner && (isAlone || other.saved.length > 0)) || (isOuter && other.saved.length > 0))
         next.delete(other.fqn);
     }

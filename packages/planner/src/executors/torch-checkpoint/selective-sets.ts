@@ -1,6 +1,6 @@
 import { OpFlag } from "@remat/trace";
 import type { CheckpointableUnits } from "./checkpointable-units.js";
-import { isInside } from "./checkpointable-units.js";
+import { standsInside } from "./checkpointable-units.js";
 import type { StepScript } from "./step-script.js";
 
 /** How many ops of a module a set may save at most, each set with some of the dearest. */
@@ -42,5 +42,5 @@ function isSame(ops: readonly number[], others: readonly number[], name: Int32Ar
 
 /** Tells whether a module has modules of `fqns` in it. @internal */
 export function hasInside(fqn: string, fqns: readonly string[]): boolean {
-  return fqns.some((other) => isInside(other, fqn));
+  return fqns.some((other) => standsInside(other, fqn));
 }
