@@ -67,3 +67,14 @@ test("a step without a backward pass is refused, and one that checkpoints by its
   for (const phase of [1, 3]) b.op({ name: "aten.mm.default", phase, flags: 0, stack: 0, inputs: [], outputs: [] });
   expect(() => planTorchCheckpoints(b.build())).toThrow(expect.objectContaining({ code: "TRACE_RECOMPUTES" }));
 });
+
+test.each(recordedCases.map((one) => [one.step.case, one] as const))(
+  "%s: what cannot be kept to says as small a peak as is found without a budget",
+  (_, recorded) => {
+    const trace = pricedStep(recorded);
+    const { least } = planTorchCheckpoints(trace, untimed);
+    const { found, least: within } = planTorchCheckpoints(trace, { ...untimed, budget: { bytes: 1 } });
+    expect(found).toBeUndefined();
+    expect(within.peakBytes / least.peakBytes).toBeLessThanOrEqual(1.02);
+  },
+);

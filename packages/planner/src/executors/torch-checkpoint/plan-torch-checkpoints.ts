@@ -89,6 +89,13 @@ export function planTorchCheckpoints(trace: Trace, options: TorchCheckpointsOpti
   const byHand = handPolicies(units).map(({ name, policy }) => ({ name, ...asAnswer(search.try(policy)) }));
   const budgetBytes = budget === undefined ? undefined : bytesOfBudget(budget, plain.simulated.peakBytes);
   search.descend(budgetBytes ?? 0);
+  // A descent that comes to a stop goes on from what is found around its lowest place.
+  for (let turn = seed; search.within(budgetBytes ?? 0) === undefined && !isOver(); turn++) {
+    const lowestBytes = search.lowestBytes();
+    search.improve(lowestBytes, rounds, turn);
+    search.descend(budgetBytes ?? 0);
+    if (search.lowestBytes() >= lowestBytes) break;
+  }
   const best = bestOf(search, budgetBytes, maxOverhead === undefined ? undefined : maxOverhead * plainMs);
   if (best !== undefined)
     search.improve(

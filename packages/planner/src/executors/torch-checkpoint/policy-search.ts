@@ -74,6 +74,11 @@ export class PolicySearch {
     return this.front.toSorted((a, b) => b.simulated.peakBytes - a.simulated.peakBytes);
   }
 
+  /** The smallest peak of all tried. */
+  lowestBytes(): number {
+    return Math.min(...this.front.map(({ simulated }) => simulated.peakBytes));
+  }
+
   /** Goes down in memory until nothing is found that holds less, or less than `leastBytes` is not asked for. */
   descend(leastBytes: number): void {
     let present = this.try([]);
