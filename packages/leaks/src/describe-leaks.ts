@@ -1,5 +1,6 @@
 import { formatBytes } from "@remat/text-table";
 import { growing, type LeakMaker, type LeakReport } from "./leak-report.js";
+import type { ProcessGrowth } from "./process-growth.js";
 
 /** What a report is of, and where memory ends. */
 export interface LeakSubject {
@@ -29,7 +30,14 @@ const ways: Readonly<Record<LeakMaker["origin"], string>> = {
   values: "values read, held by the program",
 };
 
-/** Returns what a report says as lines: first whether anything grows, how fast, and when memory is full; then each maker with its fix. */
+const besides: Readonly<Record<ProcessGrowth["what"], string>> = {
+  heap: "JavaScript's heap (objects that the program keeps: logs, lists, closures)",
+  arrays: "arrays outside JavaScript's heap that are no tensor's (values read, buffers that the program keeps)",
+  allocator:
+    "what the process holds besides heap, arrays and tensors (memory that an allocator keeps of what was freed, or a library's own)",
+};
+
+/** Returns what a report says as lines: first whether tensors grow, how fast, and when memory is full; then each maker with its fix, and what else of the process grows. */
 export function describeLeaks(report: LeakReport, { device }: LeakSubject = {}): readonly string[] {
   const leaks = growing(report);
   const lines = [verdictOf(report, leaks, device)];
@@ -38,6 +46,9 @@ export function describeLeaks(report: LeakReport, { device }: LeakSubject = {}):
     lines.push(
       `lines are told by ${report.stacks.taken} of ${report.stacks.outlived} stacks; the others are taken to be like them`,
     );
+  const period = report.periods[0]?.kind ?? "period";
+  for (const { what, bytesPerPeriod } of report.process)
+    lines.push(`besides tensors grows ${besides[what]}: ${formatBytes(Math.round(bytesPerPeriod))} ${every(period)}`);
   const steady = report.makers.filter(({ verdict }) => verdict !== "growing");
   if (steady.length > 0) {
     const count = steady.reduce((sum, maker) => sum + maker.count, 0);
@@ -59,7 +70,7 @@ function verdictOf(report: LeakReport, leaks: readonly LeakMaker[], device: Leak
   if (!isJudged(report))
     return `nothing can be said of growth: ${seen === "" ? "no period was seen" : `${seen} seen`}; expected four or more after the first. Let it run longer, or call markPeriod() of @remat/leaks after each`;
   if (leaks.length === 0)
-    return `nothing grows: ${tensors(report.count)} and ${formatBytes(report.bytes)} alive after ${seen}`;
+    return `${report.process.length === 0 ? "nothing grows" : "no tensor grows in number"}: ${tensors(report.count)} and ${formatBytes(report.bytes)} alive after ${seen}`;
   const held = leaks.filter(({ origin }) => origin !== "values");
   const period = leaks[0].period ?? "period";
   const same = leaks.filter((leak) => leak.period === period);

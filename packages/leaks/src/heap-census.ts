@@ -8,7 +8,8 @@ export interface HeapCensus {
   readonly heapBytes: number;
   /** Of arrays, outside JavaScript's heap. */
   readonly arrayBytes: number;
-  readonly residentBytes: number;
+  /** Of the process; undefined in a worker thread, which is not alone in it. */
+  readonly residentBytes: number | undefined;
 }
 
 /** Takes a census; undefined where that fails. */
@@ -21,7 +22,8 @@ interface InspectorSession {
 }
 interface Host {
   readonly process?: {
-    getBuiltinModule?(name: "node:inspector"): { readonly Session: new () => InspectorSession } | undefined;
+    getBuiltinModule?(name: "node:inspector"): { readonly Session: new () => InspectorSession };
+    getBuiltinModule?(name: "node:worker_threads"): { readonly isMainThread: boolean };
     memoryUsage(): { heapUsed: number; arrayBuffers: number; rss: number };
   };
 }
@@ -41,8 +43,9 @@ interface Exchange {
  */
 export function heapCensus(): TakeCensus | undefined {
   const { process } = globalThis as Host;
-  const Session = process?.getBuiltinModule?.("node:inspector")?.Session;
-  if (process === undefined || Session === undefined) return undefined;
+  if (process?.getBuiltinModule === undefined) return undefined;
+  const { Session } = process.getBuiltinModule("node:inspector");
+  const { isMainThread } = process.getBuiltinModule("node:worker_threads");
   return (withArrays) => {
     const session = new Session();
     const exchange: Exchange = {
@@ -61,7 +64,7 @@ export function heapCensus(): TakeCensus | undefined {
         arrays: arrays as unknown as ArrayBufferView[],
         heapBytes: heapUsed,
         arrayBytes: arrayBuffers,
-        residentBytes: rss,
+        residentBytes: isMainThread ? rss : undefined,
       };
     } catch {
       // A thread that is ending, or one that may not be inspected: nothing is told.

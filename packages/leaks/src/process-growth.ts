@@ -5,7 +5,7 @@ export interface ProcessSample {
   readonly periods: number;
   readonly heapBytes: number;
   readonly arrayBytes: number;
-  readonly residentBytes: number;
+  readonly residentBytes: number | undefined;
   /** Of all tensors, as `tf.memory()` counts. */
   readonly tensorBytes: number;
 }
@@ -49,7 +49,7 @@ export function judgeProcess(samples: readonly ProcessSample[]): readonly Proces
   // On cpu the data of tensors are such arrays.
   const arrays = growthOf(({ arrayBytes, tensorBytes }) => Math.max(0, arrayBytes - tensorBytes));
   const heap = growthOf(({ heapBytes }) => heapBytes);
-  const rest = growthOf(({ residentBytes, heapBytes, arrayBytes, tensorBytes }) =>
+  const rest = growthOf(({ residentBytes = 0, heapBytes, arrayBytes, tensorBytes }) =>
     Math.max(0, residentBytes - heapBytes - Math.max(arrayBytes, tensorBytes)),
   );
   return [

@@ -1,0 +1,66 @@
+import { describe, expect, it } from "vitest";
+import { describeLeaks } from "../src/index.js";
+import { judgeProcess, type ProcessSample } from "../src/process-growth.js";
+
+const MiB = 2 ** 20;
+
+/** A process that is looked at after 4, 8, 16, … periods, and holds what these say of the number of periods, in MiB. */
+const samples = (
+  heap: (periods: number) => number,
+  { arrays = () => 0, tensors = () => 0, rest = () => 0 }: Partial<Record<string, (periods: number) => number>> = {},
+): readonly ProcessSample[] =>
+  [4, 8, 16, 32, 64].map((periods) => ({
+    periods,
+    heapBytes: MiB * (30 + heap(periods)),
+    arrayBytes: MiB * (arrays(periods) + tensors(periods)),
+    tensorBytes: MiB * tensors(periods),
+    residentBytes: MiB * (100 + heap(periods) + arrays(periods) + tensors(periods) + rest(periods)),
+  }));
+
+const steady = () => 0;
+const grows = (periods: number) => periods / 8;
+
+describe("judgeProcess", () => {
+  it.each<[string, readonly ProcessSample[], readonly string[]]>([
+    ["nothing", samples(steady), []],
+    ["the heap", samples(grows), ["heap"]],
+    ["arrays that are no tensor's", samples(steady, { arrays: grows }), ["arrays"]],
+    ["what the allocator keeps", samples(steady, { rest: grows }), ["allocator"]],
+    ["heap and allocator", samples(grows, { rest: grows }), ["heap", "allocator"]],
+    ["tensors alone, which have lines of their own", samples(steady, { tensors: grows }), []],
+    ["what grew once", samples((periods) => (periods > 8 ? 20 : 0)), []],
+    ["what comes to an end", samples((periods) => Math.min(periods, 20)), []],
+    ["a few bytes", samples((periods) => periods / 2048), []],
+  ])("names %s", (_name, given, what) => {
+    const found = judgeProcess(given);
+    expect(found.map((each) => each.what)).toEqual(what);
+    for (const { bytesPerPeriod } of found) expect(bytesPerPeriod).toBeCloseTo(MiB / 8);
+  });
+
+  it("says nothing of three looks, nor of the allocator of a process in which other threads run", () => {
+    expect(judgeProcess(samples(grows).slice(0, 3))).toEqual([]);
+    const inWorker = samples(steady, { rest: grows }).map((sample) => ({ ...sample, residentBytes: undefined }));
+    expect(judgeProcess(inWorker)).toEqual([]);
+  });
+});
+
+describe("describeLeaks", () => {
+  it("has a line for what grows besides tensors, by the period", () => {
+    const report = {
+      periods: [{ kind: "step", count: 64 }],
+      count: 96,
+      bytes: 4096,
+      makers: [],
+      process: judgeProcess(samples(grows)),
+      stacks: { taken: 0, outlived: 0 },
+      elapsedMs: 1000,
+    };
+    expect(describeLeaks(report)).toEqual([
+      "no tensor grows in number: 96 tensors and 4 KiB alive after 64 steps",
+      "besides tensors grows JavaScript's heap (objects that the program keeps: logs, lists, closures): 128 KiB a step",
+    ]);
+    expect(describeLeaks({ ...report, process: [] })).toEqual([
+      "nothing grows: 96 tensors and 4 KiB alive after 64 steps",
+    ]);
+  });
+});
