@@ -13,6 +13,7 @@ import { BudgetError } from "../budget-error.js";
 import type { Policy } from "../executor/executor.js";
 import type { Ledger } from "../executor/ledger.js";
 import type { Recipe, StoredBuffer } from "../executor/stored-data.js";
+import { Victims } from "./victims.js";
 
 /** Bytes that are alive now, by buffer. */
 interface LiveBytes {
@@ -32,6 +33,7 @@ export class OnlinePolicy implements Policy {
   private readonly lastUse = new Map<StoredBuffer, number>();
   /** Of what is evicted, the milliseconds that recomputing it would have taken when it was: its kernel's, and those of what else was evicted. */
   private readonly recomputeMs = new Map<StoredBuffer, number>();
+  private readonly victims = new Victims();
   private isEnding = false;
   private current = "the first op";
 
@@ -54,6 +56,7 @@ export class OnlinePolicy implements Policy {
     this.isEnding = true;
     this.lastUse.clear();
     this.recomputeMs.clear();
+    this.victims.clear();
   }
 
   /** From here on nothing can be evicted, and the budget is kept all the same. */
@@ -132,7 +135,7 @@ export class OnlinePolicy implements Policy {
   private makeRoom(bytes: number): void {
     const { ledger, meter } = this;
     while (meter.liveBytes + bytes > this.budgetBytes) {
-      const victim = ledger === undefined ? undefined : this.cheapest(ledger);
+      const victim = ledger === undefined ? undefined : this.victims.next(ledger, this.clock, this.scoreOf);
       if (victim !== undefined) this.evict(victim);
       else if (ledger !== undefined && this.freeOne(ledger)) continue;
       else if (this.isEnding) return;
@@ -142,20 +145,12 @@ export class OnlinePolicy implements Policy {
     }
   }
 
-  private cheapest(ledger: Ledger): StoredBuffer | undefined {
-    let victim: StoredBuffer | undefined;
-    let least = Number.POSITIVE_INFINITY;
-    for (const buffer of ledger.allBuffers) {
-      if (!buffer.isEvictable || buffer.bytes === 0 || (this.isEnding && buffer.isUsed)) continue;
-      const staleness = this.clock - (this.lastUse.get(buffer) ?? 0) + 1;
-      const score = this.costOf(buffer) / (buffer.bytes * staleness);
-      if (score < least) {
-        least = score;
-        victim = buffer;
-      }
-    }
-    return victim;
-  }
+  /** The lower, the sooner it is evicted; infinite for what is not. */
+  private readonly scoreOf = (buffer: StoredBuffer): number => {
+    if (!buffer.isEvictable || buffer.bytes === 0 || (this.isEnding && buffer.isUsed)) return Number.POSITIVE_INFINITY;
+    const staleness = this.clock - (this.lastUse.get(buffer) ?? 0) + 1;
+    return this.costOf(buffer) / (buffer.bytes * staleness);
+  };
 
   /** Never 0, so that of those that cost nothing the large and stale are evicted first. */
   private costOf({ data }: StoredBuffer): number {

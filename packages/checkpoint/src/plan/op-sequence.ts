@@ -87,14 +87,13 @@ export function isOpAt(ops: OpSequence, at: number, { kernel, phase, outputs }: 
 /** Returns a hash that sequences of the same ops share, and others almost surely do not. @internal */
 export function fingerprintOfSequence(sequence: OpSequence): string {
   const { count, names, kernel, phase, outputs, dtype, shape } = sequence;
-  // Two lanes of multiply and xor, as in `fingerprintOf`; names are spelled once.
-  let a = 0xdeadbeef;
-  let b = 0x41c6ce57;
+  // Two lanes of multiply and xor, as in `fingerprintOf`; names are spelled once. In an array, since a variable of that size is an object anew at each change.
+  const lanes = Int32Array.of(0xdeadbeef, 0x41c6ce57);
   const mix = (value: number): void => {
-    a = Math.imul(a ^ value, 0x9e3779b1);
-    a ^= a >>> 15;
-    b = Math.imul(b ^ value, 0x5f356495);
-    b ^= b >>> 13;
+    const a = Math.imul(lanes[0] ^ value, 0x9e3779b1);
+    lanes[0] = a ^ (a >>> 15);
+    const b = Math.imul(lanes[1] ^ value, 0x5f356495);
+    lanes[1] = b ^ (b >>> 13);
   };
   const hashes = names.map(() => 0);
   const mixName = (id: number): void =>
@@ -110,5 +109,5 @@ export function fingerprintOfSequence(sequence: OpSequence): string {
       mix(-1);
     }
   }
-  return [a, b].map((lane) => (lane >>> 0).toString(16).padStart(8, "0")).join("");
+  return [...lanes].map((lane) => (lane >>> 0).toString(16).padStart(8, "0")).join("");
 }

@@ -1,8 +1,9 @@
 import { type OpDone, withDispatchMode } from "@remat/dispatch-hook";
 import * as tf from "@tensorflow/tfjs";
 import fc from "fast-check";
-import { afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { programs, runProgram } from "../../../dispatch-hook/test/programs.js";
+import { Ledger } from "../../src/executor/ledger.js";
 import { BudgetError, type BudgetExecution, MemoryMeter, measurePeakBytes, withMemoryBudget } from "../../src/index.js";
 
 beforeAll(async () => {
@@ -64,6 +65,27 @@ describe("a chain", () => {
     expect(tf.memory().numTensors).toBe(before.numTensors);
     expect(tf.memory().numBytes).toBe(before.numBytes);
     x.dispose();
+  });
+
+  test("a step of many ops looks at all buffers for few of those that it evicts", () => {
+    const looks = vi.spyOn(Ledger.prototype, "allBuffers", "get");
+    const x = tf.ones([4, 4]);
+    const w = tf.variable(tf.randomNormal([4, 4], 0, 0.3, "float32", 5), true, "w");
+    const loss = () => {
+      let h: tf.Tensor = x;
+      for (let i = 0; i < 600; i++) h = tf.tanh(tf.mul(h, w));
+      return tf.mean(h) as tf.Scalar;
+    };
+    try {
+      const expected = gradientOf(loss);
+      const [found, pass] = withOnlineBudget(360 * 64, (execution) => [gradientOf(loss), { ...execution.lastStep }]);
+      expect(found).toEqual(expected);
+      expect(pass.evictions).toBeGreaterThan(500);
+      expect(looks.mock.calls.length).toBeLessThan((pass.evictions as number) / 10);
+    } finally {
+      looks.mockRestore();
+      x.dispose();
+    }
   });
 
   test("with room enough nothing is recomputed", () => {
