@@ -43,8 +43,6 @@ export class PlanFollower implements Policy {
   /** The op with which the pass begins. */
   private start = 0;
   private step = 0;
-  /** The step after which something is still to be freed; -1 for none. It waits for whatever takes memory next, since most of it goes by itself until then, at no cost. */
-  private unfreed = -1;
   private isFollowing = false;
   /** By op that is recomputed. */
   private readonly recipes: (Recipe | undefined)[];
@@ -98,7 +96,6 @@ export class PlanFollower implements Policy {
   }
 
   dataMade(storage: Storage): void {
-    this.free();
     this.fills.push(storage);
   }
 
@@ -115,7 +112,6 @@ export class PlanFollower implements Policy {
     this.sources.fill(undefined);
     this.fills.length = 0;
     this.waiting.clear();
-    this.unfreed = -1;
   }
 
   isNoted(): boolean {
@@ -149,12 +145,12 @@ export class PlanFollower implements Policy {
     this.nameSources(index);
     if (this.isPassEnd[index] === 1) return;
     const { script } = this;
-    this.unfreed = this.step = this.stepOfOp[index];
+    this.step = this.stepOfOp[index];
+    this.free();
     this.reload();
     while (script.isRecomputed[this.step + 1] === 1) {
-      this.free();
       this.recompute(this.recipes[script.op[++this.step]]);
-      this.unfreed = this.step;
+      this.free();
       this.reload();
     }
   }
@@ -166,7 +162,6 @@ export class PlanFollower implements Policy {
   }
 
   opComing(): void {
-    this.free();
     // What had to wait for something else to become unused.
     if (this.waiting.size > 0 && this.hasNews) this.freeWaiting();
   }
@@ -234,7 +229,6 @@ export class PlanFollower implements Policy {
     const { step } = this;
     const { start, values } = this.script.reloaded;
     if (start[step] === start[step + 1]) return;
-    this.free();
     for (let i = start[step]; i < start[step + 1]; i++) {
       const value = values[i];
       const buffer = this.made[value < 0 ? ~value : value];
@@ -244,9 +238,7 @@ export class PlanFollower implements Policy {
 
   private free(): void {
     const { start, values } = this.script.freed;
-    const step = this.unfreed;
-    if (step < 0) return;
-    this.unfreed = -1;
+    const { step } = this;
     for (let i = start[step]; i < start[step + 1]; i++) {
       const value = values[i];
       const buffer = value >= 0 ? this.made[value] : this.sources[~value];
@@ -279,7 +271,6 @@ export class PlanFollower implements Policy {
 
   private leave(op: number, { phase, kernel, outputs }: OpDone): void {
     this.isFollowing = false;
-    this.unfreed = -1;
     // A pass that is none of the plan's does not count.
     if (op === this.start) this.passes--;
     const types = outputs.map(({ dtype, shape }) => ({ dtype, shape: [...shape] }));
