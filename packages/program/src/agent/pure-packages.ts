@@ -2,6 +2,7 @@ import * as memTracker from "@remat/mem-tracker";
 import * as fsdp from "@remat/mem-tracker/fsdp";
 import * as memory from "@remat/memory";
 import * as memoryGraph from "@remat/memory/graph";
+import * as growth from "@remat/memory/growth";
 import * as planner from "@remat/planner";
 import * as runtimeEstimator from "@remat/runtime-estimator";
 import * as sacCore from "@remat/sac-core";
@@ -14,6 +15,7 @@ export const purePackages: Readonly<Record<string, object>> = {
   "@remat/text-table": textTable,
   "@remat/memory": memory,
   "@remat/memory/graph": memoryGraph,
+  "@remat/memory/growth": growth,
   "@remat/runtime-estimator": runtimeEstimator,
   "@remat/sac-core": sacCore,
   "@remat/mem-tracker": memTracker,
