@@ -187,6 +187,7 @@ const training: Readonly<Record<string, (given: Given) => unknown>> = {
 /** Neither run anything nor keep what they are given, or are given what is no model's or user's. */
 const exempt = new Set([
   "forwardOnTape",
+  "listInTurns",
   "refuseComplex",
   "sharedBuffers",
   "formatSavedTensors",
