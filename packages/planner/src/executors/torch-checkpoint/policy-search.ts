@@ -204,10 +204,13 @@ function withUnits(chosen: Chosen, units: readonly Unit[], isAlone: boolean): Ch
 }
 
 function classesOf(simulator: CheckpointSimulator, units: CheckpointableUnits): UnitClass[] {
+  const { name } = simulator.script.trace.ops;
   const classes = new Map<string, string[]>();
   for (const fqn of units.fqns) {
-    const name = fqn.replace(/\.\d+(?=\.|$)/g, ".*");
-    classes.set(name, [...(classes.get(name) ?? []), fqn]);
+    // What is saved is told by place, so that only modules that run the same ops are of one class.
+    const ops = (units.callsOf.get(fqn) ?? []).map((call) => units.opsOf[call].map((op) => name[op]).join());
+    const key = `${fqn.replace(/\.\d+(?=\.|$)/g, ".*")} ${ops.join(" ")}`;
+    classes.set(key, [...(classes.get(key) ?? []), fqn]);
   }
   return [...classes.values()].map((members) => {
     const isLarge = hasInside(members[0], units.fqns);
