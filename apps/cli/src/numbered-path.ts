@@ -1,8 +1,19 @@
+import { isStandardOutput } from "@remat/output-file";
+
 /** Returns the file of the trace `index` of `count`. */
 export function numberedPath(output: string, index: number, count: number): string {
   if (count === 1) return output;
+  return beforeEnd(output, `.${index + 1}`);
+}
+
+/** Returns the file of the step in which a program had no memory left, beside its traces: `train.failed.remat.jsonl`. */
+export function failedPath(output: string): string {
+  return isStandardOutput(output) ? output : beforeEnd(output, ".failed");
+}
+
+function beforeEnd(output: string, what: string): string {
   const [, stem, end] = /^(.*?)((?:\.remat)?\.jsonl?(?:\.gz)?|)$/.exec(output) as unknown as [string, string, string];
-  return `${stem}.${index + 1}${end}`;
+  return `${stem}${what}${end}`;
 }
 
 /** Returns where a plan goes if nothing is said of it: beside those of other traces of one program, of which each has its number. */

@@ -2,11 +2,13 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { heldPeak } from "@remat/memory";
+import { runProgram } from "@remat/program";
 import { parseTrace, readPlan, writeTrace } from "@remat/trace";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { runUnder } from "../../../packages/program/test/run-program-under.js";
-import { describeFollowing, describeReleasing, describeStep } from "../src/commands/record.js";
+import { agentFromSources, programsFolder, runUnder } from "../../../packages/program/test/run-program-under.js";
+import { describeFollowing, describeReleasing, describeStep, tellFailure } from "../src/commands/record.js";
 import { describeExecution } from "../src/program/describe-execution.js";
+import { describeFailure } from "../src/program/describe-failure.js";
 import { judgeRecorded } from "../src/program/judge-recorded.js";
 import { describeEarlyEnd } from "../src/program/program-command.js";
 import { tellFacts } from "../src/program/tell-facts.js";
@@ -51,6 +53,62 @@ describe("of a recorded program", () => {
     const { facts } = describeExecution(reports[0], { device: thisMachine(), plans: [plan] });
     expect(facts).toContain(`9 passes: 6 after ${plan}, 3 released early`);
     expect(facts).toContain(`most held in passes after ${plan}`);
+  });
+});
+
+describe("what remat record tells of a program that has no memory left", () => {
+  it("is why, which every command says of the step that it leaves, too", async () => {
+    const path = join(folder, "arrays.failed.remat.jsonl");
+    const command = ["node", "dying/arrays.cjs"];
+    const order = { kind: "record", steps: 5, seconds: 60, memoryBytes } as const;
+    const start = { command, order, cwd: programsFolder, agentFolder: await agentFromSources() };
+    let told = "";
+    const io = { stdout: { write: () => true }, stderr: { write: (text: string) => (told += text) }, env: {} };
+    const stdio: ["ignore", "pipe", "pipe"] = ["ignore", "pipe", "pipe"];
+    await runProgram({ ...start, stdio }, ({ reports }) => tellFailure(reports[0].failure!, path, io));
+    const lines = told.split("\n").map((line) => line.replace(/^(?:remat: | {7})/, ""));
+    expect(lines).toEqual([
+      "out of memory in Tile at dying/arrays.cjs:10:14, which takes 4 TiB: JavaScript had no array of that size (RangeError: Invalid typed array length: 1099511627776)",
+      `${path}: the step up to there`,
+      "74 KiB held: inputs 92 %, parameters 5 %, activations 3 %",
+      "68 KiB there before, or made in JavaScript (inputs, 2 storages)",
+      "4 KiB there before, or made in JavaScript (parameters)",
+      "1 KiB by BatchMatMul at dying/arrays.cjs:9:17 (activations)",
+      "2 steps before it, too few to tell whether what is held between them grows",
+      "no order of these ops holds less than 4 TiB, and up to here there was room for 74 KiB",
+      "",
+    ]);
+    for (const name of ["memory", "estimate", "ui"]) {
+      const { code, stdout } = await remat(name, path, ...(name === "ui" ? ["--once", "--view", "memory"] : []));
+      expect([name, code, stdout.replaceAll(/\s+/g, " ")]).toEqual([
+        name,
+        0,
+        expect.stringContaining("out of memory in Tile at"),
+      ]);
+    }
+  });
+
+  it("is what was held between steps where the step was not recorded", () => {
+    const failure = {
+      cause: "system",
+      message: "killed",
+      heldBytes: 2 ** 20,
+      stepsBefore: 40,
+      program: ["node", "a b.js"],
+    };
+    const told = { ...failure, cause: "system" } as const;
+    expect(describeFailure({ ...told, bytesPerStep: 1024 }).facts).toEqual([
+      "out of memory: killed",
+      "1 MiB held as the last step began",
+      "a leak: what is held between steps grew by 1 KiB with each of 40 steps",
+      "remat leaks -- node 'a b.js'",
+    ]);
+    expect(describeFailure({ ...told, bytesPerStep: 0, line: "a.js:1:2", askedBytes: 2048 }).facts).toEqual([
+      "out of memory at a.js:1:2, asking for 2 KiB: killed",
+      "1 MiB held as the last step began",
+      "what is held between steps has not grown in 40 steps",
+      "remat record --steps 41 -- node 'a b.js'",
+    ]);
   });
 });
 

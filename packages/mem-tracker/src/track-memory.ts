@@ -49,12 +49,14 @@ export function trackLive(source: TraceSource, options: TrackerOptions = {}): Me
  */
 export function requireMemoryTrace(trace: Trace, options: { readonly forwardOnly?: boolean } = {}): void {
   const { allocations, frees } = countLifetimes(trace);
-  if (frees === 0 && trace.truncated === undefined)
+  // One whose run had no memory left is as far as that went.
+  if (trace.truncated !== undefined || trace.header.failure !== undefined) return;
+  if (frees === 0)
     throw new RematError(
       "TRACE_NO_LIFETIMES",
       `the trace says nothing about lifetimes: found ${allocations} allocations and no free, expected both. Record it with a memory tracker attached, or with the memory exporter of PyTorch.`,
     );
-  if (!trace.hasPhase(Phase.backward) && options.forwardOnly !== true && trace.truncated === undefined)
+  if (!trace.hasPhase(Phase.backward) && options.forwardOnly !== true)
     throw new RematError(
       "TRACE_NO_BACKWARD",
       `the trace has no backward pass: found ${trace.ops.count} ops of other phases, expected a training step. Trace the step with its loss and gradients, or pass { forwardOnly: true }.`,

@@ -1,3 +1,3 @@
 export type { ExecOrder, LeaksOrder, ProgramOrder, RecordOrder } from "./program-order.js";
 export { type ProgramEnd, type ProgramStart, runProgram } from "./run-program.js";
-export type { ExecutedPasses, RecordedStep, ResidentBytes, ThreadReport } from "./thread-report.js";
+export type { ExecutedPasses, ProgramFailure, RecordedStep, ResidentBytes, ThreadReport } from "./thread-report.js";

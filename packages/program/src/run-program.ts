@@ -5,9 +5,11 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { RematError } from "@remat/trace";
 import { forwardSignals } from "./forward-signals.js";
+import { countOomKills } from "./oom-kills.js";
 import { programEnvironment } from "./program-environment.js";
 import { makeProgramFolder } from "./program-folder.js";
 import type { ProgramOrder } from "./program-order.js";
+import { withFailures } from "./read-failures.js";
 import type { ThreadReport } from "./thread-report.js";
 import { watchRunner } from "./watch-runner.js";
 
@@ -24,6 +26,8 @@ export interface ProgramStart {
   readonly onOutput?: (text: string, stream: "stdout" | "stderr") => void;
   /** The folder of `preload.cjs`, `agent.cjs` and `watcher.cjs`; beside this file, unless given. */
   readonly agentFolder?: string;
+  /** Counts the processes that the system has killed for lack of memory; what Linux counts, unless given. */
+  readonly countKills?: () => number | undefined;
 }
 
 /** What has come of a program. */
@@ -46,8 +50,10 @@ export interface ProgramEnd {
 export async function runProgram<T>(start: ProgramStart, onEnd: (end: ProgramEnd) => T | Promise<T>): Promise<T> {
   const { command, order, env = {}, cwd = process.cwd(), stdio = "inherit" } = start;
   const { agentFolder = fileURLToPath(new URL(".", import.meta.url)) } = start;
+  const { countKills = countOomKills } = start;
   const folder = makeProgramFolder();
   try {
+    const killedBefore = countKills();
     const [file, ...args] = command;
     const around = { ...process.env, ...env };
     const given = programEnvironment(around, join(agentFolder, "preload.cjs"), { ...order, folder });
@@ -63,7 +69,11 @@ export async function runProgram<T>(start: ProgramStart, onEnd: (end: ProgramEnd
       stopForwarding();
       stopWatching();
     });
-    return await onEnd({ exitCode, reports: readReports(folder) });
+    const killedAfter = countKills();
+    const killed = killedBefore === undefined || killedAfter === undefined ? undefined : killedAfter - killedBefore;
+    const memoryBytes = order.kind === "record" ? order.memoryBytes : undefined;
+    const death = { exitCode, program: command, killed, memoryBytes };
+    return await onEnd({ exitCode, reports: withFailures(folder, readReports(folder), death) });
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -1,4 +1,5 @@
 import type { LeakReport } from "@remat/leaks";
+import type { MemoryFailure } from "@remat/trace";
 
 /** A training step of a program, recorded. */
 export interface RecordedStep {
@@ -51,6 +52,14 @@ export interface ResidentBytes {
   readonly most: number;
 }
 
+/** How a thread ended for lack of memory. */
+export interface ProgramFailure extends MemoryFailure {
+  /** All that it held as the step began. */
+  readonly heldBytes: number;
+  /** The file with the trace of the step in which that was, whole to its last op; left out: it was in none that was being recorded. */
+  readonly file?: string;
+}
+
 /** What a thread of a program, in which tfjs was loaded, has to tell. */
 export interface ThreadReport {
   readonly pid: number;
@@ -65,6 +74,9 @@ export interface ThreadReport {
   readonly problem?: string;
   readonly recorded?: readonly RecordedStep[];
   readonly executed?: ExecutedPasses;
+  readonly failure?: ProgramFailure;
+  /** Whether it has come to its end by itself; left out: it was ended. */
+  readonly isOver?: true;
   /** What is alive, and what of it grows: at the end, or, of a thread that was killed, some seconds before. */
   readonly leaks?: LeakReport;
   /** Of the whole process; undefined before the first pass. */

@@ -109,6 +109,7 @@ export {
 } from "./summarize-sac.js";
 export { type DeviceToFit, deviceToFit } from "./verdict/device-to-fit.js";
 export { type Facts, factLines, verdictSeparator } from "./verdict/fact-lines.js";
+export { type FailureVerdictOptions, judgeFailure } from "./verdict/judge-failure.js";
 export { type GraphMemory, judgeGraph } from "./verdict/judge-graph.js";
 export { judgeMemory, judgeStep, type NextStep, type StepMemory, type VerdictOptions } from "./verdict/judge-memory.js";
 export type { GivenStep, Outcome, Verdict } from "./verdict/verdict.js";

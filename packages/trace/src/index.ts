@@ -23,6 +23,7 @@ export type { DeviceSpec } from "./device-spec.js";
 export { describePlanMismatch, findPlanMismatch, type PlanMismatch } from "./find-plan-mismatch.js";
 export { fingerprintOf, fingerprintOfOps } from "./fingerprint.js";
 export { isTrace } from "./is-trace.js";
+export { type FailureCause, failureCauses, type MemoryFailure } from "./memory-failure.js";
 export type { MemorySnapshot } from "./memory-snapshot.js";
 export {
   formatOccurrence,

@@ -1,3 +1,4 @@
+import { checkFailure } from "./memory-failure.js";
 import { list, number, type TraceRecord, text } from "./record-fields.js";
 import type { FasterGradients, TraceHeader } from "./trace.js";
 import { excerpt, TraceFieldError } from "./trace-field-error.js";
@@ -32,6 +33,7 @@ export function readHeader(r: TraceRecord): TraceHeader {
     throw new TraceFieldError("libraries", `expected versions by package name, found ${excerpt(libraries)}`);
   if (r["notes"] !== undefined && !list(r, "notes").every(isText))
     throw new TraceFieldError("notes", `expected sentences, found ${excerpt(r["notes"])}`);
+  if (r["failure"] !== undefined) checkFailure(r["failure"]);
   const { remat: _, version: __, ...header } = r;
   return header as unknown as TraceHeader;
 }

@@ -1,3 +1,4 @@
+import type { MemoryFailure } from "./memory-failure.js";
 import type { StepSettings } from "./step-settings.js";
 import { EventKind } from "./vocabulary.js";
 
@@ -29,6 +30,8 @@ export interface TraceHeader {
   readonly fasterGradients?: FasterGradients;
   /** Versions of what was involved, by package name. */
   readonly libraries?: Readonly<Record<string, string>>;
+  /** Of a run that ended in the midst of this step for lack of memory: how. */
+  readonly failure?: MemoryFailure;
   /** Sentences a reader should see, e.g. which loss was assumed. */
   readonly notes?: readonly string[];
 }

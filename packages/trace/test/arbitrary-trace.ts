@@ -1,5 +1,14 @@
 import fc from "fast-check";
-import { Category, FsdpHook, Phase, SavedAs, type Trace, TraceBuilder, type TraceHeader } from "../src/index.js";
+import {
+  Category,
+  FsdpHook,
+  failureCauses,
+  Phase,
+  SavedAs,
+  type Trace,
+  TraceBuilder,
+  type TraceHeader,
+} from "../src/index.js";
 
 /** Names that break careless code: control characters, line separators, lone surrogates, names of object properties. */
 export const nameArbitrary: fc.Arbitrary<string> = fc.oneof(
@@ -43,6 +52,16 @@ const headerArbitrary: fc.Arbitrary<TraceHeader> = fc.record(
     allocationUnitBytes: fc.constantFrom(1, 512),
     model: nameArbitrary,
     libraries: fc.dictionary(nameArbitrary, nameArbitrary, { maxKeys: 3 }),
+    failure: fc.record(
+      {
+        cause: fc.constantFrom(...failureCauses),
+        message: nameArbitrary,
+        askedBytes: fc.nat(),
+        stepsBefore: fc.nat(),
+        program: fc.array(nameArbitrary),
+      },
+      { requiredKeys: ["cause"] },
+    ),
     notes: fc.array(nameArbitrary, { maxLength: 2 }),
   },
   { requiredKeys: ["framework", "device", "mode", "allocationUnitBytes"] },

@@ -13,6 +13,14 @@ export function everyRecord(): string[] {
     allocationUnitBytes: 512,
     model: "net",
     libraries: { torch: "2.13" },
+    failure: {
+      cause: "kernel",
+      message: "OOM",
+      askedBytes: 2 ** 30,
+      op: "aten.mm",
+      line: "a.py:1:2",
+      program: ["python"],
+    },
     notes: ["the loss is the sum"],
   });
   const outer = b.call(b.module({ fqn: "net", kind: "Net", leaf: false }), -1, true);

@@ -1,17 +1,18 @@
 import { createReadStream } from "node:fs";
 import { pipeline } from "node:stream";
 import { createGzip } from "node:zlib";
-import { type RecordedStep, runProgram } from "@remat/program";
+import { type ProgramFailure, type RecordedStep, runProgram } from "@remat/program";
 import { type Facts, formatBytes, formatMs } from "@remat/reporting";
 import { RematError } from "@remat/trace";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
-import { numberedPath, planFileOf } from "../numbered-path.js";
+import { failedPath, numberedPath, planFileOf } from "../numbered-path.js";
 import { checkFor, writeFor } from "../output.js";
+import { describeFailure } from "../program/describe-failure.js";
 import { judgeRecorded } from "../program/judge-recorded.js";
 import { describeEarlyEnd, describeNothing, programOf, trainingEnvironment } from "../program/program-command.js";
 import { defaultOutput, parseRecordOptions } from "../program/record-options.js";
-import { tellFacts } from "../program/tell-facts.js";
+import { tellEach, tellFacts } from "../program/tell-facts.js";
 import { quoted } from "../verdict/next-command.js";
 import { thisMachine } from "../verdict/this-machine.js";
 
@@ -43,7 +44,11 @@ export async function record(targets: readonly string[], options: CommandOptions
     const steps = reports.flatMap(({ recorded = [] }) => recorded);
     // Where the program has failed, that is what counts.
     if (steps.length === 0 && exitCode === 0) throw new RematError("PROGRAM_STEPS", describeNothing(command, reports));
-    if (steps.length === 0) tellFacts({ facts: [describeEarlyEnd(command, exitCode, order.steps, reports)] }, io);
+    const failures = reports.flatMap(({ failure }) => failure ?? []);
+    if (steps.length === 0 && failures.length === 0)
+      tellFacts({ facts: [describeEarlyEnd(command, exitCode, order.steps, reports)] }, io);
+    for (const [index, failure] of failures.entries())
+      await tellFailure(failure, numberedPath(failedPath(output), index, failures.length), io);
     const plans: string[] = [];
     for (const [index, step] of steps.entries()) {
       const path = numberedPath(output, index, steps.length);
@@ -58,6 +63,15 @@ export async function record(targets: readonly string[], options: CommandOptions
     if (plans.length > 0) tellFacts(describeReleasing(command), io);
     return exitCode;
   });
+}
+
+/** Tells why a thread had no memory left, and writes the trace of the step in which that was. */
+export async function tellFailure(failure: ProgramFailure, path: string, io: ConsoleIo): Promise<void> {
+  if (failure.file === undefined) return tellEach(describeFailure(failure), io);
+  await writeFor("--output", path, contentOf(failure.file, path.endsWith(".gz")), io);
+  const verdict = await judgeRecorded(failure.file, path);
+  const [first, ...facts] = verdict!.facts;
+  tellEach({ facts: [first, `${path}: the step up to there`, ...facts], command: verdict!.command }, io);
 }
 
 /** Opened when it is read, since what cannot be written is not, and the file goes. */

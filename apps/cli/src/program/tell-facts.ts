@@ -8,3 +8,10 @@ export function tellFacts(facts: Facts, io: Pick<ConsoleIo, "stderr" | "width">)
   const lines = factLines(facts, io.width === undefined ? undefined : io.width - prefix.length);
   io.stderr.write(`${prefix}${lines.join(`\n${" ".repeat(prefix.length)}`)}\n`);
 }
+
+/** Writes facts in the same way, each in a line of its own. */
+export function tellEach({ facts, command }: Facts, io: Pick<ConsoleIo, "stderr" | "width">): void {
+  const width = io.width === undefined ? undefined : io.width - prefix.length;
+  const lines = facts.flatMap((fact) => factLines({ facts: [fact], command }, width));
+  io.stderr.write(`${prefix}${lines.join(`\n${" ".repeat(prefix.length)}`)}\n`);
+}

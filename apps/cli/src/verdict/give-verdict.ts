@@ -30,13 +30,14 @@ export async function giveVerdict(
 ): Promise<Verdict | undefined> {
   const { outcome } = given;
   if (!tellsLifetimes(trace)) return undefined;
+  const { failure } = trace.header;
   const device = deviceToFit(trace, given.pricing.device, given.pricing.isAsked);
   const earlyReleasePeakBytes =
     "earlyReleasePeakBytes" in given
       ? given.earlyReleasePeakBytes
       : (await predictEarlyRelease(trace, given, progress))?.peakBytes;
   const known = { ...given, earlyReleasePeakBytes };
-  const isOpen = outcome === undefined && trace.truncated === undefined;
+  const isOpen = outcome === undefined && failure === undefined && trace.truncated === undefined;
   const ways = isOpen ? await waysOf(trace, device, known, progress) : undefined;
   return judgeMemory(trace, {
     device,
@@ -45,7 +46,10 @@ export async function giveVerdict(
     ...(outcome && { outcome }),
     given: given.handCheckpointed,
     ...(ways && { ways }),
-    commandFor: (step) => ("command" in given ? given.command : nextCommand(given, step, device.memoryBytes)),
+    commandFor: (step) =>
+      "command" in given
+        ? given.command
+        : nextCommand({ ...given, program: failure?.program }, step, device.memoryBytes),
   });
 }
 

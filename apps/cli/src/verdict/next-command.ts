@@ -1,3 +1,4 @@
+import type { FailureRemedy } from "@remat/memory/failure";
 import type { NextStep, WayToFit } from "@remat/reporting";
 import { type CommandOptions, optionKey, optionName } from "../command.js";
 import { recordOptions, stepOptions, weightsOption } from "../model-options.js";
@@ -12,13 +13,19 @@ export interface Given {
   readonly target: string;
   readonly source: ModelSource;
   readonly options: CommandOptions;
+  /** Of a recorded program, how it was started, where the trace tells. */
+  readonly program?: readonly string[] | undefined;
 }
 
 /**
  * Returns what to type for a way to fit, or for the next step: a command that remat has, with the model and the options that were typed. Undefined where
  * there is none, such as a training step to be run of a recorded one.
  */
-export function nextCommand(given: Given, step: WayToFit | NextStep, deviceMemoryBytes?: number): string | undefined {
+export function nextCommand(
+  given: Given,
+  step: WayToFit | NextStep | FailureRemedy,
+  deviceMemoryBytes?: number,
+): string | undefined {
   const planFile = planFileOf(given.target);
   switch (step.kind) {
     case "early-release":
@@ -38,9 +45,19 @@ export function nextCommand(given: Given, step: WayToFit | NextStep, deviceMemor
       );
     case "device":
       return typed("memory", withOption(given, "device", step.device));
+    case "leaks":
+      return ofProgram("leaks", given);
+    case "budget":
+      return ofProgram("exec", given, "--budget", `${step.budgetBytes}B`);
+    case "smaller-batch":
+      return undefined;
     case "explore":
       return typed("plan", given, "--max-overhead", "5%");
   }
+}
+
+function ofProgram(command: string, { program }: Given, ...options: readonly string[]): string | undefined {
+  return program && ["remat", command, ...options, "--", ...program].map(quoted).join(" ");
 }
 
 function withOption(given: Given, name: string, value: string): Given {

@@ -63,8 +63,9 @@ export function countLifetimes(trace: Trace): { readonly allocations: number; re
   return { allocations, frees };
 }
 
-/** Tells whether a trace frees anything: in one that does not, what is held when cannot be told. */
-export function tellsLifetimes({ events }: Trace): boolean {
+/** Tells whether a trace frees anything, or would have, had its run not ended in the midst of a step: in one that does not, what is held when cannot be told. */
+export function tellsLifetimes({ events, header }: Pick<Trace, "events" | "header">): boolean {
+  if (header.failure !== undefined) return true;
   for (let event = 0; event < events.count; event++) if (events.kind[event] === EventKind.free) return true;
   return false;
 }

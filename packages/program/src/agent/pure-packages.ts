@@ -1,6 +1,7 @@
 import * as memTracker from "@remat/mem-tracker";
 import * as fsdp from "@remat/mem-tracker/fsdp";
 import * as memory from "@remat/memory";
+import * as memoryFailure from "@remat/memory/failure";
 import * as memoryGraph from "@remat/memory/graph";
 import * as growth from "@remat/memory/growth";
 import * as planner from "@remat/planner";
@@ -14,6 +15,7 @@ export const purePackages: Readonly<Record<string, object>> = {
   "@remat/trace": trace,
   "@remat/text-table": textTable,
   "@remat/memory": memory,
+  "@remat/memory/failure": memoryFailure,
   "@remat/memory/graph": memoryGraph,
   "@remat/memory/growth": growth,
   "@remat/runtime-estimator": runtimeEstimator,

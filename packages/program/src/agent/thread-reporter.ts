@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { threadId } from "node:worker_threads";
 import type { LeakReport } from "@remat/leaks";
-import type { ExecutedPasses, RecordedStep, ThreadReport } from "../thread-report.js";
+import type { ExecutedPasses, ProgramFailure, RecordedStep, ThreadReport } from "../thread-report.js";
 
 const writeEveryMs = 1000;
 
@@ -12,10 +12,13 @@ export class ThreadReporter {
   passes = 0;
   executed: ExecutedPasses | undefined;
   leaks: LeakReport | undefined;
+  /** Of which the program has not recovered: no pass has come to its end since. */
+  failure: ProgramFailure | undefined;
   private readonly startedAt = Date.now();
   private readonly recorded: RecordedStep[] = [];
   private writtenAt = Number.NEGATIVE_INFINITY;
   private problem: string | undefined;
+  private isOver = false;
   private residentBeforePasses: number | undefined;
 
   constructor(
@@ -54,6 +57,12 @@ export class ThreadReporter {
     this.write();
   }
 
+  /** The thread comes to its end by itself. */
+  end(): void {
+    this.isOver = true;
+    this.write();
+  }
+
   write(): void {
     const report: ThreadReport = {
       pid: process.pid,
@@ -64,6 +73,8 @@ export class ThreadReporter {
       recorded: this.recorded,
       ...(this.executed !== undefined && { executed: this.executed }),
       ...(this.leaks !== undefined && { leaks: this.leaks }),
+      ...(this.failure !== undefined && { failure: this.failure }),
+      ...(this.isOver && { isOver: true }),
       ...(this.problem !== undefined && { problem: this.problem }),
       ...(this.residentBeforePasses !== undefined && {
         resident: { beforePasses: this.residentBeforePasses, most: 1024 * process.resourceUsage().maxRSS },

@@ -1,8 +1,10 @@
 import { heldPeak, tellsLifetimes, unrecomputedPeakBytes } from "@remat/memory";
+import { accountOfFailure, type FailureRemedy } from "@remat/memory/failure";
 import { type CategoryName, countReplayedOps, type DeviceSpec, type Trace } from "@remat/trace";
 import { type SizeUnit, sizeFormat } from "../size-unit.js";
 import { describeVerdict, savingOf } from "./describe-verdict.js";
 import { verdictSeparator } from "./fact-lines.js";
+import { judgeFailure } from "./judge-failure.js";
 import type { GivenStep, Outcome, Verdict } from "./verdict.js";
 import type { WayToFit } from "./way-to-fit.js";
 
@@ -21,8 +23,8 @@ export interface VerdictOptions {
   readonly units?: SizeUnit;
   /** See `waysToFit`. */
   readonly ways?: readonly WayToFit[];
-  /** Returns what to type for a way, or for the next step of what fits; undefined where there is nothing to type. */
-  commandFor?(step: WayToFit | NextStep): string | undefined;
+  /** Returns what to type for a way, for the next step of what fits, or for a run that had no memory left; undefined where there is nothing to type. */
+  commandFor?(step: WayToFit | NextStep | FailureRemedy): string | undefined;
 }
 
 /** What is known of a step's memory. Bytes as allocated. */
@@ -39,13 +41,15 @@ export interface StepMemory {
 
 /**
  * Returns the verdict on what a step holds as it was recorded: the peak, what of it is what, whether it fits, and the next step. Undefined for a run that
- * says nothing about when storages are freed.
+ * says nothing about when storages are freed. Of one that had no memory left it is why: see {@link judgeFailure}.
  *
  * @throws RematError `TRACE_EVENT_ORDER`
  * @example
  * judgeMemory(trace, { device: deviceSpec("a100") })?.sentence; // "peak 4.61 GiB of 80 GiB (a100): fits, …"
  */
 export function judgeMemory(trace: Trace, options: VerdictOptions): Verdict | undefined {
+  const failure = accountOfFailure(trace);
+  if (failure !== undefined) return judgeFailure(failure, options);
   if (!tellsLifetimes(trace)) return undefined;
   const recomputedOps = countReplayedOps(trace);
   // PyTorch frees by reference counts already; what a step of it could free earlier is for its program to say.

@@ -87,7 +87,8 @@ export class TraceRecorder implements DispatchMode {
   private readonly addends = new WeakSet<Tensor>();
   private inputRows: number[] = [];
   private readonly sourceLine: (() => string | undefined) | undefined;
-  private line: string | undefined;
+  /** Where lines are told: that of the op which started last. */
+  protected line: string | undefined;
   /** By op and by scope, where lines are told. */
   private readonly lineOfOps: (string | undefined)[] = [];
   private readonly lineOfScopes: (string | undefined)[] = [];

@@ -6,15 +6,19 @@ import {
   isVariable,
   openDispatchMode,
   type RunGradients,
-  type Storage,
 } from "@remat/dispatch-hook";
+import { readMemoryError } from "@remat/memory/failure";
 import { type ModelWatch, ModTracker } from "@remat/mod-tracker";
+import type { Trace } from "@remat/trace";
 import type { Variable } from "@tensorflow/tfjs-core";
 import type { RecordOrder } from "../../program-order.js";
-import { SourceLines } from "../source/source-lines.js";
+import type { RunningStep } from "../../running-step.js";
+import type { SourceLines } from "../source/source-lines.js";
 import type { ThreadReporter } from "../thread-reporter.js";
+import type { HeldStorages } from "./held-storages.js";
+import { RunningTrace } from "./running-trace.js";
 import { StepGroup } from "./step-group.js";
-import { StepRecorder } from "./step-recorder.js";
+import { type StepListener, StepRecorder } from "./step-recorder.js";
 import { writeStep } from "./write-step.js";
 
 /** More than any step that is worth a look op by op; a loop that never updates weights ends here. */
@@ -42,20 +46,26 @@ export class ProgramRecorder implements DispatchMode {
   whenOver: () => void = () => {};
   private readonly groups = new Map<string, Map<object | undefined, StepGroup>>();
   private readonly optimizers = new Set<object>();
-  private readonly lines = new SourceLines();
   private step: OpenStep | undefined;
   private isInPass = false;
   private isUpdating = false;
   private lastWeights = "";
   private firstPassAt = 0;
+  /** Of the step that goes on, for whoever finds the process dead. */
+  private readonly running: RunningTrace;
+  private atStart: RunningStep = { heldBytes: 0 };
+  private now: RunningStep = this.atStart;
 
   constructor(
     private readonly order: RecordOrder,
     private readonly reporter: ThreadReporter,
     /** Of the program's models, where it has loaded what makes them. */
     private readonly models: () => ModelWatch | undefined,
-    private readonly held: Iterable<Storage>,
-  ) {}
+    private readonly held: HeldStorages,
+    private readonly lines: SourceLines,
+  ) {
+    this.running = new RunningTrace(reporter);
+  }
 
   gradients(call: GradientsCall, next: RunGradients): GradientsResult {
     if (this.isInPass || !call.xs.some(isVariable)) return next();
@@ -67,16 +77,20 @@ export class ProgramRecorder implements DispatchMode {
       this.whenOver();
       return next();
     }
+    if (this.step === undefined) this.stepStarting();
     const weights = `${call.xs[0].id} ${call.xs.at(-1)?.id} ${call.xs.length}`;
     this.lastWeights = weights;
     const isFirst = this.step === undefined;
-    if (isFirst && !this.isWanted(weights)) return next();
+    if (isFirst && !this.isWanted(weights)) return this.passUnseen(next);
     const step = (this.step ??= this.begin(weights));
     step.passes++;
     this.isInPass = true;
     try {
-      return this.follow(step, isFirst ? () => beginPass(step, call, next) : next);
+      const result = this.follow(step, isFirst ? () => beginPass(step, call, next) : next);
+      this.reporter.failure = undefined;
+      return result;
     } catch (error) {
+      this.failed(error, this.lines.current());
       this.abandon();
       throw error;
     } finally {
@@ -110,6 +124,51 @@ export class ProgramRecorder implements DispatchMode {
     this.reporter.write();
   }
 
+  /** A step of which enough were recorded. */
+  private passUnseen(next: RunGradients): GradientsResult {
+    this.isInPass = true;
+    try {
+      const result = next();
+      this.reporter.failure = undefined;
+      return result;
+    } catch (error) {
+      this.failed(error, this.lines.current());
+      throw error;
+    } finally {
+      this.isInPass = false;
+    }
+  }
+
+  private stepStarting(): void {
+    const { held, reporter } = this;
+    held.stepStarting();
+    this.atStart = {
+      heldBytes: held.bytes,
+      stepsBefore: reporter.passes - 1,
+      ...(held.bytesPerStep !== undefined && { bytesPerStep: held.bytesPerStep }),
+    };
+    this.now = this.atStart;
+    this.running.tell(this.now);
+  }
+
+  /** Tells an error that is one of memory, and keeps what led to it: once, since it is thrown on through all that is around it. */
+  failed(error: unknown, line?: string): void {
+    const { now, reporter } = this;
+    const memory = readMemoryError(String(error));
+    if (memory === undefined || reporter.failure !== undefined) return;
+    this.running.keep();
+    // What a kernel takes besides its results is what its message is of.
+    const askedBytes = Math.max(now.askedBytes ?? 0, memory.askedBytes ?? 0);
+    reporter.failure = {
+      ...now,
+      cause: memory.cause,
+      message: String(error).replaceAll(/\s+/g, " "),
+      ...(askedBytes > 0 && { askedBytes }),
+      ...(line !== undefined && now.line === undefined && { line }),
+    };
+    reporter.write();
+  }
+
   private expect(optimizer: object | undefined): void {
     const groups = this.groups.get(this.lastWeights);
     if (this.step === undefined && groups !== undefined && !groups.has(optimizer))
@@ -122,10 +181,25 @@ export class ProgramRecorder implements DispatchMode {
   }
 
   private begin(weights: string): OpenStep {
-    const recorder = new StepRecorder(
-      () => this.lines.current(),
-      (optimizer) => this.finish(optimizer),
-    );
+    const { running } = this;
+    const write = (trace: () => Trace): void => {
+      if (this.reporter.failure === undefined) running.write(trace());
+    };
+    const listener: StepListener = {
+      opStarting: (op, trace) => {
+        this.now = { ...this.atStart, ...op };
+        running.tell(this.now);
+        write(trace);
+      },
+      opDone: (trace) => {
+        this.now = this.atStart;
+        write(trace);
+      },
+      opFailed: (error) => this.failed(error),
+      updated: (optimizer) => this.finish(optimizer),
+    };
+    running.begin();
+    const recorder = new StepRecorder(() => this.lines.current(), listener);
     const closeRecorder = openDispatchMode(recorder);
     recorder.start(this.optimizers, this.held);
     const tracker = new ModTracker({ recorder });
@@ -161,6 +235,8 @@ export class ProgramRecorder implements DispatchMode {
 
   private abandon(): void {
     this.step?.close();
+    this.running.end();
+    this.now = this.atStart;
     this.step = undefined;
   }
 

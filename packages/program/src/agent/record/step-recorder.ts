@@ -1,7 +1,23 @@
+import { findBackend } from "@remat/backends";
 import { type OpCall, type OpDone, registeredVariables, type Storage } from "@remat/dispatch-hook";
+import { kernelPeakBytes } from "@remat/fake";
 import { optimizerSlots } from "@remat/mod-tracker";
-import { Category } from "@remat/trace";
+import { Category, type Trace } from "@remat/trace";
 import { TraceRecorder } from "@remat/tracer";
+import type { RunningStep } from "../../running-step.js";
+
+/** An op that is about to run: the most that it takes at once, where that is known, and the user's line. */
+export type StartingOp = Required<Pick<RunningStep, "op" | "opsBefore">> & Pick<RunningStep, "line" | "askedBytes">;
+
+/** Told of a step while it goes on; `trace` gives what is recorded until then. */
+export interface StepListener {
+  opStarting(op: StartingOp, trace: () => Trace): void;
+  opDone(trace: () => Trace): void;
+  /** The kernel of the op that has started threw. */
+  opFailed(error: unknown): void;
+  /** The weights have been updated. */
+  updated(optimizer: object): void;
+}
 
 /** Records one step of a program, with the milliseconds that each op takes. */
 export class StepRecorder extends TraceRecorder {
@@ -10,8 +26,7 @@ export class StepRecorder extends TraceRecorder {
 
   constructor(
     sourceLine: () => string | undefined,
-    /** The weights have been updated. */
-    private readonly updated: (optimizer: object) => void,
+    private readonly listener: StepListener,
   ) {
     super({ outside: false, sourceLine });
   }
@@ -28,6 +43,17 @@ export class StepRecorder extends TraceRecorder {
 
   override opStarting(op: OpCall): void {
     super.opStarting(op);
+    const { kernel, inputs, attributes, backend } = op;
+    const askedBytes = kernelPeakBytes(findBackend(backend), kernel, inputs, attributes);
+    const { line } = this;
+    const opsBefore = this.opMs.length;
+    const starting = {
+      op: kernel,
+      opsBefore,
+      ...(line !== undefined && { line }),
+      ...(askedBytes !== undefined && { askedBytes }),
+    };
+    this.listener.opStarting(starting, () => this.trace());
     this.startedAt = performance.now();
   }
 
@@ -35,10 +61,15 @@ export class StepRecorder extends TraceRecorder {
     const ms = performance.now() - this.startedAt;
     super.opDone(op);
     this.opMs.push(ms);
+    this.listener.opDone(() => this.trace());
+  }
+
+  opFailed(_op: OpCall, error: unknown): void {
+    this.listener.opFailed(error);
   }
 
   override optimizerStepDone(optimizer?: object): void {
     super.optimizerStepDone();
-    if (optimizer !== undefined) this.updated(optimizer);
+    if (optimizer !== undefined) this.listener.updated(optimizer);
   }
 }

@@ -1,5 +1,6 @@
 import { closeSync, openSync, writeSync } from "node:fs";
 import { type Trace, writeTrace } from "@remat/trace";
+import { modelNames } from "../../model-names.js";
 import type { RecordOrder } from "../../program-order.js";
 import type { RecordedStep } from "../../thread-report.js";
 import type { ThreadReporter } from "../thread-reporter.js";
@@ -20,7 +21,7 @@ export function writeStep(
   const notes = [
     `step ${group.steps} of an unmodified program; times are medians of ${alike} steps that ran these ops`,
   ];
-  const models = outermostModules(trace);
+  const models = modelNames(trace);
   const model = models.length === 0 ? undefined : models.join(", ");
   const header = {
     ...trace.header,
@@ -39,15 +40,6 @@ export function writeStep(
     mostBytes,
     stepMs,
   };
-}
-
-/** Names of the modules that run inside of no other. */
-function outermostModules({ calls, modules }: Trace): readonly string[] {
-  const outermost = new Set<string>();
-  calls.parent.forEach((parent, call) => {
-    if (parent < 0) outermost.add(modules[calls.module[call]].fqn);
-  });
-  return [...outermost];
 }
 
 function writeNow(path: string, trace: Trace): void {

@@ -20,6 +20,16 @@ export class SourceLines {
     return this.siteIn(callSites(this.currentSite));
   }
 
+  /** Of an error that was thrown: as far as its stack goes. */
+  ofError(error: unknown): string | undefined {
+    const stack = error instanceof Error ? (error.stack ?? "") : "";
+    for (const frame of stack.split("\n")) {
+      const [, file, line, column] = /^\s*at (?:.*\()?(.+?):(\d+):(\d+)\)?$/.exec(frame) ?? [];
+      if (file !== undefined && isOfUser(file)) return this.describe(file, Number(line), Number(column));
+    }
+    return undefined;
+  }
+
   private siteIn(sites: readonly NodeJS.CallSite[]): SourceSite {
     let owner: SourceSite["owner"];
     for (const site of sites) {

@@ -1,0 +1,112 @@
+import { closeSync, existsSync, openSync, readFileSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { type MemoryFailure, parseTrace, Trace, writeTrace } from "@remat/trace";
+import { modelNames } from "./model-names.js";
+import { heapReportName, type RunningStep, runningStepName, runningTraceName } from "./running-step.js";
+import type { ProgramFailure, ThreadReport } from "./thread-report.js";
+
+/** How a program ended. */
+export interface ProgramDeath {
+  readonly exitCode: number;
+  readonly program: readonly string[];
+  /** How many processes the system has killed for lack of memory since it was started; undefined where it does not count them. */
+  readonly killed: number | undefined;
+  /** What a process may hold here. */
+  readonly memoryBytes?: number | undefined;
+}
+
+/** By SIGKILL, as a shell has it. */
+const killedCode = 137;
+
+/**
+ * Adds to the reports of a program's threads how they ended for lack of memory, where they did not say it themselves, and the traces of the steps that they were in.
+ *
+ * @internal
+ */
+export function withFailures(
+  folder: string,
+  reports: readonly ThreadReport[],
+  death: ProgramDeath,
+): readonly ThreadReport[] {
+  if (death.exitCode === 0 && !reports.some(({ failure }) => failure !== undefined)) return reports;
+  return reports.map((report) => {
+    const path = (name: string): string => join(folder, `${report.pid}-${report.thread}-${name}`);
+    const { failure: said } = report;
+    const running = said === undefined ? readJson<RunningStep>(path(runningStepName)) : undefined;
+    const cause = said ?? causeOf(path, report, death);
+    if (cause === undefined) return report;
+    const step = readStep(path(runningTraceName));
+    const { opsBefore, op, askedBytes, ...told } = { heldBytes: 0, ...running, ...cause };
+    // Else the op that was said to begin has come to its end: what failed came after it, at its line or later.
+    const isInOp = said !== undefined || opsBefore === step?.ops.count;
+    const failure: ProgramFailure = {
+      ...told,
+      ...(isInOp && op !== undefined && { op }),
+      ...(isInOp && askedBytes !== undefined && { askedBytes }),
+      program: death.program,
+    };
+    if (step === undefined) return { ...report, failure };
+    const file = path("failed.remat.jsonl");
+    writeFailedStep(file, step, failure, death.memoryBytes);
+    return { ...report, failure: { ...failure, file } };
+  });
+}
+
+/** Of a thread that could not say it. */
+function causeOf(
+  path: (name: string) => string,
+  { isOver }: ThreadReport,
+  { exitCode, killed }: ProgramDeath,
+): Pick<MemoryFailure, "cause" | "message"> | undefined {
+  const heap = readJson<{ readonly header?: { readonly event?: string } }>(path(heapReportName))?.header?.event;
+  if (heap !== undefined) return { cause: "heap", message: heap };
+  if (isOver || exitCode !== killedCode || killed === 0) return undefined;
+  return { cause: "system", message: describeKill(killed) };
+}
+
+function describeKill(killed: number | undefined): string {
+  return killed === undefined
+    ? "killed by SIGKILL: by the system for lack of memory, unless somebody else did"
+    : "killed by SIGKILL, and the system has counted one more process killed for lack of memory";
+}
+
+/** Writes the step that a thread was in when it ended: as far as it went, which is to its last op. */
+function writeFailedStep(
+  file: string,
+  step: Trace,
+  { heldBytes: _, file: __, ...failure }: ProgramFailure,
+  memoryBytes: number | undefined,
+): void {
+  const models = modelNames(step);
+  const header = {
+    ...step.header,
+    ...(step.header.device === "cpu" && memoryBytes !== undefined && { deviceMemoryBytes: memoryBytes }),
+    ...(models.length > 0 && { model: models.join(", ") }),
+    failure,
+  };
+  const written = openSync(file, "w");
+  try {
+    // What breaks off is what came after the last op, of which the header tells.
+    for (const chunk of writeTrace(new Trace({ ...step, header, truncated: undefined })))
+      for (let at = 0; at < chunk.length; ) at += writeSync(written, chunk, at);
+  } finally {
+    closeSync(written);
+  }
+}
+
+function readStep(path: string): Trace | undefined {
+  if (!existsSync(path)) return undefined;
+  const bytes = readFileSync(path);
+  if (bytes.length === 0) return undefined;
+  const step = parseTrace(bytes, { damaged: "keep" });
+  return step.ops.count === 0 ? undefined : step;
+}
+
+function readJson<T>(path: string): T | undefined {
+  try {
+    return JSON.parse(readFileSync(path, "utf8")) as T;
+  } catch {
+    // There is none, or the process ended while it wrote.
+    return undefined;
+  }
+}

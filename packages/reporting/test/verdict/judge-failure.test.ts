@@ -1,0 +1,67 @@
+import { Category, type MemoryFailure, TraceBuilder } from "@remat/trace";
+import { describe, expect, it } from "vitest";
+import { judgeMemory } from "../../src/index.js";
+
+/** The facts of a run with 4096 bytes of weights and an activation of 1024 that ended like this. */
+function factsOf(failure: MemoryFailure): readonly string[] {
+  const b = new TraceBuilder({ framework: "tfjs", device: "cpu", mode: "real", allocationUnitBytes: 1, failure });
+  const tensor = (bytes: number, category: number): number =>
+    b.tensor({ storage: b.allocate(bytes, "cpu", category), dtype: "int8", shape: [bytes] });
+  const w = tensor(4096, Category.parameter);
+  b.op({ name: "Relu", inputs: [w], outputs: [tensor(1024, Category.activation)], line: "train.js:4:5" });
+  const device = { name: "this machine", memoryBytes: 2 ** 30 };
+  const verdict = judgeMemory(b.build(), { device, commandFor: ({ kind }) => `to type for ${kind}` })!;
+  expect(verdict).toMatchObject({ fits: false, peakBytes: 5120, device: "this machine" });
+  return verdict.facts;
+}
+
+describe("the verdict on a run that had no memory left", () => {
+  it("says what was asked for and where, who held the rest, whether that grew, and what is to be typed", () => {
+    const failure: MemoryFailure = {
+      cause: "kernel",
+      message: "OOM when allocating tensor",
+      op: "Conv2D",
+      line: "train.js:9:2",
+      askedBytes: 2048,
+      stepsBefore: 12,
+      bytesPerStep: 256,
+    };
+    expect(factsOf(failure)).toEqual([
+      "out of memory in Conv2D at train.js:9:2, which takes 2 KiB: the backend's allocator had no more (OOM when allocating tensor)",
+      "5 KiB held: parameters 80 %, activations 20 %",
+      "4 KiB there before, or made in JavaScript (parameters)",
+      "1 KiB by Relu at train.js:4:5 (activations)",
+      "a leak: what is held between steps grew by 256 B with each of 12 steps",
+      "the lines that make what is left from step to step are told by",
+      "to type for leaks",
+    ]);
+  });
+
+  it.each<[failure: MemoryFailure, end: readonly string[]]>([
+    [
+      { cause: "array", askedBytes: 1024 },
+      [
+        "the first step's own peak: none was over before",
+        "by proportion there was room for 50 % of the batch",
+        "to type for smaller-batch",
+      ],
+    ],
+    [
+      { cause: "array", askedBytes: 2 ** 40, stepsBefore: 2 },
+      [
+        "2 steps before it, too few to tell whether what is held between them grows",
+        "no order of these ops holds less than 1 TiB, and up to here there was room for 5 KiB",
+      ],
+    ],
+    [
+      { cause: "system", stepsBefore: 9, bytesPerStep: 0, askedBytes: 1024 },
+      [
+        "the step's own peak: what is held between steps has not grown in 9 steps",
+        "by proportion there was room for 50 % of the batch",
+        "to type for smaller-batch",
+      ],
+    ],
+  ])("tells %j", (failure, end) => {
+    expect(factsOf(failure).slice(4)).toEqual(end);
+  });
+});
