@@ -1,20 +1,17 @@
 #!/usr/bin/env node
 // Tests the exporter against PyTorch, and the command line on what it records. PyTorch is found by REMAT_TORCH_PYTHON, a Python that has it;
 // `--install` makes one in the cache folder first (a download of 200 MB and more, which is why no check does it by itself). `--fixture` writes
-// the recorded step that the tests of @remat/pytorch read. Prints a line for each test: ok or not ok.
+// the recorded steps that the tests of @remat/pytorch read. Prints a line for each test: ok or not ok.
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { homedir, tmpdir } from "node:os";
+import { existsSync } from "node:fs";
+import { homedir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { gzipSync } from "node:zlib";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
-const script = join(here, "test/test_remat_export.py");
+const folder = join(here, "test");
 const cli = fileURLToPath(new URL("../../apps/cli/dist/main.js", import.meta.url));
-const fixture = fileURLToPath(
-  new URL("../../packages/pytorch/test/fixtures/transformer-step.json.gz", import.meta.url),
-);
+const fixtures = fileURLToPath(new URL("../../packages/pytorch/test/fixtures", import.meta.url));
 const torchVersion = "2.13.0";
 
 const python = process.argv.includes("--install") ? install() : process.env.REMAT_TORCH_PYTHON;
@@ -23,7 +20,7 @@ if (python === undefined) {
     "NOT TESTED: the PyTorch exporter, since no PyTorch was named. Set REMAT_TORCH_PYTHON to a Python that has torch, or give --install to fetch one.",
   );
   process.exitCode = process.argv.includes("--required") ? 1 : 0;
-} else if (process.argv.includes("--fixture")) writeFixture(python);
+} else if (process.argv.includes("--fixture")) writeFixtures(python);
 else runTests(python);
 
 /** @param {string} command */
@@ -31,8 +28,9 @@ function runTests(command) {
   const remat = process.env.REMAT_CLI ?? (existsSync(cli) ? `${process.execPath} ${cli}` : undefined);
   if (remat === undefined)
     console.error("NOT TESTED: the command line on recorded steps, since it is not built. Run pnpm build first.");
-  const { status, stdout, stderr, error } = spawnSync(command, [script], {
+  const { status, stdout, stderr, error } = spawnSync(command, ["-m", "unittest", "discover", "--verbose", folder], {
     encoding: "utf8",
+    maxBuffer: 2 ** 28,
     cwd: here,
     env: { ...process.env, PYTHONDONTWRITEBYTECODE: "1", ...(remat !== undefined && { REMAT_CLI: remat }) },
   });
@@ -52,16 +50,9 @@ function runTests(command) {
 }
 
 /** @param {string} command */
-function writeFixture(command) {
-  const folder = mkdtempSync(join(tmpdir(), "remat-fixture-"));
-  try {
-    const path = join(folder, "step.json");
-    const { status, stderr } = spawnSync(command, [script, "--fixture", path], { encoding: "utf8" });
-    if (status !== 0) throw new Error(stderr);
-    writeFileSync(fixture, gzipSync(readFileSync(path), { level: 9 }));
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+function writeFixtures(command) {
+  const { status, stderr } = spawnSync(command, [join(folder, "write_fixtures.py"), fixtures], { encoding: "utf8" });
+  if (status !== 0) throw new Error(stderr);
 }
 
 /** A Python with torch in the cache folder, made if it is not there. */

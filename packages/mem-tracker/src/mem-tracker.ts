@@ -61,7 +61,7 @@ export class MemTracker extends MemoryReducer<ModuleState> {
     const module = trace.calls.module[call];
     const phase = trace.moduleEvents.phase[eventRow];
     if (phase === Phase.backward) {
-      const record = this.known(trace, module, "its backward pass begins", event);
+      const record = this.known(trace, call, "its backward pass begins", event);
       record.startPass("peakBackward", true, DeviceRows.of(this.storages));
       record.add("preBackward", DeviceRows.of(this.storages));
       return;
@@ -90,11 +90,11 @@ export class MemTracker extends MemoryReducer<ModuleState> {
     const module = trace.calls.module[call];
     const phase = trace.moduleEvents.phase[eventRow];
     if (phase === Phase.backward) {
-      const record = this.known(trace, module, "its backward pass ends", event);
+      const record = this.known(trace, call, "its backward pass ends", event);
       record.add("postBackward", DeviceRows.of(this.storages));
       return;
     }
-    const record = this.known(trace, module, "its forward pass ends", event);
+    const record = this.known(trace, call, "its forward pass ends", event);
     const entered = this.open.get(call) ?? 0;
     if (entered === 0) throw outOfOrder(trace, module, "its forward pass ends", event);
     this.open.set(call, entered - 1);
@@ -111,10 +111,15 @@ export class MemTracker extends MemoryReducer<ModuleState> {
   /** An FSDP trace seen with a plain tracker: its hooks say nothing more. */
   protected fsdpHook(): void {}
 
-  private known(trace: Trace, module: number, what: string, event: number): ModuleRecord<ModuleState> {
+  private known(trace: Trace, call: number, what: string, event: number): ModuleRecord<ModuleState> {
+    const module = trace.calls.module[call];
     const record = this.records.get(module);
-    if (record === undefined) throw outOfOrder(trace, module, what, event);
-    return record;
+    if (record !== undefined) return record;
+    if (!this.open.has(call)) throw outOfOrder(trace, module, what, event);
+    // It was entered before an iteration that has begun since.
+    const anew = this.recordOf(trace, module);
+    this.countWeights(trace, module, anew);
+    return anew;
   }
 
   private countWeights(trace: Trace, module: number, record: ModuleRecord<ModuleState>): void {

@@ -31,6 +31,8 @@ import type { TraceSource, TrackerOptions } from "./tracker-options.js";
  */
 export abstract class MemoryReducer<State extends string> {
   protected readonly records: Map<number, ModuleRecord<State>> = new Map();
+  /** By module: the module outside every other in which it was called last. */
+  private readonly outermost = new Map<number, number>();
   protected trace: Trace | undefined;
   private readonly labels: CategoryLabels;
   private readonly stateLabels: Readonly<Record<State, string>>;
@@ -175,11 +177,23 @@ export abstract class MemoryReducer<State extends string> {
 
   /** Called when an outermost module that is known is called again in the forward pass. */
   protected startIteration(trace: Trace, call: number): void {
-    if (this.options.secondIteration === "reset") return this.records.clear();
+    const outermost = trace.calls.module[call];
+    if (this.options.secondIteration === "reset") {
+      // Other models of the same step, as in a GAN, go on.
+      for (const module of [...this.records.keys()])
+        if (this.outermost.get(module) === outermost) this.records.delete(module);
+      return;
+    }
     throw new RematError(
       "MEMORY_SECOND_ITERATION",
-      `${trace.modules[trace.calls.module[call]].fqn} is called a second time outside every module, so a second iteration begins; expected resetModStats() or the mark "${resetModStatsMark}" before it. Reset between iterations, or pass { secondIteration: "reset" } to keep the last.`,
+      `${trace.modules[outermost].fqn} is called a second time outside every module, so a second iteration begins; expected resetModStats() or the mark "${resetModStatsMark}" before it. Reset between iterations, or pass { secondIteration: "reset" } to keep the last.`,
     );
+  }
+
+  private noteOutermost(trace: Trace, call: number): void {
+    const { parent, module } = trace.calls;
+    const outermost = parent[call] < 0 ? module[call] : this.outermost.get(module[parent[call]]);
+    this.outermost.set(module[call], outermost ?? module[call]);
   }
 
   private catchUp(): void {
@@ -191,6 +205,7 @@ export abstract class MemoryReducer<State extends string> {
     switch (kind) {
       case EventKind.enterModule:
         this.within.clear();
+        this.noteOutermost(trace, trace.moduleEvents.call[item]);
         this.enterModule(trace, item, event);
         break;
       case EventKind.exitModule:

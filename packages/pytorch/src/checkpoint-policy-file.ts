@@ -3,7 +3,7 @@ import { Phase, row, type Trace } from "@remat/trace";
 /** Version of files that say which modules run under `torch.utils.checkpoint`; the exporter refuses versions that it does not know. */
 export const checkpointPolicyFormat = "remat-pytorch-policy/2";
 
-/** What `remat_export.apply_policy` does with a module, and by what it knows that it is the one that was planned. */
+/** What `remat.apply` does with a module, and by what it knows that it is the one that was planned. */
 export interface CheckpointedModule {
   /** Its class. */
   readonly type: string;
@@ -24,7 +24,7 @@ export interface CheckpointPolicyFile {
 }
 
 /**
- * Returns what `planTorchCheckpoints` of `@remat/planner` found as a file for `remat_export.apply_policy`.
+ * Returns what `planTorchCheckpoints` of `@remat/planner` found as a file for `remat.apply`.
  *
  * @param trace the one that was planned
  * @param policy modules as the trace has them, with the places among the forward ops of a call of what is saved

@@ -12,7 +12,7 @@ export interface PyTorchOpPolicy {
   readonly policy: "MUST_SAVE" | "PREFER_RECOMPUTE";
 }
 
-/** Selective checkpointing of some modules, as `remat_export.apply_policy` follows it. */
+/** Selective checkpointing of some modules, as `remat.apply` follows it. */
 export interface PyTorchPolicy {
   readonly format: typeof pyTorchPolicyFormat;
   readonly model: string;

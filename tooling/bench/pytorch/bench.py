@@ -16,7 +16,7 @@ from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[2] / "pytorch-exporter")]
 
-import remat_export
+import remat
 import torch
 from models import MODELS, build
 from torch.distributed._tools.mem_tracker import MemTracker
@@ -56,7 +56,7 @@ def peak_of(name, policy):
     """The peak of a second step, its losses and gradients' sums, by a tracker that knows nothing of us."""
     model, optimizer, step = build(name)
     if policy is not None:
-        remat_export.apply_policy(model, policy)
+        remat.apply(model, policy)
     torch.manual_seed(1)
     losses = [step()]
     tracker = MemTracker()
@@ -74,7 +74,7 @@ def times_of(name, policies, rounds):
     for policy in [None, *policies]:
         model, _, step = build(name)
         if policy is not None:
-            remat_export.apply_policy(model, policy)
+            remat.apply(model, policy)
         step()
         runs.append(step)
     shares = [[] for _ in runs]
@@ -93,7 +93,7 @@ def rows_of(name, rounds):
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
         model, optimizer, step = build(name)
-        remat_export.record_step(step, folder / "step.json", model, optimizer, allocation_unit=1, name=name)
+        remat.record_step(step, folder / "step.json", model, optimizer, allocation_unit=1, name=name)
         stock, losses, state = peak_of(name, None)
         blocks = outermost_blocks(model)
         hand = [(f"first {k}", full(model, blocks[:k])) for k in range(1, len(blocks) + 1)]

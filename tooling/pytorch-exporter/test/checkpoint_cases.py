@@ -15,7 +15,7 @@ from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.distributed._tools.mem_tracker import MemTracker
 
-import remat_export
+import remat
 
 
 class Residual(nn.Module):
@@ -217,7 +217,7 @@ def measured_peak(seed, units):
     """What `MemTracker` says of the second step under the policy."""
     with FakeTensorMode():
         model, optimizer, step = build(seed)
-        remat_export.apply_policy(model, policy_of(model, units))
+        remat.apply(model, policy_of(model, units))
         step()
         tracker = MemTracker()
         tracker.track_external(model, optimizer, step.inputs)
@@ -230,7 +230,7 @@ def measured_peak(seed, units):
 def case(seed, policies):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "step.json"
-        remat_export.export(lambda: build(seed), path, name=f"random {seed}", allocation_unit=1)
+        remat.export(lambda: build(seed), path, name=f"random {seed}", allocation_unit=1)
         file = json.loads(path.read_text())
     rng = random.Random(1000 + seed)
     ops = savable(file)

@@ -87,7 +87,7 @@ export const planCommand: Command = {
     { flags: "-o, --output <file>", purpose: "Write the plan there, for an executor", writes: "text" },
     {
       flags: "--pytorch-policy <file>",
-      purpose: "Of a PyTorch run: also write what to checkpoint, for remat_export.apply_policy",
+      purpose: "Of a PyTorch run: also write what to checkpoint, for remat.apply (Python)",
       writes: "text",
     },
   ],

@@ -32,6 +32,7 @@ export function checkpointableUnits(script: StepScript): CheckpointableUnits {
   const { trace, maker } = script;
   const { calls, modules, ops } = trace;
   const ranges = readRanges(script);
+  const isResaved = savedAgain(script, ranges.callsOfSave);
   const lastWritten = lastWrites(trace);
   const args: number[][] = [];
   const callsOf = new Map<string, number[]>();
@@ -40,7 +41,7 @@ export function checkpointableUnits(script: StepScript): CheckpointableUnits {
     const { fqn } = modules[calls.module[call]];
     callsOf.set(fqn, [...(callsOf.get(fqn) ?? []), call]);
     args.push(argsOf(script, call, ranges.opsOf[call]));
-    const of = { args: args[call], saves: ranges.saves[call], lastWritten };
+    const of = { args: args[call], saves: ranges.saves[call], lastWritten, isResaved: isResaved.has(call) };
     const reason = whyNot(script, call, ranges.opsOf[call], of);
     if (reason !== undefined) refused.set(fqn, reason);
   }
@@ -61,18 +62,60 @@ export function checkpointableUnits(script: StepScript): CheckpointableUnits {
   };
 }
 
-function readRanges({ act, subject, count, trace }: StepScript): { opsOf: number[][]; saves: number[] } {
+interface Ranges {
+  /** By call: the forward ops in it, and how often something is saved in it. */
+  readonly opsOf: number[][];
+  readonly saves: number[];
+  /** By save: the calls that it is in. */
+  readonly callsOfSave: ReadonlyMap<number, readonly number[]>;
+}
+
+function readRanges({ act, subject, count, trace }: StepScript): Ranges {
   const opsOf: number[][] = Array.from({ length: trace.calls.count }, () => []);
   const saves: number[] = new Array<number>(trace.calls.count).fill(0);
+  const callsOfSave = new Map<number, readonly number[]>();
   const active: number[] = [];
   for (let at = 0; at < count; at++) {
     const item = subject[at];
     if (act[at] === Act.enter) active.push(item);
     else if (act[at] === Act.exit) active.splice(active.lastIndexOf(item), 1);
     else if (act[at] === Act.op) for (const call of active) opsOf[call].push(item);
-    else if (act[at] === Act.save) for (const call of active) saves[call]++;
+    else if (act[at] === Act.save) {
+      for (const call of active) saves[call]++;
+      callsOfSave.set(item, [...active]);
+    }
   }
-  return { opsOf, saves };
+  return { opsOf, saves, callsOfSave };
+}
+
+/**
+ * The calls whose gradient has a gradient of its own: while the backward pass reads what they saved, it saves for another. `torch.utils.checkpoint` runs
+ * such a call again in each of the two.
+ */
+function savedAgain(script: StepScript, callsOfSave: Ranges["callsOfSave"]): ReadonlySet<number> {
+  const { act, subject, count, trace } = script;
+  const { phase } = trace.ops;
+  const isInBackward = (item: number | undefined): boolean => item !== undefined && phase[item] === Phase.backward;
+  /** By place: saves of the backward pass before it. */
+  const savesBefore = new Int32Array(count + 1);
+  const firstRead = new Map<number, number>();
+  const lastRead = new Map<number, number>();
+  let previous: number | undefined;
+  for (let at = 0; at < count; at++) {
+    const item = subject[at];
+    // Between two ops of the backward pass.
+    const counts = act[at] === Act.save && isInBackward(previous) && (callsOfSave.get(item) ?? []).length === 0;
+    savesBefore[at + 1] = savesBefore[at] + (counts ? 1 : 0);
+    if (act[at] === Act.op) previous = item;
+    if (act[at] !== Act.unpack) continue;
+    for (const call of callsOfSave.get(item) ?? []) {
+      if (!firstRead.has(call)) firstRead.set(call, at);
+      lastRead.set(call, at);
+    }
+  }
+  return new Set(
+    [...firstRead].filter(([call, at]) => savesBefore[lastRead.get(call)!] > savesBefore[at]).map(([call]) => call),
+  );
 }
 
 function argsOf({ trace, maker, enter }: StepScript, call: number, opsInside: readonly number[]): number[] {
@@ -91,10 +134,16 @@ function whyNot(
   { trace, maker, enter, exit }: StepScript,
   call: number,
   opsInside: readonly number[],
-  { args, saves, lastWritten }: { args: readonly number[]; saves: number; lastWritten: ReadonlyMap<number, number> },
+  {
+    args,
+    saves,
+    lastWritten,
+    isResaved,
+  }: { args: readonly number[]; saves: number; lastWritten: ReadonlyMap<number, number>; isResaved: boolean },
 ): string | undefined {
   if (enter[call] < 0 || exit[call] < 0) return "its forward pass does not begin and end";
   if (saves === 0) return "it saves nothing for the backward pass";
+  if (isResaved) return "its gradient has a gradient of its own";
   const inside = new Set(opsInside);
   const changed = args.find((storage) => (lastWritten.get(storage) ?? -1) > opsInside[0]);
   if (changed !== undefined) return `${trace.opName(lastWritten.get(changed)!)} writes into what it is given`;

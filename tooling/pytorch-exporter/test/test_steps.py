@@ -2,11 +2,7 @@
 
 import copy
 import json
-import os
-import shlex
-import subprocess
 import sys
-import tempfile
 import unittest
 from pathlib import Path
 
@@ -14,82 +10,12 @@ sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]
 
 import torch
 import torch.nn.functional as F
+from recorded_files import CATEGORIES, CLI, Folder, held_at_most, ops_of, remat_cli, storages_of, tensors_in
 from small_models import Convolutions, Transformer, convolution_step, transformer_step
-from torch._subclasses.fake_tensor import FakeTensorMode
-from torch.distributed._tools.mem_tracker import MemTracker
 from torch.utils.checkpoint import checkpoint
+from write_fixtures import tracked_peak
 
-import remat_export
-
-CLI = shlex.split(os.environ.get("REMAT_CLI", ""))
-CATEGORIES = {"Parameter": "parameter", "Buffer": "buffer", "Gradient": "gradient", "Activation": "activation", "Temp": "temporary", "Optstate": "optimizerState"}  # fmt: skip
-
-
-def remat(*args):
-    """Runs the command line, and returns the JSON that it prints."""
-    done = subprocess.run([*CLI, *map(str, args), "--format", "json"], capture_output=True, text=True)
-    if done.returncode != 0:
-        raise AssertionError(f"remat {' '.join(map(str, args))}: {done.stderr}")
-    return json.loads(done.stdout)
-
-
-def ops_of(file):
-    return [(file["funcs"][event["f"]]["name"], event.get("bw"), event.get("opt"), event.get("ac")) for event in file["events"] if event["e"] == "op"]
-
-
-def held_at_most(file):
-    """The peak as anyone can reckon it from the file: storages come when they are first named, and go when they are deleted."""
-    held, peak, seen = 0, 0, set()
-    for event in file["events"]:
-        named = event.get("s", []) if event["e"] == "ref" else []
-        if event["e"] == "op":
-            named = [s for t in tensors_in(event["o"]) for s in storages_of(file, t)]
-        for storage in named:
-            if storage not in seen:
-                seen.add(storage)
-                held += file["storages"][storage]["bytes"]
-        peak = max(peak, held)
-        if event["e"] == "del" and event["s"] in seen:
-            held -= file["storages"][event["s"]]["bytes"]
-    return peak
-
-
-def tensors_in(value):
-    if isinstance(value, str):
-        return [int(value[1:])] if value.startswith("%") else []
-    if isinstance(value, (list, dict)):
-        return [t for item in (value.values() if isinstance(value, dict) else value) for t in tensors_in(item)]
-    return []
-
-
-def storages_of(file, tensor):
-    storages = file["tensors"][tensor]["s"]
-    return storages if isinstance(storages, list) else [storages]
-
-
-def tracked_peak(build):
-    """What PyTorch's MemTracker says of the second step."""
-    with FakeTensorMode():
-        model, optimizer, step = build()
-        step()
-        tracker = MemTracker()
-        tracker.track_external(model, optimizer, step.inputs)
-        with tracker:
-            step()
-        [snapshot] = tracker.get_tracker_snapshot("peak").values()
-        return {getattr(key, "value", key): value for key, value in snapshot.items()}
-
-
-class Folder(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
-
-    def export(self, build, name="step.json"):
-        remat_export.export(build, self.folder / name, allocation_unit=1)
-        return json.loads((self.folder / name).read_text())
-
+import remat
 
 class Record(Folder):
     def test_the_peak_is_that_of_torchs_tracker(self):
@@ -103,7 +29,7 @@ class Record(Folder):
                 fake = self.export(build)
                 model, optimizer, step = build()
                 step()
-                with remat_export.record(self.folder / "real.json", model, optimizer, allocation_unit=1):
+                with remat.record(self.folder / "real.json", model, optimizer, allocation_unit=1):
                     step()
                 real = json.loads((self.folder / "real.json").read_text())
                 self.assertEqual(ops_of(real), ops_of(fake))
@@ -125,7 +51,7 @@ class Record(Folder):
 
         modules = torch.nn.modules.module
         before = len(modules._global_forward_pre_hooks), len(modules._global_forward_hooks)
-        with remat_export.record(self.folder / "step.json", model):
+        with remat.record(self.folder / "step.json", model):
             recorded = gradients(model)
         for one, other in zip(recorded, gradients(twin)):
             self.assertTrue(torch.equal(one, other))
@@ -142,7 +68,7 @@ class Record(Folder):
     def test_an_exception_passes_and_leaves_what_was_there(self):
         path = self.folder / "step.json"
         path.write_text("before")
-        with self.assertRaisesRegex(ValueError, "in the step"), remat_export.record(path, Transformer()):
+        with self.assertRaisesRegex(ValueError, "in the step"), remat.record(path, Transformer()):
             raise ValueError("in the step")
         self.assertEqual(path.read_text(), "before")
         self.assertEqual([p.name for p in self.folder.iterdir()], ["step.json"])
@@ -164,7 +90,7 @@ class Record(Folder):
     def test_a_compiled_model_is_refused(self):
         compiled = torch.compile(torch.nn.Linear(2, 2), backend="eager")
         with self.assertRaisesRegex(TypeError, "record the module that was given to torch.compile"):
-            with remat_export.record(self.folder / "step.json", compiled):
+            with remat.record(self.folder / "step.json", compiled):
                 pass
 
 
@@ -187,7 +113,7 @@ class Saves(Folder):
 
     def test_recorded_times_add_up_to_a_step(self):
         model, optimizer, step = transformer_step()
-        remat_export.record_step(step, self.folder / "step.json", model, optimizer, repeats=3)
+        remat.record_step(step, self.folder / "step.json", model, optimizer, repeats=3)
         file = json.loads((self.folder / "step.json").read_text())
         ops = [event for event in file["events"] if event["e"] == "op"]
         self.assertTrue(all(event["ms"] > 0 and event["runs"] == 3 for event in ops))
@@ -212,7 +138,7 @@ class Policy(Folder):
         step = self.step_of(model)
         step()
         model.zero_grad()
-        with remat_export.record(self.folder / name, model, allocation_unit=1):
+        with remat.record(self.folder / name, model, allocation_unit=1):
             step()
         return held_at_most(json.loads((self.folder / name).read_text()))
 
@@ -223,7 +149,7 @@ class Policy(Folder):
     def test_gradients_stay_and_memory_falls(self):
         model = Transformer()
         twin = copy.deepcopy(model)
-        undo = remat_export.apply_policy(twin, self.policy())
+        undo = remat.apply(twin, self.policy())
         stock, checkpointed = self.peak_of(model, "stock.json"), self.peak_of(twin, "checkpointed.json")
         self.assert_same_gradients(model, twin)
         self.assertLess(checkpointed, 0.8 * stock)
@@ -240,7 +166,7 @@ class Policy(Folder):
                 model = Convolutions()
                 model.first[1].momentum = momentum
                 twin = copy.deepcopy(model)
-                remat_export.apply_policy(twin, self.policy(modules={"first": [], "twice": []}))
+                remat.apply(twin, self.policy(modules={"first": [], "twice": []}))
                 x = torch.randn(4, 3, 16, 16)
                 for one in (model, twin):
                     for _ in range(2):
@@ -253,7 +179,7 @@ class Policy(Folder):
 
     def test_without_gradients_nothing_is_checkpointed(self):
         model = Transformer()
-        remat_export.apply_policy(model, self.policy())
+        remat.apply(model, self.policy())
         with torch.no_grad():
             self.assertEqual(model(torch.zeros(1, 4, dtype=torch.long)).shape, (1, 4, 100))
 
@@ -269,7 +195,7 @@ class Policy(Folder):
     def test_modules_inside_modules_are_followed_to_the_bit(self):
         model = Transformer()
         twin = copy.deepcopy(model)
-        undo = remat_export.apply_policy(twin, self.units(twin, layers__0=[], layers__0__up=[], layers__0__dropout=[], layers__1=[{"op": "aten.addmm.default", "ordinal": 1}], norm=[]))
+        undo = remat.apply(twin, self.units(twin, layers__0=[], layers__0__up=[], layers__0__dropout=[], layers__1=[{"op": "aten.addmm.default", "ordinal": 1}], norm=[]))
         for one in (model, twin):
             self.step_of(one)()
         self.assert_same_gradients(model, twin)
@@ -280,7 +206,7 @@ class Policy(Folder):
     def test_batch_normalisation_in_modules_inside_modules_counts_once(self):
         model = Convolutions()
         twin = copy.deepcopy(model)
-        remat_export.apply_policy(twin, self.units(twin, first=[], first__1=[]))
+        remat.apply(twin, self.units(twin, first=[], first__1=[]))
         x = torch.randn(4, 3, 16, 16)
         for one in (model, twin):
             one(x).square().sum().backward()
@@ -290,7 +216,7 @@ class Policy(Folder):
 
     def test_copies_follow_the_policy_with_weights_of_their_own(self):
         model = Transformer()
-        remat_export.apply_policy(model, self.policy())
+        remat.apply(model, self.policy())
         path = self.folder / "model.pt"
         torch.save(model, path)
         for copied in (copy.deepcopy(model), torch.load(path, weights_only=False)):
@@ -303,14 +229,14 @@ class Policy(Folder):
             self.assertEqual(copied(torch.zeros(1, 4, dtype=torch.long)).abs().max(), 0)
             self.assertNotEqual(model(torch.zeros(1, 4, dtype=torch.long)).abs().max(), 0)
             # It does follow: there is something that runs again.
-            with remat_export.record(self.folder / "copied.json", copied):
+            with remat.record(self.folder / "copied.json", copied):
                 self.step_of(copied)()
             self.assertTrue(any(ac for *_, ac in ops_of(json.loads((self.folder / "copied.json").read_text()))))
 
     def test_averaged_models_and_compiled_ones_work(self):
         model = Transformer()
         twin = copy.deepcopy(model)
-        remat_export.apply_policy(twin, self.units(twin, layers__0=[], layers__1=[]))
+        remat.apply(twin, self.units(twin, layers__0=[], layers__1=[]))
         averaged = torch.optim.swa_utils.AveragedModel(twin)
         averaged.update_parameters(model)
         for one in (model, torch.compile(twin, backend="eager")):
@@ -321,38 +247,38 @@ class Policy(Folder):
         policy = self.units(Transformer(), layers__0=[], layers__1=[{"op": "aten.addmm.default", "ordinal": 0}])
         wide = Transformer(dim=32)
         with self.assertRaisesRegex(ValueError, r"module 'layers.0' has parameters .*64.* and this one .*32"):
-            remat_export.apply_policy(wide, policy)
+            remat.apply(wide, policy)
         with self.assertRaisesRegex(ValueError, r"saves ops of PyTorch 1.0, and this is 2"):
-            remat_export.apply_policy(Transformer(), policy | {"torch": "1.0.0"})
+            remat.apply(Transformer(), policy | {"torch": "1.0.0"})
         other = Transformer()
         other.layers[1] = torch.nn.Linear(64, 64)
         with self.assertRaisesRegex(ValueError, "module 'layers.1' has type Block, and this one Linear"):
-            remat_export.apply_policy(other, policy)
+            remat.apply(other, policy)
         self.assertIs(type(other.layers[0]), type(Transformer().layers[0]))
 
     def test_what_does_not_fit_the_model_is_refused(self):
         with self.assertRaisesRegex(ValueError, "names module 'blocks.0', which the model has not"):
-            remat_export.apply_policy(Transformer(), self.policy(modules={"blocks.0": []}))
+            remat.apply(Transformer(), self.policy(modules={"blocks.0": []}))
         with self.assertRaisesRegex(ValueError, "expected a policy of format"):
-            remat_export.apply_policy(Transformer(), self.policy(format="other/1"))
+            remat.apply(Transformer(), self.policy(format="other/1"))
 
     @unittest.skipUnless(CLI, "REMAT_CLI is not set")
     def test_a_plan_of_remat_is_followed(self):
         file = self.export(transformer_step)
         step = self.folder / "step.json"
         snapshot = tracked_peak(transformer_step)
-        memory = remat("memory", step)
+        memory = remat_cli("memory", step)
         self.assertEqual(memory["peakBytes"], snapshot["Total"])
         known = {CATEGORIES[key]: value for key, value in snapshot.items() if key in CATEGORIES and value > 0}
         for category in ("parameter", "gradient", "temporary", "optimizerState"):
             self.assertEqual(memory["moment"]["bytesByCategory"].get(category, 0), known.get(category, 0), category)
-        self.assertEqual({module["fqn"] for module in remat("estimate", step, "--depth", 3)["modules"]}, {"Transformer", *(f"Transformer.layers.{i}" for i in range(3))})  # fmt: skip
+        self.assertEqual({module["fqn"] for module in remat_cli("estimate", step, "--depth", 3)["modules"]}, {"Transformer", *(f"Transformer.layers.{i}" for i in range(3))})  # fmt: skip
 
-        plan = remat("plan", step, "--budget", "75%", "--pytorch-policy", self.folder / "policy.json")
+        plan = remat_cli("plan", step, "--budget", "75%", "--pytorch-policy", self.folder / "policy.json")
         self.assertLessEqual(plan["peakBytes"], 0.75 * held_at_most(file))
         model, optimizer, _ = transformer_step()
         twin = copy.deepcopy(model)
-        remat_export.apply_policy(twin, self.folder / "policy.json")
+        remat.apply(twin, self.folder / "policy.json")
         peaks = []
         for one in (model, twin):
             step = self.step_of(one)
@@ -360,7 +286,7 @@ class Policy(Folder):
             step()
             optimizer.step()
             optimizer.zero_grad()
-            with remat_export.record(self.folder / "followed.json", one, optimizer, allocation_unit=1):
+            with remat.record(self.folder / "followed.json", one, optimizer, allocation_unit=1):
                 step()
                 optimizer.step()
             peaks.append(held_at_most(json.loads((self.folder / "followed.json").read_text())))
@@ -371,16 +297,5 @@ class Policy(Folder):
         self.assertLess(peaks[1], 0.8 * peaks[0])
 
 
-def write_fixture(path):
-    """A recorded step with the answers of PyTorch's tracker, for the tests of the reader, which need no PyTorch."""
-    torch.manual_seed(0)
-    remat_export.export(transformer_step, path, name="transformer", allocation_unit=1)
-    file = json.loads(Path(path).read_text())
-    Path(path).write_text(json.dumps(file | {"results": {"peak": tracked_peak(transformer_step)}}, separators=(",", ":")))
-
-
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--fixture"]:
-        write_fixture(sys.argv[2])
-    else:
-        unittest.main(verbosity=2)
+    unittest.main(verbosity=2)

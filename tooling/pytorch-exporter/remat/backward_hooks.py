@@ -1,0 +1,65 @@
+"""Hooks on gradients, in every kind of backward pass."""
+
+from __future__ import annotations
+
+import torch
+from torch.autograd.graph import _get_grad_fn_or_grad_acc
+
+
+def in_backward() -> bool:
+    return torch._C._current_graph_task_id() != -1
+
+
+def on_first_gradient(tensors, call):
+    """Calls `call(grad)` with the first gradient of `tensors` that a backward pass has; returns what removes the hooks."""
+    passes = set()
+
+    def hook(grad):
+        task = torch._C._current_graph_task_id()
+        if task not in passes:
+            passes.add(task)
+            call(grad)
+
+    return _hook_each(tensors, [hook] * len(tensors))
+
+
+def on_last_gradient(tensors, tell, call):
+    """Calls `call(told)` once a backward pass has all gradients of `tensors`, with `tell(grad)` of each; returns what removes the hooks.
+
+    As `register_multi_grad_hook`, which fails where `autograd.grad` asks for gradients of leaves, and holds gradients until all are there.
+    """
+    nodes = [_get_grad_fn_or_grad_acc(tensor) for tensor in tensors]
+    passes = {}  # by backward pass: what was told of each gradient that came; None once all have
+
+    def hook_of(place):
+        def hook(grad):
+            task = torch._C._current_graph_task_id()
+            told = passes.setdefault(task, {})
+            if told is None:
+                return
+            told[place] = tell(grad)
+            if not any(_is_awaited(node) for i, node in enumerate(nodes) if i not in told):
+                passes[task] = None
+                call(list(told.values()))
+
+        return hook
+
+    return _hook_each(tensors, [hook_of(place) for place in range(len(nodes))])
+
+
+def _hook_each(tensors, hooks):
+    handles = [tensor.register_hook(hook) for tensor, hook in zip(tensors, hooks)]
+
+    def remove():
+        for handle in handles:
+            handle.remove()
+
+    return remove
+
+
+def _is_awaited(node) -> bool:
+    try:
+        return torch._C._will_engine_execute_node(node)
+    except RuntimeError:
+        # A leaf in `autograd.grad`: its gradient comes only if it was asked for, and nobody can tell.
+        return False

@@ -1,0 +1,176 @@
+"""Modules that run under `torch.utils.checkpoint`, as a policy says."""
+
+from __future__ import annotations
+
+import contextlib
+from collections import defaultdict
+
+import torch
+from torch.nn.modules.batchnorm import _NormBase
+
+from .backward_hooks import in_backward
+
+
+def is_checkpointed(module) -> bool:
+    return getattr(type(module), "_remat_plain", None) is not None
+
+
+def context_fn(ops):
+    """A `context_fn` for `torch.utils.checkpoint.checkpoint` from the ops of one module in a policy.
+
+    `ops`: a list of `{"op": "aten.mm.default", "ordinal": 0, "policy": "MUST_SAVE" | "PREFER_RECOMPUTE"}`; an op is found by its name and how many of
+    the same name came before in that call. One that is not listed is recomputed.
+    """
+    from torch.utils.checkpoint import CheckpointPolicy, create_selective_checkpoint_contexts
+
+    policies = {(entry["op"], entry["ordinal"]): CheckpointPolicy[entry["policy"]] for entry in ops}
+
+    def contexts():
+        counts = (defaultdict(int), defaultdict(int))  # of the forward pass, of the recomputation
+
+        def policy(ctx, func, *args, **kwargs):
+            count = counts[ctx.is_recompute]
+            name = str(func)
+            ordinal = count[name]
+            count[name] += 1
+            return policies.get((name, ordinal), CheckpointPolicy.PREFER_RECOMPUTE)
+
+        return create_selective_checkpoint_contexts(policy)
+
+    return contexts
+
+
+_checkpointed_classes = {}
+
+
+def checkpointed_class(plain):
+    """The subclass of a module class that runs under `torch.utils.checkpoint` as its instance's `_remat_unit` says."""
+    known = _checkpointed_classes.get(plain)
+    if known is None:
+        body = {
+            "forward": _checkpointed_forward,
+            "__reduce_ex__": _reduce_checkpointed,
+            "__module__": plain.__module__,
+            "__doc__": plain.__doc__,
+            "__qualname__": plain.__qualname__,
+            "_remat_plain": plain,
+        }
+        known = _checkpointed_classes[plain] = type(plain)(plain.__name__, (plain,), body)
+    return known
+
+
+def _reduce_checkpointed(module, protocol):
+    """Copies and pickles name the plain class, since nobody can import the other."""
+    return _new_checkpointed, (type(module)._remat_plain,), module.__getstate__() if hasattr(module, "__getstate__") else module.__dict__
+
+
+def _new_checkpointed(plain):
+    made = checkpointed_class(plain)
+    return made.__new__(made)
+
+
+def _checkpointed_forward(module, *args, **kwargs):
+    from torch.utils._pytree import tree_flatten, tree_unflatten
+    from torch.utils.checkpoint import checkpoint
+
+    plain = type(module)._remat_plain.forward
+    if not torch.is_grad_enabled():
+        return plain(module, *args, **kwargs)
+    # Tensors are arguments of their own, so that a call inside another one that is checkpointed leaves them to that; and one that is given
+    # several times, as attention's queries and keys, is the same one when the call runs again.
+    leaves, spec = tree_flatten((args, kwargs))
+    own, places, fixed = [], [], []
+    for leaf in leaves:
+        is_tensor = isinstance(leaf, torch.Tensor)
+        places.append(_place_among(own, leaf) if is_tensor else None)
+        fixed.append(None if is_tensor else leaf)
+
+    def run(*tensors):
+        given = [leaf if place is None else tensors[place] for leaf, place in zip(fixed, places)]
+        args, kwargs = tree_unflatten(given, spec)
+        if saved:
+            return plain(module, *args, **kwargs)
+        with _as_before(module, caches):
+            return plain(module, *args, **kwargs)
+
+    saved = module.__dict__["_remat_unit"]
+    caches = _Caches(fixed)
+
+    def selective():
+        first, again = context_fn(saved)()
+        return first, _around(again, module, caches)
+
+    # Without contexts where none are needed, since torch.compile takes no others than its own.
+    given = {"context_fn": selective} if saved else {}
+    return checkpoint(run, *own, use_reentrant=False, **given)
+
+
+def _place_among(tensors, tensor):
+    """The place of a tensor in a list, to which it is added where it is not there yet."""
+    for place, one in enumerate(tensors):
+        if one is tensor:
+            return place
+    tensors.append(tensor)
+    return len(tensors) - 1
+
+
+@contextlib.contextmanager
+def _around(again, module, caches):
+    # Outside of `again`, which would count the ops of this.
+    with _as_before(module, caches), again:
+        yield
+
+
+def _as_before(module, caches):
+    """While a module runs again, what its first run changed besides its results: as it was before, and after that as it is now."""
+    if not in_backward():
+        return contextlib.nullcontext()
+    stack = contextlib.ExitStack()
+    stack.enter_context(_counting_once(module))
+    stack.enter_context(caches.as_before())
+    return stack
+
+
+@contextlib.contextmanager
+def _counting_once(module):
+    """Has normalisation in a module, which has seen this batch already, leave its running statistics as they are."""
+    counting = [one for one in module.modules() if isinstance(one, _NormBase) and one.track_running_stats]
+    before = [(one.momentum, one.num_batches_tracked.clone()) for one in counting]
+    for one in counting:
+        one.momentum = 0.0
+    try:
+        yield
+    finally:
+        for one, (momentum, count) in zip(counting, before):
+            one.momentum = momentum
+            one.num_batches_tracked.copy_(count)
+
+
+class _Caches:
+    """Caches of keys and values that a module was given, as they were then: each call adds to them, so that one that runs again would add twice.
+
+    Those of transformers: an object with a list of layers, each of which holds tensors and replaces them when it adds some.
+    """
+
+    def __init__(self, given):
+        caches = [one for one in given if isinstance(getattr(one, "layers", None), list) and hasattr(one, "update")]
+        self.before = [(one, _fields(one)) for cache in caches for one in (cache, *cache.layers)]
+
+    @contextlib.contextmanager
+    def as_before(self):
+        now = [(one, _fields(one)) for one, _ in self.before]
+        _set_fields(self.before)
+        try:
+            yield
+        finally:
+            _set_fields(now)
+
+
+def _fields(one):
+    return {key: list(value) if isinstance(value, list) else value for key, value in vars(one).items()}
+
+
+def _set_fields(objects):
+    for one, fields in objects:
+        vars(one).clear()
+        vars(one).update({key: list(value) if isinstance(value, list) else value for key, value in fields.items()})

@@ -1,0 +1,72 @@
+"""Records a training step without computing it."""
+
+from __future__ import annotations
+
+import warnings
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
+
+from .fake_values import FakeValues
+from .recording import record
+
+
+def export(build, path, *, assume=None, name=None, allocation_unit=512):
+    """Records a step without computing it. `build()` returns `(model, step)` or `(model, optimizer, step)`; it and `step()` run on fake tensors.
+
+    >>> def build():
+    ...     model = Transformer(); optimizer = torch.optim.Adam(model.parameters()); x = torch.randint(0, 8192, (8, 1024))
+    ...     def step():
+    ...         model(x).sum().backward(); optimizer.step(); optimizer.zero_grad()
+    ...     return model, optimizer, step
+    >>> remat.export(build, "step.json")
+
+    A model that cannot be built on fake tensors is built on the CPU, with a warning, and its step runs on fake ones. Where the program reads a value: masks, sizes and
+    the like are computed; a floating-point number that follows from weights is taken as 0, with a warning; others are as `assume` says, `{"item": 1}`, and
+    `{"nonzero": 0.25}` is the share of a tensor's elements that `nonzero`, `where(mask)` and `x[mask]` find. What `assume` leaves out raises, with the line of the program.
+    """
+    mode = _FakeMode()
+    values = FakeValues(mode, assume or {})
+    validates = torch.distributions.Distribution._validate_args
+    torch.distributions.Distribution.set_default_validate_args(False)  # It looks at values.
+    try:
+        model, *optimizers, step = _built(build, mode, values)
+        with mode, values:
+            # The first step makes the optimizer's state; the second is one like all others.
+            step()
+            with record(path, model, *optimizers, name=name, allocation_unit=allocation_unit):
+                step()
+    finally:
+        torch.distributions.Distribution.set_default_validate_args(validates)
+
+
+def _built(build, mode, values):
+    """What `build()` gives: on fake tensors or, where that fails, on the CPU."""
+    try:
+        with mode, values:
+            return _checked(build())
+    except _WrongParts:
+        raise
+    except Exception as error:
+        failure = f"{type(error).__name__}: {error}"
+    parts = _checked(build())
+    warnings.warn(f"remat: the model was built on the CPU, since on fake tensors that raised {failure.splitlines()[0]}", stacklevel=3)
+    return parts
+
+
+class _FakeMode(FakeTensorMode):
+    """One that stays the same where tensors in it are copied, as layers are that a model has several of."""
+
+    def __deepcopy__(self, memo):
+        return self
+
+
+class _WrongParts(TypeError):
+    pass
+
+
+def _checked(parts):
+    found = f"{len(parts)} things" if isinstance(parts, (tuple, list)) else type(parts).__name__
+    if found not in ("2 things", "3 things"):
+        raise _WrongParts(f"remat: build() gave {found}; expected (model, step) or (model, optimizer, step)")
+    return parts

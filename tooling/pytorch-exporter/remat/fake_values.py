@@ -1,0 +1,179 @@
+"""Values of fake tensors, for programs that read some."""
+
+from __future__ import annotations
+
+import os
+import traceback
+import warnings
+
+import torch
+from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException, FakeTensor
+from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
+from torch.utils._pytree import tree_map_only
+from torch.utils.weak import WeakTensorKeyDictionary
+
+from .tensors import tensors_in
+
+# Elements of the largest tensor whose values are computed: masks and positions are below that.
+_LARGEST = 2**22
+
+# What they return is anything, or nothing that can be known beforehand.
+_UNKNOWN = {"aten.empty", "aten.empty_like", "aten.empty_strided", "aten.new_empty", "aten.new_empty_strided", "aten.resize_"}
+
+# Fake tensors have no idea of how many elements a sparse one has.
+_COUNTING = {"aten._to_sparse", "aten._to_sparse_csr", "aten._to_sparse_csc", "aten._to_sparse_bsr", "aten._to_sparse_bsc", "aten._coalesce"}
+
+
+class FakeValues(TorchDispatchMode):
+    """Computes what follows from no weight and no random number beside the fake tensors, so that it can be read; the rest is as the user assumes.
+
+    Entered after a `FakeTensorMode`, `mode`, which it leaves everything else to; tensors that are not fake are given to that as fake ones.
+    """
+
+    def __init__(self, mode, assume):
+        super().__init__()
+        for key in assume:
+            if key not in ("item", "nonzero"):
+                raise ValueError(f"remat: expected 'item' or 'nonzero' in assume, found {key!r}")
+        if not 0 <= assume.get("nonzero", 0) <= 1:
+            raise ValueError(f"remat: expected a share between 0 and 1 as assume['nonzero'], found {assume['nonzero']}")
+        self.mode, self.assume = mode, assume
+        self._values = WeakTensorKeyDictionary()  # of fake tensors, and of others that were written to; None is unknown
+        self._warned = set()
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        if str(func).rsplit(".", 1)[0] in _COUNTING:
+            raise RuntimeError(f"remat: {_line()} makes a sparse tensor ({func}), of as many elements as values say, of which there are none. Record a real step by record_step.")
+        given = tensors_in((args, kwargs))
+        is_known = all(self._value(tensor) is not None for tensor in given) and torch.Tag.nondeterministic_seeded not in func.tags
+        fake_args, fake_kwargs = self._fake(args), self._fake(kwargs)
+        try:
+            out = self._read(func, fake_args, fake_kwargs, args, kwargs, is_known)
+        except DynamicOutputShapeException:
+            out = self._found(func, fake_args, fake_kwargs) if not is_known else self._found_really(func, args, kwargs)
+        if not isinstance(out, (torch.Tensor, list, tuple)):
+            return out
+        if is_known and str(func).rsplit(".", 1)[0] not in _UNKNOWN and all(one.numel() <= _LARGEST for one in tensors_in(out)):
+            self._compute(func, args, kwargs, out)
+        elif func._schema.is_mutable:
+            for tensor in self._written(func, args, kwargs):
+                self._forget(tensor)
+        return out
+
+    def _value(self, tensor):
+        if tensor in self._values:
+            return self._values[tensor]
+        # What was made before is what it is; weights are what training makes of them.
+        is_real = not isinstance(tensor, (FakeTensor, torch.nn.Parameter)) and type(tensor) is torch.Tensor and tensor.layout == torch.strided
+        return tensor if is_real and not tensor.requires_grad and tensor.numel() <= _LARGEST else None
+
+    def _compute(self, func, args, kwargs, out):
+        # Nothing real is written to, but its copy.
+        with _disable_current_modes(), torch.no_grad():
+            for tensor in self._written(func, args, kwargs):
+                if tensor not in self._values:
+                    self._values[tensor] = tensor.clone()
+            values = func(*self._real(args), **self._real(kwargs))
+        for tensor, value in zip(tensors_in(out), tensors_in(values)):
+            self._values[tensor] = value
+
+    def _fake(self, value):
+        return tree_map_only(torch.Tensor, lambda tensor: tensor if isinstance(tensor, FakeTensor) else self.mode.from_tensor(tensor), value)
+
+    def _real(self, value):
+        def real(tensor):
+            return self._value(tensor)
+
+        value = tree_map_only(torch.Tensor, real, value)
+        # Fake tensors may say that they are on a device that this machine has not.
+        return tree_map_only(torch.device, lambda _: torch.device("cpu"), value)
+
+    def _written(self, func, args, kwargs):
+        written = []
+        for place, argument in enumerate(func._schema.arguments):
+            if argument.alias_info is not None and argument.alias_info.is_write:
+                written += tensors_in(args[place] if place < len(args) else kwargs.get(argument.name))
+        return written
+
+    def _forget(self, tensor):
+        value = self._values.get(tensor)
+        self._values[tensor] = None
+        if value is not None:
+            of = value.untyped_storage()._cdata
+            for other, known in list(self._values.items()):
+                if known is not None and known.untyped_storage()._cdata == of:
+                    self._values[other] = None
+
+    # What a program reads
+
+    def _read(self, func, fake_args, fake_kwargs, args, kwargs, is_known):
+        is_item = func is torch.ops.aten._local_scalar_dense.default
+        try:
+            # Fake tensors remember the values of some numbers.
+            if not (is_item and is_known):
+                return func(*fake_args, **fake_kwargs)
+        except DataDependentOutputException:
+            pass
+        if is_known:
+            with _disable_current_modes():
+                return func(*self._real(args), **self._real(kwargs))
+        kind = args[0].dtype if is_item else torch.bool
+        if kind.is_floating_point:
+            self._warn_of(_line(), "reads a number, which is taken as 0, since the step computes nothing")
+            return 0.0
+        if "item" not in self.assume:
+            raise RuntimeError(
+                f"remat: {_line()} reads a value ({func}, {kind}), of which there is none, since the step computes nothing. "
+                'Say what it is, by export(…, assume={"item": 1}), or record a real step by record_step.'
+            )
+        return (bool if kind is torch.bool else int)(self.assume["item"])
+
+    def _found_really(self, func, args, kwargs):
+        with _disable_current_modes():
+            values = func(*self._real(args), **self._real(kwargs))
+        return tree_map_only(torch.Tensor, lambda value: torch.empty(value.shape, dtype=value.dtype, device=args[0].device), values)
+
+    def _found(self, func, args, kwargs):
+        """What an op returns whose size is that of what it finds."""
+        name = str(func).rsplit(".", 1)[0]
+        if "nonzero" in self.assume:
+            if name == "aten.nonzero":
+                return self._positions(args[0])
+            if name == "aten.masked_select":
+                return args[0].new_empty(self._count(args[1]))
+            if name == "aten.index":
+                return func(args[0], self._as_positions(args[1]), **kwargs)
+        raise RuntimeError(
+            f"remat: {_line()} has a result ({func}) of a size that follows from values, of which there are none, since the step computes nothing. "
+            'For nonzero, where and masks say which share they find, by export(…, assume={"nonzero": 0.25}); else record a real step by record_step.'
+        )
+
+    def _count(self, mask):
+        return round(self.assume["nonzero"] * mask.numel())
+
+    def _positions(self, mask):
+        return torch.empty((self._count(mask), mask.dim()), dtype=torch.int64, device=mask.device)
+
+    def _as_positions(self, indices):
+        positions = []
+        for index in indices:
+            is_mask = index is not None and index.dtype in (torch.bool, torch.uint8)
+            positions += self._positions(index).unbind(1) if is_mask else [index]
+        return positions
+
+    def _warn_of(self, line, what):
+        if line not in self._warned:
+            self._warned.add(line)
+            warnings.warn(f"remat: {line} {what}", stacklevel=2)
+
+
+_LIBRARIES = (os.path.dirname(torch.__file__), os.path.dirname(__file__))
+
+
+def _line():
+    """Where in the user's program this is."""
+    for frame in reversed(traceback.extract_stack()):
+        if not frame.filename.startswith((*_LIBRARIES, "<")):
+            return f"{frame.filename}:{frame.lineno} ({frame.line})"
+    return "the program"

@@ -1,0 +1,31 @@
+"""What a training step is of: one model or several, one optimizer or several."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from torch import nn
+
+
+def as_one_model(model) -> nn.Module | None:
+    """`model` itself; several, in a list or by name, as one module that has them."""
+    if isinstance(model, Mapping):
+        model = nn.ModuleDict(model)
+    elif isinstance(model, (list, tuple)):
+        model = nn.ModuleList(model)
+    if model is not None and not isinstance(model, nn.Module):
+        raise TypeError(f"remat: expected a torch.nn.Module, a list of them or a dict, found {type(model).__name__}")
+    for fqn, module in [] if model is None else model.named_modules():
+        if type(module).__name__ == "OptimizedModule":
+            of = f" ({fqn})" if fqn else ""
+            raise TypeError(f"remat: the model is compiled{of}, so its ops cannot be seen; record the module that was given to torch.compile")
+    return model
+
+
+def as_optimizers(optimizer) -> list:
+    """Every optimizer in `optimizer`: one, several in a list or by name, or none."""
+    if optimizer is None:
+        return []
+    if isinstance(optimizer, Mapping):
+        return list(optimizer.values())
+    return list(optimizer) if isinstance(optimizer, (list, tuple)) else [optimizer]

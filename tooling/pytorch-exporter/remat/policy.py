@@ -1,0 +1,85 @@
+"""Has a model follow the checkpointing policy that remat planned for it."""
+
+from __future__ import annotations
+
+import json
+
+import torch
+
+from .checkpointed import checkpointed_class, is_checkpointed
+from .models import as_one_model
+
+POLICY_FORMATS = ("remat-pytorch-policy/1", "remat-pytorch-policy/2")
+
+
+def apply(model, policy):
+    """Has the modules that `policy` names run under `torch.utils.checkpoint` from now on; returns a function that undoes it, as `remove(model)` does.
+
+    `model`: a module, or several in a list or by name, as they were recorded. `policy`: what `remat plan --pytorch-policy` or `toPyTorchPolicy` of
+    @remat/pytorch wrote: a path, or the parsed JSON. Where no gradient is asked for, modules run as before. What is recomputed draws the same random numbers,
+    and leaves running statistics and caches of keys and values alone. A module becomes one of a subclass of its class, so that copies (`copy.deepcopy`, `torch.save`)
+    follow the policy by themselves, with weights of their own. A policy that was made for other modules is refused, and nothing is changed then.
+    """
+    if not isinstance(policy, dict):
+        with open(policy) as file:
+            policy = json.load(file)
+    if policy.get("format") not in POLICY_FORMATS:
+        raise ValueError(f"expected a policy of format {POLICY_FORMATS[-1]!r}, found {policy.get('format')!r}; write it with this version of remat")
+    modules = dict(as_one_model(model).named_modules())
+    units = {}
+    for fqn, unit in policy["modules"].items():
+        module = modules.get(fqn)
+        if module is None:
+            raise ValueError(f"the policy names module {fqn!r}, which the model has not; it was made for {policy.get('model')!r}")
+        units[module] = _unit(fqn, module, unit, policy)
+    for module, unit in units.items():
+        module.__dict__["_remat_unit"] = unit
+        module.__class__ = checkpointed_class(type(module))
+
+    def undo():
+        for module in units:
+            _make_plain(module)
+
+    return undo
+
+
+def remove(model):
+    """Has every module of `model` run as before a policy was applied; a model without one stays as it is."""
+    for module in as_one_model(model).modules():
+        _make_plain(module)
+
+
+def _make_plain(module):
+    if module.__dict__.pop("_remat_unit", None) is not None:
+        module.__class__ = type(module)._remat_plain
+
+
+def _unit(fqn, module, unit, policy):
+    """What to save of a module, as `context_fn` takes it, once it is sure that the policy is of this module."""
+    if is_checkpointed(module):
+        raise ValueError(f"module {fqn!r} follows a policy already; undo that first")
+    if "forward" in module.__dict__:
+        raise ValueError(f"the forward of module {fqn!r} was replaced by another library, which would hide the policy's; apply the policy first")
+    if isinstance(unit, list):  # remat-pytorch-policy/1, which tells nothing of the module
+        return [entry for entry in unit if entry["policy"].endswith("_SAVE")]
+    shapes = [list(parameter.shape) for parameter in module.parameters()]
+    found = {"type": _plain_name(module), "parameters": sorted(shapes)}
+    expected = {"type": unit["type"], "parameters": sorted(unit["parameters"])}
+    for what in expected:
+        if expected[what] != found[what]:
+            raise ValueError(
+                f"the policy is of another model: its module {fqn!r} has {what} {expected[what]}, and this one {found[what]}. Record this model, and plan it."
+            )
+    # Which ops a module dispatches may change from one release to the next.
+    made, here = (_release(version) for version in (policy["torch"], torch.__version__))
+    if unit["save"] and made != here:
+        raise ValueError(f"the policy saves ops of PyTorch {made}, and this is {here}. Record the step with this PyTorch, and plan it.")
+    return [{**entry, "policy": "MUST_SAVE"} for entry in unit["save"]]
+
+
+def _plain_name(module):
+    return type(module).__name__
+
+
+def _release(version):
+    return ".".join(version.split(".")[:2])

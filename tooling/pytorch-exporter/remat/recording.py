@@ -1,0 +1,448 @@
+"""Records what a training step does: ops, modules, saved tensors, and when each storage comes and goes."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import json
+import math
+import os
+import statistics
+import time
+import weakref
+from collections import defaultdict
+
+import torch
+from torch.autograd.graph import saved_tensors_hooks
+from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
+from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
+from torch.utils._python_dispatch import TorchDispatchMode, is_traceable_wrapper_subclass
+
+from .backward_hooks import in_backward, on_first_gradient, on_last_gradient
+from .models import as_one_model, as_optimizers
+from .tensors import needing_gradient, tensors_in, untyped_storages
+
+SCHEMA = "mem-oracle/1"
+# Dispatched, but they neither compute nor allocate: what they are asked of a tensor, and autograd's own handing on of one.
+_QUERIES = {
+    "aten.detach", "aten.dim", "aten.is_contiguous", "aten.is_non_overlapping_and_dense", "aten.is_strides_like_format", "aten.numel",
+    "aten.size", "aten.storage_offset", "aten.stride", "aten.sym_numel", "aten.sym_size", "aten.sym_storage_offset", "aten.sym_stride", "prim.device",
+    "prim.layout",
+}  # fmt: skip
+
+
+@contextlib.contextmanager
+def record(path, model=None, optimizer=None, inputs=None, name=None, allocation_unit=512):
+    """Records what runs inside, a training step, and writes it to `path` at the end.
+
+    `path`: one that ends in .gz is compressed. `model`, `optimizer`: whose parameters, buffers, gradients and state there are from the start; run one step before, so that an
+    optimizer has made its state; of several a list, or models by name. `inputs`: tensors of the batch, by which they are told from other storages. `allocation_unit`: bytes that allocations are rounded up to;
+    512 is CUDA's, so a step recorded on the CPU is planned as for a GPU.
+    """
+    recorder = _Recorder(model, optimizer, inputs)
+    with recorder:
+        yield recorder
+    recorder.write(path, name, allocation_unit)
+
+
+def record_step(step, path, model=None, optimizer=None, inputs=None, *, repeats=5, name=None, allocation_unit=512):
+    """Records `step()`, which really runs, with what each op takes on this machine, so that a plan's time is that of this machine.
+
+    It runs once to warm up, `repeats` times by itself, whose median is what the step takes, and `repeats` times with a clock at each op, of which medians are
+    taken, too; what Python takes between ops is shared out among them. On a GPU, whose ops run beside the program, no times are told: give `remat plan` its
+    name by `--device`.
+    """
+    step()
+    walls, runs = [], []
+    for _ in range(repeats):
+        began = time.perf_counter()
+        step()
+        walls.append((time.perf_counter() - began) * 1e3)
+    for _ in range(repeats):
+        recorder = _Recorder(model, optimizer, inputs)
+        recorder.clock = time.perf_counter
+        with recorder:
+            step()
+        runs.append(recorder)
+    ops = [[event for event in run.events if event["e"] == "op"] for run in runs]
+    names = [[run.funcs[event["f"]]["name"] for event in of] for run, of in zip(runs, ops)]
+    last = runs[-1]
+    if last._device().startswith("cpu") and all(of == names[-1] for of in names):
+        medians = [statistics.median(event["ms"] for event in same) for same in zip(*ops)]
+        rest = max(0.0, statistics.median(walls) - sum(medians)) / max(1, len(medians))
+        for event, ms in zip(ops[-1], medians):
+            event["ms"] = round(ms + rest, 6)
+            event["runs"] = repeats
+    else:
+        for event in ops[-1]:
+            del event["ms"]
+    last.write(path, name, allocation_unit)
+
+
+class _Recorder(TorchDispatchMode):
+    """Sees every op, module call, saved tensor and storage between `__enter__` and `__exit__`."""
+
+    def __init__(self, model, optimizer, inputs):
+        super().__init__()
+        self.model, self.optimizers, self.inputs = as_one_model(model), as_optimizers(optimizer), inputs
+        self.clock = None  # in seconds, where ops are timed
+        self.first, self.events = [], []  # what was there before, what happened
+        self.funcs, self.fqns, self.storages, self.tensors = [], [], [], []
+        self._func_ids, self._fqn_ids, self._tensor_ids = {}, {}, {}
+        self._live = {}  # address of a storage -> (weak reference to it, its number); an address is used again
+        self._referring = {}  # address of a tensor that an op returned -> weak reference to it
+        self._references = defaultdict(int)  # storage -> how many of those there are, saved ones not counted
+        self._saves = 0
+        self._saved = defaultdict(int)  # storage -> how often it is saved now
+        self._is_saving = False
+        self._names = weakref.WeakKeyDictionary()
+        self._told = set()  # modules whose weights were told
+        self._running = []  # modules whose forward pass is recomputed in the backward pass
+        self._in_optimizer = False
+        self._stack = contextlib.ExitStack()
+        self._ended = False
+        self._is_fake = False
+
+    # Life cycle
+
+    def __enter__(self):
+        if self.model is not None:
+            root = type(self.model).__name__
+            for fqn, module in self.model.named_modules():
+                self._names[module] = f"{root}.{fqn}" if fqn else root
+            self._tell_weights(self.model, self.first)
+            for parameter in self.model.parameters():
+                if parameter.grad is not None:
+                    self._ref(parameter.grad, "Gradient", self.first)
+                if parameter.requires_grad:
+                    self._own(parameter.register_post_accumulate_grad_hook(lambda p: self._ref(p.grad, "Gradient")).remove)
+        for optimizer in self.optimizers:
+            self._tell_state(optimizer, self.first)
+        for tensor in tensors_in(self.inputs):
+            self._ref(tensor, "Inputs", self.first)
+        self._own(register_module_forward_pre_hook(self._before_forward).remove)
+        self._own(register_module_forward_hook(self._after_forward, always_call=True).remove)
+        self._own(register_optimizer_step_pre_hook(self._before_optimizer).remove)
+        self._own(register_optimizer_step_post_hook(self._after_optimizer).remove)
+        self._watch_resizes()
+        self._stack.enter_context(saved_tensors_hooks(self._pack, self._unpack))
+        return super().__enter__()
+
+    def __exit__(self, *error):
+        try:
+            return super().__exit__(*error)
+        finally:
+            self._stack.close()
+            self._ended = True
+
+    def _own(self, undo):
+        self._stack.callback(undo)
+
+    def _watch_resizes(self):
+        """Sharded models free a storage by giving it no bytes, which is no op."""
+        resize = torch.UntypedStorage.resize_
+
+        def resize_and_tell(storage, size):
+            resize(storage, size)
+            known = self._live.get(storage._cdata)
+            if known is not None and known[0]() is storage:
+                self._tell({"e": "resize", "s": known[1], "n": int(size)})
+
+        torch.UntypedStorage.resize_ = resize_and_tell
+        self._own(lambda: setattr(torch.UntypedStorage, "resize_", resize))
+
+    def write(self, path, name, allocation_unit):
+        """Writes the file beside its place and renames it, so that there is never half of one."""
+        model = self.model
+        is_compressed = os.fspath(path).endswith(".gz")
+        content = {
+            "schema": SCHEMA,
+            "source": f"remat, torch {torch.__version__}",
+            "case": name or ("step" if model is None else type(model).__name__),
+            "config": {
+                "device": self._device(),
+                "mode": "fake" if self._is_fake else "real",
+                "tflops": {},
+                "dram_gbps": 0,
+                "min_allocate": allocation_unit,
+                "torch": torch.__version__,
+            },
+            "module_tree": [] if model is None else [self._describe(module) for module in model.modules()],
+            "funcs": self.funcs,
+            "fqns": self.fqns,
+            "storages": self.storages,
+            "tensors": self.tensors,
+            "events": self.first + self.events,
+        }
+        partial = f"{os.fspath(path)}.{os.getpid()}.part"
+        try:
+            with gzip.open(partial, "wt") if is_compressed else open(partial, "w") as file:
+                json.dump(content, file, separators=(",", ":"), allow_nan=False)
+            os.replace(partial, path)
+        finally:
+            if os.path.exists(partial):
+                os.remove(partial)
+
+    def _describe(self, module):
+        return {
+            "fqn": self._names[module],
+            "type": type(module).__name__,
+            "n_children": sum(1 for _ in module.children()),
+            "params": [[k, self._tensor(p)] for k, p in module.named_parameters(recurse=False)],
+            "buffers": [[k, self._tensor(b)] for k, b in module.named_buffers(recurse=False)],
+        }
+
+    def _device(self):
+        """The device that holds most."""
+        held = defaultdict(int)
+        for storage in self.storages:
+            held[storage["dev"]] += storage["bytes"]
+        return max(held, key=held.get, default="cpu")
+
+    # Ops
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        name = str(func)
+        if name.rsplit(".", 1)[0] in _QUERIES:
+            out = func(*args, **kwargs)
+            if not self._is_saving:
+                self._refer(out)
+            return out
+        event = {"e": "op", "f": self._func(name), "a": self._encode(args, given=True)}
+        if kwargs:
+            event["k"] = {key: self._encode(value, given=True) for key, value in kwargs.items()}
+        if self._in_optimizer:
+            event["opt"] = 1
+        elif in_backward():
+            event["bw"] = 1
+            if self._running:
+                event["ac"] = 1
+        if self.clock is None:
+            out = func(*args, **kwargs)
+        else:
+            began = self.clock()
+            out = func(*args, **kwargs)
+            event["ms"] = (self.clock() - began) * 1e3
+        event["o"] = self._encode(out)
+        self.events.append(event)
+        self._refer(out)
+        return out
+
+    # What autograd saves: when it does, when the backward pass reads it, when it is given back; and when nothing else holds its storage any more
+
+    def _pack(self, tensor):
+        number = self._saves
+        self._saves += 1
+        storages = self._given(tensor)
+        self.events.append({"e": "pack", "s": storages})
+        for storage in storages:
+            self._saved[storage] += 1
+        self._is_saving = True
+        try:
+            # A tensor of its own, so that it can be seen when all others on the storage are gone.
+            return _Saved(tensor.detach(), number, storages, self)
+        finally:
+            self._is_saving = False
+
+    def _unpack(self, saved):
+        self._tell({"e": "unpack", "n": saved.number})
+        return saved.tensor
+
+    def _refer(self, out):
+        if self._ended:
+            return
+        for tensor in tensors_in(out):
+            address = id(tensor)
+            known = self._referring.get(address)
+            if known is not None and known() is tensor:
+                continue
+            for number in self._storages(tensor):
+                self._references[number] += 1
+                self._referring[address] = weakref.ref(tensor, lambda _, n=number, a=address: self._unreferred(n, a))
+
+    def _unreferred(self, number, address):
+        self._references[number] -= 1
+        self._referring.pop(address, None)
+        if self._references[number] == 0 and self._saved[number] > 0:
+            self._tell({"e": "saved_only", "s": number})
+
+    def _unsaved(self, saved):
+        self._tell({"e": "unsave", "n": saved.number})
+        for storage in saved.storages:
+            self._saved[storage] -= 1
+
+    def _tell(self, event):
+        if not self._ended:
+            self.events.append(event)
+
+    # Modules
+
+    def _before_forward(self, module, inputs):
+        fqn = self._names.setdefault(module, type(module).__name__)
+        recomputes = in_backward()
+        if recomputes:
+            self._running.append(fqn)
+        self._module_event("pre_fw", fqn, self._encode_all(inputs), module)
+        needing = [] if recomputes else needing_gradient(inputs)
+        if needing:
+            self._own(on_last_gradient(needing, self._encode_given, lambda told: self._module_event("post_bw", fqn, told)))
+
+    def _after_forward(self, module, inputs, outputs):
+        fqn = self._names.get(module)
+        if fqn is None:
+            return
+        self._module_event("post_fw", fqn, self._encode_all(outputs))
+        if in_backward():
+            if self._running:
+                self._running.pop()
+            return
+        needing = needing_gradient(outputs)
+        if needing:
+            ends_with_pass = not needing_gradient(inputs)
+            self._own(on_first_gradient(needing, lambda grad: self._begin_backward(fqn, grad, ends_with_pass)))
+
+    def _begin_backward(self, fqn, grad, ends_with_pass):
+        self._module_event("pre_bw", fqn, [self._encode_given(grad)])
+        # Nothing asks for the gradient of its inputs: its backward pass ends with the whole.
+        if ends_with_pass:
+            torch.autograd.Variable._execution_engine.queue_callback(lambda: self._module_event("post_bw", fqn, []))
+
+    def _encode_all(self, value):
+        return [self._encode_given(tensor) for tensor in tensors_in(value)]
+
+    def _encode_given(self, tensor):
+        return None if self._ended else self._encode(tensor, given=True)
+
+    def _module_event(self, kind, fqn, encoded, module=None):
+        if self._ended:
+            return
+        event = {"e": kind, "m": self._fqn(fqn), "x": encoded}
+        if kind.endswith("fw") and in_backward():
+            event["bw"] = 1
+        self.events.append(event)
+        if module is not None and fqn not in self._told:
+            self._told.add(fqn)
+            self._tell_weights(module, self.events)
+        self.events.append({"e": "hook_done"})
+
+    def _tell_weights(self, module, into):
+        for parameter in module.parameters():
+            self._ref(parameter, "Parameter", into)
+        for buffer in module.buffers():
+            self._ref(buffer, "Buffer", into)
+
+    # Optimizers
+
+    def _before_optimizer(self, optimizer, args, kwargs):
+        self._in_optimizer = True
+        # What an optimizer calls to have the loss again is no part of its own work.
+        args = [args[0], *(self._outside_optimizer(arg) if callable(arg) else arg for arg in args[1:])]
+        return tuple(args), {key: self._outside_optimizer(arg) if callable(arg) else arg for key, arg in kwargs.items()}
+
+    def _outside_optimizer(self, closure):
+        def outside(*args, **kwargs):
+            self._in_optimizer = False
+            try:
+                return closure(*args, **kwargs)
+            finally:
+                self._in_optimizer = True
+
+        return outside
+
+    def _after_optimizer(self, optimizer, args, kwargs):
+        self._in_optimizer = False
+        self._tell_state(optimizer, self.events)
+
+    def _tell_state(self, optimizer, into):
+        for state in optimizer.state.values():
+            for tensor in tensors_in(state):
+                self._ref(tensor, "Optstate", into)
+
+    # Tables
+
+    def _ref(self, tensor, category, into=None):
+        if not self._ended and tensor is not None:
+            (self.events if into is None else into).append({"e": "ref", "s": self._storages(tensor), "r": category})
+
+    def _storages(self, tensor):
+        return [self._storage(storage, tensor.device) for storage in untyped_storages(tensor)]
+
+    def _given(self, tensor):
+        """The storages of a tensor that no op returned just now: one that is new was there before."""
+        count = len(self.storages)
+        storages = self._storages(tensor)
+        for storage in storages:
+            if storage >= count:
+                self.first.append({"e": "ref", "s": [storage], "r": "Other"})
+        return storages
+
+    def _storage(self, storage, device):
+        address = storage._cdata
+        known = self._live.get(address)
+        if known is not None and known[0]() is storage:
+            return known[1]
+        number = len(self.storages)
+        self.storages.append({"bytes": int(storage.nbytes()), "dev": str(device)})
+        self._live[address] = (weakref.ref(storage, lambda _: self._freed(number)), number)
+        return number
+
+    def _freed(self, number):
+        self._tell({"e": "del", "s": number})
+
+    def _tensor(self, tensor, given=False):
+        self._is_fake = self._is_fake or type(tensor).__name__ == "FakeTensor"
+        storages = self._given(tensor) if given else self._storages(tensor)
+        plain = not is_traceable_wrapper_subclass(tensor) and tensor.layout == torch.strided
+        stride = [int(n) for n in tensor.stride()] if plain else None
+        offset = int(tensor.storage_offset()) if plain else 0
+        shape = [int(n) for n in tensor.shape]
+        dtype = str(tensor.dtype).removeprefix("torch.")
+        key = (tuple(storages), dtype, tuple(shape), None if stride is None else tuple(stride), offset)
+        if key not in self._tensor_ids:
+            self._tensor_ids[key] = len(self.tensors)
+            entry = {"s": storages[0] if len(storages) == 1 else storages, "dt": dtype, "sh": shape, "st": stride}
+            self.tensors.append(entry | ({"off": offset} if offset else {}))
+        return self._tensor_ids[key]
+
+    def _func(self, name):
+        if name not in self._func_ids:
+            self._func_ids[name] = len(self.funcs)
+            self.funcs.append({"name": name})
+        return self._func_ids[name]
+
+    def _fqn(self, fqn):
+        if fqn not in self._fqn_ids:
+            self._fqn_ids[fqn] = len(self.fqns)
+            self.fqns.append(fqn)
+        return self._fqn_ids[fqn]
+
+    def _encode(self, value, given=False):
+        """`value` as JSON: a tensor is "%" and its number, what is no JSON "str:" and its text."""
+        if isinstance(value, torch.Tensor):
+            return f"%{self._tensor(value, given)}"
+        if isinstance(value, (list, tuple)):
+            return [self._encode(item, given) for item in value]
+        if isinstance(value, dict):
+            return {str(key): self._encode(item, given) for key, item in value.items()}
+        if value is None or isinstance(value, (bool, int, str)):
+            return value
+        if isinstance(value, float):
+            return value if math.isfinite(value) else f"float:{value!r}"
+        if isinstance(value, torch.SymInt):
+            return int(value)
+        return f"str:{value}"
+
+
+class _Saved:
+    """What autograd holds of a tensor while a step is recorded."""
+
+    __slots__ = ("tensor", "number", "storages", "recorder")
+
+    def __init__(self, tensor, number, storages, recorder):
+        self.tensor, self.number, self.storages, self.recorder = tensor, number, storages, recorder
+
+    def __del__(self):
+        self.recorder._unsaved(self)
+
+

@@ -1,0 +1,39 @@
+"""Tensors, and the storages that they are on."""
+
+from __future__ import annotations
+
+import torch
+from torch.utils._python_dispatch import _disable_current_modes, is_traceable_wrapper_subclass
+from torch.utils._pytree import tree_leaves
+
+# What a sparse tensor consists of, by layout.
+_PARTS = {
+    torch.sparse_coo: ("_indices", "_values"),
+    torch.sparse_csr: ("crow_indices", "col_indices", "values"),
+    torch.sparse_bsr: ("crow_indices", "col_indices", "values"),
+    torch.sparse_csc: ("ccol_indices", "row_indices", "values"),
+    torch.sparse_bsc: ("ccol_indices", "row_indices", "values"),
+}
+
+
+def tensors_in(value) -> list[torch.Tensor]:
+    return [leaf for leaf in tree_leaves(value) if isinstance(leaf, torch.Tensor)]
+
+
+def untyped_storages(tensor) -> list[torch.UntypedStorage]:
+    """The storages of a tensor; of a sparse one, or a subclass that wraps others (DTensor, a quantised one), those of all in it."""
+    if is_traceable_wrapper_subclass(tensor):
+        names, _ = tensor.__tensor_flatten__()
+        inner = [getattr(tensor, name) for name in names]
+        return [storage for one in inner if isinstance(one, torch.Tensor) for storage in untyped_storages(one)]
+    if tensor.layout == torch.strided:
+        return [tensor.untyped_storage()]
+    parts = _PARTS.get(tensor.layout)
+    if parts is None:
+        raise TypeError(f"remat: a tensor has layout {tensor.layout}, expected torch.strided or one of {', '.join(map(str, _PARTS))}")
+    with _disable_current_modes(), torch.no_grad():
+        return [storage for part in parts for storage in untyped_storages(getattr(tensor, part)())]
+
+
+def needing_gradient(value) -> list[torch.Tensor]:
+    return [tensor for tensor in tensors_in(value) if tensor.requires_grad]

@@ -1,0 +1,67 @@
+"""What tests ask of a recorded file, and of the command line."""
+
+import json
+import os
+import shlex
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+import remat
+
+CLI = shlex.split(os.environ.get("REMAT_CLI", ""))
+CATEGORIES = {"Parameter": "parameter", "Buffer": "buffer", "Gradient": "gradient", "Activation": "activation", "Temp": "temporary", "Optstate": "optimizerState"}  # fmt: skip
+
+
+def remat_cli(*args):
+    """Runs the command line, and returns the JSON that it prints."""
+    done = subprocess.run([*CLI, *map(str, args), "--format", "json"], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise AssertionError(f"remat {' '.join(map(str, args))}: {done.stderr}")
+    return json.loads(done.stdout)
+
+
+def ops_of(file):
+    return [(file["funcs"][event["f"]]["name"], event.get("bw"), event.get("opt"), event.get("ac")) for event in file["events"] if event["e"] == "op"]
+
+
+def held_at_most(file):
+    """The peak as anyone can reckon it from the file: storages come when they are first named, and go when they are deleted."""
+    held, peak, seen = 0, 0, set()
+    for event in file["events"]:
+        named = event.get("s", []) if event["e"] == "ref" else []
+        if event["e"] == "op":
+            named = [s for t in tensors_in(event["o"]) for s in storages_of(file, t)]
+        for storage in named:
+            if storage not in seen:
+                seen.add(storage)
+                held += file["storages"][storage]["bytes"]
+        peak = max(peak, held)
+        if event["e"] == "del" and event["s"] in seen:
+            held -= file["storages"][event["s"]]["bytes"]
+    return peak
+
+
+def tensors_in(value):
+    if isinstance(value, str):
+        return [int(value[1:])] if value.startswith("%") else []
+    if isinstance(value, (list, dict)):
+        return [t for item in (value.values() if isinstance(value, dict) else value) for t in tensors_in(item)]
+    return []
+
+
+def storages_of(file, tensor):
+    storages = file["tensors"][tensor]["s"]
+    return storages if isinstance(storages, list) else [storages]
+
+
+class Folder(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def export(self, build, name="step.json"):
+        remat.export(build, self.folder / name, allocation_unit=1)
+        return json.loads((self.folder / name).read_text())

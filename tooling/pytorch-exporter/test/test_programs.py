@@ -1,0 +1,286 @@
+"""Steps as public programs have them: recorded as they run, planned, and followed to the bit."""
+
+import copy
+import json
+import sys
+import unittest
+import warnings
+from collections import Counter
+from pathlib import Path
+
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]
+
+import awkward_programs as programs
+import torch
+from recorded_files import CLI, Folder, held_at_most, ops_of, remat_cli
+from torch import nn
+
+import remat
+
+
+def phase_of(op):
+    _, is_backward, is_optimizer, _ = op
+    return "optimizer" if is_optimizer else "backward" if is_backward else "forward"
+
+
+def phases_of(file):
+    """The phases of a step in their order, each named once."""
+    phases = [phase_of(op) for op in ops_of(file)]
+    return [phase for i, phase in enumerate(phases) if i == 0 or phases[i - 1] != phase]
+
+
+class Programs(Folder):
+    def record(self, build, name="step.json", seed=0):
+        torch.manual_seed(seed)
+        model, optimizer, step = build()
+        step()
+        with remat.record(self.folder / name, model, optimizer, allocation_unit=1):
+            step()
+        return json.loads((self.folder / name).read_text())
+
+    def test_a_closure_is_no_part_of_the_optimizer(self):
+        file = self.record(programs.lbfgs_step)
+        self.assertEqual(phases_of(file)[:8], ["forward", "backward", "optimizer"] * 2 + ["forward", "backward"])
+        names = {"forward": set(), "backward": set(), "optimizer": set()}
+        for name, phase in zip((name for name, *_ in ops_of(file)), map(phase_of, ops_of(file))):
+            names[phase].add(name)
+        self.assertIn("aten.mse_loss.default", names["forward"])
+        self.assertIn("aten.mse_loss_backward.default", names["backward"])
+        self.assertIn("aten.dot.default", names["optimizer"])
+        self.assertFalse(names["optimizer"] & {"aten.mse_loss.default", "aten.mse_loss_backward.default"})
+
+    def test_several_models_and_passes_are_told_apart(self):
+        file = self.record(programs.gan_step)
+        forward = [file["fqns"][e["m"]] for e in file["events"] if e["e"] == "pre_fw" and file["fqns"][e["m"]].count(".") == 1]
+        self.assertEqual(forward, [f"ModuleDict.{name}" for name in "dgdd"])
+        backward = [file["fqns"][e["m"]] for e in file["events"] if e["e"] == "pre_bw" and file["fqns"][e["m"]].count(".") == 1]
+        self.assertEqual(backward, [f"ModuleDict.{name}" for name in "dddg"])
+        # A list of models, and models by name, are one module that has them.
+        def by_name():
+            model, optimizers, step = programs.gan_step()
+            return {"d": model["d"], "g": model["g"]}, optimizers, step
+
+        self.assertEqual(self.record(by_name)["events"], file["events"])
+
+    def test_a_gradient_in_a_gradient_is_recorded(self):
+        file = self.record(programs.gradient_penalty_step)
+        begun = [file["fqns"][e["m"]] for e in file["events"] if e["e"] == "pre_bw"]
+        ended = [file["fqns"][e["m"]] for e in file["events"] if e["e"] == "post_bw"]
+        self.assertLessEqual(Counter(begun), Counter(ended))
+        # Three calls, one of which has a backward pass of its own before that of the whole.
+        self.assertGreaterEqual(begun.count("Sequential.0"), 4)
+
+    def test_a_sparse_tensor_is_what_it_holds(self):
+        torch.manual_seed(0)
+        programs.GraphNetwork()
+        count = int(((torch.rand(40, 40) < 0.1).float() + torch.eye(40)).count_nonzero())
+        for layout, bytes in ((torch.sparse_coo, [4 * count, 16 * count]), (torch.sparse_csr, [8 * 41, 4 * count, 8 * count])):
+            with self.subTest(layout):
+                file = self.record(lambda: programs.sparse_step(layout))
+                adjacency = next(t for t in file["tensors"] if t["sh"] == [40, 40] and t["st"] is None)
+                self.assertEqual(sorted(file["storages"][s]["bytes"] for s in adjacency["s"]), sorted(bytes))
+
+    def test_fake_steps_are_the_real_ones(self):
+        for build in (programs.gan_step, programs.gradient_penalty_step, programs.encoder_step, programs.sampling_step):
+            with self.subTest(build.__name__), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                real = self.record(build, "real.json")
+                torch.manual_seed(0)
+                remat.export(build, self.folder / "fake.json", assume={"item": 1}, allocation_unit=1)
+                fake = json.loads((self.folder / "fake.json").read_text())
+                # Distributions check their arguments in a real step, and norms are taken of lists of tensors.
+                if build not in (programs.encoder_step, programs.sampling_step):
+                    self.assertEqual(ops_of(fake), ops_of(real))
+                self.assertEqual(held_at_most(fake), held_at_most(real))
+
+    @unittest.skipUnless(CLI, "REMAT_CLI is not set")
+    def test_plans_are_followed_to_the_bit_and_hold_what_they_say(self):
+        for build in (getattr(programs, name) for name in dir(programs) if name.endswith("_step")):
+            with self.subTest(build.__name__), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                plain = held_at_most(self.record(build))
+                arguments = ("--max-overhead", "100000000%", "--time", "2s", "--pytorch-policy", self.folder / "policy.json")
+                plan = remat_cli("plan", self.folder / "step.json", *arguments)
+                policy = json.loads((self.folder / "policy.json").read_text())
+                states, peak = [], 0
+                for policy_of in (None, policy):
+                    torch.manual_seed(0)
+                    model, optimizer, step = build()
+                    if policy_of is not None:
+                        remat.apply(model, policy_of)
+                    step()
+                    with remat.record(self.folder / "followed.json", model, optimizer, allocation_unit=1):
+                        step()
+                    states.append([value.to_dense() for value in model.state_dict().values()])
+                    peak = held_at_most(json.loads((self.folder / "followed.json").read_text()))
+                self.assertTrue(all(torch.equal(a, b) for a, b in zip(*states)))
+                self.assertLessEqual(peak, plain)
+                self.assertLess(abs(peak - plan["peakBytes"]), 0.005 * plan["peakBytes"])
+
+
+class Export(Folder):
+    def export(self, step, model=None, **options):
+        remat.export(lambda: (model or nn.Linear(2, 2), step), self.folder / "step.json", **options)
+
+    def test_a_number_that_is_read_is_told_of_once_with_its_line(self):
+        def build():
+            model = nn.Linear(2, 2)
+
+            def step():
+                loss = model(torch.ones(3, 2)).sum()
+                loss.backward()
+                return loss.item() + 1
+
+            return model, step
+
+        with self.assertWarnsRegex(UserWarning, r"test_programs.py:\d+ \(return loss.item\(\) \+ 1\) reads a number") as caught:
+            remat.export(build, self.folder / "step.json")
+        self.assertEqual(len([w for w in caught.warnings if "reads a number" in str(w.message)]), 1)
+
+    def test_a_value_that_decides_is_asked_for_with_its_line(self):
+        def step():
+            action = torch.distributions.Categorical(torch.rand(4)).sample()
+            return 1 if action.item() == 2 else 0
+
+        with self.assertRaisesRegex(RuntimeError, r"test_programs.py:\d+ \(return 1 if action.item\(\) == 2 else 0\) reads a value .*torch.int64.*assume="):
+            self.export(step)
+        self.export(step, assume={"item": 2})
+        with self.assertRaisesRegex(ValueError, "expected 'item' or 'nonzero' in assume, found 'items'"):
+            self.export(step, assume={"items": 2})
+
+    def test_experts_take_the_share_that_is_given(self):
+        class Experts(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.gate, self.experts = nn.Linear(8, 4), nn.ModuleList([nn.Linear(8, 8) for _ in range(4)])
+
+            def forward(self, x):
+                out, chosen = torch.zeros_like(x), self.gate(x).argmax(-1)
+                for i, expert in enumerate(self.experts):
+                    (rows,) = torch.where(chosen == i)
+                    out = out.index_add(0, rows, expert(x[rows]))
+                return out + x[chosen == 0].sum()
+
+        def build():
+            model = Experts()
+            x = torch.randn(32, 8)
+            return model, lambda: model(x).sum().backward()
+
+        with self.assertRaisesRegex(RuntimeError, r"torch.where\(chosen == i\)\).*a size that follows from values.*nonzero"):
+            remat.export(build, self.folder / "step.json")
+        remat.export(build, self.folder / "step.json", assume={"nonzero": 0.25})
+        file = json.loads((self.folder / "step.json").read_text())
+        inputs = [file["tensors"][int(e["x"][0][1:])]["sh"] for e in file["events"] if e["e"] == "pre_fw" and "experts." in file["fqns"][e["m"]]]
+        self.assertEqual(inputs, [[8, 8]] * 4)
+
+    def test_values_that_follow_from_no_weight_are_computed(self):
+        read = []
+
+        def step():
+            mask = torch.triu(torch.full((4, 4), float("-inf")), 1)
+            read.append((bool((mask == mask).all()), mask.isinf().sum().item(), torch.arange(5).nonzero().shape[0], [x.item() for x in torch.linspace(0, 1, 3)]))
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            self.export(step)
+        self.assertEqual(read, [(True, 6, 4, [0.0, 0.5, 1.0])] * 2)
+
+    def test_a_model_that_cannot_be_built_on_fake_tensors_is_built_on_the_cpu(self):
+        def build():
+            model = nn.LSTMCell(2, 3).double()
+            x = torch.randn(4, 2, dtype=torch.double)
+            optimizer = torch.optim.Adam(model.parameters())
+
+            def step():
+                model(x)[0].sum().backward()
+                optimizer.step()
+                optimizer.zero_grad()
+
+            build.model = model
+            return model, optimizer, step
+
+        with self.assertWarnsRegex(UserWarning, "built on the CPU, since .*Couldn't swap LSTMCell.weight_ih"):
+            remat.export(build, self.folder / "step.json", allocation_unit=1)
+        self.assertEqual(type(build.model.weight_ih), nn.Parameter)
+        torch.manual_seed(0)
+        model, optimizer, step = build()
+        step()
+        with remat.record(self.folder / "real.json", model, optimizer, allocation_unit=1):
+            step()
+        fake, real = (json.loads((self.folder / name).read_text()) for name in ("step.json", "real.json"))
+        self.assertEqual(ops_of(fake), ops_of(real))
+        self.assertEqual(held_at_most(fake), held_at_most(real))
+
+    def test_an_export_leaves_what_was_built_on_the_cpu_as_it_was(self):
+        def build():
+            model = nn.ModuleList([nn.LSTMCell(2, 3).double(), nn.BatchNorm1d(3).double()])
+            optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
+            build.model, build.before = model, copy.deepcopy(model.state_dict())
+
+            def step():
+                model[1](model[0](torch.randn(4, 2, dtype=torch.double))[0]).square().sum().backward()
+                optimizer.step()
+                optimizer.zero_grad()
+
+            return model, optimizer, step
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            remat.export(build, self.folder / "step.json")
+        for name, value in build.model.state_dict().items():
+            self.assertTrue(torch.equal(value, build.before[name]), name)
+
+
+class Caches(unittest.TestCase):
+    def test_a_cache_of_keys_and_values_gets_each_once(self):
+        class Layer:
+            keys = None
+
+        class Cache:
+            """As transformers has them."""
+
+            def __init__(self):
+                self.layers = []
+
+            def update(self, keys, at):
+                while len(self.layers) <= at:
+                    self.layers.append(Layer())
+                of = self.layers[at]
+                of.keys = keys if of.keys is None else torch.cat([of.keys, keys], 1)
+                return of.keys
+
+        class Block(nn.Module):
+            def __init__(self, at):
+                super().__init__()
+                self.at, self.key, self.value = at, nn.Linear(8, 8), nn.Linear(8, 8)
+
+            def forward(self, x, cache=None):
+                return x + torch.softmax(x @ cache.update(self.key(x), self.at).transpose(1, 2), -1) @ self.value(x)
+
+        class Model(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.blocks = nn.ModuleList([Block(0), Block(1)])
+
+            def forward(self, x, cache):
+                for block in self.blocks:
+                    x = block(x, cache=cache)
+                return x
+
+        model = Model()
+        twin = copy.deepcopy(model)
+        shapes = [list(parameter.shape) for parameter in model.blocks[0].parameters()]
+        unit = {"type": "Block", "parameters": shapes, "save": []}
+        remat.apply(twin, {"format": "remat-pytorch-policy/2", "model": "Model", "torch": torch.__version__, "modules": {f"blocks.{i}": unit for i in (0, 1)}})
+        x = torch.randn(2, 5, 8)
+        caches = [Cache(), Cache()]
+        for one, cache in zip((model, twin), caches):
+            one(x, cache).square().sum().backward()
+        for a, b in zip(model.parameters(), twin.parameters()):
+            self.assertTrue(torch.equal(a.grad, b.grad))
+        for a, b in zip(caches[0].layers, caches[1].layers, strict=True):
+            self.assertTrue(torch.equal(a.keys, b.keys))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,56 @@
+"""Writes the recorded steps that tests read everywhere, with what PyTorch's tracker says of those that it can follow: `python write_fixtures.py FOLDER`."""
+
+import gzip
+import json
+import sys
+import warnings
+from pathlib import Path
+
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]
+
+import awkward_programs as programs
+import torch
+from recorded_files import held_at_most
+from small_models import transformer_step
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.distributed._tools.mem_tracker import MemTracker
+
+import remat
+
+
+def tracked_peak(build):
+    """What PyTorch's MemTracker says of the second step."""
+    with FakeTensorMode():
+        model, optimizer, step = build()
+        step()
+        tracker = MemTracker()
+        tracker.track_external(model, optimizer, step.inputs)
+        with tracker:
+            step()
+        [snapshot] = tracker.get_tracker_snapshot("peak").values()
+        return {getattr(key, "value", key): value for key, value in snapshot.items()}
+
+
+def write(folder):
+    torch.manual_seed(0)
+    remat.export(transformer_step, folder / "step.json", name="transformer", allocation_unit=1)
+    save(folder / "transformer-step.json.gz", folder / "step.json", {"peak": tracked_peak(transformer_step)})
+    for name in ("lbfgs", "gan", "gradient_penalty", "sparse", "encoder"):
+        torch.manual_seed(0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model, optimizer, step = getattr(programs, f"{name}_step")()
+        step()
+        with remat.record(folder / "step.json", model, optimizer, name=name, allocation_unit=1):
+            step()
+        save(folder / f"{name.replace('_', '-')}-step.json.gz", folder / "step.json", {"peak": {"Total": held_at_most(json.loads((folder / "step.json").read_text()))}})
+
+
+def save(path, recorded, results):
+    file = json.loads(recorded.read_text()) | {"results": results}
+    recorded.unlink()
+    path.write_bytes(gzip.compress(json.dumps(file, separators=(",", ":")).encode(), 9, mtime=0))
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1]))
