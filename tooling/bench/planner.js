@@ -1,12 +1,13 @@
 // Plans graphs and training steps under memory budgets, and tells what that costs beside what is asked for.
 // node tooling/bench/planner.js [FOLDER [BUDGET,…]]: with a folder, the graph files in it and generated graphs; alone, training steps, too;
-// with --traces [NAME …] only those.
+// with --traces [NAME …] only those; with --link [FOLDER] what a link of 12 GB/s to host memory gains, for the folder's graphs and for training steps.
 import { readFileSync } from "node:fs";
 import { readGraphFile } from "@remat/planner";
 import { layeredGraph } from "./src/layered-graph.js";
 import { movesPerSecond } from "./src/moves-per-second.js";
 import { planFolder } from "./src/plan-folder.js";
 import { planGraph } from "./src/plan-graph.js";
+import { planOverLink } from "./src/plan-over-link.js";
 import { planTraces } from "./src/plan-traces.js";
 import { planningTable } from "./src/planning-table.js";
 import { report } from "./src/report.js";
@@ -16,6 +17,10 @@ const [folder, budgets] = process.argv.slice(2);
 const table = planningTable();
 
 if (folder === "--traces") process.exit((await planTraces(process.argv.slice(3))) > 0 ? 1 : 0);
+if (folder === "--link") {
+  console.log(await planOverLink({ folder: process.argv[3], linkGBps: 12, device: "t4", bounds }));
+  process.exit(0);
+}
 if (folder !== undefined) await planFolder(folder, bounds, budgets?.split(",").map(Number), table.add);
 await planLayers();
 if (folder !== undefined) console.log(`\n${table.text()}\n`);

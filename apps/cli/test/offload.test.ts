@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { deviceSpec } from "@remat/runtime-estimator";
 import { offloads, readPlan } from "@remat/trace";
 import "@tensorflow/tfjs-backend-cpu";
 import * as tf from "@tensorflow/tfjs-core";
@@ -65,6 +66,23 @@ describe("a step over a link", () => {
     expect(code).toBe(2);
     expect(stderr).toContain("--link expects what moves between the device and host memory in a second");
   });
+
+  it("is that of the device by name, or of a device of one's own", async () => {
+    const own = join(folder, "own.json");
+    writeFileSync(own, JSON.stringify({ name: "own", tflops: { float32: 1 }, memoryGBps: 100, linkGBps: 1.5 }));
+    const effort = ["--iterations", "1", "--format", "json", "--size", "tiny", "--budget", "90%", "--link", "device"];
+    for (const [device, rate] of [
+      ["a100", 1e9 * deviceSpec("a100").linkGBps!],
+      [own, 1.5e9],
+    ] as const) {
+      const { code, stdout, stderr } = await remat("plan", model, ...effort, "--device", device);
+      expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+      expect(JSON.parse(stdout).origin.linkBytesPerSecond).toBe(rate);
+    }
+    const refused = await remat("plan", model, ...effort, "--device", "cpu");
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toContain("--link device: nothing is known of a link between cpu and host memory");
+  }, 60_000);
 
   it("goes with no method that plans modules", async () => {
     const { code, stderr } = await remat("plan", model, "--method", "modules", "--budget", "50%", "--link", "1GB/s");

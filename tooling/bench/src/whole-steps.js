@@ -4,17 +4,17 @@ import resnet50 from "../../../examples/resnet50/model.js";
 import { buildTransformer } from "../../../examples/transformer/model.js";
 
 /**
- * Training steps, whole, traced in fake mode and priced for an A100; with the optimizers of their papers. (Adam as tfjs has it holds what it
+ * Training steps, whole, traced in fake mode and priced for a device, an A100 if none is named; with the optimizers of their papers. (Adam as tfjs has it holds what it
  * computes for all weights until the last, 1.5 GB for ResNet-50, which no plan of the pass changes.)
  */
 export const wholeSteps = {
-  "ResNet-50": () => stepOf(resnet50, "momentum"),
-  "DenseNet-121": () => stepOf(densenet121, "momentum"),
-  "transformer of 48 layers": () => stepOf(transformer48, "adam"),
+  "ResNet-50": (device) => stepOf(resnet50, "momentum", device),
+  "DenseNet-121": (device) => stepOf(densenet121, "momentum", device),
+  "transformer of 48 layers": (device) => stepOf(transformer48, "adam", device),
 };
 
-async function stepOf(build, optimizer) {
-  return priceTrace(await traceFakeStep(build, { optimizer, stepsBefore: 0, loss: "sum" }), deviceSpec("a100"));
+async function stepOf(build, optimizer, device = "a100") {
+  return priceTrace(await traceFakeStep(build, { optimizer, stepsBefore: 0, loss: "sum" }), deviceSpec(device));
 }
 
 function transformer48(args) {

@@ -73,7 +73,7 @@ export const planCommand: Command = {
     {
       flags: "--link <rate>",
       purpose:
-        "May offload to host memory, over a link of that rate each way: 12GB/s (of graph files, whose costs then are milliseconds)",
+        "May offload to host memory, over a link of that rate each way: 12GB/s, or device for what --device has (of graph files, whose costs then are milliseconds)",
     },
     { flags: "--pareto <n>", purpose: "Also plan for this many budgets, down to the smallest, and recommend three" },
     {

@@ -8,8 +8,9 @@ import {
   tfjsExecutor,
 } from "@remat/planner";
 import { formatTypedPercent } from "@remat/reporting";
-import { RematError } from "@remat/trace";
+import { type DeviceSpec, RematError } from "@remat/trace";
 import type { CommandOption, CommandOptions } from "../command.js";
+import { parsePricing } from "../pricing-options.js";
 import { parseChoice, parseCount, parseText, quote, UsageError } from "../usage-error.js";
 
 /** What `remat plan` was asked for. */
@@ -64,7 +65,7 @@ export function parsePlanOptions(options: CommandOptions): PlanOptions {
     modules: parseNames("module", options["module"]),
     worldSize: parseCount("world-size", options["worldSize"] ?? 1),
     fsdpUnits: parseNames("fsdp-units", options["fsdpUnits"]),
-    linkBytesPerSecond: options["link"] === undefined ? undefined : parseLink(options["link"]),
+    linkBytesPerSecond: options["link"] === undefined ? undefined : parseLink(options),
     output: text("output"),
     pyTorchPolicy: text("pytorchPolicy", "pytorch-policy"),
     executor: parseExecutor(options),
@@ -123,8 +124,10 @@ export function parseTimeMs(value: unknown): number {
   return ms;
 }
 
-/** Parses `12GB/s`. */
-export function parseLink(value: unknown): number {
+/** Parses `12GB/s`, or `device` for what the link of the device moves. */
+function parseLink(options: CommandOptions): number {
+  const value = options["link"];
+  if (value === "device") return linkOf(parsePricing(options).device);
   const match = /^(.*[^\s])\s*\/\s*s$/.exec(String(value).trim());
   try {
     const rate = parseBudget(match?.[1] ?? "");
@@ -133,7 +136,14 @@ export function parseLink(value: unknown): number {
     if (!(error instanceof RematError && error.code === "BUDGET")) throw error;
   }
   throw new UsageError(
-    `--link expects what moves between the device and host memory in a second, each way, such as 12GB/s; found ${quote(value)}.`,
+    `--link expects what moves between the device and host memory in a second, each way, such as 12GB/s, or device for that of --device; found ${quote(value)}.`,
+  );
+}
+
+function linkOf({ name, linkGBps }: DeviceSpec): number {
+  if (linkGBps !== undefined) return 1e9 * linkGBps;
+  throw new UsageError(
+    `--link device: nothing is known of a link between ${name} and host memory. Give a rate, such as --link 12GB/s, name a device that has one by --device, or leave --link out.`,
   );
 }
 
