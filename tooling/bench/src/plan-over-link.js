@@ -22,7 +22,9 @@ export async function planOverLink({ folder, linkGBps, device, bounds }) {
       String(budget),
       alone === undefined ? "none found" : percent(alone.overhead),
       linked === undefined ? "none found" : percent(linked.overhead),
-      linked === undefined ? "" : `${linked.offloads} × ${(linked.movedBytes / 1e6 / Math.max(1, linked.offloads)).toFixed(0)} MB`,
+      linked === undefined
+        ? ""
+        : `${linked.offloads} × ${(linked.movedBytes / 1e6 / Math.max(1, linked.offloads)).toFixed(0)} MB`,
       linked === undefined ? "" : percent(linked.lowest),
     ]);
     console.error(`  ${rows.at(-1).join("  ")}`);

@@ -29,6 +29,7 @@ export class CastCopies {
   private readonly wide = new Map<number, number>();
   private readonly outputs = new Map<number, CastOutput[]>();
   private readonly gradients = new Map<number, number[]>();
+  private readers: readonly (readonly number[] | undefined)[] | undefined;
 
   constructor(
     trace: Trace,
@@ -47,6 +48,43 @@ export class CastCopies {
     this.collectReads(root);
   }
 
+  /** What a call of a sharded module is given in another dtype than the one it computes in, where others compute in another. */
+  castUnitInputs(module: number, eventRow: number, nextOp: number): void {
+    const { trace, out } = this;
+    const wanted = this.casts.inputs.get(module);
+    if (wanted === undefined) return;
+    const call = trace.moduleEvents.call[eventRow];
+    for (const tensor of row(trace.moduleEvents.tensors, eventRow)) {
+      const storage = trace.tensors.storage[tensor];
+      if (!wanted.has(storage)) continue;
+      const [copy] = out.fsdpOp("aten._to_copy", Phase.forward, call, [this.copyOf(tensor, this.casts.lowDtype)]);
+      out.stand(copy, storage);
+      const last = this.lastReadIn(storage, call, nextOp);
+      if (last === undefined) out.free(copy);
+      else this.freeAfterOp(last, copy);
+    }
+  }
+
+  /** Gradients that leave a sharded module in another dtype than that of its input. */
+  castLeaving(module: number, call: number): void {
+    const { out } = this;
+    for (const [storage, dtype] of this.casts.gradients.get(module) ?? []) {
+      const own = this.storages.ownOf(storage);
+      if (own < 0 || !out.isLive(own) || this.wide.has(storage)) continue;
+      const [copy] = out.fsdpOp("aten._to_copy", Phase.backward, call, [
+        this.copyOf(this.roles.firstTensor[storage], dtype),
+      ]);
+      this.wide.set(storage, copy);
+      out.stand(copy, storage);
+      out.free(own);
+    }
+  }
+
+  /** The last op in a call, or in its backward pass, that reads a storage. */
+  private lastReadIn(storage: number, call: number, nextOp: number): number | undefined {
+    return this.readersOf(storage).findLast((op) => op >= nextOp && this.trace.opCalls(op).includes(call));
+  }
+
   /** Inputs of a call of the root, cast to the parameters' dtype; each copy lives until it has been read last. */
   castInputs(eventRow: number, nextOp: number): void {
     const { trace, out } = this;
@@ -63,10 +101,19 @@ export class CastCopies {
         continue;
       }
       out.stand(copy, storage);
-      const list = this.freeAfter.get(last);
-      if (list === undefined) this.freeAfter.set(last, [copy]);
-      else list.push(copy);
+      this.freeAfterOp(last, copy);
     }
+  }
+
+  private freeAfterOp(op: number, copy: number): void {
+    const list = this.freeAfter.get(op);
+    if (list === undefined) this.freeAfter.set(op, [copy]);
+    else list.push(copy);
+  }
+
+  private readersOf(storage: number): readonly number[] {
+    this.readers ??= readersByStorage(this.trace);
+    return this.readers[storage] ?? [];
   }
 
   /** Outputs of a module that are cast up once it has run. What autograd does not need of the narrow ones goes at once. */
@@ -164,6 +211,14 @@ export class CastCopies {
     const dtype = this.trace.tensorDtype(tensor);
     return dtype.includes("float") && elementBytes(dtype) > elementBytes(this.casts.lowDtype);
   }
+}
+
+/** By storage: the ops that read it. */
+function readersByStorage(trace: Trace): readonly (readonly number[] | undefined)[] {
+  const readers: number[][] = [];
+  for (let op = 0; op < trace.ops.count; op++)
+    for (const tensor of trace.opInputs(op)) (readers[trace.tensors.storage[tensor]] ??= []).push(op);
+  return readers;
 }
 
 function elementsOf(trace: Trace, tensor: number): number {

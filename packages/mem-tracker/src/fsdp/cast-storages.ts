@@ -1,5 +1,5 @@
 import { Category, EventKind, Phase, row, type Trace } from "@remat/trace";
-import { elementBytes, isFloatDtype, type ShardingPlan } from "./sharding-plan.js";
+import { elementBytes, isFloatDtype } from "./sharding-plan.js";
 import type { StorageRoles } from "./storage-roles.js";
 
 /** What mixed precision changes in a recorded run. */
@@ -9,12 +9,24 @@ export interface CastStorages {
   readonly lowDtype: string;
   /** By event at which a module ends: storages of its outputs that the model's code then casts, and the dtype. */
   readonly explicit: ReadonlyMap<number, readonly { readonly storage: number; readonly dtype: string }[]>;
+  /** By sharded module that computes in the lower dtype among others that do not: what it is given in another, and casts. */
+  readonly inputs: ReadonlyMap<number, ReadonlySet<number>>;
+  /** By sharded module: gradients that its backward pass makes in another dtype than that of the input they are of, to which autograd casts them. */
+  readonly gradients: ReadonlyMap<number, ReadonlyMap<number, string>>;
 }
 
 export interface CastScope {
   readonly root: number;
   /** Modules whose outputs are cast to a wider dtype. */
   readonly castModules: ReadonlyMap<number, string>;
+  /** Where only some compute in the lower dtype: all sharded modules, and whether each does. Undefined where all do. */
+  readonly mixed?: MixedUnits | undefined;
+}
+
+export interface MixedUnits {
+  readonly isLow: ReadonlyMap<number, boolean>;
+  /** Storages of the parameters that are gathered in the lower dtype. */
+  readonly lowParameters: ReadonlySet<number>;
 }
 
 /** Results that stay in float32 whatever goes in: statistics, by the position of the result. Source: ATen's CUDA kernels. */
@@ -35,18 +47,17 @@ const wideResults: Readonly<Record<string, readonly number[]>> = {
 const firstDecides = /batch_norm|layer_norm|group_norm|rms_norm|BatchNorm|_backward/;
 
 /**
- * Tells which storages a run makes in the parameters' lower dtype, when parameters are gathered and inputs cast in it: each op's results follow
+ * Tells which storages a run makes in a lower dtype, when parameters are gathered and inputs cast in it: each op's results follow
  * PyTorch's promotion (a wider tensor with dimensions wins; scalars do not), but for statistics. tfjs computes in float32 only, so there what
  * code makes by itself (masks, constants) or reads as a buffer takes no part in it, and a gradient has the dtype of what it is the gradient
- * of, as in PyTorch. Undefined where the plan casts nothing.
+ * of, as in PyTorch. Undefined where nothing is cast.
  */
 export function castStorages(
   trace: Trace,
-  plan: ShardingPlan,
+  lowDtype: string | undefined,
   roles: Pick<StorageRoles, "becomesParameter" | "firstTensor">,
   scope: CastScope,
 ): CastStorages | undefined {
-  const lowDtype = plan.mixedPrecision?.param;
   if (lowDtype === undefined) return undefined;
   const flow = new DtypeFlow(trace, lowDtype, roles, scope);
   const { kind, subject, value, count } = trace.events;
@@ -57,12 +68,17 @@ export function castStorages(
     else if (kind[event] === EventKind.categorize && value[event] === Category.buffer)
       flow.becomeBuffer(subject[event]);
   }
-  return { isLow: flow.isLow, lowDtype, explicit: flow.explicit };
+  const { isLow, explicit, inputs, gradients } = flow;
+  return { isLow, lowDtype, explicit, inputs, gradients };
 }
 
 class DtypeFlow {
   readonly isLow: Uint8Array;
   readonly explicit = new Map<number, { storage: number; dtype: string }[]>();
+  readonly inputs = new Map<number, Set<number>>();
+  readonly gradients = new Map<number, Map<number, string>>();
+  /** Sharded modules whose inputs are in the lower dtype before they cast any. */
+  private readonly givenLow = new Map<number, boolean>();
   private readonly trace: Trace;
   private readonly lowDtype: string;
   private readonly scope: CastScope;
@@ -73,6 +89,7 @@ class DtypeFlow {
   private readonly widened: Uint8Array;
   /** The stack of the op that made each storage; -1 where none did. */
   private readonly madeIn: Int32Array;
+  private readonly madeBy: Int32Array;
   /** 1: ops that compute in the lower dtype. */
   private readonly lowOps: Uint8Array;
   /** Whether the run knows one float dtype only, so that its own says nothing of what the model's code would choose. */
@@ -92,11 +109,13 @@ class DtypeFlow {
     this.lowInside = new Uint8Array(trace.storages.count);
     this.widened = new Uint8Array(trace.storages.count);
     this.madeIn = new Int32Array(trace.storages.count).fill(-1);
+    this.madeBy = new Int32Array(trace.storages.count).fill(-1);
     this.lowOps = new Uint8Array(trace.ops.count);
     this.oneFloat = trace.header.framework === "tfjs";
     for (let storage = 0; storage < trace.storages.count; storage++) {
       const tensor = roles.firstTensor[storage];
-      if (roles.becomesParameter[storage] === 1 && tensor >= 0 && this.isWide(tensor)) this.lowInside[storage] = 1;
+      if (roles.becomesParameter[storage] === 0 || tensor < 0 || !this.isWide(tensor)) continue;
+      if (scope.mixed === undefined || scope.mixed.lowParameters.has(storage)) this.lowInside[storage] = 1;
     }
   }
 
@@ -118,6 +137,7 @@ class DtypeFlow {
         if (this.known[s] === 1) continue;
         this.known[s] = 1;
         this.madeIn[s] = trace.ops.stack[op];
+        this.madeBy[s] = op;
         if (low && !wide?.includes(k) && this.isWide(outputs[k])) this.isLow[s] = 1;
       }
   }
@@ -125,9 +145,25 @@ class DtypeFlow {
   enter(eventRow: number): void {
     const { trace, scope } = this;
     const { call, phase, tensors } = trace.moduleEvents;
-    if (phase[eventRow] !== Phase.forward || trace.calls.module[call[eventRow]] !== scope.root) return;
+    const module = trace.calls.module[call[eventRow]];
+    if (phase[eventRow] !== Phase.forward) return;
+    if (scope.mixed !== undefined) return this.enterUnit(module, row(tensors, eventRow));
+    if (module !== scope.root) return;
     for (const tensor of row(tensors, eventRow))
       if (this.isWide(tensor)) this.lowInside[trace.tensors.storage[tensor]] = 1;
+  }
+
+  private enterUnit(module: number, tensors: Int32Array): void {
+    const computesLow = this.scope.mixed?.isLow.get(module);
+    if (computesLow === undefined) return;
+    let givenLow = false;
+    for (const tensor of tensors) {
+      const storage = this.trace.tensors.storage[tensor];
+      if (!this.isWide(tensor)) continue;
+      if (this.isLow[storage] === 1) givenLow = true;
+      else if (computesLow) put(this.inputs, module, () => new Set<number>()).add(storage);
+    }
+    this.givenLow.set(module, givenLow);
   }
 
   exit(eventRow: number, event: number): void {
@@ -181,9 +217,11 @@ class DtypeFlow {
       // The gradient that enters a module whose output was cast is cast back.
       const castBack = castModule >= 0 && this.isWide(tensor) && !this.isMadeIn(s, castModule);
       const low =
-        (this.isLow[s] === 1 && (this.widened[s] === 0 || castModule >= 0)) ||
-        (this.lowInside[s] === 1 && (inRoot || inBackward)) ||
-        castBack;
+        scope.mixed !== undefined
+          ? this.isReadLow(s, op, phase)
+          : (this.isLow[s] === 1 && (this.widened[s] === 0 || castModule >= 0)) ||
+            (this.lowInside[s] === 1 && (inRoot || inBackward)) ||
+            castBack;
       if (onlyFirst) return low;
       if (this.oneFloat && !low && this.madeIn[s] < 0 && (inRoot || inBackward)) continue;
       const scalar = trace.tensors.shape.start[tensor] === trace.tensors.shape.start[tensor + 1];
@@ -193,6 +231,28 @@ class DtypeFlow {
     }
     const followsCode = this.oneFloat && (inRoot || inBackward);
     return (lowTensor || lowScalar || followsCode) && !wideTensor;
+  }
+
+  /** Whether an op reads a storage in the lower dtype, where only some modules compute in it. */
+  private isReadLow(storage: number, op: number, phase: number): boolean {
+    const { trace, scope } = this;
+    if (this.lowInside[storage] === 1) return true;
+    const calls = trace.opCalls(op);
+    for (const call of calls) if (this.inputs.get(trace.calls.module[call])?.has(storage)) return true;
+    const isLow = this.isLow[storage] === 1;
+    const made = this.madeIn[storage];
+    if (phase !== Phase.backward || made < 0) return isLow;
+    // A gradient that leaves a module gets the dtype of the input that it is of.
+    const from = row(trace.stacks, made).findLast((call) => scope.mixed?.isLow.has(trace.calls.module[call]));
+    if (from === undefined || calls.includes(from) || trace.ops.phase[this.madeBy[storage]] !== Phase.backward)
+      return isLow;
+    const module = trace.calls.module[from];
+    const low = this.givenLow.get(module) ?? isLow;
+    if (low !== isLow) {
+      const dtype = low ? this.lowDtype : trace.tensorDtype(trace.opOutputs(this.madeBy[storage])[0]);
+      put(this.gradients, module, () => new Map<number, string>()).set(storage, dtype);
+    }
+    return low;
   }
 
   private isMadeIn(storage: number, module: number): boolean {
@@ -205,6 +265,14 @@ class DtypeFlow {
     const dtype = this.trace.tensorDtype(tensor);
     return isFloatDtype(dtype) && elementBytes(dtype) > elementBytes(this.lowDtype);
   }
+}
+
+function put<Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value): Value {
+  const known = map.get(key);
+  if (known !== undefined) return known;
+  const made = make();
+  map.set(key, made);
+  return made;
 }
 
 /** `native_layer_norm` of `aten.native_layer_norm.default`; a tfjs kernel's name as it is. */

@@ -1,8 +1,9 @@
 import { Category, FsdpHook, Phase } from "@remat/trace";
-import { GroupState } from "./group-state.js";
-import type { GroupParameter, ParameterGroup } from "./parameter-groups.js";
+import type { GroupState, WaitingGradient } from "./group-state.js";
+import type { GroupParameter } from "./parameter-groups.js";
+import type { Prefetches } from "./prefetches.js";
 import type { NewStorage, RankTrace } from "./rank-trace.js";
-import { elementBytes, type ShardingPlan } from "./sharding-plan.js";
+import { elementBytes, type ShardingPlan, shardRanks } from "./sharding-plan.js";
 
 /**
  * What FSDP2 does to memory on one rank, step by step: gathering with copy-in and copy-out, one gathered buffer kept in the forward pass
@@ -17,16 +18,21 @@ export class FsdpRank {
   private readonly out: RankTrace;
   private readonly plan: ShardingPlan;
   private readonly root: number;
+  /** Over how many a parameter is sharded. */
+  private readonly ranks: number;
+  private readonly prefetches: Prefetches;
   /** Buffer of the last all-gather of the forward pass. */
   private held: number | undefined;
   private readonly reduceInputs: number[] = [];
   private readonly forwardOrder: GroupState[] = [];
 
-  constructor(out: RankTrace, plan: ShardingPlan, groups: readonly ParameterGroup[], root: number) {
+  constructor(out: RankTrace, plan: ShardingPlan, groups: readonly GroupState[], root: number, prefetches: Prefetches) {
     this.out = out;
     this.plan = plan;
     this.root = root;
-    this.groups = groups.map((group) => new GroupState(group));
+    this.ranks = shardRanks(plan);
+    this.groups = groups;
+    this.prefetches = prefetches;
   }
 
   /** The shards, which are there from the start. */
@@ -48,106 +54,145 @@ export class FsdpRank {
     }
   }
 
-  preForward(state: GroupState, call: number, phase: number, castInputs: () => void): void {
+  preForward(state: GroupState, module: number, call: number, phase: number, castInputs: () => void): void {
     const hook = (point: number): void => this.out.builder.fsdpHook(call, phase, point);
     hook(FsdpHook.preForwardBegin);
     castInputs();
-    if (phase === Phase.forward) state.training = "forward";
     // In recomputation the parameters are there already, unless another call's backward pass has resharded them.
     const during = phase === Phase.forward ? phase : Phase.backward;
+    const isFirst = phase === Phase.forward && state.training !== "forward";
+    if (isFirst) {
+      state.training = "forward";
+      state.first = module;
+    }
+    if (phase === Phase.forward && state.toRun.size === 0)
+      for (const each of this.plan.asTracked ? [module] : state.group.modules) state.toRun.add(each);
     this.unshard(state, call, during);
     this.waitForUnshard(state, call, during);
     for (const storage of state.gathered) this.out.builder.categorize(storage, Category.unshardedParameter);
+    if (isFirst) for (const target of this.prefetches.forward.get(state) ?? []) this.unshard(target, call, during);
     hook(FsdpHook.preForwardEnd);
   }
 
-  postForward(state: GroupState, call: number, phase: number): void {
+  postForward(state: GroupState, module: number, call: number, phase: number): void {
     this.out.builder.fsdpHook(call, phase, FsdpHook.postForwardBegin);
-    if (phase === Phase.forward) {
-      const keeps = this.plan.reshardAfterForward === undefined && state.group.module === this.root;
-      if (this.plan.reshardAfterForward !== false && !keeps) this.reshard(state);
-      state.forwardIndices.push(this.forwardOrder.push(state) - 1);
-      state.training = "idle";
-      if (state.group.module === this.root) this.endForward();
+    // Of a group of several modules the forward pass is over when all have run.
+    if (phase === Phase.forward && state.toRun.delete(module) && state.toRun.size === 0) {
+      this.completeForward(state, module, call);
+      if (module === this.root) this.endForward(call);
     }
     this.out.builder.fsdpHook(call, phase, FsdpHook.postForwardEnd);
   }
 
+  private completeForward(state: GroupState, module: number, call: number): void {
+    this.reshardAfterForward(state, call);
+    state.forwardIndices.push(this.forwardOrder.push(state) - 1);
+    state.training = "idle";
+    state.last = module;
+  }
+
   /** The root's forward pass is over. */
-  endForward(): void {
+  endForward(call: number): void {
+    // Groups of which some modules did not run are done, too.
+    for (const state of this.groups.toReversed())
+      if (state.toRun.size > 0) {
+        state.toRun.clear();
+        this.completeForward(state, state.last, call);
+      }
     if (this.held !== undefined) this.out.free(this.held);
     this.held = undefined;
   }
 
-  preBackward(state: GroupState, call: number): void {
-    this.out.builder.fsdpHook(call, Phase.backward, FsdpHook.preBackwardBegin);
+  /** `hooked`: calls of the modules whose hooks are looked at. */
+  preBackward(state: GroupState, call: number, hooked: readonly number[]): void {
+    for (const each of hooked.toReversed()) this.out.builder.fsdpHook(each, Phase.backward, FsdpHook.preBackwardBegin);
+    const targets = this.prefetches.backward.get(state);
     if (state.training !== "preBackward") {
       state.training = "preBackward";
       this.unshard(state, call, Phase.backward);
       this.waitForUnshard(state, call, Phase.backward);
-      const index = state.forwardIndices.pop();
+      const index = targets === undefined ? state.forwardIndices.pop() : undefined;
       if (index !== undefined && index > 0) this.unshard(this.forwardOrder[index - 1], call, Phase.backward);
     }
-    this.out.builder.fsdpHook(call, Phase.backward, FsdpHook.preBackwardEnd);
+    for (const each of hooked) this.out.builder.fsdpHook(each, Phase.backward, FsdpHook.preBackwardEnd);
+    // Upstream's tracker takes what is gathered after the group's own hook for any other temporary.
+    const category = this.plan.asTracked ? Category.temporary : Category.allGather;
+    for (const target of targets ?? []) this.unshard(target, call, Phase.backward, category);
   }
 
-  postBackward(state: GroupState, call: number): void {
+  /** `reduces`: false where gradients of a later backward pass are to be added first. */
+  postBackward(state: GroupState, call: number, hooked: readonly number[], reduces: boolean): void {
     const { out } = this;
     state.training = "postBackward";
     for (const { storage } of state.gradients) out.builder.categorize(storage, Category.unshardedGradient);
-    out.builder.fsdpHook(call, Phase.backward, FsdpHook.postBackwardBegin);
-    this.reshard(state);
-    const oldest = this.reduceInputs.shift();
-    if (oldest !== undefined) out.free(oldest);
-    const last = state.gradients.length > 0 ? this.reduce(state, call) : undefined;
-    for (const storage of state.shardedGradients.values())
+    for (const each of hooked.toReversed()) out.builder.fsdpHook(each, Phase.backward, FsdpHook.postBackwardBegin);
+    if (this.plan.reshardAfterBackward !== false) this.reshard(state);
+    let last: number | undefined;
+    if (reduces) {
+      const oldest = this.reduceInputs.shift();
+      if (oldest !== undefined) out.free(oldest);
+      last = state.gradients.length > 0 ? this.reduce(state, call) : undefined;
+    } else this.keepUnreduced(state, call);
+    for (const storage of new Set(state.shardedGradients.values()))
       if (out.isLive(storage)) out.builder.categorize(storage, Category.shardedGradient);
-    out.builder.fsdpHook(call, Phase.backward, FsdpHook.postBackwardEnd);
+    for (const each of hooked) out.builder.fsdpHook(each, Phase.backward, FsdpHook.postBackwardEnd);
     if (last !== undefined) out.free(last);
   }
 
   /** The end of the backward pass: groups whose inputs had no gradient are reduced now, and buffers given back. */
-  endBackward(callOf: (state: GroupState) => number | undefined): void {
+  endBackward(
+    hookedBy: (state: GroupState) => readonly [number, readonly number[]] | undefined,
+    reduces: boolean,
+  ): void {
     for (const state of this.groups) {
-      const call = callOf(state);
-      if (call !== undefined && (state.training !== "postBackward" || state.gradients.length > 0))
-        this.out.outsideModules(() => this.postBackward(state, call));
+      const hooked = hookedBy(state);
+      if (hooked !== undefined && (state.training !== "postBackward" || (reduces && state.gradients.length > 0)))
+        this.out.outsideModules(() => this.postBackward(state, ...hooked, reduces));
       state.training = "idle";
+      state.toRun.clear();
       if (state.pending !== undefined && state.pending >= 0) this.out.free(state.pending);
       state.pending = undefined;
+      if (state.allReduced !== undefined) this.out.free(state.allReduced);
+      state.allReduced = undefined;
       state.forwardIndices.length = 0;
     }
     this.forwardOrder.length = 0;
     for (const storage of this.reduceInputs.splice(0)) this.out.free(storage);
   }
 
-  private unshard(state: GroupState, call: number, phase: number): void {
+  private unshard(state: GroupState, call: number, phase: number, category: number = Category.allGather): void {
     if (state.pending !== undefined || state.isGathered) return;
-    const { out, plan } = this;
-    if (plan.worldSize === 1) {
+    if (phase === Phase.backward && this.prefetches.keptSharded.has(state)) return;
+    const { out } = this;
+    const { parameters } = state.group;
+    const ranks = state.postForward.length > 0 ? this.postForwardRanks(state) : this.ranks;
+    if (ranks === 1) {
       state.pending = -1;
       return;
     }
-    const { parameters } = state.group;
-    const copies = this.copyIn(parameters, call, phase);
-    const elements = sum(parameters, (p) => p.shard.paddedElements) * plan.worldSize;
+    const copies = this.copyIn(state, call, phase);
+    const elements = sum(parameters, (p) => p.shard.paddedElements) * this.ranks;
     const bytes = sum(parameters, (p) => p.gatheredBytes);
     const [buffer] = out.fsdpOp("fsdp.all_gather_copy_in", phase, call, [
       { bytes, dtype: parameters[0].gatheredDtype, shape: [elements] },
     ]);
-    out.builder.categorize(buffer, Category.allGather);
+    out.builder.categorize(buffer, category);
     out.fsdpOp("c10d._allgather_base_", phase, call);
     for (const storage of copies) out.free(storage);
     state.pending = buffer;
   }
 
   /** Copies of the shards for the collective: on the device, and in the dtype that is gathered. */
-  private copyIn(parameters: readonly GroupParameter[], call: number, phase: number): number[] {
+  private copyIn(state: GroupState, call: number, phase: number): number[] {
     const { out, plan } = this;
+    const { parameters } = state.group;
+    const isPostForward = state.postForward.length > 0;
+    if (plan.cpuOffload && isPostForward) return [];
     if (plan.cpuOffload) return parameters.map((p) => this.copyToDevice(p, call, phase));
     const cast = parameters.filter((p) => p.gatheredDtype !== p.dtype);
     if (cast.length === 0) return [];
-    const elements = sum(cast, (p) => p.shard.paddedElements);
+    const whole = sum(cast, (p) => p.shard.paddedElements);
+    const elements = isPostForward ? (whole * this.ranks) / this.postForwardRanks(state) : whole;
     const dtype = cast[0].gatheredDtype;
     return out.fsdpOp("aten._foreach_copy_", phase, call, [
       { bytes: elements * elementBytes(dtype), dtype, shape: [elements] },
@@ -180,6 +225,7 @@ export class FsdpRank {
       out.fsdpOp("fsdp.split_with_sizes_copy", phase, call);
     }
     state.isGathered = true;
+    for (const storage of state.postForward.splice(0)) out.free(storage);
     if (phase === Phase.forward && buffer >= 0) this.held = buffer;
     else if (buffer >= 0) out.free(buffer);
     if (previous !== undefined) out.free(previous);
@@ -214,42 +260,103 @@ export class FsdpRank {
     for (const storage of state.gathered) this.out.builder.resize(storage, 0);
   }
 
+  private reshardAfterForward(state: GroupState, call: number): void {
+    const { reshardAfterForward = true } = state.group.policy;
+    if (reshardAfterForward === false || reshardAfterForward === 1) return;
+    if (typeof reshardAfterForward === "number" && reshardAfterForward < this.ranks && state.isGathered) {
+      state.group.parameters.forEach((p, i) => {
+        const elements = (p.shard.paddedElements * this.ranks) / reshardAfterForward;
+        const bytes = p.gatheredBytes / reshardAfterForward;
+        const kept = [{ bytes, dtype: p.gatheredDtype, shape: [elements] }];
+        state.postForward.push(...this.out.fsdpOp("aten.clone", Phase.forward, call, kept));
+        this.out.builder.resize(state.gathered[i], 0);
+      });
+      state.isGathered = false;
+    } else this.reshard(state);
+  }
+
+  private postForwardRanks({ group }: GroupState): number {
+    return Number(group.policy.reshardAfterForward);
+  }
+
+  /** What a backward pass that does not reduce leaves: gradients in the dtype of the reduction, to which those of the next are added. */
+  private keepUnreduced(state: GroupState, call: number): void {
+    const { out } = this;
+    const phase = Phase.backward;
+    const reduce = reduceDtypeOf(state);
+    const kept: WaitingGradient[] = [];
+    for (const waiting of state.gradients) {
+      const { parameter, isInReduceDtype = false } = waiting;
+      if (reduce === undefined || isInReduceDtype) {
+        kept.push(waiting);
+        continue;
+      }
+      const before = kept.find((each) => each.parameter === parameter);
+      if (before === undefined) {
+        const bytes = parameter.elements * elementBytes(reduce);
+        const [cast] = out.fsdpOp("aten._to_copy", phase, call, [{ bytes, dtype: reduce, shape: parameter.shape }]);
+        kept.push({ storage: cast, parameter, isInReduceDtype: true });
+      } else out.fsdpOp("aten.add_", phase, call);
+      out.free(waiting.storage);
+    }
+    state.gradients.splice(0, state.gradients.length, ...kept);
+  }
+
   /** Reduces the waiting gradients; returns the one storage that is still held when the reduction is over. */
   private reduce(state: GroupState, call: number): number | undefined {
-    const { out, plan } = this;
-    const { worldSize } = plan;
+    const { out, ranks } = this;
     const phase = Phase.backward;
     const order = (p: GroupParameter): number => state.group.parameters.indexOf(p);
+    if (state.allReduced !== undefined) out.free(state.allReduced);
+    state.allReduced = undefined;
+    this.addToUnreduced(state, call);
     state.gradients.sort((a, b) => order(a.parameter) - order(b.parameter));
     const reduced = state.gradients.map(({ parameter }) => parameter);
     const original = reduced[0].dtype;
-    const dtype = plan.mixedPrecision?.reduce ?? reduced[0].gatheredDtype;
+    const dtype = reduceDtypeOf(state) ?? reduced[0].gatheredDtype;
     const elements = sum(reduced, (p) => p.shard.paddedElements);
-    const inputShape = [elements * worldSize];
+    const inputShape = [elements * ranks];
     const [input] = out.fsdpOp("fsdp.chunk_cat", phase, call, [
-      { bytes: elements * worldSize * elementBytes(dtype), dtype, shape: inputShape },
+      { bytes: elements * ranks * elementBytes(dtype), dtype, shape: inputShape },
     ]);
-    // Upstream's loop variable holds the last gradient until the reduction returns.
-    const storages = state.gradients.splice(0).map(({ storage }) => storage);
-    const last = storages.pop();
-    for (const storage of storages) out.free(storage);
+    // Upstream's loop variable holds the gradient of the last parameter until all is done.
+    const last = state.gradients.find(({ parameter }) => parameter === state.group.parameters.at(-1))?.storage;
+    for (const { storage } of state.gradients.splice(0)) if (storage !== last) out.free(storage);
     let [output] = out.fsdpOp("aten.empty", phase, call, [
       { bytes: elements * elementBytes(dtype), dtype, shape: [elements] },
     ]);
-    if (worldSize > 1) {
+    if (ranks > 1) {
       out.builder.categorize(input, Category.reduceScatter);
       out.fsdpOp("c10d._reduce_scatter_base_", phase, call);
     } else out.fsdpOp("aten.copy_", phase, call);
     this.reduceInputs.push(input);
+    const replicates = (this.plan.replicas ?? 1) > 1;
+    if (replicates) out.fsdpOp("c10d.allreduce_", phase, call);
     if (dtype !== original) {
       const [cast] = out.fsdpOp("aten._to_copy", phase, call, [
         { bytes: elements * elementBytes(original), dtype: original, shape: [elements] },
       ]);
-      out.free(output);
+      // Of HSDP it is kept until the next reduction, so that no other makes use of its memory while it is reduced over the replicas.
+      if (replicates) state.allReduced = output;
+      else out.free(output);
       output = cast;
     }
     this.keepShardedGradients(state, reduced, output, call);
     return last;
+  }
+
+  /** Gradients in the dtype of the reduction take those of this pass, too. */
+  private addToUnreduced(state: GroupState, call: number): void {
+    const kept = state.gradients.filter(({ isInReduceDtype }) => isInReduceDtype);
+    if (kept.length === 0) return;
+    for (const waiting of state.gradients) {
+      if (waiting.isInReduceDtype) continue;
+      if (kept.some(({ parameter }) => parameter === waiting.parameter)) {
+        this.out.fsdpOp("aten.add_", Phase.backward, call);
+        this.out.free(waiting.storage);
+      } else kept.push(waiting);
+    }
+    state.gradients.splice(0, state.gradients.length, ...kept);
   }
 
   private keepShardedGradients(
@@ -260,28 +367,37 @@ export class FsdpRank {
   ): void {
     const { out } = this;
     const phase = Phase.backward;
-    const keys = this.plan.cpuOffload ? reduced : [undefined];
-    for (const key of keys) {
-      const known = state.shardedGradients.get(key);
+    const { shardedGradients } = state;
+    let isKept = false;
+    for (const parameter of reduced) {
+      const known = shardedGradients.get(parameter);
       const accumulates = known !== undefined && out.isLive(known);
       let gradient = output;
-      if (key !== undefined)
+      if (this.plan.cpuOffload)
         [gradient] = out.fsdpOp("aten._to_copy", phase, call, [
           {
-            bytes: key.shard.elements * elementBytes(key.dtype),
-            dtype: key.dtype,
-            shape: [key.shard.elements],
+            bytes: parameter.shard.elements * elementBytes(parameter.dtype),
+            dtype: parameter.dtype,
+            shape: [parameter.shard.elements],
             device: out.offloadDevice,
           },
         ]);
-      if (!accumulates) state.shardedGradients.set(key, gradient);
-      else {
+      if (accumulates) {
         out.fsdpOp("aten.add_", phase, call);
-        out.free(gradient);
+        if (this.plan.cpuOffload) out.free(gradient);
+        continue;
       }
+      shardedGradients.set(parameter, gradient);
+      isKept ||= gradient === output;
     }
-    if (this.plan.cpuOffload) out.free(output);
+    if (!isKept) out.free(output);
   }
+}
+
+/** In which dtype a group reduces; undefined for that of its gradients. */
+function reduceDtypeOf({ group }: GroupState): string | undefined {
+  const { param, reduce } = group.policy.mixedPrecision ?? {};
+  return reduce === param ? undefined : reduce;
 }
 
 function gatheredResult(p: GroupParameter): NewStorage {

@@ -1,7 +1,15 @@
 export { FSDPMemTracker, type FsdpModuleState } from "./fsdp-mem-tracker.js";
 export type { GroupParameter, ParameterGroup } from "./parameter-groups.js";
+export { parseShardingPlan } from "./parse-sharding-plan.js";
 export { type ShardSize, shardRows, shardSize } from "./shard-size.js";
 export { shardStates } from "./shard-states.js";
-export { checkShardingPlan, type MixedPrecision, parseShardingPlan, type ShardingPlan } from "./sharding-plan.js";
+export {
+  checkShardingPlan,
+  type GroupPolicy,
+  type MixedPrecision,
+  type Prefetch,
+  type ShardingGroup,
+  type ShardingPlan,
+} from "./sharding-plan.js";
 export { type FsdpSimulation, simulateFsdp } from "./simulate-fsdp.js";
 export { usualWrap } from "./usual-wrap.js";

@@ -1,9 +1,21 @@
 import { readMemoryEvents } from "@remat/memory";
 import { Category, Phase, row, type Trace } from "@remat/trace";
+import { matchModules } from "./match-modules.js";
 import { type ShardSize, shardSize } from "./shard-size.js";
-import { elementBytes, isFloatDtype, planError, type ShardingPlan } from "./sharding-plan.js";
+import type { ShardedUnit } from "./sharded-units.js";
+import {
+  elementBytes,
+  type GroupPolicy,
+  isFloatDtype,
+  planError,
+  type ShardingPlan,
+  shardRank,
+  shardRanks,
+} from "./sharding-plan.js";
 
 export interface GroupParameter {
+  /** The one of its group's modules that it is in. */
+  readonly module: number;
   /** In the unsharded trace. */
   readonly tensor: number;
   readonly storage: number;
@@ -18,15 +30,18 @@ export interface GroupParameter {
   readonly gatheredBytes: number;
 }
 
-/** Parameters that are gathered, resharded and reduced together: those of a wrapped module, without those of wrapped modules in it. */
+/** Parameters that are gathered, resharded and reduced together: those of wrapped modules, without those of wrapped modules in them. */
 export interface ParameterGroup {
-  readonly module: number;
+  /** By number: one, or those that are sharded as one. */
+  readonly modules: readonly number[];
+  /** Of the first module. */
   readonly fqn: string;
+  readonly policy: GroupPolicy;
   readonly parameters: readonly GroupParameter[];
 }
 
 /**
- * Returns the groups of a plan, the root's first, then by first call; a wrapped module without parameters of its own has none.
+ * Returns the groups of a plan, the root's first, then by first module; units without parameters of their own have none.
  *
  * @throws RematError `SHARDING_PLAN` if two groups that are not nested share a parameter
  */
@@ -34,48 +49,64 @@ export function parameterGroups(
   trace: Trace,
   plan: ShardingPlan,
   root: number,
-  wrapped: readonly number[],
+  units: readonly ShardedUnit[],
 ): ParameterGroup[] {
   const initial = storagesBeforeUpdate(trace);
   const rows = initialParameters(trace, initial);
-  const byModule = new Map<number, GroupParameter[]>();
-  const owner = new Map<number, number>();
-  const take = (module: number, tensor: number): void => {
+  const groups = new Map<ShardedUnit, GroupParameter[]>();
+  const owner = new Map<number, ShardedUnit | undefined>();
+  const take = (unit: ShardedUnit, module: number, tensor: number): void => {
     const storage = trace.tensors.storage[tensor];
-    const known = owner.get(storage);
-    if (known !== undefined) {
-      if (module === root || known === module || isInside(trace, known, module)) return;
+    if (owner.has(storage)) {
+      const known = owner.get(storage);
+      if (known === undefined || known === unit || unit.modules.includes(root) || isWithin(trace, known, unit)) return;
       throw planError(
-        `${trace.modules[known].fqn} and ${trace.modules[module].fqn} share a parameter of shape [${trace.tensorShape(tensor).join(", ")}]: expected it in one group. Wrap a module around both instead.`,
+        `${trace.modules[known.modules[0]].fqn} and ${trace.modules[unit.modules[0]].fqn} share a parameter of shape [${trace.tensorShape(tensor).join(", ")}]: expected it in one group. Wrap a module around both instead, or both as one: wrap=A+B.`,
       );
     }
-    owner.set(storage, module);
-    const list = byModule.get(module);
-    if (list === undefined) byModule.set(module, [parameter(trace, plan, tensor)]);
-    else list.push(parameter(trace, plan, tensor));
+    owner.set(storage, unit);
+    const list = groups.get(unit);
+    if (list === undefined) groups.set(unit, [parameter(trace, plan, unit.policy, module, tensor)]);
+    else list.push(parameter(trace, plan, unit.policy, module, tensor));
   };
+  for (const module of matchModules(trace, root, plan.ignored ?? []))
+    for (const tensor of declaredParameters(rows, module)) owner.set(trace.tensors.storage[tensor], undefined);
+  const countOf = ({ modules }: ShardedUnit): number =>
+    modules.reduce((sum, module) => sum + declaredParameters(rows, module).length, 0);
   // As `fully_shard` is applied: inner modules before those around them, the root last.
-  const order = wrapped
-    .filter((module) => module !== root)
-    .sort((a, b) => declaredParameters(rows, a).length - declaredParameters(rows, b).length || a - b);
-  for (const module of [...order, root]) for (const tensor of declaredParameters(rows, module)) take(module, tensor);
-  const wraps = new Set([...wrapped, root]);
+  const order = units
+    .filter(({ modules }) => !modules.includes(root))
+    .sort((a, b) => countOf(a) - countOf(b) || a.modules[0] - b.modules[0]);
+  for (const unit of [...order, ...units.filter((each) => !order.includes(each))])
+    for (const module of unit.modules)
+      for (const tensor of declaredParameters(rows, module)) take(unit, module, tensor);
+  const unitOf = new Map(units.flatMap((unit) => unit.modules.map((module) => [module, unit] as const)));
   for (const [tensor, module] of undeclaredParameters(trace, owner, initial)) {
-    const around = module.findLast((m) => wraps.has(m)) ?? root;
-    take(around, tensor);
+    const around = module.findLast((m) => unitOf.has(m)) ?? root;
+    take(unitOf.get(around) as ShardedUnit, around, tensor);
   }
-  return [...byModule]
-    .sort(([a], [b]) => (a === root ? -1 : b === root ? 1 : a - b))
-    .map(([module, parameters]) => ({ module, fqn: trace.modules[module].fqn, parameters }));
+  return units.flatMap((unit) => {
+    const parameters = groups.get(unit);
+    const { modules, policy } = unit;
+    return parameters === undefined ? [] : [{ modules, policy, fqn: trace.modules[modules[0]].fqn, parameters }];
+  });
 }
 
-function parameter(trace: Trace, plan: ShardingPlan, tensor: number): GroupParameter {
+function parameter(
+  trace: Trace,
+  plan: ShardingPlan,
+  policy: GroupPolicy,
+  module: number,
+  tensor: number,
+): GroupParameter {
   const shape = trace.tensorShape(tensor);
   const dtype = trace.tensorDtype(tensor);
-  const cast = plan.mixedPrecision?.param;
+  const cast = policy.mixedPrecision?.param;
   const gatheredDtype = cast !== undefined && isFloatDtype(dtype) ? cast : dtype;
-  const shard = shardSize(shape, plan.worldSize, plan.rank ?? 0);
+  const ranks = shardRanks(plan);
+  const shard = shardSize(shape, ranks, shardRank(plan));
   return {
+    module,
     tensor,
     storage: trace.tensors.storage[tensor],
     shape,
@@ -84,7 +115,7 @@ function parameter(trace: Trace, plan: ShardingPlan, tensor: number): GroupParam
     gatheredDtype,
     shard,
     shardBytes: shard.paddedElements * elementBytes(dtype),
-    gatheredBytes: shard.paddedElements * plan.worldSize * elementBytes(gatheredDtype),
+    gatheredBytes: shard.paddedElements * ranks * elementBytes(gatheredDtype),
   };
 }
 
@@ -124,7 +155,7 @@ function initialParameters(trace: Trace, initial: number): ReadonlyMap<number, I
 /** Parameters that no module declares, each with the modules around the op that reads it first. */
 function* undeclaredParameters(
   trace: Trace,
-  declared: ReadonlyMap<number, number>,
+  declared: ReadonlyMap<number, unknown>,
   initial: number,
 ): Generator<readonly [number, readonly number[]], void, undefined> {
   const isParameter = new Uint8Array(trace.storages.count);
@@ -145,6 +176,10 @@ function* undeclaredParameters(
       isParameter[storage] = 0;
       yield [tensor, Array.from(trace.opCalls(op), (call) => trace.calls.module[call])];
     }
+}
+
+function isWithin(trace: Trace, inner: ShardedUnit, outer: ShardedUnit): boolean {
+  return inner.modules.every((module) => outer.modules.some((around) => isInside(trace, module, around)));
 }
 
 /** Whether `inner` is in `outer`, by its name or, for a shared module, which has one name and several places, by a call of it. */

@@ -1,7 +1,7 @@
 import type { Trace } from "@remat/trace";
 import type { GroupParameter, ParameterGroup } from "./parameter-groups.js";
 import { shardSize } from "./shard-size.js";
-import { elementBytes, type ShardingPlan } from "./sharding-plan.js";
+import { elementBytes, type ShardingPlan, shardRank, shardRanks } from "./sharding-plan.js";
 import type { StorageRoles } from "./storage-roles.js";
 
 /** Which storages of the unsharded run a rank keeps as shards, and how large: decided here for all that shards. @internal */
@@ -49,6 +49,6 @@ export class ShardSizes {
 
   /** Returns how many elements of a tensor of `shape` the rank has. */
   elementsOf(shape: readonly number[]): number {
-    return shardSize(shape, this.plan.worldSize, this.plan.rank ?? 0).elements;
+    return shardSize(shape, shardRanks(this.plan), shardRank(this.plan)).elements;
   }
 }

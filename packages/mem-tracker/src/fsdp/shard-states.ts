@@ -2,6 +2,7 @@ import { Trace } from "@remat/trace";
 import { rootModule } from "./match-modules.js";
 import { parameterGroups } from "./parameter-groups.js";
 import { ShardSizes } from "./shard-sizes.js";
+import { shardedUnits } from "./sharded-units.js";
 import { checkShardingPlan } from "./sharding-plan.js";
 import { storageRoles } from "./storage-roles.js";
 
@@ -17,7 +18,7 @@ export function shardStates(trace: Trace, worldSize: number): Trace {
   const plan = { worldSize, wrap: [] };
   checkShardingPlan(plan);
   const root = rootModule(trace);
-  const groups = parameterGroups(trace, plan, root, [root]);
+  const groups = parameterGroups(trace, plan, root, shardedUnits(trace, plan, root));
   const sizes = new ShardSizes(trace, plan, groups, storageRoles(trace, groups, root));
   const { storages } = trace;
   const bytes = storages.bytes.map((whole, storage) => sizes.bytesOf(storage) ?? whole);

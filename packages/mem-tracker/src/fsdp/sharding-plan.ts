@@ -6,8 +6,10 @@ export interface MixedPrecision {
   readonly param?: string;
   /** In which gradients are reduced; left out: the gradients' own. */
   readonly reduce?: string;
-  /** To which the outputs of the root are cast. */
+  /** To which the outputs of the wrapped modules are cast; of the plan's own, those of the root. */
   readonly output?: string;
+  /** Whether floating-point inputs of the wrapped modules are cast to `param`; left out: yes, as in PyTorch. */
+  readonly castInputs?: boolean;
   /**
    * Casts that the model's code makes itself (`self.output(h).float()`). Where the recorded run computes in that dtype already such a cast
    * is no op and leaves nothing in the trace, so it has to be told: the outputs of these modules (names or patterns) are cast to `dtype`.
@@ -15,10 +17,35 @@ export interface MixedPrecision {
   readonly explicitCasts?: readonly { readonly after: string; readonly dtype: string }[];
 }
 
-/** How a model is sharded: the arguments of PyTorch's `fully_shard` on the wrapped modules and on the root, which is always wrapped. */
-export interface ShardingPlan {
-  /** Over how many ranks. */
+/** What `fully_shard` is told of a group of parameters. */
+export interface GroupPolicy {
+  /**
+   * Whether parameters are freed after the forward pass and gathered again for the backward pass; or over how many ranks they are then sharded, fewer than all. Left
+   * out: they are freed but for the root's, as `fully_shard` does by default.
+   */
+  readonly reshardAfterForward?: boolean | number;
+  readonly mixedPrecision?: MixedPrecision;
+}
+
+/** Calls of `fully_shard` that differ from the plan's own policy, or that take several modules as one. */
+export interface ShardingGroup extends GroupPolicy {
+  /** Names or patterns, as of {@link ShardingPlan.wrap}; `""` is the root. */
+  readonly modules: readonly string[];
+  /** Whether all of them are one group, `fully_shard([a, b])`; left out: each is one by itself. */
+  readonly together?: boolean;
+}
+
+/** Which groups are gathered early: how many of those that come next, or, by module, which. */
+export type Prefetch = number | Readonly<Record<string, readonly string[]>>;
+
+/** How a model is sharded: the arguments of PyTorch's `fully_shard` on the wrapped modules and on the root, which is always wrapped, and what is called on them afterwards. */
+export interface ShardingPlan extends GroupPolicy {
+  /** How many ranks there are. */
   readonly worldSize: number;
+  /** HSDP: by how many ranks each shard is held, a divisor of `worldSize`; left out: 1. */
+  readonly replicas?: number;
+  /** Shards, their gradients and optimizer states live on the CPU; where the run itself was on the CPU, on a device `host`. Of all groups or none: a trace does not tell which optimizer state is of which parameter. */
+  readonly cpuOffload?: boolean;
   /** Whose memory is predicted; left out: 0, which has the largest shards. */
   readonly rank?: number;
   /**
@@ -26,11 +53,35 @@ export interface ShardingPlan {
    * names. With or without the root's name in front. None: the root alone. Left out: `usualWrap` of the run.
    */
   readonly wrap?: readonly string[];
-  /** Left out: after the forward pass all are resharded but the root, as `fully_shard` does by default. */
-  readonly reshardAfterForward?: boolean;
-  readonly mixedPrecision?: MixedPrecision;
-  /** Shards, their gradients and optimizer states live on the CPU; where the run itself was on the CPU, on a device `host`. */
-  readonly cpuOffload?: boolean;
+  /** Where a module is named by several, and by `wrap`, the last counts. */
+  readonly groups?: readonly ShardingGroup[];
+  /** Modules whose parameters are left as they are, whole on each rank: names or patterns. */
+  readonly ignored?: readonly string[];
+  /** What a group gathers besides itself as its forward pass begins (`set_modules_to_forward_prefetch`); left out: nothing. */
+  readonly forwardPrefetch?: Prefetch;
+  /** What a group gathers besides itself as its backward pass begins (`set_modules_to_backward_prefetch`); left out: the one that ran before it. */
+  readonly backwardPrefetch?: Prefetch;
+  /** `set_reshard_after_backward`; left out: true. */
+  readonly reshardAfterBackward?: boolean;
+  /** Modules (names or patterns) that are not gathered in the backward pass, which does not read them: `set_unshard_in_backward(False)`. */
+  readonly keptShardedInBackward?: readonly string[];
+  /** After which of a step's backward passes gradients are reduced (`set_requires_gradient_sync`); left out: after every one. */
+  readonly gradientSync?: "every" | "last";
+  /**
+   * Whether modules that are one group each run the group's forward hooks, as `FSDPMemTracker` of PyTorch 2.13 makes them while it looks: it frees and gathers in between what
+   * FSDP by itself keeps. Left out: as FSDP by itself.
+   */
+  readonly asTracked?: boolean;
+}
+
+/** Returns over how many ranks a plan shards: all, or with replicas fewer. */
+export function shardRanks({ worldSize, replicas = 1 }: Pick<ShardingPlan, "worldSize" | "replicas">): number {
+  return worldSize / replicas;
+}
+
+/** Returns which of the shards the plan's rank holds: of HSDP, ranks that follow each other shard, and those further apart replicate. */
+export function shardRank(plan: Pick<ShardingPlan, "worldSize" | "replicas" | "rank">): number {
+  return (plan.rank ?? 0) % shardRanks(plan);
 }
 
 /**
@@ -39,13 +90,38 @@ export interface ShardingPlan {
  * @throws RematError `SHARDING_PLAN`
  */
 export function checkShardingPlan(plan: ShardingPlan): void {
-  const { worldSize, rank = 0, mixedPrecision = {} } = plan;
+  const { worldSize, replicas = 1, rank = 0, groups = [] } = plan;
   if (!Number.isInteger(worldSize) || worldSize < 1)
     throw planError(
       `expected a world size of at least 1, found ${worldSize}. Say over how many ranks to shard: world=8.`,
     );
+  if (!Number.isInteger(replicas) || replicas < 1 || worldSize % replicas !== 0)
+    throw planError(
+      `expected replicas that divide the ${worldSize} ranks, found ${replicas}: world=8,replicas=2 shards over 4 ranks, twice.`,
+    );
   if (!Number.isInteger(rank) || rank < 0 || rank >= worldSize)
     throw planError(`expected a rank from 0 to ${worldSize - 1}, found ${rank}.`);
+  checkPolicy(plan, shardRanks(plan));
+  for (const group of groups) {
+    if (group.modules.length === 0) throw planError("a group names no modules: expected at least one, or a pattern.");
+    checkPolicy(group, shardRanks(plan));
+  }
+  for (const [what, prefetch] of [
+    ["forward", plan.forwardPrefetch],
+    ["backward", plan.backwardPrefetch],
+  ] as const)
+    if (typeof prefetch === "number" && !(Number.isInteger(prefetch) && prefetch >= 0))
+      throw planError(`expected how many groups to prefetch in the ${what} pass, from 0 up, found ${prefetch}.`);
+}
+
+function checkPolicy({ reshardAfterForward, mixedPrecision = {} }: GroupPolicy, ranks: number): void {
+  if (typeof reshardAfterForward === "number") {
+    const size = reshardAfterForward;
+    if (!Number.isInteger(size) || size < 1 || ranks % size !== 0)
+      throw planError(
+        `expected to reshard to a number of ranks that divides the ${ranks} of a shard, found ${size}; reshard alone is all of them.`,
+      );
+  }
   for (const dtype of [
     mixedPrecision.param,
     mixedPrecision.reduce,
@@ -65,83 +141,6 @@ export function isFloatDtype(dtype: string): boolean {
 /** Returns bytes of one element, 4 for a dtype that is not known. */
 export function elementBytes(dtype: string): number {
   return bytesPerElement(dtype) ?? 4;
-}
-
-const flags: Readonly<Record<string, Partial<ShardingPlan>>> = {
-  reshard: { reshardAfterForward: true },
-  "no-reshard": { reshardAfterForward: false },
-  bf16: { mixedPrecision: { param: "bfloat16", reduce: "float32" } },
-  fp16: { mixedPrecision: { param: "float16", reduce: "float32" } },
-  offload: { cpuOffload: true },
-};
-const keys = ["world", "rank", "wrap", "reduce", "output", "cast"];
-
-/**
- * Returns a plan from text: `world=8,wrap='layers.*',reshard,bf16,offload`.
- *
- * `world=N` is needed; `wrap=PATTERN` may be repeated, and quoted, and `wrap=` is the root alone; `reshard` or `no-reshard`; `bf16` or `fp16` parameters with `float32`
- * reductions, which `reduce=DTYPE` changes; `output=DTYPE`; `cast=MODULE:DTYPE` for a cast in the model's own code; `offload`; `rank=N`.
- *
- * @throws RematError `SHARDING_PLAN`
- * @example
- * parseShardingPlan("world=8,wrap='layers.*',bf16"); // { worldSize: 8, wrap: ["layers.*"], mixedPrecision: { … } }
- */
-export function parseShardingPlan(text: string): ShardingPlan {
-  let plan: ShardingPlan = { worldSize: Number.NaN };
-  for (const item of splitList(text)) {
-    const at = item.indexOf("=");
-    if (at < 0) {
-      if (!Object.hasOwn(flags, item)) throw unknownItem(item);
-      plan = { ...plan, ...flags[item] };
-      continue;
-    }
-    const value = item.slice(at + 1).replace(/^(['"])(.*)\1$/, "$2");
-    plan = withSetting(plan, item.slice(0, at).trim(), value, item);
-  }
-  if (Number.isNaN(plan.worldSize)) throw planError(`expected world=N in ${JSON.stringify(text)}, found none.`);
-  checkShardingPlan(plan);
-  return plan;
-}
-
-function withSetting(plan: ShardingPlan, key: string, value: string, item: string): ShardingPlan {
-  const { mixedPrecision } = plan;
-  switch (key) {
-    case "world":
-      return { ...plan, worldSize: wholeNumber(key, value) };
-    case "rank":
-      return { ...plan, rank: wholeNumber(key, value) };
-    case "wrap":
-      return { ...plan, wrap: [...(plan.wrap ?? []), ...(value === "" ? [] : [value])] };
-    case "reduce":
-      return { ...plan, mixedPrecision: { ...mixedPrecision, reduce: value } };
-    case "output":
-      return { ...plan, mixedPrecision: { ...mixedPrecision, output: value } };
-    case "cast": {
-      const colon = value.lastIndexOf(":");
-      if (colon < 0) throw planError(`expected cast=MODULE:DTYPE, found ${JSON.stringify(item)}.`);
-      const cast = { after: value.slice(0, colon), dtype: value.slice(colon + 1) };
-      const explicitCasts = [...(mixedPrecision?.explicitCasts ?? []), cast];
-      return { ...plan, mixedPrecision: { ...mixedPrecision, explicitCasts } };
-    }
-    default:
-      throw unknownItem(item);
-  }
-}
-
-/** Items between commas that are not quoted. */
-function splitList(text: string): readonly string[] {
-  return (text.match(/(?:'[^']*'|"[^"]*"|[^,'"])+/g) ?? []).map((item) => item.trim()).filter((item) => item !== "");
-}
-
-function wholeNumber(key: string, value: string): number {
-  if (!/^\d+$/.test(value)) throw planError(`expected a whole number in ${key}=N, found ${JSON.stringify(value)}.`);
-  return Number(value);
-}
-
-function unknownItem(item: string): RematError {
-  return planError(
-    `unknown item ${JSON.stringify(item)}: expected ${keys.map((key) => `${key}=…`).join(", ")}, ${Object.keys(flags).join(", ")}.`,
-  );
 }
 
 export function planError(detail: string): RematError {

@@ -2,16 +2,20 @@ import { readMemoryEvents } from "@remat/memory";
 import { EventKind, Phase, RematError, row, type Trace } from "@remat/trace";
 import { requireMemoryTrace } from "../track-memory.js";
 import { CastCopies } from "./cast-copies.js";
-import { castStorages } from "./cast-storages.js";
+import { castStorages, type MixedUnits } from "./cast-storages.js";
+import { castModulesOf, lowDtypeOf, mixedUnits } from "./dtypes-of-units.js";
 import { FSDPMemTracker } from "./fsdp-mem-tracker.js";
 import { FsdpRank } from "./fsdp-rank.js";
-import type { GroupState } from "./group-state.js";
-import { matchModules, rootModule } from "./match-modules.js";
+import { GroupState } from "./group-state.js";
+import { rootModule } from "./match-modules.js";
 import { type ParameterGroup, parameterGroups } from "./parameter-groups.js";
+import { prefetchesOf } from "./prefetches.js";
 import { RankTrace } from "./rank-trace.js";
+import { shardedUnits } from "./sharded-units.js";
 import { checkShardingPlan, type ShardingPlan } from "./sharding-plan.js";
 import { SourceStorages } from "./source-storages.js";
-import { type StorageRoles, storageRoles } from "./storage-roles.js";
+import { StepPasses } from "./step-passes.js";
+import { type GradientOf, type StorageRoles, storageRoles } from "./storage-roles.js";
 import { usualWrap } from "./usual-wrap.js";
 
 /** What a rank would hold. */
@@ -50,6 +54,7 @@ export function simulateFsdp(trace: Trace, given: ShardingPlan): FsdpSimulation 
 class Simulator {
   readonly groups: readonly ParameterGroup[];
   private readonly trace: Trace;
+  private readonly plan: FsdpSimulation["plan"];
   private readonly root: number;
   private readonly roles: StorageRoles;
   private readonly out: RankTrace;
@@ -68,31 +73,38 @@ class Simulator {
   private readonly casting: (() => void)[] = [];
   /** By group: gradients of the source that are not freed. */
   private readonly unfreed: Set<number>[];
+  private readonly steps: StepPasses;
+  /** Where some sharded modules compute in another dtype than others. */
+  private readonly mixed: MixedUnits | undefined;
   private inBackward = false;
   private nextOp = 0;
 
   constructor(trace: Trace, plan: FsdpSimulation["plan"]) {
     this.trace = trace;
+    this.plan = plan;
     this.root = rootModule(trace);
-    const wrapped = new Set([this.root, ...matchModules(trace, this.root, plan.wrap)]);
-    this.groups = parameterGroups(trace, plan, this.root, [...wrapped]);
+    const units = shardedUnits(trace, plan, this.root);
+    this.groups = parameterGroups(trace, plan, this.root, units);
     if (this.groups.length === 0)
       throw new RematError(
         "TRACE_NO_PARAMETERS",
         "the trace has no parameters to shard: found none among its modules' weights and its storages. Trace a model whose parameters are told.",
       );
-    const scope = { root: this.root, castModules: castModulesOf(trace, plan, this.root) };
+    this.mixed = mixedUnits(units, this.groups);
+    const scope = { root: this.root, castModules: castModulesOf(trace, plan, this.root, units), mixed: this.mixed };
     this.roles = storageRoles(trace, this.groups, this.root);
-    const casts = castStorages(trace, plan, this.roles, scope);
+    const casts = castStorages(trace, lowDtypeOf(units), this.roles, scope);
     this.out = new RankTrace(trace, [describe(plan, this.groups.length)]);
     this.storages = new SourceStorages(trace, plan, this.groups, this.roles, casts, this.out);
     this.copies = casts && new CastCopies(trace, casts, this.roles, this.storages, this.out, this.root);
-    this.rank = new FsdpRank(this.out, plan, this.groups, this.root);
+    const states = this.groups.map((group) => new GroupState(group));
+    this.rank = new FsdpRank(this.out, plan, states, this.root, prefetchesOf(trace, plan, this.root, units, states));
     this.unfreed = this.groups.map(() => new Set());
+    this.steps = new StepPasses(trace, this.root);
     const announced = modulesWithBackward(trace);
-    for (const state of this.rank.groups) {
-      this.stateOf.set(state.group.module, state);
-      if (!announced.has(state.group.module)) this.unannounced.add(state);
+    for (const state of states) {
+      for (const module of state.group.modules) this.stateOf.set(module, state);
+      if (!state.group.modules.some((module) => announced.has(module))) this.unannounced.add(state);
     }
   }
 
@@ -139,7 +151,7 @@ class Simulator {
     this.inBackward ||= isBackward(phase);
     if (phase === Phase.backward && this.unannounced.size > 0) this.beginUnannounced(op);
     this.pointToWeights(phase === Phase.optimizer);
-    this.out.copyOp(op, this.storages);
+    if (!this.roles.additions.has(op) || this.addsUnreduced()) this.out.copyOp(op, this.storages);
     this.copies?.afterOp(op);
     this.nextOp = op + 1;
   }
@@ -149,25 +161,28 @@ class Simulator {
     this.beforeOp();
     this.storages.allocate(storage);
     const gradient = this.roles.gradients.get(storage);
-    if (gradient === undefined) return;
+    if (gradient === undefined || (gradient.isAdded && this.addsUnreduced())) return;
     const waiting = { storage: this.storages.ownOf(storage), parameter: gradient.parameter };
     this.rank.groups[gradient.group].gradients.push(waiting);
-    this.unfreed[gradient.group].add(storage);
+    if (!gradient.isAdded) this.unfreed[gradient.group].add(storage);
   }
 
   private free(storage: number): void {
     this.copies?.free(storage);
     const gradient = this.roles.gradients.get(storage);
     if (this.roles.isParameter[storage] === 1) return this.rank.freeShard(storage);
-    if (gradient === undefined) return this.storages.free(storage);
+    if (gradient === undefined || (gradient.isAdded && this.addsUnreduced())) return this.storages.free(storage);
+    if (gradient.isAdded) return;
     // Until it is reduced the group holds it; after that the sharded gradient lives as long as any of those it stands for.
     const unfreed = this.unfreed[gradient.group];
     unfreed.delete(storage);
     const { shardedGradients } = this.rank.groups[gradient.group];
     const own = shardedGradients.get(gradient.parameter);
-    if (own !== undefined) this.out.free(own);
-    const common = shardedGradients.get(undefined);
-    if (common !== undefined && unfreed.size === 0) this.out.free(common);
+    if (own === undefined) return;
+    const { gradients } = this.roles;
+    for (const other of unfreed)
+      if (shardedGradients.get((gradients.get(other) as GradientOf).parameter) === own) return;
+    this.out.free(own);
   }
 
   private enterModule(eventRow: number): void {
@@ -185,14 +200,17 @@ class Simulator {
       const cast = (): void => copies?.castGradients(module, call);
       if (module === this.root) this.beginning.push(cast);
       else this.casting.push(cast);
-      if (state !== undefined) this.beginning.push(() => rank.preBackward(state, call));
+      if (state !== undefined && (this.plan.asTracked || module === state.last))
+        this.beginning.push(() => rank.preBackward(state, call, this.hooked(state, call)));
       return;
     }
     const castInputs = (): void => {
-      if (phase === Phase.forward && module === this.root) copies?.castInputs(eventRow, this.nextOp);
+      if (phase !== Phase.forward) return;
+      if (this.mixed !== undefined) copies?.castUnitInputs(module, eventRow, this.nextOp);
+      else if (module === this.root) copies?.castInputs(eventRow, this.nextOp);
     };
     if (state === undefined) return castInputs();
-    rank.preForward(state, call, phase, castInputs);
+    rank.preForward(state, module, call, phase, castInputs);
     this.pointedToShards = undefined;
   }
 
@@ -204,13 +222,18 @@ class Simulator {
     if (phase === Phase.backward) {
       exit();
       copies?.endBackward(module);
+      // What a module casts it casts back when all else is done; of what it is given in a lower dtype autograd casts the gradient at once.
+      const castsInputs = this.mixed?.isLow.get(module) === true;
+      if (!castsInputs) copies?.castLeaving(module, call);
       // A group whose inputs have no gradient is reduced when all is over.
       if (!this.isNextBackward()) this.endBackward();
-      else if (state?.training === "preBackward") rank.postBackward(state, call);
+      else if (state?.training === "preBackward" && (this.plan.asTracked || module === state.first))
+        rank.postBackward(state, call, this.hooked(state, call), this.reduces());
+      if (castsInputs) copies?.castLeaving(module, call);
       return;
     }
-    if (state !== undefined) rank.postForward(state, call, phase);
-    else if (module === this.root && phase === Phase.forward) rank.endForward();
+    if (state !== undefined) rank.postForward(state, module, call, phase);
+    else if (module === this.root && phase === Phase.forward) rank.endForward(call);
     exit();
     if (phase === Phase.forward) copies?.castOutputs(eventRow, event);
   }
@@ -232,7 +255,7 @@ class Simulator {
     for (const call of this.trace.opCalls(op)) {
       const state = this.stateOf.get(this.trace.calls.module[call]);
       if (state !== undefined && this.unannounced.has(state) && state.training === "idle")
-        this.rank.preBackward(state, call);
+        this.rank.preBackward(state, call, this.hooked(state, call));
     }
   }
 
@@ -240,8 +263,28 @@ class Simulator {
     if (!this.inBackward || this.isNextBackward()) return;
     this.begin();
     this.copies?.release();
-    this.rank.endBackward((state) => this.latestCall.get(state.group.module));
+    this.rank.endBackward((state) => {
+      const call = this.latestCall.get(state.first);
+      return call === undefined ? undefined : [call, this.hooked(state, call)];
+    }, this.reduces());
     this.inBackward = false;
+  }
+
+  /** The calls whose hooks are looked at where one of a group's modules begins or ends: upstream's tracker looks at all of them. */
+  private hooked({ group }: GroupState, call: number): readonly number[] {
+    if (!this.plan.asTracked) return [call];
+    return group.modules.flatMap((module) => this.latestCall.get(module) ?? []);
+  }
+
+  /** Whether the backward pass that goes on is one after which gradients are reduced. */
+  private reduces(): boolean {
+    return this.plan.gradientSync !== "last" || this.steps.isLastBackward(this.nextOp - 1);
+  }
+
+  /** Whether gradients are added to those of an earlier pass as the run did: FSDP holds these, unreduced and in the same dtype. */
+  private addsUnreduced(): boolean {
+    const { param, reduce = param } = this.groups[0].policy.mixedPrecision ?? {};
+    return this.plan.gradientSync === "last" && reduce === param;
   }
 
   private isNextBackward(): boolean {
@@ -260,7 +303,7 @@ class Simulator {
     if (!shards) return;
     for (const [storage, { group, parameter }] of this.roles.gradients) {
       const { shardedGradients } = this.rank.groups[group];
-      const sharded = shardedGradients.get(parameter) ?? shardedGradients.get(undefined);
+      const sharded = shardedGradients.get(parameter);
       if (sharded !== undefined && this.unfreed[group].has(storage)) this.out.stand(sharded, storage);
     }
   }
@@ -286,16 +329,7 @@ function modulesWithBackward(trace: Trace): ReadonlySet<number> {
   return modules;
 }
 
-/** Modules whose outputs are cast to a wider dtype: where the model's code does so, and the root if the plan says. */
-function castModulesOf(trace: Trace, plan: ShardingPlan, root: number): ReadonlyMap<number, string> {
-  const { output, explicitCasts = [] } = plan.mixedPrecision ?? {};
-  const modules = new Map<number, string>();
-  for (const { after, dtype } of explicitCasts)
-    for (const module of matchModules(trace, root, [after])) modules.set(module, dtype);
-  if (output !== undefined) modules.set(root, output);
-  return modules;
-}
-
-function describe({ rank = 0, worldSize, wrap }: FsdpSimulation["plan"], groups: number): string {
-  return `Simulated from a run on one device: rank ${rank} of ${worldSize} under FSDP, ${groups} parameter ${groups === 1 ? "group" : "groups"} (${wrap.length === 0 ? "the root alone" : `the root and ${wrap.join(", ")}`}).`;
+function describe({ rank = 0, worldSize, replicas = 1, wrap }: FsdpSimulation["plan"], groups: number): string {
+  const mesh = replicas === 1 ? "" : `, ${replicas} replicas of ${worldSize / replicas} shards`;
+  return `Simulated from a run on one device: rank ${rank} of ${worldSize} under FSDP${mesh}, ${groups} parameter ${groups === 1 ? "group" : "groups"} (${wrap.length === 0 ? "the root alone" : `the root and ${wrap.join(", ")}`}).`;
 }

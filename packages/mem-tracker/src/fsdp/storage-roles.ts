@@ -6,11 +6,15 @@ import type { GroupParameter, ParameterGroup } from "./parameter-groups.js";
 export interface GradientOf {
   readonly group: number;
   readonly parameter: GroupParameter;
+  /** True where it is added to the gradient of an earlier backward pass, which is that of the parameter already. */
+  readonly isAdded?: boolean;
 }
 
 /** What storages of the unsharded trace are for, as far as FSDP treats them in its own way. */
 export interface StorageRoles {
   readonly gradients: ReadonlyMap<number, GradientOf>;
+  /** Ops that add a gradient to that of an earlier backward pass, in place. */
+  readonly additions: ReadonlySet<number>;
   /** 1: a parameter as the run begins, which FSDP shards. */
   readonly isParameter: Uint8Array;
   /** 1: a parameter at some time. Where an update makes a new storage (tfjs's `assign`), it becomes the parameter's. */
@@ -35,7 +39,8 @@ export function storageRoles(trace: Trace, groups: readonly ParameterGroup[], ro
       isParameter[storage] = 1;
       becomesParameter[storage] = 1;
     }
-  const matcher = new GradientMatcher(trace, groups, firstTensor);
+  const added = addedGradients(trace);
+  const matcher = new GradientMatcher(trace, groups, firstTensor, added);
   const { ops } = trace;
   let nextOp = 0;
   readMemoryEvents(trace, {
@@ -66,12 +71,33 @@ export function storageRoles(trace: Trace, groups: readonly ParameterGroup[], ro
       }
     },
   });
-  return { gradients: matcher.gradients, isParameter, becomesParameter, isOptimizers, isInput, firstTensor };
+  const { gradients } = matcher;
+  const additions = new Set<number>();
+  for (const [storage, { to, op }] of added) {
+    const of = gradients.get(to);
+    if (of === undefined) continue;
+    additions.add(op);
+    gradients.set(storage, { ...of, isAdded: true });
+  }
+  return { gradients, additions, isParameter, becomesParameter, isOptimizers, isInput, firstTensor };
+}
+
+/** What the backward pass adds in place to what it has made before, by its storage: to which, and by which op. */
+function addedGradients(trace: Trace): ReadonlyMap<number, { readonly to: number; readonly op: number }> {
+  const { ops, tensors } = trace;
+  const added = new Map<number, { to: number; op: number }>();
+  for (let op = 0; op < ops.count; op++) {
+    if (ops.phase[op] !== Phase.backward || !/^aten\.add_\./.test(trace.opName(op))) continue;
+    const [to, what] = trace.opInputs(op);
+    if (what === undefined || tensors.storage[to] === tensors.storage[what]) continue;
+    added.set(tensors.storage[what], { to: tensors.storage[to], op });
+  }
+  return added;
 }
 
 /**
- * Finds the parameter of each gradient: of the same shape, in the innermost group around the op that made it, and without a gradient in this
- * iteration so far.
+ * Finds the parameter of each gradient: of the same shape, in the innermost group around the op that made it, of modules around it rather than of others, and
+ * without a gradient in this iteration so far.
  */
 class GradientMatcher {
   readonly gradients = new Map<number, GradientOf>();
@@ -81,12 +107,19 @@ class GradientMatcher {
   private readonly firstTensor: Int32Array;
   private readonly madeAt: Int32Array;
   private readonly taken = new Set<GroupParameter>();
+  private readonly added: ReadonlyMap<number, unknown>;
 
-  constructor(trace: Trace, groups: readonly ParameterGroup[], firstTensor: Int32Array) {
+  constructor(
+    trace: Trace,
+    groups: readonly ParameterGroup[],
+    firstTensor: Int32Array,
+    added: ReadonlyMap<number, unknown>,
+  ) {
     this.trace = trace;
     this.groups = groups;
     this.firstTensor = firstTensor;
-    this.groupOfModule = new Map(groups.map(({ module }, i) => [module, i]));
+    this.added = added;
+    this.groupOfModule = new Map(groups.flatMap(({ modules }, i) => modules.map((module) => [module, i] as const)));
     this.madeAt = new Int32Array(trace.storages.count).fill(-1);
   }
 
@@ -99,13 +132,14 @@ class GradientMatcher {
   }
 
   add(storage: number, op: number = this.madeAt[storage]): void {
-    if (this.gradients.has(storage)) return;
+    if (this.gradients.has(storage) || this.added.has(storage)) return;
     const { trace } = this;
     const tensor = this.firstTensor[storage];
     if (tensor < 0) return;
     const shape = trace.tensorShape(tensor);
     const elements = shape.reduce((product, n) => product * n, 1);
     const around = op >= 0 && op < trace.ops.count ? trace.opCalls(op) : new Int32Array(0);
+    const modules = new Set(Array.from(around, (call) => trace.calls.module[call]));
     const candidates: number[] = [];
     for (let i = around.length - 1; i >= 0; i--) {
       const group = this.groupOfModule.get(trace.calls.module[around[i]]);
@@ -114,7 +148,8 @@ class GradientMatcher {
     for (let group = 0; group < this.groups.length; group++) if (!candidates.includes(group)) candidates.push(group);
     for (const group of candidates) {
       const open = this.groups[group].parameters.filter((p) => p.elements === elements && !this.taken.has(p));
-      const parameter = open.find((p) => p.shape.join() === shape.join()) ?? open[0];
+      const alike = open.filter((p) => p.shape.join() === shape.join());
+      const parameter = alike.find((p) => modules.has(p.module)) ?? alike[0] ?? open[0];
       if (parameter === undefined) continue;
       this.taken.add(parameter);
       this.gradients.set(storage, { group, parameter });

@@ -1,6 +1,7 @@
 import { RematError, type Trace } from "@remat/trace";
-import { matchModules, rootModule } from "./match-modules.js";
+import { rootModule } from "./match-modules.js";
 import { parameterGroups } from "./parameter-groups.js";
+import { shardedUnits } from "./sharded-units.js";
 
 /**
  * Returns what a user of FSDP would wrap where nobody says: each of the blocks that repeat by itself, or where none does each outermost module, or, where
@@ -17,8 +18,8 @@ export function usualWrap(trace: Trace): readonly string[] {
 
 function canWrap(trace: Trace, root: number, wrap: readonly string[]): boolean {
   try {
-    const wrapped = matchModules(trace, root, wrap);
-    parameterGroups(trace, { worldSize: 2, wrap }, root, [...new Set([root, ...wrapped])]);
+    const plan = { worldSize: 2, wrap };
+    parameterGroups(trace, plan, root, shardedUnits(trace, plan, root));
     return true;
   } catch (error) {
     if (error instanceof RematError) return false;

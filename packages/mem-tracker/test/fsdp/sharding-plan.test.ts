@@ -32,7 +32,44 @@ describe("parseShardingPlan", () => {
         },
       },
     ],
+    [
+      "world=8,replicas=2,wrap='layers.*'(reshard=2),root(no-reshard)",
+      {
+        worldSize: 8,
+        replicas: 2,
+        wrap: [],
+        groups: [
+          { modules: ["layers.*"], reshardAfterForward: 2 },
+          { modules: [""], reshardAfterForward: false },
+        ],
+      },
+    ],
+    [
+      "world=4,wrap='layers.*',wrap=a+'b'(bf16,reduce=bfloat16),forward-prefetch=2,backward-prefetch=b>a,backward-prefetch='c'>b+a",
+      {
+        worldSize: 4,
+        wrap: ["layers.*"],
+        groups: [{ modules: ["a", "b"], together: true, mixedPrecision: { param: "bfloat16", reduce: "bfloat16" } }],
+        forwardPrefetch: 2,
+        backwardPrefetch: { b: ["a"], c: ["b", "a"] },
+      },
+    ],
+    [
+      "world=4,no-reshard-after-backward,sync-last,no-unshard-in-backward=embed,ignore=lora.**,as-tracked,root()",
+      {
+        worldSize: 4,
+        reshardAfterBackward: false,
+        gradientSync: "last",
+        keptShardedInBackward: ["embed"],
+        ignored: ["lora.**"],
+        asTracked: true,
+        groups: [{ modules: [""] }],
+      },
+    ],
   ])("reads %s", (text, expected) => expect(parseShardingPlan(text)).toEqual(expected));
+
+  const unknownItem = (item: string): string =>
+    `unknown item "${item}": expected world=…, replicas=…, rank=…, wrap=…, ignore=…, forward-prefetch=…, backward-prefetch=…, no-unshard-in-backward=…, root(…), reshard, no-reshard, bf16, fp16, reshard=…, param=…, reduce=…, output=…, cast=…, no-reshard-after-backward, offload, sync-last, as-tracked.`;
 
   it.each([
     ["", 'expected world=N in "", found none.'],
@@ -40,20 +77,28 @@ describe("parseShardingPlan", () => {
     ["world=0", "expected a world size of at least 1, found 0. Say over how many ranks to shard: world=8."],
     ["world=-1", 'expected a whole number in world=N, found "-1".'],
     ["world=8,rank=8", "expected a rank from 0 to 7, found 8."],
+    ["world=8,bf32", unknownItem("bf32")],
+    ["world=8,wraps=a", unknownItem("wraps=a")],
     [
-      "world=8,bf32",
-      'unknown item "bf32": expected world=…, rank=…, wrap=…, reduce=…, output=…, cast=…, reshard, no-reshard, bf16, fp16, offload.',
+      "world=8,replicas=3",
+      "expected replicas that divide the 8 ranks, found 3: world=8,replicas=2 shards over 4 ranks, twice.",
     ],
     [
-      "world=8,wraps=a",
-      'unknown item "wraps=a": expected world=…, rank=…, wrap=…, reduce=…, output=…, cast=…, reshard, no-reshard, bf16, fp16, offload.',
+      "world=8,wrap=a(reshard=3)",
+      "expected to reshard to a number of ranks that divides the 8 of a shard, found 3; reshard alone is all of them.",
     ],
+    [
+      "world=8,replicas=2,reshard=8",
+      "expected to reshard to a number of ranks that divides the 4 of a shard, found 8; reshard alone is all of them.",
+    ],
+    [
+      "world=8,wrap=a(offload)",
+      'unknown item "offload" of "a": expected reshard, no-reshard, bf16, fp16, reshard=…, param=…, reduce=…, output=…, cast=….',
+    ],
+    ["world=8,forward-prefetch=x", 'expected a whole number in forward-prefetch=N, found "x".'],
     ["world=8,reduce=int8", 'expected a dtype of float16, bfloat16, float32, float64, found "int8".'],
     ["world=8,cast=head", 'expected cast=MODULE:DTYPE, found "cast=head".'],
-    [
-      "world=8,toString",
-      'unknown item "toString": expected world=…, rank=…, wrap=…, reduce=…, output=…, cast=…, reshard, no-reshard, bf16, fp16, offload.',
-    ],
+    ["world=8,toString", unknownItem("toString")],
   ])("refuses %j", (text, message) =>
     expect(() => parseShardingPlan(text)).toThrow(
       expect.objectContaining({ code: "SHARDING_PLAN", message: `sharding plan: ${message}` }),

@@ -1,0 +1,182 @@
+import { checkShardingPlan, type GroupPolicy, type Prefetch, planError, type ShardingPlan } from "./sharding-plan.js";
+
+const policyFlags: Readonly<Record<string, GroupPolicy>> = {
+  reshard: { reshardAfterForward: true },
+  "no-reshard": { reshardAfterForward: false },
+  bf16: { mixedPrecision: { param: "bfloat16", reduce: "float32" } },
+  fp16: { mixedPrecision: { param: "float16", reduce: "float32" } },
+};
+const policyKeys = ["reshard", "param", "reduce", "output", "cast"];
+const planFlags: Readonly<Record<string, Partial<ShardingPlan>>> = {
+  "no-reshard-after-backward": { reshardAfterBackward: false },
+  offload: { cpuOffload: true },
+  "sync-last": { gradientSync: "last" },
+  "as-tracked": { asTracked: true },
+};
+const planKeys = [
+  "world",
+  "replicas",
+  "rank",
+  "wrap",
+  "ignore",
+  "forward-prefetch",
+  "backward-prefetch",
+  "no-unshard-in-backward",
+];
+
+/**
+ * Returns a plan from text: `world=8,wrap='layers.*',reshard,bf16,offload`.
+ *
+ * `world=N` is needed; `replicas=N` shards over that many times fewer ranks (HSDP); `rank=N`. `wrap=PATTERN` may be repeated, and quoted, and `wrap=` is the root alone; `wrap=A+B` gathers
+ * modules as one, and `wrap=PATTERN(…)` says for these what is said for all otherwise: `reshard`, `no-reshard` or `reshard=N` ranks; `bf16` or `fp16` parameters
+ * with `float32` reductions, or `param=DTYPE`, `reduce=DTYPE`, `output=DTYPE`. `root(…)` does so for the root. `cast=MODULE:DTYPE` is a cast in
+ * the model's own code. `ignore=PATTERN`; `forward-prefetch=N`, `backward-prefetch=N`, or `MODULE>MODULE+MODULE`; `no-reshard-after-backward`;
+ * `no-unshard-in-backward=PATTERN`; `sync-last`; `offload`; `as-tracked`.
+ *
+ * @throws RematError `SHARDING_PLAN`
+ * @example
+ * parseShardingPlan("world=8,wrap='layers.*',bf16"); // { worldSize: 8, wrap: ["layers.*"], mixedPrecision: { … } }
+ */
+export function parseShardingPlan(text: string): ShardingPlan {
+  let plan: ShardingPlan = { worldSize: Number.NaN };
+  for (const item of splitList(text, ",")) plan = withItem(plan, item);
+  if (Number.isNaN(plan.worldSize)) throw planError(`expected world=N in ${JSON.stringify(text)}, found none.`);
+  checkShardingPlan(plan);
+  return plan;
+}
+
+function withItem(plan: ShardingPlan, item: string): ShardingPlan {
+  if (Object.hasOwn(planFlags, item)) return { ...plan, ...planFlags[item] };
+  const root = /^root\s*\((.*)\)$/s.exec(item);
+  if (root !== null) return withGroup(plan, [""], false, root[1]);
+  const policy = withPolicyItem(plan, item);
+  if (policy !== undefined) return policy;
+  const at = item.indexOf("=");
+  if (at < 0) throw unknownItem(item);
+  const key = item.slice(0, at).trim();
+  const value = item.slice(at + 1).trim();
+  switch (key) {
+    case "world":
+      return { ...plan, worldSize: wholeNumber(key, value) };
+    case "replicas":
+      return { ...plan, replicas: wholeNumber(key, value) };
+    case "rank":
+      return { ...plan, rank: wholeNumber(key, value) };
+    case "wrap":
+      return withWrap(plan, value);
+    case "ignore":
+      return { ...plan, ignored: [...(plan.ignored ?? []), unquoted(value)] };
+    case "forward-prefetch":
+      return { ...plan, forwardPrefetch: withPrefetch(plan.forwardPrefetch, key, value) };
+    case "backward-prefetch":
+      return { ...plan, backwardPrefetch: withPrefetch(plan.backwardPrefetch, key, value) };
+    case "no-unshard-in-backward":
+      return { ...plan, keptShardedInBackward: [...(plan.keptShardedInBackward ?? []), unquoted(value)] };
+    default:
+      throw unknownItem(item);
+  }
+}
+
+/** A policy with one more item, or undefined if the item is none of a policy's. */
+function withPolicyItem<T extends GroupPolicy>(policy: T, item: string): T | undefined {
+  const { mixedPrecision } = policy;
+  if (Object.hasOwn(policyFlags, item)) {
+    const flag = policyFlags[item];
+    return {
+      ...policy,
+      ...flag,
+      ...(flag.mixedPrecision !== undefined && { mixedPrecision: { ...mixedPrecision, ...flag.mixedPrecision } }),
+    };
+  }
+  const at = item.indexOf("=");
+  const key = item.slice(0, Math.max(0, at)).trim();
+  const value = unquoted(item.slice(at + 1).trim());
+  switch (key) {
+    case "reshard":
+      return { ...policy, reshardAfterForward: wholeNumber(key, value) };
+    case "param":
+    case "reduce":
+    case "output":
+      return { ...policy, mixedPrecision: { ...mixedPrecision, [key]: value } };
+    case "cast": {
+      const colon = value.lastIndexOf(":");
+      if (colon < 0) throw planError(`expected cast=MODULE:DTYPE, found ${JSON.stringify(item)}.`);
+      const cast = { after: value.slice(0, colon), dtype: value.slice(colon + 1) };
+      const explicitCasts = [...(mixedPrecision?.explicitCasts ?? []), cast];
+      return { ...policy, mixedPrecision: { ...mixedPrecision, explicitCasts } };
+    }
+    default:
+      return undefined;
+  }
+}
+
+function withWrap(plan: ShardingPlan, value: string): ShardingPlan {
+  const [, named, policy] = /^(.*?)(?:\(([^()]*)\))?$/s.exec(value) as RegExpExecArray;
+  const modules = splitList(named, "+").map(unquoted);
+  if (modules.length > 1 || policy !== undefined) return withGroup(plan, modules, modules.length > 1, policy ?? "");
+  return { ...plan, wrap: [...(plan.wrap ?? []), ...modules] };
+}
+
+function withGroup(plan: ShardingPlan, modules: readonly string[], together: boolean, text: string): ShardingPlan {
+  let policy: GroupPolicy = {};
+  for (const item of splitList(text, ",")) {
+    const next = withPolicyItem(policy, item);
+    if (next === undefined)
+      throw planError(
+        `unknown item ${JSON.stringify(item)} of ${JSON.stringify(modules.join("+") || "root")}: expected ${policyNames()}.`,
+      );
+    policy = next;
+  }
+  return {
+    ...plan,
+    ...(modules[0] !== "" && { wrap: plan.wrap ?? [] }),
+    groups: [...(plan.groups ?? []), { modules, ...(together && { together }), ...policy }],
+  };
+}
+
+function withPrefetch(known: Prefetch | undefined, key: string, value: string): Prefetch {
+  const [from, to] = splitList(value, ">");
+  if (to === undefined) return wholeNumber(key, value);
+  const others = typeof known === "object" ? known : {};
+  return { ...others, [unquoted(from)]: splitList(to, "+").map(unquoted) };
+}
+
+/** Items between separators that stand neither in quotes nor in parentheses. */
+function splitList(text: string, separator: string): readonly string[] {
+  const items: string[] = [];
+  let item = "";
+  let quote = "";
+  let depth = 0;
+  for (const character of text) {
+    if (quote !== "") quote = character === quote ? "" : quote;
+    else if (character === "'" || character === '"') quote = character;
+    else if (character === "(") depth++;
+    else if (character === ")") depth--;
+    else if (character === separator && depth === 0) {
+      items.push(item);
+      item = "";
+      continue;
+    }
+    item += character;
+  }
+  return [...items, item].map((each) => each.trim()).filter((each) => each !== "");
+}
+
+function unquoted(value: string): string {
+  return value.trim().replace(/^(['"])(.*)\1$/s, "$2");
+}
+
+function wholeNumber(key: string, value: string): number {
+  if (!/^\d+$/.test(value)) throw planError(`expected a whole number in ${key}=N, found ${JSON.stringify(value)}.`);
+  return Number(value);
+}
+
+function policyNames(): string {
+  return [...Object.keys(policyFlags), ...policyKeys.map((key) => `${key}=…`)].join(", ");
+}
+
+function unknownItem(item: string): Error {
+  return planError(
+    `unknown item ${JSON.stringify(item)}: expected ${planKeys.map((key) => `${key}=…`).join(", ")}, root(…), ${policyNames()}, ${Object.keys(planFlags).join(", ")}.`,
+  );
+}

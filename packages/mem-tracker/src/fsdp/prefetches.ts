@@ -1,0 +1,92 @@
+import type { Trace } from "@remat/trace";
+import type { GroupState } from "./group-state.js";
+import { matchModules } from "./match-modules.js";
+import type { ShardedUnit } from "./sharded-units.js";
+import { type Prefetch, planError, type ShardingPlan } from "./sharding-plan.js";
+
+/** What groups gather besides themselves as their passes begin. */
+export interface Prefetches {
+  readonly forward: ReadonlyMap<GroupState, readonly GroupState[]>;
+  /** Of a group that is not in it: the one whose forward pass came before its own. */
+  readonly backward: ReadonlyMap<GroupState, readonly GroupState[]>;
+  /** Groups that are not gathered in the backward pass. */
+  readonly keptSharded: ReadonlySet<GroupState>;
+}
+
+/** Returns what groups of a plan gather besides themselves. */
+export function prefetchesOf(
+  trace: Trace,
+  plan: ShardingPlan,
+  root: number,
+  units: readonly ShardedUnit[],
+  states: readonly GroupState[],
+): Prefetches {
+  const order = firstRuns(trace, units).filter((unit) => !units[unit].modules.includes(root));
+  const stateOf = (unit: number): GroupState | undefined =>
+    states.find(({ group }) => group.modules === units[unit].modules);
+  const byState = (found: ReadonlyMap<number, readonly number[]>): Map<GroupState, GroupState[]> => {
+    const map = new Map<GroupState, GroupState[]>();
+    for (const [unit, targets] of found) {
+      const state = stateOf(unit);
+      if (state !== undefined)
+        map.set(
+          state,
+          targets.flatMap((target) => stateOf(target) ?? []),
+        );
+    }
+    return map;
+  };
+  const kept = new Set(matchModules(trace, root, plan.keptShardedInBackward ?? []));
+  return {
+    forward: byState(prefetched(trace, root, units, plan.forwardPrefetch, order)),
+    backward: byState(prefetched(trace, root, units, plan.backwardPrefetch, order.toReversed())),
+    keptSharded: new Set(states.filter(({ group }) => group.modules.some((module) => kept.has(module)))),
+  };
+}
+
+/** Returns the groups that each gathers besides itself, by unit, in order. `order`: units in the order in which they first run. */
+function prefetched(
+  trace: Trace,
+  root: number,
+  units: readonly ShardedUnit[],
+  prefetch: Prefetch | undefined,
+  order: readonly number[],
+): ReadonlyMap<number, readonly number[]> {
+  const found = new Map<number, readonly number[]>();
+  if (prefetch === undefined) return found;
+  if (typeof prefetch === "number") {
+    order.forEach((unit, at) => {
+      const next = order.slice(at + 1, at + 1 + prefetch);
+      if (next.length > 0) found.set(unit, next);
+    });
+    return found;
+  }
+  const unitOf = (module: number): number => {
+    const unit = units.findIndex(({ modules }) => modules.includes(module));
+    if (unit < 0)
+      throw planError(
+        `${trace.modules[module].fqn} is not sharded by itself, so it cannot be prefetched or prefetch others: expected one of ${units.map(({ modules }) => trace.modules[modules[0]].fqn).join(", ")}.`,
+      );
+    return unit;
+  };
+  for (const [from, to] of Object.entries(prefetch))
+    for (const module of matchModules(trace, root, [from])) {
+      const unit = unitOf(module);
+      const targets = to.flatMap((name) => matchModules(trace, root, [name]).map(unitOf));
+      if (targets.includes(unit))
+        throw planError(`${trace.modules[module].fqn} prefetches itself: expected other groups.`);
+      found.set(unit, targets);
+    }
+  return found;
+}
+
+/** Units in the order in which they first run. */
+function firstRuns({ calls }: Trace, units: readonly ShardedUnit[]): number[] {
+  const unitOf = new Map(units.flatMap(({ modules }, unit) => modules.map((module) => [module, unit] as const)));
+  const order = new Set<number>();
+  for (let call = 0; call < calls.count; call++) {
+    const unit = unitOf.get(calls.module[call]);
+    if (unit !== undefined) order.add(unit);
+  }
+  return [...order];
+}

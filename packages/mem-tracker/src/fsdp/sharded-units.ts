@@ -1,0 +1,85 @@
+import type { Trace } from "@remat/trace";
+import { matchModules } from "./match-modules.js";
+import { type GroupPolicy, planError, type ShardingPlan } from "./sharding-plan.js";
+
+/** One call of `fully_shard`. */
+export interface ShardedUnit {
+  /** By number, of which the first has the lowest: modules that are sharded as one. */
+  readonly modules: readonly number[];
+  readonly policy: GroupPolicy;
+}
+
+/**
+ * Returns the calls of `fully_shard` that a plan stands for, the root's first; a module that several name is of the last.
+ *
+ * @throws RematError `SHARDING_PLAN` for a pattern that matches no module, for a module of a group of several that is named by itself, too, and for one
+ *   inside another of the same group
+ */
+export function shardedUnits(
+  trace: Trace,
+  plan: ShardingPlan & { readonly wrap: readonly string[] },
+  root: number,
+): readonly ShardedUnit[] {
+  const { groups = [] } = plan;
+  const own: GroupPolicy = policyWith(plan, {});
+  const byModule = new Map<number, ShardedUnit>([[root, { modules: [root], policy: rootPolicy(own) }]]);
+  const put = (modules: readonly number[], policy: GroupPolicy): void => {
+    const unit = { modules, policy };
+    for (const module of modules) {
+      const known = byModule.get(module);
+      if (known !== undefined && (known.modules.length > 1 || (modules.length > 1 && module === root)))
+        throw planError(
+          `${trace.modules[module].fqn} is in two groups: with ${namesOf(trace, known.modules, module)}, and by itself or in another. Name it in one of them.`,
+        );
+      byModule.set(module, unit);
+    }
+  };
+  for (const module of matchModules(trace, root, plan.wrap)) if (module !== root) put([module], withoutOutput(own));
+  for (const { modules: patterns, together = false, ...policy } of groups) {
+    const modules = matchModules(
+      trace,
+      root,
+      patterns.filter((pattern) => pattern !== ""),
+    );
+    if (patterns.includes("")) {
+      put([root], rootPolicy(policyWith(own, policy)));
+      continue;
+    }
+    const merged = policyWith(withoutOutput(own), policy);
+    if (together) {
+      const sorted = [...modules].sort((a, b) => a - b);
+      for (const module of sorted) if (byModule.get(module)?.modules.length === 1) byModule.delete(module);
+      put(sorted, merged);
+    } else for (const module of modules) put([module], merged);
+  }
+  return [...new Set(byModule.values())].sort((a, b) =>
+    a.modules[0] === root ? -1 : b.modules[0] === root ? 1 : a.modules[0] - b.modules[0],
+  );
+}
+
+function policyWith({ reshardAfterForward, mixedPrecision }: GroupPolicy, policy: GroupPolicy): GroupPolicy {
+  const merged = {
+    reshardAfterForward: policy.reshardAfterForward ?? reshardAfterForward,
+    mixedPrecision: policy.mixedPrecision ?? mixedPrecision,
+  };
+  return Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== undefined));
+}
+
+/** Left to itself `fully_shard` does not reshard the root, of which nothing is known but that it runs first and last. */
+function rootPolicy(policy: GroupPolicy): GroupPolicy {
+  return { reshardAfterForward: false, ...policy };
+}
+
+/** What a plan says of outputs is of the root's. */
+function withoutOutput({ mixedPrecision, ...policy }: GroupPolicy): GroupPolicy {
+  if (mixedPrecision === undefined) return policy;
+  const { output: _output, ...casts } = mixedPrecision;
+  return { ...policy, mixedPrecision: casts };
+}
+
+function namesOf(trace: Trace, modules: readonly number[], but: number): string {
+  return modules
+    .filter((module) => module !== but)
+    .map((module) => trace.modules[module].fqn)
+    .join(", ");
+}
