@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { accountOfFailure, type FailureAccount } from "@remat/memory/failure";
+import { accountOfFailure, type FailureAccount, judgeAllocatorLog, readAllocatorLog } from "@remat/memory/failure";
 import { parseTrace, type Trace } from "@remat/trace";
 import { describe, expect, it } from "vitest";
 import { type ProgramStart, runProgram, type ThreadReport } from "../src/index.js";
@@ -139,7 +139,9 @@ describe("a program that has no memory left", () => {
 
   it.runIf(native !== undefined)("for a kernel of tensorflow's leaves the same", async () => {
     const program = "dying/kernel.cjs";
-    const { report, trace } = await recordDeath(["node", program], { env: { TFJS_FROM: `${native}/package.json` } });
+    let log = "";
+    const start = { env: { TFJS_FROM: `${native}/package.json` }, onOutput: (text: string) => (log += text) };
+    const { report, trace } = await recordDeath(["node", program], start);
     expect(report.failure).toMatchObject({
       cause: "kernel",
       message: expect.stringMatching(/OOM when allocating tensor with shape\[8388608,524288\]/) as string,
@@ -149,5 +151,9 @@ describe("a program that has no memory left", () => {
     });
     expect(report.failure?.line).toMatch(placeOf(program, /fails/));
     expect(ops(trace!)).toEqual([expect.stringMatching(/MatMul/), expect.stringMatching(/^Relu/)]);
+    // Its allocator has written what it was in.
+    const asked = readAllocatorLog(log);
+    expect(asked).toMatchObject({ kind: "bfc", askedBytes: 4 * 64 * 4 * 2 ** 34, op: "Tile", truncated: false });
+    expect(judgeAllocatorLog(asked)).toBe("full");
   });
 });

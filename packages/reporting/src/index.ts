@@ -17,6 +17,7 @@ export {
   compareView,
 } from "./compare-view.js";
 export { describeMaker, describeShape } from "./describe-held.js";
+export { type AllocatorSummary, allocatorDocument, allocatorFacts } from "./documents/allocator-document.js";
 export {
   type CheckpointsPoint,
   type CheckpointsSummary,

@@ -53,6 +53,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import("./leaks.js")).leaksCommand,
   },
   {
+    usage: "explain <log> [trace]",
+    purpose: "Why TensorFlow's or PyTorch's allocator had no memory left, by its log: remat explain oom.log",
+    load: async () => (await import("./explain.js")).explainCommand,
+  },
+  {
     usage: "ui [targets...]",
     purpose: "Explore a model, a trace or a plan in the terminal; two are compared",
     load: async () => (await import("./ui.js")).uiCommand,

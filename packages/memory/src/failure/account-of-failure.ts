@@ -1,6 +1,7 @@
 import { Category, type CategoryName, categoryNames, type MemoryFailure, type Trace } from "@remat/trace";
 import { DeviceRows } from "../held/device-rows.js";
 import { HeldMemory } from "../held/held-memory.js";
+import { makerOfStorage } from "./maker-of-storage.js";
 
 /** What one line of the program, or none, has made by ops of one name, and holds. */
 export interface HeldByLine {
@@ -71,7 +72,7 @@ export function accountOfFailure(trace: Trace): FailureAccount | undefined {
   let restingBytes = 0;
   for (let s = 0; s < trace.storages.count; s++) {
     if (!storages.isAlive(s) || storages.device[s] !== index || storages.bytes[s] === 0) continue;
-    const maker = makerOf(trace, s, storages.op[s]);
+    const maker = makerOfStorage(trace, s, storages.op[s]);
     const op = maker < 0 ? undefined : trace.opName(maker);
     const line = maker < 0 ? undefined : trace.opLine(maker);
     const category = categoryNames[storages.category[s]];
@@ -117,13 +118,6 @@ const resting: ReadonlySet<number> = new Set([
   Category.input,
 ]);
 const isResting = (category: number): boolean => resting.has(category);
-
-/** The op that made a storage, or -1: it was there, or JavaScript made it. */
-function makerOf(trace: Trace, storage: number, op: number): number {
-  if (op >= trace.ops.count) return -1;
-  for (const tensor of trace.opOutputs(op)) if (trace.tensorStorages(tensor).includes(storage)) return op;
-  return -1;
-}
 
 /** The most that an op reads and makes besides what rests. */
 function mostOfAnOp(trace: Trace, bytes: Float64Array): number {

@@ -1,0 +1,87 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Category, TraceBuilder, writeTrace } from "@remat/trace";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { bfcLog, cudaError, cudaSummary } from "../../../packages/memory/test/failure/allocator-logs.js";
+import { remat } from "./run.js";
+
+const folder = mkdtempSync(join(tmpdir(), "remat-explain-"));
+const bfc = join(folder, "bfc.log");
+const cuda = join(folder, "cuda.log");
+const trace = join(folder, "train.remat.jsonl");
+const mib = 2 ** 20;
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+beforeAll(() => {
+  const chunks = [
+    { bytes: 2 * mib, inUse: true },
+    { bytes: mib, inUse: false },
+    { bytes: 2 * mib, inUse: true },
+    { bytes: mib, inUse: false },
+  ];
+  writeFileSync(
+    bfc,
+    bfcLog({ name: "GPU_0_bfc", regions: [chunks], limitBytes: 6 * mib, shape: [384, 1024], op: "Conv2D" }),
+  );
+  const pool = { allocations: 12, inUseBytes: 512 * mib, reservedBytes: 512 * mib };
+  const state = { device: 1, askedBytes: 64 * mib, limitBytes: 1024 * mib, freeBytes: 0, small: pool, large: pool };
+  writeFileSync(cuda, cudaError(state, true) + cudaSummary(state));
+  const b = new TraceBuilder({ framework: "tfjs", device: "cuda:0", mode: "real", allocationUnitBytes: 1 });
+  const tensor = (category: number): number =>
+    b.tensor({ storage: b.allocate(2 * mib, "cuda:0", category), dtype: "float32", shape: [512, 1024] });
+  const x = tensor(Category.input);
+  b.op({ name: "Relu", inputs: [x], outputs: [tensor(Category.activation)], line: "train.js:4:5" });
+  b.free(0);
+  writeFileSync(trace, Buffer.concat([...writeTrace(b.build())]));
+});
+
+describe("remat explain", () => {
+  it("says of a BFC log what was asked for, who held the rest, and in which pieces", async () => {
+    const { code, stdout } = await remat("explain", bfc);
+    expect(code).toBe(0);
+    const [facts] = stdout.split("\n\n");
+    expect(facts.split(" · ")).toEqual([
+      "GPU_0_bfc was asked for 1.5 MiB for Conv2D (float32 [384, 1024])",
+      "of 6 MiB: 4 MiB in use, 2 MiB free in its pool, 0 B free besides; at most 4 MiB was in use",
+      "what is free in its pool is in 2 pieces, the largest 1 MiB: 50.0 % fragmentation",
+      "fragmented: enough is free, but in no one piece; TF_GPU_ALLOCATOR=cuda_malloc_async has the driver join the pieces",
+    ]);
+    expect(stdout).toMatch(/Size\s+\|? ?In use\s+\|? ?Free/);
+  });
+
+  it("tells with a trace beside it which storages have the sizes of its chunks", async () => {
+    const { stdout } = await remat("explain", bfc, trace, "--format", "json");
+    const { cause, storages, sizes } = JSON.parse(stdout) as Record<string, unknown>;
+    expect(cause).toBe("fragmented");
+    expect(sizes).toEqual([
+      { bytes: 2 * mib, inUse: 2, free: 0 },
+      { bytes: mib, inUse: 0, free: 2 },
+    ]);
+    expect(storages).toMatchObject([{ bytes: 2 * mib, chunks: 2, storages: 2 }]);
+  });
+
+  it("says of PyTorch's that it is full, and with a trace what to type", async () => {
+    const { stdout } = await remat("explain", cuda, trace);
+    const [facts] = stdout.split("\n\n");
+    expect(facts.split(" · ")).toEqual([
+      "GPU 1 was asked for 64 MiB",
+      "of 1 GiB: 1 GiB in use, 0 B free in its pool, 0 B free besides; at most 1 GiB was in use",
+      "full: 64 MiB lack, whatever the pieces",
+      `remat plan ${trace} --budget 1073741824B`,
+    ]);
+    expect(stdout).toContain("large pool");
+  });
+
+  it("refuses what is no such log, in one line", async () => {
+    const { code, stderr } = await remat("explain", trace);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(
+      /^remat: .*: there is nothing of either in it\. Expected what TensorFlow's BFC allocator logs .*\n$/,
+    );
+    expect(await remat("explain", join(folder, "none.log"))).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/cannot be read/) as string,
+    });
+  });
+});

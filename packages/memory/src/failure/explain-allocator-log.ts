@@ -1,0 +1,121 @@
+import { RematError, type Trace } from "@remat/trace";
+import { HeldMemory, heldPeak } from "../held/held-memory.js";
+import type { AllocatorLog } from "./allocator-log.js";
+import { makerOfStorage } from "./maker-of-storage.js";
+import { readBfcLog } from "./read-bfc-log.js";
+import { readCudaLog } from "./read-cuda-log.js";
+
+/** Why an allocator had nothing to give. */
+export type AllocatorVerdict =
+  /** What is free, in its pool and on the device, is enough, but in no one piece. */
+  | "fragmented"
+  /** There is not enough, and others on the device hold more than what lacks. */
+  | "shared"
+  | "full"
+  /** The log does not tell what was asked for, or what is free. */
+  | "unknown";
+
+/** What of a trace has a size of the log's. */
+export interface StoragesOfSize {
+  readonly bytes: number;
+  /** How many chunks of it are in use, and how many storages of the trace of this size are alive at its peak. */
+  readonly chunks: number;
+  readonly storages: number;
+  /** Of the largest group of them: the op, its line, shape. */
+  readonly op: string | undefined;
+  readonly line: string | undefined;
+  readonly shape: readonly number[] | undefined;
+  readonly dtype: string | undefined;
+}
+
+/** Both allocators round up to a multiple of it. */
+const granularity = { bfc: 256, cuda: 512 } as const;
+
+/**
+ * Reads an allocator's log, of TensorFlow's or PyTorch's.
+ *
+ * @throws RematError `ALLOCATOR_LOG` where it is neither's
+ * @example
+ * readAllocatorLog(readFileSync("oom.log", "utf8")).askedBytes;
+ */
+export function readAllocatorLog(text: string, name = "the log"): AllocatorLog {
+  const log = readBfcLog(text) ?? readCudaLog(text);
+  if (log !== undefined) return log;
+  const found = text.trim() === "" ? "it is empty" : "there is nothing of either in it";
+  throw new RematError(
+    "ALLOCATOR_LOG",
+    `${name}: ${found}. Expected what TensorFlow's BFC allocator logs ("ran out of memory trying to allocate …"), or PyTorch's error "CUDA out of memory. Tried to allocate …" or torch.cuda.memory_summary(). Save what the program wrote to stderr.`,
+  );
+}
+
+/** Returns why an allocator had nothing to give. */
+export function judgeAllocatorLog({
+  askedBytes,
+  pooledBytes,
+  availableBytes,
+  largestFreeBytes,
+  othersBytes = 0,
+}: AllocatorLog): AllocatorVerdict {
+  if (askedBytes === undefined || pooledBytes === undefined) return "unknown";
+  const free = pooledBytes + (availableBytes ?? 0);
+  if (free >= askedBytes)
+    // A block of the pool that is large enough would have been given.
+    return largestFreeBytes === undefined || largestFreeBytes < askedBytes ? "fragmented" : "unknown";
+  return othersBytes >= askedBytes - free ? "shared" : "full";
+}
+
+/** Returns which storages that are alive at a trace's peak have the sizes of a log's chunks in use, the most bytes first. */
+export function storagesOfChunks({ kind, sizes }: AllocatorLog, trace: Trace): readonly StoragesOfSize[] {
+  const unit = granularity[kind];
+  const { event, device } = heldPeak(trace);
+  const held = new HeldMemory();
+  held.take(trace, event);
+  const { storages } = held;
+  const index = storages.devices.indexOf(device);
+  const bySize = new Map<number, number[]>();
+  for (let s = 0; s < trace.storages.count; s++) {
+    if (!storages.isAlive(s) || storages.device[s] !== index || storages.bytes[s] === 0) continue;
+    const size = Math.ceil(storages.bytes[s] / unit) * unit;
+    bySize.set(size, [...(bySize.get(size) ?? []), s]);
+  }
+  const tensors = firstTensorOfStorages(trace);
+  return sizes
+    .filter(({ inUse }) => inUse > 0)
+    .sort((a, b) => b.bytes * b.inUse - a.bytes * a.inUse)
+    .map(({ bytes, inUse }) => {
+      const found = bySize.get(bytes) ?? [];
+      return { bytes, chunks: inUse, storages: found.length, ...commonest(trace, found, storages.op, tensors) };
+    });
+}
+
+function commonest(
+  trace: Trace,
+  storages: readonly number[],
+  opOfStorage: Int32Array,
+  tensors: ReadonlyMap<number, number>,
+): Pick<StoragesOfSize, "op" | "line" | "shape" | "dtype"> {
+  const groups = new Map<string, { count: number; readonly storage: number; readonly op: number }>();
+  for (const storage of storages) {
+    const op = makerOfStorage(trace, storage, opOfStorage[storage]);
+    const key = op < 0 ? "" : `${trace.opName(op)} ${trace.opLine(op)}`;
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, { count: 1, storage, op });
+    else group.count++;
+  }
+  const [most] = [...groups.values()].sort((a, b) => b.count - a.count);
+  if (most === undefined) return { op: undefined, line: undefined, shape: undefined, dtype: undefined };
+  const tensor = tensors.get(most.storage);
+  return {
+    op: most.op < 0 ? undefined : trace.opName(most.op),
+    line: most.op < 0 ? undefined : trace.opLine(most.op),
+    shape: tensor === undefined ? undefined : trace.tensorShape(tensor),
+    dtype: tensor === undefined ? undefined : trace.tensorDtype(tensor),
+  };
+}
+
+function firstTensorOfStorages(trace: Trace): ReadonlyMap<number, number> {
+  const first = new Map<number, number>();
+  for (let tensor = trace.tensors.count - 1; tensor >= 0; tensor--)
+    for (const storage of trace.tensorStorages(tensor)) first.set(storage, tensor);
+  return first;
+}

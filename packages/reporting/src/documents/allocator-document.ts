@@ -1,0 +1,161 @@
+import type { AllocatorLog, AllocatorVerdict, StoragesOfSize } from "@remat/memory/failure";
+import { formatPercent } from "../format-quantity.js";
+import type { DocumentPart, OutputDocument } from "../formats/output-document.js";
+import { type SizeFormat, type SizeUnit, sizeFormat } from "../size-unit.js";
+import type { Facts } from "../verdict/fact-lines.js";
+
+/** An allocator's log, and what is known of it. */
+export interface AllocatorSummary {
+  readonly log: AllocatorLog;
+  readonly verdict: AllocatorVerdict;
+  /** With a trace beside it: which storages have the sizes of chunks. */
+  readonly storages?: readonly StoragesOfSize[];
+}
+
+/** More sizes than these are for a spreadsheet. */
+const sizesTold = 12;
+
+const againstFragments = {
+  bfc: "TF_GPU_ALLOCATOR=cuda_malloc_async has the driver join the pieces",
+  cuda: "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True has the driver join the pieces",
+} as const;
+
+/** Returns why an allocator had nothing to give, and what would help, with what is typed, if anything is. */
+export function allocatorFacts(
+  { log, verdict }: AllocatorSummary,
+  { units, command }: { readonly units?: SizeUnit; readonly command?: string | undefined } = {},
+): Facts {
+  const size = sizeFormat(units);
+  const facts = [
+    describeAsked(log, size),
+    describeHeld(log, size),
+    ...describeFree(log, size),
+    describeCause(log, verdict, size),
+  ];
+  return {
+    facts: [
+      ...facts.filter((fact) => fact !== undefined),
+      ...(log.truncated ? ["the log breaks off: what is missing may be more"] : []),
+      ...(command === undefined ? [] : [command]),
+    ],
+    command,
+  };
+}
+
+/** Returns what an allocator's log tells: its chunks by size and bin, and with a trace beside it which storages they are. Its records are a row for each size. */
+export function allocatorDocument({ log, verdict, storages }: AllocatorSummary, units?: SizeUnit): OutputDocument {
+  const size = sizeFormat(units);
+  return {
+    parts: () => [...sizeParts(log, size), ...binParts(log, size), ...storageParts(storages, size)],
+    records: () => ({
+      columns: ["bytes", "inUse", "free"],
+      rows: log.sizes.map(({ bytes, inUse, free }) => [bytes, inUse, free]),
+    }),
+    value: () => ({ cause: verdict, ...log, ...(storages && { storages }) }),
+  };
+}
+
+function describeAsked({ name, askedBytes, op, shape, dtype }: AllocatorLog, size: SizeFormat): string {
+  const what = shape === undefined ? "" : ` (${dtype} [${shape.join(", ")}])`;
+  const who = op === undefined ? "" : ` for ${op}`;
+  return askedBytes === undefined
+    ? `${name}: what was asked for is not told`
+    : `${name} was asked for ${size(askedBytes)}${who}${what}`;
+}
+
+function describeHeld(
+  { limitBytes, inUseBytes, pooledBytes, availableBytes, othersBytes, peakBytes }: AllocatorLog,
+  size: SizeFormat,
+): string | undefined {
+  const parts = [
+    ...(inUseBytes === undefined ? [] : [`${size(inUseBytes)} in use`]),
+    ...(pooledBytes === undefined ? [] : [`${size(pooledBytes)} free in its pool`]),
+    ...(availableBytes === undefined ? [] : [`${size(availableBytes)} free besides`]),
+    ...(othersBytes === undefined || othersBytes === 0 ? [] : [`${size(othersBytes)} not its own`]),
+  ];
+  if (parts.length === 0) return undefined;
+  const peak = peakBytes === undefined ? "" : `; at most ${size(peakBytes)} was in use`;
+  return `${limitBytes === undefined ? "" : `of ${size(limitBytes)}: `}${parts.join(", ")}${peak}`;
+}
+
+function describeFree({ pooledBytes, largestFreeBytes, sizes }: AllocatorLog, size: SizeFormat): readonly string[] {
+  if (largestFreeBytes === undefined || pooledBytes === undefined || pooledBytes === 0) return [];
+  const pieces = sizes.reduce((sum, { free }) => sum + free, 0);
+  const piece = pieces === 1 ? "one piece" : `${pieces} pieces, the largest ${size(largestFreeBytes)}`;
+  return [
+    `what is free in its pool is in ${piece}: ${formatPercent(1 - largestFreeBytes / pooledBytes)} fragmentation`,
+  ];
+}
+
+function describeCause(log: AllocatorLog, verdict: AllocatorVerdict, size: SizeFormat): string {
+  const { kind, askedBytes = 0, pooledBytes = 0, availableBytes = 0 } = log;
+  const lacks = size(Math.max(0, askedBytes - pooledBytes - availableBytes));
+  switch (verdict) {
+    case "fragmented":
+      return `fragmented: enough is free, but in no one piece; ${againstFragments[kind]}`;
+    case "shared":
+      return `others on the device hold more than the ${lacks} that lack: nvidia-smi names them`;
+    case "full":
+      return `full: ${lacks} lack, whatever the pieces`;
+    case "unknown":
+      return "whether it was full or fragmented cannot be told of this";
+  }
+}
+
+function sizeParts({ sizes }: AllocatorLog, size: SizeFormat): readonly DocumentPart[] {
+  if (sizes.length === 0) return [];
+  const bySum = sizes.toSorted((a, b) => b.bytes * (b.inUse + b.free) - a.bytes * (a.inUse + a.free));
+  const rest = sizes.length - sizesTold;
+  return [
+    {
+      kind: "table",
+      title: "Chunks by size",
+      headers: ["Size", "In use", "Free", "In all"],
+      rows: bySum
+        .slice(0, sizesTold)
+        .map(({ bytes, inUse, free }) => [size(bytes), `${inUse}`, `${free}`, size(bytes * (inUse + free))]),
+      ...(rest > 0 && { remark: `and ${rest} other ${rest === 1 ? "size" : "sizes"}` }),
+    },
+  ];
+}
+
+function binParts({ bins }: AllocatorLog, size: SizeFormat): readonly DocumentPart[] {
+  if (bins.length === 0) return [];
+  const count = (n: number | undefined): string => (n === undefined ? "" : `${n}`);
+  return [
+    {
+      kind: "table",
+      title: "By bin",
+      headers: ["Bin", "Chunks", "In use", "Held", "Used"],
+      rows: bins.map(({ name, chunks, chunksInUse, inUseBytes, reservedBytes }) => [
+        name,
+        count(chunks),
+        count(chunksInUse),
+        size(reservedBytes),
+        size(inUseBytes),
+      ]),
+    },
+  ];
+}
+
+function storageParts(storages: readonly StoragesOfSize[] | undefined, size: SizeFormat): readonly DocumentPart[] {
+  if (storages === undefined) return [];
+  return [
+    {
+      kind: "table",
+      title: "Of the trace, at its peak",
+      headers: ["Chunk", "In use", "Storages", "Made by", "Tensor", "At"],
+      rows: storages
+        .slice(0, sizesTold)
+        .map(({ bytes, chunks, storages: count, op = "", line = "", shape, dtype }) => [
+          size(bytes),
+          `${chunks}`,
+          `${count}`,
+          op,
+          shape === undefined ? "" : `${dtype} [${shape.join(", ")}]`,
+          line,
+        ]),
+      names: ["Made by", "At"],
+    },
+  ];
+}
