@@ -14,7 +14,8 @@ import tempfile
 import time
 from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[2] / "pytorch-exporter")]
+exporter = Path(__file__).parents[2] / "pytorch-exporter"
+sys.path[:0] = [str(Path(__file__).parent), str(exporter), str(exporter / "test")]
 
 import remat
 import torch

@@ -2,6 +2,7 @@
 
 import torch
 import torch.nn.functional as F
+from missing_ops import define_missing_torchvision_ops
 from torch import nn
 
 
@@ -81,19 +82,6 @@ def lstm():
 def language_model(model, vocabulary, batch, length):
     x = torch.randint(0, vocabulary, (batch, length))
     return model, lambda: model(input_ids=x, labels=x).loss
-
-
-_library = []
-
-
-def define_missing_torchvision_ops():
-    """torchvision of a registry may lack the ops that it has in C++, where PyTorch is another build; no model here uses them."""
-    if _library:
-        return
-    _library.append(torch.library.Library("torchvision", "FRAGMENT"))
-    for name in ("nms", "qnms"):
-        if not hasattr(torch.ops.torchvision, name):
-            _library[0].define(f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
 
 
 MODELS = {"gpt2": gpt2, "llama": llama, "bert": bert, "vit": vit, "resnet50": resnet50, "lstm": lstm}

@@ -11,8 +11,10 @@ What is recorded is observed, not estimated: ops with their arguments, modules, 
 """
 
 from .checkpointed import context_fn
-from .exporting import export
+from .exporting import export, export_step
+from .fitting import Fitted, fit
+from .planner import BudgetNotMet, PlannerMissing
 from .policy import apply, remove
 from .recording import record, record_step
 
-__all__ = ["apply", "context_fn", "export", "record", "record_step", "remove"]
+__all__ = ["BudgetNotMet", "Fitted", "PlannerMissing", "apply", "context_fn", "export", "export_step", "fit", "record", "record_step", "remove"]

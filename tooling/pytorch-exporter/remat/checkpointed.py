@@ -9,6 +9,7 @@ import torch
 from torch.nn.modules.batchnorm import _NormBase
 
 from .backward_hooks import in_backward
+from .caches import GivenCaches
 
 
 def is_checkpointed(module) -> bool:
@@ -84,25 +85,27 @@ def _checkpointed_forward(module, *args, **kwargs):
         is_tensor = isinstance(leaf, torch.Tensor)
         places.append(_place_among(own, leaf) if is_tensor else None)
         fixed.append(None if is_tensor else leaf)
+    caches = GivenCaches(fixed)
 
     def run(*tensors):
-        given = [leaf if place is None else tensors[place] for leaf, place in zip(fixed, places)]
+        given = [leaf if place is None else tensors[place] for leaf, place in zip(caches.given(), places)]
         args, kwargs = tree_unflatten(given, spec)
         if saved:
             return plain(module, *args, **kwargs)
-        with _as_before(module, caches):
+        with _counting_once(module):
             return plain(module, *args, **kwargs)
 
     saved = module.__dict__["_remat_unit"]
-    caches = _Caches(fixed)
 
     def selective():
         first, again = context_fn(saved)()
-        return first, _around(again, module, caches)
+        return first, _around(again, module)
 
     # Without contexts where none are needed, since torch.compile takes no others than its own.
     given = {"context_fn": selective} if saved else {}
-    return checkpoint(run, *own, use_reentrant=False, **given)
+    out = checkpoint(run, *own, use_reentrant=False, **given)
+    caches.end_first_run()
+    return out
 
 
 def _place_among(tensors, tensor):
@@ -115,26 +118,16 @@ def _place_among(tensors, tensor):
 
 
 @contextlib.contextmanager
-def _around(again, module, caches):
+def _around(again, module):
     # Outside of `again`, which would count the ops of this.
-    with _as_before(module, caches), again:
+    with _counting_once(module), again:
         yield
-
-
-def _as_before(module, caches):
-    """While a module runs again, what its first run changed besides its results: as it was before, and after that as it is now."""
-    if not in_backward():
-        return contextlib.nullcontext()
-    stack = contextlib.ExitStack()
-    stack.enter_context(_counting_once(module))
-    stack.enter_context(caches.as_before())
-    return stack
 
 
 @contextlib.contextmanager
 def _counting_once(module):
-    """Has normalisation in a module, which has seen this batch already, leave its running statistics as they are."""
-    counting = [one for one in module.modules() if isinstance(one, _NormBase) and one.track_running_stats]
+    """While a module runs again, normalisation in it, which has seen this batch already, leaves its running statistics as they are."""
+    counting = [] if not in_backward() else [one for one in module.modules() if isinstance(one, _NormBase) and one.track_running_stats]
     before = [(one.momentum, one.num_batches_tracked.clone()) for one in counting]
     for one in counting:
         one.momentum = 0.0
@@ -144,33 +137,3 @@ def _counting_once(module):
         for one, (momentum, count) in zip(counting, before):
             one.momentum = momentum
             one.num_batches_tracked.copy_(count)
-
-
-class _Caches:
-    """Caches of keys and values that a module was given, as they were then: each call adds to them, so that one that runs again would add twice.
-
-    Those of transformers: an object with a list of layers, each of which holds tensors and replaces them when it adds some.
-    """
-
-    def __init__(self, given):
-        caches = [one for one in given if isinstance(getattr(one, "layers", None), list) and hasattr(one, "update")]
-        self.before = [(one, _fields(one)) for cache in caches for one in (cache, *cache.layers)]
-
-    @contextlib.contextmanager
-    def as_before(self):
-        now = [(one, _fields(one)) for one, _ in self.before]
-        _set_fields(self.before)
-        try:
-            yield
-        finally:
-            _set_fields(now)
-
-
-def _fields(one):
-    return {key: list(value) if isinstance(value, list) else value for key, value in vars(one).items()}
-
-
-def _set_fields(objects):
-    for one, fields in objects:
-        vars(one).clear()
-        vars(one).update({key: list(value) if isinstance(value, list) else value for key, value in fields.items()})

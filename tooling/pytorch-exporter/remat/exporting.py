@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from .fake_values import FakeValues
+from .models import as_one_model
 from .recording import record
+from .restoring import as_before
+from .tensors import forget_stand_ins
 
 
 def export(build, path, *, assume=None, name=None, allocation_unit=512):
@@ -27,17 +31,40 @@ def export(build, path, *, assume=None, name=None, allocation_unit=512):
     """
     mode = _FakeMode()
     values = FakeValues(mode, assume or {})
-    validates = torch.distributions.Distribution._validate_args
-    torch.distributions.Distribution.set_default_validate_args(False)  # It looks at values.
-    try:
+    with _on_fake_tensors():
         model, *optimizers, step = _built(build, mode, values)
         with mode, values:
-            # The first step makes the optimizer's state; the second is one like all others.
-            step()
-            with record(path, model, *optimizers, name=name, allocation_unit=allocation_unit):
-                step()
+            _record_second(step, path, model, *optimizers, name=name, allocation_unit=allocation_unit)
+
+
+def export_step(step, path, model=None, optimizer=None, inputs=None, *, assume=None, name=None, allocation_unit=512):
+    """Records `step()` of a model that is there without computing it, on fake tensors that stand for its own, which stay as they are.
+
+    For a step that does not fit into memory. `assume` as in `export`.
+    """
+    mode = _FakeMode()
+    whole = as_one_model(model) or torch.nn.Module()
+    with _on_fake_tensors(), as_before(whole, values=False) as met, mode, FakeValues(mode, assume or {}):
+        _record_second(step, path, model, optimizer or met, inputs, name=name, allocation_unit=allocation_unit)
+
+
+def _record_second(step, path, *of, **options):
+    # The first step makes the optimizer's state; the second is one like all others.
+    step()
+    with record(path, *of, **options):
+        step()
+
+
+@contextlib.contextmanager
+def _on_fake_tensors():
+    """Distributions do not look at the values of their arguments; what stands for a tensor does so in one recording."""
+    validates = torch.distributions.Distribution._validate_args
+    torch.distributions.Distribution.set_default_validate_args(False)
+    try:
+        yield
     finally:
         torch.distributions.Distribution.set_default_validate_args(validates)
+        forget_stand_ins()
 
 
 def _built(build, mode, values):

@@ -12,7 +12,7 @@ from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_mod
 from torch.utils._pytree import tree_map_only
 from torch.utils.weak import WeakTensorKeyDictionary
 
-from .tensors import tensors_in
+from .tensors import stand_for, tensors_in
 
 # Elements of the largest tensor whose values are computed: masks and positions are below that.
 _LARGEST = 2**22
@@ -79,7 +79,14 @@ class FakeValues(TorchDispatchMode):
             self._values[tensor] = value
 
     def _fake(self, value):
-        return tree_map_only(torch.Tensor, lambda tensor: tensor if isinstance(tensor, FakeTensor) else self.mode.from_tensor(tensor), value)
+        def fake(tensor):
+            if isinstance(tensor, FakeTensor):
+                return tensor
+            made = self.mode.from_tensor(tensor)
+            stand_for(made, tensor)
+            return made
+
+        return tree_map_only(torch.Tensor, fake, value)
 
     def _real(self, value):
         def real(tensor):

@@ -50,13 +50,15 @@ def record_step(step, path, model=None, optimizer=None, inputs=None, *, repeats=
 
     It runs once to warm up, `repeats` times by itself, whose median is what the step takes, and `repeats` times with a clock at each op, of which medians are
     taken, too; what Python takes between ops is shared out among them. On a GPU, whose ops run beside the program, no times are told: give `remat plan` its
-    name by `--device`.
+    name by `--device`. Returns what the step takes by itself, in milliseconds.
     """
     step()
     walls, runs = [], []
     for _ in range(repeats):
         began = time.perf_counter()
         step()
+        if torch.cuda.is_initialized():
+            torch.cuda.synchronize()
         walls.append((time.perf_counter() - began) * 1e3)
     for _ in range(repeats):
         recorder = _Recorder(model, optimizer, inputs)
@@ -77,6 +79,7 @@ def record_step(step, path, model=None, optimizer=None, inputs=None, *, repeats=
         for event in ops[-1]:
             del event["ms"]
     last.write(path, name, allocation_unit)
+    return statistics.median(walls)
 
 
 class _Recorder(TorchDispatchMode):
@@ -182,6 +185,39 @@ class _Recorder(TorchDispatchMode):
         finally:
             if os.path.exists(partial):
                 os.remove(partial)
+
+    def peak_bytes(self, allocation_unit=512):
+        """What the recorded step held at most, on the device that holds most."""
+        device = self._device()
+        held = peak = 0
+        sizes = {}
+
+        def resize(storage, size):
+            nonlocal held, peak
+            if self.storages[storage]["dev"] == device:
+                size = -(-size // allocation_unit) * allocation_unit
+                held += size - sizes.get(storage, 0)
+                sizes[storage] = size
+                peak = max(peak, held)
+
+        for event in self.first + self.events:
+            kind = event["e"]
+            if kind == "del":
+                resize(event["s"], 0)
+            elif kind == "resize":
+                resize(event["s"], event["n"])
+            elif kind in ("ref", "op"):
+                for storage in event["s"] if kind == "ref" else self._storages_in(event["o"]):
+                    if storage not in sizes:
+                        resize(storage, self.storages[storage]["bytes"])
+        return peak
+
+    def _storages_in(self, encoded):
+        if isinstance(encoded, str) and encoded.startswith("%"):
+            storages = self.tensors[int(encoded[1:])]["s"]
+            return storages if isinstance(storages, list) else [storages]
+        items = encoded.values() if isinstance(encoded, dict) else encoded if isinstance(encoded, list) else ()
+        return [storage for item in items for storage in self._storages_in(item)]
 
     def _describe(self, module):
         return {

@@ -16,6 +16,22 @@ _PARTS = {
 }
 
 
+# By address of a fake tensor's storage: the storage that it stands for, and the fake one, so that its address stays its own.
+_stood_for = {}
+
+
+def stand_for(fake, tensor):
+    """From now on what a fake tensor is on counts as what another one is on."""
+    of = untyped_storages(tensor)
+    for stand_in, storage in zip(untyped_storages(fake), of):
+        if stand_in is not storage:
+            _stood_for[stand_in._cdata] = storage, stand_in
+
+
+def forget_stand_ins():
+    _stood_for.clear()
+
+
 def tensors_in(value) -> list[torch.Tensor]:
     return [leaf for leaf in tree_leaves(value) if isinstance(leaf, torch.Tensor)]
 
@@ -27,7 +43,8 @@ def untyped_storages(tensor) -> list[torch.UntypedStorage]:
         inner = [getattr(tensor, name) for name in names]
         return [storage for one in inner if isinstance(one, torch.Tensor) for storage in untyped_storages(one)]
     if tensor.layout == torch.strided:
-        return [tensor.untyped_storage()]
+        storage = tensor.untyped_storage()
+        return [_stood_for.get(storage._cdata, (storage, None))[0]]
     parts = _PARTS.get(tensor.layout)
     if parts is None:
         raise TypeError(f"remat: a tensor has layout {tensor.layout}, expected torch.strided or one of {', '.join(map(str, _PARTS))}")

@@ -1,5 +1,6 @@
 """What tests ask of a recorded file, and of the command line."""
 
+import gzip
 import json
 import os
 import shlex
@@ -64,4 +65,8 @@ class Folder(unittest.TestCase):
 
     def export(self, build, name="step.json"):
         remat.export(build, self.folder / name, allocation_unit=1)
-        return json.loads((self.folder / name).read_text())
+        return self.read(name)
+
+    def read(self, name):
+        content = (self.folder / name).read_bytes()
+        return json.loads(gzip.decompress(content) if name.endswith(".gz") else content)

@@ -1,10 +1,12 @@
 """Steps as public programs have them: recorded as they run, planned, and followed to the bit."""
 
 import copy
+import gc
 import json
 import sys
 import unittest
 import warnings
+import weakref
 from collections import Counter
 from pathlib import Path
 
@@ -234,7 +236,12 @@ class Export(Folder):
 class Caches(unittest.TestCase):
     def test_a_cache_of_keys_and_values_gets_each_once(self):
         class Layer:
-            keys = None
+            def __init__(self):
+                self.keys = None
+
+            def update(self, keys):
+                self.keys = keys if self.keys is None else torch.cat([self.keys, keys], 1)
+                return self.keys
 
         class Cache:
             """As transformers has them."""
@@ -245,9 +252,7 @@ class Caches(unittest.TestCase):
             def update(self, keys, at):
                 while len(self.layers) <= at:
                     self.layers.append(Layer())
-                of = self.layers[at]
-                of.keys = keys if of.keys is None else torch.cat([of.keys, keys], 1)
-                return of.keys
+                return self.layers[at].update(keys)
 
         class Block(nn.Module):
             def __init__(self, at):
@@ -275,7 +280,16 @@ class Caches(unittest.TestCase):
         x = torch.randn(2, 5, 8)
         caches = [Cache(), Cache()]
         for one, cache in zip((model, twin), caches):
-            one(x, cache).square().sum().backward()
+            out = one(x, cache)
+            # Nothing but the program holds a cache.
+            gone = Cache()
+            other = one(x, gone)
+            keys = weakref.ref(gone.layers[0])
+            del gone
+            gc.collect()
+            self.assertIsNone(keys())
+            del other
+            out.square().sum().backward()
         for a, b in zip(model.parameters(), twin.parameters()):
             self.assertTrue(torch.equal(a.grad, b.grad))
         for a, b in zip(caches[0].layers, caches[1].layers, strict=True):

@@ -1,0 +1,131 @@
+"""Fits a model's training step into a budget, in one line."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from .exporting import export_step
+from .models import as_one_model
+from .planner import plan_step, planner_command
+from .policy import apply, remove
+from .recording import record, record_step
+from .restoring import as_before
+
+_MIB = 2**20
+_GPUS = ("h200", "h100", "a100")
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What a step holds and takes: as it was, as was planned, and as it was measured. Undefined figures are None: of a step that did not fit as it was."""
+
+    name: str
+    budget: int
+    stock_bytes: int
+    planned_bytes: int
+    measured_bytes: int
+    """Of a step that follows the policy, by PyTorch's allocator on a GPU, and by what its storages hold elsewhere."""
+    planned_overhead: float
+    """Time beyond the step's, as a share of it."""
+    measured_overhead: float | None
+    policy: dict
+
+    def __str__(self):
+        count = len(self.policy["modules"])
+        measured = "" if self.measured_overhead is None else f", {self.measured_overhead:+.1%} time"
+        return (
+            f"{self.name}: {_mib(self.stock_bytes)} as it is, budget {_mib(self.budget)}; "
+            f"planned {_mib(self.planned_bytes)}, {self.planned_overhead:+.1%} time; measured {_mib(self.measured_bytes)}{measured}; "
+            + (f"{count} module{'' if count == 1 else 's'} under torch.utils.checkpoint" if count else "it fits, and nothing is checkpointed")
+        )
+
+
+def fit(model, step, budget, *, inputs=None, planner=None, seconds=10, repeats=3, verbose=True):
+    """Has `model` keep to `budget` in `step()`, a training step: records it, has it planned, applies the policy, and measures a step beside the prediction.
+
+    >>> remat.fit(model, step, budget="20GiB")
+
+    `model`: of several a list, or models by name. `budget`: "20GiB", "60%" of what the step holds, a share as a float, or a number of bytes. `step` really runs, some ten times; weights, the optimizer's state, gradients
+    and the state of random generators are as before when this returns. Where the step does not fit into the memory of its device as it is, it is recorded on
+    fake tensors. `planner`: the command that plans, where it is neither `remat` nor `npx remat`; `seconds`: how long it looks. Returns what was planned and measured, and prints it.
+    `remat.remove(model)` undoes it. Where nothing keeps to the budget, `BudgetNotMet` says what holds least, and the model is as before.
+    """
+    command = planner_command(planner)
+    whole = as_one_model(model)
+    remove(whole)
+    device = next((parameter.device for parameter in whole.parameters()), torch.device("cpu"))
+    unit = 512 if device.type == "cuda" else 1
+    of = {"model": whole, "inputs": inputs, "allocation_unit": unit}
+    with tempfile.TemporaryDirectory() as folder:
+        recorded, policy_path = Path(folder) / "step.json.gz", Path(folder) / "policy.json"
+        stock_ms = None
+        try:
+            with as_before(whole) as optimizers:
+                stock_ms = record_step(step, recorded, optimizer=optimizers, repeats=repeats, **of)
+        except torch.OutOfMemoryError:
+            export_step(step, recorded, **of)
+        planned = plan_step(command, recorded, policy_path, budget, device=_gpu_name(device), seconds=seconds)
+        policy = json.loads(policy_path.read_text())
+        apply(whole, policy)
+        try:
+            with as_before(whole) as optimizers:
+                measured_bytes, measured_ms = _measure(step, Path(folder) / "measured.json.gz", device, repeats, {**of, "optimizer": optimizers})
+        except BaseException:
+            remove(whole)
+            raise
+    fitted = Fitted(
+        name=planned["name"],
+        budget=planned["budgetBytes"],
+        stock_bytes=planned["plain"]["peakBytes"],
+        planned_bytes=planned["peakBytes"],
+        measured_bytes=measured_bytes,
+        planned_overhead=planned["overhead"],
+        measured_overhead=None if stock_ms is None else measured_ms / stock_ms - 1,
+        policy=policy,
+    )
+    if verbose:
+        print(f"remat: {fitted}")
+    return fitted
+
+
+def _measure(step, path, device, repeats, of):
+    """The peak of a step, and what it takes in milliseconds, the median of some."""
+    step()
+    walls = []
+    for _ in range(repeats):
+        began = time.perf_counter()
+        step()
+        _wait_for(device)
+        walls.append((time.perf_counter() - began) * 1e3)
+    if device.type == "cuda":
+        torch.cuda.reset_peak_memory_stats(device)
+        step()
+        peak = torch.cuda.max_memory_allocated(device)
+    else:
+        with record(path, **of) as recorder:
+            step()
+        peak = recorder.peak_bytes(of["allocation_unit"])
+    return peak, statistics.median(walls)
+
+
+def _wait_for(device):
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+
+
+def _gpu_name(device):
+    if device.type != "cuda":
+        return None
+    name = torch.cuda.get_device_name(device).lower()
+    return next((gpu for gpu in _GPUS if gpu in name), None)
+
+
+def _mib(count):
+    return f"{count / _MIB:,.1f} MiB" if count < 10 * 1024 * _MIB else f"{count / _MIB / 1024:,.2f} GiB"

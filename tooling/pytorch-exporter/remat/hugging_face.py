@@ -1,0 +1,45 @@
+"""For the Trainer of Hugging Face's transformers."""
+
+from __future__ import annotations
+
+from torch.utils.data import DataLoader
+from transformers import TrainerCallback
+
+from .fitting import fit
+from .restoring import generators_as_before
+
+
+class FitCallback(TrainerCallback):
+    """Has the Trainer's model keep to a budget, from when training begins.
+
+    >>> Trainer(model, args, train_dataset=dataset, callbacks=[FitCallback(budget="20GiB")])
+
+    The step that is recorded is that of the data set's first batch, with as many passes before the update as gradients are accumulated in, two at most. Besides `budget`, what
+    `remat.fit` takes. `fitted` is what that returned.
+    """
+
+    def __init__(self, budget, **options):
+        self.budget, self.options, self.fitted = budget, options, None
+
+    def on_train_begin(self, args, state, control, model=None, optimizer=None, train_dataloader=None, **kwargs):
+        if model.is_gradient_checkpointing:
+            raise ValueError("remat: the model checkpoints by itself; leave gradient_checkpointing out, since what is recomputed is what the budget decides")
+        # Not from the Trainer's own loader, which counts what it gave.
+        loader = DataLoader(train_dataloader.dataset, batch_size=args.train_batch_size, collate_fn=train_dataloader.collate_fn)
+        with generators_as_before():
+            batch = next(iter(loader))
+        batch = {key: value.to(args.device) if hasattr(value, "to") else value for key, value in batch.items()}
+        passes = min(2, args.gradient_accumulation_steps)
+
+        def step():
+            for _ in range(passes):
+                (model(**batch).loss / passes).backward()
+            optimizer.step()
+            optimizer.zero_grad()
+
+        was_training = model.training
+        model.train()
+        try:
+            self.fitted = fit(model, step, self.budget, inputs=batch, **self.options)
+        finally:
+            model.train(was_training)

@@ -1,0 +1,64 @@
+"""Runs remat's command line, which plans."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import subprocess
+
+_NOT_FOUND = 3
+
+
+class PlannerMissing(RuntimeError):
+    """There is no planner on this machine."""
+
+
+class BudgetNotMet(ValueError):
+    """No policy that was found keeps to the budget."""
+
+
+def planner_command(planner=None) -> list[str]:
+    """The command that plans: `planner`, a path or a command; else that of the environment variable REMAT_PLANNER, `remat` on the path, or `npx remat`."""
+    given = planner or os.environ.get("REMAT_PLANNER")
+    if given:
+        command = [os.fspath(part) for part in given] if isinstance(given, (list, tuple)) else _split(os.fspath(given))
+        if command[0].endswith((".js", ".mjs")):
+            command = ["node", *command]
+        if shutil.which(command[0]) is None:
+            raise PlannerMissing(f"remat: the planner {command[0]!r} was not found; expected a command or the path of one, as planner or REMAT_PLANNER")
+        return command
+    if shutil.which("remat"):
+        return ["remat"]
+    if shutil.which("npx"):
+        return ["npx", "--yes", "remat"]
+    raise PlannerMissing(
+        "remat: the planner was not found, which is a program of Node.js: neither `remat` nor `npx` is on the path. "
+        "Install Node.js 20 or newer and run `npm install -g remat`, or name the command by planner=… or the environment variable REMAT_PLANNER."
+    )
+
+
+def _split(command):
+    return [command] if os.path.exists(command) else shlex.split(command)
+
+
+def plan_step(command, recorded, policy, budget, *, device=None, seconds=10) -> dict:
+    """What `remat plan` says of a recorded step; writes the policy.
+
+    `budget`: of bytes an int, a share of what the step holds a float, or as the command takes it: "20GiB", "60%".
+    """
+    arguments = [*command, "plan", recorded, "--executor", "torch-checkpoint", "--budget", _budget_text(budget), "--time", f"{seconds}s"]
+    arguments += ["--pytorch-policy", policy, "--format", "json", *(("--device", device) if device else ())]
+    done = subprocess.run([os.fspath(part) for part in arguments], capture_output=True, text=True)
+    if done.returncode == 0:
+        return json.loads(done.stdout)
+    said = done.stderr.strip().splitlines()
+    reason = next((line for line in reversed(said) if line.startswith("remat: ")), said[-1] if said else f"exit code {done.returncode}")
+    raise (BudgetNotMet if done.returncode == _NOT_FOUND else RuntimeError)(reason if reason.startswith("remat: ") else f"remat: the planner failed: {reason}")
+
+
+def _budget_text(budget):
+    if isinstance(budget, bool) or not isinstance(budget, (int, float, str)):
+        raise TypeError(f'remat: expected a budget as "20GiB", "60%", a share between 0 and 1 or a number of bytes, found {budget!r}')
+    return f"{budget}B" if isinstance(budget, int) else str(budget)

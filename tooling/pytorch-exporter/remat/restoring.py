@@ -1,0 +1,103 @@
+"""Leaves training as it was, whatever steps were run meanwhile."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import random
+
+import torch
+from torch.optim.optimizer import register_optimizer_step_pre_hook
+
+
+@contextlib.contextmanager
+def as_before(model, *, values=True):
+    """Puts back weights, gradients, optimizers' state and random generators in the end; yields the optimizers of the steps inside, a list that grows as they are met.
+
+    `values`: False where nothing is computed, so that only what refers to tensors has to be put back.
+    """
+    with contextlib.ExitStack() as stack:
+        met = []
+
+        def meet(optimizer, args, kwargs):
+            if not any(one is optimizer for one in met):
+                met.append(optimizer)
+                stack.callback(_restore_optimizer(optimizer, values))
+
+        if values:
+            stack.callback(_restore_generators())
+            stack.callback(_restore_tensors([*model.parameters(), *model.buffers()]))
+        stack.callback(_restore_gradients(model, values))
+        stack.callback(register_optimizer_step_pre_hook(meet).remove)
+        yield met
+
+
+@contextlib.contextmanager
+def generators_as_before():
+    """Puts back the state of random generators in the end."""
+    restore = _restore_generators()
+    try:
+        yield
+    finally:
+        restore()
+
+
+def _restore_tensors(tensors):
+    copies = [_on_cpu(tensor) for tensor in tensors]
+
+    def restore():
+        with torch.no_grad():
+            for tensor, before in zip(tensors, copies):
+                tensor.copy_(before)
+
+    return restore
+
+
+def _restore_gradients(model, values):
+    parameters = list(model.parameters())
+    gradients = [parameter.grad for parameter in parameters]
+    restore_values = _restore_tensors([one for one in gradients if one is not None]) if values else lambda: None
+
+    def restore():
+        for parameter, gradient in zip(parameters, gradients):
+            parameter.grad = gradient
+        restore_values()
+
+    return restore
+
+
+def _restore_optimizer(optimizer, values):
+    before = {key: copy.copy(of) for key, of in optimizer.state.items()}
+    saved = _on_cpu(optimizer.state_dict()) if values and optimizer.state else None
+    groups = [(group, {key: value for key, value in group.items() if key != "params"}) for group in optimizer.param_groups]
+
+    def restore():
+        optimizer.state.clear()
+        optimizer.state.update(before)
+        for group, of in groups:
+            group.update(of)
+        if saved is not None:
+            optimizer.load_state_dict(saved)
+
+    return restore
+
+
+def _restore_generators():
+    python, cpu = random.getstate(), torch.get_rng_state()
+    gpus = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
+
+    def restore():
+        random.setstate(python)
+        torch.set_rng_state(cpu)
+        for place, state in enumerate(gpus):
+            torch.cuda.set_rng_state(state, place)
+
+    return restore
+
+
+def _on_cpu(value):
+    if isinstance(value, torch.Tensor):
+        return value.detach().to("cpu", copy=True)
+    if isinstance(value, dict):
+        return {key: _on_cpu(item) for key, item in value.items()}
+    return [_on_cpu(item) for item in value] if isinstance(value, list) else copy.copy(value)

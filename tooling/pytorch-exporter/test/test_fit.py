@@ -1,0 +1,186 @@
+"""A model fitted into a budget in one line: what is planned is what is measured, and training is the same to the bit."""
+
+import copy
+import importlib.util
+import os
+import sys
+import unittest
+import warnings
+from pathlib import Path
+from unittest import mock
+
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]
+
+import torch
+from missing_ops import define_missing_torchvision_ops
+from recorded_files import CLI, Folder, held_at_most, ops_of
+from small_models import Transformer, transformer_step
+from torch._subclasses.fake_tensor import FakeTensor
+
+import remat
+from remat.planner import planner_command
+
+define_missing_torchvision_ops()
+
+
+class Planner(Folder):
+    def test_a_planner_is_found_in_this_order(self):
+        with mock.patch.dict(os.environ, {"PATH": str(self.folder)}, clear=True):
+            with self.assertRaisesRegex(remat.PlannerMissing, "neither `remat` nor `npx` is on the path.*npm install -g remat.*REMAT_PLANNER"):
+                planner_command()
+            for name in ("npx", "remat", "node", "mine"):
+                (self.folder / name).touch(0o755)
+                expected = {"npx": ["npx", "--yes", "remat"]}.get(name, ["remat"])
+                self.assertEqual(planner_command(), expected)
+            with mock.patch.dict(os.environ, {"REMAT_PLANNER": f"{self.folder}/mine --color never"}):
+                self.assertEqual(planner_command(), [f"{self.folder}/mine", "--color", "never"])
+                self.assertEqual(planner_command("main.js"), ["node", "main.js"])
+            with self.assertRaisesRegex(remat.PlannerMissing, "the planner 'nowhere' was not found"):
+                planner_command("nowhere")
+
+    def test_the_model_is_untouched_without_a_planner(self):
+        model, optimizer, step = transformer_step()
+        with mock.patch.dict(os.environ, {"PATH": ""}, clear=True), self.assertRaises(remat.PlannerMissing):
+            remat.fit(model, step, "50%")
+        self.assertFalse(optimizer.state)
+
+
+class ExportStep(Folder):
+    def test_a_step_of_a_model_that_is_there_is_recorded_without_computing_it(self):
+        model, optimizer, step = transformer_step()
+        before = copy.deepcopy(model.state_dict())
+        remat.export_step(step, self.folder / "fake.json.gz", model, allocation_unit=1)
+        self.assertTrue(all(torch.equal(value, before[name]) for name, value in model.state_dict().items()))
+        self.assertEqual((len(optimizer.state), [p.grad for p in model.parameters() if p.grad is not None]), (0, []))
+        step()
+        with remat.record(self.folder / "real.json", model, optimizer, allocation_unit=1) as recorder:
+            step()
+        fake, real = self.read("fake.json.gz"), self.read("real.json")
+        self.assertEqual((fake["config"]["mode"], real["config"]["mode"]), ("fake", "real"))
+        self.assertEqual(ops_of(fake), ops_of(real))
+        self.assertEqual(held_at_most(fake), held_at_most(real))
+        self.assertEqual(recorder.peak_bytes(1), held_at_most(real))
+
+
+@unittest.skipUnless(CLI, "REMAT_CLI is not set")
+class Fit(Folder):
+    def test_the_measured_step_is_the_planned_one_and_training_is_the_same_to_the_bit(self):
+        torch.manual_seed(0)
+        model, optimizer, step = transformer_step()
+        twin, of_twin, twin_step = transformer_step(copy.deepcopy(model))
+        step.inputs.copy_(twin_step.inputs)
+        torch.manual_seed(1)
+        fitted = remat.fit(model, step, budget=0.8, planner=CLI, seconds=2, verbose=False)
+        self.assertEqual((len(optimizer.state), model.embeddings.weight.grad), (0, None))
+        self.assertEqual(fitted.budget, int(0.8 * fitted.stock_bytes))
+        self.assertLessEqual(fitted.measured_bytes, fitted.budget)
+        self.assertLess(abs(fitted.measured_bytes / fitted.planned_bytes - 1), 0.005)
+        self.assertRegex(str(fitted), r"^Transformer: .* MiB as it is, budget .* MiB; planned .* MiB, \+.*% time; measured .* MiB, [+-].*% time; \d+ modules? under torch.utils.checkpoint$")
+        for one in (step, step):
+            one()
+        torch.manual_seed(1)
+        for one in (twin_step, twin_step):
+            one()
+        for (name, a), b in zip(model.state_dict().items(), twin.state_dict().values()):
+            self.assertTrue(torch.equal(a, b), name)
+        remat.remove(model)
+        self.assertTrue(all(type(a) is type(b) for a, b in zip(model.modules(), twin.modules())))
+
+    def test_state_that_an_optimizer_has_already_is_put_back(self):
+        model, optimizer, step = transformer_step()
+        step()
+        before = copy.deepcopy(optimizer.state_dict())
+        remat.fit(model, step, "80%", planner=CLI, seconds=1, verbose=False)
+        after = optimizer.state_dict()
+        self.assertEqual(before["param_groups"], after["param_groups"])
+        for key, state in before["state"].items():
+            for name, value in state.items():
+                self.assertTrue(torch.equal(value, after["state"][key][name]), (key, name))
+
+    def test_a_budget_that_nothing_keeps_to_is_an_error_and_the_model_is_as_before(self):
+        model, _, step = transformer_step()
+        with self.assertRaisesRegex(remat.BudgetNotMet, "found nothing within .*the smallest peak found is"):
+            remat.fit(model, step, "1KiB", planner=CLI, seconds=1, verbose=False)
+        self.assertTrue(all(type(a) is type(b) for a, b in zip(model.modules(), Transformer().modules())))
+        with self.assertRaisesRegex(TypeError, "expected a budget"):
+            remat.fit(model, step, None, planner=CLI)
+
+    def test_what_does_not_fit_into_memory_is_recorded_on_fake_tensors(self):
+        model, _, step = transformer_step()
+
+        def too_large():
+            is_plain = not any(hasattr(type(module), "_remat_plain") for module in model.modules())
+            if is_plain and not isinstance(torch.empty(0), FakeTensor):
+                raise torch.OutOfMemoryError("out of memory")
+            step()
+
+        fitted = remat.fit(model, too_large, "80%", planner=CLI, seconds=1, verbose=False)
+        self.assertIsNone(fitted.measured_overhead)
+        self.assertLessEqual(fitted.measured_bytes, fitted.budget)
+
+
+@unittest.skipUnless(CLI and importlib.util.find_spec("transformers") and importlib.util.find_spec("accelerate"), "transformers is not installed")
+class HuggingFace(Folder):
+    def test_a_trainer_trains_to_the_same_bit_within_its_budget(self):
+        from transformers import GPT2Config, GPT2LMHeadModel, Trainer, TrainingArguments
+
+        from remat.hugging_face import FitCallback
+
+        data = [{"input_ids": row, "labels": row} for row in torch.randint(0, 100, (8, 32), generator=torch.Generator().manual_seed(0))]
+
+        def train(callbacks):
+            torch.manual_seed(0)
+            model = GPT2LMHeadModel(GPT2Config(n_layer=3, n_embd=32, n_head=2, vocab_size=100, n_positions=32, bos_token_id=0, eos_token_id=0))
+            arguments = TrainingArguments(str(self.folder), max_steps=3, per_device_train_batch_size=4, report_to=[], use_cpu=True, disable_tqdm=True, save_strategy="no")
+            Trainer(model, arguments, train_dataset=data, callbacks=callbacks).train()
+            return model.state_dict()
+
+        callback = FitCallback("80%", planner=CLI, seconds=2, verbose=False)
+        stock, fitted = train([]), train([callback])
+        self.assertLessEqual(callback.fitted.measured_bytes, callback.fitted.budget)
+        self.assertTrue(callback.fitted.policy["modules"])
+        for name, value in stock.items():
+            self.assertTrue(torch.equal(value, fitted[name]), name)
+
+
+@unittest.skipUnless(CLI and importlib.util.find_spec("lightning"), "lightning is not installed")
+class Lightning(Folder):
+    def test_a_trainer_trains_to_the_same_bit_within_its_budget(self):
+        import lightning
+
+        from remat.lightning import FitCallback
+
+        class Module(lightning.LightningModule):
+            def __init__(self):
+                super().__init__()
+                self.model = Transformer()
+
+            def training_step(self, batch, at):
+                loss = torch.nn.functional.cross_entropy(self.model(batch).flatten(0, 1), batch.flatten())
+                self.log("loss", loss)
+                return loss
+
+            def configure_optimizers(self):
+                return torch.optim.Adam(self.parameters())
+
+        rows = torch.randint(0, 100, (12, 32), generator=torch.Generator().manual_seed(0))
+
+        def train(callbacks):
+            torch.manual_seed(0)
+            module = Module()
+            trainer = lightning.Trainer(max_steps=3, accelerator="cpu", logger=False, enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False, callbacks=callbacks)
+            trainer.fit(module, torch.utils.data.DataLoader(rows, batch_size=4))
+            return module.state_dict()
+
+        callback = FitCallback("80%", planner=CLI, seconds=2, verbose=False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            stock, fitted = train([]), train([callback])
+        self.assertLessEqual(callback.fitted.measured_bytes, callback.fitted.budget)
+        self.assertTrue(callback.fitted.policy["modules"])
+        for name, value in stock.items():
+            self.assertTrue(torch.equal(value, fitted[name]), name)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
