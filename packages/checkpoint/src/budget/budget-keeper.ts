@@ -139,6 +139,10 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
     return !this.isMeasuring;
   }
 
+  get prunesSaved(): boolean {
+    return this.isMeasuring || this.budgetPolicy.prunesSaved;
+  }
+
   override get fasterGradients(): DispatchMode["fasterGradients"] {
     return this.isMeasuring ? undefined : super.fasterGradients;
   }

@@ -1,4 +1,5 @@
 import type { KernelAttributes, KernelInputs, OpDone, Storage } from "@remat/dispatch-hook";
+import { reconsiderPass } from "@remat/dispatch-hook/release";
 import { isPlanNode, type Occurrence, type Plan } from "@remat/trace";
 import type { Policy } from "../executor/executor.js";
 import type { Ledger } from "../executor/ledger.js";
@@ -61,6 +62,11 @@ export class BudgetPolicy implements Policy {
   /** Nothing is evicted in a pass that has room, once its first op has told that it is one. */
   get watchesOnly(): boolean {
     return !this.isFirstOp && this.pass?.follower instanceof ReleasedPass;
+  }
+
+  /** Whether only what the backward pass will read stays saved: but under a plan that somebody has given, whose prediction knows when the rest is freed. */
+  get prunesSaved(): boolean {
+    return this.isFirstOp || this.pass?.plan === undefined;
   }
 
   /** Whether no plan is followed now. */
@@ -192,8 +198,11 @@ export class BudgetPolicy implements Policy {
   }
 
   opOver(op: OpDone, recipe: Recipe | undefined): void {
-    if (this.isFirstOp) this.choose(op);
-    this.isFirstOp = false;
+    if (this.isFirstOp) {
+      this.choose(op);
+      this.isFirstOp = false;
+      if (!this.prunesSaved) reconsiderPass();
+    }
     this.current.opOver(op, recipe);
     if (this.pass === undefined || !hasLeft(this.pass)) return;
 

@@ -1,6 +1,12 @@
 import * as tf from "@tensorflow/tfjs";
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
-import { BudgetError, type BudgetExecution, measurePeakBytes, withMemoryBudget } from "../../src/index.js";
+import {
+  BudgetError,
+  type BudgetExecution,
+  measurePeakBytes,
+  releaseEarly,
+  withMemoryBudget,
+} from "../../src/index.js";
 import { seeded } from "../training.js";
 
 beforeAll(async () => {
@@ -108,6 +114,32 @@ describe("withMemoryBudget", () => {
     expect(roomy.steps.map((step) => step?.evictions === 0)).toEqual(isKnown);
     expect(roomy.steps.map((step) => step?.peakBytes === step?.predictedBytes)).toEqual(isKnown);
   });
+
+  test.each<number | "100%">([1e9, "100%"])(
+    "within %s, where there is room, a step holds what it does with early release",
+    async (budget) => {
+      const w = tf.variable(tf.linspace(0.9, 1.1, 4096));
+      const half = tf.scalar(0.5);
+      // What half's gradient would read is saved, and nobody asks for that.
+      const loss = () => {
+        let x: tf.Tensor = w;
+        for (let i = 0; i < 16; i++) x = tf.add(tf.mul(x, half), w);
+        return tf.sum(x) as tf.Scalar;
+      };
+      const pass = () => tf.dispose(tf.variableGrads(loss, [w]) as never);
+      const stop = releaseEarly();
+      const { peakBytes } = await measurePeakBytes(pass, [w]);
+      stop();
+      const peaks = withMemoryBudget(budget, (execution) =>
+        [pass, pass, pass].map((run) => {
+          run();
+          return execution.lastStep?.peakBytes;
+        }),
+      );
+      expect(peaks[2]).toBe(peakBytes);
+      tf.dispose([w, half]);
+    },
+  );
 
   test("a step that begins as one that has room, and then needs more, keeps the budget from where it differs", () => {
     const size = 4096;

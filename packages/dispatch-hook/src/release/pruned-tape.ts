@@ -1,6 +1,7 @@
 import type { Tensor } from "@tensorflow/tfjs-core";
 import type { EngineInternals, EngineTapeNode } from "../engine-internals.js";
 import { AskableTensors } from "./askable-tensors.js";
+import { earlyFrees } from "./early-frees.js";
 import { readersOf } from "./readers-of.js";
 import { releaseData } from "./release-data.js";
 
@@ -76,6 +77,9 @@ export class PrunedTape {
   }
 
   private release(saved: Tensor): void {
-    if (!saved.isDisposed) releaseData(this.engine, saved);
+    if (saved.isDisposed) return;
+    earlyFrees.areRunning = true;
+    releaseData(this.engine, saved);
+    earlyFrees.areRunning = false;
   }
 }
