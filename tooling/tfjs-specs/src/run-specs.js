@@ -28,7 +28,7 @@ export async function runSpecs({ bundle, mode, folder, native }) {
       REMAT_SPECS_NATIVE: native?.folder,
       REMAT_SPECS_PACKAGE: native?.name,
     },
-    timeout: 300_000,
+    timeout: 600_000,
     killSignal: "SIGKILL",
   });
   let stderr = "";

@@ -7,12 +7,15 @@ Object.assign(globalThis, jasmineRequire.interface(jasmine, jasmine.getEnv({ glo
 // In the order of the files; and their functions are kept, since a mode may want specs again.
 jasmine.getEnv().configure({ random: false, autoCleanClosures: false });
 const { it } = globalThis;
-globalThis.it = (name, spec, timeoutMs) => {
+/** Specs have what stock needs of time; to evict everything after every op of a long one takes many times as much. */
+const leastTimeoutMs = 120_000;
+globalThis.it = (name, spec, timeoutMs = 0) => {
   // Jasmine tells by the number of arguments whether a spec calls back.
   const run = spec?.length > 0 ? (done) => aroundSpec.run(() => spec(done)) : () => aroundSpec.run(spec);
-  return it(name, spec && run, timeoutMs);
+  return it(name, spec && run, Math.max(timeoutMs, leastTimeoutMs));
 };
-jasmine.DEFAULT_TIMEOUT_INTERVAL = 20_000;
+// Of what specs do before and after.
+jasmine.DEFAULT_TIMEOUT_INTERVAL = leastTimeoutMs;
 
 // Specs that draw random numbers draw the same ones every time, lest two runs differ by chance (mulberry32).
 let state = 1;

@@ -5,7 +5,7 @@ import { RepeatingMode } from "./repeating-mode.js";
 
 /** More than any spec needs. */
 const ampleBytes = 1e12;
-const asksFor = /has room within (\d+)B/;
+const asksFor = /has (?:room within|held) (\d+)B/;
 
 /**
  * Each spec with a backward pass in the smallest budget to which the errors lead: the first time it has room for everything, then none, and from then
