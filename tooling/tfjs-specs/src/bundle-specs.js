@@ -1,4 +1,4 @@
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -38,12 +38,31 @@ export async function bundleSpecs({ backend, outFile, nativePackage, layers }) {
       "specs:executor": join(checkpoint, "executor/executor.ts"),
       ...(nativePackage !== undefined && { "specs:tfjs-node": nativePackage, util: join(here, "old-util.js") }),
     },
-    plugins: [layers === undefined ? allSpecs(join(core, "dist"), "_test.js") : allSpecs(layers, "_test.ts")],
+    plugins:
+      layers === undefined ? [allSpecs(join(core, "dist"), "_test.js")] : [allSpecs(layers, "_test.ts"), forAnyCpu],
     // The sources of tfjs-layers are written for the rules of an older TypeScript.
     ...(layers !== undefined && { tsconfigRaw: { compilerOptions: { useDefineForClassFields: false } } }),
     logLevel: "error",
   });
 }
+
+/**
+ * What tfjs-layers wants to be run on a cpu it runs on the backend of that name alone; the native one is another.
+ *
+ * @type {import("esbuild").Plugin}
+ */
+const forAnyCpu = {
+  name: "for-any-cpu",
+  setup({ onLoad }) {
+    onLoad({ filter: /utils[\\/]test_utils\.ts$/ }, ({ path }) => {
+      const asWritten = "testEnv.backendName === 'cpu'";
+      const source = readFileSync(path, "utf8");
+      if (!source.includes(asWritten))
+        throw new Error(`expected ${asWritten} in ${path}: it tells which specs are for a cpu`);
+      return { contents: source.replaceAll(asWritten, "testEnv.backendName !== 'webgl'"), loader: "ts" };
+    });
+  },
+};
 
 /**
  * `specs:all` is every spec in a folder.

@@ -3,4 +3,5 @@ import "@tensorflow/tfjs-core/dist/register_all_gradients";
 import "@tensorflow/tfjs-backend-cpu";
 import { setTestEnvs } from "@tensorflow/tfjs-core/dist/jasmine_util";
 
-setTestEnvs([{ name: "cpu", backendName: "cpu", flags: {}, isDataSync: true }]);
+// Without flags: specs for cpu and WebGL 2 tell the one by having none.
+setTestEnvs([{ name: "cpu", backendName: "cpu", isDataSync: true }]);

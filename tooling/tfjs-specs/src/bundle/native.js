@@ -13,4 +13,5 @@ const { REMAT_SPECS_NATIVE: folder, REMAT_SPECS_PACKAGE: name } = process.env;
 const addon = createRequire(join(folder, "package.json"))("./lib/napi-v8/tfjs_binding.node");
 registerBackend("tensorflow", () => new NodeJSKernelBackend(addon, `@tensorflow/${name}`), 3);
 await setBackend("tensorflow");
-setTestEnvs([{ name: "test-tensorflow", backendName: "tensorflow", flags: {}, isDataSync: true }]);
+// Without flags: specs for cpu and WebGL 2 tell the one by having none.
+setTestEnvs([{ name: "test-tensorflow", backendName: "tensorflow", isDataSync: true }]);
