@@ -18,6 +18,8 @@ export interface StockPass {
 }
 
 interface MeasuredPass {
+  /** The gradients that it was asked for. */
+  readonly asked: string;
   readonly ops: OpSequence;
   readonly addedBytes: number;
 }
@@ -66,7 +68,7 @@ export class StockShare {
   add(asked: string, { trace, peakBytes, addedBytes }: StockPass): boolean {
     const isLarger = this.raise(peakBytes);
     const isKnown = this.alike.some(isOver);
-    if (!isKnown) this.measured.push({ ops: sequenceOfTrace(trace), addedBytes });
+    if (!isKnown) this.measured.push({ asked, ops: sequenceOfTrace(trace), addedBytes });
     this.asked.add(asked);
     const { sought } = this;
     if (isLarger) this.inVain = 0;
@@ -109,12 +111,13 @@ export class StockShare {
   }
 
   /**
-   * A pass has been kept within the budget that would take about as much in stock. Tells whether one like it shall be measured; then there is no budget until then.
+   * A pass has been kept within the budget that would take about as much in stock. Tells whether one like it shall be measured, as none has been; then there is no budget until then.
    *
    * @param asked the gradients that it was asked for
    */
   seek(asked: string, stockBytes: number): boolean {
-    if (!this.isLifted && this.inVain < mostInVain && stockBytes > (this.peakBytes ?? 0))
+    const isKnown = this.alike.some((pass) => pass.asked === asked && isOver(pass));
+    if (!this.isLifted && !isKnown && this.inVain < mostInVain && stockBytes > (this.peakBytes ?? 0))
       this.sought = { asked, knownLeft: mostKnown };
     return this.isLifted;
   }
