@@ -1,4 +1,11 @@
-import { type DispatchMode, type OpCall, type Storage, storagesOf, withDispatchMode } from "@remat/dispatch-hook";
+import {
+  type DispatchMode,
+  forEachInput,
+  type OpCall,
+  type Storage,
+  storagesOf,
+  withDispatchMode,
+} from "@remat/dispatch-hook";
 import { roundUpBytes } from "@remat/memory";
 import type { Tensor } from "@tensorflow/tfjs-core";
 
@@ -12,6 +19,7 @@ import type { Tensor } from "@tensorflow/tfjs-core";
  * console.log(meter.peakBytes);
  */
 export class MemoryMeter implements DispatchMode {
+  readonly looksInPassing = true;
   readonly allocationUnitBytes: number;
   private live = 0;
   private peak = 0;
@@ -58,9 +66,13 @@ export class MemoryMeter implements DispatchMode {
     for (const tensor of tensors) for (const storage of storagesOf(tensor)) this.find(storage);
   }
 
-  opStarting({ inputTensors }: OpCall): void {
-    for (const tensor of inputTensors) for (const storage of storagesOf(tensor)) if (!storage.fresh) this.find(storage);
+  opStarting({ inputs }: OpCall): void {
+    forEachInput(inputs, this.meet);
   }
+
+  private readonly meet = (tensor: Tensor): void => {
+    for (const storage of storagesOf(tensor)) if (!storage.fresh) this.find(storage);
+  };
 
   storageAllocated(storage: Storage): void {
     this.known.add(storage);

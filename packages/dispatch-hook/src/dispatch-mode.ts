@@ -162,6 +162,11 @@ export type RunNext = (inputs?: KernelInputs, attributes?: KernelAttributes) => 
 export interface DispatchMode {
   /** Whether work outside an asynchronous `withDispatchMode` is shown, as `Phase.outside`. Left out: it is not. */
   readonly seesOutside?: boolean;
+  /**
+   * Whether it looks at an op only while it is told of it, and neither at its `scope` nor at what it differentiates. Where that is so of all open modes, and none asks for scopes,
+   * saved tensors or tape nodes, ops have none of these, and the object of one is the next one's, too: then hardly anything is allocated for an op. Left out: it may keep ops.
+   */
+  readonly looksInPassing?: boolean;
   /** While it is open every backward pass frees each saved tensor and each gradient after its last use. Left out: it does as stock. */
   readonly releasesEarly?: boolean;
   /**

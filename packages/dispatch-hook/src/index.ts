@@ -24,6 +24,7 @@ export { isVariable } from "./engine-internals.js";
 export { hasFasterGradient } from "./gradients/replace-gradient.js";
 export { fasterGradientsNow } from "./gradients/wanted-gradients.js";
 export { type ModuleNamer, nameModulesBy } from "./module-namer.js";
+export { forEachInput } from "./op.js";
 export { PatchSet } from "./patch-set.js";
 export { registeredVariables } from "./registered-variables.js";
 export {

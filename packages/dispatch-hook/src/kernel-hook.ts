@@ -31,7 +31,9 @@ export function patchKernels(session: Session): void {
     }
     if (!session.alive || !session.isWatching) return original.call(engine, parameters);
     if (parameters.kernelName === undefined)
-      return storages.holding ? original.call(engine, parameters) : runScope(session, parameters, original);
+      return storages.holding || !modes.watchesTape
+        ? original.call(engine, parameters)
+        : runScope(session, parameters, original);
     if (storages.holding) return runNested(session, parameters, original);
     return session.cloning ? runClone(session, parameters, original) : runOp(session, parameters, original);
   });
@@ -46,7 +48,7 @@ export function patchKernels(session: Session): void {
   patches.patch(engine, "saveTensorsForBackwardMode", (original) => (tensors) => {
     const clones = original.call(engine, tensors);
     const op = session.finishing;
-    if (session.alive && op !== undefined && tensors.length > 0)
+    if (session.alive && op !== undefined && tensors.length > 0 && modes.listeners("tensorsSaved").length > 0)
       reportSaved(
         session,
         tensors.map((tensor, i) => ({
@@ -81,11 +83,20 @@ export function patchKernels(session: Session): void {
 }
 
 function runOp(session: Session, parameters: KernelParameters, run: RunKernel): Tensor | Tensor[] {
-  const { engine, storages, modes } = session;
+  const { engine, modes } = session;
   const kernel = parameters.kernelName as string;
   const inputs: KernelInputs = parameters.inputs;
   for (const open of modes.listeners("opComing"))
     if (modes.isInside(open)) open.mode.opComing(kernel, inputs, parameters.attrs);
+  if (!modes.watchesTape) {
+    const { passingOps, phase, repeated } = session;
+    const op = passingOps.take(kernel, inputs, parameters.attrs, engine.backendName ?? "", phase, repeated);
+    try {
+      return runTold(session, op, parameters, run, false);
+    } finally {
+      passingOps.giveBack();
+    }
+  }
   const accumulation = session.phase === Phase.backward ? accumulationOf(session, kernel, inputs) : undefined;
   const op = new Op(
     kernel,
@@ -98,13 +109,24 @@ function runOp(session: Session, parameters: KernelParameters, run: RunKernel): 
     accumulation?.consumer,
     session.repeated,
   );
+  return runTold(session, op, parameters, run, accumulation?.last === true);
+}
+
+function runTold(
+  session: Session,
+  op: Op,
+  parameters: KernelParameters,
+  run: RunKernel,
+  endsNode: boolean,
+): Tensor | Tensor[] {
+  const { storages, modes } = session;
   for (const open of modes.listeners("opStarting")) {
     if (modes.isInside(open)) open.mode.opStarting(op);
     else if (open.mode.seesOutside) open.mode.opStarting(op.outside());
   }
   session.starting = op;
   if (modes.listeners("dispatch").length > 0) {
-    wrapKernel(session, kernel);
+    wrapKernel(session, op.kernel);
     session.toDispatch = op;
   }
   storages.hold();
@@ -112,7 +134,7 @@ function runOp(session: Session, parameters: KernelParameters, run: RunKernel): 
   try {
     outputs = run.call(session.engine, parameters);
     if (session.starting === op) finishOp(session, op, listOf(outputs));
-    if (accumulation?.last) leaveNode(session);
+    if (endsNode) leaveNode(session);
   } catch (error) {
     // Where the op was done already, the failure is one of saving its tensors.
     if (session.starting === op) {

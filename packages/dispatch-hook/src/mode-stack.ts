@@ -6,6 +6,8 @@ export interface OpenMode {
   readonly mode: DispatchMode;
   /** Set once the mode turns out to be asynchronous: then only work that stems from its function is inside. */
   asynchronous: boolean;
+  /** Whether the pass that runs is inside, which is synchronous; undefined where none runs, or it was opened in it. */
+  isPassInside: boolean | undefined;
 }
 
 interface Context {
@@ -16,7 +18,7 @@ interface Context {
 /** Which modes the running code was started under; undefined in browsers, where that cannot be told. */
 const context: AsyncContext<Context> | undefined = makeAsyncContext();
 
-type MethodName = Exclude<keyof DispatchMode, "seesOutside">;
+type MethodName = Exclude<keyof DispatchMode, "seesOutside" | "looksInPassing">;
 type Listener<K extends MethodName> = OpenMode & { readonly mode: DispatchMode & Required<Pick<DispatchMode, K>> };
 
 /** What a mode can only be told of if every op, every buffer and every tape node is watched; the rest are calls of the engine's that are few. */
@@ -62,6 +64,16 @@ const needsEveryOp: Readonly<Record<MethodName, boolean>> = {
   tensorRead: false,
   valuesRead: false,
 };
+/** What is told of ops, and what of how they hang together. */
+const ofOps = ["dispatch", "opStarting", "opDone", "opOver", "opFailed"] as const satisfies readonly MethodName[];
+const ofTape = [
+  "scopeEntered",
+  "scopeExited",
+  "tensorsSaved",
+  "tapeNodeAdded",
+  "backwardNodeEntered",
+  "backwardNodeExited",
+] as const satisfies readonly MethodName[];
 const ofEveryOp = (Object.keys(needsEveryOp) as MethodName[]).filter((name) => needsEveryOp[name]);
 
 /** The open modes, oldest first, and those of them that listen to each kind of observation. @internal */
@@ -69,13 +81,14 @@ export class ModeStack {
   private modes: OpenMode[] = [];
   private readonly byMethod = new Map<MethodName, readonly OpenMode[]>();
   private hasOpWatchers: boolean | undefined;
+  private hasTapeWatchers: boolean | undefined;
 
   get size(): number {
     return this.modes.length;
   }
 
   push(mode: DispatchMode): OpenMode {
-    const open = { mode, asynchronous: false };
+    const open = { mode, asynchronous: false, isPassInside: undefined };
     this.modes.push(open);
     this.changed();
     return open;
@@ -106,10 +119,29 @@ export class ModeStack {
     return this.hasOpWatchers;
   }
 
+  /** Whether a mode looks at scopes and tape nodes, or may keep ops, which say of which they are. */
+  get watchesTape(): boolean {
+    this.hasTapeWatchers ??= this.modes.some(
+      ({ mode }) =>
+        ofTape.some((name) => mode[name] !== undefined) ||
+        (mode.looksInPassing !== true && ofOps.some((name) => mode[name] !== undefined)),
+    );
+    return this.hasTapeWatchers;
+  }
+
+  /** A pass begins: to ask for each op which modes it is inside of would take longer than all the rest. */
+  passStarting(): void {
+    for (const open of this.modes) if (open.asynchronous) open.isPassInside = this.isInside(open);
+  }
+
+  passOver(): void {
+    for (const open of this.modes) open.isPassInside = undefined;
+  }
+
   /** Runs `run`, which is synchronous and opens no mode, as if `mode` were the only one. */
   runAlone<T>(mode: DispatchMode, run: () => T): T {
     const others = this.modes;
-    this.modes = [{ mode, asynchronous: false }];
+    this.modes = [{ mode, asynchronous: false, isPassInside: undefined }];
     this.changed();
     try {
       return run();
@@ -121,7 +153,7 @@ export class ModeStack {
 
   private changed(): void {
     this.byMethod.clear();
-    this.hasOpWatchers = undefined;
+    this.hasOpWatchers = this.hasTapeWatchers = undefined;
   }
 
   isOpenInside(mode: DispatchMode): boolean {
@@ -135,6 +167,7 @@ export class ModeStack {
   /** Whether the running code belongs to `open`. Synchronous modes have nobody beside them; where contexts cannot be told, all work belongs to all. */
   isInside(open: OpenMode): boolean {
     if (!open.asynchronous || context === undefined) return true;
+    if (open.isPassInside !== undefined) return open.isPassInside;
     for (let at = context.getStore(); at !== undefined; at = at.around) if (at.open === open) return true;
     return false;
   }

@@ -9,20 +9,51 @@ const noTensors: readonly Tensor[] = [];
 /** @internal */
 export class Op implements OpDone {
   outputs: readonly Tensor[] = noTensors;
+  private present: readonly Tensor[] | undefined;
 
   constructor(
-    readonly kernel: string,
-    readonly inputs: KernelInputs,
-    readonly attributes: KernelAttributes | undefined,
-    readonly backend: string,
-    readonly phase: number,
-    readonly scope: GradientScope | undefined,
-    readonly differentiates: TapeNode | undefined,
-    readonly accumulatesFrom: TapeNode | undefined,
-    readonly repeats: number | undefined,
-    readonly inputTensors: readonly Tensor[] = present(inputs),
-    readonly sequence: number = nextOpSequence++,
+    public kernel: string,
+    public inputs: KernelInputs,
+    public attributes: KernelAttributes | undefined,
+    public backend: string,
+    public phase: number,
+    public scope: GradientScope | undefined,
+    public differentiates: TapeNode | undefined,
+    public accumulatesFrom: TapeNode | undefined,
+    public repeats: number | undefined,
+    public sequence: number = nextOpSequence++,
   ) {}
+
+  get inputTensors(): readonly Tensor[] {
+    this.present ??= presentInputs(this.inputs);
+    return this.present;
+  }
+
+  /** Becomes the next op. */
+  begin(
+    kernel: string,
+    inputs: KernelInputs,
+    attributes: KernelAttributes | undefined,
+    backend: string,
+    phase: number,
+    repeats: number | undefined,
+  ): void {
+    this.kernel = kernel;
+    this.inputs = inputs;
+    this.attributes = attributes;
+    this.backend = backend;
+    this.phase = phase;
+    this.repeats = repeats;
+    this.sequence = nextOpSequence++;
+  }
+
+  /** Keeps nothing alive until the next op. */
+  end(): void {
+    this.inputs = noTensors as KernelInputs;
+    this.attributes = undefined;
+    this.outputs = noTensors;
+    this.present = undefined;
+  }
 
   /** The same op with what a mode put in place of its inputs. */
   with(inputs: KernelInputs, attributes: KernelAttributes | undefined): Op {
@@ -36,7 +67,6 @@ export class Op implements OpDone {
       this.differentiates,
       this.accumulatesFrom,
       this.repeats,
-      present(inputs),
       this.sequence,
     );
   }
@@ -53,7 +83,6 @@ export class Op implements OpDone {
       undefined,
       undefined,
       this.repeats,
-      this.inputTensors,
       this.sequence,
     );
     op.outputs = this.outputs;
@@ -61,8 +90,22 @@ export class Op implements OpDone {
   }
 }
 
+/** Calls `look` with each tensor of a kernel's inputs in argument order: those of an op's `inputTensors`, without a list of them. */
+export function forEachInput(inputs: KernelInputs, look: (tensor: Tensor) => void): void {
+  if (Array.isArray(inputs)) {
+    for (const tensor of inputs as readonly Tensor[]) look(tensor);
+    return;
+  }
+  const named = inputs as Readonly<Record<string, Tensor | readonly Tensor[] | undefined>>;
+  for (const name in named) {
+    const input = named[name];
+    if (Array.isArray(input)) for (const tensor of input as readonly Tensor[]) look(tensor);
+    else if (input != null) look(input as Tensor);
+  }
+}
+
 /** The tensors of a kernel's inputs in argument order; optional ones (a bias) may be missing, ragged kernels take lists among them. */
-function present(inputs: KernelInputs): readonly Tensor[] {
+function presentInputs(inputs: KernelInputs): readonly Tensor[] {
   if (Array.isArray(inputs)) return inputs as Tensor[];
   const named = inputs as Readonly<Record<string, Tensor | readonly Tensor[] | undefined>>;
   let count = 0;

@@ -46,14 +46,15 @@ export function runScope(
 /** Every tensor saved for backward passes `engine.clone` (rule 2). @internal */
 export function patchClone(session: Session): void {
   session.patches.patch(session.engine, "clone", (original) => (x) => {
+    const { scope } = session;
     if (!session.isWatching && !session.pass?.sharesSaved) return original.call(session.engine, x);
     const around = session.cloning;
     session.cloning = true;
     try {
       const clone = original.call(session.engine, x);
-      if (session.scope !== undefined && session.finishing === undefined) {
-        const saved = savedByScope.get(session.scope);
-        if (saved === undefined) savedByScope.set(session.scope, [{ tensor: x, clone }]);
+      if (scope !== undefined && session.finishing === undefined) {
+        const saved = savedByScope.get(scope);
+        if (saved === undefined) savedByScope.set(scope, [{ tensor: x, clone }]);
         else saved.push({ tensor: x, clone });
       }
       return clone;

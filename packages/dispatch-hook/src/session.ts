@@ -6,6 +6,7 @@ import type { KernelReplacement } from "./gradients/kernel-replacement.js";
 import type { GradientsPass } from "./gradients-pass.js";
 import { ModeStack } from "./mode-stack.js";
 import type { Op } from "./op.js";
+import { PassingOps } from "./passing-ops.js";
 import { PatchSet } from "./patch-set.js";
 import { Producers } from "./producers.js";
 import { type StorageListener, StorageTable } from "./storage-table.js";
@@ -34,6 +35,7 @@ export class Session implements StorageListener {
   alive = true;
   phase: number = Phase.forward;
   scope: GradientScope | undefined;
+  readonly passingOps: PassingOps = new PassingOps();
   /** The op whose kernel runs. */
   starting: Op | undefined;
   /** That op until its kernel function is called, where some mode dispatches. */

@@ -13,6 +13,8 @@ class Buffer implements Storage {
   readonly id = nextStorageId++;
   /** `DataId`s that live in it. */
   dataIds = 1;
+  /** Itself, for who asks for the storages of a tensor. */
+  private list: readonly Storage[] | undefined;
   isEvicted = false;
 
   constructor(
@@ -21,6 +23,11 @@ class Buffer implements Storage {
     readonly backend: string,
     readonly fresh: boolean,
   ) {}
+
+  get alone(): readonly Storage[] {
+    this.list ??= [this];
+    return this.list;
+  }
 }
 
 /** Where a `DataId` carries its buffer: a weak map from as many keys slows the garbage collector down. */
@@ -199,11 +206,11 @@ export class StorageTable {
   /** The buffers of a tensor: one, or two for a complex number on cpu; none where the backend keeps no `DataStorage`. */
   storagesOf(tensor: TensorInfo): readonly Storage[] {
     const known = this.known(tensor.dataId);
-    if (known !== undefined) return [known];
+    if (known !== undefined) return known.alone;
     const at = this.locate(tensor.dataId);
     if (at === undefined) return [];
     const { backend, entry } = at;
-    if (entry.complexTensorInfos === undefined) return [this.found(tensor.dataId, entry, backend)];
+    if (entry.complexTensorInfos === undefined) return this.found(tensor.dataId, entry, backend).alone;
     const { real, imag } = entry.complexTensorInfos;
     return [real, imag].flatMap(({ dataId }) => this.bufferOf(dataId) ?? []);
   }

@@ -22,7 +22,7 @@ export function patchTape(session: Session): void {
     const added = engine.state.activeTape?.at(-1);
     if (!session.alive || added === undefined) return;
     if (session.pass !== undefined && gradient == null) replaceGradient(added, attributes, session.pass.wanted);
-    const node = session.isWatching ? watchNode(session, added) : undefined;
+    const node = session.isWatching && modes.watchesTape ? watchNode(session, added) : undefined;
     session.pass?.prunedTape?.add(added);
     if (node === undefined) return;
     for (const open of modes.listeners("tapeNodeAdded")) if (modes.isInside(open)) open.mode.tapeNodeAdded(node);
@@ -87,6 +87,7 @@ function runGradients(
     contribution: undefined,
   };
   session.pass = pass;
+  if (pass.around === undefined) modes.passStarting();
   // What a gradient function differentiates anew it computes anew: a recomputation, not a part of the forward pass.
   const inBackward = phaseBefore === Phase.backward || phaseBefore === Phase.recompute;
   session.setPhase(inBackward ? Phase.recompute : Phase.forward);
@@ -119,7 +120,10 @@ function runGradients(
   } finally {
     leaveNode(session);
     session.pass = pass.around;
-    if (pass.around === undefined) session.producers.clear();
+    if (pass.around === undefined) {
+      session.producers.clear();
+      modes.passOver();
+    }
     // Inside `minimize`, the weights are updated next; unless this was a gradient within its loss function.
     const updatesNext = session.minimizing > 0 && pass.around === undefined;
     session.setPhase(updatesNext ? Phase.optimizer : phaseBefore);

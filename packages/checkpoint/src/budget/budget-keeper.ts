@@ -111,13 +111,17 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
     if (this.isMeasuring) return;
     const { liveBytes } = this.meter;
     if (liveBytes > this.heldBytes) this.heldBytes = liveBytes;
-    this.checkBudget(() => describeOp(op.kernel, op.inputs));
+    if (this.isExceeded) this.checkBudget(() => describeOp(op.kernel, op.inputs));
+  }
+
+  private get isExceeded(): boolean {
+    return this.budgetBytes !== undefined && this.meter.knownPeakBytes > this.budgetBytes;
   }
 
   private checkBudget(op: () => string): void {
-    const { budgetBytes } = this;
+    if (!this.isExceeded) return;
+    const budgetBytes = this.budgetBytes as number;
     const { knownPeakBytes } = this.meter;
-    if (budgetBytes === undefined || knownPeakBytes <= budgetBytes) return;
     if (!this.lift()) this.watched.look(knownPeakBytes, budgetBytes, op);
     else if (this.share?.isLifted === true) this.watched.note(knownPeakBytes, budgetBytes, op);
     else this.checkBudget(op);

@@ -77,6 +77,7 @@ let isPassRunning = false;
  * @internal
  */
 export class Executor implements DispatchMode {
+  readonly looksInPassing = true;
   lastPass: PassReport | undefined;
   private ledger: Ledger | undefined;
   private startedMs = 0;

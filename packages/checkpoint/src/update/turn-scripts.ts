@@ -142,6 +142,7 @@ const bytesPerElement = 4;
 
 /** Frees in the turns of an update what their scripts say; the backward pass in between goes by. @internal */
 export class TurnsFollower implements DispatchMode {
+  readonly looksInPassing = true;
   private place: number | undefined;
   private follower: UpdateFollower | undefined;
 

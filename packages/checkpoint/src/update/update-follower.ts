@@ -8,6 +8,7 @@ import type { UpdateScript } from "./update-script.js";
  * @internal
  */
 export class UpdateFollower implements DispatchMode {
+  readonly looksInPassing = true;
   private readonly made: (Tensor | undefined)[] = [];
   private op = 0;
   private hasLeft = false;

@@ -8,6 +8,8 @@ import { NodeJSKernelBackend } from "specs:tfjs-node/src/nodejs_kernel_backend";
 import { registerBackend, setBackend } from "@tensorflow/tfjs-core";
 import { setTestEnvs } from "@tensorflow/tfjs-core/dist/jasmine_util";
 import "specs:tfjs-node/src/register_all_kernels";
+// As tfjs-node has it.
+import "@tensorflow/tfjs-backend-cpu";
 
 const { REMAT_SPECS_NATIVE: folder, REMAT_SPECS_PACKAGE: name } = process.env;
 const addon = createRequire(join(folder, "package.json"))("./lib/napi-v8/tfjs_binding.node");
