@@ -8,6 +8,13 @@ export {
   seriesColours,
 } from "./category-colours.js";
 export {
+  compareShardings,
+  type NamedSharding,
+  receivedBytes,
+  type ShardingComparison,
+  type ShardingOutcome,
+} from "./compare-shardings.js";
+export {
   type ComparedModule,
   type ComparedQuantity,
   type ComparedRun,
@@ -41,6 +48,7 @@ export {
 export type { FrontPoint, PlanFront } from "./documents/plan-front.js";
 export { type SacDocumentOptions, sacDocument } from "./documents/sac-document.js";
 export { sacSummaryJson } from "./documents/sac-summary-json.js";
+export { shardingsDocument } from "./documents/shardings-document.js";
 export {
   formatChosenPercent,
   formatMs,

@@ -1,7 +1,6 @@
-import { parseShardingPlan, type ShardingPlan } from "@remat/mem-tracker/fsdp";
+import type { ShardingPlan } from "@remat/mem-tracker/fsdp";
 import type { MomentPlace } from "@remat/memory";
 import { deviceToFit, memoryDocument, summarizeMemory } from "@remat/reporting";
-import { RematError } from "@remat/trace";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
 import { parseFormat, parseUnits, rowsToList } from "../format-option.js";
@@ -11,6 +10,7 @@ import { shownBeside } from "../output.js";
 import { priceModel } from "../price-model.js";
 import { parsePricing, pricingOptions } from "../pricing-options.js";
 import { Progress } from "../progress.js";
+import { parseSharding } from "../sharding-option.js";
 import { predictedUpdateOption } from "../update-in-backward-option.js";
 import { parseCount, parseText, quote, UsageError } from "../usage-error.js";
 import { giveVerdict } from "../verdict/give-verdict.js";
@@ -26,7 +26,10 @@ export const memoryCommand: Command = {
     predictedUpdateOption,
     ...pricingOptions,
     ...printOptions,
-    { flags: "--fsdp <plan>", purpose: "Predict one rank of many: world=8,wrap='layers.*',reshard,bf16,offload" },
+    {
+      flags: "--fsdp <plan>",
+      purpose: "Predict one rank of many: world=8,wrap='layers.*',reshard,bf16,offload, or a JSON file",
+    },
     { flags: "--at <moment>", purpose: "Which moment to explain: peak, op:N, event:N or mark:NAME", default: "peak" },
     { flags: "--top <n>", purpose: "How many of the largest storages to list (default: 10; as csv all)" },
     { flags: "--depth <n>", purpose: "Show modules of up to this many name components", default: 2 },
@@ -47,8 +50,7 @@ export async function memory(model: string, options: CommandOptions, io: Console
   const limit = rowsToList(options, format);
   const units = parseUnits(options);
   const at = parseMoment(parseText("at", options["at"]));
-  const sharding =
-    options["fsdp"] === undefined ? undefined : usage(() => parseShardingPlan(parseText("fsdp", options["fsdp"])));
+  const sharding = options["fsdp"] === undefined ? undefined : parseSharding(options["fsdp"]);
   const tracePath = options["trace"] === undefined ? undefined : parseText("trace", options["trace"]);
   const modelOptions = parseModelOptions(options);
   const shown = shownBeside(io, { "--trace": tracePath });
@@ -91,13 +93,4 @@ function parseMoment(text: string): "peak" | MomentPlace {
   if (kind === "event" && /^\d+$/.test(value)) return { event: Number(value) };
   if (kind === "mark" && value !== "") return { mark: value };
   throw new UsageError(`--at expects peak, op:N, event:N or mark:NAME, found ${quote(text)}.`);
-}
-
-/** What a library refuses in an option's text is a wrong command line. */
-function usage<T>(parse: () => T): T {
-  try {
-    return parse();
-  } catch (error) {
-    throw error instanceof RematError ? new UsageError(error.message) : error;
-  }
 }

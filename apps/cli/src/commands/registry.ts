@@ -18,6 +18,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import("./plan.js")).planCommand,
   },
   {
+    usage: "compare <model>",
+    purpose: "What a rank of many would hold and receive, under several sharding plans side by side",
+    load: async () => (await import("./compare.js")).compareCommand,
+  },
+  {
     usage: "report [model]",
     purpose: "One HTML file: where memory goes, and what it would cost to spend less",
     load: async () => (await import("./report.js")).reportCommand,

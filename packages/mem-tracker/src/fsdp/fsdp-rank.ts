@@ -5,6 +5,13 @@ import type { Prefetches } from "./prefetches.js";
 import type { NewStorage, RankTrace } from "./rank-trace.js";
 import { elementBytes, type ShardingPlan, shardRanks } from "./sharding-plan.js";
 
+/** What a rank receives in a step, in bytes, by rings: of n ranks, an all-gather or reduce-scatter moves (n − 1)/n of its buffer, an all-reduce twice that. */
+export interface Communication {
+  readonly allGatherBytes: number;
+  readonly reduceScatterBytes: number;
+  readonly allReduceBytes: number;
+}
+
 /**
  * What FSDP2 does to memory on one rank, step by step: gathering with copy-in and copy-out, one gathered buffer kept in the forward pass
  * until the next group has copied its own out, prefetching of the group before in the backward pass, reduction in the reduction dtype with
@@ -24,6 +31,12 @@ export class FsdpRank {
   /** Buffer of the last all-gather of the forward pass. */
   private held: number | undefined;
   private readonly reduceInputs: number[] = [];
+  /** What the rank receives, in bytes, by collective. */
+  readonly received: Record<keyof Communication, number> = {
+    allGatherBytes: 0,
+    reduceScatterBytes: 0,
+    allReduceBytes: 0,
+  };
   private readonly forwardOrder: GroupState[] = [];
 
   constructor(out: RankTrace, plan: ShardingPlan, groups: readonly GroupState[], root: number, prefetches: Prefetches) {
@@ -178,6 +191,7 @@ export class FsdpRank {
     ]);
     out.builder.categorize(buffer, category);
     out.fsdpOp("c10d._allgather_base_", phase, call);
+    this.received.allGatherBytes += (bytes * (ranks - 1)) / ranks;
     for (const storage of copies) out.free(storage);
     state.pending = buffer;
   }
@@ -328,10 +342,15 @@ export class FsdpRank {
     if (ranks > 1) {
       out.builder.categorize(input, Category.reduceScatter);
       out.fsdpOp("c10d._reduce_scatter_base_", phase, call);
+      this.received.reduceScatterBytes += elements * (ranks - 1) * elementBytes(dtype);
     } else out.fsdpOp("aten.copy_", phase, call);
     this.reduceInputs.push(input);
-    const replicates = (this.plan.replicas ?? 1) > 1;
-    if (replicates) out.fsdpOp("c10d.allreduce_", phase, call);
+    const { replicas = 1 } = this.plan;
+    const replicates = replicas > 1;
+    if (replicates) {
+      out.fsdpOp("c10d.allreduce_", phase, call);
+      this.received.allReduceBytes += (2 * elements * elementBytes(dtype) * (replicas - 1)) / replicas;
+    }
     if (dtype !== original) {
       const [cast] = out.fsdpOp("aten._to_copy", phase, call, [
         { bytes: elements * elementBytes(original), dtype: original, shape: [elements] },

@@ -1,6 +1,8 @@
 export { FSDPMemTracker, type FsdpModuleState } from "./fsdp-mem-tracker.js";
+export type { Communication } from "./fsdp-rank.js";
 export type { GroupParameter, ParameterGroup } from "./parameter-groups.js";
 export { parseShardingPlan } from "./parse-sharding-plan.js";
+export { readShardingPlan, shardingPlanSchema, writeShardingPlan } from "./read-sharding-plan.js";
 export { type ShardSize, shardRows, shardSize } from "./shard-size.js";
 export { shardStates } from "./shard-states.js";
 export {

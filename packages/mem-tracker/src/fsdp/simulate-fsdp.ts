@@ -5,7 +5,7 @@ import { CastCopies } from "./cast-copies.js";
 import { castStorages, type MixedUnits } from "./cast-storages.js";
 import { castModulesOf, lowDtypeOf, mixedUnits } from "./dtypes-of-units.js";
 import { FSDPMemTracker } from "./fsdp-mem-tracker.js";
-import { FsdpRank } from "./fsdp-rank.js";
+import { type Communication, FsdpRank } from "./fsdp-rank.js";
 import { GroupState } from "./group-state.js";
 import { rootModule } from "./match-modules.js";
 import { type ParameterGroup, parameterGroups } from "./parameter-groups.js";
@@ -25,6 +25,8 @@ export interface FsdpSimulation {
   readonly groups: readonly ParameterGroup[];
   /** The run on that rank, with FSDP's own ops, buffers and hooks: for timelines, moments and displays like any other. */
   readonly trace: Trace;
+  /** What the rank receives from others, on average over the steps of the run. */
+  readonly communication: Communication;
   /** The tracker that has read it; its statistics by module are of the last iteration. */
   readonly tracker: FSDPMemTracker;
 }
@@ -48,7 +50,14 @@ export function simulateFsdp(trace: Trace, given: ShardingPlan): FsdpSimulation 
   const simulator = new Simulator(trace, plan);
   const { groups } = simulator;
   const sharded = simulator.run();
-  return { plan, groups, trace: sharded, tracker: new FSDPMemTracker({ secondIteration: "reset" }).update(sharded) };
+  const { communication } = simulator;
+  return {
+    plan,
+    groups,
+    trace: sharded,
+    communication,
+    tracker: new FSDPMemTracker({ secondIteration: "reset" }).update(sharded),
+  };
 }
 
 class Simulator {
@@ -106,6 +115,16 @@ class Simulator {
       for (const module of state.group.modules) this.stateOf.set(module, state);
       if (!state.group.modules.some((module) => announced.has(module))) this.unannounced.add(state);
     }
+  }
+
+  get communication(): Communication {
+    const { allGatherBytes, reduceScatterBytes, allReduceBytes } = this.rank.received;
+    const { steps } = this.steps;
+    return {
+      allGatherBytes: allGatherBytes / steps,
+      reduceScatterBytes: reduceScatterBytes / steps,
+      allReduceBytes: allReduceBytes / steps,
+    };
   }
 
   run(): Trace {

@@ -1,0 +1,107 @@
+import { checkShardingPlan, planError, type ShardingPlan } from "./sharding-plan.js";
+
+/** How a file names what it holds. */
+export const shardingPlanSchema = "sharding-plan/1";
+
+type Check = (value: unknown) => string | undefined;
+
+const isNumber: Check = (value) => (typeof value === "number" ? undefined : "a number");
+const isBoolean: Check = (value) => (typeof value === "boolean" ? undefined : "true or false");
+const isText: Check = (value) => (typeof value === "string" ? undefined : "text");
+const isNames: Check = (value) =>
+  Array.isArray(value) && value.every((name) => typeof name === "string") ? undefined : "a list of names";
+const isReshard: Check = (value) =>
+  typeof value === "boolean" || typeof value === "number" ? undefined : "true, false or a number of ranks";
+const isPrefetch: Check = (value) =>
+  typeof value === "number" || (isObject(value) && Object.values(value).every((each) => isNames(each) === undefined))
+    ? undefined
+    : "how many, or by module a list of names";
+
+const castFields = { after: isText, dtype: isText };
+const precisionFields = {
+  param: isText,
+  reduce: isText,
+  output: isText,
+  castInputs: isBoolean,
+  explicitCasts: listOf(castFields),
+};
+const policyFields = { reshardAfterForward: isReshard, mixedPrecision: objectOf(precisionFields) };
+const groupFields = { modules: isNames, together: isBoolean, ...policyFields };
+const planFields = {
+  schema: isText,
+  worldSize: isNumber,
+  replicas: isNumber,
+  rank: isNumber,
+  wrap: isNames,
+  groups: listOf(groupFields),
+  ignored: isNames,
+  ...policyFields,
+  cpuOffload: isBoolean,
+  forwardPrefetch: isPrefetch,
+  backwardPrefetch: isPrefetch,
+  reshardAfterBackward: isBoolean,
+  keptShardedInBackward: isNames,
+  gradientSync: (value: unknown) => (value === "every" || value === "last" ? undefined : "every or last"),
+  asTracked: isBoolean,
+};
+
+/**
+ * Returns a sharding plan from JSON: an object with the fields of {@link ShardingPlan} and `"schema": "sharding-plan/1"`.
+ *
+ * @throws RematError `SHARDING_PLAN` naming the field
+ * @example
+ * readShardingPlan('{"schema": "sharding-plan/1", "worldSize": 8, "wrap": ["layers.*"]}');
+ */
+export function readShardingPlan(text: string): ShardingPlan {
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch (error) {
+    throw planError(`not JSON (${(error as Error).message}). Expected an object with ${JSON.stringify("worldSize")}.`);
+  }
+  const wrong = objectOf(planFields)(json);
+  if (wrong !== undefined) throw planError(`expected ${wrong}.`);
+  const { schema, ...plan } = json as ShardingPlan & { readonly schema?: string };
+  if (schema !== shardingPlanSchema)
+    throw planError(`expected "schema": "${shardingPlanSchema}", found ${JSON.stringify(schema)}.`);
+  if (plan.groups?.some(({ modules }) => modules === undefined))
+    throw planError('expected "modules" in each of "groups".');
+  checkShardingPlan(plan);
+  return plan;
+}
+
+/**
+ * Writes a sharding plan as JSON, as {@link readShardingPlan} reads it.
+ *
+ * @example
+ * writeShardingPlan(parseShardingPlan("world=8,bf16"));
+ */
+export function writeShardingPlan(plan: ShardingPlan): string {
+  return `${JSON.stringify({ schema: shardingPlanSchema, ...plan }, null, 2)}\n`;
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** A check that says what it expected, and where, by the field's name. */
+function objectOf(fields: Readonly<Record<string, Check>>): Check {
+  return (value) => {
+    if (!isObject(value)) return "an object";
+    for (const [name, each] of Object.entries(value)) {
+      if (!Object.hasOwn(fields, name))
+        return `none but ${Object.keys(fields).join(", ")}, found ${JSON.stringify(name)}`;
+      const expected = fields[name](each);
+      if (expected !== undefined) return `${expected} as ${JSON.stringify(name)}, found ${JSON.stringify(each)}`;
+    }
+    return undefined;
+  };
+}
+
+function listOf(fields: Readonly<Record<string, Check>>): Check {
+  const check = objectOf(fields);
+  return (value) => {
+    if (!Array.isArray(value)) return "a list";
+    return value.map(check).find((expected) => expected !== undefined);
+  };
+}
