@@ -1,4 +1,4 @@
-import type { ShardingPlan } from "@remat/mem-tracker/fsdp";
+import { fullyShardCode, type ShardingPlan } from "@remat/mem-tracker/fsdp";
 import type { MomentPlace } from "@remat/memory";
 import { deviceToFit, memoryDocument, summarizeMemory } from "@remat/reporting";
 import type { Command, CommandOptions } from "../command.js";
@@ -6,7 +6,7 @@ import type { ConsoleIo } from "../console-io.js";
 import { parseFormat, parseUnits, rowsToList } from "../format-option.js";
 import { parseModelOptions, printOptions, recordOptions, stepOptions } from "../model-options.js";
 import { modelSource } from "../model-source.js";
-import { shownBeside } from "../output.js";
+import { shownBeside, writeFor } from "../output.js";
 import { priceModel } from "../price-model.js";
 import { parsePricing, pricingOptions } from "../pricing-options.js";
 import { Progress } from "../progress.js";
@@ -30,6 +30,7 @@ export const memoryCommand: Command = {
       flags: "--fsdp <plan>",
       purpose: "Predict one rank of many: world=8,wrap='layers.*',reshard,bf16,offload, or a JSON file",
     },
+    { flags: "--fsdp-code <file>", purpose: "Also write that plan as Python: calls of fully_shard", writes: "text" },
     { flags: "--at <moment>", purpose: "Which moment to explain: peak, op:N, event:N or mark:NAME", default: "peak" },
     { flags: "--top <n>", purpose: "How many of the largest storages to list (default: 10; as csv all)" },
     { flags: "--depth <n>", purpose: "Show modules of up to this many name components", default: 2 },
@@ -53,7 +54,10 @@ export async function memory(model: string, options: CommandOptions, io: Console
   const sharding = options["fsdp"] === undefined ? undefined : parseSharding(options["fsdp"]);
   const tracePath = options["trace"] === undefined ? undefined : parseText("trace", options["trace"]);
   const modelOptions = parseModelOptions(options);
-  const shown = shownBeside(io, { "--trace": tracePath });
+  const codePath = options["fsdpCode"] === undefined ? undefined : parseText("fsdp-code", options["fsdpCode"]);
+  if (codePath !== undefined && sharding === undefined)
+    throw new UsageError("--fsdp-code writes the plan of --fsdp, and none is given. Add one, such as --fsdp world=8.");
+  const shown = shownBeside(io, { "--trace": tracePath, "--fsdp-code": codePath });
   const pricing = parsePricing(options);
   const progress = new Progress(io);
   try {
@@ -61,6 +65,8 @@ export async function memory(model: string, options: CommandOptions, io: Console
     const { trace } = await priceModel(source, modelOptions, pricing, progress);
     if (tracePath !== undefined) await writeTraceFile(trace, tracePath, io);
     const summary = summarizeMemory(trace, { at, limit, ...withSharding(sharding) });
+    if (codePath !== undefined && sharding !== undefined)
+      await writeFor("--fsdp-code", codePath, fullyShardCode(trace, sharding), io);
     const document = memoryDocument(summary, {
       units,
       depth,

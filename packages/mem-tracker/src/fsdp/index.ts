@@ -1,5 +1,6 @@
 export { FSDPMemTracker, type FsdpModuleState } from "./fsdp-mem-tracker.js";
 export type { Communication } from "./fsdp-rank.js";
+export { fullyShardCode } from "./fully-shard-code.js";
 export type { GroupParameter, ParameterGroup } from "./parameter-groups.js";
 export { parseShardingPlan } from "./parse-sharding-plan.js";
 export { readShardingPlan, shardingPlanSchema, writeShardingPlan } from "./read-sharding-plan.js";

@@ -21,7 +21,6 @@ export function prefetchesOf(
   units: readonly ShardedUnit[],
   states: readonly GroupState[],
 ): Prefetches {
-  const order = firstRuns(trace, units).filter((unit) => !units[unit].modules.includes(root));
   const stateOf = (unit: number): GroupState | undefined =>
     states.find(({ group }) => group.modules === units[unit].modules);
   const byState = (found: ReadonlyMap<number, readonly number[]>): Map<GroupState, GroupState[]> => {
@@ -38,10 +37,24 @@ export function prefetchesOf(
   };
   const kept = new Set(matchModules(trace, root, plan.keptShardedInBackward ?? []));
   return {
-    forward: byState(prefetched(trace, root, units, plan.forwardPrefetch, order)),
-    backward: byState(prefetched(trace, root, units, plan.backwardPrefetch, order.toReversed())),
+    forward: byState(prefetchedUnits(trace, plan, root, units, "forward")),
+    backward: byState(prefetchedUnits(trace, plan, root, units, "backward")),
     keptSharded: new Set(states.filter(({ group }) => group.modules.some((module) => kept.has(module)))),
   };
+}
+
+/** Returns the units that each gathers besides itself as a pass of it begins, in order. @internal */
+export function prefetchedUnits(
+  trace: Trace,
+  plan: ShardingPlan,
+  root: number,
+  units: readonly ShardedUnit[],
+  pass: "forward" | "backward",
+): ReadonlyMap<number, readonly number[]> {
+  const order = firstRuns(trace, units).filter((unit) => !units[unit].modules.includes(root));
+  return pass === "forward"
+    ? prefetched(trace, root, units, plan.forwardPrefetch, order)
+    : prefetched(trace, root, units, plan.backwardPrefetch, order.toReversed());
 }
 
 /** Returns the groups that each gathers besides itself, by unit, in order. `order`: units in the order in which they first run. */

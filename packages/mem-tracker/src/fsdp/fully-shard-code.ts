@@ -1,0 +1,119 @@
+import type { Trace } from "@remat/trace";
+import { matchModules, rootModule } from "./match-modules.js";
+import { prefetchedUnits } from "./prefetches.js";
+import { type ShardedUnit, shardedUnits } from "./sharded-units.js";
+import { checkShardingPlan, type GroupPolicy, type ShardingPlan } from "./sharding-plan.js";
+import { usualWrap } from "./usual-wrap.js";
+
+/**
+ * Returns a sharding plan as Python: a function `shard(model)` that calls PyTorch's `fully_shard` as the plan says, for the modules of a run by name.
+ *
+ * @throws RematError `SHARDING_PLAN`
+ * @example
+ * fullyShardCode(trace, parseShardingPlan("world=8,bf16"));
+ */
+export function fullyShardCode(trace: Trace, given: ShardingPlan): string {
+  checkShardingPlan(given);
+  const plan = { ...given, wrap: given.wrap ?? usualWrap(trace) };
+  const root = rootModule(trace);
+  const units = shardedUnits(trace, plan, root);
+  const at = (module: number): string =>
+    module === root ? "model" : `model.get_submodule(${text(nameIn(trace, root, module))})`;
+  const ofUnit = ({ modules }: ShardedUnit): string =>
+    modules.length === 1 ? at(modules[0]) : `[${modules.map(at).join(", ")}]`;
+  // Inner modules before those around them, the root last.
+  const depth = ({ modules }: ShardedUnit): number =>
+    modules[0] === root ? 0 : trace.modules[modules[0]].fqn.split(".").length;
+  const ordered = [...units].sort((a, b) => depth(b) - depth(a) || a.modules[0] - b.modules[0]);
+  const ignored = matchModules(trace, root, plan.ignored ?? []);
+  const common = [
+    "mesh=mesh",
+    ...(plan.cpuOffload === true ? ["offload_policy=CPUOffloadPolicy()"] : []),
+    ...(ignored.length > 0 ? ["ignored_params=ignored"] : []),
+  ];
+  const calls = ordered.map(
+    (unit) =>
+      `fully_shard(${[ofUnit(unit), ...common, ...policyArguments(unit.policy, given, unit.modules[0] === root)].join(", ")})`,
+  );
+  const lists = (prefetch: "forward" | "backward"): string[] =>
+    [...prefetchedUnits(trace, plan, root, units, prefetch)].flatMap(([unit, targets]) =>
+      units[unit].modules.map(
+        (module) =>
+          `${at(module)}.set_modules_to_${prefetch}_prefetch([${targets.map((target) => at(units[target].modules[0])).join(", ")}])`,
+      ),
+    );
+  const { worldSize, replicas = 1 } = plan;
+  const mesh =
+    replicas === 1
+      ? `init_device_mesh("cuda", (${worldSize},))`
+      : `init_device_mesh("cuda", (${replicas}, ${worldSize / replicas}), mesh_dim_names=("replicate", "shard"))`;
+  const body = [
+    `mesh = ${mesh}`,
+    ...(ignored.length > 0 ? [`ignored = {p for m in (${ignored.map(at).join(", ")},) for p in m.parameters()}`] : []),
+    ...calls,
+    ...lists("forward"),
+    ...lists("backward"),
+    ...(plan.reshardAfterBackward === false ? ["model.set_reshard_after_backward(False)"] : []),
+    ...matchModules(trace, root, plan.keptShardedInBackward ?? []).map(
+      (module) => `${at(module)}.set_unshard_in_backward(False)`,
+    ),
+    ...(plan.gradientSync === "last"
+      ? ["# Before each backward pass of a step: model.set_requires_gradient_sync(it is the last)"]
+      : []),
+    "return model",
+  ];
+  const usesPrecision = calls.some((call) => call.includes("MixedPrecisionPolicy"));
+  const names = [
+    ...(plan.cpuOffload === true ? ["CPUOffloadPolicy"] : []),
+    ...(usesPrecision ? ["MixedPrecisionPolicy"] : []),
+    "fully_shard",
+  ];
+  return [
+    ...(usesPrecision ? ["import torch"] : []),
+    "from torch.distributed.device_mesh import init_device_mesh",
+    `from torch.distributed.fsdp import ${names.join(", ")}`,
+    "",
+    "",
+    "def shard(model):",
+    ...body.map((line) => `    ${line}`),
+    "",
+  ].join("\n");
+}
+
+function policyArguments(
+  { reshardAfterForward, mixedPrecision = {} }: GroupPolicy,
+  given: ShardingPlan,
+  isRoot: boolean,
+): readonly string[] {
+  const { param, reduce, output, castInputs } = mixedPrecision;
+  const precision = [
+    ...(param === undefined ? [] : [`param_dtype=torch.${param}`]),
+    ...(reduce === undefined ? [] : [`reduce_dtype=torch.${reduce}`]),
+    ...(output === undefined ? [] : [`output_dtype=torch.${output}`]),
+    ...(castInputs === undefined ? [] : [`cast_forward_inputs=${python(castInputs)}`]),
+  ];
+  // What `fully_shard` does by itself is left to it.
+  const isDefault = isRoot && reshardAfterForward === false && given.reshardAfterForward === undefined;
+  return [
+    ...(reshardAfterForward === undefined || (isDefault && !saysSoOfRoot(given))
+      ? []
+      : [`reshard_after_forward=${python(reshardAfterForward)}`]),
+    ...(precision.length === 0 ? [] : [`mp_policy=MixedPrecisionPolicy(${precision.join(", ")})`]),
+  ];
+}
+
+function saysSoOfRoot({ groups = [] }: ShardingPlan): boolean {
+  return groups.some(({ modules, reshardAfterForward }) => modules.includes("") && reshardAfterForward !== undefined);
+}
+
+function nameIn(trace: Trace, root: number, module: number): string {
+  const { fqn } = trace.modules[module];
+  const prefix = `${trace.modules[root].fqn}.`;
+  return fqn.startsWith(prefix) ? fqn.slice(prefix.length) : fqn;
+}
+
+function python(value: boolean | number): string {
+  return value === true ? "True" : value === false ? "False" : String(value);
+}
+
+const text = (name: string): string => JSON.stringify(name);
