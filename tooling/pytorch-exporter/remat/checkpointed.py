@@ -13,7 +13,21 @@ from .caches import GivenCaches
 
 
 def is_checkpointed(module) -> bool:
-    return getattr(type(module), "_remat_plain", None) is not None
+    return "_remat_unit" in module.__dict__
+
+
+def make_checkpointed(module, unit):
+    """Has a module run as `unit` says: what to save of it, as `context_fn` takes it."""
+    module.__dict__["_remat_unit"] = unit
+    # Others may have made a subclass of what was checkpointed before, as `fully_shard` does.
+    if not hasattr(type(module), "_remat_plain"):
+        module.__class__ = _checkpointed_class(type(module))
+
+
+def make_plain(module):
+    module.__dict__.pop("_remat_unit", None)
+    if type(module) in _checkpointed_classes.values():
+        module.__class__ = type(module)._remat_plain
 
 
 def context_fn(ops):
@@ -44,12 +58,18 @@ def context_fn(ops):
 _checkpointed_classes = {}
 
 
-def checkpointed_class(plain):
+def _checkpointed_class(plain):
     """The subclass of a module class that runs under `torch.utils.checkpoint` as its instance's `_remat_unit` says."""
     known = _checkpointed_classes.get(plain)
     if known is None:
+
+        def forward(module, *args, **kwargs):
+            if "_remat_unit" not in module.__dict__ or not torch.is_grad_enabled():
+                return plain.forward(module, *args, **kwargs)
+            return _run_checkpointed(module, plain.forward, args, kwargs)
+
         body = {
-            "forward": _checkpointed_forward,
+            "forward": forward,
             "__reduce_ex__": _reduce_checkpointed,
             "__module__": plain.__module__,
             "__doc__": plain.__doc__,
@@ -66,17 +86,14 @@ def _reduce_checkpointed(module, protocol):
 
 
 def _new_checkpointed(plain):
-    made = checkpointed_class(plain)
+    made = _checkpointed_class(plain)
     return made.__new__(made)
 
 
-def _checkpointed_forward(module, *args, **kwargs):
+def _run_checkpointed(module, plain, args, kwargs):
     from torch.utils._pytree import tree_flatten, tree_unflatten
     from torch.utils.checkpoint import checkpoint
 
-    plain = type(module)._remat_plain.forward
-    if not torch.is_grad_enabled():
-        return plain(module, *args, **kwargs)
     # Tensors are arguments of their own, so that a call inside another one that is checkpointed leaves them to that; and one that is given
     # several times, as attention's queries and keys, is the same one when the call runs again.
     leaves, spec = tree_flatten((args, kwargs))

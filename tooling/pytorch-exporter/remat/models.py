@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from torch import nn
+from torch.nn.parallel import DistributedDataParallel
 
 
 def as_one_model(model) -> nn.Module | None:
-    """`model` itself; several, in a list or by name, as one module that has them."""
+    """`model` itself, or what it wraps; several, in a list or by name, as one module that has them."""
     if isinstance(model, Mapping):
         model = nn.ModuleDict(model)
     elif isinstance(model, (list, tuple)):
         model = nn.ModuleList(model)
+    if isinstance(model, DistributedDataParallel):
+        model = model.module
     if model is not None and not isinstance(model, nn.Module):
         raise TypeError(f"remat: expected a torch.nn.Module, a list of them or a dict, found {type(model).__name__}")
     for fqn, module in [] if model is None else model.named_modules():

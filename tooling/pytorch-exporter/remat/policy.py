@@ -6,7 +6,7 @@ import json
 
 import torch
 
-from .checkpointed import checkpointed_class, is_checkpointed
+from .checkpointed import is_checkpointed, make_checkpointed, make_plain
 from .models import as_one_model
 
 POLICY_FORMATS = ("remat-pytorch-policy/1", "remat-pytorch-policy/2")
@@ -33,12 +33,11 @@ def apply(model, policy):
             raise ValueError(f"the policy names module {fqn!r}, which the model has not; it was made for {policy.get('model')!r}")
         units[module] = _unit(fqn, module, unit, policy)
     for module, unit in units.items():
-        module.__dict__["_remat_unit"] = unit
-        module.__class__ = checkpointed_class(type(module))
+        make_checkpointed(module, unit)
 
     def undo():
         for module in units:
-            _make_plain(module)
+            make_plain(module)
 
     return undo
 
@@ -46,12 +45,7 @@ def apply(model, policy):
 def remove(model):
     """Has every module of `model` run as before a policy was applied; a model without one stays as it is."""
     for module in as_one_model(model).modules():
-        _make_plain(module)
-
-
-def _make_plain(module):
-    if module.__dict__.pop("_remat_unit", None) is not None:
-        module.__class__ = type(module)._remat_plain
+        make_plain(module)
 
 
 def _unit(fqn, module, unit, policy):
@@ -63,7 +57,9 @@ def _unit(fqn, module, unit, policy):
     if isinstance(unit, list):  # remat-pytorch-policy/1, which tells nothing of the module
         return [entry for entry in unit if entry["policy"].endswith("_SAVE")]
     shapes = [list(parameter.shape) for parameter in module.parameters()]
-    found = {"type": _plain_name(module), "parameters": sorted(shapes)}
+    # Sharding makes a subclass of a module's class.
+    names = [one.__name__ for one in type(module).__mro__]
+    found = {"type": unit["type"] if unit["type"] in names else names[0], "parameters": sorted(shapes)}
     expected = {"type": unit["type"], "parameters": sorted(unit["parameters"])}
     for what in expected:
         if expected[what] != found[what]:
@@ -75,10 +71,6 @@ def _unit(fqn, module, unit, policy):
     if unit["save"] and made != here:
         raise ValueError(f"the policy saves ops of PyTorch {made}, and this is {here}. Record the step with this PyTorch, and plan it.")
     return [{**entry, "policy": "MUST_SAVE"} for entry in unit["save"]]
-
-
-def _plain_name(module):
-    return type(module).__name__
 
 
 def _release(version):

@@ -1,0 +1,138 @@
+"""Policies under what else wraps modules: data parallelism, sharding, compilers, hooks on what is saved."""
+
+import copy
+import os
+import socket
+import sys
+import unittest
+from pathlib import Path
+
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]
+
+import torch
+import torch.distributed as dist
+import torch.nn.functional as F
+from recorded_files import Folder
+from small_models import Transformer
+from torch import nn
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import fully_shard
+from torch.distributed.tensor import DTensor
+from torch.nn.parallel import DistributedDataParallel
+
+import remat
+
+WORLD = 2
+
+
+def policy_of(model):
+    """One block as a whole, one with an op saved, one inside another."""
+
+    def unit(name, save=()):
+        module = model.get_submodule(name)
+        return {"type": type(module).__name__, "parameters": [list(p.shape) for p in module.parameters()], "save": [{"op": op, "ordinal": at} for op, at in save]}
+
+    units = {"layers.0": unit("layers.0"), "layers.0.norm2": unit("layers.0.norm2"), "layers.1": unit("layers.1", [("aten.addmm.default", 0)])}
+    return {"format": "remat-pytorch-policy/2", "model": "Transformer", "torch": torch.__version__, "modules": units}
+
+
+def shard(model):
+    mesh = init_device_mesh("cpu", (WORLD,))
+    for layer in model.layers:
+        fully_shard(layer, mesh=mesh)
+    return fully_shard(model, mesh=mesh)
+
+
+def shard_then_apply(model, policy):
+    model = shard(model)
+    remat.apply(model, policy)
+    return model
+
+
+def apply_then_shard(model, policy):
+    remat.apply(model, policy)
+    return shard(model)
+
+
+def wrap_then_apply(model, policy):
+    model = DistributedDataParallel(model)
+    remat.apply(model, policy)
+    return model
+
+
+def apply_then_wrap(model, policy):
+    remat.apply(model, policy)
+    return DistributedDataParallel(model)
+
+
+def gradients_after(model, rank):
+    x = (torch.arange(64) * (rank + 3)).remainder(100).view(2, 32)
+    for _ in range(2):
+        torch.manual_seed(rank)
+        F.cross_entropy(model(x).flatten(0, 1), x.flatten()).backward()
+    return [p.grad.full_tensor() if isinstance(p.grad, DTensor) else p.grad.clone() for p in model.parameters()]
+
+
+def compare(rank, port, results):
+    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
+    dist.init_process_group("gloo", rank=rank, world_size=WORLD)
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    plain = Transformer()
+    policy = policy_of(plain)
+    for stock, ways in ((DistributedDataParallel, (wrap_then_apply, apply_then_wrap)), (shard, (shard_then_apply, apply_then_shard))):
+        expected = gradients_after(stock(copy.deepcopy(plain)), rank)
+        for way in ways:
+            model = way(copy.deepcopy(plain), policy)
+            kinds = {name: type(module).__name__ for name, module in model.named_modules()}
+            same = all(torch.equal(a, b) for a, b in zip(expected, gradients_after(model, rank)))
+            model.zero_grad()
+            remat.remove(model)
+            undone = all(torch.equal(a, b) for a, b in zip(expected, gradients_after(model, rank)))
+            is_wrapped = {name: type(module).__name__ for name, module in model.named_modules()} == kinds
+            results[f"{way.__name__} {rank}"] = (same, undone, is_wrapped)
+    dist.destroy_process_group()
+
+
+class Wrapped(Folder):
+    def test_data_parallel_and_sharded_models_have_the_same_gradients_in_either_order(self):
+        with socket.socket() as one:
+            one.bind(("127.0.0.1", 0))
+            port = one.getsockname()[1]
+        with torch.multiprocessing.Manager() as manager:
+            results = manager.dict()
+            torch.multiprocessing.spawn(compare, (port, results), nprocs=WORLD)
+            ways = (wrap_then_apply, apply_then_wrap, shard_then_apply, apply_then_shard)
+            self.assertEqual(dict(results), {f"{way.__name__} {rank}": (True, True, True) for way in ways for rank in range(WORLD)})
+
+    def test_hooks_on_state_dicts_and_modules_stay(self):
+        model = Transformer()
+        calls = []
+        model.layers[0].register_state_dict_post_hook(lambda *_: calls.append("saved"))
+        model.layers[0].register_load_state_dict_pre_hook(lambda *_: calls.append("loaded"))
+        model.layers[0].register_forward_hook(lambda *_: calls.append("forward"))
+        names = list(model.state_dict())
+        remat.apply(model, policy_of(model))
+        calls.clear()
+        state = model.state_dict()
+        model.load_state_dict(state)
+        model(torch.zeros(1, 4, dtype=torch.long)).sum().backward()
+        self.assertEqual(list(state), names)
+        self.assertEqual(calls, ["saved", "loaded", "forward"])
+        torch.save(state, self.folder / "state.pt")
+        Transformer().load_state_dict(torch.load(self.folder / "state.pt"))
+
+    def test_a_policy_goes_when_it_is_removed_and_comes_again(self):
+        model = Transformer()
+        classes = [type(module) for module in model.modules()]
+        for _ in range(2):
+            remat.apply(model, policy_of(model))
+            with self.assertRaisesRegex(ValueError, "follows a policy already"):
+                remat.apply(model, policy_of(Transformer()))
+            remat.remove(model)
+            self.assertEqual([type(module) for module in model.modules()], classes)
+        remat.remove(nn.Linear(1, 1))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
