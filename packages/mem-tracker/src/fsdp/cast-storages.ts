@@ -229,7 +229,7 @@ class DtypeFlow {
       else if (low) lowTensor = true;
       else if (this.isWide(tensor)) wideTensor = true;
     }
-    const followsCode = this.oneFloat && (inRoot || inBackward);
+    const followsCode = this.oneFloat && scope.mixed === undefined && (inRoot || inBackward);
     return (lowTensor || lowScalar || followsCode) && !wideTensor;
   }
 

@@ -2,7 +2,7 @@ import type { CategoryName } from "@remat/trace";
 import { receivedBytes, type ShardingComparison, type ShardingOutcome } from "../compare-shardings.js";
 import { formatPercent } from "../format-quantity.js";
 import type { OutputDocument } from "../formats/output-document.js";
-import { type SizeUnit, sizeFormat } from "../size-unit.js";
+import { type SizeFormat, type SizeUnit, sizeFormat } from "../size-unit.js";
 
 const columns: readonly (readonly [header: string, categories: readonly CategoryName[], worth: number])[] = [
   ["Parameters", ["parameter", "shardedParameter", "unshardedParameter"], 5],
@@ -20,6 +20,7 @@ export function shardingsDocument(
   const { model, outcomes, memoryBytes, best, reason } = comparison;
   const size = sizeFormat(units);
   const [, first] = outcomes;
+  const hasOffload = outcomes.some(({ plan }) => plan?.cpuOffload === true);
   const fits = (peakBytes: number): readonly string[] =>
     memoryBytes === undefined ? [] : [peakBytes <= memoryBytes ? "yes" : "no"];
   return {
@@ -40,9 +41,17 @@ export function shardingsDocument(
           ...(memoryBytes === undefined ? [] : ["Fits"]),
           "Received",
           ...columns.map(([header]) => header),
-          "Elsewhere",
+          ...(hasOffload ? ["Elsewhere"] : []),
         ],
-        worth: [12, 11, 9, ...(memoryBytes === undefined ? [] : [10]), 8, ...columns.map(([, , worth]) => worth), 1],
+        worth: [
+          12,
+          11,
+          9,
+          ...(memoryBytes === undefined ? [] : [10]),
+          8,
+          ...columns.map(([, , worth]) => worth),
+          ...(hasOffload ? [1] : []),
+        ],
         rows: outcomes.map((outcome) => [
           outcome.name,
           size(outcome.peakBytes),
@@ -50,9 +59,7 @@ export function shardingsDocument(
           ...fits(outcome.peakBytes),
           outcome.plan === undefined ? "" : size(receivedBytes(outcome.communication)),
           ...columns.map(([, categories]) => size(held(outcome, categories))),
-          outcome.plan?.cpuOffload === true
-            ? [...outcome.elsewhere].map(([device, bytes]) => `${size(bytes)} on ${device}`).join(", ")
-            : "",
+          ...(hasOffload ? [outcome.plan?.cpuOffload === true ? heldBeside(outcome, size) : ""] : []),
         ]),
       },
     ],
@@ -77,10 +84,16 @@ export function shardingsDocument(
   };
 }
 
+function heldBeside({ elsewhere }: ShardingOutcome, size: SizeFormat): string {
+  return [...elsewhere].map(([device, bytes]) => `${size(bytes)} on ${device}`).join(", ");
+}
+
 function held({ bytesByCategory }: ShardingOutcome, categories: readonly CategoryName[]): number {
   return categories.reduce((sum, category) => sum + (bytesByCategory[category] ?? 0), 0);
 }
 
 function difference(share: number): string {
-  return `${share > 0 ? "+" : ""}${formatPercent(share)}`;
+  const text = formatPercent(Math.abs(share));
+  if (text === formatPercent(0)) return text;
+  return `${share > 0 ? "+" : "−"}${text}`;
 }
