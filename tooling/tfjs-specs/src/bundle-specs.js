@@ -25,6 +25,7 @@ export async function bundleSpecs({ backend, outFile, nativePackage, layers }) {
       js: 'import { createRequire as makeRequire } from "node:module"; const require = makeRequire(import.meta.url);',
     },
     target: "node20",
+    define: { "globalThis.rematSpecsOfLayers": String(layers !== undefined) },
     mainFields: ["module", "main"],
     conditions: ["@remat/source"],
     // tfjs-core says that its files have no side effects, which is not so of its specs.
