@@ -1,6 +1,7 @@
 import { globalModule, moduleRuntimes } from "@remat/runtime-estimator";
 import type { SACStats } from "@remat/sac-core";
 import { row, type Trace } from "@remat/trace";
+import { savedOnce } from "./saved-once.js";
 import type { ViewTable } from "./view-table.js";
 
 /** One module of the tree. Sizes in bytes; times in ms. */
@@ -60,7 +61,7 @@ export function moduleTreeView(trace: Trace, stats: ReadonlyMap<string, SACStats
     node.backwardMs = runtimes?.backwardMs ?? 0;
     const own = stats.get(node.fqn);
     if (own === undefined) continue;
-    const saved = savedSet(own);
+    const saved = savedSet(trace, own);
     for (let op = 0; op < own.ops.length; op++) addOp(node, own, op, saved);
   }
   fillLeaves(trace, nodes, byFqn, stats);
@@ -229,7 +230,7 @@ function fillLeaves(
     let saved: Uint8Array | undefined;
     for (let i = 0; i < own.ops.length; i++)
       for (const leaf of leavesOfStack[trace.ops.stack[own.ops[i]]])
-        if (around[leaf.index] === index) addOp(leaf, own, i, (saved ??= savedSet(own)));
+        if (around[leaf.index] === index) addOp(leaf, own, i, (saved ??= savedSet(trace, own)));
   }
 }
 
@@ -246,9 +247,9 @@ function sumUnfinished(nodes: readonly Growing[], stats: ReadonlyMap<string, SAC
   }
 }
 
-function savedSet(stats: SACStats): Uint8Array {
+function savedSet(trace: Trace, stats: SACStats): Uint8Array {
   const saved = new Uint8Array(stats.ops.length);
-  for (const op of stats.savedAutogradOps) saved[op] = 1;
+  for (const op of savedOnce(trace, stats)) saved[op] = 1;
   return saved;
 }
 

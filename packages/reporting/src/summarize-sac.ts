@@ -11,6 +11,7 @@ import {
   tradeOff,
 } from "@remat/sac-core";
 import { RematError, type Trace } from "@remat/trace";
+import { savedOnce } from "./saved-once.js";
 
 /** Shares of a module's memory for which {@link ModuleSacSummary.recomputeShare} tells the price. */
 export const freedShares: readonly number[] = [0.25, 0.5, 0.75, 1];
@@ -27,7 +28,7 @@ export interface ModuleSacSummary {
   readonly memoryBytes: number;
   /** What the module holds at the step's peak, weights and gradients included; undefined where the trace says nothing about lifetimes. */
   readonly heldBytes: number | undefined;
-  /** The part of them that autograd holds for the backward pass. */
+  /** The part of them that autograd holds for the backward pass; with `asPytorch` once for each op that has it for its result, else once. */
   readonly savedBytes: number;
   /** Of the ops counted here: one forward pass of the last call. */
   readonly runtimeMs: number;
@@ -108,7 +109,7 @@ export function summarizeSac(trace: Trace, options: SummarizeSacOptions = {}): S
       opCount: moduleStats.ops.length,
       memoryBytes: curve.sacMemoryBytes,
       heldBytes: held && (held.get(fqn) ?? 0),
-      savedBytes: moduleStats.savedAutogradOps.reduce((bytes, op) => bytes + moduleStats.memoryBytes[op], 0),
+      savedBytes: sumBytes(moduleStats, asPytorch ? moduleStats.savedAutogradOps : savedOnce(trace, moduleStats)),
       runtimeMs: curve.sacRuntimeMs,
       forwardMs: runtimes?.forwardMs ?? 0,
       backwardMs: runtimes?.backwardMs ?? 0,
@@ -131,6 +132,12 @@ export function summarizeSac(trace: Trace, options: SummarizeSacOptions = {}): S
     backwardMs: total?.backwardMs ?? 0,
     modules,
   };
+}
+
+function sumBytes({ memoryBytes }: SACStats, places: Iterable<number>): number {
+  let sum = 0;
+  for (const place of places) sum += memoryBytes[place];
+  return sum;
 }
 
 /** Recomputation over forward time at the first point of the curve that frees `share` of the memory. */
