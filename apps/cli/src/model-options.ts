@@ -84,6 +84,13 @@ export const recordOptions: readonly CommandOption[] = grouped("The training ste
   { flags: "--steps <n>", purpose: "How many training steps to record (default: 1)" },
 ]);
 
+/** Of a command that tells of a model as it is used, too. */
+export const predictOption: CommandOption = {
+  flags: "--predict",
+  purpose: "Not a training step but what predict does for a batch: a forward pass alone",
+  group: "The training step",
+};
+
 /** Those of a command that prints what it finds. */
 export const printOptions: readonly CommandOption[] = grouped("Output", [
   formatOption,
@@ -126,6 +133,7 @@ export function parseModelOptions(options: CommandOptions): ModelOptions {
       checkpointing: given("checkpointing", (name, value) => parseChoice(name, value, checkpointings)),
       seed: given("seed", (name, value) => parseCount(name, value, 0)),
       steps: given("steps", parseCount),
+      predict: options["predict"] === true ? true : undefined,
     },
     data,
     layers: given("layers", (name, value) => resolve(parseText(name, value))),
@@ -145,4 +153,5 @@ export const optionOfField: Readonly<Record<keyof Omit<StepRequest, "stepsBefore
   checkpointing: "checkpointing",
   seed: "seed",
   steps: "steps",
+  predict: "predict",
 };

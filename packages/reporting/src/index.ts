@@ -23,6 +23,7 @@ export {
   compareTable,
   compareView,
 } from "./compare-view.js";
+export { describeCosts, formatCount } from "./describe-costs.js";
 export { describeMaker, describeShape } from "./describe-held.js";
 export { type AllocatorSummary, allocatorDocument, allocatorFacts } from "./documents/allocator-document.js";
 export {
@@ -46,6 +47,11 @@ export {
   planSummaryJson,
 } from "./documents/plan-document.js";
 export type { FrontPoint, PlanFront } from "./documents/plan-front.js";
+export {
+  type PredictionDocumentOptions,
+  type PredictionSummary,
+  predictionDocument,
+} from "./documents/prediction-document.js";
 export { type SacDocumentOptions, sacDocument } from "./documents/sac-document.js";
 export { sacSummaryJson } from "./documents/sac-summary-json.js";
 export { shardingsDocument } from "./documents/shardings-document.js";
@@ -121,7 +127,7 @@ export { type Facts, factLines, verdictSeparator } from "./verdict/fact-lines.js
 export { type FailureVerdictOptions, judgeFailure } from "./verdict/judge-failure.js";
 export { type GraphMemory, judgeGraph } from "./verdict/judge-graph.js";
 export { judgeMemory, judgeStep, type NextStep, type StepMemory, type VerdictOptions } from "./verdict/judge-memory.js";
-export type { GivenStep, Outcome, Verdict } from "./verdict/verdict.js";
+export type { FittingBatch, GivenStep, Outcome, Verdict } from "./verdict/verdict.js";
 export { describeWay, type WayToFit } from "./verdict/way-to-fit.js";
 export { factsOf, withFacts, withVerdict } from "./verdict/with-verdict.js";
 export {

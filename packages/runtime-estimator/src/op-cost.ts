@@ -1,5 +1,6 @@
 import { atenCost } from "./aten/aten-cost.js";
 import type { OpCall, OpCost } from "./op-call.js";
+import { contractionMultiplyAdds } from "./tfjs/contraction-flops.js";
 import { tfjsCost } from "./tfjs/tfjs-cost.js";
 
 /**
@@ -16,6 +17,11 @@ export function opCost(call: OpCall, framework: string): OpCost {
 /** Returns the FLOPs of one op call; see {@link opCost}. */
 export function flopsOf(call: OpCall, framework: string): number {
   return opCost(call, framework).flops;
+}
+
+/** Returns the multiply-adds of one op call: those of matrix products and convolutions, as papers count them; PyTorch's registry counts the FLOPs of nothing else. */
+export function multiplyAddsOf(call: OpCall, framework: string): number {
+  return framework === "pytorch" ? atenCost(call).flops / 2 : contractionMultiplyAdds(call);
 }
 
 /** Returns bytes that one op call moves, from memory and to it; see {@link opCost}. */

@@ -14,4 +14,6 @@ export interface StepSettings {
   readonly grouping: string;
   /** Of random numbers in JavaScript: weights, data that is made up, dropout. */
   readonly seed: number;
+  /** Whether it is no training step but a call of `predict`: a forward pass alone. */
+  readonly predict?: true;
 }

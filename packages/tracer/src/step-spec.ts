@@ -2,7 +2,7 @@ import { type BackendName, defaultBackend } from "@remat/backends";
 import type { Grouping } from "@remat/mod-tracker";
 import { describeValue, RematError, type StepSettings } from "@remat/trace";
 import { describeLoss, type LossName } from "./losses.js";
-import { keepsState, type OptimizerName, requireOptimizer } from "./optimizers.js";
+import { keepsState, noOptimizer, type OptimizerName, requireOptimizer } from "./optimizers.js";
 
 /** The sizes that a model module may be built in. */
 export const modelSizes = ["full", "tiny"] as const;
@@ -46,6 +46,8 @@ export interface StepRequest {
   readonly grouping?: Grouping | undefined;
   /** What becomes of blocks that are checkpointed by hand; `given` if not said. What is to be planned has to be `free`. */
   readonly checkpointing?: Checkpointing | undefined;
+  /** Whether the model is used as it is: a step is a call of `predict` for one batch, a forward pass alone. Left out: it is trained. */
+  readonly predict?: boolean | undefined;
   /** Steps to record; 1 if not given. */
   readonly steps?: number | undefined;
   /** Steps to take before those. Left out: 1 where the optimizer keeps state, so that it is there from the start; else 0. */
@@ -53,12 +55,13 @@ export interface StepRequest {
 }
 
 /** A training step with everything decided. */
-export interface StepSpec extends Omit<StepSettings, "grouping"> {
+export interface StepSpec extends Omit<StepSettings, "grouping" | "predict"> {
   readonly size: ModelSize;
   readonly backend: BackendName;
   readonly allocationUnitBytes: number;
   readonly grouping: Grouping;
   readonly checkpointing: Checkpointing;
+  readonly predict: boolean;
   readonly steps: number;
   readonly stepsBefore: number;
 }
@@ -76,7 +79,8 @@ export function resolveStep(request: StepRequest = {}): StepSpec {
     batch,
     loss,
     data,
-    optimizer = "sgd",
+    predict = false,
+    optimizer = predict ? noOptimizer : "sgd",
     seed = 0,
     backend = defaultBackend().name,
     allocationUnitBytes = 1,
@@ -88,6 +92,7 @@ export function resolveStep(request: StepRequest = {}): StepSpec {
   requireOptimizer(optimizer);
   const { stepsBefore = keepsState(optimizer) ? 1 : 0 } = request;
   requireCheckpointing(checkpointing);
+  if (predict) requireNothingTrained(request);
   requireWhole("batch", batch === undefined ? 1 : batch, 1);
   requireWhole("seed", seed, 0);
   requireWhole("allocationUnitBytes", allocationUnitBytes, 1);
@@ -104,13 +109,14 @@ export function resolveStep(request: StepRequest = {}): StepSpec {
     allocationUnitBytes,
     grouping,
     checkpointing,
+    predict,
     steps,
     stepsBefore,
   };
 }
 
 /** Returns the part of a spec that is kept in traces and plans, where backend and unit have their own fields. */
-export function settingsOf({ size, batch, loss, data, optimizer, grouping, seed }: StepSpec): StepSettings {
+export function settingsOf({ size, batch, loss, data, optimizer, grouping, seed, predict }: StepSpec): StepSettings {
   return {
     size,
     ...(batch !== undefined && { batch }),
@@ -119,6 +125,7 @@ export function settingsOf({ size, batch, loss, data, optimizer, grouping, seed 
     optimizer,
     grouping: typeof grouping === "string" ? grouping : "by a function",
     seed,
+    ...(predict && { predict }),
   };
 }
 
@@ -127,6 +134,15 @@ function requireCheckpointing(value: Checkpointing): void {
   throw new RematError(
     "STEP_REQUEST",
     `a training step's checkpointing: expected ${checkpointings.join(" or ")}, found ${describeValue(value)}. Give one, or leave it out.`,
+  );
+}
+
+function requireNothingTrained({ loss, optimizer = noOptimizer }: StepRequest): void {
+  const found = loss === undefined ? (optimizer === noOptimizer ? undefined : "optimizer") : "loss";
+  if (found === undefined) return;
+  throw new RematError(
+    "STEP_REQUEST",
+    `a prediction's ${found}: expected none, since nothing is trained. Leave it out, or take a training step.`,
   );
 }
 

@@ -59,7 +59,7 @@ export interface PrepareStepOptions extends StepRequest {
  * step.dispose();
  */
 export async function prepareStep(exported: unknown, options: PrepareStepOptions = {}): Promise<TrainingStep> {
-  const { size, batch, loss: wanted, seed } = resolveStep(options);
+  const { size, batch, loss: wanted, seed, predict } = resolveStep(options);
   const { name = "model", scope = (_name, fn) => fn() } = options;
   const random = new SeededRandom(seed);
   const made = await random.run(() => defineModel(exported, { tf: tfNamespace(), size, batch, scope }, name));
@@ -67,9 +67,10 @@ export async function prepareStep(exported: unknown, options: PrepareStepOptions
   const giveBack = () => disposeDefinition(definition, typeof exported === "function" ? undefined : exported);
   try {
     const variables = trainableVariables(made);
-    if (variables?.length === 0) throw notTrainable();
-    if (made.model === undefined && variables === undefined && made.loss !== undefined)
+    if (made.model === undefined && variables === undefined && (predict || made.loss !== undefined))
       random.run(() => makeWeights(made));
+    if (predict) return predictionOf(made, options, random, giveBack);
+    if (variables?.length === 0) throw notTrainable();
     const compiled = compiledStep(made, options);
     const updating = compiled ?? compiledOptimizer(made, options);
     const spec = resolveStep({ ...options, ...(updating && { optimizer: updating.optimizerName }) });
@@ -96,6 +97,32 @@ export async function prepareStep(exported: unknown, options: PrepareStepOptions
     giveBack();
     throw error;
   }
+}
+
+/** The model as it is used: a step is what `predict` does for one batch. */
+function predictionOf(
+  { targets: _, ...definition }: ModelDefinition,
+  options: PrepareStepOptions,
+  random: SeededRandom,
+  dispose: () => void,
+): TrainingStep {
+  const take = (): void => tf.dispose(predictBatch(definition));
+  return {
+    name: definition.name ?? options.name ?? definition.model?.name ?? "model",
+    spec: resolveStep(options),
+    definition,
+    notes: [definition.notes ?? []].flat(),
+    optimizer: undefined,
+    take: () => random.run(take),
+    dispose,
+  };
+}
+
+function predictBatch(definition: ModelDefinition): tf.Tensor | tf.Tensor[] {
+  const { model, inputs } = definition;
+  if (model === undefined) return tf.tidy(() => outputsOf(definition, { training: false }));
+  const [{ shape }] = batchOf({ inputs });
+  return model.predict(inputs as tf.Tensor | tf.Tensor[], { batchSize: shape[0] });
 }
 
 /** Layers that a plain object holds make their weights when they are first called; without a loss of its own its outputs are looked at anyway. */

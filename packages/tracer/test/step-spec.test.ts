@@ -11,6 +11,7 @@ describe("resolveStep", () => {
       allocationUnitBytes: 1,
       grouping: "auto",
       checkpointing: "given",
+      predict: false,
       steps: 1,
       stepsBefore: 0,
     });
@@ -26,6 +27,10 @@ describe("resolveStep", () => {
     expect(resolveStep({ optimizer, steps: 3, stepsBefore: 2 })).toMatchObject({ steps: 3, stepsBefore: 2 });
   });
 
+  it("takes a prediction for what updates nothing", () => {
+    expect(resolveStep({ predict: true, optimizer: "none" })).toMatchObject({ optimizer: "none", stepsBefore: 0 });
+  });
+
   it.each([
     [{ batch: 0 }, "batch: expected a whole number of at least 1, found 0"],
     [{ seed: 1.5 }, "seed: expected a whole number of at least 0, found 1.5"],
@@ -33,6 +38,8 @@ describe("resolveStep", () => {
     [{ steps: 0 }, "steps: expected"],
     [{ stepsBefore: -1 }, "stepsBefore: expected"],
     [{ checkpointing: "off" as never }, 'checkpointing: expected given or free, found "off"'],
+    [{ predict: true, optimizer: "adam" }, "a prediction's optimizer: expected none"],
+    [{ predict: true, loss: "mean" }, "a prediction's loss: expected none"],
     [{ loss: "hinge" }, 'no loss is called "hinge"'],
     [{ optimizer: "lion" }, 'no optimizer is called "lion"'],
   ])("refuses %j", (request, message) => {

@@ -1,8 +1,9 @@
-import { sacDocument, summarizeSac } from "@remat/reporting";
+import { heldPeak } from "@remat/memory";
+import { predictionDocument, sacDocument, summarizeSac } from "@remat/reporting";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
 import { parseFormat, parseUnits } from "../format-option.js";
-import { parseModelOptions, printOptions, recordOptions, stepOptions } from "../model-options.js";
+import { parseModelOptions, predictOption, printOptions, recordOptions, stepOptions } from "../model-options.js";
 import { modelSource } from "../model-source.js";
 import { shownBeside } from "../output.js";
 import { priceModel, type TakeStep } from "../price-model.js";
@@ -19,6 +20,7 @@ export const estimateCommand: Command = {
   options: [
     ...stepOptions,
     ...recordOptions,
+    predictOption,
     predictedUpdateOption,
     ...pricingOptions,
     ...printOptions,
@@ -36,6 +38,7 @@ export const estimateCommand: Command = {
   ],
   examples: [
     "remat estimate model.json --batch 8 --device a100",
+    "remat estimate model.json --predict --batch 8 --device t4",
     "remat estimate ./my-model.js --module Transformer.layers.0",
     "remat estimate run.remat.jsonl.gz --device h100 --format json",
   ],
@@ -61,7 +64,19 @@ export async function estimate(model: string, options: CommandOptions, io: Conso
     const estimates = new SACEstimator({ device: pricing.device, asPytorch });
     const takeStep: TakeStep = async (...step) => (await estimates.estimateStep(...step)).trace!;
     const source = modelSource(model);
-    const { trace, pricedFor } = await priceModel(source, modelOptions, pricing, progress, takeStep);
+    const isPrediction = modelOptions.request.predict === true;
+    const priced = await priceModel(source, modelOptions, pricing, progress, isPrediction ? undefined : takeStep);
+    const { trace, pricedFor } = priced;
+    const top = options["top"] === undefined ? {} : { limit: parseCount("top", options["top"]) };
+    if (trace.header.step?.predict === true) {
+      if (tracePath !== undefined) await writeTraceFile(trace, tracePath, io);
+      const verdict = await giveVerdict(trace, { target: model, source, options, pricing }, progress);
+      progress.clear();
+      const summary = { trace, peak: heldPeak(trace), pricedFor };
+      const document = predictionDocument(summary, { units: parseUnits(options), ...top });
+      shown.write(withVerdictFirst(document, verdict, format, io));
+      return;
+    }
     if (estimates.trace === undefined) estimates.take(trace);
     if (tracePath !== undefined) await writeTraceFile(trace, tracePath, io);
     const summary = summarizeSac(trace, {
@@ -77,7 +92,7 @@ export async function estimate(model: string, options: CommandOptions, io: Conso
       ops: options["ops"] === true || module !== undefined,
       fit: options["fit"] === true,
       units: parseUnits(options),
-      ...(options["top"] !== undefined && { limit: parseCount("top", options["top"]) }),
+      ...top,
     });
     const verdict = await giveVerdict(trace, { target: model, source, options, pricing }, progress);
     progress.clear();

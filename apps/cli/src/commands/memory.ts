@@ -4,7 +4,7 @@ import { deviceToFit, memoryDocument, summarizeMemory } from "@remat/reporting";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
 import { parseFormat, parseUnits, rowsToList } from "../format-option.js";
-import { parseModelOptions, printOptions, recordOptions, stepOptions } from "../model-options.js";
+import { parseModelOptions, predictOption, printOptions, recordOptions, stepOptions } from "../model-options.js";
 import { modelSource } from "../model-source.js";
 import { shownBeside, writeFor } from "../output.js";
 import { priceModel } from "../price-model.js";
@@ -23,6 +23,7 @@ export const memoryCommand: Command = {
   options: [
     ...stepOptions,
     ...recordOptions,
+    predictOption,
     predictedUpdateOption,
     ...pricingOptions,
     ...printOptions,
@@ -64,7 +65,12 @@ export async function memory(model: string, options: CommandOptions, io: Console
     const source = modelSource(model);
     const { trace } = await priceModel(source, modelOptions, pricing, progress);
     if (tracePath !== undefined) await writeTraceFile(trace, tracePath, io);
-    const summary = summarizeMemory(trace, { at, limit, ...withSharding(sharding) });
+    const summary = summarizeMemory(trace, {
+      at,
+      limit,
+      forwardOnly: trace.header.step?.predict === true,
+      ...withSharding(sharding),
+    });
     if (codePath !== undefined && sharding !== undefined)
       await writeFor("--fsdp-code", codePath, fullyShardCode(trace, sharding), io);
     const document = memoryDocument(summary, {

@@ -1,6 +1,14 @@
 import { heldPeak, tellsLifetimes } from "@remat/memory";
-import { deviceToFit, type GivenStep, judgeMemory, type Outcome, type Verdict, type WayToFit } from "@remat/reporting";
-import { waysToFit } from "@remat/reporting/ways-to-fit";
+import {
+  type DeviceToFit,
+  deviceToFit,
+  type GivenStep,
+  judgeMemory,
+  type Outcome,
+  type Verdict,
+  type WayToFit,
+} from "@remat/reporting";
+import { largestFittingBatch, waysToFit } from "@remat/reporting/ways-to-fit";
 import type { DeviceSpec, Trace } from "@remat/trace";
 import { parseUnits } from "../format-option.js";
 import { loadTrace } from "../load-trace.js";
@@ -32,6 +40,7 @@ export async function giveVerdict(
   if (!tellsLifetimes(trace)) return undefined;
   const { failure } = trace.header;
   const device = deviceToFit(trace, given.pricing.device, given.pricing.isAsked);
+  if (trace.header.step?.predict === true) return judgePrediction(trace, device, given, progress);
   const earlyReleasePeakBytes =
     "earlyReleasePeakBytes" in given
       ? given.earlyReleasePeakBytes
@@ -76,4 +85,26 @@ async function waysOf(
         },
       }),
   });
+}
+
+/** Of a model that is used as it is nothing can be freed earlier: what is asked is how much fits. */
+async function judgePrediction(
+  trace: Trace,
+  device: DeviceToFit,
+  { source, options }: GivenVerdict,
+  progress: Pick<Progress, "show">,
+): Promise<Verdict | undefined> {
+  const { memoryBytes } = device;
+  const judged = { device, units: parseUnits(options) };
+  if (memoryBytes === undefined || !isOf(source, "model") || trace.truncated !== undefined)
+    return judgeMemory(trace, judged);
+  const given = parseModelOptions(options);
+  const peakOf = async (batch: number): Promise<number> => {
+    progress.show(`${source.name}: a batch of ${batch}`, true);
+    return heldPeak(await loadTrace(source, { ...given, request: { ...given.request, batch } }, progress)).peakBytes;
+  };
+  const [samples, peakBytes] =
+    given.request.batch === undefined ? [1, await peakOf(1)] : [given.request.batch, heldPeak(trace).peakBytes];
+  const largest = await largestFittingBatch(samples, peakBytes, memoryBytes, peakOf);
+  return judgeMemory(trace, { ...judged, largestBatch: largest ?? null });
 }

@@ -1,5 +1,7 @@
+import { layerCosts } from "@remat/runtime-estimator";
 import { displaySacStats, displaySacTradeoffStats } from "@remat/sac-core";
 import { traceNotes } from "@remat/trace";
+import { describeCosts } from "../describe-costs.js";
 import { formatMs, formatPercent, formatWholePercent } from "../format-quantity.js";
 import type { DocumentPart, DocumentRecords, OutputDocument } from "../formats/output-document.js";
 import { type SizeFormat, type SizeUnit, sizeFormat } from "../size-unit.js";
@@ -124,11 +126,18 @@ export function describeRun(summary: SacSummary): string {
   return runLines(summary).join("\n");
 }
 
+/** Of a run that tells of weights. */
+function costLines(trace: SacSummary["trace"]): readonly string[] {
+  const costs = layerCosts(trace);
+  return costs.total.parameters + costs.total.buffers === 0 ? [] : [describeCosts(costs)];
+}
+
 function runLines({ trace, pricedFor, opCount, forwardMs, backwardMs }: SacSummary): readonly string[] {
   const { header } = trace;
   return [
     `${header.model ?? "model"}: ${header.framework}${header.frameworkVersion === undefined ? "" : ` ${header.frameworkVersion}`}, ${header.mode}${header.backend === undefined ? "" : ` ${header.backend} backend`}, priced for ${pricedFor ?? header.device}`,
     `${opCount} ops, forward ${formatMs(forwardMs)}, backward ${formatMs(backwardMs)}; allocations in units of ${header.allocationUnitBytes} B`,
+    ...costLines(trace),
     ...traceNotes(trace).map((note) => `note: ${note}`),
   ];
 }

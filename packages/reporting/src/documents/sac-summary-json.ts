@@ -1,3 +1,4 @@
+import { layerCosts } from "@remat/runtime-estimator";
 import { opsTogether } from "@remat/sac-core";
 import { freedShares, type SacSummary } from "../summarize-sac.js";
 
@@ -11,6 +12,7 @@ export function sacSummaryJson(summary: SacSummary): unknown {
     opCount: summary.opCount,
     forwardMs: summary.forwardMs,
     backwardMs: summary.backwardMs,
+    forwardCost: layerCosts(trace).total,
     freedShares,
     modules: summary.modules.map(({ stats, greedyOrder, tradeOff, ...module }) => ({
       ...module,

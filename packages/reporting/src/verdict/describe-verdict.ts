@@ -1,7 +1,7 @@
 import { labelCategory } from "../category-colours.js";
 import { formatOverhead, formatPercent, formatWholePercent } from "../format-quantity.js";
 import type { SizeFormat } from "../size-unit.js";
-import type { GivenStep, Verdict } from "./verdict.js";
+import type { FittingBatch, GivenStep, Verdict } from "./verdict.js";
 import { describeWay, type WayToFit } from "./way-to-fit.js";
 
 /** More categories than these are for the table below. */
@@ -15,7 +15,7 @@ export type VerdictFigures = Omit<Verdict, "facts" | "sentence">;
 
 /** Returns a verdict in words, a fact each: what is held, whether it fits, what it is, what would be better, what to type. */
 export function describeVerdict(verdict: VerdictFigures, size: SizeFormat): readonly string[] {
-  const { categories, recomputedOps, given, outcome, command } = verdict;
+  const { categories, recomputedOps, given, outcome, largestBatch, command } = verdict;
   const told = categories.filter(({ share }) => share >= 0.005).slice(0, categoriesTold);
   return [
     describePeak(verdict, size),
@@ -29,8 +29,15 @@ export function describeVerdict(verdict: VerdictFigures, size: SizeFormat): read
     ...(recomputedOps === 0 ? [] : [`${recomputedOps} ops recompute what is checkpointed by hand`]),
     ...(given === undefined ? [] : [describeGiven(given, verdict.peakBytes, size)]),
     ...(outcome === undefined ? describeRemedies(verdict, size) : [describeOutcome(verdict, size)]),
+    ...(largestBatch === undefined ? [] : [describeLargest(largestBatch, size)]),
     ...(command === undefined ? [] : [command]),
   ];
+}
+
+function describeLargest(largest: FittingBatch | null, size: SizeFormat): string {
+  return largest === null
+    ? "not even one sample fits"
+    : `largest batch that fits ${largest.batch.toLocaleString("en")}: ${size(largest.peakBytes)}`;
 }
 
 /** Returns what holds less and recomputes nothing: early release, or where no model is at hand a plan; undefined where that is next to nothing. */

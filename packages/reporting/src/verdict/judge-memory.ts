@@ -5,7 +5,7 @@ import { type SizeUnit, sizeFormat } from "../size-unit.js";
 import { describeVerdict, savingOf } from "./describe-verdict.js";
 import { verdictSeparator } from "./fact-lines.js";
 import { judgeFailure } from "./judge-failure.js";
-import type { GivenStep, Outcome, Verdict } from "./verdict.js";
+import type { FittingBatch, GivenStep, Outcome, Verdict } from "./verdict.js";
 import type { WayToFit } from "./way-to-fit.js";
 
 /** What may come next where nothing is to be won for nothing: a look at what less memory costs. */
@@ -23,6 +23,8 @@ export interface VerdictOptions {
   readonly units?: SizeUnit;
   /** See `waysToFit`. */
   readonly ways?: readonly WayToFit[];
+  /** Of a prediction: see `largestFittingBatch`. */
+  readonly largestBatch?: FittingBatch | null | undefined;
   /** Returns what to type for a way, for the next step of what fits, or for a run that had no memory left; undefined where there is nothing to type. */
   commandFor?(step: WayToFit | NextStep | FailureRemedy): string | undefined;
 }
@@ -51,6 +53,13 @@ export function judgeMemory(trace: Trace, options: VerdictOptions): Verdict | un
   const failure = accountOfFailure(trace);
   if (failure !== undefined) return judgeFailure(failure, options);
   if (!tellsLifetimes(trace)) return undefined;
+  if (trace.header.step?.predict === true) {
+    const { device, units, largestBatch } = options;
+    return judgeStep(
+      { ...heldPeak(trace), truncated: trace.truncated },
+      { device, ...(units && { units }), ...(largestBatch !== undefined && { largestBatch }) },
+    );
+  }
   const recomputedOps = countReplayedOps(trace);
   // PyTorch frees by reference counts already; what a step of it could free earlier is for its program to say.
   const isReleasable = trace.header.framework === "tfjs" && recomputedOps === 0;
@@ -65,7 +74,7 @@ export function judgeMemory(trace: Trace, options: VerdictOptions): Verdict | un
 /** Returns the same of a step of which only the peak is at hand. */
 export function judgeStep(
   { peakBytes, bytesByCategory, unrecomputedPeakBytes, recomputedOps = 0, truncated }: StepMemory,
-  { device, earlyReleasePeakBytes, outcome, given, units, ways, commandFor }: VerdictOptions,
+  { device, earlyReleasePeakBytes, outcome, given, units, ways, largestBatch, commandFor }: VerdictOptions,
 ): Verdict {
   const { memoryBytes } = device;
   const isWhole = truncated === undefined;
@@ -94,6 +103,7 @@ export function judgeStep(
     outcome,
     truncated,
     ways: fits === false && isWhole ? ways : undefined,
+    largestBatch,
     command: isWhole ? commandFor?.(ways?.[0] ?? saving ?? { kind: "explore" }) : undefined,
   };
   const facts = describeVerdict(figures, sizeFormat(units));

@@ -16,6 +16,12 @@ export interface GivenStep {
   readonly recomputedOps: number;
 }
 
+/** A batch, and what it holds at its peak. */
+export interface FittingBatch {
+  readonly batch: number;
+  readonly peakBytes: number;
+}
+
 /** What everybody asks first: whether a step fits, and what to do next. Bytes as allocated. */
 export interface Verdict {
   /** The most that is held, `heldPeak` of the account of memory; of a trace that breaks off, before it does. */
@@ -43,6 +49,8 @@ export interface Verdict {
   readonly truncated: Trace["truncated"];
   /** Of what does not fit: what does. Undefined where that was not looked for. */
   readonly ways: readonly WayToFit[] | undefined;
+  /** Of a prediction the largest batch that fits; null: not even one sample. Undefined where that was not looked for. */
+  readonly largestBatch: FittingBatch | null | undefined;
   /** The next step, as it is typed; of a trace that breaks off there is none but to record it again. */
   readonly command: string | undefined;
   /** All of it in words, in the order of what is asked first. */

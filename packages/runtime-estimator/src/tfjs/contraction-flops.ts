@@ -55,25 +55,37 @@ const einsum: KernelFormula = (call) => {
   return (products + sums) * elementsOf([...sizes.values()]);
 };
 
-const fused =
-  (formula: KernelFormula): KernelFormula =>
-  (call: OpCall) =>
-    formula(call) + epilogueFlops(call);
-
-/** Matrix products and convolutions. */
-export const contractionFlops: Readonly<Record<string, KernelFormula>> = {
+/** Matrix products and convolutions, without what is fused to them: multiplications, each with the addition of its result. */
+const contractions: Readonly<Record<string, KernelFormula>> = {
   BatchMatMul: matMul,
-  _FusedMatMul: fused(matMul),
+  _FusedMatMul: matMul,
   Einsum: einsum,
   Conv2D: convolution,
   Conv3D: convolution,
-  FusedConv2D: fused(convolution),
+  FusedConv2D: convolution,
   Conv2DBackpropInput: convolutionGradInput,
   Conv3DBackpropInputV2: convolutionGradInput,
   Conv2DBackpropFilter: convolutionGradFilter,
   Conv3DBackpropFilterV2: convolutionGradFilter,
   DepthwiseConv2dNative: depthwise,
-  FusedDepthwiseConv2D: fused(depthwise),
+  FusedDepthwiseConv2D: depthwise,
   DepthwiseConv2dNativeBackpropInput: depthwiseGradInput,
   DepthwiseConv2dNativeBackpropFilter: depthwiseGradFilter,
 };
+
+const fused: ReadonlySet<string> = new Set(["_FusedMatMul", "FusedConv2D", "FusedDepthwiseConv2D"]);
+
+const withEpilogue =
+  (formula: KernelFormula): KernelFormula =>
+  (call: OpCall) =>
+    formula(call) + epilogueFlops(call);
+
+/** Matrix products and convolutions, with what is fused to them. */
+export const contractionFlops: Readonly<Record<string, KernelFormula>> = Object.fromEntries(
+  Object.entries(contractions).map(([name, formula]) => [name, fused.has(name) ? withEpilogue(formula) : formula]),
+);
+
+/** Returns the multiply-adds of a kernel: half of the FLOPs of a matrix product or a convolution, 0 of any other. */
+export function contractionMultiplyAdds(call: OpCall): number {
+  return (contractions[call.name]?.(call) ?? 0) / 2;
+}

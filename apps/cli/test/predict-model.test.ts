@@ -1,0 +1,97 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { heldPeak } from "@remat/memory";
+import { traceFakeStep } from "@remat/tracer";
+import { afterAll, describe, expect, it } from "vitest";
+import { loadModel } from "../src/load-model.js";
+import { modelSource } from "../src/model-source.js";
+import { remat } from "./run.js";
+
+const mobileNet = fileURLToPath(new URL("../../../examples/keras/mobilenet_v2.model.json", import.meta.url));
+
+/** Of MobileNetV2 at width 1, by its paper: 300 M multiply-adds and 3.4 M parameters; by keras.applications 3,538,984, of which 34,112 are not trained. */
+const paper = { parameters: 3_504_872, buffers: 34_112, multiplyAdds: 300_774_272 };
+
+const folder = mkdtempSync(join(tmpdir(), "remat-predict-model-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+interface Estimated {
+  readonly verdict: {
+    readonly peakBytes: number;
+    readonly fits: boolean;
+    readonly facts?: readonly string[];
+    readonly largestBatch: { readonly batch: number; readonly peakBytes: number } | null;
+  };
+  readonly total: Readonly<Record<string, number>>;
+  readonly layers: readonly Readonly<Record<string, number | string>>[];
+}
+
+async function estimate(...options: readonly string[]): Promise<Estimated> {
+  const { code, stdout, stderr } = await remat("estimate", mobileNet, "--predict", "--format", "json", ...options);
+  expect([code, stderr]).toEqual([0, ""]);
+  return JSON.parse(stdout) as Estimated;
+}
+
+async function peakOf(batch: number): Promise<number> {
+  const model = await loadModel({ ...modelSource(mobileNet), gives: "model", data: undefined });
+  return heldPeak(await traceFakeStep(model, { batch, predict: true })).peakBytes;
+}
+
+describe("remat estimate --predict", () => {
+  it("counts what papers count, for the whole batch", async () => {
+    const { total, layers, verdict } = await estimate("--batch", "2");
+    expect(total).toMatchObject({ ...paper, multiplyAdds: 2 * paper.multiplyAdds });
+    expect(verdict).toMatchObject({ fits: true, peakBytes: await peakOf(2) });
+    const sum = (field: string): number => layers.reduce((all, layer) => all + (layer[field] as number), 0);
+    expect([sum("parameters"), sum("buffers"), sum("multiplyAdds")]).toEqual([
+      paper.parameters,
+      paper.buffers,
+      2 * paper.multiplyAdds,
+    ]);
+  });
+
+  it("names the largest batch that fits: one more does not", async () => {
+    const { largestBatch } = (await estimate("--device", "t4")).verdict;
+    const { batch, peakBytes } = largestBatch!;
+    expect(peakBytes).toBe(await peakOf(batch));
+    expect(peakBytes).toBeLessThanOrEqual(16 * 2 ** 30);
+    expect(await peakOf(batch + 1)).toBeGreaterThan(16 * 2 ** 30);
+  });
+
+  it("shows it on the first screen, and in remat memory, too", async () => {
+    const { stdout } = await remat("estimate", mobileNet, "--predict", "--top", "3");
+    expect(stdout).toMatch(/^peak .*largest batch that fits [\d,]+: /);
+    expect(stdout).toContain("3,538,984 parameters (34,112 of them not trained), 300.8 M multiply-adds");
+    const memory = await remat("memory", mobileNet, "--predict");
+    expect(memory.stdout.split(" · ")[0]).toBe(stdout.split(" · ")[0]);
+    expect(memory.stdout).not.toContain("--early-release");
+  });
+
+  it("tells a trace of it as what it is", async () => {
+    const path = join(folder, "predicted.remat.jsonl");
+    await remat("estimate", mobileNet, "--predict", "--trace", path);
+    expect(readFileSync(path, "utf8")).toContain('"predict":true');
+    const { code, stdout } = await remat("memory", path);
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/^peak .*: fits/) as string]);
+    const estimated = await remat("estimate", path);
+    expect(estimated.stdout).toContain("as it is used");
+  });
+
+  it.each(["--loss", "--optimizer"])("refuses %s, since nothing is trained", async (option) => {
+    const value = option === "--loss" ? "meanSquaredError" : "adam";
+    const { code, stderr } = await remat("estimate", mobileNet, "--predict", option, value);
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(/a prediction's .*expected none, since nothing is trained/) as string,
+    ]);
+  });
+});
+
+describe("remat estimate of a training step", () => {
+  it("shows parameters and FLOPs, too", async () => {
+    const { stdout } = await remat("estimate", mobileNet);
+    expect(stdout).toContain("3,538,984 parameters (34,112 of them not trained), 300.8 M multiply-adds");
+  });
+});

@@ -1,0 +1,19 @@
+import type { LayerCosts } from "@remat/runtime-estimator";
+
+const units = ["", " k", " M", " G", " T", " P"] as const;
+
+/** Returns a number of things for people: whole below ten thousand, else four digits with k, M, G. `formatCount(300774272) === "300.8 M"`. */
+export function formatCount(count: number): string {
+  if (count < 9999.5) return String(Math.round(count));
+  let at = 0;
+  let left = count;
+  for (; left >= 999.95 && at < units.length - 1; at++) left /= 1000;
+  return `${Number(left.toPrecision(4))}${units[at]}`;
+}
+
+/** Returns the parameters, multiply-adds and FLOPs of a model's forward pass in words. */
+export function describeCosts({ total }: Pick<LayerCosts, "total">): string {
+  const { parameters, buffers, multiplyAdds, flops } = total;
+  const untrained = buffers === 0 ? "" : ` (${buffers.toLocaleString("en")} of them not trained)`;
+  return `${(parameters + buffers).toLocaleString("en")} parameters${untrained}, ${formatCount(multiplyAdds)} multiply-adds and ${formatCount(flops)} FLOPs in the forward pass`;
+}

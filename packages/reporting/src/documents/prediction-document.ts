@@ -1,0 +1,85 @@
+import type { HeldPeak } from "@remat/memory";
+import { type LayerCosts, layerCosts } from "@remat/runtime-estimator";
+import { type Trace, traceNotes } from "@remat/trace";
+import { describeCosts, formatCount } from "../describe-costs.js";
+import { formatMs } from "../format-quantity.js";
+import type { DocumentPart, OutputDocument } from "../formats/output-document.js";
+import { type SizeUnit, sizeFormat } from "../size-unit.js";
+import { categoriesTable } from "./categories-table.js";
+
+/** A call of `predict` for one batch, priced. */
+export interface PredictionSummary {
+  readonly trace: Trace;
+  readonly peak: HeldPeak;
+  /** The device whose time is meant. */
+  readonly pricedFor: string;
+}
+
+export interface PredictionDocumentOptions {
+  /** How many layers people are shown, those that take most time; left out: all, in the order in which they run. */
+  readonly limit?: number;
+  readonly units?: SizeUnit;
+}
+
+/** Returns what using a model takes: parameters, multiply-adds, FLOPs and time, of the whole and by layer. Its records are a row for each layer. */
+export function predictionDocument(
+  { trace, peak, pricedFor }: PredictionSummary,
+  { limit, units }: PredictionDocumentOptions = {},
+): OutputDocument {
+  const costs = layerCosts(trace);
+  const { header } = trace;
+  const size = sizeFormat(units);
+  return {
+    parts: () => [
+      {
+        kind: "text",
+        lines: [
+          `${header.model ?? "model"} as it is used: ${header.framework}${header.frameworkVersion === undefined ? "" : ` ${header.frameworkVersion}`}, ${header.mode}${header.backend === undefined ? "" : ` ${header.backend} backend`}, priced for ${pricedFor}`,
+          `${trace.ops.count} ops in ${formatMs(costs.total.forwardMs)}; ${describeCosts(costs)}`,
+          ...traceNotes(trace).map((note) => `note: ${note}`),
+        ],
+      },
+      categoriesTable({ ...peak, place: "peak" }, size),
+      layersTable(costs, limit),
+    ],
+    records: () => ({
+      columns: ["layer", "kind", "calls", "parameters", "buffers", "multiplyAdds", "flops", "forwardMs"],
+      rows: costs.layers.map((layer) => [
+        layer.fqn,
+        layer.kind,
+        layer.calls,
+        layer.parameters,
+        layer.buffers,
+        layer.multiplyAdds,
+        layer.flops,
+        layer.forwardMs,
+      ]),
+    }),
+    value: () => ({ header, pricedFor, ops: trace.ops.count, peak, ...costs }),
+  };
+}
+
+function layersTable({ layers, outside, total }: LayerCosts, limit = layers.length): DocumentPart {
+  const shown = limit < layers.length ? layers.toSorted((a, b) => b.forwardMs - a.forwardMs).slice(0, limit) : layers;
+  const rest = { fqn: "outside of layers", kind: "", outputShape: undefined, parameters: 0, buffers: 0, ...outside };
+  const all = { fqn: "all", kind: "", outputShape: undefined, ...total };
+  const rows = [...shown, ...(outside.flops > 0 || outside.forwardMs > 0 ? [rest] : []), all];
+  return {
+    kind: "table",
+    title:
+      shown.length < layers.length ? `The ${shown.length} of ${layers.length} layers that take most time` : "Layers",
+    headers: ["Layer", "Kind", "Output", "Parameters", "Multiply-adds", "FLOPs", "Time"],
+    worth: [9, 1, 2, 7, 6, 5, 4],
+    rows: rows.map(({ fqn, kind, outputShape, parameters, buffers, multiplyAdds, flops, forwardMs }) => [
+      fqn,
+      kind,
+      outputShape === undefined ? "" : `[${outputShape.join(", ")}]`,
+      formatCount(parameters + buffers),
+      formatCount(multiplyAdds),
+      formatCount(flops),
+      formatMs(forwardMs),
+    ]),
+    remark:
+      "Multiply-adds: of matrix products and convolutions, for the whole batch. A weight that several layers share is each layer's, and once in all.",
+  };
+}

@@ -1,0 +1,112 @@
+import { EventKind, Phase, row, type Trace } from "@remat/trace";
+import { elementsOf } from "./op-call.js";
+import { multiplyAddsOf } from "./op-cost.js";
+import { groupOps, opCallOf } from "./op-signatures.js";
+
+/** What a layer has, and what its forward pass takes. */
+export interface LayerCost {
+  /** Elements of the weights that it trains, and of those that it does not. A layer that has them of another counts them, too. */
+  readonly parameters: number;
+  readonly buffers: number;
+  /** A fused multiply-add is two FLOPs; of matrix products and convolutions they are counted by themselves, too. */
+  readonly flops: number;
+  readonly multiplyAdds: number;
+  readonly forwardMs: number;
+}
+
+/** What one layer takes, by name. */
+export interface NamedLayerCost extends LayerCost {
+  readonly fqn: string;
+  readonly kind: string;
+  readonly calls: number;
+  /** Shape of the first tensor that its last call returns; undefined where that is not told. */
+  readonly outputShape: readonly number[] | undefined;
+}
+
+export interface LayerCosts {
+  /** Modules without others in them, in the order in which they first run; those that run no op last. */
+  readonly layers: readonly NamedLayerCost[];
+  /** Of the forward ops that run in no layer. */
+  readonly outside: Pick<LayerCost, "flops" | "multiplyAdds" | "forwardMs">;
+  /** Of the whole model, each weight once. */
+  readonly total: LayerCost;
+}
+
+/**
+ * Returns what the layers of a priced trace have and take in its forward pass.
+ *
+ * @example
+ * layerCosts(priceTrace(trace, deviceSpec("a100"))).total.multiplyAdds;
+ */
+export function layerCosts(trace: Trace): LayerCosts {
+  const multiplyAdds = multiplyAddsByOp(trace);
+  const byName = new Map<string, { -readonly [Field in keyof NamedLayerCost]: NamedLayerCost[Field] }>();
+  const layerNamed = (fqn: string, kind: string) => {
+    let layer = byName.get(fqn);
+    if (layer === undefined) {
+      layer = {
+        fqn,
+        kind,
+        calls: 0,
+        parameters: 0,
+        buffers: 0,
+        flops: 0,
+        multiplyAdds: 0,
+        forwardMs: 0,
+        outputShape: undefined,
+      };
+      byName.set(fqn, layer);
+    }
+    return layer;
+  };
+  for (let call = 0; call < trace.calls.count; call++) {
+    const { fqn, kind, leaf } = trace.modules[trace.calls.module[call]];
+    if (leaf) layerNamed(fqn, kind).calls++;
+  }
+  const outside = { flops: 0, multiplyAdds: 0, forwardMs: 0 };
+  const all = { ...outside };
+  for (let op = 0; op < trace.ops.count; op++) {
+    if (trace.ops.phase[op] !== Phase.forward) continue;
+    const module = trace.opModule(op);
+    const layer = module?.leaf === true ? layerNamed(module.fqn, module.kind) : undefined;
+    const flops = trace.ops.flops[op] || 0;
+    for (const cost of [layer ?? outside, all]) {
+      cost.flops += flops;
+      cost.multiplyAdds += multiplyAdds[op];
+      cost.forwardMs += trace.ops.runtimeMs[op];
+    }
+  }
+  for (let event = 0; event < trace.events.count; event++) {
+    const subject = trace.events.subject[event];
+    if (trace.events.kind[event] !== EventKind.exitModule || trace.moduleEvents.phase[subject] !== Phase.forward)
+      continue;
+    const { fqn } = trace.modules[trace.calls.module[trace.moduleEvents.call[subject]]];
+    const [output] = row(trace.moduleEvents.tensors, subject);
+    const layer = byName.get(fqn);
+    if (layer !== undefined && output !== undefined) layer.outputShape = trace.tensorShape(output);
+  }
+  const seen = { parameters: new Set<number>(), buffers: new Set<number>() };
+  const counted = { parameters: 0, buffers: 0 };
+  for (let i = 0; i < trace.weights.count; i++) {
+    const { fqn, kind, leaf } = trace.modules[trace.weights.module[i]];
+    const layer = leaf ? layerNamed(fqn, kind) : undefined;
+    for (const what of ["parameters", "buffers"] as const) {
+      const tensors = row(trace.weights[what], i);
+      const elements = (tensor: number): number => elementsOf(trace.tensorShape(tensor));
+      // It may be told again, when it has changed.
+      if (layer !== undefined) layer[what] = tensors.reduce((sum, tensor) => sum + elements(tensor), 0);
+      for (const tensor of tensors) {
+        if (seen[what].has(tensor)) continue;
+        seen[what].add(tensor);
+        counted[what] += elements(tensor);
+      }
+    }
+  }
+  return { layers: [...byName.values()], outside, total: { ...counted, ...all } };
+}
+
+function multiplyAddsByOp(trace: Trace): Float64Array {
+  const { ofOp, firstOp } = groupOps(trace);
+  const ofGroup = firstOp.map((op) => multiplyAddsOf(opCallOf(trace, op), trace.header.framework));
+  return Float64Array.from(ofOp, (group) => ofGroup[group]);
+}
