@@ -146,10 +146,12 @@ class _Recorder(TorchDispatchMode):
         resize = torch.UntypedStorage.resize_
 
         def resize_and_tell(storage, size):
-            resize(storage, size)
             known = self._live.get(storage._cdata)
-            if known is not None and known[0]() is storage:
-                self._tell({"e": "resize", "s": known[1], "n": int(size)})
+            if (known is None or known[0]() is not storage) and not self._ended:
+                # It was there before, with what it held until now.
+                self.first.append({"e": "ref", "s": [self._storage(storage, storage.device)], "r": "Other"})
+            resize(storage, size)
+            self._tell({"e": "resize", "s": self._storage(storage, storage.device), "n": int(size)})
 
         torch.UntypedStorage.resize_ = resize_and_tell
         self._own(lambda: setattr(torch.UntypedStorage, "resize_", resize))

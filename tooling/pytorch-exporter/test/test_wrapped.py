@@ -15,10 +15,12 @@ import torch.nn.functional as F
 from recorded_files import Folder
 from small_models import Transformer
 from torch import nn
+from torch.distributed._tools.fsdp2_mem_tracker import FSDPMemTracker
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
 from torch.distributed.tensor import DTensor
 from torch.nn.parallel import DistributedDataParallel
+from torch.testing._internal.distributed.fake_pg import FakeStore
 
 import remat
 
@@ -92,6 +94,45 @@ def compare(rank, port, results):
             is_wrapped = {name: type(module).__name__ for name, module in model.named_modules()} == kinds
             results[f"{way.__name__} {rank}"] = (same, undone, is_wrapped)
     dist.destroy_process_group()
+
+
+class Sharded(Folder):
+    def test_a_sharded_step_holds_what_torchs_tracker_says(self):
+        dist.init_process_group("fake", store=FakeStore(), rank=0, world_size=4)
+        self.addCleanup(dist.destroy_process_group)
+
+        def sharded():
+            mesh = init_device_mesh("cpu", (4,))
+            model = nn.Sequential(*[nn.Sequential(nn.Linear(64, 64), nn.ReLU()) for _ in range(6)])
+            for layer in model:
+                fully_shard(layer, mesh=mesh)
+            fully_shard(model, mesh=mesh)
+            optimizer = torch.optim.Adam(model.parameters())
+            x = torch.randn(32, 64)
+
+            def step():
+                model(x).sum().backward()
+                optimizer.step()
+                optimizer.zero_grad()
+
+            return model, optimizer, step, x
+
+        model, optimizer, step, x = sharded()
+        step()
+        with remat.record(self.folder / "step.json", model, optimizer, x, allocation_unit=1) as recorder:
+            step()
+        self.assertGreater(sum(event["e"] == "resize" for event in self.read("step.json")["events"]), 20)
+        model, optimizer, step, x = sharded()
+        tracker = FSDPMemTracker(model, optimizer)
+        tracker.track_inputs((x,))
+        with tracker:
+            step()
+            tracker.reset_mod_stats()
+            step()
+        [snapshot] = tracker.get_tracker_snapshot("peak").values()
+        total = {getattr(key, "value", key): value for key, value in snapshot.items()}["Total"]
+        # But for a scalar.
+        self.assertLessEqual(abs(recorder.peak_bytes(1) - total), 8)
 
 
 class Wrapped(Folder):
