@@ -205,6 +205,6 @@ function notesOf({ notes = [] }: ModelDefinition, { optimizer }: StepRequest): r
 function notTrainable(): RematError {
   return new RematError(
     "MODEL_NOT_TRAINABLE",
-    "the model has no trainable weight: expected at least one, since a training step is taken. Make a layer trainable, or return 'parameters'.",
+    "the model has no trainable weight: expected at least one, since a training step is taken. Make a layer trainable, or return 'parameters'; of a model that is only used take a prediction (predict, or --predict).",
   );
 }

@@ -1,5 +1,6 @@
 import { esModuleImporter } from "./es-module.js";
 import { graphImporter } from "./graph.js";
+import { graphModelImporter } from "./graph-model.js";
 import type { Importer } from "./importer.js";
 import { kerasImporter } from "./keras.js";
 import { planImporter } from "./plan.js";
@@ -13,5 +14,6 @@ export const importers: readonly Importer[] = [
   pyTorchImporter,
   graphImporter,
   planImporter,
+  graphModelImporter,
   kerasImporter,
 ];
