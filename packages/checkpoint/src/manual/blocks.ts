@@ -42,10 +42,13 @@ export class Blocks implements Policy {
     const { ledger } = this;
     if (ledger === undefined || results === undefined) return;
     const handedOut = new Set(results.map(({ dataId }) => ledger.get(dataId)?.buffer));
+    const own = new Set<Recipe | undefined>(block.recipes.map(({ recipe }) => recipe));
     for (const made of block.recipes)
       for (const data of made.recipe.outputs) {
         if (data === undefined) continue;
         const { buffer } = data;
+        // A view of what is not the block's, such as its input: who made that decides.
+        if (!own.has(buffer.data[0]?.maker)) continue;
         if (handedOut.has(buffer)) this.running.at(-1)?.recipes.push(made);
         else if (buffer.isEvictable && !this.isSaved(block, buffer)) ledger.evict(buffer);
       }

@@ -15,6 +15,7 @@ import {
   endCheckpointing,
   MemoryMeter,
   named,
+  type SavePolicy,
   saveMatmuls,
   saveNamed,
 } from "../../src/index.js";
@@ -290,6 +291,39 @@ describe.each(backends)("on %s", (backend) => {
       expect(linesOf(fake.trace)).toEqual(linesOf(real.trace));
       expect(fake.peakBytes).toBe(real.peakBytes);
       expect(heldPeak(fake.trace).peakBytes).toBe(real.peakBytes);
+    },
+  );
+});
+
+describe("blocks one after the other", () => {
+  const peakOf = async (backend: BackendName, policy: SavePolicy | undefined): Promise<number> => {
+    const build = () => {
+      const model = tf.sequential({ name: "chain" });
+      for (let i = 0; i < 12; i++) {
+        model.add(tf.layers.dense({ name: `block_${i}_dense`, units: 16, inputShape: [16] }));
+        model.add(tf.layers.activation({ name: `block_${i}_tanh`, activation: "tanh" }));
+        model.add(tf.layers.activation({ name: `block_${i}_sigmoid`, activation: "sigmoid" }));
+      }
+      if (policy !== undefined) checkpointLayers(model, "block_*", { policy });
+      return { model, inputs: tf.zeros([64, 16]) };
+    };
+    try {
+      return heldPeak(await traceFakeStep(build, { backend, optimizer: "sgd", loss: "meanSquaredError" })).peakBytes;
+    } finally {
+      endCheckpointing();
+    }
+  };
+
+  // A native Reshape makes another tensor of its input's data: of the block that reads it, though the data are not.
+  test.each<BackendName>(["cpu", "wasm", "tensorflow"])(
+    "hold on %s less, the less they save: the result of each stays for the next, which reads a view of it",
+    async (backend) => {
+      const nothing = await peakOf(backend, () => false);
+      const matmuls = await peakOf(backend, saveMatmuls);
+      const all = await peakOf(backend, undefined);
+      const each = 64 * 16 * 4;
+      expect(matmuls - nothing).toBeGreaterThan(9 * each);
+      expect(all - matmuls).toBeGreaterThan(9 * each);
     },
   );
 });

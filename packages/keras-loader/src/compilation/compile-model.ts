@@ -1,4 +1,4 @@
-import { cast, div, mean, mul, sum, type Tensor } from "@tensorflow/tfjs-core";
+import { cast, div, mean, mul, type Optimizer, sum, type Tensor } from "@tensorflow/tfjs-core";
 import { type LayersModel, Sequential } from "@tensorflow/tfjs-layers";
 import { isObject, ownField } from "../json.js";
 import { maskOf } from "../layers/masks.js";
@@ -13,9 +13,12 @@ type OutputLoss = (target: Tensor, output: Tensor) => Tensor;
  * Compiles a model as its file says, with losses of this package's and tfjs's optimizer. Where tfjs or this package lacks what the file names, the
  * model is left as it is. Returns, in sentences for people, what it is compiled with and what differs.
  */
-export function compileModel(model: LayersModel, { optimizer, loss, lossWeights }: Compilation): readonly string[] {
+export function compileModel(model: LayersModel, compilation: Compilation): readonly string[] {
+  const { optimizer, loss, lossWeights } = compilation;
   // A Sequential names its outputs when it is built, which is otherwise when it is compiled.
   if (model instanceof Sequential) model.build();
+  const asWritten = compileAsTfjs(model, compilation);
+  if (asWritten !== undefined) return asWritten;
   const names = model.outputNames;
   const written = byOutput(loss, names);
   const weights = byOutput(lossWeights, names);
@@ -35,14 +38,65 @@ export function compileModel(model: LayersModel, { optimizer, loss, lossWeights 
     return ((model as unknown as { readonly model?: object }).model ?? model) as Compiled;
   };
   const [stockSparse] = compile(sparse).feedLossFns;
-  const compiled = compile(made);
+  const plain = made.map((each, i) => {
+    const isPlain = each !== undefined && isByNameAlone(written[i]) && (weights[i] ?? 1) === 1 && !hasMask(model);
+    return isPlain && sameAsTfjs.has(each.name) ? each.name : undefined;
+  });
+  const compiled = compile(made.map((each, i) => plain[i] ?? each));
   // By it tfjs-layers knows, and by it alone, that targets are numbers of classes.
-  compiled.feedLossFns = made.map((each) => (each?.name === sparse ? stockSparse : each));
+  compiled.feedLossFns = compiled.feedLossFns.map((own, i) =>
+    plain[i] === undefined && made[i]?.name === sparse ? stockSparse : own,
+  );
   own(model);
   // As it was typed, before it was a number of 32 bits.
   const rate = Number((found.optimizer.getConfig()["learningRate"] as number).toPrecision(6));
   const named = [...new Set(made.map((each) => each?.name))].join(", ");
   return [`the file is compiled with ${named} and ${found.optimizer.getClassName()} at ${rate}`, ...found.notes];
+}
+
+/** Compiles a model that tfjs-layers has saved as `loadLayersModel` does: the step is then that of a program that loads it, kernel by kernel. */
+function compileAsTfjs(model: LayersModel, { ofTfjs }: Compilation): readonly string[] | undefined {
+  if (ofTfjs === undefined) return undefined;
+  try {
+    model.loadTrainingConfig(ofTfjs as never);
+  } catch {
+    return undefined;
+  }
+  own(model);
+  const { optimizer_, loss } = model as unknown as { readonly optimizer_: Optimizer; readonly loss: unknown };
+  const named = isObject(loss) ? Object.values(loss) : [loss].flat();
+  const rate = Number((optimizer_.getConfig()["learningRate"] as number).toPrecision(6));
+  return [
+    `the file is compiled with ${[...new Set(named.map(String))].join(", ")} and ${optimizer_.getClassName()} at ${rate}`,
+  ];
+}
+
+/**
+ * Losses that tfjs-layers computes as Keras does, of one value for each sample, and by other kernels than this package's: a plan of a step with its own is
+ * followed by a program that compiles with it.
+ */
+const sameAsTfjs: ReadonlySet<string> = new Set([
+  "meanSquaredError",
+  "meanAbsoluteError",
+  "categoricalCrossentropy",
+  "sparseCategoricalCrossentropy",
+  "binaryCrossentropy",
+]);
+
+/** Whether a loss is written with nothing that would change it. */
+function isByNameAlone(written: unknown): boolean {
+  if (!isObject(written) || !isObject(written["config"])) return true;
+  const { from_logits, label_smoothing, reduction } = written["config"];
+  const isSmoothed = typeof label_smoothing === "number" && label_smoothing !== 0;
+  return from_logits !== true && !isSmoothed && reduction !== "sum" && reduction !== "none";
+}
+
+/** Whether some samples or places may not count. */
+function hasMask({ layers }: LayersModel): boolean {
+  return layers.some((layer) => {
+    const { mask_zero, maskZero } = layer.getConfig();
+    return layer.getClassName() === "Masking" || mask_zero === true || maskZero === true;
+  });
 }
 
 /** What tfjs-layers calls the loss whose targets are numbers of classes. */

@@ -5,6 +5,8 @@ export interface Compilation {
   readonly optimizer: unknown;
   readonly loss: unknown;
   readonly lossWeights: unknown;
+  /** What tfjs-layers wrote, as it reads it again; undefined of a file that Keras wrote. */
+  readonly ofTfjs?: JsonObject;
 }
 
 /** Reads the compilation among the fields of a file; undefined where it has none. */
@@ -14,7 +16,8 @@ export function readCompilation(file: JsonObject): Compilation | undefined {
     if (!isObject(config)) continue;
     const optimizer = config["optimizer_config"] ?? config["optimizer"];
     if (config["loss"] == null || optimizer == null) continue;
-    return { optimizer, loss: config["loss"], lossWeights: config["loss_weights"] };
+    const read = { optimizer, loss: config["loss"], lossWeights: config["loss_weights"] };
+    return field === "trainingConfig" ? { ...read, ofTfjs: config } : read;
   }
   return undefined;
 }
