@@ -1,5 +1,5 @@
 import { type CloseMode, type DispatchMode, openDispatchMode, registeredVariables } from "@remat/dispatch-hook";
-import { checkCallOptions, isFlag } from "@remat/trace";
+import { checkCallOptions, checkOptionNames, isFlag } from "@remat/trace";
 import { warnOnce } from "./budget/warning.js";
 import { MemoryMeter } from "./memory-meter.js";
 import { UpdateReleaser } from "./update/update-releaser.js";
@@ -43,6 +43,7 @@ export interface ReleaseEarlyOptions {
  */
 export function releaseEarly(options: ReleaseEarlyOptions = {}): CloseMode {
   checkCallOptions("releaseEarly", options, { updateInBackward: [isFlag, "true or false"] });
+  checkOptionNames("releaseEarly", options, ["updateInBackward"]);
   const { updateInBackward } = options;
   if (updateInBackward !== true) return openDispatchMode({ ...earlyRelease(), fasterGradients: "equal" });
   const meter = new MemoryMeter();

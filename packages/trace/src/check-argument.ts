@@ -30,6 +30,18 @@ export function checkCallOptions(call: string, options: unknown, checks: OptionC
   }
 }
 
+/**
+ * Refuses options of names that a call does not know, as {@link checkCallOptions} refuses values: a name that is spelled wrong would be as if it were left out.
+ *
+ * @throws RematError `ARGUMENT`
+ */
+export function checkOptionNames(call: string, options: object, known: readonly string[]): void {
+  const unknown = Object.keys(options).find((name) => !known.includes(name));
+  if (unknown === undefined) return;
+  const names = known.length === 1 ? known[0] : `${known.slice(0, -1).join(", ")} or ${known.at(-1)}`;
+  throw new RematError("ARGUMENT", `${call}'s options: expected none but ${names}; found ${describeValue(unknown)}.`);
+}
+
 /** Tells whether a value is a whole number from `least` up. */
 export const isWholeFrom =
   (least: number) =>

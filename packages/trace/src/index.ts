@@ -8,6 +8,7 @@ export {
 export {
   checkArgument,
   checkCallOptions,
+  checkOptionNames,
   describeValue,
   isFlag,
   isPlainObject,

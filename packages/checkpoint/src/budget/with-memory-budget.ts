@@ -1,6 +1,6 @@
 import { openDispatchMode, registeredVariables, withDispatchMode } from "@remat/dispatch-hook";
 import { type MemoryBudget, parseBudget } from "@remat/memory";
-import { checkArgument, checkCallOptions, isFlag, isTimeMs } from "@remat/trace";
+import { checkArgument, checkCallOptions, checkOptionNames, isFlag, isTimeMs, type OptionChecks } from "@remat/trace";
 import { checkBackend } from "../executor/supported-backend.js";
 import type { BudgetExecution } from "./budget-execution.js";
 import { BudgetKeeper } from "./budget-keeper.js";
@@ -46,12 +46,15 @@ export function withMemoryBudget<T>(
 }
 
 function checkBudgetOptions(call: string, options: MemoryBudgetOptions): void {
-  checkCallOptions(call, options, {
-    planningMs: [isTimeMs, "milliseconds from 0 up"],
-    online: [isFlag, "true or false"],
-    strict: [isFlag, "true or false"],
-  });
+  checkCallOptions(call, options, budgetOptions);
+  checkOptionNames(call, options, [...Object.keys(budgetOptions), "plan"]);
 }
+
+const budgetOptions: OptionChecks = {
+  planningMs: [isTimeMs, "milliseconds from 0 up"],
+  online: [isFlag, "true or false"],
+  strict: [isFlag, "true or false"],
+};
 
 /** A budget that is kept until it is closed. */
 export interface OpenBudget {

@@ -3,7 +3,7 @@ import { type Grouping, ModTracker } from "@remat/mod-tracker";
 import { checkArgument, RematError } from "@remat/trace";
 import type { LayersModel } from "@tensorflow/tfjs-layers";
 import type { Block } from "./block.js";
-import { enterBlock, exitBlock, unwatchBlocks, watchBlocks } from "./checkpoint.js";
+import { checkPolicy, enterBlock, exitBlock, unwatchBlocks, watchBlocks } from "./checkpoint.js";
 import { type SavePolicy, saveNothing } from "./save-policies.js";
 
 export interface CheckpointLayersOptions {
@@ -32,6 +32,13 @@ export function checkpointLayers(
   { policy = saveNothing, grouping = "auto" }: CheckpointLayersOptions = {},
 ): () => void {
   checkArgument(typeof pattern === "string", "checkpointLayers's pattern", pattern, "a text such as 'block*'");
+  checkArgument(
+    Array.isArray(model?.layers),
+    "checkpointLayers's model",
+    model,
+    "a model of layers, such as tf.sequential()",
+  );
+  checkPolicy("checkpointLayers's option 'policy'", policy);
   const tracker = new ModTracker();
   const root = tracker.track(model, { grouping });
   const matches = matcherOf(pattern, root.fqn);

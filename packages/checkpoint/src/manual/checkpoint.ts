@@ -8,6 +8,7 @@ import {
   type RunGradients,
   type UpdateCall,
 } from "@remat/dispatch-hook";
+import { checkArgument } from "@remat/trace";
 import { Tensor } from "@tensorflow/tfjs-core";
 import { Executor } from "../executor/executor.js";
 import type { Block } from "./block.js";
@@ -85,6 +86,11 @@ export function endCheckpointing(): void {
   close = undefined;
 }
 
+/** Refuses a policy that is no function. @internal */
+export function checkPolicy(name: string, policy: unknown): void {
+  checkArgument(typeof policy === "function", name, policy, "a function that tells what to save, such as saveMatmuls");
+}
+
 /** Begins a block, or returns undefined where none can be: outside of a forward pass of which gradients are wanted. @internal */
 export const enterBlock = (policy: SavePolicy): Block | undefined =>
   blocks.isActive ? blocks.enter(policy) : undefined;
@@ -112,6 +118,8 @@ export function checkpoint<A extends readonly unknown[], R>(
   fn: (...args: A) => R,
   policy: SavePolicy = saveNothing,
 ): (...args: A) => R {
+  checkArgument(typeof fn === "function", "checkpoint's fn", fn, "a function of tensors, such as (x) => tf.relu(x)");
+  checkPolicy("checkpoint's policy", policy);
   watchBlocks(blocks);
   return (...args) => {
     const block = enterBlock(policy);

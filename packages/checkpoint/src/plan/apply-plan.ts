@@ -7,9 +7,13 @@ import {
   withDispatchMode,
 } from "@remat/dispatch-hook";
 import {
+  checkCallOptions,
+  checkOptionNames,
   formatOccurrence,
+  isFlag,
   isPlanNode,
   type Occurrence,
+  type OptionChecks,
   offloads,
   type Plan,
   type PlanMismatch,
@@ -80,6 +84,7 @@ export interface PlanExecution {
  * execution.close();
  */
 export function applyPlan(plan: Plan | readonly Plan[], options: ApplyPlanOptions = {}): PlanExecution {
+  checkPlanOptions("applyPlan", options);
   const execution = new PlanExecutor(plan, options);
   const close = openDispatchMode(execution);
   return Object.assign(execution, { close });
@@ -97,8 +102,19 @@ export function withPlan<T>(
   fn: (execution: Pick<PlanExecution, "lastStep" | "peakBytes">) => T,
   options: ApplyPlanOptions = {},
 ): T {
+  checkPlanOptions("withPlan", options);
   const execution = new PlanExecutor(plan, options);
   return withDispatchMode(execution, () => fn(execution));
+}
+
+const planOptions: OptionChecks = {
+  onMismatch: [(value) => value === "refuse" || value === "store", "refuse or store"],
+  offloadsOnHost: [isFlag, "true or false"],
+};
+
+function checkPlanOptions(call: string, options: ApplyPlanOptions): void {
+  checkCallOptions(call, options, planOptions);
+  checkOptionNames(call, options, Object.keys(planOptions));
 }
 
 class PlanExecutor extends Executor {

@@ -1,8 +1,8 @@
 import { describeValue, RematError } from "@remat/trace";
 
 /**
- * What may be held, as people write it: a size (`"2GB"`, `"500 MiB"`), a share of what is held without a plan (`"60%"`, `"0.6"`, 0.6), or, from 1
- * up, a number of bytes.
+ * What may be held, as people write it: a size (`"2GB"`, `"500 MiB"`), a share of what is held without a plan (`"60%"`, `"0.6"`, 0.6; 1 is all
+ * of it), or, above 1, a number of bytes.
  */
 export type MemoryBudget = number | string;
 
@@ -22,7 +22,7 @@ const written = /^(\d+(?:\.\d*)?|\.\d+)(?:e(\d+))?\s*(%|[kmgt]?i?b)?$/i;
  * parseBudget("60%"); // { fraction: 0.6 }
  */
 export function parseBudget(budget: MemoryBudget): Budget {
-  if (typeof budget === "number") return budget < 1 ? share(budget, budget) : wholeBytes(budget, budget);
+  if (typeof budget === "number") return budget <= 1 ? share(budget, budget) : wholeBytes(budget, budget);
   const [, digits, exponent, unitText] = (typeof budget === "string" && written.exec(budget.trim())) || [];
   if (digits === undefined) throw refuse(budget);
   const amount = Number(exponent === undefined ? digits : `${digits}e${exponent}`);
