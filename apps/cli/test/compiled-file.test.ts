@@ -33,11 +33,8 @@ it.each(["categoricalCrossentropy", "meanSquaredError", "binaryCrossentropy"])(
       return model;`;
     const module = join(folder, `${loss}.mjs`);
     writeFileSync(module, `export default ({ tf }) => {${source}\n};\n`);
-    const model = new Function("tf", source)({
-      ...layers,
-      layers: layers.layers,
-      train: tf.train,
-    }) as layers.LayersModel;
+    const { default: build } = (await import(module)) as { default(_: object): layers.LayersModel };
+    const model = build({ tf: { ...layers, layers: layers.layers, train: tf.train } });
     const file = join(folder, `${loss}.json`);
     await model.save(
       tf.io.withSaveHandler(async ({ modelTopology, trainingConfig }) => {

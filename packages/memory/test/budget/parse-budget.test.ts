@@ -19,7 +19,7 @@ test("budgets are read from shares, percentages, sizes and numbers of bytes", ()
     { fraction: 0.6 },
     { fraction: 0.6 },
     { fraction: 1 },
-    { bytes: 1 },
+    { fraction: 1 },
   ]);
 });
 
