@@ -69,6 +69,11 @@ describe("what remat exec tells at the end", () => {
     expect(told(["a.json", "b.json"], { planPasses: [5, 0], peakPlan: undefined })).toBe(
       "8 passes: 5 after a.json, 0 after b.json, 3 released early · most held in passes released early",
     );
+    expect(
+      told(["a.json"], { planPasses: [0], peakPlan: undefined, leftPlan: "op 3 is planned as Log, found Cast" }),
+    ).toBe(
+      "8 passes: 0 after a.json, 8 released early · a pass leaves its plan where op 3 is planned as Log, found Cast; it goes on without freeing what only a plan frees",
+    );
     expect(told(["a.json"], { budgetBytes: 22 * MiB, planPasses: [0], peakPlan: undefined })).toBe(
       "8 passes: 0 after a.json, 8 without a plan",
     );

@@ -45,8 +45,9 @@ const writers = await Promise.all(
 it("is known of every option whose value is a file", async () => {
   expect(writers.map(({ name, writes }) => [name, writes])).toEqual([
     ["estimate", ["--trace"]],
-    ["memory", ["--trace"]],
+    ["memory", ["--trace", "--fsdp-code"]],
     ["plan", ["--trace", "--output", "--pytorch-policy"]],
+    ["compare", ["--trace"]],
     ["report", ["--output"]],
     ["record", ["--output"]],
   ]);

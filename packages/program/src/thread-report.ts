@@ -43,6 +43,8 @@ export interface ExecutedPasses {
   readonly planPasses: readonly number[];
   /** What the pass has followed in which, or in the update after which, the most was alive: one of these plans, or none. */
   readonly peakPlan: number | undefined;
+  /** Where the first pass that left the likeliest of the plans did so: which op was planned, and which was found. */
+  readonly leftPlan?: string;
 }
 
 /** What a process holds in main memory, of tensors and all else, as the system counts it. */

@@ -62,6 +62,7 @@ describe("two models that train in turn", () => {
     const { planPasses, peakPlan, recomputedOps } = one.reports[0].executed!;
     // Those of the other hold more.
     expect([planPasses, peakPlan]).toEqual([[3], undefined]);
+    expect(one.reports[0].executed!.leftPlan).toMatch(/^op \d+ is planned as .+, found .+/);
     expect(recomputedOps).toBeGreaterThan(0);
   });
 });

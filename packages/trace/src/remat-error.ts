@@ -19,7 +19,8 @@ export function setErrorKind(errorClass: object, name: string): void {
  * try { readTrace(bytes); } catch (error) { if (error instanceof RematError && error.code === "TRACE_CORRUPT") … }
  */
 export class RematError extends Error {
-  override readonly name: string = "RematError";
+  /** That of its class: `BudgetError`. */
+  override readonly name: string;
   readonly code: string;
 
   static {
@@ -28,6 +29,7 @@ export class RematError extends Error {
 
   constructor(code: string, message: string, options?: { cause?: unknown }) {
     super(message, options);
+    this.name = String(kindOf(new.target) ?? "RematError");
     this.code = code;
   }
 

@@ -4,11 +4,13 @@ import type { ConsoleIo } from "../console-io.js";
 import { parseFormat, parseUnits, shapeOf } from "../format-option.js";
 import { parseModelOptions, printOptions, recordOptions, stepOptions } from "../model-options.js";
 import { modelSource } from "../model-source.js";
+import { shownBeside } from "../output.js";
 import { priceModel } from "../price-model.js";
 import { parsePricing, pricingOptions } from "../pricing-options.js";
 import { Progress } from "../progress.js";
 import { parseSharding } from "../sharding-option.js";
-import { UsageError } from "../usage-error.js";
+import { parseText, UsageError } from "../usage-error.js";
+import { writeTraceFile } from "../write-trace-file.js";
 
 /** `remat compare`. */
 export const compareCommand: Command = {
@@ -35,16 +37,19 @@ export async function compare(model: string, options: CommandOptions, io: Consol
   const format = parseFormat(options);
   const units = parseUnits(options);
   const shardings = parseShardings(options["fsdp"]);
+  const tracePath = options["trace"] === undefined ? undefined : parseText("trace", options["trace"]);
+  const shown = shownBeside(io, { "--trace": tracePath });
   const modelOptions = parseModelOptions(options);
   const pricing = parsePricing(options);
   const progress = new Progress(io);
   try {
     const { trace } = await priceModel(modelSource(model), modelOptions, pricing, progress);
+    if (tracePath !== undefined) await writeTraceFile(trace, tracePath, io);
     progress.show(`sharding ${trace.header.model ?? model}`, true);
     const { memoryBytes } = deviceToFit(trace, pricing.device, pricing.isAsked);
     const comparison = compareShardings(trace, shardings, memoryBytes);
     progress.clear();
-    io.stdout.write(format.write(shardingsDocument(comparison, { units }), shapeOf(io)));
+    shown.write(format.write(shardingsDocument(comparison, { units }), shapeOf(io)));
   } finally {
     progress.clear();
   }

@@ -50,7 +50,7 @@ function describePasses(
   plans: readonly string[],
 ): readonly string[] {
   if (plans.length === 0) return [counted];
-  const { budgetBytes, planPasses, peakPlan } = executed;
+  const { budgetBytes, planPasses, peakPlan, leftPlan } = executed;
   const others = budgetBytes === undefined ? "released early" : "without a plan";
   const unplanned = unplannedPasses({ passes, executed });
   const kinds = [
@@ -63,6 +63,9 @@ function describePasses(
     ...(most === undefined || kinds.filter(({ count }) => count > 0).length < 2
       ? []
       : [`most held in passes ${most.what}`]),
+    ...(unplanned > 0 && leftPlan !== undefined
+      ? [`a pass leaves its plan where ${leftPlan}; it goes on without freeing what only a plan frees`]
+      : []),
   ];
 }
 

@@ -177,7 +177,7 @@ export class OnlinePolicy implements Policy {
     const { liveBytes } = this.meter;
     const needed = liveBytes + bytes;
     throw new BudgetError(
-      `${this.current} needs ${formatBytes(bytes)} beside ${formatBytes(liveBytes)} that cannot be evicted now (weights, gradients, what it reads, and what nothing can recompute): a budget of ${formatBytes(this.budgetBytes)} does not do. It has room within ${formatTypedBytes(needed)}; an op that comes later may need more. Allow that or more, or take a smaller batch.`,
+      `${this.current} needs ${formatBytes(bytes)} beside ${formatBytes(liveBytes)} that cannot be evicted now (weights, gradients, what it reads, and what nothing can recompute): a budget of ${formatBytes(this.budgetBytes)} does not do. It has room within ${formatTypedBytes(needed)}; an op that comes later may need more. Allow that or more, give a plan made ahead, which may need less, or take a smaller batch.`,
       needed,
       this.current,
     );

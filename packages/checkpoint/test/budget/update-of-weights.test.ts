@@ -97,7 +97,7 @@ test("an optimizer of the user's own runs without a rehearsal, and is refused wh
   const { step, values, end } = network(() => new Own());
   const refused: string[] = [];
   const before = values();
-  for (let budget = 1; ; )
+  for (let budget = 2; ; )
     try {
       withMemoryBudget(budget, () => step(), { online: true });
       break;

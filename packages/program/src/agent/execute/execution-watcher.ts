@@ -1,6 +1,6 @@
 import type { BudgetExecution, PlanExecution } from "@remat/checkpoint";
 import type { DispatchMode, GradientsCall, GradientsResult, RunGradients } from "@remat/dispatch-hook";
-import { type Plan, RematError } from "@remat/trace";
+import { describePlanMismatch, type Plan, RematError } from "@remat/trace";
 import type { ExecutedPasses } from "../../thread-report.js";
 import type { ThreadReporter } from "../thread-reporter.js";
 
@@ -17,6 +17,7 @@ export class ExecutionWatcher implements DispatchMode {
   private peakPlan: number | undefined;
   /** What the last pass has followed. */
   private lastPlan: number | undefined;
+  private leftPlan: string | undefined;
 
   constructor(
     private readonly execution: BudgetExecution | PlanExecution,
@@ -48,7 +49,7 @@ export class ExecutionWatcher implements DispatchMode {
 
   executed(): ExecutedPasses {
     this.notePeak();
-    const { execution, passesMs, recomputedMs, recomputedOps, offloadedBytes, planPasses, peakPlan } = this;
+    const { execution, passesMs, recomputedMs, recomputedOps, offloadedBytes, planPasses, peakPlan, leftPlan } = this;
     const { peakBytes } = execution;
     return {
       budgetBytes: "budgetBytes" in execution ? execution.budgetBytes : undefined,
@@ -61,6 +62,7 @@ export class ExecutionWatcher implements DispatchMode {
       offloadedBytes,
       planPasses,
       peakPlan,
+      ...(leftPlan !== undefined && { leftPlan }),
     };
   }
 
@@ -81,7 +83,10 @@ export class ExecutionWatcher implements DispatchMode {
     this.recomputedOps += step.recomputedOps;
     this.offloadedBytes += step.offloadedBytes;
     const { plan } = step;
-    if (plan === undefined) return;
+    if (plan === undefined) {
+      if ("mismatch" in step && step.mismatch !== undefined) this.leftPlan ??= describePlanMismatch(step.mismatch);
+      return;
+    }
     this.lastPlan = this.plans.indexOf(plan);
     this.planPasses[this.lastPlan]++;
   }
