@@ -1,5 +1,6 @@
 import type { KernelAttributes, KernelInputs, OpDone, Storage } from "@remat/dispatch-hook";
 import { reconsiderPass } from "@remat/dispatch-hook/release";
+import { formatTypedBytes } from "@remat/text-table";
 import { isPlanNode, type Occurrence, type Plan } from "@remat/trace";
 import type { Policy } from "../executor/executor.js";
 import type { Ledger } from "../executor/ledger.js";
@@ -11,6 +12,7 @@ import { type PlanScript, scriptOfPlan } from "../plan/plan-script.js";
 import type { PlannedPass } from "../planning/plan-within.js";
 import type { ReleasedMeter } from "./released-meter.js";
 import { ReleasedPass, type RoomyPass } from "./released-pass.js";
+import { warnOnce } from "./warning.js";
 
 /** A kind of pass that is known, and what it holds at most. */
 interface KnownPass {
@@ -227,11 +229,24 @@ export class BudgetPolicy implements Policy {
   }
 
   private choose(op: OpDone): void {
+    this.tellUnfit(op);
     if (this.pass === undefined || this.pass.follower.beginsWith(op)) return;
     const other = this.likeliest(({ follower }) => follower.beginsWith(op));
     const place = other === undefined ? -1 : this.known.indexOf(other);
     if (place > 0) this.known.unshift(...this.known.splice(place, 1));
     this.follow(other);
+  }
+
+  /** A given plan of this pass that promises more than the budget is not followed: whoever gave it should know. */
+  private tellUnfit(op: OpDone): void {
+    const { budgetBytes } = this.online;
+    const unfit = this.given.find((pass) => pass.follower.beginsWith(op) && !this.fits(pass));
+    if (unfit?.plan === undefined || !Number.isFinite(budgetBytes)) return;
+    const { predicted, subject } = unfit.plan;
+    warnOnce(
+      "PLAN_OVER_BUDGET",
+      `the plan that was given for '${subject.name}' holds ${formatTypedBytes(predicted.peakBytes)}, and the budget is ${formatTypedBytes(budgetBytes)}: it is not followed. Allow what it holds, leave the budget out, or plan again for less.`,
+    );
   }
 
   /** What is given comes first, unless the last pass that was asked for the same gradients and followed it has left it. */
