@@ -108,6 +108,28 @@ describe("several plans at once", () => {
     expect(followed).toEqual([true, false, true, true, true, true, true, true]);
   });
 
+  test("of a network whose first layers train from some step on, one pass is tried after the plan for those before", async () => {
+    const whole = () => network(64);
+    const frozen = (): Network => {
+      const net = whole();
+      return { ...net, parameters: Object.fromEntries(Object.entries(net.parameters).slice(3)) };
+    };
+    const kinds = [frozen, whole];
+    const plans = [await planFor(frozen), await planFor(whole)];
+    const nets = kinds.map((build) => build());
+    const stock = nets.map(step);
+    const followed = withPlan(
+      plans,
+      (execution) =>
+        [0, 0, 0, 1, 1, 1, 1].map((i) => {
+          expect(step(nets[i])).toEqual(stock[i]);
+          return execution.lastStep?.plan === plans[i];
+        }),
+      { onMismatch: "store" },
+    );
+    expect(followed).toEqual([true, true, true, false, true, true, true]);
+  });
+
   test("each takes the gradients that it was made for", async () => {
     const kinds = [() => network(64, { layer: normalized }), () => network(48, { width: 24, layer: normalized })];
     const stop = fasterGradients();

@@ -30,6 +30,9 @@ export class PlanChoice implements Policy {
   watchesOnly = false;
   /** The likeliest plan first, for passes that are asked for the same gradients after a pass of the same plan. */
   private readonly orders = new Map<string, ChosenPlan[]>();
+  /** By the gradients that passes are asked for, whether a plan has been followed to its end by any of them: not known of one that none has begun to follow. */
+  private readonly tried = new Map<string, Map<ChosenPlan, boolean>>();
+  private asked = "";
   /** For the pass that is coming, or runs. */
   private order: ChosenPlan[];
   /** Which plan the last pass has followed to its end. */
@@ -44,6 +47,7 @@ export class PlanChoice implements Policy {
 
   /** A pass is about to start that is asked for these gradients. */
   passComing(asked: string): void {
+    this.asked = asked;
     this.order = this.orderFor(`${this.previous} ${asked}`);
     this.chosen = undefined;
     this.watchesOnly = false;
@@ -79,6 +83,8 @@ export class PlanChoice implements Policy {
     order.splice(order.indexOf(chosen), 1);
     if (followed === undefined) order.push(chosen);
     else order.unshift(chosen);
+    const tried = this.triedBy(this.asked);
+    tried.set(chosen, tried.get(chosen) === true || followed !== undefined);
     this.previous = followed === undefined ? -1 : this.plans.indexOf(chosen);
   }
 
@@ -133,12 +139,24 @@ export class PlanChoice implements Policy {
     reconsiderPass();
   }
 
+  private triedBy(asked: string): Map<ChosenPlan, boolean> {
+    let tried = this.tried.get(asked);
+    if (tried === undefined) {
+      if (this.tried.size === mostOrders) this.tried.clear();
+      this.tried.set(asked, (tried = new Map()));
+    }
+    return tried;
+  }
+
   private orderFor(passes: string): ChosenPlan[] {
     const { orders, plans } = this;
     let order = orders.get(passes);
     if (order === undefined) {
       if (orders.size === mostOrders) orders.clear();
-      orders.set(passes, (order = [...plans]));
+      const tried = this.triedBy(this.asked);
+      // What such passes have only left so far comes last.
+      const isLeft = (plan: ChosenPlan): number => (tried.get(plan) === false ? 1 : 0);
+      orders.set(passes, (order = plans.toSorted((a, b) => isLeft(a) - isLeft(b))));
     }
     return order;
   }
