@@ -44,7 +44,7 @@ export class TightBudget extends RepeatingMode {
             if (budget === undefined && execution.lastStep !== undefined) peakBytes.set(id, meter.peakBytes);
             if (most > budget) throw new Error(`${most} bytes were held within a budget of ${budget}`);
           });
-        return withDispatchMode(watch, () => withMemoryBudget(budget ?? ampleBytes, budgeted, { online: true }));
+        return withDispatchMode(watch, () => withMemoryBudget(`${budget ?? ampleBytes}B`, budgeted, { online: true }));
       }),
     );
   }
