@@ -22,12 +22,23 @@ await buildPackages();
  */
 async function measure(...args) {
   try {
-    return JSON.parse(await runCommand(process.execPath, [bin, "--json", ...args], { cwd }));
+    return measuredIn(await runCommand(process.execPath, [bin, "--json", ...args], { cwd })) ?? new Error("no sizes");
   } catch (error) {
     // Over budget is a failure, too, with the same output.
-    if (error instanceof CommandError && error.output.trimStart().startsWith("[")) return JSON.parse(error.output);
-    return /** @type {Error} */ (error);
+    const measured = error instanceof CommandError ? measuredIn(error.output) : undefined;
+    return measured ?? /** @type {Error} */ (error);
   }
+}
+
+/**
+ * Reads the list, which warnings of the bundler may come before.
+ *
+ * @param {string} output
+ * @returns {readonly Measured[] | undefined}
+ */
+function measuredIn(output) {
+  const at = /^\[$/m.exec(output)?.index;
+  return at === undefined ? undefined : JSON.parse(output.slice(at));
 }
 
 /** @param {Measured} measured */
