@@ -4,13 +4,14 @@ import { Stepper } from "./stepper.js";
 
 const planning = fileURLToPath(new URL("batch-plan-process.js", import.meta.url));
 
-/** What a process may have resident in all, and what of that tensors may take under a plan: the rest is Node, TensorFlow and what its allocator keeps. */
+/** What a process may have resident in all, and what of that tensors may take under a plan, to begin with: the rest is Node, TensorFlow and what its allocator keeps. */
 export const residentBytes = 4e9;
 const tensorBytes = 3.3e9;
 
 /**
  * The largest batch that trains in a process that has at most {@link residentBytes} resident, each tried by training for three steps: stock's, to the
- * sample; and that of plans, of which the largest batch that a plan is found for is tried, and smaller ones until one has room.
+ * sample; and that of plans, of which the largest batch that one is found for is tried, with less for tensors until
+ * it has room.
  */
 export async function measureLargestBatch({ source, backend }, { planMs, tell }) {
   const of = (batch) => ({ ...source, request: { ...source.request, batch } });
@@ -27,20 +28,17 @@ export async function measureLargestBatch({ source, backend }, { planMs, tell })
     const resident = await train(batch, { kind: "stock" });
     return resident <= residentBytes ? { resident } : undefined;
   });
-  const found = await largest(8, (batch) =>
-    askProcess(
-      planning,
-      { source: of(batch), backend, budgetBytes: tensorBytes, timeMs: planMs },
-      { onProgress: tell },
-    ),
-  );
-  let { batch, fits } = found;
+  // What a process has besides tensors is known when it has trained: then tensors may take so much less.
+  let budgetBytes = tensorBytes;
   for (;;) {
+    const planned = await largest(8, (batch) =>
+      askProcess(planning, { source: of(batch), backend, budgetBytes, timeMs: planMs }, { onProgress: tell }),
+    );
+    const { batch, fits } = planned;
+    if (fits === undefined) return { stock, planned };
     const resident = await train(batch, { kind: "plan", plan: fits.plan });
     if (resident <= residentBytes) return { stock, planned: { batch, fits: { resident, ...fits } } };
-    batch = Math.min(batch - 1, Math.floor((batch * residentBytes) / resident));
-    const job = { source: of(batch), backend, budgetBytes: tensorBytes, timeMs: planMs };
-    fits = await askProcess(planning, job, { onProgress: tell });
+    budgetBytes = Math.floor((0.98 * budgetBytes * residentBytes) / resident);
   }
 }
 
