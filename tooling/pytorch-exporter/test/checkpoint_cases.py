@@ -11,9 +11,9 @@ sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]
 
 import torch
 import torch.nn.functional as F
+from recorded_files import storages_of, tensors_in, tracked_peak
 from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
-from torch.distributed._tools.mem_tracker import MemTracker
 
 import remat
 
@@ -192,19 +192,6 @@ def savable(step_file):
     }
 
 
-def tensors_in(value):
-    if isinstance(value, str):
-        return [int(value[1:])] if value.startswith("%") else []
-    if isinstance(value, (list, dict)):
-        return [t for item in (value.values() if isinstance(value, dict) else value) for t in tensors_in(item)]
-    return []
-
-
-def storages_of(file, tensor):
-    storages = file["tensors"][tensor]["s"]
-    return storages if isinstance(storages, list) else [storages]
-
-
 def policy_of(model, units):
     modules = {}
     for name, save in units.items():
@@ -218,13 +205,7 @@ def measured_peak(seed, units):
     with FakeTensorMode():
         model, optimizer, step = build(seed)
         remat.apply(model, policy_of(model, units))
-        step()
-        tracker = MemTracker()
-        tracker.track_external(model, optimizer, step.inputs)
-        with tracker:
-            step()
-        [snapshot] = tracker.get_tracker_snapshot("peak").values()
-        return {getattr(key, "value", key): value for key, value in snapshot.items()}["Total"]
+        return tracked_peak(model, optimizer, step)["Total"]
 
 
 def case(seed, policies):

@@ -9,6 +9,8 @@ import tempfile
 import unittest
 from pathlib import Path
 
+from torch.distributed._tools.mem_tracker import MemTracker
+
 import remat
 
 CLI = shlex.split(os.environ.get("REMAT_CLI", ""))
@@ -42,6 +44,17 @@ def held_at_most(file):
         if event["e"] == "del" and event["s"] in seen:
             held -= file["storages"][event["s"]]["bytes"]
     return peak
+
+
+def tracked_peak(model, optimizer, step):
+    """What PyTorch's `MemTracker` says of the second step, when the optimizer has its states: bytes at the peak by category, and in all."""
+    step()
+    tracker = MemTracker()
+    tracker.track_external(model, optimizer, step.inputs)
+    with tracker:
+        step()
+    [snapshot] = tracker.get_tracker_snapshot("peak").values()
+    return {getattr(key, "value", key): value for key, value in snapshot.items()}
 
 
 def tensors_in(value):

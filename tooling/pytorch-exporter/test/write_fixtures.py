@@ -10,31 +10,22 @@ sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]
 
 import awkward_programs as programs
 import torch
-from recorded_files import held_at_most
+from recorded_files import held_at_most, tracked_peak
 from small_models import transformer_step
 from torch._subclasses.fake_tensor import FakeTensorMode
-from torch.distributed._tools.mem_tracker import MemTracker
 
 import remat
 
 
-def tracked_peak(build):
-    """What PyTorch's MemTracker says of the second step."""
+def peak_of(build):
     with FakeTensorMode():
-        model, optimizer, step = build()
-        step()
-        tracker = MemTracker()
-        tracker.track_external(model, optimizer, step.inputs)
-        with tracker:
-            step()
-        [snapshot] = tracker.get_tracker_snapshot("peak").values()
-        return {getattr(key, "value", key): value for key, value in snapshot.items()}
+        return tracked_peak(*build())
 
 
 def write(folder):
     torch.manual_seed(0)
     remat.export(transformer_step, folder / "step.json", name="transformer", allocation_unit=1)
-    save(folder / "transformer-step.json.gz", folder / "step.json", {"peak": tracked_peak(transformer_step)})
+    save(folder / "transformer-step.json.gz", folder / "step.json", {"peak": peak_of(transformer_step)})
     for name in ("lbfgs", "gan", "gradient_penalty", "sparse", "encoder"):
         torch.manual_seed(0)
         with warnings.catch_warnings():

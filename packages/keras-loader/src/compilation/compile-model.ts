@@ -48,10 +48,13 @@ export function compileModel(model: LayersModel, compilation: Compilation): read
     plain[i] === undefined && made[i]?.name === sparse ? stockSparse : own,
   );
   own(model);
-  // As it was typed, before it was a number of 32 bits.
-  const rate = Number((found.optimizer.getConfig()["learningRate"] as number).toPrecision(6));
-  const named = [...new Set(made.map((each) => each?.name))].join(", ");
-  return [`the file is compiled with ${named} and ${found.optimizer.getClassName()} at ${rate}`, ...found.notes];
+  return [
+    describeCompiled(
+      made.map((each) => each?.name),
+      found.optimizer,
+    ),
+    ...found.notes,
+  ];
 }
 
 /** Compiles a model that tfjs-layers has saved as `loadLayersModel` does: the step is then that of a program that loads it, kernel by kernel. */
@@ -65,10 +68,13 @@ function compileAsTfjs(model: LayersModel, { ofTfjs }: Compilation): readonly st
   own(model);
   const { optimizer_, loss } = model as unknown as { readonly optimizer_: Optimizer; readonly loss: unknown };
   const named = isObject(loss) ? Object.values(loss) : [loss].flat();
-  const rate = Number((optimizer_.getConfig()["learningRate"] as number).toPrecision(6));
-  return [
-    `the file is compiled with ${[...new Set(named.map(String))].join(", ")} and ${optimizer_.getClassName()} at ${rate}`,
-  ];
+  return [describeCompiled(named.map(String), optimizer_)];
+}
+
+function describeCompiled(losses: readonly (string | undefined)[], optimizer: Optimizer): string {
+  // As it was typed, before it was a number of 32 bits.
+  const rate = Number((optimizer.getConfig()["learningRate"] as number).toPrecision(6));
+  return `the file is compiled with ${[...new Set(losses)].join(", ")} and ${optimizer.getClassName()} at ${rate}`;
 }
 
 /**

@@ -40,3 +40,9 @@ export function lowDtypeOf(units: readonly ShardedUnit[]): string | undefined {
     throw planError(`groups compute in ${[...dtypes].join(" and ")}: expected one dtype besides the parameters' own.`);
   return [...dtypes][0];
 }
+
+/** Returns in which dtype a group reduces; undefined for that of its gradients. */
+export function reduceDtypeOf({ policy }: ParameterGroup): string | undefined {
+  const { param, reduce } = policy.mixedPrecision ?? {};
+  return reduce === param ? undefined : reduce;
+}

@@ -1,5 +1,6 @@
 import { Category, FsdpHook, Phase } from "@remat/trace";
-import type { GroupState, WaitingGradient } from "./group-state.js";
+import { reduceDtypeOf } from "./dtypes-of-units.js";
+import type { GroupState } from "./group-state.js";
 import type { GroupParameter } from "./parameter-groups.js";
 import type { Prefetches } from "./prefetches.js";
 import type { NewStorage, RankTrace } from "./rank-trace.js";
@@ -275,7 +276,8 @@ export class FsdpRank {
   }
 
   private reshardAfterForward(state: GroupState, call: number): void {
-    const { reshardAfterForward = true } = state.group.policy;
+    // Left to itself `fully_shard` does not reshard the root, which the backward pass begins with.
+    const { reshardAfterForward = !state.group.modules.includes(this.root) } = state.group.policy;
     if (reshardAfterForward === false || reshardAfterForward === 1) return;
     if (typeof reshardAfterForward === "number" && reshardAfterForward < this.ranks && state.isGathered) {
       state.group.parameters.forEach((p, i) => {
@@ -295,25 +297,18 @@ export class FsdpRank {
 
   /** What a backward pass that does not reduce leaves: gradients in the dtype of the reduction, to which those of the next are added. */
   private keepUnreduced(state: GroupState, call: number): void {
-    const { out } = this;
-    const phase = Phase.backward;
-    const reduce = reduceDtypeOf(state);
-    const kept: WaitingGradient[] = [];
-    for (const waiting of state.gradients) {
-      const { parameter, isInReduceDtype = false } = waiting;
-      if (reduce === undefined || isInReduceDtype) {
-        kept.push(waiting);
-        continue;
-      }
-      const before = kept.find((each) => each.parameter === parameter);
-      if (before === undefined) {
-        const bytes = parameter.elements * elementBytes(reduce);
-        const [cast] = out.fsdpOp("aten._to_copy", phase, call, [{ bytes, dtype: reduce, shape: parameter.shape }]);
-        kept.push({ storage: cast, parameter, isInReduceDtype: true });
-      } else out.fsdpOp("aten.add_", phase, call);
-      out.free(waiting.storage);
-    }
-    state.gradients.splice(0, state.gradients.length, ...kept);
+    const reduce = reduceDtypeOf(state.group);
+    if (reduce === undefined) return;
+    this.addToUnreduced(state, call);
+    state.gradients.forEach((waiting, i) => {
+      if (waiting.isInReduceDtype) return;
+      const { parameter } = waiting;
+      const [storage] = this.out.fsdpOp("aten._to_copy", Phase.backward, call, [
+        { bytes: parameter.elements * elementBytes(reduce), dtype: reduce, shape: parameter.shape },
+      ]);
+      this.out.free(waiting.storage);
+      state.gradients[i] = { storage, parameter, isInReduceDtype: true };
+    });
   }
 
   /** Reduces the waiting gradients; returns the one storage that is still held when the reduction is over. */
@@ -327,7 +322,7 @@ export class FsdpRank {
     state.gradients.sort((a, b) => order(a.parameter) - order(b.parameter));
     const reduced = state.gradients.map(({ parameter }) => parameter);
     const original = reduced[0].dtype;
-    const dtype = reduceDtypeOf(state) ?? reduced[0].gatheredDtype;
+    const dtype = reduceDtypeOf(state.group) ?? reduced[0].gatheredDtype;
     const elements = sum(reduced, (p) => p.shard.paddedElements);
     const inputShape = [elements * ranks];
     const [input] = out.fsdpOp("fsdp.chunk_cat", phase, call, [
@@ -411,12 +406,6 @@ export class FsdpRank {
     }
     if (!isKept) out.free(output);
   }
-}
-
-/** In which dtype a group reduces; undefined for that of its gradients. */
-function reduceDtypeOf({ group }: GroupState): string | undefined {
-  const { param, reduce } = group.policy.mixedPrecision ?? {};
-  return reduce === param ? undefined : reduce;
 }
 
 function gatheredResult(p: GroupParameter): NewStorage {

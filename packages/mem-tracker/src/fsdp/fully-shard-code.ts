@@ -32,8 +32,7 @@ export function fullyShardCode(trace: Trace, given: ShardingPlan): string {
     ...(ignored.length > 0 ? ["ignored_params=ignored"] : []),
   ];
   const calls = ordered.map(
-    (unit) =>
-      `fully_shard(${[ofUnit(unit), ...common, ...policyArguments(unit.policy, given, unit.modules[0] === root)].join(", ")})`,
+    (unit) => `fully_shard(${[ofUnit(unit), ...common, ...policyArguments(unit.policy)].join(", ")})`,
   );
   const lists = (prefetch: "forward" | "backward"): string[] =>
     [...prefetchedUnits(trace, plan, root, units, prefetch)].flatMap(([unit, targets]) =>
@@ -80,30 +79,17 @@ export function fullyShardCode(trace: Trace, given: ShardingPlan): string {
   ].join("\n");
 }
 
-function policyArguments(
-  { reshardAfterForward, mixedPrecision = {} }: GroupPolicy,
-  given: ShardingPlan,
-  isRoot: boolean,
-): readonly string[] {
-  const { param, reduce, output, castInputs } = mixedPrecision;
+function policyArguments({ reshardAfterForward, mixedPrecision = {} }: GroupPolicy): readonly string[] {
+  const { param, reduce, output } = mixedPrecision;
   const precision = [
     ...(param === undefined ? [] : [`param_dtype=torch.${param}`]),
     ...(reduce === undefined ? [] : [`reduce_dtype=torch.${reduce}`]),
     ...(output === undefined ? [] : [`output_dtype=torch.${output}`]),
-    ...(castInputs === undefined ? [] : [`cast_forward_inputs=${python(castInputs)}`]),
   ];
-  // What `fully_shard` does by itself is left to it.
-  const isDefault = isRoot && reshardAfterForward === false && given.reshardAfterForward === undefined;
   return [
-    ...(reshardAfterForward === undefined || (isDefault && !saysSoOfRoot(given))
-      ? []
-      : [`reshard_after_forward=${python(reshardAfterForward)}`]),
+    ...(reshardAfterForward === undefined ? [] : [`reshard_after_forward=${python(reshardAfterForward)}`]),
     ...(precision.length === 0 ? [] : [`mp_policy=MixedPrecisionPolicy(${precision.join(", ")})`]),
   ];
-}
-
-function saysSoOfRoot({ groups = [] }: ShardingPlan): boolean {
-  return groups.some(({ modules, reshardAfterForward }) => modules.includes("") && reshardAfterForward !== undefined);
 }
 
 function nameIn(trace: Trace, root: number, module: number): string {

@@ -22,7 +22,6 @@ const precisionFields = {
   param: isText,
   reduce: isText,
   output: isText,
-  castInputs: isBoolean,
   explicitCasts: listOf(castFields),
 };
 const policyFields = { reshardAfterForward: isReshard, mixedPrecision: objectOf(precisionFields) };

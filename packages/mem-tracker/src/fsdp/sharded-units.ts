@@ -22,7 +22,7 @@ export function shardedUnits(
 ): readonly ShardedUnit[] {
   const { groups = [] } = plan;
   const own: GroupPolicy = policyWith(plan, {});
-  const byModule = new Map<number, ShardedUnit>([[root, { modules: [root], policy: rootPolicy(own) }]]);
+  const byModule = new Map<number, ShardedUnit>([[root, { modules: [root], policy: own }]]);
   const put = (modules: readonly number[], policy: GroupPolicy): void => {
     const unit = { modules, policy };
     for (const module of modules) {
@@ -42,7 +42,7 @@ export function shardedUnits(
       patterns.filter((pattern) => pattern !== ""),
     );
     if (patterns.includes("")) {
-      put([root], rootPolicy(policyWith(own, policy)));
+      put([root], policyWith(own, policy));
       continue;
     }
     const merged = policyWith(withoutOutput(own), policy);
@@ -63,11 +63,6 @@ function policyWith({ reshardAfterForward, mixedPrecision }: GroupPolicy, policy
     mixedPrecision: policy.mixedPrecision ?? mixedPrecision,
   };
   return Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== undefined));
-}
-
-/** Left to itself `fully_shard` does not reshard the root, of which nothing is known but that it runs first and last. */
-function rootPolicy(policy: GroupPolicy): GroupPolicy {
-  return { reshardAfterForward: false, ...policy };
 }
 
 /** What a plan says of outputs is of the root's. */

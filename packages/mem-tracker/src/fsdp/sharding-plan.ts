@@ -8,8 +8,6 @@ export interface MixedPrecision {
   readonly reduce?: string;
   /** To which the outputs of the wrapped modules are cast; of the plan's own, those of the root. */
   readonly output?: string;
-  /** Whether floating-point inputs of the wrapped modules are cast to `param`; left out: yes, as in PyTorch. */
-  readonly castInputs?: boolean;
   /**
    * Casts that the model's code makes itself (`self.output(h).float()`). Where the recorded run computes in that dtype already such a cast
    * is no op and leaves nothing in the trace, so it has to be told: the outputs of these modules (names or patterns) are cast to `dtype`.

@@ -3,7 +3,7 @@ import { EventKind, Phase, RematError, row, type Trace } from "@remat/trace";
 import { requireMemoryTrace } from "../track-memory.js";
 import { CastCopies } from "./cast-copies.js";
 import { castStorages, type MixedUnits } from "./cast-storages.js";
-import { castModulesOf, lowDtypeOf, mixedUnits } from "./dtypes-of-units.js";
+import { castModulesOf, lowDtypeOf, mixedUnits, reduceDtypeOf } from "./dtypes-of-units.js";
 import { FSDPMemTracker } from "./fsdp-mem-tracker.js";
 import { type Communication, FsdpRank } from "./fsdp-rank.js";
 import { GroupState } from "./group-state.js";
@@ -51,12 +51,17 @@ export function simulateFsdp(trace: Trace, given: ShardingPlan): FsdpSimulation 
   const { groups } = simulator;
   const sharded = simulator.run();
   const { communication } = simulator;
+  let tracker: FSDPMemTracker | undefined;
   return {
     plan,
     groups,
     trace: sharded,
     communication,
-    tracker: new FSDPMemTracker({ secondIteration: "reset" }).update(sharded),
+    // Who asks for the peak alone has no need of every module's states.
+    get tracker() {
+      tracker ??= new FSDPMemTracker({ secondIteration: "reset" }).update(sharded);
+      return tracker;
+    },
   };
 }
 
@@ -170,7 +175,8 @@ class Simulator {
     this.inBackward ||= isBackward(phase);
     if (phase === Phase.backward && this.unannounced.size > 0) this.beginUnannounced(op);
     this.pointToWeights(phase === Phase.optimizer);
-    if (!this.roles.additions.has(op) || this.addsUnreduced()) this.out.copyOp(op, this.storages);
+    const addsTo = this.roles.additions.get(op);
+    if (addsTo === undefined || this.addsUnreduced(addsTo)) this.out.copyOp(op, this.storages);
     this.copies?.afterOp(op);
     this.nextOp = op + 1;
   }
@@ -180,7 +186,7 @@ class Simulator {
     this.beforeOp();
     this.storages.allocate(storage);
     const gradient = this.roles.gradients.get(storage);
-    if (gradient === undefined || (gradient.isAdded && this.addsUnreduced())) return;
+    if (gradient === undefined || (gradient.isAdded && this.addsUnreduced(gradient.group))) return;
     const waiting = { storage: this.storages.ownOf(storage), parameter: gradient.parameter };
     this.rank.groups[gradient.group].gradients.push(waiting);
     if (!gradient.isAdded) this.unfreed[gradient.group].add(storage);
@@ -190,7 +196,8 @@ class Simulator {
     this.copies?.free(storage);
     const gradient = this.roles.gradients.get(storage);
     if (this.roles.isParameter[storage] === 1) return this.rank.freeShard(storage);
-    if (gradient === undefined || (gradient.isAdded && this.addsUnreduced())) return this.storages.free(storage);
+    if (gradient === undefined || (gradient.isAdded && this.addsUnreduced(gradient.group)))
+      return this.storages.free(storage);
     if (gradient.isAdded) return;
     // Until it is reduced the group holds it; after that the sharded gradient lives as long as any of those it stands for.
     const unfreed = this.unfreed[gradient.group];
@@ -301,9 +308,8 @@ class Simulator {
   }
 
   /** Whether gradients are added to those of an earlier pass as the run did: FSDP holds these, unreduced and in the same dtype. */
-  private addsUnreduced(): boolean {
-    const { param, reduce = param } = this.groups[0].policy.mixedPrecision ?? {};
-    return this.plan.gradientSync === "last" && reduce === param;
+  private addsUnreduced(group: number): boolean {
+    return this.plan.gradientSync === "last" && reduceDtypeOf(this.groups[group]) === undefined;
   }
 
   private isNextBackward(): boolean {

@@ -13,8 +13,8 @@ export interface GradientOf {
 /** What storages of the unsharded trace are for, as far as FSDP treats them in its own way. */
 export interface StorageRoles {
   readonly gradients: ReadonlyMap<number, GradientOf>;
-  /** Ops that add a gradient to that of an earlier backward pass, in place. */
-  readonly additions: ReadonlySet<number>;
+  /** Ops that add a gradient to that of an earlier backward pass, in place, with the group that it is of. */
+  readonly additions: ReadonlyMap<number, number>;
   /** 1: a parameter as the run begins, which FSDP shards. */
   readonly isParameter: Uint8Array;
   /** 1: a parameter at some time. Where an update makes a new storage (tfjs's `assign`), it becomes the parameter's. */
@@ -72,11 +72,11 @@ export function storageRoles(trace: Trace, groups: readonly ParameterGroup[], ro
     },
   });
   const { gradients } = matcher;
-  const additions = new Set<number>();
+  const additions = new Map<number, number>();
   for (const [storage, { to, op }] of added) {
     const of = gradients.get(to);
     if (of === undefined) continue;
-    additions.add(op);
+    additions.set(op, of.group);
     gradients.set(storage, { ...of, isAdded: true });
   }
   return { gradients, additions, isParameter, becomesParameter, isOptimizers, isInput, firstTensor };
