@@ -197,14 +197,31 @@ describe("a model of two outputs", () => {
   });
 });
 
-it("a loss is of the steps that the output's mask counts", async () => {
+const words = { input_dim: 3, output_dim: 1, mask_zero: true, embeddings_initializer: "ones" };
+
+it.each<[string, string, number, object]>([
+  ["a layer", "Embedding", 0, words],
+  [
+    "a layer of a model inside",
+    "Sequential",
+    // Its first call is the one that made it.
+    1,
+    {
+      layers: [
+        { class_name: "InputLayer", config: { batch_input_shape: [null, 4], dtype: "int32", name: "inner_ids" } },
+        { class_name: "Embedding", config: { ...words, name: "inner_words" } },
+      ],
+    },
+  ],
+])("a loss is of the steps that the output's mask counts: of %s", async (_, className, call, config) => {
   const file = smallModel(
     ["ids", "InputLayer", { batch_input_shape: [null, 4], dtype: "int32" }],
-    ["e", "Embedding", { input_dim: 3, output_dim: 1, mask_zero: true, embeddings_initializer: "ones" }, ["ids"]],
+    ["e", className, config, ["ids"]],
     ["d", "Dense", { units: 1, use_bias: false, kernel_initializer: "ones" }, ["e"]],
   );
+  const wired = JSON.parse(JSON.stringify(file).replace('["e",0,', `["e",${call},`));
   const compile_config = { loss: "mse", optimizer: plain };
-  const model = loadKerasModel({ ...file, compile_config });
+  const model = loadKerasModel({ ...wired, compile_config });
   const target = tf.tensor3d([0, 2, 4, 9], [1, 4, 1]);
   // (1 - 0)², (1 - 2)² and (1 - 4)² count, the last does not.
   const loss = await model.trainOnBatch(tf.tensor2d([[1, 2, 1, 0]], undefined, "int32"), target);

@@ -97,9 +97,11 @@ function isByNameAlone(written: unknown): boolean {
   return from_logits !== true && !isSmoothed && reduction !== "sum" && reduction !== "none";
 }
 
-/** Whether some samples or places may not count. */
-function hasMask({ layers }: LayersModel): boolean {
+/** Whether some samples or places may not count, by a layer of the model or of one inside it. */
+function hasMask({ layers }: Pick<LayersModel, "layers">): boolean {
   return layers.some((layer) => {
+    const { layers: inner } = layer as Partial<LayersModel>;
+    if (inner !== undefined) return hasMask({ layers: inner });
     const { mask_zero, maskZero } = layer.getConfig();
     return layer.getClassName() === "Masking" || mask_zero === true || maskZero === true;
   });
