@@ -20,7 +20,6 @@ export {
   tfjsExecutor,
   torchCheckpointExecutor,
 } from "./executors/executors.js";
-export type { CheckpointedUnit, CheckpointPolicy } from "./executors/torch-checkpoint/checkpoint-policy.js";
 export {
   type NamedCheckpoints,
   planTorchCheckpoints,
@@ -28,7 +27,6 @@ export {
   type TorchCheckpointsAnswer,
   type TorchCheckpointsOptions,
 } from "./executors/torch-checkpoint/plan-torch-checkpoints.js";
-export { tellsSaves } from "./executors/torch-checkpoint/step-script.js";
 export {
   type PlanningGraph,
   type PlanningNode,

@@ -72,6 +72,7 @@ export {
   type WeightColumns,
 } from "./trace.js";
 export { type OpRecord, type TensorRecord, TraceBuilder } from "./trace-builder.js";
+export { type CopiedOp, TraceCopy } from "./trace-copy.js";
 export { encodeProgress, TraceEncoder } from "./trace-encoder.js";
 export { traceNotes, truncationNote } from "./trace-notes.js";
 export { transposeRows } from "./transpose-rows.js";

@@ -1,10 +1,9 @@
 import { budgetNotFound } from "@remat/memory";
+import { type CheckpointPolicy, tellsSaves } from "@remat/memory/checkpointing";
 import {
-  type CheckpointPolicy,
   planTorchCheckpoints,
   type TorchCheckpoints,
   type TorchCheckpointsAnswer,
-  tellsSaves,
   torchCheckpointExecutor,
 } from "@remat/planner";
 import { type CheckpointPolicyFile, toCheckpointPolicyFile, writeCheckpointPolicyFile } from "@remat/pytorch";

@@ -1,4 +1,4 @@
-import { Category, Phase, row, type Trace, TraceBuilder } from "@remat/trace";
+import { Category, Phase, row, type Trace, type TraceBuilder, TraceCopy } from "@remat/trace";
 
 /** Something that FSDP allocates. */
 export interface NewStorage {
@@ -15,21 +15,18 @@ export interface DescribedTensors {
   shapeOf(tensor: number): readonly number[];
 }
 
-/**
- * The trace of one rank, written as the unsharded one is read: the same modules, calls and stacks by the same numbers, storages and tensors
- * by new ones.
- */
+/** The trace of one rank, written as the unsharded one is read. */
 export class RankTrace {
   readonly builder: TraceBuilder;
   /** Where offloaded storages live. A run on the CPU stands for one on a device of its own, so there it is another. */
   readonly offloadDevice: string;
   private readonly source: Trace;
+  private readonly copy: TraceCopy;
   /** By storage of the source: the one that stands for it, or -1. */
   private readonly storageFor: Int32Array;
   private readonly tensorFor: Int32Array;
   /** By tensor of the source: the storage its tensor here is on. */
   private readonly tensorStorage: Int32Array;
-  private readonly opFor: Int32Array;
   private readonly live = new Set<number>();
   /** Of the op of the source that ran last. */
   private lastStack = 0;
@@ -38,18 +35,12 @@ export class RankTrace {
 
   constructor(source: Trace, notes: readonly string[]) {
     this.source = source;
-    this.builder = new TraceBuilder({ ...source.header, notes: [...(source.header.notes ?? []), ...notes] });
+    this.copy = new TraceCopy(source, notes);
+    this.builder = this.copy.builder;
     this.offloadDevice = /^cpu(:|$)/.test(source.header.device) ? "host" : "cpu";
     this.storageFor = new Int32Array(source.storages.count).fill(-1);
     this.tensorFor = new Int32Array(source.tensors.count).fill(-1);
     this.tensorStorage = new Int32Array(source.tensors.count).fill(-1);
-    this.opFor = new Int32Array(source.ops.count).fill(-1);
-    for (const module of source.modules) this.builder.module(module);
-    const { module, parent, tensorInput } = source.calls;
-    for (let call = 0; call < source.calls.count; call++)
-      this.builder.call(module[call], parent[call], tensorInput[call] === 1);
-    for (let stack = 1; stack < source.stacks.start.length - 1; stack++) this.builder.stack(row(source.stacks, stack));
-    for (const scope of source.scopes) this.builder.scope(scope.name, scope.parent);
   }
 
   /** A storage by itself, made by no op. */
@@ -109,16 +100,8 @@ export class RankTrace {
 
   /** An op of the source, with what stands for its tensors. */
   copyOp(op: number, described: DescribedTensors): void {
-    const { ops } = this.source;
-    this.lastStack = ops.stack[op];
-    this.opFor[op] = this.builder.op({
-      name: this.source.opName(op),
-      phase: ops.phase[op],
-      flags: ops.flags[op],
-      stack: ops.stack[op],
-      scope: ops.scope[op],
-      forwardOp: ops.forwardOp[op] < 0 ? -1 : this.opFor[ops.forwardOp[op]],
-      forwardScope: ops.forwardScope[op],
+    this.lastStack = this.source.ops.stack[op];
+    this.copy.op(op, {
       inputs: this.tensors(this.source.opInputs(op), described),
       outputs: this.tensors(this.source.opOutputs(op), described),
     });

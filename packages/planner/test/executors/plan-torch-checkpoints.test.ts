@@ -1,10 +1,7 @@
+import { CheckpointSimulator, callModes, checkpointableUnits, stepScript } from "@remat/memory/checkpointing";
 import { TraceBuilder } from "@remat/trace";
 import { describe, expect, test } from "vitest";
-import { callModes } from "../../src/executors/torch-checkpoint/call-modes.js";
-import { checkpointableUnits } from "../../src/executors/torch-checkpoint/checkpointable-units.js";
 import { planTorchCheckpoints } from "../../src/executors/torch-checkpoint/plan-torch-checkpoints.js";
-import { CheckpointSimulator } from "../../src/executors/torch-checkpoint/simulate-checkpoints.js";
-import { stepScript } from "../../src/executors/torch-checkpoint/step-script.js";
 import { pricedStep, recordedCases } from "./recorded-steps.js";
 
 /** No test is timed: the search ends by its rounds. */

@@ -1,9 +1,7 @@
+import { CheckpointSimulator, checkpointableUnits, stepScript } from "@remat/memory/checkpointing";
 import { OpFlag } from "@remat/trace";
 import { expect, test } from "vitest";
-import { checkpointableUnits } from "../../src/executors/torch-checkpoint/checkpointable-units.js";
 import { PolicySearch } from "../../src/executors/torch-checkpoint/policy-search.js";
-import { CheckpointSimulator } from "../../src/executors/torch-checkpoint/simulate-checkpoints.js";
-import { stepScript } from "../../src/executors/torch-checkpoint/step-script.js";
 import { pricedStep, recordedCases } from "./recorded-steps.js";
 
 test("saves of no module what PyTorch cannot: views, and what is written into later, in modules of the same place too that run other ops", () => {

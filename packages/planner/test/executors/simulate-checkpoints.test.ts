@@ -1,15 +1,16 @@
-import { heldPeak } from "@remat/memory";
+import { heldPeak, readMemoryEvents } from "@remat/memory";
+import {
+  type CheckpointableUnits,
+  CheckpointedSteps,
+  type CheckpointPolicy,
+  CheckpointSimulator,
+  callModes,
+  checkpointableUnits,
+  stepScript,
+} from "@remat/memory/checkpointing";
 import { readPyTorchTrace } from "@remat/pytorch";
 import type { Trace } from "@remat/trace";
 import { describe, expect, test } from "vitest";
-import { callModes } from "../../src/executors/torch-checkpoint/call-modes.js";
-import type { CheckpointPolicy } from "../../src/executors/torch-checkpoint/checkpoint-policy.js";
-import {
-  type CheckpointableUnits,
-  checkpointableUnits,
-} from "../../src/executors/torch-checkpoint/checkpointable-units.js";
-import { CheckpointSimulator } from "../../src/executors/torch-checkpoint/simulate-checkpoints.js";
-import { stepScript } from "../../src/executors/torch-checkpoint/step-script.js";
 import { type RecordedPolicy, recordedCases } from "./recorded-steps.js";
 
 describe.each(recordedCases.map((one) => [one.step.case, one] as const))("model %s", (_, { step, plain, policies }) => {
@@ -31,7 +32,32 @@ describe.each(recordedCases.map((one) => [one.step.case, one] as const))("model 
       else expect(Math.abs(peakOf(policy) / peak! - 1), JSON.stringify(given)).toBeLessThan(0.005);
     }
   });
+
+  test("writes the step under each policy as a trace that holds as much, and reads nothing that is freed", () => {
+    const steps = new CheckpointedSteps(trace);
+    for (const { units: given, refused } of policies) {
+      if (refused) continue;
+      const policy = Object.entries(given).map(([name, save]) => unitOf(trace, units, name, save));
+      const checkpointed = steps.under(policy, "checkpointed");
+      expect(heldPeak(checkpointed).peakBytes, JSON.stringify(given)).toBe(peakOf(policy));
+      expect(readsOfFreed(checkpointed), JSON.stringify(given)).toEqual([]);
+    }
+  });
 });
+
+function readsOfFreed(trace: Trace): string[] {
+  const live = new Set<number>();
+  const found: string[] = [];
+  readMemoryEvents(trace, {
+    allocate: (storage) => live.add(storage),
+    free: (storage) => live.delete(storage),
+    op(op) {
+      for (const tensor of [...trace.opInputs(op), ...trace.opOutputs(op)])
+        if (!live.has(trace.tensors.storage[tensor])) found.push(trace.opName(op));
+    },
+  });
+  return found;
+}
 
 function unitOf(
   trace: Trace,

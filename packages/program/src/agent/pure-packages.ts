@@ -1,6 +1,7 @@
 import * as memTracker from "@remat/mem-tracker";
 import * as fsdp from "@remat/mem-tracker/fsdp";
 import * as memory from "@remat/memory";
+import * as memoryCheckpointing from "@remat/memory/checkpointing";
 import * as memoryFailure from "@remat/memory/failure";
 import * as memoryGraph from "@remat/memory/graph";
 import * as growth from "@remat/memory/growth";
@@ -15,6 +16,7 @@ export const purePackages: Readonly<Record<string, object>> = {
   "@remat/trace": trace,
   "@remat/text-table": textTable,
   "@remat/memory": memory,
+  "@remat/memory/checkpointing": memoryCheckpointing,
   "@remat/memory/failure": memoryFailure,
   "@remat/memory/graph": memoryGraph,
   "@remat/memory/growth": growth,

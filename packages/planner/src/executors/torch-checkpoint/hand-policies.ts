@@ -1,5 +1,4 @@
-import type { CheckpointPolicy } from "./checkpoint-policy.js";
-import type { CheckpointableUnits } from "./checkpointable-units.js";
+import { type CheckpointableUnits, type CheckpointPolicy } from "@remat/memory/checkpointing";
 
 /** A policy as people write it by hand, with what they call it. */
 export interface HandPolicy {

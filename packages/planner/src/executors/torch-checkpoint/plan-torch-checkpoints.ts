@@ -1,12 +1,15 @@
 import { type Budget, bytesOfBudget } from "@remat/memory";
+import {
+  type CheckpointPolicy,
+  CheckpointSimulator,
+  checkpointableUnits,
+  requirePlainStep,
+  stepScript,
+} from "@remat/memory/checkpointing";
 import { stepMs } from "@remat/runtime-estimator";
-import { Phase, RematError, type Trace } from "@remat/trace";
-import type { CheckpointPolicy } from "./checkpoint-policy.js";
-import { checkpointableUnits } from "./checkpointable-units.js";
+import type { Trace } from "@remat/trace";
 import { handPolicies } from "./hand-policies.js";
 import { PolicySearch, type TriedPolicy } from "./policy-search.js";
-import { CheckpointSimulator } from "./simulate-checkpoints.js";
-import { stepScript } from "./step-script.js";
 
 /** A policy for `torch.utils.checkpoint`, with what a step holds and takes that follows it in PyTorch. */
 export interface TorchCheckpoints {
@@ -70,7 +73,7 @@ export interface TorchCheckpointsAnswer {
  * found?.policy; // [{ fqn: "GPT2.h.0.mlp", saved: [] }, …]
  */
 export function planTorchCheckpoints(trace: Trace, options: TorchCheckpointsOptions = {}): TorchCheckpointsAnswer {
-  checkStep(trace);
+  requirePlainStep(trace);
   const { budget, maxOverhead, timeMs = 5000, rounds = 40, seed = 0, signal, now = () => performance.now() } = options;
   const end = now() + timeMs;
   const isOver = (): boolean => signal?.aborted === true || now() > end;
@@ -125,18 +128,4 @@ function bestOf(
   if (budgetBytes === undefined) return search.tradeOffs().findLast(({ extraMs }) => extraMs <= mostMs);
   const best = search.within(budgetBytes);
   return best !== undefined && best.extraMs <= mostMs ? best : undefined;
-}
-
-function checkStep(trace: Trace): void {
-  const { model = "a model" } = trace.header;
-  if (!trace.hasPhase(Phase.backward))
-    throw new RematError(
-      "TRACE_PHASE",
-      `the trace of '${model}' has ${trace.ops.count} ops and none of a backward pass; record a training step`,
-    );
-  if (trace.hasPhase(Phase.recompute))
-    throw new RematError(
-      "TRACE_RECOMPUTES",
-      `the step of '${model}' checkpoints by itself; expected one without checkpointing, since what is recomputed is what a plan decides. Record it so.`,
-    );
 }

@@ -1,10 +1,14 @@
+import {
+  type CheckpointableUnits,
+  type CheckpointPolicy,
+  type CheckpointSimulator,
+  callModes,
+  type SimulatedCheckpoints,
+  standsInside,
+} from "@remat/memory/checkpointing";
 import { Random } from "../../schedule/random.js";
-import { callModes } from "./call-modes.js";
-import type { CheckpointPolicy } from "./checkpoint-policy.js";
-import { type CheckpointableUnits, standsInside } from "./checkpointable-units.js";
 import { fullUnit } from "./hand-policies.js";
 import { hasInside, selectiveSets } from "./selective-sets.js";
-import type { CheckpointSimulator, SimulatedCheckpoints } from "./simulate-checkpoints.js";
 
 /** A policy with what it comes to. @internal */
 export interface TriedPolicy {

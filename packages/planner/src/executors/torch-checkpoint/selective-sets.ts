@@ -1,7 +1,5 @@
+import { type CheckpointableUnits, type StepScript, standsInside } from "@remat/memory/checkpointing";
 import { OpFlag } from "@remat/trace";
-import type { CheckpointableUnits } from "./checkpointable-units.js";
-import { standsInside } from "./checkpointable-units.js";
-import type { StepScript } from "./step-script.js";
 
 /** How many ops of a module a set may save at most, each set with some of the dearest. */
 const setSizes: readonly number[] = [1, 2, 3, 4, 6, 8];

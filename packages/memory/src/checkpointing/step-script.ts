@@ -1,5 +1,6 @@
-import { allocatedSizes, readMemoryEvents } from "@remat/memory";
 import { EventKind, Phase, RematError, type Trace } from "@remat/trace";
+import { allocatedSizes } from "../allocators/device-units.js";
+import { readMemoryEvents } from "../held/memory-events.js";
 
 /** What happens at a place of a {@link StepScript}, and to what: an op, a storage, a save or a module call. @internal */
 export const Act = {
@@ -12,6 +13,8 @@ export const Act = {
   unsave: 5,
   enter: 6,
   exit: 7,
+  /** Whatever else a trace tells, by its place among the trace's events. Only of {@link wholeScript}. */
+  event: 8,
 } as const;
 
 /**
@@ -42,6 +45,15 @@ export interface StepScript {
  * @internal
  */
 export function stepScript(trace: Trace): StepScript {
+  return scriptOf(trace, false);
+}
+
+/** Reads a step as {@link stepScript} does, with all that makes no difference to what is held. @internal */
+export function wholeScript(trace: Trace): StepScript {
+  return scriptOf(trace, true);
+}
+
+function scriptOf(trace: Trace, isWhole: boolean): StepScript {
   const { saves, moduleEvents, calls } = trace;
   const maker = makers(trace);
   const unreferred = lastReferences(trace, maker);
@@ -56,8 +68,12 @@ export function stepScript(trace: Trace): StepScript {
   const leave = (storage: number, event: number): void => {
     if (unreferred[storage] === event) push(Act.unrefer, storage);
   };
+  const tell = (event: number): void => {
+    if (isWhole) push(Act.event, event);
+  };
   readMemoryEvents(trace, {
     allocate: (storage) => push(Act.make, storage),
+    categorize: (_storage, _category, event) => tell(event),
     free: leave,
     op: (op) => push(Act.op, op),
     other(kind, item, _value, event) {
@@ -66,11 +82,11 @@ export function stepScript(trace: Trace): StepScript {
       else if (kind === EventKind.unsave) push(Act.unsave, item);
       else if (kind === EventKind.savedOnly) leave(item, event);
       else if (kind === EventKind.enterModule || kind === EventKind.exitModule) {
-        if (moduleEvents.phase[item] !== Phase.forward) return;
+        if (moduleEvents.phase[item] !== Phase.forward) return tell(event);
         const isEntry = kind === EventKind.enterModule;
         (isEntry ? enter : exit)[moduleEvents.call[item]] = act.length;
         push(isEntry ? Act.enter : Act.exit, moduleEvents.call[item]);
-      }
+      } else tell(event);
     },
   });
   return {

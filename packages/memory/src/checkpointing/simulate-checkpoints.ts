@@ -1,4 +1,5 @@
 import { bookkeeping } from "./bookkeeping.js";
+import type { CheckpointObserver } from "./checkpoint-observer.js";
 import type { CheckpointableUnits } from "./checkpointable-units.js";
 import { Act, type StepScript } from "./step-script.js";
 
@@ -67,9 +68,11 @@ export class CheckpointSimulator {
   private readonly savedAs: Int32Array;
   private readonly isUnsaved: Uint8Array;
   private modes!: CallModes;
+  private readonly observer: CheckpointObserver | undefined;
 
-  constructor(script: StepScript, units: CheckpointableUnits) {
+  constructor(script: StepScript, units: CheckpointableUnits, observer?: CheckpointObserver) {
     this.script = script;
+    this.observer = observer;
     this.units = units;
     this.current = new Int32Array(script.bytes.length);
     this.referred = new Int32Array(script.bytes.length);
@@ -110,6 +113,7 @@ export class CheckpointSimulator {
           break;
         case Act.op:
           if (frame?.isSelective) this.cache(frame, item);
+          this.observer?.ran(item, this.current, false);
           break;
         case Act.save:
           if (frame !== undefined) {
@@ -117,23 +121,29 @@ export class CheckpointSimulator {
             frame.alive++;
             frame.last = at;
             this.bookkeepingMs += bookkeeping.saveMs;
-          } else this.savedAs[item] = this.hold(this.current[savedStorage[item]]);
+          } else this.save(item, savedStorage[item]);
           break;
         case Act.unpack:
           if (this.frameOf[item]?.isRecomputed === false) this.recompute(this.frameOf[item]!);
+          this.observer?.unpacked(item);
           break;
         case Act.unsave:
           this.unsave(item);
           break;
         case Act.enter:
+          this.observer?.entered(item, this.current, false);
           if (this.modes.mode[item] > 0) frame = this.enter(item, frame, at);
           break;
         case Act.exit:
+          this.observer?.exited(item, this.current, false);
           if (frame?.call === item) {
             const { outer } = frame;
             if (frame.alive === 0) this.end(frame);
             frame = outer;
           }
+          break;
+        case Act.event:
+          this.observer?.passed(item, this.current);
           break;
       }
       if (this.held > this.above) this.excess += this.held - this.above;
@@ -175,7 +185,10 @@ export class CheckpointSimulator {
   private unsave(save: number): void {
     if (this.isUnsaved[save] === 1) return;
     this.isUnsaved[save] = 1;
-    if (this.savedAs[save] >= 0) this.release(this.savedAs[save]);
+    if (this.savedAs[save] >= 0) {
+      this.observer?.unsaved(save);
+      this.release(this.savedAs[save]);
+    }
     const frame = this.frameOf[save];
     if (frame !== undefined && --frame.alive === 0) this.end(frame);
   }
@@ -223,6 +236,7 @@ export class CheckpointSimulator {
     /** Instances that the code of the module refers to while it runs, by storage. */
     const local = new Map<number, number>();
     const end = Math.min(frame.last, script.exit[frame.call]);
+    this.observer?.entered(frame.call, this.current, true);
     for (let at = script.enter[frame.call] + 1; at <= end; at++) {
       const item = subject[at];
       switch (act[at]) {
@@ -242,14 +256,20 @@ export class CheckpointSimulator {
         }
         case Act.op:
           if (frame.isSelective) this.bookkeepingMs += bookkeeping.dispatchMs;
-          if (!(frame.isSelective && modes.isSaved[item] === 1)) this.recomputeMs += units.runtimeMs[item];
+          if (frame.isSelective && modes.isSaved[item] === 1) break;
+          this.recomputeMs += units.runtimeMs[item];
+          this.observer?.ran(item, this.current, true);
           break;
         case Act.save:
           if (this.frameOf[item] !== frame || this.isUnsaved[item] === 1) break;
-          this.savedAs[item] = this.hold(this.current[savedStorage[item]]);
+          this.save(item, savedStorage[item]);
           this.bookkeepingMs += bookkeeping.saveMs;
           break;
+        case Act.exit:
+          this.observer?.exited(item, this.current, true);
+          break;
         case Act.enter: {
+          this.observer?.entered(item, this.current, true);
           const inner = frame.inner.get(item);
           if (inner !== undefined && inner.alive > 0)
             frame.argsFor.set(
@@ -261,7 +281,13 @@ export class CheckpointSimulator {
       }
       if (this.held > this.above) this.excess += this.held - this.above;
     }
+    this.observer?.exited(frame.call, this.current, true);
     for (const instance of local.values()) this.release(instance);
+  }
+
+  private save(save: number, storage: number): void {
+    this.savedAs[save] = this.hold(this.current[storage]);
+    this.observer?.saved(save, this.savedAs[save]);
   }
 
   private countFrame({ isSelective }: Frame): void {
@@ -273,7 +299,9 @@ export class CheckpointSimulator {
     this.sizes.push(bytes);
     this.held += bytes;
     if (this.held > this.peak) this.peak = this.held;
-    return this.references.push(1) - 1;
+    const instance = this.references.push(1) - 1;
+    this.observer?.made(storage, instance);
+    return instance;
   }
 
   private hold(instance: number): number {
@@ -282,6 +310,9 @@ export class CheckpointSimulator {
   }
 
   private release(instance: number): void {
-    if (instance >= 0 && --this.references[instance] === 0) this.held -= this.sizes[instance];
+    if (instance >= 0 && --this.references[instance] === 0) {
+      this.held -= this.sizes[instance];
+      this.observer?.released(instance);
+    }
   }
 }

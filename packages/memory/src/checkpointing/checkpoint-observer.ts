@@ -1,0 +1,14 @@
+/** What is told of a run as it happens: storages by number, and each time that one is made, in the forward pass or again, by instance. @internal */
+export interface CheckpointObserver {
+  made(storage: number, instance: number): void;
+  released(instance: number): void;
+  /** `instances`: by storage, what the op reads and has made; of what autograd has saved alone, what came before. */
+  ran(op: number, instances: Int32Array, isReplay: boolean): void;
+  saved(save: number, instance: number): void;
+  unpacked(save: number): void;
+  unsaved(save: number): void;
+  entered(call: number, instances: Int32Array, isReplay: boolean): void;
+  exited(call: number, instances: Int32Array, isReplay: boolean): void;
+  /** An event of the trace that the simulation makes nothing of. */
+  passed(event: number, instances: Int32Array): void;
+}

@@ -1,0 +1,21 @@
+import { Phase, RematError, type Trace } from "@remat/trace";
+
+/**
+ * Refuses what is not a training step without checkpointing.
+ *
+ * @throws RematError `TRACE_PHASE`, `TRACE_RECOMPUTES`
+ * @internal
+ */
+export function requirePlainStep(trace: Trace): void {
+  const { model = "a model" } = trace.header;
+  if (!trace.hasPhase(Phase.backward))
+    throw new RematError(
+      "TRACE_PHASE",
+      `the trace of '${model}' has ${trace.ops.count} ops and none of a backward pass; record a training step`,
+    );
+  if (trace.hasPhase(Phase.recompute))
+    throw new RematError(
+      "TRACE_RECOMPUTES",
+      `the step of '${model}' checkpoints by itself; expected one without checkpointing, since what is recomputed is what a plan decides. Record it so.`,
+    );
+}

@@ -1,0 +1,64 @@
+import { row, type Trace } from "./trace.js";
+import { TraceBuilder } from "./trace-builder.js";
+
+/** What a copied op has otherwise than its source. */
+export interface CopiedOp {
+  readonly inputs: readonly number[];
+  readonly outputs: readonly number[];
+  /** Left out: as in the source. */
+  readonly phase?: number;
+}
+
+/**
+ * A trace that is written as another is read, for what a run would have been under other circumstances: the same modules, calls, stacks and scopes by the same numbers;
+ * storages, tensors and ops by new ones. Attributes of ops are not taken along.
+ */
+export class TraceCopy {
+  readonly source: Trace;
+  readonly builder: TraceBuilder;
+  /** By op of the source: the latest that stands for it. */
+  private readonly opFor: Int32Array;
+
+  /** @param notes what a reader should see of the copy, after the notes of the source */
+  constructor(source: Trace, notes: readonly string[]) {
+    this.source = source;
+    this.builder = new TraceBuilder({ ...source.header, notes: [...(source.header.notes ?? []), ...notes] });
+    this.opFor = new Int32Array(source.ops.count).fill(-1);
+    for (const module of source.modules) this.builder.module(module);
+    const { module, parent, tensorInput } = source.calls;
+    for (let call = 0; call < source.calls.count; call++)
+      this.builder.call(module[call], parent[call], tensorInput[call] === 1);
+    for (let stack = 1; stack < source.stacks.start.length - 1; stack++) this.builder.stack(row(source.stacks, stack));
+    for (const scope of source.scopes) this.builder.scope(scope.name, scope.parent);
+  }
+
+  /** Writes what stands for `op` of the source. */
+  op(op: number, { inputs, outputs, phase }: CopiedOp): number {
+    const { source } = this;
+    const { ops } = source;
+    const copy = this.builder.op({
+      name: source.opName(op),
+      phase: phase ?? ops.phase[op],
+      flags: ops.flags[op],
+      stack: ops.stack[op],
+      scope: ops.scope[op],
+      forwardOp: ops.forwardOp[op] < 0 ? -1 : this.opFor[ops.forwardOp[op]],
+      forwardScope: ops.forwardScope[op],
+      inputs,
+      outputs,
+      line: source.opLine(op),
+      runtimeMs: ops.runtimeMs[op],
+      runtimeSource: ops.runtimeSource[op],
+      flops: ops.flops[op],
+      bytesRead: ops.bytesRead[op],
+      bytesWritten: ops.bytesWritten[op],
+    });
+    this.opFor[op] = copy;
+    return copy;
+  }
+
+  /** The latest op that stands for `op` of the source; -1 for none. */
+  latestOf(op: number): number {
+    return op < 0 ? -1 : this.opFor[op];
+  }
+}
