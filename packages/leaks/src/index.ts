@@ -6,7 +6,7 @@ export {
   leakMatchers,
   type MatcherResult,
 } from "./expect-no-leaks.js";
-export type { HeapCensus, TakeCensus } from "./heap-census.js";
+export { type HeapCensus, heapCensus, type TakeCensus } from "./heap-census.js";
 export { growing, type LeakMaker, type LeakOrigin, type LeakReport } from "./leak-report.js";
 export { LeakWatch, type LeakWatchOptions } from "./leak-watch.js";
 export { markPeriod, onMarkedPeriod } from "./mark-period.js";

@@ -9,7 +9,7 @@ import { PeriodFinder } from "./period-finder.js";
 import { ProcessMemory } from "./process-growth.js";
 import { ReadValues } from "./read-values.js";
 import { currentSite, type SourceSite } from "./source-site.js";
-import { StackBudget } from "./stack-budget.js";
+import { type Likelihood, StackBudget } from "./stack-budget.js";
 
 export interface LeakWatchOptions {
   /** Whether steps of optimizers, and else sequences of ops that repeat, are periods; if not, only what `endPeriod` is told of. Default true. */
@@ -57,7 +57,7 @@ export class LeakWatch implements TensorWatcher {
     this.census = "census" in options ? options.census : heapCensus();
     this.schedule = new CensusSchedule(now);
     const budget = new StackBudget(now);
-    const siteOf = (likely: boolean): SourceSite | undefined => budget.spend(likely, read);
+    const siteOf = (likelihood: Likelihood): SourceSite | undefined => budget.spend(likelihood, read);
     this.live = new LiveTensors(siteOf);
     this.values = new ReadValues(siteOf);
     this.finder = findsPeriods ? new PeriodFinder() : undefined;

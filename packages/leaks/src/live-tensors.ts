@@ -3,6 +3,7 @@ import { GrowthAccumulator, type MakerGrowth } from "@remat/memory/growth";
 import type { DataId, Tensor, Variable } from "@tensorflow/tfjs-core";
 import type { LeakMaker, LeakOrigin, LeakReport } from "./leak-report.js";
 import type { SourceSite } from "./source-site.js";
+import type { Likelihood } from "./stack-budget.js";
 
 /** A tensor of the period that is running. */
 interface Young {
@@ -41,6 +42,8 @@ interface Kind {
 const mostMakers = 4096;
 const mostKinds = 16_384;
 const mostShapes = 4;
+/** In so many nothing is known yet of what outlives them, so that all stacks are looked at that the budget allows. */
+const earlyPeriods = 3;
 /** An op whose results outlive periods in so many shapes may do so in any. */
 const manyShapes = 3;
 
@@ -48,6 +51,7 @@ const manyShapes = 3;
 export class LiveTensors {
   count = 0;
   bytes = 0;
+  private ended = 0;
   private readonly growth = new GrowthAccumulator();
   private readonly young = new Map<number, Young>();
   private readonly makerOf = new Map<number, number>();
@@ -64,7 +68,7 @@ export class LiveTensors {
   private readonly heldData = new WeakSet<DataId>();
   private readonly stackCounts = { taken: 0, outlived: 0 };
 
-  constructor(private readonly siteOf: (likely: boolean) => SourceSite | undefined) {}
+  constructor(private readonly siteOf: (likelihood: Likelihood) => SourceSite | undefined) {}
 
   made(tensor: Tensor, birth: TensorBirth, isVariable: boolean): void {
     if (isVariable && this.reassigned.size > 0) {
@@ -76,8 +80,13 @@ export class LiveTensors {
       }
     }
     const likely = isVariable || (this.kinds.size > 0 && this.isLikely(tensor, birth));
-    const site = likely || !birth.isInTidy ? this.siteOf(likely) : undefined;
-    this.young.set(tensor.id, { tensor, birth, site });
+    this.young.set(tensor.id, { tensor, birth, site: this.lookAt(likely, birth) });
+  }
+
+  private lookAt(likely: boolean, { isInTidy }: TensorBirth): SourceSite | undefined {
+    if (likely) return this.siteOf("likely");
+    if (this.ended < earlyPeriods) return this.siteOf("early");
+    return isInTidy ? undefined : this.siteOf("unlikely");
   }
 
   disposed(tensor: Tensor): void {
@@ -96,6 +105,7 @@ export class LiveTensors {
 
   endPeriod(kind: string): void {
     this.settle();
+    this.ended++;
     this.growth.endPeriod(kind);
   }
 

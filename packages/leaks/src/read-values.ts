@@ -4,6 +4,7 @@ import type { DataId } from "@tensorflow/tfjs-core";
 import type { HeapCensus } from "./heap-census.js";
 import type { LeakMaker } from "./leak-report.js";
 import type { SourceSite } from "./source-site.js";
+import type { Likelihood } from "./stack-budget.js";
 
 /** Reads that are remembered: of those of more the older ones go at the next census, unless they are held. */
 const mostReads = 16_384;
@@ -28,11 +29,11 @@ export class ReadValues {
   private endedAtCensus = 0;
   private kind = "";
 
-  constructor(private readonly siteOf: (likely: boolean) => SourceSite | undefined) {}
+  constructor(private readonly siteOf: (likelihood: Likelihood) => SourceSite | undefined) {}
 
   read(values: ArrayBufferView, dataId: DataId): void {
     if (values.byteLength < leastBytes || this.readOf.has(values) || this.reads.size >= mostReads) return;
-    const line = this.siteOf(true)?.line;
+    const line = this.siteOf("likely")?.line;
     if (line === undefined) return;
     const read = { line, bytes: values.byteLength, dtype: values.constructor.name, at: this.ended, dataId };
     this.reads.add(read);

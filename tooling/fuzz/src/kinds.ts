@@ -4,6 +4,7 @@ import { filesKind } from "./files/files-kind.js";
 import { graphsKind } from "./graphs/graphs-kind.js";
 import { stepsKind } from "./graphs/steps-kind.js";
 import { interruptsKind } from "./interrupts/interrupts-kind.js";
+import { leaksKind } from "./leaks/leaks-kind.js";
 import { plansKind } from "./plans/plans-kind.js";
 import { programsKind } from "./programs/programs-kind.js";
 import { pytorchKind } from "./pytorch/pytorch-kind.js";
@@ -18,6 +19,7 @@ export const fuzzerKinds: Readonly<Record<string, FuzzerKind>> = {
   steps: stepsKind,
   files: filesKind,
   interrupts: interruptsKind,
+  leaks: leaksKind,
   soak: soakKind,
   pytorch: pytorchKind,
 };

@@ -1,0 +1,99 @@
+import { Script } from "node:vm";
+import { describeLeaks, growing, heapCensus, LeakWatch, ownerOf, type SourceSite, type TakeCensus } from "@remat/leaks";
+import { watchPredictions } from "@remat/mod-tracker";
+import * as tf from "@tensorflow/tfjs";
+import { healEngine } from "../programs/heal-engine.js";
+
+/** What a line leaks: how many tensors of each fate, or how many arrays of values. */
+type Leaks = Map<string, number>;
+
+const fileName = "/program.js";
+const skippedCensuses = 3;
+
+/**
+ * Runs a program watched, and tells how what is found of its leaks differs from what its comments say (`// leaks 12 lost, 12 held`), or undefined. Of
+ * values that are held no number is compared: they are told as of the last census.
+ */
+export async function checkLeaks(source: string): Promise<string | undefined> {
+  const run = new Script(`(${source})`, { filename: fileName }).runInThisContext() as (
+    given: Readonly<Record<string, unknown>>,
+  ) => Promise<void>;
+  healEngine();
+  // No clock decides how many stacks are looked at: by this one it takes no time.
+  const watch = new LeakWatch({ currentSite: currentSiteInProgram, census: lateCensus(), now: () => 0 });
+  const closePredictions = watchPredictions(() => watch.periodOver("predict"));
+  const before = tf.memory().numTensors;
+  try {
+    await run({ tf, markPeriod: (kind: string) => watch.endPeriod(kind) });
+    const report = watch.report();
+    const alive = tf.memory().numTensors - before;
+    const found = new Map<string, number>();
+    const add = (key: string, count: number) => count > 0 && found.set(key, (found.get(key) ?? 0) + count);
+    for (const { line, origin, count, lost, held } of growing(report)) {
+      const place = line?.replace(`${fileName}:`, "").replace(/:\d+$/, "") ?? "nowhere";
+      if (origin === "values") found.set(`${place} values`, 1);
+      else {
+        add(`${place} lost`, lost);
+        add(`${place} held`, held);
+        add(`${place} alive`, count - lost - held);
+      }
+    }
+    const differences = differenceOf(plantedIn(source), found);
+    if (report.count !== alive) differences.push(`${report.count} tensors alive, of ${alive} that there are`);
+    return differences.length === 0 ? undefined : [differences.join("; "), ...describeLeaks(report)].join("\n");
+  } finally {
+    closePredictions();
+    watch.close();
+    healEngine();
+  }
+}
+
+function plantedIn(source: string): Leaks {
+  const planted: Leaks = new Map();
+  for (const [i, text] of source.split("\n").entries())
+    for (const leak of / leaks (.*)$/.exec(text)?.[1].split(", ") ?? []) {
+      const [, count = "1", what] = /^(?:(\d+) )?(\w+)$/.exec(leak) ?? [];
+      const key = `${i + 1} ${what}`;
+      planted.set(key, (planted.get(key) ?? 0) + Number(count));
+    }
+  return planted;
+}
+
+/** A census takes a second in a process with all of the fuzzer in it, and the later ones tell more. */
+function lateCensus(): TakeCensus | undefined {
+  const census = heapCensus();
+  let skipped = 0;
+  return census && ((withArrays) => (skipped++ < skippedCensuses ? undefined : census(withArrays)));
+}
+
+/** Without what maps a stack to the sources of the fuzzer, which takes a hundred times as long. */
+function currentSiteInProgram(): SourceSite {
+  const { prepareStackTrace, stackTraceLimit } = Error;
+  Error.prepareStackTrace = (_, sites) => sites;
+  Error.stackTraceLimit = 200;
+  const sites = new Error().stack as unknown as readonly NodeJS.CallSite[];
+  Object.assign(Error, { prepareStackTrace, stackTraceLimit });
+  let owner: SourceSite["owner"];
+  for (const site of sites) {
+    const file = site.getFileName() ?? "";
+    if (file === fileName) return { line: `${file}:${site.getLineNumber()}:${site.getColumnNumber()}`, owner };
+    owner ??= ownerOf(site.getFunctionName() ?? "", file);
+  }
+  return { line: undefined, owner };
+}
+
+/** Of a line that leaks in two ways their sum is compared: the share of each is that of the last census. */
+function differenceOf(planted: Leaks, found: Leaks): string[] {
+  const lines = [...new Set([...planted.keys(), ...found.keys()].map((key) => key.split(" ")[0]))];
+  return lines.flatMap((line) => {
+    const of = (leaks: Leaks) =>
+      [...leaks].filter(([key]) => key.startsWith(`${line} `)).toSorted(([a], [b]) => (a < b ? -1 : 1));
+    const [wanted, got] = [of(planted), of(found)];
+    const sumOf = (leaks: typeof got) => leaks.reduce((sum, [, count]) => sum + count, 0);
+    const kindsOf = (leaks: typeof got) => leaks.map(([key]) => key).join();
+    if (kindsOf(wanted) === kindsOf(got) && sumOf(wanted) === sumOf(got)) return [];
+    const tell = (leaks: typeof got) =>
+      leaks.map(([key, count]) => `${count} ${key.split(" ")[1]}`).join(", ") || "none";
+    return [`line ${line}: ${tell(got)} found, of ${tell(wanted)} planted`];
+  });
+}

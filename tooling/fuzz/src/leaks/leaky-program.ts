@@ -1,0 +1,56 @@
+import fc from "fast-check";
+import { type Making, makings } from "./makings.js";
+
+/** What becomes of the tensors that a line makes: some of these leak, by the run. */
+export type Fate = (typeof leakingFates | typeof cleanFates)[number];
+
+/** What a program does in each run, over and over. */
+export interface LeakyStatement {
+  readonly making: Making;
+  readonly fate: Fate;
+  /** Runs in which it is done: each, every other, every third. */
+  readonly every: number;
+}
+
+/** What tells that a run is over. */
+export type Ends = (typeof ends)[number];
+
+/** A program that does the same in each of its runs, and disposes of some of what it makes, as data. */
+export interface LeakyProgram {
+  readonly ends: Ends;
+  readonly runs: number;
+  /** Whether it gives way to others between its runs. */
+  readonly isAsync: boolean;
+  readonly statements: readonly LeakyStatement[];
+}
+
+const leakingFates = ["forgotten", "held", "thrown past", "values held"] as const;
+const cleanFates = ["disposed", "disposed later", "disposed together", "made once"] as const;
+const ends = ["step", "predict", "mark", "fit", "nothing"] as const;
+
+const statement: fc.Arbitrary<LeakyStatement> = fc
+  .record({
+    making: fc.constantFrom(...makings),
+    fate: fc.oneof(
+      { arbitrary: fc.constantFrom<Fate[]>(...cleanFates), weight: 3 },
+      { arbitrary: fc.constantFrom<Fate[]>(...leakingFates), weight: 2 },
+    ),
+    every: fc.oneof({ arbitrary: fc.constant(1), weight: 3 }, { arbitrary: fc.constantFrom(2, 3), weight: 1 }),
+  })
+  // What is alive of a function's line would be that of all its callers.
+  .map((each) => (each.making.maker !== undefined && leavesSome.has(each.fate) ? { ...each, fate: "disposed" } : each));
+
+const leavesSome = new Set<Fate>(["disposed later", "disposed together", "made once"]);
+/** What is done every other run, and what is every third, come again together every sixth. */
+const longestCycle = 6;
+
+/** Programs that leak at none, some or all of their lines. */
+export const leakyPrograms: fc.Arbitrary<LeakyProgram> = fc
+  .record({
+    ends: fc.constantFrom<Ends[]>(...ends),
+    cycles: fc.integer({ min: 6, max: 10 }),
+    isAsync: fc.boolean(),
+    statements: fc.array(statement, { minLength: 1, maxLength: 6 }),
+  })
+  // Where nothing says that a run is over, a period is a cycle.
+  .map(({ cycles, ...rest }) => ({ ...rest, runs: longestCycle * cycles * (rest.ends === "nothing" ? 3 : 1) }));
