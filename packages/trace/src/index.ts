@@ -54,6 +54,7 @@ export type { StepSettings } from "./step-settings.js";
 export type { TensorType } from "./tensor-type.js";
 export {
   type CallColumns,
+  type CheckpointForm,
   type EventColumns,
   type FasterGradients,
   type Module,

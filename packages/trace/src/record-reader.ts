@@ -1,5 +1,6 @@
 import { bool, expectNext, integers, list, number, numberOr, oneOf, type TraceRecord, text } from "./record-fields.js";
 import { parseTensorType, type TensorType } from "./tensor-type.js";
+import type { CheckpointForm } from "./trace.js";
 import type { OpRecord, TraceBuilder } from "./trace-builder.js";
 import { excerpt, TraceFieldError } from "./trace-field-error.js";
 import { Category, FsdpHook, OpFlag, Phase, RuntimeSource, SavedAs } from "./vocabulary.js";
@@ -57,12 +58,15 @@ export class RecordReader {
         return;
       case "scope":
         expectNext("id", r["id"], b.scopeCount);
-        b.scope(text(r, "name"), number(r, "parent"));
+        b.scope(text(r, "name"), number(r, "parent"), {
+          ...(r["checkpoint"] !== undefined && { checkpoint: checkpointForm(r) }),
+          ...(r["line"] !== undefined && { line: text(r, "line") }),
+        });
         return;
       case "enterScope":
-        return b.enterScope(number(r, "scope"));
+        return b.enterScope(number(r, "scope"), r["given"] === undefined ? undefined : integers(r, "given"));
       case "exitScope":
-        return b.exitScope(number(r, "scope"));
+        return b.exitScope(number(r, "scope"), r["returned"] === undefined ? undefined : integers(r, "returned"));
       case "fsdp":
         return b.fsdpHook(number(r, "call"), oneOf(r, "phase", Phase), oneOf(r, "hook", FsdpHook));
       case "mark":
@@ -169,6 +173,12 @@ export class RecordReader {
     }
     return type;
   }
+}
+
+function checkpointForm(r: TraceRecord): CheckpointForm {
+  const form = r["checkpoint"];
+  if (form === "nonReentrant" || form === "reentrant") return form;
+  throw new TraceFieldError("checkpoint", `expected "nonReentrant" or "reentrant", found ${excerpt(form)}`);
 }
 
 function flags(r: TraceRecord): number {

@@ -78,6 +78,9 @@ export class TraceBuilder {
   private readonly stringIds = new Map<string, number>();
   private readonly modules: Module[] = [];
   private readonly scopes: Scope[] = [];
+  /** Scopes that were entered, or left, at least once. */
+  private readonly entered = new Set<number>();
+  private readonly exited = new Set<number>();
   private readonly stackRows = new GrowableRows(Int32Array);
   private readonly stackIds = new Map<string, number>();
   private readonly stackByCall: number[] = [];
@@ -183,10 +186,10 @@ export class TraceBuilder {
     return (this.stackByCall[call] = this.stack(chain.reverse()));
   }
 
-  /** A composite with a gradient of its own, inside the scope `parent` (-1: none). */
-  scope(name: string, parent = -1): number {
+  /** A composite with a gradient of its own, or a checkpointed region, inside the scope `parent` (-1: none). */
+  scope(name: string, parent = -1, more: Pick<Scope, "checkpoint" | "line"> = {}): number {
     checkOptionalIndex("parent", parent, this.scopes.length);
-    this.scopes.push({ name, parent });
+    this.scopes.push({ name, parent, ...more });
     return this.scopes.length - 1;
   }
 
@@ -317,15 +320,15 @@ export class TraceBuilder {
     this.moduleEvent(EventKind.fsdpHook, call, phase, none, hook);
   }
 
-  /** Ops from here on run in `scope`. */
-  enterScope(scope: number): void {
-    checkIndex("scope", scope, this.scopes.length);
+  /** Ops from here on run in `scope`; of the first time it is kept that it was given `tensors`. */
+  enterScope(scope: number, tensors?: ArrayLike<number>): void {
+    this.tellScope(scope, "given", tensors);
     this.event(EventKind.enterScope, scope);
   }
 
-  /** Ops from here on run outside `scope` again. */
-  exitScope(scope: number): void {
-    checkIndex("scope", scope, this.scopes.length);
+  /** Ops from here on run outside `scope` again; of the first time it is kept that it returned `tensors`. */
+  exitScope(scope: number, tensors?: ArrayLike<number>): void {
+    this.tellScope(scope, "returned", tensors);
     this.event(EventKind.exitScope, scope);
   }
 
@@ -386,6 +389,17 @@ export class TraceBuilder {
       events: { count: this.eventCount, ...viewColumns(events) },
       truncated,
     });
+  }
+
+  /** What is kept is of the first time. */
+  private tellScope(scope: number, what: "given" | "returned", tensors: ArrayLike<number> | undefined): void {
+    checkIndex("scope", scope, this.scopes.length);
+    const seen = what === "given" ? this.entered : this.exited;
+    if (seen.has(scope)) return;
+    seen.add(scope);
+    if (tensors === undefined) return;
+    checkIndices(what, tensors, this.tensorCount);
+    this.scopes[scope] = { ...this.scopes[scope], [what]: Array.from(tensors) };
   }
 
   private moduleEvent(kind: number, call: number, phase: number, tensors: ArrayLike<number>, value = 0): void {

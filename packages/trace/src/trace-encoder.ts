@@ -27,6 +27,9 @@ export const traceFormatVersion = 1;
 export class TraceEncoder {
   private readonly next = { event: 0, module: 0, call: 0, scope: 0, tensor: 0, weights: 0 };
   private started = false;
+  /** Scopes that were entered, or left, once: of which what they were given and returned is written. */
+  private readonly entered = new Set<number>();
+  private readonly exited = new Set<number>();
   private lines: string[] = [];
   /** `trace.strings` as JSON, by index; strings keep their index as a trace grows. */
   private readonly quoted: string[] = [];
@@ -113,10 +116,17 @@ export class TraceEncoder {
         this.lines.push(`{"t":"savedOnly","s":${subject}}`);
         return;
       case EventKind.enterScope:
-      case EventKind.exitScope:
-        this.define(-1, -1, subject);
-        this.lines.push(`{"t":"${kind === EventKind.enterScope ? "enterScope" : "exitScope"}","scope":${subject}}`);
+      case EventKind.exitScope: {
+        const isEntered = kind === EventKind.enterScope;
+        const seen = isEntered ? this.entered : this.exited;
+        const { given, returned } = this.trace.scopes[subject];
+        const tensors = seen.has(subject) ? undefined : isEntered ? given : returned;
+        seen.add(subject);
+        this.define(tensors === undefined ? -1 : maxOf(tensors), -1, subject);
+        const listed = tensors === undefined ? "" : `,"${isEntered ? "given" : "returned"}":[${tensors.join()}]`;
+        this.lines.push(`{"t":"${isEntered ? "enterScope" : "exitScope"}","scope":${subject}${listed}}`);
         return;
+      }
       case EventKind.mark:
         this.lines.push(`{"t":"mark","name":${this.quote(subject)}}`);
         return;
@@ -218,8 +228,8 @@ export class TraceEncoder {
       );
     }
     for (; next.scope <= scope; next.scope++) {
-      const { name, parent } = trace.scopes[next.scope];
-      lines.push(JSON.stringify({ t: "scope", id: next.scope, name, parent }));
+      const { name, parent, checkpoint, line } = trace.scopes[next.scope];
+      lines.push(JSON.stringify({ t: "scope", id: next.scope, name, parent, checkpoint, line }));
     }
     for (; next.tensor <= tensor; next.tensor++) lines.push(`{"t":"tensor",${this.tensor(next.tensor)}}`);
   }

@@ -45,12 +45,25 @@ export interface Module {
   readonly leaf: boolean;
 }
 
-/** A composite with a gradient of its own (`customGrad`), kept as a scope around its ops (T1). */
+/** A composite with a gradient of its own (`customGrad`), or one run of a checkpointed region, kept as a scope around its ops (T1). */
 export interface Scope {
   readonly name: string;
   /** The scope around this one, or -1. */
   readonly parent: number;
+  /** Of a checkpointed region: how its inside is recomputed. It is entered in the forward pass, and again for each time that it is recomputed. */
+  readonly checkpoint?: CheckpointForm;
+  /** The user's source line that calls it, as `file:line`. */
+  readonly line?: string;
+  /** Tensors given to it, and those that it returned, where that was told; of a region that ran again, in the forward pass. */
+  readonly given?: readonly number[];
+  readonly returned?: readonly number[];
 }
+
+/**
+ * The two forms of `torch.utils.checkpoint`: `nonReentrant` recomputes up to the last tensor that its backward pass asks for; `reentrant` all of it, in a backward
+ * pass of its own.
+ */
+export type CheckpointForm = "nonReentrant" | "reentrant";
 
 /** Compressed rows: row i is `values[start[i]] … values[start[i + 1] - 1]`. */
 export interface Rows<T extends Int32Array | Float64Array = Int32Array> {

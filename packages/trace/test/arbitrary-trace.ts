@@ -187,10 +187,15 @@ function takeStep(b: TraceBuilder, step: Step): void {
       if (b.callCount > 0) b.exitModule(a % b.callCount, phaseOf(second), tensors);
       return;
     case 14:
-      b.scope(name, a % 2 === 0 || b.scopeCount === 0 ? -1 : second % b.scopeCount);
+      b.scope(
+        name,
+        a % 2 === 0 || b.scopeCount === 0 ? -1 : second % b.scopeCount,
+        c % 2 === 0 ? {} : { checkpoint: c % 3 === 0 ? "reentrant" : "nonReentrant", line: `${name}.py:${c}` },
+      );
       return;
     case 15:
-      if (b.scopeCount > 0) (a % 2 === 0 ? b.enterScope : b.exitScope).call(b, second % b.scopeCount);
+      if (b.scopeCount > 0)
+        (a % 2 === 0 ? b.enterScope : b.exitScope).call(b, second % b.scopeCount, c % 2 === 0 ? tensors : undefined);
       return;
     case 16:
       if (b.storageCount > 0)

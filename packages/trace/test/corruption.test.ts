@@ -8,14 +8,16 @@ import { threeOps } from "./three-ops.js";
 
 const lines = everyRecord();
 const optional = new Set(
-  "frameworkVersion backend deviceMemoryBytes model libraries failure notes device strides flags call stack scope forwardOp forwardScope runs spreadMs flops read written attrs line".split(
+  "frameworkVersion backend deviceMemoryBytes model libraries failure notes device strides flags call stack scope forwardOp forwardScope runs spreadMs flops read written attrs line checkpoint given returned".split(
     " ",
   ),
 );
 const indices = new Set(
-  "id s op tensor tensors module parent call stack scope forwardOp forwardScope in parameters buffers".split(" "),
+  "id s op tensor tensors module parent call stack scope forwardOp forwardScope in parameters buffers given returned".split(
+    " ",
+  ),
 );
-const names = new Set("t phase category as hook source flags mode type".split(" "));
+const names = new Set("t phase category as hook source flags mode type checkpoint".split(" "));
 
 interface Fault {
   readonly line: number;

@@ -30,8 +30,8 @@ export function everyRecord(): string[] {
   b.resize(s, 0);
   const x = b.tensor({ storage: [s, b.allocate(1)], dtype: "float32", shape: [4, 256], strides: [256, 1] });
   b.enterModule(inner, Phase.forward, [x]);
-  const scope = b.scope("softmax", b.scope("attention"));
-  b.enterScope(scope);
+  const scope = b.scope("softmax", b.scope("attention", -1, { checkpoint: "reentrant", line: "train.py:3" }));
+  b.enterScope(scope, [x]);
   const made = b.tensor({ storage: b.allocate(512, "cpu"), dtype: "int32", shape: [3], strides: [1] });
   const op = b.op({ name: "aten.mm", stack: b.stack([inner, outer]), scope, inputs: [x], outputs: [made] });
   b.op({
@@ -58,7 +58,7 @@ export function everyRecord(): string[] {
   b.unpack(0);
   b.unsave(0);
   b.categorize(s, Category.activation);
-  b.exitScope(scope);
+  b.exitScope(scope, [made]);
   b.exitModule(inner, Phase.forward, [made]);
   b.free(s);
   b.mark("step");
