@@ -42,6 +42,8 @@ export function wrongInTables(file: Fields): string | undefined {
     return "field 'config': expected a 'device' and a version 'torch'";
   if (!isIndex(config["min_allocate"]) || config["min_allocate"] === 0)
     return `field 'config': expected 'min_allocate' to be bytes above 0, found ${JSON.stringify(config["min_allocate"])}`;
+  const { lines = [] } = file;
+  if (!Array.isArray(lines) || !lines.every(isText)) return "field 'lines': expected a list of source lines";
   for (const [table, [what, is]] of Object.entries(tables)) {
     const items = file[table] as readonly unknown[];
     const wrong = items.findIndex((item) => !is(item));

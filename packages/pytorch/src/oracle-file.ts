@@ -52,8 +52,12 @@ export interface OracleEvent {
   readonly s?: number | readonly number[];
   readonly r?: string;
   readonly n?: number;
-  // mark
+  // mark, region
   readonly name?: string;
+  /** Of a region: whether it is in the re-entrant form. */
+  readonly re?: number;
+  /** The line of the program that it comes from, an index into `lines`. */
+  readonly l?: number;
 }
 
 export interface OracleConfig {
@@ -76,6 +80,8 @@ export interface OracleFile {
   readonly fqns: readonly string[];
   readonly storages: readonly { readonly bytes: number; readonly dev: string }[];
   readonly tensors: readonly OracleTensor[];
+  /** Lines of the recorded program, as `file:line`. */
+  readonly lines?: readonly string[];
   readonly module_tree: readonly OracleModule[];
   readonly input?: Encoded;
   readonly error?: { readonly type: string; readonly msg: string } | null;
@@ -90,6 +96,16 @@ export function fqnAt({ fqns }: Pick<OracleFile, "fqns">, place: number): string
   const fqn = fqns[place];
   if (fqn === undefined) throw new Error(`expected an index below ${fqns.length} among modules, found ${place}`);
   return fqn;
+}
+
+/**
+ * Returns the line of the program that an event tells by its place in `lines`; undefined where it tells none.
+ *
+ * @throws Error if there is none at that place
+ */
+export function lineAt({ lines = [] }: Pick<OracleFile, "lines">, place: number | undefined): string | undefined {
+  if (place === undefined || lines[place] !== undefined) return place === undefined ? undefined : lines[place];
+  throw new Error(`expected an index below ${lines.length} among lines, found ${place}`);
 }
 
 /** Schemas that {@link readPyTorchTrace} understands. */

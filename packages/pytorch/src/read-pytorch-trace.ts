@@ -10,9 +10,10 @@ import {
   TraceBuilder,
 } from "@remat/trace";
 import { atenFlags } from "./aten-flags.js";
+import { CheckpointedRegions } from "./checkpointed-regions.js";
 import { FsdpHooks } from "./fsdp-hooks.js";
 import { ModuleActivity } from "./module-activity.js";
-import { asOracleFile, type Encoded, fqnAt, type OracleEvent, type OracleFile } from "./oracle-file.js";
+import { asOracleFile, type Encoded, fqnAt, lineAt, type OracleEvent, type OracleFile } from "./oracle-file.js";
 import { TensorTable } from "./tensor-table.js";
 
 /**
@@ -27,6 +28,7 @@ import { TensorTable } from "./tensor-table.js";
  * - **Modules**: their parameters and buffers (not of sharded models), enter and exit events with the tensors passed, and each op's stack of active calls. `rt-oracle` and `fsdp-oracle` only give
  *   the set of modules that are active at each op; enter and exit then stand where the set changes. Memory schemas: a module's enter event
  *   comes when its hook has run, so the categories of its parameters are set.
+ * - **Checkpointed regions** are scopes, entered in the forward pass and again when they are recomputed; lines of the program are those of ops.
  * - **Memory**: `ref` becomes a change of category, `del` a free, `resize` a resize; marks keep their names, and the start of new statistics
  *   is `resetModStatsMark`. FSDP's hooks are `fsdpHook` events, each at the moment at which the tracker looks at memory.
  *
@@ -86,6 +88,7 @@ class TraceReader {
   private readonly tensors: TensorTable;
   private readonly activity: ModuleActivity;
   private readonly fsdp: FsdpHooks;
+  private readonly regions: CheckpointedRegions;
   /** Whether modules come with events of their own; else the ops' sets of active modules are followed. */
   private readonly hasModuleEvents: boolean;
   /** Whether a memory tracker ran: what an op is given and the tracker never learned of, it does not count. */
@@ -116,6 +119,7 @@ class TraceReader {
     this.tensors = new TensorTable(this.builder, file);
     this.activity = new ModuleActivity(this.builder, file, this.tensors);
     this.fsdp = new FsdpHooks(this.builder, this.activity, file);
+    this.regions = new CheckpointedRegions(this.builder, file);
     this.tracksMemory = file.schema === "mem-oracle/1" || file.schema === "fsdp-oracle/1";
     this.hasModuleEvents = file.schema === "sac-oracle/1" || file.schema === "mem-oracle/1";
     // Where nothing in the events says what a storage is for, the model does.
@@ -190,6 +194,10 @@ class TraceReader {
       case "resize":
         this.builder.resize(this.tensors.storage(event.s as number, Category.other), event.n ?? Number.NaN);
         return;
+      case "region":
+        return this.regions.begin(event, event.x === undefined ? undefined : this.list(event.x, Category.other));
+      case "region_end":
+        return this.regions.end(event, event.x === undefined ? undefined : this.list(event.x, Category.other));
       case "mark":
         return this.builder.mark(event.name ?? "");
       case "reset_mod_stats":
@@ -244,6 +252,8 @@ class TraceReader {
       phase,
       flags: atenFlags(name, kwargs),
       stack: this.activity.stack(),
+      scope: this.regions.innermost,
+      line: lineAt(this.file, event.l),
       ...(event.ms !== undefined && {
         runtimeMs: event.ms,
         runtimeSource: RuntimeSource.measured,

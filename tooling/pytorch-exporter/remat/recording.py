@@ -19,7 +19,9 @@ from torch.optim.optimizer import register_optimizer_step_post_hook, register_op
 from torch.utils._python_dispatch import TorchDispatchMode, is_traceable_wrapper_subclass
 
 from .backward_hooks import in_backward, on_first_gradient, on_last_gradient
+from .checkpointed_regions import watch_regions
 from .models import as_one_model, as_optimizers
+from .source_lines import line_of_program
 from .tensors import needing_gradient, tensors_in, untyped_storages
 
 SCHEMA = "mem-oracle/1"
@@ -90,8 +92,9 @@ class _Recorder(TorchDispatchMode):
         self.model, self.optimizers, self.inputs = as_one_model(model), as_optimizers(optimizer), inputs
         self.clock = None  # in seconds, where ops are timed
         self.first, self.events = [], []  # what was there before, what happened
-        self.funcs, self.fqns, self.storages, self.tensors = [], [], [], []
-        self._func_ids, self._fqn_ids, self._tensor_ids = {}, {}, {}
+        self.funcs, self.fqns, self.storages, self.tensors, self.lines = [], [], [], [], []
+        self._func_ids, self._fqn_ids, self._tensor_ids, self._line_ids = {}, {}, {}, {}
+        self._regions = 0
         self._live = {}  # address of a storage -> (weak reference to it, its number); an address is used again
         self._referring = {}  # address of a tensor that an op returned -> weak reference to it
         self._references = defaultdict(int)  # storage -> how many of those there are, saved ones not counted
@@ -128,6 +131,7 @@ class _Recorder(TorchDispatchMode):
         self._own(register_optimizer_step_pre_hook(self._before_optimizer).remove)
         self._own(register_optimizer_step_post_hook(self._after_optimizer).remove)
         self._watch_resizes()
+        watch_regions(self, self._own)
         self._stack.enter_context(saved_tensors_hooks(self._pack, self._unpack))
         return super().__enter__()
 
@@ -177,6 +181,7 @@ class _Recorder(TorchDispatchMode):
             "fqns": self.fqns,
             "storages": self.storages,
             "tensors": self.tensors,
+            "lines": self.lines,
             "events": self.first + self.events,
         }
         partial = f"{os.fspath(path)}.{os.getpid()}.part"
@@ -247,7 +252,7 @@ class _Recorder(TorchDispatchMode):
             if not self._is_saving:
                 self._refer(out)
             return out
-        event = {"e": "op", "f": self._func(name), "a": self._encode(args, given=True)}
+        event = {"e": "op", "f": self._func(name), "a": self._encode(args, given=True), **self._line()}
         if kwargs:
             event["k"] = {key: self._encode(value, given=True) for key, value in kwargs.items()}
         if self._in_optimizer:
@@ -286,6 +291,26 @@ class _Recorder(TorchDispatchMode):
     def _unpack(self, saved):
         self._tell({"e": "unpack", "n": saved.number})
         return saved.tensor
+
+    # Checkpointed regions
+
+    def begin_region(self, name, is_reentrant, given):
+        number = self._regions
+        self._regions += 1
+        form = {"re": 1} if is_reentrant else {}
+        self._tell({"e": "region", "n": number, "name": name, "x": self._encode_all(given), **form, **self._line()})
+        return number
+
+    def begin_again(self, number):
+        self._tell({"e": "region", "n": number, "bw": 1})
+
+    def end_region(self, number, returned):
+        told = {} if returned is None else {"x": self._encode_all(returned)}
+        self._tell({"e": "region_end", "n": number, **told})
+
+    def save_by_policy(self, value):
+        """What a policy saves is held until it is used, as what autograd saves is."""
+        return self._pack(value) if isinstance(value, torch.Tensor) and not self._ended else None
 
     def _refer(self, out):
         if self._ended:
@@ -448,6 +473,15 @@ class _Recorder(TorchDispatchMode):
             self._func_ids[name] = len(self.funcs)
             self.funcs.append({"name": name})
         return self._func_ids[name]
+
+    def _line(self):
+        line = line_of_program()
+        if line is None:
+            return {}
+        if line not in self._line_ids:
+            self._line_ids[line] = len(self.lines)
+            self.lines.append(line)
+        return {"l": self._line_ids[line]}
 
     def _fqn(self, fqn):
         if fqn not in self._fqn_ids:

@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from recorded_files import CATEGORIES, CLI, Folder, held_at_most, ops_of, remat_cli, storages_of, tensors_in
 from small_models import Convolutions, Transformer, convolution_step, transformer_step
 from torch.utils.checkpoint import checkpoint
-from write_fixtures import tracked_peak
+from write_fixtures import peak_of
 
 import remat
 
@@ -21,7 +21,7 @@ class Record(Folder):
     def test_the_peak_is_that_of_torchs_tracker(self):
         for build in (transformer_step, convolution_step):
             with self.subTest(build.__name__):
-                self.assertEqual(held_at_most(self.export(build)), tracked_peak(build)["Total"])
+                self.assertEqual(held_at_most(self.export(build)), peak_of(build)["Total"])
 
     def test_a_fake_step_is_the_real_one(self):
         for build in (transformer_step, convolution_step):
@@ -84,7 +84,7 @@ class Record(Folder):
         file = self.export(lambda: transformer_step(Checkpointed()))
         again = [name for name, _, _, ac in ops_of(file) if ac]
         self.assertGreater(again.count("aten.addmm.default"), 6)
-        self.assertEqual(held_at_most(file), tracked_peak(lambda: transformer_step(Checkpointed()))["Total"])
+        self.assertEqual(held_at_most(file), peak_of(lambda: transformer_step(Checkpointed()))["Total"])
         self.assertLess(held_at_most(file), 0.8 * held_at_most(self.export(transformer_step)))
 
     def test_a_compiled_model_is_refused(self):
@@ -266,7 +266,7 @@ class Policy(Folder):
     def test_a_plan_of_remat_is_followed(self):
         file = self.export(transformer_step)
         step = self.folder / "step.json"
-        snapshot = tracked_peak(transformer_step)
+        snapshot = peak_of(transformer_step)
         memory = remat_cli("memory", step)
         self.assertEqual(memory["peakBytes"], snapshot["Total"])
         known = {CATEGORIES[key]: value for key, value in snapshot.items() if key in CATEGORIES and value > 0}

@@ -1,0 +1,43 @@
+import type { TraceBuilder } from "@remat/trace";
+import { lineAt, type OracleEvent, type OracleFile } from "./oracle-file.js";
+
+/** Runs of functions under `torch.utils.checkpoint` as scopes, which are entered again each time that they are recomputed. */
+export class CheckpointedRegions {
+  private readonly builder: TraceBuilder;
+  private readonly file: OracleFile;
+  /** By number in the file. */
+  private readonly scopes = new Map<number, number>();
+  private readonly active: number[] = [];
+
+  constructor(builder: TraceBuilder, file: OracleFile) {
+    this.builder = builder;
+    this.file = file;
+  }
+
+  /** The scope of what runs now, or -1. */
+  get innermost(): number {
+    return this.active.at(-1) ?? -1;
+  }
+
+  begin({ n = -1, name = "", re, l, bw }: OracleEvent, given: readonly number[] | undefined): void {
+    let scope = this.scopes.get(n);
+    if (bw === undefined) {
+      const line = lineAt(this.file, l);
+      scope = this.builder.scope(name, this.innermost, {
+        checkpoint: re === 1 ? "reentrant" : "nonReentrant",
+        ...(line !== undefined && { line }),
+      });
+      this.scopes.set(n, scope);
+    }
+    if (scope === undefined) throw new Error(`region ${n} is recomputed, which never ran`);
+    this.active.push(scope);
+    this.builder.enterScope(scope, given);
+  }
+
+  end({ n = -1 }: OracleEvent, returned: readonly number[] | undefined): void {
+    const scope = this.active.pop();
+    if (scope === undefined || scope !== this.scopes.get(n))
+      throw new Error(`region ${n} ends, which is not the innermost`);
+    this.builder.exitScope(scope, returned);
+  }
+}

@@ -1,0 +1,101 @@
+"""Tells of each region under `torch.utils.checkpoint`: when it runs, when it is recomputed, what it was given and returned, and what its policy saves."""
+
+from __future__ import annotations
+
+import sys
+import weakref
+
+import torch.utils.checkpoint as checkpointing
+
+_OWN = checkpointing.__file__
+
+
+def watch_regions(told, own):
+    """Calls `told.begin_region(name, is_reentrant, given)`, which returns a number, `told.begin_again(number)`, `told.end_region(number, returned)` and
+    `told.save_by_policy(tensor)`, whose result lives as long as what is saved. Both forms go through classes that torch's own `checkpoint` and FSDP's look up when they are called,
+    so that it does not matter under which name a program imported it. `own(undo)` is told what undoes it.
+    """
+    numbers = weakref.WeakKeyDictionary()  # by frame of the form that is not re-entrant
+
+    class FirstRun(checkpointing._checkpoint_hook):
+        def __init__(self, frame):
+            super().__init__(frame)
+            self.frame = frame
+
+        def __enter__(self):
+            super().__enter__()
+            of = _locals_of("_checkpoint_without_reentrant_generator")
+            given = (of.get("args"), of.get("kwargs"))
+            numbers[self.frame] = told.begin_region(_name(of.get("fn")), False, given)
+
+        def __exit__(self, *error):
+            super().__exit__(*error)
+            of = _locals_of("checkpoint", "forward_hook")
+            told.end_region(numbers[self.frame], of.get("ret", of.get("output")))
+
+    class AnotherRun(checkpointing._recomputation_hook):
+        def __init__(self, frame, *rest):
+            super().__init__(frame, *rest)
+            self.frame = frame
+
+        def __enter__(self):
+            super().__enter__()
+            self.number = numbers.get(self.frame())
+            if self.number is not None:
+                told.begin_again(self.number)
+
+        def __exit__(self, *error):
+            super().__exit__(*error)
+            if self.number is not None:
+                told.end_region(self.number, None)
+
+    class Cached(checkpointing._VersionWrapper):
+        def __init__(self, value):
+            super().__init__(value)
+            self.told = told.save_by_policy(value)
+
+    forward = checkpointing.CheckpointFunction.forward
+
+    def forward_and_tell(ctx, function, *rest):
+        number = None
+
+        def run(*args):
+            nonlocal number
+            if number is None:
+                number = told.begin_region(_name(function), True, args)
+            else:
+                told.begin_again(number)
+            returned = None
+            try:
+                returned = function(*args)
+                return returned
+            finally:
+                told.end_region(number, returned)
+
+        return forward(ctx, run, *rest)
+
+    def replace(owner, name, by):
+        before = owner.__dict__[name]
+        setattr(owner, name, by)
+        own(lambda: setattr(owner, name, before))
+
+    replace(checkpointing, "_checkpoint_hook", FirstRun)
+    replace(checkpointing, "_recomputation_hook", AnotherRun)
+    replace(checkpointing, "_VersionWrapper", Cached)
+    replace(checkpointing.CheckpointFunction, "forward", staticmethod(forward_and_tell))
+
+
+def _name(function):
+    """What is checkpointed: a module by its class, a function by its name."""
+    function = getattr(function, "func", function)
+    return getattr(function, "__qualname__", type(function).__name__).replace(".<locals>", "")
+
+
+def _locals_of(*functions):
+    """What the innermost call of one of torch's own functions holds."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code.co_name in functions and "torch" in frame.f_code.co_filename:
+            return frame.f_locals
+        frame = frame.f_back
+    return {}

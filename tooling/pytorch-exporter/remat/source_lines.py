@@ -1,0 +1,45 @@
+"""The line of the user's program that runs."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+
+import torch
+
+_OURS = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_TORCH = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
+_PASSED_OVER = (_OURS, _TORCH, contextlib.__file__, "<")
+# Where a backward pass is begun: its ops come from no line of the program.
+_BEGINS_BACKWARD = os.path.join(_TORCH, "autograd") + os.sep
+
+_named = {}
+
+
+def line_of_program():
+    """The innermost line that is neither torch's nor the recorder's, as `file:line`; None in a backward pass, but for what it recomputes."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        code = frame.f_code
+        name = _named.get(code)
+        if name is None:
+            name = _named[code] = _name(code.co_filename)
+        if name == "backward":
+            return None
+        if name:
+            return f"{name}:{frame.f_lineno}"
+        frame = frame.f_back
+    return None
+
+
+def _name(path):
+    if path.startswith(_BEGINS_BACKWARD) and os.path.basename(path) in ("graph.py", "__init__.py"):
+        return "backward"
+    if path.startswith(_PASSED_OVER):
+        return ""
+    here = os.getcwd() + os.sep
+    if path.startswith(here):
+        return path[len(here) :]
+    _, _, package = path.rpartition(f"site-packages{os.sep}")
+    return package
