@@ -1,6 +1,7 @@
-import { mkdtempSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { gunzipSync } from "node:zlib";
 import { goldenFiles } from "@remat/testkit";
 import { describe, expect, it } from "vitest";
 import { remat } from "./run.js";
@@ -23,6 +24,23 @@ describe("remat memory TRACE", () => {
     expect(all).toHaveLength(moment.storageCount);
     expect(all.reduce((sum, row) => sum + Number(row.split(",")[1]), 0)).toBe(moment.totalBytes);
     expect(await rows("--top", "3")).toEqual(all.slice(0, 3));
+  });
+
+  it("says why checkpointed regions do not release more", async () => {
+    const fixture = new URL("../../../packages/memory/test/fixtures/checkpointed-regions.json.gz", import.meta.url);
+    const { cases } = JSON.parse(gunzipSync(readFileSync(fixture)).toString()) as {
+      cases: { name: string; file: unknown }[];
+    };
+    const path = join(mkdtempSync(join(tmpdir(), "remat-regions-")), "run.json");
+    writeFileSync(path, JSON.stringify(cases.find(({ name }) => name === "saved_outside")?.file));
+    const { code, stdout } = await remat("memory", path, "--regions");
+    expect(code).toBe(0);
+    expect(stdout).toContain("of which 4 KiB need not be");
+    expect(stdout).toMatch(/2 KiB +Model\.blocks\.0 +aten\.tanh\.default .*saved outside by aten\.pow\.Tensor_Scalar/);
+    const rows = (await remat("memory", path, "--regions", "--format", "csv")).stdout.trimEnd().split("\r\n");
+    expect(rows).toHaveLength(1 + 4);
+    const plain = await remat("memory", transformer, "--regions");
+    expect(plain.stdout).toContain("no checkpointed region in this run");
   });
 
   it("predicts a rank of many", async () => {

@@ -25,6 +25,14 @@ export {
 export { type MemoryTimeline, memoryTimeline, peakOp, type TimelineOptions } from "./held/memory-timeline.js";
 export { type ModuleBytes, moduleBytes } from "./held/module-bytes.js";
 export { restingBytes } from "./held/resting-bytes.js";
+export {
+  type CheckpointedRegion,
+  checkpointedRegions,
+  type KeptByRegion,
+  type KeptCause,
+  type RegionFlaw,
+} from "./regions/checkpointed-regions.js";
+export type { Saver } from "./regions/savers.js";
 export { holdPlan, type PlanMemory, type RecomputedStorage } from "./sequence/hold-plan.js";
 export {
   holdSequence,

@@ -52,6 +52,7 @@ export {
   type PredictionSummary,
   predictionDocument,
 } from "./documents/prediction-document.js";
+export { regionsDocument } from "./documents/regions-document.js";
 export { type SacDocumentOptions, sacDocument } from "./documents/sac-document.js";
 export { sacSummaryJson } from "./documents/sac-summary-json.js";
 export { shardingsDocument } from "./documents/shardings-document.js";
@@ -116,6 +117,7 @@ export {
   type SummarizePlanOptions,
   summarizePlan,
 } from "./summarize-plan.js";
+export { type RegionCause, type RegionExcess, type RegionsSummary, summarizeRegions } from "./summarize-regions.js";
 export {
   type ModuleSacSummary,
   type SacSummary,

@@ -1,9 +1,9 @@
 import { fullyShardCode, type ShardingPlan } from "@remat/mem-tracker/fsdp";
 import type { MomentPlace } from "@remat/memory";
-import { deviceToFit, memoryDocument, summarizeMemory } from "@remat/reporting";
+import { deviceToFit, memoryDocument, regionsDocument, summarizeMemory, summarizeRegions } from "@remat/reporting";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
-import { parseFormat, parseUnits, rowsToList } from "../format-option.js";
+import { parseFormat, parseUnits, rowsToList, shapeOf } from "../format-option.js";
 import { parseModelOptions, predictOption, printOptions, recordOptions, stepOptions } from "../model-options.js";
 import { modelSource } from "../model-source.js";
 import { shownBeside, writeFor } from "../output.js";
@@ -35,10 +35,15 @@ export const memoryCommand: Command = {
     { flags: "--at <moment>", purpose: "Which moment to explain: peak, op:N, event:N or mark:NAME", default: "peak" },
     { flags: "--top <n>", purpose: "How many of the largest storages to list (default: 10; as csv all)" },
     { flags: "--depth <n>", purpose: "Show modules of up to this many name components", default: 2 },
+    {
+      flags: "--regions",
+      purpose: "Of a recorded run: why checkpointing does not release more, region by region",
+    },
     { flags: "--snapshots", purpose: "Show every module's snapshots by state, as PyTorch prints them" },
   ],
   examples: [
     "remat memory model.json --batch 8 --optimizer adam",
+    "remat memory run.json.gz --regions",
     "remat memory ./my-model.js --optimizer adam --fsdp world=8,wrap='layers.*',bf16",
   ],
   takes: ["model", "run"],
@@ -65,6 +70,12 @@ export async function memory(model: string, options: CommandOptions, io: Console
     const source = modelSource(model);
     const { trace } = await priceModel(source, modelOptions, pricing, progress);
     if (tracePath !== undefined) await writeTraceFile(trace, tracePath, io);
+    if (options["regions"] === true) {
+      const document = regionsDocument(summarizeRegions(trace), { units, ...(limit !== undefined && { limit }) });
+      progress.clear();
+      shown.write(format.write(document, shapeOf(io)));
+      return;
+    }
     const summary = summarizeMemory(trace, {
       at,
       limit,

@@ -1,0 +1,159 @@
+import type { CheckpointedRegion, KeptCause } from "@remat/memory";
+import type { DocumentPart, OutputDocument } from "../formats/output-document.js";
+import { type SizeFormat, type SizeUnit, sizeFormat } from "../size-unit.js";
+import type { RegionCause, RegionExcess, RegionsSummary } from "../summarize-regions.js";
+
+/**
+ * Returns what a summary of checkpointed regions tells: each region with what it holds when it is over, and what of that need not be, with who holds it. Its records are
+ * a row for each storage that outlives its region, and for each flaw.
+ */
+export function regionsDocument(
+  summary: RegionsSummary,
+  { units = "auto", limit = Number.POSITIVE_INFINITY }: { readonly units?: SizeUnit; readonly limit?: number } = {},
+): OutputDocument {
+  const size = sizeFormat(units);
+  return {
+    parts: () => [
+      { kind: "text", lines: describeRegions(summary, size) },
+      ...(summary.regions.length === 0 ? [] : [regionsTable(summary, size, limit)]),
+      ...(summary.excesses.length === 0 ? [] : [excessesTable(summary, size, limit)]),
+    ],
+    records: () => recordsOf(summary),
+    value: () => valueOf(summary),
+  };
+}
+
+function describeRegions({ model, regions, heldBytes, excesses, notes }: RegionsSummary, size: SizeFormat): string[] {
+  const told = notes.map((note) => `note: ${note}`);
+  if (regions.length === 0)
+    return [
+      `${model}: no checkpointed region in this run`,
+      "A run of PyTorch tells of those under torch.utils.checkpoint, where it was recorded by remat.record or remat.export of this version.",
+      ...told,
+    ];
+  const excess = excesses.filter(({ cause }) => isHeldAfter(cause)).reduce((sum, { bytes }) => sum + bytes, 0);
+  return [
+    `${model}: ${count(regions.length, "checkpointed region")}; ${size(heldBytes)} of what they made is held when they are over, ${excess === 0 ? "all of it results, or saved by a policy" : `of which ${size(excess)} need not be`}`,
+    ...told,
+  ];
+}
+
+function isHeldAfter(cause: RegionCause): boolean {
+  return cause === "viewReturned" || cause === "savedOutside" || cause === "program";
+}
+
+function regionsTable({ regions, trace }: RegionsSummary, size: SizeFormat, limit: number): DocumentPart {
+  const shown = regions.slice(0, limit);
+  const left = regions.length - shown.length;
+  return {
+    kind: "table",
+    title: "Regions, and what is held when they are over",
+    headers: ["Region", "Line", "Recomputed", "Made", "Held", "Results", "By policy", "Besides"],
+    worth: [10, 4, 3, 5, 8, 6, 2, 9],
+    names: ["Region", "Line"],
+    rows: shown.map((region) => [
+      nameOf(region, trace.scopes[region.scope].name),
+      trace.scopes[region.scope].line ?? "",
+      region.recomputed === 0 ? "never" : region.recomputed === 1 ? "once" : `${region.recomputed} times`,
+      size(region.madeBytes),
+      size(region.heldBytes),
+      size(heldFor(region, "result")),
+      size(heldFor(region, "policy")),
+      size(region.heldBytes - heldFor(region, "result") - heldFor(region, "policy")),
+    ]),
+    ...(left > 0 && { remark: `and ${count(left, "region")} more: --top ${regions.length}` }),
+  };
+}
+
+function excessesTable({ excesses, trace }: RegionsSummary, size: SizeFormat, limit: number): DocumentPart {
+  return {
+    kind: "table",
+    title: "What need not be",
+    headers: ["Size", "Regions", "Made by", "Line", "Why"],
+    worth: [9, 6, 5, 7, 8],
+    names: ["Line"],
+    wraps: "Why",
+    rows: excesses
+      .slice(0, limit)
+      .map((excess) => [
+        size(excess.bytes),
+        excess.regions.length === 1
+          ? nameOf(excess.regions[0], trace.scopes[excess.regions[0].scope].name)
+          : String(excess.regions.length),
+        excess.maker ?? "",
+        excess.makerLine ?? "",
+        describeCause(excess),
+      ]),
+  };
+}
+
+/** Returns why a region holds more than it has to, in a sentence with what to do. */
+function describeCause({ cause, saver }: Pick<RegionExcess, "cause" | "saver">): string {
+  switch (cause) {
+    case "savedOutside":
+      return `saved outside by ${saver ?? "an op"}: have what uses it in the region, or return less`;
+    case "viewReturned":
+      return "the rest of a storage of which the region returns a view: return a copy (.clone()) of that part";
+    case "program":
+      return "nobody saved it, the program holds it: a list, an attribute, a hook, a closure or a cache; hold .detach()ed results of the region, or nothing";
+    case "neverRecomputed":
+      return "never recomputed, since no backward pass asked for anything in it: run it without checkpointing, or under torch.no_grad()";
+    case "viewGiven":
+      return "given a view, with which all of its storage is held: give a copy (.clone()) of that part";
+    case "reentrant":
+      return "re-entrant: its results are recomputed, too, which nobody reads; use_reentrant=False stops before";
+  }
+}
+
+function recordsOf({ regions, trace }: RegionsSummary): ReturnType<OutputDocument["records"]> {
+  return {
+    columns: ["region", "line", "form", "cause", "bytes", "op", "opLine", "saver", "saverLine"],
+    rows: regions.flatMap((region) => {
+      const { name, line = "" } = trace.scopes[region.scope];
+      const place = [nameOf(region, name), line, region.form];
+      return [
+        ...region.kept.map(({ cause, bytes, maker, saver }) => [
+          ...place,
+          cause,
+          bytes,
+          maker === undefined ? "" : trace.opName(maker),
+          maker === undefined ? "" : (trace.opLine(maker) ?? ""),
+          saver?.op !== undefined
+            ? trace.opName(saver.op)
+            : saver?.scope === undefined
+              ? ""
+              : trace.scopes[saver.scope].name,
+          saver?.op !== undefined ? (trace.opLine(saver.op) ?? "") : "",
+        ]),
+        ...region.flaws.map(({ flaw, bytes }) => [...place, flaw, bytes, "", "", "", ""]),
+      ];
+    }),
+  };
+}
+
+function valueOf({ model, heldBytes, regions, excesses, trace, notes }: RegionsSummary): unknown {
+  return {
+    model,
+    heldBytes,
+    notes,
+    regions: regions.map(({ scope, ...region }) => ({
+      name: trace.scopes[scope].name,
+      line: trace.scopes[scope].line ?? null,
+      ...region,
+      module: region.module ?? null,
+    })),
+    excesses: excesses.map(({ regions: held, ...excess }) => ({ ...excess, regions: held.map(({ scope }) => scope) })),
+  };
+}
+
+function nameOf({ module }: CheckpointedRegion, name: string): string {
+  return module ?? name;
+}
+
+function heldFor({ kept }: CheckpointedRegion, cause: KeptCause): number {
+  return kept.filter((each) => each.cause === cause).reduce((sum, { bytes }) => sum + bytes, 0);
+}
+
+function count(n: number, what: string): string {
+  return `${n} ${what}${n === 1 ? "" : "s"}`;
+}
