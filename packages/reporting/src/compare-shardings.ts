@@ -1,4 +1,4 @@
-import { type Communication, type ShardingPlan, simulateFsdp } from "@remat/mem-tracker/fsdp";
+import { CheckpointedRun, type Communication, type ShardingPlan, simulateFsdp } from "@remat/mem-tracker/fsdp";
 import { heldElsewhere, heldPeak } from "@remat/memory";
 import type { CategoryName, Trace } from "@remat/trace";
 
@@ -46,8 +46,9 @@ export function compareShardings(
   memoryBytes?: number,
 ): ShardingComparison {
   const alone = heldPeak(trace);
+  const runs = new CheckpointedRun(trace);
   const ofPlans = shardings.map(({ name, plan }): ShardingOutcome => {
-    const { trace: rank, communication } = simulateFsdp(trace, plan);
+    const { trace: rank, communication } = simulateFsdp(trace, plan, runs);
     const { peakBytes, bytesByCategory } = heldPeak(rank);
     return { name, plan, peakBytes, bytesByCategory, elsewhere: heldElsewhere(rank), communication };
   });

@@ -26,6 +26,7 @@ export { fingerprintOf, fingerprintOfOps } from "./fingerprint.js";
 export { isTrace } from "./is-trace.js";
 export { type FailureCause, failureCauses, type MemoryFailure } from "./memory-failure.js";
 export type { MemorySnapshot } from "./memory-snapshot.js";
+export { nearestNames } from "./nearest-names.js";
 export {
   formatOccurrence,
   haveSameTypes,

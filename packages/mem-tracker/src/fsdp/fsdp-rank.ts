@@ -32,6 +32,8 @@ export class FsdpRank {
   /** Buffer of the last all-gather of the forward pass. */
   private held: number | undefined;
   private readonly reduceInputs: number[] = [];
+  /** The group that began to run again first, of those that are inside a region which does. */
+  private recomputing: GroupState | undefined;
   /** What the rank receives, in bytes, by collective. */
   readonly received: Record<keyof Communication, number> = {
     allGatherBytes: 0,
@@ -72,17 +74,19 @@ export class FsdpRank {
     const hook = (point: number): void => this.out.builder.fsdpHook(call, phase, point);
     hook(FsdpHook.preForwardBegin);
     castInputs();
-    // In recomputation the parameters are there already, unless another call's backward pass has resharded them.
+    // What is recomputed for the group's own backward pass finds the parameters there, unless another call's has resharded them.
     const during = phase === Phase.forward ? phase : Phase.backward;
-    const isFirst = phase === Phase.forward && state.training !== "forward";
+    const isForward = isForwardOf(state, phase);
+    const isFirst = isForward && state.training !== "forward";
     if (isFirst) {
       state.training = "forward";
-      state.first = module;
+      if (phase === Phase.forward) state.first = module;
+      else this.recomputing ??= state;
     }
-    if (phase === Phase.forward && state.toRun.size === 0)
+    if (isForward && state.toRun.size === 0)
       for (const each of this.plan.asTracked ? [module] : state.group.modules) state.toRun.add(each);
     this.unshard(state, call, during);
-    this.waitForUnshard(state, call, during);
+    this.waitForUnshard(state, call, during, isForward);
     for (const storage of state.gathered) this.out.builder.categorize(storage, Category.unshardedParameter);
     if (isFirst) for (const target of this.prefetches.forward.get(state) ?? []) this.unshard(target, call, during);
     hook(FsdpHook.preForwardEnd);
@@ -91,8 +95,9 @@ export class FsdpRank {
   postForward(state: GroupState, module: number, call: number, phase: number): void {
     this.out.builder.fsdpHook(call, phase, FsdpHook.postForwardBegin);
     // Of a group of several modules the forward pass is over when all have run.
-    if (phase === Phase.forward && state.toRun.delete(module) && state.toRun.size === 0) {
-      this.completeForward(state, module, call);
+    if (isForwardOf(state, phase) && state.toRun.delete(module) && state.toRun.size === 0) {
+      if (phase === Phase.recompute) this.completeRecomputation(state);
+      else this.completeForward(state, module, call);
       if (module === this.root) this.endForward(call);
     }
     this.out.builder.fsdpHook(call, phase, FsdpHook.postForwardEnd);
@@ -105,6 +110,14 @@ export class FsdpRank {
     state.last = module;
   }
 
+  /** It keeps what is gathered for the backward pass that comes next; what ran first frees the last buffer, as the root does in the forward pass. */
+  private completeRecomputation(state: GroupState): void {
+    state.training = "idle";
+    if (this.recomputing !== state) return;
+    this.recomputing = undefined;
+    this.freeHeld();
+  }
+
   /** The root's forward pass is over. */
   endForward(call: number): void {
     // Groups of which some modules did not run are done, too.
@@ -113,6 +126,10 @@ export class FsdpRank {
         state.toRun.clear();
         this.completeForward(state, state.last, call);
       }
+    this.freeHeld();
+  }
+
+  private freeHeld(): void {
     if (this.held !== undefined) this.out.free(this.held);
     this.held = undefined;
   }
@@ -124,7 +141,7 @@ export class FsdpRank {
     if (state.training !== "preBackward") {
       state.training = "preBackward";
       this.unshard(state, call, Phase.backward);
-      this.waitForUnshard(state, call, Phase.backward);
+      this.waitForUnshard(state, call, Phase.backward, false);
       const index = targets === undefined ? state.forwardIndices.pop() : undefined;
       if (index !== undefined && index > 0) this.unshard(this.forwardOrder[index - 1], call, Phase.backward);
     }
@@ -172,6 +189,8 @@ export class FsdpRank {
     }
     this.forwardOrder.length = 0;
     for (const storage of this.reduceInputs.splice(0)) this.out.free(storage);
+    this.recomputing = undefined;
+    this.freeHeld();
   }
 
   private unshard(state: GroupState, call: number, phase: number, category: number = Category.allGather): void {
@@ -224,11 +243,12 @@ export class FsdpRank {
     return cast;
   }
 
-  private waitForUnshard(state: GroupState, call: number, phase: number): void {
+  /** `keepsBuffer`: whether what was gathered is kept until the next is, as in forward passes. */
+  private waitForUnshard(state: GroupState, call: number, phase: number, keepsBuffer: boolean): void {
     if (state.pending === undefined) return;
     const { out } = this;
-    const previous = phase === Phase.forward ? this.held : undefined;
-    if (phase === Phase.forward) this.held = undefined;
+    const previous = keepsBuffer ? this.held : undefined;
+    if (keepsBuffer) this.held = undefined;
     const { parameters } = state.group;
     const buffer = state.pending;
     state.pending = undefined;
@@ -241,7 +261,7 @@ export class FsdpRank {
     }
     state.isGathered = true;
     for (const storage of state.postForward.splice(0)) out.free(storage);
-    if (phase === Phase.forward && buffer >= 0) this.held = buffer;
+    if (keepsBuffer && buffer >= 0) this.held = buffer;
     else if (buffer >= 0) out.free(buffer);
     if (previous !== undefined) out.free(previous);
   }
@@ -331,7 +351,7 @@ export class FsdpRank {
     // Upstream's loop variable holds the gradient of the last parameter until all is done.
     const last = state.gradients.find(({ parameter }) => parameter === state.group.parameters.at(-1))?.storage;
     for (const { storage } of state.gradients.splice(0)) if (storage !== last) out.free(storage);
-    let [output] = out.fsdpOp("aten.empty", phase, call, [
+    const [output] = out.fsdpOp("aten.empty", phase, call, [
       { bytes: elements * elementBytes(dtype), dtype, shape: [elements] },
     ]);
     if (ranks > 1) {
@@ -341,8 +361,7 @@ export class FsdpRank {
     } else out.fsdpOp("aten.copy_", phase, call);
     this.reduceInputs.push(input);
     const { replicas = 1 } = this.plan;
-    const replicates = replicas > 1;
-    if (replicates) {
+    if (replicas > 1) {
       out.fsdpOp("c10d.allreduce_", phase, call);
       this.received.allReduceBytes += (2 * elements * elementBytes(dtype) * (replicas - 1)) / replicas;
     }
@@ -350,12 +369,9 @@ export class FsdpRank {
       const [cast] = out.fsdpOp("aten._to_copy", phase, call, [
         { bytes: elements * elementBytes(original), dtype: original, shape: [elements] },
       ]);
-      // Of HSDP it is kept until the next reduction, so that no other makes use of its memory while it is reduced over the replicas.
-      if (replicates) state.allReduced = output;
-      else out.free(output);
-      output = cast;
-    }
-    this.keepShardedGradients(state, reduced, output, call);
+      this.freeReduced(state, output);
+      this.keepShardedGradients(state, reduced, cast, call, () => out.free(cast));
+    } else this.keepShardedGradients(state, reduced, output, call, () => this.freeReduced(state, output));
     return last;
   }
 
@@ -378,6 +394,7 @@ export class FsdpRank {
     reduced: readonly GroupParameter[],
     output: number,
     call: number,
+    free: () => void,
   ): void {
     const { out } = this;
     const phase = Phase.backward;
@@ -404,8 +421,19 @@ export class FsdpRank {
       shardedGradients.set(parameter, gradient);
       isKept ||= gradient === output;
     }
-    if (!isKept) out.free(output);
+    if (!isKept) free();
   }
+
+  /** Of HSDP what is reduced is kept until the next reduction, so that no other makes use of its memory while it is reduced over the replicas. */
+  private freeReduced(state: GroupState, storage: number): void {
+    if ((this.plan.replicas ?? 1) > 1) state.allReduced = storage;
+    else this.out.free(storage);
+  }
+}
+
+/** A group inside a region that runs again for another's backward pass goes through a forward pass of its own. */
+function isForwardOf(state: GroupState, phase: number): boolean {
+  return phase === Phase.forward || (phase === Phase.recompute && state.training !== "preBackward");
 }
 
 function gatheredResult(p: GroupParameter): NewStorage {

@@ -1,4 +1,6 @@
+import type { CheckpointedUnit } from "@remat/memory/checkpointing";
 import type { Trace } from "@remat/trace";
+import { CheckpointedRun } from "./checkpointed-run.js";
 import { matchModules, rootModule } from "./match-modules.js";
 import { prefetchedUnits } from "./prefetches.js";
 import { type ShardedUnit, shardedUnits } from "./sharded-units.js";
@@ -18,7 +20,7 @@ export function fullyShardCode(trace: Trace, given: ShardingPlan): string {
   const root = rootModule(trace);
   const units = shardedUnits(trace, plan, root);
   const at = (module: number): string =>
-    module === root ? "model" : `model.get_submodule(${text(nameIn(trace, root, module))})`;
+    module === root ? "model" : `model.get_submodule(${text(withoutRoot(trace, root, trace.modules[module].fqn))})`;
   const ofUnit = ({ modules }: ShardedUnit): string =>
     modules.length === 1 ? at(modules[0]) : `[${modules.map(at).join(", ")}]`;
   // Inner modules before those around them, the root last.
@@ -46,7 +48,9 @@ export function fullyShardCode(trace: Trace, given: ShardingPlan): string {
     replicas === 1
       ? `init_device_mesh("cuda", (${worldSize},))`
       : `init_device_mesh("cuda", (${replicas}, ${worldSize / replicas}), mesh_dim_names=("replicate", "shard"))`;
+  const checkpoints = checkpointCalls(trace, root, plan);
   const body = [
+    ...checkpoints,
     `mesh = ${mesh}`,
     ...(ignored.length > 0 ? [`ignored = {p for m in (${ignored.map(at).join(", ")},) for p in m.parameters()}`] : []),
     ...calls,
@@ -67,17 +71,59 @@ export function fullyShardCode(trace: Trace, given: ShardingPlan): string {
     ...(usesPrecision ? ["MixedPrecisionPolicy"] : []),
     "fully_shard",
   ];
+  const isSelective = checkpoints.some((call) => call.includes("saving("));
   return [
+    ...(isSelective ? ["from collections import Counter", ""] : []),
     ...(usesPrecision ? ["import torch"] : []),
+    ...(checkpoints.length > 0
+      ? ["from torch.distributed.algorithms._checkpoint.checkpoint_wrapper import checkpoint_wrapper"]
+      : []),
     "from torch.distributed.device_mesh import init_device_mesh",
     `from torch.distributed.fsdp import ${names.join(", ")}`,
+    ...(isSelective
+      ? ["from torch.utils.checkpoint import CheckpointPolicy, create_selective_checkpoint_contexts"]
+      : []),
     "",
     "",
+    ...(isSelective ? [...savingFunction, "", ""] : []),
     "def shard(model):",
     ...body.map((line) => `    ${line}`),
     "",
   ].join("\n");
 }
+
+/** Modules are put into wrappers, inner ones before those around them, which `fully_shard` then shards. */
+function checkpointCalls(trace: Trace, root: number, { checkpoint }: ShardingPlan): readonly string[] {
+  if (checkpoint === undefined) return [];
+  const run = new CheckpointedRun(trace);
+  const depth = ({ fqn }: CheckpointedUnit): number => fqn.split(".").length;
+  return [...run.unitsOf(checkpoint)]
+    .sort((a, b) => depth(b) - depth(a))
+    .map((unit) => {
+      const saved = run.savedNames(unit).map(text);
+      const context = saved.length === 0 ? "" : `, context_fn=saving(${saved.join(", ")})`;
+      if (unit.fqn === trace.modules[root].fqn) return `model = checkpoint_wrapper(model${context})`;
+      const name = text(withoutRoot(trace, root, unit.fqn));
+      return `model.set_submodule(${name}, checkpoint_wrapper(model.get_submodule(${name})${context}))`;
+    });
+}
+
+const savingFunction: readonly string[] = [
+  "def saving(*names):",
+  "    def contexts():",
+  "        counts = {False: Counter(), True: Counter()}",
+  "",
+  "        def policy(ctx, op, *args, **kwargs):",
+  "            name = str(op)",
+  "            ordinal = counts[ctx.is_recompute][name]",
+  "            counts[ctx.is_recompute][name] += 1",
+  '            is_saved = name in names or f"{name}#{ordinal}" in names',
+  "            return CheckpointPolicy.MUST_SAVE if is_saved else CheckpointPolicy.PREFER_RECOMPUTE",
+  "",
+  "        return create_selective_checkpoint_contexts(policy)",
+  "",
+  "    return contexts",
+];
 
 function policyArguments({ reshardAfterForward, mixedPrecision = {} }: GroupPolicy): readonly string[] {
   const { param, reduce, output } = mixedPrecision;
@@ -92,8 +138,7 @@ function policyArguments({ reshardAfterForward, mixedPrecision = {} }: GroupPoli
   ];
 }
 
-function nameIn(trace: Trace, root: number, module: number): string {
-  const { fqn } = trace.modules[module];
+function withoutRoot(trace: Trace, root: number, fqn: string): string {
   const prefix = `${trace.modules[root].fqn}.`;
   return fqn.startsWith(prefix) ? fqn.slice(prefix.length) : fqn;
 }

@@ -1,3 +1,4 @@
+export { CheckpointedRun } from "./checkpointed-run.js";
 export { FSDPMemTracker, type FsdpModuleState } from "./fsdp-mem-tracker.js";
 export type { Communication } from "./fsdp-rank.js";
 export { fullyShardCode } from "./fully-shard-code.js";
@@ -7,6 +8,7 @@ export { readShardingPlan, shardingPlanSchema, writeShardingPlan } from "./read-
 export { type ShardSize, shardRows, shardSize } from "./shard-size.js";
 export { shardStates } from "./shard-states.js";
 export {
+  type CheckpointedModules,
   checkShardingPlan,
   type GroupPolicy,
   type MixedPrecision,

@@ -1,4 +1,4 @@
-import type { Module, Trace } from "@remat/trace";
+import { nearestNames, type Trace } from "@remat/trace";
 import { planError } from "./sharding-plan.js";
 
 /** Returns the module whose call is outermost and comes first: what `fully_shard(model)` is applied to last. */
@@ -25,10 +25,7 @@ export function matchModules(trace: Trace, root: number, patterns: readonly stri
       found = true;
       matched.add(module);
     });
-    if (!found)
-      throw planError(
-        `no module is called ${JSON.stringify(pattern)}: expected the name or a pattern of one of ${excerpt(trace.modules)}.`,
-      );
+    if (!found) throw planError(`no module is called ${JSON.stringify(pattern)}: ${suggest(trace, prefix, pattern)}.`);
   }
   return [...matched];
 }
@@ -40,7 +37,12 @@ function patternToRegExp(pattern: string): RegExp {
   return new RegExp(`^${source}$`);
 }
 
-function excerpt(modules: readonly Module[]): string {
+function suggest({ modules }: Trace, prefix: string, pattern: string): string {
   const names = modules.map(({ fqn }) => fqn);
-  return names.length <= 12 ? names.join(", ") : `${names.slice(0, 12).join(", ")} and ${names.length - 12} more`;
+  const known = names.flatMap((fqn) => (fqn.startsWith(prefix) ? [fqn, fqn.slice(prefix.length)] : [fqn]));
+  const nearest = nearestNames(pattern, known);
+  if (nearest.length > 0) return `nearest are ${nearest.join(", ")}`;
+  const excerpt =
+    names.length <= 12 ? names.join(", ") : `${names.slice(0, 12).join(", ")} and ${names.length - 12} more`;
+  return `expected the name or a pattern of one of ${excerpt}`;
 }

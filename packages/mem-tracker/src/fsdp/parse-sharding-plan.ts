@@ -1,4 +1,11 @@
-import { checkShardingPlan, type GroupPolicy, type Prefetch, planError, type ShardingPlan } from "./sharding-plan.js";
+import {
+  type CheckpointedModules,
+  checkShardingPlan,
+  type GroupPolicy,
+  type Prefetch,
+  planError,
+  type ShardingPlan,
+} from "./sharding-plan.js";
 
 const policyFlags: Readonly<Record<string, GroupPolicy>> = {
   reshard: { reshardAfterForward: true },
@@ -22,6 +29,7 @@ const planKeys = [
   "forward-prefetch",
   "backward-prefetch",
   "no-unshard-in-backward",
+  "checkpoint",
 ];
 
 /**
@@ -31,7 +39,7 @@ const planKeys = [
  * modules as one, and `wrap=PATTERN(…)` says for these what is said for all otherwise: `reshard`, `no-reshard` or `reshard=N` ranks; `bf16` or `fp16` parameters
  * with `float32` reductions, or `param=DTYPE`, `reduce=DTYPE`, `output=DTYPE`. `root(…)` does so for the root. `cast=MODULE:DTYPE` is a cast in
  * the model's own code. `ignore=PATTERN`; `forward-prefetch=N`, `backward-prefetch=N`, or `MODULE>MODULE+MODULE`; `no-reshard-after-backward`;
- * `no-unshard-in-backward=PATTERN`; `sync-last`; `offload`; `as-tracked`.
+ * `no-unshard-in-backward=PATTERN`; `checkpoint=PATTERN`, or `checkpoint=PATTERN(save=OP+OP)` for selective checkpointing, may be repeated; `sync-last`; `offload`; `as-tracked`.
  *
  * @throws RematError `SHARDING_PLAN`
  * @example
@@ -72,9 +80,21 @@ function withItem(plan: ShardingPlan, item: string): ShardingPlan {
       return { ...plan, backwardPrefetch: withPrefetch(plan.backwardPrefetch, key, value) };
     case "no-unshard-in-backward":
       return { ...plan, keptShardedInBackward: [...(plan.keptShardedInBackward ?? []), unquoted(value)] };
+    case "checkpoint":
+      return { ...plan, checkpoint: [...(plan.checkpoint ?? []), checkpointedModules(value)] };
     default:
       throw unknownItem(item);
   }
+}
+
+function checkpointedModules(value: string): CheckpointedModules {
+  const [, named, how] = /^(.*?)(?:\(([^()]*)\))?$/s.exec(value) as RegExpExecArray;
+  const modules = splitList(named, "+").map(unquoted);
+  if (how === undefined) return { modules };
+  const [, rules] = /^\s*save\s*=\s*(.*)$/s.exec(how) ?? [];
+  if (rules === undefined)
+    throw planError(`unknown item ${JSON.stringify(how)} of checkpoint=${named}: expected save=mm+addmm.`);
+  return { modules, save: splitList(rules, "+").map(unquoted) };
 }
 
 /** A policy with one more item, or undefined if the item is none of a policy's. */

@@ -41,6 +41,7 @@ const planFields = {
   reshardAfterBackward: isBoolean,
   keptShardedInBackward: isNames,
   gradientSync: (value: unknown) => (value === "every" || value === "last" ? undefined : "every or last"),
+  checkpoint: listOf({ modules: isNames, save: isNames }),
   asTracked: isBoolean,
 };
 
@@ -63,8 +64,9 @@ export function readShardingPlan(text: string): ShardingPlan {
   const { schema, ...plan } = json as ShardingPlan & { readonly schema?: string };
   if (schema !== shardingPlanSchema)
     throw planError(`expected "schema": "${shardingPlanSchema}", found ${JSON.stringify(schema)}.`);
-  if (plan.groups?.some(({ modules }) => modules === undefined))
-    throw planError('expected "modules" in each of "groups".');
+  for (const field of ["groups", "checkpoint"] as const)
+    if (plan[field]?.some(({ modules }) => modules === undefined))
+      throw planError(`expected "modules" in each of "${field}".`);
   checkShardingPlan(plan);
   return plan;
 }

@@ -33,6 +33,17 @@ export interface ShardingGroup extends GroupPolicy {
   readonly together?: boolean;
 }
 
+/** Modules that run under `torch.utils.checkpoint`, without reentrance. */
+export interface CheckpointedModules {
+  /** Names or patterns, as of {@link ShardingPlan.wrap}. */
+  readonly modules: readonly string[];
+  /**
+   * What selective checkpointing saves of each call: ops by name (`aten.mm.default`, `mm`), `mm#0` for the first of that name in a call, `mm%2` for every second one, JAX's
+   * policies by name (`dots_saveable`). Left out: nothing, which is full checkpointing.
+   */
+  readonly save?: readonly string[];
+}
+
 /** Which groups are gathered early: how many of those that come next, or, by module, which. */
 export type Prefetch = number | Readonly<Record<string, readonly string[]>>;
 
@@ -63,6 +74,8 @@ export interface ShardingPlan extends GroupPolicy {
   readonly reshardAfterBackward?: boolean;
   /** Modules (names or patterns) that are not gathered in the backward pass, which does not read them: `set_unshard_in_backward(False)`. */
   readonly keptShardedInBackward?: readonly string[];
+  /** What is checkpointed, of a run that was recorded without; where a module is named by several, the last counts. */
+  readonly checkpoint?: readonly CheckpointedModules[];
   /** After which of a step's backward passes gradients are reduced (`set_requires_gradient_sync`); left out: after every one. */
   readonly gradientSync?: "every" | "last";
   /**
@@ -104,6 +117,9 @@ export function checkShardingPlan(plan: ShardingPlan): void {
     if (group.modules.length === 0) throw planError("a group names no modules: expected at least one, or a pattern.");
     checkPolicy(group, shardRanks(plan));
   }
+  for (const { modules } of plan.checkpoint ?? [])
+    if (modules.length === 0)
+      throw planError("what is checkpointed names no modules: expected at least one, or a pattern.");
   for (const [what, prefetch] of [
     ["forward", plan.forwardPrefetch],
     ["backward", plan.backwardPrefetch],

@@ -3,6 +3,7 @@ import { EventKind, Phase, RematError, row, type Trace } from "@remat/trace";
 import { requireMemoryTrace } from "../track-memory.js";
 import { CastCopies } from "./cast-copies.js";
 import { castStorages, type MixedUnits } from "./cast-storages.js";
+import { CheckpointedRun } from "./checkpointed-run.js";
 import { castModulesOf, lowDtypeOf, mixedUnits, reduceDtypeOf } from "./dtypes-of-units.js";
 import { FSDPMemTracker } from "./fsdp-mem-tracker.js";
 import { type Communication, FsdpRank } from "./fsdp-rank.js";
@@ -33,21 +34,26 @@ export interface FsdpSimulation {
 
 /**
  * Predicts the memory of one rank under FSDP from a run on one device: shards with padding, gathering and its buffers, prefetching, reduction
- * in the reduction dtype, sharded gradients and optimizer states, lower precision, offload; checkpointing is as recorded.
+ * in the reduction dtype, sharded gradients and optimizer states, lower precision, offload; checkpointing as the plan says, or as recorded.
  *
  * It follows PyTorch's FSDP2 event by event. What it cannot know: casts in the model's own code (tell them as `explicitCasts`), kernels
  * that another dtype would choose, and optimizer states that are not of their parameter's shape, which stay whole.
  *
- * @throws RematError `SHARDING_PLAN`, `TRACE_NO_BACKWARD`, `TRACE_NO_LIFETIMES`, `TRACE_NO_PARAMETERS`, `TRACE_EVENT_ORDER`
+ * @param runs of `trace`, where several plans are simulated on it; left out: made for this one
+ * @throws RematError `SHARDING_PLAN`, as {@link CheckpointedRun.under}, `TRACE_NO_BACKWARD`, `TRACE_NO_LIFETIMES`, `TRACE_NO_PARAMETERS`, `TRACE_EVENT_ORDER`
  * @example
  * const { tracker } = simulateFsdp(trace, { worldSize: 8, wrap: ["layers.*"] });
  * console.log(tracker.displaySnapshot("peak", "MiB", true));
  */
-export function simulateFsdp(trace: Trace, given: ShardingPlan): FsdpSimulation {
+export function simulateFsdp(
+  trace: Trace,
+  given: ShardingPlan,
+  runs: CheckpointedRun = new CheckpointedRun(trace),
+): FsdpSimulation {
   checkShardingPlan(given);
   requireMemoryTrace(trace);
   const plan = { ...given, wrap: given.wrap ?? usualWrap(trace) };
-  const simulator = new Simulator(trace, plan);
+  const simulator = new Simulator(runs.under(plan.checkpoint), plan);
   const { groups } = simulator;
   const sharded = simulator.run();
   const { communication } = simulator;

@@ -1,0 +1,95 @@
+import { CheckpointedSteps, type CheckpointedUnit, tellsSaves } from "@remat/memory/checkpointing";
+import type { Trace } from "@remat/trace";
+import { matchModules, rootModule } from "./match-modules.js";
+import { savedPlaces } from "./save-rules.js";
+import { type CheckpointedModules, planError } from "./sharding-plan.js";
+
+/**
+ * A run without checkpointing as it would be with: what plans that checkpoint are simulated on. Made once for plans by the dozen, as it reads the run but once.
+ */
+export class CheckpointedRun {
+  private readonly trace: Trace;
+  private steps: CheckpointedSteps | undefined;
+  /** By what is checkpointed, as JSON. */
+  private readonly known = new Map<string, Trace>();
+
+  constructor(trace: Trace) {
+    this.trace = trace;
+  }
+
+  /**
+   * The run under `checkpoint`.
+   *
+   * @throws RematError `SHARDING_PLAN` for modules that are not there or cannot run again, and for rules that save nothing there is; `TRACE_SAVES`, `TRACE_PHASE` and
+   * `TRACE_RECOMPUTES` for a run that is not of a whole step of PyTorch without checkpointing
+   */
+  under(checkpoint: readonly CheckpointedModules[] | undefined): Trace {
+    if (checkpoint === undefined || checkpoint.length === 0) return this.trace;
+    const key = JSON.stringify(checkpoint);
+    let run = this.known.get(key);
+    if (run === undefined) {
+      const units = this.unitsOf(checkpoint);
+      run = this.stepsOfRun().under(units, describe(units));
+      this.known.set(key, run);
+    }
+    return run;
+  }
+
+  /** What a unit saves, as {@link CheckpointedModules.save} has it: by name, or of a name of which some are not saved by ordinal. */
+  savedNames({ fqn, saved }: CheckpointedUnit): readonly string[] {
+    const { units } = this.stepsOfRun();
+    const names = units.opsOf[units.callsOf.get(fqn)![0]].map((op) => this.trace.opName(op));
+    const isSaved = new Set(saved);
+    const found = saved.map((place) => {
+      const name = names[place];
+      if (names.every((other, i) => other !== name || isSaved.has(i))) return name;
+      return `${name}#${names.slice(0, place).filter((other) => other === name).length}`;
+    });
+    return [...new Set(found)];
+  }
+
+  private stepsOfRun(): CheckpointedSteps {
+    if (!tellsSaves(this.trace) && this.trace.header.framework !== "pytorch")
+      throw planError(
+        "checkpoint= is simulated on runs of PyTorch, whose traces say when autograd gives back what it saved. A run of TensorFlow.js is planned with remat plan.",
+      );
+    this.steps ??= new CheckpointedSteps(this.trace);
+    return this.steps;
+  }
+
+  /** The modules that are checkpointed, in the order in which they are named. @throws as {@link under} */
+  unitsOf(checkpoint: readonly CheckpointedModules[]): readonly CheckpointedUnit[] {
+    const { trace } = this;
+    const root = rootModule(trace);
+    const { units } = this.stepsOfRun();
+    const found = new Map<string, CheckpointedUnit>();
+    for (const { modules, save = [] } of checkpoint)
+      for (const module of matchModules(trace, root, modules)) {
+        const { fqn } = trace.modules[module];
+        const calls = units.callsOf.get(fqn);
+        // A list of modules (`layers` itself) is no module that runs.
+        if (calls === undefined)
+          throw planError(`${fqn} does not run, so it cannot be checkpointed: name modules that do.`);
+        const reason = units.refused.get(fqn);
+        if (reason !== undefined) throw planError(`${fqn} cannot be checkpointed: ${reason}.`);
+        const saved = savedPlaces(trace, units.opsOf[calls[0]], save);
+        if (save.length > 0 && saved.length === 0 && !save.includes("nothing_saveable"))
+          throw planError(
+            `nothing of ${fqn} is saved by ${save.join("+")}: its ops are ${opsIn(trace, units.opsOf[calls[0]])}.`,
+          );
+        found.set(fqn, { fqn, saved });
+      }
+    return [...found.values()];
+  }
+}
+
+function describe(units: readonly CheckpointedUnit[]): string {
+  const selective = units.filter(({ saved }) => saved.length > 0).length;
+  const names = units.map(({ fqn }) => fqn);
+  const listed = names.length <= 3 ? names.join(", ") : `${names[0]} to ${names.at(-1)}, ${names.length} modules`;
+  return `Simulated as checkpointed: ${listed}${selective === 0 ? "" : `, ${selective} selectively`}.`;
+}
+
+function opsIn(trace: Trace, ops: readonly number[]): string {
+  return [...new Set(ops.map((op) => trace.opName(op)))].slice(0, 12).join(", ");
+}

@@ -1,0 +1,71 @@
+import type { Trace } from "@remat/trace";
+import { planError } from "./sharding-plan.js";
+
+/** Products of matrices, by ATen's names without overloads: without batch dimensions, and all. */
+const plainDots: readonly string[] = ["mm", "addmm", "linear", "mv", "addmv"];
+const dots: readonly string[] = [
+  ...plainDots,
+  "bmm",
+  "baddbmm",
+  "matmul",
+  "einsum",
+  "convolution",
+  "_scaled_dot_product_flash_attention",
+  "_scaled_dot_product_efficient_attention",
+  "_scaled_dot_product_flash_attention_for_cpu",
+  "_scaled_dot_product_cudnn_attention",
+];
+
+/** JAX's names (`jax.checkpoint_policies`), each by what it saves. */
+const namedPolicies: Readonly<Record<string, (op: string) => boolean>> = {
+  everything_saveable: () => true,
+  nothing_saveable: () => false,
+  dots_saveable: (op) => dots.includes(op),
+  checkpoint_dots: (op) => dots.includes(op),
+  dots_with_no_batch_dims_saveable: (op) => plainDots.includes(op),
+  checkpoint_dots_with_no_batch_dims: (op) => plainDots.includes(op),
+};
+
+/** What is asked of an op in a call: whether a rule has its result saved. */
+type SaveRule = (name: string, ordinal: number) => boolean;
+
+/**
+ * Returns which of a call's ops a list of rules saves, as places among `ops`. A rule is an op's name (`aten.mm.default`, `aten.mm` or `mm`), `mm#0` for the first of that name in a
+ * call, `mm%2` for every second one, or one of JAX's policies by name.
+ *
+ * @param ops the forward ops of a call
+ * @throws RematError `SHARDING_PLAN` for a rule that cannot be followed
+ */
+export function savedPlaces(trace: Trace, ops: readonly number[], rules: readonly string[]): readonly number[] {
+  const saves = rules.map(parseRule);
+  const counts = new Map<string, number>();
+  return ops.flatMap((op, place) => {
+    const name = trace.opName(op);
+    const ordinal = counts.get(name) ?? 0;
+    counts.set(name, ordinal + 1);
+    return saves.some((rule) => rule(name, ordinal)) ? [place] : [];
+  });
+}
+
+function parseRule(rule: string): SaveRule {
+  if (Object.hasOwn(namedPolicies, rule)) return (name) => namedPolicies[rule](shortName(name));
+  if (/offload/.test(rule))
+    throw planError(
+      `${JSON.stringify(rule)} moves what it saves to the host, which is not simulated: expected ${expected}.`,
+    );
+  const [, op, sign, number] = /^([\w.]+)(?:([#%])(\d+))?$/.exec(rule) ?? [];
+  if (op === undefined || (sign === "%" && Number(number) === 0))
+    throw planError(`cannot save ${JSON.stringify(rule)}: expected ${expected}.`);
+  const isMeant = (name: string): boolean => name === op || shortName(name) === op || name.startsWith(`${op}.`);
+  if (sign === "#") return (name, ordinal) => isMeant(name) && ordinal === Number(number);
+  // Of every second the first is saved, as TorchTitan does.
+  if (sign === "%") return (name, ordinal) => isMeant(name) && ordinal % Number(number) === 0;
+  return isMeant;
+}
+
+const expected = `ops by name (mm, aten.mm.default), mm#0 for the first of a call, mm%2 for every second, or ${Object.keys(namedPolicies).join(", ")}`;
+
+/** `mm` of `aten.mm.default`. */
+function shortName(name: string): string {
+  return name.split(".").at(name.split(".").length > 1 ? 1 : 0) as string;
+}
