@@ -201,7 +201,7 @@ export const alsoAllowed = {
     "dispatch-hook/tensors",
   ],
   "mem-tracker": ["mem-tracker/fsdp"],
-  memory: ["memory/checkpointing", "memory/failure", "memory/graph", "memory/growth"],
+  memory: ["memory/checkpointing", "memory/failure", "memory/graph", "memory/growth", "memory/reserved"],
   tracer: ["tracer/step"],
   "keras-loader": ["keras-loader/weights"],
 };

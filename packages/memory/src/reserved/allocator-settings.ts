@@ -1,0 +1,132 @@
+import { RematError } from "@remat/trace";
+
+const mebibyte = 2 ** 20;
+/** Sizes have as many classes of their own for rounding: from 1 MiB, doubling, up to 64 GiB. */
+const divisionClasses = 16;
+
+/** What PyTorch's caching allocator of CUDA is told by `PYTORCH_CUDA_ALLOC_CONF`, as far as it decides what is reserved. */
+export interface AllocatorSettings {
+  /** Blocks of this size and more are never split; infinity: all may be. */
+  readonly maxSplitBytes: number;
+  /** By class of size, in how many steps from one power of two to the next sizes are rounded up; 0 and 1: to 512 bytes. */
+  readonly roundupPower2Divisions: readonly number[];
+  readonly expandableSegments: boolean;
+  /** What a segment for blocks between 1 and 10 MiB has; also the page of an expandable one. */
+  readonly largeSegmentBytes: number;
+}
+
+/** What the allocator does when it is told nothing. */
+export const defaultAllocatorSettings: AllocatorSettings = {
+  maxSplitBytes: Number.POSITIVE_INFINITY,
+  roundupPower2Divisions: new Array<number>(divisionClasses).fill(0),
+  expandableSegments: false,
+  largeSegmentBytes: 20 * mebibyte,
+};
+
+/** Options that change neither what is allocated nor what is reserved as long as memory lasts. */
+const withoutEffect: ReadonlySet<string> = new Set([
+  "backend",
+  "garbage_collection_threshold",
+  "graph_capture_record_stream_reuse",
+  "max_non_split_rounding_mb",
+  "per_process_memory_fraction",
+  "pinned_max_cached_size_mb",
+  "pinned_max_round_threshold_mb",
+  "pinned_num_register_threads",
+  "pinned_reserve_segment_size_mb",
+  "pinned_use_background_threads",
+  "pinned_use_cuda_host_register",
+  "release_lock_on_cudamalloc",
+  "throw_on_cudamalloc_oom",
+]);
+
+/**
+ * Parses the text of `PYTORCH_CUDA_ALLOC_CONF`: `max_split_size_mb:128,expandable_segments:True`. `default` and the empty text change nothing. Source: c10's
+ * `AllocatorConfig.cpp`.
+ *
+ * @throws RematError `ALLOCATOR_SETTINGS` for an option or a value that the allocator would refuse, and for another allocator than its own
+ * @example
+ * parseAllocatorSettings("roundup_power2_divisions:[256:1,512:2,>:4]").roundupPower2Divisions[9]; // 2
+ */
+export function parseAllocatorSettings(text: string): AllocatorSettings {
+  if (text.trim() === "" || text.trim() === "default") return defaultAllocatorSettings;
+  const settings = { ...defaultAllocatorSettings };
+  for (const option of optionsIn(text)) {
+    const [, name, value] = /^([a-z_0-9]+):(.+)$/.exec(option) ?? [];
+    switch (name) {
+      case "max_split_size_mb":
+        settings.maxSplitBytes = megabytesOf(value, option, 20);
+        break;
+      case "large_segment_size_mb":
+        settings.largeSegmentBytes = megabytesOf(value, option, 20);
+        break;
+      case "expandable_segments":
+        settings.expandableSegments = truthOf(value, option);
+        break;
+      case "roundup_power2_divisions":
+        settings.roundupPower2Divisions = divisionsOf(value, option);
+        break;
+      default:
+        if (name === undefined || !withoutEffect.has(name))
+          throw refused(option, "an option that it has, as name:value");
+        if (name === "backend" && value !== "native")
+          throw refused(option, "native, the allocator that this is about; that of CUDA keeps no segments");
+    }
+  }
+  return settings;
+}
+
+/** Commas inside brackets part no options. */
+function optionsIn(text: string): string[] {
+  return text
+    .replaceAll(" ", "")
+    .split(/,(?![^[]*\])/)
+    .filter((option) => option !== "");
+}
+
+function megabytesOf(value: string, option: string, least: number): number {
+  const count = Number(value);
+  if (!Number.isInteger(count) || count < least) throw refused(option, `a whole number of MiB from ${least} up`);
+  return count * mebibyte;
+}
+
+function truthOf(value: string, option: string): boolean {
+  if (value !== "True" && value !== "False") throw refused(option, "True or False");
+  return value === "True";
+}
+
+function divisionsOf(value: string, option: string): number[] {
+  const divisions = new Array<number>(divisionClasses).fill(0);
+  if (!value.startsWith("[")) return divisions.fill(powerOfTwo(value, option));
+  if (!value.endsWith("]")) throw refused(option, "a list in brackets");
+  let last = 0;
+  let isFirst = true;
+  for (const entry of value.slice(1, -1).split(",")) {
+    const [size, steps = ""] = entry.split(":");
+    const count = steps === "0" ? 0 : powerOfTwo(steps, option);
+    if (size === ">") {
+      divisions.fill(count, last);
+      continue;
+    }
+    const place = Math.min(Math.log2(powerOfTwo(size, option)), divisionClasses - 1);
+    if (isFirst) divisions.fill(count, 0, place);
+    isFirst = false;
+    divisions[place] = count;
+    last = place;
+  }
+  return divisions;
+}
+
+function powerOfTwo(text: string, option: string): number {
+  const count = Number(text);
+  if (!(count >= 1) || !Number.isInteger(Math.log2(count)))
+    throw refused(option, "powers of two, as 4 or [256:1,512:2,>:4]");
+  return count;
+}
+
+function refused(option: string, expected: string): RematError {
+  return new RematError(
+    "ALLOCATOR_SETTINGS",
+    `settings of the CUDA allocator: '${option}': expected ${expected}. Give what PYTORCH_CUDA_ALLOC_CONF holds.`,
+  );
+}

@@ -1,0 +1,208 @@
+import { type AllocatorSettings, defaultAllocatorSettings } from "./allocator-settings.js";
+import { type Block, BlockPool } from "./block.js";
+
+const minBlockBytes = 512;
+/** The largest "small" block. */
+const smallBytes = 2 ** 20;
+const smallSegmentBytes = 2 ** 21;
+/** Blocks from here on have a segment of their own, rounded up to 2 MiB. */
+const minLargeBytes = 10 * 2 ** 20;
+const roundLargeBytes = 2 ** 21;
+/** Addresses of an expandable segment: more than any device has memory. */
+const addressSpaceBytes = 2 ** 42;
+/** From one segment to the next. */
+const segmentStride = 2 ** 43;
+
+/**
+ * Simulates PyTorch's caching allocator of CUDA as long as memory lasts: what it has given out, and what it has reserved for that. Sizes are rounded to 512 bytes or to steps between powers of two; blocks up to
+ * 1 MiB are cut from segments of 2 MiB, those below 10 MiB from segments of 20 MiB, larger ones have one of their own; the smallest free block that is large enough is taken, and split where
+ * what is left is worth it; freed neighbours merge. Source: c10's `CUDACachingAllocator.cpp`.
+ *
+ * @example
+ * const allocator = new CachingAllocator();
+ * const block = allocator.malloc(3e6);
+ * allocator.reservedBytes; // 20971520
+ * allocator.free(block);
+ */
+export class CachingAllocator {
+  readonly settings: AllocatorSettings;
+  allocatedBytes = 0;
+  reservedBytes = 0;
+  peakAllocatedBytes = 0;
+  peakReservedBytes = 0;
+  private readonly pools = new Map<number, readonly [small: BlockPool, large: BlockPool]>();
+  private segments = 0;
+
+  constructor(settings: AllocatorSettings = defaultAllocatorSettings) {
+    this.settings = settings;
+  }
+
+  /** Returns what a request of so many bytes, more than none, is rounded up to. */
+  roundSize(bytes: number): number {
+    if (bytes < minBlockBytes) return minBlockBytes;
+    const place = Math.floor(Math.log2(bytes)) - 20;
+    const divisions = this.settings.roundupPower2Divisions;
+    const steps = divisions[Math.min(Math.max(place, 0), divisions.length - 1)];
+    if (!(steps > 1 && bytes > minBlockBytes * steps)) return roundUp(bytes, minBlockBytes);
+    return roundUp(bytes, 2 ** Math.floor(Math.log2(bytes)) / steps);
+  }
+
+  /** Allocates so many bytes, more than none. */
+  malloc(bytes: number, stream = 0): Block {
+    const size = this.roundSize(bytes);
+    const pool = this.poolOf(stream, size);
+    let block = this.takeFree(pool, size) ?? this.takeNew(pool, size);
+    if (this.isSplit(block, size)) block = this.split(block, size);
+    block.isAllocated = true;
+    this.allocatedBytes += block.bytes;
+    this.peakAllocatedBytes = Math.max(this.peakAllocatedBytes, this.allocatedBytes);
+    return block;
+  }
+
+  free(block: Block): void {
+    this.allocatedBytes -= block.bytes;
+    block.isAllocated = false;
+    this.merge(block, block.before);
+    this.merge(block, block.after);
+    block.pool.free.add(block);
+  }
+
+  private poolOf(stream: number, size: number): BlockPool {
+    let pools = this.pools.get(stream);
+    if (pools === undefined) this.pools.set(stream, (pools = [new BlockPool(true), new BlockPool(false)]));
+    return pools[size <= smallBytes ? 0 : 1];
+  }
+
+  /** The smallest free block that is large enough, unless it is one that must not be split for so little. */
+  private takeFree({ free }: BlockPool, size: number): Block | undefined {
+    const { maxSplitBytes } = this.settings;
+    let place = free.firstThat(({ bytes }) => bytes >= size);
+    if (place === free.items.length) return undefined;
+    // What lies before addresses without memory is as large as it can become.
+    if (this.settings.expandableSegments)
+      while (
+        place + 1 < free.items.length &&
+        expandableBytes(free.items[place + 1]) < expandableBytes(free.items[place])
+      )
+        place++;
+    const block = free.items[place];
+    if (size < maxSplitBytes && block.bytes >= maxSplitBytes) return undefined;
+    if (size >= maxSplitBytes && block.bytes >= size + this.settings.largeSegmentBytes) return undefined;
+    free.items.splice(place, 1);
+    return block;
+  }
+
+  private takeNew(pool: BlockPool, size: number): Block {
+    if (this.settings.expandableSegments) return this.expand(pool, size);
+    const block = this.newSegment(pool, this.segmentBytes(size), true);
+    this.reserve(block.bytes);
+    return block;
+  }
+
+  private segmentBytes(size: number): number {
+    if (size <= smallBytes) return smallSegmentBytes;
+    return size < minLargeBytes ? this.settings.largeSegmentBytes : roundUp(size, roundLargeBytes);
+  }
+
+  private newSegment(pool: BlockPool, bytes: number, isMapped: boolean): Block {
+    const address = segmentStride * this.segments++;
+    const isExpandable = !isMapped;
+    return { address, bytes, pool, isAllocated: false, isMapped, isExpandable, before: undefined, after: undefined };
+  }
+
+  private isSplit({ bytes, pool }: Block, size: number): boolean {
+    const rest = bytes - size;
+    if (pool.isSmall || this.settings.expandableSegments) return rest >= minBlockBytes;
+    return size < this.settings.maxSplitBytes && rest > smallBytes;
+  }
+
+  /** Cuts the first `size` bytes from a block, whose rest is free. */
+  private split(rest: Block, size: number): Block {
+    const { address, pool, isMapped, isExpandable, before } = rest;
+    const block: Block = {
+      address,
+      bytes: size,
+      pool,
+      isAllocated: false,
+      isMapped,
+      isExpandable,
+      before,
+      after: rest,
+    };
+    if (before !== undefined) before.after = block;
+    rest.before = block;
+    rest.address += size;
+    rest.bytes -= size;
+    (rest.isMapped ? pool.free : pool.unmapped).add(rest);
+    return block;
+  }
+
+  /** Adds a free neighbour to a block that is in no list. */
+  private merge(block: Block, other: Block | undefined): void {
+    if (other === undefined || other.isAllocated || other.isMapped !== block.isMapped) return;
+    (other.isMapped ? block.pool.free : block.pool.unmapped).remove(other);
+    if (block.before === other) {
+      block.address = other.address;
+      block.before = other.before;
+      if (block.before !== undefined) block.before.after = block;
+    } else {
+      block.after = other.after;
+      if (block.after !== undefined) block.after.before = block;
+    }
+    block.bytes += other.bytes;
+  }
+
+  /** A free block of at least that size at the end of the memory that an expandable segment has, which grows for it. */
+  private expand(pool: BlockPool, size: number): Block {
+    let block = this.expandable(pool, size);
+    if (!block.isMapped) block = this.map(block, Math.min(block.bytes, size));
+    while (block.bytes < size) block = this.map(block.after!, Math.min(size - block.bytes, block.after!.bytes));
+    pool.free.remove(block);
+    return block;
+  }
+
+  private expandable(pool: BlockPool, size: number): Block {
+    for (const unmapped of pool.unmapped.items) {
+      const { before } = unmapped;
+      const first = before !== undefined && !before.isAllocated ? before : unmapped;
+      let room = 0;
+      for (
+        let block: Block | undefined = first;
+        block !== undefined && room < size && !block.isAllocated;
+        block = block.after
+      )
+        room += block.bytes;
+      if (room >= size) return first;
+    }
+    const segment = this.newSegment(pool, addressSpaceBytes, false);
+    pool.unmapped.add(segment);
+    return segment;
+  }
+
+  /** Gives memory to the beginning of a block that has none, in whole pages, and merges it with what is free beside it. */
+  private map(block: Block, bytes: number): Block {
+    const { pool } = block;
+    const mapped = roundUp(bytes, pool.isSmall ? smallSegmentBytes : this.settings.largeSegmentBytes);
+    pool.unmapped.remove(block);
+    const given = mapped < block.bytes ? this.split(block, mapped) : block;
+    given.isMapped = true;
+    this.merge(given, given.before);
+    this.merge(given, given.after);
+    pool.free.add(given);
+    this.reserve(mapped);
+    return given;
+  }
+
+  private reserve(bytes: number): void {
+    this.reservedBytes += bytes;
+    this.peakReservedBytes = Math.max(this.peakReservedBytes, this.reservedBytes);
+  }
+}
+
+function expandableBytes({ bytes, after }: Block): number {
+  return bytes + (after !== undefined && !after.isMapped ? after.bytes : 0);
+}
+
+function roundUp(bytes: number, unit: number): number {
+  return Math.ceil(bytes / unit) * unit;
+}

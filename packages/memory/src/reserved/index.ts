@@ -1,0 +1,8 @@
+export {
+  type AllocatorSettings,
+  defaultAllocatorSettings,
+  parseAllocatorSettings,
+} from "./allocator-settings.js";
+export type { Block, BlockPool } from "./block.js";
+export { CachingAllocator } from "./caching-allocator.js";
+export { type ReservedMemory, reservedMemory } from "./reserved-memory.js";
