@@ -6,7 +6,15 @@ export {
   toCheckpointPolicyFile,
   writeCheckpointPolicyFile,
 } from "./checkpoint-policy-file.js";
+export {
+  type CudaSnapshotFile,
+  cudaSnapshotSchema,
+  type SnapshotBlock,
+  type SnapshotEvent,
+  type SnapshotOfDevice,
+} from "./cuda-snapshot-file.js";
 export { pyTorchDevice } from "./pytorch-device.js";
+export { cudaAllocatorFramework, readCudaSnapshot } from "./read-cuda-snapshot.js";
 export { readPyTorchTrace } from "./read-pytorch-trace.js";
 export {
   checkpointableModules,

@@ -1,7 +1,20 @@
 import { type MemTracker, trackMemory } from "@remat/mem-tracker";
 import { type FSDPMemTracker, type FsdpSimulation, type ShardingPlan, simulateFsdp } from "@remat/mem-tracker/fsdp";
-import { type MemoryMoment, type MemoryTimeline, type MomentPlace, memoryTimeline, momentAt } from "@remat/memory";
-import { type Trace, traceNotes } from "@remat/trace";
+import {
+  heldPeak,
+  type MemoryMoment,
+  type MemoryTimeline,
+  type MomentPlace,
+  memoryTimeline,
+  momentAt,
+} from "@remat/memory";
+import {
+  type AllocatorSettings,
+  parseAllocatorSettings,
+  type ReservedMemory,
+  reservedMemory,
+} from "@remat/memory/reserved";
+import { RematError, type Trace, traceNotes } from "@remat/trace";
 
 /** What is held, when, in which category, and who put it there. */
 export interface MemorySummary {
@@ -16,6 +29,16 @@ export interface MemorySummary {
   readonly timeline: MemoryTimeline;
   readonly notes: readonly string[];
   readonly simulation: FsdpSimulation | undefined;
+  /** What PyTorch's caching allocator reserves for it, where that was asked for, or the trace is of what one saw. */
+  readonly reserved: ReservedMemory | undefined;
+  /** Beside that, what one really held. */
+  readonly measured: MeasuredMemory | undefined;
+}
+
+/** What PyTorch's caching allocator really gave out and reserved at most, in bytes. */
+export interface MeasuredMemory {
+  readonly allocatedPeakBytes: number;
+  readonly reservedPeakBytes: number;
 }
 
 export interface SummarizeMemoryOptions {
@@ -25,6 +48,10 @@ export interface SummarizeMemoryOptions {
   readonly limit?: number;
   /** Predict one rank of this many instead of the run itself. */
   readonly sharding?: ShardingPlan;
+  /** Also what PyTorch's caching allocator of CUDA reserves with these settings. */
+  readonly allocator?: AllocatorSettings;
+  /** What such an allocator saw of the same step, to be shown beside it. */
+  readonly snapshot?: Trace;
   /** Accept a trace without a backward pass. */
   readonly forwardOnly?: boolean;
 }
@@ -44,6 +71,8 @@ export function summarizeMemory(trace: Trace, options: SummarizeMemoryOptions = 
   const limit = options.limit ?? 10;
   const at = options.at ?? "peak";
   const moment = at === "peak" ? tracker.peakMoment({ limit }) : momentAt(shown, at, { limit });
+  const told =
+    options.allocator === undefined ? settingsOf(options.snapshot ?? trace) : { settings: options.allocator };
   return {
     trace: shown,
     tracker,
@@ -58,7 +87,25 @@ export function summarizeMemory(trace: Trace, options: SummarizeMemoryOptions = 
             : `at mark ${at.mark}`,
     peakBytes: tracker.peakBytes(),
     timeline: memoryTimeline(shown),
-    notes: traceNotes(shown),
+    notes: [...traceNotes(shown), ...(told?.notes ?? [])],
     simulation,
+    reserved: told && reservedMemory(shown, told.settings),
+    measured: measuredBy(options.snapshot ?? trace),
   };
+}
+
+/** Those that the allocator had which saw a run; of newer releases' it may not be known what they do. */
+function settingsOf({ header }: Trace): { settings?: AllocatorSettings; notes?: readonly string[] } | undefined {
+  if (header.allocator === undefined) return undefined;
+  try {
+    return { settings: parseAllocatorSettings(header.allocator.settings) };
+  } catch (error) {
+    if (!(error instanceof RematError)) throw error;
+    return { notes: [`what is reserved is predicted without settings: ${error.message}`] };
+  }
+}
+
+function measuredBy(trace: Trace): MeasuredMemory | undefined {
+  const { allocator } = trace.header;
+  return allocator && { allocatedPeakBytes: heldPeak(trace).peakBytes, reservedPeakBytes: allocator.reservedPeakBytes };
 }

@@ -34,6 +34,8 @@ export function readHeader(r: TraceRecord): TraceHeader {
   if (r["notes"] !== undefined && !list(r, "notes").every(isText))
     throw new TraceFieldError("notes", `expected sentences, found ${excerpt(r["notes"])}`);
   if (r["failure"] !== undefined) checkFailure(r["failure"]);
+  if (r["allocator"] !== undefined && !isAllocator(r["allocator"]))
+    throw new TraceFieldError("allocator", `expected settings and reservedPeakBytes, found ${excerpt(r["allocator"])}`);
   const { remat: _, version: __, ...header } = r;
   return header as unknown as TraceHeader;
 }
@@ -41,6 +43,11 @@ export function readHeader(r: TraceRecord): TraceHeader {
 /** @internal */
 export const isFasterGradients = (value: unknown): value is FasterGradients =>
   value === "equal" || value === "reordered";
+
+function isAllocator(value: unknown): boolean {
+  const { settings, reservedPeakBytes } = Object(value) as Readonly<Record<string, unknown>>;
+  return typeof settings === "string" && typeof reservedPeakBytes === "number" && reservedPeakBytes >= 0;
+}
 
 function isText(value: unknown): value is string {
   return typeof value === "string";

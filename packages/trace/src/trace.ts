@@ -32,6 +32,8 @@ export interface TraceHeader {
   readonly libraries?: Readonly<Record<string, string>>;
   /** Of a run that ended in the midst of this step for lack of memory: how. */
   readonly failure?: MemoryFailure;
+  /** Of what PyTorch's caching allocator saw: its settings (`PYTORCH_CUDA_ALLOC_CONF`), and the most that it had reserved. */
+  readonly allocator?: { readonly settings: string; readonly reservedPeakBytes: number };
   /** Sentences a reader should see, e.g. which loss was assumed. */
   readonly notes?: readonly string[];
 }

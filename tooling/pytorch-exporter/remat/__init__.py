@@ -16,5 +16,9 @@ from .fitting import Fitted, fit
 from .planner import BudgetNotMet, PlannerMissing
 from .policy import apply, remove
 from .recording import record, record_step
+from .snapshots import SnapshotRefused, export_snapshot
 
-__all__ = ["BudgetNotMet", "Fitted", "PlannerMissing", "apply", "context_fn", "export", "export_step", "fit", "record", "record_step", "remove"]
+__all__ = [
+    "BudgetNotMet", "Fitted", "PlannerMissing", "SnapshotRefused", "apply", "context_fn", "export", "export_snapshot", "export_step", "fit", "record",
+    "record_step", "remove",
+]  # fmt: skip

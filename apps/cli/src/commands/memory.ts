@@ -1,11 +1,13 @@
 import { fullyShardCode, type ShardingPlan } from "@remat/mem-tracker/fsdp";
 import type { MomentPlace } from "@remat/memory";
+import { type AllocatorSettings, parseAllocatorSettings } from "@remat/memory/reserved";
 import { deviceToFit, memoryDocument, regionsDocument, summarizeMemory, summarizeRegions } from "@remat/reporting";
+import { RematError, type Trace } from "@remat/trace";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
 import { parseFormat, parseUnits, rowsToList, shapeOf } from "../format-option.js";
 import { parseModelOptions, predictOption, printOptions, recordOptions, stepOptions } from "../model-options.js";
-import { modelSource } from "../model-source.js";
+import { importerOf, isOf, modelSource } from "../model-source.js";
 import { shownBeside, writeFor } from "../output.js";
 import { priceModel } from "../price-model.js";
 import { parsePricing, pricingOptions } from "../pricing-options.js";
@@ -32,6 +34,11 @@ export const memoryCommand: Command = {
       purpose: "Predict one rank of many: world=8,wrap='layers.*',reshard,bf16,offload, or a JSON file",
     },
     { flags: "--fsdp-code <file>", purpose: "Also write that plan as Python: calls of fully_shard", writes: "text" },
+    {
+      flags: "--reserved <settings>",
+      purpose: "Also what PyTorch's CUDA allocator reserves: default, or as PYTORCH_CUDA_ALLOC_CONF says it",
+    },
+    { flags: "--snapshot <file>", purpose: "Beside it what that allocator held: a file of python -m remat snapshot" },
     { flags: "--at <moment>", purpose: "Which moment to explain: peak, op:N, event:N or mark:NAME", default: "peak" },
     { flags: "--top <n>", purpose: "How many of the largest storages to list (default: 10; as csv all)" },
     { flags: "--depth <n>", purpose: "Show modules of up to this many name components", default: 2 },
@@ -58,6 +65,9 @@ export async function memory(model: string, options: CommandOptions, io: Console
   const units = parseUnits(options);
   const at = parseMoment(parseText("at", options["at"]));
   const sharding = options["fsdp"] === undefined ? undefined : parseSharding(options["fsdp"]);
+  const allocator =
+    options["reserved"] === undefined ? undefined : parseReserved(parseText("reserved", options["reserved"]));
+  const snapshotPath = options["snapshot"] === undefined ? undefined : parseText("snapshot", options["snapshot"]);
   const tracePath = options["trace"] === undefined ? undefined : parseText("trace", options["trace"]);
   const modelOptions = parseModelOptions(options);
   const codePath = options["fsdpCode"] === undefined ? undefined : parseText("fsdp-code", options["fsdpCode"]);
@@ -79,7 +89,10 @@ export async function memory(model: string, options: CommandOptions, io: Console
     const summary = summarizeMemory(trace, {
       at,
       limit,
-      forwardOnly: trace.header.step?.predict === true,
+      // An allocator knows of no passes.
+      forwardOnly: trace.header.step?.predict === true || trace.header.allocator !== undefined,
+      ...(allocator && { allocator }),
+      ...(snapshotPath !== undefined && { snapshot: await readSnapshot(snapshotPath) }),
       ...withSharding(sharding),
     });
     if (codePath !== undefined && sharding !== undefined)
@@ -103,6 +116,24 @@ export async function memory(model: string, options: CommandOptions, io: Console
   } finally {
     progress.clear();
   }
+}
+
+function parseReserved(text: string): AllocatorSettings {
+  try {
+    return parseAllocatorSettings(text);
+  } catch (error) {
+    throw error instanceof RematError ? new UsageError(`--reserved: ${error.message}`) : error;
+  }
+}
+
+async function readSnapshot(path: string): Promise<Trace> {
+  const source = modelSource(path);
+  const trace = isOf(source, "run") ? await importerOf(source).read(source.path, {}) : undefined;
+  if (trace?.header.allocator === undefined)
+    throw new UsageError(
+      `--snapshot ${quote(path)}: expected what PyTorch's CUDA allocator held, as python -m remat snapshot writes it.`,
+    );
+  return trace;
 }
 
 function withSharding(sharding: ShardingPlan | undefined): { sharding?: ShardingPlan } {

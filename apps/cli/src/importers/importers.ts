@@ -1,3 +1,4 @@
+import { cudaSnapshotImporter } from "./cuda-snapshot.js";
 import { esModuleImporter } from "./es-module.js";
 import { graphImporter } from "./graph.js";
 import { graphModelImporter } from "./graph-model.js";
@@ -11,6 +12,7 @@ import { traceImporter } from "./trace.js";
 export const importers: readonly Importer[] = [
   esModuleImporter,
   traceImporter,
+  cudaSnapshotImporter,
   pyTorchImporter,
   graphImporter,
   planImporter,

@@ -1,9 +1,10 @@
 import type { ModuleMemory } from "@remat/mem-tracker";
 import type { MemoryMoment } from "@remat/memory";
+import type { ReservedMemory } from "@remat/memory/reserved";
 import { categoryLabels } from "../category-colours.js";
 import type { DocumentPart, DocumentRecords, OutputDocument } from "../formats/output-document.js";
 import { type SizeFormat, type SizeUnit, sizeFormat } from "../size-unit.js";
-import type { MemorySummary } from "../summarize-memory.js";
+import type { MeasuredMemory, MemorySummary } from "../summarize-memory.js";
 import { categoriesTable } from "./categories-table.js";
 import { largestTable } from "./largest-table.js";
 
@@ -29,6 +30,7 @@ export function memoryDocument(
   return {
     parts: () => [
       { kind: "text", lines: describeMemory(summary, size) },
+      ...reservedTable(summary, size),
       categoriesTable({ ...summary.moment, peakBytes: summary.moment.totalBytes, place: summary.place }, size),
       largestTable(summary.moment, size),
       ...(modulesOf(summary.tracker, depth).length === 0 ? [] : [modulesTable(summary, depth, size)]),
@@ -47,6 +49,24 @@ function describeMemory(summary: MemorySummary, size: SizeFormat): readonly stri
     `peak ${size(summary.peakBytes)}${summary.place === "peak" ? "" : `; ${summary.place} ${size(moment.totalBytes)}`}${moment.at === undefined ? "" : `, in ${describeOp(moment)}`}`,
     ...heldElsewhere(summary, size),
     ...notes.map((note) => `note: ${note}`),
+  ];
+}
+
+/** What PyTorch's allocator gives out and what it reserves for that, beside what one did. */
+function reservedTable({ reserved, measured }: MemorySummary, size: SizeFormat): readonly DocumentPart[] {
+  if (reserved === undefined) return [];
+  const row = (name: string, field: keyof MeasuredMemory): string[] => [
+    name,
+    size(reserved[field]),
+    ...(measured === undefined ? [] : [size(measured[field])]),
+  ];
+  return [
+    {
+      kind: "table",
+      title: "CUDA's caching allocator, at most",
+      headers: ["", "Predicted", ...(measured === undefined ? [] : ["Measured"])],
+      rows: [row("allocated", "allocatedPeakBytes"), row("reserved", "reservedPeakBytes")],
+    },
   ];
 }
 
@@ -146,6 +166,8 @@ export function memorySummaryJson(summary: MemorySummary, depth: number): unknow
     notes: summary.notes,
     peakBytes: summary.peakBytes,
     place: summary.place,
+    ...(summary.reserved && { reserved: reservedJson(summary.reserved) }),
+    ...(summary.measured && { measured: summary.measured }),
     moment,
     snapshots: { current: tracker.snapshot("current"), peak: tracker.snapshot("peak") },
     modules: modulesOf(tracker, depth).map((module) => ({
@@ -160,5 +182,18 @@ export function memorySummaryJson(summary: MemorySummary, depth: number): unknow
         Array.from(timeline.bytesByCategory, ([name, bytes]) => [name, Array.from(bytes)]),
       ),
     },
+  };
+}
+
+function reservedJson({
+  allocatedPeakBytes,
+  reservedPeakBytes,
+  allocatedBytes,
+  reservedBytes,
+}: ReservedMemory): unknown {
+  return {
+    allocatedPeakBytes,
+    reservedPeakBytes,
+    timeline: { allocatedBytes: Array.from(allocatedBytes), reservedBytes: Array.from(reservedBytes) },
   };
 }

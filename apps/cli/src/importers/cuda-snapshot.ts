@@ -1,0 +1,24 @@
+import { RematError } from "@remat/trace";
+import type { RunImporter } from "./importer.js";
+import { namingFile } from "./naming-file.js";
+import { parseJson } from "./parse-json.js";
+
+/** What PyTorch's CUDA allocator held, as `remat.export_snapshot` in Python writes it. */
+export const cudaSnapshotImporter: RunImporter = {
+  name: "cuda-snapshot",
+  gives: "run",
+  example: "snapshot.json.gz",
+  what: "what PyTorch's CUDA allocator held, as python -m remat snapshot writes it",
+  ending: /(\.json(\.gz)?|\.pickle|\.pkl)$/,
+  recognises: (path, { text }) => /^\s*\{\s*"schema"\s*:\s*"cuda-snapshot\//.test(text) || /\.(pickle|pkl)$/.test(path),
+  read: async (path) => {
+    if (/\.(pickle|pkl)$/.test(path))
+      throw new RematError(
+        "CUDA_SNAPSHOT",
+        `${path}: a pickle, which is read in Python. Run python -m remat snapshot ${path} snapshot.json.gz, and give snapshot.json.gz.`,
+      );
+    const { readCudaSnapshot } = await import("@remat/pytorch");
+    const json = parseJson(path);
+    return namingFile(path, () => readCudaSnapshot(json));
+  },
+};

@@ -1,0 +1,132 @@
+import { RematError } from "@remat/trace";
+
+/** What an event of the CUDA allocator's history does. */
+export const snapshotActions = [
+  "alloc",
+  "free_requested",
+  "free_completed",
+  "segment_alloc",
+  "segment_free",
+  "segment_map",
+  "segment_unmap",
+] as const;
+
+/** Address, bytes, bytes asked for, whether it is in use, and its stack or -1. */
+export type SnapshotBlock = readonly [
+  address: number,
+  bytes: number,
+  requestedBytes: number,
+  isActive: number,
+  stack: number,
+];
+
+/** What was done at an address, with how many bytes, on which stream, and by which stack or -1. */
+export type SnapshotEvent = readonly [
+  action: (typeof snapshotActions)[number],
+  address: number,
+  bytes: number,
+  stream: number,
+  stack: number,
+];
+
+/** What the allocator holds of one GPU at the end, and what it did before. */
+export interface SnapshotOfDevice {
+  readonly device: number;
+  readonly segments: readonly {
+    readonly bytes: number;
+    readonly stream: number;
+    readonly blocks: readonly SnapshotBlock[];
+  }[];
+  readonly trace: readonly SnapshotEvent[];
+}
+
+/** What `remat.export_snapshot` writes (schema `cuda-snapshot/1`). */
+export interface CudaSnapshotFile {
+  readonly schema: string;
+  /** `PYTORCH_CUDA_ALLOC_CONF`; empty where nothing is set. */
+  readonly settings: string;
+  readonly devices: readonly SnapshotOfDevice[];
+  /** Each of frames, innermost first. */
+  readonly stacks: readonly (readonly number[])[];
+  readonly frames: readonly (readonly [file: string, line: number, name: string])[];
+}
+
+/** The schema of {@link CudaSnapshotFile}. */
+export const cudaSnapshotSchema = "cuda-snapshot/1";
+
+/**
+ * Returns `value` as a snapshot of the CUDA allocator.
+ *
+ * @throws RematError `CUDA_SNAPSHOT`, which says what is wrong with it
+ * @internal
+ */
+export function asCudaSnapshot(value: unknown): CudaSnapshotFile {
+  const file = asRecord(value, "the file");
+  if (file["schema"] !== cudaSnapshotSchema)
+    throw damaged(`expected schema ${cudaSnapshotSchema}, found ${JSON.stringify(file["schema"]) ?? "none"}`);
+  if (typeof file["settings"] !== "string") throw damaged("expected a text as 'settings'");
+  const stacks = asList(file["stacks"], "stacks");
+  const frames = asList(file["frames"], "frames");
+  frames.forEach((frame, i) => {
+    const [name, line, of] = asList(frame, `frame ${i}`);
+    if (typeof name !== "string" || !isCount(line) || typeof of !== "string")
+      throw damaged(`frame ${i}: expected file, line and name`);
+  });
+  stacks.forEach((stack, i) =>
+    asList(stack, `stack ${i}`).forEach((frame) => {
+      if (!isCount(frame) || frame >= frames.length)
+        throw damaged(`stack ${i}: expected one of ${frames.length} frames, found ${String(frame)}`);
+    }),
+  );
+  const checkStack = (stack: unknown, where: string): void => {
+    if (!Number.isInteger(stack) || (stack as number) < -1 || (stack as number) >= stacks.length)
+      throw damaged(`${where}: expected one of ${stacks.length} stacks or -1, found ${String(stack)}`);
+  };
+  const devices = asList(file["devices"], "devices");
+  if (devices.length === 0) throw damaged("it is of no device: nothing was allocated when it was written");
+  devices.forEach((item, d) => {
+    const device = asRecord(item, `device ${d}`);
+    if (!isCount(device["device"])) throw damaged(`device ${d}: expected its number`);
+    asList(device["segments"], "segments").forEach((one, s) => {
+      const segment = asRecord(one, `segment ${s}`);
+      if (!isCount(segment["bytes"]) || !isCount(segment["stream"]))
+        throw damaged(`segment ${s}: expected 'bytes' and 'stream'`);
+      asList(segment["blocks"], "blocks").forEach((block, b) => {
+        const fields = asList(block, `block ${b}`);
+        if (fields.length !== 5 || !fields.slice(0, 4).every(isCount))
+          throw damaged(`block ${b} of segment ${s}: expected five numbers`);
+        checkStack(fields[4], `block ${b} of segment ${s}`);
+      });
+    });
+    asList(device["trace"], "trace").forEach((event, e) => {
+      const [action, ...fields] = asList(event, `event ${e}`);
+      if (!(snapshotActions as readonly unknown[]).includes(action))
+        throw damaged(`event ${e}: unknown action ${JSON.stringify(action)}`);
+      if (fields.length !== 4 || !fields.slice(0, 3).every(isCount))
+        throw damaged(`event ${e}: expected an address, bytes and a stream`);
+      checkStack(fields[3], `event ${e}`);
+    });
+  });
+  return value as CudaSnapshotFile;
+}
+
+function asRecord(value: unknown, what: string): Readonly<Record<string, unknown>> {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw damaged(`${what}: expected an object`);
+  return value as Readonly<Record<string, unknown>>;
+}
+
+function asList(value: unknown, what: string): readonly unknown[] {
+  if (!Array.isArray(value)) throw damaged(`${what}: expected a list, found ${typeof value}`);
+  return value;
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === "number" && value >= 0 && Number.isInteger(value);
+}
+
+function damaged(found: string): RematError {
+  return new RematError(
+    "CUDA_SNAPSHOT",
+    `a snapshot of the CUDA allocator: ${found}. Write it again: python -m remat snapshot snapshot.pickle snapshot.json.gz.`,
+  );
+}

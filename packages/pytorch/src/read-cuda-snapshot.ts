@@ -1,0 +1,125 @@
+import { Category, type Trace, TraceBuilder } from "@remat/trace";
+import { asCudaSnapshot, type CudaSnapshotFile, type SnapshotOfDevice } from "./cuda-snapshot-file.js";
+
+/** The framework of a trace that {@link readCudaSnapshot} made: what an allocator saw, which knows allocations and no ops. */
+export const cudaAllocatorFramework = "cuda-allocator";
+
+/** As many frames of a stack name an allocation: more are in its attributes. */
+const namedFrames = 3;
+
+/**
+ * Returns what PyTorch's CUDA allocator did, as its snapshot tells it, as a trace: an op for each allocation, named by the lines of the program that asked for it, innermost first; its attributes hold the
+ * whole stack. What was there before the history begins is allocated first, as far as it can be told: what is freed in it without having been allocated, and what is left at the
+ * end. Of several GPUs the one that holds most is read. The header's `allocator` tells what was reserved, and by which settings.
+ *
+ * @throws RematError `CUDA_SNAPSHOT`
+ * @example
+ * const trace = readCudaSnapshot(JSON.parse(await readFile("snapshot.json", "utf8")));
+ */
+export function readCudaSnapshot(file: unknown): Trace {
+  const snapshot = asCudaSnapshot(file);
+  const held = (one: SnapshotOfDevice): number => one.segments.reduce((sum, { bytes }) => sum + bytes, 0);
+  const [device] = snapshot.devices.toSorted((a, b) => held(b) - held(a));
+  const streams = new Set(device.segments.map(({ stream }) => stream));
+  const builder = new TraceBuilder({
+    framework: cudaAllocatorFramework,
+    device: `cuda:${device.device}`,
+    mode: "real",
+    allocationUnitBytes: 512,
+    model: "snapshot",
+    allocator: { settings: snapshot.settings, reservedPeakBytes: mostReserved(device) },
+    notes: [
+      ...(device.trace.length === 0
+        ? ["no history: torch.cuda.memory._record_memory_history() was not called, so this is a single moment"]
+        : []),
+      ...(snapshot.devices.length > 1 ? [`${snapshot.devices.length} GPUs: that which holds most is shown`] : []),
+      ...(streams.size > 1
+        ? [`${streams.size} streams, each with segments of its own: what is reserved is predicted as if there were one`]
+        : []),
+    ],
+  });
+  new SnapshotReader(builder, snapshot, device).read();
+  return builder.build();
+}
+
+/** The sum of all segments at the end is known, and each step before. */
+function mostReserved({ segments, trace }: SnapshotOfDevice): number {
+  let reserved = segments.reduce((sum, { bytes }) => sum + bytes, 0);
+  let most = reserved;
+  for (const [action, , bytes] of trace.toReversed()) {
+    if (action === "segment_alloc" || action === "segment_map") reserved -= bytes;
+    else if (action === "segment_free" || action === "segment_unmap") reserved += bytes;
+    most = Math.max(most, reserved);
+  }
+  return most;
+}
+
+class SnapshotReader {
+  private readonly builder: TraceBuilder;
+  private readonly snapshot: CudaSnapshotFile;
+  private readonly device: SnapshotOfDevice;
+  /** By address: the storage that is there. */
+  private readonly live = new Map<number, number>();
+
+  constructor(builder: TraceBuilder, snapshot: CudaSnapshotFile, device: SnapshotOfDevice) {
+    this.builder = builder;
+    this.snapshot = snapshot;
+    this.device = device;
+  }
+
+  read(): void {
+    for (const [address, { bytes, stack }] of [...this.thereBefore()].sort(([a], [b]) => a - b)) {
+      const storage = this.builder.allocate(bytes, undefined, Category.other);
+      this.live.set(address, storage);
+      this.builder.op(this.opOf(stack, storage, bytes));
+    }
+    for (const [action, address, bytes, , stack] of this.device.trace) {
+      const storage = this.live.get(address);
+      if (action === "alloc") {
+        // The history lost that it was freed.
+        if (storage !== undefined) this.builder.free(storage);
+        const made = this.builder.allocate(bytes, undefined, Category.other);
+        this.live.set(address, made);
+        this.builder.op(this.opOf(stack, made, bytes));
+      } else if (action === "free_requested" && storage !== undefined) {
+        this.builder.free(storage);
+        this.live.delete(address);
+      }
+    }
+  }
+
+  /** By address: what the history frees and never allocated, and what is in use at the end and was not allocated in it. */
+  private thereBefore(): Map<number, { bytes: number; stack: number }> {
+    const before = new Map<number, { bytes: number; stack: number }>();
+    const met = new Set<number>();
+    for (const [action, address, bytes, , stack] of this.device.trace) {
+      if (action === "free_requested" && !met.has(address)) before.set(address, { bytes, stack });
+      if (action === "alloc" || action === "free_requested") met.add(address);
+    }
+    for (const { blocks } of this.device.segments)
+      for (const [address, , requestedBytes, isActive, stack] of blocks)
+        if (isActive === 1 && !met.has(address)) before.set(address, { bytes: requestedBytes, stack });
+    return before;
+  }
+
+  private opOf(stack: number, storage: number, bytes: number) {
+    const frames = stack < 0 ? [] : this.snapshot.stacks[stack].map((frame) => this.snapshot.frames[frame]);
+    const own = frames.filter(([file]) => isOfProgram(file));
+    const named = (own.length > 0 ? own : frames).slice(0, namedFrames);
+    return {
+      name: named.map(([file, line, name]) => `${file.split("/").at(-1)}:${line} ${name}`).join(" < ") || "no stack",
+      ...(own.length > 0 && { line: `${own[0][0]}:${own[0][1]}:1` }),
+      ...(frames.length > 0 && {
+        attributes: { stack: frames.map(([file, line, name]) => `${file}:${line} ${name}`) },
+      }),
+      outputs: [this.builder.tensor({ storage, dtype: "uint8", shape: [bytes] })],
+    };
+  }
+}
+
+/** Neither a library's nor C++'s. */
+function isOfProgram(file: string): boolean {
+  return (
+    /\.py$|^<(?!built-in|frozen|string)/.test(file) && !/\/(site-packages|dist-packages|lib\/python[\d.]+)\//.test(file)
+  );
+}

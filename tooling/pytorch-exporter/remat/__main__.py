@@ -1,0 +1,25 @@
+"""`python -m remat snapshot snapshot.pickle snapshot.json.gz`: what `export_snapshot` does, from the command line."""
+
+import argparse
+import sys
+
+from .snapshots import SnapshotRefused, export_snapshot
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="python -m remat")
+    commands = parser.add_subparsers(dest="command", required=True)
+    snapshot = commands.add_parser("snapshot", help="write what torch.cuda.memory._dump_snapshot dumped as a file that remat memory reads")
+    snapshot.add_argument("pickle", help="what torch.cuda.memory._dump_snapshot wrote")
+    snapshot.add_argument("output", help="the file to write, as snapshot.json.gz")
+    given = parser.parse_args()
+    try:
+        export_snapshot(given.pickle, given.output)
+    except (SnapshotRefused, OSError) as error:
+        print(error if isinstance(error, SnapshotRefused) else f"remat: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
