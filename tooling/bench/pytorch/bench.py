@@ -1,36 +1,109 @@
-"""Plans of remat for torch.utils.checkpoint beside what people write by hand, on real steps: peaks by PyTorch's MemTracker, times beside stock's.
+"""Plans of remat for torch.utils.checkpoint beside what people write by hand and what PyTorch's own tools find, on real steps: peaks by PyTorch's MemTracker, times
+beside stock's.
 
-Prints a Markdown table. Run by `pnpm bench:pytorch`.
+Prints a Markdown table, a row for each model and budget, and what of it breaks a bound. Run by `pnpm bench:pytorch`.
 """
 
+import functools
+import gc
 import json
 import os
-import re
 import shlex
-import statistics
 import subprocess
 import sys
 import tempfile
-import time
+import warnings
+from dataclasses import dataclass
 from pathlib import Path
 
 exporter = Path(__file__).parents[2] / "pytorch-exporter"
 sys.path[:0] = [str(Path(__file__).parent), str(exporter), str(exporter / "test")]
 
-import remat
 import torch
+from measure import begun, peak_of, times_of, track, tracked_peak
 from models import MODELS, build
-from torch.distributed._tools.mem_tracker import MemTracker
+from ways import MixedIntegerPrograms, Way, activation_budgets, every_nth_block, first_blocks
+
+import remat
 
 CLI = shlex.split(os.environ["REMAT_CLI"])
 BUDGETS = ("85%", "70%", "55%", "40%", None)
 MIB = 2**20
+COLUMNS = ("model", "budget", "predicted", "measured", "peak off by", "bit-equal", "first k blocks", "every nth, HF", "activation_memory_budget", "sac_milp")
+
+
+@dataclass
+class Measured:
+    """A way, with the peak of a step that follows it, and, once it is measured, its time beyond stock's."""
+
+    way: Way
+    peak: int
+    share: float | None = None
+
+    def __str__(self):
+        return cell(self.peak, self.share)
+
+
+@dataclass
+class Row:
+    model: str
+    budget: str | None
+    wanted: float
+    answer: dict | None
+    """What the planner says; None where it found nothing."""
+    ours: Measured | None
+    is_equal: bool
+    others: list
+    """Of each kind of way the quickest that keeps to the budget; None where none does."""
+
+    def __str__(self):
+        cells = [self.model, self.budget or "least"]
+        if self.ours is None:
+            cells += ["none within it", "", "", ""]
+        else:
+            off = f"{(self.answer['peakBytes'] / self.ours.peak - 1):+.2%}"
+            cells += [cell(self.answer["peakBytes"], self.answer["overhead"]), str(self.ours), off, "yes" if self.is_equal else "NO"]
+        cells += ["none" if other is None else f"{other.way.name}: {other}" for other in self.others]
+        return f"| {' | '.join(cells)} |"
+
+    def broken(self):
+        """Which bounds it breaks."""
+        there = [other for other in self.others if other is not None]
+        if self.ours is None:
+            yield from (f"{other.way.name} keeps to a budget for which nothing was found" for other in there[:1])
+            return
+        if self.budget is not None and self.ours.peak > self.wanted:
+            yield "its peak is above the budget"
+        if abs(self.answer["peakBytes"] / self.ours.peak - 1) > 0.02:
+            yield "its peak is predicted more than 2 % off"
+        if not self.is_equal:
+            yield "its losses or weights are not stock's"
+        if self.ours.share is None:
+            return
+        for other in there:
+            if self.ours.peak > 1.03 * other.peak and 1 + self.ours.share > 1.03 * (1 + other.share):
+                yield f"{other.way.name} holds less and takes less"
+        if abs((1 + self.answer["overhead"]) / (1 + self.ours.share) - 1) > 0.1:
+            yield "its time is predicted more than 10 % off"
+
+    def is_better(self):
+        """Whether nothing else that keeps to the budget comes within 10 % of it, in the peak or the time."""
+        if self.ours is None:
+            return False
+        there = [other for other in self.others if other is not None]
+        if self.ours.share is None:
+            return all(self.ours.peak <= 0.9 * other.peak for other in there)
+        return all(self.ours.peak <= 0.9 * other.peak or 1 + self.ours.share <= 0.9 * (1 + other.share) for other in there)
+
+
+def cell(peak, share):
+    return f"{peak / MIB:.1f} MiB" + ("" if share is None else f", {share * 100:+.1f} %")
 
 
 def plan(step, budget, folder):
-    """The plan's answer, and its policy; undefined where there is none within the budget."""
+    """The plan's answer, and its policy; None where there is none within the budget."""
     policy = folder / "policy.json"
-    arguments = [*CLI, "plan", str(step), "--executor", "torch-checkpoint", "--format", "json", "--pytorch-policy", str(policy), "--time", "10s"]
+    arguments = [*CLI, "plan", str(step), "--executor", "torch-checkpoint", "--format", "json", "--pytorch-policy", str(policy), "--time", "5s"]
     arguments += ["--max-overhead", "1000%"] if budget is None else ["--budget", budget]
     done = subprocess.run(arguments, capture_output=True, text=True)
     if done.returncode != 0:
@@ -41,93 +114,79 @@ def plan(step, budget, folder):
     return json.loads(done.stdout), json.loads(policy.read_text())
 
 
-def outermost_blocks(model):
-    names = [name for name, _ in model.named_modules() if re.search(r"(^|\.)\d+$", name)]
-    return [name for name in names if not any(name.startswith(f"{other}.") for other in names if other != name)]
+def measured(name, way):
+    """None of what does not run, as models that cannot be compiled."""
+    try:
+        return Measured(way, peak_of(name, way.begin)[0])
+    except Exception as error:
+        print(f"{name}, {way.name}: {str(error).splitlines()[0] if str(error) else type(error).__name__}", file=sys.stderr)
+        return None
+    finally:
+        gc.collect()
 
 
-def full(model, names):
-    def entry(module):
-        return {"type": type(module).__name__, "parameters": [list(p.shape) for p in module.parameters()], "save": []}
-
-    return {"format": "remat-pytorch-policy/2", "model": "", "torch": torch.__version__, "modules": {name: entry(model.get_submodule(name)) for name in names}}
-
-
-def peak_of(name, policy):
-    """The peak of a second step, its losses and gradients' sums, by a tracker that knows nothing of us."""
-    model, optimizer, step = build(name)
-    if policy is not None:
-        remat.apply(model, policy)
-    torch.manual_seed(1)
-    losses = [step()]
-    tracker = MemTracker()
-    tracker.track_external(model, optimizer)
-    with tracker:
-        losses.append(step())
-    [snapshot] = tracker.get_tracker_snapshot("peak").values()
-    total = {getattr(key, "value", key): value for key, value in snapshot.items()}["Total"]
-    return total, losses, [value.clone() for value in model.state_dict().values()]
-
-
-def times_of(name, policies, rounds):
-    """Medians of what a step takes beyond stock's, side by side, as a share of it."""
-    runs = []
-    for policy in [None, *policies]:
-        model, _, step = build(name)
-        if policy is not None:
-            remat.apply(model, policy)
-        step()
-        runs.append(step)
-    shares = [[] for _ in runs]
-    for _ in range(rounds):
-        took = []
-        for step in runs:
-            began = time.process_time()
-            step()
-            took.append(time.process_time() - began)
-        for share, one in zip(shares, took):
-            share.append(one / took[0] - 1)
-    return [statistics.median(share) for share in shares[1:]]
+def fitting(ways, wanted):
+    """The first of some ways that keeps to a budget, which recomputes least; where none is given, what holds least."""
+    if wanted is None:
+        return min(ways, key=lambda one: one.peak, default=None)
+    return next((one for one in ways if one.peak <= wanted), None)
 
 
 def rows_of(name, rounds):
+    model, optimizer, step = build(name)
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
-        model, optimizer, step = build(name)
         remat.record_step(step, folder / "step.json", model, optimizer, allocation_unit=1, name=name)
-        stock, losses, state = peak_of(name, None)
-        blocks = outermost_blocks(model)
-        hand = [(f"first {k}", full(model, blocks[:k])) for k in range(1, len(blocks) + 1)]
-        hand = [(title, policy, peak_of(name, policy)[0]) for title, policy in hand]
         plans = [(budget, *plan(folder / "step.json", budget, folder)) for budget in BUDGETS]
-    policies = [policy for _, _, policy in plans if policy is not None] + [policy for _, policy, _ in hand]
-    times = times_of(name, policies, rounds)
-    hand_times = times[len(policies) - len(hand) :]
-    by_hand = [(title, peak, share) for (title, _, peak), share in zip(hand, hand_times)]
-    at = 0
+    stock, outcome = peak_of(name, None)
+    by_hand = [ways(model) for ways in (first_blocks, every_nth_block, activation_budgets)]
+    del model, optimizer, step
+    kinds = [[one for one in (measured(name, way) for way in ways) if one is not None] for ways in by_hand]
+    rows = []
+    programs = mixed_integer_programs(name)
     for budget, answer, policy in plans:
-        wanted = 0 if budget is None else float(budget[:-1]) / 100 * stock
-        fitting = [one for one in by_hand if budget is None or one[1] <= wanted]
-        best = min(fitting, key=(lambda one: one[1]) if budget is None else (lambda one: one[2]), default=None)
-        hand_cells = "none" if best is None else f"{best[0]}: {best[1] / MIB:.1f} MiB, {best[2] * 100:+.1f} %"
-        label = budget or "least"
-        if policy is None:
-            yield f"| {name} | {label} | none within it | | | {hand_cells} | |"
-            continue
-        peak, own_losses, own_state = peak_of(name, policy)
-        equal = all(torch.equal(a, b) for a, b in zip(losses + state, own_losses + own_state))
-        share = times[at]
-        at += 1
-        yield (
-            f"| {name} | {label} | {answer['peakBytes'] / MIB:.1f} MiB, {answer['overhead'] * 100:+.1f} % | {peak / MIB:.1f} MiB, {share * 100:+.1f} % "
-            f"| {(answer['peakBytes'] / peak - 1) * 100:+.2f} % | {hand_cells} | {'yes' if equal else 'NO'} |"
-        )
+        wanted = None if budget is None else float(budget[:-1]) / 100 * stock
+        others = [fitting(ways, wanted) for ways in kinds]
+        found = programs and (programs.least(stock) if wanted is None else programs.within(wanted))
+        solved = found and measured(name, found)
+        # What it takes to fit and does not is none.
+        others.append(fitting([solved] if solved else [], wanted))
+        ours, is_equal = None, False
+        if policy is not None:
+            begin = functools.partial(remat.apply, policy=policy)
+            peak, own = peak_of(name, begin)
+            is_equal = all(torch.equal(a, b) for a, b in zip(outcome, own, strict=True))
+            ours = Measured(Way("remat", begin), peak)
+        rows.append(Row(name, budget, wanted, answer, ours, is_equal, others))
+    if rounds > 0:
+        timed = {id(one): one for row in rows for one in [row.ours, *row.others] if one is not None}
+        for one, share in zip(timed.values(), times_of(name, [one.way.begin for one in timed.values()], rounds)):
+            one.share = share
+    return rows
+
+
+def mixed_integer_programs(name):
+    """None where its package `pulp` is not there, or where it cannot take a model."""
+    try:
+        model, optimizer, step, _ = begun(name, None)
+        return MixedIntegerPrograms(model, optimizer, step, track(model, optimizer, step)[0])
+    except Exception as error:
+        print(f"{name}, sac_milp: {error}", file=sys.stderr)
+        return None
 
 
 if __name__ == "__main__":
+    warnings.simplefilter("ignore")
     names = [name for name in sys.argv[1:] if name in MODELS] or list(MODELS)
     torch.set_num_threads(1)
-    print("| model | budget | predicted | measured | peak off by | best first k blocks, measured | bit-equal |\n|---|---|---|---|---|---|---|")
+    print(f"| {' | '.join(COLUMNS)} |\n|{'---|' * len(COLUMNS)}")
+    rows = []
     for name in names:
         for row in rows_of(name, int(os.environ.get("REMAT_ROUNDS", "5"))):
+            rows.append(row)
             print(row, flush=True)
+    for row in rows:
+        for bound in row.broken():
+            print(f"bound: {row.model} at {row.budget or 'least'}: {bound}", file=sys.stderr)
+    print(f"{sum(row.is_better() for row in rows)} of {len(rows)} rows are better than all else by 10 % in peak or time", file=sys.stderr)
+    sys.exit(1 if any(True for row in rows for _ in row.broken()) else 0)
