@@ -8,7 +8,7 @@ import { CheckpointSimulator } from "./simulate-checkpoints.js";
 import { type StepScript, wholeScript } from "./step-script.js";
 
 /**
- * A step as it would run under `torch.utils.checkpoint`, as a trace like any other: what is not saved is freed, and made again in the backward pass by ops of phase `recompute`,
+ * A step as it would run under `torch.utils.checkpoint`, as a trace like any other: what is not saved is freed, and recomputed in the backward pass by ops of phase `recompute`,
  * in calls that are entered again. Ops keep their runtimes. What a checkpointed call keeps of its arguments is held, but is no `save`.
  */
 export class CheckpointedSteps {
