@@ -1,4 +1,4 @@
-import { formatBytes } from "@remat/text-table";
+import { formatBytes, formatDuration } from "@remat/text-table";
 import { growing, type LeakMaker, type LeakReport } from "./leak-report.js";
 import type { ProcessGrowth } from "./process-growth.js";
 
@@ -93,7 +93,7 @@ function timeUntilFull(
   const count = all.find((period) => period.kind === kind)?.count ?? 0;
   if (count === 0 || perPeriod <= 0) return undefined;
   const left = (memoryBytes - bytes) / perPeriod;
-  return `${formatBytes(memoryBytes)} (${name}) are full after ${Math.round(left).toLocaleString("en")} more ${plural(kind)}, in ${duration((left * elapsedMs) / count)} at this pace`;
+  return `${formatBytes(memoryBytes)} (${name}) are full after ${Math.round(left).toLocaleString("en")} more ${plural(kind)}, in ${formatDuration((left * elapsedMs) / count)} at this pace`;
 }
 
 function describeMaker(maker: LeakMaker): readonly string[] {
@@ -132,15 +132,3 @@ const plural = (kind: string): string => names[kind]?.[1] ?? `${kind}s`;
 const every = (kind: string): string => `a ${names[kind]?.[0] ?? kind}`;
 const periods = (kind: string, count: number): string =>
   `${count} ${count === 1 ? (names[kind]?.[0] ?? kind) : plural(kind)}`;
-
-function duration(ms: number): string {
-  const units = [
-    ["year", 31_557_600_000],
-    ["day", 86_400_000],
-    ["hour", 3_600_000],
-    ["minute", 60_000],
-  ] as const;
-  const [unit, of] = units.find(([, length]) => ms >= length) ?? ["second", 1000];
-  const count = Math.max(1, Math.round(ms / of));
-  return `${count.toLocaleString("en")} ${unit}${count === 1 ? "" : "s"}`;
-}

@@ -39,6 +39,16 @@ export {
 } from "./documents/graph-plan-document.js";
 export { type InfeasibleBudget, infeasibleDocument } from "./documents/infeasible-document.js";
 export { largestTable } from "./documents/largest-table.js";
+export {
+  isGrowing,
+  type LeaksRow,
+  type LeaksSummary,
+  leaksDocument,
+  leaksFacts,
+  leaksRows,
+  leaksTable,
+  summarizeLeaks,
+} from "./documents/leaks-document.js";
 export { type MemoryDocumentOptions, memoryDocument, memorySummaryJson } from "./documents/memory-document.js";
 export {
   type PlanDocumentOptions,

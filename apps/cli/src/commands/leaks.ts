@@ -1,39 +1,101 @@
-import { describeLeaks, growing } from "@remat/leaks";
+import { existsSync, statSync } from "node:fs";
+import { describeLeaks, growing, type LeakSubject } from "@remat/leaks";
 import { runProgram, type ThreadReport } from "@remat/program";
+import { deviceToFit, isGrowing, leaksDocument, leaksFacts, summarizeLeaks } from "@remat/reporting";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
+import { formatOption, parseFormat, parseUnits, unitsOption } from "../format-option.js";
+import { loadTrace } from "../load-trace.js";
+import { parseModelOptions } from "../model-options.js";
+import { isOf, type ModelSource, modelSource } from "../model-source.js";
+import { deviceOption, parsePricing } from "../pricing-options.js";
 import { describeNoTensorFlow, programOf, trainingEnvironment } from "../program/program-command.js";
+import { Progress } from "../progress.js";
+import { UsageError } from "../usage-error.js";
+import { withFactsFirst } from "../verdict/show-verdict.js";
 import { thisMachine } from "../verdict/this-machine.js";
 
 /** `remat leaks`. */
 export const leaksCommand: Command = {
-  options: [],
-  examples: ["remat leaks -- node app.js", "remat leaks -- npx tsx serve.ts"],
+  options: [
+    {
+      ...deviceOption,
+      purpose: "Whose memory fills up: a name (a100, h100, rtx-4090, …) or a JSON file with your own",
+    },
+    formatOption,
+    unitsOption,
+  ],
+  examples: ["remat leaks -- node app.js", "remat leaks -- npx tsx serve.ts", "remat leaks train.remat.jsonl"],
   takesProgram: true,
-  run: (targets, options, io) => findLeaks(targets, options, io),
+  run: (targets, options, io) => {
+    const source = recordedIn(targets);
+    return source === undefined ? findLeaks(targets, options, io) : showLeaks(source, options, io);
+  },
 };
 
 /** Runs a program, as it is (`remat leaks -- PROGRAM`), and tells which of its lines make tensors that outlive their step. */
-export async function findLeaks(targets: readonly string[], _: CommandOptions, io: ConsoleIo): Promise<number> {
+export async function findLeaks(targets: readonly string[], options: CommandOptions, io: ConsoleIo): Promise<number> {
   const command = programOf("leaks", targets);
+  if (parseFormat(options).name !== "table")
+    throw new UsageError("--format is for a trace; of a program leaks are told in lines. Leave it out.");
+  const { device, isAsked } = parsePricing(options);
   return runProgram({ command, order: { kind: "leaks" }, env: trainingEnvironment() }, ({ exitCode, reports }) => {
-    const { text, grows } = tellLeaks(command, reports);
+    const { text, grows } = tellLeaks(command, reports, isAsked ? device : thisMachine());
     io.stderr.write(text);
     return exitCode === 0 && grows ? 1 : exitCode;
   });
+}
+
+/** Tells what of a trace outlives its steps (`remat leaks TRACE`). */
+async function showLeaks(source: ModelSource, options: CommandOptions, io: ConsoleIo): Promise<number> {
+  const format = parseFormat(options);
+  const units = parseUnits(options);
+  const { device, isAsked } = parsePricing(options);
+  const progress = new Progress(io);
+  try {
+    const trace = await loadTrace(source, parseModelOptions({}), progress);
+    const summary = summarizeLeaks(trace, withMemory(deviceToFit(trace, device, isAsked)));
+    progress.clear();
+    io.stdout.write(withFactsFirst(leaksDocument(summary, units), leaksFacts(summary, units), format, io));
+    return isGrowing(summary) ? 1 : 0;
+  } finally {
+    progress.clear();
+  }
+}
+
+/** The trace, where that is what is given in place of a program. */
+function recordedIn(targets: readonly string[]): ModelSource | undefined {
+  const [target, ...rest] = targets;
+  if (rest.length > 0 || target === undefined || !existsSync(target) || !statSync(target).isFile()) return undefined;
+  try {
+    const source = modelSource(target);
+    return isOf(source, "run") ? source : undefined;
+  } catch {
+    // What is no model either is a program.
+    return undefined;
+  }
+}
+
+function withMemory({
+  name,
+  memoryBytes,
+}: {
+  readonly name: string;
+  readonly memoryBytes?: number;
+}): LeakSubject["device"] {
+  return memoryBytes === undefined ? undefined : { name, memoryBytes };
 }
 
 /** Returns what is said of a program's threads, and whether any of them grows. */
 export function tellLeaks(
   command: readonly string[],
   reports: readonly ThreadReport[],
+  device: { readonly name: string; readonly memoryBytes?: number },
 ): { readonly text: string; readonly grows: boolean } {
-  const { name, memoryBytes } = thisMachine();
-  const device = memoryBytes === undefined ? undefined : { name, memoryBytes };
   const lines = reports.flatMap(({ thread, problem, leaks }) => {
     const where = thread === 0 ? "" : `worker ${thread}: `;
     if (leaks === undefined) return problem === undefined ? [] : [problem];
-    const [verdict, ...rest] = describeLeaks(leaks, { device });
+    const [verdict, ...rest] = describeLeaks(leaks, { device: withMemory(device) });
     return [`${where}${verdict}`, ...rest.map((line) => `  ${line}`)];
   });
   const told = lines.length > 0 ? lines : [describeNoTensorFlow(command)];

@@ -54,7 +54,7 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     usage: "leaks [program...]",
-    purpose: "Name the lines of a program whose tensors outlive their step: remat leaks -- node app.js",
+    purpose: "Name the lines whose tensors outlive their step: remat leaks -- node app.js, or remat leaks TRACE",
     load: async () => (await import("./leaks.js")).leaksCommand,
   },
   {

@@ -1,4 +1,11 @@
-import type { CompareView, EnvironmentGroup, RecommendedPlan, ReportSummary, Verdict } from "@remat/reporting";
+import type {
+  CompareView,
+  EnvironmentGroup,
+  LeaksRow,
+  RecommendedPlan,
+  ReportSummary,
+  Verdict,
+} from "@remat/reporting";
 
 /** A line over the timeline, from a plan or another run. */
 export interface Overlay {
@@ -42,6 +49,12 @@ export interface FsdpFindings {
   readonly bytesByCategory: Readonly<Record<string, number>>;
 }
 
+/** What outlives the steps of the run. */
+export interface LeakFindings {
+  readonly facts: readonly string[];
+  readonly rows: readonly LeaksRow[];
+}
+
 /** What a report holds besides the trace; plain data, the same that a script gets from `--extract`. */
 export interface ReportMeta {
   readonly title: string;
@@ -56,5 +69,7 @@ export interface ReportMeta {
   readonly noPlans: string | undefined;
   readonly comparison: Comparison | undefined;
   readonly fsdp: FsdpFindings | undefined;
+  /** Undefined of a run that was not recorded. */
+  readonly leaks: LeakFindings | undefined;
   readonly overlays: readonly Overlay[];
 }

@@ -13,6 +13,7 @@ import type { ReportMeta } from "../data/report-meta.js";
 import { amount } from "./amount.js";
 import { comparisonHtml } from "./comparison-html.js";
 import { type Html, html } from "./html.js";
+import { leaksHtml } from "./leaks-html.js";
 import { moduleLink, opLink } from "./links.js";
 import { signed } from "./signed.js";
 
@@ -23,6 +24,7 @@ export function summaryHtml(meta: ReportMeta): Html {
 ${figures(meta)}
 <div class="columns">${atThePeak(meta)}${plansTable(meta)}</div>
 <div class="columns">${largest(meta)}${candidates(meta)}</div>
+${meta.leaks && leaksHtml(meta.leaks)}
 ${meta.comparison && comparisonHtml(meta.comparison)}
 </section>
 `;

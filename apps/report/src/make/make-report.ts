@@ -3,7 +3,10 @@ import { holdPlan, memoryTimeline, momentOfPeak, tellsLifetimes } from "@remat/m
 import {
   compareView,
   formatPercent,
+  leaksFacts,
+  leaksRows,
   moduleTreeView,
+  summarizeLeaks,
   type Verdict,
   viewEnvironment,
   viewSummary,
@@ -11,7 +14,7 @@ import {
 import { sacStats } from "@remat/sac-core";
 import { type DeviceSpec, type Plan, RematError, RuntimeSource, type Trace } from "@remat/trace";
 import type { ReportData } from "../data/report-file.js";
-import type { Comparison, FsdpFindings, Overlay, ReportMeta } from "../data/report-meta.js";
+import type { Comparison, FsdpFindings, LeakFindings, Overlay, ReportMeta } from "../data/report-meta.js";
 import { alignHighest } from "./align-runs.js";
 import { findPlans } from "./find-plans.js";
 
@@ -85,11 +88,17 @@ export async function makeReport(trace: Trace, options: MakeReportOptions): Prom
       noPlans: found.reason,
       comparison,
       fsdp,
+      leaks: trace.header.mode === "real" ? findLeaks(trace) : undefined,
       overlays: overlays.map(([overlay]) => overlay),
     },
     trace,
     overlays: overlays.map(([, highest]) => highest),
   };
+}
+
+function findLeaks(trace: Trace): LeakFindings {
+  const summary = summarizeLeaks(trace);
+  return { facts: leaksFacts(summary).facts, rows: leaksRows(summary) };
 }
 
 function describeSearch({ planTimeMs = 8000, planIterations }: MakeReportOptions): string {

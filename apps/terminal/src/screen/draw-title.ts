@@ -7,7 +7,7 @@ import { fitLine, lineWidth, type Span } from "../text/line.js";
 import { drawVerdict } from "./draw-verdict.js";
 
 /** Below this width tabs have the first word or two of their titles. */
-const wideColumns = 100;
+const wideColumns = 110;
 
 /** Draws the lines above a view: its tab among the others, and what is shown for which device. */
 export function drawTitle(views: readonly View[], state: AppState, width: number): Drawn {

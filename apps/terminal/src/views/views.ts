@@ -1,13 +1,22 @@
 import type { View } from "../state/view.js";
 import { compareView } from "./compare-view.js";
 import { devicesView } from "./devices-view.js";
+import { leaksView } from "./leaks-view.js";
 import { memoryView } from "./memory-view.js";
 import { modulesView } from "./modules-view.js";
 import { opsView } from "./ops-view.js";
 import { tradeOffView } from "./trade-off-view.js";
 
 /** The views, in the order of their tabs and keys. A view is its file and its line here. */
-export const views: readonly View[] = [modulesView, opsView, tradeOffView, memoryView, compareView, devicesView];
+export const views: readonly View[] = [
+  modulesView,
+  opsView,
+  tradeOffView,
+  memoryView,
+  compareView,
+  devicesView,
+  leaksView,
+];
 
 /** The name of a view in {@link views}. */
 export type ViewName = string;

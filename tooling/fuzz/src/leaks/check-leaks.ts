@@ -8,7 +8,7 @@ import { healEngine } from "../programs/heal-engine.js";
 type Leaks = Map<string, number>;
 
 const fileName = "/program.js";
-const skippedCensuses = 3;
+const skippedCensuses = 2;
 
 /**
  * Runs a program watched, and tells how what is found of its leaks differs from what its comments say (`// leaks 12 lost, 12 held`), or undefined. Of

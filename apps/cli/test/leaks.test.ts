@@ -1,0 +1,62 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Category, Phase, TraceBuilder, writeTrace } from "@remat/trace";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { remat } from "./run.js";
+
+const folder = mkdtempSync(join(tmpdir(), "remat-leaks-"));
+const growing = join(folder, "growing.remat.jsonl");
+const steady = join(folder, "steady.remat.jsonl");
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Eight steps, whose losses are kept or freed. */
+function trace(isKept: boolean): Buffer {
+  const header = { framework: "tfjs", device: "cpu", mode: "real", allocationUnitBytes: 1 } as const;
+  const b = new TraceBuilder({ ...header, deviceMemoryBytes: 2 ** 20 });
+  for (let step = 0; step < 8; step++) {
+    const loss = b.allocate(4, "cpu", Category.activation);
+    const outputs = [b.tensor({ storage: loss, dtype: "float32", shape: [] })];
+    b.op({ name: "Mean", line: "train.js:3:5", phase: Phase.forward, outputs, runtimeMs: 1 });
+    const update = b.allocate(8, "cpu", Category.temporary);
+    const updated = [b.tensor({ storage: update, dtype: "float32", shape: [2] })];
+    b.op({ name: "Add", line: "train.js:4:5", phase: Phase.optimizer, outputs: updated, runtimeMs: 1 });
+    b.free(update);
+    if (!isKept) b.free(loss);
+  }
+  return Buffer.concat([...writeTrace(b.build())]);
+}
+
+beforeAll(() => {
+  writeFileSync(growing, trace(true));
+  writeFileSync(steady, trace(false));
+});
+
+describe("remat leaks TRACE", () => {
+  it("names the lines whose storages outlive their steps, and ends with 1", async () => {
+    const { code, stdout } = await remat("leaks", growing);
+    expect(code).toBe(1);
+    const [facts] = stdout.split("\n\n");
+    expect(facts.split(" · ")).toEqual([
+      "memory grows by 1 storage and 4 B a step, seen in 8 steps",
+      "1 MiB (where it was recorded) are full after 262,136 more steps, in 9 minutes at this pace",
+    ]);
+    expect(stdout).toMatch(/train\.js:3:5.*Mean.*growing/);
+  });
+
+  it("takes the device that is asked for", async () => {
+    const { stdout } = await remat("leaks", growing, "--device", "a100");
+    expect(stdout).toMatch(/80 GiB \(a100\) are full after/);
+  });
+
+  it("writes other formats", async () => {
+    const { stdout } = await remat("leaks", growing, "--format", "csv");
+    expect(stdout.split("\n")[1]).toMatch(/^train\.js:3:5,Mean,float32 \[\],,"growing, activation",8,32,1,4,/);
+  });
+
+  it("ends with 0 where nothing grows", async () => {
+    const { code, stdout } = await remat("leaks", steady);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^nothing that the trace makes outlives it/);
+  });
+});

@@ -1,0 +1,128 @@
+import { Category, type CategoryName, categoryNames, type MemoryFailure, Phase, row, type Trace } from "@remat/trace";
+import { HeldMemory } from "../held/held-memory.js";
+import { GrowthAccumulator, type MakerGrowth } from "./growth-accumulator.js";
+
+/** Storages that a trace makes and that are there at its end, of one line, op, shape and module. */
+export interface OutlivingStorages extends MakerGrowth {
+  /** As `file:line:column`; undefined where none was recorded. */
+  readonly line: string | undefined;
+  /** The kernel. */
+  readonly op: string;
+  readonly dtype: string;
+  readonly shape: readonly number[];
+  /** The innermost module that runs it; undefined outside all. */
+  readonly module: string | undefined;
+  readonly category: CategoryName;
+}
+
+/** What outlives the steps of a trace. */
+export interface TraceGrowth {
+  /** Updates of weights. */
+  readonly steps: number;
+  /** What grows first, then by bytes. What takes the place of weights and optimizer state is none of it. */
+  readonly makers: readonly OutlivingStorages[];
+  /** Of a run that had no memory left: how it had grown from step to step before this one. */
+  readonly before: Pick<MemoryFailure, "bytesPerStep" | "stepsBefore"> | undefined;
+}
+
+interface Maker extends Omit<OutlivingStorages, keyof MakerGrowth> {
+  readonly index: number;
+}
+
+/**
+ * Returns what the ops of a trace make that outlives its steps, by maker. Growth takes five steps in one trace; of fewer it is told what is left.
+ *
+ * @throws RematError `TRACE_EVENT_ORDER`
+ * @example
+ * outlivingStorages(await readTrace(file)).makers[0]; // { line: "train.js:7:12", op: "Mean", verdict: "too short", count: 1, … }
+ */
+export function outlivingStorages(trace: Trace): TraceGrowth {
+  const growth = new GrowthAccumulator();
+  const makers = new Map<string, Maker>();
+  const made = new Map<number, Maker>();
+  const madeOfSize = new Map<number, number[]>();
+  /** Those that have taken the place of a weight, or of another of the model's or the optimizer's. */
+  const replacements = new Set<number>();
+  let steps = 0;
+  let isUpdating = false;
+  const endStep = (): void => {
+    steps++;
+    growth.endPeriod("step");
+  };
+  /** A variable that is assigned to frees what it had once it has the new: the last that was made of its size. */
+  const replace = (storage: number): void => {
+    const bytes = held.storages.bytes[storage];
+    const newest = madeOfSize.get(bytes) ?? [];
+    for (let newer = newest.pop(); newer !== undefined; newer = newest.pop()) {
+      const maker = made.get(newer);
+      if (maker === undefined) continue;
+      made.delete(newer);
+      replacements.add(newer);
+      growth.freed(maker.index, bytes);
+      return;
+    }
+  };
+  const held: HeldMemory = new HeldMemory({
+    freeing: (storage) => {
+      const maker = made.get(storage);
+      made.delete(storage);
+      if (maker !== undefined) growth.freed(maker.index, held.storages.bytes[storage]);
+      else if (replacements.delete(storage) || isModels(held.storages.category[storage])) replace(storage);
+    },
+    op: (op) => {
+      // An update is over where something else begins.
+      const isUpdate = trace.ops.phase[op] === Phase.optimizer;
+      if (isUpdating && !isUpdate) endStep();
+      isUpdating = isUpdate;
+      const read = new Set<number>();
+      for (const tensor of trace.opInputs(op)) for (const storage of trace.tensorStorages(tensor)) read.add(storage);
+      for (const tensor of trace.opOutputs(op))
+        for (const storage of trace.tensorStorages(tensor)) {
+          const { storages } = held;
+          if (made.has(storage) || read.has(storage) || !storages.isAlive(storage) || storages.op[storage] !== op)
+            continue;
+          if (storages.bytes[storage] === 0) continue;
+          const maker = makerFor(trace, op, tensor, storages.category[storage], makers);
+          made.set(storage, maker);
+          const bytes = storages.bytes[storage];
+          const sameSize = madeOfSize.get(bytes);
+          if (sameSize === undefined) madeOfSize.set(bytes, [storage]);
+          else sameSize.push(storage);
+          growth.allocated(maker.index, bytes);
+        }
+    },
+  });
+  held.take(trace);
+  if (isUpdating) endStep();
+  const { failure } = trace.header;
+  return {
+    steps,
+    makers: [...makers.values()]
+      .map(({ index, ...maker }) => ({ ...maker, ...growth.growthOf(index) }))
+      .filter(({ count }) => count > 0)
+      .sort((a, b) => rank(a) - rank(b) || b.bytesPerPeriod - a.bytesPerPeriod || b.bytes - a.bytes),
+    before: failure?.bytesPerStep === undefined ? undefined : failure,
+  };
+}
+
+const ofModels: ReadonlySet<number> = new Set([Category.parameter, Category.buffer, Category.optimizerState]);
+const isModels = (category: number): boolean => ofModels.has(category);
+
+const rank = ({ verdict }: MakerGrowth): number => (verdict === "growing" ? 0 : 1);
+
+function makerFor(trace: Trace, op: number, tensor: number, category: number, makers: Map<string, Maker>): Maker {
+  const calls = row(trace.stacks, trace.ops.stack[op]);
+  const call = calls.at(-1);
+  const maker = {
+    line: trace.opLine(op),
+    op: trace.opName(op),
+    dtype: trace.tensorDtype(tensor),
+    shape: trace.tensorShape(tensor),
+    module: call === undefined ? undefined : trace.modules[trace.calls.module[call]].fqn,
+    category: categoryNames[category],
+  };
+  const key = JSON.stringify(maker);
+  let known = makers.get(key);
+  if (known === undefined) makers.set(key, (known = { ...maker, index: makers.size }));
+  return known;
+}

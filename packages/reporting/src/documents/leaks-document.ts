@@ -1,0 +1,232 @@
+import { HeldMemory, tellsLifetimes } from "@remat/memory";
+import { type OutlivingStorages, outlivingStorages, type TraceGrowth } from "@remat/memory/growth";
+import { formatBytes, formatDuration } from "@remat/text-table";
+import type { Trace, TraceHeader } from "@remat/trace";
+import { describeShape } from "../describe-held.js";
+import type { OutputDocument } from "../formats/output-document.js";
+import { type SizeFormat, type SizeUnit, sizeFormat } from "../size-unit.js";
+import type { Facts } from "../verdict/fact-lines.js";
+import type { ViewTable } from "../view-table.js";
+
+/** What outlives the steps of a trace, and where memory ends. */
+export interface LeaksSummary {
+  /** Undefined of a trace that says nothing about when storages are freed. */
+  readonly growth: TraceGrowth | undefined;
+  readonly framework: TraceHeader["framework"];
+  /** Whose memory fills up. */
+  readonly device?: { readonly name: string; readonly memoryBytes: number } | undefined;
+  /** Held at the end, of the device that the trace is about. */
+  readonly heldBytes: number;
+  /** What one step takes, where that is known. */
+  readonly stepMs: number | undefined;
+}
+
+const none: TraceGrowth = { steps: 0, makers: [], before: undefined };
+
+/** Lines that are told of in a table for people. */
+const linesTold = 20;
+const fewestSteps = 5;
+
+/**
+ * Returns what outlives the steps of a trace.
+ *
+ * @throws RematError `TRACE_EVENT_ORDER`
+ * @example
+ * leaksTable(summarizeLeaks(trace)).rows;
+ */
+export function summarizeLeaks(trace: Trace, device?: LeaksSummary["device"]): LeaksSummary {
+  const growth = tellsLifetimes(trace) ? outlivingStorages(trace) : undefined;
+  const held = new HeldMemory();
+  held.take(trace);
+  const { storages } = held;
+  let heldBytes = 0;
+  for (let s = 0; s < trace.storages.count; s++)
+    if (storages.isAlive(s) && storages.devices[storages.device[s]] === trace.header.device)
+      heldBytes += storages.bytes[s];
+  let ms = 0;
+  for (const each of trace.ops.runtimeMs) ms += each;
+  const stepMs = ms > 0 ? ms / Math.max(1, growth?.steps ?? 1) : undefined;
+  return { growth, framework: trace.header.framework, device, heldBytes, stepMs };
+}
+
+/** Tells whether a trace shows that memory grows. */
+export function isGrowing({ growth }: Pick<LeaksSummary, "growth">): boolean {
+  const { makers, before } = growth ?? none;
+  return (before?.bytesPerStep ?? 0) > 0 || makers.some(({ verdict }) => verdict === "growing");
+}
+
+/** What outlives its step of one line, op, shape and module, as views show it. */
+export interface LeaksRow {
+  readonly line: string;
+  readonly op: string;
+  readonly tensor: string;
+  readonly module: string;
+  readonly kind: string;
+  readonly count: number;
+  readonly bytes: number;
+  /** What comes with each step, as text; empty unless it grows. */
+  readonly growth: string;
+  readonly fix: string;
+}
+
+/** Returns whether memory grows, how fast and until when, in lines; of a trace of few steps what they leave behind. */
+export function leaksFacts({ growth, device, heldBytes, stepMs }: LeaksSummary, units?: SizeUnit): Facts {
+  const size = sizeFormat(units);
+  if (growth === undefined)
+    return {
+      facts: ["the trace says nothing about when storages are freed, so that what outlives its step cannot be told"],
+    };
+  const { steps, makers, before } = growth;
+  const growing = makers.filter(({ verdict }) => verdict === "growing");
+  const facts: string[] = [];
+  const perStep = growing.reduce((sum, { bytesPerPeriod }) => sum + bytesPerPeriod, 0) || (before?.bytesPerStep ?? 0);
+  if (growing.length > 0) {
+    const count = growing.reduce((sum, { countPerPeriod }) => sum + countPerPeriod, 0);
+    facts.push(
+      `memory grows by ${plural(round(count), "storage")} and ${size(Math.round(perStep))} a step, seen in ${steps} steps`,
+    );
+  }
+  if (before?.bytesPerStep !== undefined && before.bytesPerStep > 0)
+    facts.push(
+      `what is held between steps had grown by ${size(Math.round(before.bytesPerStep))} a step, in ${before.stepsBefore} steps before this one`,
+    );
+  if (perStep > 0 && device !== undefined) {
+    const left = Math.max(0, Math.floor((device.memoryBytes - heldBytes) / perStep));
+    const time = stepMs === undefined || stepMs <= 0 ? "" : `, in ${formatDuration(left * stepMs)} at this pace`;
+    facts.push(
+      `${size(device.memoryBytes)} (${device.name}) are full after ${left.toLocaleString("en")} more steps${time}`,
+    );
+  }
+  if (facts.length > 0) return { facts };
+  const count = makers.reduce((sum, maker) => sum + maker.count, 0);
+  const bytes = makers.reduce((sum, maker) => sum + maker.bytes, 0);
+  if (count === 0) return { facts: [`nothing that the ${steps <= 1 ? "step" : "trace"} makes outlives it`] };
+  if (steps >= fewestSteps)
+    return { facts: [`nothing grows: ${plural(count, "storage")} and ${size(bytes)} of ${steps} steps are alive`] };
+  return {
+    facts: [
+      `${plural(count, "storage")} and ${size(bytes)} outlive the ${steps <= 1 ? "step" : "trace"} that makes them`,
+      `${steps === 0 ? "a trace without an update" : plural(steps, "step")} cannot tell whether they are freed later; expected ${fewestSteps} steps or more`,
+      "remat leaks -- PROGRAM watches all of a program's",
+    ],
+  };
+}
+
+/** Returns what outlives the steps of a trace: a table by line, then op, tensor and module. Its records are a row for each of these. */
+export function leaksDocument(summary: LeaksSummary, units?: SizeUnit): OutputDocument {
+  const { makers } = summary.growth ?? none;
+  const size = sizeFormat(units);
+  const table = leaksTable(summary);
+  return {
+    parts: () => {
+      if (makers.length === 0) return [];
+      const rows = byLine(makers);
+      const rest = rows.length - linesTold;
+      return [
+        {
+          kind: "table",
+          title: "What outlives its step",
+          headers: ["Line", "Op", "Tensor", "Module", "Kind", "Storages", "Held", "A step", "What helps"],
+          rows: rows
+            .slice(0, linesTold)
+            .map((maker, i) => [
+              i > 0 && rows[i - 1].line === maker.line ? "" : placeOf(maker),
+              maker.op,
+              describeShape(maker),
+              maker.module ?? "",
+              kindOf(maker),
+              `${maker.count}`,
+              size(maker.bytes),
+              growthOf(maker, size),
+              fixOf(maker, summary.framework),
+            ]),
+          worth: [9, 8, 5, 3, 6, 4, 7, 6, 2],
+          names: ["Line", "Module"],
+          wraps: "What helps",
+          ...(rest > 0 && { remark: `and ${rest} more` }),
+        },
+      ];
+    },
+    records: () => ({ columns: table.columns, rows: table.rows }),
+    value: () => ({ ...(summary.growth ?? none), grows: isGrowing(summary) }),
+  };
+}
+
+/** Returns what {@link leaksTable} tells, a row each, for views that draw it themselves. */
+export function leaksRows({ growth, framework }: Pick<LeaksSummary, "growth" | "framework">): readonly LeaksRow[] {
+  return byLine((growth ?? none).makers).map((maker) => ({
+    line: placeOf(maker),
+    op: maker.op,
+    tensor: describeShape(maker),
+    module: maker.module ?? "",
+    kind: kindOf(maker),
+    count: maker.count,
+    bytes: maker.bytes,
+    growth: growthOf(maker, formatBytes),
+    fix: fixOf(maker, framework),
+  }));
+}
+
+/** Returns what outlives the steps of a trace as plain values, in the order of {@link leaksDocument}. */
+export function leaksTable({ growth, framework }: Pick<LeaksSummary, "growth" | "framework">): ViewTable {
+  return {
+    title: "What outlives its step",
+    columns: ["line", "op", "tensor", "module", "kind", "count", "bytes", "countPerStep", "bytesPerStep", "fix"],
+    rows: byLine((growth ?? none).makers).map((maker) => [
+      maker.line,
+      maker.op,
+      describeShape(maker),
+      maker.module,
+      kindOf(maker),
+      maker.count,
+      maker.bytes,
+      maker.countPerPeriod,
+      maker.bytesPerPeriod,
+      fixOf(maker, framework),
+    ]),
+  };
+}
+
+/** Lines in the order of their first maker, those of a line together, by op. */
+function byLine(makers: readonly OutlivingStorages[]): readonly OutlivingStorages[] {
+  const groups = new Map<string, OutlivingStorages[]>();
+  for (const maker of makers) {
+    const key = maker.line ?? "";
+    groups.set(key, [...(groups.get(key) ?? []), maker]);
+  }
+  return [...groups.values()].flatMap((group) => {
+    const first = new Map<string, number>();
+    for (const [i, { op }] of group.entries()) if (!first.has(op)) first.set(op, i);
+    return group.toSorted((a, b) => first.get(a.op)! - first.get(b.op)!);
+  });
+}
+
+const placeOf = ({ line }: OutlivingStorages): string => line ?? "(no line recorded)";
+
+function kindOf({ verdict, category }: OutlivingStorages): string {
+  return verdict === "too short" ? category : `${verdict}, ${category}`;
+}
+
+function growthOf({ verdict, countPerPeriod, bytesPerPeriod }: OutlivingStorages, size: SizeFormat): string {
+  return verdict === "growing" ? `+${round(countPerPeriod)}, +${size(Math.round(bytesPerPeriod))}` : "";
+}
+
+function fixOf({ category }: OutlivingStorages, framework: string): string {
+  const isTfjs = framework === "tfjs";
+  switch (category) {
+    case "parameter":
+    case "buffer":
+      return "none: it is the model's";
+    case "optimizerState":
+      return "none: it is the optimizer's, made in its first step";
+    case "gradient":
+      return isTfjs ? "dispose of gradients once they are applied" : "optimizer.zero_grad() frees it";
+    default:
+      return isTfjs
+        ? "tf.tidy(() => …) around it, or dispose of it"
+        : "keep .item() or .detach() of it, not the tensor";
+  }
+}
+
+const plural = (count: number | string, what: string): string => `${count} ${what}${Number(count) === 1 ? "" : "s"}`;
+const round = (count: number): string => (Number.isInteger(count) ? `${count}` : count.toPrecision(2));

@@ -1,0 +1,18 @@
+const units = [
+  ["year", 31_557_600_000],
+  ["day", 86_400_000],
+  ["hour", 3_600_000],
+  ["minute", 60_000],
+] as const;
+
+/**
+ * Writes how long something takes in the largest unit of which there is one, from seconds to years; one second at least.
+ *
+ * @example
+ * formatDuration(7_300_000); // "2 hours"
+ */
+export function formatDuration(ms: number): string {
+  const [unit, of] = units.find(([, length]) => ms >= length) ?? ["second", 1000];
+  const count = Math.max(1, Math.round(ms / of));
+  return `${count.toLocaleString("en")} ${unit}${count === 1 ? "" : "s"}`;
+}
