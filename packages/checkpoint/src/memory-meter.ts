@@ -1,5 +1,6 @@
 import {
   type DispatchMode,
+  eachStorageOf,
   forEachInput,
   type OpCall,
   type Storage,
@@ -70,8 +71,9 @@ export class MemoryMeter implements DispatchMode {
     forEachInput(inputs, this.meet);
   }
 
-  private readonly meet = (tensor: Tensor): void => {
-    for (const storage of storagesOf(tensor)) if (!storage.fresh) this.find(storage);
+  private readonly meet = (tensor: Tensor): void => eachStorageOf(tensor, this.meetStorage);
+  private readonly meetStorage = (storage: Storage): void => {
+    if (!storage.fresh) this.find(storage);
   };
 
   storageAllocated(storage: Storage): void {

@@ -28,6 +28,7 @@ export { forEachInput } from "./op.js";
 export { PatchSet } from "./patch-set.js";
 export { registeredVariables } from "./registered-variables.js";
 export {
+  eachStorageOf,
   isCheckpointingDecided,
   isDispatching,
   openDispatchMode,

@@ -48,7 +48,7 @@ export function patchKernels(session: Session): void {
   patches.patch(engine, "saveTensorsForBackwardMode", (original) => (tensors) => {
     const clones = original.call(engine, tensors);
     const op = session.finishing;
-    if (session.alive && op !== undefined && tensors.length > 0 && modes.listeners("tensorsSaved").length > 0)
+    if (session.alive && op !== undefined && tensors.length > 0 && modes.told.tensorsSaved.length > 0)
       reportSaved(
         session,
         tensors.map((tensor, i) => ({
@@ -86,11 +86,12 @@ function runOp(session: Session, parameters: KernelParameters, run: RunKernel): 
   const { engine, modes } = session;
   const kernel = parameters.kernelName as string;
   const inputs: KernelInputs = parameters.inputs;
-  for (const open of modes.listeners("opComing"))
+  for (const open of modes.told.opComing)
     if (modes.isInside(open)) open.mode.opComing(kernel, inputs, parameters.attrs);
   if (!modes.watchesTape) {
     const { passingOps, phase, repeated } = session;
-    const op = passingOps.take(kernel, inputs, parameters.attrs, engine.backendName ?? "", phase, repeated);
+    const op = passingOps.take();
+    op.begin(kernel, inputs, parameters.attrs, engine.backendName ?? "", phase, repeated);
     try {
       return runTold(session, op, parameters, run, false);
     } finally {
@@ -120,12 +121,12 @@ function runTold(
   endsNode: boolean,
 ): Tensor | Tensor[] {
   const { storages, modes } = session;
-  for (const open of modes.listeners("opStarting")) {
+  for (const open of modes.told.opStarting) {
     if (modes.isInside(open)) open.mode.opStarting(op);
     else if (open.mode.seesOutside) open.mode.opStarting(op.outside());
   }
   session.starting = op;
-  if (modes.listeners("dispatch").length > 0) {
+  if (modes.told.dispatch.length > 0) {
     wrapKernel(session, op.kernel);
     session.toDispatch = op;
   }
@@ -140,7 +141,7 @@ function runTold(
     if (session.starting === op) {
       session.starting = undefined;
       storages.flush("op");
-      for (const open of modes.listeners("opFailed")) {
+      for (const open of modes.told.opFailed) {
         if (modes.isInside(open)) open.mode.opFailed(op, error);
         else if (open.mode.seesOutside) open.mode.opFailed(op.outside(), error);
       }
@@ -150,7 +151,7 @@ function runTold(
     session.toDispatch = undefined;
     session.finishing = undefined;
   }
-  for (const open of modes.listeners("opOver")) if (modes.isInside(open)) open.mode.opOver(op);
+  for (const open of modes.told.opOver) if (modes.isInside(open)) open.mode.opOver(op);
   return outputs;
 }
 
@@ -168,7 +169,7 @@ function finishOp(session: Session, op: Op, outputs: readonly Tensor[]): void {
     });
   storages.flush("op");
   session.finishing = op;
-  for (const open of modes.listeners("opDone")) {
+  for (const open of modes.told.opDone) {
     if (modes.isInside(open)) open.mode.opDone(op);
     else if (open.mode.seesOutside) open.mode.opDone(op.outside());
   }
@@ -213,7 +214,7 @@ function dispatch(
   op: Op,
   run: (inputs?: KernelInputs, attributes?: KernelAttributes) => KernelOutput,
 ): KernelOutput {
-  const chain = session.modes.listeners("dispatch").filter((open) => session.modes.isInside(open));
+  const chain = session.modes.told.dispatch.filter((open) => session.modes.isInside(open));
   const from = (depth: number, call: Op): KernelOutput => {
     const open = chain[depth];
     if (open === undefined) return run(call.inputs, call.attributes);

@@ -20,6 +20,16 @@ const context: AsyncContext<Context> | undefined = makeAsyncContext();
 
 type MethodName = Exclude<keyof DispatchMode, "seesOutside" | "looksInPassing">;
 type Listener<K extends MethodName> = OpenMode & { readonly mode: DispatchMode & Required<Pick<DispatchMode, K>> };
+/** By what is told at every op: in fields, since to look up each name would be a good part of what it costs to be watched. */
+type OpListeners = { readonly [K in OpMethod | BufferMethod]: readonly Listener<K>[] };
+type OpMethod = "dispatch" | "opStarting" | "opDone" | "opOver" | "opFailed";
+type BufferMethod =
+  | "opComing"
+  | "dataComing"
+  | "storageAllocated"
+  | "storageReleased"
+  | "storageResized"
+  | "tensorsSaved";
 
 /** What a mode can only be told of if every op, every buffer and every tape node is watched; the rest are calls of the engine's that are few. */
 const needsEveryOp: Readonly<Record<MethodName, boolean>> = {
@@ -64,8 +74,16 @@ const needsEveryOp: Readonly<Record<MethodName, boolean>> = {
   tensorRead: false,
   valuesRead: false,
 };
-/** What is told of ops, and what of how they hang together. */
-const ofOps = ["dispatch", "opStarting", "opDone", "opOver", "opFailed"] as const satisfies readonly MethodName[];
+/** What is told of ops, what of what they make, and what of how they hang together. */
+const ofOps: readonly OpMethod[] = ["dispatch", "opStarting", "opDone", "opOver", "opFailed"];
+const ofBuffers: readonly BufferMethod[] = [
+  "opComing",
+  "dataComing",
+  "storageAllocated",
+  "storageReleased",
+  "storageResized",
+  "tensorsSaved",
+];
 const ofTape = [
   "scopeEntered",
   "scopeExited",
@@ -80,8 +98,12 @@ const ofEveryOp = (Object.keys(needsEveryOp) as MethodName[]).filter((name) => n
 export class ModeStack {
   private modes: OpenMode[] = [];
   private readonly byMethod = new Map<MethodName, readonly OpenMode[]>();
-  private hasOpWatchers: boolean | undefined;
-  private hasTapeWatchers: boolean | undefined;
+  /** The open modes that listen to what happens at every op, oldest first. */
+  told: OpListeners = opListenersOf([]);
+  /** Whether a mode listens to what happens in ops; if none does they run as in stock, at its speed. */
+  watchesOps = false;
+  /** Whether a mode looks at scopes and tape nodes, or may keep ops, which say of which they are. */
+  watchesTape = false;
 
   get size(): number {
     return this.modes.length;
@@ -113,22 +135,6 @@ export class ModeStack {
     return found as readonly Listener<K>[];
   }
 
-  /** Whether a mode listens to what happens in ops; if none does they run as in stock, at its speed. */
-  get watchesOps(): boolean {
-    this.hasOpWatchers ??= ofEveryOp.some((name) => this.listeners(name).length > 0);
-    return this.hasOpWatchers;
-  }
-
-  /** Whether a mode looks at scopes and tape nodes, or may keep ops, which say of which they are. */
-  get watchesTape(): boolean {
-    this.hasTapeWatchers ??= this.modes.some(
-      ({ mode }) =>
-        ofTape.some((name) => mode[name] !== undefined) ||
-        (mode.looksInPassing !== true && ofOps.some((name) => mode[name] !== undefined)),
-    );
-    return this.hasTapeWatchers;
-  }
-
   /** A pass begins: to ask for each op which modes it is inside of would take longer than all the rest. */
   passStarting(): void {
     for (const open of this.modes) if (open.asynchronous) open.isPassInside = this.isInside(open);
@@ -153,7 +159,13 @@ export class ModeStack {
 
   private changed(): void {
     this.byMethod.clear();
-    this.hasOpWatchers = this.hasTapeWatchers = undefined;
+    this.told = opListenersOf(this.modes);
+    this.watchesOps = ofEveryOp.some((name) => this.listeners(name).length > 0);
+    this.watchesTape = this.modes.some(
+      ({ mode }) =>
+        ofTape.some((name) => mode[name] !== undefined) ||
+        (mode.looksInPassing !== true && ofOps.some((name) => mode[name] !== undefined)),
+    );
   }
 
   isOpenInside(mode: DispatchMode): boolean {
@@ -172,6 +184,11 @@ export class ModeStack {
     return false;
   }
 }
+
+const opListenersOf = (modes: readonly OpenMode[]): OpListeners =>
+  Object.fromEntries(
+    [...ofOps, ...ofBuffers].map((name) => [name, modes.filter(({ mode }) => mode[name] !== undefined)]),
+  ) as unknown as OpListeners;
 
 /** Ends the tracking of asynchronous work, which slows promises down. Only when no mode is open. @internal */
 export function forgetContexts(): void {

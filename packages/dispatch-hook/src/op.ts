@@ -29,7 +29,7 @@ export class Op implements OpDone {
     return this.present;
   }
 
-  /** Becomes the next op. */
+  /** Becomes the next op, of no scope and no node. */
   begin(
     kernel: string,
     inputs: KernelInputs,
@@ -89,6 +89,10 @@ export class Op implements OpDone {
     return op;
   }
 }
+
+/** Makes an object for an op that has yet to begin. @internal */
+export const blankOp = (): Op =>
+  new Op("", noTensors as KernelInputs, undefined, "", Phase.outside, undefined, undefined, undefined, undefined, -1);
 
 /** Calls `look` with each tensor of a kernel's inputs in argument order: those of an op's `inputTensors`, without a list of them. */
 export function forEachInput(inputs: KernelInputs, look: (tensor: Tensor) => void): void {

@@ -1,5 +1,4 @@
-import type { KernelAttributes, KernelInputs } from "@remat/kernels";
-import { Op } from "./op.js";
+import { blankOp, type Op } from "./op.js";
 
 /**
  * Objects for ops that nobody keeps, used again and again: one for each op that runs within another, as those do that a mode replays before an op or after it.
@@ -10,23 +9,11 @@ export class PassingOps {
   private readonly ops: Op[] = [];
   private running = 0;
 
-  take(
-    kernel: string,
-    inputs: KernelInputs,
-    attributes: KernelAttributes | undefined,
-    backend: string,
-    phase: number,
-    repeats: number | undefined,
-  ): Op {
+  /** Returns one for the op that is to begin. */
+  take(): Op {
     const at = this.running++;
-    const op = this.ops[at];
-    if (op === undefined) {
-      const made = new Op(kernel, inputs, attributes, backend, phase, undefined, undefined, undefined, repeats);
-      this.ops.push(made);
-      return made;
-    }
-    op.begin(kernel, inputs, attributes, backend, phase, repeats);
-    return op;
+    this.ops[at] ??= blankOp();
+    return this.ops[at];
   }
 
   /** The op that was taken last is over. */

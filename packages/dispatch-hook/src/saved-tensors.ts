@@ -3,6 +3,5 @@ import type { Session } from "./session.js";
 
 /** @internal */
 export function reportSaved(session: Session, saved: readonly SavedTensor[]): void {
-  for (const open of session.modes.listeners("tensorsSaved"))
-    if (session.modes.isInside(open)) open.mode.tensorsSaved(saved);
+  for (const open of session.modes.told.tensorsSaved) if (session.modes.isInside(open)) open.mode.tensorsSaved(saved);
 }

@@ -85,19 +85,19 @@ export class Session implements StorageListener {
   }
 
   dataComing(bytes: number): void {
-    for (const open of this.modes.listeners("dataComing")) if (this.modes.isInside(open)) open.mode.dataComing(bytes);
+    for (const open of this.modes.told.dataComing) if (this.modes.isInside(open)) open.mode.dataComing(bytes);
   }
 
   storageAllocated(storage: Storage, origin: StorageOrigin): void {
-    for (const open of this.modes.listeners("storageAllocated"))
+    for (const open of this.modes.told.storageAllocated)
       if (open.mode.seesOutside || this.modes.isInside(open)) open.mode.storageAllocated(storage, origin);
   }
 
   storageReleased(storage: Storage): void {
-    for (const { mode } of this.modes.listeners("storageReleased")) mode.storageReleased(storage);
+    for (const { mode } of this.modes.told.storageReleased) mode.storageReleased(storage);
   }
 
   storageResized(storage: Storage, bytes: number): void {
-    for (const { mode } of this.modes.listeners("storageResized")) mode.storageResized(storage, bytes);
+    for (const { mode } of this.modes.told.storageResized) mode.storageResized(storage, bytes);
   }
 }

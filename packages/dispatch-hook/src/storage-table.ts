@@ -109,9 +109,10 @@ export class StorageTable {
         set.call(data, dataId, entry);
         return;
       }
-      if (!this.isHolding) this.listener.dataComing(backend.bytesOf(entry));
+      const bytes = backend.bytesOf(entry);
+      if (!this.isHolding) this.listener.dataComing(bytes);
       set.call(data, dataId, entry);
-      this.added(dataId, backend.bytesOf(entry), backend);
+      this.added(dataId, bytes, backend);
     });
     patches.patch(data, "delete", (remove) => (dataId: DataId) => {
       const removed = remove.call(data, dataId);
@@ -213,6 +214,13 @@ export class StorageTable {
     if (entry.complexTensorInfos === undefined) return this.found(tensor.dataId, entry, backend).alone;
     const { real, imag } = entry.complexTensorInfos;
     return [real, imag].flatMap(({ dataId }) => this.bufferOf(dataId) ?? []);
+  }
+
+  /** Calls `look` with each of them, without a list. */
+  eachStorageOf(tensor: TensorInfo, look: (storage: Storage) => void): void {
+    const known = this.known(tensor.dataId);
+    if (known !== undefined) look(known);
+    else for (const storage of this.storagesOf(tensor)) look(storage);
   }
 
   private added(dataId: DataId, bytes: number, backend: Backend): void {

@@ -92,6 +92,12 @@ export function storagesOf(tensor: TensorInfo): readonly Storage[] {
   return session?.isWatching ? session.storages.storagesOf(tensor) : [];
 }
 
+/** Calls `look` with each of the storages that {@link storagesOf} returns, without a list of them: for who asks at every op. */
+export function eachStorageOf(tensor: TensorInfo, look: (storage: Storage) => void): void {
+  const session = openSession();
+  if (session?.isWatching) session.storages.eachStorageOf(tensor, look);
+}
+
 /** Tells whether `mode` is open and the running code is inside of it. */
 export function isDispatching(mode: DispatchMode): boolean {
   return openSession()?.modes.isOpenInside(mode) ?? false;
