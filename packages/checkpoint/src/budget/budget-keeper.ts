@@ -64,7 +64,10 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
   ) {
     const { strict: isStrict = true, planningMs = 5000, plan } = options;
     const meter = new MemoryMeter();
-    const online = new OnlinePolicy(Number.POSITIVE_INFINITY, meter, isStrict, () => this.lift());
+    const online = new OnlinePolicy(Number.POSITIVE_INFINITY, meter, isStrict, {
+      lift: () => this.lift(),
+      isRoomy: () => this.share?.isRoomy === true,
+    });
     const policy = new BudgetPolicy(online, meter);
     const plans = plan === undefined ? [] : plansOf(plan).map(refuseOffloading);
     super(policy, meter, plans.length === 0 ? undefined : plannedGradients(plans[0]));
@@ -259,7 +262,8 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
       const { result, trace, released } = this.observer.record(next, stock);
       const { peakBytes, addedBytes } = stock;
       this.stockPassBytes = peakBytes;
-      if (share.add(this.asked, { trace, peakBytes, addedBytes }) && budgetBytes !== undefined)
+      const releasedBytes = released.addedBytes;
+      if (share.add(this.asked, { trace, peakBytes, addedBytes, releasedBytes }) && budgetBytes !== undefined)
         this.startAnew(share, wasLifted);
       // Those that follow take other ops.
       this.wantsRecord = trace.strings.some(hasFasterGradient);

@@ -15,6 +15,8 @@ export interface StockPass {
   readonly peakBytes: number;
   /** The most beyond what was there when it began. */
   readonly addedBytes: number;
+  /** The same with early release. */
+  readonly releasedBytes: number;
 }
 
 interface MeasuredPass {
@@ -22,6 +24,7 @@ interface MeasuredPass {
   readonly asked: string;
   readonly ops: OpSequence;
   readonly addedBytes: number;
+  readonly releasedBytes: number;
 }
 
 /**
@@ -65,10 +68,10 @@ export class StockShare {
   }
 
   /** A pass has been measured. Tells whether stock takes more in it than was known. */
-  add(asked: string, { trace, peakBytes, addedBytes }: StockPass): boolean {
+  add(asked: string, { trace, peakBytes, addedBytes, releasedBytes }: StockPass): boolean {
     const isLarger = this.raise(peakBytes);
     const isKnown = this.alike.some(isOver);
-    if (!isKnown) this.measured.push({ asked, ops: sequenceOfTrace(trace), addedBytes });
+    if (!isKnown) this.measured.push({ asked, ops: sequenceOfTrace(trace), addedBytes, releasedBytes });
     this.asked.add(asked);
     const { sought } = this;
     if (isLarger) this.inVain = 0;
@@ -94,6 +97,12 @@ export class StockShare {
   /** Whether stock takes more than was known in the pass that is over, since more was held when it began. */
   passOver(): boolean {
     return this.raiseAs(this.alike.filter(isOver));
+  }
+
+  /** Whether the pass that runs is, as far as it has come, as others that early release alone keeps within the budget. */
+  get isRoomy(): boolean {
+    const { alike, budgetBytes = 0, heldBytes } = this;
+    return alike.length > 0 && alike.every(({ releasedBytes }) => heldBytes + releasedBytes <= budgetBytes);
   }
 
   /** Of the forward pass: in the backward pass there are other kernels than stock's. */

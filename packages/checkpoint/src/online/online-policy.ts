@@ -20,6 +20,16 @@ interface LiveBytes {
   readonly liveBytes: number;
 }
 
+/** Who knows more of the pass than its ops so far. */
+interface Outlook {
+  /** Asked before what there is no room for is refused: whether there is more room after all; the budget is larger then. */
+  lift(): boolean;
+  /** Whether nothing will have to be evicted, so that nothing is held to recompute it. */
+  isRoomy(): boolean;
+}
+
+const noOutlook: Outlook = { lift: () => false, isRoomy: () => false };
+
 /**
  * Keeps live bytes within a budget without a plan: before an op runs the room for what it makes is there, by evicting what is large, has not
  * been used for long and is cheap to recompute. Source: dynamic tensor rematerialization (Kirisame et al., 2021), h_DTR with the evicted
@@ -43,8 +53,7 @@ export class OnlinePolicy implements Policy {
     private readonly meter: LiveBytes,
     /** Whether to refuse what there is no room for; else it runs all the same. */
     private readonly isStrict: boolean = true,
-    /** Asked before that: whether there is more room after all; the budget is larger then. */
-    private readonly lift: () => boolean = () => false,
+    private readonly outlook: Outlook = noOutlook,
   ) {}
 
   passStarting(ledger: Ledger): void {
@@ -107,6 +116,7 @@ export class OnlinePolicy implements Policy {
   /** Only recipes read it: it is recomputed if they are replayed. */
   bufferUnused(buffer: StoredBuffer): void {
     if (buffer.isEvictable) this.evict(buffer);
+    else if (this.outlook.isRoomy()) this.ledger?.free(buffer);
   }
 
   replaying({ kernel, inputs, attributes, sources, outputs }: Recipe): void {
@@ -139,7 +149,7 @@ export class OnlinePolicy implements Policy {
       if (victim !== undefined) this.evict(victim);
       else if (ledger !== undefined && this.freeOne(ledger)) continue;
       else if (this.isEnding) return;
-      else if (this.lift()) continue;
+      else if (this.outlook.lift()) continue;
       else if (!this.isStrict) return;
       else this.fail(bytes);
     }

@@ -1,7 +1,13 @@
 import * as tf from "@tensorflow/tfjs";
 import fc from "fast-check";
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
-import { BudgetError, type BudgetExecution, measurePeakBytes, withMemoryBudget } from "../../src/index.js";
+import {
+  BudgetError,
+  type BudgetExecution,
+  measurePeakBytes,
+  releaseEarly,
+  withMemoryBudget,
+} from "../../src/index.js";
 
 beforeAll(async () => {
   await tf.setBackend("cpu");
@@ -192,6 +198,44 @@ test("of sixteen sets of gradients the first passes are measured, not of more", 
     }),
   );
   expect(lastSteps).toEqual([...Array.from({ length: 16 }, (_, i) => i), ...times(4, "within the budget")]);
+});
+
+test.each(["100%", "75%"])("%s holds no more than early release, which is enough, in any pass", async (budget) => {
+  const dropouts = fc.array(fc.constantFrom("relu", "tanh", "dropout", "tile"), { minLength: 2, maxLength: 10 });
+  await fc.assert(
+    fc.asyncProperty(dropouts, fc.integer({ min: 3, max: 12 }), async (layers, rows) => {
+      const makeSteps = () => {
+        const w = tf.variable(tf.linspace(-1, 1, 64).reshape([8, 8]));
+        const optimizer = tf.train.sgd(1e-2);
+        const loss = () => {
+          // What JavaScript has drawn goes in the forward pass, and nothing can recompute it.
+          let a: tf.Tensor = tf.tidy(() => tf.add(tf.randomUniform([64 * rows, 8], 0, 1, "float32", 3), 0.5));
+          layers.forEach((layer, i) => {
+            const b = tf.matMul(a as tf.Tensor2D, w as never) as tf.Tensor;
+            if (layer === "relu") a = tf.relu(b);
+            else if (layer === "tanh") a = tf.tanh(b);
+            else if (layer === "tile") a = tf.sub(b, tf.tile(tf.mean(b, 1, true), [1, 8]));
+            else a = tf.dropout(b, 0.5, undefined, i + 1);
+          });
+          return tf.mean(tf.square(a)) as tf.Scalar;
+        };
+        return times(3, () => (optimizer.minimize(loss, true, [w]) as tf.Scalar).dataSync()[0]);
+      };
+      const stop = releaseEarly();
+      const early = await measurePeakBytes(() => makeSteps().map((step) => step())).finally(stop);
+      tf.disposeVariables();
+      const stock = await measurePeakBytes(() => makeSteps().map((step) => step()));
+      tf.disposeVariables();
+      let execution: BudgetExecution | undefined;
+      const { result, peakBytes } = await measurePeakBytes(() =>
+        withMemoryBudget(budget, (opened) => ((execution = opened), makeSteps().map((step) => step()))),
+      );
+      tf.disposeVariables();
+      expect(result).toEqual(stock.result);
+      if (early.peakBytes <= (execution?.budgetBytes ?? 0)) expect(peakBytes).toBeLessThanOrEqual(early.peakBytes);
+    }),
+    { numRuns: 12 },
+  );
 });
 
 test("steps of any sizes in any order train as in stock, or are refused", async () => {
