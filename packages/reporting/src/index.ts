@@ -32,6 +32,7 @@ export {
   type CheckpointsUnit,
   checkpointsDocument,
 } from "./documents/checkpoints-document.js";
+export { extrapolationDocument } from "./documents/extrapolation-document.js";
 export {
   type GraphPlanDocumentOptions,
   type GraphPlanSummary,
@@ -118,6 +119,12 @@ export {
 } from "./op-table-view.js";
 export { opStartMs, type SampledBands, type SampleOptions, sampleBands } from "./sample-bands.js";
 export { type SizeFormat, type SizeUnit, sizeFormat, sizeUnits } from "./size-unit.js";
+export {
+  type ExtrapolationSummary,
+  type SizeOutcome,
+  type SummarizeExtrapolationOptions,
+  summarizeExtrapolation,
+} from "./summarize-extrapolation.js";
 export { type MemorySummary, type SummarizeMemoryOptions, summarizeMemory } from "./summarize-memory.js";
 export {
   type FreedStorage,

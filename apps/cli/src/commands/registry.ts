@@ -23,6 +23,12 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import("./compare.js")).compareCommand,
   },
   {
+    usage: "extrapolate <runs...>",
+    purpose:
+      "What a step would hold at another sequence length or batch, from runs at two or three, and the largest that fits",
+    load: async () => (await import("./extrapolate.js")).extrapolateCommand,
+  },
+  {
     usage: "report [model]",
     purpose: "One HTML file: where memory goes, and what it would cost to spend less",
     load: async () => (await import("./report.js")).reportCommand,

@@ -1,0 +1,83 @@
+import { EventKind, phaseNames, RematError, type Trace } from "@remat/trace";
+
+/** A recorded run of one size. */
+export interface SizedRun {
+  /** How it is called: its file. */
+  readonly name: string;
+  readonly trace: Trace;
+}
+
+/**
+ * Refuses runs that are not the same step but for the sizes of tensors: other ops, other storages read or made, other moments at which storages come and go.
+ *
+ * @throws RematError `RUNS_DIFFER` naming the first difference, on both sides
+ */
+export function requireSameSteps([first, ...others]: readonly SizedRun[]): void {
+  for (const other of others) {
+    requireSameOps(first, other);
+    requireSameEvents(first, other);
+  }
+}
+
+function requireSameOps(a: SizedRun, b: SizedRun): void {
+  const [ofA, ofB] = [a.trace.ops, b.trace.ops];
+  const count = Math.min(ofA.count, ofB.count);
+  for (let op = 0; op < count; op++) {
+    if (a.trace.opName(op) !== b.trace.opName(op) || ofA.phase[op] !== ofB.phase[op])
+      throw different(
+        a,
+        b,
+        `op ${op} is ${describeOp(a.trace, op)} in the one and ${describeOp(b.trace, op)} in the other`,
+      );
+    for (const side of ["inputs", "outputs"] as const)
+      if (storagesOf(a.trace, op, side) !== storagesOf(b.trace, op, side))
+        throw different(a, b, `op ${op}, ${describeOp(a.trace, op)}, has other ${side} in the one than in the other`);
+  }
+  if (ofA.count !== ofB.count) {
+    const [longer, shorter] = ofA.count > ofB.count ? [a, b] : [b, a];
+    throw different(
+      a,
+      b,
+      `${longer.name} has ${longer.trace.ops.count} ops and ${shorter.name} ${shorter.trace.ops.count}, from op ${count}, ${describeOp(longer.trace, count)}, on`,
+    );
+  }
+}
+
+function requireSameEvents(a: SizedRun, b: SizedRun): void {
+  const [ofA, ofB] = [a.trace.events, b.trace.events];
+  let op = 0;
+  for (let event = 0; event < Math.max(ofA.count, ofB.count); event++) {
+    if (ofA.kind[event] !== ofB.kind[event] || !isSameSubject(a.trace, b.trace, event))
+      throw different(
+        a,
+        b,
+        `what happens after op ${op - 1}, ${op === 0 ? "the beginning" : describeOp(a.trace, op - 1)}, is not the same: storages come or go at other moments`,
+      );
+    if (ofA.kind[event] === EventKind.op) op = ofA.subject[event] + 1;
+  }
+}
+
+/** Names are strings of one trace each; of the rest the numbers count. */
+function isSameSubject(a: Trace, b: Trace, event: number): boolean {
+  const [subject, other] = [a.events.subject[event], b.events.subject[event]];
+  if (a.events.kind[event] === EventKind.mark) return a.strings[subject] === b.strings[other];
+  if (a.events.kind[event] === EventKind.categorize && a.events.value[event] !== b.events.value[event]) return false;
+  return subject === other;
+}
+
+function storagesOf(trace: Trace, op: number, side: "inputs" | "outputs"): string {
+  const tensors = side === "inputs" ? trace.opInputs(op) : trace.opOutputs(op);
+  return Array.from(tensors, (tensor) => trace.tensorStorages(tensor).join("+")).join();
+}
+
+function describeOp(trace: Trace, op: number): string {
+  const place = [trace.opModule(op)?.fqn, trace.opLine(op)].filter((part) => part !== undefined);
+  return `${trace.opName(op)} (${[phaseNames[trace.ops.phase[op]], ...place].join(", ")})`;
+}
+
+function different({ name }: SizedRun, other: SizedRun, what: string): RematError {
+  return new RematError(
+    "RUNS_DIFFER",
+    `${name} and ${other.name} are not the same step at another size: ${what}. Nothing can be said of sizes between or beyond where the ops change with it: record runs in a range in which they are the same.`,
+  );
+}

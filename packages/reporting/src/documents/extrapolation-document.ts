@@ -1,0 +1,147 @@
+import type { CategoryName } from "@remat/trace";
+import { categoryStack, labelCategory } from "../category-colours.js";
+import { describeMaker, describeShape } from "../describe-held.js";
+import { formatPercent } from "../format-quantity.js";
+import type { DocumentPart, OutputDocument } from "../formats/output-document.js";
+import { type SizeFormat, type SizeUnit, sizeFormat } from "../size-unit.js";
+import type { ExtrapolationSummary } from "../summarize-extrapolation.js";
+
+const growths = ["constant", "a line", "a square"] as const;
+
+/** Returns what a step would hold at other sizes: the largest that fits, a row for each size, what grows how. Its records are the rows in bytes. */
+export function extrapolationDocument(
+  summary: ExtrapolationSummary,
+  { units = "auto", device }: { readonly units?: SizeUnit; readonly device?: string } = {},
+): OutputDocument {
+  const size = sizeFormat(units);
+  return {
+    parts: () => [
+      { kind: "text", lines: describeExtrapolation(summary, size, device) },
+      sizesTable(summary, size),
+      growthTable(summary, size),
+    ],
+    records: () => ({
+      columns: ["size", "origin", "peakBytes", "fits", "constantBytes", "lineBytes", "squareBytes"],
+      rows: summary.outcomes.map(({ size: at, origin, peakBytes, byGrowth }) => [
+        at,
+        origin,
+        peakBytes,
+        summary.memoryBytes === undefined ? "" : String(peakBytes <= summary.memoryBytes),
+        ...byGrowth,
+      ]),
+    }),
+    value: () => valueOf(summary),
+  };
+}
+
+function describeExtrapolation(summary: ExtrapolationSummary, size: SizeFormat, device?: string): readonly string[] {
+  const { model, longest, memoryBytes, extrapolation, outcomes, checked, notes } = summary;
+  const { varying, fitted, degrees, irregular, residualBytes } = extrapolation;
+  const limit = memoryBytes === undefined ? "" : `${size(memoryBytes)}${device === undefined ? "" : ` (${device})`}`;
+  const side =
+    varying.shape === undefined ? "as given" : `side ${varying.side} of ${varying.dtype} [${varying.shape.join(", ")}]`;
+  const farthest = outcomes[outcomes.length - 1].size / Math.max(...varying.sizes);
+  return [
+    memoryBytes === undefined
+      ? `${model}: what a step holds at other sizes`
+      : longest === undefined
+        ? `${model}: no size fits ${limit}`
+        : `${model}: the largest size that fits ${limit} is ${longest.size}, which holds ${size(longest.peakBytes)}`,
+    `from runs at ${fitted.map((run) => run.size).join(", ")} (${side}); of ${degrees.length} storages ${degrees.filter((degree) => degree === 2).length} grow as a square, ${degrees.filter((degree) => degree === 1).length} as a line`,
+    irregular.length === 0
+      ? "every storage's size follows exactly in these runs: off by 0 B"
+      : `${irregular.length} storages follow neither: together off by at most ${size(residualBytes)} in these runs`,
+    ...checked.map(
+      ({ name, size: at, recordedBytes, predictedBytes }) =>
+        `checked with ${name} at ${at}: ${recordedBytes === predictedBytes ? "off by 0 B" : `off by ${size(Math.abs(predictedBytes - recordedBytes))} of ${size(recordedBytes)}`}`,
+    ),
+    ...(fitted.length === 2 ? ["two runs show lines only, and nothing checks them: a third run would"] : []),
+    ...(farthest > 1
+      ? [
+          `up to ${Number(farthest.toPrecision(3))} times the largest run: a kernel that is another one there would hold something else`,
+        ]
+      : []),
+    ...notes.map((note) => `note: ${note}`),
+  ];
+}
+
+function sizesTable({ outcomes, memoryBytes, extrapolation }: ExtrapolationSummary, size: SizeFormat): DocumentPart {
+  const held = (category: CategoryName): number =>
+    Math.max(...outcomes.map(({ bytesByCategory }) => bytesByCategory[category] ?? 0));
+  const categories = categoryStack.filter((category) => held(category) > 0).sort((a, b) => held(b) - held(a));
+  const most = Math.max(...extrapolation.varying.sizes);
+  return {
+    kind: "table",
+    title: "At its peak",
+    headers: ["Size", "", "Peak", ...(memoryBytes === undefined ? [] : ["Fits"]), ...categories.map(labelCategory)],
+    worth: [100, 90, 99, ...(memoryBytes === undefined ? [] : [98]), ...categories.map((_, i) => 80 - i)],
+    rows: outcomes.map(({ size: at, origin, peakBytes, bytesByCategory }) => [
+      String(at),
+      origin === "longest"
+        ? "the largest that fits"
+        : origin === "predicted" && at < most
+          ? "predicted, between"
+          : origin,
+      size(peakBytes),
+      ...(memoryBytes === undefined ? [] : [peakBytes <= memoryBytes ? "yes" : "no"]),
+      ...categories.map((category) => size(bytesByCategory[category] ?? 0)),
+    ]),
+  };
+}
+
+function growthTable(
+  { moment, extrapolation, outcomes, longest }: ExtrapolationSummary,
+  size: SizeFormat,
+): DocumentPart {
+  const told = longest ?? outcomes[outcomes.length - 1];
+  const shares = told.byGrowth
+    .map((bytes, degree) => `${growths[degree]} ${formatPercent(bytes / told.peakBytes)}`)
+    .reverse()
+    .join(", ");
+  return {
+    kind: "table",
+    title: `The largest storages at ${told.size}, and how they grow (${shares})`,
+    headers: ["Size", "Grows as", "Category", "Shape", "Made by", "In module"],
+    worth: [9, 8, 5, 4, 7, 6],
+    names: ["In module"],
+    rows: moment.largest.map((storage) => [
+      size(storage.bytes),
+      growths[extrapolation.degrees[storage.storage]],
+      labelCategory(storage.category),
+      describeShape(storage),
+      describeMaker(storage) ?? (storage.owner === undefined ? "(not by an op)" : "(a weight)"),
+      storage.owner ?? storage.maker?.module ?? "",
+    ]),
+  };
+}
+
+function valueOf({
+  model,
+  runs,
+  extrapolation,
+  outcomes,
+  longest,
+  memoryBytes,
+  checked,
+  notes,
+}: ExtrapolationSummary): unknown {
+  const { varying, fitted, irregular, residualBytes } = extrapolation;
+  return {
+    model,
+    runs,
+    varying,
+    fittedSizes: fitted.map((run) => run.size),
+    irregularStorages: irregular.length,
+    residualBytes,
+    checked,
+    memoryBytes: memoryBytes ?? null,
+    longest: longest?.size ?? null,
+    outcomes: outcomes.map(({ byGrowth: [constantBytes, lineBytes, squareBytes], ...outcome }) => ({
+      ...outcome,
+      constantBytes,
+      lineBytes,
+      squareBytes,
+    })),
+    notes,
+  };
+}

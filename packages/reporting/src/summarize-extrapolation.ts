@@ -1,0 +1,104 @@
+import {
+  type CheckedRun,
+  type Extrapolation,
+  extrapolateRuns,
+  heldByGrowth,
+  heldPeak,
+  largestSize,
+  type MemoryMoment,
+  peakMoment,
+  type SizedRun,
+} from "@remat/memory";
+import { type CategoryName, traceNotes } from "@remat/trace";
+
+/** What a step of one size holds at its peak. */
+export interface SizeOutcome {
+  readonly size: number;
+  /** `recorded`: as it was; `predicted`: from the runs; `longest`: the largest size that fits, predicted. */
+  readonly origin: "recorded" | "predicted" | "longest";
+  readonly peakBytes: number;
+  readonly bytesByCategory: Readonly<Partial<Record<CategoryName, number>>>;
+  /** What of that is constant, grows as a line, and as a square. */
+  readonly byGrowth: readonly [constant: number, line: number, square: number];
+}
+
+export interface SummarizeExtrapolationOptions {
+  /** Of the runs, where they cannot be told from tensors. */
+  readonly sizes?: readonly number[];
+  /** Sizes to predict; left out: twice, four and eight times the largest recorded. */
+  readonly at?: readonly number[];
+  /** What the step has to fit. */
+  readonly memoryBytes?: number;
+  /** How many of the largest storages to list at the largest size told of; 5 if not given. */
+  readonly limit?: number;
+}
+
+/** What a step would hold at sizes at which it was not recorded. */
+export interface ExtrapolationSummary {
+  readonly model: string;
+  readonly runs: readonly string[];
+  readonly extrapolation: Extrapolation;
+  /** In the order of their sizes. */
+  readonly outcomes: readonly SizeOutcome[];
+  readonly memoryBytes: number | undefined;
+  /** The largest size that fits; undefined where none does, or nothing is to be fitted. */
+  readonly longest: SizeOutcome | undefined;
+  readonly checked: readonly CheckedRun[];
+  /** The peak of the last of the outcomes, with its largest storages. */
+  readonly moment: MemoryMoment;
+  readonly notes: readonly string[];
+}
+
+/**
+ * Returns what a step would hold at other sizes than those at which it was recorded, and the largest that fits.
+ *
+ * @throws RematError as `extrapolateRuns` does
+ * @example
+ * summarizeExtrapolation(runs, { memoryBytes: 80 * 2 ** 30 }).longest?.size;
+ */
+export function summarizeExtrapolation(
+  runs: readonly SizedRun[],
+  { sizes, at, memoryBytes, limit = 5 }: SummarizeExtrapolationOptions = {},
+): ExtrapolationSummary {
+  const extrapolation = extrapolateRuns(runs, sizes);
+  const { peakAt, traceAt, degrees, varying } = extrapolation;
+  const largest = Math.max(...varying.sizes);
+  const predicted = (size: number, origin: SizeOutcome["origin"]): SizeOutcome => {
+    const trace = traceAt(size);
+    const peak = peakAt(size);
+    const { peakBytes, bytesByCategory } = peak;
+    return { size, origin, peakBytes, bytesByCategory, byGrowth: heldByGrowth(trace, peak, degrees) };
+  };
+  const recorded = runs.map(({ trace }, i): SizeOutcome => {
+    const peak = heldPeak(trace);
+    const { peakBytes, bytesByCategory } = peak;
+    return {
+      size: varying.sizes[i],
+      origin: "recorded",
+      peakBytes,
+      bytesByCategory,
+      byGrowth: heldByGrowth(trace, peak, degrees),
+    };
+  });
+  const found = memoryBytes === undefined ? undefined : largestSize(peakAt, memoryBytes, largest);
+  const longest = found === undefined ? undefined : predicted(found.size, "longest");
+  const asked = at ?? [2, 4, 8].map((times) => times * largest);
+  const taken = new Set([...varying.sizes, ...(longest === undefined ? [] : [longest.size])]);
+  const outcomes = [
+    ...recorded.filter(({ size }) => size !== longest?.size),
+    ...(longest === undefined ? [] : [longest]),
+    ...[...new Set(asked)].filter((size) => !taken.has(size)).map((size) => predicted(size, "predicted")),
+  ].sort((a, b) => a.size - b.size);
+  const told = longest ?? outcomes[outcomes.length - 1];
+  return {
+    model: runs[0].trace.header.model ?? "model",
+    runs: runs.map(({ name }) => name),
+    extrapolation,
+    outcomes,
+    memoryBytes,
+    longest,
+    checked: extrapolation.checked,
+    moment: peakMoment(traceAt(told.size), { limit }),
+    notes: [...new Set(runs.flatMap(({ trace }) => traceNotes(trace)))],
+  };
+}
