@@ -1,7 +1,12 @@
 export { allocatedSizes, deviceKind, roundUpBytes } from "./allocators/device-units.js";
 export { type Budget, bytesOfBudget, type MemoryBudget, parseBudget } from "./budget/parse-budget.js";
 export { budgetNotFound, type UnmetBudget } from "./budget/unmet-budget.js";
-export { type CheckedRun, type Extrapolation, extrapolateRuns, type VaryingSize } from "./extrapolation/extrapolate-runs.js";
+export {
+  type CheckedRun,
+  type Extrapolation,
+  extrapolateRuns,
+  type VaryingSize,
+} from "./extrapolation/extrapolate-runs.js";
 export { heldByGrowth } from "./extrapolation/held-by-growth.js";
 export { type FittingSize, largestSize } from "./extrapolation/largest-size.js";
 export type { SizedRun } from "./extrapolation/match-runs.js";

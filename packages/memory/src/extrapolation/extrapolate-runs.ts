@@ -44,7 +44,7 @@ const largestError = 0.01;
 /**
  * Returns a step at sizes at which it was not recorded, from runs of the same step at two sizes (lines), or at three (squares: attention that is not fused). Each storage is matched by
  * its place in the order of things, and its size is a polynomial of the size of the runs, in whole numbers; the whole order of allocations at another size, and with it peak and
- * categories, follows. Runs beyond three are compared with what is predicted of them.
+ * categories, follows. Runs beyond three, the larger ones, are compared with what is predicted of them.
  *
  * @param sizes of the runs, where they cannot be told by the first tensor whose shape is another in each
  * @throws RematError `RUNS_DIFFER` where the ops change with the size, `RUNS_SIZES` where the sizes cannot be told, `RUNS_IRREGULAR` where what is predicted of a run is off by more than 1 %
@@ -67,7 +67,8 @@ export function extrapolateRuns(runs: readonly SizedRun[], sizes?: readonly numb
       "RUNS_SIZES",
       `${sorted[same - 1].name} and ${sorted[same].name} are both of size ${sorted[same].size}. Expected runs of different sizes.`,
     );
-  const fitted = sorted.length <= 3 ? sorted : [sorted[0], sorted[(sorted.length - 1) >> 1], sorted[sorted.length - 1]];
+  // The smallest, so that the others check what is said of larger ones.
+  const fitted = sorted.slice(0, 3);
   const model = new SizeModel(fitted);
   const peakAt = (size: number): HeldPeak => heldPeak(model.traceAt(size));
   const checked = sorted

@@ -65,23 +65,24 @@ function describeExtrapolation(summary: ExtrapolationSummary, size: SizeFormat, 
   ];
 }
 
-function sizesTable({ outcomes, memoryBytes, extrapolation }: ExtrapolationSummary, size: SizeFormat): DocumentPart {
+function sizesTable({ outcomes, memoryBytes }: ExtrapolationSummary, size: SizeFormat): DocumentPart {
   const held = (category: CategoryName): number =>
     Math.max(...outcomes.map(({ bytesByCategory }) => bytesByCategory[category] ?? 0));
   const categories = categoryStack.filter((category) => held(category) > 0).sort((a, b) => held(b) - held(a));
-  const most = Math.max(...extrapolation.varying.sizes);
   return {
     kind: "table",
     title: "At its peak",
-    headers: ["Size", "", "Peak", ...(memoryBytes === undefined ? [] : ["Fits"]), ...categories.map(labelCategory)],
+    headers: [
+      "Size",
+      "How known",
+      "Peak",
+      ...(memoryBytes === undefined ? [] : ["Fits"]),
+      ...categories.map(labelCategory),
+    ],
     worth: [100, 90, 99, ...(memoryBytes === undefined ? [] : [98]), ...categories.map((_, i) => 80 - i)],
     rows: outcomes.map(({ size: at, origin, peakBytes, bytesByCategory }) => [
       String(at),
-      origin === "longest"
-        ? "the largest that fits"
-        : origin === "predicted" && at < most
-          ? "predicted, between"
-          : origin,
+      origin === "longest" ? "predicted: largest that fits" : origin,
       size(peakBytes),
       ...(memoryBytes === undefined ? [] : [peakBytes <= memoryBytes ? "yes" : "no"]),
       ...categories.map((category) => size(bytesByCategory[category] ?? 0)),
