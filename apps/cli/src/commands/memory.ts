@@ -38,7 +38,11 @@ export const memoryCommand: Command = {
       flags: "--reserved <settings>",
       purpose: "Also what PyTorch's CUDA allocator reserves: default, or as PYTORCH_CUDA_ALLOC_CONF says it",
     },
-    { flags: "--snapshot <file>", purpose: "Beside it what that allocator held: a file of python -m remat snapshot" },
+    {
+      flags: "--snapshot <file>",
+      reads: true,
+      purpose: "Beside it what that allocator held: a file of python -m remat snapshot",
+    },
     { flags: "--at <moment>", purpose: "Which moment to explain: peak, op:N, event:N or mark:NAME", default: "peak" },
     { flags: "--top <n>", purpose: "How many of the largest storages to list (default: 10; as csv all)" },
     { flags: "--depth <n>", purpose: "Show modules of up to this many name components", default: 2 },

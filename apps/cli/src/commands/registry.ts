@@ -24,8 +24,7 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     usage: "extrapolate <runs...>",
-    purpose:
-      "What a step would hold at another sequence length or batch, from runs at two or three, and the largest that fits",
+    purpose: "What a step would hold at another length or batch than it was recorded at",
     load: async () => (await import("./extrapolate.js")).extrapolateCommand,
   },
   {
