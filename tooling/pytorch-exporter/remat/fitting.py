@@ -13,12 +13,13 @@ import torch
 
 from .exporting import export_step
 from .models import as_one_model
-from .planner import plan_step, planner_command
+from .planner import BudgetNotMet, plan_step, planner_command
 from .policy import apply, remove
 from .recording import record, record_step
 from .restoring import as_before
 
 _MIB = 2**20
+_ATTEMPTS = 4
 _GPUS = ("h200", "h100", "a100")
 
 
@@ -55,7 +56,7 @@ def fit(model, step, budget, *, inputs=None, planner=None, seconds=10, repeats=3
     `model`: of several a list, or models by name. `budget`: "20GiB", "60%" of what the step holds, a share as a float, or a number of bytes. `step` really runs, some ten times; weights, the optimizer's state, gradients
     and the state of random generators are as before when this returns. Where the step does not fit into the memory of its device as it is, it is recorded on
     fake tensors. `planner`: the command that plans, where it is neither `remat` nor `npx remat`; `seconds`: how long it looks. Returns what was planned and measured, and prints it.
-    `remat.remove(model)` undoes it. Where nothing keeps to the budget, `BudgetNotMet` says what holds least, and the model is as before.
+    `remat.remove(model)` undoes it. A step that is measured above the budget, since the device holds what was not recorded, is planned again for as much less. Where nothing keeps to the budget, `BudgetNotMet` says what holds least, and the model is as before.
     """
     command = planner_command(planner)
     whole = as_one_model(model)
@@ -71,18 +72,32 @@ def fit(model, step, budget, *, inputs=None, planner=None, seconds=10, repeats=3
                 stock_ms = record_step(step, recorded, optimizer=optimizers, repeats=repeats, **of)
         except torch.OutOfMemoryError:
             export_step(step, recorded, **of)
-        planned = plan_step(command, recorded, policy_path, budget, device=_gpu_name(device), seconds=seconds)
-        policy = json.loads(policy_path.read_text())
-        apply(whole, policy)
-        try:
-            with as_before(whole) as optimizers:
-                measured_bytes, measured_ms = _measure(step, Path(folder) / "measured.json.gz", device, repeats, {**of, "optimizer": optimizers})
-        except BaseException:
+        limit, asked = None, budget
+        for _ in range(_ATTEMPTS):
+            planned = plan_step(command, recorded, policy_path, asked, device=_gpu_name(device), seconds=seconds)
+            limit = limit or planned["budgetBytes"]
+            policy = json.loads(policy_path.read_text())
+            apply(whole, policy)
+            try:
+                with as_before(whole) as optimizers:
+                    measured_bytes, measured_ms = _measure(step, Path(folder) / "measured.json.gz", device, repeats, {**of, "optimizer": optimizers})
+            except BaseException:
+                remove(whole)
+                raise
+            if measured_bytes <= limit:
+                break
             remove(whole)
-            raise
+            # What the device holds besides what was recorded has to fit, too.
+            asked = min(limit, planned["peakBytes"]) - (measured_bytes - planned["peakBytes"])
+            if verbose:
+                print(f"remat: planned {_mib(planned['peakBytes'])}, measured {_mib(measured_bytes)}, which is above {_mib(limit)}")
+            if asked <= 0:
+                raise BudgetNotMet(_not_met(planned, measured_bytes, limit))
+        else:
+            raise BudgetNotMet(_not_met(planned, measured_bytes, limit))
     fitted = Fitted(
         name=planned["name"],
-        budget=planned["budgetBytes"],
+        budget=limit,
         stock_bytes=planned["plain"]["peakBytes"],
         planned_bytes=planned["peakBytes"],
         measured_bytes=measured_bytes,
@@ -93,6 +108,13 @@ def fit(model, step, budget, *, inputs=None, planner=None, seconds=10, repeats=3
     if verbose:
         print(f"remat: {fitted}")
     return fitted
+
+
+def _not_met(planned, measured_bytes, limit):
+    return (
+        f"remat: {planned['name']}: planned for {_mib(planned['peakBytes'])}, a step was measured at {_mib(measured_bytes)}, above the budget of {_mib(limit)}, "
+        f"after {_ATTEMPTS} plans at most; the model is as before. Free what else is held on the device, or give a larger budget."
+    )
 
 
 def _measure(step, path, device, repeats, of):

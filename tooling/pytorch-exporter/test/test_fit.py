@@ -86,6 +86,33 @@ class Fit(Folder):
         remat.remove(model)
         self.assertTrue(all(type(a) is type(b) for a, b in zip(model.modules(), twin.modules())))
 
+    def test_a_step_that_holds_more_than_was_recorded_is_planned_again(self):
+        measure = remat.fitting._measure
+        told = []
+
+        def with_others(besides):
+            def measure_both(*args):
+                told.append(measure(*args)[0] + besides)
+                return told[-1], 1.0
+
+            return mock.patch("remat.fitting._measure", measure_both)
+
+        model, _, step = transformer_step()
+        stock = remat.fit(model, step, budget=1.0, planner=CLI, seconds=1, verbose=False).stock_bytes
+        besides = stock // 14
+        with with_others(besides):
+            fitted = remat.fit(model, step, budget=0.85, planner=CLI, seconds=2, verbose=False)
+        self.assertEqual(fitted.budget, int(0.85 * stock))
+        self.assertGreater(told[0], fitted.budget)
+        self.assertEqual(fitted.measured_bytes, told[-1])
+        self.assertLessEqual(told[-1], fitted.budget)
+        self.assertLessEqual(len(told), 3)
+        remat.remove(model)
+        plain = [type(module) for module in model.modules()]
+        with with_others(stock), self.assertRaisesRegex(remat.BudgetNotMet, "a step was measured at .*, above the budget of|found nothing within"):
+            remat.fit(model, step, budget=0.85, planner=CLI, seconds=1, verbose=False)
+        self.assertEqual([type(module) for module in model.modules()], plain)
+
     def test_state_that_an_optimizer_has_already_is_put_back(self):
         model, optimizer, step = transformer_step()
         step()
