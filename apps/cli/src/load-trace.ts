@@ -25,6 +25,11 @@ export async function loadTrace(
       "MODEL_GRAPH",
       `${path}: a graph file, which holds neither a model nor a run. Only remat plan reads these; name a model or a trace.`,
     );
+  if (isOf(source, "compiled"))
+    throw new RematError(
+      "MODEL_COMPILED",
+      `${path}: graphs of a compiled model, which hold neither it nor a run. Only remat memory reads these; name a model or a trace.`,
+    );
   throw new RematError(
     "MODEL_PLAN",
     `${path}: a plan, which holds neither a model nor a run. remat report and remat ui show it; name a model or a trace.`,

@@ -38,6 +38,7 @@ export {
   type GraphPlanSummary,
   graphPlanDocument,
 } from "./documents/graph-plan-document.js";
+export { graphsDocument } from "./documents/graphs-document.js";
 export { type InfeasibleBudget, infeasibleDocument } from "./documents/infeasible-document.js";
 export { largestTable } from "./documents/largest-table.js";
 export {
@@ -125,7 +126,13 @@ export {
   type SummarizeExtrapolationOptions,
   summarizeExtrapolation,
 } from "./summarize-extrapolation.js";
-export { type MemorySummary, type SummarizeMemoryOptions, summarizeMemory } from "./summarize-memory.js";
+export { type CompiledGraphs, type GraphSummary, type GraphsSummary, summarizeGraphs } from "./summarize-graphs.js";
+export {
+  type MeasuredMemory,
+  type MemorySummary,
+  type SummarizeMemoryOptions,
+  summarizeMemory,
+} from "./summarize-memory.js";
 export {
   type FreedStorage,
   type PlanPoint,

@@ -13,12 +13,13 @@ What is recorded is observed, not estimated: ops with their arguments, modules, 
 from .checkpointed import context_fn
 from .exporting import export, export_step
 from .fitting import Fitted, fit
+from .graphs import export_graphs
 from .planner import BudgetNotMet, PlannerMissing
 from .policy import apply, remove
 from .recording import record, record_step
 from .snapshots import SnapshotRefused, export_snapshot
 
 __all__ = [
-    "BudgetNotMet", "Fitted", "PlannerMissing", "SnapshotRefused", "apply", "context_fn", "export", "export_snapshot", "export_step", "fit", "record",
+    "BudgetNotMet", "Fitted", "PlannerMissing", "SnapshotRefused", "apply", "context_fn", "export", "export_graphs", "export_snapshot", "export_step", "fit", "record",
     "record_step", "remove",
 ]  # fmt: skip

@@ -1,7 +1,15 @@
 import { fullyShardCode, type ShardingPlan } from "@remat/mem-tracker/fsdp";
 import type { MomentPlace } from "@remat/memory";
 import { type AllocatorSettings, parseAllocatorSettings } from "@remat/memory/reserved";
-import { deviceToFit, memoryDocument, regionsDocument, summarizeMemory, summarizeRegions } from "@remat/reporting";
+import {
+  deviceToFit,
+  graphsDocument,
+  memoryDocument,
+  regionsDocument,
+  summarizeGraphs,
+  summarizeMemory,
+  summarizeRegions,
+} from "@remat/reporting";
 import { RematError, type Trace } from "@remat/trace";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
@@ -57,7 +65,7 @@ export const memoryCommand: Command = {
     "remat memory run.json.gz --regions",
     "remat memory ./my-model.js --optimizer adam --fsdp world=8,wrap='layers.*',bf16",
   ],
-  takes: ["model", "run"],
+  takes: ["model", "run", "compiled"],
   run: ([model], options, io) => memory(model, options, io),
 };
 
@@ -82,6 +90,11 @@ export async function memory(model: string, options: CommandOptions, io: Console
   const progress = new Progress(io);
   try {
     const source = modelSource(model);
+    if (isOf(source, "compiled")) {
+      const summary = summarizeGraphs(await importerOf(source).read(source.path));
+      shown.write(format.write(graphsDocument(summary, units), shapeOf(io)));
+      return;
+    }
     const { trace } = await priceModel(source, modelOptions, pricing, progress);
     if (tracePath !== undefined) await writeTraceFile(trace, tracePath, io);
     if (options["regions"] === true) {

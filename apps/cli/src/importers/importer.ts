@@ -1,8 +1,9 @@
+import type { CompiledGraphs } from "@remat/reporting";
 import type { Plan, Trace } from "@remat/trace";
 import type { FileHead } from "./file-head.js";
 
 /** What can be named in place of MODEL, and read: what a file of this folder exports, and `importers.ts` lists. */
-export type Importer = ModelImporter | RunImporter | GraphImporter | PlanImporter;
+export type Importer = ModelImporter | RunImporter | GraphImporter | CompiledImporter | PlanImporter;
 
 /** What a file gives. */
 export type SourceKind = Importer["gives"];
@@ -63,6 +64,12 @@ export interface GraphImporter extends ImporterFacts {
   readonly gives: "graph";
   /** Returns the file's content, which may be no graph that can be planned. */
   read(path: string): Record<string, unknown>;
+}
+
+/** Of the graphs of a compiled model, which hold memory and are no run. */
+export interface CompiledImporter extends ImporterFacts {
+  readonly gives: "compiled";
+  read(path: string): Promise<CompiledGraphs>;
 }
 
 /** Of a plan, which can be shown. */

@@ -1,5 +1,6 @@
 import { cudaSnapshotImporter } from "./cuda-snapshot.js";
 import { esModuleImporter } from "./es-module.js";
+import { fxGraphsImporter } from "./fx-graphs.js";
 import { graphImporter } from "./graph.js";
 import { graphModelImporter } from "./graph-model.js";
 import type { Importer } from "./importer.js";
@@ -14,6 +15,7 @@ export const importers: readonly Importer[] = [
   traceImporter,
   cudaSnapshotImporter,
   pyTorchImporter,
+  fxGraphsImporter,
   graphImporter,
   planImporter,
   graphModelImporter,

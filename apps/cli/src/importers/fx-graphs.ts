@@ -1,0 +1,18 @@
+import type { CompiledImporter } from "./importer.js";
+import { namingFile } from "./naming-file.js";
+import { parseJson } from "./parse-json.js";
+
+/** Graphs of a compiled model, as `remat.export_graphs` in Python writes them. */
+export const fxGraphsImporter: CompiledImporter = {
+  name: "fx-graphs",
+  gives: "compiled",
+  example: "graphs.json.gz",
+  what: "what torch.compile made of a model, as remat.export_graphs (Python) writes it",
+  ending: /\.json(\.gz)?$/,
+  recognises: (_path, { text }) => /^\s*\{\s*"schema"\s*:\s*"fx-graphs\//.test(text),
+  read: async (path) => {
+    const { readFxGraphs } = await import("@remat/pytorch");
+    const json = parseJson(path);
+    return namingFile(path, () => readFxGraphs(json));
+  },
+};

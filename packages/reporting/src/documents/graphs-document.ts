@@ -1,0 +1,36 @@
+import type { OutputDocument } from "../formats/output-document.js";
+import { type SizeUnit, sizeFormat } from "../size-unit.js";
+import type { GraphSummary, GraphsSummary } from "../summarize-graphs.js";
+
+const columns: readonly (keyof GraphSummary)[] = ["graph", "pass", "nodes", "givenBytes", "peakBytes", "peakNode"];
+
+/** Returns what the graphs of a compiled model hold: a row for each, which are its records, too, in bytes. */
+export function graphsDocument(summary: GraphsSummary, units: SizeUnit = "auto"): OutputDocument {
+  const { name, device, peakBytes, graphs } = summary;
+  const size = sizeFormat(units);
+  return {
+    parts: () => [
+      {
+        kind: "text",
+        lines: [
+          `${name}: compiled, ${graphs.length} graph${graphs.length === 1 ? "" : "s"}, on ${device}`,
+          `peak ${size(peakBytes)}, before Inductor fuses and reorders`,
+        ],
+      },
+      {
+        kind: "table",
+        headers: ["Graph", "Nodes", "Given", "Peak", "Reached at"],
+        worth: [9, 3, 6, 8, 4],
+        rows: graphs.map((one) => [
+          `${one.pass} ${one.graph}`,
+          String(one.nodes),
+          size(one.givenBytes),
+          size(one.peakBytes),
+          one.peakNode ?? "the start",
+        ]),
+      },
+    ],
+    records: () => ({ columns, rows: graphs.map((one) => columns.map((column) => one[column])) }),
+    value: () => summary,
+  };
+}
