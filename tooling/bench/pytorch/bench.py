@@ -125,11 +125,32 @@ def measured(name, way):
         gc.collect()
 
 
-def fitting(ways, wanted):
-    """The first of some ways that keeps to a budget, which recomputes least; where none is given, what holds least."""
-    if wanted is None:
-        return min(ways, key=lambda one: one.peak, default=None)
-    return next((one for one in ways if one.peak <= wanted), None)
+class Kind:
+    """Ways of one kind, of which each holds less than the one before: only those are measured that it takes to find the first within a budget."""
+
+    def __init__(self, name, ways):
+        self.name, self.ways, self.known = name, ways, {}
+
+    def within(self, wanted):
+        found, low, high = None, 0, len(self.ways) - 1
+        while low <= high:
+            middle = (low + high) // 2
+            one = self._at(middle)
+            if one is not None and one.peak <= wanted:
+                found, high = one, middle - 1
+            else:
+                low = middle + 1
+        return found
+
+    def least(self):
+        if self.ways:
+            self._at(len(self.ways) - 1)
+        return min(filter(None, self.known.values()), key=lambda one: one.peak, default=None)
+
+    def _at(self, place):
+        if place not in self.known:
+            self.known[place] = measured(self.name, self.ways[place])
+        return self.known[place]
 
 
 def rows_of(name, rounds):
@@ -139,18 +160,17 @@ def rows_of(name, rounds):
         remat.record_step(step, folder / "step.json", model, optimizer, allocation_unit=1, name=name)
         plans = [(budget, *plan(folder / "step.json", budget, folder)) for budget in BUDGETS]
     stock, outcome = peak_of(name, None)
-    by_hand = [ways(model) for ways in (first_blocks, every_nth_block, activation_budgets)]
+    kinds = [Kind(name, ways(model)) for ways in (first_blocks, every_nth_block, activation_budgets)]
     del model, optimizer, step
-    kinds = [[one for one in (measured(name, way) for way in ways) if one is not None] for ways in by_hand]
     rows = []
     programs = mixed_integer_programs(name)
     for budget, answer, policy in plans:
         wanted = None if budget is None else float(budget[:-1]) / 100 * stock
-        others = [fitting(ways, wanted) for ways in kinds]
+        others = [kind.least() if wanted is None else kind.within(wanted) for kind in kinds]
         found = programs and (programs.least(stock) if wanted is None else programs.within(wanted))
         solved = found and measured(name, found)
         # What it takes to fit and does not is none.
-        others.append(fitting([solved] if solved else [], wanted))
+        others.append(solved if solved and (wanted is None or solved.peak <= wanted) else None)
         ours, is_equal = None, False
         if policy is not None:
             begin = functools.partial(remat.apply, policy=policy)

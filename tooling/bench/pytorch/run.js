@@ -1,15 +1,23 @@
 #!/usr/bin/env node
-// Plans of remat for torch.utils.checkpoint beside what people write by hand, on real steps of six models, as a Markdown table; `--programs folder` instead: each
-// Python file there that has a build(), as remat.export takes it, recorded, planned for 70 % of what it holds and followed. REMAT_TORCH_PYTHON names a
-// Python with torch, transformers and torchvision. Usage: pnpm bench:pytorch [gpt2 …] [--rounds 5] [--programs folder]
-import { spawnSync } from "node:child_process";
+// Plans of remat for torch.utils.checkpoint beside what people write by hand and what PyTorch's own tools find, on real steps of six models, as a Markdown table;
+// `--programs folder` instead: each Python file there that has a build(), as remat.export takes it, recorded, planned for 70 % of what it holds and followed.
+// REMAT_TORCH_PYTHON names a Python with torch, transformers and torchvision, and pulp and pwlf for `sac_milp`. `--rounds 0` measures memory alone; `--write` puts the rows
+// that were measured into the README of the PyTorch package. Usage: pnpm bench:pytorch [gpt2 …] [--rounds 5] [--write] [--programs folder]
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 
+const modelsInOrder = ["gpt2", "llama", "bert", "vit", "resnet50", "lstm"];
 const pathOf = (relative) => fileURLToPath(new URL(relative, import.meta.url));
 const { values: options, positionals: models } = parseArgs({
-  options: { programs: { type: "string" }, rounds: { type: "string", default: "5" } },
+  options: {
+    programs: { type: "string" },
+    rounds: { type: "string", default: "5" },
+    write: { type: "boolean", default: false },
+  },
   allowPositionals: true,
 });
 const python = process.env.REMAT_TORCH_PYTHON;
@@ -21,8 +29,8 @@ if (python === undefined) {
 }
 const script =
   options.programs === undefined ? [pathOf("bench.py"), ...models] : [pathOf("programs.py"), resolve(options.programs)];
-const { status, error } = spawnSync(python, script, {
-  stdio: "inherit",
+const bench = spawn(python, script, {
+  stdio: ["ignore", "pipe", "inherit"],
   env: {
     ...process.env,
     PYTHONDONTWRITEBYTECODE: "1",
@@ -30,5 +38,27 @@ const { status, error } = spawnSync(python, script, {
     REMAT_ROUNDS: options.rounds,
   },
 });
-if (error !== undefined) throw error;
+let table = "";
+bench.stdout.setEncoding("utf8").on("data", (text) => {
+  process.stdout.write(text);
+  table += text;
+});
+const [status] = await once(bench, "close");
 process.exitCode = status ?? 1;
+if (options.write && options.programs === undefined) writeTable(pathOf("../../pytorch-exporter/README.md"), table);
+
+/** Puts the rows of a table in place of those of the same models, in the order in which models come. */
+function writeTable(path, text) {
+  const [header, rule, ...rows] = text.trimEnd().split("\n");
+  if (rows.length === 0) return;
+  const modelOf = (row) => row.split("|")[1].trim();
+  const readme = readFileSync(path, "utf8");
+  const written = readme.replace(/(<!-- bench:pytorch -->\n)([^]*?)(<!-- \/bench:pytorch -->)/, (_, begin, old, end) => {
+    const measured = new Set(rows.map(modelOf));
+    const kept = old.split("\n").filter((row) => row.startsWith("|") && row !== header && !row.startsWith("|---") && !measured.has(modelOf(row)));
+    const all = [...kept, ...rows].toSorted((a, b) => modelsInOrder.indexOf(modelOf(a)) - modelsInOrder.indexOf(modelOf(b)));
+    return `${begin}\n${[header, rule, ...all].join("\n")}\n\n${end}`;
+  });
+  if (written === readme && !readme.includes(rows[0])) throw new Error(`${path}: expected <!-- bench:pytorch --> and its end`);
+  writeFileSync(path, written);
+}

@@ -9,7 +9,7 @@ from typing import Callable
 import torch
 from torch.utils.checkpoint import checkpoint
 
-ACTIVATION_BUDGETS = (0.9, 0.7, 0.5, 0.3, 0.1, 0.0)
+ACTIVATION_BUDGETS = (0.9, 0.7, 0.5, 0.3, 0.0)
 
 
 @dataclass(frozen=True)
