@@ -53,12 +53,22 @@ function writeTable(path, text) {
   if (rows.length === 0) return;
   const modelOf = (row) => row.split("|")[1].trim();
   const readme = readFileSync(path, "utf8");
-  const written = readme.replace(/(<!-- bench:pytorch -->\n)([^]*?)(<!-- \/bench:pytorch -->)/, (_, begin, old, end) => {
-    const measured = new Set(rows.map(modelOf));
-    const kept = old.split("\n").filter((row) => row.startsWith("|") && row !== header && !row.startsWith("|---") && !measured.has(modelOf(row)));
-    const all = [...kept, ...rows].toSorted((a, b) => modelsInOrder.indexOf(modelOf(a)) - modelsInOrder.indexOf(modelOf(b)));
-    return `${begin}\n${[header, rule, ...all].join("\n")}\n\n${end}`;
-  });
-  if (written === readme && !readme.includes(rows[0])) throw new Error(`${path}: expected <!-- bench:pytorch --> and its end`);
+  const written = readme.replace(
+    /(<!-- bench:pytorch -->\n)([^]*?)(<!-- \/bench:pytorch -->)/,
+    (_, begin, old, end) => {
+      const measured = new Set(rows.map(modelOf));
+      const kept = old
+        .split("\n")
+        .filter(
+          (row) => row.startsWith("|") && row !== header && !row.startsWith("|---") && !measured.has(modelOf(row)),
+        );
+      const all = [...kept, ...rows].toSorted(
+        (a, b) => modelsInOrder.indexOf(modelOf(a)) - modelsInOrder.indexOf(modelOf(b)),
+      );
+      return `${begin}\n${[header, rule, ...all].join("\n")}\n\n${end}`;
+    },
+  );
+  if (written === readme && !readme.includes(rows[0]))
+    throw new Error(`${path}: expected <!-- bench:pytorch --> and its end`);
   writeFileSync(path, written);
 }
