@@ -34,6 +34,8 @@ export interface Backend {
   addsSegmentsInOrder?(instance: object | undefined): boolean;
   /** Returns on what an instance of it computes. */
   deviceOf(instance: object | undefined): BackendDevice;
+  /** Watches whether the device of an instance loses all data, as a page's WebGL context may; left out: it never does. */
+  watchDevice?(instance: object): DeviceWatch;
   /** Gives the process what its packages need before they are loaded; Node only. */
   prepare?(): void;
   /** Registers what it lacks of the kernels that only gradients run, or does wrong: what training needs. */
@@ -79,6 +81,13 @@ export interface BackendDevice {
   readonly allocationUnitBytes: number;
   /** Whether kernels may still run when they have returned. */
   readonly isAsynchronous: boolean;
+}
+
+/** What a device is watched by. */
+export interface DeviceWatch {
+  /** Whether all data is lost, were it only for a while: what is computed since then is garbage. */
+  isLost(): boolean;
+  close(): void;
 }
 
 /** Moves the data of entries of a backend's `DataStorage`; no tensor on them, and no count of the engine's, changes. */

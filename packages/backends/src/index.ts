@@ -3,6 +3,7 @@ export {
   type BackendDevice,
   type BackendKernels,
   type BackendPackage,
+  type DeviceWatch,
   isKnown,
   type NativePackage,
   type Residency,

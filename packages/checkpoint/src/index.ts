@@ -21,3 +21,4 @@ export { type SavedTensor, type SavedTensorsOptions, savedTensors } from "./manu
 export { MemoryMeter, measurePeakBytes } from "./memory-meter.js";
 export { type ApplyPlanOptions, applyPlan, type PlanExecution, type StepReport, withPlan } from "./plan/apply-plan.js";
 export { type ReleaseEarlyOptions, releaseEarly } from "./release-early.js";
+export { stopOnContextLoss } from "./stop-on-context-loss.js";

@@ -1,4 +1,4 @@
-import { releaseEarly } from "@remat/checkpoint";
+import { releaseEarly, stopOnContextLoss } from "@remat/checkpoint";
 import * as tf from "@tensorflow/tfjs-core";
 import "@tensorflow/tfjs-backend-cpu";
 import "@tensorflow/tfjs-backend-webgl";
@@ -43,6 +43,57 @@ export async function train(backend: string, isEarly: boolean, steps: number): P
   x.dispose();
   y.dispose();
   return { losses, weights, ...peak.found, leakedTensors: tf.memory().numTensors - before };
+}
+
+/** What came of training whose context was lost after its second step. */
+export interface LostTraining {
+  /** Steps that came to their end. */
+  readonly steps: number;
+  readonly code: string | undefined;
+  readonly message: string | undefined;
+  /** Of reading a weight afterwards. */
+  readonly readCode: string | undefined;
+  /** Whether ops run again, once guarding has ended. */
+  readonly runsAfterwards: boolean;
+}
+
+/** Trains on webgl, and has the context lost after two steps, as a browser does that takes it away: in the midst of running code, or between its turns. */
+export async function loseContext(isRestored: boolean, steps: number): Promise<LostTraining> {
+  await tf.setBackend("webgl");
+  const { gl } = (tf.backend() as unknown as { gpgpu: { gl: WebGLRenderingContext } }).gpgpu;
+  const loss = gl.getExtension("WEBGL_lose_context")!;
+  const end = stopOnContextLoss();
+  const model = network();
+  const x = tf.tensor(numbers(8 * 12 * 12 * 3), [8, 12, 12, 3]);
+  const y = tf.tidy(() => tf.oneHot(tf.tensor1d([0, 1, 2, 3, 4, 5, 6, 7], "int32"), 10));
+  const found = { steps: 0, runsAfterwards: false };
+  const codeOf = async (run: () => unknown): Promise<{ code?: string; message?: string }> => {
+    try {
+      await run();
+      return {};
+    } catch (error) {
+      return error as { code?: string; message?: string };
+    }
+  };
+  const turn = () => new Promise((resolve) => setTimeout(resolve, 100));
+  const { code, message } = await codeOf(async () => {
+    for (; found.steps < steps; found.steps++) {
+      if (found.steps === 2) {
+        loss.loseContext();
+        if (isRestored) {
+          await turn();
+          loss.restoreContext();
+          await turn();
+        }
+      }
+      await model.trainOnBatch(x, y);
+    }
+  });
+  const { code: readCode } = await codeOf(() => model.getWeights()[0].dataSync());
+  end();
+  await tf.setBackend("cpu");
+  found.runsAfterwards = tf.tidy(() => tf.add(tf.scalar(1), 1).dataSync()[0]) === 2;
+  return { ...found, code, message, readCode };
 }
 
 function network(): Sequential {

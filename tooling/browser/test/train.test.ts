@@ -8,7 +8,7 @@ import type * as program from "../src/train-in-browser.js";
 const browserPath = inject("browser");
 const steps = 3;
 const html =
-  '<!doctype html><title>train</title><script type="module">import { train } from "/train.js"; globalThis.train = train;</script>';
+  '<!doctype html><title>train</title><script type="module">import * as program from "/train.js"; Object.assign(globalThis, program);</script>';
 
 describe.runIf(browserPath !== "")("early release in a browser", () => {
   let browser: Browser;
@@ -57,5 +57,26 @@ describe.runIf(browserPath !== "")("early release in a browser", () => {
     else expect(early.gpuPeakBytes).toBeLessThan(stock.gpuPeakBytes);
     expect([stock.leakedTensors, early.leakedTensors]).toEqual([0, 0]);
     expect(faults).toEqual([]);
+  });
+
+  /** In a page of its own: a context that is lost is so for good. */
+  const lose = async (isRestored: boolean): Promise<program.LostTraining> => {
+    const other = await browser.newPage();
+    await other.goto(page.url());
+    await other.waitForFunction("globalThis.loseContext !== undefined");
+    const found = await other.evaluate(
+      (isRestored) => (globalThis as unknown as typeof program).loseContext(isRestored, 4),
+      isRestored,
+    );
+    await other.close();
+    return found;
+  };
+
+  test.each([false, true])("a context that is lost stops training (restored: %s)", async (isRestored) => {
+    const stopped = await lose(isRestored);
+    expect(stopped.steps).toBe(2);
+    expect([stopped.code, stopped.readCode]).toEqual(["WEBGL_CONTEXT_LOST", "WEBGL_CONTEXT_LOST"]);
+    expect(stopped.message).toMatch(/^the WebGL context was lost before \w+ ran, with [\d.]+ \w+ in textures: /);
+    expect(stopped.runsAfterwards).toBe(true);
   });
 });

@@ -1,10 +1,29 @@
-import type { Backend } from "../backend.js";
+import type { Backend, DeviceWatch } from "../backend.js";
 import { requestedBytes } from "../data-entry.js";
 import { alwaysWhole } from "../sharing-rules.js";
 
 /** A view that begins somewhere in the texture of another `DataId` says so (`kernels/Slice.ts`). */
 interface TextureEntry {
   readonly slice?: { readonly origDataId: object } | null;
+}
+
+/** The context that an instance computes in, and the canvas, which tells of its loss. */
+interface ContextOwner {
+  readonly gpgpu: { readonly gl: { readonly canvas: EventTarget; isContextLost(): boolean } };
+}
+
+/** The event comes between turns of the event loop, the context itself knows at once, but not for ever: the browser may restore it, without its textures. */
+function watchContext(instance: object): DeviceWatch {
+  const { gl } = (instance as ContextOwner).gpgpu;
+  let isLost = false;
+  const lost = (): void => {
+    isLost = true;
+  };
+  gl.canvas.addEventListener("webglcontextlost", lost);
+  return {
+    isLost: () => (isLost ||= gl.isContextLost()),
+    close: () => gl.canvas.removeEventListener("webglcontextlost", lost),
+  };
 }
 
 /**
@@ -20,5 +39,6 @@ export const webgl: Backend = {
   residency: { unknown: "it holds textures, which are not managed yet" },
   bytesOf: (entry) => requestedBytes(entry),
   viewOf: (entry) => (entry as TextureEntry).slice?.origDataId,
+  watchDevice: watchContext,
   deviceOf: () => ({ device: "webgl:0", allocationUnitBytes: 1, isAsynchronous: true }),
 };
