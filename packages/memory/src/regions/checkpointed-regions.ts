@@ -170,16 +170,23 @@ function readRuns(trace: Trace): Run[] {
   return [...runs.values()];
 }
 
-/** The module whose call is all of the region; else the one in which it runs. */
+/** The module whose call is all of the region; else the one in which it runs, whose forward pass it may be. */
 function moduleOfRegion(trace: Trace, modules: readonly number[], begin: number): string | undefined {
+  const { moduleEvents } = trace;
   const { kind, subject, count } = trace.events;
-  const nameOf = (call: number): string => trace.modules[trace.calls.module[call]].fqn;
+  const nameOf = (call: number | undefined): string | undefined =>
+    call === undefined ? undefined : trace.modules[trace.calls.module[call]].fqn;
+  let whole: number | undefined;
+  let isOver = false;
   for (let event = begin + 1; event < count; event++) {
-    if (kind[event] === EventKind.enterModule) return nameOf(trace.moduleEvents.call[subject[event]]);
-    if (kind[event] === EventKind.op || kind[event] === EventKind.exitScope) break;
+    if (kind[event] === EventKind.exitScope && subject[event] === subject[begin])
+      return nameOf(isOver ? whole : modules.at(-1));
+    if (kind[event] === EventKind.exitModule && moduleEvents.call[subject[event]] === whole) isOver = true;
+    const isMore = kind[event] === EventKind.enterModule || kind[event] === EventKind.op;
+    if (isMore && (isOver || (whole === undefined && kind[event] === EventKind.op))) break;
+    if (kind[event] === EventKind.enterModule) whole ??= moduleEvents.call[subject[event]];
   }
-  const around = modules.at(-1);
-  return around === undefined ? undefined : nameOf(around);
+  return nameOf(modules.at(-1));
 }
 
 function describeRun(run: Run, reads: Reads): CheckpointedRegion {

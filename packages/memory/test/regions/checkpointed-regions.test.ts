@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import { checkpointedRegions } from "@remat/memory";
 import { readPyTorchTrace } from "@remat/pytorch";
-import { parseTrace, type Trace, writeTrace } from "@remat/trace";
+import { parseTrace, type Trace, TraceBuilder, writeTrace } from "@remat/trace";
 import { describe, expect, test } from "vitest";
 
 interface Case {
@@ -75,6 +75,28 @@ test.each<[name: string, expected: readonly (readonly string[])[]]>([
   ["never_recomputed", [[`neverRecomputed ${result}`]]],
 ])("%s is told with its reason, and nothing else is", (name, expected) => {
   expect(beyond(traceOf(name))).toEqual(expected);
+});
+
+test.each([
+  ["the module whose call is all of it", [0], "net.block"],
+  ["the module around it, where it is the forward pass of that", [0, 1], "net"],
+])("a region is named after %s", (_, inside, expected) => {
+  const b = new TraceBuilder({ framework: "pytorch", device: "cpu", mode: "fake", allocationUnitBytes: 1 });
+  const net = b.call(b.module({ fqn: "net", kind: "Net", leaf: false }), -1, true);
+  const blocks = ["net.block", "net.other"].map((fqn) =>
+    b.call(b.module({ fqn, kind: "Block", leaf: true }), net, true),
+  );
+  b.enterModule(net);
+  const scope = b.scope("forward", -1, { checkpoint: "nonReentrant" });
+  b.enterScope(scope, []);
+  for (const block of inside) {
+    b.enterModule(blocks[block]);
+    b.op({ name: "aten.relu.default", stack: b.stackOfCall(blocks[block]) });
+    b.exitModule(blocks[block]);
+  }
+  b.exitScope(scope, []);
+  b.exitModule(net);
+  expect(checkpointedRegions(b.build()).map(({ module }) => module)).toEqual([expected]);
 });
 
 test("what a policy saves is told as that", () => {
