@@ -1,12 +1,20 @@
-// What it costs to be watched for leaks: steps of a tiny model on cpu, stock and watched in turns, where nothing leaks and where one tensor does, and what a
-// million steps leave in the heap. Usage: node tooling/bench/leaks.js [--million]
+// What it costs to be watched for leaks: steps of a tiny model on cpu, where nothing leaks and where one tensor does, of MobileNetV2 at batch 8 on native
+// where NATIVE_APP names a folder that has it, and what a million steps leave in the heap. By CPU time, in turns: stock, watched, watched, stock, so that what
+// other work on the machine costs is the same for both. Usage: node tooling/bench/leaks.js [--million]
+import { existsSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { restoreUtil } from "@remat/backends/node";
 import { LeakWatch } from "@remat/leaks";
 import * as tf from "@tensorflow/tfjs";
 import { median, timeOnce } from "./src/measure.js";
 import { report } from "./src/report.js";
 
 const boundTiny = 25;
+const boundMobileNet = 10;
 const boundBytes = 50 * 2 ** 20;
+/** What is looked at once, in the first periods, is no part of a step. */
+const warmSteps = 130;
 
 /** A step of a model of two small layers, of some 60 ops. */
 function tinyStep() {
@@ -16,39 +24,46 @@ function tinyStep() {
   return () => optimizer.minimize(() => x.matMul(weights[0]).relu().matMul(weights[1]).square().mean(), false, weights);
 }
 
-/** Over stock, in turns, so that other work on the machine slows both alike. */
-async function compare(what, step, { rounds, steps, bound }) {
-  const times = { stock: [], watched: [] };
-  const many = () => {
-    for (let i = 0; i < steps; i++) step();
+async function mobileNetStep() {
+  const topology = readFileSync(new URL("../../examples/keras/mobilenet_v2.model.json", import.meta.url), "utf8");
+  const { modelTopology = JSON.parse(topology) } = JSON.parse(topology);
+  const model = await tf.models.modelFromJSON(modelTopology);
+  model.compile({ optimizer: tf.train.sgd(0.01), loss: "meanSquaredError" });
+  const x = tf.randomNormal([8, ...model.inputs[0].shape.slice(1)]);
+  const y = tf.randomNormal([8, ...model.outputs[0].shape.slice(1)]);
+  return () => model.trainOnBatch(x, y);
+}
+
+/** Over stock: the median of what each round of four turns says, which are neighbours in time. */
+async function compare(what, step, { rounds, steps, warm, bound }) {
+  const many = async (count) => {
+    for (let i = 0; i < count; i++) await step();
   };
-  many();
-  const watched = new LeakWatch();
-  many();
-  watched.close();
-  for (let round = 0; round < rounds; round++) {
-    times.stock.push(await timeOnce(many));
+  const stock = () => timeOnce(() => many(steps));
+  const watched = async () => {
     const watch = new LeakWatch();
-    // What is looked at once, in the first periods, is no part of a step.
-    for (let i = 0; i < Math.min(steps, 130); i++) step();
-    times.watched.push(await timeOnce(many));
+    await many(warm);
+    const time = await timeOnce(() => many(steps));
     watch.close();
+    return time;
+  };
+  await stock();
+  await watched();
+  const over = { wallMs: [], cpuMs: [] };
+  for (let round = 0; round < rounds; round++) {
+    const turns = [await stock(), await watched(), await watched(), await stock()];
+    for (const measure of ["wallMs", "cpuMs"]) {
+      const [a, b, c, d] = turns.map((time) => time[measure]);
+      over[measure].push(100 * ((b + c) / (a + d) - 1));
+    }
   }
-  const of = (name, measure) => median(times[name].map((time) => time[measure]));
-  const over = (measure) => 100 * (of("watched", measure) / of("stock", measure) - 1);
-  report({
-    what: `leaks: over a step of ${what}`,
-    value: over("wallMs"),
-    cpu: over("cpuMs"),
-    unit: "%",
-    runs: rounds,
-    bound,
-  });
+  const [value, cpu] = [median(over.wallMs), median(over.cpuMs)];
+  report({ what: `leaks: over a step of ${what}`, value, cpu, unit: "%", runs: 2 * rounds, bound });
 }
 
 await tf.setBackend("cpu");
 const tiny = tinyStep();
-const clean = { rounds: 15, steps: 300, bound: boundTiny };
+const clean = { rounds: 9, steps: 300, warm: warmSteps, bound: boundTiny };
 await compare("a tiny model", tiny, clean);
 await compare("a tiny model that leaks one tensor", () => (tiny(), tf.ones([4])), clean);
 
@@ -72,4 +87,14 @@ if (process.argv.includes("--million")) {
     bound: boundBytes,
   });
   watch.close();
+}
+
+const app = process.env.NATIVE_APP;
+if (app !== undefined) {
+  const name = ["tfjs-node-gpu", "tfjs-node"].find((each) => existsSync(join(app, "node_modules/@tensorflow", each)));
+  restoreUtil();
+  createRequire(join(app, "package.json"))(`@tensorflow/${name}`);
+  await tf.setBackend("tensorflow");
+  const settings = { rounds: 5, steps: 2, warm: 4, bound: boundMobileNet };
+  await compare("MobileNetV2, batch 8, on native", await mobileNetStep(), settings);
 }

@@ -37,6 +37,9 @@ const besides: Readonly<Record<ProcessGrowth["what"], string>> = {
     "what the process holds besides heap, arrays and tensors (memory that an allocator keeps of what was freed, or a library's own)",
 };
 
+const lostOnCpu =
+  "on the cpu backend JavaScript collects the data of what is definitely lost, and only counts grow; on wasm, webgl, webgpu and native memory does";
+
 /** Returns what a report says as lines: first whether tensors grow, how fast, and when memory is full; then each maker with its fix, and what else of the process grows. */
 export function describeLeaks(report: LeakReport, { device }: LeakSubject = {}): readonly string[] {
   const leaks = growing(report);
@@ -46,6 +49,7 @@ export function describeLeaks(report: LeakReport, { device }: LeakSubject = {}):
     lines.push(
       `lines are told by ${report.stacks.taken} of ${report.stacks.outlived} stacks; the others are taken to be like them`,
     );
+  if (report.collectsLost && leaks.some(({ lost }) => lost > 0)) lines.push(lostOnCpu);
   const period = report.periods[0]?.kind ?? "period";
   for (const { what, bytesPerPeriod } of report.process)
     lines.push(`besides tensors grows ${besides[what]}: ${formatBytes(Math.round(bytesPerPeriod))} ${every(period)}`);
@@ -70,7 +74,7 @@ function verdictOf(report: LeakReport, leaks: readonly LeakMaker[], device: Leak
   if (!isJudged(report))
     return `nothing can be said of growth: ${seen === "" ? "no period was seen" : `${seen} seen`}; expected four or more after the first. Let it run longer, or call markPeriod() of @remat/leaks after each`;
   if (leaks.length === 0)
-    return `${report.process.length === 0 ? "nothing grows" : "no tensor grows in number"}: ${tensors(report.count)} and ${formatBytes(report.bytes)} alive after ${seen}`;
+    return `${report.process.length === 0 ? "nothing grows" : "no tensor grows in number"}: ${tensors(report.count)} and ${formatBytes(report.bytes)} alive${seen === "" ? ", and no period was seen" : ` after ${seen}`}`;
   const held = leaks.filter(({ origin }) => origin !== "values");
   const period = leaks[0].period ?? "period";
   const same = leaks.filter((leak) => leak.period === period);
@@ -80,8 +84,14 @@ function verdictOf(report: LeakReport, leaks: readonly LeakMaker[], device: Leak
     ...(count > 0 ? [`${rate(count)} ${count === 1 ? "tensor" : "tensors"}`] : []),
     formatBytes(Math.round(perPeriod)),
   ];
-  const full = device && timeUntilFull(report, period, perPeriod, device);
+  const filling = same.reduce((sum, leak) => sum + leak.bytesPerPeriod * shareThatStays(leak, report), 0);
+  const full = device && timeUntilFull(report, period, filling, device);
   return `memory grows by ${what.join(" and ")} ${every(period)}, seen in ${seen}${full === undefined ? "" : `; ${full}`}`;
+}
+
+/** Of what a maker leaves with each period. */
+function shareThatStays({ count, lost }: LeakMaker, { collectsLost }: LeakReport): number {
+  return collectsLost ? 1 - lost / Math.max(1, count) : 1;
 }
 
 function timeUntilFull(

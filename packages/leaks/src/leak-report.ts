@@ -54,6 +54,8 @@ export interface LeakReport {
   readonly makers: readonly LeakMaker[];
   /** What else of the process grows, where that can be told: JavaScript's heap, arrays that are no tensor's, what allocators keep. */
   readonly process: readonly ProcessGrowth[];
+  /** Whether JavaScript collects the data of lost tensors with their objects, as on the cpu backend: then they are no memory, but a count. */
+  readonly collectsLost: boolean;
   /** How many of the tensors that outlived a period had their stack looked at. */
   readonly stacks: { readonly taken: number; readonly outlived: number };
   readonly elapsedMs: number;

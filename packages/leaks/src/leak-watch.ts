@@ -1,6 +1,6 @@
 import { isVariable, openDispatchMode } from "@remat/dispatch-hook";
 import { isInScope, type TensorBirth, type TensorWatcher, watchTensors } from "@remat/dispatch-hook/tensors";
-import { type DataId, memory, type Tensor } from "@tensorflow/tfjs-core";
+import { type DataId, getBackend, memory, type Tensor } from "@tensorflow/tfjs-core";
 import { CensusSchedule } from "./census-schedule.js";
 import { heapCensus, type TakeCensus } from "./heap-census.js";
 import type { LeakReport } from "./leak-report.js";
@@ -121,6 +121,7 @@ export class LeakWatch implements TensorWatcher {
       bytes: this.live.bytes,
       makers: makers.toSorted((a, b) => rank(a) - rank(b) || b.bytesPerPeriod - a.bytesPerPeriod || b.bytes - a.bytes),
       process: this.process.report(),
+      collectsLost: getBackend() === "cpu",
       stacks: this.live.stacks,
       elapsedMs: this.now() - this.startedAt,
     };

@@ -52,6 +52,7 @@ describe("describeLeaks", () => {
       bytes: 4096,
       makers: [],
       process: judgeProcess(samples(grows)),
+      collectsLost: false,
       stacks: { taken: 0, outlived: 0 },
       elapsedMs: 1000,
     };
