@@ -82,9 +82,9 @@ export class BudgetPolicy implements Policy {
   }
 
   /** The newest plan is tried first; it is for passes that are asked for the same gradients. */
-  add(ops: OpSequence, { script, addedBytes }: PlannedPass, asked: string): void {
+  add(fingerprint: string, ops: OpSequence, { script, addedBytes }: PlannedPass, asked: string): void {
     this.learn({
-      fingerprint: fingerprintOfSequence(ops),
+      fingerprint,
       follower: follow(ops, script),
       peakBytes: (heldBytes) => heldBytes + addedBytes,
       asked,

@@ -92,7 +92,7 @@ export class PassPlanner {
       if (isOutdated || "script" in found) kindsAsked.delete(kind);
       if (isOutdated) return { kind: "none" };
       if (!("script" in found)) return { kind: "online", ...found };
-      policy.add(ops, found, asked);
+      policy.add(kind, ops, found, asked);
       return { kind: "planned", peakBytes: heldBytes + found.addedBytes };
     };
     this.planningCount++;

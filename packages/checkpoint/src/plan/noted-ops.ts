@@ -17,11 +17,12 @@ export class NotedOps {
   private isLearning = true;
 
   constructor({ count, phase }: OpSequence, script: PlanScript) {
-    this.isMarked = Uint8Array.from({ length: count }, (_, op) => (phase[op] === Phase.forward ? 1 : 0));
-    script.op.forEach((op, step) => {
-      if (script.isRecomputed[step] === 1) this.isMarked[op] = 1;
-    });
+    this.isMarked = new Uint8Array(count);
+    for (let op = 0; op < count; op++) if (phase[op] === Phase.forward) this.isMarked[op] = 1;
+    for (let step = 0; step < script.op.length; step++)
+      if (script.isRecomputed[step] === 1) this.isMarked[script.op[step]] = 1;
     // What is offloaded must be known, whoever made it.
+    if (script.offloaded.values.length === 0) return;
     const offloaded = new Set(script.offloaded.values);
     const { start } = script.values;
     for (let op = 0; op < count; op++)

@@ -87,27 +87,44 @@ export function isOpAt(ops: OpSequence, at: number, { kernel, phase, outputs }: 
 /** Returns a hash that sequences of the same ops share, and others almost surely do not. @internal */
 export function fingerprintOfSequence(sequence: OpSequence): string {
   const { count, names, kernel, phase, outputs, dtype, shape } = sequence;
-  // Two lanes of multiply and xor, as in `fingerprintOf`; names are spelled once. In an array, since a variable of that size is an object anew at each change.
-  const lanes = Int32Array.of(0xdeadbeef, 0x41c6ce57);
-  const mix = (value: number): void => {
-    const a = Math.imul(lanes[0] ^ value, 0x9e3779b1);
-    lanes[0] = a ^ (a >>> 15);
-    const b = Math.imul(lanes[1] ^ value, 0x5f356495);
-    lanes[1] = b ^ (b >>> 13);
-  };
-  const hashes = names.map(() => 0);
-  const mixName = (id: number): void =>
-    mix((hashes[id] ||= Number.parseInt(fingerprintOf([names[id]]).slice(0, 8), 16)));
+  const hashes = new Int32Array(names.length);
+  // Names are spelled once.
+  for (let id = 0; id < hashes.length; id++)
+    hashes[id] = Number.parseInt(fingerprintOf([names[id]]).slice(0, 8), 16) | 0;
+  const words = new Int32Array(wordCount(sequence));
+  let at = 0;
   for (let op = 0; op < count; op++) {
-    mixName(kernel[op]);
-    mix(phase[op]);
+    words[at++] = hashes[kernel[op]];
+    words[at++] = phase[op];
     for (let i = outputs.start[op]; i < outputs.start[op + 1]; i++) {
       const type = outputs.values[i];
-      mixName(dtype[type]);
-      for (let axis = shape.start[type]; axis < shape.start[type + 1]; axis++) mix(shape.values[axis]);
+      words[at++] = hashes[dtype[type]];
+      for (let axis = shape.start[type]; axis < shape.start[type + 1]; axis++) words[at++] = shape.values[axis];
       // No length is this.
-      mix(-1);
+      words[at++] = -1;
     }
   }
-  return [...lanes].map((lane) => (lane >>> 0).toString(16).padStart(8, "0")).join("");
+  return hashOfWords(words);
+}
+
+function wordCount({ count, outputs, shape }: OpSequence): number {
+  let words = 2 * count;
+  for (let i = outputs.start[0]; i < outputs.start[count]; i++) {
+    const type = outputs.values[i];
+    words += 2 + shape.start[type + 1] - shape.start[type];
+  }
+  return words;
+}
+
+/** Two lanes of multiply and xor, as in `fingerprintOf`; in a loop without calls, since a step of 60,000 ops waits for it. */
+function hashOfWords(words: Int32Array): string {
+  let a = 0xdeadbeef | 0;
+  let b = 0x41c6ce57;
+  for (let i = 0; i < words.length; i++) {
+    a = Math.imul(a ^ words[i], 0x9e3779b1);
+    a ^= a >>> 15;
+    b = Math.imul(b ^ words[i], 0x5f356495);
+    b ^= b >>> 13;
+  }
+  return [a, b].map((lane) => (lane >>> 0).toString(16).padStart(8, "0")).join("");
 }

@@ -62,17 +62,19 @@ export class PlanFollower implements Policy {
     private readonly options: PlanFollowerOptions = {},
   ) {
     const { count, phase } = ops;
-    this.isPassEnd = Uint8Array.from({ length: count }, (_, op) => {
+    // Plain loops, here and below: it is made in the training thread.
+    this.isPassEnd = new Uint8Array(count);
+    for (let op = 0; op < count; op++) {
       const next = op + 1 < count ? phase[op + 1] : Phase.optimizer;
       const isLast = next === Phase.optimizer || (next === Phase.forward && phase[op] !== Phase.forward);
-      return phase[op] !== Phase.optimizer && isLast ? 1 : 0;
-    });
+      if (phase[op] !== Phase.optimizer && isLast) this.isPassEnd[op] = 1;
+    }
     this.stepOfOp = new Int32Array(count).fill(-1);
     this.lastRecomputation = new Int32Array(count).fill(-1);
-    script.op.forEach((op, step) => {
-      if (script.isRecomputed[step] === 1) this.lastRecomputation[op] = step;
-      else this.stepOfOp[op] = step;
-    });
+    for (let step = 0; step < script.op.length; step++) {
+      const of = script.isRecomputed[step] === 1 ? this.lastRecomputation : this.stepOfOp;
+      of[script.op[step]] = step;
+    }
     this.noted = new NotedOps(ops, script);
     this.recipes = new Array<Recipe | undefined>(count).fill(undefined);
     this.made = new Array<StoredBuffer | undefined>(script.values.values.length).fill(undefined);
