@@ -1,6 +1,7 @@
 // Before anything of tfjs is loaded: its specs expect `describe`, `it` and `jasmine` to be global.
 import jasmineRequire from "jasmine-core/lib/jasmine-core/jasmine.js";
 import { aroundSpec } from "./around-spec.js";
+import { runningSpec } from "./running-spec.js";
 
 const jasmine = jasmineRequire.core(jasmineRequire);
 Object.assign(globalThis, jasmineRequire.interface(jasmine, jasmine.getEnv({ global: globalThis })));
@@ -11,7 +12,8 @@ const { it } = globalThis;
 const leastTimeoutMs = 120_000;
 globalThis.it = (name, spec, timeoutMs = 0) => {
   // Jasmine tells by the number of arguments whether a spec calls back.
-  const run = spec?.length > 0 ? (done) => aroundSpec.run(() => spec(done)) : () => aroundSpec.run(spec);
+  const inside = (work) => runningSpec.ofWork.run(runningSpec.id, () => aroundSpec.run(work));
+  const run = spec?.length > 0 ? (done) => inside(() => spec(done)) : () => inside(spec);
   return it(name, spec && run, Math.max(timeoutMs, leastTimeoutMs));
 };
 // Of what specs do before and after.

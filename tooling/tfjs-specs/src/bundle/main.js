@@ -3,23 +3,39 @@ import "./jasmine-globals.js";
 import "specs:backend";
 import "specs:all";
 import { writeFileSync } from "node:fs";
+import { Rejections } from "../rejections.js";
 import { installMode } from "./install-mode.js";
+import { runningSpec } from "./running-spec.js";
 
 const [modeName, outFile] = process.argv.slice(2);
 /** By jasmine's id, in the order in which they ran first. */
 const specs = new Map();
 const errors = [];
+const rejections = new Rejections(specs);
+const messagesOf = (failures) => failures.map(({ message }) => message);
 const noteErrors = (name, failures) => {
-  for (const { message } of failures) errors.push({ name, message });
+  for (const message of rejections.own(messagesOf(failures))) errors.push({ name, message });
+};
+const noteRejection = (error) => {
+  const id = runningSpec.ofWork.getStore();
+  if (id !== undefined) rejections.note(id, error);
 };
 const env = globalThis.jasmine.getEnv();
 const mode = installMode(modeName);
 env.addReporter({
-  specStarted: ({ id }) => mode.specStarted?.(id),
+  specStarted: ({ id }) => {
+    runningSpec.id = id;
+    // Jasmine puts its own listener in the place of all that there are, each time that it begins.
+    if (!process.listeners("unhandledRejection").includes(noteRejection))
+      process.prependListener("unhandledRejection", noteRejection);
+    mode.specStarted?.(id);
+  },
   specDone: ({ id, fullName, status, failedExpectations }) => {
     // Of those that a mode does not want again the earlier outcome counts.
-    if (status !== "excluded" || !specs.has(id))
-      specs.set(id, { name: fullName, status, messages: failedExpectations.map(({ message }) => message) });
+    if (status === "excluded" && specs.has(id)) return;
+    const messages = rejections.own(messagesOf(failedExpectations), id);
+    const isCleared = status === "failed" && messages.length === 0;
+    specs.set(id, { name: fullName, status: isCleared ? "passed" : status, messages });
   },
   suiteDone: ({ fullName, failedExpectations }) => noteErrors(fullName, failedExpectations),
   jasmineDone: ({ failedExpectations }) => noteErrors("outside of all suites", failedExpectations),

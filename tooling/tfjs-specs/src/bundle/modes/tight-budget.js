@@ -1,13 +1,13 @@
 import { MemoryMeter, withMemoryBudget } from "@remat/checkpoint";
 import { registeredVariables, withDispatchMode } from "@remat/dispatch-hook";
+import { leftWork } from "../../rejections.js";
 import { restoringIfBrokenOff, whenOver } from "./broken-off.js";
 import { RepeatingMode } from "./repeating-mode.js";
 
 /** More than any spec needs. */
 const ampleBytes = 1e12;
-/** A spec that does not wait for what it has begun fails another by it. */
-const isOfAnother = (message) => message.startsWith("Unhandled promise rejection: RematError");
-const mostTimes = 3;
+/** Of what a spec has begun and not waited for, which is not in what it took the first time. */
+const isOfLeftWork = (message) => message.startsWith(leftWork);
 const asksFor = /has (?:room within|held) (\d+)B/;
 
 /**
@@ -18,8 +18,6 @@ export class TightBudget extends RepeatingMode {
   evictions = 0;
   /** By spec, with room for everything. */
   peakBytes = new Map();
-  /** By spec, how often another may have failed it. */
-  disturbed = new Map();
   /** By spec, for the next time. */
   budgetBytes = new Map();
 
@@ -55,15 +53,9 @@ export class TightBudget extends RepeatingMode {
     for (const [id, peakBytes] of this.peakBytes) {
       const { status, messages } = specs.get(id);
       if (budgetBytes.has(id) ? status === "passed" : status !== "passed") continue;
-      const times = this.disturbed.get(id) ?? 0;
-      if (messages.some(isOfAnother) && times < mostTimes) {
-        this.disturbed.set(id, times + 1);
-        ids.push(id);
-        continue;
-      }
       const [, asked = "1"] = messages.map((message) => asksFor.exec(message)).find((found) => found !== null) ?? [];
       // What is held to recompute the rest may make it ask for more than all takes.
-      const next = Math.min(Number(asked), peakBytes);
+      const next = messages.some(isOfLeftWork) ? Number(asked) : Math.min(Number(asked), peakBytes);
       // What asks for no more than it had has failed by something else.
       if (next <= (budgetBytes.get(id) ?? 0)) continue;
       budgetBytes.set(id, next);
