@@ -1,13 +1,16 @@
-// Public programs as fetched, in every way: `pnpm bench:programs FOLDER [NAME]… [--way WAY]…`; see README.md here.
+// Public programs as fetched, in every way: `pnpm bench:programs FOLDER [NAME]… [--way WAY]… [--write]`; see README.md here.
+// `--write` puts the table of all of them into the README of the repository.
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { formatTable } from "@remat/text-table";
+import { putTable } from "../src/put-table.js";
+import { programsTable } from "./src/programs-table.js";
 import { publicPrograms } from "./src/public-programs.js";
 import { runPublicProgram, ways } from "./src/run-public-program.js";
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { way: { type: "string", multiple: true }, markdown: { type: "boolean" } },
+  options: { way: { type: "string", multiple: true }, write: { type: "boolean" } },
 });
 const [folder, ...names] = positionals;
 const nativeApp = process.env.NATIVE_APP;
@@ -16,16 +19,25 @@ if (folder === undefined || nativeApp === undefined)
     "expected a folder with the programs, as tooling/bench/programs/README.md makes one, and NATIVE_APP, the folder that `remat setup native` makes",
   );
 
+if (values.write && (names.length > 0 || values.way !== undefined))
+  throw new Error("--write is of all programs in every way: leave out names and --way");
+
 const mb = (bytes) => (bytes === undefined ? "" : (bytes / 1e6).toFixed(0));
 const wantedWays = ["stock", ...(values.way ?? Object.keys(ways)).filter((way) => way !== "stock")];
 const rows = [];
+/** @type {{ name: string, runs: Record<string, any> }[]} */
+const measured = [];
 let different = 0;
 for (const program of publicPrograms) {
   if (names.length > 0 && !names.some((name) => program.name.includes(name))) continue;
   let stock;
+  /** @type {Record<string, any>} */
+  const runs = {};
+  measured.push({ name: program.name, runs });
   for (const way of wantedWays) {
     const run = await runPublicProgram(program, way, { folder: resolve(folder), nativeApp });
     stock ??= run;
+    runs[way] = run;
     const isEqual = run.weights !== undefined && run.weights === stock.weights;
     if (!isEqual) different++;
     const { executed } = run;
@@ -48,4 +60,5 @@ const headers = "Program,Way,Weights,Step ms,First ms,Accounted MB,Resident MB,P
   ",",
 );
 console.log(formatTable(rows, { headers }));
+if (values.write) putTable("README.md", "bench:programs", programsTable(measured));
 if (different > 0) process.exitCode = 1;

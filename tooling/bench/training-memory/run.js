@@ -3,13 +3,14 @@
 // beside what is measured. Exits with 1 where a bound is missed. Usage: pnpm bench:memory [--models resnet50,…] [--steps n] [--sets n]
 // [--plan-seconds n] [--rounds n] [--points n] [--skip models,hook,trade-off,batches,trainings] [--write] [--json]. `--write` puts the tables
 // that were measured into docs/run.md, the rows of ResNet-50 into the README, and the drawing into docs.
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, cpus, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { selectBackend } from "@remat/backends/node";
 import { formatTable } from "@remat/text-table";
+import { putTable } from "../src/put-table.js";
 import { isBusy } from "../src/rows.js";
 import { drawTradeOff } from "./draw-trade-off.js";
 import { measureLargestBatch } from "./largest-batch.js";
@@ -113,14 +114,7 @@ else {
 }
 if (options.write) {
   const root = fileURLToPath(new URL("../../../", import.meta.url));
-  const put = (page, mark, text) => {
-    const marked = new RegExp(`(<!-- bench:memory ${mark} -->\n\n)[\\s\\S]*?(\n\n<!-- /bench:memory -->)`);
-    const path = join(root, page);
-    writeFileSync(
-      path,
-      readFileSync(path, "utf8").replace(marked, (_, start, end) => `${start}${text}${end}`),
-    );
-  };
+  const put = (page, mark, text) => putTable(page, "bench:memory", text, mark);
   for (const { mark, table } of measured) put("docs/run.md", mark, table);
   const ofResNet = results.filter(({ model }) => model.key.startsWith("resnet50"));
   if (ofResNet.length > 0) put("README.md", "ResNet-50", modelsTable(ofResNet));

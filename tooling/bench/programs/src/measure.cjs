@@ -61,6 +61,13 @@ function watch(tf) {
     end(pass);
   }
 
+  function medianStepMs() {
+    const steps = beganAt.slice(firstMeasured);
+    const ms = steps.slice(1).map((began, i) => began - steps[i]);
+    ms.sort((a, b) => a - b);
+    return (ms[(ms.length - 1) >> 1] + ms[ms.length >> 1]) / 2;
+  }
+
   function end(pass) {
     const measured = pass - firstMeasured;
     let garbageBytes = 0;
@@ -74,7 +81,7 @@ function watch(tf) {
       file,
       JSON.stringify({
         weights: hash.digest("hex"),
-        stepMs: (beganAt[pass] - beganAt[firstMeasured]) / measured,
+        stepMs: medianStepMs(),
         firstStepMs: beganAt[1] - beganAt[0],
         residentBytes: process.resourceUsage().maxRSS * 1024 - baseBytes,
         pauseMs: pauses.max / 1e6,

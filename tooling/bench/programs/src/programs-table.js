@@ -1,0 +1,31 @@
+import { formatTable } from "@remat/text-table";
+
+const mb = (/** @type {number} */ bytes) => (bytes / 1e6).toFixed(0);
+
+/**
+ * Returns the table of the README: a row for each program, a column for each way.
+ *
+ * @param {readonly { name: string, runs: Readonly<Record<string, any>> }[]} measured
+ */
+export function programsTable(measured) {
+  const ways = Object.keys(measured[0]?.runs ?? {});
+  return formatTable(
+    measured.map(({ name, runs }) => [name, ...ways.map((way) => cellOf(runs[way], runs["stock"]))]),
+    { headers: ["Program", ...ways.map((way) => way[0].toUpperCase() + way.slice(1))], format: "markdown" },
+  );
+}
+
+/** Resident memory, in brackets what tensors took of it, and the time of a step. */
+function cellOf(run, stock) {
+  if (run.weights === undefined) return `ended: ${oneLine(run.error ?? "no reason given")}`;
+  const accounted = run.executed === undefined ? "" : ` (${mb(run.executed.peakBytes)})`;
+  const difference = run.weights === stock.weights ? "" : ", OTHER WEIGHTS";
+  return `${mb(run.residentBytes)} MB${accounted}, ${run.stepMs.toFixed(0)} ms${difference}`;
+}
+
+/** The last line that says what ended it. */
+function oneLine(text) {
+  const lines = text.split("\n").map((line) => line.trim());
+  const said = lines.find((line) => /Error\b/.test(line)) ?? lines.filter(Boolean).at(-1) ?? "";
+  return said.length > 120 ? `${said.slice(0, 119)}…` : said;
+}
