@@ -1,6 +1,13 @@
 import { readFileSync } from "node:fs";
-import { parseShardingPlan, readShardingPlan, type ShardingPlan } from "@remat/mem-tracker/fsdp";
-import { RematError } from "@remat/trace";
+import {
+  type CheckpointedModules,
+  parseCheckpoint,
+  parseNetwork,
+  parseShardingPlan,
+  readShardingPlan,
+  type ShardingPlan,
+} from "@remat/mem-tracker/fsdp";
+import { type DeviceNetwork, type DeviceSpec, RematError } from "@remat/trace";
 import { parseText, quote, UsageError } from "./usage-error.js";
 
 /**
@@ -10,11 +17,35 @@ import { parseText, quote, UsageError } from "./usage-error.js";
  */
 export function parseSharding(value: unknown): ShardingPlan {
   const given = parseText("fsdp", value);
+  return given.endsWith(".json")
+    ? asUsage(() => readShardingPlan(readText(given)), `${given}: `)
+    : asUsage(() => parseShardingPlan(given));
+}
+
+/**
+ * Parses what `--checkpoint` takes.
+ *
+ * @throws UsageError
+ */
+export function parseCheckpointed(value: unknown): readonly CheckpointedModules[] {
+  return asUsage(() => parseCheckpoint(parseText("checkpoint", value)));
+}
+
+/**
+ * Parses what `--network` takes; where it is not given, the device's own counts.
+ *
+ * @throws UsageError
+ */
+export function parseNetworkOption(value: unknown, { network }: DeviceSpec): DeviceNetwork | undefined {
+  return value === undefined ? network : asUsage(() => parseNetwork(parseText("network", value), network));
+}
+
+function asUsage<T>(parse: () => T, place = ""): T {
   try {
-    return given.endsWith(".json") ? readShardingPlan(readText(given)) : parseShardingPlan(given);
+    return parse();
   } catch (error) {
-    if (!(error instanceof RematError)) throw error;
-    throw new UsageError(given.endsWith(".json") ? `${given}: ${error.message}` : error.message);
+    if (error instanceof RematError) throw new UsageError(place + error.message);
+    throw error;
   }
 }
 

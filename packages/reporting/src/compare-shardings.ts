@@ -1,17 +1,28 @@
-import { CheckpointedRun, type Communication, type ShardingPlan, simulateFsdp } from "@remat/mem-tracker/fsdp";
+import {
+  type CheckpointedModules,
+  CheckpointedRun,
+  type Communication,
+  type FsdpSimulation,
+  type ShardingPlan,
+  type StreamSchedule,
+  scheduleStreams,
+  simulateFsdp,
+} from "@remat/mem-tracker/fsdp";
 import { heldElsewhere, heldPeak } from "@remat/memory";
-import type { CategoryName, Trace } from "@remat/trace";
+import { priceTrace, stepMs } from "@remat/runtime-estimator";
+import { type CategoryName, type DeviceNetwork, type DeviceSpec, RuntimeSource, type Trace } from "@remat/trace";
 
-/** A sharding plan with the name that it is shown by. */
+/** What is to be compared, with the name that it is shown by: a sharding plan, or what is checkpointed on one device. */
 export interface NamedSharding {
   readonly name: string;
-  readonly plan: ShardingPlan;
+  readonly plan?: ShardingPlan;
+  readonly checkpoint?: readonly CheckpointedModules[];
 }
 
 /** What one rank holds and receives under a sharding plan; of the run on one device, what that holds. */
 export interface ShardingOutcome {
   readonly name: string;
-  /** Undefined of the run on one device. */
+  /** Undefined on one device. */
   readonly plan: ShardingPlan | undefined;
   readonly peakBytes: number;
   /** At the peak. */
@@ -20,6 +31,21 @@ export interface ShardingOutcome {
   readonly elsewhere: ReadonlyMap<string, number>;
   /** In a step. */
   readonly communication: Communication;
+  /** Undefined where ops have no times. */
+  readonly time: StepTime | undefined;
+}
+
+/** What a step takes, in milliseconds. */
+export interface StepTime {
+  readonly stepMs: number;
+  /** Of it, in ops of the model, those that run again included. */
+  readonly computeMs: number;
+  /** Of it, waiting for what other ranks or the host send. */
+  readonly exposedMs: number;
+  /** Undefined on one device. */
+  readonly schedule: StreamSchedule | undefined;
+  /** By group of the schedule: the modules, by name. */
+  readonly groups: readonly string[];
 }
 
 export interface ShardingComparison {
@@ -27,55 +53,110 @@ export interface ShardingComparison {
   /** The run on one device, then the plans in the order given. */
   readonly outcomes: readonly ShardingOutcome[];
   readonly memoryBytes: number | undefined;
-  /** Of the plans that fit the one that receives least; where none fits, or nothing is known of a device, the one that holds least. */
+  /** Of those that fit the quickest, or where ops have no times the one that receives least; where none fits, or nothing is known of a device, the one that holds least. */
   readonly best: ShardingOutcome;
-  readonly reason: "least communication of those that fit" | "least memory" | "least memory, and none fits";
+  readonly reason:
+    | "least time of those that fit"
+    | "least communication of those that fit"
+    | "least memory"
+    | "least memory, and none fits";
+}
+
+export interface CompareShardingsOptions {
+  /** Of a rank's device, where it is known. */
+  readonly memoryBytes?: number | undefined;
+  /** What ranks run on: without it nothing is told of time under a plan. */
+  readonly device?: DeviceSpec;
+  /** How ranks are joined; left out: as the device says. */
+  readonly network?: DeviceNetwork;
 }
 
 /**
  * Returns what sharding plans come to for one rank, side by side, and which is best.
  *
- * @param memoryBytes of a rank's device, where it is known
+ * @param trace priced, for anything to be told of time
  * @throws RematError as `simulateFsdp` does
  * @example
- * compareShardings(trace, [{ name: "8 ranks", plan: { worldSize: 8 } }], 80 * 2 ** 30).best.name;
+ * compareShardings(trace, [{ name: "8 ranks", plan: { worldSize: 8 } }], { memoryBytes: 80 * 2 ** 30 }).best.name;
  */
 export function compareShardings(
   trace: Trace,
   shardings: readonly NamedSharding[],
-  memoryBytes?: number,
+  options: CompareShardingsOptions = {},
 ): ShardingComparison {
-  const alone = heldPeak(trace);
+  const { memoryBytes } = options;
   const runs = new CheckpointedRun(trace);
-  const ofPlans = shardings.map(({ name, plan }): ShardingOutcome => {
-    const { trace: rank, communication } = simulateFsdp(trace, plan, runs);
-    const { peakBytes, bytesByCategory } = heldPeak(rank);
-    return { name, plan, peakBytes, bytesByCategory, elsewhere: heldElsewhere(rank), communication };
+  const simulations = shardings.map(({ plan }) => (plan === undefined ? undefined : simulateFsdp(trace, plan, runs)));
+  // Of a trace of several steps each simulation knows how many.
+  const steps = simulations.find((each) => each !== undefined)?.steps ?? 1;
+  const compared = shardings.map(({ name, checkpoint }, i) => {
+    const simulation = simulations[i];
+    return simulation === undefined
+      ? outcomeAlone(name, runs.under(checkpoint), steps)
+      : outcomeOf(name, simulation, options);
   });
-  const fitting = ofPlans.filter(({ peakBytes }) => memoryBytes !== undefined && peakBytes <= memoryBytes);
-  const none: Communication = { allGatherBytes: 0, reduceScatterBytes: 0, allReduceBytes: 0 };
-  const oneDevice: ShardingOutcome = {
-    name: "one device",
-    plan: undefined,
-    peakBytes: alone.peakBytes,
-    bytesByCategory: alone.bytesByCategory,
-    elsewhere: new Map(),
-    communication: none,
-  };
+  const outcomes = [outcomeAlone("one device", trace, steps), ...compared];
+  const fitting = compared.filter(({ peakBytes }) => memoryBytes !== undefined && peakBytes <= memoryBytes);
+  const isTimed = fitting.every(({ time }) => time !== undefined);
   return {
     model: trace.header.model ?? "model",
-    outcomes: [oneDevice, ...ofPlans],
+    outcomes,
     memoryBytes,
     best:
-      fitting.length > 0
-        ? least(fitting, ({ communication, peakBytes }) => [receivedBytes(communication), peakBytes])
-        : least(ofPlans, ({ communication, peakBytes }) => [peakBytes, receivedBytes(communication)]),
+      fitting.length === 0
+        ? least(compared, ({ communication, peakBytes }) => [peakBytes, receivedBytes(communication)])
+        : least(fitting, ({ communication, peakBytes, time }) => [
+            isTimed && time !== undefined ? time.stepMs : receivedBytes(communication),
+            peakBytes,
+          ]),
     reason:
-      fitting.length > 0
-        ? "least communication of those that fit"
-        : memoryBytes === undefined
+      fitting.length === 0
+        ? memoryBytes === undefined
           ? "least memory"
-          : "least memory, and none fits",
+          : "least memory, and none fits"
+        : isTimed
+          ? "least time of those that fit"
+          : "least communication of those that fit",
+  };
+}
+
+function outcomeAlone(name: string, trace: Trace, steps: number): ShardingOutcome {
+  const ms = stepMs(trace) / steps;
+  const { peakBytes, bytesByCategory } = heldPeak(trace);
+  return {
+    name,
+    plan: undefined,
+    peakBytes,
+    bytesByCategory,
+    elsewhere: new Map(),
+    communication: { allGatherBytes: 0, reduceScatterBytes: 0, allReduceBytes: 0 },
+    time: ms > 0 ? { stepMs: ms, computeMs: ms, exposedMs: 0, schedule: undefined, groups: [] } : undefined,
+  };
+}
+
+function outcomeOf(name: string, simulation: FsdpSimulation, options: CompareShardingsOptions): ShardingOutcome {
+  const { trace, plan, communication } = simulation;
+  const { peakBytes, bytesByCategory } = heldPeak(trace);
+  const elsewhere = heldElsewhere(trace);
+  return { name, plan, peakBytes, bytesByCategory, elsewhere, communication, time: timeOf(simulation, options) };
+}
+
+function timeOf(
+  simulation: FsdpSimulation,
+  { device, network = device?.network }: CompareShardingsOptions,
+): StepTime | undefined {
+  if (device === undefined || network === undefined) return undefined;
+  const { trace, steps, groups } = simulation;
+  // What a device takes by its figures it takes in another precision, too; what was measured stays.
+  const priced = trace.ops.runtimeSource.includes(RuntimeSource.roofline) ? priceTrace(trace, device) : trace;
+  const schedule = scheduleStreams(simulation, priced, { ...device, network });
+  if (schedule.computeMs === 0) return undefined;
+  return {
+    stepMs: schedule.totalMs / steps,
+    computeMs: schedule.computeMs / steps,
+    exposedMs: schedule.exposedMs / steps,
+    schedule,
+    groups: groups.map(({ modules }) => modules.map((module) => trace.modules[module].fqn).join(" + ")),
   };
 }
 

@@ -8,11 +8,13 @@ export {
   seriesColours,
 } from "./category-colours.js";
 export {
+  type CompareShardingsOptions,
   compareShardings,
   type NamedSharding,
   receivedBytes,
   type ShardingComparison,
   type ShardingOutcome,
+  type StepTime,
 } from "./compare-shardings.js";
 export {
   type ComparedModule,
@@ -68,6 +70,7 @@ export { regionsDocument } from "./documents/regions-document.js";
 export { type SacDocumentOptions, sacDocument } from "./documents/sac-document.js";
 export { sacSummaryJson } from "./documents/sac-summary-json.js";
 export { shardingsDocument } from "./documents/shardings-document.js";
+export { unitsDocument } from "./documents/units-document.js";
 export {
   formatChosenPercent,
   formatMs,
@@ -148,6 +151,7 @@ export {
   type SummarizeSacOptions,
   summarizeSac,
 } from "./summarize-sac.js";
+export { type GatheredSpan, summarizeUnits, type UnitSummary } from "./summarize-units.js";
 export { type DeviceToFit, deviceToFit } from "./verdict/device-to-fit.js";
 export { type Facts, factLines, verdictSeparator } from "./verdict/fact-lines.js";
 export { type FailureVerdictOptions, judgeFailure } from "./verdict/judge-failure.js";

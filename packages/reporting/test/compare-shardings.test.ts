@@ -1,12 +1,21 @@
-import { parseShardingPlan, simulateFsdp } from "@remat/mem-tracker/fsdp";
+import { readFileSync } from "node:fs";
+import { gunzipSync } from "node:zlib";
+import { parseCheckpoint, parseShardingPlan, simulateFsdp } from "@remat/mem-tracker/fsdp";
 import { heldPeak } from "@remat/memory";
 import { readPyTorchTrace } from "@remat/pytorch";
+import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
 import { goldensOf } from "@remat/testkit";
 import { describe, expect, it } from "vitest";
 import { compareShardings, outputFormats, receivedBytes, shardingsDocument } from "../src/index.js";
 
 const { golden } = goldensOf("mem-oracle/1").find(({ file }) => file.name === "mem_mlp4_adam")!;
 const trace = readPyTorchTrace(golden);
+/** As recorded, with what autograd saves. */
+const recorded = readPyTorchTrace(
+  JSON.parse(
+    gunzipSync(readFileSync(new URL("../../mem-tracker/test/fixtures/plain-tf.json.gz", import.meta.url))).toString(),
+  ),
+);
 const named = (...texts: string[]) => texts.map((name) => ({ name, plan: parseShardingPlan(name) }));
 const texts = ["world=4", "world=4,no-reshard", "world=8,replicas=2,bf16", "world=4,offload"];
 
@@ -42,21 +51,57 @@ describe("compareShardings", () => {
     const all = named(...texts);
     const peaks = compareShardings(trace, all).outcomes.map(({ peakBytes }) => peakBytes);
     const [most, fewest] = [Math.max(...peaks.slice(1)), Math.min(...peaks.slice(1))];
-    const roomy = compareShardings(trace, all, most);
+    const roomy = compareShardings(trace, all, { memoryBytes: most });
     expect(roomy.reason).toBe("least communication of those that fit");
     const received = roomy.outcomes.slice(1).map(({ communication }) => receivedBytes(communication));
     expect(receivedBytes(roomy.best.communication)).toBe(Math.min(...received));
-    const tight = compareShardings(trace, all, fewest);
+    const tight = compareShardings(trace, all, { memoryBytes: fewest });
     expect([tight.best.peakBytes, tight.reason]).toEqual([fewest, "least communication of those that fit"]);
-    expect(compareShardings(trace, all, fewest - 1)).toMatchObject({
+    expect(compareShardings(trace, all, { memoryBytes: fewest - 1 })).toMatchObject({
       best: { peakBytes: fewest },
       reason: "least memory, and none fits",
     });
     expect(compareShardings(trace, all)).toMatchObject({ best: { peakBytes: fewest }, reason: "least memory" });
   });
 
+  it("tells what a step takes: ops as the device's figures say, in the precision of the plan, and what is waited for", () => {
+    const device = deviceSpec("h100");
+    const priced = priceTrace(trace, device);
+    const plans = named("world=8", "world=8,bf16", "world=16", "world=16,replicas=2");
+    const { outcomes, best, reason } = compareShardings(priced, plans, { memoryBytes: 80 * 2 ** 30, device });
+    const [alone, plain, mixed, wide, hybrid] = outcomes.map(({ time }) => time!);
+    expect(alone.stepMs).toBeGreaterThan(0);
+    for (const { stepMs, computeMs, exposedMs } of [plain, mixed, wide, hybrid])
+      expect(stepMs).toBeGreaterThanOrEqual(computeMs + exposedMs);
+    // Ops on parameters are of shards, all others the same; in bfloat16 they are quicker.
+    expect(mixed.computeMs).toBeLessThan(0.7 * plain.computeMs);
+    // Over two nodes a ring is slower than two rings, of one node each, whose sums are then exchanged.
+    expect(wide.exposedMs).toBeGreaterThan(hybrid.exposedMs);
+    expect(reason).toBe("least time of those that fit");
+    expect(best.time!.stepMs).toBe(Math.min(...[plain, mixed, wide, hybrid].map(({ stepMs }) => stepMs)));
+    const text = outputFormats[0].write(
+      shardingsDocument({ outcomes, best, reason, model: "m", memoryBytes: 1e11 }),
+      {},
+    );
+    expect(text).toMatch(/^compute {2}.*█/m);
+    expect(text).toMatch(/^all-gather {2}/m);
+  });
+
+  it("compares ways to checkpoint a step on one device", () => {
+    const comparison = compareShardings(recorded, [
+      { name: "all", checkpoint: parseCheckpoint("layers.*") },
+      { name: "products", checkpoint: parseCheckpoint("layers.*(save=dots_saveable)") },
+    ]);
+    const [plain, all, products] = comparison.outcomes.map(({ peakBytes }) => peakBytes);
+    expect(all).toBeLessThan(products);
+    expect(products).toBeLessThan(plain);
+    const text = outputFormats[0].write(shardingsDocument(comparison), {});
+    expect(text).toContain("on one device");
+    expect(text).not.toContain("Received");
+  });
+
   it("is written in each format, and offload's memory beside", () => {
-    const document = shardingsDocument(compareShardings(trace, named(...texts), 80 * 2 ** 30));
+    const document = shardingsDocument(compareShardings(trace, named(...texts), { memoryBytes: 80 * 2 ** 30 }));
     for (const format of outputFormats) expect(format.write(document, {})).toContain("world=8,replicas=2,bf16");
     const table = outputFormats[0].write(document, {});
     expect(table.match(/ on cpu/g)).toHaveLength(1);

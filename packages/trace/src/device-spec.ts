@@ -1,3 +1,15 @@
+/** How devices of a kind are joined where a model is sharded over them. */
+export interface DeviceNetwork {
+  /** How many devices a node has. */
+  readonly perNode: number;
+  /** What one device sends to others of its node in a second, in GB/s (1e9 bytes), while it receives as much. */
+  readonly nodeGBps: number;
+  /** The same to devices of other nodes. */
+  readonly betweenGBps: number;
+  /** What a message takes besides, from one device to the next, in microseconds. */
+  readonly latencyUs: number;
+}
+
 /** What the roofline cost model and the allocator model need to know about a device. */
 export interface DeviceSpec {
   /** Short name, as given on the command line (`a100`). */
@@ -10,6 +22,8 @@ export interface DeviceSpec {
   readonly memoryBytes?: number;
   /** What the link between the device and host memory moves in a second, each way, in GB/s (1e9 bytes); none where the device's memory is the host's. */
   readonly linkGBps?: number;
+  /** How several of them are joined, where that is known. */
+  readonly network?: DeviceNetwork;
   /** Allocations are rounded up to a multiple of this many bytes: 512 for PyTorch's CUDA caching allocator, 1 elsewhere. */
   readonly allocationUnitBytes: number;
   /** Where the numbers come from. */

@@ -7,6 +7,8 @@ export interface CopiedOp {
   readonly outputs: readonly number[];
   /** Left out: as in the source. */
   readonly phase?: number;
+  /** Whether its tensors take other bytes than in the source, so that what it moves is not known. */
+  readonly isResized?: boolean;
 }
 
 /**
@@ -33,7 +35,7 @@ export class TraceCopy {
   }
 
   /** Writes what stands for `op` of the source. */
-  op(op: number, { inputs, outputs, phase }: CopiedOp): number {
+  op(op: number, { inputs, outputs, phase, isResized = false }: CopiedOp): number {
     const { source } = this;
     const { ops } = source;
     const copy = this.builder.op({
@@ -50,8 +52,8 @@ export class TraceCopy {
       runtimeMs: ops.runtimeMs[op],
       runtimeSource: ops.runtimeSource[op],
       flops: ops.flops[op],
-      bytesRead: ops.bytesRead[op],
-      bytesWritten: ops.bytesWritten[op],
+      bytesRead: isResized ? Number.NaN : ops.bytesRead[op],
+      bytesWritten: isResized ? Number.NaN : ops.bytesWritten[op],
     });
     this.opFor[op] = copy;
     return copy;

@@ -8,7 +8,7 @@ import { shownBeside } from "../output.js";
 import { priceModel } from "../price-model.js";
 import { parsePricing, pricingOptions } from "../pricing-options.js";
 import { Progress } from "../progress.js";
-import { parseSharding } from "../sharding-option.js";
+import { parseCheckpointed, parseNetworkOption, parseSharding } from "../sharding-option.js";
 import { parseText, UsageError } from "../usage-error.js";
 import { writeTraceFile } from "../write-trace-file.js";
 
@@ -19,6 +19,14 @@ export const compareCommand: Command = {
       flags: "--fsdp <plan>",
       purpose: "How a rank of many would be sharded, for each row: world=8,wrap='layers.*',no-reshard, or a JSON file",
     },
+    {
+      flags: "--checkpoint <modules>",
+      purpose: "What would be checkpointed on one device, for each row: layers.*, or layers.*(save=mm+addmm)",
+    },
+    {
+      flags: "--network <speeds>",
+      purpose: "How ranks are joined: per-node=8,node=450,between=50,latency=5 (GB/s, µs; default: the device's)",
+    },
     ...stepOptions,
     ...recordOptions,
     ...pricingOptions,
@@ -26,28 +34,34 @@ export const compareCommand: Command = {
   ],
   examples: [
     "remat compare run.json --fsdp world=8 --fsdp world=8,no-reshard --fsdp world=8,bf16",
+    "remat compare run.json --checkpoint 'layers.*' --checkpoint 'layers.*(save=mm+addmm)'",
     "remat compare ./my-model.js --optimizer adam --device a100 --fsdp world=4 --fsdp world=64,replicas=16",
   ],
   takes: ["model", "run"],
   run: ([model], options, io) => compare(model, options, io),
 };
 
-/** Compares (`remat compare MODEL`) what a rank holds and receives under several sharding plans. */
+/** Compares (`remat compare MODEL`) what a rank holds and receives under several sharding plans, or a step under several ways to checkpoint it. */
 export async function compare(model: string, options: CommandOptions, io: ConsoleIo): Promise<void> {
   const format = parseFormat(options);
   const units = parseUnits(options);
-  const shardings = parseShardings(options["fsdp"]);
+  const shardings = parseShardings(options);
   const tracePath = options["trace"] === undefined ? undefined : parseText("trace", options["trace"]);
   const shown = shownBeside(io, { "--trace": tracePath });
   const modelOptions = parseModelOptions(options);
   const pricing = parsePricing(options);
+  const network = parseNetworkOption(options["network"], pricing.device);
   const progress = new Progress(io);
   try {
     const { trace } = await priceModel(modelSource(model), modelOptions, pricing, progress);
     if (tracePath !== undefined) await writeTraceFile(trace, tracePath, io);
     progress.show(`sharding ${trace.header.model ?? model}`, true);
     const { memoryBytes } = deviceToFit(trace, pricing.device, pricing.isAsked);
-    const comparison = compareShardings(trace, shardings, memoryBytes);
+    const comparison = compareShardings(trace, shardings, {
+      memoryBytes,
+      device: pricing.device,
+      ...(network !== undefined && { network }),
+    });
     progress.clear();
     shown.write(format.write(shardingsDocument(comparison, { units }), shapeOf(io)));
   } finally {
@@ -55,10 +69,19 @@ export async function compare(model: string, options: CommandOptions, io: Consol
   }
 }
 
-function parseShardings(given: unknown): readonly NamedSharding[] {
-  if (given === undefined)
+function parseShardings(options: CommandOptions): readonly NamedSharding[] {
+  const listed = (option: string): readonly unknown[] =>
+    options[option] === undefined ? [] : [options[option]].flat();
+  const shardings = [
+    ...listed("checkpoint").map((each) => ({
+      name: `checkpoint=${String(each)}`,
+      checkpoint: parseCheckpointed(each),
+    })),
+    ...listed("fsdp").map((each) => ({ name: String(each), plan: parseSharding(each) })),
+  ];
+  if (shardings.length === 0)
     throw new UsageError(
-      "expected at least one sharding plan: --fsdp world=8 --fsdp world=8,no-reshard; one rank by itself is what remat memory --fsdp shows.",
+      "expected at least one plan: --fsdp world=8 --fsdp world=8,no-reshard, or on one device --checkpoint 'layers.*'; one rank by itself is what remat memory --fsdp shows.",
     );
-  return [given].flat().map((each) => ({ name: String(each), plan: parseSharding(each) }));
+  return shardings;
 }

@@ -9,6 +9,8 @@ import {
   summarizeGraphs,
   summarizeMemory,
   summarizeRegions,
+  summarizeUnits,
+  unitsDocument,
 } from "@remat/reporting";
 import { RematError, type Trace } from "@remat/trace";
 import type { Command, CommandOptions } from "../command.js";
@@ -58,6 +60,7 @@ export const memoryCommand: Command = {
       flags: "--regions",
       purpose: "Of a recorded run: why checkpointing does not release more, region by region",
     },
+    { flags: "--gathered", purpose: "With --fsdp: which unit holds gathered parameters, and when" },
     { flags: "--snapshots", purpose: "Show every module's snapshots by state, as PyTorch prints them" },
   ],
   examples: [
@@ -85,6 +88,8 @@ export async function memory(model: string, options: CommandOptions, io: Console
   const codePath = options["fsdpCode"] === undefined ? undefined : parseText("fsdp-code", options["fsdpCode"]);
   if (codePath !== undefined && sharding === undefined)
     throw new UsageError("--fsdp-code writes the plan of --fsdp, and none is given. Add one, such as --fsdp world=8.");
+  if (options["gathered"] === true && sharding === undefined)
+    throw new UsageError("--gathered tells of the plan of --fsdp, and none is given. Add one, such as --fsdp world=8.");
   const shown = shownBeside(io, { "--trace": tracePath, "--fsdp-code": codePath });
   const pricing = parsePricing(options);
   const progress = new Progress(io);
@@ -97,8 +102,16 @@ export async function memory(model: string, options: CommandOptions, io: Console
     }
     const { trace } = await priceModel(source, modelOptions, pricing, progress);
     if (tracePath !== undefined) await writeTraceFile(trace, tracePath, io);
+    if (codePath !== undefined && sharding !== undefined)
+      await writeFor("--fsdp-code", codePath, fullyShardCode(trace, sharding), io);
     if (options["regions"] === true) {
       const document = regionsDocument(summarizeRegions(trace), { units, ...(limit !== undefined && { limit }) });
+      progress.clear();
+      shown.write(format.write(document, shapeOf(io)));
+      return;
+    }
+    if (options["gathered"] === true && sharding !== undefined) {
+      const document = unitsDocument(summarizeUnits(trace, sharding), { units });
       progress.clear();
       shown.write(format.write(document, shapeOf(io)));
       return;
@@ -112,8 +125,6 @@ export async function memory(model: string, options: CommandOptions, io: Console
       ...(snapshotPath !== undefined && { snapshot: await readSnapshot(snapshotPath) }),
       ...withSharding(sharding),
     });
-    if (codePath !== undefined && sharding !== undefined)
-      await writeFor("--fsdp-code", codePath, fullyShardCode(trace, sharding), io);
     const document = memoryDocument(summary, {
       units,
       depth,

@@ -25,7 +25,9 @@ export function castModulesOf(
 
 /** Tells which of the sharded modules compute in another dtype, where not all do: of the root only what it has parameters for. */
 export function mixedUnits(units: readonly ShardedUnit[], groups: readonly ParameterGroup[]): MixedUnits | undefined {
-  const isCast = ({ policy }: { readonly policy: GroupPolicy }): boolean => policy.mixedPrecision?.param !== undefined;
+  const own = ownDtypeOf(groups);
+  const isCast = ({ policy: { mixedPrecision } }: { readonly policy: GroupPolicy }): boolean =>
+    mixedPrecision?.param !== undefined && mixedPrecision.param !== own;
   if (units.every(isCast) || !units.some(isCast)) return undefined;
   return {
     isLow: new Map(units.flatMap((unit) => unit.modules.map((module) => [module, isCast(unit)] as const))),
@@ -34,11 +36,18 @@ export function mixedUnits(units: readonly ShardedUnit[], groups: readonly Param
 }
 
 /** Returns the dtype that sharded modules compute in, other than their parameters' own. */
-export function lowDtypeOf(units: readonly ShardedUnit[]): string | undefined {
+export function lowDtypeOf(units: readonly ShardedUnit[], groups: readonly ParameterGroup[]): string | undefined {
   const dtypes = new Set(units.flatMap(({ policy }) => policy.mixedPrecision?.param ?? []));
+  dtypes.delete(ownDtypeOf(groups) ?? "");
   if (dtypes.size > 1)
     throw planError(`groups compute in ${[...dtypes].join(" and ")}: expected one dtype besides the parameters' own.`);
   return [...dtypes][0];
+}
+
+/** The parameters' own dtype, where they have one. */
+function ownDtypeOf(groups: readonly ParameterGroup[]): string | undefined {
+  const dtypes = new Set(groups.flatMap(({ parameters }) => parameters.map(({ dtype }) => dtype)));
+  return dtypes.size === 1 ? [...dtypes][0] : undefined;
 }
 
 /** Returns in which dtype a group reduces; undefined for that of its gradients. */

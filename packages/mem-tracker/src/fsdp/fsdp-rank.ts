@@ -5,6 +5,7 @@ import type { GroupParameter } from "./parameter-groups.js";
 import type { Prefetches } from "./prefetches.js";
 import type { NewStorage, RankTrace } from "./rank-trace.js";
 import { elementBytes, type ShardingPlan, shardRanks } from "./sharding-plan.js";
+import type { StreamWork } from "./stream-work.js";
 
 /** What a rank receives in a step, in bytes, by rings: of n ranks, an all-gather or reduce-scatter moves (n − 1)/n of its buffer, an all-reduce twice that. */
 export interface Communication {
@@ -40,6 +41,8 @@ export class FsdpRank {
     reduceScatterBytes: 0,
     allReduceBytes: 0,
   };
+  /** What is done besides the ops of the model. */
+  readonly work: StreamWork[] = [];
   private readonly forwardOrder: GroupState[] = [];
 
   constructor(out: RankTrace, plan: ShardingPlan, groups: readonly GroupState[], root: number, prefetches: Prefetches) {
@@ -85,6 +88,7 @@ export class FsdpRank {
     }
     if (isForward && state.toRun.size === 0)
       for (const each of this.plan.asTracked ? [module] : state.group.modules) state.toRun.add(each);
+    if (module === this.root && phase === Phase.forward) this.put({ kind: "begin" });
     this.unshard(state, call, during);
     this.waitForUnshard(state, call, during, isForward);
     for (const storage of state.gathered) this.out.builder.categorize(storage, Category.unshardedParameter);
@@ -161,7 +165,10 @@ export class FsdpRank {
     let last: number | undefined;
     if (reduces) {
       const oldest = this.reduceInputs.shift();
-      if (oldest !== undefined) out.free(oldest);
+      if (oldest !== undefined) {
+        this.put({ kind: "awaitReduction" });
+        out.free(oldest);
+      }
       last = state.gradients.length > 0 ? this.reduce(state, call) : undefined;
     } else this.keepUnreduced(state, call);
     for (const storage of new Set(state.shardedGradients.values()))
@@ -189,8 +196,13 @@ export class FsdpRank {
     }
     this.forwardOrder.length = 0;
     for (const storage of this.reduceInputs.splice(0)) this.out.free(storage);
+    this.put({ kind: "join" });
     this.recomputing = undefined;
     this.freeHeld();
+  }
+
+  private put(work: WithoutOp<StreamWork>): void {
+    this.work.push({ ...work, op: this.out.builder.opCount });
   }
 
   private unshard(state: GroupState, call: number, phase: number, category: number = Category.allGather): void {
@@ -199,19 +211,21 @@ export class FsdpRank {
     const { out } = this;
     const { parameters } = state.group;
     const ranks = state.postForward.length > 0 ? this.postForwardRanks(state) : this.ranks;
+    const hostBytes = this.plan.cpuOffload && state.postForward.length === 0 ? sum(parameters, (p) => p.shardBytes) : 0;
+    const gathered = sum(parameters, (p) => p.gatheredBytes);
+    this.put({ kind: "gather", group: this.groups.indexOf(state), bytes: gathered, ranks, hostBytes });
     if (ranks === 1) {
       state.pending = -1;
       return;
     }
     const copies = this.copyIn(state, call, phase);
     const elements = sum(parameters, (p) => p.shard.paddedElements) * this.ranks;
-    const bytes = sum(parameters, (p) => p.gatheredBytes);
     const [buffer] = out.fsdpOp("fsdp.all_gather_copy_in", phase, call, [
-      { bytes, dtype: parameters[0].gatheredDtype, shape: [elements] },
+      { bytes: gathered, dtype: parameters[0].gatheredDtype, shape: [elements] },
     ]);
     out.builder.categorize(buffer, category);
     out.fsdpOp("c10d._allgather_base_", phase, call);
-    this.received.allGatherBytes += (bytes * (ranks - 1)) / ranks;
+    this.received.allGatherBytes += (gathered * (ranks - 1)) / ranks;
     for (const storage of copies) out.free(storage);
     state.pending = buffer;
   }
@@ -252,6 +266,7 @@ export class FsdpRank {
     const { parameters } = state.group;
     const buffer = state.pending;
     state.pending = undefined;
+    this.put({ kind: "use", group: this.groups.indexOf(state), bytes: sum(parameters, (p) => p.gatheredBytes) });
     if (buffer < 0) this.copyAlone(state, call, phase);
     else {
       parameters.forEach((_, i) => {
@@ -292,6 +307,7 @@ export class FsdpRank {
   private reshard(state: GroupState): void {
     if (!state.isGathered) return;
     state.isGathered = false;
+    this.put({ kind: "reshard", group: this.groups.indexOf(state) });
     for (const storage of state.gathered) this.out.builder.resize(storage, 0);
   }
 
@@ -308,6 +324,7 @@ export class FsdpRank {
         this.out.builder.resize(state.gathered[i], 0);
       });
       state.isGathered = false;
+      this.put({ kind: "reshard", group: this.groups.indexOf(state) });
     } else this.reshard(state);
   }
 
@@ -344,6 +361,14 @@ export class FsdpRank {
     const original = reduced[0].dtype;
     const dtype = reduceDtypeOf(state.group) ?? reduced[0].gatheredDtype;
     const elements = sum(reduced, (p) => p.shard.paddedElements);
+    this.put({
+      kind: "reduce",
+      group: this.groups.indexOf(state),
+      bytes: elements * ranks * elementBytes(dtype),
+      ranks,
+      replicas: this.plan.replicas ?? 1,
+      hostBytes: this.plan.cpuOffload ? elements * elementBytes(original) : 0,
+    });
     const inputShape = [elements * ranks];
     const [input] = out.fsdpOp("fsdp.chunk_cat", phase, call, [
       { bytes: elements * ranks * elementBytes(dtype), dtype, shape: inputShape },
@@ -430,6 +455,9 @@ export class FsdpRank {
     else this.out.free(storage);
   }
 }
+
+/** Each kind of work without its place. */
+type WithoutOp<T> = T extends unknown ? Omit<T, "op"> : never;
 
 /** A group inside a region that runs again for another's backward pass goes through a forward pass of its own. */
 function isForwardOf(state: GroupState, phase: number): boolean {

@@ -2,9 +2,18 @@ export { CheckpointedRun } from "./checkpointed-run.js";
 export { FSDPMemTracker, type FsdpModuleState } from "./fsdp-mem-tracker.js";
 export type { Communication } from "./fsdp-rank.js";
 export { fullyShardCode } from "./fully-shard-code.js";
+export { parseNetwork } from "./network.js";
 export type { GroupParameter, ParameterGroup } from "./parameter-groups.js";
-export { parseShardingPlan } from "./parse-sharding-plan.js";
+export { parseCheckpoint, parseShardingPlan } from "./parse-sharding-plan.js";
 export { readShardingPlan, shardingPlanSchema, writeShardingPlan } from "./read-sharding-plan.js";
+export {
+  type GroupCommunication,
+  type StreamLane,
+  type StreamSchedule,
+  type StreamSpan,
+  type StreamSpeeds,
+  scheduleStreams,
+} from "./schedule-streams.js";
 export { type ShardSize, shardRows, shardSize } from "./shard-size.js";
 export { shardStates } from "./shard-states.js";
 export {
@@ -17,4 +26,5 @@ export {
   type ShardingPlan,
 } from "./sharding-plan.js";
 export { type FsdpSimulation, simulateFsdp } from "./simulate-fsdp.js";
+export type { StreamWork } from "./stream-work.js";
 export { usualWrap } from "./usual-wrap.js";

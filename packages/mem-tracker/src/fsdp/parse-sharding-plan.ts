@@ -87,6 +87,18 @@ function withItem(plan: ShardingPlan, item: string): ShardingPlan {
   }
 }
 
+/**
+ * Returns what is checkpointed from text: `layers.*`, or `layers.0,layers.1(save=mm+addmm)`, as `checkpoint=` of a plan says it.
+ *
+ * @throws RematError `SHARDING_PLAN`
+ */
+export function parseCheckpoint(text: string): readonly CheckpointedModules[] {
+  const items = splitList(text, ",");
+  if (items.length === 0)
+    throw planError("what is checkpointed names no modules: expected at least one, or a pattern.");
+  return items.map(checkpointedModules);
+}
+
 function checkpointedModules(value: string): CheckpointedModules {
   const [, named, how] = /^(.*?)(?:\(([^()]*)\))?$/s.exec(value) as RegExpExecArray;
   const modules = splitList(named, "+").map(unquoted);
@@ -195,7 +207,21 @@ function policyNames(): string {
   return [...Object.keys(policyFlags), ...policyKeys.map((key) => `${key}=…`)].join(", ");
 }
 
+/** By the names that trainers give them: ways to train on many devices that change what each computes, which no run on one device shows. */
+const otherParallelism: Readonly<Record<string, string>> = {
+  tp: "tensor parallelism",
+  sp: "sequence parallelism",
+  cp: "context parallelism",
+  ep: "expert parallelism",
+  pp: "pipeline parallelism",
+};
+
 function unknownItem(item: string): Error {
+  const other = /^(tp|sp|cp|ep|pp)\b/.exec(item)?.[1];
+  if (other !== undefined)
+    return planError(
+      `${otherParallelism[other]} (${JSON.stringify(item)}) is not simulated, since what a rank computes under it is not in a run on one device. Record a run under it: remat memory reads what its rank held.`,
+    );
   return planError(
     `unknown item ${JSON.stringify(item)}: expected ${planKeys.map((key) => `${key}=…`).join(", ")}, root(…), ${policyNames()}, ${Object.keys(planFlags).join(", ")}.`,
   );

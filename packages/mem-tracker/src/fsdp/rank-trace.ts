@@ -22,6 +22,7 @@ export class RankTrace {
   readonly offloadDevice: string;
   private readonly source: Trace;
   private readonly copy: TraceCopy;
+  private readonly isResized: boolean;
   /** By storage of the source: the one that stands for it, or -1. */
   private readonly storageFor: Int32Array;
   private readonly tensorFor: Int32Array;
@@ -33,8 +34,10 @@ export class RankTrace {
   private readonly stacks = new Map<number, number>();
   private isOutside = false;
 
-  constructor(source: Trace, notes: readonly string[]) {
+  /** @param isResized whether tensors take other bytes than in the source, as they do in a lower precision */
+  constructor(source: Trace, notes: readonly string[], isResized: boolean) {
     this.source = source;
+    this.isResized = isResized;
     this.copy = new TraceCopy(source, notes);
     this.builder = this.copy.builder;
     this.offloadDevice = /^cpu(:|$)/.test(source.header.device) ? "host" : "cpu";
@@ -104,6 +107,7 @@ export class RankTrace {
     this.copy.op(op, {
       inputs: this.tensors(this.source.opInputs(op), described),
       outputs: this.tensors(this.source.opOutputs(op), described),
+      isResized: this.isResized,
     });
   }
 

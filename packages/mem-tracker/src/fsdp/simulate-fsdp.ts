@@ -17,6 +17,7 @@ import { checkShardingPlan, type ShardingPlan } from "./sharding-plan.js";
 import { SourceStorages } from "./source-storages.js";
 import { StepPasses } from "./step-passes.js";
 import { type GradientOf, type StorageRoles, storageRoles } from "./storage-roles.js";
+import type { StreamWork } from "./stream-work.js";
 import { usualWrap } from "./usual-wrap.js";
 
 /** What a rank would hold. */
@@ -26,6 +27,10 @@ export interface FsdpSimulation {
   readonly groups: readonly ParameterGroup[];
   /** The run on that rank, with FSDP's own ops, buffers and hooks: for timelines, moments and displays like any other. */
   readonly trace: Trace;
+  /** What the rank's streams do besides the ops of the model, in order; see {@link scheduleStreams}. */
+  readonly work: readonly StreamWork[];
+  /** How many steps the run has. */
+  readonly steps: number;
   /** What the rank receives from others, on average over the steps of the run. */
   readonly communication: Communication;
   /** The tracker that has read it; its statistics by module are of the last iteration. */
@@ -40,7 +45,7 @@ export interface FsdpSimulation {
  * that another dtype would choose, and optimizer states that are not of their parameter's shape, which stay whole.
  *
  * @param runs of `trace`, where several plans are simulated on it; left out: made for this one
- * @throws RematError `SHARDING_PLAN`, as {@link CheckpointedRun.under}, `TRACE_NO_BACKWARD`, `TRACE_NO_LIFETIMES`, `TRACE_NO_PARAMETERS`, `TRACE_EVENT_ORDER`
+ * @throws RematError `SHARDING_PLAN`, as {@link CheckpointedRun.under}, `TRACE_SHARDED`, `TRACE_NO_BACKWARD`, `TRACE_NO_LIFETIMES`, `TRACE_NO_PARAMETERS`, `TRACE_EVENT_ORDER`
  * @example
  * const { tracker } = simulateFsdp(trace, { worldSize: 8, wrap: ["layers.*"] });
  * console.log(tracker.displaySnapshot("peak", "MiB", true));
@@ -52,6 +57,11 @@ export function simulateFsdp(
 ): FsdpSimulation {
   checkShardingPlan(given);
   requireMemoryTrace(trace);
+  if (trace.events.kind.includes(EventKind.fsdpHook))
+    throw new RematError(
+      "TRACE_SHARDED",
+      `the run of '${trace.header.model ?? "a model"}' was sharded by FSDP when it was recorded; expected one on one device. What its rank held is what remat memory shows without a sharding plan.`,
+    );
   const plan = { ...given, wrap: given.wrap ?? usualWrap(trace) };
   const simulator = new Simulator(runs.under(plan.checkpoint), plan);
   const { groups } = simulator;
@@ -62,6 +72,8 @@ export function simulateFsdp(
     plan,
     groups,
     trace: sharded,
+    work: simulator.work,
+    steps: simulator.stepCount,
     communication,
     // Who asks for the peak alone has no need of every module's states.
     get tracker() {
@@ -113,8 +125,8 @@ class Simulator {
     this.mixed = mixedUnits(units, this.groups);
     const scope = { root: this.root, castModules: castModulesOf(trace, plan, this.root, units), mixed: this.mixed };
     this.roles = storageRoles(trace, this.groups, this.root);
-    const casts = castStorages(trace, lowDtypeOf(units), this.roles, scope);
-    this.out = new RankTrace(trace, [describe(plan, this.groups.length)]);
+    const casts = castStorages(trace, lowDtypeOf(units, this.groups), this.roles, scope);
+    this.out = new RankTrace(trace, [describe(plan, this.groups.length)], casts !== undefined);
     this.storages = new SourceStorages(trace, plan, this.groups, this.roles, casts, this.out);
     this.copies = casts && new CastCopies(trace, casts, this.roles, this.storages, this.out, this.root);
     const states = this.groups.map((group) => new GroupState(group));
@@ -126,6 +138,14 @@ class Simulator {
       for (const module of state.group.modules) this.stateOf.set(module, state);
       if (!state.group.modules.some((module) => announced.has(module))) this.unannounced.add(state);
     }
+  }
+
+  get stepCount(): number {
+    return this.steps.steps;
+  }
+
+  get work(): readonly StreamWork[] {
+    return this.rank.work;
   }
 
   get communication(): Communication {

@@ -78,6 +78,10 @@ describe("parseShardingPlan", () => {
     ["world=-1", 'expected a whole number in world=N, found "-1".'],
     ["world=8,rank=8", "expected a rank from 0 to 7, found 8."],
     ["world=8,bf32", unknownItem("bf32")],
+    [
+      "world=8,tp=2",
+      'tensor parallelism ("tp=2") is not simulated, since what a rank computes under it is not in a run on one device. Record a run under it: remat memory reads what its rank held.',
+    ],
     ["world=8,wraps=a", unknownItem("wraps=a")],
     [
       "world=8,replicas=3",

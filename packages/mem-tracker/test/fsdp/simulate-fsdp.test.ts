@@ -374,6 +374,8 @@ describe("bad input", () => {
       'no module is called "layers.*": expected the name or a pattern of one of net, net.blocks.0, net.blocks.1.',
     );
     refuses(trace, plan({ wrap: ["blocks"] }), "SHARDING_PLAN", 'no module is called "blocks"');
+    const { trace: sharded } = simulateFsdp(trace, plan({}));
+    refuses(sharded, plan({}), "TRACE_SHARDED", "was sharded by FSDP when it was recorded; expected one on one device");
     refuses(trace, plan({ worldSize: 0 }), "SHARDING_PLAN", "expected a world size of at least 1, found 0");
     refuses(trace, plan({ worldSize: 2.5 }), "SHARDING_PLAN", "found 2.5");
     refuses(trace, plan({ rank: 4 }), "SHARDING_PLAN", "expected a rank from 0 to 3, found 4");

@@ -74,7 +74,7 @@ test("a small step reads as a story", async () => {
     ],
   );
   const graph = planningGraphOfTrace(trace);
-  const schedule = await rematerialize(graph, { budgetBytes: 24, iterations: 2000 });
+  const schedule = await rematerialize(graph, { budgetBytes: 24, iterations: 2000, boundTimeMs: 60_000 });
   const plan = planOfTrace(trace, graph, schedule);
   const { subject, predicted, sources, steps } = plan;
   expect({ subject, predicted, sources, steps }).toEqual({

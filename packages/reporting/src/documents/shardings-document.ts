@@ -1,7 +1,8 @@
 import type { CategoryName } from "@remat/trace";
-import { receivedBytes, type ShardingComparison, type ShardingOutcome } from "../compare-shardings.js";
-import { formatPercent } from "../format-quantity.js";
-import type { OutputDocument } from "../formats/output-document.js";
+import { receivedBytes, type ShardingComparison, type ShardingOutcome, type StepTime } from "../compare-shardings.js";
+import { drawLanes } from "../draw-lanes.js";
+import { formatMs, formatPercent } from "../format-quantity.js";
+import type { DocumentPart, OutputDocument } from "../formats/output-document.js";
 import { type SizeFormat, type SizeUnit, sizeFormat } from "../size-unit.js";
 
 const columns: readonly (readonly [header: string, categories: readonly CategoryName[], worth: number])[] = [
@@ -20,6 +21,12 @@ export function shardingsDocument(
   const { model, outcomes, memoryBytes, best, reason } = comparison;
   const size = sizeFormat(units);
   const [, first] = outcomes;
+  const isTimed = outcomes.some(({ time }) => time !== undefined);
+  const hasRanks = outcomes.some(({ plan }) => plan !== undefined);
+  const timeOf = ({ plan, time }: ShardingOutcome): readonly string[] => [
+    time === undefined ? "" : formatMs(time.stepMs),
+    ...(hasRanks ? [plan === undefined || time === undefined ? "" : formatMs(time.exposedMs)] : []),
+  ];
   const hasOffload = outcomes.some(({ plan }) => plan?.cpuOffload === true);
   const fits = (peakBytes: number): readonly string[] =>
     memoryBytes === undefined ? [] : [peakBytes <= memoryBytes ? "yes" : "no"];
@@ -28,8 +35,10 @@ export function shardingsDocument(
       {
         kind: "text",
         lines: [
-          `${model}: what one rank holds at its peak, and receives from others in a step`,
-          `best: ${best.name} (${reason}): ${size(best.peakBytes)}, ${size(receivedBytes(best.communication))} received`,
+          hasRanks
+            ? `${model}: what one rank holds at its peak, and receives from others in a step`
+            : `${model}: what a step holds at its peak, on one device`,
+          `best: ${best.name} (${reason}): ${size(best.peakBytes)}${received(best, size)}${best.time === undefined ? "" : `, ${formatMs(best.time.stepMs)} a step`}`,
         ],
       },
       {
@@ -39,7 +48,8 @@ export function shardingsDocument(
           "Peak",
           "To the first",
           ...(memoryBytes === undefined ? [] : ["Fits"]),
-          "Received",
+          ...(isTimed ? ["Step", ...(hasRanks ? ["Of it waiting"] : [])] : []),
+          ...(hasRanks ? ["Received"] : []),
           ...columns.map(([header]) => header),
           ...(hasOffload ? ["Elsewhere"] : []),
         ],
@@ -48,27 +58,41 @@ export function shardingsDocument(
           11,
           9,
           ...(memoryBytes === undefined ? [] : [10]),
-          8,
+          ...(isTimed ? [9, ...(hasRanks ? [8] : [])] : []),
+          ...(hasRanks ? [8] : []),
           ...columns.map(([, , worth]) => worth),
           ...(hasOffload ? [1] : []),
         ],
         rows: outcomes.map((outcome) => [
           outcome.name,
           size(outcome.peakBytes),
-          outcome.plan === undefined || outcome === first ? "" : difference(outcome.peakBytes / first.peakBytes - 1),
+          outcome === outcomes[0] || outcome === first ? "" : difference(outcome.peakBytes / first.peakBytes - 1),
           ...fits(outcome.peakBytes),
-          outcome.plan === undefined ? "" : size(receivedBytes(outcome.communication)),
+          ...(isTimed ? timeOf(outcome) : []),
+          ...(hasRanks ? [outcome.plan === undefined ? "" : size(receivedBytes(outcome.communication))] : []),
           ...columns.map(([, categories]) => size(held(outcome, categories))),
           ...(hasOffload ? [outcome.plan?.cpuOffload === true ? heldBeside(outcome, size) : ""] : []),
         ]),
       },
+      ...lanesOf(best),
     ],
     records: () => ({
-      columns: ["plan", "peakBytes", "fits", "allGatherBytes", "reduceScatterBytes", "allReduceBytes"],
-      rows: outcomes.map(({ name, peakBytes, communication }) => [
+      columns: [
+        "plan",
+        "peakBytes",
+        "fits",
+        "stepMs",
+        "exposedMs",
+        "allGatherBytes",
+        "reduceScatterBytes",
+        "allReduceBytes",
+      ],
+      rows: outcomes.map(({ name, peakBytes, communication, time }) => [
         name,
         peakBytes,
         memoryBytes === undefined ? "" : String(peakBytes <= memoryBytes),
+        time?.stepMs ?? "",
+        time?.exposedMs ?? "",
         communication.allGatherBytes,
         communication.reduceScatterBytes,
         communication.allReduceBytes,
@@ -79,9 +103,36 @@ export function shardingsDocument(
       memoryBytes: memoryBytes ?? null,
       best: best.name,
       reason,
-      plans: outcomes.map(({ elsewhere, ...outcome }) => ({ ...outcome, elsewhere: Object.fromEntries(elsewhere) })),
+      plans: outcomes.map(({ elsewhere, time, ...outcome }) => ({
+        ...outcome,
+        elsewhere: Object.fromEntries(elsewhere),
+        time: time === undefined ? null : timeValue(time),
+      })),
     }),
   };
+}
+
+/** Of the best plan what it waits for most, and its streams. */
+function lanesOf({ name, time }: ShardingOutcome): readonly DocumentPart[] {
+  if (time?.schedule === undefined) return [];
+  const { schedule, groups } = time;
+  const waits = schedule.groups
+    .map(({ exposedMs }, group) => ({ exposedMs, name: groups[group] }))
+    .filter(({ exposedMs }) => exposedMs > 0)
+    .sort((a, b) => b.exposedMs - a.exposedMs)
+    .slice(0, 3)
+    .map((each) => `${each.name} ${formatMs(each.exposedMs)}`);
+  const waited = waits.length === 0 ? "nothing is waited for" : `waits most for ${waits.join(", ")}`;
+  return [{ kind: "text", lines: [`${name}, stream by stream (· waits); ${waited}`, ...drawLanes(schedule, 60)] }];
+}
+
+function timeValue({ schedule, groups, ...time }: StepTime) {
+  const units = schedule?.groups.map((cost, group) => ({ modules: groups[group], ...cost })) ?? [];
+  return { ...time, units };
+}
+
+function received({ plan, communication }: ShardingOutcome, size: SizeFormat): string {
+  return plan === undefined ? "" : `, ${size(receivedBytes(communication))} received`;
 }
 
 function heldBeside({ elsewhere }: ShardingOutcome, size: SizeFormat): string {

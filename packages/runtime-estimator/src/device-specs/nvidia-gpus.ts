@@ -1,4 +1,4 @@
-import type { DeviceSpec } from "@remat/trace";
+import type { DeviceNetwork, DeviceSpec } from "@remat/trace";
 import { allocationUnits } from "./allocation-units.js";
 
 const GiB = 2 ** 30;
@@ -38,6 +38,25 @@ const pcieOf: Readonly<Record<string, number>> = {
   "rtx-3090": 4,
 };
 
+/** What a network card sends for each device, in GB/s, in the vendor's own systems: DGX-1 (4 × 100 Gb/s for 8), DGX A100 (8 × 200), DGX H100 (8 × 400). */
+const cardGBps = { dgx1: 6.25, dgxA100: 25, dgxH100: 50 } as const;
+
+/** Devices whose datasheet names NVLink, by half of what it names, which is both ways together. */
+const nvlinkOf: Readonly<Record<string, readonly [nodeGBps: number, betweenGBps: number]>> = {
+  v100: [150, cardGBps.dgx1],
+  "v100-16gb": [150, cardGBps.dgx1],
+  a100: [300, cardGBps.dgxA100],
+  "a100-40gb": [300, cardGBps.dgxA100],
+  h100: [450, cardGBps.dgxH100],
+  h200: [450, cardGBps.dgxH100],
+};
+
+/** Eight in a node, by NVLink or else PCI Express; a card of 100 Gb/s for each where no system of the vendor's is known. Latencies as NCCL's rings show them. */
+function networkOf(name: string): DeviceNetwork {
+  const [nodeGBps, betweenGBps] = nvlinkOf[name] ?? [pcieGBps[pcieOf[name]], 12.5];
+  return { perNode: 8, nodeGBps, betweenGBps, latencyUs: 5 };
+}
+
 function gpu(name: string, peak: Figures, memoryGBps: number, memoryGiB: number, source: string): DeviceSpec {
   const { fp64, fp32, tf32, fp16, bf16 } = peak;
   return {
@@ -52,6 +71,7 @@ function gpu(name: string, peak: Figures, memoryGBps: number, memoryGiB: number,
     memoryGBps,
     memoryBytes: memoryGiB * GiB,
     linkGBps: pcieGBps[pcieOf[name]],
+    network: networkOf(name),
     allocationUnitBytes: allocationUnits.pytorchCuda,
     source,
   };

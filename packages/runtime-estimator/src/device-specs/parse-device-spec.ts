@@ -1,7 +1,8 @@
-import { type DeviceSpec, RematError } from "@remat/trace";
+import { type DeviceNetwork, type DeviceSpec, RematError } from "@remat/trace";
 import { allocationUnits } from "./allocation-units.js";
 
-const fields = ["name", "tflops", "memoryGBps", "memoryBytes", "linkGBps", "allocationUnitBytes", "source"];
+const fields = ["name", "tflops", "memoryGBps", "memoryBytes", "linkGBps", "network", "allocationUnitBytes", "source"];
+const networkFields = ["perNode", "nodeGBps", "betweenGBps", "latencyUs"];
 
 /**
  * Returns a device spec of the user's own, from JSON text or a parsed value. `name`, `tflops` (TFLOP/s by dtype, `float32` at least) and
@@ -26,6 +27,7 @@ export function parseDeviceSpec(json: unknown): DeviceSpec {
     spec.allocationUnitBytes = expectWhole("allocationUnitBytes", record["allocationUnitBytes"]);
   if (record["memoryBytes"] !== undefined) spec.memoryBytes = expectWhole("memoryBytes", record["memoryBytes"]);
   if (record["linkGBps"] !== undefined) spec.linkGBps = expectNumber("linkGBps", record["linkGBps"], "GB/s above 0");
+  if (record["network"] !== undefined) spec.network = expectNetwork(record["network"]);
   if (record["source"] !== undefined) spec.source = expectText("source", record["source"]);
   return spec;
 }
@@ -50,6 +52,19 @@ function expectObject(field: string, value: unknown): Readonly<Record<string, un
   if (typeof value !== "object" || value === null || Array.isArray(value))
     fail(field, `found ${quote(value)}, expected an object`);
   return value as Readonly<Record<string, unknown>>;
+}
+
+function expectNetwork(value: unknown): DeviceNetwork {
+  const record = expectObject("network", value);
+  for (const field of Object.keys(record))
+    if (!networkFields.includes(field))
+      fail(`network.${field}`, `expected one of the fields ${networkFields.join(", ")}`);
+  return {
+    perNode: expectWhole("network.perNode", record["perNode"]),
+    nodeGBps: expectNumber("network.nodeGBps", record["nodeGBps"], "GB/s above 0"),
+    betweenGBps: expectNumber("network.betweenGBps", record["betweenGBps"], "GB/s above 0"),
+    latencyUs: expectNumber("network.latencyUs", record["latencyUs"], "microseconds above 0"),
+  };
 }
 
 function expectText(field: string, value: unknown): string {

@@ -1,0 +1,53 @@
+import type { DeviceNetwork } from "@remat/trace";
+import { planError } from "./sharding-plan.js";
+
+/** Ranks that take part in a collective: so many, each so far from the next. */
+export interface RankGroup {
+  readonly ranks: number;
+  /** 1 for ranks that follow each other. */
+  readonly stride: number;
+}
+
+const names: Readonly<Record<string, keyof DeviceNetwork>> = {
+  "per-node": "perNode",
+  node: "nodeGBps",
+  between: "betweenGBps",
+  latency: "latencyUs",
+};
+
+/**
+ * Returns a network from text: `per-node=8,node=450,between=50,latency=5`, in GB/s (1e9 bytes, one way, of one device) and microseconds; what is left out is as in `known`.
+ *
+ * @throws RematError `SHARDING_PLAN`
+ */
+export function parseNetwork(text: string, known?: DeviceNetwork): DeviceNetwork {
+  const network: Partial<Record<keyof DeviceNetwork, number>> = { ...known };
+  for (const item of text.split(",").map((each) => each.trim())) {
+    const [key, value] = item.split("=").map((each) => each.trim());
+    const number = /^\d+(\.\d+)?(e-?\d+)?$/.test(value ?? "") ? Number(value) : Number.NaN;
+    if (!Object.hasOwn(names, key) || !(number > 0) || (key === "per-node" && !Number.isInteger(number)))
+      throw planError(`unknown item ${JSON.stringify(item)} of a network: expected ${expected}.`);
+    network[names[key]] = number;
+  }
+  const missing = Object.keys(names).filter((key) => network[names[key]] === undefined);
+  if (missing.length > 0)
+    throw planError(
+      `nothing is known of the device's network, and ${missing.join(", ")} not given: expected ${expected}.`,
+    );
+  return network as DeviceNetwork;
+}
+
+const expected =
+  "per-node=8,node=450,between=50,latency=5 (devices of a node, GB/s of one device in it and between nodes, microseconds)";
+
+/**
+ * Returns milliseconds of an all-gather or a reduce-scatter whose whole buffer has `bytes`, as a ring: each of n ranks sends n − 1 times, each time an nth of the buffer. The
+ * slowest link of the ring counts: between nodes where the ranks are on several.
+ */
+export function ringMs(bytes: number, group: RankGroup, network: DeviceNetwork): number {
+  const { ranks, stride } = group;
+  if (ranks === 1) return 0;
+  const isInNode = ranks * stride <= network.perNode;
+  const bytesPerMs = (isInNode ? network.nodeGBps : network.betweenGBps) * 1e6;
+  return (ranks - 1) * (network.latencyUs / 1000 + bytes / ranks / bytesPerMs);
+}
