@@ -16,7 +16,8 @@ const fewestDifferences = 3;
 /**
  * Judges a quantity by what it was at the end of each period, oldest first, and what it is now. The first quarter, at least one period, is warm-up.
  * What is given back later counts as not held (a running minimum from the end), so a buffer that is emptied now and then does not grow. It grows where this
- * floor rises in each third of what is left, has not stayed level for twice as long as between any two rises, and more than an eighth of the growth is still there.
+ * floor rises in each third of what is left, has not stayed level for twice as long as between any two rises, and what there is now is more than the first period left by a
+ * quarter of the growth.
  *
  * @example
  * judgeGrowth([3, 4, 5, 6, 7], 7).verdict; // "growing"
@@ -34,7 +35,7 @@ export function judgeGrowth(samples: readonly number[], now: number): SeriesGrow
   const longest = rises.reduce((most, at, i) => Math.max(most, at - (i === 0 ? -1 : rises[i - 1])), 0);
   const level = differences - 1 - (rises.at(-1) ?? -1);
   const grown = floor[differences] - floor[0];
-  const isGivenBack = now <= floor[0] + grown / 8;
+  const isGivenBack = now <= Math.min(samples[0], floor[0]) + grown / 4;
   if (thirds.size < 3 || level > 2 * longest || isGivenBack) return { verdict: "steady", perSample: 0, judged };
   return { verdict: "growing", perSample: grown / differences, judged };
 }

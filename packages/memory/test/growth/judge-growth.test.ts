@@ -29,6 +29,10 @@ describe("judgeGrowth", () => {
     expect(verdict([1, 2, 3, 4, 5, 6, 7, 8], 0)).toBe("steady");
   });
 
+  it("knows that of a tensor that is replaced by a larger one two are alive where a period ends", () => {
+    expect(verdict([9, 11, 13, 15, 17, 19, 21, 23, 25], 13)).toBe("growing");
+  });
+
   it("finds every leak of at least one a period, with its rate, under any noise that comes back", () => {
     const cases = fc.record({
       rate: fc.integer({ min: 1, max: 5 }),
