@@ -1,8 +1,11 @@
 """Programs in a folder: recorded, planned for 70 % of what they hold, and followed. Prints a Markdown table. Run by `pnpm bench:pytorch --programs FOLDER`.
 
-A program is a Python file with `build()`, which returns `(model, step)` or `(model, optimizer, step)`, as `remat.export` takes it.
+A program is a Python file with `build()`, which returns `(model, step)` or `(model, optimizer, step)`, as `remat.export` takes it; or one of the public ones of `public_programs.py`
+whose repository lies in the folder.
 """
 
+import contextlib
+import functools
 import importlib.util
 import json
 import sys
@@ -16,30 +19,34 @@ sys.path[:0] = [str(Path(__file__).parent), str(exporter), str(exporter / "test"
 import torch
 from bench import MIB, plan
 from missing_ops import define_missing_torchvision_ops
+from public_programs import PUBLIC
 
 import remat
 from remat.models import as_one_model
 
 
-def built(path):
-    """The model, its optimizers and a step, from the same random numbers each time; undefined where the file has no build()."""
+def program_in(path):
+    """What builds the program in a file; undefined where it has no build()."""
     spec = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)
     sys.path.insert(0, str(path.parent))
     try:
-        torch.manual_seed(0)
         spec.loader.exec_module(module)
-        if not hasattr(module, "build"):
-            return None
-        model, *optimizers, step = module.build()
     finally:
         sys.path.remove(str(path.parent))
+    return getattr(module, "build", None)
+
+
+def built(build):
+    """The model, its optimizers and a step, from the same random numbers each time."""
+    torch.manual_seed(0)
+    model, *optimizers, step = build()
     return as_one_model(model), optimizers[0] if optimizers else None, step
 
 
-def followed(path, policy, folder):
+def followed(build, policy, folder):
     """What a program holds at most in its second step, and what it comes to."""
-    model, optimizer, step = built(path)
+    model, optimizer, step = built(build)
     if policy is not None:
         remat.apply(model, policy)
     step()
@@ -48,26 +55,24 @@ def followed(path, policy, folder):
     return recorder.peak_bytes(1), [value.to_dense() for value in model.state_dict().values()]
 
 
-def row_of(path):
+def row_of(name, build):
     at = "recorded"
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
         try:
-            if built(path) is None:
-                return None
-            stock, state = followed(path, None, folder)
+            stock, state = followed(build, None, folder)
             at = "planned"
             answer, policy = plan(folder / "step.json", "70%", folder)
             if policy is None:
                 answer, policy = plan(folder / "step.json", None, folder)
             at = "followed"
-            peak, own = followed(path, policy, folder)
+            peak, own = followed(build, policy, folder)
         except Exception as error:
-            return f"| {path.stem} | not {at}: {str(error).splitlines()[0] if str(error) else type(error).__name__} | | | | |"
+            return f"| {name} | not {at}: {str(error).splitlines()[0] if str(error) else type(error).__name__} | | | | |"
     equal = all(torch.equal(a, b) for a, b in zip(state, own))
     share = answer["peakBytes"] / stock
     return (
-        f"| {path.stem} | {stock / MIB:.2f} MiB | {answer['peakBytes'] / MIB:.2f} MiB ({share:.0%}), {answer['overhead']:+.1%} | {peak / MIB:.2f} MiB "
+        f"| {name} | {stock / MIB:.2f} MiB | {answer['peakBytes'] / MIB:.2f} MiB ({share:.0%}) | {peak / MIB:.2f} MiB "
         f"| {len(policy['modules'])} | {'yes' if equal else 'NO'} |"
     )
 
@@ -76,7 +81,12 @@ if __name__ == "__main__":
     define_missing_torchvision_ops()
     warnings.simplefilter("ignore")
     print("| program | holds | planned for 70 %, or the least there is | measured | modules | bit-equal |\n|---|---|---|---|---|---|")
-    for path in sorted(Path(sys.argv[1]).glob("*.py")):
-        row = row_of(path)
-        if row is not None:
+    root = Path(sys.argv[1])
+    public = {name: functools.partial(build, root) for name, (repository, build) in PUBLIC.items() if (root / repository).is_dir()}
+    own = {path.stem: program_in(path) for path in sorted(root.glob("*.py"))}
+    for name, build in {**public, **own}.items():
+        if build is not None:
+            # What a program prints is no row.
+            with contextlib.redirect_stdout(sys.stderr):
+                row = row_of(name, build)
             print(row, flush=True)
