@@ -52,12 +52,14 @@ class FakeValues(TorchDispatchMode):
             out = self._read(func, fake_args, fake_kwargs, args, kwargs, is_known)
         except DynamicOutputShapeException:
             out = self._found(func, fake_args, fake_kwargs) if not is_known else self._found_really(func, args, kwargs)
-        if not isinstance(out, (torch.Tensor, list, tuple)):
+        # What writes to its arguments may return nothing, as foreach ops do.
+        written = self._written(func, args, kwargs)
+        if not written and not isinstance(out, (torch.Tensor, list, tuple)):
             return out
-        if is_known and str(func).rsplit(".", 1)[0] not in _UNKNOWN and all(one.numel() <= _LARGEST for one in tensors_in(out)):
+        if is_known and str(func).rsplit(".", 1)[0] not in _UNKNOWN and all(one.numel() <= _LARGEST for one in [*written, *tensors_in(out)]):
             self._compute(func, args, kwargs, out)
-        elif func._schema.is_mutable:
-            for tensor in self._written(func, args, kwargs):
+        else:
+            for tensor in written:
                 self._forget(tensor)
         return out
 

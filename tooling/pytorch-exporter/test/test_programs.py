@@ -187,6 +187,26 @@ class Export(Folder):
             self.export(step)
         self.assertEqual(read, [(True, 6, 4, [0.0, 0.5, 1.0])] * 2)
 
+    def test_steps_that_foreach_optimizers_count_are_numbers(self):
+        for of in (torch.optim.AdamW, torch.optim.NAdam, torch.optim.RAdam, torch.optim.Adamax, torch.optim.ASGD):
+            with self.subTest(of=of.__name__):
+                def build():
+                    model = nn.Linear(2, 3)
+                    optimizer = of(model.parameters(), foreach=True)
+
+                    def step():
+                        model(torch.ones(4, 2)).sum().backward()
+                        optimizer.step()
+                        optimizer.zero_grad()
+
+                    return model, optimizer, step
+
+                with warnings.catch_warnings():
+                    warnings.simplefilter("error")
+                    remat.export(build, self.folder / "step.json")
+                file = json.loads((self.folder / "step.json").read_text())
+                self.assertTrue(any(op[0].startswith("aten._foreach_") for op in ops_of(file)))
+
     def test_a_model_that_cannot_be_built_on_fake_tensors_is_built_on_the_cpu(self):
         def build():
             model = nn.LSTMCell(2, 3).double()
