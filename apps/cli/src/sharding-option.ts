@@ -4,6 +4,7 @@ import {
   parseCheckpoint,
   parseNetwork,
   parseShardingPlan,
+  readCheckpoint,
   readShardingPlan,
   type ShardingPlan,
 } from "@remat/mem-tracker/fsdp";
@@ -18,17 +19,20 @@ import { parseText, quote, UsageError } from "./usage-error.js";
 export function parseSharding(value: unknown): ShardingPlan {
   const given = parseText("fsdp", value);
   return given.endsWith(".json")
-    ? asUsage(() => readShardingPlan(readText(given)), `${given}: `)
+    ? asUsage(() => readShardingPlan(readText("fsdp", given)), `${given}: `)
     : asUsage(() => parseShardingPlan(given));
 }
 
 /**
- * Parses what `--checkpoint` takes.
+ * Parses what `--checkpoint` takes: modules as text, or the name of a file: rules as JSON, or a policy of `remat plan --pytorch-policy`.
  *
  * @throws UsageError
  */
 export function parseCheckpointed(value: unknown): readonly CheckpointedModules[] {
-  return asUsage(() => parseCheckpoint(parseText("checkpoint", value)));
+  const given = parseText("checkpoint", value);
+  return given.endsWith(".json")
+    ? asUsage(() => readCheckpoint(readText("checkpoint", given)), `${given}: `)
+    : asUsage(() => parseCheckpoint(given));
 }
 
 /**
@@ -49,12 +53,12 @@ function asUsage<T>(parse: () => T, place = ""): T {
   }
 }
 
-function readText(path: string): string {
+function readText(option: string, path: string): string {
   try {
     return readFileSync(path, "utf8");
   } catch (error) {
     throw new UsageError(
-      `--fsdp ${quote(path)}: cannot be read (${(error as Error).message}). Expected a file with a sharding plan, or a plan as text: world=8.`,
+      `--${option} ${quote(path)}: cannot be read (${(error as Error).message}). Expected a file as JSON, or text: ${option === "fsdp" ? "world=8" : "layers.*"}.`,
     );
   }
 }

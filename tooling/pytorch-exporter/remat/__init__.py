@@ -17,9 +17,10 @@ from .graphs import export_graphs
 from .planner import BudgetNotMet, PlannerMissing
 from .policy import apply, remove
 from .recording import record, record_step
+from .rules import checkpoint_file, save_rules
 from .snapshots import SnapshotRefused, export_snapshot
 
 __all__ = [
-    "BudgetNotMet", "Fitted", "PlannerMissing", "SnapshotRefused", "apply", "context_fn", "export", "export_graphs", "export_snapshot", "export_step", "fit", "record",
-    "record_step", "remove",
+    "BudgetNotMet", "Fitted", "PlannerMissing", "SnapshotRefused", "apply", "checkpoint_file", "context_fn", "export", "export_graphs", "export_snapshot", "export_step", "fit", "record",
+    "record_step", "remove", "save_rules",
 ]  # fmt: skip

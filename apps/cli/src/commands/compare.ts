@@ -21,7 +21,8 @@ export const compareCommand: Command = {
     },
     {
       flags: "--checkpoint <modules>",
-      purpose: "What would be checkpointed on one device, for each row: layers.*, or layers.*(save=mm+addmm)",
+      purpose:
+        "What would be checkpointed on one device, for each row: layers.*, layers.*(save=mm+addmm), or a JSON file",
     },
     {
       flags: "--network <speeds>",

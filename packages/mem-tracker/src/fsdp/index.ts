@@ -5,7 +5,13 @@ export { fullyShardCode } from "./fully-shard-code.js";
 export { parseNetwork } from "./network.js";
 export type { GroupParameter, ParameterGroup } from "./parameter-groups.js";
 export { parseCheckpoint, parseShardingPlan } from "./parse-sharding-plan.js";
-export { readShardingPlan, shardingPlanSchema, writeShardingPlan } from "./read-sharding-plan.js";
+export {
+  checkpointSchema,
+  readCheckpoint,
+  readShardingPlan,
+  shardingPlanSchema,
+  writeShardingPlan,
+} from "./read-sharding-plan.js";
 export {
   type GroupCommunication,
   type StreamLane,

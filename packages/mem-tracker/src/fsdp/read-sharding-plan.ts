@@ -1,4 +1,4 @@
-import { checkShardingPlan, planError, type ShardingPlan } from "./sharding-plan.js";
+import { type CheckpointedModules, checkShardingPlan, planError, type ShardingPlan } from "./sharding-plan.js";
 
 /** How a file names what it holds. */
 export const shardingPlanSchema = "sharding-plan/1";
@@ -53,12 +53,7 @@ const planFields = {
  * readShardingPlan('{"schema": "sharding-plan/1", "worldSize": 8, "wrap": ["layers.*"]}');
  */
 export function readShardingPlan(text: string): ShardingPlan {
-  let json: unknown;
-  try {
-    json = JSON.parse(text);
-  } catch (error) {
-    throw planError(`not JSON (${(error as Error).message}). Expected an object with ${JSON.stringify("worldSize")}.`);
-  }
+  const json = parseJson(text);
   const wrong = objectOf(planFields)(json);
   if (wrong !== undefined) throw planError(`expected ${wrong}.`);
   const { schema, ...plan } = json as ShardingPlan & { readonly schema?: string };
@@ -71,6 +66,47 @@ export function readShardingPlan(text: string): ShardingPlan {
   return plan;
 }
 
+/** How a file names what it holds that says what is checkpointed. */
+export const checkpointSchema = "checkpoint/1";
+
+const checkpointFields = { schema: isText, checkpoint: listOf({ modules: isNames, save: isNames }) };
+
+/**
+ * Returns what is checkpointed from JSON: `{"schema": "checkpoint/1", "checkpoint": [{"modules": ["layers.*"], "save": ["mm"]}]}`, or a policy that `remat plan` has written
+ * for PyTorch.
+ *
+ * @throws RematError `SHARDING_PLAN` naming the field
+ */
+export function readCheckpoint(text: string): readonly CheckpointedModules[] {
+  const json = parseJson(text);
+  if (isObject(json) && typeof json["format"] === "string" && json["format"].startsWith("remat-pytorch-policy/"))
+    return modulesOfPolicy(json["modules"]);
+  const wrong = objectOf(checkpointFields)(json);
+  if (wrong !== undefined) throw planError(`expected ${wrong}.`);
+  const { schema, checkpoint = [] } = json as {
+    readonly schema?: string;
+    readonly checkpoint?: readonly CheckpointedModules[];
+  };
+  if (schema !== checkpointSchema)
+    throw planError(`expected "schema": "${checkpointSchema}", found ${JSON.stringify(schema)}.`);
+  if (checkpoint.length === 0 || checkpoint.some(({ modules }) => modules === undefined))
+    throw planError('expected at least one entry of "checkpoint", each with "modules".');
+  return checkpoint;
+}
+
+/** Of a policy: what each module saves by op and ordinal, or in its first version what is to be done with each op. */
+function modulesOfPolicy(modules: unknown): readonly CheckpointedModules[] {
+  if (!isObject(modules)) throw planError(`expected an object as "modules", found ${JSON.stringify(modules)}.`);
+  return Object.entries(modules).map(([name, unit]) => {
+    const ops = Array.isArray(unit) ? unit : isObject(unit) ? unit["save"] : undefined;
+    if (!Array.isArray(ops)) throw planError(`expected a list of ops of module ${JSON.stringify(name)}.`);
+    const save = ops.flatMap(({ op, ordinal, policy = "MUST_SAVE" }) =>
+      policy === "MUST_SAVE" ? [`${String(op)}#${String(ordinal)}`] : [],
+    );
+    return { modules: [name], ...(save.length > 0 && { save }) };
+  });
+}
+
 /**
  * Writes a sharding plan as JSON, as {@link readShardingPlan} reads it.
  *
@@ -79,6 +115,14 @@ export function readShardingPlan(text: string): ShardingPlan {
  */
 export function writeShardingPlan(plan: ShardingPlan): string {
   return `${JSON.stringify({ schema: shardingPlanSchema, ...plan }, null, 2)}\n`;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw planError(`not JSON (${(error as Error).message}). Expected an object.`);
+  }
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseShardingPlan, readShardingPlan, writeShardingPlan } from "../../src/fsdp/index.js";
+import { parseShardingPlan, readCheckpoint, readShardingPlan, writeShardingPlan } from "../../src/fsdp/index.js";
 
 describe("a sharding plan in a file", () => {
   it.each([
@@ -29,6 +29,39 @@ describe("a sharding plan in a file", () => {
     ['{"schema": "sharding-plan/1"}', "expected a world size of at least 1"],
   ])("is refused by its field: %s", (text, message) => {
     expect(() => readShardingPlan(text)).toThrow(
+      expect.objectContaining({ code: "SHARDING_PLAN", message: expect.stringContaining(message) }),
+    );
+  });
+});
+
+describe("what is checkpointed, in a file", () => {
+  it("is rules, or a policy of either version", () => {
+    const modules = [{ modules: ["layers.*"], save: ["mm"] }, { modules: ["norm"] }];
+    expect(readCheckpoint(JSON.stringify({ schema: "checkpoint/1", checkpoint: modules }))).toEqual(modules);
+    const op = "aten.mm.default";
+    const found = [{ modules: ["layers.0"], save: [`${op}#1`] }, { modules: ["norm"] }];
+    const second = { "layers.0": { type: "Layer", parameters: [], save: [{ op, ordinal: 1 }] }, norm: { save: [] } };
+    expect(readCheckpoint(JSON.stringify({ format: "remat-pytorch-policy/2", modules: second }))).toEqual(found);
+    const first = {
+      "layers.0": [
+        { op, ordinal: 0, policy: "PREFER_RECOMPUTE" },
+        { op, ordinal: 1, policy: "MUST_SAVE" },
+      ],
+      norm: [],
+    };
+    expect(readCheckpoint(JSON.stringify({ format: "remat-pytorch-policy/1", modules: first }))).toEqual(found);
+  });
+
+  it.each([
+    ["[", "not JSON"],
+    ['{"schema": "checkpoint/1"}', 'expected at least one entry of "checkpoint"'],
+    ['{"schema": "checkpoint/1", "checkpoint": [{"save": ["mm"]}]}', 'each with "modules"'],
+    ['{"schema": "checkpoint/1", "checkpoint": [{"modules": "a"}]}', 'a list of names as "modules"'],
+    ['{"checkpoint": [{"modules": ["a"]}]}', 'expected "schema": "checkpoint/1"'],
+    ['{"format": "remat-pytorch-policy/2"}', 'expected an object as "modules"'],
+    ['{"format": "remat-pytorch-policy/2", "modules": {"a": {}}}', 'expected a list of ops of module "a"'],
+  ])("is refused by its field: %s", (text, message) => {
+    expect(() => readCheckpoint(text)).toThrow(
       expect.objectContaining({ code: "SHARDING_PLAN", message: expect.stringContaining(message) }),
     );
   });
