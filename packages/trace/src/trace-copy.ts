@@ -7,6 +7,8 @@ export interface CopiedOp {
   readonly outputs: readonly number[];
   /** Left out: as in the source. */
   readonly phase?: number;
+  /** Left out: as in the source. */
+  readonly stack?: number;
   /** Whether its tensors take other bytes than in the source, so that what it moves is not known. */
   readonly isResized?: boolean;
 }
@@ -35,14 +37,14 @@ export class TraceCopy {
   }
 
   /** Writes what stands for `op` of the source. */
-  op(op: number, { inputs, outputs, phase, isResized = false }: CopiedOp): number {
+  op(op: number, { inputs, outputs, phase, stack, isResized = false }: CopiedOp): number {
     const { source } = this;
     const { ops } = source;
     const copy = this.builder.op({
       name: source.opName(op),
       phase: phase ?? ops.phase[op],
       flags: ops.flags[op],
-      stack: ops.stack[op],
+      stack: stack ?? ops.stack[op],
       scope: ops.scope[op],
       forwardOp: ops.forwardOp[op] < 0 ? -1 : this.opFor[ops.forwardOp[op]],
       forwardScope: ops.forwardScope[op],

@@ -30,6 +30,7 @@ const planKeys = [
   "backward-prefetch",
   "no-unshard-in-backward",
   "checkpoint",
+  "micro-batches",
 ];
 
 /**
@@ -39,7 +40,7 @@ const planKeys = [
  * modules as one, and `wrap=PATTERN(…)` says for these what is said for all otherwise: `reshard`, `no-reshard` or `reshard=N` ranks; `bf16` or `fp16` parameters
  * with `float32` reductions, or `param=DTYPE`, `reduce=DTYPE`, `output=DTYPE`. `root(…)` does so for the root. `cast=MODULE:DTYPE` is a cast in
  * the model's own code. `ignore=PATTERN`; `forward-prefetch=N`, `backward-prefetch=N`, or `MODULE>MODULE+MODULE`; `no-reshard-after-backward`;
- * `no-unshard-in-backward=PATTERN`; `checkpoint=PATTERN`, or `checkpoint=PATTERN(save=OP+OP)` for selective checkpointing, may be repeated; `sync-last`; `offload`; `as-tracked`.
+ * `no-unshard-in-backward=PATTERN`; `checkpoint=PATTERN`, or `checkpoint=PATTERN(save=OP+OP)` for selective checkpointing, may be repeated; `micro-batches=N`; `sync-last`; `offload`; `as-tracked`.
  *
  * @throws RematError `SHARDING_PLAN`
  * @example
@@ -80,6 +81,8 @@ function withItem(plan: ShardingPlan, item: string): ShardingPlan {
       return { ...plan, backwardPrefetch: withPrefetch(plan.backwardPrefetch, key, value) };
     case "no-unshard-in-backward":
       return { ...plan, keptShardedInBackward: [...(plan.keptShardedInBackward ?? []), unquoted(value)] };
+    case "micro-batches":
+      return { ...plan, microBatches: wholeNumber(key, value) };
     case "checkpoint":
       return { ...plan, checkpoint: [...(plan.checkpoint ?? []), checkpointedModules(value)] };
     default:

@@ -40,6 +40,7 @@ const planFields = {
   backwardPrefetch: isPrefetch,
   reshardAfterBackward: isBoolean,
   keptShardedInBackward: isNames,
+  microBatches: isNumber,
   gradientSync: (value: unknown) => (value === "every" || value === "last" ? undefined : "every or last"),
   checkpoint: listOf({ modules: isNames, save: isNames }),
   asTracked: isBoolean,

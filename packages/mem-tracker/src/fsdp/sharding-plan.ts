@@ -76,6 +76,8 @@ export interface ShardingPlan extends GroupPolicy {
   readonly keptShardedInBackward?: readonly string[];
   /** What is checkpointed, of a run that was recorded without; where a module is named by several, the last counts. */
   readonly checkpoint?: readonly CheckpointedModules[];
+  /** How many forward and backward passes a step has, each of the batch that was recorded; left out: as recorded. */
+  readonly microBatches?: number;
   /** After which of a step's backward passes gradients are reduced (`set_requires_gradient_sync`); left out: after every one. */
   readonly gradientSync?: "every" | "last";
   /**
@@ -112,6 +114,9 @@ export function checkShardingPlan(plan: ShardingPlan): void {
     );
   if (!Number.isInteger(rank) || rank < 0 || rank >= worldSize)
     throw planError(`expected a rank from 0 to ${worldSize - 1}, found ${rank}.`);
+  const { microBatches = 1 } = plan;
+  if (!Number.isInteger(microBatches) || microBatches < 1)
+    throw planError(`expected at least 1 micro-batch, found ${microBatches}.`);
   checkPolicy(plan, shardRanks(plan));
   for (const group of groups) {
     if (group.modules.length === 0) throw planError("a group names no modules: expected at least one, or a pattern.");

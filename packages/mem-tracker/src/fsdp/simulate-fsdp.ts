@@ -1,6 +1,7 @@
 import { readMemoryEvents } from "@remat/memory";
 import { EventKind, Phase, RematError, row, type Trace } from "@remat/trace";
 import { requireMemoryTrace } from "../track-memory.js";
+import { accumulatedRun } from "./accumulated-run.js";
 import { CastCopies } from "./cast-copies.js";
 import { castStorages, type MixedUnits } from "./cast-storages.js";
 import { CheckpointedRun } from "./checkpointed-run.js";
@@ -63,7 +64,7 @@ export function simulateFsdp(
       `the run of '${trace.header.model ?? "a model"}' was sharded by FSDP when it was recorded; expected one on one device. What its rank held is what remat memory shows without a sharding plan.`,
     );
   const plan = { ...given, wrap: given.wrap ?? usualWrap(trace) };
-  const simulator = new Simulator(runs.under(plan.checkpoint), plan);
+  const simulator = new Simulator(accumulatedRun(runs.under(plan.checkpoint), plan.microBatches ?? 1), plan);
   const { groups } = simulator;
   const sharded = simulator.run();
   const { communication } = simulator;

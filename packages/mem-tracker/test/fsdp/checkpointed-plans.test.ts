@@ -125,6 +125,11 @@ const measured: readonly (readonly [model: string, plan: string, peakBytes: numb
     "world=8,wrap=layers.0+layers.1+layers.2(reshard),wrap=layers.3(no-reshard),forward-prefetch=3,backward-prefetch=2,bf16,cast=output:float32,checkpoint=layers.2,checkpoint=layers.3,checkpoint=layers.1",
     299_278_848,
   ],
+  ["mlp", "world=4,micro-batches=2", 75_580_416],
+  ["mlp", "world=4,micro-batches=3,checkpoint=1,checkpoint=2(save=addmm)", 73_483_264],
+  ["mlp", "world=4,micro-batches=2,sync-last,bf16", 78_209_536],
+  ["tf", "world=4,micro-batches=2,checkpoint='layers.*',sync-last", 528_929_792],
+  ["tf", "world=8,replicas=2,micro-batches=2,bf16,cast=output:float32,checkpoint=layers.1", 444_136_448],
 ];
 
 it.each(measured)("%s under %s holds what PyTorch holds, to a few scalars", (model, text, peakBytes) => {
