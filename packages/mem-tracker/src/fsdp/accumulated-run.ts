@@ -1,5 +1,6 @@
 import { readMemoryEvents } from "@remat/memory";
-import { Category, EventKind, OpFlag, Phase, row, type Trace, TraceCopy } from "@remat/trace";
+import { Category, EventKind, Phase, type Trace } from "@remat/trace";
+import { EventCopy } from "./event-copy.js";
 import { planError } from "./sharding-plan.js";
 
 /**
@@ -11,7 +12,9 @@ import { planError } from "./sharding-plan.js";
  */
 export function accumulatedRun(trace: Trace, passes: number): Trace {
   if (passes === 1) return trace;
-  const copy = new AccumulatedCopy(trace);
+  const copy = new AccumulatedCopy(trace, [
+    `Simulated with ${passes} micro-batches a step, each of the recorded batch.`,
+  ]);
   let from = 0;
   for (const { begin, end } of passesOf(trace)) {
     copy.write(from, end);
@@ -20,7 +23,7 @@ export function accumulatedRun(trace: Trace, passes: number): Trace {
     from = end;
   }
   copy.write(from, trace.events.count);
-  return copy.build(passes);
+  return copy.build();
 }
 
 interface Pass {
@@ -63,49 +66,11 @@ function isAfterOp(kind: number): boolean {
   return kind !== EventKind.mark && kind !== EventKind.allocate;
 }
 
-class AccumulatedCopy {
-  private readonly trace: Trace;
-  private readonly copy: TraceCopy;
-  /** By storage, tensor, save and call of the source: the latest that stands for it; by tensor also the storage that this is on. */
-  private readonly storageFor: Int32Array;
-  private readonly tensorFor: Int32Array;
-  private readonly tensorStorage: Int32Array;
-  private readonly saveFor: Int32Array;
-  private readonly callFor: Int32Array;
-  private readonly isLive = new Set<number>();
-  /** Gradients that are made as such, to be added once the op is over, each with what it is added to. */
-  private readonly accumulating: (readonly [storage: number, to: number])[] = [];
-  private readonly firstTensor: Int32Array;
-  private lastStack = 0;
-  private passes = 1;
-
-  constructor(trace: Trace) {
-    this.trace = trace;
-    this.copy = new TraceCopy(trace, []);
-    const none = (count: number): Int32Array => new Int32Array(count).fill(-1);
-    this.storageFor = none(trace.storages.count);
-    this.tensorFor = none(trace.tensors.count);
-    this.tensorStorage = none(trace.tensors.count);
-    this.saveFor = none(trace.saves.count);
-    this.firstTensor = none(trace.storages.count);
-    for (let tensor = trace.tensors.count - 1; tensor >= 0; tensor--)
-      this.firstTensor[trace.tensors.storage[tensor]] = tensor;
-    this.callFor = Int32Array.from({ length: trace.calls.count }, (_, call) => call);
-  }
-
-  build(passes: number): Trace {
-    const { weights, truncated, header } = this.trace;
-    const owned = (tensors: Int32Array): number[] =>
-      Array.from(tensors, (tensor) => this.tensorOn(tensor)).filter((tensor) => tensor >= 0);
-    for (let i = 0; i < weights.count; i++)
-      this.copy.builder.moduleWeights(
-        weights.module[i],
-        owned(row(weights.parameters, i)),
-        owned(row(weights.buffers, i)),
-      );
-    const note = `Simulated with ${passes} micro-batches a step, each of the recorded batch.`;
-    return this.copy.builder.build(truncated).withHeader({ ...header, notes: [...(header.notes ?? []), note] });
-  }
+class AccumulatedCopy extends EventCopy {
+  /** Gradients of the passes before, by storage of the source, to which those of this pass are added. */
+  private held: ReadonlyMap<number, number> = new Map();
+  /** Gradients that are made as such, to be added once the op is over. */
+  private readonly accumulating: number[] = [];
 
   /** What is allocated between two events and alive after them: gradients of parameters, and others. */
   leftBy(begin: number, end: number): ReadonlyMap<number, "gradient" | "other"> {
@@ -133,151 +98,37 @@ class AccumulatedCopy {
       if (kind === "gradient") held.set(storage, this.storageFor[storage]);
       else this.free(storage);
     }
-    this.passes++;
     this.callFor.fill(-1);
-    this.write(begin, end, held);
+    this.held = held;
+    this.write(begin, end);
     for (const [storage, own] of held) this.storageFor[storage] = own;
+    this.held = new Map();
   }
 
-  /** `held`: gradients that are there already, to which those of this pass are added. */
-  write(begin: number, end: number, held: ReadonlyMap<number, number> = new Map()): void {
-    const { trace, copy } = this;
-    const { events, moduleEvents, storages, strings, saves } = trace;
-    const { builder } = copy;
-    for (let event = begin; event < end; event++) {
-      const item = events.subject[event];
-      const value = events.value[event];
-      switch (events.kind[event]) {
-        case EventKind.op:
-          this.op(item);
-          break;
-        case EventKind.allocate: {
-          const category = storages.category[item];
-          const isGradient = held.has(item) && category === Category.gradient;
-          this.storageFor[item] = builder.allocate(storages.bytes[item], strings[storages.device[item]], category);
-          this.isLive.add(this.storageFor[item]);
-          if (isGradient) this.accumulating.push([item, held.get(item)!]);
-          break;
-        }
-        case EventKind.free:
-          this.free(item);
-          break;
-        case EventKind.resize:
-          if (this.storageFor[item] >= 0) builder.resize(this.storageFor[item], value);
-          break;
-        case EventKind.categorize:
-          if (!this.isLive.has(this.storageFor[item])) break;
-          builder.categorize(this.storageFor[item], value);
-          if (value === Category.gradient && held.has(item)) this.accumulate(item, held.get(item)!);
-          break;
-        case EventKind.enterModule:
-          builder.enterModule(this.call(moduleEvents.call[item]), moduleEvents.phase[item], this.eventTensors(item));
-          break;
-        case EventKind.exitModule:
-          builder.exitModule(this.call(moduleEvents.call[item]), moduleEvents.phase[item], this.eventTensors(item));
-          break;
-        case EventKind.save: {
-          const storage = this.storageFor[saves.storage[item]];
-          if (storage < 0) break;
-          this.saveFor[item] = builder.saveCount;
-          builder.save(storage, copy.latestOf(saves.op[item]), saves.as[item]);
-          break;
-        }
-        case EventKind.unpack:
-          if (this.saveFor[item] >= 0) builder.unpack(this.saveFor[item]);
-          break;
-        case EventKind.unsave:
-          if (this.saveFor[item] >= 0) builder.unsave(this.saveFor[item]);
-          break;
-        case EventKind.enterScope:
-          builder.enterScope(item);
-          break;
-        case EventKind.exitScope:
-          builder.exitScope(item);
-          break;
-        case EventKind.mark:
-          builder.mark(strings[item]);
-          break;
-        case EventKind.savedOnly:
-          if (this.isLive.has(this.storageFor[item])) builder.savedOnly(this.storageFor[item]);
-          break;
-      }
-    }
+  protected override op(op: number): void {
+    super.op(op);
+    for (const storage of this.accumulating.splice(0)) this.accumulate(storage);
   }
 
-  private op(op: number): void {
-    const { trace, copy } = this;
-    const stack = this.stackOf(op);
-    copy.op(op, {
-      inputs: this.tensors(trace.opInputs(op)),
-      outputs: this.tensors(trace.opOutputs(op)),
-      stack,
-    });
-    this.lastStack = stack;
-    for (const [storage, to] of this.accumulating.splice(0)) this.accumulate(storage, to);
+  protected override allocate(storage: number): void {
+    super.allocate(storage);
+    if (this.held.has(storage) && this.trace.storages.category[storage] === Category.gradient)
+      this.accumulating.push(storage);
+  }
+
+  protected override categorize(storage: number, category: number): void {
+    if (!this.isLive.has(this.storageFor[storage])) return;
+    super.categorize(storage, category);
+    if (category === Category.gradient && this.held.has(storage)) this.accumulate(storage);
   }
 
   /** Adds a gradient to that of the passes before, and gives it back. */
-  private accumulate(storage: number, to: number): void {
-    const { trace, copy } = this;
-    const [sum, added] = [to, this.storageFor[storage]].map((on) =>
-      copy.builder.tensor({
-        storage: on,
-        dtype: trace.tensorDtype(this.firstTensor[storage]),
-        shape: trace.tensorShape(this.firstTensor[storage]),
-      }),
-    );
-    copy.builder.op({
-      name: trace.header.framework === "pytorch" ? "aten.add_.Tensor" : "Add",
-      phase: Phase.backward,
-      flags: OpFlag.inPlace,
-      stack: this.lastStack,
-      inputs: [sum, added],
-      outputs: [sum],
-    });
+  private accumulate(storage: number): void {
+    const name = this.trace.header.framework === "pytorch" ? "aten.add_.Tensor" : "Add";
+    this.extraOp(name, Phase.backward, [
+      { storage: this.held.get(storage)!, like: storage },
+      { storage: this.storageFor[storage], like: storage },
+    ]);
     this.free(storage);
-  }
-
-  private free(storage: number): void {
-    const here = this.storageFor[storage];
-    if (this.isLive.delete(here)) this.copy.builder.free(here);
-  }
-
-  /** The call that stands for `call`: another one in each pass. */
-  private call(call: number): number {
-    if (this.callFor[call] < 0) {
-      const { module, parent, tensorInput } = this.trace.calls;
-      const around = parent[call] < 0 ? -1 : this.call(parent[call]);
-      this.callFor[call] = this.copy.builder.call(module[call], around, tensorInput[call] === 1);
-    }
-    return this.callFor[call];
-  }
-
-  private stackOf(op: number): number {
-    if (this.passes === 1) return this.trace.ops.stack[op];
-    return this.copy.builder.stack(Array.from(this.trace.opCalls(op), (call) => this.call(call)));
-  }
-
-  private eventTensors(eventRow: number): number[] {
-    return this.tensors(row(this.trace.moduleEvents.tensors, eventRow));
-  }
-
-  private tensors(tensors: Int32Array): number[] {
-    return Array.from(tensors, (tensor) => this.tensorOn(tensor)).filter((tensor) => tensor >= 0);
-  }
-
-  /** The tensor that stands for `tensor`; -1 where its storage has no counterpart. */
-  private tensorOn(tensor: number): number {
-    const { trace, tensorFor, tensorStorage } = this;
-    const storage = this.storageFor[trace.tensors.storage[tensor]];
-    if (storage >= 0 && tensorStorage[tensor] !== storage) {
-      tensorStorage[tensor] = storage;
-      tensorFor[tensor] = this.copy.builder.tensor({
-        storage,
-        dtype: trace.tensorDtype(tensor),
-        shape: trace.tensorShape(tensor),
-      });
-    }
-    return storage < 0 ? -1 : tensorFor[tensor];
   }
 }
