@@ -29,13 +29,15 @@ describe("remat compare", () => {
     writeFileSync(path, JSON.stringify({ schema: "sharding-plan/1", worldSize: 2, wrap: [] }));
     const { code, stdout } = await remat("compare", ...tiny, "--fsdp", path, "--fsdp", "world=16");
     expect(code).toBe(0);
-    expect(stdout).toMatch(/^best: .* \(least communication of those that fit\): .* received$/m);
+    expect(stdout).toMatch(/^best: .* \(least time of those that fit\): .* received, .* a step$/m);
     expect(stdout).toContain("plan.json");
   }, 60_000);
 
   it.each([
-    [[], "expected at least one sharding plan: --fsdp world=8"],
+    [[], "expected at least one plan: --fsdp world=8"],
     [["--fsdp", "world=8,wrp=a"], 'unknown item "wrp=a"'],
+    [["--checkpoint", "layers.*"], "checkpoint= is simulated on runs of PyTorch"],
+    [["--fsdp", "world=8", "--network", "node=fast"], 'unknown item "node=fast" of a network'],
     [["--fsdp", "nowhere.json"], 'nowhere.json": cannot be read'],
     [["--fsdp", "world=8,wrap=nobody"], 'no module is called "nobody"'],
   ])("refuses %j in a line", async (args, message) => {

@@ -11,7 +11,7 @@ import {
   withMemoryBudget,
 } from "@remat/checkpoint";
 import { predictReleasedPeak, timeTraining } from "@remat/checkpoint/predict";
-import { isVariable, storagesOf, watchOptimizer, withDispatchMode } from "@remat/dispatch-hook";
+import { eachStorageOf, isVariable, storagesOf, watchOptimizer, withDispatchMode } from "@remat/dispatch-hook";
 import { ModTracker, optimizerSlots } from "@remat/mod-tracker";
 import { deviceSpec } from "@remat/runtime-estimator";
 import {
@@ -117,6 +117,10 @@ const looking: Readonly<Record<string, (given: Given) => unknown>> = {
   tracePricedStep: ({ model }) =>
     tracePricedStep("operator-level-cost-model", model, { backend: "cpu", device: deviceSpec("cpu") }),
   isVariable: ({ definition }) => isVariable(definition.inputs),
+  eachStorageOf: ({ definition }) =>
+    withDispatchMode(new MemoryMeter(), () => {
+      eachStorageOf(definition.inputs, (storage) => expect(storage.bytes).toBeGreaterThan(0));
+    }),
   storagesOf: ({ definition }) => withDispatchMode(new MemoryMeter(), () => storagesOf(definition.inputs).length),
   watchOptimizer: ({ model }) => withDispatchMode({}, () => watchOptimizer(model.optimizer)),
   optimizerSlots: ({ model }) => optimizerSlots(model.optimizer),

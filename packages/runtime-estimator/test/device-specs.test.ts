@@ -111,9 +111,24 @@ describe("parseDeviceSpec", () => {
       "device spec: field 'allocationUnitBytes': found '0', expected a whole number of bytes above 0",
     ],
     [
+      "half a device in a node",
+      { ...spec, network: { perNode: 0.5, nodeGBps: 1, betweenGBps: 1, latencyUs: 1 } },
+      "device spec: field 'network.perNode': found '0.5', expected a whole number of devices above 0",
+    ],
+    [
+      "a network without latency",
+      { ...spec, network: { perNode: 8, nodeGBps: 1, betweenGBps: 1 } },
+      "device spec: field 'network.latencyUs': found nothing, expected microseconds above 0",
+    ],
+    [
+      "an unknown field of a network",
+      { ...spec, network: { nodes: 8 } },
+      "device spec: field 'network.nodes': expected one of the fields perNode, nodeGBps, betweenGBps, latencyUs",
+    ],
+    [
       "an unknown field",
       { ...spec, bandwidth: 448 },
-      "device spec: field 'bandwidth': expected one of the fields name, tflops, memoryGBps, memoryBytes, linkGBps, allocationUnitBytes, source",
+      "device spec: field 'bandwidth': expected one of the fields name, tflops, memoryGBps, memoryBytes, linkGBps, network, allocationUnitBytes, source",
     ],
   ])("refuses %s", (_, json, message) => {
     expect(() => parseDeviceSpec(json)).toThrow(new RematError("DEVICE_SPEC", message));

@@ -12,7 +12,7 @@ export class EventCopy {
   private readonly saveFor: Int32Array;
   /** By storage of the source: the first tensor on it, or -1. */
   protected readonly firstTensor: Int32Array;
-  protected readonly isLive = new Set<number>();
+  protected readonly isLive: Set<number> = new Set();
   private lastStack = 0;
 
   constructor(trace: Trace, notes: readonly string[]) {

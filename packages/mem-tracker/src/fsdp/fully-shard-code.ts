@@ -4,7 +4,7 @@ import { CheckpointedRun } from "./checkpointed-run.js";
 import { matchModules, rootModule } from "./match-modules.js";
 import { prefetchedUnits } from "./prefetches.js";
 import { type ShardedUnit, shardedUnits } from "./sharded-units.js";
-import { checkShardingPlan, type GroupPolicy, type ShardingPlan } from "./sharding-plan.js";
+import { checkShardingPlan, type GroupPolicy, planError, type ShardingPlan } from "./sharding-plan.js";
 import { usualWrap } from "./usual-wrap.js";
 
 /**
@@ -16,6 +16,8 @@ import { usualWrap } from "./usual-wrap.js";
  */
 export function fullyShardCode(trace: Trace, given: ShardingPlan): string {
   checkShardingPlan(given);
+  if (given.strategy !== undefined)
+    throw planError(`there are no calls of fully_shard for ${given.strategy}: expected a plan of FSDP.`);
   const plan = { ...given, wrap: given.wrap ?? usualWrap(trace) };
   const root = rootModule(trace);
   const units = shardedUnits(trace, plan, root);

@@ -19,6 +19,8 @@ const planFlags: Readonly<Record<string, Partial<ShardingPlan>>> = {
   offload: { cpuOffload: true },
   "sync-last": { gradientSync: "last" },
   "as-tracked": { asTracked: true },
+  ddp: { strategy: "ddp" },
+  "bucket-view": { gradientAsBucketView: true },
 };
 const planKeys = [
   "world",
@@ -31,6 +33,8 @@ const planKeys = [
   "no-unshard-in-backward",
   "checkpoint",
   "micro-batches",
+  "zero",
+  "bucket",
 ];
 
 /**
@@ -40,7 +44,7 @@ const planKeys = [
  * modules as one, and `wrap=PATTERN(…)` says for these what is said for all otherwise: `reshard`, `no-reshard` or `reshard=N` ranks; `bf16` or `fp16` parameters
  * with `float32` reductions, or `param=DTYPE`, `reduce=DTYPE`, `output=DTYPE`. `root(…)` does so for the root. `cast=MODULE:DTYPE` is a cast in
  * the model's own code. `ignore=PATTERN`; `forward-prefetch=N`, `backward-prefetch=N`, or `MODULE>MODULE+MODULE`; `no-reshard-after-backward`;
- * `no-unshard-in-backward=PATTERN`; `checkpoint=PATTERN`, or `checkpoint=PATTERN(save=OP+OP)` for selective checkpointing, may be repeated; `micro-batches=N`; `sync-last`; `offload`; `as-tracked`.
+ * `no-unshard-in-backward=PATTERN`; `checkpoint=PATTERN`, or `checkpoint=PATTERN(save=OP+OP)` for selective checkpointing, may be repeated; `micro-batches=N`; `ddp`, `zero=1` or `zero=2` in the place of FSDP, with `bucket=N` MiB and `bucket-view`; `sync-last`; `offload`; `as-tracked`.
  *
  * @throws RematError `SHARDING_PLAN`
  * @example
@@ -81,6 +85,14 @@ function withItem(plan: ShardingPlan, item: string): ShardingPlan {
       return { ...plan, backwardPrefetch: withPrefetch(plan.backwardPrefetch, key, value) };
     case "no-unshard-in-backward":
       return { ...plan, keptShardedInBackward: [...(plan.keptShardedInBackward ?? []), unquoted(value)] };
+    case "zero":
+      if (value !== "1" && value !== "2")
+        throw planError(
+          `expected zero=1 or zero=2, found ${JSON.stringify(value)}; ZeRO-3 is what FSDP does: leave it out.`,
+        );
+      return { ...plan, strategy: value === "1" ? "zero1" : "zero2" };
+    case "bucket":
+      return { ...plan, bucketBytes: wholeNumber(key, value) * 2 ** 20 };
     case "micro-batches":
       return { ...plan, microBatches: wholeNumber(key, value) };
     case "checkpoint":

@@ -41,6 +41,10 @@ const planFields = {
   reshardAfterBackward: isBoolean,
   keptShardedInBackward: isNames,
   microBatches: isNumber,
+  strategy: (value: unknown) =>
+    value === "ddp" || value === "zero1" || value === "zero2" ? undefined : "ddp, zero1 or zero2",
+  bucketBytes: isNumber,
+  gradientAsBucketView: isBoolean,
   gradientSync: (value: unknown) => (value === "every" || value === "last" ? undefined : "every or last"),
   checkpoint: listOf({ modules: isNames, save: isNames }),
   asTracked: isBoolean,

@@ -1,6 +1,5 @@
 import type { DeviceNetwork, Trace } from "@remat/trace";
 import { ringMs } from "./network.js";
-import { shardRanks } from "./sharding-plan.js";
 import type { FsdpSimulation } from "./simulate-fsdp.js";
 
 /** What moves bytes on a rank and between ranks. */
@@ -61,7 +60,7 @@ export interface StreamSchedule {
  * scheduleStreams(simulation, simulation.trace, { network, memoryGBps: 3350 }).exposedMs;
  */
 export function scheduleStreams(
-  { plan, groups, work }: Pick<FsdpSimulation, "plan" | "groups" | "work">,
+  { groups, work }: Pick<FsdpSimulation, "groups" | "work">,
   { ops, strings }: Pick<Trace, "ops" | "strings">,
   { network, memoryGBps, linkGBps = Number.POSITIVE_INFINITY }: StreamSpeeds,
 ): StreamSchedule {
@@ -89,7 +88,6 @@ export function scheduleStreams(
     costs[group].exposedMs += ms;
     compute.run(compute.freeMs, ms, group, true);
   };
-  const shards = shardRanks(plan);
   let op = 0;
   const runUntil = (end: number): void => {
     for (; op < end; op++) {
@@ -127,7 +125,7 @@ export function scheduleStreams(
         reducing.push({ endMs, group: item.group });
         const left = item.bytes / item.ranks;
         const again =
-          2 * ringMs(left, { ranks: item.replicas, stride: shards }, network) + item.hostBytes / (linkGBps * 1e6);
+          2 * ringMs(left, { ranks: item.replicas, stride: item.ranks }, network) + item.hostBytes / (linkGBps * 1e6);
         costs[item.group].reduceMs += ms + again;
         if (again > 0) replicate.run(Math.max(replicate.freeMs, endMs), again, item.group);
         break;

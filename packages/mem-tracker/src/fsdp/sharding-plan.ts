@@ -51,6 +51,15 @@ export type Prefetch = number | Readonly<Record<string, readonly string[]>>;
 export interface ShardingPlan extends GroupPolicy {
   /** How many ranks there are. */
   readonly worldSize: number;
+  /**
+   * What is sharded: parameters, gradients and optimizer states by FSDP2, which is meant where this is left out; nothing by `DistributedDataParallel`; besides that optimizer states
+   * (ZeRO-1), or gradients, too (ZeRO-2). Nothing of what `fully_shard` can be told goes with the latter three.
+   */
+  readonly strategy?: "ddp" | "zero1" | "zero2";
+  /** Of `strategy`: how many bytes of gradients are reduced together (`bucket_cap_mb`); left out: 25 MiB, the first bucket 1 MiB. */
+  readonly bucketBytes?: number;
+  /** Of `strategy`: whether gradients are views of their buckets; left out: false. */
+  readonly gradientAsBucketView?: boolean;
   /** HSDP: by how many ranks each shard is held, a divisor of `worldSize`; left out: 1. */
   readonly replicas?: number;
   /** Shards, their gradients and optimizer states live on the CPU; where the run itself was on the CPU, on a device `host`. Of all groups or none: a trace does not tell which optimizer state is of which parameter. */
@@ -114,6 +123,7 @@ export function checkShardingPlan(plan: ShardingPlan): void {
     );
   if (!Number.isInteger(rank) || rank < 0 || rank >= worldSize)
     throw planError(`expected a rank from 0 to ${worldSize - 1}, found ${rank}.`);
+  checkStrategy(plan);
   const { microBatches = 1 } = plan;
   if (!Number.isInteger(microBatches) || microBatches < 1)
     throw planError(`expected at least 1 micro-batch, found ${microBatches}.`);
@@ -131,6 +141,39 @@ export function checkShardingPlan(plan: ShardingPlan): void {
   ] as const)
     if (typeof prefetch === "number" && !(Number.isInteger(prefetch) && prefetch >= 0))
       throw planError(`expected how many groups to prefetch in the ${what} pass, from 0 up, found ${prefetch}.`);
+}
+
+/** What `fully_shard` is told, by the names of text. */
+const ofFsdp = {
+  replicas: "replicas=",
+  cpuOffload: "offload",
+  groups: "wrap= with a policy",
+  ignored: "ignore=",
+  forwardPrefetch: "forward-prefetch=",
+  backwardPrefetch: "backward-prefetch=",
+  reshardAfterForward: "reshard",
+  reshardAfterBackward: "no-reshard-after-backward",
+  keptShardedInBackward: "no-unshard-in-backward=",
+  mixedPrecision: "bf16, param=, reduce=, output= and cast=",
+  asTracked: "as-tracked",
+} as const;
+
+function checkStrategy(plan: ShardingPlan): void {
+  const { strategy, bucketBytes, gradientAsBucketView } = plan;
+  if (strategy === undefined) {
+    if (bucketBytes !== undefined || gradientAsBucketView !== undefined)
+      throw planError(
+        "bucket= and bucket-view are of ddp and zero=1: FSDP reduces group by group. Add ddp, or leave them out.",
+      );
+    return;
+  }
+  if (bucketBytes !== undefined && !(bucketBytes >= 1))
+    throw planError(`expected buckets of at least a byte, found ${bucketBytes}.`);
+  for (const [field, text] of Object.entries(ofFsdp))
+    if (plan[field as keyof typeof ofFsdp] !== undefined)
+      throw planError(`${text} is of FSDP, and the plan says ${strategy}: leave one of them out.`);
+  if ((plan.wrap?.length ?? 0) > 0)
+    throw planError(`wrap= is of FSDP, and the plan says ${strategy}: leave one of them out.`);
 }
 
 function checkPolicy({ reshardAfterForward, mixedPrecision = {} }: GroupPolicy, ranks: number): void {

@@ -5,6 +5,7 @@ import { accumulatedRun } from "./accumulated-run.js";
 import { CastCopies } from "./cast-copies.js";
 import { castStorages, type MixedUnits } from "./cast-storages.js";
 import { CheckpointedRun } from "./checkpointed-run.js";
+import { simulateDataParallel } from "./data-parallel.js";
 import { castModulesOf, lowDtypeOf, mixedUnits, reduceDtypeOf } from "./dtypes-of-units.js";
 import { FSDPMemTracker } from "./fsdp-mem-tracker.js";
 import { type Communication, FsdpRank } from "./fsdp-rank.js";
@@ -63,8 +64,10 @@ export function simulateFsdp(
       "TRACE_SHARDED",
       `the run of '${trace.header.model ?? "a model"}' was sharded by FSDP when it was recorded; expected one on one device. What its rank held is what remat memory shows without a sharding plan.`,
     );
+  const run = accumulatedRun(runs.under(given.checkpoint), given.microBatches ?? 1);
+  if (given.strategy !== undefined) return simulateWhole(run, { ...given, wrap: [] });
   const plan = { ...given, wrap: given.wrap ?? usualWrap(trace) };
-  const simulator = new Simulator(accumulatedRun(runs.under(plan.checkpoint), plan.microBatches ?? 1), plan);
+  const simulator = new Simulator(run, plan);
   const { groups } = simulator;
   const sharded = simulator.run();
   const { communication } = simulator;
@@ -82,6 +85,22 @@ export function simulateFsdp(
       return tracker;
     },
   };
+}
+
+/** Parameters are whole: {@link simulateDataParallel}. */
+function simulateWhole(trace: Trace, plan: FsdpSimulation["plan"]): FsdpSimulation {
+  const root = rootModule(trace);
+  const groups = parameterGroups(trace, plan, root, shardedUnits(trace, plan, root));
+  if (groups.length === 0) throw noParameters();
+  const run = simulateDataParallel(trace, plan, groups[0], root);
+  return { plan, groups, ...run, tracker: new FSDPMemTracker({ secondIteration: "reset" }).update(run.trace) };
+}
+
+function noParameters(): RematError {
+  return new RematError(
+    "TRACE_NO_PARAMETERS",
+    "the trace has no parameters to shard: found none among its modules' weights and its storages. Trace a model whose parameters are told.",
+  );
 }
 
 class Simulator {
@@ -118,11 +137,7 @@ class Simulator {
     this.root = rootModule(trace);
     const units = shardedUnits(trace, plan, this.root);
     this.groups = parameterGroups(trace, plan, this.root, units);
-    if (this.groups.length === 0)
-      throw new RematError(
-        "TRACE_NO_PARAMETERS",
-        "the trace has no parameters to shard: found none among its modules' weights and its storages. Trace a model whose parameters are told.",
-      );
+    if (this.groups.length === 0) throw noParameters();
     this.mixed = mixedUnits(units, this.groups);
     const scope = { root: this.root, castModules: castModulesOf(trace, plan, this.root, units), mixed: this.mixed };
     this.roles = storageRoles(trace, this.groups, this.root);

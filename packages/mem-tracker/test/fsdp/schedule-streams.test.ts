@@ -17,9 +17,8 @@ function opsOf(...milliseconds: readonly number[]): Trace {
   return builder.build();
 }
 
-function schedule(work: readonly StreamWork[], trace: Trace, { groups = 1, worldSize = 2, replicas = 1 } = {}) {
-  const plan = { worldSize, replicas, wrap: [] };
-  return scheduleStreams({ plan, groups: Array.from({ length: groups }) as never, work }, trace, speeds);
+function schedule(work: readonly StreamWork[], trace: Trace, { groups = 1 } = {}) {
+  return scheduleStreams({ groups: Array.from({ length: groups }) as never, work }, trace, speeds);
 }
 
 const gather = (op: number, group = 0, ranks = 2): StreamWork => ({
@@ -78,10 +77,10 @@ describe("by hand", () => {
   });
 
   it("takes the slower link for ranks of several nodes: four in a ring, and replicas two nodes apart", () => {
-    const [over] = schedule([gather(0, 0, 4), use(0)], opsOf(1), { worldSize: 4 }).groups;
+    const [over] = schedule([gather(0, 0, 4), use(0)], opsOf(1)).groups;
     // Three times a latency and a quarter of 2e6 bytes, at half a GB/s.
     expect(over.gatherMs).toBe(3 * (1 + 1));
-    const [twice] = schedule([reduce(0, 0, 2), { kind: "join", op: 0 }], opsOf(), { worldSize: 4, replicas: 2 }).groups;
+    const [twice] = schedule([reduce(0, 0, 2), { kind: "join", op: 0 }], opsOf()).groups;
     // Reduced within a node (2), then what is left, 1e6 bytes, twice over between nodes, half of it each time.
     expect(twice.reduceMs).toBe(2 + 2 * (1 + 1));
   });
@@ -113,7 +112,7 @@ it("takes as long as it computes, copies and waits; no stream does two things at
     fc.property(works, (drawn) => {
       const trace = opsOf(...drawn.map(({ ms }) => ms));
       const work = drawn.map((each, op) => ({ ...each, op, ranks: 2 }) as StreamWork);
-      const found = schedule(work, trace, { groups: 4, worldSize: 4, replicas: 2 });
+      const found = schedule(work, trace, { groups: 4 });
       expect(found.totalMs).toBeCloseTo(found.computeMs + found.copyMs + found.exposedMs, 6);
       for (const { spans } of found.lanes)
         spans.forEach(({ startMs, endMs }, i) => {

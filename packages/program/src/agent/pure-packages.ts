@@ -5,6 +5,7 @@ import * as memoryCheckpointing from "@remat/memory/checkpointing";
 import * as memoryFailure from "@remat/memory/failure";
 import * as memoryGraph from "@remat/memory/graph";
 import * as growth from "@remat/memory/growth";
+import * as memoryReserved from "@remat/memory/reserved";
 import * as planner from "@remat/planner";
 import * as runtimeEstimator from "@remat/runtime-estimator";
 import * as sacCore from "@remat/sac-core";
@@ -20,6 +21,7 @@ export const purePackages: Readonly<Record<string, object>> = {
   "@remat/memory/failure": memoryFailure,
   "@remat/memory/graph": memoryGraph,
   "@remat/memory/growth": growth,
+  "@remat/memory/reserved": memoryReserved,
   "@remat/runtime-estimator": runtimeEstimator,
   "@remat/sac-core": sacCore,
   "@remat/mem-tracker": memTracker,

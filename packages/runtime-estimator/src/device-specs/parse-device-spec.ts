@@ -60,7 +60,7 @@ function expectNetwork(value: unknown): DeviceNetwork {
     if (!networkFields.includes(field))
       fail(`network.${field}`, `expected one of the fields ${networkFields.join(", ")}`);
   return {
-    perNode: expectWhole("network.perNode", record["perNode"]),
+    perNode: expectCount("network.perNode", record["perNode"]),
     nodeGBps: expectNumber("network.nodeGBps", record["nodeGBps"], "GB/s above 0"),
     betweenGBps: expectNumber("network.betweenGBps", record["betweenGBps"], "GB/s above 0"),
     latencyUs: expectNumber("network.latencyUs", record["latencyUs"], "microseconds above 0"),
@@ -76,6 +76,12 @@ function expectText(field: string, value: unknown): string {
 function expectNumber(field: string, value: unknown, expected: string): number {
   if (typeof value !== "number" || !Number.isFinite(value) || value <= 0)
     fail(field, `found ${quote(value)}, expected ${expected}`);
+  return value as number;
+}
+
+function expectCount(field: string, value: unknown): number {
+  if (!Number.isSafeInteger(expectNumber(field, value, "a whole number of devices above 0")))
+    fail(field, `found ${quote(value)}, expected a whole number of devices above 0`);
   return value as number;
 }
 

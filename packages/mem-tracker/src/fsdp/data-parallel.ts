@@ -1,0 +1,244 @@
+import { Category, Phase, type Trace } from "@remat/trace";
+import { EventCopy } from "./event-copy.js";
+import type { Communication } from "./fsdp-rank.js";
+import type { GroupParameter, ParameterGroup } from "./parameter-groups.js";
+import { ShardSizes } from "./shard-sizes.js";
+import { elementBytes, type ShardingPlan } from "./sharding-plan.js";
+import { StepPasses } from "./step-passes.js";
+import { type StorageRoles, storageRoles } from "./storage-roles.js";
+import type { StreamWork } from "./stream-work.js";
+
+/** What a rank holds and does whose parameters are whole. */
+export interface DataParallelRun {
+  readonly trace: Trace;
+  readonly work: readonly StreamWork[];
+  readonly communication: Communication;
+  readonly steps: number;
+}
+
+const MiB = 2 ** 20;
+
+/** PyTorch's: the first bucket is reduced early. */
+const firstBucketBytes = MiB;
+
+/**
+ * Simulates a rank of `DistributedDataParallel`, with optimizer states sharded (ZeRO-1) or gradients, too (ZeRO-2). Gradients are copied into buckets as they come, each reduced as it is
+ * full; of DDP and ZeRO-1 buckets are there from the start, and with `gradientAsBucketView` they are the gradients; of ZeRO-2 a bucket goes when it is reduced, and leaves a shard.
+ * Parameters that an update has changed are gathered from those that have their states.
+ *
+ * Source: `torch/csrc/distributed/c10d/reducer.cpp` and `torch/distributed/optim/zero_redundancy_optimizer.py` of PyTorch 2.13; of ZeRO-2, Rajbhandari et al., "ZeRO: Memory
+ * Optimizations Toward Training Trillion Parameter Models" (2020).
+ *
+ * @param group all parameters
+ */
+export function simulateDataParallel(
+  trace: Trace,
+  plan: ShardingPlan,
+  group: ParameterGroup,
+  root: number,
+): DataParallelRun {
+  return new DataParallelCopy(trace, plan, group, root).run();
+}
+
+interface Bucket {
+  readonly parameters: readonly GroupParameter[];
+  readonly bytes: number;
+  /** Of DDP and ZeRO-1: here. */
+  storage: number;
+  /** Those whose gradients have not come in this backward pass. */
+  readonly waiting: Set<GroupParameter>;
+  /** Gradients that have come, by storage of the source. */
+  readonly come: number[];
+}
+
+class DataParallelCopy extends EventCopy {
+  private readonly plan: ShardingPlan;
+  private readonly roles: StorageRoles;
+  private readonly sizes: ShardSizes;
+  private readonly steps: StepPasses;
+  private readonly buckets: readonly Bucket[];
+  private readonly bucketOf = new Map<GroupParameter, Bucket>();
+  private readonly work: StreamWork[] = [];
+  private readonly received = { allGatherBytes: 0, reduceScatterBytes: 0, allReduceBytes: 0 };
+  /** By storage of the source, of gradients that are a bucket's shard: that, and how many it stands for that are not freed. */
+  private readonly shardOf = new Map<number, { storage: number; uses: number }>();
+  private isUpdated = false;
+  private isBackward = false;
+  private lastOp = -1;
+
+  constructor(trace: Trace, plan: ShardingPlan, group: ParameterGroup, root: number) {
+    super(trace, [describe(plan)]);
+    this.plan = plan;
+    this.roles = storageRoles(trace, [group], root);
+    this.sizes = new ShardSizes(trace, plan, [group], this.roles);
+    this.steps = new StepPasses(trace, root);
+    this.buckets = bucketsOf(group, plan.bucketBytes ?? 25 * MiB);
+    for (const bucket of this.buckets) for (const parameter of bucket.parameters) this.bucketOf.set(parameter, bucket);
+  }
+
+  run(): DataParallelRun {
+    const { plan, trace, buckets } = this;
+    if (plan.strategy !== "zero2")
+      for (const bucket of buckets)
+        bucket.storage = this.copy.builder.allocate(
+          bucket.bytes,
+          trace.header.device,
+          plan.gradientAsBucketView === true ? Category.gradient : Category.reduceScatter,
+        );
+    this.write(0, trace.events.count);
+    this.endBackward();
+    this.gatherUpdated();
+    const { steps } = this.steps;
+    const { allGatherBytes, reduceScatterBytes, allReduceBytes } = this.received;
+    return {
+      trace: this.build(),
+      work: this.work,
+      steps,
+      communication: {
+        allGatherBytes: allGatherBytes / steps,
+        reduceScatterBytes: reduceScatterBytes / steps,
+        allReduceBytes: allReduceBytes / steps,
+      },
+    };
+  }
+
+  protected override op(op: number): void {
+    const phase = this.trace.ops.phase[op];
+    const isBackward = phase === Phase.backward || phase === Phase.recompute;
+    if (this.isBackward && !isBackward) this.endBackward();
+    if (phase === Phase.forward && this.isUpdated) this.gatherUpdated();
+    super.op(op);
+    this.lastOp = op;
+    this.isBackward = isBackward;
+    this.isUpdated ||= phase === Phase.optimizer;
+  }
+
+  protected override bytesOf(storage: number): number {
+    const shards = this.plan.strategy !== "ddp" && this.sizes.isOptimizers(storage);
+    return shards ? this.sizes.optimizersBytes(storage) : super.bytesOf(storage);
+  }
+
+  protected override allocate(storage: number): void {
+    super.allocate(storage);
+    if (this.trace.storages.category[storage] === Category.gradient) this.come(storage);
+  }
+
+  protected override categorize(storage: number, category: number): void {
+    super.categorize(storage, category);
+    if (category === Category.gradient) this.come(storage);
+  }
+
+  protected override free(storage: number): void {
+    const shard = this.shardOf.get(storage);
+    if (shard === undefined) return super.free(storage);
+    this.shardOf.delete(storage);
+    if (--shard.uses === 0) this.copy.builder.free(shard.storage);
+  }
+
+  /** A gradient is final: it goes into its bucket, which is reduced if it is the last of it. */
+  private come(storage: number): void {
+    const gradient = this.roles.gradients.get(storage);
+    if (gradient === undefined) return;
+    const bucket = this.bucketOf.get(gradient.parameter);
+    if (bucket === undefined) return;
+    // As a view of its bucket a gradient needs nothing of its own.
+    if (this.plan.gradientAsBucketView === true && this.plan.strategy !== "zero2" && !gradient.isAdded) {
+      super.free(storage);
+      this.storageFor[storage] = bucket.storage;
+    }
+    if (!this.reduces() || !bucket.waiting.delete(gradient.parameter)) return;
+    // What is added to a gradient of an earlier pass goes by itself.
+    if (!gradient.isAdded) bucket.come.push(storage);
+    if (bucket.waiting.size === 0) this.reduce(bucket);
+  }
+
+  private reduce(bucket: Bucket): void {
+    const { plan } = this;
+    const ranks = plan.worldSize;
+    const { bytes } = bucket;
+    const op = this.copy.builder.opCount;
+    if (plan.strategy === "zero2") {
+      const whole = this.copy.builder.allocate(bytes, this.trace.header.device, Category.reduceScatter);
+      const shard = this.copy.builder.allocate(
+        Math.ceil(bytes / ranks),
+        this.trace.header.device,
+        Category.shardedGradient,
+      );
+      this.work.push({ kind: "reduce", op, group: 0, bytes, ranks, replicas: 1, hostBytes: 0 });
+      this.received.reduceScatterBytes += (bytes * (ranks - 1)) / ranks;
+      this.copy.builder.free(whole);
+      const of = { storage: shard, uses: bucket.come.length };
+      for (const storage of bucket.come) {
+        super.free(storage);
+        this.storageFor[storage] = shard;
+        this.shardOf.set(storage, of);
+      }
+      // The shard of a pass before has what this one adds.
+      if (of.uses === 0) this.copy.builder.free(shard);
+    } else {
+      this.work.push({ kind: "reduce", op, group: 0, bytes, ranks: 1, replicas: ranks, hostBytes: 0 });
+      this.received.allReduceBytes += (2 * bytes * (ranks - 1)) / ranks;
+    }
+    bucket.come.length = 0;
+    for (const parameter of bucket.parameters) bucket.waiting.add(parameter);
+  }
+
+  /** All buckets are waited for; of parameters without a gradient none comes. */
+  private endBackward(): void {
+    if (this.isBackward && this.reduces())
+      for (const bucket of this.buckets) if (bucket.waiting.size < bucket.parameters.length) this.reduce(bucket);
+    this.isBackward = false;
+    this.work.push({ kind: "join", op: this.copy.builder.opCount });
+  }
+
+  /** Each rank has updated what it has the states of. */
+  private gatherUpdated(): void {
+    if (this.isUpdated && this.plan.strategy !== "ddp") {
+      const { worldSize: ranks } = this.plan;
+      const bytes = this.buckets.reduce((sum, bucket) => sum + bucket.bytes, 0);
+      const op = this.copy.builder.opCount;
+      this.work.push({ kind: "begin", op }, { kind: "gather", op, group: 0, bytes, ranks, hostBytes: 0 });
+      this.work.push({ kind: "use", op, group: 0, bytes: 0 });
+      this.received.allGatherBytes += (bytes * (ranks - 1)) / ranks;
+    }
+    this.isUpdated = false;
+  }
+
+  /** Gradients are reduced in each backward pass, or in the last of a step. */
+  private reduces(): boolean {
+    return this.plan.gradientSync !== "last" || this.steps.isLastBackward(Math.max(0, this.lastOp));
+  }
+}
+
+function bytesOf({ elements, dtype }: GroupParameter): number {
+  return elements * elementBytes(dtype);
+}
+
+function describe({ worldSize, rank = 0, strategy }: ShardingPlan): string {
+  const how =
+    strategy === "ddp"
+      ? "under DistributedDataParallel"
+      : strategy === "zero1"
+        ? "under ZeRO-1, with sharded optimizer states"
+        : "under ZeRO-2, with sharded gradients and optimizer states";
+  return `Simulated from a run on one device: rank ${rank} of ${worldSize} ${how}.`;
+}
+
+/** Parameters in the order in which their gradients come, from the last on: a bucket is full with the one that makes it as large as `most`. */
+function bucketsOf({ parameters }: ParameterGroup, most: number): readonly Bucket[] {
+  const buckets: Bucket[] = [];
+  let open: GroupParameter[] = [];
+  let bytes = 0;
+  const close = (): void => {
+    if (open.length > 0) buckets.push({ parameters: open, bytes, storage: -1, waiting: new Set(open), come: [] });
+    open = [];
+    bytes = 0;
+  };
+  for (const parameter of parameters.toReversed()) {
+    open.push(parameter);
+    bytes += bytesOf(parameter);
+    if (bytes >= (buckets.length === 0 ? Math.min(firstBucketBytes, most) : most)) close();
+  }
+  close();
+  return buckets;
+}
