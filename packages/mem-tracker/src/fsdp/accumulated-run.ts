@@ -4,7 +4,7 @@ import { EventCopy } from "./event-copy.js";
 import { planError } from "./sharding-plan.js";
 
 /**
- * A run whose steps each take several micro-batches: the forward and the backward pass again and again, each of the recorded batch, before the update. Gradients of later passes are added
+ * Returns a run whose steps each take several micro-batches: the forward and the backward pass again and again, each of the recorded batch, before the update. Gradients of later passes are added
  * to those of the first, and given back; what else a pass leaves behind, such as its loss, goes before the next.
  *
  * @param passes how many, at least 1
@@ -33,7 +33,8 @@ interface Pass {
 }
 
 /** Where forward and backward passes are: from where the outermost module begins to what comes after the last op of the backward pass. */
-function passesOf({ header, ops, events, moduleEvents, calls }: Trace): readonly Pass[] {
+function passesOf(trace: Trace): readonly Pass[] {
+  const { header, ops, moduleEvents, calls } = trace;
   const found: Pass[] = [];
   let begin = -1;
   let end = -1;
@@ -41,29 +42,35 @@ function passesOf({ header, ops, events, moduleEvents, calls }: Trace): readonly
     if (begin >= 0 && end > begin) found.push({ begin, end });
     begin = end = -1;
   };
-  for (let event = 0; event < events.count; event++) {
-    const item = events.subject[event];
-    if (events.kind[event] === EventKind.enterModule) {
-      const isOutermost = calls.parent[moduleEvents.call[item]] < 0 && moduleEvents.phase[item] === Phase.forward;
-      if (!isOutermost) continue;
-      if (end >= 0)
-        throw planError(
-          `the run of '${header.model ?? "a model"}' has several backward passes in a step already; micro-batches= is for one that was recorded with one.`,
-        );
-      if (begin < 0) begin = event;
-    } else if (events.kind[event] === EventKind.op) {
-      const phase = ops.phase[item];
+  // What an op leaves to be done belongs to its pass.
+  const follow = (event: number): void => {
+    if (end === event) end = event + 1;
+  };
+  readMemoryEvents(trace, {
+    op(op, event) {
+      const phase = ops.phase[op];
       if (phase === Phase.optimizer) close();
       else if (begin >= 0 && (phase === Phase.backward || phase === Phase.recompute)) end = event + 1;
-    } else if (end === event && isAfterOp(events.kind[event])) end = event + 1;
-  }
+    },
+    free: (_storage, event) => follow(event),
+    resize: (_storage, _bytes, event) => follow(event),
+    categorize: (_storage, _category, event) => follow(event),
+    other(kind, item, _value, event) {
+      if (kind === EventKind.enterModule && begins(item)) {
+        if (end >= 0)
+          throw planError(
+            `the run of '${header.model ?? "a model"}' has several backward passes in a step already; micro-batches= is for one that was recorded with one.`,
+          );
+        if (begin < 0) begin = event;
+      } else if (kind !== EventKind.mark) follow(event);
+    },
+  });
   close();
   return found;
-}
 
-/** What an op leaves to be done belongs to its pass. */
-function isAfterOp(kind: number): boolean {
-  return kind !== EventKind.mark && kind !== EventKind.allocate;
+  function begins(eventRow: number): boolean {
+    return calls.parent[moduleEvents.call[eventRow]] < 0 && moduleEvents.phase[eventRow] === Phase.forward;
+  }
 }
 
 class AccumulatedCopy extends EventCopy {

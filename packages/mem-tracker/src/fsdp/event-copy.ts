@@ -1,3 +1,4 @@
+import { readMemoryEvents } from "@remat/memory";
 import { EventKind, OpFlag, Phase, row, type Trace, TraceCopy } from "@remat/trace";
 
 /** Writes a trace as another is read, event by event; what differs is for those who extend it. @internal */
@@ -42,60 +43,59 @@ export class EventCopy {
 
   /** Writes the events from `begin` up to `end`. */
   write(begin: number, end: number): void {
+    readMemoryEvents(
+      this.trace,
+      {
+        op: (op) => this.op(op),
+        allocate: (storage) => this.allocate(storage),
+        free: (storage) => this.free(storage),
+        resize: (storage, bytes) => {
+          if (this.storageFor[storage] >= 0) this.copy.builder.resize(this.storageFor[storage], bytes);
+        },
+        categorize: (storage, category) => this.categorize(storage, category),
+        other: (kind, item) => this.other(kind, item),
+      },
+      begin,
+      end,
+    );
+  }
+
+  private other(kind: number, item: number): void {
     const { trace, copy } = this;
-    const { events, moduleEvents, strings, saves } = trace;
+    const { moduleEvents, strings, saves } = trace;
     const { builder } = copy;
-    for (let event = begin; event < end; event++) {
-      const item = events.subject[event];
-      const value = events.value[event];
-      switch (events.kind[event]) {
-        case EventKind.op:
-          this.op(item);
-          break;
-        case EventKind.allocate:
-          this.allocate(item);
-          break;
-        case EventKind.free:
-          this.free(item);
-          break;
-        case EventKind.resize:
-          if (this.storageFor[item] >= 0) builder.resize(this.storageFor[item], value);
-          break;
-        case EventKind.categorize:
-          this.categorize(item, value);
-          break;
-        case EventKind.enterModule:
-          builder.enterModule(this.call(moduleEvents.call[item]), moduleEvents.phase[item], this.eventTensors(item));
-          break;
-        case EventKind.exitModule:
-          builder.exitModule(this.call(moduleEvents.call[item]), moduleEvents.phase[item], this.eventTensors(item));
-          break;
-        case EventKind.save: {
-          const storage = this.storageFor[saves.storage[item]];
-          if (storage < 0) break;
-          this.saveFor[item] = builder.saveCount;
-          builder.save(storage, copy.latestOf(saves.op[item]), saves.as[item]);
-          break;
-        }
-        case EventKind.unpack:
-          if (this.saveFor[item] >= 0) builder.unpack(this.saveFor[item]);
-          break;
-        case EventKind.unsave:
-          if (this.saveFor[item] >= 0) builder.unsave(this.saveFor[item]);
-          break;
-        case EventKind.enterScope:
-          builder.enterScope(item);
-          break;
-        case EventKind.exitScope:
-          builder.exitScope(item);
-          break;
-        case EventKind.mark:
-          builder.mark(strings[item]);
-          break;
-        case EventKind.savedOnly:
-          if (this.isLive.has(this.storageFor[item])) builder.savedOnly(this.storageFor[item]);
-          break;
+    switch (kind) {
+      case EventKind.enterModule:
+        builder.enterModule(this.call(moduleEvents.call[item]), moduleEvents.phase[item], this.eventTensors(item));
+        break;
+      case EventKind.exitModule:
+        builder.exitModule(this.call(moduleEvents.call[item]), moduleEvents.phase[item], this.eventTensors(item));
+        break;
+      case EventKind.save: {
+        const storage = this.storageFor[saves.storage[item]];
+        if (storage < 0) break;
+        this.saveFor[item] = builder.saveCount;
+        builder.save(storage, copy.latestOf(saves.op[item]), saves.as[item]);
+        break;
       }
+      case EventKind.unpack:
+        if (this.saveFor[item] >= 0) builder.unpack(this.saveFor[item]);
+        break;
+      case EventKind.unsave:
+        if (this.saveFor[item] >= 0) builder.unsave(this.saveFor[item]);
+        break;
+      case EventKind.enterScope:
+        builder.enterScope(item);
+        break;
+      case EventKind.exitScope:
+        builder.exitScope(item);
+        break;
+      case EventKind.mark:
+        builder.mark(strings[item]);
+        break;
+      case EventKind.savedOnly:
+        if (this.isLive.has(this.storageFor[item])) builder.savedOnly(this.storageFor[item]);
+        break;
     }
   }
 
