@@ -74,13 +74,13 @@ describe.each([1, 2, 3, 4, 5, 6, 7])("graphs of %i nodes", (nodes) => {
 
   test("cost what the cheapest schedule costs, and hold what is alive", { timeout: 600_000 }, () => {
     const disagreements: string[] = [];
-    // For each of the few, all cases; of the quarter of a million, a case for every third.
+    // For each of the few, all cases; of the quarter of a million, a case for every twelfth.
     const shares = [0.9, 0.7, 0.5];
     graphs.forEach((sets, i) => {
-      if (nodes === 7 && i % 3 > 0) return;
+      if (nodes === 7 && i % 12 > 0) return;
       const random = new Random(i);
       for (let k = 0; k < (nodes === 7 ? 1 : 6); k++) {
-        const choice = nodes === 7 ? (i / 3) % 6 : k;
+        const choice = nodes === 7 ? (i / 12) % 6 : k;
         const found = disagreement(graphOf(sets, random), shares[choice % 3], choice >= 3);
         if (found !== undefined) disagreements.push(`${sets.map((set) => set.toString(2))}, case ${choice}: ${found}`);
       }
