@@ -17,15 +17,17 @@ export function programsTable(measured) {
 
 /** Resident memory, in brackets what tensors took of it, and the time of a step. */
 function cellOf(run, stock) {
-  if (run.weights === undefined) return `ended: ${oneLine(run.error ?? "no reason given")}`;
+  if (run.weights === undefined) return whyEnded(run.error ?? "no reason given");
   const accounted = run.executed === undefined ? "" : ` (${mb(run.executed.peakBytes)})`;
   const difference = run.weights === stock.weights ? "" : ", OTHER WEIGHTS";
   return `${mb(run.residentBytes)} MB${accounted}, ${run.stepMs.toFixed(0)} ms${difference}`;
 }
 
-/** The last line that says what ended it. */
-function oneLine(text) {
+/** Of a budget that was refused what would have done, of any other end the last line that says it. */
+function whyEnded(text) {
+  const [, room] = /has room within \d+B \(([^)]+)\)/.exec(text) ?? [];
+  if (room !== undefined) return `refused: room within ${room}`;
   const lines = text.split("\n").map((line) => line.trim());
   const said = lines.find((line) => /Error\b/.test(line)) ?? lines.filter(Boolean).at(-1) ?? "";
-  return said.length > 120 ? `${said.slice(0, 119)}…` : said;
+  return `ended: ${said.length > 120 ? `${said.slice(0, 119)}…` : said}`;
 }
