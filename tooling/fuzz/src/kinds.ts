@@ -8,6 +8,7 @@ import { leaksKind } from "./leaks/leaks-kind.js";
 import { plansKind } from "./plans/plans-kind.js";
 import { programsKind } from "./programs/programs-kind.js";
 import { pytorchKind } from "./pytorch/pytorch-kind.js";
+import { shardingKind } from "./sharding/sharding-kind.js";
 import { soakKind } from "./soak/soak-kind.js";
 
 /** Every kind of fuzzer, by the name by which it is asked for. */
@@ -22,4 +23,5 @@ export const fuzzerKinds: Readonly<Record<string, FuzzerKind>> = {
   leaks: leaksKind,
   soak: soakKind,
   pytorch: pytorchKind,
+  sharding: shardingKind,
 };

@@ -4,7 +4,20 @@ import fc from "fast-check";
 import type { FuzzerKind } from "../campaign.js";
 import { explore } from "../explore.js";
 import { titleOf } from "../test-text.js";
-import { Torch, type TorchStep } from "./ask-torch.js";
+import { Torch } from "../torch/ask-torch.js";
+
+/** A module as a row of steps; `random_modules.py` says what each does. */
+interface TorchStep {
+  readonly does: string;
+  readonly of?: number;
+  readonly steps?: readonly TorchStep[];
+}
+
+/** What PyTorch's tools say of a module: a file, or why they refuse it. */
+interface TorchAnswer {
+  readonly file?: string;
+  readonly error?: string;
+}
 
 const plain = "linear relu relu_ gelu norm dropout cos tanh double square add_ mul_ view turn halves detached attend";
 
@@ -30,19 +43,15 @@ export const pytorchKind: FuzzerKind = {
   backends: ["cpu"],
   share: 0,
   run: async (campaign) => {
-    const { REMAT_TORCH_PYTHON: python, REMAT_ORACLE: oracle } = process.env;
-    if (python === undefined || oracle === undefined)
-      throw new Error(
-        "set REMAT_TORCH_PYTHON to a Python that has torch, and REMAT_ORACLE to the folder of the oracle's scripts",
-      );
-    const torch = new Torch(python, oracle);
+    const torch = new Torch(new URL("random_modules.py", import.meta.url));
+    let asked = 0;
     let answered = 0;
     let refused = "";
     try {
       await explore(campaign, {
         arbitrary: fc.record({ kind: fc.constantFrom("sac" as const, "mem" as const), module: steps }),
         check: async ({ kind, module }) => {
-          const { file, error = "" } = await torch.ask(kind, module);
+          const { file, error = "" } = await torch.ask<TorchAnswer>({ name: `${kind}_${asked++}`, kind, module });
           if (file === undefined) {
             // What upstream refuses, or answers in two ways, says nothing of ours.
             refused = error;
@@ -54,7 +63,7 @@ export const pytorchKind: FuzzerKind = {
         testOf: ({ kind, module }, what) =>
           [
             `test(${titleOf(what)}, async () => {`,
-            `  const { file } = await torch.ask(${JSON.stringify(kind)}, ${JSON.stringify(module)});`,
+            `  const { file } = await torch.ask(${JSON.stringify({ name: "random", kind, module })});`,
             "  expect(await compareFile(file!)).toBeUndefined();",
             "});",
           ].join("\n"),
