@@ -19,6 +19,8 @@ export interface CastScope {
   readonly root: number;
   /** Modules whose outputs are cast to a wider dtype. */
   readonly castModules: ReadonlyMap<number, string>;
+  /** Sharded modules, which cast what they are given to the dtype that they compute in. */
+  readonly units: ReadonlySet<number>;
   /** Where only some compute in the lower dtype: all sharded modules, and whether each does. Undefined where all do. */
   readonly mixed?: MixedUnits | undefined;
 }
@@ -46,9 +48,16 @@ const wideResults: Readonly<Record<string, readonly number[]>> = {
  */
 const firstDecides = /batch_norm|layer_norm|group_norm|rms_norm|BatchNorm|_backward/;
 
+/** Kernels that PyTorch runs on one dtype alone: a run of them has its tensors in one, whatever the code did for that. */
+const takesOneDtype =
+  /^(mm|addmm|bmm|baddbmm|mv|addmv|dot|vdot|addr|convolution|_convolution|linear|_scaled_dot_product_\w+)$/;
+/** So often a run is gone through again for what must have been cast; each time all that follows from it is known. */
+const mostPasses = 12;
+
 /**
  * Tells which storages a run makes in a lower dtype, when parameters are gathered and inputs cast in it: each op's results follow
- * PyTorch's promotion (a wider tensor with dimensions wins; scalars do not), but for statistics. tfjs computes in float32 only, so there what
+ * PyTorch's promotion (a wider tensor with dimensions wins; scalars do not), but for statistics. Where that would have a product of matrices read two dtypes, which PyTorch refuses, the
+ * wider tensor that began it (a table of cosines, a mask) is one that the model's code makes in the dtype of what it goes with, which leaves nothing in a run of one dtype. tfjs computes in float32 only, so there what
  * code makes by itself (masks, constants) or reads as a buffer takes no part in it, and a gradient has the dtype of what it is the gradient
  * of, as in PyTorch. Undefined where nothing is cast.
  */
@@ -59,7 +68,16 @@ export function castStorages(
   scope: CastScope,
 ): CastStorages | undefined {
   if (lowDtype === undefined) return undefined;
-  const flow = new DtypeFlow(trace, lowDtype, roles, scope);
+  const narrowed = new Set<number>();
+  for (let pass = 1; ; pass++) {
+    const flow = flowThrough(trace, new DtypeFlow(trace, lowDtype, roles, scope, narrowed));
+    const { isLow, explicit, inputs, gradients } = flow;
+    if (flow.refused.size === 0 || pass === mostPasses) return { isLow, lowDtype, explicit, inputs, gradients };
+    for (const storage of flow.refused) narrowed.add(storage);
+  }
+}
+
+function flowThrough(trace: Trace, flow: DtypeFlow): DtypeFlow {
   const { kind, subject, value, count } = trace.events;
   for (let event = 0; event < count; event++) {
     if (kind[event] === EventKind.op) flow.op(subject[event]);
@@ -68,8 +86,7 @@ export function castStorages(
     else if (kind[event] === EventKind.categorize && value[event] === Category.buffer)
       flow.becomeBuffer(subject[event]);
   }
-  const { isLow, explicit, inputs, gradients } = flow;
-  return { isLow, lowDtype, explicit, inputs, gradients };
+  return flow;
 }
 
 class DtypeFlow {
@@ -77,6 +94,12 @@ class DtypeFlow {
   readonly explicit = new Map<number, { storage: number; dtype: string }[]>();
   readonly inputs = new Map<number, Set<number>>();
   readonly gradients = new Map<number, Map<number, string>>();
+  /** Wider tensors that some op cannot have been given as they are. */
+  readonly refused = new Set<number>();
+  /** By storage in a wider dtype: the one that made it so, where narrower ones went in, too; -1: none did. */
+  private readonly widenedBy: Int32Array;
+  /** What the model's code makes in the lower dtype, or casts. */
+  private readonly narrowed: ReadonlySet<number>;
   /** Sharded modules whose inputs are in the lower dtype before they cast any. */
   private readonly givenLow = new Map<number, boolean>();
   private readonly trace: Trace;
@@ -92,6 +115,8 @@ class DtypeFlow {
   private readonly madeBy: Int32Array;
   /** 1: ops that compute in the lower dtype. */
   private readonly lowOps: Uint8Array;
+  /** Of the op that is looked at: the tensor by which its result is wide though others were not; -1: none. */
+  private meeting = -1;
   /** Whether the run knows one float dtype only, so that its own says nothing of what the model's code would choose. */
   private readonly oneFloat: boolean;
 
@@ -100,10 +125,13 @@ class DtypeFlow {
     lowDtype: string,
     roles: Pick<StorageRoles, "becomesParameter" | "firstTensor">,
     scope: CastScope,
+    narrowed: ReadonlySet<number>,
   ) {
     this.trace = trace;
     this.lowDtype = lowDtype;
     this.scope = scope;
+    this.narrowed = narrowed;
+    this.widenedBy = new Int32Array(trace.storages.count).fill(-1);
     this.isLow = new Uint8Array(trace.storages.count);
     this.known = new Uint8Array(trace.storages.count);
     this.lowInside = new Uint8Array(trace.storages.count);
@@ -123,6 +151,7 @@ class DtypeFlow {
     const { trace } = this;
     const outputs = trace.opOutputs(op);
     const inputs = trace.opInputs(op);
+    this.meeting = -1;
     const low = trace.ops.phase[op] !== Phase.optimizer && this.resultIsLow(op, inputs);
     if (low) this.lowOps[op] = 1;
     for (const tensor of inputs)
@@ -138,6 +167,8 @@ class DtypeFlow {
         this.known[s] = 1;
         this.madeIn[s] = trace.ops.stack[op];
         this.madeBy[s] = op;
+        if (this.narrowed.has(s)) this.isLow[s] = 1;
+        else if (!low) this.widenedBy[s] = this.meeting;
         if (low && !wide?.includes(k) && this.isWide(outputs[k])) this.isLow[s] = 1;
       }
   }
@@ -148,9 +179,22 @@ class DtypeFlow {
     const module = trace.calls.module[call[eventRow]];
     if (phase[eventRow] !== Phase.forward) return;
     if (scope.mixed !== undefined) return this.enterUnit(module, row(tensors, eventRow));
-    if (module !== scope.root) return;
+    if (module !== scope.root) {
+      if (!this.oneFloat && scope.units.has(module)) this.castGiven(module, row(tensors, eventRow));
+      return;
+    }
     for (const tensor of row(tensors, eventRow))
       if (this.isWide(tensor)) this.lowInside[trace.tensors.storage[tensor]] = 1;
+  }
+
+  /** What a sharded module is given in a wider dtype it casts. */
+  private castGiven(module: number, tensors: Int32Array): void {
+    for (const tensor of tensors) {
+      const storage = this.trace.tensors.storage[tensor];
+      if (!this.isWide(tensor) || this.lowInside[storage] === 1) continue;
+      if (this.isLow[storage] === 1 && this.widened[storage] === 0) continue;
+      put(this.inputs, module, () => new Set<number>()).add(storage);
+    }
   }
 
   private enterUnit(module: number, tensors: Int32Array): void {
@@ -210,6 +254,7 @@ class DtypeFlow {
     let lowTensor = false;
     let wideTensor = false;
     let lowScalar = false;
+    let wider = -1;
     const onlyFirst = firstDecides.test(trace.opName(op));
     for (const tensor of inputs) {
       if (!isFloatDtype(trace.tensorDtype(tensor))) continue;
@@ -221,16 +266,38 @@ class DtypeFlow {
           ? this.isReadLow(s, op, phase)
           : (this.isLow[s] === 1 && (this.widened[s] === 0 || castModule >= 0)) ||
             (this.lowInside[s] === 1 && (inRoot || inBackward)) ||
-            castBack;
+            castBack ||
+            this.narrowed.has(s) ||
+            this.isCastFor(s, op);
       if (onlyFirst) return low;
       if (this.oneFloat && !low && this.madeIn[s] < 0 && (inRoot || inBackward)) continue;
       const scalar = trace.tensors.shape.start[tensor] === trace.tensors.shape.start[tensor + 1];
       if (scalar) lowScalar ||= low;
       else if (low) lowTensor = true;
-      else if (this.isWide(tensor)) wideTensor = true;
+      else if (this.isWide(tensor)) {
+        wideTensor = true;
+        if (wider < 0 || this.widenedBy[wider] < 0) wider = s;
+      }
     }
+    if (wider >= 0 && !this.oneFloat) this.meet(op, wider, lowTensor);
     const followsCode = this.oneFloat && scope.mixed === undefined && (inRoot || inBackward);
     return (lowTensor || lowScalar || followsCode) && !wideTensor;
+  }
+
+  /** Notes by which tensor what an op makes is wide, and of what takes one dtype that it cannot be so. */
+  private meet(op: number, wider: number, lowTensor: boolean): void {
+    const began = this.widenedBy[wider];
+    if (lowTensor || began >= 0) this.meeting = began >= 0 ? began : wider;
+    if (!lowTensor || this.trace.ops.phase[op] !== Phase.forward) return;
+    if (takesOneDtype.test(packetOf(this.trace.opName(op)))) this.refused.add(this.meeting);
+  }
+
+  /** Whether a sharded module in which an op runs was given a storage, and cast it. */
+  private isCastFor(storage: number, op: number): boolean {
+    if (this.inputs.size === 0) return false;
+    for (const call of this.trace.opCalls(op))
+      if (this.inputs.get(this.trace.calls.module[call])?.has(storage)) return true;
+    return false;
   }
 
   /** Whether an op reads a storage in the lower dtype, where only some modules compute in it. */

@@ -30,10 +30,14 @@ export function matchModules(trace: Trace, root: number, patterns: readonly stri
   return [...matched];
 }
 
+/** By what stands for it in a pattern, besides `[0-3]` and `[02]`. */
+const wildcards: Readonly<Record<string, string>> = { "**": ".*", "*": "[^.]*", "?": "[^.]" };
+
 function patternToRegExp(pattern: string): RegExp {
-  const source = pattern.replace(/\*\*|\*|\?|[^*?]+/g, (part) =>
-    part === "**" ? ".*" : part === "*" ? "[^.]*" : part === "?" ? "[^.]" : part.replace(/[.+^${}()|[\]\\]/g, "\\$&"),
-  );
+  const source = pattern.replace(/\[\w+\]|\[\d-\d\]|\*\*|\*|\?|[^*?[]+|\[/g, (part) => {
+    const isRange = /^\[(\w+|(\d)-(\d))\]$/.test(part) && !(part[2] === "-" && part[1] > part[3]);
+    return isRange ? part : (wildcards[part] ?? part.replace(/[.+^${}()|[\]\\]/g, "\\$&"));
+  });
   return new RegExp(`^${source}$`);
 }
 

@@ -27,14 +27,24 @@ export function shardedUnits(
     const unit = { modules, policy };
     for (const module of modules) {
       const known = byModule.get(module);
-      if (known !== undefined && (known.modules.length > 1 || (modules.length > 1 && module === root)))
+      if (known !== undefined && (known.modules.length > 1 || modules.length > 1)) {
+        const others = known.modules.length > 1 ? known.modules : modules;
         throw planError(
-          `${trace.modules[module].fqn} is in two groups: with ${namesOf(trace, known.modules, module)}, and by itself or in another. Name it in one of them.`,
+          `${trace.modules[module].fqn} is in two groups: with ${namesOf(trace, others, module)}, and by itself or in another. Name it in one of them.`,
         );
+      }
       byModule.set(module, unit);
     }
   };
   for (const module of matchModules(trace, root, plan.wrap)) if (module !== root) put([module], withoutOutput(own));
+  // A pattern is of those that no group takes; who names a module means that one.
+  const byName = new Set(
+    matchModules(
+      trace,
+      root,
+      plan.wrap.filter((pattern) => !/[*?[]/.test(pattern)),
+    ),
+  );
   for (const { modules: patterns, together = false, ...policy } of groups) {
     const modules = matchModules(
       trace,
@@ -48,7 +58,8 @@ export function shardedUnits(
     const merged = policyWith(withoutOutput(own), policy);
     if (together) {
       const sorted = [...modules].sort((a, b) => a - b);
-      for (const module of sorted) if (byModule.get(module)?.modules.length === 1) byModule.delete(module);
+      for (const module of sorted)
+        if (byModule.get(module)?.modules.length === 1 && !byName.has(module)) byModule.delete(module);
       put(sorted, merged);
     } else for (const module of modules) put([module], merged);
   }

@@ -64,6 +64,7 @@ export function simulateFsdp(
       "TRACE_SHARDED",
       `the run of '${trace.header.model ?? "a model"}' was sharded by FSDP when it was recorded; expected one on one device. What its rank held is what remat memory shows without a sharding plan.`,
     );
+  requireOneProcess(trace);
   const run = accumulatedRun(runs.under(given.checkpoint), given.microBatches ?? 1);
   if (given.strategy !== undefined) return simulateWhole(run, { ...given, wrap: [] });
   const plan = { ...given, wrap: given.wrap ?? usualWrap(trace) };
@@ -85,6 +86,18 @@ export function simulateFsdp(
       return tracker;
     },
   };
+}
+
+/** A run of one rank of several shows what that held: there is nothing to shard. */
+function requireOneProcess(trace: Trace): void {
+  const collective = trace.strings.find(
+    (name, id) => /^(fsdp|c10d|_c10d_functional)\./.test(name) && trace.ops.name.includes(id),
+  );
+  if (collective === undefined) return;
+  throw new RematError(
+    "TRACE_SHARDED",
+    `the run of '${trace.header.model ?? "a model"}' is of one of several ranks: it has ops such as ${collective}; expected one on one device. What its rank held is what remat memory shows without a sharding plan.`,
+  );
 }
 
 /** Parameters are whole: {@link simulateDataParallel}. */
@@ -139,7 +152,12 @@ class Simulator {
     this.groups = parameterGroups(trace, plan, this.root, units);
     if (this.groups.length === 0) throw noParameters();
     this.mixed = mixedUnits(units, this.groups);
-    const scope = { root: this.root, castModules: castModulesOf(trace, plan, this.root, units), mixed: this.mixed };
+    const scope = {
+      root: this.root,
+      castModules: castModulesOf(trace, plan, this.root, units),
+      mixed: this.mixed,
+      units: new Set(units.flatMap(({ modules }) => modules).filter((module) => module !== this.root)),
+    };
     this.roles = storageRoles(trace, this.groups, this.root);
     const casts = castStorages(trace, lowDtypeOf(units, this.groups), this.roles, scope);
     this.out = new RankTrace(trace, [describe(plan, this.groups.length)], casts !== undefined);
@@ -274,8 +292,8 @@ class Simulator {
     }
     const castInputs = (): void => {
       if (phase !== Phase.forward) return;
-      if (this.mixed !== undefined) copies?.castUnitInputs(module, eventRow, this.nextOp);
-      else if (module === this.root) copies?.castInputs(eventRow, this.nextOp);
+      if (this.mixed === undefined && module === this.root) copies?.castInputs(eventRow, this.nextOp);
+      else copies?.castUnitInputs(module, eventRow, this.nextOp);
     };
     if (state === undefined) return castInputs();
     rank.preForward(state, module, call, phase, castInputs);

@@ -82,6 +82,11 @@ describe("parseShardingPlan", () => {
       "world=8,tp=2",
       'tensor parallelism ("tp=2") is not simulated, since what a rank computes under it is not in a run on one device. Record a run under it: remat memory reads what its rank held.',
     ],
+    [
+      "world=8,tensor-parallel=2",
+      'tensor parallelism ("tensor-parallel=2") is not simulated, since what a rank computes under it is not in a run on one device. Record a run under it: remat memory reads what its rank held.',
+    ],
+    ["world=4,world=8", 'world= is given twice in "world=4,world=8": leave one of them out.'],
     ["world=8,wraps=a", unknownItem("wraps=a")],
     [
       "world=8,replicas=3",

@@ -1,0 +1,50 @@
+import { readFileSync } from "node:fs";
+import { gunzipSync } from "node:zlib";
+import { readPyTorchTrace } from "@remat/pytorch";
+import { describe, expect, it } from "vitest";
+import { CheckpointedRun, parseCheckpoint, parseShardingPlan, simulateFsdp } from "../../src/fsdp/index.js";
+
+const file = readFileSync(new URL("../fixtures/plain-tf.json.gz", import.meta.url));
+const run = JSON.parse(gunzipSync(file).toString());
+const trace = readPyTorchTrace(run);
+
+describe("simulateFsdp refuses", () => {
+  it.each([
+    [
+      "wrap=layers.0+layers.1,wrap=layers.1",
+      /^sharding plan: Transformer\.layers\.1 is in two groups: with .*layers\.0/,
+    ],
+    [
+      "wrap=layers.1,wrap=layers.0+layers.1",
+      /^sharding plan: Transformer\.layers\.1 is in two groups: with .*layers\.0/,
+    ],
+    ["wrap=layers.0+layers.1,wrap=layers.1+layers.2", /layers\.1 is in two groups/],
+    ["wrap=layers.[4-6]", /no module is called "layers\.\[4-6\]"/],
+  ])("a module in two groups, and one that is not there: %s", (items, message) => {
+    expect(() => simulateFsdp(trace, parseShardingPlan(`world=4,${items}`))).toThrow(message);
+  });
+
+  it("a run of one of several ranks, by the ops that show it", () => {
+    const sharded = structuredClone(run);
+    const product = sharded.funcs.find(({ name }: { name: string }) => name === "aten.addmm.default");
+    product.name = "c10d._allgather_base_.default";
+    expect(() => simulateFsdp(readPyTorchTrace(sharded), parseShardingPlan("world=4"))).toThrow(
+      /is of one of several ranks: it has ops such as c10d\._allgather_base_/,
+    );
+  });
+});
+
+describe("patterns of modules", () => {
+  const unitsOf = (text: string) => new CheckpointedRun(trace).unitsOf(parseCheckpoint(text)).map(({ fqn }) => fqn);
+
+  it.each([
+    ["layers.[0-2]", [0, 1, 2]],
+    ["layers.[13]", [1, 3]],
+    ["checkpoint=layers.0,checkpoint=layers.3", [0, 3]],
+  ])("%s names modules, as rows of a comparison do", (text, layers) =>
+    expect(unitsOf(text)).toEqual(layers.map((i) => `Transformer.layers.${i}`)),
+  );
+
+  it("takes a range that goes down for a name", () =>
+    expect(() => unitsOf("layers.[2-0]")).toThrow(/no module is called/));
+});
