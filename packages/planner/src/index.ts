@@ -66,6 +66,7 @@ export {
 } from "./plan/plan-of-checkpoints.js";
 export { planOfGraph } from "./plan/plan-of-graph.js";
 export { planOfTrace } from "./plan/plan-of-trace.js";
+export { policiesOfRules } from "./plan/policies-of-rules.js";
 export {
   type Rematerialization,
   type RematerializeOptions,

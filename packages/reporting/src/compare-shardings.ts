@@ -8,15 +8,24 @@ import {
   scheduleStreams,
   simulateFsdp,
 } from "@remat/mem-tracker/fsdp";
-import { heldElsewhere, heldPeak } from "@remat/memory";
+import { heldElsewhere, heldPeak, holdPlan } from "@remat/memory";
 import { priceTrace, stepMs } from "@remat/runtime-estimator";
-import { type CategoryName, type DeviceNetwork, type DeviceSpec, RuntimeSource, type Trace } from "@remat/trace";
+import {
+  type CategoryName,
+  type DeviceNetwork,
+  type DeviceSpec,
+  type Plan,
+  RuntimeSource,
+  type Trace,
+} from "@remat/trace";
 
 /** What is to be compared, with the name that it is shown by: a sharding plan, or what is checkpointed on one device. */
 export interface NamedSharding {
   readonly name: string;
   readonly plan?: ShardingPlan;
   readonly checkpoint?: readonly CheckpointedModules[];
+  /** In the place of `checkpoint`, of a run of TensorFlow.js: the plan that its executor follows. */
+  readonly followed?: Plan;
 }
 
 /** What one rank holds and receives under a sharding plan; of the run on one device, what that holds. */
@@ -89,8 +98,9 @@ export function compareShardings(
   const simulations = shardings.map(({ plan }) => (plan === undefined ? undefined : simulateFsdp(trace, plan, runs)));
   // Of a trace of several steps each simulation knows how many.
   const steps = simulations.find((each) => each !== undefined)?.steps ?? 1;
-  const compared = shardings.map(({ name, checkpoint }, i) => {
+  const compared = shardings.map(({ name, checkpoint, followed }, i) => {
     const simulation = simulations[i];
+    if (followed !== undefined) return outcomeFollowing(name, trace, followed);
     return simulation === undefined
       ? outcomeAlone(name, runs.under(checkpoint), steps)
       : outcomeOf(name, simulation, options);
@@ -129,10 +139,29 @@ function outcomeAlone(name: string, trace: Trace, steps: number): ShardingOutcom
     peakBytes,
     bytesByCategory,
     elsewhere: new Map(),
-    communication: { allGatherBytes: 0, reduceScatterBytes: 0, allReduceBytes: 0 },
+    communication: nothingSent,
     time: ms > 0 ? { stepMs: ms, computeMs: ms, exposedMs: 0, schedule: undefined, groups: [] } : undefined,
   };
 }
+
+/** On one device, where the executor for TensorFlow.js follows a plan. */
+function outcomeFollowing(name: string, trace: Trace, plan: Plan): ShardingOutcome {
+  const { peakBytes, bytesByCategory } = holdPlan(trace, plan);
+  const ms = stepMs(trace);
+  const { cost, plain } = plan.predicted;
+  const time = { stepMs: ms + cost - plain.cost, computeMs: ms + cost - plain.cost, exposedMs: 0 };
+  return {
+    name,
+    plan: undefined,
+    peakBytes,
+    bytesByCategory,
+    elsewhere: new Map(),
+    communication: nothingSent,
+    time: ms > 0 ? { ...time, schedule: undefined, groups: [] } : undefined,
+  };
+}
+
+const nothingSent: Communication = { allGatherBytes: 0, reduceScatterBytes: 0, allReduceBytes: 0 };
 
 function outcomeOf(name: string, simulation: FsdpSimulation, options: CompareShardingsOptions): ShardingOutcome {
   const { trace, plan, communication } = simulation;

@@ -1,4 +1,6 @@
+import { planningGraphOfTrace, planOfCheckpoints, policiesOfRules } from "@remat/planner";
 import { compareShardings, deviceToFit, type NamedSharding, shardingsDocument } from "@remat/reporting";
+import type { Trace } from "@remat/trace";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
 import { parseFormat, parseUnits, shapeOf } from "../format-option.js";
@@ -58,7 +60,7 @@ export async function compare(model: string, options: CommandOptions, io: Consol
     if (tracePath !== undefined) await writeTraceFile(trace, tracePath, io);
     progress.show(`sharding ${trace.header.model ?? model}`, true);
     const { memoryBytes } = deviceToFit(trace, pricing.device, pricing.isAsked);
-    const comparison = compareShardings(trace, shardings, {
+    const comparison = compareShardings(trace, followed(trace, shardings), {
       memoryBytes,
       device: pricing.device,
       ...(network !== undefined && { network }),
@@ -68,6 +70,21 @@ export async function compare(model: string, options: CommandOptions, io: Consol
   } finally {
     progress.clear();
   }
+}
+
+/** What is checkpointed of a run of TensorFlow.js as plans of its executor, beside what that does by itself, which is to release early. */
+function followed(trace: Trace, shardings: readonly NamedSharding[]): readonly NamedSharding[] {
+  if (trace.header.framework !== "tfjs" || shardings.every(({ checkpoint }) => checkpoint === undefined))
+    return shardings;
+  const graph = planningGraphOfTrace(trace);
+  const planned = [{ name: "early release", checkpoint: [] }, ...shardings];
+  return planned.map((sharding: NamedSharding) => {
+    const { name, checkpoint } = sharding;
+    if (checkpoint === undefined) return sharding;
+    const policies = policiesOfRules(trace, checkpoint);
+    const asked = { budgetBytes: Number.MAX_SAFE_INTEGER, method: "rules" };
+    return { name, followed: planOfCheckpoints(trace, graph, policies, asked) };
+  });
 }
 
 function parseShardings(options: CommandOptions): readonly NamedSharding[] {

@@ -80,6 +80,11 @@ export const planCommand: Command = {
       flags: "--module <fqn>",
       purpose: "For methods that plan modules: only these (names or patterns, parted by commas)",
     },
+    {
+      flags: "--checkpoint <modules>",
+      purpose:
+        "Of a TensorFlow.js model, in place of a search: what is checkpointed: layers.*, block_1(save=BatchMatMul), or RematScope(…) as Keras spells it",
+    },
     { flags: "--world-size <n>", purpose: "For --method modules: devices that weights are sharded over", default: 1 },
     { flags: "--fsdp-units <names>", purpose: "For --method modules: modules that are sharded as one" },
     { flags: "--depth <n>", purpose: "Show modules by this many name components", default: 2 },

@@ -51,7 +51,7 @@ export async function findPlan(
 function requestOf(options: PlanOptions): MethodRequest {
   const { budget, maxOverhead, timeMs, iterations, seed, paretoPoints, workers, modules, worldSize, fsdpUnits } =
     options;
-  const { linkBytesPerSecond } = options;
+  const { linkBytesPerSecond, checkpoint } = options;
   return {
     ...(budget !== undefined && { budget }),
     ...(maxOverhead !== undefined && { maxOverhead }),
@@ -63,6 +63,7 @@ function requestOf(options: PlanOptions): MethodRequest {
     worldSize,
     fsdpUnits,
     ...(linkBytesPerSecond !== undefined && { linkBytesPerSecond }),
+    ...(checkpoint !== undefined && { checkpoint }),
     planCheckpointing: (of, asked) => planCheckpointing(of, { ...asked, ...(workers !== undefined && { workers }) }),
   };
 }

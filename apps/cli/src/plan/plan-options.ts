@@ -1,3 +1,4 @@
+import type { CheckpointedModules } from "@remat/mem-tracker/fsdp";
 import { type Budget, parseBudget } from "@remat/memory";
 import {
   type MethodOption,
@@ -11,6 +12,7 @@ import { formatTypedPercent } from "@remat/reporting";
 import { type DeviceSpec, RematError } from "@remat/trace";
 import type { CommandOption, CommandOptions } from "../command.js";
 import { parsePricing } from "../pricing-options.js";
+import { parseCheckpointed } from "../sharding-option.js";
 import { parseChoice, parseCount, parseText, quote, UsageError } from "../usage-error.js";
 
 /** What `remat plan` was asked for. */
@@ -32,6 +34,8 @@ export interface PlanOptions {
   readonly fsdpUnits: readonly string[];
   /** What moves between the device and host memory in a second, each way; undefined where nothing may be offloaded. */
   readonly linkBytesPerSecond: number | undefined;
+  /** What is checkpointed, where that is not to be searched for. */
+  readonly checkpoint: readonly CheckpointedModules[] | undefined;
   readonly output: string | undefined;
   readonly pyTorchPolicy: string | undefined;
   /** What the plan is for; undefined for what follows runs such as this. */
@@ -51,7 +55,11 @@ export function parsePlanOptions(options: CommandOptions): PlanOptions {
     options[name] === undefined ? undefined : parseText(option, options[name]);
   const iterations = options["iterations"] === undefined ? undefined : parseCount("iterations", options["iterations"]);
   const time = options["time"];
-  const method = parseMethod(options["method"]);
+  const checkpoint =
+    options["checkpoint"] === undefined ? undefined : [options["checkpoint"]].flat().flatMap(parseCheckpointed);
+  // The default is given where nobody names a method.
+  const isNamed = options["method"] !== undefined && options["method"] !== planMethods[0].name;
+  const method = parseMethod(checkpoint === undefined || isNamed ? options["method"] : rulesMethod);
   const parsed: PlanOptions = {
     budget: budgetFor(method, options),
     maxOverhead: options["maxOverhead"] === undefined ? undefined : parseShare("max-overhead", options["maxOverhead"]),
@@ -66,6 +74,7 @@ export function parsePlanOptions(options: CommandOptions): PlanOptions {
     worldSize: parseCount("world-size", options["worldSize"] ?? 1),
     fsdpUnits: parseNames("fsdp-units", options["fsdpUnits"]),
     linkBytesPerSecond: options["link"] === undefined ? undefined : parseLink(options),
+    checkpoint,
     output: text("output"),
     pyTorchPolicy: text("pytorchPolicy", "pytorch-policy"),
     executor: parseExecutor(options),
@@ -165,17 +174,25 @@ function checkTogether(options: PlanOptions): void {
     throw new UsageError(
       `--method ${name} expects a --module-budget: 60% of what all results of a module take, or 2GB.`,
     );
-  if (budget === undefined && maxOverhead === undefined && paretoPoints === 0)
+  if (options.checkpoint === undefined && takes.has("checkpoint"))
+    throw new UsageError(
+      `--method ${name} expects --checkpoint, what is checkpointed: layers.*, or block_1(save=BatchMatMul).`,
+    );
+  if (takes.has("checkpoint") && maxOverhead !== undefined)
+    throw new UsageError(`--max-overhead is for methods that search; --method ${name} takes what --checkpoint names.`);
+  if (budget === undefined && maxOverhead === undefined && paretoPoints === 0 && !takes.has("checkpoint"))
     throw new UsageError(
       "expected a budget: --budget 0.9, 60% or 2GB, or what it may cost: --max-overhead 20%, or all choices: --pareto 10.",
     );
-  if (budget === undefined && !takes.has("maxOverhead")) throw new UsageError(`--method ${name} expects a --budget.`);
+  if (budget === undefined && !takes.has("maxOverhead") && !takes.has("checkpoint"))
+    throw new UsageError(`--method ${name} expects a --budget.`);
   const given: readonly (readonly [boolean, MethodOption, string])[] = [
     [paretoPoints > 0, "pareto", "--pareto goes"],
     [order === "free", "order", "--order free goes"],
     [options.worldSize > 1 || options.fsdpUnits.length > 0, "sharding", "--world-size and --fsdp-units go"],
     [options.modules.length > 0, "modules", "--module goes"],
     [options.linkBytesPerSecond !== undefined, "link", "--link goes"],
+    [options.checkpoint !== undefined, "checkpoint", "--checkpoint goes"],
   ];
   for (const [isGiven, option, what] of given)
     if (isGiven && !takes.has(option))
@@ -196,6 +213,8 @@ function listed(methods: readonly PlanMethod[]): string {
 }
 
 const namesOf = ({ name, aliases = [] }: PlanMethod): readonly string[] => [name, ...aliases];
+/** What is meant where --checkpoint is given alone. */
+const rulesMethod = planMethods.find(({ takes }) => takes.has("checkpoint"))?.name;
 const methodNames = planMethods.flatMap(namesOf);
 
 /** The option that chooses among the planner's methods. */
@@ -214,7 +233,7 @@ export const executorOption: CommandOption = {
 };
 
 /** Plans op by op are of methods that only some executors follow: who names one means those. */
-const opByOp = ["method", "moduleBudget", "module", "pareto", "output", "fsdpUnits"] as const;
+const opByOp = ["method", "checkpoint", "moduleBudget", "module", "pareto", "output", "fsdpUnits"] as const;
 
 function parseExecutor(options: CommandOptions): PlanExecutor | undefined {
   const { executor } = options;

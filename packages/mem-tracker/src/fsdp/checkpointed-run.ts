@@ -1,7 +1,6 @@
 import { CheckpointedSteps, type CheckpointedUnit, tellsSaves } from "@remat/memory/checkpointing";
 import type { Trace } from "@remat/trace";
-import { matchModules, rootModule } from "./match-modules.js";
-import { savedPlaces } from "./save-rules.js";
+import { checkpointedUnits } from "./checkpointed-units.js";
 import { type CheckpointedModules, planError } from "./sharding-plan.js";
 
 /**
@@ -51,7 +50,7 @@ export class CheckpointedRun {
   private stepsOfRun(): CheckpointedSteps {
     if (!tellsSaves(this.trace) && this.trace.header.framework !== "pytorch")
       throw planError(
-        "checkpoint= is simulated on runs of PyTorch, whose traces say when autograd gives back what it saved. A run of TensorFlow.js is planned with remat plan.",
+        "checkpoint= in a sharding plan is simulated on runs of PyTorch, whose traces say when autograd gives back what it saved. Of a run of TensorFlow.js remat compare --checkpoint tells what one device holds.",
       );
     this.steps ??= new CheckpointedSteps(this.trace);
     return this.steps;
@@ -59,27 +58,14 @@ export class CheckpointedRun {
 
   /** The modules that are checkpointed, in the order in which they are named. @throws as {@link under} */
   unitsOf(checkpoint: readonly CheckpointedModules[]): readonly CheckpointedUnit[] {
-    const { trace } = this;
-    const root = rootModule(trace);
     const { units } = this.stepsOfRun();
-    const found = new Map<string, CheckpointedUnit>();
-    for (const { modules, save = [] } of checkpoint)
-      for (const module of matchModules(trace, root, modules)) {
-        const { fqn } = trace.modules[module];
+    return checkpointedUnits(this.trace, checkpoint, {
+      opsOf: (fqn) => {
         const calls = units.callsOf.get(fqn);
-        // A list of modules (`layers` itself) is no module that runs.
-        if (calls === undefined)
-          throw planError(`${fqn} does not run, so it cannot be checkpointed: name modules that do.`);
-        const reason = units.refused.get(fqn);
-        if (reason !== undefined) throw planError(`${fqn} cannot be checkpointed: ${reason}.`);
-        const saved = savedPlaces(trace, units.opsOf[calls[0]], save);
-        if (save.length > 0 && saved.length === 0 && !save.includes("nothing_saveable"))
-          throw planError(
-            `nothing of ${fqn} is saved by ${save.join("+")}: its ops are ${opsIn(trace, units.opsOf[calls[0]])}.`,
-          );
-        found.set(fqn, { fqn, saved });
-      }
-    return [...found.values()];
+        return calls === undefined ? undefined : units.opsOf[calls[0]];
+      },
+      refusalOf: (fqn) => units.refused.get(fqn),
+    });
   }
 }
 
@@ -88,8 +74,4 @@ function describe(units: readonly CheckpointedUnit[]): string {
   const names = units.map(({ fqn }) => fqn);
   const listed = names.length <= 3 ? names.join(", ") : `${names[0]} to ${names.at(-1)}, ${names.length} modules`;
   return `Simulated as checkpointed: ${listed}${selective === 0 ? "" : `, ${selective} selectively`}.`;
-}
-
-function opsIn(trace: Trace, ops: readonly number[]): string {
-  return [...new Set(ops.map((op) => trace.opName(op)))].slice(0, 12).join(", ");
 }

@@ -1,4 +1,5 @@
 export { CheckpointedRun } from "./checkpointed-run.js";
+export { checkpointedUnits, type RunningModules } from "./checkpointed-units.js";
 export { FSDPMemTracker, type FsdpModuleState } from "./fsdp-mem-tracker.js";
 export type { Communication } from "./fsdp-rank.js";
 export { fullyShardCode } from "./fully-shard-code.js";
@@ -28,6 +29,7 @@ export {
   type GroupPolicy,
   type MixedPrecision,
   type Prefetch,
+  type RematScope,
   type ShardingGroup,
   type ShardingPlan,
 } from "./sharding-plan.js";

@@ -1,3 +1,4 @@
+import { parseRematScope } from "./remat-scope.js";
 import {
   type CheckpointedModules,
   checkShardingPlan,
@@ -37,6 +38,9 @@ const planKeys = [
   "bucket",
 ];
 
+/** What a plan has one of. */
+const onceKeys = ["world", "replicas", "rank", "zero", "bucket", "micro-batches"];
+
 /**
  * Returns a plan from text: `world=8,wrap='layers.*',reshard,bf16,offload`.
  *
@@ -44,7 +48,7 @@ const planKeys = [
  * modules as one, and `wrap=PATTERN(…)` says for these what is said for all otherwise: `reshard`, `no-reshard` or `reshard=N` ranks; `bf16` or `fp16` parameters
  * with `float32` reductions, or `param=DTYPE`, `reduce=DTYPE`, `output=DTYPE`. `root(…)` does so for the root. `cast=MODULE:DTYPE` is a cast in
  * the model's own code. `ignore=PATTERN`; `forward-prefetch=N`, `backward-prefetch=N`, or `MODULE>MODULE+MODULE`; `no-reshard-after-backward`;
- * `no-unshard-in-backward=PATTERN`; `checkpoint=PATTERN`, or `checkpoint=PATTERN(save=OP+OP)` for selective checkpointing, may be repeated; `micro-batches=N`; `ddp`, `zero=1` or `zero=2` in the place of FSDP, with `bucket=N` MiB and `bucket-view`; `sync-last`; `offload`; `as-tracked`.
+ * `no-unshard-in-backward=PATTERN`; `checkpoint=PATTERN`, or `checkpoint=PATTERN(save=OP+OP)` for selective checkpointing, or `checkpoint=RematScope(…)` as Keras spells it, may be repeated; `micro-batches=N`; `ddp`, `zero=1` or `zero=2` in the place of FSDP, with `bucket=N` MiB and `bucket-view`; `sync-last`; `offload`; `as-tracked`.
  *
  * @throws RematError `SHARDING_PLAN`
  * @example
@@ -52,7 +56,14 @@ const planKeys = [
  */
 export function parseShardingPlan(text: string): ShardingPlan {
   let plan: ShardingPlan = { worldSize: Number.NaN };
-  for (const item of splitList(text, ",")) plan = withItem(plan, item);
+  const given = new Set<string>();
+  for (const item of splitList(text, ",")) {
+    const [, key] = /^([\w-]+)=/.exec(item) ?? [];
+    if (key !== undefined && onceKeys.includes(key) && given.has(key))
+      throw planError(`${key}= is given twice in ${JSON.stringify(text)}: leave one of them out.`);
+    given.add(key ?? "");
+    plan = withItem(plan, item);
+  }
   if (Number.isNaN(plan.worldSize)) throw planError(`expected world=N in ${JSON.stringify(text)}, found none.`);
   checkShardingPlan(plan);
   return plan;
@@ -108,13 +119,17 @@ function withItem(plan: ShardingPlan, item: string): ShardingPlan {
  * @throws RematError `SHARDING_PLAN`
  */
 export function parseCheckpoint(text: string): readonly CheckpointedModules[] {
-  const items = splitList(text, ",");
+  // As rows of a comparison and sharding plans name it.
+  const items = splitList(text, ",").map((item) => item.replace(/^checkpoint=/, ""));
   if (items.length === 0)
     throw planError("what is checkpointed names no modules: expected at least one, or a pattern.");
   return items.map(checkpointedModules);
 }
 
 function checkpointedModules(value: string): CheckpointedModules {
+  const scope = parseRematScope(value);
+  if (scope !== undefined)
+    return { modules: [], scope, ...(scope.mode === "activations" && { save: ["all_but_activations"] }) };
   const [, named, how] = /^(.*?)(?:\(([^()]*)\))?$/s.exec(value) as RegExpExecArray;
   const modules = splitList(named, "+").map(unquoted);
   if (how === undefined) return { modules };
@@ -232,7 +247,9 @@ const otherParallelism: Readonly<Record<string, string>> = {
 };
 
 function unknownItem(item: string): Error {
-  const other = /^(tp|sp|cp|ep|pp)\b/.exec(item)?.[1];
+  const [, short, long] =
+    /^(?:(tp|sp|cp|ep|pp)\b|(tensor|sequence|context|expert|pipeline)[-_]?parallel)/i.exec(item) ?? [];
+  const other = short ?? (long === undefined ? undefined : `${long[0].toLowerCase()}p`);
   if (other !== undefined)
     return planError(
       `${otherParallelism[other]} (${JSON.stringify(item)}) is not simulated, since what a rank computes under it is not in a run on one device. Record a run under it: remat memory reads what its rank held.`,

@@ -1,3 +1,4 @@
+import { scopeModes } from "./remat-scope.js";
 import { type CheckpointedModules, checkShardingPlan, planError, type ShardingPlan } from "./sharding-plan.js";
 
 /** How a file names what it holds. */
@@ -26,6 +27,12 @@ const precisionFields = {
 };
 const policyFields = { reshardAfterForward: isReshard, mixedPrecision: objectOf(precisionFields) };
 const groupFields = { modules: isNames, together: isBoolean, ...policyFields };
+const scopeFields = {
+  mode: (value: unknown) => (scopeModes.some((mode) => mode === value) ? undefined : `one of ${scopeModes.join(", ")}`),
+  outputSizeThreshold: isNumber,
+  layerNames: isNames,
+};
+const checkpointedFields = { modules: isNames, save: isNames, scope: objectOf(scopeFields) };
 const planFields = {
   schema: isText,
   worldSize: isNumber,
@@ -46,7 +53,7 @@ const planFields = {
   bucketBytes: isNumber,
   gradientAsBucketView: isBoolean,
   gradientSync: (value: unknown) => (value === "every" || value === "last" ? undefined : "every or last"),
-  checkpoint: listOf({ modules: isNames, save: isNames }),
+  checkpoint: listOf(checkpointedFields),
   asTracked: isBoolean,
 };
 
@@ -74,7 +81,7 @@ export function readShardingPlan(text: string): ShardingPlan {
 /** How a file names what it holds that says what is checkpointed. */
 export const checkpointSchema = "checkpoint/1";
 
-const checkpointFields = { schema: isText, checkpoint: listOf({ modules: isNames, save: isNames }) };
+const checkpointFields = { schema: isText, checkpoint: listOf(checkpointedFields) };
 
 /**
  * Returns what is checkpointed from JSON: `{"schema": "checkpoint/1", "checkpoint": [{"modules": ["layers.*"], "save": ["mm"]}]}`, or a policy that `remat plan` has written

@@ -1,10 +1,13 @@
 import type { Trace } from "@remat/trace";
 import { planError } from "./sharding-plan.js";
 
-/** Products of matrices, by ATen's names without overloads: without batch dimensions, and all. */
+/** Products of matrices, by ATen's names without overloads and by tfjs's kernels: without batch dimensions, and all. */
 const plainDots: readonly string[] = ["mm", "addmm", "linear", "mv", "addmv"];
+/** Of tfjs, whose kernel is one for both. */
+const matMuls: readonly string[] = ["BatchMatMul", "_FusedMatMul"];
 const dots: readonly string[] = [
   ...plainDots,
+  ...matMuls,
   "bmm",
   "baddbmm",
   "matmul",
@@ -14,23 +17,41 @@ const dots: readonly string[] = [
   "_scaled_dot_product_efficient_attention",
   "_scaled_dot_product_flash_attention_for_cpu",
   "_scaled_dot_product_cudnn_attention",
+  "Einsum",
+  "Conv1D",
+  "Conv2D",
+  "Conv3D",
+  "DepthwiseConv2dNative",
+  "FusedConv2D",
+  "FusedDepthwiseConv2D",
+];
+const activations: readonly string[] = [
+  ...["relu", "relu6", "elu", "selu", "leaky_relu", "gelu", "silu", "sigmoid", "hardsigmoid", "hardswish", "hardtanh"],
+  ...["tanh", "mish", "softplus", "_softmax", "_log_softmax", "log_sigmoid_forward"],
+  ...["Relu", "Relu6", "Elu", "Selu", "LeakyRelu", "Sigmoid", "Tanh", "Softplus", "Softmax", "LogSoftmax"],
 ];
 
-/** JAX's names (`jax.checkpoint_policies`), each by what it saves. */
-const namedPolicies: Readonly<Record<string, (op: string) => boolean>> = {
+/** JAX's names (`jax.checkpoint_policies`), each by what it saves, and what Keras's `RematScope(mode="activations")` comes to. */
+const namedPolicies: Readonly<Record<string, (op: string, rank: number) => boolean>> = {
   everything_saveable: () => true,
   nothing_saveable: () => false,
   dots_saveable: (op) => dots.includes(op),
   checkpoint_dots: (op) => dots.includes(op),
-  dots_with_no_batch_dims_saveable: (op) => plainDots.includes(op),
-  checkpoint_dots_with_no_batch_dims: (op) => plainDots.includes(op),
+  dots_with_no_batch_dims_saveable: isPlainDot,
+  checkpoint_dots_with_no_batch_dims: isPlainDot,
+  all_but_activations: (op) => !activations.includes(op) && !activations.includes(op.replace(/_$/, "")),
 };
 
+/** Tells whether a product of matrices has no batch dimensions, by its name or by the rank of its result. */
+function isPlainDot(op: string, rank: number): boolean {
+  return plainDots.includes(op) || (matMuls.includes(op) && rank === 2);
+}
+
 /** What is asked of an op in a call: whether a rule has its result saved. */
-type SaveRule = (name: string, ordinal: number) => boolean;
+type SaveRule = (name: string, ordinal: number, rank: number) => boolean;
 
 /**
- * Returns which of a call's ops a list of rules saves, as places among `ops`. A rule is an op's name (`aten.mm.default`, `aten.mm` or `mm`), `mm#0` for the first of that name in a
+ * Returns which of a call's ops a list of rules saves, as places among `ops`. A rule is an op's name (`aten.mm.default`, `aten.mm` or `mm`; `BatchMatMul` of tfjs), `mm#0` for the first of that name in a
  * call, `mm%2` for every second one, or one of JAX's policies by name.
  *
  * @param ops the forward ops of a call
@@ -43,12 +64,14 @@ export function savedPlaces(trace: Trace, ops: readonly number[], rules: readonl
     const name = trace.opName(op);
     const ordinal = counts.get(name) ?? 0;
     counts.set(name, ordinal + 1);
-    return saves.some((rule) => rule(name, ordinal)) ? [place] : [];
+    const [result] = trace.opOutputs(op);
+    const rank = result === undefined ? 0 : trace.tensorShape(result).length;
+    return saves.some((rule) => rule(name, ordinal, rank)) ? [place] : [];
   });
 }
 
 function parseRule(rule: string): SaveRule {
-  if (Object.hasOwn(namedPolicies, rule)) return (name) => namedPolicies[rule](shortName(name));
+  if (Object.hasOwn(namedPolicies, rule)) return (name, _, rank) => namedPolicies[rule](shortName(name), rank);
   if (/offload/.test(rule))
     throw planError(
       `${JSON.stringify(rule)} moves what it saves to the host, which is not simulated: expected ${expected}.`,

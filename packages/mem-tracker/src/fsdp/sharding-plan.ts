@@ -33,10 +33,21 @@ export interface ShardingGroup extends GroupPolicy {
   readonly together?: boolean;
 }
 
-/** Modules that run under `torch.utils.checkpoint`, without reentrance. */
+/** What Keras 3 checkpoints of layers that are made in a `RematScope`, by its arguments. */
+export interface RematScope {
+  readonly mode: "full" | "activations" | "larger_than" | "list_of_layers";
+  /** Of `larger_than`: in elements of a call's result; left out: 1,024, as in Keras. */
+  readonly outputSizeThreshold?: number;
+  /** Of `list_of_layers`. */
+  readonly layerNames?: readonly string[];
+}
+
+/** Modules that run under `torch.utils.checkpoint`, without reentrance, or of TensorFlow.js as if they did. */
 export interface CheckpointedModules {
-  /** Names or patterns, as of {@link ShardingPlan.wrap}. */
+  /** Names or patterns, as of {@link ShardingPlan.wrap}; empty where a scope says it. */
   readonly modules: readonly string[];
+  /** What Keras would checkpoint of a model that is made in such a scope. */
+  readonly scope?: RematScope;
   /**
    * What selective checkpointing saves of each call: ops by name (`aten.mm.default`, `mm`), `mm#0` for the first of that name in a call, `mm%2` for every second one, JAX's
    * policies by name (`dots_saveable`). Left out: nothing, which is full checkpointing.

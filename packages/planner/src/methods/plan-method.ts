@@ -1,10 +1,11 @@
+import type { CheckpointedModules } from "@remat/mem-tracker/fsdp";
 import type { Budget } from "@remat/memory";
 import type { Plan, Trace } from "@remat/trace";
 import type { BindingOp } from "../checkpointing/binding-op.js";
 import type { CheckpointingAnswer, CheckpointingOptions } from "../checkpointing/plan-checkpointing.js";
 
 /** What a method may take besides a budget. */
-export type MethodOption = "maxOverhead" | "pareto" | "order" | "modules" | "sharding" | "link";
+export type MethodOption = "maxOverhead" | "pareto" | "order" | "modules" | "sharding" | "link" | "checkpoint";
 
 /** A way to make a plan: what a file of this folder exports, and `plan-methods.ts` lists. */
 export interface PlanMethod {
@@ -33,6 +34,8 @@ export interface MethodRequest
   /** Devices that weights are sharded over, and which modules are sharded as one. */
   readonly worldSize?: number;
   readonly fsdpUnits?: readonly string[];
+  /** What is checkpointed, where that is not to be searched for. */
+  readonly checkpoint?: readonly CheckpointedModules[];
   /** Searches in another way than one after the other: `planCheckpointing` of `@remat/planner/node`. */
   readonly planCheckpointing?: (trace: Trace, options: CheckpointingOptions) => Promise<CheckpointingAnswer>;
 }

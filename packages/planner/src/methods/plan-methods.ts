@@ -3,7 +3,15 @@ import { greedyMethod } from "./greedy.js";
 import { milpMethod } from "./milp.js";
 import { modulesMethod } from "./modules.js";
 import type { PlanMethod } from "./plan-method.js";
+import { rulesMethod } from "./rules.js";
 import { scheduleMethod } from "./schedule.js";
 
 /** All planning methods, the default first. To add one: its file, and a line here. */
-export const planMethods: readonly PlanMethod[] = [scheduleMethod, modulesMethod, dpMethod, milpMethod, greedyMethod];
+export const planMethods: readonly PlanMethod[] = [
+  scheduleMethod,
+  modulesMethod,
+  dpMethod,
+  milpMethod,
+  greedyMethod,
+  rulesMethod,
+];

@@ -70,18 +70,9 @@ interface CheckpointedCall {
 
 /** What each forward call of the policies' modules recomputes. A call that ran other ops than the last, which the statistics are of, is left alone. */
 function checkpointedCalls(trace: Trace, policies: readonly CheckpointedPolicy[]): CheckpointedCall[] {
-  const { ops, calls, modules } = trace;
+  const { calls, modules } = trace;
   const policyOf = new Map(policies.map((policy) => [policy.fqn, [...policy.recomputedOps]]));
-  const opsOfCall = new Map<number, number[]>();
-  for (let op = 0; op < ops.count; op++) {
-    if (ops.phase[op] !== Phase.forward || ops.flags[op] & OpFlag.sacSkip) continue;
-    for (const call of trace.opCalls(op)) {
-      if (!policyOf.has(modules[calls.module[call]].fqn)) continue;
-      const list = opsOfCall.get(call);
-      if (list === undefined) opsOfCall.set(call, [op]);
-      else list.push(op);
-    }
-  }
+  const opsOfCall = forwardOpsByCall(trace, (fqn) => policyOf.has(fqn));
   const kernels = (list: readonly number[]) => fingerprintOf(list.map((op) => trace.opName(op)));
   return policies.flatMap(({ fqn }) => {
     const ofModule = [...opsOfCall].filter(([call]) => modules[calls.module[call]].fqn === fqn);
@@ -102,6 +93,26 @@ function checkpointedCalls(trace: Trace, policies: readonly CheckpointedPolicy[]
       .filter(([, list]) => kernels(list) === kernels(last[1]))
       .map(([call, list]) => ({ call, ops: recomputed.map((i) => list[i]).sort((a, b) => a - b) }));
   });
+}
+
+/** Returns the forward ops of each call of the modules that `isMeant` tells, as the statistics of a module list them. */
+export function forwardOpsByCall(
+  trace: Trace,
+  isMeant: (fqn: string) => boolean,
+): ReadonlyMap<number, readonly number[]> {
+  const { ops, calls, modules } = trace;
+  const meant = modules.map(({ fqn }) => isMeant(fqn));
+  const opsOfCall = new Map<number, number[]>();
+  for (let op = 0; op < ops.count; op++) {
+    if (ops.phase[op] !== Phase.forward || ops.flags[op] & OpFlag.sacSkip) continue;
+    for (const call of trace.opCalls(op)) {
+      if (!meant[calls.module[call]]) continue;
+      const list = opsOfCall.get(call);
+      if (list === undefined) opsOfCall.set(call, [op]);
+      else list.push(op);
+    }
+  }
+  return opsOfCall;
 }
 
 /** Returns the plain order, with what each call freed where its backward pass first reads any of it. */

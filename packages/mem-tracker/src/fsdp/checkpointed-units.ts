@@ -1,0 +1,58 @@
+import type { CheckpointedUnit } from "@remat/memory/checkpointing";
+import type { Trace } from "@remat/trace";
+import { matchModules, rootModule } from "./match-modules.js";
+import { modulesInScope } from "./remat-scope.js";
+import { savedPlaces } from "./save-rules.js";
+import { type CheckpointedModules, planError } from "./sharding-plan.js";
+
+/** What can be asked of the modules of a run by who simulates them as checkpointed. */
+export interface RunningModules {
+  /** Returns the forward ops of a call of the module, or undefined where it does not run. */
+  opsOf(fqn: string): readonly number[] | undefined;
+  /** Returns why a module cannot run again, or undefined where it can. */
+  refusalOf?(fqn: string): string | undefined;
+}
+
+/**
+ * Returns the modules that are checkpointed with what each saves, in the order in which they are named.
+ *
+ * @throws RematError `SHARDING_PLAN` for modules that are not there, do not run or cannot run again, and for rules that save nothing there is
+ */
+export function checkpointedUnits(
+  trace: Trace,
+  checkpoint: readonly CheckpointedModules[],
+  running: RunningModules,
+): readonly CheckpointedUnit[] {
+  const root = rootModule(trace);
+  const found = new Map<string, CheckpointedUnit>();
+  for (const { modules, save = [], scope } of checkpoint) {
+    const named =
+      scope === undefined
+        ? matchModules(trace, root, modules)
+        : modulesInScope(trace, scope, (fqn) => running.opsOf(fqn));
+    for (const module of named) {
+      const { fqn } = trace.modules[module];
+      const ops = running.opsOf(fqn);
+      // A list of modules (`layers` itself) is no module that runs.
+      if (ops === undefined)
+        throw planError(`${fqn} does not run, so it cannot be checkpointed: name modules that do.`);
+      const reason = running.refusalOf?.(fqn);
+      if (reason !== undefined) {
+        // Who names a scope means what can be.
+        if (scope !== undefined) continue;
+        throw planError(`${fqn} cannot be checkpointed: ${reason}.`);
+      }
+      const saved = savedPlaces(trace, ops, save);
+      // A layer without activations is as it was.
+      if (scope?.mode === "activations" && saved.length === ops.length) continue;
+      if (save.length > 0 && saved.length === 0 && scope === undefined && !save.includes("nothing_saveable"))
+        throw planError(`nothing of ${fqn} is saved by ${save.join("+")}: its ops are ${opsIn(trace, ops)}.`);
+      found.set(fqn, { fqn, saved });
+    }
+  }
+  return [...found.values()];
+}
+
+function opsIn(trace: Trace, ops: readonly number[]): string {
+  return [...new Set(ops.map((op) => trace.opName(op)))].slice(0, 12).join(", ");
+}

@@ -1,0 +1,35 @@
+import { bytesOfBudget, heldPeak } from "@remat/memory";
+import type { Plan } from "@remat/trace";
+import { planningGraphOfTrace } from "../graph/planning-graph-of-trace.js";
+import { planOfCheckpoints } from "../plan/plan-of-checkpoints.js";
+import { policiesOfRules } from "../plan/policies-of-rules.js";
+import type { PlanMethod } from "./plan-method.js";
+
+/** What rules of the user's checkpoint, nothing being searched; without a budget the plan's is its own peak. */
+export const rulesMethod: PlanMethod = {
+  name: "rules",
+  purpose: "what --checkpoint names, nothing being searched",
+  budgetOf: "step",
+  takes: new Set(["checkpoint"]),
+  async plan(trace, { budget, checkpoint = [] }) {
+    const began = performance.now();
+    const graph = planningGraphOfTrace(trace);
+    const policies = policiesOfRules(trace, checkpoint);
+    const planWithin = (budgetBytes: number): Plan =>
+      planOfCheckpoints(trace, graph, policies, {
+        budgetBytes,
+        method: "rules",
+        seconds: (performance.now() - began) / 1000,
+      });
+    const unbound = planWithin(Number.MAX_SAFE_INTEGER);
+    const budgetBytes =
+      budget === undefined ? unbound.predicted.peakBytes : bytesOfBudget(budget, heldPeak(trace).peakBytes);
+    return {
+      plan: planWithin(budgetBytes),
+      trace,
+      checkpointed: policies.map(({ fqn }) => fqn),
+      tables: [],
+      notes: [],
+    };
+  },
+};
