@@ -9,10 +9,15 @@ export interface ProjectOptions {
   readonly globalSetup?: string;
   /** Take `@remat/*` as built, instead of from their sources. */
   readonly isBuilt?: boolean;
+  /**
+   * Whether its files share a process and its modules: of packages that are pure, where no file leaves anything behind that another sees. Half of their time went into importing
+   * the same sources file by file.
+   */
+  readonly isPure?: boolean;
 }
 
 /** Returns the vitest configuration of the package, app or tool `name`: all that projects have in common is said here. */
-export function project(name: string, { globalSetup, isBuilt = false }: ProjectOptions = {}): UserWorkspaceConfig {
+export function project(name: string, { globalSetup, isBuilt = false, isPure = false }: ProjectOptions = {}): UserWorkspaceConfig {
   const conditions = ["@remat/source"];
   const { REMAT_TFJS: tfjs } = process.env;
   return defineProject({
@@ -24,6 +29,7 @@ export function project(name: string, { globalSetup, isBuilt = false }: ProjectO
       name,
       include: ["test/**/*.test.ts"],
       setupFiles: [fileURLToPath(new URL("seed.ts", import.meta.url))],
+      ...(isPure && { isolate: false }),
       ...(globalSetup !== undefined && { globalSetup }),
       testTimeout: 120_000,
       hookTimeout: 120_000,
