@@ -17,7 +17,10 @@ export interface ProjectOptions {
 }
 
 /** Returns the vitest configuration of the package, app or tool `name`: all that projects have in common is said here. */
-export function project(name: string, { globalSetup, isBuilt = false, isPure = false }: ProjectOptions = {}): UserWorkspaceConfig {
+export function project(
+  name: string,
+  { globalSetup, isBuilt = false, isPure = false }: ProjectOptions = {},
+): UserWorkspaceConfig {
   const conditions = ["@remat/source"];
   const { REMAT_TFJS: tfjs } = process.env;
   return defineProject({
