@@ -80,7 +80,11 @@ async function runTyped({ entry, command, targets, options }: TypedCommand, io: 
   const run = (given: readonly string[]) => command.run(given, all, shapedIo(io, all));
   if (command.takesProgram) return run(targets);
   try {
-    await withStandardInput(targets, io, async (files) => void (await run(files)));
+    let exitCode: number | void = undefined;
+    await withStandardInput(targets, io, async (files) => {
+      exitCode = await run(files);
+    });
+    return exitCode;
   } catch (error) {
     throw namingModel(error, targets);
   }

@@ -1,5 +1,19 @@
 export { formatBytes } from "@remat/text-table";
 export {
+  type ChangedPart,
+  type CheckedStep,
+  checkMemory,
+  type MemoryCheck,
+  type PeakLimit,
+} from "./baseline/check-memory.js";
+export {
+  type BaselineStep,
+  baselineStep,
+  type MemoryBaseline,
+  readMemoryBaseline,
+  writeMemoryBaseline,
+} from "./baseline/memory-baseline.js";
+export {
   type Colour,
   categoryColours,
   categoryLabels,
@@ -28,6 +42,7 @@ export {
 export { describeCosts, formatCount } from "./describe-costs.js";
 export { describeMaker, describeShape } from "./describe-held.js";
 export { type AllocatorSummary, allocatorDocument, allocatorFacts } from "./documents/allocator-document.js";
+export { checkDocument } from "./documents/check-document.js";
 export {
   type CheckpointsPoint,
   type CheckpointsSummary,

@@ -18,6 +18,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import("./plan.js")).planCommand,
   },
   {
+    usage: "check <models...>",
+    purpose: "Whether steps hold more than they did: exits 1, and says what grew",
+    load: async () => (await import("./check.js")).checkCommand,
+  },
+  {
     usage: "compare <model>",
     purpose: "What a rank of many would hold and receive, under several sharding plans side by side",
     load: async () => (await import("./compare.js")).compareCommand,

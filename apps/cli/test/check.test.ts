@@ -1,0 +1,100 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, describe, expect, it } from "vitest";
+import { remat } from "./run.js";
+
+const example = (path: string): string => fileURLToPath(new URL(`../../../examples/${path}`, import.meta.url));
+const model = example("transformer/model.js");
+const recorded = example("llama-pytorch/run-512.json.gz");
+const folder = mkdtempSync(join(tmpdir(), "remat-check-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const baseline = join(folder, "main.json");
+const asked = [model, "--size", "tiny", "--batch", "2", "--baseline", baseline];
+
+/** The baseline with another peak, of which `more` bytes less were activations of a module. */
+function rewriteBaseline(
+  change: (step: {
+    peakBytes: number;
+    bytesByCategory: Record<string, number>;
+    bytesByModule: Record<string, number>;
+  }) => void,
+): void {
+  const file = JSON.parse(readFileSync(baseline, "utf8"));
+  change(file.models[model]);
+  writeFileSync(baseline, JSON.stringify(file));
+}
+
+describe("remat check", () => {
+  it("passes where nothing grew, and fails with what did", async () => {
+    expect(await remat("check", ...asked, "--update")).toEqual({ code: 0, stdout: "", stderr: "" });
+    const { stdout } = await remat("memory", model, "--size", "tiny", "--batch", "2", "--format", "json");
+    const { peakBytes } = JSON.parse(stdout) as { peakBytes: number };
+    const same = await remat("check", ...asked, "--format", "json");
+    expect(same.code).toBe(0);
+    expect(JSON.parse(same.stdout)).toMatchObject({
+      passes: true,
+      steps: [{ beforeBytes: peakBytes, afterBytes: peakBytes, categories: [], modules: [] }],
+    });
+
+    const module = Object.keys(JSON.parse(readFileSync(baseline, "utf8")).models[model].bytesByModule).at(-1)!;
+    const more = Math.round(0.05 * peakBytes);
+    rewriteBaseline((step) => {
+      step.peakBytes -= more;
+      step.bytesByCategory["activation"] -= more;
+      step.bytesByModule[module] -= 1;
+    });
+    const grown = await remat("check", ...asked, "--max-peak", "+2%");
+    expect(grown.code).toBe(1);
+    expect(grown.stdout).toContain("1 of 1 steps holds more than it may");
+    expect(grown.stdout).toMatch(/by category[\s\S]*Activations/);
+    expect(grown.stdout).toContain(module);
+    for (const enough of ["+6%", `+${more}B`, `${peakBytes}B`])
+      expect((await remat("check", ...asked, "--max-peak", enough)).code).toBe(0);
+    for (const tooLittle of [`+${more - 1}B`, `${peakBytes - 1}B`])
+      expect((await remat("check", ...asked, "--max-peak", tooLittle)).code).toBe(1);
+  }, 60_000);
+
+  it("fails where the baseline knows a step as another one, or does not know it", async () => {
+    await remat("check", ...asked, "--update");
+    const other = await remat("check", ...asked, "--optimizer", "adam");
+    expect(other.code).toBe(1);
+    expect(other.stdout).toContain('optimizer "adam", was "sgd"');
+    const unknown = await remat("check", recorded, "--baseline", baseline);
+    expect(unknown.code).toBe(1);
+    expect(unknown.stdout).toContain("not in the baseline");
+  }, 60_000);
+
+  it("keeps what else the baseline knows, and writes the same where nothing changed", async () => {
+    await remat("check", recorded, "--baseline", baseline, "--update");
+    const first = readFileSync(baseline, "utf8");
+    expect(Object.keys(JSON.parse(first).models)).toEqual([recorded, model].sort());
+    await remat("check", ...asked, "--update");
+    expect(readFileSync(baseline, "utf8")).toBe(first);
+  }, 60_000);
+
+  it.each([
+    [[model], "expected what to hold the steps against"],
+    [[model, "--baseline", join(folder, "none.json")], "cannot be read"],
+    [[model, "--baseline", baseline, "--max-peak", "some"], "expected a budget"],
+    [[model, "--baseline", baseline, "--max-peak", "50%"], "expects +2%, +50MB or a size in all"],
+  ])("refuses %j", async (args, message) => {
+    const { code, stderr } = await remat("check", ...args);
+    expect(code).toBeGreaterThan(0);
+    expect(stderr).toContain(message);
+  });
+
+  it.each([
+    ["{", "not JSON"],
+    ["{}", '"schema": "memory-baseline/1"'],
+    ['{"schema":"memory-baseline/1"}', 'expected an object "models"'],
+    ['{"schema":"memory-baseline/1","models":{"a":{"peakBytes":-1}}}', '"a": expected step'],
+  ])("refuses the baseline %s", async (text, message) => {
+    const path = join(folder, "damaged.json");
+    writeFileSync(path, text);
+    const { code, stderr } = await remat("check", model, "--baseline", path);
+    expect(code).toBe(1);
+    expect(stderr).toContain(message);
+  });
+});

@@ -1,0 +1,102 @@
+import type { ChangedPart, CheckedStep, MemoryCheck } from "../baseline/check-memory.js";
+import { labelCategory } from "../category-colours.js";
+import { formatPercent } from "../format-quantity.js";
+import type { OutputDocument } from "../formats/output-document.js";
+import { type SizeFormat, type SizeUnit, sizeFormat } from "../size-unit.js";
+
+/** Returns what a check of steps against a baseline found: a row for each, and of what holds more than it may what grew. Its records are the rows in bytes. */
+export function checkDocument(
+  check: MemoryCheck,
+  { units = "auto" }: { readonly units?: SizeUnit } = {},
+): OutputDocument {
+  const size = sizeFormat(units);
+  const failed = check.steps.filter(({ passes }) => !passes);
+  return {
+    parts: () => [
+      {
+        kind: "text",
+        lines: [
+          check.passes ? "no step holds more than it may" : describeFailure(check),
+          ...check.unknown.map((name) => `${name}: not in the baseline; remat check --update puts it there`),
+          ...check.other.map(
+            ({ name, before, after }) => `${name}: another step than the baseline's: ${describeOther(before, after)}`,
+          ),
+        ],
+      },
+      {
+        kind: "table",
+        headers: ["Step", "Before", "Now", "Difference", "At most", ""],
+        worth: [9, 6, 8, 7, 5, 9],
+        rows: check.steps.map((step) => [
+          step.name,
+          size(step.beforeBytes),
+          size(step.afterBytes),
+          describeDifference(step),
+          size(step.limitBytes),
+          step.passes ? "passes" : "too much",
+        ]),
+      },
+      ...failed.flatMap((step) => [
+        partsTable(`${step.name}: what grew, by category`, step.categories, size, labelCategory),
+        partsTable(`${step.name}: what grew, by module`, step.modules.slice(0, mostModules), size, String),
+      ]),
+    ],
+    records: () => ({
+      columns: ["step", "beforeBytes", "afterBytes", "limitBytes", "passes"],
+      rows: check.steps.map(({ name, beforeBytes, afterBytes, limitBytes, passes }) => [
+        name,
+        beforeBytes,
+        afterBytes,
+        limitBytes,
+        String(passes),
+      ]),
+    }),
+    value: () => check,
+  };
+}
+
+const mostModules = 10;
+
+function partsTable(
+  title: string,
+  parts: readonly ChangedPart[],
+  size: SizeFormat,
+  label: (name: string) => string,
+): { readonly kind: "table"; readonly title: string; readonly headers: string[]; readonly rows: string[][] } {
+  const signed = (bytes: number): string => `${bytes < 0 ? "−" : "+"}${size(Math.abs(bytes))}`;
+  return {
+    kind: "table",
+    title,
+    headers: ["What", "Before", "Now", "Difference"],
+    rows: parts.map(({ name, beforeBytes, afterBytes }) => [
+      label(name),
+      size(beforeBytes),
+      size(afterBytes),
+      signed(afterBytes - beforeBytes),
+    ]),
+  };
+}
+
+function describeFailure({ steps, unknown, other }: MemoryCheck): string {
+  const failed = steps.filter(({ passes }) => !passes).length;
+  const all = steps.length + unknown.length + other.length;
+  return failed === 0
+    ? `${unknown.length + other.length} of ${all} steps cannot be compared`
+    : `${failed} of ${all} steps ${failed === 1 ? "holds" : "hold"} more than ${failed === 1 ? "it" : "they"} may`;
+}
+
+function describeDifference({ beforeBytes, afterBytes }: CheckedStep): string {
+  const share = beforeBytes === 0 ? 0 : afterBytes / beforeBytes - 1;
+  return `${share < 0 ? "−" : "+"}${formatPercent(Math.abs(share))}`;
+}
+
+/** The settings that differ. */
+function describeOther(before: string, after: string): string {
+  const [was, is] = [before, after].map((text) => JSON.parse(text) as Readonly<Record<string, unknown>>);
+  return [...new Set([...Object.keys(was), ...Object.keys(is)])]
+    .filter((field) => JSON.stringify(was[field]) !== JSON.stringify(is[field]))
+    .map(
+      (field) => `${field} ${JSON.stringify(is[field]) ?? "left out"}, was ${JSON.stringify(was[field]) ?? "left out"}`,
+    )
+    .join("; ");
+}
