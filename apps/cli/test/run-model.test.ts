@@ -50,6 +50,19 @@ async function runJson(...args: string[]) {
 describe("remat run MODEL without a native backend", () => {
   const cpu = ["--backend", "cpu", "--steps", "3"];
 
+  it("refuses a step that has no room in a memory before it runs, and ends one whose process takes more", async () => {
+    const step = [example("transformer/model.js"), "--size", "tiny", "--backend", "wasm", "--steps", "1"];
+    const { predicted } = await runJson(...step, "--memory", "16GB");
+    const refused = await remat("run", ...step, "--memory", `${predicted.peakBytes + 99}B`, "--reserve", "100B");
+    expect(refused).toMatchObject({ code: 1, stdout: "" });
+    expect(refused.stderr).toContain("Nothing was run.");
+    // Libraries alone are larger than that.
+    const ended = await remat("run", ...step, "--memory", `${predicted.peakBytes + 100}B`, "--reserve", "100B");
+    expect(ended).toMatchObject({ code: 1, stdout: "" });
+    expect(ended.stderr).toContain("ended after step 1, in which the process had");
+    expect((await remat("run", ...step, "--reserve", "1MB")).stderr).toContain("--reserve is of the --memory");
+  }, 180_000);
+
   it.each([
     ["as stock", []],
     ["with early release", ["--early-release"]],

@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import { formatTypedPercent, judgeStep } from "@remat/reporting";
+import { formatTypedBytes } from "@remat/text-table";
 import { RematError } from "@remat/trace";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
@@ -14,7 +15,7 @@ import { askProcess } from "../run/ask-process.js";
 import type { PlanningJob, PlanningResult, Wanted } from "../run/planning-job.js";
 import { type ProcessName, pathOfProcess } from "../run/process-paths.js";
 import { describeVerification, runDocument } from "../run/run-document.js";
-import { parseRunOptions } from "../run/run-options.js";
+import { parseRunOptions, type RunOptions } from "../run/run-options.js";
 import { summarizeRun } from "../run/run-summary.js";
 import type { Execution, StepJob, StepResult } from "../run/step-job.js";
 import { stepOfPlan } from "../run/step-of-plan.js";
@@ -45,6 +46,11 @@ export const runCommand: Command = {
     },
     { flags: "--early-release", purpose: "Nothing is recomputed; everything is freed after its last use" },
     updateInBackwardOption,
+    {
+      flags: "--memory <size>",
+      purpose: "What the process may have resident: refused where a step is predicted to need more, ended where it has",
+    },
+    { flags: "--reserve <size>", purpose: "Of --memory, what is kept for what is no tensor (default: nothing)" },
     { flags: "--steps <n>", purpose: "How many steps to run", default: 5 },
     { flags: "--time <time>", purpose: "How long to look for a plan (default: 20s)" },
     { flags: "--top <n>", purpose: "How many of the largest storages at the measured peak to list", default: 10 },
@@ -65,7 +71,7 @@ export const runCommand: Command = {
 export async function run(model: string, options: CommandOptions, io: ConsoleIo): Promise<void> {
   const format = parseFormat(options);
   const units = parseUnits(options);
-  const { wanted, steps, timeMs, verify } = parseRunOptions(options);
+  const { wanted, steps, timeMs, verify, memory } = parseRunOptions(options);
   const offloadsOnHost = options["offloadOnHost"] === true;
   if (offloadsOnHost && wanted.kind !== "plan")
     throw new UsageError("--offload-on-host is for a --plan that offloads.");
@@ -93,6 +99,7 @@ export async function run(model: string, options: CommandOptions, io: ConsoleIo)
     const planningJob: PlanningJob = { source, plannedBackend: backend, from: process.cwd(), wanted, timeMs };
     const planned = await ask<PlanningJob, PlanningResult>("planning", planningJob, "predicting");
     const planning = { ...planned, notes: [...(note === undefined ? [] : [note]), ...planned.notes] };
+    if (memory !== undefined) requireRoom(name, planned.predicted.peakBytes, memory);
     const job: StepJob = {
       source,
       backend: planning.backend,
@@ -103,7 +110,12 @@ export async function run(model: string, options: CommandOptions, io: ConsoleIo)
       record: true,
       largest: top,
     };
-    const measured = await ask<StepJob, StepResult>("executor", job, `running ${steps} steps`);
+    const measured = await ask<StepJob, StepResult>(
+      "executor",
+      // What is held against it, stock, is not.
+      { ...job, ...(memory !== undefined && { maxResidentBytes: memory.bytes }) },
+      `running ${steps} steps`,
+    );
     const verification = verify ? await verifyRun(job, (process, each, what) => ask(process, each, what)) : undefined;
     progress.clear();
     const summary = summarizeRun(planning, measured, wanted.kind, verification);
@@ -118,6 +130,20 @@ export async function run(model: string, options: CommandOptions, io: ConsoleIo)
   } finally {
     progress.clear();
   }
+}
+
+/** Refuses a step before it runs whose tensors have no room, by the same number as `remat fit`. */
+function requireRoom(
+  name: string,
+  peakBytes: number,
+  { bytes, reserveBytes }: NonNullable<RunOptions["memory"]>,
+): void {
+  const roomBytes = bytes - reserveBytes;
+  if (peakBytes <= roomBytes) return;
+  throw new RematError(
+    "MEMORY_LIMIT",
+    `${name}: a step holds ${formatTypedBytes(peakBytes)} at its peak, and ${formatTypedBytes(Math.max(0, roomBytes))} are left of --memory. Nothing was run. Give a smaller --batch, or --budget ${roomBytes}B.`,
+  );
 }
 
 function executionOf({ plan }: PlanningResult, wanted: Wanted, offloadsOnHost: boolean): Execution {

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { CommandOptions } from "../command.js";
-import { parseBudgetOption, parseShare, parseTimeMs } from "../plan/plan-options.js";
+import { parseBudgetOption, parseShare, parseSize, parseTimeMs } from "../plan/plan-options.js";
 import { parseUpdateInBackward } from "../update-in-backward-option.js";
 import { parseCount, parseText, UsageError } from "../usage-error.js";
 import type { Wanted } from "./planning-job.js";
@@ -11,6 +11,8 @@ export interface RunOptions {
   readonly steps: number;
   readonly timeMs: number;
   readonly verify: boolean;
+  /** What the process may have resident, and what of it is kept for others than tensors; undefined where nobody says. */
+  readonly memory: { readonly bytes: number; readonly reserveBytes: number } | undefined;
 }
 
 /**
@@ -24,6 +26,17 @@ export function parseRunOptions(options: CommandOptions): RunOptions {
     steps: parseCount("steps", options["steps"] ?? 5),
     timeMs: options["time"] === undefined ? 20_000 : parseTimeMs(options["time"]),
     verify: options["verify"] === true,
+    memory: parseMemory(options),
+  };
+}
+
+function parseMemory({ memory, reserve }: CommandOptions): RunOptions["memory"] {
+  if (memory === undefined && reserve !== undefined)
+    throw new UsageError("--reserve is of the --memory that the process may have. Give that, too.");
+  if (memory === undefined) return undefined;
+  return {
+    bytes: parseSize("memory", memory),
+    reserveBytes: reserve === undefined ? 0 : parseSize("reserve", reserve),
   };
 }
 

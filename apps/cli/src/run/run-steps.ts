@@ -1,4 +1,6 @@
 import { createHash } from "node:crypto";
+import { formatTypedBytes } from "@remat/text-table";
+import { RematError } from "@remat/trace";
 import { type ModelDefinition, prepareStep, type TrainingStep } from "@remat/tracer/step";
 import type { Tensor, Variable } from "@tensorflow/tfjs-core";
 import { loadModel } from "../load-model.js";
@@ -44,6 +46,7 @@ export async function runSteps(job: StepJob, surround: () => StepSurroundings = 
       steps.push(timeStep(i, step, surroundings, reader));
       // The arrays in which the initial weights came are garbage now, as large as the weights.
       if (i === 0) globalThis.gc?.();
+      requireResident(job, i);
       // Lets the engine of JavaScript collect what it wants to, as between the batches of `fit`.
       await new Promise((resolve) => setImmediate(resolve));
     }
@@ -55,6 +58,16 @@ export async function runSteps(job: StepJob, surround: () => StepSurroundings = 
     surroundings?.close();
     step?.dispose();
   }
+}
+
+/** The most that was ever resident counts: a step holds it, and gives it back before it is over. */
+function requireResident({ maxResidentBytes, source }: StepJob, step: number): void {
+  const residentBytes = process.resourceUsage().maxRSS * 1024;
+  if (maxResidentBytes === undefined || residentBytes <= maxResidentBytes) return;
+  throw new RematError(
+    "MEMORY_LIMIT",
+    `${source.name}: ended after step ${step + 1}, in which the process had ${formatTypedBytes(residentBytes)} resident, of ${formatTypedBytes(maxResidentBytes)}. Give more --reserve to remat fit and here, for what the process takes besides tensors, or a smaller --batch.`,
+  );
 }
 
 function timeStep(

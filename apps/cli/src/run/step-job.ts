@@ -33,6 +33,8 @@ export interface StepJob {
   readonly read: readonly TensorPlace[];
   /** Whether to record one more step, for what is held by category. */
   readonly record: boolean;
+  /** The most that the process may have resident; left out: whatever it takes. */
+  readonly maxResidentBytes?: number;
   /** How many of the largest storages at its peak to tell; 10 if left out. */
   readonly largest?: number;
 }
