@@ -60,8 +60,12 @@ export function parsePricing(options: CommandOptions): Pricing {
   };
 }
 
-/** A device by name, or from a JSON file. */
-function readDevice(nameOrPath: string): DeviceSpec {
+/**
+ * Returns a device by name, or from a JSON file.
+ *
+ * @throws UsageError for a name that is none; RematError `DEVICE_FILE`
+ */
+export function readDevice(nameOrPath: string): DeviceSpec {
   if (!nameOrPath.endsWith(".json")) return deviceByName(nameOrPath);
   let text: string;
   try {

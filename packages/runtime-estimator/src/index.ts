@@ -3,6 +3,7 @@ export { allocationUnits } from "./device-specs/allocation-units.js";
 export { defaultDevice, defaultDeviceHere, deviceSpec, deviceSpecs } from "./device-specs/device-specs.js";
 export { parseDeviceSpec } from "./device-specs/parse-device-spec.js";
 export { type EstimateMode, estimateModes, parseEstimateMode } from "./estimate-mode.js";
+export { type CostedRun, extrapolateCosts } from "./extrapolate-costs.js";
 export { type LayerCost, type LayerCosts, layerCosts, type NamedLayerCost } from "./layer-costs.js";
 export { type ModuleOrders, moduleOrders } from "./module-orders.js";
 export { type ModuleRuntime, type ModuleRuntimes, moduleRuntimes } from "./module-runtimes.js";

@@ -18,6 +18,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import("./plan.js")).planCommand,
   },
   {
+    usage: "fit <models...>",
+    purpose: "The largest batch, and the best way to train, on the devices at hand",
+    load: async () => (await import("./fit.js")).fitCommand,
+  },
+  {
     usage: "check <models...>",
     purpose: "Whether steps hold more than they did: exits 1, and says what grew",
     load: async () => (await import("./check.js")).checkCommand,

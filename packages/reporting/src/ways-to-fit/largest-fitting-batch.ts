@@ -4,9 +4,14 @@ import type { PeakOfBatch } from "./largest-batch.js";
 /** More samples than anybody puts into one batch. */
 const mostSamples = 2 ** 20;
 
+export interface BatchChoice {
+  /** The batches that may be taken, the smallest first; left out: any. */
+  readonly batches?: readonly number[];
+}
+
 /**
  * Returns the largest batch that fits, where a larger one never holds less: by a line through the peaks that are known, and by halving what is
- * between the largest that fits and the smallest that does not. Undefined where one sample is too much.
+ * between the largest that fits and the smallest that does not. Undefined where the smallest, one sample if nobody says otherwise, is too much.
  *
  * @param samples of the batch whose peak is known
  * @example
@@ -17,25 +22,33 @@ export async function largestFittingBatch(
   peakBytes: number,
   memoryBytes: number,
   peakOf: PeakOfBatch,
+  { batches }: BatchChoice = {},
 ): Promise<FittingBatch | undefined> {
-  const one = samples === 1 ? peakBytes : await peakOf(1);
+  // Batches by their place among those that may be taken: all are counted from 1.
+  const batchAt = (place: number): number => (batches === undefined ? place : batches[place - 1]);
+  const placeOf = (batch: number): number =>
+    batches === undefined ? Math.floor(batch) : batches.findLastIndex((each) => each <= batch) + 1;
+  const places = batches?.length ?? mostSamples;
+  const smallest = batchAt(1);
+  const one = samples === smallest ? peakBytes : await peakOf(smallest);
   if (one > memoryBytes) return undefined;
-  let fits: FittingBatch = { batch: 1, peakBytes: one };
+  let fits: FittingBatch = { batch: smallest, peakBytes: one };
   let tooMuch: FittingBatch | undefined;
   const take = (found: FittingBatch): void => {
     if (found.peakBytes > memoryBytes) tooMuch = found;
     else if (found.batch > fits.batch) fits = found;
   };
-  if (samples > 1) take({ batch: samples, peakBytes });
+  if (samples > smallest) take({ batch: samples, peakBytes });
   for (let tried = 0; ; tried++) {
-    const most = tooMuch === undefined ? mostSamples : tooMuch.batch - 1;
-    if (fits.batch >= most) return fits;
-    const other = tooMuch ?? { batch: 1, peakBytes: one };
+    const least = placeOf(fits.batch) + 1;
+    const most = tooMuch === undefined ? places : placeOf(tooMuch.batch) - 1;
+    if (least > most) return fits;
+    const other = tooMuch ?? { batch: smallest, peakBytes: one };
     const slope = (fits.peakBytes - other.peakBytes) / (fits.batch - other.batch);
-    const onLine = slope > 0 ? fits.batch + Math.floor((memoryBytes - fits.peakBytes) / slope) : 2 * fits.batch;
+    const onLine = placeOf(slope > 0 ? fits.batch + (memoryBytes - fits.peakBytes) / slope : 2 * fits.batch);
     // Every other time the middle, where a line is of no help.
-    const next = tried % 2 === 1 && tooMuch !== undefined ? (fits.batch + tooMuch.batch) >> 1 : onLine;
-    const batch = Math.min(most, Math.max(fits.batch + 1, next));
+    const next = tried % 2 === 1 && tooMuch !== undefined ? (least - 1 + most + 1) >> 1 : onLine;
+    const batch = batchAt(Math.min(most, Math.max(least, next)));
     take({ batch, peakBytes: await peakOf(batch) });
   }
 }

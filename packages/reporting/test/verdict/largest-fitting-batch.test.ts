@@ -34,6 +34,30 @@ describe("the largest batch that fits", () => {
     );
   });
 
+  it("is one of those that may be taken", async () => {
+    const given = fc.record({
+      batches: fc.uniqueArray(fc.integer({ min: 1, max: 600 }), { minLength: 1, maxLength: 40 }),
+      fixedBytes: fc.nat(1000),
+      sampleBytes: fc.nat(20),
+      jumpBytes: fc.nat(500),
+      memoryBytes: fc.integer({ min: 1, max: 12_000 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(given, async ({ batches, fixedBytes, sampleBytes, jumpBytes, memoryBytes }) => {
+        const sorted = batches.sort((a, b) => a - b);
+        const peakOf = (batch: number): number => fixedBytes + sampleBytes * batch + jumpBytes * (batch >> 6);
+        const [smallest] = sorted;
+        const ask = async (batch: number): Promise<number> => {
+          expect(sorted).toContain(batch);
+          return peakOf(batch);
+        };
+        const best = sorted.findLast((batch) => peakOf(batch) <= memoryBytes);
+        const found = await largestFittingBatch(smallest, peakOf(smallest), memoryBytes, ask, { batches: sorted });
+        expect(found).toEqual(best === undefined ? undefined : { batch: best, peakBytes: peakOf(best) });
+      }),
+    );
+  });
+
   it("is none where one sample is too much", async () => {
     expect(await largestFittingBatch(4, 400, 99, async () => 100)).toBeUndefined();
     expect(await largestFittingBatch(1, 100, 99, async () => 0)).toBeUndefined();

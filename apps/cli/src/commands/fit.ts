@@ -1,0 +1,128 @@
+import { type FitUnit, fitDocument, fitUnitBatch, type RankedRow, summarizeFit, unitsOf } from "@remat/fit";
+import { fitInWorkers, UnitCache } from "@remat/fit/node";
+import { RematError } from "@remat/trace";
+import type { Command, CommandOptions } from "../command.js";
+import type { ConsoleIo } from "../console-io.js";
+import { appliedText } from "../fit/applied-text.js";
+import { contentKey } from "../fit/content-key.js";
+import { fitGridOptions, fitStepOptions, parseFitOptions } from "../fit/fit-options.js";
+import { type FitJob, stepsOfJob } from "../fit/steps-of-job.js";
+import { formatOption, parseFormat, parseUnits, shapeOf, unitsOption } from "../format-option.js";
+import { parseModelOptions } from "../model-options.js";
+import { isOf, modelSource } from "../model-source.js";
+import { shownBeside, writeFor } from "../output.js";
+import { interruptible } from "../plan/interruptible.js";
+import { Progress } from "../progress.js";
+import { UsageError } from "../usage-error.js";
+import { typed } from "../verdict/next-command.js";
+
+/** `remat fit`. */
+export const fitCommand: Command = {
+  options: [...fitGridOptions, ...fitStepOptions, formatOption, unitsOption],
+  examples: [
+    "remat fit ./my-model.js --optimizer adam --memory 4GB --devices here",
+    "remat fit model.json --devices a100,h100,l4 --price a100=2.5,h100=4,l4=0.7 --objective cost",
+    "remat fit run-b8.json.gz run-b16.json.gz --devices h100 --ranks 1,8,64 --precision f32,bf16 --apply shard.py",
+  ],
+  takes: ["model", "run"],
+  run: (targets, options, io) => fit(targets, options, io),
+};
+
+/** Finds (`remat fit MODEL`) the largest batch, and the best way to train, on the devices at hand. */
+export async function fit(targets: readonly string[], options: CommandOptions, io: ConsoleIo): Promise<void> {
+  const format = parseFormat(options);
+  const units = parseUnits(options);
+  const { request, prices, workers, cache, apply } = parseFitOptions(options);
+  const shown = shownBeside(io, { "--apply": apply });
+  const { request: given, ...files } = parseModelOptions({ ...options, batch: undefined, optimizer: undefined });
+  const job: FitJob = { sources: targets.map((target) => modelSource(target)), options: { request: given, ...files } };
+  if (!isOf(job.sources[0], "model") && request.optimizers !== undefined)
+    throw new UsageError(
+      `--optimizer cannot change ${job.sources[0].name}, which is a recorded run. Leave it out, or name the model itself.`,
+    );
+  const progress = new Progress(io);
+  try {
+    const steps = await stepsOfJob(job, progress);
+    const grid = unitsOf({ ...request, ...(given.seed !== undefined && { seed: given.seed }) }, steps);
+    if (grid.length === 0) throw new UsageError("there is nothing to look through: name other --ways or --ranks.");
+    const { found: answers } = await interruptible(io, (signal) =>
+      fitInWorkers(grid, {
+        file: new URL("../fit/fit-worker.js", import.meta.url),
+        workerData: job,
+        workers,
+        signal,
+        ...(cache !== undefined && { cache: new UnitCache(cache, contentKey(job)) }),
+        fitHere: (unit, onTried) => fitUnitBatch(unit, steps, onTried),
+        onProgress: ({ done, units: all, unit: { configuration }, batch }) =>
+          progress.show(
+            `${done} of ${all} ways; ${configuration.device}, ${configuration.way}${batch === undefined ? "" : `, batch ${batch}`}; Ctrl-C takes the best`,
+          ),
+      }),
+    );
+    const summary = summarizeFit(grid, answers, {
+      model: isOf(job.sources[0], "model") ? targets[0] : steps.name,
+      prices,
+    });
+    const { best } = summary;
+    if (apply !== undefined && best !== undefined) await writeFor("--apply", apply, await appliedText(best, steps), io);
+    progress.clear();
+    const document = fitDocument(summary, {
+      units,
+      pricedBy:
+        steps.recordedBatches === undefined ? "roofline of each device" : "as recorded, else roofline of each device",
+      notes: describeScaling(steps),
+      command: best && commandFor(best, targets, { options, job }),
+    });
+    shown.write(format.write(document, shapeOf(io)));
+    if (best === undefined) throw nothingFits(summary.model, grid);
+  } finally {
+    progress.clear();
+  }
+}
+
+function describeScaling({
+  recordedBatches,
+  residualBytes,
+}: {
+  readonly recordedBatches?: readonly number[];
+  readonly residualBytes?: number;
+}): readonly string[] {
+  if (recordedBatches === undefined || recordedBatches.length < 2) return [];
+  return [
+    `scaled from runs recorded at batches ${recordedBatches.join(", ")}: sizes, FLOPs and bytes as lines, off by at most ${residualBytes ?? 0} bytes there`,
+  ];
+}
+
+function nothingFits(name: string, [{ batches }]: readonly FitUnit[]): RematError {
+  return new RematError(
+    "FIT_NOTHING",
+    `${name}: nothing fits with a batch of ${batches[0]} or more. Give a larger device, more --ranks, --offload, or more --max-overhead.`,
+  );
+}
+
+/** What runs, or plans, a step as the best row says. */
+function commandFor(
+  { configuration: { way, optimizer }, batch, memoryBytes, sharding }: RankedRow,
+  targets: readonly string[],
+  { options, job }: { readonly options: CommandOptions; readonly job: FitJob },
+): string | undefined {
+  const [source] = job.sources;
+  if (!isOf(source, "model") || sharding !== undefined) return undefined;
+  const given = { target: targets[0], source, options: { ...options, batch: String(batch), optimizer } };
+  const limits = ["memory", "reserve"].flatMap((name) => {
+    const value = options[name];
+    return typeof value === "string" ? [`--${name}`, value] : [];
+  });
+  switch (way) {
+    case "stock":
+      return typed("run", given, ...limits);
+    case "early-release":
+      return typed("run", given, "--early-release", ...limits);
+    case "update-in-backward":
+      return typed("run", given, "--early-release", "--update-in-backward", ...limits);
+    case "recompute":
+      return typed("run", given, "--budget", `${memoryBytes}B`, ...limits);
+    case "offload":
+      return typed("plan", given, "--budget", `${memoryBytes}B`, "--link", "device");
+  }
+}

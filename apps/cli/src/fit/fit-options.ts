@@ -1,0 +1,186 @@
+import { availableParallelism } from "node:os";
+import {
+  type FitPrecision,
+  type FitRequest,
+  type FitWayName,
+  fitObjectives,
+  fitPrecisions,
+  fitWayNames,
+  fitWays,
+} from "@remat/fit";
+import { defaultDevice, defaultDeviceHere } from "@remat/runtime-estimator";
+import type { DeviceSpec } from "@remat/trace";
+import { type CommandOption, type CommandOptions, optionName } from "../command.js";
+import { stepOptions } from "../model-options.js";
+import { parseShare, parseSize } from "../plan/plan-options.js";
+import { readDevice } from "../pricing-options.js";
+import { parseNetworkOption } from "../sharding-option.js";
+import { parseChoice, parseCount, parseText, quote, UsageError } from "../usage-error.js";
+import { thisMachine } from "../verdict/this-machine.js";
+
+/** What is looked through, or is up to a way, is not said of the step. */
+const chosen: ReadonlySet<string> = new Set(["batch", "optimizer", "data", "checkpointing"]);
+
+/** What may be said of the steps of a search. */
+export const fitStepOptions: readonly CommandOption[] = stepOptions.filter((option) => !chosen.has(optionName(option)));
+
+/** What is looked through, and for what. */
+export const fitGridOptions: readonly CommandOption[] = [
+  {
+    flags: "--devices <names>",
+    purpose: `Devices: names (a100,h100,l4), files with your own, or here for this machine (default: ${defaultDevice})`,
+  },
+  { flags: "--memory <size>", purpose: "What a device has, in place of its own: 4GB" },
+  { flags: "--reserve <size>", purpose: "Of that, what is kept for the process and others: 500MB (default: nothing)" },
+  { flags: "--batch <sizes>", purpose: "Batches of a rank: 1..512, or 8,16,32 (default: 1..512, or as recorded)" },
+  { flags: "--optimizer <names>", purpose: "Optimizers: sgd,adam (default: the model's own, or sgd)" },
+  { flags: "--precision <names>", purpose: `Of runs of PyTorch: ${fitPrecisions.join(", ")} (default: as recorded)` },
+  {
+    flags: "--ways <names>",
+    purpose: `Ways: ${fitWayNames.join(", ")} (default: all but offload)`,
+    choices: fitWayNames,
+  },
+  { flags: "--offload", purpose: "Also offload to host memory" },
+  { flags: "--ranks <counts>", purpose: "Devices that weights are sharded over: 1,8,64 (default: 1)" },
+  {
+    flags: "--wrap <modules>",
+    purpose:
+      "Of ranks, modules gathered as one: layers.*+head; several times for several ways (default: the blocks that repeat)",
+  },
+  {
+    flags: "--network <speeds>",
+    purpose: "How ranks are joined: per-node=8,node=450,between=50,latency=5 (default: the device's)",
+  },
+  { flags: "--global-batch <n>", purpose: "Samples of a step over all ranks, in as many passes as that takes" },
+  { flags: "--max-overhead <share>", purpose: "How much longer a step may take for less memory (default: 30%)" },
+  {
+    flags: "--objective <aim>",
+    choices: fitObjectives,
+    purpose: `What is best: ${fitObjectives.join(", ")}`,
+    default: "throughput",
+  },
+  { flags: "--price <prices>", purpose: "What a device costs in an hour: a100=2.5,h100=4" },
+  { flags: "--iterations <n>", purpose: "How many changes a search for a plan tries", default: 200 },
+  { flags: "--workers <n>", purpose: "Threads that search (default: one a core, 8 at most)" },
+  { flags: "--cache <folder>", purpose: "Keep answers there, and begin with those that are there" },
+  {
+    flags: "--apply <file>",
+    purpose: "Write what the framework needs for the best: JavaScript, Python, or a policy as JSON",
+    writes: "text",
+  },
+];
+
+/** What `remat fit` was asked for, besides the steps. */
+export interface FitOptions {
+  readonly request: FitRequest;
+  readonly prices: Readonly<Record<string, number>>;
+  readonly workers: number;
+  readonly cache: string | undefined;
+  readonly apply: string | undefined;
+}
+
+/**
+ * Parses the options of `remat fit`.
+ *
+ * @throws UsageError naming the option; RematError `DEVICE_FILE`
+ */
+export function parseFitOptions(options: CommandOptions): FitOptions {
+  const given = <T>(name: string, parse: (value: unknown) => T): T | undefined =>
+    options[name] === undefined ? undefined : parse(options[name]);
+  const devices = given("devices", parseDevices) ?? [readDevice(defaultDevice)];
+  const objective = parseChoice("objective", options["objective"] ?? "throughput", fitObjectives);
+  const prices = given("price", (value) => parsePrices(value, devices)) ?? {};
+  if (objective === "cost" && Object.keys(prices).length === 0)
+    throw new UsageError(`--objective cost needs what devices cost: --price ${devices[0].name}=2.5, in an hour.`);
+  const iterations = parseCount("iterations", options["iterations"] ?? 200);
+  const request: FitRequest = {
+    devices,
+    objective,
+    iterations,
+    ...defined({
+      memoryBytes: given("memory", (value) => parseSize("memory", value)),
+      reserveBytes: given("reserve", (value) => parseSize("reserve", value)),
+      batches: given("batch", parseBatches),
+      optimizers: given("optimizer", (value) => parseList("optimizer", value)),
+      precisions: given("precision", (value) => parseChoices<FitPrecision>("precision", value, fitPrecisions)),
+      ways: parseWays(options),
+      ranks: given("ranks", (value) => parseList("ranks", value).map((each) => parseCount("ranks", each))),
+      wraps: given("wrap", (value) => [value].flat().map((each) => parseWrap(each))),
+      network: given("network", (value) => parseNetworkOption(value, devices[0])),
+      globalBatch: given("globalBatch", (value) => parseCount("global-batch", value)),
+      maxOverhead: given("maxOverhead", (value) => parseShare("max-overhead", value)),
+      seed: given("seed", (value) => parseCount("seed", value, 0)),
+    }),
+  };
+  return {
+    request,
+    prices,
+    workers: given("workers", (value) => parseCount("workers", value)) ?? Math.min(8, availableParallelism()),
+    cache: given("cache", (value) => parseText("cache", value)),
+    apply: given("apply", (value) => parseText("apply", value)),
+  };
+}
+
+function defined<T extends object>(fields: T): { [Key in keyof T]?: NonNullable<T[Key]> } {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
+    [Key in keyof T]?: NonNullable<T[Key]>;
+  };
+}
+
+function parseList(option: string, value: unknown): readonly string[] {
+  const items = parseText(option, value)
+    .split(",")
+    .map((item) => item.trim());
+  if (items.includes("")) throw new UsageError(`--${option} expects names parted by commas, found ${quote(value)}.`);
+  return items;
+}
+
+function parseChoices<T extends string>(option: string, value: unknown, allowed: readonly T[]): readonly T[] {
+  return parseList(option, value).map((item) => parseChoice(option, item, allowed));
+}
+
+function parseDevices(value: unknown): readonly DeviceSpec[] {
+  return parseList("devices", value).map((name) =>
+    name === "here" ? { ...readDevice(defaultDeviceHere), ...thisMachine(), name: "here" } : readDevice(name),
+  );
+}
+
+/** A range, or some. */
+function parseBatches(value: unknown): readonly number[] {
+  const range = /^(\d+)\.\.(\d+)$/.exec(parseText("batch", value));
+  if (range === null) return parseList("batch", value).map((each) => parseCount("batch", each));
+  const [from, to] = [parseCount("batch", range[1]), parseCount("batch", range[2], 1, mostSamples)];
+  if (from > to) throw new UsageError(`--batch ${range[0]} is empty: expected the smaller number first.`);
+  return Array.from({ length: to - from + 1 }, (_, i) => from + i);
+}
+
+/** More than anybody puts into a batch. */
+const mostSamples = 65_536;
+
+function parseWays(options: CommandOptions): readonly FitWayName[] | undefined {
+  const offloads = options["offload"] === true;
+  if (options["ways"] === undefined) return offloads ? fitWays.map(({ name }) => name) : undefined;
+  const ways = parseChoices("ways", options["ways"], fitWayNames);
+  return offloads && !ways.includes("offload") ? [...ways, "offload"] : ways;
+}
+
+function parseWrap(value: unknown): readonly string[] {
+  const text = parseText("wrap", value);
+  return text === "root" ? [] : text.split("+");
+}
+
+function parsePrices(value: unknown, devices: readonly DeviceSpec[]): Readonly<Record<string, number>> {
+  return Object.fromEntries(
+    parseList("price", value).map((item) => {
+      const [name, price, ...rest] = item.split("=");
+      const number = Number(price);
+      if (rest.length > 0 || price === undefined || price === "" || !(number > 0 && number < Number.POSITIVE_INFINITY))
+        throw new UsageError(`--price expects what a device costs in an hour, as a100=2.5, found ${quote(item)}.`);
+      if (!devices.some((device) => device.name === name))
+        throw new UsageError(
+          `--price names ${quote(name)}, which is none of --devices: ${devices.map((device) => device.name).join(", ")}.`,
+        );
+      return [name, number];
+    }),
+  );
+}

@@ -1,0 +1,107 @@
+import { type RecordedRun, type StepsToFit, stepsOfRuns } from "@remat/fit";
+import { countReplayedOps, RematError } from "@remat/trace";
+import type { StepRequest } from "@remat/tracer/step";
+import { loadModel } from "../load-model.js";
+import { loadTrace } from "../load-trace.js";
+import type { ModelOptions } from "../model-options.js";
+import { isOf, type ModelSource } from "../model-source.js";
+import type { Progress } from "../progress.js";
+import { UsageError } from "../usage-error.js";
+
+/** What steps are computed from: plain data, so that every thread and every machine that has the files can be told. */
+export interface FitJob {
+  readonly sources: readonly ModelSource[];
+  readonly options: ModelOptions;
+}
+
+/**
+ * Returns the steps of a model, or those that follow from recorded runs.
+ *
+ * @throws UsageError where files of both kinds are named, or several models; what loading them throws
+ */
+export async function stepsOfJob({ sources, options }: FitJob, progress: Pick<Progress, "show">): Promise<StepsToFit> {
+  const [first, ...others] = sources;
+  if (isOf(first, "model")) {
+    if (others.length > 0)
+      throw new UsageError(`${first.name} is a model, which is traced at every batch: name nothing else beside it.`);
+    return stepsOfModel(first, options);
+  }
+  const runs = [];
+  for (const source of sources) {
+    if (isOf(source, "model"))
+      throw new UsageError(
+        `${source.name} is a model, and ${first.name} a recorded run. Name one model, or runs alone.`,
+      );
+    runs.push({ name: source.name, trace: await loadTrace(source, options, progress) });
+  }
+  return stepsOfRuns(runs);
+}
+
+/** Steps that are kept, since several ways and devices ask for the same. */
+const mostKept = 6;
+
+async function stepsOfModel(source: ModelSource<"model">, { request, layers }: ModelOptions): Promise<StepsToFit> {
+  const model = await loadModel({ ...source, data: undefined, layers });
+  const { traceFakeStep } = await import("@remat/tracer");
+  const { predictReleasedPeak } = await import("@remat/checkpoint/predict");
+  const traced = remembering(mostKept, (asked: StepRequest) => traceFakeStep(model, { ...asked, name: source.name }));
+  const released = remembering(Number.POSITIVE_INFINITY, ({ updateInBackward, ...asked }: ReleasedRequest) =>
+    predictReleasedPeak(model, { ...asked, name: source.name }, { updateInBackward }),
+  );
+  const stepAt: StepsToFit["stepAt"] = (batch, optimizer) => traced({ ...request, batch, optimizer });
+  const releasedPeakAt: StepsToFit["releasedPeakAt"] = (batch, optimizer, updateInBackward) =>
+    released({ ...request, batch, optimizer, updateInBackward });
+  const scaled = remembering(Number.POSITIVE_INFINITY, async ({ optimizer }: Pick<StepRequest, "optimizer">) => {
+    const runs = [];
+    for (const batch of scaledFrom) runs.push({ name: `batch ${batch}`, trace: await stepAt(batch, optimizer) });
+    return scaledSteps(runs, releasedPeakAt);
+  });
+  return {
+    name: source.name,
+    framework: "tfjs",
+    stepAt,
+    async freeStepAt(batch, optimizer) {
+      const trace = await stepAt(batch, optimizer);
+      return countReplayedOps(trace) === 0 ? trace : traced({ ...request, batch, optimizer, checkpointing: "free" });
+    },
+    releasedPeakAt,
+    scaled: (optimizer) => scaled({ optimizer }),
+  };
+}
+
+/** Batches that others are scaled from: of one sample, some models leave out what they do for several. */
+const scaledFrom: readonly number[] = [2, 3];
+
+/** Steps scaled from a few; undefined of those whose ops depend on the batch, and of those that checkpoint by hand, which are planned without. */
+function scaledSteps(
+  runs: readonly RecordedRun[],
+  releasedPeakAt: StepsToFit["releasedPeakAt"],
+): StepsToFit | undefined {
+  if (runs.some(({ trace }) => countReplayedOps(trace) > 0)) return undefined;
+  try {
+    const { stepAt, name, framework } = stepsOfRuns(runs, scaledFrom);
+    const kept = remembering(mostKept, ({ batch }: { readonly batch: number }) => stepAt(batch, undefined));
+    return { name, framework, stepAt: (batch) => kept({ batch }), ...(releasedPeakAt && { releasedPeakAt }) };
+  } catch (error) {
+    if (!(error instanceof RematError)) throw error;
+    return undefined;
+  }
+}
+
+type ReleasedRequest = StepRequest & { readonly updateInBackward: boolean };
+
+/** Remembers the last answers; one that failed is asked for again. Steps are traced one after the other, since there is one engine. */
+function remembering<Asked extends object, T>(
+  most: number,
+  ask: (asked: Asked) => Promise<T>,
+): (asked: Asked) => Promise<T> {
+  const known = new Map<string, T>();
+  return async (asked) => {
+    const key = JSON.stringify(asked);
+    const found = known.get(key) ?? (await ask(asked));
+    known.delete(key);
+    known.set(key, found);
+    if (known.size > most) known.delete(known.keys().next().value!);
+    return found;
+  };
+}

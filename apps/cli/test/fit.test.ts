@@ -1,0 +1,186 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, describe, expect, it } from "vitest";
+import { remat } from "./run.js";
+
+const example = (path: string): string => fileURLToPath(new URL(`../../../examples/${path}`, import.meta.url));
+const model = example("transformer/model.js");
+const recorded = example("llama-pytorch/run-512.json.gz");
+const tiny = [model, "--size", "tiny"];
+const folder = mkdtempSync(join(tmpdir(), "remat-fit-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+interface Row {
+  readonly configuration: { readonly optimizer: string; readonly way: string; readonly device: string };
+  readonly batch: number;
+  readonly peakBytes: number;
+  readonly memoryBytes: number;
+  readonly stepMs: number;
+  readonly samplesPerSecond: number;
+  readonly overhead: number;
+}
+
+async function answer(...args: string[]) {
+  const { code, stdout, stderr } = await remat("fit", ...args, "--format", "json");
+  return {
+    code,
+    stderr,
+    ...(JSON.parse(stdout) as { rows: Row[]; best: Row; command: string; refused: unknown[]; notFitting: unknown[] }),
+  };
+}
+
+describe("remat fit MODEL", () => {
+  const given = ["--memory", "12MB", "--optimizer", "sgd,adam", "--batch", "1..12", "--devices", "a100,l4"];
+
+  it("shows of each way the batch, and of each row the peak that the other commands show", async () => {
+    const { code, rows, best, command } = await answer(...tiny, ...given);
+    expect(code).toBe(0);
+    const ways = ["stock", "early-release", "update-in-backward", "recompute"];
+    expect(rows.map(({ configuration: { device, optimizer, way } }) => `${device} ${optimizer} ${way}`).sort()).toEqual(
+      ["a100", "l4"]
+        .flatMap((device) =>
+          ["adam", "sgd"].flatMap((optimizer) => [...ways].sort().map((way) => `${device} ${optimizer} ${way}`)),
+        )
+        .sort(),
+    );
+    expect(best.samplesPerSecond).toBe(Math.max(...rows.map(({ samplesPerSecond }) => samplesPerSecond)));
+    expect(command).toMatch(new RegExp(`--batch ${best.batch} .*--optimizer ${best.configuration.optimizer}`));
+    for (const { configuration, batch, peakBytes, memoryBytes, stepMs } of rows.filter((_, i) => i % 2 === 0)) {
+      expect(peakBytes).toBeLessThanOrEqual(memoryBytes);
+      const step = [
+        ...tiny,
+        "--batch",
+        String(batch),
+        "--optimizer",
+        configuration.optimizer,
+        "--device",
+        configuration.device,
+        "--format",
+        "json",
+      ];
+      const ask = async (...args: string[]) => JSON.parse((await remat(...args)).stdout);
+      if (configuration.way === "recompute") {
+        const plan = await ask("plan", ...step, "--budget", `${memoryBytes}B`, "--iterations", "200", "--workers", "1");
+        expect(plan.peakBytes).toBe(peakBytes);
+      } else {
+        const inBackward = configuration.way === "update-in-backward" ? ["--update-in-backward"] : [];
+        const { peakBytes: stock, verdict } = await ask("memory", ...step, ...inBackward);
+        expect(configuration.way === "stock" ? stock : verdict.earlyReleasePeakBytes).toBe(peakBytes);
+        expect(stepMs).toBeGreaterThan(0);
+      }
+    }
+  }, 240_000);
+
+  it("finds with plans nothing worse than any batch by itself", async () => {
+    const one = [...tiny, "--memory", "5MB", "--ways", "recompute", "--optimizer", "adam", "--max-overhead", "50%"];
+    const { best } = await answer(...one, "--batch", "1..7");
+    const rates: number[] = [];
+    for (let batch = 1; batch <= 7; batch++) {
+      const { stdout } = await remat("fit", ...one, "--batch", String(batch), "--format", "json");
+      rates.push(...(JSON.parse(stdout) as { rows: Row[] }).rows.map(({ samplesPerSecond }) => samplesPerSecond));
+    }
+    expect(rates.length).toBeGreaterThan(0);
+    expect(best.samplesPerSecond).toBe(Math.max(...rates));
+  }, 120_000);
+
+  it("begins with what a cache has, and gives the same to the byte", async () => {
+    const cache = join(folder, "cache");
+    const asked = [...tiny, "--memory", "8MB", "--batch", "1..8", "--ways", "stock,early-release", "--cache", cache];
+    const first = await remat("fit", ...asked);
+    const kept = readdirSync(cache);
+    expect(kept).toHaveLength(2);
+    expect(await remat("fit", ...asked)).toEqual(first);
+    // That it was read shows where it says something else.
+    const path = join(cache, kept[0]);
+    writeFileSync(path, readFileSync(path, "utf8").replace(/"stepMs":[\d.e-]+/, '"stepMs":1'));
+    expect((await remat("fit", ...asked)).stdout).not.toBe(first.stdout);
+  }, 60_000);
+
+  it("writes the line that keeps to the best", async () => {
+    const path = join(folder, "train.js");
+    const { code } = await remat(
+      "fit",
+      ...tiny,
+      "--memory",
+      "5MB",
+      "--batch",
+      "1..8",
+      "--ways",
+      "recompute",
+      "--apply",
+      path,
+    );
+    expect(code).toBe(0);
+    expect(readFileSync(path, "utf8")).toMatch(
+      /^\/\/ .*\nimport \{ withMemoryBudget \} .*\n\nawait withMemoryBudget\("\d+B", \(\) => model\.fit\(x, y, \{ batchSize: \d+ \}\)\);\n$/,
+    );
+  }, 60_000);
+
+  it("fails where nothing fits, saying what most of it is", async () => {
+    const { code, stdout, stderr } = await remat(
+      "fit",
+      ...tiny,
+      "--memory",
+      "100kB",
+      "--batch",
+      "4..8",
+      "--ways",
+      "stock,recompute",
+    );
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/What does not fit[\s\S]*stock\s+4 /);
+    expect(stderr).toContain("nothing fits with a batch of 4 or more");
+  }, 60_000);
+});
+
+describe("remat fit RUN", () => {
+  it("shards a run, and writes the calls of fully_shard", async () => {
+    const path = join(folder, "shard.py");
+    const { code, rows } = await answer(
+      recorded,
+      "--devices",
+      "a100",
+      "--ranks",
+      "8",
+      "--precision",
+      "bf16",
+      "--ways",
+      "stock,offload",
+      "--apply",
+      path,
+    );
+    expect(code).toBe(0);
+    expect(rows).toHaveLength(2);
+    const { stdout } = await remat("memory", recorded, "--fsdp", "world=8,bf16", "--format", "json");
+    expect(rows.find(({ configuration }) => configuration.way === "stock")?.peakBytes).toBe(
+      JSON.parse(stdout).peakBytes,
+    );
+    expect(readFileSync(path, "utf8")).toMatch(
+      /def shard\(model\):[\s\S]*MixedPrecisionPolicy\(param_dtype=torch\.bfloat16/,
+    );
+  }, 120_000);
+});
+
+describe("what makes no sense", () => {
+  it.each([
+    [[...tiny, "--optimizer", "adamw8bit"], 'no optimizer is called "adamw8bit"'],
+    [[...tiny, "--precision", "bf16"], "trains in float32"],
+    [[...tiny, "--devices", "tpu"], 'there is no device "tpu"'],
+    [[...tiny, "--devices", "cpu"], "nobody says how much memory cpu has"],
+    [[...tiny, "--batch", "8..2"], "--batch 8..2 is empty"],
+    [[...tiny, "--objective", "cost"], "--objective cost needs what devices cost"],
+    [[...tiny, "--price", "h100=2"], '--price names "h100", which is none of --devices'],
+    [[...tiny, "--memory", "50%"], "--memory expects a size"],
+    [[...tiny, "--ways", "magic"], "--ways expects one of stock"],
+    [[...tiny, "--memory", "1GB", "--reserve", "1GB"], "leaves nothing"],
+    [[recorded, "--optimizer", "adam"], "--optimizer cannot change run-512"],
+    [[recorded, "--batch", "4096"], "was recorded with a batch of"],
+    [[...tiny.slice(0, 1), recorded], "is a model, which is traced at every batch"],
+  ])("is refused: %j", async (args, message) => {
+    const { code, stderr, stdout } = await remat("fit", ...args);
+    expect({ code: code > 0, stdout }).toEqual({ code: true, stdout: "" });
+    expect(stderr).toContain(message);
+  });
+});

@@ -1,0 +1,194 @@
+import {
+  type DocumentPart,
+  formatMs,
+  formatOverhead,
+  formatWholePercent,
+  labelCategory,
+  type OutputDocument,
+  type SizeFormat,
+  type SizeUnit,
+  sizeFormat,
+} from "@remat/reporting";
+import type { FitConfiguration, NotFitting } from "./fit-unit.js";
+import type { FitSummary, RankedRow } from "./summarize-fit.js";
+
+export interface FitDocumentOptions {
+  readonly units?: SizeUnit;
+  /** How times came about: `roofline of each device`, `measured`. */
+  readonly pricedBy: string;
+  /** What has to be said besides, such as how recorded runs were scaled. */
+  readonly notes?: readonly string[];
+  /** What to type next for the best row. */
+  readonly command?: string | undefined;
+}
+
+/** Returns what fits: the best in a sentence, a row for each configuration, and why the others do not fit. Its records are the rows in bytes. */
+export function fitDocument(
+  summary: FitSummary,
+  { units = "auto", pricedBy, notes = [], command }: FitDocumentOptions,
+): OutputDocument {
+  const size = sizeFormat(units);
+  const { model, best, rows, notFitting, refused, left } = summary;
+  return {
+    parts: () => [
+      {
+        kind: "text",
+        lines: [
+          `${model}: ${best === undefined ? "nothing fits" : `best of ${rows.length + notFitting.length} ways: ${describeBest(best, size)}`}`,
+          ...(command === undefined ? [] : [command]),
+          `times: ${pricedBy}${summary.objective === "throughput" ? "" : `; best: least ${summary.objective}`}`,
+          ...(left === 0 ? [] : [`interrupted: this is the best of those looked at; ${left} were not`]),
+          ...notes,
+        ],
+      },
+      ...(rows.length === 0 ? [] : [fittingTable(summary, size)]),
+      ...(notFitting.length === 0 ? [] : [notFittingTable(summary, size)]),
+      ...(refused.length === 0 ? [] : [refusedTable(summary)]),
+    ],
+    records: () => ({
+      columns: [
+        "device",
+        "optimizer",
+        "precision",
+        "way",
+        "ranks",
+        "wrap",
+        "batch",
+        "microBatches",
+        "peakBytes",
+        "memoryBytes",
+        "stepMs",
+        "samplesPerSecond",
+        "overhead",
+        "gap",
+        "costPerMillion",
+        "isOnFront",
+      ],
+      rows: rows.map(({ configuration: { device, optimizer, precision, way, ranks, wrap }, ...row }) => [
+        device,
+        optimizer ?? "",
+        precision,
+        way,
+        ranks,
+        wrap?.join("+") ?? "",
+        row.batch,
+        row.microBatches,
+        row.peakBytes,
+        row.memoryBytes,
+        row.stepMs ?? "",
+        row.samplesPerSecond ?? "",
+        row.overhead,
+        row.gap ?? "",
+        row.costPerMillion ?? "",
+        String(row.isOnFront),
+      ]),
+    }),
+    value: () => ({ ...summary, best: best ?? null, pricedBy, notes, command: command ?? null }),
+  };
+}
+
+/** Returns a configuration in words. */
+export function describeConfiguration({ device, optimizer, precision, way, ranks, wrap }: FitConfiguration): string {
+  return [
+    device,
+    ...(optimizer === undefined ? [] : [optimizer]),
+    ...(precision === "f32" ? [] : [precision]),
+    way,
+    ...(ranks === 1 ? [] : [`${ranks} ranks`]),
+    ...(wrap === undefined ? [] : [`wrap ${wrap.join("+") || "the root"}`]),
+  ].join(", ");
+}
+
+function describeBest(row: RankedRow, size: SizeFormat): string {
+  const { configuration, batch, microBatches, peakBytes, memoryBytes, stepMs, samplesPerSecond, costPerMillion } = row;
+  return [
+    `batch ${batch}${microBatches === 1 ? "" : ` × ${microBatches}`} on ${describeConfiguration(configuration)}: ${size(peakBytes)} of ${size(memoryBytes)}`,
+    ...(stepMs === undefined ? [] : [`${formatMs(stepMs)} a step`]),
+    ...(samplesPerSecond === undefined ? [] : [`${formatRate(samplesPerSecond)} samples/s`]),
+    ...(costPerMillion === undefined ? [] : [`${formatRate(costPerMillion)} a million samples`]),
+  ].join(", ");
+}
+
+function fittingTable({ rows }: FitSummary, size: SizeFormat): DocumentPart {
+  const has = (test: (row: RankedRow) => boolean): boolean => rows.some(test);
+  const columns: readonly (readonly [
+    header: string,
+    worth: number,
+    shown: boolean,
+    cell: (row: RankedRow) => string,
+  ])[] = [
+    ["Configuration", 12, true, ({ configuration }) => describeConfiguration(configuration)],
+    ["Batch", 11, true, ({ batch }) => String(batch)],
+    ["Passes", 5, has(({ microBatches }) => microBatches > 1), ({ microBatches }) => String(microBatches)],
+    ["Peak", 10, true, ({ peakBytes }) => size(peakBytes)],
+    ["Memory", 7, true, ({ memoryShare }) => formatWholePercent(memoryShare)],
+    ["Step", 8, true, ({ stepMs }) => (stepMs === undefined ? "" : formatMs(stepMs))],
+    [
+      "Samples/s",
+      9,
+      true,
+      ({ samplesPerSecond }) => (samplesPerSecond === undefined ? "" : formatRate(samplesPerSecond)),
+    ],
+    ["Overhead", 4, has(({ overhead }) => overhead > 0), ({ overhead }) => formatOverhead(overhead)],
+    ["Gap", 2, has(({ gap }) => (gap ?? 0) > 0), ({ gap }) => (gap === undefined ? "" : formatOverhead(gap))],
+    [
+      "A million",
+      6,
+      has(({ costPerMillion }) => costPerMillion !== undefined),
+      ({ costPerMillion }) => (costPerMillion === undefined ? "" : formatRate(costPerMillion)),
+    ],
+    ["Front", 3, true, ({ isOnFront }) => (isOnFront ? "yes" : "")],
+    [
+      "Next",
+      1,
+      has(({ next }) => next !== undefined),
+      ({ next }) => (next === undefined ? "" : describeNext(next, size)),
+    ],
+  ];
+  const shown = columns.filter(([, , isShown]) => isShown);
+  return {
+    kind: "table",
+    headers: shown.map(([header]) => header),
+    worth: shown.map(([, worth]) => worth),
+    rows: rows.map((row) => shown.map(([, , , cell]) => cell(row))),
+    remark:
+      "Front: no other row holds less, is as quick and costs as little. Next: the smallest larger batch that was tried, and what most of it is.",
+  };
+}
+
+function notFittingTable({ notFitting }: FitSummary, size: SizeFormat): DocumentPart {
+  return {
+    kind: "table",
+    title: "What does not fit",
+    headers: ["Configuration", "Batch", "Least found", "Of", "Most of it"],
+    rows: notFitting.map(({ configuration, memoryBytes, smallest }) => [
+      describeConfiguration(configuration),
+      String(smallest.batch),
+      size(smallest.peakBytes),
+      size(memoryBytes),
+      smallest.binds === "time" ? "takes too long" : `${labelCategory(smallest.binds)} ${size(smallest.bindsBytes)}`,
+    ]),
+  };
+}
+
+function refusedTable({ refused }: FitSummary): DocumentPart {
+  return {
+    kind: "table",
+    title: "What cannot be",
+    headers: ["Configuration", "Why"],
+    wraps: "Why",
+    rows: refused.map(({ configuration, reason }) => [describeConfiguration(configuration), reason]),
+  };
+}
+
+function describeNext({ batch, peakBytes, binds, bindsBytes }: NotFitting, size: SizeFormat): string {
+  return binds === "time"
+    ? `${batch}: takes too long`
+    : `${batch}: ${size(peakBytes)}, ${labelCategory(binds).toLowerCase()} ${size(bindsBytes)}`;
+}
+
+/** Four digits, and no exponent. */
+function formatRate(value: number): string {
+  if (value < 0.001) return "< 0.001";
+  return value >= 1000 ? String(Math.round(value)) : String(Number(value.toPrecision(4)));
+}

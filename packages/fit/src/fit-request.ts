@@ -1,0 +1,123 @@
+import { type DeviceNetwork, type DeviceSpec, RematError } from "@remat/trace";
+import { type FitObjective, type FitPrecision, type FitUnit, type FitWayName, fitWayNames } from "./fit-unit.js";
+import type { StepsToFit } from "./steps-to-fit.js";
+import { fitWay } from "./ways/fit-ways.js";
+
+/** What is to be looked through: each of these with each of the others. */
+export interface FitRequest {
+  readonly devices: readonly DeviceSpec[];
+  /** What a step may hold on each device; left out: what the device has. */
+  readonly memoryBytes?: number;
+  /** Of that, what is kept for others than the step: the process, CUDA's context; 0 if not given. */
+  readonly reserveBytes?: number;
+  /** The batches that may be taken; left out: 1 to 512, or of recorded runs that cannot be scaled, their own. */
+  readonly batches?: readonly number[];
+  /** Left out: the model's own, or what was recorded. */
+  readonly optimizers?: readonly string[];
+  /** Left out: as traced or recorded. */
+  readonly precisions?: readonly FitPrecision[];
+  /** Left out: all that nobody refuses but offloading, which is asked for. */
+  readonly ways?: readonly FitWayName[];
+  /** Left out: one device. */
+  readonly ranks?: readonly number[];
+  /** Of ranks, what is gathered as one; undefined in it: as a user of FSDP would. Left out: that alone. */
+  readonly wraps?: readonly (readonly string[] | undefined)[];
+  readonly network?: DeviceNetwork;
+  readonly globalBatch?: number;
+  /** 0.3 if not given. */
+  readonly maxOverhead?: number;
+  /** `throughput` if not given. */
+  readonly objective?: FitObjective;
+  /** 200 if not given. */
+  readonly iterations?: number;
+  /** 0 if not given. */
+  readonly seed?: number;
+}
+
+/** Batches that are looked through where nobody names any. */
+const usualBatches: readonly number[] = Array.from({ length: 512 }, (_, i) => i + 1);
+
+/**
+ * Returns the units of work of a request: one for each configuration, in an order that depends on nothing else.
+ *
+ * @throws RematError `FIT_REQUEST` for what makes no sense, by name
+ * @example
+ * unitsOf({ devices: [deviceSpec("a100"), deviceSpec("l4")], ways: ["stock", "recompute"], ranks: [1, 8] }, steps).length; // 8
+ */
+export function unitsOf(request: FitRequest, steps: StepsToFit): readonly FitUnit[] {
+  const { optimizers = [undefined], precisions = ["f32"], ranks = [1], wraps = [undefined], network } = request;
+  const {
+    globalBatch,
+    maxOverhead = 0.3,
+    objective = "throughput",
+    iterations = 200,
+    seed = 0,
+    reserveBytes = 0,
+  } = request;
+  if (steps.framework !== "pytorch" && precisions.includes("bf16"))
+    throw refusal(`--precision bf16: ${steps.name} trains in float32, as all of TensorFlow.js does. Leave it out.`);
+  const batches = batchesOf(request, steps);
+  const units: FitUnit[] = [];
+  for (const spec of request.devices) {
+    const deviceBytes = request.memoryBytes ?? spec.memoryBytes;
+    if (deviceBytes === undefined)
+      throw refusal(`nobody says how much memory ${spec.name} has. Give --memory, or a device file with memoryBytes.`);
+    const memoryBytes = deviceBytes - reserveBytes;
+    if (memoryBytes <= 0)
+      throw refusal(`--reserve ${reserveBytes}B leaves nothing of the ${deviceBytes} bytes of ${spec.name}.`);
+    for (const optimizer of optimizers)
+      for (const precision of precisions)
+        for (const count of ranks)
+          for (const wrap of count > 1 || precision !== "f32" ? wraps : [undefined])
+            for (const way of request.ways ?? usualWays) {
+              const unit: FitUnit = {
+                configuration: {
+                  device: spec.name,
+                  ...(optimizer !== undefined && { optimizer }),
+                  precision,
+                  way,
+                  ranks: count,
+                  ...(wrap !== undefined && { wrap }),
+                },
+                spec,
+                ...(network !== undefined && { network }),
+                memoryBytes,
+                batches,
+                ...(globalBatch !== undefined && { globalBatch }),
+                maxOverhead,
+                objective,
+                iterations,
+                seed,
+                morePlans,
+              };
+              // What was not asked for is not refused either.
+              if (request.ways !== undefined || fitWay(way).refuses(unit, steps) === undefined) units.push(unit);
+            }
+  }
+  return units;
+}
+
+const usualWays: readonly FitWayName[] = fitWayNames.filter((name) => name !== "offload");
+
+/** What finds the largest batch of a plan takes some eight plans already. */
+const morePlans = 8;
+
+function batchesOf(
+  { batches }: FitRequest,
+  { recordedBatches, name }: Pick<StepsToFit, "name" | "recordedBatches">,
+): readonly number[] {
+  const [recorded] = recordedBatches?.length === 1 ? recordedBatches : [];
+  if (batches === undefined) return recorded === undefined ? usualBatches : [recorded];
+  const sorted = [...new Set(batches)].sort((a, b) => a - b);
+  if (sorted.length === 0 || sorted.some((batch) => !Number.isSafeInteger(batch) || batch < 1))
+    throw refusal(`expected batches of at least one sample, found ${batches.join(", ") || "none"}.`);
+  if (recorded === undefined) return sorted;
+  if (sorted.includes(recorded)) return [recorded];
+  throw refusal(
+    `${name} was recorded with a batch of ${recorded} alone, and --batch asks for others. Record it at another batch, too, and name both runs.`,
+  );
+}
+
+function refusal(detail: string): RematError {
+  return new RematError("FIT_REQUEST", detail);
+}

@@ -1,0 +1,22 @@
+export { describeConfiguration, type FitDocumentOptions, fitDocument } from "./fit-document.js";
+export { type FitRequest, unitsOf } from "./fit-request.js";
+export {
+  type FitAnswer,
+  type FitConfiguration,
+  type FitObjective,
+  type FitPrecision,
+  type FitRow,
+  type FitStep,
+  type FitUnit,
+  type FitWayName,
+  fitObjectives,
+  fitPrecisions,
+  fitWayNames,
+  type NotFitting,
+} from "./fit-unit.js";
+export { type RecordedRun, stepsOfRuns } from "./recorded-steps.js";
+export { fitUnitBatch } from "./search/fit-unit-batch.js";
+export type { StepsToFit } from "./steps-to-fit.js";
+export { type FitSummary, type RankedRow, type SummarizeFitOptions, summarizeFit } from "./summarize-fit.js";
+export type { FitWay } from "./ways/fit-way.js";
+export { fitWays } from "./ways/fit-ways.js";

@@ -1,0 +1,83 @@
+import { extrapolateRuns } from "@remat/memory";
+import { extrapolateCosts } from "@remat/runtime-estimator";
+import { Category, RematError, type Trace } from "@remat/trace";
+import type { StepsToFit } from "./steps-to-fit.js";
+
+/** A run, and what it is called. */
+export interface RecordedRun {
+  readonly name: string;
+  readonly trace: Trace;
+}
+
+/**
+ * Returns the step of recorded runs at any batch: of one run at its own alone; of runs at two or three batches at any, as `extrapolateRuns` scales it.
+ *
+ * @param sizes batches of the runs; left out: the first side of the first tensor that is another one in each
+ * @throws RematError what `extrapolateRuns` throws; `FIT_OPTIMIZER` where another optimizer is asked for, `FIT_BATCH` for a batch that one run does not tell of
+ * @example
+ * stepsOfRuns([{ name: "run-b8", trace: a }, { name: "run-b16", trace: b }]).stepAt(64, undefined);
+ */
+export function stepsOfRuns(runs: readonly RecordedRun[], sizes?: readonly number[]): StepsToFit {
+  const [{ name: file, trace: first }] = runs;
+  const name = first.header.model ?? file;
+  const { framework } = first.header;
+  const refuseOptimizer = (optimizer: string | undefined): void => {
+    if (optimizer !== undefined)
+      throw new RematError(
+        "FIT_OPTIMIZER",
+        `--optimizer ${optimizer} cannot change ${name}, which is a recorded run. Leave it out, or name the model itself.`,
+      );
+  };
+  if (runs.length === 1) {
+    const batch = recordedBatch(first);
+    if (batch === undefined)
+      throw new RematError(
+        "FIT_BATCH",
+        `${file}: no op reads anything but weights, so nobody can say how many samples a batch has. Name the model itself, or runs at two batches.`,
+      );
+    return {
+      name,
+      framework,
+      recordedBatches: [batch],
+      async stepAt(asked, optimizer) {
+        refuseOptimizer(optimizer);
+        if (asked !== batch)
+          throw new RematError(
+            "FIT_BATCH",
+            `${file} was recorded with a batch of ${batch}, and ${asked} is asked for. Record the step at another batch, too, and name both runs.`,
+          );
+        return first;
+      },
+    };
+  }
+  const { traceAt, varying, residualBytes } = extrapolateRuns(runs, sizes);
+  if (sizes === undefined && varying.side !== 0)
+    throw new RematError(
+      "FIT_BATCH",
+      `${runs.map((run) => run.name).join(", ")}: they differ in side ${varying.side ?? "?"} of what they begin with, such as a length, and a batch is its first. Record the step at two batches; remat extrapolate tells of other sizes.`,
+    );
+  const sized = runs.map(({ trace }, i) => ({ size: varying.sizes[i], trace }));
+  return {
+    name,
+    framework,
+    recordedBatches: [...varying.sizes].sort((a, b) => a - b),
+    residualBytes,
+    async stepAt(batch, optimizer) {
+      refuseOptimizer(optimizer);
+      return sized.find(({ size }) => size === batch)?.trace ?? extrapolateCosts(traceAt(batch), batch, sized);
+    },
+  };
+}
+
+/** How many samples a run was recorded with: as its step says, else the first side of the first tensor that an op reads and that is neither weight nor state. */
+function recordedBatch(trace: Trace): number | undefined {
+  if (trace.header.step?.batch !== undefined) return trace.header.step.batch;
+  const { ops, storages } = trace;
+  const isGiven = (storage: number): boolean => !ofModel.has(storages.category[storage]);
+  for (let op = 0; op < ops.count; op++)
+    for (const tensor of trace.opInputs(op))
+      if (trace.tensorStorages(tensor).every(isGiven)) return trace.tensorShape(tensor)[0];
+  return undefined;
+}
+
+const ofModel: ReadonlySet<number> = new Set([Category.parameter, Category.buffer, Category.optimizerState]);

@@ -1,0 +1,37 @@
+import { stepMs } from "@remat/runtime-estimator";
+import type { FitUnit } from "../fit-unit.js";
+import type { StepsToFit } from "../steps-to-fit.js";
+import type { FitWay } from "./fit-way.js";
+import { priced } from "./priced.js";
+import { isSharded } from "./sharded.js";
+
+/** Everything is freed after its last use, and nothing recomputed. */
+export const earlyReleaseWay: FitWay = releasedWay("early-release", "everything is freed after its last use", false);
+
+/** Besides, each weight is updated as soon as its gradient is final. */
+export const updateInBackwardWay: FitWay = releasedWay(
+  "update-in-backward",
+  "early release, and each weight is updated as soon as its gradient is final",
+  true,
+);
+
+function releasedWay(name: FitWay["name"], purpose: string, updateInBackward: boolean): FitWay {
+  return {
+    name,
+    purpose,
+    isPlanned: () => false,
+    refuses(unit: FitUnit, { releasedPeakAt, framework, name: model }: StepsToFit) {
+      if (isSharded(unit)) return `${name} is of one device, and ${unit.configuration.ranks} ranks are asked for`;
+      if (releasedPeakAt !== undefined) return undefined;
+      return framework === "tfjs"
+        ? `what ${model}, a recorded run, holds with ${name} only its model can tell`
+        : `${name} is of TensorFlow.js: PyTorch frees by reference counts already`;
+    },
+    async stepWith(unit, steps, batch) {
+      const { optimizer } = unit.configuration;
+      const { peakBytes, bytesByCategory } = await steps.releasedPeakAt!(batch, optimizer, updateInBackward);
+      const trace = priced(await steps.stepAt(batch, optimizer), unit);
+      return { batch, peakBytes, bytesByCategory, stepMs: stepMs(trace) || undefined, overhead: 0 };
+    },
+  };
+}

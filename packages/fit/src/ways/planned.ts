@@ -1,0 +1,104 @@
+import { usualWrap } from "@remat/mem-tracker/fsdp";
+import { heldPeak, holdPlan } from "@remat/memory";
+import { type CheckpointingAnswer, planCheckpointing, planTorchCheckpoints } from "@remat/planner";
+import type { Trace } from "@remat/trace";
+import type { FitStep, FitUnit } from "../fit-unit.js";
+import type { StepsToFit } from "../steps-to-fit.js";
+import type { FitWay } from "./fit-way.js";
+import { priced } from "./priced.js";
+import { isSharded, shardedStep } from "./sharded.js";
+
+/** What does not fit is freed and recomputed: by a plan within the memory that there is, and of a rank by checkpointing the blocks that repeat. */
+export const recomputeWay: FitWay = {
+  name: "recompute",
+  purpose: "a plan within the device's memory; sharded, the blocks that repeat are checkpointed",
+  isPlanned: (unit) => !isSharded(unit),
+  refuses: (unit, { framework, name }) =>
+    isSharded(unit) && framework !== "pytorch"
+      ? `checkpointing on a rank of many is simulated on runs of PyTorch, and ${name} is of ${framework}`
+      : undefined,
+  async stepWith(unit, steps, batch) {
+    const trace = await freeStep(unit, steps, batch);
+    if (isSharded(unit)) return shardedStep(unit, trace, batch, { checkpoint: [{ modules: usualWrap(trace) }] });
+    return steps.framework === "pytorch" ? torchStep(unit, trace, batch) : plannedStep(unit, trace, batch, undefined);
+  },
+};
+
+/** What does not fit goes to host memory, or is recomputed, whichever is cheaper; of a rank shards and optimizer states are on the host. */
+export const offloadWay: FitWay = {
+  name: "offload",
+  purpose: "a plan that also moves to host memory; sharded, weights and optimizer states are there",
+  isPlanned: (unit) => !isSharded(unit),
+  refuses(unit, { framework, name }) {
+    if (isSharded(unit)) return undefined;
+    if (framework !== "tfjs")
+      return `plans that offload are followed in TensorFlow.js, and ${name} is of ${framework}; give --ranks for FSDP's offloading`;
+    return unit.spec.linkGBps === undefined
+      ? `nobody says how fast ${unit.spec.name} reaches host memory: give a device with linkGBps`
+      : undefined;
+  },
+  async stepWith(unit, steps, batch) {
+    const trace = await freeStep(unit, steps, batch);
+    if (isSharded(unit)) return shardedStep(unit, trace, batch, { cpuOffload: true });
+    return plannedStep(unit, trace, batch, unit.spec.linkGBps! * 1e9);
+  },
+};
+
+async function freeStep(unit: FitUnit, steps: StepsToFit, batch: number): Promise<Trace> {
+  const { optimizer } = unit.configuration;
+  return priced(await (steps.freeStepAt ?? steps.stepAt).call(steps, batch, optimizer), unit);
+}
+
+async function plannedStep(
+  { memoryBytes, maxOverhead, objective, iterations, seed }: FitUnit,
+  trace: Trace,
+  batch: number,
+  linkBytesPerSecond: number | undefined,
+): Promise<FitStep> {
+  const { point, infeasible } = await planCheckpointing(trace, {
+    ...(objective === "memory" ? { maxOverhead } : { budgetBytes: memoryBytes }),
+    iterations,
+    seed,
+    // By the clock, a bound would be another one each time.
+    boundTimeMs: 0,
+    ...(linkBytesPerSecond !== undefined && { linkBytesPerSecond }),
+  });
+  if (point === undefined) return leastOf(infeasible!, batch);
+  const { peakBytes, stepMs, overhead, plan } = point;
+  const { bytesByCategory } = holdPlan(trace, plan);
+  return { batch, peakBytes, bytesByCategory, stepMs, overhead, gap: plan.predicted.gap };
+}
+
+/** What stays whatever the plan is, by what it is for the most part. */
+function leastOf(
+  { smallestFoundBytes, heldBytes, waitingBytes }: NonNullable<CheckpointingAnswer["infeasible"]>,
+  batch: number,
+): FitStep {
+  const activation = Math.max(0, smallestFoundBytes - heldBytes - waitingBytes);
+  const bytesByCategory = { parameter: heldBytes, gradient: waitingBytes, activation };
+  return { batch, peakBytes: smallestFoundBytes, bytesByCategory, stepMs: undefined, overhead: 0 };
+}
+
+/** Rounds without anything better: few, as there are many batches. */
+const torchRounds = 10;
+
+function torchStep({ memoryBytes, maxOverhead, objective, seed }: FitUnit, trace: Trace, batch: number): FitStep {
+  const { found, least, stepMs } = planTorchCheckpoints(trace, {
+    ...(objective === "memory" ? {} : { budget: { bytes: memoryBytes } }),
+    maxOverhead,
+    rounds: torchRounds,
+    seed,
+    // It ends by its rounds, so that it finds the same every time.
+    now: () => 0,
+  });
+  const { peakBytes, overhead, policy } = found ?? least;
+  const { bytesByCategory } = heldPeak(trace);
+  return {
+    batch,
+    peakBytes,
+    bytesByCategory,
+    stepMs: stepMs > 0 ? stepMs * (1 + overhead) : undefined,
+    overhead,
+    policy,
+  };
+}

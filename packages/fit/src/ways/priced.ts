@@ -1,0 +1,8 @@
+import { priceTrace } from "@remat/runtime-estimator";
+import { RuntimeSource, type Trace } from "@remat/trace";
+import type { FitUnit } from "../fit-unit.js";
+
+/** Returns a step with the times that its ops take on the unit's device; what was measured stays. */
+export function priced(trace: Trace, { spec }: Pick<FitUnit, "spec">): Trace {
+  return trace.ops.runtimeSource.includes(RuntimeSource.measured) ? trace : priceTrace(trace, spec);
+}

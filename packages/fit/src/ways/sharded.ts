@@ -1,0 +1,54 @@
+import type { ShardingPlan } from "@remat/mem-tracker/fsdp";
+import { compareShardings } from "@remat/reporting";
+import type { Trace } from "@remat/trace";
+import type { FitStep, FitUnit } from "../fit-unit.js";
+
+/** Tells whether a step is one rank's of many, or computes in another precision than it was recorded in, which is FSDP's to say. */
+export function isSharded({ configuration: { ranks, precision } }: FitUnit): boolean {
+  return ranks > 1 || precision !== "f32";
+}
+
+/** Returns how many passes a step has with a batch on each rank; undefined where the samples of a step cannot be shared out so. */
+export function microBatchesOf(
+  { globalBatch, configuration: { ranks } }: Pick<FitUnit, "globalBatch" | "configuration">,
+  batch: number,
+): number | undefined {
+  if (globalBatch === undefined) return 1;
+  const passes = globalBatch / (ranks * batch);
+  return Number.isInteger(passes) && passes > 0 ? passes : undefined;
+}
+
+/** The plan by which a unit's step is sharded. */
+function shardingOf(unit: FitUnit, batch: number, more: Partial<ShardingPlan> = {}): ShardingPlan {
+  const { ranks, precision, wrap } = unit.configuration;
+  const microBatches = microBatchesOf(unit, batch) ?? 1;
+  return {
+    worldSize: ranks,
+    ...(wrap !== undefined && { wrap }),
+    ...(precision === "bf16" && { mixedPrecision: { param: "bfloat16" } }),
+    ...(microBatches > 1 && { microBatches }),
+    ...more,
+  };
+}
+
+/** Returns what one rank's step takes: as `remat compare` says it. */
+export function shardedStep(unit: FitUnit, trace: Trace, batch: number, more: Partial<ShardingPlan>): FitStep {
+  const { spec, network } = unit;
+  const sharding = shardingOf(unit, batch, more);
+  const { outcomes } = compareShardings(trace, [{ name: "rank", plan: sharding }], {
+    device: spec,
+    ...(network !== undefined && { network }),
+  });
+  const [alone, rank] = outcomes;
+  const { peakBytes, bytesByCategory, time } = rank;
+  const plainMs = (alone.time?.computeMs ?? 0) * (microBatchesOf(unit, batch) ?? 1);
+  const isRecomputed = more.checkpoint !== undefined && time !== undefined && plainMs > 0;
+  return {
+    batch,
+    peakBytes,
+    bytesByCategory,
+    stepMs: time?.stepMs,
+    overhead: isRecomputed ? Math.max(0, time.computeMs / plainMs - 1) : 0,
+    sharding,
+  };
+}

@@ -1,0 +1,19 @@
+import { heldPeak } from "@remat/memory";
+import { stepMs } from "@remat/runtime-estimator";
+import type { FitWay } from "./fit-way.js";
+import { priced } from "./priced.js";
+import { isSharded, shardedStep } from "./sharded.js";
+
+/** The step as it runs by itself. */
+export const stockWay: FitWay = {
+  name: "stock",
+  purpose: "the step as it runs",
+  isPlanned: () => false,
+  refuses: () => undefined,
+  async stepWith(unit, steps, batch) {
+    const trace = priced(await steps.stepAt(batch, unit.configuration.optimizer), unit);
+    if (isSharded(unit)) return shardedStep(unit, trace, batch, {});
+    const { peakBytes, bytesByCategory } = heldPeak(trace);
+    return { batch, peakBytes, bytesByCategory, stepMs: stepMs(trace) || undefined, overhead: 0 };
+  },
+};

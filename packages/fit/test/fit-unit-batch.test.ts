@@ -1,0 +1,180 @@
+import { type ShardingPlan, simulateFsdp } from "@remat/mem-tracker/fsdp";
+import { heldPeak } from "@remat/memory";
+import { planTorchCheckpoints } from "@remat/planner";
+import { compareShardings } from "@remat/reporting";
+import { deviceSpec, priceTrace, stepMs } from "@remat/runtime-estimator";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { type FitUnit, fitUnitBatch, type StepsToFit, stepsOfRuns, unitsOf } from "../src/index.js";
+import { goldenRun, plainRun, sizedRuns } from "./steps.js";
+
+const scaled = ["lstm_batch", "convolutions_batch"].map((name) => stepsOfRuns(sizedRuns(name).slice(0, 2)));
+
+/** What a batch takes, asked of the rooms themselves; undefined where it does not fit. */
+async function directly(
+  unit: FitUnit,
+  steps: StepsToFit,
+  batch: number,
+): Promise<{ peakBytes: number; rate: number } | undefined> {
+  const { spec, memoryBytes, maxOverhead, globalBatch, iterations: _, configuration } = unit;
+  const { way, ranks, precision } = configuration;
+  const passes = globalBatch === undefined ? 1 : globalBatch / (batch * ranks);
+  if (!Number.isInteger(passes)) return undefined;
+  const trace = priceTrace(await steps.stepAt(batch, undefined), spec);
+  const rateOf = (ms: number): number => (1000 * batch * ranks * passes) / ms;
+  const within = (peakBytes: number, ms: number) =>
+    peakBytes <= memoryBytes ? { peakBytes, rate: rateOf(ms) } : undefined;
+  if (ranks === 1 && precision === "f32") {
+    if (way === "stock") return within(heldPeak(trace).peakBytes, stepMs(trace));
+    const { found } = planTorchCheckpoints(trace, {
+      budget: { bytes: memoryBytes },
+      maxOverhead,
+      rounds: 10,
+      now: () => 0,
+    });
+    return found && within(found.peakBytes, stepMs(trace) * (1 + found.overhead));
+  }
+  const plan: ShardingPlan = {
+    worldSize: ranks,
+    ...(precision === "bf16" && { mixedPrecision: { param: "bfloat16" } }),
+    ...(passes > 1 && { microBatches: passes }),
+    ...(way === "offload" && { cpuOffload: true }),
+  };
+  const { time } = compareShardings(trace, [{ name: "", plan }], { device: spec }).outcomes[1];
+  return within(heldPeak(simulateFsdp(trace, plan).trace).peakBytes, time!.stepMs);
+}
+
+describe("the batch of a configuration", () => {
+  it("is the best of all that fit, and holds what the rooms say of it", async () => {
+    const grids = fc.record({
+      steps: fc.constantFrom(...scaled),
+      batches: fc.uniqueArray(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 5 }),
+      memoryBytes: fc.integer({ min: 60_000, max: 900_000 }),
+      ranks: fc.constantFrom(1, 2, 8),
+      precision: fc.constantFrom("f32" as const, "bf16" as const),
+      way: fc.constantFrom("stock" as const, "recompute" as const, "offload" as const),
+      globalBatch: fc.option(fc.constantFrom(16, 48, 96), { nil: undefined }),
+      device: fc.constantFrom("a100", "l4"),
+    });
+    let fitting = 0;
+    await fc.assert(
+      fc.asyncProperty(grids, async ({ steps, device, precision, way, ranks, globalBatch, ...rest }) => {
+        const given = { ...rest, ...(globalBatch !== undefined && { globalBatch }) };
+        const isAlone = ranks === 1 && precision === "f32";
+        // Which modules are checkpointed on a rank is chosen by no search.
+        fc.pre(isAlone ? way !== "offload" && globalBatch === undefined : way !== "recompute");
+        const [unit] = unitsOf(
+          { ...given, devices: [deviceSpec(device)], ways: [way], ranks: [ranks], precisions: [precision] },
+          steps,
+        );
+        const answer = await fitUnitBatch(unit, steps);
+        const all = await Promise.all(unit.batches.map((batch) => directly(unit, steps, batch)));
+        const rates = all.flatMap((found) => (found === undefined ? [] : [found.rate]));
+        if (answer.kind !== "fits") {
+          expect(rates).toEqual([]);
+          return;
+        }
+        fitting++;
+        const { row } = answer;
+        const same = all[unit.batches.indexOf(row.batch)]!;
+        expect(row.peakBytes).toBe(same.peakBytes);
+        expect(row.samplesPerSecond).toBeCloseTo(same.rate, 6);
+        expect(row.samplesPerSecond! * (1 + 1e-9)).toBeGreaterThanOrEqual(Math.max(...rates));
+      }),
+      { numRuns: 40 },
+    );
+    expect(fitting).toBeGreaterThan(5);
+  }, 120_000);
+
+  it("is the smallest where memory counts", async () => {
+    const [steps] = scaled;
+    const devices = [deviceSpec("a100")];
+    const [unit] = unitsOf({ devices, ways: ["stock"], batches: [3, 5], objective: "memory" }, steps);
+    const { peakBytes } = heldPeak(await steps.stepAt(3, undefined));
+    expect(await fitUnitBatch(unit, steps)).toMatchObject({ kind: "fits", row: { batch: 3, peakBytes } });
+  });
+
+  it("tells of what does not fit what takes most of it", async () => {
+    const [, steps] = scaled;
+    const [unit] = unitsOf(
+      { devices: [deviceSpec("a100")], ways: ["stock"], memoryBytes: 1000, batches: [4, 8] },
+      steps,
+    );
+    const { peakBytes, bytesByCategory } = heldPeak(await steps.stepAt(4, undefined));
+    const [binds, bindsBytes] = Object.entries(bytesByCategory).sort((a, b) => b[1] - a[1])[0];
+    expect(await fitUnitBatch(unit, steps)).toMatchObject({
+      kind: "not-fitting",
+      smallest: { batch: 4, peakBytes, binds, bindsBytes },
+    });
+  });
+
+  it("is that at which the next one does not fit", async () => {
+    const [, steps] = scaled;
+    const memoryBytes = 500_000;
+    const [unit] = unitsOf({ devices: [deviceSpec("a100")], ways: ["stock"], memoryBytes }, steps);
+    const answer = await fitUnitBatch(unit, steps);
+    if (answer.kind !== "fits") throw new Error("expected a batch");
+    const peakAt = async (batch: number) => heldPeak(await steps.stepAt(batch, undefined)).peakBytes;
+    expect(await peakAt(answer.row.batch)).toBeLessThanOrEqual(memoryBytes);
+    expect(await peakAt(answer.row.batch + 1)).toBeGreaterThan(memoryBytes);
+    expect(answer.row.next).toMatchObject({ batch: answer.row.batch + 1 });
+  });
+
+  it.each([0.5, 1, 2])("is the same where steps scaled by %f say something else", async (share) => {
+    const [, steps] = scaled;
+    const lying: StepsToFit = {
+      ...steps,
+      scaled: async () => ({
+        ...steps,
+        stepAt: (batch, optimizer) => steps.stepAt(Math.max(1, Math.floor(share * batch)), optimizer),
+      }),
+    };
+    for (const way of ["stock", "recompute"] as const) {
+      const [unit] = unitsOf(
+        { devices: [deviceSpec("a100")], ways: [way], memoryBytes: 500_000, batches: [2, 3, 5, 8, 13, 21, 34] },
+        steps,
+      );
+      expect(await fitUnitBatch(unit, lying)).toEqual(await fitUnitBatch(unit, steps));
+    }
+  });
+
+  it.each([
+    ["early-release", 1, "early-release is of TensorFlow.js"],
+    ["update-in-backward", 2, "update-in-backward is of one device"],
+    ["offload", 1, "plans that offload are followed in TensorFlow.js"],
+  ] as const)("of a run of PyTorch with %s on %i is refused by name", async (way, ranks, reason) => {
+    const [unit] = unitsOf({ devices: [deviceSpec("a100")], ways: [way], ranks: [ranks] }, scaled[0]);
+    expect(await fitUnitBatch(unit, scaled[0])).toMatchObject({
+      kind: "refused",
+      reason: expect.stringContaining(reason),
+    });
+  });
+
+  it("of samples that cannot be shared out is refused by name", async () => {
+    const [steps] = scaled;
+    const [unit] = unitsOf(
+      { devices: [deviceSpec("a100")], ways: ["stock"], ranks: [8], batches: [3], globalBatch: 32 },
+      steps,
+    );
+    const reason = "no batch of 3 on 8 ranks makes up 32 samples";
+    expect(await fitUnitBatch(unit, steps)).toMatchObject({ kind: "refused", reason });
+  });
+});
+
+describe("checkpointing", () => {
+  it("of a rank is of the blocks that repeat, and a run that does not tell its saves is refused", async () => {
+    const steps = stepsOfRuns([plainRun()]);
+    const [unit] = unitsOf({ devices: [deviceSpec("a100")], ways: ["recompute"], ranks: [4] }, steps);
+    const answer = await fitUnitBatch(unit, steps);
+    expect(answer).toMatchObject({
+      kind: "fits",
+      row: { sharding: { worldSize: 4, checkpoint: [{ modules: expect.any(Array) }] } },
+    });
+    const { trace } = plainRun();
+    if (answer.kind === "fits")
+      expect(answer.row.peakBytes).toBe(heldPeak(simulateFsdp(trace, answer.row.sharding!).trace).peakBytes);
+    const golden = stepsOfRuns([goldenRun("mem_mlp4_adam")]);
+    const [other] = unitsOf({ devices: [deviceSpec("a100")], ways: ["recompute"] }, golden);
+    expect(await fitUnitBatch(other, golden)).toMatchObject({ kind: "refused" });
+  });
+});

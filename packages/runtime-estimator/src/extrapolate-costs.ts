@@ -1,0 +1,36 @@
+import { RuntimeSource, type Trace } from "@remat/trace";
+import { deviceSpecs } from "./device-specs/device-specs.js";
+import { priceTrace } from "./price-trace.js";
+
+/** A run of a step, and the size of what it was recorded with, such as the samples of a batch. */
+export interface CostedRun {
+  readonly size: number;
+  readonly trace: Trace;
+}
+
+/**
+ * Returns a step at another size than it was recorded at with what its ops cost there: FLOPs and bytes of each lie on a line through the smallest and the
+ * largest run, and so does its time where it was measured in both, never below zero. Where it was not, the step is to be priced.
+ *
+ * @param trace the step at `size`, with the ops of the runs in their order
+ * @example
+ * priceTrace(extrapolateCosts(traceAt(64), 64, [{ size: 8, trace: a }, { size: 16, trace: b }]), deviceSpec("h100"));
+ */
+export function extrapolateCosts(trace: Trace, size: number, runs: readonly CostedRun[]): Trace {
+  const sorted = [...runs].sort((a, b) => a.size - b.size);
+  const [low, high] = [sorted[0], sorted[sorted.length - 1]];
+  // Any device: what an op computes and moves is the same on all.
+  const [a, b] = [low, high].map((run) => priceTrace(run.trace, deviceSpecs["a100"]).ops);
+  const share = high.size === low.size ? 0 : (size - low.size) / (high.size - low.size);
+  const onLine = (from: Float64Array, to: Float64Array): Float64Array =>
+    from.map((value, op) => Math.max(0, value + share * (to[op] - value)));
+  const isMeasured = (run: CostedRun): boolean => run.trace.ops.runtimeSource.includes(RuntimeSource.measured);
+  const measured = isMeasured(low) && isMeasured(high);
+  return trace.withRuntimes({
+    runtimeMs: measured ? onLine(low.trace.ops.runtimeMs, high.trace.ops.runtimeMs) : new Float64Array(trace.ops.count),
+    runtimeSource: measured ? high.trace.ops.runtimeSource : new Uint8Array(trace.ops.count).fill(RuntimeSource.none),
+    flops: onLine(a.flops, b.flops),
+    bytesRead: onLine(a.bytesRead, b.bytesRead),
+    bytesWritten: onLine(a.bytesWritten, b.bytesWritten),
+  });
+}

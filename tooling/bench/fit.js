@@ -1,0 +1,26 @@
+// What fits, as whole processes of `remat fit`: ResNet-50 on three devices with all batches to 512 in four ways, and a transformer of GPT-3's size over 64 to 1,024 ranks.
+// Usage: node tooling/bench/fit.js
+import { report } from "./src/report.js";
+import { timeRemat } from "./src/run-remat.js";
+
+const searches = [
+  {
+    what: "ResNet-50, 3 devices, batches to 512, 4 ways",
+    args: ["examples/resnet50/model.js", "--optimizer", "adam", "--devices", "a100,h100,l4", "--batch", "1..512"],
+    boundMs: 30_000,
+  },
+  {
+    what: "GPT-3's size, 64 to 1,024 ranks, 2 ways to wrap, offloaded or not",
+    args: [
+      ...["examples/gpt-3/model.js", "--optimizer", "adam", "--devices", "h100", "--batch", "1..16"],
+      ...["--ranks", "64,128,256,512,1024", "--wrap", "*", "--wrap", "root", "--ways", "stock,offload"],
+    ],
+    boundMs: 60_000,
+  },
+];
+
+for (const { what, args, boundMs } of searches) {
+  const { wallMs, cpuMs, residentMiB, runs } = timeRemat(["fit", ...args, "--format", "json"], 1);
+  report({ what: `remat fit: ${what}`, value: wallMs, cpu: cpuMs, unit: "ms", runs, bound: boundMs });
+  report({ what: `remat fit: ${what}, resident`, value: residentMiB, unit: "MiB", runs });
+}
