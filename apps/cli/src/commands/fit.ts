@@ -1,5 +1,5 @@
 import { type FitUnit, fitDocument, fitUnitBatch, type RankedRow, summarizeFit, unitsOf } from "@remat/fit";
-import { fitInWorkers, UnitCache } from "@remat/fit/node";
+import { fitInWorkers, storeFit, UnitCache } from "@remat/fit/node";
 import { RematError } from "@remat/trace";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
@@ -32,7 +32,7 @@ export const fitCommand: Command = {
 export async function fit(targets: readonly string[], options: CommandOptions, io: ConsoleIo): Promise<void> {
   const format = parseFormat(options);
   const units = parseUnits(options);
-  const { request, prices, workers, cache, apply } = parseFitOptions(options);
+  const { request, prices, workers, cache, apply, store } = parseFitOptions(options);
   const shown = shownBeside(io, { "--apply": apply });
   const { request: given, ...files } = parseModelOptions({ ...options, batch: undefined, optimizer: undefined });
   const job: FitJob = { sources: targets.map((target) => modelSource(target)), options: { request: given, ...files } };
@@ -65,6 +65,11 @@ export async function fit(targets: readonly string[], options: CommandOptions, i
     });
     const { best } = summary;
     if (apply !== undefined && best !== undefined) await writeFor("--apply", apply, await appliedText(best, steps), io);
+    if (store !== undefined)
+      await storeFit(store.path, summary, {
+        at: new Date().toISOString(),
+        ...(store.label !== undefined && { label: store.label }),
+      });
     progress.clear();
     const document = fitDocument(summary, {
       units,

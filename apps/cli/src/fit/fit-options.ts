@@ -64,6 +64,12 @@ export const fitGridOptions: readonly CommandOption[] = [
   { flags: "--workers <n>", purpose: "Threads that search (default: one a core, 8 at most)" },
   { flags: "--cache <folder>", purpose: "Keep answers there, and begin with those that are there" },
   {
+    flags: "--store <file>",
+    purpose: "Also add what was found to a SQLite file, a row of its table fit for each configuration",
+    writes: "text",
+  },
+  { flags: "--label <text>", purpose: "With --store: what tells this search from others, such as a commit" },
+  {
     flags: "--apply <file>",
     purpose: "Write what the framework needs for the best: JavaScript, Python, or a policy as JSON",
     writes: "text",
@@ -77,6 +83,7 @@ export interface FitOptions {
   readonly workers: number;
   readonly cache: string | undefined;
   readonly apply: string | undefined;
+  readonly store: { readonly path: string; readonly label: string | undefined } | undefined;
 }
 
 /**
@@ -118,6 +125,7 @@ export function parseFitOptions(options: CommandOptions): FitOptions {
     workers: given("workers", (value) => parseCount("workers", value)) ?? Math.min(8, availableParallelism()),
     cache: given("cache", (value) => parseText("cache", value)),
     apply: given("apply", (value) => parseText("apply", value)),
+    store: parseStore(options),
   };
 }
 
@@ -162,6 +170,13 @@ function parseWays(options: CommandOptions): readonly FitWayName[] | undefined {
   if (options["ways"] === undefined) return offloads ? fitWays.map(({ name }) => name) : undefined;
   const ways = parseChoices("ways", options["ways"], fitWayNames);
   return offloads && !ways.includes("offload") ? [...ways, "offload"] : ways;
+}
+
+function parseStore({ store, label }: CommandOptions): FitOptions["store"] {
+  if (store === undefined && label !== undefined)
+    throw new UsageError("--label is of what --store keeps. Give that, too.");
+  if (store === undefined) return undefined;
+  return { path: parseText("store", store), label: label === undefined ? undefined : parseText("label", label) };
 }
 
 function parseWrap(value: unknown): readonly string[] {
