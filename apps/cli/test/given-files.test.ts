@@ -47,6 +47,7 @@ it("is known of every option whose value is a file", async () => {
     ["estimate", ["--trace"]],
     ["memory", ["--trace", "--fsdp-code"]],
     ["plan", ["--trace", "--output", "--pytorch-policy"]],
+    ["fit", ["--store", "--apply"]],
     ["compare", ["--trace"]],
     ["report", ["--output"]],
     ["record", ["--output"]],

@@ -24,7 +24,7 @@ import { parseText, quote, UsageError } from "../usage-error.js";
 /** `remat check`. */
 export const checkCommand: Command = {
   options: [
-    { flags: "--baseline <file>", purpose: "What steps held, as --update writes it" },
+    { flags: "--baseline <file>", reads: true, purpose: "What steps held, as --update writes it" },
     {
       flags: "--max-peak <limit>",
       purpose: "What a step may hold: +2% or +50MB more than it did, or 4GB in all (default: +0%)",
