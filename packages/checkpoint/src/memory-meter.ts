@@ -2,6 +2,7 @@ import {
   type DispatchMode,
   eachStorageOf,
   forEachInput,
+  type KernelInputs,
   type OpCall,
   type Storage,
   storagesOf,
@@ -61,6 +62,14 @@ export class MemoryMeter implements DispatchMode {
   reset(): void {
     this.peak = this.knownPeak = this.live;
   }
+
+  /** What an op is about to read. @internal */
+  countInputs(inputs: KernelInputs): void {
+    forEachInput(inputs, this.countTensor);
+  }
+
+  private readonly countTensor = (tensor: Tensor): void => eachStorageOf(tensor, this.findStorage);
+  private readonly findStorage = (storage: Storage): void => this.find(storage);
 
   /** Tensors that are there already, e.g. weights: so that they count even if no op reads them. */
   count(tensors: Iterable<Tensor>): void {

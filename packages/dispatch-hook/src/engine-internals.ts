@@ -119,14 +119,19 @@ const patched = [
  */
 export function engineInternals(): EngineInternals {
   const found = engine() as unknown as EngineInternals;
+  if (found === known) return found;
   const missing = patched.filter((name) => typeof found[name] !== "function");
   if (missing.length > 0)
     throw new RematError(
       "ENGINE_UNKNOWN",
       `this TensorFlow.js engine lacks ${missing.join(", ")}, which the dispatch hook patches: expected @tensorflow/tfjs-core 4.22; install that version`,
     );
+  known = found;
   return found;
 }
+
+/** Asked for at every op. */
+let known: EngineInternals | undefined;
 
 /**
  * Whether a tensor is a variable. tfjs marks one by `trainable`; its `instanceof` looks at five properties.

@@ -246,7 +246,7 @@ export class StorageTable {
   }
 
   private place(dataId: DataId, bytes: number, backend: Backend, origin: StorageOrigin): void {
-    const source = this.adopted.get(dataId) ?? this.aliases.get(dataId) ?? this.viewed(dataId, backend);
+    const source = this.sourceOf(dataId, backend);
     const shared = source === undefined ? undefined : this.bufferOf(source);
     if (shared !== undefined) {
       shared.dataIds++;
@@ -283,7 +283,14 @@ export class StorageTable {
     return undefined;
   }
 
-  /** In whose buffer new data lies, where its entry tells. */
+  /** In whose buffer new data lies, if not in one of its own. */
+  private sourceOf(dataId: DataId, backend: Backend): DataId | undefined {
+    const { adopted, aliases } = this;
+    const told = adopted.size > 0 ? adopted.get(dataId) : undefined;
+    return told ?? (aliases.size > 0 ? aliases.get(dataId) : undefined) ?? this.viewed(dataId, backend);
+  }
+
+  /** The same, where its entry tells. */
   private viewed(dataId: DataId, backend: Backend): DataId | undefined {
     if (backend.viewOf === undefined) return undefined;
     const entry = this.locate(dataId)?.entry;

@@ -1,12 +1,13 @@
 import { type Backend, type BackendName, findBackend, isKnown, kernelRules, sharedBuffers } from "@remat/backends";
 import { withModeAlone } from "@remat/dispatch-hook";
 import { engineInternals, replacementOf } from "@remat/dispatch-hook/engine";
-import type { Infer, KernelAttributes, KernelInputs } from "@remat/kernels";
+import { allKernels, type Infer, isElementwise, type KernelAttributes, type KernelInputs } from "@remat/kernels";
 import type { Tensor, TensorInfo } from "@tensorflow/tfjs-core";
 import { DataDependentError } from "./data-dependent-error.js";
 import { FakeBackend } from "./fake-backend.js";
 import { FakeData } from "./fake-data.js";
 import { fakeMode, fakeTensor } from "./fake-mode.js";
+import { KnownCalls } from "./known-calls.js";
 
 /** What a kernel allocates and frees, in order. */
 type Allocations = { readonly data: FakeData; readonly isFreed: boolean }[];
@@ -15,8 +16,9 @@ type Allocations = { readonly data: FakeData; readonly isFreed: boolean }[];
 interface Rehearsal {
   readonly rules: ReadonlyMap<string, Infer>;
   readonly fake: QuietBackend;
-  /** Of kernels that the backend composes of ops of tfjs, which need the engine: by kernel and what it was called with. */
-  readonly composed: Map<string, Map<string, number | undefined>>;
+  /** Kernels that the backend composes of ops of tfjs, which need the engine. */
+  readonly composed: Set<string>;
+  readonly calls: KnownCalls;
 }
 
 /** Tells what it allocates to nobody but itself, and makes no tensors of the engine's. */
@@ -48,36 +50,105 @@ export function kernelPeakBytes(
   const rehearsal = rehearsalOn(standsFor);
   const infer = rehearsal?.rules.get(kernel);
   if (rehearsal === undefined || infer === undefined) return undefined;
-  const { fake, composed } = rehearsal;
+  const { calls, composed } = rehearsal;
   const replacement = replacementOf(kernel, inputs, attributes);
-  const name = replacement === undefined ? kernel : `in place of ${kernel}`;
-  const known = composed.get(name);
-  if (known === undefined && replacement === undefined) {
-    const { allocations } = fake;
-    allocations.length = 0;
-    fake.kernel = kernel;
-    const fakes = new Map<unknown, FakeData>();
-    const given = fakeInputs(inputs, (input) => onFakeData(input, fakes));
-    try {
-      const outputs = [infer(given as never, (attributes ?? {}) as never, fake)].flat();
-      const shared = new Set<unknown>(fakes.values());
-      for (const { output, outputPart } of sharedBuffers(standsFor, kernel, given, attributes)) {
-        const data = outputs[output].dataId as FakeData;
-        shared.add(outputPart === undefined ? data : data.parts?.[outputPart]);
-      }
-      return mostOf(allocations, shared);
-    } catch (error) {
-      if (error instanceof DataDependentError) return undefined;
-    }
+  const known = calls.find(replacement === undefined ? kernel : `in place of ${kernel}`, inputs, attributes);
+  if (known !== undefined) return known.bytes;
+  let bytes: number | undefined | typeof needsEngine = needsEngine;
+  if (replacement === undefined && !composed.has(kernel))
+    bytes = plainPeakBytes(rehearsal, standsFor, kernel, inputs, attributes);
+  if (bytes === needsEngine) {
+    bytes = peakOfComposed(
+      standsFor,
+      kernel,
+      replacement ?? ((given, on) => infer(given as never, (attributes ?? {}) as never, on)),
+      inputs,
+    );
+    if (bytes !== undefined && replacement === undefined) composed.add(kernel);
   }
-  const key = JSON.stringify([fakeInputs(inputs, ({ shape, dtype }) => ({ dataId: {}, shape, dtype })), attributes]);
-  if (known?.has(key) === true) return known.get(key);
-  const run: Composed =
-    replacement ?? ((given, backend) => infer(given as never, (attributes ?? {}) as never, backend));
-  const bytes = peakOfComposed(standsFor, kernel, run, inputs);
-  if (known !== undefined) known.set(key, bytes);
-  else if (bytes !== undefined) composed.set(name, new Map([[key, bytes]]));
+  calls.add(bytes);
   return bytes;
+}
+
+/**
+ * Tells whether a kernel surely holds no more than `roomBytes` besides its inputs, at a hundredth of what it takes to tell how many: of one that computes element by element
+ * and has no scratch, from the shapes of its inputs. False says nothing.
+ *
+ * @example
+ * surelyFits("tensorflow", "Add", { a, b }, 1e9) || (kernelPeakBytes("tensorflow", "Add", { a, b }, {}) ?? 0) <= 1e9;
+ */
+export function surelyFits(
+  backend: Backend | BackendName,
+  kernel: string,
+  inputs: KernelInputs,
+  roomBytes: number,
+): boolean {
+  if (!isElementwise(kernel)) return false;
+  const rehearsal = rehearsalOn(typeof backend === "string" ? findBackend(backend) : backend);
+  if (rehearsal?.rules.get(kernel) !== allKernels.get(kernel)) return false;
+  const elements = mostElements(inputs);
+  return elements !== undefined && elements * mostBytesPerElement <= roomBytes;
+}
+
+/** Of complex numbers. */
+const mostBytesPerElement = 8;
+
+/** How many elements come of broadcasting inputs; undefined where that is more than the largest has. */
+function mostElements(inputs: KernelInputs): number | undefined {
+  if (Array.isArray(inputs)) return undefined;
+  const named = inputs as Readonly<Record<string, TensorInfo | undefined>>;
+  let largest: TensorInfo["shape"] | undefined;
+  let most = -1;
+  for (const name in named) {
+    const input = named[name];
+    if (input == null) return undefined;
+    const { shape } = input;
+    let elements = 1;
+    for (let axis = 0; axis < shape.length; axis++) elements *= shape[axis];
+    if (elements <= most) continue;
+    most = elements;
+    largest = shape;
+  }
+  if (largest === undefined) return undefined;
+  for (const name in named) if (!spreadsOver((named[name] as TensorInfo).shape, largest)) return undefined;
+  return most;
+}
+
+/** Whether a shape, broadcast with one that has as many elements or more, gives no more than that. */
+function spreadsOver(shape: TensorInfo["shape"], over: TensorInfo["shape"]): boolean {
+  const added = over.length - shape.length;
+  if (added < 0) return false;
+  for (let axis = 0; axis < shape.length; axis++)
+    if (shape[axis] !== 1 && shape[axis] !== over[axis + added]) return false;
+  return true;
+}
+
+/** Of a kernel that is composed of ops, or refuses its inputs. */
+const needsEngine = "needs the engine";
+
+function plainPeakBytes(
+  { rules, fake }: Rehearsal,
+  backend: Backend,
+  kernel: string,
+  inputs: KernelInputs,
+  attributes: KernelAttributes | undefined,
+): number | undefined | typeof needsEngine {
+  const { allocations } = fake;
+  allocations.length = 0;
+  fake.kernel = kernel;
+  const fakes = new Map<unknown, FakeData>();
+  const given = fakeInputs(inputs, (input) => onFakeData(input, fakes));
+  try {
+    const outputs = [rules.get(kernel)?.(given as never, (attributes ?? {}) as never, fake) ?? []].flat();
+    const shared = new Set<unknown>(fakes.values());
+    for (const { output, outputPart } of sharedBuffers(backend, kernel, given, attributes)) {
+      const data = outputs[output].dataId as FakeData;
+      shared.add(outputPart === undefined ? data : data.parts?.[outputPart]);
+    }
+    return mostOf(allocations, shared);
+  } catch (error) {
+    return error instanceof DataDependentError ? undefined : needsEngine;
+  }
 }
 
 /** What a kernel that is composed of ops does with its inputs. */
@@ -143,7 +214,12 @@ function rehearsalOn(backend: Backend): Rehearsal | undefined {
   if (rehearsal === undefined) {
     if (!isKnown(backend.kernels)) return undefined;
     const rules = kernelRules(backend.kernels);
-    rehearsal = { rules, fake: new QuietBackend(backend, backend.kernels, rules), composed: new Map() };
+    rehearsal = {
+      rules,
+      fake: new QuietBackend(backend, backend.kernels, rules),
+      composed: new Set(),
+      calls: new KnownCalls(),
+    };
     rehearsals.set(backend, rehearsal);
   }
   return rehearsal;

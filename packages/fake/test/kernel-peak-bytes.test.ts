@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { allGenerators } from "../../kernels/test/generators/all-generators.js";
 import { type KernelCase, kernelCase, t } from "../../kernels/test/generators/kernel-case.js";
 import { fakeableBackend } from "../src/fakeable-backend.js";
-import { fakeMode, kernelPeakBytes } from "../src/index.js";
+import { fakeMode, kernelPeakBytes, surelyFits } from "../src/index.js";
 import { runCase } from "./run-case.js";
 
 beforeAll(() => tf.setBackend("cpu"));
@@ -26,7 +26,12 @@ function peaks(
   const { error } = withDispatchMode(
     {
       opComing(name, inputs, attributes) {
-        if (name === kernel && !isDone) told = kernelPeakBytes(backend, name, inputs, attributes);
+        if (name !== kernel || isDone) return;
+        told = kernelPeakBytes(backend, name, inputs, attributes);
+        // Of a call that is known now.
+        expect({ kernel, told: kernelPeakBytes(backend, name, inputs, attributes) }).toEqual({ kernel, told });
+        if (told !== undefined)
+          expect({ kernel, fits: surelyFits(backend, name, inputs, told - 1) }).toEqual({ kernel, fits: false });
       },
       opStarting(op) {
         isRunning = op.kernel === kernel && !isDone;
@@ -87,6 +92,58 @@ describe.each(["cpu", "wasm", "tensorflow"] as const)(
     });
   },
 );
+
+describe("what is told of a call holds for no other", () => {
+  const inputs = (...shapes: number[][]) => Object.fromEntries(shapes.map((shape, i) => ["xab"[i], tf.zeros(shape)]));
+  test.each([
+    [
+      "of other attributes",
+      "Slice",
+      [inputs([4, 8]), { begin: [0, 0], size: [4, 2] }],
+      [inputs([4, 8]), { begin: [0, 0], size: [2, 8] }],
+    ],
+    [
+      "of other shapes of as many elements",
+      "Tile",
+      [inputs([4, 8]), { reps: [2, 1] }],
+      [inputs([8, 4]), { reps: [3, 1] }],
+    ],
+    ["of another dtype", "Sum", [inputs([4, 8]), { axis: [0] }], [{ x: tf.zeros([4, 8], "bool") }, { axis: [1] }]],
+  ] as const)("%s", (_, kernel, first, second) => {
+    const alone = kernelPeakBytes("cpu", kernel, second[0], second[1]);
+    const bytes = kernelPeakBytes("cpu", kernel, first[0], first[1]);
+    expect(kernelPeakBytes("cpu", kernel, second[0], second[1])).toBe(alone);
+    expect(bytes).not.toBe(alone);
+  });
+});
+
+test.each([
+  {
+    shapes: [
+      [4, 8],
+      [4, 8],
+    ],
+    most: 32,
+  },
+  { shapes: [[4, 8], []], most: 32 },
+  { shapes: [[8], [4, 8]], most: 32 },
+  {
+    shapes: [
+      [4, 1],
+      [1, 8],
+    ],
+    most: undefined,
+  },
+  { shapes: [[1, 1, 1], [8]], most: undefined },
+])("that a kernel surely fits is told of $shapes", ({ shapes, most }) => {
+  const [a, b] = shapes.map((shape) => tf.zeros(shape));
+  const needed = kernelPeakBytes("tensorflow", "Add", { a, b }, {});
+  expect(surelyFits("tensorflow", "Add", { a, b }, 8 * (most ?? 1e6))).toBe(most !== undefined);
+  expect(surelyFits("tensorflow", "Add", { a, b }, (needed ?? 0) - 1)).toBe(false);
+  expect(surelyFits("cpu", "MatMul", { a, b }, 1e9)).toBe(false);
+  // Native computes it by other ops.
+  expect(surelyFits("tensorflow", "Step", { x: a }, 1e9)).toBe(false);
+});
 
 test("of a kernel in whose place other ops run it is what these hold", () => {
   const of = kernelCase({ x: t([64, 32]) }, { alpha: 0 });

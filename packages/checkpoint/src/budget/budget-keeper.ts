@@ -12,11 +12,12 @@ import {
 import { currentFakeBackend } from "@remat/fake";
 import type { Budget } from "@remat/memory";
 import { formatBytes } from "@remat/text-table";
-import { dispose, type Tensor } from "@tensorflow/tfjs-core";
+import { dispose } from "@tensorflow/tfjs-core";
 import { askedGradients } from "../executor/asked-gradients.js";
 import { Executor } from "../executor/executor.js";
 import { MemoryMeter } from "../memory-meter.js";
-import { describeOp, OnlinePolicy } from "../online/online-policy.js";
+import { describeOp } from "../online/coming-work.js";
+import { OnlinePolicy } from "../online/online-policy.js";
 import { plannedGradients, plansOf } from "../plan/apply-plan.js";
 import { refuseOffloading } from "../plan/check-offloading.js";
 import { stockUpdate } from "../update/rehearse-update.js";
@@ -213,15 +214,10 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
   }
 
   override opComing(kernel: string, inputs: KernelInputs, attributes: KernelAttributes | undefined): void {
-    if (!this.isInPass || this.budgetPolicy.isOnline) this.countInputs(inputs);
+    // What was there before counts as soon as it is met, lest too little room be made.
+    if (!this.isInPass || this.budgetPolicy.isOnline) this.meter.countInputs(inputs);
     if (this.isInPass) super.opComing(kernel, inputs, attributes);
     else if (!this.isMeasuring) this.online.opComing(kernel, inputs, attributes);
-  }
-
-  /** What was there before counts as soon as it is met, lest too little room be made. */
-  private countInputs(inputs: KernelInputs): void {
-    for (const input of Object.values(inputs as Readonly<Record<string, Tensor | readonly Tensor[] | undefined>>))
-      if (input != null) this.meter.count([input].flat() as Tensor[]);
   }
 
   dataComing(bytes: number): void {

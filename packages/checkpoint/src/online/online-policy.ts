@@ -5,14 +5,14 @@ import {
   type OpDone,
   storagesOf,
 } from "@remat/dispatch-hook";
-import { kernelPeakBytes } from "@remat/fake";
+import { kernelPeakBytes, surelyFits } from "@remat/fake";
 import { formatBytes, formatTypedBytes } from "@remat/text-table";
 import { Phase } from "@remat/trace";
-import type { TensorInfo } from "@tensorflow/tfjs-core";
 import { BudgetError } from "../budget-error.js";
 import type { Policy } from "../executor/executor.js";
 import type { Ledger } from "../executor/ledger.js";
 import type { Recipe, StoredBuffer } from "../executor/stored-data.js";
+import { ComingWork } from "./coming-work.js";
 import { Victims } from "./victims.js";
 
 /** Bytes that are alive now, by buffer. */
@@ -45,7 +45,7 @@ export class OnlinePolicy implements Policy {
   private readonly recomputeMs = new Map<StoredBuffer, number>();
   private readonly victims = new Victims();
   private isEnding = false;
-  private current = "the first op";
+  private readonly coming: ComingWork = new ComingWork();
 
   constructor(
     /** May change between passes. */
@@ -75,19 +75,22 @@ export class OnlinePolicy implements Policy {
   }
 
   opComing(kernel: string, inputs: KernelInputs, attributes: KernelAttributes | undefined): void {
-    this.current = describeOp(kernel, inputs);
-    const bytes = kernelPeakBytes(currentBackend(), kernel, inputs, attributes);
+    this.coming.isOp(kernel, inputs);
+    const roomBytes = this.budgetBytes - this.meter.liveBytes;
+    const backend = currentBackend();
+    if (roomBytes === Number.POSITIVE_INFINITY || surelyFits(backend, kernel, inputs, roomBytes)) return;
+    const bytes = kernelPeakBytes(backend, kernel, inputs, attributes);
     if (bytes !== undefined && bytes > 0) this.makeRoom(bytes);
   }
 
   dataComing(bytes: number): void {
-    this.current = `data of ${formatBytes(bytes)} that JavaScript makes`;
+    this.coming.isData(bytes);
     this.makeRoom(bytes);
   }
 
   /** An update of the weights is about to run that holds that many bytes more, and frees nothing. */
   updateComing(optimizer: object, bytes: number): void {
-    this.current = `the update of the weights by ${nameOf(optimizer)}`;
+    this.coming.isUpdate(optimizer);
     this.makeRoom(bytes);
   }
 
@@ -186,21 +189,11 @@ export class OnlinePolicy implements Policy {
   private fail(bytes: number): never {
     const { liveBytes } = this.meter;
     const needed = liveBytes + bytes;
+    const current = this.coming.describe();
     throw new BudgetError(
-      `${this.current} needs ${formatBytes(bytes)} beside ${formatBytes(liveBytes)} that cannot be evicted now (weights, gradients, what it reads, and what nothing can recompute): a budget of ${formatBytes(this.budgetBytes)} does not do. It has room within ${formatTypedBytes(needed)}; an op that comes later may need more. Allow that or more, give a plan made ahead, which may need less, or take a smaller batch.`,
+      `${current} needs ${formatBytes(bytes)} beside ${formatBytes(liveBytes)} that cannot be evicted now (weights, gradients, what it reads, and what nothing can recompute): a budget of ${formatBytes(this.budgetBytes)} does not do. It has room within ${formatTypedBytes(needed)}; an op that comes later may need more. Allow that or more, give a plan made ahead, which may need less, or take a smaller batch.`,
       needed,
-      this.current,
+      current,
     );
   }
 }
-
-/** Says for a person which op it is. @internal */
-export function describeOp(kernel: string, inputs: KernelInputs): string {
-  const shapes = Object.values(inputs as Record<string, TensorInfo | undefined>)
-    .flat()
-    .flatMap((input) => (input == null ? [] : `[${input.shape.join(",")}]`));
-  return `${kernel} of ${shapes.join(", ") || "nothing"}`;
-}
-
-const nameOf = (optimizer: object): string =>
-  (optimizer.constructor as { className?: string }).className ?? optimizer.constructor.name;

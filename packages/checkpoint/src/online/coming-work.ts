@@ -1,0 +1,48 @@
+import type { KernelInputs } from "@remat/dispatch-hook";
+import { formatBytes } from "@remat/text-table";
+import type { TensorInfo } from "@tensorflow/tfjs-core";
+
+/**
+ * Knows what is about to run, and puts it into words for who has no room for it: not before, since that is asked of every op.
+ *
+ * @internal
+ */
+export class ComingWork {
+  private kernel = "";
+  private inputs: KernelInputs | undefined;
+  private dataBytes: number | undefined;
+  private optimizer: object | undefined;
+
+  isOp(kernel: string, inputs: KernelInputs): void {
+    this.kernel = kernel;
+    this.inputs = inputs;
+  }
+
+  isData(bytes: number): void {
+    this.inputs = this.optimizer = undefined;
+    this.dataBytes = bytes;
+  }
+
+  isUpdate(optimizer: object): void {
+    this.inputs = undefined;
+    this.optimizer = optimizer;
+  }
+
+  describe(): string {
+    const { kernel, inputs, dataBytes, optimizer } = this;
+    if (inputs !== undefined) return describeOp(kernel, inputs);
+    if (optimizer !== undefined) return `the update of the weights by ${nameOf(optimizer)}`;
+    return dataBytes !== undefined ? `data of ${formatBytes(dataBytes)} that JavaScript makes` : "the first op";
+  }
+}
+
+/** Says for a person which op it is. @internal */
+export function describeOp(kernel: string, inputs: KernelInputs): string {
+  const shapes = Object.values(inputs as Record<string, TensorInfo | undefined>)
+    .flat()
+    .flatMap((input) => (input == null ? [] : `[${input.shape.join(",")}]`));
+  return `${kernel} of ${shapes.join(", ") || "nothing"}`;
+}
+
+const nameOf = (optimizer: object): string =>
+  (optimizer.constructor as { className?: string }).className ?? optimizer.constructor.name;
