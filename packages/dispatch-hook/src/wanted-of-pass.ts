@@ -1,4 +1,4 @@
-import { replaceStep } from "./gradients/step-on-native.js";
+import { replaceKernels } from "./gradients/replace-kernels.js";
 import { fasterGradientsOf } from "./gradients/wanted-gradients.js";
 import type { GradientsPass } from "./gradients-pass.js";
 import type { ModeStack } from "./mode-stack.js";
@@ -23,7 +23,7 @@ export function wantsUpdateInBackward(modes: ModeStack): boolean {
 export function askModes(session: Session, pass: GradientsPass): void {
   const { modes } = session;
   pass.wanted = { sharesOnes: isWanted(modes, "sharesOnes"), fasterGradients: fasterGradientsOf(modes) };
-  if (pass.wanted.fasterGradients !== undefined) replaceStep(session);
+  if (pass.wanted.fasterGradients !== undefined) replaceKernels(session);
 }
 
 /**

@@ -164,3 +164,23 @@ test("of a kernel in whose place other ops run it is what these hold", () => {
   expect(faster?.told).toBe(faster?.held);
   expect(faster?.told).toBeLessThan(stock?.told ?? 0);
 });
+
+test("what a gradient hands on as it is takes nothing, and telling so leaves nothing", () => {
+  const found: unknown[] = [];
+  const ask = (x: tf.Tensor) => {
+    const before = tf.memory();
+    for (const [kernel, attributes] of [
+      ["Reshape", { shape: [4, 8] }],
+      ["Reshape", { shape: [32] }],
+      ["Cast", { dtype: "float32" }],
+    ] as const)
+      found.push(kernelPeakBytes("tensorflow", kernel, { x }, attributes));
+    expect(tf.memory()).toEqual(before);
+    return tf.mul(x, x);
+  };
+  withDispatchMode({ fasterGradients: "equal" }, () =>
+    fakeMode(() => void tf.grad(ask)(tf.ones([4, 8])), { backend: "tensorflow" }),
+  );
+  // The shape of the one that is another is a tensor.
+  expect(found).toEqual([0, 4, 0]);
+});

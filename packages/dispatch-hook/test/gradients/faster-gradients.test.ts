@@ -5,6 +5,7 @@ import fc from "fast-check";
 import { afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { functionDigest } from "../../src/gradients/function-of-tfjs.js";
 import { replacedGradients } from "../../src/gradients/replace-gradient.js";
+import { replacedKernels } from "../../src/gradients/replace-kernels.js";
 import { type DispatchMode, withDispatchMode } from "../../src/index.js";
 import { bitsOf, numbers, tensorOf } from "./special-values.js";
 
@@ -59,6 +60,26 @@ test("each function of tfjs that is replaced is known by its text", () => {
   for (const { kernel, digest } of replacedGradients)
     expect([kernel, functionDigest(tf.getGradient(kernel).gradFunc)]).toEqual([kernel, digest]);
 });
+
+/** Pairs of shapes, the second of which broadcasts with the first, or is the same, or the other way round. */
+const operands = fc
+  .tuple(fc.array(fc.oneof({ weight: 9, arbitrary: lengths }, fc.constant(0)), { maxLength: 4 }), fc.nat(), fc.nat(2))
+  .map(([shape, ones, cut]) => [
+    shape,
+    shape.map((length, axis) => (length > 0 && (ones >> axis) % 4 === 0 ? 1 : length)).slice(cut),
+  ]);
+
+/** What runs `Reshape` and `Cast` in its gradient, or itself, of what has that shape and dtype already, or has not. */
+const unchanging: Readonly<Record<string, (a: tf.Tensor, b: tf.Tensor) => tf.Tensor>> = {
+  add: tf.add,
+  sub: tf.sub,
+  mul: tf.mul,
+  div: tf.div,
+  cast: (a, b) => tf.mul(tf.cast(a, "float32"), tf.cast(b, "float32")),
+  reshape: (a, b) => tf.add(tf.reshape(a, a.shape), tf.reshape(b, [...b.shape, 1].slice(0, -1))),
+  "flattened and back": (a, b) => tf.mul(tf.reshape(tf.reshape(a, [-1]), a.shape), b),
+  "of one tensor twice": (a, b) => tf.add(tf.add(a, a), tf.mul(tf.relu(b), b)),
+};
 
 describe.each(backends)("on %s", (backend) => {
   beforeAll(async () => {
@@ -150,6 +171,31 @@ describe.each(backends)("on %s", (backend) => {
     );
   });
 
+  test("gradients that cast and reshape to what there is are those of tfjs to the bit", () => {
+    fc.assert(
+      fc.property(
+        operands,
+        numbers,
+        fc.constantFrom(...Object.keys(unchanging)),
+        fc.boolean(),
+        ([shape, other], values, name, releasesEarly) => {
+          const xs = [tensorOf(shape, values), tensorOf(other, values)];
+          const f = (a: tf.Tensor, b: tf.Tensor) => unchanging[name](a, b);
+          const dy = tensorOf(
+            tf.tidy(() => f(xs[0], xs[1]).shape),
+            values,
+          );
+          const before = tf.memory();
+          const run = (wanted: FasterGradients | "none") =>
+            withDispatchMode({ releasesEarly }, () => differentiate(wanted, f as never, xs, dy));
+          expect({ name, ...run("equal") }).toEqual({ name, ...run("none") });
+          expect(tf.memory()).toEqual(before);
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+
   test("step is that of tfjs, to the bit, also where it is not 0 below 0", () => {
     fc.assert(
       fc.property(
@@ -199,7 +245,8 @@ describe.each(backends)("on %s", (backend) => {
   });
 
   test("what wants tfjs's own gradients has the last word, and afterwards the backend's kernel is its own", () => {
-    const kernel = tf.getKernel("Step", tf.getBackend())?.kernelFunc;
+    const functions = () => ["Cast", "Reshape", "Step"].map((name) => tf.getKernel(name, tf.getBackend())?.kernelFunc);
+    const before = functions();
     const kernels: string[] = [];
     const watch: DispatchMode = { opDone: (op) => void kernels.push(op.kernel) };
     const run = () => tf.tidy(() => void tf.grad((x) => tf.relu(tf.tile(x, [3])))(tf.tensor1d([1, 2])));
@@ -207,6 +254,33 @@ describe.each(backends)("on %s", (backend) => {
       withDispatchMode(watch, () => withDispatchMode({ fasterGradients: "equal" }, run)),
     );
     expect(kernels).not.toContain("UnsortedSegmentSum");
-    expect(tf.getKernel("Step", tf.getBackend())?.kernelFunc).toBe(kernel);
+    expect(functions()).toEqual(before);
+  });
+});
+
+describe.runIf(nativeApp !== undefined)("on tensorflow", () => {
+  beforeAll(() => selectBackend({ for: "training", backend: "tensorflow", from: nativeApp as string }));
+
+  test("each kernel that is replaced is known by its text", () => {
+    for (const { kernel, digest } of replacedKernels)
+      expect([kernel, functionDigest(tf.getKernel(kernel, "tensorflow")?.kernelFunc as object)]).toEqual([
+        kernel,
+        digest,
+      ]);
+  });
+
+  test("TensorFlow is not asked for what changes nothing", () => {
+    const execute = vi.spyOn(
+      tf.backend() as never as { executeSingleOutput(name: string): unknown },
+      "executeSingleOutput",
+    );
+    const asked = (wanted: FasterGradients | "none") => {
+      execute.mockClear();
+      differentiate(wanted, (a, b) => tf.mul(tf.add(a, b), b), [tf.ones([4, 8]), tf.ones([8])], tf.ones([4, 8]));
+      return execute.mock.calls.map(([name]) => name).filter((name) => name === "Cast" || name === "Reshape");
+    };
+    expect(asked("none")).toEqual(["Cast", "Cast", "Reshape", "Reshape", "Reshape"]);
+    // Of what is summed over the rows.
+    expect(asked("equal")).toEqual([]);
   });
 });
