@@ -1,13 +1,14 @@
 import { isRepeatable } from "@remat/backends";
-import { isVariable, type KernelInputs, type OpDone, type Storage, storagesOf } from "@remat/dispatch-hook";
-import { constantOf, evictData, pinData, unpinData } from "@remat/dispatch-hook/residency";
+import { type KernelInputs, type OpDone, type Storage, storagesOf } from "@remat/dispatch-hook";
+import { constantOf, evictData } from "@remat/dispatch-hook/residency";
 import type { DataId, TensorInfo } from "@tensorflow/tfjs-core";
 import { borderOf } from "./border-of.js";
 import { HostCopies } from "./host-copies.js";
+import { KnownData } from "./known-data.js";
 import { recipeOfConstant, recipeOfOp } from "./recipe-of-op.js";
 import { recompute } from "./recompute.js";
 import { Replays } from "./replays.js";
-import { type Recipe, StoredBuffer, StoredData } from "./stored-data.js";
+import type { Recipe, StoredBuffer, StoredData } from "./stored-data.js";
 
 /** What the ledger tells the policy that decides what is evicted and what is recomputed. @internal */
 export interface LedgerListener {
@@ -23,14 +24,12 @@ export interface LedgerListener {
 
 /**
  * All buffers of one forward and backward pass, and the kernel calls that made them: so that the data of any can be evicted, under living
- * tensors too, and recomputed by replaying kernels, with the same values to the bit. A pin on every `DataId` holds what recipes read after
- * its last tensor is gone, as long as something that may have to be recomputed depends on it.
+ * tensors too, and recomputed by replaying kernels, with the same values to the bit.
  *
  * @internal
  */
 export class Ledger {
-  private readonly buffers = new Map<object, StoredBuffer>();
-  private readonly byDataId = new Map<DataId, StoredData>();
+  private readonly data: KnownData = new KnownData();
   private readonly listener: LedgerListener;
   private readonly fills = new Set<Storage>();
   /** What the op to come reads; kept from op to op, lest each makes a list. */
@@ -59,16 +58,16 @@ export class Ledger {
   }
 
   get allBuffers(): Iterable<StoredBuffer> {
-    return this.buffers.values();
+    return this.data.allBuffers;
   }
 
   get(dataId: DataId): StoredData | undefined {
-    return this.byDataId.get(dataId);
+    return this.data.get(dataId);
   }
 
   /** What is known of a storage. */
   bufferOf(storage: Storage): StoredBuffer | undefined {
-    return this.buffers.get(storage);
+    return this.data.bufferOf(storage);
   }
 
   /** Takes down what an op has made, the `place`-th of the pass, and how. Returns its recipe, or undefined if it cannot be replayed or has made nothing. */
@@ -76,7 +75,7 @@ export class Ledger {
     const { outputs, inputTensors } = op;
     const sources: StoredData[] = [];
     for (const input of inputTensors) {
-      const source = this.known(input);
+      const source = this.data.know(input);
       if (!sources.includes(source)) sources.push(source);
     }
     const made: (StoredData | undefined)[] = [];
@@ -84,13 +83,13 @@ export class Ledger {
     let canRepeat = isRepeatable(op.kernel, op.backend);
     let count = 0;
     for (const output of outputs) {
-      const known = this.byDataId.get(output.dataId);
+      const known = this.data.get(output.dataId);
       if (known !== undefined) {
         known.isUsed = true;
         made.push(undefined);
         continue;
       }
-      const data = this.known(output);
+      const data = this.data.know(output);
       count++;
       made.push(data);
       if (data.buffer.data.length > 1) isView = true;
@@ -122,8 +121,7 @@ export class Ledger {
   }
 
   private lockInput(input: TensorInfo, isNoted: boolean): void {
-    const data =
-      this.byDataId.get(input.dataId) ?? (isNoted || this.isFill(input) ? this.noteSource(input) : undefined);
+    const data = this.data.get(input.dataId) ?? (isNoted || this.isFill(input) ? this.noteSource(input) : undefined);
     if (data === undefined) return;
     data.buffer.locks++;
     this.locked.push(data);
@@ -141,19 +139,18 @@ export class Ledger {
 
   /** Somebody is about to read `dataId`. */
   touch(dataId: DataId): void {
-    const data = this.byDataId.get(dataId);
+    const data = this.data.get(dataId);
     if (data?.needsReplay === true) this.makeDataReadable(data);
   }
 
   /** Whether one of the tensors lies in a buffer that is known. */
   hasBufferOf(tensors: readonly TensorInfo[]): boolean {
-    for (const tensor of tensors) for (const storage of storagesOf(tensor)) if (this.buffers.has(storage)) return true;
-    return false;
+    return this.data.hasBufferOf(tensors);
   }
 
   /** A kernel is about to write to `input`: what was made of it is there, and neither that nor what becomes of it is recomputed. */
   writing(input: TensorInfo): void {
-    const readers = this.known(input).buffer.data.flatMap((data) => data.readers);
+    const readers = this.data.know(input).buffer.data.flatMap((data) => data.readers);
     for (const output of readers.flatMap(({ outputs }) => outputs)) if (output !== undefined) this.hold(output.dataId);
     this.hold(input.dataId);
   }
@@ -170,7 +167,7 @@ export class Ledger {
 
   /** Values that JavaScript made can be told only until a kernel has read them. */
   private noteSource(input: TensorInfo): StoredData {
-    const data = this.known(input);
+    const data = this.data.know(input);
     const { buffer, dataId } = data;
     if (buffer.isHeld || buffer.storage === undefined || !this.fills.delete(buffer.storage)) return data;
     const constant = constantOf(dataId);
@@ -189,21 +186,21 @@ export class Ledger {
 
   /** A variable has taken over the data: it must be there, and stay. */
   hold(dataId: DataId): void {
-    const buffer = this.byDataId.get(dataId)?.buffer;
+    const buffer = this.data.get(dataId)?.buffer;
     if (buffer === undefined) return;
     if (buffer.isEvicted) this.recompute(buffer);
     for (const data of buffer.data) this.replays.refresh(data);
     buffer.isHeld = true;
     buffer.hostCopy = undefined;
-    for (const data of [...buffer.data]) this.forgetMaker(data);
+    for (const data of [...buffer.data]) this.data.forgetMaker(data);
   }
 
   /** The engine has disposed of the last tensor on `dataId`. */
   unused(dataId: DataId): void {
-    const data = this.byDataId.get(dataId);
+    const data = this.data.get(dataId);
     if (data === undefined) return;
     data.isUsed = false;
-    if (data.readers.length === 0) this.remove(data);
+    if (data.readers.length === 0) this.data.remove(data);
     else if (!data.buffer.isUsed) this.listener.bufferUnused(data.buffer);
   }
 
@@ -233,7 +230,7 @@ export class Ledger {
       if (!data.buffer.isEvicted) this.replays.refresh(data);
       else if (data.buffer.hostCopy === undefined) data.buffer.isEvictedForGood = true;
     }
-    for (const data of border) this.forgetMaker(data);
+    for (const data of border) this.data.forgetMaker(data);
     return true;
   }
 
@@ -259,73 +256,15 @@ export class Ledger {
   /** The pass is over: what tensors live in is there again, and everything else, recipes too, is gone. */
   end(): void {
     try {
-      for (const buffer of this.buffers.values())
+      for (const buffer of this.data.allBuffers)
         if (buffer.isUsed && !buffer.isEvictedForGood) this.recomputeUsed(buffer);
     } finally {
-      for (const { dataId } of this.byDataId.values()) unpinData(dataId);
-      this.byDataId.clear();
-      this.buffers.clear();
+      this.data.clear();
     }
   }
 
   private recomputeUsed(buffer: StoredBuffer): void {
     if (buffer.isEvicted) this.recompute(buffer);
     for (const data of buffer.data) if (data.isUsed) this.replays.refresh(data);
-  }
-
-  private known(tensor: TensorInfo): StoredData {
-    const { dataId } = tensor;
-    let data = this.byDataId.get(dataId);
-    if (data !== undefined) return data;
-    const storages = storagesOf(tensor);
-    // A complex number on cpu is two buffers; a text has no size.
-    const isPlain = storages.length === 1 && tensor.dtype !== "complex64" && tensor.dtype !== "string";
-    const key = isPlain ? storages[0] : dataId;
-    let buffer = this.buffers.get(key);
-    if (buffer === undefined) {
-      buffer = new StoredBuffer(isPlain ? storages[0] : undefined, key);
-      this.buffers.set(key, buffer);
-    }
-    if (!isPlain || !storages[0].fresh || isVariable(tensor)) buffer.isHeld = true;
-    data = new StoredData(dataId, buffer);
-    buffer.data.push(data);
-    this.byDataId.set(dataId, data);
-    pinData(dataId);
-    return data;
-  }
-
-  /** From now on nothing can recompute `data`. */
-  private forgetMaker(data: StoredData): void {
-    const { maker } = data;
-    if (maker === undefined) return;
-    data.maker = undefined;
-    maker.outputs[maker.outputs.indexOf(data)] = undefined;
-    this.endIfIdle(maker);
-  }
-
-  private remove(data: StoredData): void {
-    const going = [data];
-    for (let next = going.pop(); next !== undefined; next = going.pop()) {
-      const { buffer, maker, dataId } = next;
-      this.byDataId.delete(dataId);
-      buffer.data.splice(buffer.data.indexOf(next), 1);
-      if (buffer.data.length === 0) this.buffers.delete(buffer.key);
-      unpinData(dataId);
-      if (maker === undefined) continue;
-      maker.outputs[maker.outputs.indexOf(next)] = undefined;
-      going.push(...this.sourcesFreedBy(maker));
-    }
-  }
-
-  private endIfIdle(recipe: Recipe): void {
-    for (const source of this.sourcesFreedBy(recipe)) this.remove(source);
-  }
-
-  /** What nobody needs any more once `recipe` makes nothing that anybody needs. */
-  private sourcesFreedBy(recipe: Recipe): StoredData[] {
-    if (recipe.outputs.some((output) => output !== undefined)) return [];
-    return recipe.sources.filter(
-      (source) => source.removeReader(recipe) && source.readers.length === 0 && !source.isUsed,
-    );
   }
 }
