@@ -28,6 +28,10 @@ export class ComingWork {
     this.optimizer = optimizer;
   }
 
+  get isOfUpdate(): boolean {
+    return this.inputs === undefined && this.optimizer !== undefined;
+  }
+
   describe(): string {
     const { kernel, inputs, dataBytes, optimizer } = this;
     if (inputs !== undefined) return describeOp(kernel, inputs);

@@ -28,7 +28,9 @@ export const stepOnNative: ReplacedKernel = {
     tidy(() => {
       const x = inputs["x"] as Tensor;
       const condition = isNotANumber(x);
-      const e = cast(greater(x, scalar(0)), "float32");
+      const isPositive = greater(x, scalar(0));
+      const e = cast(isPositive, "float32");
+      isPositive.dispose();
       return engine.runKernel("Select", { condition, t: x, e }) as Tensor;
     }),
 };
