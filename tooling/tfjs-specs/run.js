@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // Runs tfjs-core's own specs as they are and with our hook, in one process each, and says which fail that do not fail without it:
-// `pnpm specs [--backend cpu|native]… [--mode NAME]… [--layers FOLDER]`. Native needs NATIVE_APP, a folder in which tfjs-node is installed with its addon. With
+// `pnpm specs [--backend cpu|native]… [--mode NAME]… [--layers FOLDER] [--minutes N]`, of which a mode may take so many (10). Native needs NATIVE_APP, a folder in which tfjs-node is installed with its addon. With
 // FOLDER, a checkout of https://github.com/tensorflow/tfjs, it runs tfjs-layers' specs, which its npm package does not have.
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -17,11 +17,14 @@ const { values } = parseArgs({
     backend: { type: "string", multiple: true },
     mode: { type: "string", multiple: true },
     layers: { type: "string" },
+    minutes: { type: "string" },
   },
 });
 const layers = values.layers === undefined ? undefined : join(resolve(values.layers), "tfjs-layers/src");
 if (layers !== undefined && !existsSync(join(layers, "index.ts")))
   throw new Error(`--layers expects a checkout of https://github.com/tensorflow/tfjs, found no ${layers}/index.ts.`);
+const limitMs = 60_000 * Number(values.minutes ?? 10);
+if (!(limitMs > 0)) throw new Error(`--minutes expects a number above 0, found ${values.minutes}.`);
 const native = findNativePackage(process.env.NATIVE_APP);
 const wantedBackends = choose("backend", values.backend, ["cpu", "native"], native === undefined ? ["cpu"] : undefined);
 const wantedModes = choose("mode", values.mode, Object.keys(modes));
@@ -37,7 +40,7 @@ try {
   for (const backend of wantedBackends) {
     const bundle = join(folder, `${backend}.mjs`);
     await bundleSpecs({ backend, outFile: bundle, nativePackage: native?.folder, layers });
-    const run = (/** @type {string} */ mode) => runSpecs({ bundle, mode, folder, native });
+    const run = (/** @type {string} */ mode) => runSpecs({ bundle, mode, folder, native, limitMs });
     const stock = await run("stock");
     const where = backend === "native" ? `${native?.name}` : backend;
     const lines = [...describeStock(stock, where, layers !== undefined)];

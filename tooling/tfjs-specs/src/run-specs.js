@@ -14,10 +14,10 @@ import { join } from "node:path";
 /**
  * Runs a bundle in a process of its own.
  *
- * @param {{ bundle: string, mode: string, folder: string, native: { name: string, folder: string } | undefined }} options
+ * @param {{ bundle: string, mode: string, folder: string, native: { name: string, folder: string } | undefined, limitMs: number }} options
  * @returns {Promise<SpecRun>}
  */
-export async function runSpecs({ bundle, mode, folder, native }) {
+export async function runSpecs({ bundle, mode, folder, native, limitMs }) {
   const outFile = join(folder, `${mode}.json`);
   const child = spawn(process.execPath, ["--expose-gc", bundle, mode, outFile], {
     // Specs that print do it a lot; what they print says nothing.
@@ -28,7 +28,7 @@ export async function runSpecs({ bundle, mode, folder, native }) {
       REMAT_SPECS_NATIVE: native?.folder,
       REMAT_SPECS_PACKAGE: native?.name,
     },
-    timeout: 600_000,
+    timeout: limitMs,
     killSignal: "SIGKILL",
   });
   let stderr = "";

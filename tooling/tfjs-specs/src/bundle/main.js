@@ -20,14 +20,24 @@ const noteRejection = (error) => {
   const id = runningSpec.ofWork.getStore();
   if (id !== undefined) rejections.note(id, error);
 };
+/** Jasmine puts its own listener in the place of all that there are, each time that it begins. */
+const listenToRejections = () => {
+  if (!process.listeners("unhandledRejection").includes(noteRejection))
+    process.prependListener("unhandledRejection", noteRejection);
+};
+/** More than what a spec has begun and not waited for takes to be rejected, once the last spec is over. */
+const turnsAfter = 50;
+const run = async (ids) => {
+  await env.execute(ids);
+  listenToRejections();
+  for (let turn = 0; turn < turnsAfter; turn++) await new Promise((resolve) => setImmediate(resolve));
+};
 const env = globalThis.jasmine.getEnv();
 const mode = installMode(modeName);
 env.addReporter({
   specStarted: ({ id }) => {
     runningSpec.id = id;
-    // Jasmine puts its own listener in the place of all that there are, each time that it begins.
-    if (!process.listeners("unhandledRejection").includes(noteRejection))
-      process.prependListener("unhandledRejection", noteRejection);
+    listenToRejections();
     mode.specStarted?.(id);
   },
   specDone: ({ id, fullName, status, failedExpectations }) => {
@@ -40,8 +50,8 @@ env.addReporter({
   suiteDone: ({ fullName, failedExpectations }) => noteErrors(fullName, failedExpectations),
   jasmineDone: ({ failedExpectations }) => noteErrors("outside of all suites", failedExpectations),
 });
-await env.execute();
-for (let ids = await mode.again?.(specs); ids?.length > 0; ids = await mode.again(specs)) await env.execute(ids);
+await run();
+for (let ids = await mode.again?.(specs); ids?.length > 0; ids = await mode.again(specs)) await run(ids);
 writeFileSync(outFile, JSON.stringify({ specs: [...specs.values()], errors, work: mode.work() }));
 // Specs leave timers and workers behind.
 process.exit(0);
