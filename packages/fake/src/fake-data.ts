@@ -11,10 +11,12 @@ export class FakeData {
   refCount = 1;
   /** Whether it is a single number that a kernel made of float32: what reports read, a loss or a metric. */
   isNumber = false;
+  /** Whether its values were computed of whole numbers that were known. */
+  isFolded = false;
   readonly dtype: DataType;
   /** The kernel that made it, or how else it came about. */
   madeBy: string;
-  /** Known only for constants that JavaScript gave. */
+  /** Known only for constants that JavaScript gave, and for what was computed of them ({@link foldConstants}). */
   values: BackendValues | undefined;
   readonly parts: ComplexParts | undefined;
   /** What the buffer would have; 0 for a complex tensor whose parts have buffers of their own. */

@@ -9,6 +9,7 @@ import {
   unregisterKernel,
 } from "@tensorflow/tfjs-core";
 import type { FakeBackend } from "./fake-backend.js";
+import { foldConstants } from "./fold-constants.js";
 
 function fakeKernel(
   kernelName: string,
@@ -25,6 +26,7 @@ function fakeKernel(
       fake.kernel = kernelName;
       const outputs = infer(inputs, attrs, fake);
       fake.kernel = outer;
+      foldConstants(kernelName, inputs, attrs, outputs);
       return outputs;
     },
   };

@@ -135,8 +135,8 @@ function close(mode: OpenMode, result: unknown): void {
  *
  * Fills in JavaScript of more than 1,024 elements (zeros, ones, random numbers, dropout masks) are skipped: a `tf.buffer` of that size holds
  * nothing (`fillArrays` has them done). `Math.random` is called as often as ever, since tfjs draws only seeds from it. What initializers of layers make has no values at
- * any size, and `Orthogonal` runs no kernels. Constants that JavaScript gives (`tf.tensor([2, 3])`) stay readable, up to 65,536 elements.
- * Values of anything else are unknown: reading them, or running a kernel whose output shapes depend on values, throws a
+ * any size, and `Orthogonal` runs no kernels. Constants that JavaScript gives (`tf.tensor([2, 3])`) stay readable, up to 65,536 elements, and so does what is
+ * computed of known whole numbers, up to 1,024: shapes, axes, counters, where the cpu backend is loaded. Values of anything else are unknown: reading them, or running a kernel whose output shapes depend on values, throws a
  * {@link DataDependentError}, but for what only reports: a single number that was computed (a loss, a metric) is NaN when it is read outside of forward and
  * backward passes and of modules, so that `fit`, `evaluate` and loops of your own run as they are. A kernel that the backend lacks throws `KERNEL_MISSING`.
  *
