@@ -1,11 +1,10 @@
 import { selectBackend } from "@remat/backends/node";
-import { withDispatchMode } from "@remat/dispatch-hook";
 import { heldPeak } from "@remat/memory";
-import { defineModel, SeededRandom, tfNamespace, traceFakeStep, traceStep } from "@remat/tracer";
+import { traceFakeStep, traceStep } from "@remat/tracer";
 import * as tf from "@tensorflow/tfjs";
 import { beforeAll, describe, expect, it } from "vitest";
-import { MemoryMeter } from "../../src/memory-meter.js";
 import { exampleNamed, exampleNames } from "../training.js";
+import { measurePrediction } from "./measure-prediction.js";
 
 const { layers } = tf;
 const native = process.env["NATIVE_APP"];
@@ -75,31 +74,6 @@ const models: readonly (readonly [name: string, exported: () => Promise<unknown>
   ...Object.entries(made).map(([name, build]) => [name, () => Promise.resolve(() => ({ model: build() }))] as const),
 ];
 
-/** What is held at most while the program itself calls the model, counted buffer by buffer. */
-async function measure(exported: unknown, batch: number): Promise<number> {
-  const random = new SeededRandom(0);
-  const context = { tf: tfNamespace(), size: "tiny", batch, scope: <T>(_: string, fn: () => T) => fn() } as const;
-  const { model, forward, inputs, parameters, buffers } = await random.run(() => defineModel(exported, context, "m"));
-  const xs = inputs as tf.Tensor;
-  // Layers may make constants when they are first called.
-  const use = (): void =>
-    tf.dispose(
-      model === undefined
-        ? tf.tidy(() => (forward as unknown as (x: tf.Tensor, o: object) => tf.Tensor)(xs, { training: false }))
-        : model.predict(xs, { batchSize: [inputs].flat()[0].shape[0] }),
-    );
-  const meter = new MemoryMeter();
-  withDispatchMode(meter, () => {
-    meter.count([inputs].flat() as tf.Tensor[]);
-    const own = [parameters ?? {}, buffers ?? {}].flatMap((record) =>
-      Object.values(record as Record<string, tf.Tensor>),
-    );
-    meter.count([...own, ...(model?.weights ?? []).map((weight) => (weight as unknown as { val: tf.Tensor }).val)]);
-    use();
-  });
-  return meter.peakBytes;
-}
-
 function predictsAsMeasured(backend: "cpu" | "tensorflow", select: () => Promise<unknown>): void {
   beforeAll(select, 60_000);
 
@@ -109,7 +83,7 @@ function predictsAsMeasured(backend: "cpu" | "tensorflow", select: () => Promise
       const fake = await traceFakeStep(await exported(), request);
       const { peakBytes } = heldPeak(fake);
       expect(heldPeak(await traceStep(await exported(), request)).peakBytes).toBe(peakBytes);
-      expect(await measure(await exported(), batch)).toBe(peakBytes);
+      expect(await measurePrediction(await exported(), batch)).toBe(peakBytes);
     }
   });
 }
