@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Category, TraceBuilder, writeTrace } from "@remat/trace";
@@ -71,6 +71,42 @@ describe("remat explain", () => {
       `remat plan ${trace} --budget 1073741824B`,
     ]);
     expect(stdout).toContain("large pool");
+  });
+
+  it("says of a log that breaks off what it has, and that more may be missing", async () => {
+    const whole = readFileSync(bfc, "utf8");
+    const cut = join(folder, "cut.log");
+    const lines = whole.split("\n");
+    const first = lines.findIndex((line) => line.includes("ran out of memory trying to allocate"));
+    for (const length of [first + 1, lines.length >> 1, lines.length - 3]) {
+      writeFileSync(cut, lines.slice(0, length).join("\n"));
+      const { code, stdout, stderr } = await remat("explain", cut);
+      expect([code, stderr]).toEqual([0, ""]);
+      expect(stdout).toMatch(/^GPU_0_bfc was asked for 1\.5 MiB/);
+      expect(stdout).toContain("the log breaks off");
+    }
+    // In the midst of its first line there is only what it had already said.
+    writeFileSync(cut, whole.slice(0, whole.indexOf("ran out of memory") + 30));
+    expect((await remat("explain", cut)).stderr.split("\n")).toHaveLength(2);
+  });
+
+  it.each([
+    [
+      "another program's",
+      "npm error code 1\nFATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory\n",
+    ],
+    ["an empty one", ""],
+    ["one that is none", Buffer.from([0, 255, 254, 1, 2, 3, 0]).toString("latin1")],
+    [
+      "one of before the failure",
+      "I tensorflow/core/common_runtime/bfc_allocator.cc:1080] BFCAllocator dump for GPU_0_bfc\n",
+    ],
+  ])("refuses %s in one line, with what to do", async (_what, text) => {
+    const foreign = join(folder, "foreign.log");
+    writeFileSync(foreign, text);
+    const { code, stdout, stderr } = await remat("explain", foreign);
+    expect([code, stdout]).toEqual([1, ""]);
+    expect(stderr).toMatch(/^remat: .*foreign\.log: .*Save what the program wrote to stderr\.\n$/);
   });
 
   it("refuses what is no such log, in one line", async () => {
