@@ -1,6 +1,6 @@
 import type { Tensor } from "@tensorflow/tfjs-core";
 import { type Layer, tensorsOf } from "./layer-internals.js";
-import type { ContainerRun, ModuleCall } from "./module-call.js";
+import { type ContainerRun, chainOf, type ModuleCall } from "./module-call.js";
 import type { ModuleEntry } from "./module-entry.js";
 
 /** A model that is about to run without its `call`. */
@@ -29,6 +29,8 @@ export class ForwardCalls {
   /** The innermost. */
   current: ModuleCall | undefined;
   private awaited: AwaitedRun | undefined;
+  /** The call whose function runs: what is entered by name is inside of it. */
+  running: ModuleCall | undefined;
   private readonly listener: ForwardListener;
 
   constructor(listener: ForwardListener) {
@@ -62,28 +64,43 @@ export class ForwardCalls {
   }
 
   runModule<T>(entry: ModuleEntry, inputs: readonly Tensor[], run: () => T): T {
+    const { running } = this;
     const call = this.enter(entry, inputs);
+    this.running = call;
+    const end = (outputs: readonly Tensor[]): void => {
+      this.running = running;
+      this.leave(call, outputs);
+    };
     let result: T;
     try {
       result = run();
     } catch (error) {
-      this.leave(call, []);
+      end([]);
       throw error;
     }
     if (!(result instanceof Promise)) {
-      this.leave(call, tensorsOf(result) ?? []);
+      end(tensorsOf(result) ?? []);
       return result;
     }
     return result.then(
       (value) => {
-        this.leave(call, tensorsOf(value) ?? []);
+        end(tensorsOf(value) ?? []);
         return value;
       },
       (error: unknown) => {
-        this.leave(call, []);
+        end([]);
         throw error;
       },
     ) as T;
+  }
+
+  /** Leaves what is open within the call whose function runs, but for the first of `wanted` that are, and enters the others. */
+  moveTo(wanted: readonly ModuleEntry[]): void {
+    const open = chainOf(this.current).filter(({ depth }) => depth > (this.running?.depth ?? 0));
+    let common = 0;
+    while (common < open.length && open[common].entry === wanted[common]) common++;
+    this.leaveTo(common === 0 ? this.running : open[common - 1]);
+    for (const entry of wanted.slice(common)) this.enter(entry, []);
   }
 
   private enter(entry: ModuleEntry, inputs: readonly Tensor[], groupIn?: ContainerRun): ModuleCall {

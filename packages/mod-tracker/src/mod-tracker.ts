@@ -141,6 +141,23 @@ export class ModTracker implements DispatchMode {
   }
 
   /**
+   * Says in which scopes the ops that follow are, one inside the other, within the scope that runs: for what knows what it runs next, but not when that is over,
+   * as the interpreter of a graph does. Those that are open already stay so; all end with the scope around them. Outside of any scope it does nothing.
+   *
+   * @param kind of the innermost, `Scope` if not given
+   * @example
+   * tracker.scope("graph", () => tracker.moveTo(["block1", "conv"], "Conv2D"));
+   */
+  moveTo(path: readonly string[], kind?: string): void {
+    const around = this.forward.running?.entry.fqn;
+    if (!isDispatching(this) || around === undefined) return;
+    const fqnOf = (_: string, i: number): string => [around, ...path.slice(0, i + 1)].join(".");
+    this.forward.moveTo(
+      path.map(fqnOf).map((fqn, i) => this.scopes.entryOf(fqn, i === path.length - 1 ? kind : undefined)),
+    );
+  }
+
+  /**
    * Tells what named scopes own: variables, and for buffers any tensors, by names that begin with the FQN of the scope that they belong to.
    *
    * @example

@@ -17,10 +17,10 @@ export class NamedScopes {
   }
 
   /** Returns the module that the scope `fqn` is, in every call of it the same. */
-  entryOf(fqn: string): ModuleEntry {
+  entryOf(fqn: string, kind = "Scope"): ModuleEntry {
     let entry = this.entries.get(fqn);
     if (entry === undefined) {
-      entry = new ModuleEntry(fqn, "Scope", undefined, () => this.ownedBy(fqn));
+      entry = new ModuleEntry(fqn, kind, undefined, () => this.ownedBy(fqn));
       this.entries.set(fqn, entry);
     }
     return entry;

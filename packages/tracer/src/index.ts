@@ -5,6 +5,7 @@ export {
   type ModelContext,
   type ModelDefinition,
   type ModelFactory,
+  type MoveFn,
   type ScopeFn,
   type TfNamespace,
   tfNamespace,

@@ -8,6 +8,9 @@ export type TfNamespace = typeof tfCore & typeof tfLayers;
 /** Runs a part of a plain function as the module of that name; names nest by dots. */
 export type ScopeFn = <T>(name: string, fn: () => T) => T;
 
+/** Says in which scopes the ops that follow are, within the one that runs, and of which kind the innermost is (`moveTo` of `@remat/mod-tracker`). */
+export type MoveFn = (path: readonly string[], kind?: string) => void;
+
 type Tensors = tfCore.Tensor | readonly tfCore.Tensor[];
 
 /** What a model factory is given. */
@@ -18,6 +21,8 @@ export interface ModelContext {
   /** Samples wanted in a batch; undefined: the model's own number. */
   readonly batch: number | undefined;
   readonly scope: ScopeFn;
+  /** Left out where nothing is told of scopes. */
+  readonly moveTo?: MoveFn | undefined;
 }
 
 /** A model with all that a training step needs: `model`, or `forward` with its parameters. */
@@ -25,6 +30,8 @@ export interface ModelDefinition {
   readonly name?: string;
   readonly model?: tfLayers.LayersModel;
   readonly forward?: (inputs: never, options: { readonly training: boolean }) => Tensors;
+  /** In place of `forward`, for a model that is only used and has to be awaited. */
+  readonly forwardAsync?: (inputs: never) => Promise<Tensors>;
   /** For `forward`: its trainable variables, by names that begin with the scope that a variable belongs to. */
   readonly parameters?: Readonly<Record<string, tfCore.Variable>>;
   /** For `forward`: tensors that are kept between steps and not trained, by name. */
@@ -66,12 +73,13 @@ export async function defineModel(exported: unknown, context: ModelContext, name
       `expected its default export to be a function that returns a model, or a LayersModel, found ${describe(made)}`,
     );
   const definition = made as Partial<Record<keyof ModelDefinition, unknown>>;
-  if (definition.model === undefined && definition.forward === undefined)
+  if ((definition.model ?? definition.forward ?? definition.forwardAsync) === undefined)
     throw wrong(name, "expected a field 'model' or 'forward', found neither");
   if (definition.model !== undefined && !isLayersModel(definition.model))
     throw wrong(name, `field 'model': expected a tf.LayersModel, found ${describe(definition.model)}`);
-  if (definition.model === undefined && typeof definition.forward !== "function")
-    throw wrong(name, `field 'forward': expected a function, found ${describe(definition.forward)}`);
+  const forward = definition.forward ?? definition.forwardAsync;
+  if (definition.model === undefined && typeof forward !== "function")
+    throw wrong(name, `field 'forward': expected a function, found ${describe(forward)}`);
   if (definition.loss !== undefined && typeof definition.loss !== "function")
     throw wrong(name, `field 'loss': expected a function of outputs and targets, found ${describe(definition.loss)}`);
   if (definition.inputs === undefined && definition.model !== undefined)

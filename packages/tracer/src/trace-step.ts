@@ -5,7 +5,7 @@ import { type Tensor, version_core } from "@tensorflow/tfjs-core";
 import { version_layers } from "@tensorflow/tfjs-layers";
 import { decideCheckpointing } from "./decide-checkpointing.js";
 import { heldInitialValues } from "./initial-values.js";
-import { batchOf, type ScopeFn } from "./model-definition.js";
+import { batchOf, type MoveFn, type ScopeFn } from "./model-definition.js";
 import { TraceRecorder } from "./recorder/trace-recorder.js";
 import { resolveStep, type StepRequest, settingsOf } from "./step-spec.js";
 import { prepareStep } from "./training-step.js";
@@ -39,7 +39,8 @@ export async function traceStep(exported: unknown, options: TraceStepOptions = {
   /** The model is built before there is anything to track; scopes inside it then only run. */
   const tracking: { by?: ModTracker } = {};
   const scope: ScopeFn = (name, fn) => (tracking.by === undefined ? fn() : tracking.by.scope(name, fn));
-  const step = await prepareStep(exported, { ...options, scope });
+  const moveTo: MoveFn = (path, kind) => tracking.by?.moveTo(path, kind);
+  const step = await prepareStep(exported, { ...options, scope, moveTo });
   const { name, spec, definition, notes, optimizer } = step;
   let tracker: ModTracker | undefined;
   const stopDeciding = decideCheckpointing(spec);
@@ -68,10 +69,10 @@ export async function traceStep(exported: unknown, options: TraceStepOptions = {
     if (optimizer !== undefined) tracker.trackOptimizer(optimizer);
     // The first update leaves the initial values to those who hold them, and what comes after it is what goes on.
     const stepsBefore = Math.max(spec.stepsBefore, initial.length > 0 ? 1 : 0);
-    for (let i = 0; i < stepsBefore; i++) step.take();
+    for (let i = 0; i < stepsBefore; i++) await (step.takeAsync ?? step.take)();
     options.onStart?.(recorder);
     // In one run: between two the hook sees nothing, and takes what it then finds for new.
-    tracker.run(() => {
+    const take = (): void | Promise<void> => {
       // All this is there from the start, whenever it is first read: targets when the forward pass is over, what an optimizer keeps in the update.
       for (const tensor of batchOf(definition)) recorder.categorizeTensor(tensor, Category.input);
       for (const variable of Object.values(definition.parameters ?? {}))
@@ -79,8 +80,10 @@ export async function traceStep(exported: unknown, options: TraceStepOptions = {
       for (const tensor of Object.values(definition.buffers ?? {})) recorder.categorizeTensor(tensor, Category.buffer);
       if (optimizer !== undefined) tracking.by?.trackOptimizer(optimizer);
       for (const tensor of initial) recorder.categorizeTensor(tensor, Category.other);
+      if (step.takeAsync !== undefined) return takeInTurn(step.takeAsync, spec.steps);
       for (let i = 0; i < spec.steps; i++) step.take();
-    });
+    };
+    await tracker.run(take);
     return recorder.trace();
   } finally {
     stopDeciding();
@@ -88,4 +91,8 @@ export async function traceStep(exported: unknown, options: TraceStepOptions = {
     for (const tensor of initial) tensor.dispose();
     step.dispose();
   }
+}
+
+async function takeInTurn(take: () => Promise<void>, times: number): Promise<void> {
+  for (let i = 0; i < times; i++) await take();
 }

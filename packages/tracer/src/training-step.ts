@@ -6,6 +6,7 @@ import {
   defineModel,
   disposeDefinition,
   type ModelDefinition,
+  type MoveFn,
   outputsOf,
   type ScopeFn,
   tfNamespace,
@@ -35,6 +36,8 @@ export interface TrainingStep {
   readonly optimizer: tf.Optimizer | undefined;
   /** Takes one step: a forward and a backward pass, and an update of the weights if there is an optimizer. */
   take(observer?: StepObserver): void;
+  /** Takes it, in place of `take`, where it has to be awaited: a prediction of a model with `forwardAsync`. */
+  readonly takeAsync?: () => Promise<void>;
   /** Gives back the model, its batch and what the optimizer holds. */
   dispose(): void;
 }
@@ -44,6 +47,8 @@ export interface PrepareStepOptions extends StepRequest {
   readonly name?: string | undefined;
   /** Runs a part of a plain function as the module of that name; left out: only runs it. */
   readonly scope?: ScopeFn | undefined;
+  /** Told in which scopes the ops that follow are; left out: nothing is. */
+  readonly moveTo?: MoveFn | undefined;
 }
 
 /**
@@ -60,17 +65,18 @@ export interface PrepareStepOptions extends StepRequest {
  */
 export async function prepareStep(exported: unknown, options: PrepareStepOptions = {}): Promise<TrainingStep> {
   const { size, batch, loss: wanted, seed, predict } = resolveStep(options);
-  const { name = "model", scope = (_name, fn) => fn() } = options;
+  const { name = "model", scope = (_name, fn) => fn(), moveTo } = options;
   const random = new SeededRandom(seed);
-  const made = await random.run(() => defineModel(exported, { tf: tfNamespace(), size, batch, scope }, name));
+  const made = await random.run(() => defineModel(exported, { tf: tfNamespace(), size, batch, scope, moveTo }, name));
   let definition = made;
   const giveBack = () => disposeDefinition(definition, typeof exported === "function" ? undefined : exported);
   try {
     const variables = trainableVariables(made);
-    if (made.model === undefined && variables === undefined && (predict || made.loss !== undefined))
+    const { forwardAsync } = made;
+    if (made.model === undefined && variables === undefined && !forwardAsync && (predict || made.loss !== undefined))
       random.run(() => makeWeights(made));
     if (predict) return predictionOf(made, options, random, giveBack);
-    if (variables?.length === 0) throw notTrainable();
+    if (variables?.length === 0 || forwardAsync !== undefined) throw notTrainable();
     const compiled = compiledStep(made, options);
     const updating = compiled ?? compiledOptimizer(made, options);
     const spec = resolveStep({ ...options, ...(updating && { optimizer: updating.optimizerName }) });
@@ -106,7 +112,9 @@ function predictionOf(
   random: SeededRandom,
   dispose: () => void,
 ): TrainingStep {
+  const { forwardAsync, inputs } = definition;
   const take = (): void => tf.dispose(predictBatch(definition));
+  const takeAsync = async (): Promise<void> => tf.dispose((await forwardAsync!(inputs as never)) as tf.Tensor[]);
   return {
     name: definition.name ?? options.name ?? definition.model?.name ?? "model",
     spec: resolveStep(options),
@@ -114,6 +122,7 @@ function predictionOf(
     notes: [definition.notes ?? []].flat(),
     optimizer: undefined,
     take: () => random.run(take),
+    ...(forwardAsync && { takeAsync: () => random.run(takeAsync) }),
     dispose,
   };
 }
