@@ -20,6 +20,8 @@ export interface WrittenGraph {
   readonly nodes: readonly GraphNode[];
   readonly constants: Readonly<Record<string, Constant>>;
   readonly outputs: readonly string[];
+  /** What its loops and choices call. */
+  readonly functions?: readonly object[];
 }
 
 const types = { float32: "DT_FLOAT", int32: "DT_INT32" } as const;
@@ -31,7 +33,7 @@ const shapeOf = (shape: readonly number[]): object => ({
 const float = { T: { type: "DT_FLOAT" } };
 
 /** Writes a graph as tensorflowjs's converter does; returns the path of its `model.json`. */
-export function writeGraph(folder: string, { nodes, constants, outputs }: WrittenGraph): string {
+export function writeGraph(folder: string, { nodes, constants, outputs, functions = [] }: WrittenGraph): string {
   mkdirSync(folder, { recursive: true });
   const weights = Object.entries(constants).map(([name, { shape, dtype }]) => ({ name, shape, dtype }));
   const node = [
@@ -48,7 +50,7 @@ export function writeGraph(folder: string, { nodes, constants, outputs }: Writte
     generatedBy: "2.11.0",
     convertedBy: "TensorFlow.js Converter v4.22.0",
     signature: { outputs: Object.fromEntries(outputs.map((name) => [name, tensorInfo(`${name}:0`)])) },
-    modelTopology: { node, library: {}, versions: { producer: 1286 } },
+    modelTopology: { node, library: { function: functions }, versions: { producer: 1286 } },
     weightsManifest: [{ paths: ["group1-shard1of1.bin"], weights }],
   };
   writeFileSync(join(folder, "model.json"), JSON.stringify(model));
@@ -71,6 +73,7 @@ const filled = (shape: readonly number[]): Constant => ({
   values: Array.from({ length: shape.reduce((a, b) => a * b, 1) }, (_, i) => ((i * 7) % 11) / 11 - 0.5),
 });
 
+const whole0 = (value: number): Constant => ({ shape: [], dtype: "int32", values: [value] });
 const whole = (...values: readonly number[]): Constant => ({ shape: [values.length], dtype: "int32", values });
 
 const window = {
@@ -78,6 +81,75 @@ const window = {
   padding: text("SAME"),
   data_format: text("NHWC"),
 };
+
+const int = { T: { type: "DT_INT32" } };
+const shapeNode = (name: string, of: string): GraphNode => ({
+  name,
+  op: "Shape",
+  input: [of],
+  attr: { ...float, out_type: { type: "DT_INT32" } },
+});
+/** The sizes from `begin` to `end` of a shape, or one of them. */
+const partOf = (name: string, shape: string, begin: string, end: string, isOne = true): GraphNode => ({
+  name,
+  op: "StridedSlice",
+  input: [shape, begin, end, "one"],
+  attr: { ...int, shrink_axis_mask: { i: isOne ? "1" : "0" } },
+});
+const pack = (name: string, ...input: readonly string[]): GraphNode => ({
+  name,
+  op: "Pack",
+  input,
+  attr: { ...int, N: { i: String(input.length) }, axis: { i: "0" } },
+});
+const reshape = (name: string, x: string, shape: string): GraphNode => ({
+  name,
+  op: "Reshape",
+  input: [x, shape],
+  attr: { ...float, Tshape: { type: "DT_INT32" } },
+});
+const matMul = (name: string, a: string, b: string): GraphNode => ({
+  name,
+  op: "MatMul",
+  input: [a, b],
+  attr: { ...float, transpose_a: { b: false }, transpose_b: { b: false } },
+});
+
+/** A function of a graph: arguments and results are float but for the first, which counts. */
+const functionOf = (
+  name: string,
+  given: readonly string[],
+  returned: Readonly<Record<string, string>>,
+  nodeDef: readonly GraphNode[],
+): object => ({
+  signature: {
+    name,
+    inputArg: given.map((arg, i) => ({ name: arg, type: i === 0 ? "DT_INT32" : "DT_FLOAT" })),
+    outputArg: Object.keys(returned).map((arg) => ({ name: arg, type: "DT_FLOAT" })),
+  },
+  nodeDef,
+  ret: returned,
+});
+
+const loop = (name: string, ...input: readonly string[]): GraphNode => ({
+  name,
+  op: "StatelessWhile",
+  input,
+  attr: { cond: { func: { name: "cond" } }, body: { func: { name: "body" } } },
+});
+
+/** Counts to a bound that it is given, and multiplies what it carries. */
+const loopFunctions = [
+  functionOf("cond", ["i", "state", "w", "bound"], { less: "less:z:0" }, [
+    { name: "less", op: "Less", input: ["i", "bound"], attr: int },
+  ]),
+  functionOf("body", ["i", "state", "w", "bound"], { next: "next:z:0", turned: "turned:y:0", w: "w", bound: "bound" }, [
+    { name: "one", op: "OnesLike", input: ["i"], attr: int },
+    { name: "next", op: "AddV2", input: ["i", "one:y:0"], attr: int },
+    matMul("product", "state", "w"),
+    { name: "turned", op: "Tanh", input: ["product:product:0"], attr: float },
+  ]),
+];
 
 /** Graphs as converted models have them. */
 export const graphs: Readonly<Record<string, WrittenGraph>> = {
@@ -186,23 +258,127 @@ export const graphs: Readonly<Record<string, WrittenGraph>> = {
     },
     outputs: ["mean", "padded"],
   },
+  "a shape that is turned": {
+    nodes: [
+      placeholder(-1, 2, 2),
+      shapeNode("shape", "x"),
+      { name: "turned", op: "ReverseV2", input: ["shape", "axis"], attr: int },
+      reshape("y", "x", "turned"),
+    ],
+    constants: { axis: whole(0) },
+    outputs: ["y"],
+  },
+  "shapes as Keras computes them, in scopes": {
+    nodes: [
+      placeholder(-1, 6, 4),
+      shapeNode("Call/net/flat/Shape", "x"),
+      partOf("Call/net/flat/batch", "Call/net/flat/Shape", "zero", "one"),
+      pack("Call/net/flat/shape", "Call/net/flat/batch", "width"),
+      reshape("Call/net/flat/Reshape", "x", "Call/net/flat/shape"),
+      matMul("Call/net/dense/MatMul", "Call/net/flat/Reshape", "Call/net/dense/MatMul/ReadVariableOp"),
+      { name: "Call/net/dense/Relu", op: "Relu", input: ["Call/net/dense/MatMul"], attr: float },
+      { name: "Identity", op: "Identity", input: ["Call/net/dense/Relu"], attr: float },
+    ],
+    constants: {
+      zero: whole(0),
+      one: whole(1),
+      width: whole0(24),
+      "Call/net/dense/MatMul/ReadVariableOp": filled([24, 5]),
+    },
+    outputs: ["Identity"],
+  },
+  "images that grow by what their shape is": {
+    nodes: [
+      placeholder(-1, 4, 6, 3),
+      shapeNode("shape", "x"),
+      partOf("sizes", "shape", "one", "three", false),
+      { name: "doubled", op: "Mul", input: ["sizes", "twice"], attr: int },
+      {
+        name: "resized",
+        op: "ResizeNearestNeighbor",
+        input: ["x", "doubled"],
+        attr: { ...float, align_corners: { b: false }, half_pixel_centers: { b: true } },
+      },
+      { name: "y", op: "Sigmoid", input: ["resized"], attr: float },
+    ],
+    constants: { one: whole(1), three: whole(3), twice: whole(2) },
+    outputs: ["y"],
+  },
+  "what is filled and counted by a shape": {
+    nodes: [
+      placeholder(-1, 7),
+      shapeNode("shape", "x"),
+      partOf("batch", "shape", "zero", "one"),
+      partOf("width", "shape", "one", "two"),
+      pack("state shape", "batch", "width"),
+      {
+        name: "state",
+        op: "Fill",
+        input: ["state shape", "half"],
+        attr: { ...float, index_type: { type: "DT_INT32" } },
+      },
+      { name: "places", op: "Range", input: ["nothing", "width", "step"], attr: { Tidx: { type: "DT_INT32" } } },
+      {
+        name: "numbers",
+        op: "Cast",
+        input: ["places"],
+        attr: { SrcT: { type: "DT_INT32" }, DstT: { type: "DT_FLOAT" } },
+      },
+      { name: "sum", op: "AddV2", input: ["x", "state"], attr: float },
+      { name: "y", op: "Mul", input: ["sum", "numbers"], attr: float },
+    ],
+    constants: {
+      zero: whole(0),
+      one: whole(1),
+      two: whole(2),
+      nothing: whole0(0),
+      step: whole0(1),
+      half: { shape: [], dtype: "float32", values: [0.5] },
+    },
+    outputs: ["y"],
+  },
+  "a loop as often as a shape says": {
+    nodes: [
+      placeholder(-1, 4, 8),
+      shapeNode("shape", "x"),
+      partOf("times", "shape", "one", "two"),
+      { name: "first", op: "Sum", input: ["x", "one"], attr: { ...float, Tidx: { type: "DT_INT32" } } },
+      loop("steps", "start", "first", "w", "times"),
+      { name: "y", op: "Relu", input: ["steps:1"], attr: float },
+    ],
+    constants: { one: whole(1), two: whole(2), start: whole0(0), w: filled([8, 8]) },
+    functions: loopFunctions,
+    outputs: ["y"],
+  },
 };
 
-/** One whose result's shape depends on values. */
-export const dynamicGraph: WrittenGraph = {
-  nodes: [placeholder(-1, 4), { name: "y", op: "Where", input: ["x"], attr: float }],
-  constants: {},
-  outputs: ["y"],
-};
-
-/** One that computes a shape out of another. */
-export const reshapedGraph: WrittenGraph = {
-  nodes: [
-    placeholder(-1, 2, 2),
-    { name: "shape", op: "Shape", input: ["x"], attr: { ...float, out_type: { type: "DT_INT32" } } },
-    { name: "turned", op: "ReverseV2", input: ["shape", "axis"], attr: { T: { type: "DT_INT32" } } },
-    { name: "y", op: "Reshape", input: ["x", "turned"], attr: { ...float, Tshape: { type: "DT_INT32" } } },
-  ],
-  constants: { axis: whole(0) },
-  outputs: ["y"],
+/** Graphs of which nothing can be told without values, or at all. */
+export const refusedGraphs: Readonly<Record<"where" | "loop" | "foreign", WrittenGraph>> = {
+  where: {
+    nodes: [placeholder(-1, 4), { name: "y", op: "Where", input: ["x"], attr: float }],
+    constants: {},
+    outputs: ["y"],
+  },
+  loop: {
+    nodes: [
+      placeholder(-1, 8),
+      { name: "most", op: "Max", input: ["x", "axes"], attr: { ...float, Tidx: { type: "DT_INT32" } } },
+      {
+        name: "times",
+        op: "Cast",
+        input: ["most"],
+        attr: { SrcT: { type: "DT_FLOAT" }, DstT: { type: "DT_INT32" } },
+      },
+      loop("steps", "start", "x", "w", "times"),
+      { name: "y", op: "Relu", input: ["steps:1"], attr: float },
+    ],
+    constants: { axes: whole(0, 1), start: whole0(0), w: filled([8, 8]) },
+    functions: loopFunctions,
+    outputs: ["y"],
+  },
+  foreign: {
+    nodes: [placeholder(-1, 4), { name: "y", op: "HouseOp", input: ["x"], attr: float }],
+    constants: {},
+    outputs: ["y"],
+  },
 };

@@ -2,8 +2,8 @@ import { existsSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { RematError } from "@remat/trace";
 import type { ModelContext, ModelFactory } from "@remat/tracer/step";
-import type { GraphModel } from "@tensorflow/tfjs-converter";
-import type { io, Tensor } from "@tensorflow/tfjs-core";
+import type { io, NamedTensorMap, Tensor } from "@tensorflow/tfjs-core";
+import { type GraphNode, GraphNodes, type LoadedGraph } from "./graph-nodes.js";
 import type { ModelImporter } from "./importer.js";
 import { parseJson } from "./parse-json.js";
 
@@ -13,9 +13,6 @@ interface GraphModelJson extends Omit<io.ModelJSON, "weightsManifest"> {
   /** Left out of a graph without constants. */
   readonly weightsManifest?: io.WeightsManifestConfig;
 }
-
-/** As much of a loaded one as is used. */
-type LoadedGraph = Pick<GraphModel, "inputs" | "weights" | "outputNodes" | "execute">;
 
 /** As a module of the trace: all that the graph runs. */
 const graphScope = "graph";
@@ -46,7 +43,7 @@ export const graphModelImporter: ModelImporter = {
   },
 };
 
-function definitionOf(model: LoadedGraph, path: string, { tf, batch = 1, scope }: ModelContext) {
+function definitionOf(model: LoadedGraph, path: string, { tf, batch = 1, scope, moveTo }: ModelContext) {
   const notes = new Set<string>();
   const inputs = model.inputs.map(({ name, shape = [], dtype }) => {
     const sizes = shape.map((size, i) => {
@@ -60,40 +57,69 @@ function definitionOf(model: LoadedGraph, path: string, { tf, batch = 1, scope }
       notes.add(`input ${name} takes images of any size: ${imageSize} x ${imageSize} were assumed`);
       return imageSize;
     });
-    return dtype === "float32" ? tf.randomNormal(sizes) : tf.zeros(sizes, dtype as "int32");
+    // Of whole numbers, too, nothing is known: what is computed of them depends on values.
+    const given = tf.randomUniform(sizes, 0, 2);
+    return dtype === "float32" ? given : tf.tidy(() => tf.cast(given, dtype as "int32"));
   });
-  const named = model.inputs.map(({ name }) => name);
-  const buffers = Object.entries(model.weights).flatMap(([name, tensors]) =>
-    tensors.map(
-      (tensor, i) => [`${graphScope}.${name.replaceAll(".", "_")}${i === 0 ? "" : `_${i}`}`, tensor] as const,
-    ),
-  );
+  const nodes = new GraphNodes(model);
+  let running: GraphNode | undefined;
+  nodes.watch(({ node, op, path: scopes }) => {
+    running = node;
+    moveTo?.(scopes, op);
+  });
+  const names = model.inputs.map(({ name }) => name);
+  const byName = (given: Tensor | readonly Tensor[]): NamedTensorMap =>
+    Object.fromEntries([given].flat().map((x, i) => [names[i], x]));
+  const refuse = (cause: unknown): never => refuseNode(cause, running, path);
   const forward = (given: Tensor | readonly Tensor[]): Tensor | Tensor[] =>
-    scope(graphScope, () => execute(model, path, Object.fromEntries([given].flat().map((x, i) => [named[i], x]))));
+    scope(graphScope, () => {
+      try {
+        return model.execute(byName(given), model.outputNodes);
+      } catch (cause) {
+        return refuse(cause);
+      }
+    });
+  const forwardAsync = (given: Tensor | readonly Tensor[]): Promise<Tensor | Tensor[]> =>
+    scope(graphScope, () => model.executeAsync(byName(given), model.outputNodes).catch(refuse));
   return {
     name: basename(dirname(path)),
-    forward: forward as never,
+    ...(nodes.needsAwait(byName(inputs)) ? { forwardAsync } : { forward: forward as never }),
     parameters: {},
-    buffers: Object.fromEntries(buffers),
+    buffers: namedWeights(model, nodes),
     inputs,
     notes: [...notes],
   };
 }
 
-/** As `model.predict` does. */
-function execute(model: LoadedGraph, path: string, inputs: Record<string, Tensor>): Tensor | Tensor[] {
-  try {
-    return model.execute(inputs, model.outputNodes);
-  } catch (cause) {
-    const [, node, op] =
-      /contains the node '(.*?)', which has the dynamic op '(.*?)'/.exec((cause as Error).message) ?? [];
-    if (op === undefined) throw cause;
+/** Weights, by the scope of the node that takes them. */
+function namedWeights({ weights }: LoadedGraph, nodes: GraphNodes): Record<string, Tensor> {
+  const named: Record<string, Tensor> = {};
+  for (const [name, tensors] of Object.entries(weights))
+    tensors.forEach((tensor, i) => {
+      const own = name.replaceAll(".", "_");
+      named[[graphScope, ...nodes.pathOfWeight(name), i === 0 ? own : `${own}_${i}`].join(".")] = tensor;
+    });
+  return named;
+}
+
+/** Says by which node a graph cannot be told: one that needs values, or whose op tfjs-converter does not know. */
+function refuseNode(cause: unknown, node: GraphNode | undefined, path: string): never {
+  if (node === undefined) throw cause;
+  const { message } = cause as Error;
+  const named = `${path}: node ${node.name} is a ${node.op}`;
+  if (cause instanceof RematError && cause.code === "DATA_DEPENDENT")
     throw new RematError(
       "GRAPH_MODEL_DYNAMIC",
-      `${path}: node ${node} is a ${op}, whose result depends on values: what it holds cannot be told without them. Name a graph without ${op}.`,
+      `${named}, whose result depends on values: what it holds cannot be told without them. Name a graph without it, or record a program that runs this one: remat record -- node app.js.`,
       { cause },
     );
-  }
+  if (/^(Custom op|Unknown op)/.test(message))
+    throw new RematError(
+      "GRAPH_MODEL_OP",
+      `${named}: expected an op that tfjs-converter executes. Convert the model without it, or record a program that registers it: remat record -- node app.js.`,
+      { cause },
+    );
+  throw cause;
 }
 
 /** Constants of a graph (shapes, axes, paddings) are weights of it, too, so that it cannot be read without. */
