@@ -79,6 +79,41 @@ describe("remat estimate --predict", () => {
     expect(estimated.stdout).toContain("as it is used");
   });
 
+  it("says beside it what early release would hold, which here is as much", async () => {
+    const { stdout } = await remat("memory", mobileNet, "--predict");
+    expect(stdout.split("\n")[0]).toContain(" · early release holds as much");
+    const { earlyReleasePeakBytes, peakBytes } = (await estimate()).verdict as Estimated["verdict"] & {
+      readonly earlyReleasePeakBytes: number;
+    };
+    expect(earlyReleasePeakBytes).toBe(peakBytes);
+  });
+
+  it.each([
+    ["the model", () => [mobileNet, "--predict"]],
+    ["a trace of it", () => [join(folder, "planned.remat.jsonl")]],
+  ])("plan refuses %s by name, with the next step", async (_what, target) => {
+    await remat("estimate", mobileNet, "--predict", "--trace", join(folder, "planned.remat.jsonl"));
+    const { code, stdout, stderr } = await remat("plan", ...target(), "--budget", "60%");
+    expect([code, stdout]).toEqual([1, ""]);
+    expect(stderr).toMatch(
+      /^remat: mobilenet\S*v2\S* as it is used \(--predict\) has no backward pass.*remat estimate .* --predict.*\n$/i,
+    );
+  });
+
+  it("ui shows it, and says in the trade-off that there is none", async () => {
+    const memory = await remat("ui", mobileNet, "--predict", "--once", "--view", "memory");
+    expect([memory.code, memory.stdout]).toEqual([0, expect.stringMatching(/largest batch|peak/i) as string]);
+    const tradeOff = await remat("ui", mobileNet, "--predict", "--once", "--view", "trade-off");
+    expect(tradeOff.stdout).toContain("keeps nothing for a backward pass");
+  });
+
+  it("report shows it, without plans", async () => {
+    const path = join(folder, "predicted.html");
+    const { code, stdout } = await remat("report", mobileNet, "--predict", "-o", path);
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/^peak .*largest batch that fits/) as string]);
+    expect(readFileSync(path, "utf8")).toContain("the model as it is used has no backward pass");
+  });
+
   it.each(["--loss", "--optimizer"])("refuses %s, since nothing is trained", async (option) => {
     const value = option === "--loss" ? "meanSquaredError" : "adam";
     const { code, stderr } = await remat("estimate", mobileNet, "--predict", option, value);

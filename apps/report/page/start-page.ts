@@ -28,5 +28,7 @@ export function startPage(engine: EngineMethods, overview: Overview, app: HTMLEl
     app.append(timeline);
     mountMoment(context, timeline);
   }
-  app.append(mountTradeOff(context), mountExplorer(context), mountOpsTable(context));
+  // Of a model as it is used nothing is kept that could be recomputed.
+  if (overview.header.step?.predict !== true) app.append(mountTradeOff(context));
+  app.append(mountExplorer(context), mountOpsTable(context));
 }

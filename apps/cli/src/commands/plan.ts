@@ -7,7 +7,7 @@ import { countReplayedOps, type Trace, writePlan } from "@remat/trace";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
 import { parseFormat, parseUnits, rowsToList } from "../format-option.js";
-import { parseModelOptions, printOptions, recordOptions, stepOptions } from "../model-options.js";
+import { parseModelOptions, predictOption, printOptions, recordOptions, stepOptions } from "../model-options.js";
 import { isOf, modelSource } from "../model-source.js";
 import { shownBeside, writeFor } from "../output.js";
 import { findPlan } from "../plan/find-plan.js";
@@ -21,12 +21,13 @@ import {
   parsePlanOptions,
   planOrders,
 } from "../plan/plan-options.js";
-import { tooDear, tooMuch } from "../plan/refuse.js";
+import { nothingToRecompute, tooDear, tooMuch } from "../plan/refuse.js";
 import { type Shown, showPlan } from "../plan/show-plan.js";
 import { writePolicyFile } from "../plan/write-policy-file.js";
 import { type PricedModel, priceModel } from "../price-model.js";
 import { type Pricing, parsePricing, pricingOptions } from "../pricing-options.js";
 import { Progress } from "../progress.js";
+import { typedTarget } from "../standard-input.js";
 import { predictedUpdateOption } from "../update-in-backward-option.js";
 import { parseCount, parseText, UsageError } from "../usage-error.js";
 import { giveVerdict } from "../verdict/give-verdict.js";
@@ -40,6 +41,7 @@ export const planCommand: Command = {
   options: [
     ...stepOptions,
     ...recordOptions,
+    predictOption,
     predictedUpdateOption,
     ...pricingOptions,
     ...printOptions,
@@ -141,10 +143,12 @@ async function planModel(
     );
   const tracePath = options["trace"] === undefined ? undefined : parseText("trace", options["trace"]);
   const beside = shownBeside(io, { "-o": asked.output, "--pytorch-policy": asked.pyTorchPolicy, "--trace": tracePath });
+  if (options["predict"] === true) throw nothingToRecompute(source.name, typedTarget(given.target));
   const pricing = parsePricing(options);
   const { trace, pricedFor, handCheckpointed } = await traceToPlan(given, pricing, progress);
-  requireMemoryTrace(trace);
   const name = trace.header.model ?? source.name;
+  if (trace.header.step?.predict === true) throw nothingToRecompute(name, "MODEL");
+  requireMemoryTrace(trace);
   if (asked.pyTorchPolicy !== undefined && trace.header.framework !== "pytorch")
     throw new UsageError(
       `--pytorch-policy is for runs of PyTorch; ${name} is of ${trace.header.framework}. Leave it out.`,

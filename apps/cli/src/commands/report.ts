@@ -6,7 +6,7 @@ import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
 import { unitsOption } from "../format-option.js";
 import { optionsForRecorded } from "../load-trace.js";
-import { parseModelOptions, recordOptions, stepOptions } from "../model-options.js";
+import { parseModelOptions, predictOption, recordOptions, stepOptions } from "../model-options.js";
 import { writeFor } from "../output.js";
 import { parseTimeMs } from "../plan/plan-options.js";
 import { priceModel } from "../price-model.js";
@@ -28,6 +28,7 @@ export const reportCommand: Command = {
   options: [
     ...stepOptions,
     ...recordOptions,
+    predictOption,
     ...pricingOptions,
     unitsOption,
     { flags: "--top <n>", purpose: "How many of the largest storages at the peak to list", default: 12 },

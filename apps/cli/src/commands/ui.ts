@@ -4,7 +4,7 @@ import { type Opened, printView, startTerminal, type ViewName, viewNames } from 
 import type { Trace } from "@remat/trace";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
-import { parseModelOptions, recordOptions, stepOptions } from "../model-options.js";
+import { parseModelOptions, predictOption, recordOptions, stepOptions } from "../model-options.js";
 import { modelSource } from "../model-source.js";
 import { deviceOption, type Pricing, parsePricing } from "../pricing-options.js";
 import { Progress } from "../progress.js";
@@ -25,6 +25,7 @@ export const uiCommand: Command = {
   options: [
     ...stepOptions,
     ...recordOptions,
+    predictOption,
     deviceOption,
     {
       flags: "--view <name>",
@@ -44,6 +45,7 @@ export const uiCommand: Command = {
   ],
   examples: [
     "remat ui model.json --batch 8",
+    "remat ui model.json --predict",
     "remat ui predicted.remat.jsonl measured.remat.jsonl",
     "remat ui run.remat.jsonl.gz --once --view memory",
   ],

@@ -4,6 +4,18 @@ import { formatBytes, formatTypedBytes } from "@remat/text-table";
 import { type Plan, RematError } from "@remat/trace";
 import type { PlanOptions } from "./plan-options.js";
 
+/**
+ * Returns the error that ends a plan for a model as it is used.
+ *
+ * @param typed the model, as it is typed in a command
+ */
+export function nothingToRecompute(name: string, typed: string): RematError {
+  return new RematError(
+    "PLAN_PREDICTION",
+    `${name} as it is used (--predict) has no backward pass, so that nothing is kept for one and nothing could be recomputed: expected a training step. What it holds tells remat memory ${typed} --predict, and which batch fits remat estimate ${typed} --predict; leave --predict out to plan training.`,
+  );
+}
+
 /** Returns the error that ends a command that was interrupted too early. */
 export function interruptedEarly({ name, budgetBytes, smallestFoundBytes }: InfeasibleBudget): RematError {
   return new RematError(

@@ -87,7 +87,7 @@ async function waysOf(
   });
 }
 
-/** Of a model that is used as it is nothing can be freed earlier: what is asked is how much fits. */
+/** Of a model that is used as it is: how much fits. Early release, beside it, is for backward passes, and frees nothing of such a call any earlier. */
 async function judgePrediction(
   trace: Trace,
   device: DeviceToFit,
@@ -106,5 +106,10 @@ async function judgePrediction(
   const [samples, peakBytes] =
     given.request.batch === undefined ? [1, await peakOf(1)] : [given.request.batch, heldPeak(trace).peakBytes];
   const largest = await largestFittingBatch(samples, peakBytes, memoryBytes, peakOf);
-  return judgeMemory(trace, { ...judged, largestBatch: largest ?? null });
+  const released = await predictEarlyRelease(trace, { source, options }, progress);
+  return judgeMemory(trace, {
+    ...judged,
+    largestBatch: largest ?? null,
+    ...(released && { earlyReleasePeakBytes: released.peakBytes }),
+  });
 }

@@ -18,7 +18,8 @@ const themes: readonly PageState["theme"][] = ["auto", "light", "dark"];
 /** Mounts the bar that stays in sight: sections, what is selected, search, theme. */
 export function mountBar(context: PageContext, bar: HTMLElement): void {
   const { store, overview } = context;
-  const links = sections.map(([id, label]) =>
+  const mounted = sections.filter(([id]) => id !== "trade-off" || overview.header.step?.predict !== true);
+  const links = mounted.map(([id, label]) =>
     h("a", { href: `#${id}`, onclick: (event: Event) => goTo(id, event) }, label),
   );
   const selection = h("div", { class: "selection", "aria-live": "polite" });

@@ -72,6 +72,8 @@ export async function findPlans(trace: Trace, options: FindPlansOptions): Promis
 function whyNot(trace: Trace, { timeMs, iterations }: FindPlansOptions): string | undefined {
   if (timeMs === 0 && iterations === undefined) return "planning was switched off (--time 0)";
   if (trace.truncated !== undefined) return "the trace breaks off, so that the end of the step is not known";
+  if (trace.header.step?.predict === true)
+    return "the model as it is used has no backward pass, so that nothing is kept for one and nothing could be recomputed";
   if (!trace.hasPhase(Phase.backward)) return "the trace has no backward pass";
   if (countReplayedOps(trace) > 0)
     return "the step recomputes by itself what was checkpointed by hand; use remat plan, which takes it without";

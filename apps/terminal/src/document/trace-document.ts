@@ -161,6 +161,11 @@ export class TraceDocument {
     }
   }
 
+  /** Whether it is a forward pass alone. */
+  get isPrediction(): boolean {
+    return this.trace.header.step?.predict === true;
+  }
+
   private opsOf(fqn: string): OpTableView {
     const around = fqn === "" ? undefined : this.moduleWithStats(fqn);
     const stats = around === undefined ? undefined : this.stats().get(around);
@@ -169,6 +174,7 @@ export class TraceDocument {
   }
 
   private tradeOffOf(fqn: string): ModuleTradeOff | undefined {
+    if (this.isPrediction) return undefined;
     const name = this.moduleWithStats(fqn);
     const stats = name === undefined ? undefined : this.stats().get(name);
     if (name === undefined || stats === undefined) return undefined;

@@ -183,7 +183,12 @@ function drawTradeOff(scene: Scene, own: TradeOffState): Drawn {
   const found = shown(scene, own);
   if (found === undefined)
     return textOnly([
-      { text: "No module of this trace has modules in it, so there is nothing to trade off.", style: "faint" },
+      {
+        text: scene.document.isPrediction
+          ? "A model as it is used keeps nothing for a backward pass, so there is nothing to trade off: see the view Memory."
+          : "No module of this trace has modules in it, so there is nothing to trade off.",
+        style: "faint",
+      },
     ]);
   const { width } = scene.area;
   const { glyphs } = scene.look;

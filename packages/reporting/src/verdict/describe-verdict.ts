@@ -29,9 +29,14 @@ export function describeVerdict(verdict: VerdictFigures, size: SizeFormat): read
     ...(recomputedOps === 0 ? [] : [`${recomputedOps} ops recompute what is checkpointed by hand`]),
     ...(given === undefined ? [] : [describeGiven(given, verdict.peakBytes, size)]),
     ...(outcome === undefined ? describeRemedies(verdict, size) : [describeOutcome(verdict, size)]),
-    ...(largestBatch === undefined ? [] : [describeLargest(largestBatch, size)]),
+    ...(largestBatch === undefined ? [] : [describeLargest(largestBatch, size), ...describeReleased(verdict)]),
     ...(command === undefined ? [] : [command]),
   ];
+}
+
+/** Beside a prediction, of which early release frees nothing earlier: it would otherwise be told as a remedy. */
+function describeReleased({ peakBytes, earlyReleasePeakBytes }: VerdictFigures): readonly string[] {
+  return earlyReleasePeakBytes === peakBytes ? ["early release holds as much"] : [];
 }
 
 function describeLargest(largest: FittingBatch | null, size: SizeFormat): string {

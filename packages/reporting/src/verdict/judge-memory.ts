@@ -54,10 +54,15 @@ export function judgeMemory(trace: Trace, options: VerdictOptions): Verdict | un
   if (failure !== undefined) return judgeFailure(failure, options);
   if (!tellsLifetimes(trace)) return undefined;
   if (trace.header.step?.predict === true) {
-    const { device, units, largestBatch } = options;
+    const { device, units, largestBatch, earlyReleasePeakBytes } = options;
     return judgeStep(
       { ...heldPeak(trace), truncated: trace.truncated },
-      { device, ...(units && { units }), ...(largestBatch !== undefined && { largestBatch }) },
+      {
+        device,
+        ...(units && { units }),
+        ...(largestBatch !== undefined && { largestBatch }),
+        ...(earlyReleasePeakBytes !== undefined && { earlyReleasePeakBytes }),
+      },
     );
   }
   const recomputedOps = countReplayedOps(trace);
