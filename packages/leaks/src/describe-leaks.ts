@@ -120,7 +120,7 @@ function describeMaker(maker: LeakMaker): readonly string[] {
       : `${formatBytes(Math.round(bytesPerPeriod))} ${every(period ?? "period")}`;
   return [
     `${placeOf(maker)}: ${growth}, ${fate}, ${formatBytes(bytes)}`,
-    `  ${origin === "values" ? "" : `tf.${maker.op} `}${shapes.join(", ")}${called}, ${describeWay(maker)}`,
+    `  ${origin === "values" ? "" : `tf.${maker.op} `}${shapes.join(", ")}${called}${within(maker)}, ${describeWay(maker)}`,
     `  fix: ${fixes[origin]}`,
   ];
 }
@@ -130,6 +130,12 @@ function describeWay({ origin, held, lost }: LeakMaker): string {
   const isOfProgram = held > lost && (origin === "returned" || origin === "outside");
   return `${ways[origin]}${isOfProgram ? "; the program still holds it, in an array, a Map or a closure" : ""}`;
 }
+
+/** Of a model's weights their names say it. */
+const within = ({ modules, names }: LeakMaker): string =>
+  modules.length === 0 || names.length > 0
+    ? ""
+    : ` in ${modules.slice(0, 2).join(", ")}${modules.length > 2 ? ", …" : ""}`;
 
 const placeOf = ({ line, op }: LeakMaker): string => line ?? `tf.${op}, with no line of the program on the stack`;
 const tensors = (count: number): string => `${count} ${count === 1 ? "tensor" : "tensors"}`;

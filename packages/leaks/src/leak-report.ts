@@ -27,6 +27,8 @@ export interface LeakMaker {
   readonly op: string;
   /** Some of their shapes with their dtype: `float32 [32,10]`. */
   readonly shapes: readonly string[];
+  /** Some of the layers that ran when they were made, where that is told. */
+  readonly modules: readonly string[];
   /** Names of some variables. */
   readonly names: readonly string[];
   readonly origin: LeakOrigin;

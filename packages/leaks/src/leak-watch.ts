@@ -11,11 +11,18 @@ import { ReadValues } from "./read-values.js";
 import { currentSite, type SourceSite } from "./source-site.js";
 import { type Likelihood, StackBudget } from "./stack-budget.js";
 
+/** Where no period has been found for so long, seconds are periods: the tensors that are looked for one between two looks at the clock. */
+const idleMs = 10_000;
+const timedMs = 1000;
+const tensorsBetween = 64;
+
 export interface LeakWatchOptions {
-  /** Whether steps of optimizers, and else sequences of ops that repeat, are periods; if not, only what `endPeriod` is told of. Default true. */
+  /** Whether steps of optimizers, else sequences of ops that repeat, and else seconds are periods; if not, only what `endPeriod` is told of. Default true. */
   readonly findsPeriods?: boolean;
   /** Where the running code comes from: off the stack's text, unless given. */
   readonly currentSite?: () => SourceSite;
+  /** Which layer runs; left out: nobody tells. */
+  readonly runningModule?: () => string | undefined;
   /** Tells lost from held now and then; `heapCensus()` where there is one, unless given. */
   readonly census?: TakeCensus | undefined;
   /** Milliseconds; `performance.now`, unless given. */
@@ -49,16 +56,20 @@ export class LeakWatch implements TensorWatcher {
   /** Whether periods are known, so that none is looked for. */
   private isPeriodic = false;
   private isMarked = false;
+  /** When the last period ended that was none of time, and when the last did that was. */
+  private endedAt: number;
+  private timedAt: number;
+  private untimed = 0;
 
   constructor(options: LeakWatchOptions = {}) {
     const { findsPeriods = true, currentSite: read = currentSite, now = () => performance.now() } = options;
     this.now = now;
-    this.startedAt = now();
+    this.startedAt = this.endedAt = this.timedAt = now();
     this.census = "census" in options ? options.census : heapCensus();
     this.schedule = new CensusSchedule(now);
     const budget = new StackBudget(now);
     const siteOf = (likelihood: Likelihood): SourceSite | undefined => budget.spend(likelihood, read);
-    this.live = new LiveTensors(siteOf);
+    this.live = new LiveTensors(siteOf, options.runningModule);
     this.values = new ReadValues(siteOf);
     this.finder = findsPeriods ? new PeriodFinder() : undefined;
     if (findsPeriods)
@@ -70,10 +81,21 @@ export class LeakWatch implements TensorWatcher {
     // A variable that gets other data keeps its id.
     if (tensor.id > this.newestId) this.newestId = tensor.id;
     this.live.made(tensor, birth, isVariable(tensor));
-    if (this.isPeriodic || this.finder?.opRan(birth.op ?? tensor.dtype) !== true) return;
+    if (this.isPeriodic || this.finder === undefined) return;
+    const repeats = this.finder.opRan(birth.op ?? tensor.dtype);
+    if (!repeats && (++this.untimed < tensorsBetween || !this.isSecondOver())) return;
     // Where all of the program is in one tidy the last one is still due.
     if (this.due !== undefined) this.endDue();
-    this.due = "repeat";
+    this.due = repeats ? "repeat" : "second";
+    if (repeats) this.endedAt = this.now();
+  }
+
+  private isSecondOver(): boolean {
+    this.untimed = 0;
+    const now = this.now();
+    if (now - this.endedAt < idleMs || now - this.timedAt < timedMs) return false;
+    this.timedAt = now;
+    return true;
   }
 
   scopesLeft(): void {
@@ -94,7 +116,7 @@ export class LeakWatch implements TensorWatcher {
    */
   periodOver(kind: string): void {
     if (this.isMarked) return;
-    if (!this.isPeriodic) this.schedule.restart();
+    if (!this.isPeriodic) this.restart();
     this.isPeriodic = true;
     if (this.due !== undefined) this.endDue();
     this.due = kind;
@@ -103,7 +125,7 @@ export class LeakWatch implements TensorWatcher {
 
   /** Says that a period is over now. From here on only such ones count. */
   endPeriod(kind: string): void {
-    if (!this.isMarked) this.schedule.restart();
+    if (!this.isMarked) this.restart();
     this.isMarked = true;
     this.isPeriodic = true;
     this.due = kind;
@@ -130,6 +152,11 @@ export class LeakWatch implements TensorWatcher {
   close(): void {
     this.closeTensors();
     this.closeSteps();
+  }
+
+  private restart(): void {
+    this.schedule.restart();
+    this.live.restart();
   }
 
   private endDue(): void {

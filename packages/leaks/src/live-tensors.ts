@@ -10,11 +10,13 @@ interface Young {
   readonly tensor: Tensor;
   readonly birth: TensorBirth;
   readonly site: SourceSite | undefined;
+  readonly module: string | undefined;
 }
 
 /** What one line makes by one op. */
 class Maker {
   readonly shapes = new Set<string>();
+  readonly modules = new Set<string>();
   readonly names = new Set<string>();
   /** At the last census, of those that had outlived a period: how many objects were gone, and how many were there. */
   lost = 0;
@@ -68,7 +70,10 @@ export class LiveTensors {
   private readonly heldData = new WeakSet<DataId>();
   private readonly stackCounts = { taken: 0, outlived: 0 };
 
-  constructor(private readonly siteOf: (likelihood: Likelihood) => SourceSite | undefined) {}
+  constructor(
+    private readonly siteOf: (likelihood: Likelihood) => SourceSite | undefined,
+    private readonly runningModule: () => string | undefined = () => undefined,
+  ) {}
 
   made(tensor: Tensor, birth: TensorBirth, isVariable: boolean): void {
     if (isVariable && this.reassigned.size > 0) {
@@ -80,7 +85,7 @@ export class LiveTensors {
       }
     }
     const likely = isVariable || (this.kinds.size > 0 && this.isLikely(tensor, birth));
-    this.young.set(tensor.id, { tensor, birth, site: this.lookAt(likely, birth) });
+    this.young.set(tensor.id, { tensor, birth, site: this.lookAt(likely, birth), module: this.runningModule() });
   }
 
   private lookAt(likely: boolean, { isInTidy }: TensorBirth): SourceSite | undefined {
@@ -101,6 +106,11 @@ export class LiveTensors {
     this.bytes -= bytes;
     this.growth.freed(maker, bytes);
     if (this.makers[maker].isVariable) this.reassigned.set(id, maker);
+  }
+
+  /** Other periods than before end from here on: of what outlives them nothing is known yet. */
+  restart(): void {
+    this.ended = 0;
   }
 
   endPeriod(kind: string): void {
@@ -156,7 +166,7 @@ export class LiveTensors {
     });
   }
 
-  private outlives({ tensor, birth, site }: Young): void {
+  private outlives({ tensor, birth, site, module }: Young): void {
     const isVariable = (tensor as Partial<Variable>).trainable !== undefined;
     const hash = this.kindOf(tensor, birth);
     const op = this.opOf(birth);
@@ -168,6 +178,7 @@ export class LiveTensors {
     const maker = this.makers[index];
     if (tensor.kept) maker.isKept = true;
     if (maker.shapes.size < mostShapes) maker.shapes.add(`${tensor.dtype} [${tensor.shape.join(",")}]`);
+    if (module !== undefined && maker.modules.size < mostShapes) maker.modules.add(module);
     if (isVariable && maker.names.size < mostShapes) maker.names.add((tensor as Variable).name);
     this.hold(tensor, index);
   }
@@ -244,6 +255,7 @@ function tellMaker(maker: Maker, growth: MakerGrowth): LeakMaker {
     line: maker.line,
     op: maker.op,
     shapes: [...maker.shapes],
+    modules: [...maker.modules],
     names: [...maker.names],
     origin: originOf(maker),
     lost,

@@ -70,7 +70,16 @@ export class ReadValues {
       const judged = growth.growthOf(0);
       if (judged.verdict !== "growing") return [];
       const shapes = [...new Set(held.map(({ dtype }) => dtype))];
-      const of = { line, op: "data", shapes, names: [], origin: "values" as const, lost: 0, held: judged.count };
+      const of = {
+        line,
+        op: "data",
+        shapes,
+        modules: [],
+        names: [],
+        origin: "values" as const,
+        lost: 0,
+        held: judged.count,
+      };
       return { ...judged, ...of };
     });
   }

@@ -1,4 +1,4 @@
-import { expectNoLeaks, findLeaks, growing, LeakWatch, leakMatchers } from "@remat/leaks";
+import { describeLeaks, expectNoLeaks, findLeaks, growing, LeakWatch, leakMatchers } from "@remat/leaks";
 import * as tf from "@tensorflow/tfjs";
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
@@ -14,6 +14,49 @@ beforeAll(async () => {
 /** The methods of the engine that are its own, in place of its class's. */
 const patched = (): readonly string[] =>
   Object.entries(tf.engine()).flatMap(([name, value]) => (typeof value === "function" ? [name] : []));
+
+/** An op after another, of which no sequence comes again. */
+function runWithoutRepeating(leak: (i: number) => unknown, seconds: number): ReturnType<LeakWatch["report"]> {
+  let ms = 0;
+  const random = fc.sample(fc.integer({ min: 0, max: 5 }), { numRuns: seconds * 50, seed: 1 });
+  const ops = [tf.relu, tf.sigmoid, tf.tanh, tf.abs, tf.square, tf.neg];
+  const x = tf.ones([4]);
+  const watch = new LeakWatch({ now: () => ms, census: undefined });
+  for (const [i, which] of random.entries()) {
+    ms += 20;
+    tf.tidy(() => void ops[which](x));
+    leak(i);
+  }
+  const report = watch.report();
+  watch.close();
+  x.dispose();
+  return report;
+}
+
+describe("where nothing repeats", () => {
+  it("seconds are periods, from the tenth on", () => {
+    const held: tf.Tensor[] = [];
+    const report = runWithoutRepeating((i) => i % 35 === 0 && held.push(tf.ones([2])), 40);
+    expect(report.periods.find(({ kind }) => kind === "second")?.count).toBeGreaterThan(15);
+    expect(growing(report)).toMatchObject([{ count: held.length }]);
+    expect(describeLeaks(report)[0]).toMatch(/^memory grows by [\d.]+ tensors? and .* a second, seen in \d+ seconds/);
+    tf.dispose(held);
+  });
+
+  it("what is made once and stays is none", () => {
+    const held: tf.Tensor[] = [];
+    const report = runWithoutRepeating((i) => i < 5 && held.push(tf.ones([2])), 40);
+    expect(growing(report)).toEqual([]);
+    tf.dispose(held);
+  });
+
+  it("and a short run says nothing", () => {
+    const held: tf.Tensor[] = [];
+    const report = runWithoutRepeating((i) => i % 35 === 0 && held.push(tf.ones([2])), 9);
+    expect(report.periods.filter(({ kind }) => kind === "second")).toEqual([]);
+    tf.dispose(held);
+  });
+});
 
 describe("expectNoLeaks", () => {
   it("passes where every run leaves memory as it was, the first one's constants included", async () => {

@@ -9,4 +9,5 @@ export { isForwardModule } from "./parts-of.js";
 export type { ModTrackerOptions, TrackOptions } from "./tracker-options.js";
 export type { UserHooks } from "./user-hooks.js";
 export { type ModelWatch, watchModels } from "./watch-models.js";
-export { watchPredictions } from "./watch-predictions.js";
+export { watchGraphPredictions, watchPredictions } from "./watch-predictions.js";
+export { type RunningLayers, watchRunningLayers } from "./watch-running-layers.js";

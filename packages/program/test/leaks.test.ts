@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describeLeaks, growing } from "@remat/leaks";
 import { beforeAll, describe, expect, it } from "vitest";
@@ -33,6 +33,8 @@ function planted(program: string): readonly string[] {
 interface Found {
   readonly leaks: readonly string[];
   readonly text: string;
+  /** A line each of what leaks: where, how much of it, and what helps. */
+  readonly told: readonly string[];
 }
 
 /** Runs programs in threads of one process, which takes as long as three processes do. */
@@ -53,7 +55,34 @@ function foundIn(program: string, { leaks: report }: ThreadReport): Found {
     const fate = `${told}, ${lost === count ? "lost" : held === count ? "held" : `lost ${lost}, held ${held}`}`;
     return wanted.includes(told) ? told : fate;
   });
-  return { leaks: leaks.toSorted(), text: describeLeaks(report!).join("\n") };
+  const lines = describeLeaks(report!);
+  return { leaks: leaks.toSorted(), text: lines.join("\n"), told: toldOf(lines) };
+}
+
+/** Of each maker that is told, by its fix: the line of the program, what is told of its tensors, the fix. */
+function toldOf(lines: readonly string[]): readonly string[] {
+  return lines.flatMap((line, i) => {
+    const [, fix] = /^ {2}fix: (.*)$/.exec(line) ?? [];
+    if (fix === undefined) return [];
+    const [place, ...rest] = lines[i - 2].split(": ");
+    const [, number] = /:(\d+):\d+$/.exec(place) ?? [];
+    const fate = rest.join(": ").split(", ").slice(1, -1).join(", ");
+    return [`${number === undefined ? "no line of the program" : `line ${number}`}: ${fate} | ${fix}`];
+  });
+}
+
+const pagePath = new URL("../../../docs/leaks.md", import.meta.url);
+const table = /(?<=<!-- leaks: programs -->\n\n)[^]*?(?=\n\n<!-- \/leaks: programs -->)/;
+
+/** The table of docs/leaks: what `remat leaks` tells of each program that leaks. */
+function tableOf(found: ReadonlyMap<string, Found>): string {
+  const rows = leaking.flatMap((program) =>
+    found.get(program)!.told.map((told, i) => {
+      const name = program.replace(/^.*?leaking.|\.cjs$/g, "").replaceAll("-", " ");
+      return `| ${i === 0 ? name : ""} | ${told} |`;
+    }),
+  );
+  return ["| program | what is told | what helps |", "|---|---|---|", ...rows].join("\n");
 }
 
 describe("remat leaks", () => {
@@ -76,14 +105,38 @@ describe("remat leaks", () => {
     expect(text).toMatch(/^nothing grows: \d+ tensors? and .* alive after /m);
   });
 
+  it("takes calls of a converted model for periods", () => {
+    expect(found.get(join("leaking", "graph-model.cjs"))!.text).toMatch(
+      /^memory grows by 1 tensor and 16 B a call of predict, seen in 12 calls of predict/,
+    );
+    expect(found.get(join("clean", "graph-model-awaited.cjs"))!.text).toMatch(/after 12 calls of predict$/m);
+  });
+
+  it("names the layer that ran", () => {
+    expect(found.get(join("leaking", "own-layer.cjs"))!.text).toMatch(
+      /^ {2}tf\.\w+ float32 \[2,4\] in (?:\S+\.)?seen, kept by tf\.keep/m,
+    );
+  });
+
   it.each(unusual)("says one clear line of %s", (name, line) => {
     const [verdict] = found.get(join("unusual", `${name}.cjs`))!.text.split("\n");
     if (typeof line === "string") expect(verdict).toBe(line);
     else expect(verdict).toMatch(line);
   });
 
+  it("says of each what docs/leaks has in its table", () => {
+    const page = readFileSync(pagePath, "utf8");
+    const wanted = tableOf(found);
+    if (process.env["UPDATE_README"] === "1")
+      writeFileSync(
+        pagePath,
+        page.replace(table, () => wanted),
+      );
+    else expect(table.exec(page)?.[0]).toBe(wanted);
+  });
+
   it.each(["forgotten-dispose", "model-per-request", "replay-buffer"])("says of %s what docs/leaks shows", (name) => {
-    const page = readFileSync(new URL("../../../docs/leaks.md", import.meta.url), "utf8");
+    const page = readFileSync(pagePath, "utf8");
     const shown = page.replaceAll(/^ {4}(?:remat: | {7})?/gm, "");
     const program = join("leaking", `${name}.cjs`);
     const [verdict, maker, ...rest] = found.get(program)!.text.split("\n");

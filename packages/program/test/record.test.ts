@@ -96,6 +96,18 @@ describe("recording a program", () => {
     expect(ops(own).at(-1)).toBe("forward Sub");
   });
 
+  it("has a graph model and the head that is trained on what it gives in one step, of whose base nothing is kept", async () => {
+    const command = ["node", "transfer.cjs"];
+    const { stdout, traces } = await runUnder({ ...order, steps: 4 }, command);
+    expect(stdout).toBe(runStock(command));
+    expect(traces).toHaveLength(1);
+    const [trace] = traces;
+    const forward = ops(trace).filter((op) => op.startsWith("forward"));
+    expect(forward.slice(0, 3)).toEqual(["forward BatchMatMul", "forward Tanh", "forward BatchMatMul"]);
+    expect(ops(trace).filter((op) => op.startsWith("backward") && op.includes("Tanh"))).toEqual([]);
+    expect(lines(trace)[0]).toMatch(/transfer\.cjs:\d+:\d+$/);
+  });
+
   it("works on the program's own copy of tfjs, of another version, wherever the agent is", async () => {
     const folder = mkdtempSync(join(tmpdir(), "remat-own-tfjs-"));
     try {

@@ -10,7 +10,7 @@ import { ThreadReporter } from "./thread-reporter.js";
 export { enginePackages } from "./engine-packages.js";
 
 /** What is to hear of models. */
-let watching: { layersLoaded(): void } | undefined;
+let watching: { layersLoaded(): void; converterLoaded?(graphModel: { readonly prototype: object }): void } | undefined;
 
 /** Begins with what is ordered, in a thread that has just loaded tfjs-core. */
 export function startAgent(order: GivenOrder): void {
@@ -30,3 +30,7 @@ export function startAgent(order: GivenOrder): void {
 
 /** Is told that the program has loaded tfjs-layers, too. */
 export const layersLoaded = (): void => watching?.layersLoaded();
+
+/** Is told that the program has loaded tfjs-converter, of which this is the class `GraphModel`. */
+export const converterLoaded = (graphModel: { readonly prototype: object }): void =>
+  watching?.converterLoaded?.(graphModel);

@@ -1,5 +1,5 @@
 import Module, { createRequire } from "node:module";
-import type { enginePackages, layersLoaded, startAgent } from "../agent/agent.js";
+import type { converterLoaded, enginePackages, layersLoaded, startAgent } from "../agent/agent.js";
 import type { GivenOrder } from "../program-order.js";
 
 /** What CommonJS loads by, an `import` of a CommonJS module included: as much of it as is patched. */
@@ -10,6 +10,7 @@ interface CommonJs {
 interface Agent {
   readonly startAgent: typeof startAgent;
   readonly layersLoaded: typeof layersLoaded;
+  readonly converterLoaded: typeof converterLoaded;
   readonly enginePackages: typeof enginePackages;
 }
 
@@ -27,11 +28,14 @@ const isCore = (exports: unknown): exports is object =>
 const isLayers = (exports: unknown): exports is object =>
   has(exports, ["LayersModel", "Sequential"], "function") && has(exports, ["layers"], "object");
 
+const isConverter = (exports: unknown): exports is { readonly GraphModel: { readonly prototype: object } } =>
+  has(exports, ["GraphModel", "loadGraphModel"], "function");
+
 /** What the agent gets for tfjs-layers, which is loaded after it, if ever: classes of which nothing is, until then. */
 const withoutLayers = () => ({ layers: { Layer: class {} }, LayersModel: class {}, Sequential: class {} });
 
 /**
- * Starts the agent as soon as the program has loaded its copy of tfjs-core, by whichever way, and tells it when tfjs-layers is there: all of tfjs 4 is CommonJS in
+ * Starts the agent as soon as the program has loaded its copy of tfjs-core, by whichever way, and tells it when tfjs-layers and tfjs-converter are there: all of tfjs 4 is CommonJS in
  * Node. What the agent imports of tfjs are those very copies, wherever remat is installed. Source of the idea: require-in-the-middle, which patches the
  * same function.
  *
@@ -43,6 +47,7 @@ export function watchTensorFlow(agentFile: string, order: GivenOrder): () => typ
   let agent: Agent | undefined;
   let coreExports: object | undefined;
   let hasLayers = false;
+  let hasConverter = false;
   const layersExports = withoutLayers();
   loader._load = function (this: unknown, request, parent, isMain) {
     if (parent?.filename === agentFile) {
@@ -50,16 +55,20 @@ export function watchTensorFlow(agentFile: string, order: GivenOrder): () => typ
       if (request === layers) return layersExports;
     }
     const exports = load.call(this, request, parent, isMain);
-    if (hasLayers || typeof request !== "string" || !request.includes("tfjs")) return exports;
+    if ((hasLayers && hasConverter) || typeof request !== "string" || !request.includes("tfjs")) return exports;
     if (agent === undefined && isCore(exports)) {
       coreExports = exports;
       agent = createRequire(agentFile)(agentFile) as Agent;
       agent.startAgent(order);
     }
-    if (agent !== undefined && isLayers(exports)) {
+    if (agent !== undefined && !hasLayers && isLayers(exports)) {
       hasLayers = true;
       Object.assign(layersExports, exports);
       agent.layersLoaded();
+    }
+    if (agent !== undefined && !hasConverter && isConverter(exports)) {
+      hasConverter = true;
+      agent.converterLoaded(exports.GraphModel);
     }
     return exports;
   };

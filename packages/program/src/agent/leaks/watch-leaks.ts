@@ -1,5 +1,5 @@
 import { type LeakReport, LeakWatch, onMarkedPeriod } from "@remat/leaks";
-import { watchPredictions } from "@remat/mod-tracker";
+import { type RunningLayers, watchGraphPredictions, watchPredictions, watchRunningLayers } from "@remat/mod-tracker";
 import { SourceLines } from "../source/source-lines.js";
 import type { ThreadReporter } from "../thread-reporter.js";
 
@@ -9,13 +9,17 @@ const writeEveryMs = 2000;
 export interface LeakWatching {
   /** From here on there can be models. */
   layersLoaded(): void;
+  /** And converted ones, of the given class. */
+  converterLoaded(graphModel: { readonly prototype: object }): void;
 }
 
 /** Watches this thread's tensors until its end, and tells what has outlived its period. */
 export function watchLeaks(reporter: ThreadReporter): LeakWatching {
   const lines = new SourceLines();
-  const watch = new LeakWatch({ currentSite: () => lines.currentSite() });
-  let closePredictions = (): void => {};
+  let layers: RunningLayers | undefined;
+  const watch = new LeakWatch({ currentSite: () => lines.currentSite(), runningModule: () => layers?.path });
+  const closing: (() => void)[] = [];
+  const predicted = (): void => watch.periodOver("predict");
   onMarkedPeriod((kind) => watch.endPeriod(kind));
   const tell = (report: LeakReport): void => {
     reporter.leaks = report;
@@ -26,8 +30,14 @@ export function watchLeaks(reporter: ThreadReporter): LeakWatching {
   process.on("exit", () => {
     clearInterval(timer);
     tell(watch.report());
-    closePredictions();
+    for (const close of closing) close();
     watch.close();
   });
-  return { layersLoaded: () => (closePredictions = watchPredictions(() => watch.periodOver("predict"))) };
+  return {
+    layersLoaded() {
+      layers = watchRunningLayers();
+      closing.push(watchPredictions(predicted), layers.close);
+    },
+    converterLoaded: (graphModel) => void closing.push(watchGraphPredictions(graphModel, predicted)),
+  };
 }
