@@ -1,6 +1,6 @@
 // What it costs to be watched for leaks: steps of a tiny model on cpu, where nothing leaks and where one tensor does, of MobileNetV2 at batch 8 on native
 // where NATIVE_APP names a folder that has it, and what a million steps leave in the heap. By CPU time, in turns: stock, watched, watched, stock, so that what
-// other work on the machine costs is the same for both. Usage: node tooling/bench/leaks.js [--million]
+// other work on the machine costs is the same for both. Usage: node tooling/bench/leaks.js [tiny] [leaking] [million] [native]; all but million if left out
 import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
@@ -13,8 +13,8 @@ import { report } from "./src/report.js";
 const boundTiny = 25;
 const boundMobileNet = 10;
 const boundBytes = 50 * 2 ** 20;
-/** What is looked at once, in the first periods, is no part of a step. */
-const warmSteps = 130;
+/** What is looked at once, in the first periods (stacks, six censuses of the heap), is no part of a step, nor is the garbage that V8 has of it. */
+const warmSteps = 700;
 
 /** A step of a model of two small layers, of some 60 ops. */
 function tinyStep() {
@@ -61,13 +61,16 @@ async function compare(what, step, { rounds, steps, warm, bound }) {
   report({ what: `leaks: over a step of ${what}`, value, cpu, unit: "%", runs: 2 * rounds, bound });
 }
 
+const asked = process.argv.slice(2);
+const wants = (part) => asked.includes(part) || (asked.length === 0 && part !== "million");
+
 await tf.setBackend("cpu");
 const tiny = tinyStep();
-const clean = { rounds: 9, steps: 300, warm: warmSteps, bound: boundTiny };
-await compare("a tiny model", tiny, clean);
-await compare("a tiny model that leaks one tensor", () => (tiny(), tf.ones([4])), clean);
+const clean = { rounds: 7, steps: 300, warm: warmSteps, bound: boundTiny };
+if (wants("tiny")) await compare("a tiny model", tiny, clean);
+if (wants("leaking")) await compare("a tiny model that leaks one tensor", () => (tiny(), tf.ones([4])), clean);
 
-if (process.argv.includes("--million")) {
+if (wants("million")) {
   const x = tf.ones([4]);
   const step = () => tf.tidy(() => void x.add(1));
   const bytesOf = () => (globalThis.gc?.(), process.memoryUsage().heapUsed);
@@ -90,7 +93,7 @@ if (process.argv.includes("--million")) {
 }
 
 const app = process.env.NATIVE_APP;
-if (app !== undefined) {
+if (app !== undefined && wants("native")) {
   const name = ["tfjs-node-gpu", "tfjs-node"].find((each) => existsSync(join(app, "node_modules/@tensorflow", each)));
   restoreUtil();
   createRequire(join(app, "package.json"))(`@tensorflow/${name}`);
