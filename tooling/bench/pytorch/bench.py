@@ -4,7 +4,6 @@ beside stock's.
 Prints a Markdown table, a row for each model and budget, and what of it breaks a bound. Run by `pnpm bench:pytorch`.
 """
 
-import functools
 import gc
 import json
 import os
@@ -13,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import warnings
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 exporter = Path(__file__).parents[2] / "pytorch-exporter"
@@ -154,14 +153,14 @@ class Kind:
 
 
 def rows_of(name, rounds):
-    model, optimizer, step = build(name)
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
-        remat.record_step(step, folder / "step.json", model, optimizer, allocation_unit=1, name=name)
+        in_own_process("record", name, {"path": str(folder / "step.json")})
         plans = [(budget, *plan(folder / "step.json", budget, folder)) for budget in BUDGETS]
     stock, outcome = peak_of(name, None)
+    model = build(name)[0]
     kinds = [Kind(name, ways(model)) for ways in (first_blocks, every_nth_block, activation_budgets)]
-    del model, optimizer, step
+    del model
     rows = []
     programs = mixed_integer_programs(name)
     for budget, answer, policy in plans:
@@ -173,16 +172,35 @@ def rows_of(name, rounds):
         others.append(solved if solved and (wanted is None or solved.peak <= wanted) else None)
         ours, is_equal = None, False
         if policy is not None:
-            begin = functools.partial(remat.apply, policy=policy)
-            peak, own = peak_of(name, begin)
+            way = Way("remat", "policy", policy)
+            peak, own = peak_of(name, way.begin)
             is_equal = all(torch.equal(a, b) for a, b in zip(outcome, own, strict=True))
-            ours = Measured(Way("remat", begin), peak)
+            ours = Measured(way, peak)
         rows.append(Row(name, budget, wanted, answer, ours, is_equal, others))
     if rounds > 0:
         timed = {id(one): one for row in rows for one in [row.ours, *row.others] if one is not None}
-        for one, share in zip(timed.values(), times_of(name, [one.way.begin for one in timed.values()], rounds)):
+        for one, share in zip(timed.values(), in_own_process("times", name, {"rounds": rounds, "ways": [asdict(one.way) for one in timed.values()]})):
             one.share = share
     return rows
+
+
+def in_own_process(what, name, given):
+    """What is timed has a process of its own, in which nothing else was, behind the command of REMAT_TIMED where there is one, as `taskset -c 1`."""
+    command = [*shlex.split(os.environ.get("REMAT_TIMED", "")), sys.executable, __file__, f"--{what}", name]
+    done = subprocess.run(command, input=json.dumps(given), stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def record_timed(name, path):
+    model, optimizer, step = build(name)
+    return remat.record_step(step, path, model, optimizer, allocation_unit=1, name=name)
+
+
+def times_by_name(name, rounds, ways):
+    return times_of(name, [Way(**way).begin for way in ways], rounds)
+
+
+IN_OWN_PROCESS = {"--record": record_timed, "--times": times_by_name}
 
 
 def mixed_integer_programs(name):
@@ -199,6 +217,10 @@ if __name__ == "__main__":
     warnings.simplefilter("ignore")
     names = [name for name in sys.argv[1:] if name in MODELS] or list(MODELS)
     torch.set_num_threads(1)
+    if sys.argv[1:] and sys.argv[1] in IN_OWN_PROCESS:
+        answer = IN_OWN_PROCESS[sys.argv[1]](sys.argv[2], **json.load(sys.stdin))
+        print(json.dumps(answer))
+        sys.exit()
     print(f"| {' | '.join(COLUMNS)} |\n|{'---|' * len(COLUMNS)}")
     rows = []
     for name in names:

@@ -47,18 +47,17 @@ def tracked_peak(tracker):
 
 
 def times_of(name, begins, rounds):
-    """Medians of what a step takes beyond stock's, side by side, as a share of it: time of the processor, which other programs disturb least."""
+    """What the median step takes beyond stock's, side by side, as a share of it: time of the processor, which other programs disturb least. Stock's step, which all are
+    compared with, is taken before and after the others of a round."""
     steps = [begun(name, begin)[2] for begin in [None, *begins]]
-    shares = [[] for _ in steps]
+    took = [[] for _ in steps]
     gc.collect()
     gc.disable()
     for _ in range(rounds):
-        took = []
-        for step in steps:
+        for place in [*range(len(steps)), 0]:
             began = time.process_time()
-            step()
-            took.append(time.process_time() - began)
-        for share, one in zip(shares, took):
-            share.append(one / took[0] - 1)
+            steps[place]()
+            took[place].append(time.process_time() - began)
     gc.enable()
-    return [statistics.median(share) for share in shares[1:]]
+    stock, *others = [statistics.median(of) for of in took]
+    return [of / stock - 1 for of in others]

@@ -4,7 +4,7 @@ import contextlib
 import functools
 import re
 from dataclasses import dataclass
-from typing import Callable
+from typing import Any
 
 import torch
 from torch.utils.checkpoint import checkpoint
@@ -14,31 +14,35 @@ ACTIVATION_BUDGETS = (0.9, 0.7, 0.5, 0.3, 0.0)
 
 @dataclass(frozen=True)
 class Way:
-    """`begin(model)` has a model follow it, before its first step."""
+    """What a model can follow, told in plain data, so that another process can have its own follow it: `of` is what a way of that kind needs."""
 
     name: str
-    begin: Callable
+    kind: str
+    of: Any
+
+    def begin(self, model):
+        """Has a model follow it, before its first step."""
+        _BEGINNINGS[self.kind](model, self.of)
 
 
 def first_blocks(model):
     """The first k blocks."""
     blocks = outermost_blocks(model)
-    return [Way(f"first {k}", functools.partial(_checkpoint_all, names=blocks[:k])) for k in range(1, len(blocks) + 1)]
+    return [Way(f"first {k}", "blocks", blocks[:k]) for k in range(1, len(blocks) + 1)]
 
 
 def every_nth_block(model):
     """Every nth block, and all of them: by the model's own `gradient_checkpointing_enable()` where it has one, as those of Hugging Face do."""
     blocks = outermost_blocks(model)
-    ways = [Way(f"every {n}.", functools.partial(_checkpoint_all, names=blocks[::n])) for n in range(len(blocks) // 2, 1, -1)]
+    ways = [Way(f"every {n}.", "blocks", blocks[::n]) for n in range(len(blocks) // 2, 1, -1)]
     if hasattr(model, "gradient_checkpointing_enable"):
-        kwargs = {"use_reentrant": False}
-        return [*ways, Way("HF", lambda one: one.gradient_checkpointing_enable(gradient_checkpointing_kwargs=kwargs))]
-    return [*ways, Way("all blocks", functools.partial(_checkpoint_all, names=blocks))]
+        return [*ways, Way("HF", "own", {"use_reentrant": False})]
+    return [*ways, Way("all blocks", "blocks", blocks)]
 
 
 def activation_budgets(_model):
     """The min-cut partitioner of a compiled model, with a budget for what its forward pass saves."""
-    return [Way(f"{budget:.0%}", functools.partial(_compile_within, budget=budget)) for budget in ACTIVATION_BUDGETS]
+    return [Way(f"{budget:.0%}", "compiled", budget) for budget in ACTIVATION_BUDGETS]
 
 
 def outermost_blocks(model):
@@ -98,7 +102,7 @@ class MixedIntegerPrograms:
         for fqn, freed in decisions.items():
             stats = self.trade_offs.sac_mod_stats[fqn]
             saved[fqn.removeprefix(f"{self.root}.")] = (get_optimal_checkpointing_policy_per_module(stats, 1 - freed), stats.func_names)
-        return Way(f"{len(saved)} modules", functools.partial(_save_some, saved=saved))
+        return Way(f"{len(saved)} modules", "saved", saved)
 
     def least(self, budget_bytes):
         """The smallest budget for which it finds a way, to 2 %."""
@@ -144,3 +148,16 @@ def _save_some(model, saved):
         module.forward = functools.partial(
             checkpoint, module.forward, use_reentrant=False, context_fn=functools.partial(contexts, decisions, names)
         )
+
+
+def _checkpoint_own(model, kwargs):
+    model.gradient_checkpointing_enable(gradient_checkpointing_kwargs=kwargs)
+
+
+def _follow(model, policy):
+    import remat
+
+    remat.apply(model, policy)
+
+
+_BEGINNINGS = {"blocks": _checkpoint_all, "own": _checkpoint_own, "compiled": _compile_within, "saved": _save_some, "policy": _follow}
