@@ -160,7 +160,7 @@ describe("remat plan TRACE", () => {
       for (const hand of answer.byHand.filter((one: { peakBytes: number }) => one.peakBytes <= answer.budgetBytes))
         expect(answer.overhead).toBeLessThanOrEqual(hand.overhead);
       const policy = JSON.parse(readFileSync(policyPath, "utf8"));
-      expect(policy).toMatchObject({ format: "remat-pytorch-policy/2", torch: recorded.config.torch });
+      expect(policy).toMatchObject({ format: "remat-pytorch-policy/3", torch: recorded.config.torch });
       expect(Object.keys(policy.modules)).toEqual(answer.modules.map(({ name }: { name: string }) => name));
       const table = await remat("plan", path, "--budget", "70%");
       expect(table.stdout).toContain("by hand: all blocks, as Hugging Face does");

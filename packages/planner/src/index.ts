@@ -21,6 +21,8 @@ export {
   torchCheckpointExecutor,
 } from "./executors/executors.js";
 export {
+  type CheckpointUnits,
+  checkpointUnits,
   type NamedCheckpoints,
   planTorchCheckpoints,
   type TorchCheckpoints,

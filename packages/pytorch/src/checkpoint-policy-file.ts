@@ -1,7 +1,7 @@
 import { Phase, row, type Trace } from "@remat/trace";
 
 /** Version of files that say which modules run under `torch.utils.checkpoint`; the exporter refuses versions that it does not know. */
-export const checkpointPolicyFormat = "remat-pytorch-policy/2";
+export const checkpointPolicyFormat = "remat-pytorch-policy/3";
 
 /** What `remat.apply` does with a module, and by what it knows that it is the one that was planned. */
 export interface CheckpointedModule {
@@ -11,6 +11,8 @@ export interface CheckpointedModule {
   readonly parameters: readonly (readonly number[])[];
   /** The ops whose results are saved: by name, and how many of that name ran before in the same call. None: it is recomputed as a whole. */
   readonly save: readonly { readonly op: string; readonly ordinal: number }[];
+  /** Where it is there, only these parts of each call are recomputed: places among the ops that it dispatches, from the first to the one after the last. */
+  readonly parts?: readonly (readonly [begin: number, end: number])[];
 }
 
 /** Which modules of a model run under `torch.utils.checkpoint`. */
@@ -33,16 +35,27 @@ export interface CheckpointPolicyFile {
  */
 export function toCheckpointPolicyFile(
   trace: Trace,
-  policy: readonly { readonly fqn: string; readonly saved: readonly number[] }[],
+  policy: readonly {
+    readonly fqn: string;
+    readonly saved: readonly number[];
+    readonly ops?: readonly [begin: number, end: number];
+  }[],
 ): CheckpointPolicyFile {
   const { header, modules, calls } = trace;
+  const parts = new Map<string, (readonly [number, number])[]>();
+  for (const { fqn, ops } of policy) if (ops !== undefined) parts.set(fqn, [...(parts.get(fqn) ?? []), ops]);
   const entries = policy.map(({ fqn, saved }): [string, CheckpointedModule] => {
     const module = modules.findIndex((one) => one.fqn === fqn);
     const call = calls.module.indexOf(module);
     const dot = fqn.indexOf(".");
     return [
       dot < 0 ? "" : fqn.slice(dot + 1),
-      { type: modules[module].kind, parameters: weightShapes(trace, module), save: opsAt(trace, call, saved) },
+      {
+        type: modules[module].kind,
+        parameters: weightShapes(trace, module),
+        save: opsAt(trace, call, saved),
+        ...(parts.has(fqn) && { parts: parts.get(fqn)!.toSorted((a, b) => a[0] - b[0]) }),
+      },
     ];
   });
   return {

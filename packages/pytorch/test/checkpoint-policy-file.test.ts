@@ -21,15 +21,24 @@ test("a policy names the class and the weights of each module, and saved ops by 
     b.op({ name, phase: 0, flags: 0, stack: b.stackOfCall(inner), inputs: [weight], outputs: [] });
   const file = toCheckpointPolicyFile(b.build(), [
     { fqn: "Net.layer", saved: [2] },
-    { fqn: "Net", saved: [] },
+    { fqn: "Net", saved: [], ops: [1, 3] },
+    { fqn: "Net", saved: [], ops: [0, 1] },
   ]);
   expect(file).toEqual({
-    format: "remat-pytorch-policy/2",
+    format: "remat-pytorch-policy/3",
     model: "net",
     torch: "2.13.0",
     modules: {
       layer: { type: "Linear", parameters: [[2, 3]], save: [{ op: "aten.mm.default", ordinal: 1 }] },
-      "": { type: "Net", parameters: [], save: [] },
+      "": {
+        type: "Net",
+        parameters: [],
+        save: [],
+        parts: [
+          [0, 1],
+          [1, 3],
+        ],
+      },
     },
   });
   expect(JSON.parse(writeCheckpointPolicyFile(file))).toEqual(file);

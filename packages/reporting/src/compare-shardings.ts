@@ -102,7 +102,7 @@ export function compareShardings(
     const simulation = simulations[i];
     if (followed !== undefined) return outcomeFollowing(name, trace, followed);
     return simulation === undefined
-      ? outcomeAlone(name, runs.under(checkpoint), steps)
+      ? outcomeAlone(name, runs.under(checkpoint), steps, runs.bookkeepingMs(checkpoint))
       : outcomeOf(name, simulation, options);
   });
   const outcomes = [outcomeAlone("one device", trace, steps), ...compared];
@@ -130,8 +130,9 @@ export function compareShardings(
   };
 }
 
-function outcomeAlone(name: string, trace: Trace, steps: number): ShardingOutcome {
-  const ms = stepMs(trace) / steps;
+function outcomeAlone(name: string, trace: Trace, steps: number, bookkeepingMs = 0): ShardingOutcome {
+  const opsMs = stepMs(trace);
+  const ms = opsMs > 0 ? (opsMs + bookkeepingMs) / steps : 0;
   const { peakBytes, bytesByCategory } = heldPeak(trace);
   return {
     name,

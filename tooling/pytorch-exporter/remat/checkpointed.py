@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import contextlib
 from collections import defaultdict
+from typing import NamedTuple
 
 import torch
 from torch.nn.modules.batchnorm import _NormBase
 
 from .backward_hooks import in_backward
 from .caches import GivenCaches
+from .parts import PartsOfCall
+
+
+class Unit(NamedTuple):
+    """How a module is to run: as a whole again, but for what is saved of it, or, where there are any, the parts of it alone."""
+
+    save: list
+    parts: list
 
 
 def is_checkpointed(module) -> bool:
@@ -17,8 +26,9 @@ def is_checkpointed(module) -> bool:
 
 
 def make_checkpointed(module, unit):
-    """Has a module run as `unit` says: what to save of it, as `context_fn` takes it."""
+    """Has a module run as `unit` says."""
     module.__dict__["_remat_unit"] = unit
+    _make_contexts(module)
     # Others may have made a subclass of what was checkpointed before, as `fully_shard` does.
     if not hasattr(type(module), "_remat_plain"):
         module.__class__ = _checkpointed_class(type(module))
@@ -26,8 +36,16 @@ def make_checkpointed(module, unit):
 
 def make_plain(module):
     module.__dict__.pop("_remat_unit", None)
+    module.__dict__.pop("_remat_contexts", None)
     if type(module) in _checkpointed_classes.values():
         module.__class__ = type(module)._remat_plain
+
+
+def _make_contexts(module):
+    """Makes the contexts of selective checkpointing ahead: torch.compile takes no function that the code it compiles makes."""
+    saved = module.__dict__["_remat_unit"].save
+    if saved:
+        module.__dict__["_remat_contexts"] = context_fn(saved)
 
 
 def context_fn(ops):
@@ -68,9 +86,15 @@ def _checkpointed_class(plain):
                 return plain.forward(module, *args, **kwargs)
             return _run_checkpointed(module, plain.forward, args, kwargs)
 
+        def set_state(module, state):
+            plain.__setstate__(module, state)
+            if "_remat_unit" in module.__dict__:
+                _make_contexts(module)
+
         body = {
             "forward": forward,
             "__reduce_ex__": _reduce_checkpointed,
+            "__setstate__": set_state,
             "__module__": plain.__module__,
             "__doc__": plain.__doc__,
             "__qualname__": plain.__qualname__,
@@ -82,7 +106,10 @@ def _checkpointed_class(plain):
 
 def _reduce_checkpointed(module, protocol):
     """Copies and pickles name the plain class, since nobody can import the other."""
-    return _new_checkpointed, (type(module)._remat_plain,), module.__getstate__() if hasattr(module, "__getstate__") else module.__dict__
+    state = module.__getstate__() if hasattr(module, "__getstate__") else module.__dict__
+    if isinstance(state, dict):
+        state = {name: value for name, value in state.items() if name != "_remat_contexts"}
+    return _new_checkpointed, (type(module)._remat_plain,), state
 
 
 def _new_checkpointed(plain):
@@ -96,6 +123,9 @@ def _run_checkpointed(module, plain, args, kwargs):
 
     # Tensors are arguments of their own, so that a call inside another one that is checkpointed leaves them to that; and one that is given
     # several times, as attention's queries and keys, is the same one when the call runs again.
+    saved, parts = module.__dict__["_remat_unit"]
+    if parts:
+        return _run_in_parts(module, plain, args, kwargs, parts)
     leaves, spec = tree_flatten((args, kwargs))
     own, places, fixed = [], [], []
     for leaf in leaves:
@@ -103,26 +133,34 @@ def _run_checkpointed(module, plain, args, kwargs):
         places.append(_place_among(own, leaf) if is_tensor else None)
         fixed.append(None if is_tensor else leaf)
     caches = GivenCaches(fixed)
+    is_compiling = torch.compiler.is_compiling()
 
     def run(*tensors):
         given = [leaf if place is None else tensors[place] for leaf, place in zip(caches.given(), places)]
         args, kwargs = tree_unflatten(given, spec)
-        if saved:
+        # Compiled code counts by itself.
+        if saved or is_compiling:
             return plain(module, *args, **kwargs)
         with _counting_once(module):
             return plain(module, *args, **kwargs)
 
-    saved = module.__dict__["_remat_unit"]
-
     def selective():
-        first, again = context_fn(saved)()
+        first, again = module._remat_contexts()
         return first, _around(again, module)
 
     # Without contexts where none are needed, since torch.compile takes no others than its own.
-    given = {"context_fn": selective} if saved else {}
+    given = {"context_fn": module._remat_contexts if is_compiling else selective} if saved else {}
     out = checkpoint(run, *own, use_reentrant=False, **given)
     caches.end_first_run()
     return out
+
+
+def _run_in_parts(module, plain, args, kwargs, parts):
+    # Compiled code decides by itself what it recomputes.
+    if torch.compiler.is_compiling():
+        return plain(module, *args, **kwargs)
+    with PartsOfCall(parts):
+        return plain(module, *args, **kwargs)
 
 
 def _place_among(tensors, tensor):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import statistics
 import tempfile
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
+from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 from .exporting import export_step
 from .models import as_one_model
@@ -40,7 +42,8 @@ class Fitted:
 
     def __str__(self):
         count = len(self.policy["modules"])
-        measured = "" if self.measured_overhead is None else f", {self.measured_overhead:+.1%} time"
+        # Where nothing is checkpointed a difference is noise.
+        measured = "" if self.measured_overhead is None or not count else f", {self.measured_overhead:+.1%} time"
         return (
             f"{self.name}: {_mib(self.stock_bytes)} as it is, budget {_mib(self.budget)}; "
             f"planned {_mib(self.planned_bytes)}, {self.planned_overhead:+.1%} time; measured {_mib(self.measured_bytes)}{measured}; "
@@ -62,19 +65,21 @@ def fit(model, step, budget, *, inputs=None, planner=None, seconds=10, repeats=3
     whole = as_one_model(model)
     remove(whole)
     device = next((parameter.device for parameter in whole.parameters()), torch.device("cpu"))
+    # The weights of sharded models are freed before parts of modules run again.
+    is_sharded = any(is_traceable_wrapper_subclass(one) for one in whole.parameters())
     unit = 512 if device.type == "cuda" else 1
     of = {"model": whole, "inputs": inputs, "allocation_unit": unit}
     with tempfile.TemporaryDirectory() as folder:
         recorded, policy_path = Path(folder) / "step.json.gz", Path(folder) / "policy.json"
         stock_ms = None
         try:
-            with as_before(whole) as optimizers:
+            with as_before(whole) as optimizers, _training(whole):
                 stock_ms = record_step(step, recorded, optimizer=optimizers, repeats=repeats, **of)
         except torch.OutOfMemoryError:
             export_step(step, recorded, **of)
         limit, asked = None, budget
         for _ in range(_ATTEMPTS):
-            planned = plan_step(command, recorded, policy_path, asked, device=_gpu_name(device), seconds=seconds)
+            planned = plan_step(command, recorded, policy_path, asked, device=_gpu_name(device), seconds=seconds, whole_modules=is_sharded)
             limit = limit or planned["budgetBytes"]
             policy = json.loads(policy_path.read_text())
             apply(whole, policy)
@@ -108,6 +113,22 @@ def fit(model, step, budget, *, inputs=None, planner=None, seconds=10, repeats=3
     if verbose:
         print(f"remat: {fitted}")
     return fitted
+
+
+@contextlib.contextmanager
+def _training(model):
+    """Raises where what runs inside is no training step of the model."""
+    seen = set()
+    hooks = [module.register_forward_pre_hook(lambda *_: seen.add("forward")) for module in model.modules()]
+    hooks += [one.register_hook(lambda _: seen.add("backward")) for one in model.parameters() if one.requires_grad]
+    try:
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()
+    if "backward" not in seen:
+        did = "ran the model, but no backward pass" if "forward" in seen else "did not run the model"
+        raise ValueError(f"remat: step() {did}; expected a training step: the loss, loss.backward(), optimizer.step(), optimizer.zero_grad()")
 
 
 def _not_met(planned, measured_bytes, limit):

@@ -43,13 +43,13 @@ def _split(command):
     return [command] if os.path.exists(command) else shlex.split(command)
 
 
-def plan_step(command, recorded, policy, budget, *, device=None, seconds=10) -> dict:
+def plan_step(command, recorded, policy, budget, *, device=None, seconds=10, whole_modules=False) -> dict:
     """What `remat plan` says of a recorded step; writes the policy.
 
-    `budget`: of bytes an int, a share of what the step holds a float, or as the command takes it: "20GiB", "60%".
+    `budget`: of bytes an int, a share of what the step holds a float, or as the command takes it: "20GiB", "60%". `whole_modules`: no parts of modules.
     """
     arguments = [*command, "plan", recorded, "--executor", "torch-checkpoint", "--budget", _budget_text(budget), "--time", f"{seconds}s"]
-    arguments += ["--pytorch-policy", policy, "--format", "json", *(("--device", device) if device else ())]
+    arguments += ["--pytorch-policy", policy, "--format", "json", *(("--device", device) if device else ()), *(["--whole-modules"] if whole_modules else ())]
     done = subprocess.run([os.fspath(part) for part in arguments], capture_output=True, text=True)
     if done.returncode == 0:
         return json.loads(done.stdout)

@@ -6,10 +6,10 @@ import json
 
 import torch
 
-from .checkpointed import is_checkpointed, make_checkpointed, make_plain
+from .checkpointed import Unit, is_checkpointed, make_checkpointed, make_plain
 from .models import as_one_model
 
-POLICY_FORMATS = ("remat-pytorch-policy/1", "remat-pytorch-policy/2")
+POLICY_FORMATS = ("remat-pytorch-policy/1", "remat-pytorch-policy/2", "remat-pytorch-policy/3")
 
 
 def apply(model, policy):
@@ -49,13 +49,13 @@ def remove(model):
 
 
 def _unit(fqn, module, unit, policy):
-    """What to save of a module, as `context_fn` takes it, once it is sure that the policy is of this module."""
+    """How a module is to run, once it is sure that the policy is of this module."""
     if is_checkpointed(module):
         raise ValueError(f"module {fqn!r} follows a policy already; undo that first")
     if "forward" in module.__dict__:
         raise ValueError(f"the forward of module {fqn!r} was replaced by another library, which would hide the policy's; apply the policy first")
     if isinstance(unit, list):  # remat-pytorch-policy/1, which tells nothing of the module
-        return [entry for entry in unit if entry["policy"].endswith("_SAVE")]
+        return Unit([entry for entry in unit if entry["policy"].endswith("_SAVE")], [])
     shapes = [list(parameter.shape) for parameter in module.parameters()]
     # Sharding makes a subclass of a module's class.
     names = [one.__name__ for one in type(module).__mro__]
@@ -68,9 +68,9 @@ def _unit(fqn, module, unit, policy):
             )
     # Which ops a module dispatches may change from one release to the next.
     made, here = (_release(version) for version in (policy["torch"], torch.__version__))
-    if unit["save"] and made != here:
-        raise ValueError(f"the policy saves ops of PyTorch {made}, and this is {here}. Record the step with this PyTorch, and plan it.")
-    return [{**entry, "policy": "MUST_SAVE"} for entry in unit["save"]]
+    if (unit["save"] or unit.get("parts")) and made != here:
+        raise ValueError(f"the policy tells ops of PyTorch {made} one from the other, and this is {here}. Record the step with this PyTorch, and plan it.")
+    return Unit([{**entry, "policy": "MUST_SAVE"} for entry in unit["save"]], [tuple(part) for part in unit.get("parts", [])])
 
 
 def _release(version):

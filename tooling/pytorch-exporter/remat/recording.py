@@ -21,16 +21,11 @@ from torch.utils._python_dispatch import TorchDispatchMode, is_traceable_wrapper
 from .backward_hooks import in_backward, on_first_gradient, on_last_gradient
 from .checkpointed_regions import watch_regions
 from .models import as_one_model, as_optimizers
+from .queries import QUERIES
 from .source_lines import line_of_program
 from .tensors import needing_gradient, tensors_in, untyped_storages
 
 SCHEMA = "mem-oracle/1"
-# Dispatched, but they neither compute nor allocate: what they are asked of a tensor, and autograd's own handing on of one.
-_QUERIES = {
-    "aten.detach", "aten.dim", "aten.is_contiguous", "aten.is_non_overlapping_and_dense", "aten.is_strides_like_format", "aten.numel",
-    "aten.size", "aten.storage_offset", "aten.stride", "aten.sym_numel", "aten.sym_size", "aten.sym_storage_offset", "aten.sym_stride", "prim.device",
-    "prim.layout",
-}  # fmt: skip
 
 
 @contextlib.contextmanager
@@ -51,20 +46,23 @@ def record_step(step, path, model=None, optimizer=None, inputs=None, *, repeats=
     """Records `step()`, which really runs, with what each op takes on this machine, so that a plan's time is that of this machine.
 
     It runs once to warm up, `repeats` times by itself, whose median is what the step takes, and `repeats` times with a clock at each op, of which medians are
-    taken, too; what Python takes between ops is shared out among them. On a GPU, whose ops run beside the program, no times are told: give `remat plan` its
+    taken, too. Medians leave out what disturbs now one op and now another, so that they are raised in proportion to what all ops of a run take; what Python takes between ops is
+    shared out among them. Where one thread computes, its own time is taken, which other programs on the machine disturb least. On a GPU, whose ops run beside the program, no times are told: give `remat plan` its
     name by `--device`. Returns what the step takes by itself, in milliseconds.
     """
     step()
-    walls, runs = [], []
+    clock = time.thread_time if torch.get_num_threads() == 1 else time.perf_counter
+    walls, alone, runs = [], [], []
     for _ in range(repeats):
-        began = time.perf_counter()
+        began, began_alone = time.perf_counter(), clock()
         step()
         if torch.cuda.is_initialized():
             torch.cuda.synchronize()
         walls.append((time.perf_counter() - began) * 1e3)
+        alone.append((clock() - began_alone) * 1e3)
     for _ in range(repeats):
         recorder = _Recorder(model, optimizer, inputs)
-        recorder.clock = time.perf_counter
+        recorder.clock = clock
         with recorder:
             step()
         runs.append(recorder)
@@ -73,9 +71,11 @@ def record_step(step, path, model=None, optimizer=None, inputs=None, *, repeats=
     last = runs[-1]
     if last._device().startswith("cpu") and all(of == names[-1] for of in names):
         medians = [statistics.median(event["ms"] for event in same) for same in zip(*ops)]
-        rest = max(0.0, statistics.median(walls) - sum(medians)) / max(1, len(medians))
+        whole = statistics.median(alone)
+        of_ops = min(whole, statistics.median(sum(event["ms"] for event in of) for of in ops))
+        share, rest = of_ops / max(sum(medians), 1e-9), (whole - of_ops) / max(1, len(medians))
         for event, ms in zip(ops[-1], medians):
-            event["ms"] = round(ms + rest, 6)
+            event["ms"] = round(ms * share + rest, 6)
             event["runs"] = repeats
     else:
         for event in ops[-1]:
@@ -247,7 +247,7 @@ class _Recorder(TorchDispatchMode):
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         name = str(func)
-        if name.rsplit(".", 1)[0] in _QUERIES:
+        if name.rsplit(".", 1)[0] in QUERIES:
             out = func(*args, **kwargs)
             if not self._is_saving:
                 self._refer(out)

@@ -152,6 +152,41 @@ def random_policy(rng, model, ops):
     return units
 
 
+def random_parts(rng, model, counts, units):
+    """Parts of a module or two with nothing checkpointed around or inside."""
+    parts = {}
+    for name in rng.sample(sorted(counts), min(len(counts), rng.choice([1, 1, 2, 4]))):
+        if counts[name] < 2 or any(_is_around(name, other) or _is_around(other, name) for other in [*units, *parts]):
+            continue
+        bounds = sorted(rng.sample(range(counts[name] + 1), min(counts[name] + 1, rng.choice([2, 2, 3, 4, 6]))))
+        pairs = [list(pair) for pair in zip(bounds, bounds[1:]) if rng.random() < 0.7]
+        if pairs:
+            parts[name] = pairs
+    return parts
+
+
+def _is_around(name, other):
+    return name in ("", other) or other.startswith(f"{name}.")
+
+
+def op_counts(file):
+    """By module that runs, how many ops a call of it has; not of those whose calls differ."""
+    root = file["module_tree"][0]["fqn"]
+    active, counts = [], {}
+    for event in file["events"]:
+        if event["e"] in ("pre_fw", "post_fw") and not event.get("bw"):
+            fqn = file["fqns"][event["m"]].removeprefix(root).removeprefix(".")
+            if event["e"] == "pre_fw":
+                active.append([fqn, 0])
+            else:
+                fqn, count = active.pop()
+                counts.setdefault(fqn, set()).add(count)
+        elif event["e"] == "op" and not event.get("bw") and not event.get("opt") and file["funcs"][event["f"]]["name"] != "aten.detach.default":
+            for one in active:
+                one[1] += 1
+    return {fqn: count for fqn, [count, *others] in ((fqn, sorted(of)) for fqn, of in counts.items()) if not others}
+
+
 def savable(step_file):
     """By module, the ops whose results selective checkpointing can save, with their place among the module's ops."""
     file = step_file
@@ -192,19 +227,21 @@ def savable(step_file):
     }
 
 
-def policy_of(model, units):
+def policy_of(model, units, parts):
     modules = {}
-    for name, save in units.items():
+    for name in [*units, *parts]:
         module = model.get_submodule(name)
-        modules[name] = {"type": type(module).__name__, "parameters": [list(p.shape) for p in module.parameters()], "save": save}
-    return {"format": "remat-pytorch-policy/2", "model": type(model).__name__, "fingerprint": "", "torch": torch.__version__, "modules": modules}
+        modules[name] = {"type": type(module).__name__, "parameters": [list(p.shape) for p in module.parameters()], "save": units.get(name, [])}
+        if name in parts:
+            modules[name]["parts"] = parts[name]
+    return {"format": "remat-pytorch-policy/3", "model": type(model).__name__, "fingerprint": "", "torch": torch.__version__, "modules": modules}
 
 
-def measured_peak(seed, units):
+def measured_peak(seed, units, parts):
     """What `MemTracker` says of the second step under the policy."""
     with FakeTensorMode():
         model, optimizer, step = build(seed)
-        remat.apply(model, policy_of(model, units))
+        remat.apply(model, policy_of(model, units, parts))
         return tracked_peak(model, optimizer, step)["Total"]
 
 
@@ -218,16 +255,21 @@ def case(seed, policies):
     with FakeTensorMode():
         model, _, _ = build(seed)
     answers = []
-    for _ in range(policies):
-        units = random_policy(rng, model, ops)
+    counts = op_counts(file)
+    for place in range(2 * policies):
+        units = random_policy(rng, model, ops) if place < policies or rng.random() < 0.3 else {}
+        parts = random_parts(rng, model, counts, units) if place >= policies else {}
+        if place >= policies and not parts:
+            continue
+        answer = {"units": units, **({"parts": parts} if parts else {})}
         try:
-            answers.append({"units": units, "peak": measured_peak(seed, units)})
+            answers.append({**answer, "peak": measured_peak(seed, units, parts)})
         except RuntimeError as error:
-            # What was saved of it was written into: PyTorch refuses the policy.
-            if "modified by an inplace operation" not in str(error) and "has been mutated" not in str(error):
+            # What was saved of it was written into: PyTorch refuses the policy, and so do parts.
+            if not any(text in str(error) for text in ("modified by an inplace operation", "has been mutated", "was written into since")):
                 raise
-            answers.append({"units": units, "refused": True})
-    return {"step": file, "plain": measured_peak(seed, {}), "policies": answers}
+            answers.append({**answer, "refused": True})
+    return {"step": file, "plain": measured_peak(seed, {}, {}), "policies": answers}
 
 
 if __name__ == "__main__":

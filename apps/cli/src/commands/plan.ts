@@ -71,6 +71,11 @@ export const planCommand: Command = {
       default: "fixed",
     },
     executorOption,
+    {
+      flags: "--whole-modules",
+      purpose:
+        "Of PyTorch: checkpoint modules as a whole, no parts of them, as models need that will be sharded or compiled",
+    },
     methodOption,
     {
       flags: "--link <rate>",

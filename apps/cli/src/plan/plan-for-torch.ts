@@ -1,5 +1,5 @@
-import { budgetNotFound } from "@remat/memory";
-import { type CheckpointPolicy, tellsSaves } from "@remat/memory/checkpointing";
+import { budgetNotFound, heldPeak } from "@remat/memory";
+import { CheckpointedSteps, type CheckpointPolicy, tellsSaves } from "@remat/memory/checkpointing";
 import {
   planTorchCheckpoints,
   type TorchCheckpoints,
@@ -46,13 +46,14 @@ export interface TorchRequest {
 /** Plans which modules to checkpoint, shows that beside what people write by hand, and writes the policy. A budget that nothing keeps to is an error. */
 export async function planForTorch(trace: Trace, name: string, request: TorchRequest): Promise<void> {
   const { given, pricing, asked, shown, io, progress, write } = request;
-  const { budget, maxOverhead, timeMs, seed, pyTorchPolicy } = asked;
+  const { budget, maxOverhead, timeMs, seed, pyTorchPolicy, units } = asked;
   progress.show(`planning ${name}`, true);
   const answer = planTorchCheckpoints(trace, {
     ...(budget !== undefined && { budget }),
     ...(maxOverhead !== undefined && { maxOverhead }),
     ...(timeMs !== undefined && { timeMs }),
     seed,
+    units,
   });
   const { found, least, budgetBytes } = answer;
   const file = toCheckpointPolicyFile(trace, found?.policy ?? []);
@@ -73,7 +74,8 @@ export async function planForTorch(trace: Trace, name: string, request: TorchReq
     await writeFor("--pytorch-policy", pyTorchPolicy, writeCheckpointPolicyFile(file), io);
   const summary = summaryOf(name, answer, file, request.pricedFor);
   write(withVerdictFirst(checkpointsDocument(summary, shown.units), verdict, shown.format, io));
-  if (found === undefined) throw notFound(name, budgetBytes, maxOverhead, least);
+  if (found === undefined)
+    throw notFound(name, { budgetBytes, maxOverhead, least, fixedBytes: fixedBytesOf(trace, least) });
 }
 
 function summaryOf(name: string, answer: TorchCheckpointsAnswer, file: CheckpointPolicyFile, pricedFor: string) {
@@ -92,9 +94,10 @@ function summaryOf(name: string, answer: TorchCheckpointsAnswer, file: Checkpoin
     budgetBytes,
     plain: point("stock", plain),
     ...(found && { planned: point("planned", found) }),
-    units: Object.entries(file.modules).map(([module, { save }]) => ({
+    units: Object.entries(file.modules).map(([module, { save, parts = [] }]) => ({
       name: module || "the model",
       saved: save.map(({ op }) => op),
+      parts,
     })),
     least: point("least found", least),
     byHand: shownByHand.map((one) => point(`by hand: ${one.name}`, one)),
@@ -109,16 +112,33 @@ function inOwnCode(refused: ReadonlyMap<string, string>, policy: CheckpointPolic
   return new Map(reasons);
 }
 
+/** What of a policy's peak no checkpointing frees: weights, their gradients, and what the optimizer keeps. */
+function fixedBytesOf(trace: Trace, { policy }: TorchCheckpoints): number {
+  const { bytesByCategory: held } = heldPeak(new CheckpointedSteps(trace).under(policy, "least"));
+  return ([held.parameter, held.buffer, held.gradient, held.optimizerState] as const).reduce<number>(
+    (sum, bytes = 0) => sum + bytes,
+    0,
+  );
+}
+
 function notFound(
   name: string,
-  budgetBytes: number | undefined,
-  maxOverhead: number | undefined,
-  { peakBytes }: TorchCheckpoints,
+  {
+    budgetBytes,
+    maxOverhead,
+    least: { peakBytes },
+    fixedBytes,
+  }: {
+    readonly budgetBytes: number | undefined;
+    readonly maxOverhead: number | undefined;
+    readonly least: TorchCheckpoints;
+    readonly fixedBytes: number;
+  },
 ): RematError {
   const within = budgetBytes === undefined ? "" : ` within ${formatBytes(budgetBytes)}`;
   const dear = maxOverhead === undefined ? "" : ` for at most ${formatTypedPercent(maxOverhead)} more time`;
   return new RematError(
     budgetNotFound,
-    `${name}: found nothing${within}${dear} that torch.utils.checkpoint can follow; the smallest peak found is ${formatTypedBytes(peakBytes)}. Give a larger budget, or more --time.`,
+    `${name}: found nothing${within}${dear} that torch.utils.checkpoint can follow; the smallest peak found is ${formatTypedBytes(peakBytes)}, of which ${formatBytes(fixedBytes)} are weights, gradients and optimizer state, which no checkpointing frees. Give a larger budget, or more --time.`,
   );
 }

@@ -1,6 +1,7 @@
 import type { CheckpointedModules } from "@remat/mem-tracker/fsdp";
 import { type Budget, parseBudget } from "@remat/memory";
 import {
+  type CheckpointUnits,
   type MethodOption,
   type PlanExecutor,
   type PlanMethod,
@@ -40,6 +41,8 @@ export interface PlanOptions {
   readonly pyTorchPolicy: string | undefined;
   /** What the plan is for; undefined for what follows runs such as this. */
   readonly executor: PlanExecutor | undefined;
+  /** What a plan for PyTorch checkpoints. */
+  readonly units: CheckpointUnits;
 }
 
 /** In which order the nodes of a graph first run: as they are given, or as is best. */
@@ -78,6 +81,7 @@ export function parsePlanOptions(options: CommandOptions): PlanOptions {
     output: text("output"),
     pyTorchPolicy: text("pytorchPolicy", "pytorch-policy"),
     executor: parseExecutor(options),
+    units: options["wholeModules"] === true ? "modules" : "parts",
   };
   checkTogether(parsed);
   return parsed;

@@ -34,6 +34,16 @@ export class CheckpointedRun {
     return run;
   }
 
+  /**
+   * What checkpointing takes by itself in the run under `checkpoint`, in milliseconds, beside its ops.
+   *
+   * @throws as {@link under}
+   */
+  bookkeepingMs(checkpoint: readonly CheckpointedModules[] | undefined): number {
+    if (checkpoint === undefined || checkpoint.length === 0) return 0;
+    return this.stepsOfRun().bookkeepingMs(this.unitsOf(checkpoint));
+  }
+
   /** What a unit saves, as {@link CheckpointedModules.save} has it: by name, or of a name of which some are not saved by ordinal. */
   savedNames({ fqn, saved }: CheckpointedUnit): readonly string[] {
     const { units } = this.stepsOfRun();
@@ -65,13 +75,30 @@ export class CheckpointedRun {
         return calls === undefined ? undefined : units.opsOf[calls[0]];
       },
       refusalOf: (fqn) => units.refused.get(fqn),
+      partRefusalOf: (fqn, ops) =>
+        (units.callsOf.get(fqn) ?? [])
+          .map((call) => units.partOf(call, ...ops))
+          .find((part): part is string => typeof part === "string"),
     });
   }
 }
 
+/**
+ * Refuses parts of modules where those are sharded: what runs again would find weights that are freed by then.
+ *
+ * @throws RematError `SHARDING_PLAN`
+ */
+export function refuseParts(checkpoint: readonly CheckpointedModules[] | undefined): void {
+  const found = checkpoint?.find(({ parts }) => parts !== undefined);
+  if (found !== undefined)
+    throw planError(
+      `of ${found.modules.join(", ")} only parts are checkpointed, whose weights would be freed before they run again: expected modules as a whole. Plan with --whole-modules.`,
+    );
+}
+
 function describe(units: readonly CheckpointedUnit[]): string {
   const selective = units.filter(({ saved }) => saved.length > 0).length;
-  const names = units.map(({ fqn }) => fqn);
-  const listed = names.length <= 3 ? names.join(", ") : `${names[0]} to ${names.at(-1)}, ${names.length} modules`;
+  const names = units.map(({ fqn, ops }) => (ops === undefined ? fqn : `ops ${ops[0]} to ${ops[1] - 1} of ${fqn}`));
+  const listed = names.length <= 3 ? names.join(", ") : `${names[0]} to ${names.at(-1)}, ${names.length} units`;
   return `Simulated as checkpointed: ${listed}${selective === 0 ? "" : `, ${selective} selectively`}.`;
 }

@@ -11,6 +11,8 @@ export interface RunningModules {
   opsOf(fqn: string): readonly number[] | undefined;
   /** Returns why a module cannot run again, or undefined where it can. */
   refusalOf?(fqn: string): string | undefined;
+  /** Returns why a part of a module cannot run again, or undefined where it can; left out where nothing runs parts again. */
+  partRefusalOf?(fqn: string, ops: readonly [begin: number, end: number]): string | undefined;
 }
 
 /**
@@ -25,7 +27,7 @@ export function checkpointedUnits(
 ): readonly CheckpointedUnit[] {
   const root = rootModule(trace);
   const found = new Map<string, CheckpointedUnit>();
-  for (const { modules, save = [], scope } of checkpoint) {
+  for (const { modules, save = [], scope, parts } of checkpoint) {
     const named =
       scope === undefined
         ? matchModules(trace, root, modules)
@@ -36,6 +38,10 @@ export function checkpointedUnits(
       // A list of modules (`layers` itself) is no module that runs.
       if (ops === undefined)
         throw planError(`${fqn} does not run, so it cannot be checkpointed: name modules that do.`);
+      if (parts !== undefined) {
+        for (const unit of partsOf(fqn, parts, running)) found.set(`${fqn}[${unit.ops!.join(":")}]`, unit);
+        continue;
+      }
       const reason = running.refusalOf?.(fqn);
       if (reason !== undefined) {
         // Who names a scope means what can be.
@@ -51,6 +57,18 @@ export function checkpointedUnits(
     }
   }
   return [...found.values()];
+}
+
+function partsOf(
+  fqn: string,
+  parts: NonNullable<CheckpointedModules["parts"]>,
+  { partRefusalOf }: RunningModules,
+): readonly CheckpointedUnit[] {
+  return parts.map((ops) => {
+    const reason = partRefusalOf === undefined ? "parts are of policies for PyTorch" : partRefusalOf(fqn, ops);
+    if (reason !== undefined) throw planError(`the part [${ops.join(", ")}] of ${fqn} cannot run again: ${reason}.`);
+    return { fqn, saved: [], ops };
+  });
 }
 
 function opsIn(trace: Trace, ops: readonly number[]): string {

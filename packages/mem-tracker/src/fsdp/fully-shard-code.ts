@@ -1,6 +1,6 @@
 import type { CheckpointedUnit } from "@remat/memory/checkpointing";
 import type { Trace } from "@remat/trace";
-import { CheckpointedRun } from "./checkpointed-run.js";
+import { CheckpointedRun, refuseParts } from "./checkpointed-run.js";
 import { matchModules, rootModule } from "./match-modules.js";
 import { prefetchedUnits } from "./prefetches.js";
 import { type ShardedUnit, shardedUnits } from "./sharded-units.js";
@@ -16,6 +16,7 @@ import { usualWrap } from "./usual-wrap.js";
  */
 export function fullyShardCode(trace: Trace, given: ShardingPlan): string {
   checkShardingPlan(given);
+  refuseParts(given.checkpoint);
   if (given.strategy !== undefined)
     throw planError(`there are no calls of fully_shard for ${given.strategy}: expected a plan of FSDP.`);
   const plan = { ...given, wrap: given.wrap ?? usualWrap(trace) };

@@ -115,7 +115,12 @@ function modulesOfPolicy(modules: unknown): readonly CheckpointedModules[] {
     const save = ops.flatMap(({ op, ordinal, policy = "MUST_SAVE" }) =>
       policy === "MUST_SAVE" ? [`${String(op)}#${String(ordinal)}`] : [],
     );
-    return { modules: [name], ...(save.length > 0 && { save }) };
+    const parts = isObject(unit) ? unit["parts"] : undefined;
+    if (parts !== undefined && !isListOfParts(parts))
+      throw planError(
+        `expected pairs of places as "parts" of module ${JSON.stringify(name)}, found ${JSON.stringify(parts)}.`,
+      );
+    return { modules: [name], ...(save.length > 0 && { save }), ...(parts !== undefined && { parts }) };
   });
 }
 
@@ -127,6 +132,13 @@ function modulesOfPolicy(modules: unknown): readonly CheckpointedModules[] {
  */
 export function writeShardingPlan(plan: ShardingPlan): string {
   return `${JSON.stringify({ schema: shardingPlanSchema, ...plan }, null, 2)}\n`;
+}
+
+function isListOfParts(value: unknown): value is readonly (readonly [number, number])[] {
+  return (
+    Array.isArray(value) &&
+    value.every((part) => Array.isArray(part) && part.length === 2 && part.every((place) => Number.isInteger(place)))
+  );
 }
 
 function parseJson(text: string): unknown {

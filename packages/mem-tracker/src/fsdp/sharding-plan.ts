@@ -53,6 +53,8 @@ export interface CheckpointedModules {
    * policies by name (`dots_saveable`). Left out: nothing, which is full checkpointing.
    */
   readonly save?: readonly string[];
+  /** Parts of each call that run again, instead of the whole: places among its ops, as policies of `remat plan` have them. Not of sharded modules. */
+  readonly parts?: readonly (readonly [begin: number, end: number])[];
 }
 
 /** Which groups are gathered early: how many of those that come next, or, by module, which. */

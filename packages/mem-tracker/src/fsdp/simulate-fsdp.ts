@@ -4,7 +4,7 @@ import { requireMemoryTrace } from "../track-memory.js";
 import { accumulatedRun } from "./accumulated-run.js";
 import { CastCopies } from "./cast-copies.js";
 import { castStorages, type MixedUnits } from "./cast-storages.js";
-import { CheckpointedRun } from "./checkpointed-run.js";
+import { CheckpointedRun, refuseParts } from "./checkpointed-run.js";
 import { simulateDataParallel } from "./data-parallel.js";
 import { castModulesOf, lowDtypeOf, mixedUnits, reduceDtypeOf } from "./dtypes-of-units.js";
 import { FSDPMemTracker } from "./fsdp-mem-tracker.js";
@@ -58,6 +58,7 @@ export function simulateFsdp(
   runs: CheckpointedRun = new CheckpointedRun(trace),
 ): FsdpSimulation {
   checkShardingPlan(given);
+  refuseParts(given.checkpoint);
   requireMemoryTrace(trace);
   if (trace.events.kind.includes(EventKind.fsdpHook))
     throw new RematError(

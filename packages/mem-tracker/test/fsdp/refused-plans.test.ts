@@ -1,8 +1,15 @@
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import { readPyTorchTrace } from "@remat/pytorch";
+import { Phase } from "@remat/trace";
 import { describe, expect, it } from "vitest";
-import { CheckpointedRun, parseCheckpoint, parseShardingPlan, simulateFsdp } from "../../src/fsdp/index.js";
+import {
+  CheckpointedRun,
+  fullyShardCode,
+  parseCheckpoint,
+  parseShardingPlan,
+  simulateFsdp,
+} from "../../src/fsdp/index.js";
 
 const file = readFileSync(new URL("../fixtures/plain-tf.json.gz", import.meta.url));
 const run = JSON.parse(gunzipSync(file).toString());
@@ -31,6 +38,23 @@ describe("simulateFsdp refuses", () => {
     expect(() => simulateFsdp(readPyTorchTrace(sharded), parseShardingPlan("world=4"))).toThrow(
       /is of one of several ranks: it has ops such as c10d\._allgather_base_/,
     );
+  });
+});
+
+describe("parts of modules", () => {
+  const parts = [[0, 12]] as const;
+  const checkpoint = [{ modules: ["layers.0"], parts }];
+
+  it("run again on one device, and are refused where they cannot, or are sharded", () => {
+    const runs = new CheckpointedRun(trace);
+    expect(runs.unitsOf(checkpoint)).toEqual([{ fqn: "Transformer.layers.0", saved: [], ops: [0, 12] }]);
+    expect(runs.under(checkpoint).hasPhase(Phase.recompute)).toBe(true);
+    expect(runs.bookkeepingMs(checkpoint)).toBeGreaterThan(0);
+    expect(() => runs.unitsOf([{ modules: ["layers.0"], parts: [[5000, 5001]] }])).toThrow(
+      "the part [5000, 5001] of Transformer.layers.0 cannot run again: it has no ops there",
+    );
+    for (const refuse of [simulateFsdp, fullyShardCode])
+      expect(() => refuse(trace, { worldSize: 4, checkpoint })).toThrow("of layers.0 only parts are checkpointed");
   });
 });
 

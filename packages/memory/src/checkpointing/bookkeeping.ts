@@ -13,4 +13,8 @@ export const bookkeeping = {
   saveMs: 0.009,
   /** For each op under the dispatch modes of selective checkpointing, in either pass. */
   dispatchMs: 0.015,
+  /** For each op of a call that has parts: to tell it from the others, and to keep it. */
+  countMs: 0.02,
+  /** For each op of a part that runs again. */
+  rerunMs: 0.01,
 } as const;

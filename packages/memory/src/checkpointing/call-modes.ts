@@ -1,16 +1,38 @@
+import type { CallPart } from "./call-parts.js";
 import type { CheckpointPolicy } from "./checkpoint-policy.js";
 import type { CheckpointableUnits } from "./checkpointable-units.js";
-import type { CallModes } from "./simulate-checkpoints.js";
+
+/** What each module call does: 0 nothing, 1 full checkpointing, 2 selective. */
+export interface CallModes {
+  readonly mode: Uint8Array;
+  /** By op: 1 where the selective call around it saves the result. */
+  readonly isSaved: Uint8Array;
+  /** The parts of calls that run again, in their order. */
+  readonly parts: readonly CallPart[];
+  /** The ops of calls that have parts, each of which is told from the others as it runs. */
+  readonly countedOps: number;
+}
 
 /** Returns what a policy does to each module call and op. @internal */
 export function callModes(units: CheckpointableUnits, policy: CheckpointPolicy, opCount: number): CallModes {
   const mode = new Uint8Array(units.args.length);
   const isSaved = new Uint8Array(opCount);
-  for (const { fqn, saved } of policy)
+  const parts: CallPart[] = [];
+  const counted = new Set<number>();
+  for (const { fqn, saved, ops: part } of policy)
     for (const call of units.callsOf.get(fqn) ?? []) {
-      mode[call] = saved.length > 0 ? 2 : 1;
       const ops = units.opsOf[call];
+      if (part !== undefined) {
+        const found = units.partOf(call, ...part);
+        if (typeof found === "string") continue;
+        parts.push(found);
+        counted.add(call);
+        continue;
+      }
+      mode[call] = saved.length > 0 ? 2 : 1;
       for (const place of saved) if (place < ops.length) isSaved[ops[place]] = 1;
     }
-  return { mode, isSaved };
+  parts.sort((a, b) => a.begin - b.begin);
+  const countedOps = [...counted].reduce((sum, call) => sum + units.opsOf[call].length, 0);
+  return { mode, isSaved, parts, countedOps };
 }

@@ -4,6 +4,11 @@ export interface CheckpointedUnit {
   readonly fqn: string;
   /** Places among the forward ops of a call of what it saves; empty for full checkpointing. Ops inside other modules of it count, queries do not. */
   readonly saved: readonly number[];
+  /**
+   * Of a part of each call alone: places among its forward ops, from the first to the one after the last. `remat.apply` runs those ops again, and of them only what
+   * is asked for; nothing is checkpointed around a part, nor inside it.
+   */
+  readonly ops?: readonly [begin: number, end: number];
 }
 
 /** Which modules run under `torch.utils.checkpoint`; full ones may stand inside full ones. */

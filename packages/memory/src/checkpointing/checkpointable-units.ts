@@ -1,4 +1,5 @@
 import { Category, OpFlag, Phase, type Trace } from "@remat/trace";
+import { type CallPart, CallParts } from "./call-parts.js";
 import { Act, type StepScript } from "./step-script.js";
 
 /** What of a step `torch.utils.checkpoint` can run again, and what that needs. @internal */
@@ -19,6 +20,8 @@ export interface CheckpointableUnits {
   madeBy(op: number): readonly number[];
   /** Why a module is not among them. */
   readonly refused: ReadonlyMap<string, string>;
+  /** The part of a call between two places among its forward ops, or why there is none that can run again. */
+  partOf(call: number, begin: number, end: number): CallPart | string;
 }
 
 /**
@@ -50,6 +53,14 @@ export function checkpointableUnits(script: StepScript): CheckpointableUnits {
   maker.forEach((op, storage) => {
     if (op >= 0) made.set(op, [...(made.get(op) ?? []), storage]);
   });
+  const madeBy = (op: number): readonly number[] => made.get(op) ?? [];
+  const parts = new CallParts(script, {
+    opsOf: ranges.opsOf,
+    madeBy,
+    lastWritten,
+    isCounting: (op, storage) => isCounting(trace, op, storage),
+    refusal: (call) => (isResaved.has(call) ? "its gradient has a gradient of its own" : undefined),
+  });
   return {
     fqns: [...callsOf.keys()].filter((fqn) => !refused.has(fqn)),
     callsOf,
@@ -57,8 +68,9 @@ export function checkpointableUnits(script: StepScript): CheckpointableUnits {
     opsOf: ranges.opsOf,
     runtimeMs,
     isWritten: Uint8Array.from({ length: maker.length }, (_, storage) => (lastWritten.has(storage) ? 1 : 0)),
-    madeBy: (op) => made.get(op) ?? [],
+    madeBy,
     refused,
+    partOf: (call, begin, end) => parts.of(call, begin, end),
   };
 }
 

@@ -27,6 +27,12 @@ export class CheckpointedSteps {
     this.units = checkpointableUnits(this.script);
   }
 
+  /** What checkpointing takes by itself under `policy`, beside its ops, which runtimes are of. */
+  bookkeepingMs(policy: CheckpointPolicy): number {
+    const modes = callModes(this.units, policy, this.trace.ops.count);
+    return new CheckpointSimulator(this.script, this.units).run(modes).bookkeepingMs;
+  }
+
   /** The step under `policy`, with `note` among the notes of the trace. */
   under(policy: CheckpointPolicy, note: string): Trace {
     const writer = new CheckpointedWriter(this.trace, note);

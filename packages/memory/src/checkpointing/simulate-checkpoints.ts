@@ -1,4 +1,6 @@
 import { bookkeeping } from "./bookkeeping.js";
+import type { CallModes } from "./call-modes.js";
+import type { CallPart } from "./call-parts.js";
 import type { CheckpointObserver } from "./checkpoint-observer.js";
 import type { CheckpointableUnits } from "./checkpointable-units.js";
 import { Act, type StepScript } from "./step-script.js";
@@ -14,16 +16,10 @@ export interface SimulatedCheckpoints {
   readonly bookkeepingMs: number;
 }
 
-/** What each module call does: 0 nothing, 1 full checkpointing, 2 selective. */
-export interface CallModes {
-  readonly mode: Uint8Array;
-  /** By op: 1 where the selective call around it saves the result. */
-  readonly isSaved: Uint8Array;
-}
-
-/** One checkpointed call, as `torch.utils.checkpoint` keeps it: `_CheckpointFrame`. */
+/** One checkpointed call, as `torch.utils.checkpoint` keeps it: `_CheckpointFrame`; or a part of one. */
 interface Frame {
   readonly call: number;
+  readonly part: CallPart | undefined;
   readonly outer: Frame | undefined;
   readonly isSelective: boolean;
   /** The storages that come from outside, and, of an outermost frame, the instances that it holds. */
@@ -46,7 +42,8 @@ interface Frame {
  * `torch/utils/checkpoint.py`: a checkpointed call saves its arguments only; the first saved tensor of it that the backward pass asks for has it
  * run again as a whole, up to the last tensor to be saved; what that saves stays until it is asked for, one by one; arguments of a call inside a
  * checkpointed call are saved by the outer one, and so recomputed, too; selective checkpointing keeps the results it was told to until
- * they are given out by the recomputation.
+ * they are given out by the recomputation. A part of a call holds what its ops were given, and the first that is asked for of what they made has those
+ * run again that it takes; each result goes after its last use.
  */
 export class CheckpointSimulator {
   readonly script: StepScript;
@@ -100,9 +97,17 @@ export class CheckpointSimulator {
 
   private step(): void {
     const { act, subject, count, savedStorage } = this.script;
+    const { parts } = this.modes;
     let frame: Frame | undefined;
+    let next = 0;
+    this.bookkeepingMs += this.modes.countedOps * bookkeeping.countMs;
     for (let at = 0; at < count; at++) {
       const item = subject[at];
+      if (frame?.part?.end === at) frame = this.leavePart(frame);
+      if (parts[next]?.begin === at) {
+        const part = parts[next++];
+        frame ??= this.enterPart(part);
+      }
       switch (act[at]) {
         case Act.make:
           this.referred[item] = this.current[item] = this.make(item);
@@ -116,7 +121,10 @@ export class CheckpointSimulator {
           this.observer?.ran(item, this.current, false);
           break;
         case Act.save:
-          if (frame !== undefined) {
+          // What a part was given is held in any case.
+          if (frame?.part !== undefined && !frame.part.made.has(savedStorage[item]))
+            this.save(item, savedStorage[item]);
+          else if (frame !== undefined) {
             this.frameOf[item] = frame;
             frame.alive++;
             frame.last = at;
@@ -132,11 +140,11 @@ export class CheckpointSimulator {
           break;
         case Act.enter:
           this.observer?.entered(item, this.current, false);
-          if (this.modes.mode[item] > 0) frame = this.enter(item, frame, at);
+          if (this.modes.mode[item] > 0 && frame?.part === undefined) frame = this.enter(item, frame, at);
           break;
         case Act.exit:
           this.observer?.exited(item, this.current, false);
-          if (frame?.call === item) {
+          if (frame?.call === item && frame.part === undefined) {
             const { outer } = frame;
             if (frame.alive === 0) this.end(frame);
             frame = outer;
@@ -151,21 +159,8 @@ export class CheckpointSimulator {
   }
 
   private enter(call: number, outer: Frame | undefined, at: number): Frame {
-    const args = this.units.args[call];
-    const frame: Frame = {
-      call,
-      outer,
-      isSelective: this.modes.mode[call] === 2,
-      args,
-      heldArgs: [],
-      last: -1,
-      alive: 0,
-      isRecomputed: false,
-      cached: new Map(),
-      argsFor: new Map(),
-      inner: new Map(),
-    };
-    if (outer === undefined) frame.heldArgs = args.map((storage) => this.hold(this.current[storage]));
+    const frame = newFrame(call, this.units.args[call], { outer, isSelective: this.modes.mode[call] === 2 });
+    if (outer === undefined) this.holdArgs(frame);
     else {
       outer.inner.set(call, frame);
       outer.alive++;
@@ -173,6 +168,28 @@ export class CheckpointSimulator {
     }
     this.countFrame(frame);
     return frame;
+  }
+
+  private enterPart(part: CallPart): Frame {
+    const frame = newFrame(part.call, part.args, { part });
+    this.holdArgs(frame);
+    this.countFrame(frame);
+    return frame;
+  }
+
+  /** From here on no op is kept that nothing saved follows from. */
+  private leavePart(frame: Frame): undefined {
+    if (frame.alive === 0) return void this.end(frame);
+    frame.heldArgs = frame.heldArgs.filter((instance, i) => {
+      const isRead = !frame.part!.unread.includes(frame.args[i]);
+      if (!isRead) this.release(instance);
+      return isRead;
+    });
+    return undefined;
+  }
+
+  private holdArgs(frame: Frame): void {
+    frame.heldArgs = frame.args.map((storage) => this.hold(this.current[storage]));
   }
 
   /** Keeps what a selective frame saves of an op. */
@@ -222,8 +239,10 @@ export class CheckpointSimulator {
       before.push([storage, this.current[storage]]);
       this.current[storage] = instance;
     };
-    args.forEach((storage, i) => set(storage, instances[i] ?? this.current[storage]));
-    this.rerun(frame, set);
+    const given = frame.part === undefined ? args : args.filter((storage) => !frame.part!.unread.includes(storage));
+    given.forEach((storage, i) => set(storage, instances[i] ?? this.current[storage]));
+    if (frame.part === undefined) this.rerun(frame, set);
+    else this.rerunPart(frame, frame.part, set);
     for (let i = before.length - 1; i >= 0; i--) this.current[before[i][0]] = before[i][1];
     // What the outer frame recomputed for this one was asked for, once.
     if (outer !== undefined) this.releaseArgs(outer, frame);
@@ -285,6 +304,39 @@ export class CheckpointSimulator {
     for (const instance of local.values()) this.release(instance);
   }
 
+  /** Runs the ops of a part again that something saved follows from; each result stays until its last use, and what is saved until it is asked for. */
+  private rerunPart(frame: Frame, part: CallPart, set: (storage: number, instance: number) => void): void {
+    const { act, subject, maker } = this.script;
+    for (const call of part.active) this.observer?.entered(call, this.current, true);
+    for (let at = part.begin; at < part.end; at++) {
+      const item = subject[at];
+      switch (act[at]) {
+        case Act.make: {
+          if (!part.rerun.has(maker[item])) break;
+          set(item, this.make(item));
+          for (const save of part.savesOf.get(item) ?? [])
+            if (this.frameOf[save] === frame && this.isUnsaved[save] === 0) this.save(save, item);
+          break;
+        }
+        case Act.op:
+          if (!part.rerun.has(item)) break;
+          this.recomputeMs += this.units.runtimeMs[item];
+          this.bookkeepingMs += bookkeeping.rerunMs;
+          this.observer?.ran(item, this.current, true);
+          for (const storage of part.lastUses.get(item) ?? []) this.release(this.current[storage]);
+          break;
+        case Act.enter:
+          this.observer?.entered(item, this.current, true);
+          break;
+        case Act.exit:
+          this.observer?.exited(item, this.current, true);
+          break;
+      }
+      if (this.held > this.above) this.excess += this.held - this.above;
+    }
+    this.observer?.exited(part.call, this.current, true);
+  }
+
   private save(save: number, storage: number): void {
     this.savedAs[save] = this.hold(this.current[storage]);
     this.observer?.saved(save, this.savedAs[save]);
@@ -315,4 +367,25 @@ export class CheckpointSimulator {
       this.observer?.released(instance);
     }
   }
+}
+
+function newFrame(
+  call: number,
+  args: readonly number[],
+  of: { readonly outer?: Frame | undefined; readonly isSelective?: boolean; readonly part?: CallPart },
+): Frame {
+  return {
+    call,
+    part: of.part,
+    outer: of.outer,
+    isSelective: of.isSelective ?? false,
+    args,
+    heldArgs: [],
+    last: -1,
+    alive: 0,
+    isRecomputed: false,
+    cached: new Map(),
+    argsFor: new Map(),
+    inner: new Map(),
+  };
 }

@@ -1,6 +1,7 @@
 import { CheckpointSimulator, callModes, checkpointableUnits, stepScript } from "@remat/memory/checkpointing";
 import { TraceBuilder } from "@remat/trace";
 import { describe, expect, test } from "vitest";
+import { moduleParts } from "../../src/executors/torch-checkpoint/module-parts.js";
 import { planTorchCheckpoints } from "../../src/executors/torch-checkpoint/plan-torch-checkpoints.js";
 import { pricedStep, recordedCases } from "./recorded-steps.js";
 
@@ -45,6 +46,48 @@ describe.each(recordedCases.slice(0, 8).map((one) => [one.step.case, one] as con
     expect(one).toEqual(other);
   });
 });
+
+describe.each(recordedCases.slice(0, 8).map((one) => [one.step.case, one] as const))(
+  "parts of model %s",
+  (_, recorded) => {
+    const trace = pricedStep(recorded);
+    const script = stepScript(trace);
+    const units = checkpointableUnits(script);
+    const alike = [...units.callsOf.keys()].map((fqn) => [fqn]);
+
+    test("lie side by side in a module, and each can run again", () => {
+      const cuts = moduleParts(script, units, alike);
+      expect(cuts.length).toBeGreaterThan(0);
+      for (const parts of cuts) {
+        let end = 0;
+        for (const { fqn, saved, ops } of parts) {
+          expect([ops![0] >= end, ops![1] > ops![0], saved]).toEqual([true, true, []]);
+          end = ops![1];
+          for (const call of units.callsOf.get(fqn)!) {
+            expect(end).toBeLessThanOrEqual(units.opsOf[call].length);
+            expect(units.partOf(call, ...ops!)).toMatchObject({ call });
+          }
+        }
+      }
+    });
+
+    test("are used where they are better than whole modules, and left out where that is asked for", () => {
+      const budget = { fraction: 0.75 };
+      const whole = planTorchCheckpoints(trace, { ...untimed, budget, units: "modules" });
+      const parts = planTorchCheckpoints(trace, { ...untimed, budget });
+      for (const { policy } of whole.tradeOffs) expect(policy.every(({ ops }) => ops === undefined)).toBe(true);
+      expect(parts.least.peakBytes).toBeLessThanOrEqual(whole.least.peakBytes);
+      if (whole.found !== undefined) expect(parts.found!.overhead).toBeLessThanOrEqual(whole.found.overhead);
+    });
+
+    test("have the same least at every budget", () => {
+      const leasts = [0.9, 0.6].map(
+        (fraction) => planTorchCheckpoints(trace, { ...untimed, budget: { fraction } }).least,
+      );
+      for (const { peakBytes } of leasts) expect(peakBytes / leasts[0].peakBytes).toBeCloseTo(1, 2);
+    });
+  },
+);
 
 test("a trace that does not say what autograd gives back is refused", () => {
   const b = new TraceBuilder({

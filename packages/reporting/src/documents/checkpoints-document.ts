@@ -17,6 +17,8 @@ export interface CheckpointsUnit {
   readonly name: string;
   /** Names of the ops that it saves; none where it is recomputed as a whole. */
   readonly saved: readonly string[];
+  /** Places among its ops of the parts that alone are recomputed; none where it is recomputed as a whole. */
+  readonly parts: readonly (readonly [begin: number, end: number])[];
 }
 
 /** A plan of checkpointed modules, for `torch.utils.checkpoint`. */
@@ -108,7 +110,12 @@ function unitParts({ units, planned }: CheckpointsSummary): DocumentPart[] {
       kind: "table",
       title: "Checkpointed modules",
       headers: ["Module", "Saved of it"],
-      rows: units.map(({ name, saved }) => [name, saved.length === 0 ? "nothing" : saved.join(", ")]),
+      rows: units.map((unit) => [unit.name, savedOf(unit)]),
     },
   ];
+}
+
+function savedOf({ saved, parts }: CheckpointsUnit): string {
+  if (parts.length > 0) return `all but ops ${parts.map(([begin, end]) => `${begin} to ${end - 1}`).join(", ")}`;
+  return saved.length === 0 ? "nothing" : saved.join(", ");
 }

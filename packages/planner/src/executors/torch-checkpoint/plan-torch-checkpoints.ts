@@ -27,6 +27,10 @@ export interface NamedCheckpoints extends TorchCheckpoints {
   readonly name: string;
 }
 
+/** What may be checkpointed: modules and parts of their forward, or modules alone. */
+export const checkpointUnits = ["parts", "modules"] as const;
+export type CheckpointUnits = (typeof checkpointUnits)[number];
+
 export interface TorchCheckpointsOptions {
   /** Left out: as little as can be. */
   readonly budget?: Budget;
@@ -37,6 +41,8 @@ export interface TorchCheckpointsOptions {
   /** Rounds without anything better before the search ends; 40 if not given. */
   readonly rounds?: number;
   readonly seed?: number;
+  /** "parts" if not given, which models that are sharded or compiled cannot follow. */
+  readonly units?: CheckpointUnits;
   readonly signal?: AbortSignal;
   /** In milliseconds, as `performance.now`. */
   readonly now?: () => number;
@@ -62,7 +68,7 @@ export interface TorchCheckpointsAnswer {
 
 /**
  * Plans a step of PyTorch for what PyTorch can do: which modules run under `torch.utils.checkpoint`, nested as they may be, and which ops of a module
- * selective checkpointing saves. What each policy holds and takes is simulated by the rules of PyTorch. What people write by hand (the first k
+ * selective checkpointing saves, or which parts of a module's forward run again, as `remat.apply` has them do. What each policy holds and takes is simulated by the rules of PyTorch. What people write by hand (the first k
  * blocks, every nth, all of them) is among what is tried, so that the answer is never worse than those in both memory and time.
  *
  * @param trace of PyTorch, priced, of a step without checkpointing
@@ -74,12 +80,25 @@ export interface TorchCheckpointsAnswer {
  */
 export function planTorchCheckpoints(trace: Trace, options: TorchCheckpointsOptions = {}): TorchCheckpointsAnswer {
   requirePlainStep(trace);
-  const { budget, maxOverhead, timeMs = 5000, rounds = 40, seed = 0, signal, now = () => performance.now() } = options;
-  const end = now() + timeMs;
-  const isOver = (): boolean => signal?.aborted === true || now() > end;
+  const {
+    budget,
+    maxOverhead,
+    timeMs = 5000,
+    rounds = 40,
+    seed = 0,
+    units: kind = checkpointUnits[0],
+    signal,
+    now = () => performance.now(),
+  } = options;
+  const begin = now();
+  let limit = begin;
+  const isOver = (): boolean => signal?.aborted === true || now() > limit;
   const script = stepScript(trace);
   const units = checkpointableUnits(script);
-  const search = new PolicySearch(new CheckpointSimulator(script, units), units, { opCount: trace.ops.count, isOver });
+  const search = new PolicySearch(new CheckpointSimulator(script, units), units, {
+    opCount: trace.ops.count,
+    isOver,
+  });
   const plainMs = stepMs(trace);
   const asAnswer = ({ policy, simulated, extraMs }: TriedPolicy): TorchCheckpoints => ({
     policy,
@@ -91,32 +110,53 @@ export function planTorchCheckpoints(trace: Trace, options: TorchCheckpointsOpti
   const plain = search.try([]);
   const byHand = handPolicies(units).map(({ name, policy }) => ({ name, ...asAnswer(search.try(policy)) }));
   const budgetBytes = budget === undefined ? undefined : bytesOfBudget(budget, plain.simulated.peakBytes);
-  search.descend(budgetBytes ?? 0);
-  // A descent that comes to a stop goes on from what is found around its lowest place.
-  for (let turn = seed; search.within(budgetBytes ?? 0) === undefined && !isOver(); turn++) {
-    const lowestBytes = search.lowestBytes();
-    search.improve(lowestBytes, rounds, turn);
-    search.descend(budgetBytes ?? 0);
-    if (search.lowestBytes() >= lowestBytes) break;
+  // Modules alone first, so that nothing is lost by there being more to choose from; each has its share of the time.
+  const kinds = kind === "parts" ? [false, true] : [false];
+  const mostMs = maxOverhead === undefined ? undefined : maxOverhead * plainMs;
+  const phases = 2 * kinds.length;
+  let phase = 0;
+  const begun = (hasParts: boolean): void => {
+    limit = begin + (timeMs * ++phase) / phases;
+    search.hasParts = hasParts;
+  };
+  // What holds least is looked for as if there were no budget, so that each budget is told the same.
+  for (const hasParts of kinds) {
+    begun(hasParts);
+    goDown(search, 0, { rounds, seed, isOver });
   }
-  const best = bestOf(search, budgetBytes, maxOverhead === undefined ? undefined : maxOverhead * plainMs);
-  if (best !== undefined)
-    search.improve(
-      best.simulated.peakBytes < (budgetBytes ?? 0) ? budgetBytes! : best.simulated.peakBytes,
-      rounds,
-      seed,
-    );
-  const found = bestOf(search, budgetBytes, maxOverhead === undefined ? undefined : maxOverhead * plainMs);
+  const least = search.tradeOffs().at(-1)!;
+  for (const hasParts of kinds) {
+    begun(hasParts);
+    if (budgetBytes !== undefined) goDown(search, budgetBytes, { rounds, seed, isOver });
+    const best = bestOf(search, budgetBytes, mostMs);
+    if (best !== undefined) search.improve(Math.max(best.simulated.peakBytes, budgetBytes ?? 0), rounds, seed);
+  }
+  const found = bestOf(search, budgetBytes, mostMs);
   return {
     found: found && asAnswer(found),
     plain: asAnswer(plain),
     stepMs: plainMs,
     budgetBytes,
-    least: asAnswer(search.tradeOffs().at(-1)!),
+    least: asAnswer(found !== undefined && found.simulated.peakBytes < least.simulated.peakBytes ? found : least),
     byHand,
     tradeOffs: search.tradeOffs().map(asAnswer),
     refused: units.refused,
   };
+}
+
+/** Goes down to a budget. A descent that comes to a stop before goes on from what is found around its lowest place. */
+function goDown(
+  search: PolicySearch,
+  budgetBytes: number,
+  { rounds, seed, isOver }: { readonly rounds: number; readonly seed: number; readonly isOver: () => boolean },
+): void {
+  search.descend(budgetBytes);
+  for (let turn = seed; search.within(budgetBytes) === undefined && !isOver(); turn++) {
+    const lowestBytes = search.lowestBytes();
+    search.improve(lowestBytes, rounds, turn);
+    search.descend(budgetBytes);
+    if (search.lowestBytes() >= lowestBytes) break;
+  }
 }
 
 /** The quickest within a budget, or what holds least for a time. */

@@ -8,6 +8,7 @@ import {
 } from "@remat/memory/checkpointing";
 import { Random } from "../../schedule/random.js";
 import { fullUnit } from "./hand-policies.js";
+import { moduleParts } from "./module-parts.js";
 import { hasInside, selectiveSets } from "./selective-sets.js";
 
 /** A policy with what it comes to. @internal */
@@ -19,11 +20,12 @@ export interface TriedPolicy {
 }
 
 type Unit = CheckpointPolicy[number];
+/** By {@link keyOf}. */
 type Chosen = ReadonlyMap<string, Unit>;
 
-/** Modules that stand at the same place of different blocks (`h.0.mlp`, `h.1.mlp`), in order, and the ways to checkpoint each. */
+/** Modules that stand at the same place of different blocks (`h.0.mlp`, `h.1.mlp`), in order, and the ways to checkpoint each; or the parts of such modules. */
 interface UnitClass {
-  readonly members: readonly string[];
+  readonly members: readonly Unit[];
   readonly ways: readonly (readonly number[])[];
 }
 
@@ -35,11 +37,14 @@ interface UnitClass {
  * @internal
  */
 export class PolicySearch {
+  /** Whether parts of modules are tried, too. */
+  hasParts = true;
   private readonly units: CheckpointableUnits;
   private readonly simulator: CheckpointSimulator;
   private readonly opCount: number;
   private readonly classes: readonly UnitClass[];
   private readonly isOver: () => boolean;
+  private readonly overlaps: Overlaps;
   private front: TriedPolicy[] = [];
 
   constructor(
@@ -52,6 +57,7 @@ export class PolicySearch {
     this.opCount = opCount;
     this.isOver = isOver;
     this.classes = classesOf(simulator, units);
+    this.overlaps = new Overlaps(units);
   }
 
   /** Simulates a policy, and keeps it where none that was tried is as good in both memory and time. */
@@ -121,7 +127,7 @@ export class PolicySearch {
     while (present.simulated.peakBytes > aim && !this.isOver()) {
       let best: TriedPolicy | undefined;
       let bestRate = 0;
-      for (const next of this.moves(new Map(present.policy.map((unit) => [unit.fqn, unit])))) {
+      for (const next of this.moves(new Map(present.policy.map((unit) => [keyOf(unit), unit])))) {
         const tried = this.try([...next.values()], aim);
         const gain = present.simulated.excess - tried.simulated.excess;
         if (gain <= 0) continue;
@@ -160,20 +166,80 @@ export class PolicySearch {
   /** What can be changed of a choice: the next module of a class, or all that are left of it, in each way. */
   private *moves(chosen: Chosen): Generator<Chosen> {
     for (const { members, ways } of this.classes) {
-      const left = members.filter((fqn) => !chosen.has(fqn));
+      if (members[0].ops !== undefined && !this.hasParts) continue;
+      const left = members.filter((unit) => !chosen.has(keyOf(unit)));
       for (const saved of ways) {
         const isFull = saved.length === 0;
+        const isPart = members[0].ops !== undefined;
         // Selective checkpointing of a module goes with none around it and none in it.
-        const fits = isFull ? left : left.filter((fqn) => !hasAround(chosen, fqn));
+        const fits = isFull ? left : left.filter(({ fqn }) => !hasAround(chosen, fqn));
         if (fits.length === 0) continue;
         for (const added of fits.length === 1 ? [fits] : [fits.slice(0, 1), fits]) {
-          const units = added.map((fqn) => (isFull ? fullUnit(fqn) : { fqn, saved }));
-          yield withUnits(chosen, units, true);
-          if (isFull && hasSomeInside(chosen, added)) yield withUnits(chosen, units, false);
+          const units = added.map((unit) => (isFull ? unit : { ...unit, saved }));
+          yield this.withUnits(chosen, units, true);
+          if (isFull && !isPart && hasSomeInside(chosen, added)) yield this.withUnits(chosen, units, false);
         }
       }
     }
   }
+
+  /** Adds units; those inside them are left out, or stay, where they are full. What is selective has none around it, and a part none around it or in it. */
+  private withUnits(chosen: Chosen, units: readonly Unit[], isAlone: boolean): Chosen {
+    const next = new Map(chosen);
+    for (const unit of units) {
+      for (const [key, other] of chosen) {
+        const isInner = standsInside(other.fqn, unit.fqn);
+        const isOuter = standsInside(unit.fqn, other.fqn);
+        const isOfParts = unit.ops !== undefined || other.ops !== undefined;
+        if (isOfParts) {
+          if (this.overlaps.are(unit, other)) next.delete(key);
+        } else if ((isInner && (isAlone || other.saved.length > 0)) || (isOuter && other.saved.length > 0))
+          next.delete(key);
+      }
+      next.set(keyOf(unit), unit);
+    }
+    return next;
+  }
+}
+
+/** Which units have ops in common. */
+class Overlaps {
+  private readonly units: CheckpointableUnits;
+  /** By unit: the first op and the last of each of its calls, in order. */
+  private readonly spans = new Map<string, readonly (readonly [first: number, last: number])[]>();
+
+  constructor(units: CheckpointableUnits) {
+    this.units = units;
+  }
+
+  are(one: Unit, other: Unit): boolean {
+    const [a, b] = [this.spansOf(one), this.spansOf(other)];
+    for (let i = 0, j = 0; i < a.length && j < b.length; ) {
+      if (a[i][1] < b[j][0]) i++;
+      else if (b[j][1] < a[i][0]) j++;
+      else return true;
+    }
+    return false;
+  }
+
+  private spansOf(unit: Unit): readonly (readonly [first: number, last: number])[] {
+    const key = keyOf(unit);
+    let spans = this.spans.get(key);
+    if (spans === undefined) {
+      const calls = this.units.callsOf.get(unit.fqn) ?? [];
+      spans = calls
+        .map((call) => (unit.ops === undefined ? this.units.opsOf[call] : this.units.opsOf[call].slice(...unit.ops)))
+        .filter((ops) => ops.length > 0)
+        .map((ops) => [ops[0], ops.at(-1)!] as const)
+        .sort((a, b) => a[0] - b[0]);
+      this.spans.set(key, spans);
+    }
+    return spans;
+  }
+}
+
+function keyOf({ fqn, ops }: Unit): string {
+  return ops === undefined ? fqn : `${fqn}[${ops[0]}:${ops[1]}]`;
 }
 
 /** From one aim to the next. */
@@ -182,42 +248,44 @@ const stepDown = 0.95;
 const leastMs = 1e-6;
 
 function hasAround(chosen: Chosen, fqn: string): boolean {
-  for (const other of chosen.keys()) if (standsInside(fqn, other)) return true;
+  for (const other of chosen.values()) if (other.ops === undefined && standsInside(fqn, other.fqn)) return true;
   return false;
 }
 
-function hasSomeInside(chosen: Chosen, fqns: readonly string[]): boolean {
+function hasSomeInside(chosen: Chosen, added: readonly Unit[]): boolean {
   for (const other of chosen.values())
-    if (other.saved.length === 0 && fqns.some((fqn) => standsInside(other.fqn, fqn))) return true;
+    if (isWhole(other) && added.some(({ fqn }) => standsInside(other.fqn, fqn))) return true;
   return false;
 }
 
-/** Adds units; those inside them are left out, or stay, where they are full. What is selective has none around it. */
-function withUnits(chosen: Chosen, units: readonly Unit[], isAlone: boolean): Chosen {
-  const next = new Map(chosen);
-  for (const unit of units) {
-    for (const other of chosen.values()) {
-      const isInner = standsInside(other.fqn, unit.fqn);
-      const isOuter = standsInside(unit.fqn, other.fqn);
-      if ((isInner && (isAlone || other.saved.length > 0)) || (isOuter && other.saved.length > 0))
-        next.delete(other.fqn);
-    }
-    next.set(unit.fqn, unit);
-  }
-  return next;
+function isWhole({ saved, ops }: Unit): boolean {
+  return saved.length === 0 && ops === undefined;
 }
 
 function classesOf(simulator: CheckpointSimulator, units: CheckpointableUnits): UnitClass[] {
-  const { name } = simulator.script.trace.ops;
+  const { script } = simulator;
+  const modules = alikeModules(simulator, units, units.fqns).map((members): UnitClass => {
+    const isLarge = hasInside(members[0], units.fqns);
+    const ways = [[], ...(isLarge ? selectiveSets(script, units, members[0]) : [])];
+    return { members: members.map(fullUnit), ways };
+  });
+  // Of a module that cannot run again as a whole some parts may.
+  const all = alikeModules(simulator, units, [...units.callsOf.keys()]);
+  return [...modules, ...moduleParts(script, units, all).map((members): UnitClass => ({ members, ways: [[]] }))];
+}
+
+/** Modules at the same place of different blocks that run the same ops: what is told by place means the same in each. */
+function alikeModules(
+  { script }: CheckpointSimulator,
+  units: CheckpointableUnits,
+  fqns: readonly string[],
+): string[][] {
+  const { name } = script.trace.ops;
   const classes = new Map<string, string[]>();
-  for (const fqn of units.fqns) {
-    // What is saved is told by place, so that only modules that run the same ops are of one class.
+  for (const fqn of fqns) {
     const ops = (units.callsOf.get(fqn) ?? []).map((call) => units.opsOf[call].map((op) => name[op]).join());
     const key = `${fqn.replace(/\.\d+(?=\.|$)/g, ".*")} ${ops.join(" ")}`;
     classes.set(key, [...(classes.get(key) ?? []), fqn]);
   }
-  return [...classes.values()].map((members) => {
-    const isLarge = hasInside(members[0], units.fqns);
-    return { members, ways: [[], ...(isLarge ? selectiveSets(simulator.script, units, members[0]) : [])] };
-  });
+  return [...classes.values()];
 }

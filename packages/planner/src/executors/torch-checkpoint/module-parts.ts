@@ -1,0 +1,133 @@
+import {
+  type CheckpointableUnits,
+  type CheckpointPolicy,
+  type StepScript,
+  standsInside,
+} from "@remat/memory/checkpointing";
+
+/** Into how many parts a module is cut. */
+const counts: readonly number[] = [2, 3, 4, 6, 8, 12, 16, 24];
+/** Modules with fewer ops are not cut. */
+const fewestOps = 4;
+/** Nor are those that hold less than this share of what the forward pass makes and autograd saves. */
+const leastShare = 0.04;
+/** How many modules, those of one place of different blocks counted once, are cut at most. */
+const mostModules = 8;
+
+/**
+ * Returns parts that modules can be cut into, those of one cut together: parts that make about as much that is saved each, with cuts where little is read across. So the
+ * work of functions of one `forward` has units, too, and several modules in a row one in common.
+ *
+ * @param alike modules that run the same ops, by list
+ * @internal
+ */
+export function moduleParts(
+  script: StepScript,
+  units: CheckpointableUnits,
+  alike: readonly (readonly string[])[],
+): CheckpointPolicy[] {
+  const savedBytes = bytesSaved(script);
+  const total = savedBytes.reduce((sum, bytes) => sum + bytes, 0);
+  const weighed = alike
+    .filter(([fqn]) => isAlwaysSame(script, units, fqn))
+    .map((members) => ({ members, bytes: bytesIn(members, units, savedBytes) }));
+  const large = weighed.filter(
+    ({ members, bytes }) =>
+      bytes >= leastShare * total &&
+      (units.opsOf[units.callsOf.get(members[0])![0]]?.length ?? 0) >= fewestOps &&
+      !weighed.some(
+        (other) => bytes <= other.bytes * 1.02 && members.some((fqn) => standsInside(fqn, other.members[0])),
+      ),
+  );
+  large.sort((a, b) => b.bytes - a.bytes);
+  return large.slice(0, mostModules).flatMap(({ members }) => {
+    const [call] = units.callsOf.get(members[0])!;
+    const cuts = new Set<string>();
+    return counts.flatMap((count) => {
+      const places = cutPlaces(script, units, call, { savedBytes, count });
+      if (places === undefined || cuts.has(places.join())) return [];
+      cuts.add(places.join());
+      const parts = members.flatMap((fqn) => partsBetween(units, fqn, places));
+      return parts.length === 0 ? [] : [parts];
+    });
+  });
+}
+
+/** Whether all calls of a module run the same ops. */
+function isAlwaysSame({ trace }: StepScript, units: CheckpointableUnits, fqn: string): boolean {
+  const [first, ...rest] = (units.callsOf.get(fqn) ?? []).map((call) => units.opsOf[call]);
+  const { name } = trace.ops;
+  return rest.every((ops) => ops.length === first.length && ops.every((op, i) => name[op] === name[first[i]]));
+}
+
+function partsBetween(units: CheckpointableUnits, fqn: string, places: readonly number[]): CheckpointPolicy[number][] {
+  const parts: CheckpointPolicy[number][] = [];
+  for (let i = 0; i + 1 < places.length; i++) {
+    const ops = [places[i], places[i + 1]] as const;
+    const isThere = (units.callsOf.get(fqn) ?? []).every((call) => typeof units.partOf(call, ...ops) !== "string");
+    if (isThere) parts.push({ fqn, saved: [], ops });
+  }
+  return parts;
+}
+
+/** Where a call is cut into `count` parts: as near as can be to where each has its share of what is saved, and where least is read across. */
+function cutPlaces(
+  script: StepScript,
+  units: CheckpointableUnits,
+  call: number,
+  { savedBytes, count }: { readonly savedBytes: Float64Array; readonly count: number },
+): readonly number[] | undefined {
+  const ops = units.opsOf[call];
+  if (ops.length < count) return undefined;
+  const saved = new Float64Array(ops.length + 1);
+  ops.forEach((op, place) => {
+    saved[place + 1] = saved[place] + units.madeBy(op).reduce((sum, storage) => sum + savedBytes[storage], 0);
+  });
+  const crossing = bytesAcross(script, units, ops);
+  const all = saved[ops.length];
+  if (all === 0) return undefined;
+  const places = [0];
+  for (let part = 1; part < count; part++) {
+    const wanted = (all * part) / count;
+    let best = -1;
+    let bestCost = Number.POSITIVE_INFINITY;
+    for (let place = places.at(-1)! + 1; place < ops.length; place++) {
+      const off = Math.abs(saved[place] - wanted);
+      if (off > all / count / 2) continue;
+      const cost = crossing[place] + off;
+      if (cost < bestCost) [best, bestCost] = [place, cost];
+    }
+    if (best >= 0) places.push(best);
+  }
+  return places.length < 2 ? undefined : [...places, ops.length];
+}
+
+/** By place among some ops: bytes made before it that they read from it on. */
+function bytesAcross({ trace, bytes }: StepScript, units: CheckpointableUnits, ops: readonly number[]): Float64Array {
+  const madeAt = new Map<number, number>();
+  const lastRead = new Map<number, number>();
+  ops.forEach((op, place) => {
+    for (const storage of units.madeBy(op)) madeAt.set(storage, place);
+    for (const tensor of trace.opInputs(op))
+      for (const storage of trace.tensorStorages(tensor)) lastRead.set(storage, place);
+  });
+  const across = new Float64Array(ops.length + 1);
+  for (const [storage, made] of madeAt)
+    for (let place = made + 1; place <= (lastRead.get(storage) ?? -1); place++) across[place] += bytes[storage];
+  return across;
+}
+
+/** By storage: what it holds, where autograd saves it and an op makes it. */
+function bytesSaved({ savedStorage, bytes, maker }: StepScript): Float64Array {
+  const found = new Float64Array(bytes.length);
+  for (const storage of savedStorage) if (maker[storage] >= 0) found[storage] = bytes[storage];
+  return found;
+}
+
+function bytesIn(members: readonly string[], units: CheckpointableUnits, savedBytes: Float64Array): number {
+  let sum = 0;
+  for (const fqn of members)
+    for (const call of units.callsOf.get(fqn) ?? [])
+      for (const op of units.opsOf[call]) for (const storage of units.madeBy(op)) sum += savedBytes[storage];
+  return sum;
+}

@@ -1,0 +1,353 @@
+"""Parts of a module's forward whose ops run again in the backward pass, as they were dispatched: units below modules."""
+
+from __future__ import annotations
+
+import contextlib
+import weakref
+
+import torch
+from torch.autograd.graph import saved_tensors_hooks
+from torch.multiprocessing.reductions import StorageWeakRef
+from torch.utils._python_dispatch import TorchDispatchMode, is_traceable_wrapper_subclass
+
+from .queries import QUERIES
+
+class PartsOfCall(TorchDispatchMode):
+    """Has the ops of one module call run again that stand in `parts`, pairs of places among its ops: the first, and the one after the last."""
+
+    def __init__(self, parts):
+        super().__init__()
+        self._begins = {begin: end for begin, end in parts}
+        self._place = 0
+        self._end = None
+        self._part = None
+        self._hooks = None
+
+    def __exit__(self, *error):
+        self._leave()
+        return super().__exit__(*error)
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        op = _op_of(func)
+        kwargs = kwargs or {}
+        if op.is_query:
+            return func(*args, **kwargs)
+        place = self._place
+        self._place += 1
+        if place == self._end:
+            self._leave()
+        if place in self._begins and self._part is None:
+            self._end = self._begins[place]
+            self._part = _Part()
+            self._hooks = saved_tensors_hooks(self._part.pack, _unpack)
+            self._hooks.__enter__()
+        if self._part is None:
+            return func(*args, **kwargs)
+        return self._part.run(op, func, args, kwargs)
+
+    def _leave(self):
+        if self._part is not None:
+            self._hooks.__exit__()
+            self._part.end()
+        self._part = self._hooks = self._end = None
+
+
+class _Op:
+    """What there is to know of an op, whatever it is given."""
+
+    __slots__ = ("is_query", "is_random", "written", "statistics")
+
+    def __init__(self, func):
+        self.is_query = str(func).rsplit(".", 1)[0] in QUERIES
+        self.is_random = torch.Tag.nondeterministic_seeded in func.tags
+        arguments = func._schema.arguments
+        self.written = [(place, one.name) for place, one in enumerate(arguments) if one.alias_info is not None and one.alias_info.is_write]
+        # Normalisation counts in them without saying so.
+        self.statistics = {place for place, one in enumerate(arguments) if one.name in ("running_mean", "running_var")}
+
+
+_ops = {}
+
+
+def _op_of(func):
+    known = _ops.get(func)
+    if known is None:
+        known = _ops[func] = _Op(func)
+    return known
+
+
+class _Made:
+    """A tensor that an op of a part made, by its number among those."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value):
+        self.value = value
+
+
+class _Saved:
+    """What autograd holds of a tensor that a part made: how to have it again."""
+
+    __slots__ = ("part", "value", "shape", "stride", "offset", "tensor", "__weakref__")
+
+    def __init__(self, part, value, tensor):
+        self.part, self.value, self.tensor = part, value, None
+        self.shape, self.stride, self.offset = tensor.shape, tensor.stride(), tensor.storage_offset()
+
+
+class _Entry:
+    """An op with what it was given: from outside with the version that was there, of what was made here which storages it reads and writes."""
+
+    __slots__ = ("op", "func", "args", "kwargs", "outs", "given", "reads", "touches")
+
+    def __init__(self, op, func):
+        self.op, self.func = op, func
+        self.outs, self.given, self.reads, self.touches = [], [], set(), set()
+
+
+    def check(self):
+        """Raises where what an op was given is no longer what it was."""
+        if self.op.statistics:
+            return
+        for tensor, version in self.given:
+            if tensor._version != version:
+                raise RuntimeError(
+                    f"remat: {self.func} is to run again, and a tensor {list(tensor.shape)} that it was given was written into since: version {tensor._version}, "
+                    f"expected {version}. Record the model as it is now, and plan it."
+                )
+            if _is_plain(tensor) and tensor.numel() > 0 and tensor.untyped_storage().nbytes() == 0:
+                raise RuntimeError(
+                    f"remat: {self.func} is to run again, and a tensor {list(tensor.shape)} that it was given was freed since, as the weights of sharded models are. "
+                    "Plan it without parts of modules: remat plan --whole-modules."
+                )
+
+
+def _unpack(packed):
+    if not isinstance(packed, _Saved):
+        return packed
+    if packed.tensor is None:
+        packed.part.run_again()
+    return packed.tensor
+
+
+class _Part:
+    """The ops of a part with what they were given from outside it; what they made is gone with its last user."""
+
+    def __init__(self):
+        self._entries = []
+        self._storages = {}  # address -> (weak reference, by which the address stays its own; number among the storages made here)
+        self._values = []  # of each tensor made here: the number of its storage, and its dtype
+        self._values_at = {}  # storage, dtype, shape, stride, offset -> the latest value
+        self._saved = weakref.WeakSet()
+        self._generators = None
+        self._is_broken = False
+
+    # In the forward pass
+
+    def run(self, op, func, args, kwargs):
+        if self._is_broken:
+            return func(*args, **kwargs)
+        entry = _Entry(op, func)
+        entry.args = self._kept(args, entry)
+        entry.kwargs = self._kept(kwargs, entry) if kwargs else {}
+        if op.is_random and self._generators is None:
+            self._generators = _generator_states(entry.args)
+        out = func(*args, **kwargs)
+        outs = out if isinstance(out, (tuple, list)) else (out,)
+        if any(isinstance(one, torch.Tensor) and not _is_plain(one) for one in outs):
+            # Nobody could tell what is on its storages.
+            self._is_broken = True
+            return out
+        for place, name in op.written:
+            written = args[place] if place < len(args) else kwargs.get(name)
+            for one in written if isinstance(written, (tuple, list)) else (written,):
+                if isinstance(one, torch.Tensor) and _is_plain(one):
+                    entry.touches.add(self._storage(one))
+        given = None
+        for one in outs:
+            if not isinstance(one, torch.Tensor):
+                entry.outs.append(None)
+                continue
+            number = self._storage(one)
+            if number is None:
+                # Some ops give a view and do not say so.
+                given = given or {each.untyped_storage()._cdata for each in _tensors([*args, *kwargs.values()]) if _is_plain(each)}
+                storage = one.untyped_storage()
+                if storage._cdata not in given:
+                    number = len(self._storages)
+                    self._storages[storage._cdata] = StorageWeakRef(storage), number
+            if number is None:
+                entry.outs.append(None)
+                continue
+            entry.touches.add(number)
+            entry.outs.append(len(self._values))
+            self._values_at[number, one.dtype, one.shape, one.stride(), one.storage_offset()] = len(self._values)
+            self._values.append((number, one.dtype))
+        entry.touches.discard(None)
+        self._entries.append(entry)
+        return out
+
+    def pack(self, tensor):
+        # Not itself, by which what is saved of an op's result would hold the op.
+        if self._is_broken or not _is_plain(tensor):
+            return tensor.detach()
+        value = self._value(tensor)
+        if value is None:
+            return tensor.detach()
+        saved = _Saved(self, value, tensor)
+        self._saved.add(saved)
+        return saved
+
+    def end(self):
+        """Keeps of the ops only those that something saved follows from."""
+        needed = {self._values[saved.value][0] for saved in self._saved}
+        if not needed:
+            self._entries = []
+            return
+        kept = []
+        for entry in reversed(self._entries):
+            if entry.op.is_random or not entry.touches.isdisjoint(needed):
+                needed |= entry.reads
+                kept.append(entry)
+        self._entries = kept[::-1]
+        self._storages = self._values_at = None
+
+    def _storage(self, tensor):
+        known = self._storages.get(tensor.untyped_storage()._cdata)
+        return None if known is None else known[1]
+
+    def _value(self, tensor):
+        """The number of a tensor that was made here, or of one on the same storage; None where neither was."""
+        number = self._storage(tensor)
+        if number is None:
+            return None
+        known = self._values_at.get((number, tensor.dtype, tensor.shape, tensor.stride(), tensor.storage_offset()))
+        if known is not None:
+            return known
+        return next((value for value, of in enumerate(self._values) if of == (number, tensor.dtype)), None)
+
+    def _kept(self, given, entry):
+        """What an op is given, as it is kept: what was made here by its number."""
+        if isinstance(given, torch.Tensor):
+            value = self._value(given) if _is_plain(given) else None
+            if value is None:
+                # Itself, since what is written into it later counts up the version of no other.
+                if not given.is_inference():
+                    entry.given.append((given, given._version))
+                return given
+            entry.reads.add(self._values[value][0])
+            key = (self._values[value][0], given.dtype, given.shape, given.stride(), given.storage_offset())
+            return _Made(value) if self._values_at.get(key) == value else _View(value, given)
+        if isinstance(given, (tuple, list)):
+            return [self._kept(one, entry) for one in given]
+        if isinstance(given, dict):
+            return {name: self._kept(one, entry) for name, one in given.items()}
+        return given
+
+    # In the backward pass
+
+    def run_again(self):
+        asked = {}
+        for saved in self._saved:
+            asked.setdefault(saved.value, []).append(saved)
+        last = self._last_uses()
+        values = {}
+        on_storage = {}
+        with torch.no_grad(), _without_autocast(), self._generators_as_before():
+            for place, entry in enumerate(self._entries):
+                entry.check()
+                args = self._given_again(entry.args, values)
+                for at in entry.op.statistics:
+                    if at < len(args) and isinstance(args[at], torch.Tensor):
+                        args[at] = args[at].clone()
+                out = entry.func(*args, **self._given_again(entry.kwargs, values))
+                del args
+                for value, one in zip(entry.outs, out if isinstance(out, (tuple, list)) else (out,)):
+                    if value is None:
+                        continue
+                    values[value] = one
+                    on_storage.setdefault(self._values[value][0], []).append(value)
+                    for saved in asked.get(value, ()):
+                        saved.tensor = one if _is_at(one, saved) else one.as_strided(saved.shape, saved.stride, saved.offset)
+                out = one = None
+                for number in last.get(place, ()):
+                    for value in on_storage.pop(number, ()):
+                        del values[value]
+
+    def _last_uses(self):
+        last = {}
+        for place, entry in enumerate(self._entries):
+            for number in entry.reads | entry.touches:
+                last[number] = place
+        at = {}
+        for number, place in last.items():
+            at.setdefault(place, []).append(number)
+        return at
+
+    def _given_again(self, kept, values):
+        if isinstance(kept, _Made):
+            return values[kept.value]
+        if isinstance(kept, _View):
+            return values[kept.value].as_strided(kept.shape, kept.stride, kept.offset)
+        if isinstance(kept, torch.Tensor):
+            return kept
+        if isinstance(kept, list):
+            return [self._given_again(one, values) for one in kept]
+        if isinstance(kept, dict):
+            return {name: self._given_again(one, values) for name, one in kept.items()}
+        return kept
+
+    @contextlib.contextmanager
+    def _generators_as_before(self):
+        if self._generators is None:
+            yield
+            return
+        cpu, devices = self._generators
+        kinds = {device.type for device, _ in devices}
+        with contextlib.ExitStack() as stack:
+            for kind in kinds or {"cuda"}:
+                of = [device for device, _ in devices if device.type == kind]
+                stack.enter_context(torch.random.fork_rng(of, device_type=kind))
+            torch.set_rng_state(cpu)
+            for device, state in devices:
+                getattr(torch, device.type).set_rng_state(state, device)
+            yield
+
+
+class _View:
+    """A view of what was made here that was not made by an op."""
+
+    __slots__ = ("value", "shape", "stride", "offset")
+
+    def __init__(self, value, tensor):
+        self.value, self.shape, self.stride, self.offset = value, tensor.shape, tensor.stride(), tensor.storage_offset()
+
+
+def _is_plain(tensor):
+    return tensor.layout == torch.strided and not is_traceable_wrapper_subclass(tensor)
+
+
+def _is_at(tensor, saved):
+    return tensor.shape == saved.shape and tensor.stride() == saved.stride and tensor.storage_offset() == saved.offset
+
+
+def _tensors(given):
+    for one in given:
+        if isinstance(one, torch.Tensor):
+            yield one
+        elif isinstance(one, (tuple, list)):
+            yield from _tensors(one)
+
+
+def _generator_states(args):
+    devices = {one.device for one in _tensors(args) if one.device.type not in ("cpu", "meta")}
+    return torch.get_rng_state(), [(device, getattr(torch, device.type).get_rng_state(device)) for device in devices]
+
+
+@contextlib.contextmanager
+def _without_autocast():
+    kinds = [kind for kind in ("cpu", "cuda") if torch.is_autocast_enabled(kind)]
+    with contextlib.ExitStack() as stack:
+        for kind in kinds:
+            stack.enter_context(torch.autocast(kind, enabled=False))
+        yield

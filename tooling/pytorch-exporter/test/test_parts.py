@@ -1,0 +1,189 @@
+"""Parts of modules that run again: the same bits, whatever is in them, and an error where that cannot be."""
+
+import copy
+import random
+import sys
+import unittest
+from pathlib import Path
+
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]
+
+import torch
+import torch.nn.functional as F
+from small_models import Convolutions, Transformer, convolution_step, transformer_step
+from torch import nn
+
+import remat
+from remat.parts import PartsOfCall
+
+
+def policy_of(model, parts):
+    """`parts`: by module."""
+    modules = {}
+    for name, pairs in parts.items():
+        module = model.get_submodule(name)
+        modules[name] = {"type": type(module).__name__, "parameters": [list(p.shape) for p in module.parameters()], "save": [], "parts": pairs}
+    return {"format": "remat-pytorch-policy/3", "model": "m", "torch": torch.__version__, "modules": modules}
+
+
+def state_after(make, parts, steps=2):
+    torch.manual_seed(0)
+    model, _, step = make()
+    remat.apply(model, policy_of(model, parts))
+    torch.manual_seed(1)
+    for _ in range(steps):
+        step()
+    return [*(value.clone() for value in model.state_dict().values()), torch.rand(1)]
+
+
+class Functions(nn.Module):
+    """All of its work is in functions of one forward: in-place ops, dropout, a loop, a result that is several, a view that is saved."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Parameter(torch.randn(16, 48) / 4), nn.Parameter(torch.randn(16, 16) / 4)
+
+    def forward(self, x):
+        for _ in range(3):
+            q, k, v = (x @ self.a).chunk(3, -1)
+            x = x + F.dropout(torch.softmax(q @ k.transpose(-1, -2), -1), 0.2) @ v
+            values, _ = (x @ self.b).mul_(0.5).relu_().topk(8, -1)
+            x = x * torch.sigmoid(values).repeat(1, 1, 2)
+        return x.square().mean()
+
+
+def functions_step():
+    model = Functions()
+    optimizer = torch.optim.Adam(model.parameters())
+    x = torch.randn(2, 8, 16)
+
+    def step():
+        model(x).backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+    return model, optimizer, step
+
+
+def pairs_of(rng, count):
+    bounds = sorted(rng.sample(range(count), rng.choice([2, 3, 5, 8])))
+    return [list(pair) for pair in zip(bounds, bounds[1:]) if rng.random() < 0.8] or [[bounds[0], bounds[1]]]
+
+
+class PartsTest(unittest.TestCase):
+    def test_any_parts_give_the_bits_of_the_whole(self):
+        rng = random.Random(3)
+        for make, modules in ((transformer_step, {"": 130, "layers.1": 35}), (convolution_step, {"": 16}), (functions_step, {"": 60})):
+            stock = state_after(make, {})
+            for _ in range(12):
+                name, count = rng.choice(list(modules.items()))
+                parts = {name: pairs_of(rng, count)}
+                with self.subTest(make=make.__name__, parts=parts):
+                    self.assertTrue(all(torch.equal(a, b) for a, b in zip(stock, state_after(make, parts), strict=True)))
+
+    def test_less_is_saved_and_again_only_what_is_asked_for(self):
+        ran, saved = [], []
+
+        class Watch(torch.utils._python_dispatch.TorchDispatchMode):
+            def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+                ran.append(str(func))
+                return func(*args, **(kwargs or {}))
+
+        model = Functions()
+        remat.apply(model, policy_of(model, {"": [[0, 14]]}))
+        x = torch.randn(2, 8, 16)
+        with Watch():
+            with torch.autograd.graph.saved_tensors_hooks(lambda t: saved.append(t.shape) or t, lambda t: t):
+                loss = model(x)
+            forward = len(ran)
+            loss.backward()
+        first, again = ran[:forward], ran[forward:]
+        self.assertEqual(again.count("aten.bernoulli_.float"), 1)
+        # Nothing saved follows from what only the next part reads.
+        self.assertLess(again.count("aten.bmm.default") - 2 * 3 * 2, first.count("aten.bmm.default"))
+
+    def test_a_graph_that_is_kept_has_the_same_gradients_again(self):
+        model = Functions()
+        twin = copy.deepcopy(model)
+        remat.apply(model, policy_of(model, {"": [[0, 14], [14, 30]]}))
+        copied = copy.deepcopy(model)
+        x = torch.randn(2, 8, 16)
+        gradients = []
+        for one in (twin, model, copied):
+            torch.manual_seed(5)
+            loss = one(x)
+            loss.backward(retain_graph=True)
+            loss.backward()
+            gradients.append([p.grad for p in one.parameters()])
+        for other in gradients[1:]:
+            self.assertTrue(all(torch.equal(a, b) for a, b in zip(gradients[0], other)))
+
+    def test_runs_as_before_without_gradients_and_when_compiled(self):
+        model = Transformer()
+        twin = copy.deepcopy(model)
+        remat.apply(model, policy_of(model, {"": [[0, 40]]}))
+        model.eval(), twin.eval()
+        x = torch.randint(0, 100, (2, 8))
+        with torch.no_grad():
+            self.assertTrue(torch.equal(model(x), twin(x)))
+        compiled = torch.compile(model, backend="eager", fullgraph=True)
+        self.assertTrue(torch.equal(compiled(x), twin(x)))
+
+    def test_autocast_and_hooks_of_others_stay(self):
+        results = []
+        for parts in ({}, {"": [[0, 20], [30, 60]]}):
+            torch.manual_seed(0)
+            model = Transformer()
+            remat.apply(model, policy_of(model, parts))
+            torch.manual_seed(1)
+            with torch.autograd.graph.save_on_cpu(), torch.autocast("cpu", dtype=torch.bfloat16):
+                loss = model(torch.arange(64).remainder(100).view(2, 32)).float().square().mean()
+            loss.backward()
+            results.append([p.grad for p in model.parameters()])
+        self.assertTrue(all(torch.equal(a, b) for a, b in zip(*results)))
+
+    def test_what_was_written_into_or_freed_since_is_an_error(self):
+        class Shifted(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.shift = nn.Parameter(torch.randn(16))
+
+            def forward(self, x):
+                return torch.sigmoid(x + self.shift).sum()
+
+        for change, message in ((lambda w: w.mul_(2), "was written into since"), (lambda w: w.untyped_storage().resize_(0), "was freed since")):
+            model = Shifted()
+            remat.apply(model, policy_of(model, {"": [[0, 2]]}))
+            loss = model(torch.randn(2, 8, 16))
+            with torch.no_grad():
+                change(model.shift)
+            with self.assertRaisesRegex(RuntimeError, message):
+                loss.backward()
+
+    def test_running_statistics_count_a_batch_once(self):
+        model = Convolutions()
+        remat.apply(model, policy_of(model, {"": [[0, 12]]}))
+        model(torch.randn(4, 3, 16, 16)).square().sum().backward()
+        self.assertEqual(int(model.first[1].num_batches_tracked), 1)
+
+    def test_what_a_part_made_goes_with_the_graph(self):
+        model = Functions()
+        with PartsOfCall([(0, 30)]):
+            loss = model(torch.randn(2, 8, 16))
+        saved = [ref for ref in _parts_alive()]
+        del loss
+        self.assertGreater(len(saved), 0)
+        del saved
+        self.assertEqual(len(_parts_alive()), 0)
+
+
+def _parts_alive():
+    import gc
+
+    from remat.parts import _Part
+
+    return [one for one in gc.get_objects() if type(one) is _Part]
+
+
+if __name__ == "__main__":
+    unittest.main()
