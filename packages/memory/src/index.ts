@@ -19,6 +19,13 @@ export {
   heldElsewhere,
   heldPeak,
 } from "./held/held-memory.js";
+export {
+  type HeldStorages,
+  type HeldStoragesOptions,
+  storagesAfterOp,
+  storagesAtPeak,
+} from "./held/held-storages.js";
+export { type IdleMemory, idleAtPeak } from "./held/idle-at-peak.js";
 export { LiveStorages, rowWidth, totalColumn } from "./held/live-storages.js";
 export { countLifetimes, type MemoryEventReader, readMemoryEvents, tellsLifetimes } from "./held/memory-events.js";
 export {
@@ -32,8 +39,9 @@ export {
   type StorageMaker,
 } from "./held/memory-moment.js";
 export { type MemoryTimeline, memoryTimeline, peakOp, type TimelineOptions } from "./held/memory-timeline.js";
-export { type ModuleBytes, moduleBytes } from "./held/module-bytes.js";
+export { type ModuleBytes, moduleBytes, storageModules } from "./held/module-bytes.js";
 export { restingBytes } from "./held/resting-bytes.js";
+export { type StorageUses, storageUses } from "./held/storage-uses.js";
 export {
   type CheckpointedRegion,
   checkpointedRegions,

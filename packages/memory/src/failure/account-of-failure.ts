@@ -1,7 +1,7 @@
 import { Category, type CategoryName, categoryNames, type MemoryFailure, type Trace } from "@remat/trace";
 import { DeviceRows } from "../held/device-rows.js";
 import { HeldMemory } from "../held/held-memory.js";
-import { makerOfStorage } from "./maker-of-storage.js";
+import { makerOfStorage } from "../held/maker-of-storage.js";
 
 /** What one line of the program, or none, has made by ops of one name, and holds. */
 export interface HeldByLine {

@@ -1,7 +1,7 @@
 import { RematError, type Trace } from "@remat/trace";
 import { HeldMemory, heldPeak } from "../held/held-memory.js";
+import { makerOfStorage } from "../held/maker-of-storage.js";
 import type { AllocatorLog } from "./allocator-log.js";
-import { makerOfStorage } from "./maker-of-storage.js";
 import { readBfcLog } from "./read-bfc-log.js";
 import { readCudaLog } from "./read-cuda-log.js";
 

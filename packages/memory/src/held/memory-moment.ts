@@ -7,9 +7,9 @@ import {
   RematError,
   type Trace,
 } from "@remat/trace";
-import { DeviceRows } from "./device-rows.js";
-import { HeldMemory, type HeldPeak, heldPeak } from "./held-memory.js";
-import { isTurn, readMemoryEvents } from "./memory-events.js";
+import { type HeldPeak, heldPeak } from "./held-memory.js";
+import { storagesHeld } from "./held-storages.js";
+import { isTurn } from "./memory-events.js";
 import { weightOwners } from "./weight-owners.js";
 
 /** A moment of a trace: after op `op`, after event `event` (both counted from 0), or at the first mark of that name. */
@@ -103,52 +103,42 @@ export function peakMoment(trace: Trace, options: MomentOptions = {}): MemoryMom
   return momentOfPeak(trace, heldPeak(trace, options.device), options);
 }
 
-/** What is held when all events before `end` have happened; `event` is the last of them, or the one at hand. */
+/** Describes the largest of what is held when all events before `end` have happened. */
 function describeMoment(trace: Trace, event: number, end: number, options: MomentOptions): MemoryMoment {
-  const device = options.device ?? trace.header.device;
-  const account = new HeldMemory();
-  for (const [storage, category] of options.categories ?? []) account.override([storage], category);
-  account.take(trace, end);
-  const { storages } = account;
-  const lastOp = account.nextOp - 1;
-  const deviceIndex = storages.devices.indexOf(device);
-  const held: number[] = [];
-  for (let s = 0; s < trace.storages.count; s++)
-    if (storages.isAlive(s) && storages.device[s] === deviceIndex && storages.bytes[s] > 0) held.push(s);
-  const runs = end === event && lastOp + 1 < trace.ops.count ? lastOp + 1 : lastOp;
-  const inner = runs > lastOp ? freedBeforeOp(trace, end) : new Set<number>();
-  const bytesOf = (storage: number): number => storages.bytes[storage];
-  const isLargerFirst = (a: number, b: number): number => bytesOf(b) - bytesOf(a) || a - b;
-  const scratch = held.filter((storage) => inner.has(storage) && storages.op[storage] === runs).sort(isLargerFirst);
-  const scratchBytes = scratch.reduce((sum, storage) => sum + bytesOf(storage), 0);
-  const ofScratch = new Set(scratch);
-  const rowBytes = (storage: number): number => (storage === scratch[0] ? scratchBytes : bytesOf(storage));
-  const largest = held
-    .filter((storage) => storage === scratch[0] || !ofScratch.has(storage))
+  const held = storagesHeld(trace, event, end, options);
+  const { storage, bytes, category, maker, isScratch, op } = held;
+  const places = Array.from({ length: held.count }, (_, i) => i);
+  const isLargerFirst = (a: number, b: number): number => bytes[b] - bytes[a] || a - b;
+  const scratch = places.filter((i) => isScratch[i] === 1).sort(isLargerFirst);
+  const scratchBytes = scratch.reduce((sum, i) => sum + bytes[i], 0);
+  const rowBytes = (i: number): number => (i === scratch[0] ? scratchBytes : bytes[i]);
+  const largest = places
+    .filter((i) => i === scratch[0] || isScratch[i] === 0)
     .sort((a, b) => rowBytes(b) - rowBytes(a) || a - b)
     .slice(0, options.limit ?? 10);
-  const firstTensor = firstTensors(trace, largest);
+  const firstTensor = firstTensors(
+    trace,
+    largest.map((i) => storage[i]),
+  );
   const owners = weightOwners(trace);
-  const rows = DeviceRows.of(storages);
   return {
     event,
-    at: runs < 0 ? undefined : makerOf(trace, runs),
-    device,
-    totalBytes: rows.totalBytes(deviceIndex),
-    bytesByCategory: rows.byCategory(deviceIndex),
-    storageCount: held.length,
-    largest: largest.map((storage) => {
-      const isScratch = ofScratch.has(storage);
-      const tensor = scratch.length > 1 && isScratch ? undefined : firstTensor.get(storage);
+    at: op < 0 ? undefined : makerOf(trace, op),
+    device: held.device,
+    totalBytes: held.totalBytes,
+    bytesByCategory: held.bytesByCategory,
+    storageCount: held.count,
+    largest: largest.map((i) => {
+      const tensor = scratch.length > 1 && isScratch[i] === 1 ? undefined : firstTensor.get(storage[i]);
       return {
-        storage,
-        bytes: rowBytes(storage),
-        category: categoryNames[storages.category[storage]],
+        storage: storage[i],
+        bytes: rowBytes(i),
+        category: categoryNames[category[i]],
         dtype: tensor === undefined ? undefined : trace.tensorDtype(tensor),
         shape: tensor === undefined ? undefined : trace.tensorShape(tensor),
-        maker: isScratch ? makerOf(trace, runs) : allocatorOf(trace, storage, storages.op[storage]),
-        owner: owners.get(storage),
-        ...(isScratch && { scratchPieces: scratch.length }),
+        maker: maker[i] < 0 ? undefined : makerOf(trace, maker[i]),
+        owner: owners.get(storage[i]),
+        ...(isScratch[i] === 1 && { scratchPieces: scratch.length }),
       };
     }),
   };
@@ -175,24 +165,6 @@ function eventOf(trace: Trace, place: MomentPlace): { event: number; before: boo
 
 function noSuchMoment(found: string, expected: string): RematError {
   return new RematError("MEMORY_NO_SUCH_MOMENT", `the trace has no ${found}: expected ${expected}.`);
-}
-
-/** Storages that are freed between `event` and the next op's event: by the op itself. */
-function freedBeforeOp(trace: Trace, event: number): ReadonlySet<number> {
-  const freed = new Set<number>();
-  const { kind, count } = trace.events;
-  let end = event;
-  while (end < count && kind[end] !== EventKind.op) end++;
-  readMemoryEvents(trace, { free: (storage) => void freed.add(storage) }, event, end);
-  return freed;
-}
-
-/** The op that was about to end when `storage` was allocated, if it has a result on it. */
-function allocatorOf(trace: Trace, storage: number, op: number): StorageMaker | undefined {
-  if (op >= trace.ops.count) return undefined;
-  for (const tensor of trace.opOutputs(op))
-    if (trace.tensorStorages(tensor).includes(storage)) return makerOf(trace, op);
-  return undefined;
 }
 
 function makerOf(trace: Trace, op: number): StorageMaker {

@@ -1,0 +1,103 @@
+import { type CategoryName, EventKind, opEventPositions, type Trace } from "@remat/trace";
+import { DeviceRows } from "./device-rows.js";
+import { HeldMemory, type HeldPeak, heldPeak } from "./held-memory.js";
+import { makerOfStorage } from "./maker-of-storage.js";
+import { isTurn, readMemoryEvents } from "./memory-events.js";
+
+/** Every storage that a device holds at a moment and that takes something, in columns, in the order of their numbers. Bytes as allocated. */
+export interface HeldStorages {
+  readonly device: string;
+  /** The event after which, or within which, this is so. */
+  readonly event: number;
+  /** The op that runs, or ran last; -1 before the first. */
+  readonly op: number;
+  readonly totalBytes: number;
+  /** Categories that hold something. */
+  readonly bytesByCategory: Readonly<Partial<Record<CategoryName, number>>>;
+  readonly count: number;
+  readonly storage: Int32Array;
+  readonly bytes: Float64Array;
+  /** Index into `categoryNames`. */
+  readonly category: Uint8Array;
+  /** The op that made it; -1 for what was there before, or was made by none. */
+  readonly maker: Int32Array;
+  /** 1 for what the op that runs holds inside itself only. */
+  readonly isScratch: Uint8Array;
+}
+
+/** Where and with which categories storages are listed. */
+export interface HeldStoragesOptions {
+  /** Left out: the device that the trace is about. */
+  readonly device?: string;
+  /** Categories of storages that overrule the trace's. */
+  readonly categories?: ReadonlyMap<number, number>;
+}
+
+/**
+ * Returns every storage that is alive at a peak. Reached inside an op, it is that moment inside.
+ *
+ * @param peak of this trace; left out: that of the device that it is about
+ * @throws RematError `TRACE_EVENT_ORDER`
+ * @example
+ * storagesAtPeak(trace).bytes.reduce((sum, bytes) => sum + bytes, 0); // heldPeak(trace).peakBytes
+ */
+export function storagesAtPeak(
+  trace: Trace,
+  peak: Pick<HeldPeak, "device" | "event"> = heldPeak(trace),
+  options: Pick<HeldStoragesOptions, "categories"> = {},
+): HeldStorages {
+  const { device, event } = peak;
+  if (event >= trace.events.count) return storagesHeld(trace, event - 1, event, { ...options, device });
+  return storagesHeld(trace, event, isTurn(trace, event) ? event : event + 1, { ...options, device });
+}
+
+/**
+ * Returns every storage that is alive when an op is over.
+ *
+ * @throws RematError `TRACE_EVENT_ORDER`
+ */
+export function storagesAfterOp(trace: Trace, op: number, options: HeldStoragesOptions = {}): HeldStorages {
+  const event = opEventPositions(trace)[op];
+  return storagesHeld(trace, event, event + 1, options);
+}
+
+/** Returns what is held when all events before `end` have happened; `event` is the last of them, or the one at hand. @internal */
+export function storagesHeld(trace: Trace, event: number, end: number, options: HeldStoragesOptions): HeldStorages {
+  const device = options.device ?? trace.header.device;
+  const account = new HeldMemory();
+  for (const [storage, category] of options.categories ?? []) account.override([storage], category);
+  account.take(trace, end);
+  const { storages } = account;
+  const lastOp = account.nextOp - 1;
+  const index = storages.devices.indexOf(device);
+  const held: number[] = [];
+  for (let s = 0; s < trace.storages.count; s++)
+    if (storages.isAlive(s) && storages.device[s] === index && storages.bytes[s] > 0) held.push(s);
+  const runs = end === event && lastOp + 1 < trace.ops.count ? lastOp + 1 : lastOp;
+  const inner = runs > lastOp ? freedBeforeOp(trace, end) : new Set<number>();
+  const rows = DeviceRows.of(storages);
+  const isScratch = Uint8Array.from(held, (s) => (inner.has(s) && storages.op[s] === runs ? 1 : 0));
+  return {
+    device,
+    event,
+    op: runs,
+    totalBytes: rows.totalBytes(index),
+    bytesByCategory: rows.byCategory(index),
+    count: held.length,
+    storage: Int32Array.from(held),
+    bytes: Float64Array.from(held, (s) => storages.bytes[s]),
+    category: Uint8Array.from(held, (s) => storages.category[s]),
+    maker: Int32Array.from(held, (s, i) => (isScratch[i] === 1 ? runs : makerOfStorage(trace, s, storages.op[s]))),
+    isScratch,
+  };
+}
+
+/** Storages that are freed between `event` and the next op's event: by the op itself. */
+function freedBeforeOp(trace: Trace, event: number): ReadonlySet<number> {
+  const freed = new Set<number>();
+  const { kind, count } = trace.events;
+  let end = event;
+  while (end < count && kind[end] !== EventKind.op) end++;
+  readMemoryEvents(trace, { free: (storage) => void freed.add(storage) }, event, end);
+  return freed;
+}

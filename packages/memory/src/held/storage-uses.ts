@@ -1,0 +1,31 @@
+import type { Trace } from "@remat/trace";
+import { readMemoryEvents } from "./memory-events.js";
+
+/** When storages are used last and freed, in columns by storage. */
+export interface StorageUses {
+  /** The last op that reads or writes it; -1 where none does. */
+  readonly lastOp: Int32Array;
+  /** The op that comes next once it is freed: the number of ops for the end of the trace, and -1 for what is never freed. */
+  readonly freedBefore: Int32Array;
+}
+
+/**
+ * Returns by storage which op uses it last, and when it is freed: what lies between is memory that is held for nothing.
+ *
+ * @example
+ * const { lastOp, freedBefore } = storageUses(trace);
+ */
+export function storageUses(trace: Trace): StorageUses {
+  const { ops, storages } = trace;
+  const lastOp = new Int32Array(storages.count).fill(-1);
+  const freedBefore = new Int32Array(storages.count).fill(-1);
+  for (let op = 0; op < ops.count; op++)
+    for (const tensors of [trace.opInputs(op), trace.opOutputs(op)])
+      for (const tensor of tensors) for (const storage of trace.tensorStorages(tensor)) lastOp[storage] = op;
+  let next = 0;
+  readMemoryEvents(trace, {
+    op: (op) => void (next = op + 1),
+    free: (storage) => void (freedBefore[storage] = next),
+  });
+  return { lastOp, freedBefore };
+}
