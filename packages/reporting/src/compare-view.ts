@@ -1,4 +1,5 @@
 import type { MemoryMoment } from "@remat/memory";
+import { countSteps } from "@remat/runtime-estimator";
 import { categoryNames, type Trace, truncationNote } from "@remat/trace";
 import type { ModuleTreeView } from "./module-tree-view.js";
 import type { ViewTable } from "./view-table.js";
@@ -50,7 +51,7 @@ export interface CompareView {
   readonly categories: readonly ComparedQuantity[];
   /** By name, in the order of the first side, then those that only the second has. */
   readonly modules: readonly ComparedModule[];
-  /** Which side's trace breaks off, and where: what is compared is not the same step then. */
+  /** Why what is compared may not be the same step: a trace that breaks off, other models, other numbers of steps. */
   readonly notes: readonly string[];
 }
 
@@ -100,12 +101,32 @@ export function compareView(before: ComparedRun, after: ComparedRun): CompareVie
         backwardMs: compared(a?.backwardMs, b?.backwardMs),
       };
     }),
-    notes: [before, after].flatMap(({ name, trace }) => {
-      const note = truncationNote(trace);
-      return note === undefined ? [] : [`${name}: ${note}`];
-    }),
+    notes: [
+      ...[before, after].flatMap(({ name, trace }) => {
+        const note = truncationNote(trace);
+        return note === undefined ? [] : [`${name}: ${note}`];
+      }),
+      ...unlikeNotes(before, after, pairs.filter(([a, b]) => a !== undefined && b !== undefined).length),
+    ],
   };
 }
+
+/** Says why two runs may not be of the same step, so that differences say nothing of what was changed. */
+function unlikeNotes(before: ComparedRun, after: ComparedRun, shared: number): readonly string[] {
+  const notes: string[] = [];
+  const counts = [before.modules.nodes.length, after.modules.nodes.length];
+  const most = Math.max(...counts);
+  if (Math.min(...counts) > 0 && shared < most / 2)
+    notes.push(
+      `${before.name} and ${after.name} are of different models: of ${most} modules they have ${shared} in common`,
+    );
+  const steps = [countSteps(before.trace), countSteps(after.trace)];
+  if (Math.min(...steps) > 0 && steps[0] !== steps[1])
+    notes.push(`${before.name} is of ${counted(steps[0])}, ${after.name} of ${steps[1]}: totals are of all of them`);
+  return notes;
+}
+
+const counted = (steps: number): string => `${steps} ${steps === 1 ? "step" : "steps"}`;
 
 /** Returns a comparison as a table: a row for each number. */
 export function compareTable(view: CompareView): ViewTable {

@@ -30,6 +30,13 @@ export function formatOverhead(fraction: number): string {
   return `${percent.toFixed(percent < 1 ? 3 : percent < 10 ? 2 : 1)} %`;
 }
 
+/** Returns a change as per cent with its sign, or from the tenfold on as how many times it is. `formatChange(-0.05) === "-5.0 %"`, `formatChange(33849.443) === "33,850x"` */
+export function formatChange(fraction: number): string {
+  if (fraction === 0) return "0 %";
+  if (fraction >= 9) return `${Number((fraction + 1).toPrecision(4)).toLocaleString("en")}x`;
+  return `${fraction > 0 ? "+" : ""}${formatPercent(fraction)}`;
+}
+
 /** Returns a fraction as somebody types it after an option: no space, as many digits as it has, at most six. `formatTypedPercent(0.2) === "20%"`. */
 export function formatTypedPercent(fraction: number): string {
   return `${Number((100 * fraction).toPrecision(6))}%`;

@@ -1,4 +1,6 @@
 export { formatBytes } from "@remat/text-table";
+export { type Answer, type AnswerFirstOptions, answerFirst } from "./answers/answer-first.js";
+export { answerOutcome, answerPlan, type PlanOutcome, type StepOutcome } from "./answers/answer-outcome.js";
 export {
   type ChangedPart,
   type CheckedStep,
@@ -87,6 +89,7 @@ export { sacSummaryJson } from "./documents/sac-summary-json.js";
 export { shardingsDocument } from "./documents/shardings-document.js";
 export { unitsDocument } from "./documents/units-document.js";
 export {
+  formatChange,
   formatChosenPercent,
   formatMs,
   formatOverhead,
@@ -106,6 +109,17 @@ export type {
 export type { OutputFormat, OutputShape } from "./formats/output-format.js";
 export { outputFormats } from "./formats/output-formats.js";
 export { writeDocument } from "./formats/write-document.js";
+export { type HeldGroup, type HeldLevel, type HeldTree, heldTree } from "./held-tree/held-tree.js";
+export {
+  describeLife,
+  type HeldRow,
+  type HeldRows,
+  heldRow,
+  heldTreeRows,
+  heldTreeTable,
+  openAll,
+  openLargest,
+} from "./held-tree/held-tree-rows.js";
 export {
   categoryBands,
   type MemoryBand,

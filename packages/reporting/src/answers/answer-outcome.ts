@@ -1,0 +1,86 @@
+import type { PlanMemory } from "@remat/memory";
+import type { CategoryName, Plan } from "@remat/trace";
+import { labelCategory } from "../category-colours.js";
+import { formatMs, formatOverhead, formatPercent, formatWholePercent } from "../format-quantity.js";
+import { type SizeUnit, sizeFormat } from "../size-unit.js";
+import type { Answer } from "./answer-first.js";
+
+/** What becomes of a step that something was done about. */
+export interface StepOutcome {
+  readonly question: string;
+  readonly peakBytes: number;
+  readonly bytesByCategory?: Readonly<Partial<Record<CategoryName, number>>> | undefined;
+  /** Of the step as it is; left out: nobody says. */
+  readonly beforeBytes?: number | undefined;
+  /** Time beyond the step's, as a fraction of it; left out: nobody says. */
+  readonly overhead?: number | undefined;
+  readonly deviceMemoryBytes?: number | undefined;
+  /** More sentences. */
+  readonly reasons?: readonly string[];
+}
+
+/** Returns what a step then holds, how much less that is, whether it fits, and what it costs. */
+export function answerOutcome(outcome: StepOutcome, units?: SizeUnit): Answer {
+  const { question, peakBytes, beforeBytes, overhead, deviceMemoryBytes, bytesByCategory = {}, reasons = [] } = outcome;
+  const size = sizeFormat(units);
+  const change = beforeBytes === undefined || beforeBytes === 0 ? undefined : peakBytes / beforeBytes - 1;
+  const fits = deviceMemoryBytes === undefined ? undefined : peakBytes <= deviceMemoryBytes;
+  const told = Object.entries(bytesByCategory)
+    .sort(([, a], [, b]) => b - a)
+    .filter(([, bytes]) => bytes >= 0.1 * peakBytes)
+    .map(([category, bytes]) => `${labelCategory(category).toLowerCase()} ${formatWholePercent(bytes / peakBytes)}`);
+  return {
+    about: "outcome",
+    question,
+    answer: `${size(peakBytes)} at the peak${change === undefined || change === 0 ? "" : `, ${formatPercent(Math.abs(change))} ${change < 0 ? "less" : "more"}`}`,
+    reasons: [
+      ...(overhead === undefined
+        ? []
+        : [overhead === 0 ? "It takes no more time." : `It takes ${formatOverhead(overhead)} more time.`]),
+      ...(fits === undefined
+        ? []
+        : [
+            fits
+              ? `It fits, with ${size(deviceMemoryBytes! - peakBytes)} to spare.`
+              : `It does not fit: ${size(peakBytes - deviceMemoryBytes!)} too much.`,
+          ]),
+      ...reasons,
+      ...(told.length === 0 ? [] : [`At its peak: ${told.join(", ")}.`]),
+    ],
+    ...(fits !== undefined && { isGood: fits }),
+  };
+}
+
+/** What is known of a plan besides what it says itself. */
+export interface PlanOutcome {
+  readonly name: string;
+  readonly plan: Plan;
+  /** What the step holds under it; left out: the trace is not at hand. */
+  readonly memory?: PlanMemory;
+  readonly deviceMemoryBytes?: number | undefined;
+}
+
+/** Returns what a plan does to the step that it was made for, as the plan itself predicts. */
+export function answerPlan({ name, plan, memory, deviceMemoryBytes }: PlanOutcome, units?: SizeUnit): Answer {
+  const size = sizeFormat(units);
+  const { predicted, steps, subject } = plan;
+  const again = steps.filter(({ isRecomputed }) => isRecomputed).length;
+  const bytes = memory?.recomputed.reduce((sum, storage) => sum + storage.bytes, 0);
+  const step = subject.kind === "trace" ? ` of ${formatMs(predicted.cost)}` : "";
+  return answerOutcome(
+    {
+      question: `What does ${name} do?`,
+      peakBytes: predicted.peakBytes,
+      bytesByCategory: memory?.bytesByCategory,
+      beforeBytes: predicted.recordedPeakBytes ?? predicted.plain.peakBytes,
+      overhead: predicted.overhead,
+      deviceMemoryBytes,
+      reasons: [
+        again === 0
+          ? `It recomputes nothing${step === "" ? "" : ` in a step${step}`}: everything is freed after its last use.`
+          : `It recomputes ${again.toLocaleString("en")} ops${bytes === undefined || bytes === 0 ? "" : `, ${size(bytes)}`}${step === "" ? "" : ` in a step${step}`}.`,
+      ],
+    },
+    units,
+  );
+}

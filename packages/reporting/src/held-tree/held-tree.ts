@@ -1,0 +1,291 @@
+import { type HeldStorages, storageModules, storageUses } from "@remat/memory";
+import { type CategoryName, categoryNames, type Trace } from "@remat/trace";
+import { labelCategory } from "../category-colours.js";
+import { namePattern } from "./name-pattern.js";
+
+/** What the parts of a group differ in: what is told of a group beyond that of the group around it. */
+export type HeldLevel = "category" | "module" | "op" | "tensor";
+
+/** Storages that have something in common; what they have all in common is told at once, so that no group has one part only. */
+export interface HeldGroup {
+  readonly level: HeldLevel;
+  /** What it has in common that the group around it has not: a category; modules, `conv*_bn` where they differ by numbers only; kernel, dtype and shape. */
+  readonly label: string;
+  readonly category: CategoryName;
+  readonly bytes: number;
+  /** Its storages: those of `order` from here on, and the one after the last. */
+  readonly from: number;
+  readonly to: number;
+  /** How many modules have made them, and of which class those are, where it is one. */
+  readonly modules: number;
+  readonly moduleKind: string | undefined;
+  /** Bytes of each, where all have the same. */
+  readonly eachBytes: number | undefined;
+  /** The source line that all come from. */
+  readonly line: string | undefined;
+  readonly parent: number;
+  readonly depth: number;
+  /** Largest first: indices of groups, and for a storage by itself the complement (`~place`) of its place in the columns. */
+  readonly parts: readonly number[];
+}
+
+/**
+ * Everything that is held at a moment as a tree, by bytes: category, module, op, equal tensors, storage. Storages are columns, so that a million of them can be
+ * held; where one is a row of its own it goes by `~place`.
+ */
+export interface HeldTree {
+  readonly held: HeldStorages;
+  readonly groups: readonly HeldGroup[];
+  /** The categories, largest first. */
+  readonly roots: readonly number[];
+  /** Places in the columns of `held`, those of a group beside each other. */
+  readonly order: Int32Array;
+  /** The module around all others, which names are told without; empty for none. */
+  readonly rootModule: string;
+  /** Names, kernels and shapes that the columns below name. */
+  readonly texts: readonly string[];
+  /** By place: module, kernel, source line and tensor, as indices of `texts`; -1 for none. */
+  readonly module: Int32Array;
+  readonly kernel: Int32Array;
+  readonly line: Int32Array;
+  readonly tensor: Int32Array;
+  /** By place: see `StorageUses`. */
+  readonly lastOp: Int32Array;
+  readonly freedBefore: Int32Array;
+  /** How many ops the trace has. */
+  readonly opCount: number;
+}
+
+/** Returns all of what is held as a tree. @example `heldTree(trace, storagesAtPeak(trace)).roots` */
+export function heldTree(trace: Trace, held: HeldStorages): HeldTree {
+  const texts = new Texts();
+  const columns = columnsOf(trace, held, texts);
+  const groups: HeldGroup[] = [];
+  const order = Int32Array.from({ length: held.count }, (_, i) => i);
+  const builder = new GroupBuilder(trace, held, columns, texts, groups, order);
+  const roots = builder.divide(0, held.count, categoryLevel, -1, 0);
+  const uses = storageUses(trace);
+  return {
+    held,
+    groups,
+    roots,
+    rootModule: builder.root,
+    order,
+    texts: texts.all,
+    ...columns,
+    lastOp: held.storage.map((storage) => uses.lastOp[storage]),
+    freedBefore: held.storage.map((storage) => uses.freedBefore[storage]),
+    opCount: trace.ops.count,
+  };
+}
+
+type Columns = Pick<HeldTree, "module" | "kernel" | "line" | "tensor">;
+
+/** Each text once. */
+class Texts {
+  readonly all: string[] = [];
+  private readonly known = new Map<string, number>();
+
+  of(text: string | undefined): number {
+    if (text === undefined) return -1;
+    let index = this.known.get(text);
+    if (index === undefined) this.known.set(text, (index = this.all.push(text) - 1));
+    return index;
+  }
+}
+
+function columnsOf(trace: Trace, held: HeldStorages, texts: Texts): Columns {
+  const modules = storageModules(trace);
+  const tensors = firstTensors(trace);
+  const named = trace.modules.map(({ fqn }) => texts.of(fqn));
+  return {
+    module: held.storage.map((storage) => (modules[storage] < 0 ? -1 : named[modules[storage]])),
+    kernel: held.maker.map((op, i) =>
+      texts.of(op < 0 ? undefined : `${trace.opName(op)}${held.isScratch[i] === 1 ? " (scratch)" : ""}`),
+    ),
+    line: held.maker.map((op) => texts.of(op < 0 ? undefined : trace.opLine(op))),
+    tensor: held.storage.map((storage, i) => {
+      const tensor = tensors[storage];
+      if (tensor < 0 || held.isScratch[i] === 1) return -1;
+      return texts.of(`${trace.tensorDtype(tensor)} [${trace.tensorShape(tensor).join(", ")}]`);
+    }),
+  };
+}
+
+/** By storage: the tensor that first showed it; -1 where none did. */
+function firstTensors(trace: Trace): Int32Array {
+  const first = new Int32Array(trace.storages.count).fill(-1);
+  for (let tensor = trace.tensors.count - 1; tensor >= 0; tensor--)
+    for (const storage of trace.tensorStorages(tensor)) first[storage] = tensor;
+  return first;
+}
+
+const categoryLevel = 0;
+
+/** From the outermost on. @internal */
+export const levels: readonly HeldLevel[] = ["category", "module", "op", "tensor"];
+
+const noModule = "no module";
+
+class GroupBuilder {
+  /** By place: names of modules that are the same but for their numbers have the same. */
+  private readonly alike: Int32Array;
+  private readonly kinds: ReadonlyMap<string, string>;
+  readonly root: string;
+  private readonly held: HeldStorages;
+  private readonly columns: Columns;
+  private readonly texts: Texts;
+  private readonly groups: HeldGroup[];
+  private readonly order: Int32Array;
+
+  constructor(
+    { modules }: Trace,
+    held: HeldStorages,
+    columns: Columns,
+    texts: Texts,
+    groups: HeldGroup[],
+    order: Int32Array,
+  ) {
+    this.held = held;
+    this.columns = columns;
+    this.texts = texts;
+    this.groups = groups;
+    this.order = order;
+    this.kinds = new Map(modules.map(({ fqn, kind }) => [fqn, kind]));
+    this.root = modules.length > 0 && modules.every(({ fqn }) => isWithin(fqn, modules[0].fqn)) ? modules[0].fqn : "";
+    const patterns = new Texts();
+    const alike = texts.all.map((text) => patterns.of(text.replace(/\d+/g, "*")));
+    this.alike = columns.module.map((module) => (module < 0 ? -1 : alike[module]));
+  }
+
+  /** Divides a stretch of the order into groups by a level and those below it; returns its parts, largest first. */
+  divide(from: number, to: number, level: number, parent: number, depth: number): number[] {
+    const stretches = this.sortInto(from, to, level);
+    const parts: number[] = [];
+    for (const [begin, end] of stretches) {
+      if (end - begin === 1 && level !== categoryLevel) {
+        parts.push(~this.order[begin]);
+        continue;
+      }
+      const index = this.groups.length;
+      // Its place, before those within it take theirs.
+      this.groups.push(undefined as unknown as HeldGroup);
+      const labels = [this.labelOf(begin, end, level)];
+      let deepest = level;
+      // What all of it has in common goes without rows of its own; a category is a row in any case.
+      let next = level + 1;
+      let inner: number[] | undefined;
+      for (; next < levels.length; next++) {
+        const isDivided = this.sortInto(begin, end, next).length > 1;
+        const label = isDivided ? "" : this.labelOf(begin, end, next);
+        if (isDivided || (level === categoryLevel && label !== "" && label !== noModule)) {
+          inner = this.divide(begin, end, next, index, depth + 1);
+          break;
+        }
+        if (label === "" || label === noModule) continue;
+        labels.push(label);
+        deepest = next;
+      }
+      this.groups[index] = {
+        ...this.describe(begin, end),
+        level: levels[deepest],
+        label: labels.filter((label) => label !== "").join(" · "),
+        parent,
+        depth,
+        parts: inner ?? Array.from(this.order.subarray(begin, end), (place) => ~place),
+      };
+      parts.push(index);
+    }
+    return parts;
+  }
+
+  /** Orders a stretch by what tells its storages apart at a level, groups with most bytes first; returns where each begins and ends. */
+  private sortInto(from: number, to: number, level: number): (readonly [number, number])[] {
+    const groups = new Map<string | number, number[]>();
+    const bytes = new Map<string | number, number>();
+    for (let at = from; at < to; at++) {
+      const place = this.order[at];
+      const key = this.keyOf(place, level);
+      const group = groups.get(key);
+      if (group === undefined) groups.set(key, [place]);
+      else group.push(place);
+      bytes.set(key, (bytes.get(key) ?? 0) + this.held.bytes[place]);
+    }
+    const keys = [...groups.keys()].sort((a, b) => bytes.get(b)! - bytes.get(a)!);
+    let at = from;
+    return keys.map((key) => {
+      const begin = at;
+      for (const place of groups.get(key)!) this.order[at++] = place;
+      return [begin, at] as const;
+    });
+  }
+
+  private keyOf(place: number, level: number): string | number {
+    const { kernel, line, tensor } = this.columns;
+    switch (levels[level]) {
+      case "category":
+        return this.held.category[place];
+      case "module":
+        return this.alike[place];
+      case "op":
+        return `${kernel[place]} ${line[place]}`;
+      case "tensor":
+        return `${tensor[place]} ${this.held.bytes[place]}`;
+    }
+  }
+
+  private labelOf(begin: number, end: number, level: number): string {
+    const place = this.order[begin];
+    const { module, kernel, tensor } = this.columns;
+    switch (levels[level]) {
+      case "category":
+        return labelCategory(categoryNames[this.held.category[place]]);
+      case "module": {
+        if (module[place] < 0) return noModule;
+        const names = new Set<string>();
+        for (let at = begin; at < end; at++) names.add(this.texts.all[module[this.order[at]]]);
+        return namePattern([...names], this.root);
+      }
+      case "op":
+        return kernel[place] < 0 ? "" : this.texts.all[kernel[place]];
+      case "tensor":
+        return tensor[place] < 0 ? "" : this.texts.all[tensor[place]];
+    }
+  }
+
+  private describe(
+    begin: number,
+    end: number,
+  ): Pick<HeldGroup, "category" | "bytes" | "from" | "to" | "modules" | "moduleKind" | "eachBytes" | "line"> {
+    const { held, columns, order } = this;
+    const first = order[begin];
+    const modules = new Set<number>();
+    let bytes = 0;
+    for (let at = begin; at < end; at++) {
+      bytes += held.bytes[order[at]];
+      if (columns.module[order[at]] >= 0) modules.add(columns.module[order[at]]);
+    }
+    const kinds = new Set(Array.from(modules, (module) => this.kinds.get(this.texts.all[module])));
+    const isEqual = this.every(begin, end, (place) => held.bytes[place] === held.bytes[first]);
+    const isOneLine = this.every(begin, end, (place) => columns.line[place] === columns.line[first]);
+    return {
+      category: categoryNames[held.category[first]],
+      bytes,
+      from: begin,
+      to: end,
+      modules: modules.size,
+      moduleKind: kinds.size === 1 ? [...kinds][0] : undefined,
+      eachBytes: isEqual ? held.bytes[first] : undefined,
+      line: isOneLine && columns.line[first] >= 0 ? this.texts.all[columns.line[first]] : undefined,
+    };
+  }
+
+  private every(begin: number, end: number, is: (place: number) => boolean): boolean {
+    for (let at = begin; at < end; at++) if (!is(this.order[at])) return false;
+    return true;
+  }
+}
+
+function isWithin(fqn: string, root: string): boolean {
+  return fqn === root || fqn.startsWith(`${root}.`);
+}

@@ -1,0 +1,116 @@
+import { heldPeak, idleAtPeak, storagesAtPeak } from "@remat/memory";
+import { Category, Phase, type Trace, TraceBuilder } from "@remat/trace";
+import { expect, it } from "vitest";
+import { type Answer, answerFirst, heldTree, judgeMemory, type VerdictOptions } from "../../src/index.js";
+
+const device = (memoryBytes?: number) => ({ name: "card", ...(memoryBytes !== undefined && { memoryBytes }) });
+
+/** A step that keeps its backward pass's intermediates to the end, as stock TensorFlow.js does. */
+function step(framework = "tfjs", layers = 4): Trace {
+  const b = new TraceBuilder({ framework, device: "cpu", mode: "fake", allocationUnitBytes: 1, model: "net" });
+  const make = (category: number, elements: number) => {
+    const storage = b.allocate(4 * elements, "cpu", category);
+    return { storage, tensor: b.tensor({ storage, dtype: "float32", shape: [elements] }) };
+  };
+  const root = b.call(b.module({ fqn: "net", kind: "Model", leaf: false }), -1, true);
+  const stacks: number[] = [];
+  const kept: number[] = [];
+  const activations: number[] = [];
+  let last = make(Category.input, 50).tensor;
+  for (let layer = 0; layer < layers; layer++) {
+    stacks.push(b.stackOfCall(b.call(b.module({ fqn: `net.layer_${layer}`, kind: "Dense", leaf: true }), root, true)));
+    const out = make(Category.activation, 1000);
+    b.op({ name: "Relu", stack: stacks[layer], inputs: [last], outputs: [out.tensor], runtimeMs: 1 });
+    kept.push(out.storage);
+    activations.push(out.tensor);
+    last = out.tensor;
+  }
+  for (let layer = layers - 1; layer >= 0; layer--) {
+    const out = make(Category.temporary, 1000);
+    b.op({
+      name: "ReluGrad",
+      phase: Phase.backward,
+      stack: stacks[layer],
+      inputs: [last, activations[layer]],
+      outputs: [out.tensor],
+      runtimeMs: 1,
+    });
+    kept.push(out.storage);
+    last = out.tensor;
+  }
+  for (const storage of kept) b.free(storage);
+  return b.build();
+}
+
+function answersTo(trace: Trace, options: VerdictOptions, plans?: Parameters<typeof answerFirst>[1]["plans"]) {
+  const peak = heldPeak(trace);
+  return answerFirst(trace, {
+    verdict: judgeMemory(trace, options),
+    tree: heldTree(trace, storagesAtPeak(trace, peak)),
+    idle: idleAtPeak(trace, peak),
+    plans,
+  });
+}
+const text = (answers: readonly Answer[]): string[] =>
+  answers.map(({ question, answer, reasons, command }) =>
+    [question, answer, ...reasons, ...(command === undefined ? [] : [`$ ${command}`])].join(" | "),
+  );
+
+it("answers of a step that fits: room, holders, what is free and why, what to type", () => {
+  const commandFor = () => "remat run net.js --early-release";
+  const answers = answersTo(step(), { device: device(40_000), earlyReleasePeakBytes: 20_000, commandFor });
+  expect(text(answers)).toEqual([
+    "Does it fit? | Yes, with 7.617 KiB to spare | The peak is 31.45 KiB, in op 7 ReluGrad of net.layer_0. | card has 39.06 KiB.",
+    "What holds the peak? | Activations 50 %, temporaries 50 % | 50 % activations by 4 Dense: 4 × 3.906 KiB, layer_* · Relu · float32 [1000]. | 50 % temporaries by 4 Dense: 4 × 3.906 KiB, layer_* · ReluGrad · float32 [1000].",
+    "What is free to gain? | 38 % less: 19.53 KiB by early release | 62 % of the peak is used by no op any more: activations 37 %, temporaries 25 %; stock TensorFlow.js frees it only when the pass is over.",
+    "What to type next |  | $ remat run net.js --early-release",
+  ]);
+  expect(answers.map(({ isGood }) => isGood)).toEqual([true, undefined, true, undefined]);
+});
+
+it("answers of one that does not fit: what is missing, and every way that was found", () => {
+  const answers = answersTo(step(), {
+    device: device(20_000),
+    ways: [
+      { kind: "plan", peakBytes: 18_000, overhead: 0.05 },
+      { kind: "batch", peakBytes: 15_000, batch: 2 },
+    ],
+    commandFor: () => "remat plan net.js --budget 20000B",
+  });
+  expect(text(answers)[0]).toContain("No, 11.91 KiB too much");
+  expect(text(answers)[3]).toBe(
+    "What to type next |  | Fits: a plan 17.58 KiB for 5.00 % more time. | Fits: batch 2 14.65 KiB. | $ remat plan net.js --budget 20000B",
+  );
+  expect(answers[0].isGood).toBe(false);
+  expect(text(answersTo(step(), { device: device(20_000), ways: [] }))[3]).toContain(
+    "Nothing that was tried makes it fit.",
+  );
+});
+
+it("says what time would buy, and never calls a plan free that costs time", () => {
+  const plan = (allowedOverhead: number, peakBytes: number, overhead: number) => ({
+    allowedOverhead,
+    peakBytes,
+    stepMs: 8,
+    overhead,
+    gap: 0,
+  });
+  const [, , free] = answersTo(step("pytorch"), { device: device() }, [plan(0, 30_000, 0.125), plan(0.2, 9_000, 0.18)]);
+  const twice = [plan(0.05, 20_000, 0.04), plan(0.2, 20_000, 0.04)];
+  expect(answersTo(step("pytorch"), { device: device() }, twice)[2].reasons.slice(1)).toEqual([
+    "For 4.00 % more time 19.53 KiB.",
+  ]);
+  expect(free.answer).toBe("Nothing that costs no time");
+  expect(free.reasons.slice(1)).toEqual(["For 18.0 % more time 8.789 KiB."]);
+  expect(free.reasons[0]).not.toContain("TensorFlow.js");
+});
+
+it("says what is not known: the device's memory, or when storages are freed", () => {
+  expect(text(answersTo(step(), { device: device() }))[0]).toBe(
+    "Does it fit? | 31.45 KiB at the peak | The peak is 31.45 KiB, in op 7 ReluGrad of net.layer_0. | How much memory card has is not known.",
+  );
+  const b = new TraceBuilder({ framework: "tfjs", device: "cpu", mode: "fake", allocationUnitBytes: 1 });
+  expect(text(answerFirst(b.build(), { verdict: undefined, tree: undefined, idle: undefined }))).toEqual([
+    "Does it fit? | Nobody can say | The run does not tell when storages are freed.",
+  ]);
+});

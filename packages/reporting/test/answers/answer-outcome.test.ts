@@ -1,0 +1,55 @@
+import { holdPlan } from "@remat/memory";
+import { planningGraphOfTrace, planOfTrace, rematerialize } from "@remat/planner";
+import { readPyTorchTrace } from "@remat/pytorch";
+import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
+import { goldenFiles, readGolden } from "@remat/testkit";
+import { expect, it } from "vitest";
+import { answerOutcome, answerPlan, formatBytes } from "../../src/index.js";
+
+const golden = goldenFiles().find(({ name }) => name === "mem_03_mlp_adam")!;
+const trace = priceTrace(readPyTorchTrace(readGolden(golden)), deviceSpec("a100"));
+const graph = planningGraphOfTrace(trace);
+
+it("tells of a plan the peak that the plan predicts, what that costs and recomputes, and whether it fits", async () => {
+  const budgetBytes = Math.ceil(0.8 * (await rematerialize(graph, { budgetBytes: 1e15, iterations: 0 })).peakBytes);
+  const plan = planOfTrace(trace, graph, await rematerialize(graph, { budgetBytes, iterations: 2000 }));
+  const memory = holdPlan(trace, plan);
+  const again = plan.steps.filter(({ isRecomputed }) => isRecomputed).length;
+  const { peakBytes, recordedPeakBytes } = plan.predicted;
+  const told = answerPlan({ name: "plan.json", plan, memory, deviceMemoryBytes: peakBytes });
+  expect(told.question).toBe("What does plan.json do?");
+  expect(told.answer).toContain(`${formatBytes(peakBytes)} at the peak, `);
+  expect(told.answer).toContain(`${((1 - peakBytes / recordedPeakBytes!) * 100).toFixed(1)} % less`);
+  expect(told.isGood).toBe(true);
+  expect(told.reasons.join(" ")).toContain("It fits, with 0 B to spare.");
+  expect(told.reasons.join(" ")).toContain(again === 0 ? "It recomputes nothing" : `It recomputes ${again} ops`);
+  const tight = answerPlan({ name: "plan.json", plan, deviceMemoryBytes: peakBytes - 1 });
+  expect([tight.isGood, tight.reasons.some((reason) => reason === "It does not fit: 1 B too much.")]).toEqual([
+    false,
+    true,
+  ]);
+  // Without the trace the plan itself is all there is.
+  expect(answerPlan({ name: "plan.json", plan })).toMatchObject({ answer: told.answer });
+  expect(answerPlan({ name: "plan.json", plan })).not.toHaveProperty("isGood");
+});
+
+it("says nothing that nobody knows", () => {
+  expect(answerOutcome({ question: "What does a rank of 8 hold?", peakBytes: 2 ** 30 })).toEqual({
+    about: "outcome",
+    question: "What does a rank of 8 hold?",
+    answer: "1 GiB at the peak",
+    reasons: [],
+  });
+  expect(
+    answerOutcome({
+      question: "?",
+      peakBytes: 1000,
+      beforeBytes: 4000,
+      overhead: 0,
+      bytesByCategory: { parameter: 700, activation: 290, other: 10 },
+    }),
+  ).toMatchObject({
+    answer: "1000 B at the peak, 75.0 % less",
+    reasons: ["It takes no more time.", "At its peak: parameters 70 %, activations 29 %."],
+  });
+});

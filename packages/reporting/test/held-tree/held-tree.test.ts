@@ -1,0 +1,187 @@
+import { heldPeak, storagesAfterOp, storagesAtPeak } from "@remat/memory";
+import { readPyTorchTrace } from "@remat/pytorch";
+import { goldenFiles, readGolden } from "@remat/testkit";
+import { Category, Phase, type Trace, TraceBuilder } from "@remat/trace";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { namePattern } from "../../src/held-tree/name-pattern.js";
+import {
+  describeLife,
+  type HeldTree,
+  heldRow,
+  heldTree,
+  heldTreeRows,
+  heldTreeTable,
+  openAll,
+  openLargest,
+} from "../../src/index.js";
+
+const goldens = ["mem_02_transformer_adam", "mem_vit_adam", "fsdp_tf_ws4_reshard1", "sac_f5_weird"];
+
+function goldenTrace(name: string): Trace {
+  const file = goldenFiles().find((golden) => golden.name === name);
+  if (file === undefined) throw new Error(`no golden file ${name}`);
+  return readPyTorchTrace(readGolden(file));
+}
+
+/** The tree as somebody reads it. */
+function drawn(tree: HeldTree, open: ReadonlySet<number> = openAll(tree)): string[] {
+  const { ids, depths, parents } = heldTreeRows(tree, open);
+  return Array.from(ids, (id, i) => {
+    const { label, bytes, count, eachBytes, depth } = heldRow(tree, id, depths[i], parents[i]);
+    return `${"  ".repeat(depth)}${bytes} ${eachBytes === undefined ? "" : `= ${count} x ${eachBytes} `}${label}`;
+  });
+}
+
+describe.each(goldens)("of %s", (name) => {
+  const trace = goldenTrace(name);
+  const tree = heldTree(trace, storagesAtPeak(trace));
+
+  it("has every storage of the peak once, and they add up to it", () => {
+    const { ids, parents } = heldTreeRows(tree, openAll(tree));
+    const places = Array.from(ids).filter((id) => id < 0);
+    expect(places.map((id) => ~id).sort((a, b) => a - b)).toEqual(Array.from(tree.held.storage.keys()));
+    expect(tree.roots.reduce((sum, root) => sum + tree.groups[root].bytes, 0)).toBe(heldPeak(trace).peakBytes);
+    const inGroup = tree.groups.map(() => 0);
+    ids.forEach((id, i) => {
+      if (parents[i] >= 0) inGroup[parents[i]] += heldRow(tree, id, 0, parents[i]).bytes;
+    });
+    expect(inGroup).toEqual(tree.groups.map(({ bytes }) => bytes));
+  });
+
+  it("has the larger first, no group of one part but a category, and what is said of a group is so of all in it", () => {
+    const { held, groups, order, module, line } = tree;
+    for (const { parts, parent, from, to, eachBytes, modules, line: told, category } of groups) {
+      const bytes = parts.map((id) => heldRow(tree, id, 0, parent).bytes);
+      expect(bytes).toEqual(bytes.toSorted((a, b) => b - a));
+      if (parent >= 0) expect(parts.length).toBeGreaterThan(1);
+      const places = Array.from(order.subarray(from, to));
+      if (eachBytes !== undefined)
+        expect(new Set(places.map((place) => held.bytes[place]))).toEqual(new Set([eachBytes]));
+      expect(new Set(places.map((place) => module[place]).filter((index) => index >= 0)).size).toBe(modules);
+      if (told !== undefined) expect(new Set(places.map((place) => tree.texts[line[place]]))).toEqual(new Set([told]));
+      expect(new Set(places.map((place) => held.category[place])).size, category).toBe(1);
+    }
+  });
+
+  it("opens the largest first, in no more rows than asked for", () => {
+    for (const most of [1, 8, 24, 1000]) {
+      const rows = heldTreeRows(tree, openLargest(tree, most)).ids.length;
+      expect(rows).toBeLessThanOrEqual(Math.max(most, tree.roots.length));
+    }
+    expect(openLargest(tree, 1e9)).toEqual(openAll(tree));
+  });
+});
+
+describe("of a small step", () => {
+  const b = new TraceBuilder({ framework: "tfjs", device: "cpu", mode: "fake", allocationUnitBytes: 1 });
+  const make = (category: number, elements: number) => {
+    const storage = b.allocate(4 * elements, "cpu", category);
+    return { storage, tensor: b.tensor({ storage, dtype: "float32", shape: [elements] }) };
+  };
+  const root = b.call(b.module({ fqn: "net", kind: "Model", leaf: false }), -1, true);
+  const x = make(Category.input, 5);
+  let last = x.tensor;
+  const kept: number[] = [];
+  for (let layer = 0; layer < 3; layer++) {
+    const inner = b.call(b.module({ fqn: `net.conv${layer}`, kind: "Conv2D", leaf: true }), root, true);
+    const stack = b.stackOfCall(inner);
+    for (const [name, elements] of [
+      ["Conv2D", 100],
+      ["Relu", 100 + layer],
+    ] as const) {
+      const out = make(Category.activation, elements);
+      b.op({ name, stack, inputs: [last], outputs: [out.tensor], line: `net.js:${name === "Relu" ? 2 : 1}:3` });
+      kept.push(out.storage);
+      last = out.tensor;
+    }
+  }
+  const loss = make(Category.temporary, 1);
+  b.op({ name: "Sum", phase: Phase.backward, inputs: [last], outputs: [loss.tensor] });
+  for (const storage of kept) b.free(storage);
+  const trace = b.build();
+  const tree = heldTree(trace, storagesAtPeak(trace));
+
+  it("puts modules that differ by numbers, and equal tensors, together", () => {
+    expect(drawn(tree)).toEqual([
+      "2412 Activations",
+      "  2412 conv*",
+      "    1212 Relu",
+      "      408 conv2 · op 5 · float32 [102]",
+      "      404 conv1 · op 3 · float32 [101]",
+      "      400 conv0 · op 1 · float32 [100]",
+      "    1200 = 3 x 400 Conv2D · float32 [100]",
+      "      400 conv0 · op 0",
+      "      400 conv1 · op 2",
+      "      400 conv2 · op 4",
+      "20 Inputs",
+      "  20 float32 [5]",
+      "4 Temporaries",
+      "  4 op 6 Sum · float32 [1]",
+    ]);
+    expect(tree.groups.map(({ line }) => line)).toEqual([
+      undefined,
+      undefined,
+      "net.js:2:3",
+      "net.js:1:3",
+      undefined,
+      undefined,
+    ]);
+  });
+
+  it("opens what is asked for, and tells a storage from birth to death", () => {
+    expect(drawn(tree, new Set())).toEqual(["2412 Activations", "20 Inputs", "4 Temporaries"]);
+    const place = tree.held.storage.indexOf(kept[0]);
+    expect(describeLife(tree, ~place)).toBe("made by op 0 Conv2D, last used by op 1, then held for 5 ops more");
+    expect(describeLife(tree, ~tree.held.storage.indexOf(x.storage))).toBe(
+      "there before the step, or made by no op, last used by op 0, and never freed",
+    );
+  });
+
+  it("is of any other op, too", () => {
+    const early = heldTree(trace, storagesAfterOp(trace, 0));
+    expect(drawn(early)).toEqual([
+      "400 Activations",
+      "  400 conv0 · op 0 Conv2D · float32 [100]",
+      "20 Inputs",
+      "  20 float32 [5]",
+    ]);
+  });
+
+  it("is exported storage by storage, in the order of the tree", () => {
+    const { columns, rows } = heldTreeTable(tree, "net");
+    expect(rows).toHaveLength(tree.held.count);
+    expect(Object.fromEntries(columns.map((column, i) => [column, rows[0][i]]))).toMatchObject({
+      category: "activation",
+    });
+  });
+});
+
+describe("the name of several modules", () => {
+  it("keeps the numbers that all have, and leaves out what goes without saying", () => {
+    expect(namePattern(["ResNet-50.conv2.conv2_block1_bn", "ResNet-50.conv2.conv2_block3_bn"], "ResNet-50")).toBe(
+      "conv2_block*_bn",
+    );
+    expect(namePattern(["net.layers.0.attention.wq", "net.layers.11.attention.wq"], "net")).toBe(
+      "layers.*.attention.wq",
+    );
+    expect(namePattern(["net"], "net")).toBe("net");
+    expect(namePattern(["a.b.c"], "")).toBe("a.b.c");
+  });
+
+  it("is one for any names that differ by numbers only", () => {
+    const part = fc.constantFrom("conv", "bn_", "layers", "x");
+    const names = fc
+      .tuple(
+        fc.array(part, { minLength: 1, maxLength: 4 }),
+        fc.array(fc.array(fc.nat(99), { minLength: 4, maxLength: 4 }), { minLength: 2 }),
+      )
+      .map(([parts, numbers]) => numbers.map((own) => parts.map((text, i) => `${text}${own[i]}_`).join("-")));
+    fc.assert(
+      fc.property(names, (all) => {
+        const pattern = new RegExp(`^${namePattern(all, "").replaceAll("*", "\\d+")}$`);
+        for (const name of all) expect(name).toMatch(pattern);
+      }),
+    );
+  });
+});
