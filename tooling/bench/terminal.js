@@ -101,14 +101,15 @@ async function measure(path) {
     { what: `${opCount} ops: from start-up to the screen`, value: opened.ms, cpu: opened.cpu, unit: "ms", bound: 1000 },
   ];
   const views = [
-    ["modules", "1", ["\u001b[<65;10;10M", "j", "\u001b[6~", "]", "s", "k", "\u001b[F", "\u001b[H"]],
-    ["ops", "2", ["j", "\u001b[6~", "\u001b[F", "k", "\r", "\r", "n", "\u001b[<64;10;10M", "g"]],
-    ["trade-off", "3", ["\u001b[D", "\u001b[D", "\u001b[C", "L", "H", "j", "\u001b[6~"]],
-    ["memory", "4", ["\u001b[D", "\u001b[C", "H", "+", "+", "-", "p"]],
-    ["compare", "5", ["j", "\u001b[6~", "s", "s", "k"]],
+    ["held", "1", ["j", "\u001b[6~", "*", "\u001b[F", "k", "-", "\u001b[C", "\u001b[H"]],
+    ["modules", "2", ["\u001b[<65;10;10M", "j", "\u001b[6~", "]", "s", "k", "\u001b[F", "\u001b[H"]],
+    ["ops", "3", ["j", "\u001b[6~", "\u001b[F", "k", "\r", "\r", "n", "\u001b[<64;10;10M", "g"]],
+    ["trade-off", "4", ["\u001b[D", "\u001b[D", "\u001b[C", "L", "H", "j", "\u001b[6~"]],
+    ["memory", "5", ["\u001b[D", "\u001b[C", "H", "+", "+", "-", "p"]],
+    ["compare", "6", ["j", "\u001b[6~", "s", "s", "k"]],
   ];
   // The first view is on the screen already, and is to be left to be shown.
-  await press("6");
+  await press("7");
   for (const [name, key, keys] of views) {
     const shown = await press(key);
     rows.push({ what: `${name}: shown first`, value: shown.ms, cpu: shown.cpu, unit: "ms" });

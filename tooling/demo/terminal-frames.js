@@ -15,17 +15,18 @@ const size = { columns: 110, rows: 30 };
 
 /** What is pressed, and what is then to be on the screen. */
 const scenes = [
-  { name: "modules", keys: ["Down", "Down"], until: /conv1 Group/, title: "Modules of ResNet-50" },
+  { name: "held", keys: ["Down"], until: /Free to gain/, title: "What ResNet-50 holds at the peak" },
+  { name: "modules", keys: ["2", "Down", "Down"], until: /conv1 Group/, title: "Modules of ResNet-50" },
   {
     name: "trade-off",
-    keys: ["Home", "3", "S-Left", "S-Left", "o"],
+    keys: ["Home", "4", "S-Left", "S-Left", "o"],
     until: /optimal stores/,
     title: "What a budget stores and recomputes of ResNet-50",
   },
-  { name: "memory", keys: ["4"], until: /(after|within) op/, title: "Memory of a training step of ResNet-50" },
+  { name: "memory", keys: ["5"], until: /(after|within) op/, title: "Memory of a training step of ResNet-50" },
   {
     name: "plan",
-    keys: ["6", "Down", "Down", "Down", "Left", "Left", "Left", "p"],
+    keys: ["7", "Down", "Down", "Down", "Left", "Left", "Left", "p"],
     until: /steps are recomputations/,
     title: "A plan of the step",
   },
@@ -49,7 +50,7 @@ try {
     `${JSON.stringify(process.execPath)} ${JSON.stringify(remat)} ui ${model} --batch 8`,
   );
   tmux("send-keys", "-t", "t", "Enter");
-  await until(/1 Modules/);
+  await until(/1 Held/);
   mkdirSync(pictures, { recursive: true });
   for (const { name, keys, until: shown, title } of scenes) {
     for (const key of keys) tmux("send-keys", "-t", "t", key);

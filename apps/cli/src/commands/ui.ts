@@ -130,7 +130,7 @@ async function printOnce(
   for (const { title: name, trace: each } of runs) tellTruncation(name, each, io);
   io.stdout.write(
     await printView(trace, {
-      view: view ?? (other === undefined ? "modules" : "compare"),
+      view: view ?? (other === undefined ? "held" : "compare"),
       columns,
       rows,
       title,

@@ -1,17 +1,24 @@
 import { type FsdpSimulation, simulateFsdp } from "@remat/mem-tracker/fsdp";
 import {
   heldPeak,
+  type IdleMemory,
+  idleAtPeak,
   type MemoryMoment,
   type MemoryTimeline,
   memoryTimeline,
   momentAt,
   momentOfPeak,
+  storagesAfterOp,
+  storagesAtPeak,
   tellsLifetimes,
 } from "@remat/memory";
 import {
   allOpsView,
   type ComparedRun,
   categoryBands,
+  type HeldTree,
+  heldTree,
+  judgeMemory,
   judgeStep,
   type MemoryBands,
   type ModuleTreeView,
@@ -41,6 +48,9 @@ export interface ModuleTradeOff {
   readonly tradeOff: SACTradeOffStats;
 }
 
+/** Of larger steps it takes too long for the first screen to say what freeing earlier would hold. */
+const mostOpsJudged = 20_000;
+
 /** How the name of a document is told from that of another. */
 export interface DocumentName {
   /** Of the model or file, for people. */
@@ -69,6 +79,10 @@ export class TraceDocument {
   readonly categoryBands: () => MemoryBands;
   readonly moduleBands: (within: string) => MemoryBands;
   readonly peak: () => MemoryMoment | undefined;
+  /** All of what is held after an op, or for -1 at the peak; undefined where the trace does not tell when storages are freed. */
+  readonly held: (op: number) => HeldTree | undefined;
+  /** What of the peak no op uses any more; undefined where the trace does not tell. */
+  readonly idle: () => IdleMemory | undefined;
   /** Whether the step fits; undefined where the trace does not tell, or cannot be sharded so. */
   readonly verdict: () => Verdict | undefined;
   /** Ops of a module, or of the whole step for an empty name. */
@@ -104,6 +118,12 @@ export class TraceDocument {
       const { peak } = this.timeline();
       return tellsLifetimes(trace) ? momentOfPeak(this.memoryTrace(), peak, { limit: 12 }) : undefined;
     });
+    const tree = memoize((op) => {
+      const of = this.memoryTrace();
+      return heldTree(of, Number(op) < 0 ? storagesAtPeak(of, this.timeline().peak) : storagesAfterOp(of, Number(op)));
+    }, 8);
+    this.held = (op) => (tellsLifetimes(trace) ? tree(String(op)) : undefined);
+    this.idle = lazy(() => (tellsLifetimes(trace) ? idleAtPeak(this.memoryTrace(), this.timeline().peak) : undefined));
     this.verdict = lazy(() => this.judge());
     this.moments = memoize((op) => momentAt(this.memoryTrace(), { op: Number(op) }, { limit: 12 }), 64);
     this.ops = memoize((fqn) => this.opsOf(fqn), 4);
@@ -150,7 +170,9 @@ export class TraceDocument {
   private judge(): Verdict | undefined {
     const { device, meantFor } = this.settings;
     if (!tellsLifetimes(this.trace)) return undefined;
+    const isJudgedWhole = this.settings.worldSize === 1 && this.trace.ops.count <= mostOpsJudged;
     try {
+      if (isJudgedWhole) return judgeMemory(this.trace, { device: device ?? meantFor });
       return judgeStep(
         { ...heldPeak(this.memoryTrace()), truncated: this.recorded.truncated },
         { device: device ?? meantFor },

@@ -72,7 +72,7 @@ function accept(views: readonly View[], before: AppState, prompt: Prompt): Step 
       return target === "" ? stay(state) : beginOpening(state, [target]);
     }
     case "ask":
-      return stay(state);
+      return tellShownView(views, state, { kind: "accepted", text: prompt.text });
     case "search": {
       const { text, matches, chosen } = prompt;
       const searched = { ...state, searched: text };

@@ -51,6 +51,8 @@ export type ViewAction<KeyAction extends string = string> =
   | { readonly kind: "choose"; readonly index: number }
   /** What it asked for by `ask`, at every key; empty when it was called off. */
   | { readonly kind: "typed"; readonly text: string }
+  /** What it asked for was typed to its end: Enter. */
+  | { readonly kind: "accepted"; readonly text: string }
   /** Another view has drilled into this one: the module is chosen already. */
   | { readonly kind: "arrive"; readonly op: number | undefined }
   /** Something came of what the view has under way. */

@@ -6,7 +6,7 @@ import {
   compareView as compareRuns,
   compareTable,
   formatBytes,
-  formatPercent,
+  formatChange,
   labelCategory,
 } from "@remat/reporting";
 import { wrapText } from "@remat/text-table";
@@ -42,7 +42,7 @@ export interface CompareState extends ListPlace {
   readonly sort: Sort<CompareColumn> | undefined;
 }
 
-export type CompareKey = "sortNext" | "sortPrevious" | "reverse";
+export type CompareKey = "nextQuantity" | "previousQuantity" | "reverse";
 
 /** Two runs, or a run as it was recorded beside what is predicted of it. */
 export const compareView: View<CompareState, CompareKey> = {
@@ -50,8 +50,8 @@ export const compareView: View<CompareState, CompareKey> = {
   title: "Compare",
   opensFor: "comparison",
   keys: [
-    { keys: ["s"], action: "sortNext", help: "compare by the next quantity", hint: "sort" },
-    { keys: ["S"], action: "sortPrevious", help: "compare by the quantity before" },
+    { keys: ["s"], action: "nextQuantity", help: "compare modules by the next quantity", hint: "quantity" },
+    { keys: ["S"], action: "previousQuantity", help: "compare them by the quantity before" },
     { keys: ["r"], action: "reverse", help: "sort by the difference, then the other way round" },
   ],
   initial: () => ({ cursor: 0, top: 0, quantity: "memoryBytes", sort: undefined }),
@@ -95,15 +95,16 @@ function reduce(scene: Scene, own: CompareState, action: ViewAction<CompareKey>)
     case "typed":
     case "arrive":
     case "answer":
+    case "accepted":
       return { own };
   }
 }
 
 function onKey(own: CompareState, action: CompareKey): CompareState {
   switch (action) {
-    case "sortNext":
+    case "nextQuantity":
       return { ...own, quantity: quantityAt(own, 1) };
-    case "sortPrevious":
+    case "previousQuantity":
       return { ...own, quantity: quantityAt(own, -1) };
     case "reverse":
       return { ...own, sort: nextSort(own.sort, "difference") };
@@ -173,7 +174,7 @@ function drawComparison(scene: Scene, own: CompareState): Drawn {
     { text: view.after, style: "strong" },
     ...(device === undefined ? [] : [{ text: `, both for ${device}`, style: "faint" as const }]),
     ...(scene.run.other === undefined
-      ? [{ text: "   remat ui A B compares two; view 6 changes what is predicted", style: "faint" as const }]
+      ? [{ text: "   remat ui A B compares two; view 7 changes what is predicted", style: "faint" as const }]
       : []),
   ];
   const facts = factsOf(scene);
@@ -279,6 +280,6 @@ function change({ difference }: ComparedValue, unit: ComparedQuantity["unit"]): 
 }
 
 function ratio({ ratio: value, difference }: ComparedValue): Span {
-  const text = value === undefined || difference === 0 ? "" : (value > 0 ? "+" : "") + formatPercent(value);
+  const text = value === undefined || difference === 0 ? "" : formatChange(value);
   return { text, style: styleOf(difference) };
 }

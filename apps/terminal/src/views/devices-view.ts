@@ -37,7 +37,7 @@ export const devicesView: View<DevicesState, DevicesKey> = {
     { keys: ["left", "h"], action: "left", help: "the value before", hint: "change", hintKeys: "Left Right" },
     { keys: ["right", "l"], action: "right", help: "the next value" },
     { keys: ["p"], action: "plan", help: "plan the whole step for the budget; Esc cancels", hint: "plan" },
-    { keys: ["w"], action: "savePlan", help: "write the plan to a file", hint: "write plan" },
+    { keys: ["w"], action: "savePlan", help: "write the plan to a file, whose name is asked for", hint: "write plan" },
   ],
   initial: () => ({ row: 0, budgetShare: 0.3, planning: undefined, stepPlan: undefined, outcome: undefined }),
   reduce,
@@ -77,6 +77,8 @@ function reduce(scene: Scene, own: DevicesState, action: ViewAction<DevicesKey>)
       return { own, requests: [{ kind: "settings", settings: { device: deviceChoices[action.index] } }] };
     case "answer":
       return { own: answered(own, action.answer) };
+    case "accepted":
+      return { own, requests: writeRequests(scene, own, action.text.trim()) };
     case "typed":
     case "arrive":
       return { own };
@@ -96,10 +98,20 @@ function onKey(scene: Scene, own: DevicesState, action: DevicesKey): Outcome<Dev
       const request: ViewRequest =
         plan === undefined
           ? { kind: "tell", text: "There is no plan yet. Press p to make one.", isWarning: true }
-          : { kind: "writeFile", name: `${fileNameOf(plan.subject.name)}.plan.json`, text: writePlan(plan) };
+          : {
+              kind: "ask",
+              label: "write the plan to: ",
+              text: `${fileNameOf(plan.subject.name)}.plan.json`,
+              hint: "Enter writes it, Esc does not",
+            };
       return { own, requests: [request] };
     }
   }
+}
+
+function writeRequests(scene: Scene, own: DevicesState, name: string): readonly ViewRequest[] {
+  const plan = own.stepPlan ?? scene.plan;
+  return plan === undefined || name === "" ? [] : [{ kind: "writeFile", name, text: writePlan(plan) }];
 }
 
 function planWholeStep({ document: { trace } }: Scene, own: DevicesState): Outcome<DevicesState> {

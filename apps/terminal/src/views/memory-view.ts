@@ -23,7 +23,7 @@ export interface MemoryState {
   readonly by: "category" | "module";
 }
 
-export type MemoryKey = "left" | "right" | "farLeft" | "farRight" | "zoomIn" | "zoomOut" | "peak" | "bands";
+export type MemoryKey = "left" | "right" | "farLeft" | "farRight" | "zoomIn" | "zoomOut" | "peak" | "bands" | "held";
 
 /** What is held over the ops of the step, by category or module, and what is alive at the cursor. */
 export const memoryView: View<MemoryState, MemoryKey> = {
@@ -37,6 +37,7 @@ export const memoryView: View<MemoryState, MemoryKey> = {
     { keys: ["+", "="], action: "zoomIn", help: "zoom in around the cursor", hint: "zoom", hintKeys: "+ -" },
     { keys: ["-"], action: "zoomOut", help: "zoom out" },
     { keys: ["p"], action: "peak", help: "to the peak", hint: "peak" },
+    { keys: ["a"], action: "held", help: "all that is held at the cursor, as a tree", hint: "all held" },
     { keys: ["b"], action: "bands", help: "bands by category, or by the module that made what is held" },
   ],
   initial: () => ({ from: 0, to: 0, op: -1, by: "category" }),
@@ -68,6 +69,8 @@ function reduce(scene: Scene, own: MemoryState, action: ViewAction<MemoryKey>): 
   const { from, to, op } = own;
   switch (action.kind) {
     case "key":
+      if (action.action === "held")
+        return { own, requests: [{ kind: "drillInto", view: "held", module: scene.module, op }] };
       return { own: onKey(scene, own, action.action) };
     case "move":
       return { own: onMove(scene, own, action.motion) };
@@ -88,6 +91,7 @@ function reduce(scene: Scene, own: MemoryState, action: ViewAction<MemoryKey>): 
     case "typed":
     case "arrive":
     case "answer":
+    case "accepted":
       return { own };
   }
 }
@@ -109,7 +113,7 @@ function onMove(scene: Scene, own: MemoryState, motion: Motion): MemoryState {
   }
 }
 
-function onKey(scene: Scene, own: MemoryState, action: MemoryKey): MemoryState {
+function onKey(scene: Scene, own: MemoryState, action: Exclude<MemoryKey, "held">): MemoryState {
   const { from, to, op } = own;
   // Ops that one column of the picture stands for.
   const column = Math.max(1, Math.round((to - from) / Math.max(10, scene.area.width - axisWidth)));

@@ -119,6 +119,7 @@ function reduce(scene: Scene, own: ModulesState, action: ViewAction<ModulesKey>)
     case "typed":
     case "arrive":
     case "answer":
+    case "accepted":
       return { own };
   }
 }
@@ -186,7 +187,7 @@ function drawModules(scene: Scene, own: ModulesState): Drawn {
   const { rows, at } = visible(scene, own);
   if (rows.length === 0)
     return {
-      lines: [[{ text: "This trace tells of no modules. Its ops are in view 2.", style: "faint" }]],
+      lines: [[{ text: "This trace tells of no modules. Its ops are in view 3.", style: "faint" }]],
       regions: [],
     };
   const window = windowRows({ count: rows.length, height: height - 1, cursor: at, top: own.top });

@@ -108,6 +108,7 @@ function reduce(scene: Scene, own: OpsState, action: ViewAction<OpsKey>): Outcom
         ),
       };
     case "answer":
+    case "accepted":
       return { own };
   }
 }

@@ -106,6 +106,7 @@ function reduce(scene: Scene, own: TradeOffState, action: ViewAction<TradeOffKey
     }
     case "enter":
     case "typed":
+    case "accepted":
     case "arrive":
       return { own };
   }

@@ -1,6 +1,7 @@
 import type { View } from "../state/view.js";
 import { compareView } from "./compare-view.js";
 import { devicesView } from "./devices-view.js";
+import { heldView } from "./held-view.js";
 import { leaksView } from "./leaks-view.js";
 import { memoryView } from "./memory-view.js";
 import { modulesView } from "./modules-view.js";
@@ -9,6 +10,7 @@ import { tradeOffView } from "./trade-off-view.js";
 
 /** The views, in the order of their tabs and keys. A view is its file and its line here. */
 export const views: readonly View[] = [
+  heldView,
   modulesView,
   opsView,
   tradeOffView,

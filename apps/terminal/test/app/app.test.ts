@@ -20,7 +20,7 @@ async function until(isThere: () => boolean): Promise<void> {
 
 describe("modules", () => {
   it("expand, collapse and are walked", () => {
-    const { app, press } = appOf(resnet);
+    const { app, press } = appOf(resnet, { view: "modules" });
     press("-");
     const rows = (): string[] =>
       screenText(app)
@@ -43,7 +43,7 @@ describe("modules", () => {
   });
 
   it("are sorted by every column on the screen, both ways, by keys and by clicks on headers", () => {
-    const { app, press } = appOf(resnet, { size: { columns: 140, rows: 30 } });
+    const { app, press } = appOf(resnet, { view: "modules", size: { columns: 140, rows: 30 } });
     press("s");
     expect(own(app).modules.sort).toEqual({ column: "name", descending: false });
     press("s");
@@ -67,7 +67,7 @@ describe("modules", () => {
   });
 
   it("are sorted by no column that is not on the screen", () => {
-    const { app, press } = appOf(resnet, { size: { columns: 60, rows: 20 } });
+    const { app, press } = appOf(resnet, { view: "modules", size: { columns: 60, rows: 20 } });
     const sortedBy = new Set<string>();
     for (let i = 0; i < 12; i++) {
       press("s");
@@ -80,7 +80,7 @@ describe("modules", () => {
   });
 
   it("drill into their ops, and back", () => {
-    const { app, press } = appOf(resnet);
+    const { app, press } = appOf(resnet, { view: "modules" });
     press("down", "down", "down", "enter");
     expect(app.state.view).toBe("ops");
     expect(screenText(app)[2]).toMatch(/^resnet50\.conv1\.conv1_conv {2}1 ops/);
@@ -126,7 +126,7 @@ describe("ops", () => {
 
 describe("a search", () => {
   it("goes to the next and the previous match, round and round", () => {
-    const { app, press, type } = appOf(resnet);
+    const { app, press, type } = appOf(resnet, { view: "modules" });
     press("/");
     type("block1_out");
     press("enter");
@@ -143,7 +143,7 @@ describe("a search", () => {
   });
 
   it("finds nothing, and says so; Esc leaves everything as it was", () => {
-    const { app, press, type } = appOf(resnet);
+    const { app, press, type } = appOf(resnet, { view: "modules" });
     press("down", "/");
     type("zzz");
     expect(screenText(app).at(-1)).toContain("nothing");
@@ -252,7 +252,7 @@ describe("devices and plan", () => {
     expect(app.document.settings.worldSize).toBe(2);
     expect(app.document.memoryTrace()).not.toBe(app.document.trace);
     expect(screenText(app).join("\n")).toContain("2 ranks");
-    press("5");
+    press("6");
     expect(screenText(app).join("\n")).toMatch(/as opened: a100 beside now: .* one of 2 ranks/);
   });
 
@@ -260,7 +260,7 @@ describe("devices and plan", () => {
     const { app, press } = appOf(evilTrace(), { view: "devices" });
     press("down", "down", "right");
     expect(screenText(app).join("\n")).toContain("not known");
-    press("4");
+    press("5");
     expect(screenText(app).join("\n")).toMatch(/trace/);
   });
 
@@ -274,7 +274,14 @@ describe("devices and plan", () => {
     expect(own(app).devices.planning).toBeUndefined();
     expect(screenText(app).join("\n")).toContain("steps are recomputations");
     press("w");
-    expect(deeds.files.map(({ name }) => name)).toEqual(["transformer.plan.json"]);
+    expect(deeds.files).toEqual([]);
+    expect(screenText(app).at(-1)).toContain("write the plan to: transformer.plan.json");
+    press("esc");
+    expect(deeds.files).toEqual([]);
+    press("w", "ctrl+u", ..."mine.plan.json", "enter");
+    press("w", "enter");
+    expect(deeds.files.map(({ name }) => name)).toEqual(["mine.plan.json", "transformer.plan.json"]);
+    expect(deeds.files[1].text).toBe(deeds.files[0].text);
     const plan = readPlan(deeds.files[0].text);
     expect(plan.predicted.peakBytes).toBeLessThanOrEqual(plan.origin.budgetBytes);
     expect(app.state.notice?.text).toBe("written: /folder/transformer.plan.json");
@@ -341,7 +348,7 @@ describe("an export", () => {
 describe("what is kept of a trace", () => {
   it("is saved on leaving and brought back", () => {
     const { press, deeds } = appOf(resnet, { view: "tradeOff" });
-    press("left", "left", "1", "down", "down", "s", "s", "6", "/", ..."h100", "enter", "3", "q");
+    press("left", "left", "2", "down", "down", "s", "s", "7", "/", ..."h100", "enter", "4", "q");
     expect(deeds.quits).toBe(1);
     const [{ view }] = deeds.saved;
     expect(view).toMatchObject({
@@ -365,7 +372,7 @@ describe("what is kept of a trace", () => {
       device: "abacus",
     };
     const { app } = appOf(resnet, { host: { loadView: () => nonsense as never } });
-    expect(app.state.view).toBe("modules");
+    expect(app.state.view).toBe("held");
     expect(own(app).tradeOff.budgetShare).toBe(0.5);
     expect(app.document.settings.device?.name).toBe("a100");
     expect(() => screenText(app)).not.toThrow();

@@ -47,7 +47,7 @@ describe("Enter in the memory view", () => {
     expect(known).toEqual(Array.from({ length: trace.ops.count }, (_, op) => op));
     for (const [op, inTrace] of found.entries())
       if (inTrace !== undefined) expect(rank.opName(op)).toBe(trace.opName(inTrace));
-    press("4", "home");
+    press("5", "home");
     const added = found.indexOf(undefined);
     expect(added).toBeGreaterThanOrEqual(0);
     press("/", ...`${added} ${rank.opName(added)}`, "enter", "enter");
@@ -63,12 +63,12 @@ describe("Esc", () => {
     expect(app.state.view).toBe("ops");
     press("esc");
     expect(app.state.view).toBe("compare");
-    press("enter", "3", "esc");
+    press("enter", "4", "esc");
     expect(app.state.view).toBe(views[0].name);
   });
 
   it("closes what was opened with Enter before it leaves", () => {
-    const { app, press } = appOf(trace);
+    const { app, press } = appOf(trace, { view: "modules" });
     press("down", "enter", "enter");
     expect(own(app).ops.isDetailed).toBe(true);
     press("esc");

@@ -37,7 +37,7 @@ describe("a device that a trace was left with", () => {
     const differences = (): unknown[] => tableOf(made.app).rows.map((cells) => cells[5]);
     expect(new Set(differences())).toEqual(new Set([0]));
     // What is chosen then is for both.
-    made.press("6", "right", "5");
+    made.press("7", "right", "6");
     expect(made.app.document.settings.device?.name).not.toBe("a100");
     expect(new Set(differences())).toEqual(new Set([0]));
     made.press("q");

@@ -78,14 +78,14 @@ describe("the key map", () => {
       expect(words(narrow)).toEqual(words(whole));
     }
     expect(
-      helpLines(views, views[1], 60)
+      helpLines(views, views.find(({ name }) => name === "ops")!, 60)
         .flat()
         .some(({ text }) => text.includes("MSPS")),
     ).toBe(true);
   });
 
   it("is shown by ?, scrolled, and closed by any other key", () => {
-    const { app, press } = appOf(trace);
+    const { app, press } = appOf(trace, { view: "modules" });
     press("?");
     const first = screenText(app);
     expect(first.join("\n")).toContain("collapse all");

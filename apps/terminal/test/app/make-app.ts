@@ -13,6 +13,7 @@ import { lineWidth } from "../../src/text/line.js";
 import type { ColourDepth, ThemeName } from "../../src/text/theme.js";
 import type { CompareState } from "../../src/views/compare-view.js";
 import type { DevicesState } from "../../src/views/devices-view.js";
+import type { HeldState } from "../../src/views/held-view.js";
 import type { MemoryState } from "../../src/views/memory-view.js";
 import type { ModulesState } from "../../src/views/modules-view.js";
 import type { OpsState } from "../../src/views/ops-view.js";
@@ -94,6 +95,7 @@ export function appOf(trace: Trace, options: MakeAppOptions = {}): ReturnType<ty
 
 /** What the views keep to themselves. */
 export function own({ state }: App): {
+  held: HeldState;
   readonly modules: ModulesState;
   readonly ops: OpsState;
   readonly tradeOff: TradeOffState;

@@ -61,7 +61,7 @@ it("has a terminal to run in", () => {
 describe.runIf(isThere)("remat ui in a terminal", () => {
   it("opens, searches, changes the budget, exports, follows the terminal's size, quits, and restores the screen", async () => {
     start("ui resnet50.remat.jsonl --view modules");
-    await terminal.until("the modules", has("1 Modules", "resnet50 Functional", "conv1 Group"));
+    await terminal.until("the modules", has("2 Modules", "resnet50 Functional", "conv1 Group"));
     expect(terminal.ask("#{alternate_on} #{cursor_flag} #{mouse_any_flag}")).toBe("1 0 1");
 
     terminal.type("/block3_2_c");
@@ -73,7 +73,7 @@ describe.runIf(isThere)("remat ui in a terminal", () => {
       (screen) => has("▾ conv2_block3_2 Group", "conv2_block3_2_co")(screen) && !has("4 found")(screen),
     );
 
-    terminal.press("g", "3");
+    terminal.press("g", "4");
     const before = await terminal.until("the trade-off", has("budget", "50.0 % of all", "greedy"));
     terminal.press("S-Left", "Left");
     await terminal.until(
@@ -122,9 +122,9 @@ describe.runIf(isThere)("remat ui in a terminal", () => {
     await restored();
     terminal.close();
     start("ui resnet50.remat.jsonl", state);
-    await terminal.until("view 3 with its budget", has("40.0 % of all"));
-    // On the tab of view 4.
-    terminal.click(45, 1);
+    await terminal.until("view 4 with its budget", has("40.0 % of all"));
+    // On the tab of view 5.
+    terminal.click(52, 1);
     await terminal.until("the memory view", has("peak", "Activations", "after op"));
     terminal.press("C-c");
     await restored();
@@ -133,7 +133,7 @@ describe.runIf(isThere)("remat ui in a terminal", () => {
   it("shows names that are escape sequences, and sends none", async () => {
     start("ui evil.remat.jsonl --view modules");
     await terminal.until("the names, written out", has("\\x1b[2J\\x1b[H", "\\x1b]0;title\\x07"));
-    terminal.press("2", "a");
+    terminal.press("3", "a");
     await terminal.until("the ops", has("\\x1b]52;c;"));
     expect(terminal.ask("#{pane_title}")).not.toBe("title");
     terminal.press("q");

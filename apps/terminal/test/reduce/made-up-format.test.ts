@@ -17,7 +17,7 @@ vi.mock("../../../../packages/reporting/src/formats/output-formats.js", async (o
 }));
 
 it("exports a view in a made-up format, by the first letter of its name that is free", async () => {
-  const { app, press, deeds } = appOf(await transformer());
+  const { app, press, deeds } = appOf(await transformer(), { view: "modules" });
   press("e");
   expect(screenText(app).at(-1)).toMatch(
     /^export this view as {2}c Columns {2}s CSV {2}j JSON {2}m Markdown {2}Esc not/,

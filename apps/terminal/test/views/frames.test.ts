@@ -48,7 +48,7 @@ describe.each(Object.keys(traces) as (keyof typeof traces)[])("views of %s", (na
 });
 
 describe("a frame", () => {
-  it("shows in view 3 the optimal policy once it has been found", async () => {
+  it("shows in view 4 the optimal policy once it has been found", async () => {
     const { app, press } = appOf(traces.transformer, { view: "tradeOff" });
     press("<", "<", "o");
     await app.runner.works.finish();

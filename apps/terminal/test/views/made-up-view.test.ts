@@ -70,8 +70,8 @@ const storagesView: View<StoragesState, "unit"> = {
 it("is all that has to be written: a made-up view is shown, driven, searched, exported, kept and explained", () => {
   const all = [...views, storagesView];
   const { app, press, type, deeds } = appOf(trace, { views: all });
-  press("8");
-  expect(screenText(app)[0]).toContain(" 8 Storages ");
+  press("9");
+  expect(screenText(app)[0]).toContain(" 9 Storages ");
   expect(screenText(app)[2]).toBe(`storage 0: ${trace.storages.bytes[0]}`.padEnd(100));
   expect(screenText(app).at(-1)).toContain("u unit");
 
@@ -102,7 +102,7 @@ it("is all that has to be written: a made-up view is shown, driven, searched, ex
   expect(screenText(app)[2]).toContain("In this view (Storages)");
   expect(screenText(app)[3]).toMatch(/u +bytes, or megabytes/);
   press("x", "tab");
-  expect(app.state.view).toBe("modules");
+  expect(app.state.view).toBe("held");
   press("shift+tab", "q");
 
   const [{ view: saved }] = deeds.saved;
