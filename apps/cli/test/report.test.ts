@@ -99,7 +99,7 @@ describe("remat report", () => {
       expect((await remat("report", first, "--compare", second, "--time", "0", "-o", path("both.html"))).code).toBe(0);
       const { meta, overlays } = report("both.html");
       expect(meta.from).toBe("trace");
-      expect(meta.overlays).toMatchObject([{ key: "plan", label: "plan" }]);
+      expect(meta.overlays).toMatchObject([{ key: "plan", label: "plan.json" }]);
       expect(Math.max(...overlays[0])).toBe(meta.overlays[0].peakBytes);
     }
     expect((await remat("report", path("plan.json"), "--time", "0", "-o", path("plan.html"))).code).toBe(0);

@@ -4,11 +4,12 @@ import { mountBar } from "./interaction/bar.js";
 import { followHash } from "./interaction/follow-hash.js";
 import { followLinks } from "./interaction/follow-links.js";
 import { addCsvButtons } from "./interaction/table-csv.js";
+import { hideTooltip } from "./interaction/tooltip.js";
 import type { PageContext } from "./page-context.js";
 import { initialState, readHash, Store } from "./state.js";
 import { followTheme } from "./theme.js";
 import { mountExplorer } from "./views/explorer.js";
-import { mountMoment } from "./views/moment.js";
+import { mountHeld } from "./views/held-view.js";
 import { mountOpsTable } from "./views/ops-table.js";
 import { PolicyFeed } from "./views/policy-feed.js";
 import { mountTimeline } from "./views/timeline.js";
@@ -21,12 +22,15 @@ export function startPage(engine: EngineMethods, overview: Overview, app: HTMLEl
   followTheme(store);
   followHash(store);
   followLinks(store, document.body);
+  store.follow((_state, changed) => {
+    // What it tells of is elsewhere now.
+    if (changed.has("from") || changed.has("to") || changed.has("root")) hideTooltip();
+  });
   mountBar(context, byId("bar"));
   addCsvButtons(byId("summary"), overview.meta.title);
   if (overview.bands !== undefined) {
-    const timeline = mountTimeline(context, overview.bands);
-    app.append(timeline);
-    mountMoment(context, timeline);
+    // What is seen first tells of memory; what it costs comes after.
+    byId("summary").before(mountTimeline(context, overview.bands), mountHeld(context));
   }
   // Of a model as it is used nothing is kept that could be recomputed.
   if (overview.header.step?.predict !== true) app.append(mountTradeOff(context));

@@ -9,7 +9,7 @@ export interface PageState {
   readonly to: number;
   readonly by: "category" | "module";
   readonly axis: "ops" | "time";
-  /** Keys of overlays that are shown, separated by commas. */
+  /** Keys of overlays that are shown, separated by commas; `given`: those that were asked for when the report was made. */
   readonly overlays: string;
   /** Per mille of the memory to keep. */
   readonly keep: number;
@@ -34,7 +34,7 @@ export const initialState: PageState = {
   to: -1,
   by: "category",
   axis: "ops",
-  overlays: "",
+  overlays: "given",
   keep: 500,
   method: "greedy",
   area: "memory",

@@ -3,6 +3,7 @@ import { gzipSync } from "node:zlib";
 import { RematError } from "@remat/trace";
 import { encodeReport, type ReportData } from "./data/report-file.js";
 import type { ReportMeta } from "./data/report-meta.js";
+import { answersHtml } from "./html/answers-html.js";
 import { environmentHtml } from "./html/environment-html.js";
 import { type Html, html } from "./html/html.js";
 import { summaryHtml } from "./html/summary-html.js";
@@ -33,17 +34,10 @@ export function renderReport(data: ReportData): string {
 }
 
 function bodyHtml({ meta, trace }: ReportData): Html {
-  return html`<header class="page-title"><h1>${meta.title}</h1><p>${describe(meta)}</p>${verdictHtml(meta)}</header>
+  return html`<header class="page-title"><h1>${meta.title}</h1><p>${describe(meta)}</p>${answersHtml(meta.answers)}</header>
 <noscript><p class="notice">JavaScript is off: the summary and the environment can be read; charts, the ops table and search need it.</p></noscript>
-${summaryHtml(meta)}${timelinePicture(trace)}<div id="app"></div>
+${timelinePicture(trace)}${summaryHtml(meta)}<div id="app"></div>
 ${environmentHtml(meta.environment)}`;
-}
-
-function verdictHtml({ verdict }: ReportMeta): Html | undefined {
-  if (verdict === undefined) return undefined;
-  const { command, facts } = verdict;
-  const told = command === undefined ? facts : facts.slice(0, -1);
-  return html`<p class="verdict"><strong>${told[0]}</strong> · ${told.slice(1).join(" · ")}${command !== undefined && html` · <code>${command}</code>`}</p>`;
 }
 
 function describe({ summary, environment, from }: ReportMeta): string {

@@ -30,11 +30,11 @@ describe.runIf(browserPath !== "")("a name", () => {
     );
     const { page, faults } = await openReport(html);
     await page.waitForSelector("#modules svg.icicle");
-    await page.waitForSelector(".ops-grid .body .row");
+    await page.waitForSelector("#ops .ops-grid .body .row");
     const shown = wellFormed(name).replace(/[\u0007\u001b]/g, "\ufffd");
     expect(await page.locator("h1").textContent()).toBe(shown);
     expect(await page.title()).toBe(`${shown} – remat report`);
-    const cell = await page.locator(".ops-grid .body .row [role=gridcell]:nth-child(2)").first().textContent();
+    const cell = await page.locator("#ops .ops-grid .body .row [role=gridcell]:nth-child(2)").first().textContent();
     expect(wellFormed(cell ?? "")).toBe(wellFormed(name));
     // Selecting what is called so works as for any other name.
     await page.locator("#bar input[type=search]").fill(name.slice(0, 12));

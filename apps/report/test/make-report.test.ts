@@ -1,3 +1,4 @@
+import { parseShardingPlan } from "@remat/mem-tracker/fsdp";
 import { holdPlan, memoryTimeline } from "@remat/memory";
 import { planCheckpointing, planningGraphOfTrace, planOfTrace, rematerialize } from "@remat/planner";
 import { findPlanMismatch, Phase, readPlan, writePlan } from "@remat/trace";
@@ -81,7 +82,11 @@ describe("another run", () => {
 
 it("tells a rank of many from a run on one device", async () => {
   const trace = goldenTrace("mem_tf_b2_adam");
-  const { meta } = await makeReport(trace, { title: "tf", planTimeMs: 0, fsdp: "world=4,reshard" });
+  const { meta } = await makeReport(trace, {
+    title: "tf",
+    planTimeMs: 0,
+    fsdp: { name: "world=4,reshard", plan: parseShardingPlan("world=4,reshard") },
+  });
   expect(meta.fsdp?.worldSize).toBe(4);
   expect(meta.overlays[0]).toMatchObject({ key: "fsdp", peakBytes: meta.fsdp?.peakBytes });
 });

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { memoryTimeline } from "@remat/memory";
+import { memoryTimeline, peakMoment } from "@remat/memory";
 import { planCheckpointing } from "@remat/planner";
 import { formatPercent } from "@remat/reporting";
 import { greedyOrder, sacStats, tradeOff } from "@remat/sac-core";
@@ -60,9 +60,17 @@ describe.runIf(browserPath !== "")("the page", () => {
     const { page } = report;
     expect(page.workers()).toHaveLength(1);
     await page.waitForSelector("#modules svg.icicle");
-    await page.waitForSelector(".ops-grid .body .row");
+    await page.waitForSelector("#ops .ops-grid .body .row");
     const headings = await page.locator("h2").allInnerTexts();
-    expect(headings).toEqual(["Summary", "Memory timeline", "Trade-off", "Modules", "Ops", "Environment"]);
+    expect(headings).toEqual([
+      "Memory timeline",
+      "What is held",
+      "Plans and time",
+      "Trade-off",
+      "Modules",
+      "Ops",
+      "Environment",
+    ]);
     expect(await page.locator("#environment").innerText()).toContain("priced by a roofline model");
     expect(await page.locator("#comparison h3").innerText()).toBe("Predicted and measured");
     noFaults(report);
@@ -121,7 +129,9 @@ describe.runIf(browserPath !== "")("the page", () => {
       (all) => document.querySelector("#ops [role=status]")?.textContent?.startsWith(`${all} of`),
       String(counts[3]),
     );
-    expect(await textOf(page, ".ops-grid .body .row:not([hidden]) [role=gridcell]:last-child")).toContain("recomputed");
+    expect(await textOf(page, "#ops .ops-grid .body .row:not([hidden]) [role=gridcell]:last-child")).toContain(
+      "recomputed",
+    );
     await page.waitForSelector(".trade-off-chart .optimal");
     expect(await page.locator(".multiples button").count()).toBeGreaterThan(4);
     noFaults(report);
@@ -158,12 +168,17 @@ describe.runIf(browserPath !== "")("the page", () => {
   it("selects an op and a module everywhere", async () => {
     const report = await openReport(html);
     const { page } = report;
-    await page.locator("#summary a[href^='#op=']").first().click();
+    const storage = page.locator(".held-grid .row:not([aria-expanded]):not(.head)", { hasText: /op \d+/ }).first();
+    const named = /op (\d+)/.exec(await storage.innerText())![1];
+    await storage.click();
     const op = (await hashOf(page)).get("op");
-    expect(op).toMatch(/^\d+$/);
-    await page.waitForSelector(".ops-grid .row.selected");
-    expect(await textOf(page, ".ops-grid .row.selected")).toMatch(new RegExp(`^${op}\\b`));
-    expect(await textOf(page, ".moment h3")).toContain(`After op ${op}`);
+    expect(op).toBe(named);
+    await page.waitForSelector("#ops .ops-grid .row.selected");
+    expect(await textOf(page, "#ops .ops-grid .row.selected")).toMatch(new RegExp(`^${op}\\b`));
+    await page.waitForFunction(
+      (text) => document.querySelector("#held h3")?.textContent?.startsWith(text),
+      `After op ${op} `,
+    );
     await page.locator(".multiples button").nth(2).click();
     const module = (await hashOf(page)).get("module")!;
     await page.waitForFunction((fqn) => document.querySelector("#trade-off-module")?.textContent === fqn, module);
@@ -172,6 +187,82 @@ describe.runIf(browserPath !== "")("the page", () => {
       (fqn) => document.querySelector("#ops [role=status]")?.textContent?.includes(`in ${fqn}`),
       module,
     );
+    noFaults(report);
+  });
+
+  it("opens and closes what is held as a tree, by keys too, and comes back from an op to where it was left", async () => {
+    const report = await openReport(html);
+    const { page } = report;
+    const rows = async (): Promise<number> =>
+      Number(await page.locator(".held-grid").getAttribute("aria-rowcount")) - 1;
+    await page.waitForSelector(".held-grid .body .row");
+    const texts = await page.locator(".held-grid [aria-level='1'] .tree").allInnerTexts();
+    expect(texts.map((text) => text.replace(/[▸▾\s]+/g, ""))).toContain("Activations");
+    await page.getByRole("button", { name: "Close all" }).click();
+    const roots = await rows();
+    expect(roots).toBe(Object.keys(peakMoment(trace).bytesByCategory).length);
+    await page.getByRole("button", { name: "Open all" }).click();
+    const all = await rows();
+    expect(all).toBeGreaterThan(peakMoment(trace).storageCount);
+    await page.getByRole("button", { name: "Close all" }).click();
+    await page.locator(".held-grid").focus();
+    for (const key of ["Home", "ArrowRight", "ArrowRight", "ArrowRight"]) await page.keyboard.press(key);
+    const opened = await rows();
+    expect(opened).toBeGreaterThan(roots);
+    const storage = page.locator(".held-grid .row:not([aria-expanded]):not(.head):not([hidden])", {
+      hasText: /op \d+/,
+    });
+    if ((await storage.count()) === 0) await page.getByRole("button", { name: "Open all" }).click();
+    const left = await rows();
+    await storage.first().click();
+    const op = (await hashOf(page)).get("op");
+    await page.waitForSelector("#ops .ops-grid .row.selected");
+    await page.waitForFunction(
+      (text) => document.querySelector("#held h3")?.textContent?.startsWith(text),
+      `After op ${op} `,
+    );
+    await page.locator("#ops .ops-grid").focus();
+    await page.keyboard.press("Escape");
+    await page.waitForFunction(() => document.querySelector("#held h3")?.textContent?.startsWith("At the peak"));
+    expect((await hashOf(page)).has("op")).toBe(false);
+    expect(await rows()).toBe(left);
+    noFaults(report);
+  });
+
+  it("selects nothing by a double click, and shows no tooltip of what was before it zoomed", async () => {
+    const report = await openReport(html, "#op=100&from=50&to=400");
+    const { page } = report;
+    await page.evaluate(() => document.querySelector("#timeline")?.scrollIntoView());
+    const box = (await page.locator("canvas.chart").boundingBox())!;
+    await page.mouse.move(box.x + 500, box.y + 150);
+    expect(await page.locator("#tooltip").isVisible()).toBe(true);
+    await page.mouse.dblclick(box.x + 500, box.y + 150);
+    expect(Object.fromEntries(await hashOf(page))).toEqual({ op: "100" });
+    await page.mouse.move(box.x + 520, box.y + 160);
+    expect(await page.locator("#tooltip").isVisible()).toBe(true);
+    await page.keyboard.down("Control");
+    await page.mouse.wheel(0, -200);
+    await page.keyboard.up("Control");
+    await page.waitForFunction(() => document.querySelector("#tooltip")?.hasAttribute("hidden"));
+    noFaults(report);
+  });
+
+  it("has the plan and the run that were asked for over the timeline from the start, and leads with what the plan does", async () => {
+    const report = await openReport(html);
+    const { page } = report;
+    const shown = (): Promise<string[]> =>
+      page
+        .locator('input[name="overlay"]:checked')
+        .evaluateAll((boxes) => boxes.map((box) => (box as HTMLInputElement).value));
+    expect(await shown()).toEqual(["plan", "compare"]);
+    expect(await textOf(page, ".answers dt")).toBe("What does plan.json do?");
+    await page.locator('input[name="overlay"][value="plan"]').uncheck();
+    await page.locator('input[name="overlay"][value="compare"]').uncheck();
+    const hash = await hashOf(page);
+    expect(hash.get("overlays")).toBe("");
+    await page.reload();
+    await page.waitForSelector("html[data-ready]");
+    expect(await shown()).toEqual([]);
     noFaults(report);
   });
 
@@ -199,7 +290,9 @@ describe.runIf(browserPath !== "")("the page", () => {
     await page.waitForFunction(() =>
       /in Transformer\.layers\.1:/.test(document.querySelector("#ops [role=status]")?.textContent ?? ""),
     );
-    const times = await page.locator(".ops-grid .body .row:not([hidden]) [role=gridcell]:nth-child(6)").allInnerTexts();
+    const times = await page
+      .locator("#ops .ops-grid .body .row:not([hidden]) [role=gridcell]:nth-child(6)")
+      .allInnerTexts();
     const ms = times.map((text) => Number.parseFloat(text) * (text.endsWith("µs") ? 1e-3 : 1));
     expect(ms.length).toBeGreaterThan(5);
     expect(ms).toEqual([...ms].sort((a, b) => b - a));
@@ -217,7 +310,7 @@ describe.runIf(browserPath !== "")("the page", () => {
     await page.evaluate(() => {
       location.hash = "#op=9&method=optimal";
     });
-    await page.waitForFunction(() => document.querySelector(".moment h3")?.textContent?.startsWith("After op 9 "));
+    await page.waitForFunction(() => document.querySelector("#held h3")?.textContent?.startsWith("After op 9 "));
     expect(await page.locator("#budget").inputValue()).toBe("500");
     noFaults(report);
   });
@@ -243,7 +336,9 @@ describe.runIf(browserPath !== "")("the page", () => {
     expect(await page.evaluate(() => document.activeElement?.id)).toBe("search");
     await page.keyboard.type("addmm");
     await page.keyboard.press("Enter");
-    await page.waitForFunction(() => document.querySelector(".ops-grid .row.selected")?.textContent?.includes("addmm"));
+    await page.waitForFunction(() =>
+      document.querySelector("#ops .ops-grid .row.selected")?.textContent?.includes("addmm"),
+    );
     await page.keyboard.press("Control+a");
     await page.keyboard.type("no such thing");
     await page.keyboard.press("Enter");
@@ -258,7 +353,7 @@ describe.runIf(browserPath !== "")("the page", () => {
     );
     await page.waitForTimeout(300);
     const { rows } = await page.evaluate(() => ({
-      rows: [...document.querySelectorAll(".ops-grid .body .row:not([hidden])")].map((row) =>
+      rows: [...document.querySelectorAll("#ops .ops-grid .body .row:not([hidden])")].map((row) =>
         [...row.children].map((cell) => cell.textContent),
       ),
     }));
@@ -280,7 +375,7 @@ describe.runIf(browserPath !== "")("the page", () => {
     const { page } = report;
     await page.waitForSelector("#modules svg.icicle");
     await page.waitForSelector("#trade-off .front-chart");
-    await page.waitForSelector(".ops-grid .body .row");
+    await page.waitForSelector("#ops .ops-grid .body .row");
     for (const chart of ["timeline", "trade-off", "plans", "modules"]) {
       const svg = await saved(page, new RegExp(`Save transformer-${chart} as SVG`));
       expect(svg.name).toBe(`transformer-${chart}.svg`);
@@ -301,15 +396,13 @@ describe.runIf(browserPath !== "")("the page", () => {
     const table = async (name: string): Promise<string[]> =>
       (await saved(page, new RegExp(`Save as CSV: transformer: ${name}`))).text.trim().split("\r\n");
     const peak = Math.max(...memoryTimeline(trace).highestBytes);
-    const categories = await table("Peak by category");
-    expect(categories[0]).toBe("Category,Size,Share");
-    expect(categories.slice(1).reduce((sum, row) => sum + Number(row.split(",")[1]), 0)).toBe(peak);
+    const held = await rows("held");
+    expect(held[0]).toBe("storage,bytes,category,module,op,kernel,line,tensor,lastUsedByOp,freedBeforeOp");
+    expect(held.slice(1).reduce((sum, row) => sum + Number(row.split(",")[1]), 0)).toBe(peak);
     for (const name of [
       "Recommended plans",
-      "Largest at the peak",
       "What to recompute first",
       "Predicted and measured",
-      "what is alive",
       "budget",
       "fitted pieces",
     ])
@@ -321,7 +414,7 @@ describe.runIf(browserPath !== "")("the page", () => {
     const report = await openReport(html);
     const { page } = report;
     await page.waitForSelector("#modules svg.icicle");
-    await page.waitForSelector(".ops-grid .body .row");
+    await page.waitForSelector("#ops .ops-grid .body .row");
     const reached = new Set<string>();
     for (let i = 0; i < 260; i++) {
       await page.keyboard.press("Tab");
@@ -368,7 +461,7 @@ describe.runIf(browserPath !== "")("the page", () => {
     await page.keyboard.press("Escape");
     expect((await hashOf(page)).get("root")).toBe("Transformer");
 
-    await page.locator(".ops-grid").focus();
+    await page.locator("#ops .ops-grid").focus();
     for (const key of ["ArrowDown", "ArrowDown", "Enter"]) await page.keyboard.press(key);
     expect((await hashOf(page)).get("op")).toMatch(/^\d+$/);
     noFaults(report);
@@ -385,7 +478,7 @@ describe.runIf(browserPath !== "")("the page", () => {
     });
     const { page } = report;
     await page.waitForSelector("#modules svg.icicle");
-    await page.waitForSelector(".ops-grid .body .row");
+    await page.waitForSelector("#ops .ops-grid .body .row");
     const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
     await page.evaluate(axe);
     const violations = await page.evaluate(async () => {
@@ -411,14 +504,19 @@ describe.runIf(browserPath !== "")("the page", () => {
     const { page } = report;
     const summary = await textOf(page, "#summary");
     for (const text of [
-      "Peak memory",
-      "Peak by category",
+      "What holds the peak",
       "Activations",
       "Recommended plans",
       "At most 5 % time",
       "Predicted and measured",
     ])
       expect(summary).toContain(text);
+    expect(await page.locator(".answers dt").allInnerTexts()).toEqual([
+      "What does plan.json do?",
+      "Does it fit?",
+      "What holds the peak?",
+      "What is free to gain?",
+    ]);
     expect(await page.locator("svg.still").isVisible()).toBe(true);
     expect(await textOf(page, "#environment")).toContain("Allocation unit");
     noFaults(report);

@@ -1,4 +1,4 @@
-import { resolve } from "node:path";
+import { basename, resolve } from "node:path";
 import { isStandardOutput } from "@remat/output-file";
 import { type MakeReportOptions, makeReport, planAsTrace, renderReport } from "@remat/report";
 import { RuntimeSource, type Trace } from "@remat/trace";
@@ -15,6 +15,7 @@ import { Progress } from "../progress.js";
 import { extractTo } from "../report/extract-to.js";
 import { openFile } from "../report/open-file.js";
 import { type ReportSource, reportSource } from "../report/report-source.js";
+import { parseSharding } from "../sharding-option.js";
 import { tellTruncation } from "../tell-truncation.js";
 import { parseCount, parseText, UsageError } from "../usage-error.js";
 import { giveVerdict } from "../verdict/give-verdict.js";
@@ -33,7 +34,10 @@ export const reportCommand: Command = {
     unitsOption,
     { flags: "--top <n>", purpose: "How many of the largest storages at the peak to list", default: 12 },
     { flags: "--compare <other>", reads: true, purpose: "Another run, or a plan for this one, beside it" },
-    { flags: "--fsdp <plan>", purpose: "Also predict one rank of many: world=8,wrap='layers.*',reshard,bf16,offload" },
+    {
+      flags: "--fsdp <plan>",
+      purpose: "Also predict one rank of many: world=8,wrap='layers.*',bf16, or a file of a plan",
+    },
     { flags: "--time <time>", purpose: "How long to look for plans: 8s (default), 500ms, 0 for none" },
     { flags: "--iterations <n>", purpose: "How many changes to try instead: the same number gives the same plans" },
     {
@@ -91,7 +95,12 @@ export async function report(model: string | undefined, options: CommandOptions,
     };
     // Of a plan and a run, the run is what is shown, and the plan is laid over it.
     const run = source.kind === "run" ? source : compared?.kind === "run" ? compared : undefined;
-    const plan = source.kind === "plan" ? source : compared?.kind === "plan" ? compared : undefined;
+    const planned = source.kind === "plan" ? source : compared?.kind === "plan" ? compared : undefined;
+    // By the name of its file, as it was typed.
+    const plan = planned && {
+      plan: planned.plan,
+      name: basename(planned === source ? model : (other ?? planned.name)),
+    };
     const trace = run === undefined ? planAsTrace(planOf(source).plan) : await load(run);
     // Of a plan alone there is no run to judge.
     const target = run === source || other === undefined ? model : other;
@@ -106,9 +115,9 @@ export async function report(model: string | undefined, options: CommandOptions,
       pricedFor: pricedFor(trace, options),
       madeBy: `remat ${versionText()}`,
       source: model,
-      fsdp: text("fsdp"),
+      fsdp: fsdpOf(options),
       ...planningEffort(options),
-      ...(plan !== undefined && run !== undefined && { plan }),
+      ...(plan !== undefined && (run === undefined ? { planAlone: plan } : { plan })),
       ...(source.kind === "run" &&
         compared?.kind === "run" && { compare: { name: compared.name, trace: await load(compared) } }),
       onProgress: (what) => progress.show(`${source.name}: ${what}`),
@@ -145,6 +154,11 @@ async function loadRun(
     progress,
   );
   return trace;
+}
+
+/** The sharding plan, by what was typed. */
+function fsdpOf({ fsdp }: CommandOptions): MakeReportOptions["fsdp"] {
+  return fsdp === undefined ? undefined : { name: parseText("fsdp", fsdp), plan: parseSharding(fsdp) };
 }
 
 /** The device whose figures the times are made of, if they are. */

@@ -14,6 +14,8 @@ export interface TimelineScene {
     readonly dash: readonly number[];
     readonly bytes: Float64Array;
   }[];
+  /** How much the device has; undefined where that is not known, or far above all that is drawn. */
+  readonly limit: { readonly bytes: number; readonly label: string } | undefined;
   /** Stretches of one phase, from and to as shares of the width. */
   readonly phases: readonly {
     readonly label: string;
@@ -24,10 +26,16 @@ export interface TimelineScene {
   /** Marked places, as shares of the width. */
   readonly marks: readonly { readonly at: number; readonly label: string; readonly isStrong: boolean }[];
   readonly ticks: readonly (readonly [at: number, label: string])[];
-  readonly ink: { readonly text: string; readonly faint: string; readonly grid: string; readonly paper: string };
+  readonly ink: {
+    readonly limit: string;
+    readonly text: string;
+    readonly faint: string;
+    readonly grid: string;
+    readonly paper: string;
+  };
 }
 
-export const timelineMargin = { left: 68, right: 12, top: 30, bottom: 24 } as const;
+export const timelineMargin = { left: 68, right: 12, top: 48, bottom: 24 } as const;
 
 /** Draws a timeline: phases above, bands, the most held within ops, overlays, marks, axes. */
 export function drawTimeline(painter: Painter, scene: TimelineScene): void {
@@ -66,6 +74,16 @@ export function drawTimeline(painter: Painter, scene: TimelineScene): void {
     painter.line(x, stepped(bytes), ink.paper, { width: 4 });
     painter.line(x, stepped(bytes), colour, { width: 2, dash });
   }
+  if (scene.limit !== undefined) {
+    const at = y(scene.limit.bytes);
+    painter.line(Float64Array.of(left, left + plotWidth), Float64Array.of(at, at), ink.paper, { width: 4 });
+    painter.line(Float64Array.of(left, left + plotWidth), Float64Array.of(at, at), ink.limit, { width: 2 });
+    // Where it is drawn near the top, there is nothing but paper below it at the left: memory begins low.
+    painter.text(left + 6, at + (at < top + 20 ? 15 : -5), scene.limit.label, ink.limit, {
+      anchor: "start",
+      isStrong: true,
+    });
+  }
   drawPhases(painter, scene, plotWidth);
   drawMarks(painter, scene, plotWidth, plotHeight);
   painter.rect(left, top + plotHeight, plotWidth, 1, ink.faint);
@@ -82,23 +100,29 @@ function drawPhases(painter: Painter, { phases, ink }: TimelineScene, plotWidth:
   const { left, top } = timelineMargin;
   for (const { label, colour, from, to } of phases) {
     const width = Math.max(1, (to - from) * plotWidth);
-    painter.rect(left + from * plotWidth, top - 8, width, 4, colour);
-    if (width > label.length * 6.5 + 8) painter.text(left + from * plotWidth + 1, top - 12, label, ink.faint);
+    painter.rect(left + from * plotWidth, top - 26, width, 4, colour);
+    if (width > label.length * 6.5 + 8) painter.text(left + from * plotWidth + 1, top - 30, label, ink.faint);
   }
 }
 
+/** Labels stand above the plot, lest they hide what is drawn, and beside each other. */
 function drawMarks(painter: Painter, { marks, ink }: TimelineScene, plotWidth: number, plotHeight: number): void {
   const { left, top } = timelineMargin;
+  const taken: (readonly [from: number, to: number])[] = [];
   for (const { at, label, isStrong } of marks) {
     if (at < 0 || at > 1) continue;
     const x = left + at * plotWidth;
-    painter.line(Float64Array.of(x, x), Float64Array.of(top - 2, top + plotHeight), ink.text, {
+    painter.line(Float64Array.of(x, x), Float64Array.of(top - 4, top + plotHeight), ink.text, {
       width: isStrong ? 1.5 : 1,
       ...(!isStrong && { dash: [3, 3] }),
     });
-    const isRight = at > 0.8;
-    const width = label.length * 6.6 + 10;
-    painter.rect(isRight ? x - width - 3 : x + 3, top + 2, width, 18, ink.paper);
-    painter.text(isRight ? x - 8 : x + 8, top + 15, label, ink.text, { anchor: isRight ? "end" : "start", isStrong });
+    const width = label.length * 6.6 + 4;
+    const places = [x - width / 2, x - width - 4, x + 4]
+      .map((from) => Math.max(left, Math.min(left + plotWidth - width, from)))
+      .map((from) => [from, from + width] as const);
+    const [from, to] =
+      places.find(([begin, end]) => taken.every(([other, otherEnd]) => end < other || begin > otherEnd)) ?? places[0];
+    taken.push([from, to]);
+    painter.text((from + to) / 2, top - 9, label, ink.text, { anchor: "middle", isStrong });
   }
 }

@@ -1,5 +1,4 @@
-import type { MemoryMoment } from "@remat/memory";
-import type { MemoryBands, ModuleTreeView, PolicyView, TradeOffPoint, TradeOffView } from "@remat/reporting";
+import type { HeldTree, MemoryBands, ModuleTreeView, PolicyView, TradeOffPoint, TradeOffView } from "@remat/reporting";
 import type { TraceHeader } from "@remat/trace";
 import type { ReportMeta } from "../../src/data/report-meta.js";
 
@@ -100,7 +99,8 @@ export interface EngineMethods {
   open(text: string): Promise<Overview>;
   modules(): Promise<ModulesAnswer>;
   moduleBands(within: string): Promise<MemoryBands | undefined>;
-  moment(op: number): Promise<MemoryMoment>;
+  /** All that is held when an op is over, or for -1 at the peak. */
+  held(op: number): Promise<HeldTree>;
   sac(fqn: string): Promise<SacAnswer | undefined>;
   columns(fqn: string): Promise<SacColumns | undefined>;
   multiples(limit: number): Promise<readonly SacAnswer[]>;

@@ -1,5 +1,13 @@
-import { type MemoryMoment, type MemoryTimeline, memoryTimeline, momentAt, tellsLifetimes } from "@remat/memory";
-import { categoryBands, type MemoryBands, moduleBands, moduleTreeView, type TradeOffPoint } from "@remat/reporting";
+import { type MemoryTimeline, memoryTimeline, storagesAfterOp, storagesAtPeak, tellsLifetimes } from "@remat/memory";
+import {
+  categoryBands,
+  type HeldTree,
+  heldTree,
+  type MemoryBands,
+  moduleBands,
+  moduleTreeView,
+  type TradeOffPoint,
+} from "@remat/reporting";
 import { type SACStats, sacStats } from "@remat/sac-core";
 import type { Trace } from "@remat/trace";
 import { decodeReport, type ReportData } from "../../src/data/report-file.js";
@@ -56,8 +64,9 @@ export class Engine implements EngineMethods {
     return moduleBands(this.trace, this.timeline, { limit: 9, ...(within !== "" && { within }) });
   }
 
-  async moment(op: number): Promise<MemoryMoment> {
-    return momentAt(this.trace, { op }, { limit: 12 });
+  async held(op: number): Promise<HeldTree> {
+    const { trace } = this;
+    return heldTree(trace, op < 0 ? storagesAtPeak(trace, this.timeline?.peak) : storagesAfterOp(trace, op));
   }
 
   async sac(fqn: string): Promise<SacAnswer | undefined> {

@@ -5,8 +5,9 @@ import { goTo } from "./go-to.js";
 import { mountSearch } from "./search.js";
 
 const sections = [
-  ["summary", "Summary"],
   ["timeline", "Timeline"],
+  ["held", "Held"],
+  ["summary", "Plans"],
   ["trade-off", "Trade-off"],
   ["modules", "Modules"],
   ["ops", "Ops"],
@@ -22,6 +23,7 @@ export function mountBar(context: PageContext, bar: HTMLElement): void {
   const links = mounted.map(([id, label]) =>
     h("a", { href: `#${id}`, onclick: (event: Event) => goTo(id, event) }, label),
   );
+  hideLinksToNothing(links);
   const selection = h("div", { class: "selection", "aria-live": "polite" });
   const theme = h("button", {
     type: "button",
@@ -47,4 +49,18 @@ export function mountBar(context: PageContext, bar: HTMLElement): void {
       state.op >= 0 && state.op < overview.ops.count && chip(`op ${state.op}`, "the op", { op: -1 }),
     );
   });
+}
+
+/** Shows only links to sections that are there, as long as they are. */
+function hideLinksToNothing(links: readonly HTMLAnchorElement[]): void {
+  const look = (): void => {
+    for (const link of links) {
+      const target = document.getElementById(link.hash.slice(1));
+      const isHidden = target === null || target.hidden;
+      // What is written anew is a change, too, and would be looked at again without end.
+      if (link.hidden !== isHidden) link.hidden = isHidden;
+    }
+  };
+  look();
+  new MutationObserver(look).observe(document.body, { subtree: true, childList: true, attributeFilter: ["hidden"] });
 }

@@ -1,18 +1,38 @@
 import { initialState, readHash, type Store, writeHash } from "../state.js";
 
-/** Keeps the address and the state the same, so that a copied address leads to the same view. */
+/** Keeps the address and the state the same, so that a copied address leads to the same view, and each selection is a step that the browser goes back by. */
 export function followHash(store: Store): void {
   let waiting = 0;
-  store.follow(() => {
+  let isSelection = false;
+  store.follow((_state, changed) => {
+    isSelection ||= changed.has("op") || changed.has("module");
     clearTimeout(waiting);
     // Browsers refuse too many changes of the address in a row, as a slider would make.
     waiting = window.setTimeout(() => {
       const hash = writeHash(store.state);
-      if (hash !== location.hash.slice(1)) history.replaceState(null, "", `#${hash}`);
+      const steps = stepsTaken();
+      if (hash !== location.hash.slice(1)) {
+        if (isSelection) history.pushState({ steps: steps + 1 }, "", `#${hash}`);
+        else history.replaceState({ steps }, "", `#${hash}`);
+      }
+      isSelection = false;
     }, 120);
   });
   addEventListener("hashchange", () => {
-    if (document.getElementById(location.hash.slice(1)) !== null) return;
+    if (location.hash !== "" && document.getElementById(location.hash.slice(1)) !== null) return;
     store.update({ ...initialState, ...readHash(location.hash) });
   });
+}
+
+/** Goes back to what was selected before, as the browser does, but not out of the report; whether there was anything. */
+export function goBack(): boolean {
+  if (stepsTaken() === 0) return false;
+  history.back();
+  return true;
+}
+
+/** How many selections the browser can go back by. */
+function stepsTaken(): number {
+  const { steps } = (history.state ?? {}) as { readonly steps?: unknown };
+  return typeof steps === "number" ? steps : 0;
 }

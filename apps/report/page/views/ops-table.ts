@@ -1,6 +1,7 @@
 import { formatBytes, formatMs } from "@remat/reporting";
 import { fill, h } from "../dom.js";
 import type { OpAnswer } from "../engine/answers.js";
+import { goBack } from "../interaction/follow-hash.js";
 import { latest, type PageContext } from "../page-context.js";
 import { exportButtons, section } from "./figure.js";
 import { columns, exportOpsCsv, type OpColumn } from "./op-columns.js";
@@ -54,6 +55,7 @@ export function mountOpsTable(context: PageContext): HTMLElement {
       row.setAttribute("aria-selected", String(op === store.state.op));
     },
     onChoose: (position) => store.update({ op: answer.rows[position] }),
+    onKey: (key) => key === "Escape" && goBack(),
   });
 
   function sortBy({ key }: OpColumn): void {

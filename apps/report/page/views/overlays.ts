@@ -1,6 +1,8 @@
 import { formatBytes } from "@remat/reporting";
+import type { Overlay } from "../../src/data/report-meta.js";
 import { h, s } from "../dom.js";
 import type { PageContext } from "../page-context.js";
+import type { PageState } from "../state.js";
 import { token } from "../theme.js";
 
 const dashes: readonly (readonly number[])[] = [[], [6, 3], [2, 3], [10, 3, 2, 3]];
@@ -14,10 +16,17 @@ export function overlayDash(index: number): readonly number[] {
   return dashes[index % dashes.length];
 }
 
+/** Returns the keys of the overlays that are shown. */
+export function shownOverlayKeys({ overlays }: PageState, all: readonly Overlay[]): ReadonlySet<string> {
+  return new Set(
+    overlays === "given" ? all.flatMap(({ key, isGiven }) => (isGiven ? [key] : [])) : overlays.split(","),
+  );
+}
+
 /** Boxes to tick for the lines that can be laid over the timeline. */
 export function overlayChoice({ overview, store }: PageContext): {
   readonly element: HTMLElement | false;
-  show(keys: string): void;
+  show(state: PageState): void;
 } {
   const { overlays } = overview.meta;
   if (overlays.length === 0) return { element: false, show: () => {} };
@@ -53,8 +62,8 @@ export function overlayChoice({ overview, store }: PageContext): {
     });
   return {
     element: h("fieldset", { class: "choice wide" }, h("legend", {}, "Beside it"), ...boxes.map(({ label }) => label)),
-    show: (keys) => {
-      const shown = new Set(keys.split(","));
+    show: (state) => {
+      const shown = shownOverlayKeys(state, overlays);
       for (const { input } of boxes) input.checked = shown.has(input.value);
     },
   };

@@ -5,10 +5,10 @@ import type { Overlay } from "../../src/data/report-meta.js";
 import { type TimelineScene, timelineMargin } from "../charts/timeline-scene.js";
 import type { PageContext } from "../page-context.js";
 import { shade, token } from "../theme.js";
-import { overlayColour, overlayDash } from "./overlays.js";
+import { overlayColour, overlayDash, shownOverlayKeys } from "./overlays.js";
 import { phaseStretches, type Stretch, TimelineAxis } from "./timeline-view.js";
 
-export const chartHeight = 340;
+export const chartHeight = 358;
 
 /** Fewer ops are not zoomed into. */
 const fewestOps = 8;
@@ -90,7 +90,7 @@ export class TimelineModel {
 
   shownOverlays(): readonly (Overlay & { readonly index: number; readonly column: Float64Array })[] {
     const { overview, store } = this.context;
-    const keys = new Set(store.state.overlays.split(","));
+    const keys = shownOverlayKeys(store.state, overview.meta.overlays);
     return overview.meta.overlays.flatMap((overlay, index) =>
       keys.has(overlay.key) ? [{ ...overlay, index, column: overview.overlays[index] }] : [],
     );
@@ -104,6 +104,10 @@ export class TimelineModel {
     this.drawn = sample;
     const overlays = this.shownOverlays();
     const highest = byCategory.highestBytes[peak] ?? 0;
+    const { deviceMemoryBytes, device } = context.overview.meta.verdict ?? {};
+    const most = Math.max(highest, ...overlays.map(({ peakBytes }) => peakBytes));
+    // A line that would press everything else to the ground is told of in words.
+    const isNear = deviceMemoryBytes !== undefined && deviceMemoryBytes <= 1.3 * most;
     const marks = [{ at: axis.placeOf(peak, where, kind), label: `peak ${formatBytes(highest)}`, isStrong: false }];
     if (op >= 0 && op < axis.count && op !== peak)
       marks.push({ at: axis.placeOf(op, where, kind), label: `op ${op}`, isStrong: true });
@@ -112,7 +116,10 @@ export class TimelineModel {
       height: chartHeight,
       sample,
       bandColours: bands.bands.map(({ colour }) => shade(colour)),
-      maximumBytes: Math.max(highest, ...overlays.map(({ peakBytes }) => peakBytes)) * 1.04,
+      maximumBytes: Math.max(most, isNear ? deviceMemoryBytes : 0) * 1.04,
+      limit: isNear
+        ? { bytes: deviceMemoryBytes, label: `${device} has ${formatBytes(deviceMemoryBytes)}` }
+        : undefined,
       overlays: overlays.map(({ index, column }) => ({
         colour: overlayColour(index),
         dash: overlayDash(index),
@@ -124,7 +131,13 @@ export class TimelineModel {
       })),
       marks,
       ticks: ticksOf(axis, where, kind, width),
-      ink: { text: token("--text"), faint: token("--faint"), grid: token("--grid"), paper: token("--paper") },
+      ink: {
+        limit: token("--accent"),
+        text: token("--text"),
+        faint: token("--faint"),
+        grid: token("--grid"),
+        paper: token("--paper"),
+      },
     };
   }
 }

@@ -18,6 +18,9 @@ export function followPointer(canvas: HTMLCanvasElement, model: TimelineModel, r
   const { store } = model.context;
   let hover: number | undefined;
   let drag: { readonly from: number; to: number } | undefined;
+  /** What was selected before the last click, which may be the first of two. */
+  let selected = store.state.op;
+  let clickedAt = Number.NEGATIVE_INFINITY;
   const shareOf = (event: MouseEvent): number => {
     const box = canvas.getBoundingClientRect();
     const { left, right } = timelineMargin;
@@ -39,13 +42,15 @@ export function followPointer(canvas: HTMLCanvasElement, model: TimelineModel, r
     canvas.setPointerCapture(event.pointerId);
     drag = { from: shareOf(event), to: shareOf(event) };
   });
-  canvas.addEventListener("pointerup", () => {
+  canvas.addEventListener("pointerup", (event) => {
     if (drag === undefined) return;
     const [a, b] = [Math.min(drag.from, drag.to), Math.max(drag.from, drag.to)];
     drag = undefined;
     if ((b - a) * model.plotWidth > 4) model.show({ from: model.opAt(a), to: model.opAt(b) + 1 });
     else {
       const { drawn } = model;
+      if (event.timeStamp - clickedAt > 500) selected = store.state.op;
+      clickedAt = event.timeStamp;
       if (drawn !== undefined && drawn.count > 0)
         store.update({ op: drawn.op[Math.min(drawn.count - 1, Math.floor(b * drawn.count))] });
     }
@@ -55,7 +60,10 @@ export function followPointer(canvas: HTMLCanvasElement, model: TimelineModel, r
     drag = undefined;
     redraw();
   });
-  canvas.addEventListener("dblclick", () => model.showAll());
+  canvas.addEventListener("dblclick", () => {
+    store.update({ op: selected });
+    model.showAll();
+  });
   canvas.addEventListener(
     "wheel",
     (event) => {

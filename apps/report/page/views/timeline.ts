@@ -163,7 +163,7 @@ function timelineControls(
     show: (state) => {
       by.show(state.by);
       over.show(state.axis);
-      overlays.show(state.overlays);
+      overlays.show(state);
     },
   };
 }

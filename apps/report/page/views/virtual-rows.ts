@@ -5,6 +5,10 @@ export interface VirtualRowsOptions {
   readonly head: HTMLElement;
   readonly render: (position: number, row: HTMLElement) => void;
   readonly onChoose: (position: number) => void;
+  /** Rows of a tree: what they show says how deep they are. */
+  readonly isTree?: boolean;
+  /** Told of keys that move nothing, with the row that is active; whether they meant something. */
+  readonly onKey?: (key: string, position: number) => boolean;
 }
 
 const rowHeight = 26;
@@ -28,8 +32,8 @@ export class VirtualRows {
     this.scroller = h(
       "div",
       {
-        class: "ops-grid",
-        role: "grid",
+        class: options.isTree === true ? "ops-grid held-grid" : "ops-grid",
+        role: options.isTree === true ? "treegrid" : "grid",
         tabindex: 0,
         "aria-label": options.label,
         onkeydown: (event: KeyboardEvent) => this.onKey(event),
@@ -142,7 +146,7 @@ export class VirtualRows {
     if (event.key === "Enter" || event.key === " ") {
       if (this.count > 0) this.options.onChoose(this.active);
     } else if (Object.hasOwn(steps, event.key)) this.reveal(Math.max(0, Math.min(this.count - 1, steps[event.key])));
-    else return;
+    else if (this.options.onKey?.(event.key, this.active) !== true) return;
     event.preventDefault();
   }
 }

@@ -1,6 +1,8 @@
 import type {
+  Answer,
   CompareView,
   EnvironmentGroup,
+  HeldRow,
   LeaksRow,
   RecommendedPlan,
   ReportSummary,
@@ -15,6 +17,8 @@ export interface Overlay {
   readonly peakBytes: number;
   /** What it stands for, in a sentence. */
   readonly note: string;
+  /** Whether it was asked for, and is there from the start. */
+  readonly isGiven: boolean;
 }
 
 /** One choice between memory and time for the whole step. */
@@ -63,6 +67,10 @@ export interface ReportMeta {
   readonly summary: ReportSummary;
   /** Whether the step fits the device that it is meant for; undefined where the run does not tell, or no device was named. */
   readonly verdict: Verdict | undefined;
+  /** What is asked first: does it fit, what holds the peak, what is free to gain, what to type. */
+  readonly answers: readonly Answer[];
+  /** The largest groups of what is held at the peak, as rows of a tree; none where that is not known. */
+  readonly heldRows: readonly HeldRow[];
   readonly environment: readonly EnvironmentGroup[];
   readonly plans: PlanFindings | undefined;
   /** Why there are none. */

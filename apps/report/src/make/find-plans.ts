@@ -63,6 +63,7 @@ export async function findPlans(trace: Trace, options: FindPlansOptions): Promis
         kind: "plan",
         peakBytes,
         note: "predicted: what the step holds when it follows the plan, op by op",
+        isGiven: false,
       },
       holdPlan(trace, plan, graph).highestBytes,
     ]),

@@ -1,11 +1,28 @@
-import { parseShardingPlan, simulateFsdp } from "@remat/mem-tracker/fsdp";
-import { holdPlan, memoryTimeline, momentOfPeak, tellsLifetimes } from "@remat/memory";
+import { type ShardingPlan, simulateFsdp } from "@remat/mem-tracker/fsdp";
 import {
+  heldPeak,
+  holdPlan,
+  idleAtPeak,
+  memoryTimeline,
+  momentOfPeak,
+  type PlanMemory,
+  storagesAtPeak,
+  tellsLifetimes,
+} from "@remat/memory";
+import {
+  type Answer,
+  answerFirst,
+  answerOutcome,
+  answerPlan,
   compareView,
   formatPercent,
+  heldRow,
+  heldTree,
+  heldTreeRows,
   leaksFacts,
   leaksRows,
   moduleTreeView,
+  openLargest,
   summarizeLeaks,
   type Verdict,
   viewEnvironment,
@@ -14,7 +31,7 @@ import {
 import { sacStats } from "@remat/sac-core";
 import { type DeviceSpec, type Plan, RematError, RuntimeSource, type Trace } from "@remat/trace";
 import type { ReportData } from "../data/report-file.js";
-import type { Comparison, FsdpFindings, LeakFindings, Overlay, ReportMeta } from "../data/report-meta.js";
+import type { Comparison, FsdpFindings, LeakFindings, Overlay, PlanFindings, ReportMeta } from "../data/report-meta.js";
 import { alignHighest } from "./align-runs.js";
 import { findPlans } from "./find-plans.js";
 
@@ -37,8 +54,10 @@ export interface MakeReportOptions {
   readonly plan?: { readonly name: string; readonly plan: Plan } | undefined;
   /** Another run beside it. */
   readonly compare?: { readonly name: string; readonly trace: Trace } | undefined;
-  /** Also predict one rank of many: `world=8,wrap='layers.*',reshard`. */
-  readonly fsdp?: string | undefined;
+  /** Also predict one rank of many, under a sharding plan by that name. */
+  readonly fsdp?: { readonly name: string; readonly plan: ShardingPlan } | undefined;
+  /** The plan that the run was made from, where there is none but that. */
+  readonly planAlone?: { readonly name: string; readonly plan: Plan } | undefined;
   readonly onProgress?: (what: string) => void;
 }
 
@@ -61,7 +80,14 @@ export async function makeReport(trace: Trace, options: MakeReportOptions): Prom
     onProgress: () => onProgress?.("looking for plans"),
   });
   const overlays: (readonly [Overlay, Float64Array])[] = [...found.overlays];
-  if (options.plan !== undefined) overlays.push(givenPlan(trace, options.plan));
+  const outcomes: Answer[] = [];
+  const { deviceMemoryBytes } = options.verdict ?? {};
+  if (options.planAlone !== undefined) outcomes.push(answerPlan({ ...options.planAlone, deviceMemoryBytes }));
+  if (options.plan !== undefined) {
+    const { overlay, highest, memory } = givenPlan(trace, options.plan);
+    overlays.push([overlay, highest]);
+    outcomes.push(answerPlan({ ...options.plan, memory, deviceMemoryBytes }));
+  }
   let comparison: Comparison | undefined;
   if (options.compare !== undefined) {
     onProgress?.("comparing");
@@ -71,6 +97,17 @@ export async function makeReport(trace: Trace, options: MakeReportOptions): Prom
   if (options.fsdp !== undefined) {
     onProgress?.("simulating a rank");
     fsdp = shard(trace, options.fsdp, overlays);
+    const { peakBytes, bytesByCategory, worldSize } = fsdp;
+    outcomes.push(
+      answerOutcome({
+        question: `What does a rank of ${worldSize} hold?`,
+        peakBytes,
+        bytesByCategory,
+        beforeBytes: summary.peak?.totalBytes,
+        deviceMemoryBytes,
+        reasons: [`Under ${options.fsdp.name}, simulated from this run.`],
+      }),
+    );
   }
   return {
     meta: {
@@ -78,6 +115,12 @@ export async function makeReport(trace: Trace, options: MakeReportOptions): Prom
       from: options.from ?? "trace",
       summary,
       verdict: options.verdict,
+      ...withOutcomes(
+        outcomes,
+        options.planAlone === undefined
+          ? tellPeak(trace, options.verdict, found.findings)
+          : { answers: [], heldRows: [] },
+      ),
       environment: viewEnvironment(trace, {
         pricedFor: options.pricedFor,
         madeBy: options.madeBy,
@@ -96,6 +139,38 @@ export async function makeReport(trace: Trace, options: MakeReportOptions): Prom
   };
 }
 
+/** What was asked for leads. */
+function withOutcomes(
+  outcomes: readonly Answer[],
+  { answers, heldRows }: Pick<ReportMeta, "answers" | "heldRows">,
+): Pick<ReportMeta, "answers" | "heldRows"> {
+  return { answers: [...outcomes, ...answers], heldRows };
+}
+
+/** Rows that are read without JavaScript, at most. */
+const rowsAtRest = 24;
+
+function tellPeak(
+  trace: Trace,
+  verdict: Verdict | undefined,
+  plans: PlanFindings | undefined,
+): Pick<ReportMeta, "answers" | "heldRows"> {
+  if (!tellsLifetimes(trace))
+    return { answers: answerFirst(trace, { verdict, tree: undefined, idle: undefined }), heldRows: [] };
+  const peak = heldPeak(trace);
+  const tree = heldTree(trace, storagesAtPeak(trace, peak));
+  const { ids, depths, parents } = heldTreeRows(tree, openLargest(tree, rowsAtRest));
+  return {
+    answers: answerFirst(trace, {
+      verdict,
+      tree,
+      idle: idleAtPeak(trace, peak),
+      plans: plans?.recommended,
+    }),
+    heldRows: Array.from(ids, (id, i) => heldRow(tree, id, depths[i], parents[i])),
+  };
+}
+
 function findLeaks(trace: Trace): LeakFindings {
   const summary = summarizeLeaks(trace);
   return { facts: leaksFacts(summary).facts, rows: leaksRows(summary) };
@@ -109,22 +184,25 @@ function describeSearch({ planTimeMs = 8000, planIterations }: MakeReportOptions
 function givenPlan(
   trace: Trace,
   { name, plan }: NonNullable<MakeReportOptions["plan"]>,
-): readonly [Overlay, Float64Array] {
+): { readonly overlay: Overlay; readonly highest: Float64Array; readonly memory: PlanMemory } {
   if (plan.ops.length !== trace.ops.count || plan.subject.kind !== "trace")
     throw new RematError(
       "REPORT_PLAN_MISMATCH",
       `${name}: the plan is for ${plan.subject.kind === "trace" ? `a run of ${plan.ops.length} ops` : "a graph"}, the run has ${trace.ops.count}. Name the run that it was made for, with the same batch and loss.`,
     );
-  return [
-    {
+  const memory = holdPlan(trace, plan);
+  return {
+    overlay: {
       key: "plan",
       label: name,
       kind: "plan",
       peakBytes: plan.predicted.peakBytes,
       note: `predicted: ${formatPercent(plan.predicted.overhead)} more time than the plain step`,
+      isGiven: true,
     },
-    holdPlan(trace, plan).highestBytes,
-  ];
+    highest: memory.highestBytes,
+    memory,
+  };
 }
 
 function compareRuns(
@@ -156,14 +234,18 @@ function compareRuns(
         kind: isMeasured ? "measured" : "other",
         peakBytes: theirs.compared.peak?.totalBytes ?? 0,
         note: `${isMeasured ? "measured" : "another run"}: the most held at the matching ops`,
+        isGiven: true,
       },
       alignHighest(trace, other, theirs.timeline),
     ]);
   return { name, isMeasured, view: compareView(mine.compared, theirs.compared) };
 }
 
-function shard(trace: Trace, text: string, overlays: (readonly [Overlay, Float64Array])[]): FsdpFindings {
-  const plan = parseShardingPlan(text);
+function shard(
+  trace: Trace,
+  { name, plan }: NonNullable<MakeReportOptions["fsdp"]>,
+  overlays: (readonly [Overlay, Float64Array])[],
+): FsdpFindings {
   const { trace: rank } = simulateFsdp(trace, plan);
   const timeline = memoryTimeline(rank);
   const { peakBytes, bytesByCategory } = timeline.peak;
@@ -174,11 +256,12 @@ function shard(trace: Trace, text: string, overlays: (readonly [Overlay, Float64
       kind: "fsdp",
       peakBytes,
       note: "simulated from this run: the most held at the matching ops",
+      isGiven: true,
     },
     alignHighest(trace, rank, timeline),
   ]);
   return {
-    plan: text,
+    plan: name,
     worldSize: plan.worldSize,
     peakBytes,
     bytesByCategory,

@@ -1,0 +1,11 @@
+import type { Answer } from "@remat/reporting";
+import { type Html, html } from "./html.js";
+
+/** Shows what is asked first, each question with its answer and what that rests on. */
+export function answersHtml(answers: readonly Answer[]): Html {
+  return html`<dl class="answers">${answers.map(
+    ({ question, answer, reasons, isGood, command }) =>
+      html`<div class="${isGood === undefined ? "" : isGood ? "good" : "bad"}"><dt>${question}</dt><dd>${answer !== "" && html`<strong>${answer}</strong>`}${command !== undefined && html`<code>${command}</code>`}${reasons.length > 0 && html`<ul>${reasons.map((reason) => html`<li>${reason}</li>`)}</ul>`}</dd></div>`,
+  )}</dl>
+`;
+}
