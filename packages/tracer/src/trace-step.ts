@@ -69,7 +69,9 @@ export async function traceStep(exported: unknown, options: TraceStepOptions = {
     if (optimizer !== undefined) tracker.trackOptimizer(optimizer);
     // The first update leaves the initial values to those who hold them, and what comes after it is what goes on.
     const stepsBefore = Math.max(spec.stepsBefore, initial.length > 0 ? 1 : 0);
-    for (let i = 0; i < stepsBefore; i++) await (step.takeAsync ?? step.take)();
+    for (let i = 0; i < stepsBefore; i++)
+      if (step.takeAsync === undefined) step.take();
+      else await step.takeAsync();
     options.onStart?.(recorder);
     // In one run: between two the hook sees nothing, and takes what it then finds for new.
     const take = (): void | Promise<void> => {

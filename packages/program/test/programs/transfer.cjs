@@ -6,7 +6,11 @@ const node = (name, op, input, attr = {}) => ({ name, op, input, attr: { T: floa
 const base = tf.loadGraphModelSync({
   modelTopology: {
     node: [
-      { name: "x", op: "Placeholder", attr: { dtype: float, shape: { shape: { dim: [{ size: "-1" }, { size: "4" }] } } } },
+      {
+        name: "x",
+        op: "Placeholder",
+        attr: { dtype: float, shape: { shape: { dim: [{ size: "-1" }, { size: "4" }] } } },
+      },
       { name: "w", op: "Const", attr: { dtype: float, value: { tensor: { dtype: "DT_FLOAT", tensorShape: {} } } } },
       node("product", "MatMul", ["x", "w"], { transpose_a: { b: false }, transpose_b: { b: false } }),
       node("features", "Tanh", ["product"]),
