@@ -192,7 +192,7 @@ export class OnlinePolicy implements Policy {
     const current = coming.describe();
     const room = formatTypedBytes(needed);
     const advice = coming.isOfUpdate
-      ? `Nothing can be evicted in an update, so no plan does with less: no budget below ${room} does. Allow that or more, or hold less besides.`
+      ? `It has room within ${room}, and no budget below that does, with a plan or without, since nothing can be evicted in an update. Allow that or more, or hold less besides.`
       : `It has room within ${room}; an op that comes later may need more. Allow that or more, give a plan made ahead, which may need less, or take a smaller batch.`;
     throw new BudgetError(
       `${current} needs ${formatBytes(bytes)} beside ${formatBytes(meter.liveBytes)} that cannot be evicted now (weights, gradients, what it reads, and what nothing can recompute): a budget of ${formatBytes(budgetBytes)} does not do. ${advice}`,

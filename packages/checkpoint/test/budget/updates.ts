@@ -74,7 +74,12 @@ export function stepsInWhatIsAskedFor(make: () => tf.Optimizer): { seen: unknown
         expect(smallestBudgetBytes).toBeGreaterThan(budget);
         budget = smallestBudgetBytes;
         expect([values(), optimizer.iterations, counts()]).toEqual(before);
-        if (op.startsWith("the update of the weights by ")) refusedUpdates++;
+        const isUpdate = op.startsWith("the update of the weights by ");
+        if (isUpdate) refusedUpdates++;
+        const advice = isUpdate ? "and no budget below that does" : "an op that comes later may need more";
+        expect((error as BudgetError).message).toMatch(
+          new RegExp(`has room within ${smallestBudgetBytes}B.*[,;] ${advice}`),
+        );
       }
     }
   end();
