@@ -208,6 +208,7 @@ function headOf(scene: Scene, own: HeldState): readonly Line[] {
   const trace = document.memoryTrace();
   const at = own.op < 0 ? "at the peak" : `after op ${own.op} ${trace.opName(own.op)}`;
   const title: Line = [
+    { text: `${document.name.title}  `, style: "strong" },
     { text: formatBytes(totalBytes), style: "warning" },
     { text: ` ${at}`, style: "strong" },
     { text: ` in ${count} storages`, style: "faint" },

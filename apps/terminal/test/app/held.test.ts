@@ -10,7 +10,7 @@ describe("what is held", () => {
     const { app } = appOf(trace);
     expect(app.state.view).toBe("held");
     const [title, free] = screenText(app).slice(2);
-    expect(title).toMatch(/^[\d.]+ \w+ at the peak in \d+ storages/);
+    expect(title).toMatch(/^Transformer {2}[\d.]+ \w+ at the peak in \d+ storages/);
     expect(free).toMatch(/^Free to gain: |^Next to nothing|% of the peak is used by no op any more/);
   });
 

@@ -143,6 +143,12 @@ function describeGroup(
 }
 
 function answerFree(trace: Trace, { verdict, tree, idle, plans = [], units }: AnswerFirstOptions): Answer {
+  if (trace.truncated !== undefined)
+    return {
+      ...asked("free"),
+      answer: "",
+      reasons: ["What is used or freed after the end of a trace that breaks off is not known."],
+    };
   const size = sizeFormat(units);
   const peakBytes = verdict?.peakBytes ?? tree?.held.totalBytes ?? 0;
   const saving = verdict && savingOf(verdict);

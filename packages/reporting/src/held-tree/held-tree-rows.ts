@@ -77,7 +77,7 @@ function storageLabel(tree: HeldTree, place: number, parent: number): string {
   const kernel = isKernelTold ? "" : ` ${textOf(tree, tree.kernel[place])}`;
   const parts = [
     isModuleTold || tree.module[place] < 0 ? undefined : namePattern([tree.texts[tree.module[place]]], tree.rootModule),
-    op >= 0 ? `op ${op}${kernel}` : isKernelTold ? "made by no op" : undefined,
+    op >= 0 ? `op ${op}${kernel}` : isKernelTold ? `storage ${held.storage[place]}` : undefined,
     told >= levels.indexOf("tensor") ? undefined : textOf(tree, tree.tensor[place]),
   ];
   return parts.filter((part) => part !== undefined).join(" · ") || `storage ${held.storage[place]}`;

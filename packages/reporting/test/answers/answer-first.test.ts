@@ -105,6 +105,13 @@ it("says what time would buy, and never calls a plan free that costs time", () =
   expect(free.reasons[0]).not.toContain("TensorFlow.js");
 });
 
+it("promises nothing of a trace that breaks off", () => {
+  const broken = Object.assign(step(), { truncated: { line: 12, reason: "the file ends" } });
+  const [fit, , free] = answersTo(broken, { device: device(40_000) });
+  expect(fit.reasons.at(-1)).toContain("breaks off after line 12");
+  expect([free.answer, free.reasons.length, free.isGood]).toEqual(["", 1, undefined]);
+});
+
 it("says what is not known: the device's memory, or when storages are freed", () => {
   expect(text(answersTo(step(), { device: device() }))[0]).toBe(
     "Does it fit? | 31.45 KiB at the peak | The peak is 31.45 KiB, in op 7 ReluGrad of net.layer_0. | How much memory card has is not known.",
