@@ -22,7 +22,7 @@ export interface PageState {
   readonly phase: number;
   /** Only ops that the policy does this with (`OpFate`); -1 for all. */
   readonly fate: number;
-  readonly sort: "op" | "name" | "module" | "phase" | "memoryBytes" | "runtimeMs" | "msps" | "freed" | "fate";
+  readonly sort: "op" | "name" | "module" | "phase" | "memoryBytes" | "runtimeMs" | "msps" | "freed" | "fate" | "plan";
   readonly order: "up" | "down";
   readonly theme: "auto" | "light" | "dark";
 }
@@ -53,7 +53,7 @@ const choices: Readonly<Record<string, readonly string[]>> = {
   axis: ["ops", "time"],
   method: ["greedy", "optimal"],
   area: ["memory", "time"],
-  sort: ["op", "name", "module", "phase", "memoryBytes", "runtimeMs", "msps", "freed", "fate"],
+  sort: ["op", "name", "module", "phase", "memoryBytes", "runtimeMs", "msps", "freed", "fate", "plan"],
   order: ["up", "down"],
   theme: ["auto", "light", "dark"],
 };

@@ -256,10 +256,21 @@ describe.runIf(browserPath !== "")("the page", () => {
         .evaluateAll((boxes) => boxes.map((box) => (box as HTMLInputElement).value));
     expect(await shown()).toEqual(["plan", "compare"]);
     expect(await textOf(page, ".answers dt")).toBe("What does plan.json do?");
+    await page.waitForSelector("#ops .ops-grid .body .row");
+    await page.locator("#ops .head button", { hasText: "Plan" }).click();
+    await page.waitForTimeout(300);
+    const fates = await page
+      .locator("#ops .ops-grid .body .row:not([hidden]) [role=gridcell]:nth-child(11)")
+      .allInnerTexts();
+    expect(fates.length).toBeGreaterThan(5);
+    expect(["recomputed", "freed early", "kept"]).toContain(fates[0]);
+    expect(Object.fromEntries(await hashOf(page))).toEqual({ sort: "plan", order: "down" });
+    await page.locator("#ops .head button", { hasText: "Op" }).first().click();
     await page.locator('input[name="overlay"][value="plan"]').uncheck();
     await page.locator('input[name="overlay"][value="compare"]').uncheck();
     const hash = await hashOf(page);
     expect(hash.get("overlays")).toBe("");
+    expect(hash.has("sort")).toBe(false);
     await page.reload();
     await page.waitForSelector("html[data-ready]");
     expect(await shown()).toEqual([]);

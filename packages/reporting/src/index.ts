@@ -150,6 +150,7 @@ export {
   opTableRows,
   opTableView,
 } from "./op-table-view.js";
+export { type PlanFateName, planFateLabels, planFateNames, planFates } from "./plan-fates.js";
 export { opStartMs, type SampledBands, type SampleOptions, sampleBands } from "./sample-bands.js";
 export { type SizeFormat, type SizeUnit, sizeFormat, sizeUnits } from "./size-unit.js";
 export {

@@ -30,6 +30,8 @@ export interface Overview {
   /** Undefined where the run says nothing about lifetimes. */
   readonly bands: MemoryBands | undefined;
   readonly overlays: readonly Float64Array[];
+  /** What the plan that was asked for does with each op; undefined where none was. */
+  readonly planFates: Uint8Array | undefined;
 }
 
 export interface ModulesAnswer {
@@ -79,7 +81,7 @@ export interface OpQuery {
   readonly phase: number;
   /** Only ops that the policy does this with; -1 for all. */
   readonly fate: number;
-  readonly sort: "op" | "name" | "module" | "phase" | "memoryBytes" | "runtimeMs" | "msps" | "freed" | "fate";
+  readonly sort: "op" | "name" | "module" | "phase" | "memoryBytes" | "runtimeMs" | "msps" | "freed" | "fate" | "plan";
   readonly isDescending: boolean;
 }
 

@@ -38,7 +38,7 @@ export class Engine implements EngineMethods {
 
   async open(text: string): Promise<Overview> {
     const data = decodeReport(await decodeBlock(text));
-    const { trace, meta, overlays } = data;
+    const { trace, meta, overlays, planFates } = data;
     this.data = data;
     if (tellsLifetimes(trace)) this.timeline = memoryTimeline(trace);
     this.overview = {
@@ -49,6 +49,7 @@ export class Engine implements EngineMethods {
       ops: pageOps(trace),
       bands: this.timeline && categoryBands(this.timeline),
       overlays,
+      planFates,
     };
     return this.overview;
   }

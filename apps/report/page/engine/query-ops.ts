@@ -8,7 +8,7 @@ import { wellFormed } from "./well-formed.js";
  * @param keys by op: what to sort by, where it is of a policy
  */
 export function queryOps(
-  { ops, names, modules }: Overview,
+  { ops, names, modules, planFates }: Overview,
   query: OpQuery,
   fate: Uint8Array | undefined,
   keys: Float64Array | undefined,
@@ -33,7 +33,7 @@ export function queryOps(
     if (ops.runtimeMs[op] > 0) runtimeMs += ops.runtimeMs[op];
   }
   const rows = found.slice(0, count);
-  sortRows(rows, keysOf({ ops, names, modules }, query.sort, fate, keys), query.isDescending);
+  sortRows(rows, keysOf({ ops, names, modules, planFates }, query.sort, fate, keys), query.isDescending);
   return { rows, memoryBytes, runtimeMs };
 }
 
@@ -74,7 +74,7 @@ function matching(texts: readonly string[], wanted: string): Uint8Array {
 
 /** By op the number to sort by; undefined for the order in which ops ran. */
 function keysOf(
-  { ops, names, modules }: Pick<Overview, "ops" | "names" | "modules">,
+  { ops, names, modules, planFates }: Pick<Overview, "ops" | "names" | "modules" | "planFates">,
   sort: OpQuery["sort"],
   fate: Uint8Array | undefined,
   keys: Float64Array | undefined,
@@ -87,6 +87,8 @@ function keysOf(
     case "msps":
     case "freed":
       return keys;
+    case "plan":
+      return planFates;
     case "fate":
       return fate && Float64Array.from(fate, (value) => (value === 255 ? Number.NaN : value));
     case "name":

@@ -1,4 +1,13 @@
-import { formatBytes, formatMs, formatPercent, OpMark, opFateNames, opMarkNames } from "@remat/reporting";
+import {
+  formatBytes,
+  formatMs,
+  formatPercent,
+  OpMark,
+  opFateNames,
+  opMarkNames,
+  planFateLabels,
+  planFateNames,
+} from "@remat/reporting";
 import { phaseNames } from "@remat/trace";
 import type { Overview } from "../engine/answers.js";
 import { downloadCsv } from "../interaction/download-csv.js";
@@ -27,7 +36,20 @@ const flags: readonly (readonly [bit: number, short: string])[] = [
   [OpMark.savedByAutograd, "saved"],
 ];
 
-export const columns: readonly OpColumn[] = [
+const planColumn: OpColumn = {
+  key: "plan",
+  label: "Plan",
+  title: "What the plan that was asked for does with its results",
+  isNumber: false,
+  text: ({ overview: { planFates } }, op) => planFateLabels[planFateNames[planFates?.[op] ?? 0]],
+};
+
+/** Returns the columns that there are: that of a plan where one was asked for. */
+export function columnsOf({ planFates }: Overview): readonly OpColumn[] {
+  return planFates === undefined ? columns : [...columns, planColumn];
+}
+
+const columns: readonly OpColumn[] = [
   { key: "op", label: "Op", title: "Number in execution order", isNumber: true, text: (_source, op) => String(op) },
   {
     key: "name",
@@ -115,7 +137,7 @@ function known(value: number | undefined): number | undefined {
 
 /** Saves rows of the table, all of them, in their order. */
 export function exportOpsCsv(overview: Overview, policy: ShownPolicy, rows: Int32Array): void {
-  const { ops, names, modules, meta } = overview;
+  const { ops, names, modules, meta, planFates } = overview;
   const headers = [
     "op",
     "name",
@@ -129,6 +151,7 @@ export function exportOpsCsv(overview: Overview, policy: ShownPolicy, rows: Int3
     "policy",
     ...["viewLike", "random", "inPlace", "savedByAutograd", "inPlaceParent"],
     "marks",
+    ...(planFates === undefined ? [] : ["plan"]),
   ];
   downloadCsv(`${meta.title}-ops.csv`, headers, rows.length, (at) => {
     const op = rows[at];
@@ -150,6 +173,7 @@ export function exportOpsCsv(overview: Overview, policy: ShownPolicy, rows: Int3
         ? policy.columns.inPlaceParent[op]
         : undefined,
       opMarkNames(ops.marks[op]).join(" "),
+      ...(planFates === undefined ? [] : [planFateNames[planFates[op]]]),
     ];
   });
 }

@@ -4,7 +4,7 @@ import type { OpAnswer } from "../engine/answers.js";
 import { goBack } from "../interaction/follow-hash.js";
 import { latest, type PageContext } from "../page-context.js";
 import { exportButtons, section } from "./figure.js";
-import { columns, exportOpsCsv, type OpColumn } from "./op-columns.js";
+import { columnsOf, exportOpsCsv, type OpColumn } from "./op-columns.js";
 import { opFilters } from "./op-filters.js";
 import type { ShownPolicy } from "./policy-feed.js";
 import { VirtualRows } from "./virtual-rows.js";
@@ -17,6 +17,7 @@ export function mountOpsTable(context: PageContext): HTMLElement {
   let policy: ShownPolicy = { fate: undefined, columns: undefined };
   const status = h("p", { class: "note", role: "status" });
   const filters = opFilters(store);
+  const columns = columnsOf(overview);
 
   const headers = columns.map((column) => {
     const button = h("button", { type: "button", tabindex: -1, onclick: () => sortBy(column) }, column.label);
@@ -109,6 +110,7 @@ export function mountOpsTable(context: PageContext): HTMLElement {
     if (position >= 0 && answer.rows[position] === op) rows.reveal(position);
     else rows.redraw();
   };
+  rows.element.classList.toggle("with-plan", overview.planFates !== undefined);
   policies.follow((next) => {
     const isOther = { fate: next.fate !== policy.fate, columns: next.columns !== policy.columns };
     policy = next;
@@ -147,7 +149,7 @@ export function mountOpsTable(context: PageContext): HTMLElement {
     h(
       "p",
       { class: "note" },
-      "Memory: what an op's results take that no op before it made. MSPS: memory freed per second of recomputing it. Freed and recomputed: shares of memory and of the forward pass once the greedy order has come to it. Policy: what the budget above does with it.",
+      "Memory: what an op's results take that no op before it made. MSPS: memory freed per second of recomputing it. Freed and recomputed: shares of memory and of the forward pass once the greedy order has come to it. Policy: what the budget above does with it. Plan, where one was given: whether its results are kept, freed before the run frees them, offloaded, or recomputed.",
     ),
   );
 }

@@ -12,6 +12,8 @@ export interface ReportData {
   readonly trace: Trace;
   /** By `meta.overlays`: bytes held at each op of the trace, the most since the op before; NaN where it says nothing. */
   readonly overlays: readonly Float64Array[];
+  /** What the plan that was asked for does with each op (`planFates`); left out where none was. */
+  readonly planFates?: Uint8Array;
 }
 
 interface Head {
@@ -25,10 +27,11 @@ interface Head {
  * Encodes data as bytes, to be compressed: the length of a JSON text as 4 bytes (little-endian), the text in UTF-8, then the bytes of each column that
  * its `columns` names, one after the other.
  */
-export function encodeReport({ meta, trace, overlays }: ReportData): Uint8Array {
+export function encodeReport({ meta, trace, overlays, planFates }: ReportData): Uint8Array {
   const { columns, rest } = columnsOfTrace(trace);
   const all = new Map<string, ColumnArray>(columns);
   for (const [i, overlay] of overlays.entries()) all.set(`overlay.${i}`, overlay);
+  if (planFates !== undefined) all.set("planFates", planFates);
   const packed = Array.from(all, ([name, values]) => packColumn(name, values));
   const head: Head = { format: reportFormat, meta, trace: rest, columns: packed.map(({ column }) => column) };
   const json = new TextEncoder().encode(JSON.stringify(head));
@@ -58,7 +61,13 @@ export function decodeReport(bytes: Uint8Array): ReportData {
     at += length;
   }
   const overlays = head.meta.overlays.map((_, i) => columns.get(`overlay.${i}`) as Float64Array);
-  return { meta: head.meta, trace: traceOfColumns({ columns, rest: head.trace }), overlays };
+  const planFates = columns.get("planFates") as Uint8Array | undefined;
+  return {
+    meta: head.meta,
+    trace: traceOfColumns({ columns, rest: head.trace }),
+    overlays,
+    ...(planFates !== undefined && { planFates }),
+  };
 }
 
 function readHead(bytes: Uint8Array): Head {

@@ -23,6 +23,7 @@ import {
   leaksRows,
   moduleTreeView,
   openLargest,
+  planFates,
   summarizeLeaks,
   type Verdict,
   viewEnvironment,
@@ -136,6 +137,7 @@ export async function makeReport(trace: Trace, options: MakeReportOptions): Prom
     },
     trace,
     overlays: overlays.map(([, highest]) => highest),
+    ...(options.plan !== undefined && { planFates: planFates(trace, options.plan.plan) }),
   };
 }
 
