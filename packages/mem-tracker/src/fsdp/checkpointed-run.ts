@@ -35,7 +35,7 @@ export class CheckpointedRun {
   }
 
   /**
-   * What checkpointing takes by itself in the run under `checkpoint`, in milliseconds, beside its ops.
+   * What checkpointing takes by itself in the run under `checkpoint`, in milliseconds, beside its ops; 0 where those have the times of a device's figures.
    *
    * @throws as {@link under}
    */

@@ -1,3 +1,5 @@
+import { RuntimeSource, type Trace } from "@remat/trace";
+
 /**
  * What `torch.utils.checkpoint` takes by itself, in milliseconds: it runs in Python, whatever the device computes. Measured with PyTorch 2.13 on one
  * core of a server (modules of 1, 10 and 20 layers of 4 units, whose ops take next to nothing).
@@ -18,3 +20,13 @@ export const bookkeeping = {
   /** For each op of a part that runs again. */
   rerunMs: 0.01,
 } as const;
+
+/**
+ * Tells whether what checkpointing takes by itself is part of a step's time: where that was measured. The times that a device's figures give are of its kernels alone,
+ * and have nothing of what the host does meanwhile, with checkpointing or without.
+ *
+ * @internal
+ */
+export function countsBookkeeping({ ops }: Trace): boolean {
+  return ops.runtimeSource.includes(RuntimeSource.measured);
+}

@@ -27,7 +27,7 @@ export class CheckpointedSteps {
     this.units = checkpointableUnits(this.script);
   }
 
-  /** What checkpointing takes by itself under `policy`, beside its ops, which runtimes are of. */
+  /** What checkpointing takes by itself under `policy`, beside its ops, which runtimes are of; 0 where those are a device's. */
   bookkeepingMs(policy: CheckpointPolicy): number {
     const modes = callModes(this.units, policy, this.trace.ops.count);
     return new CheckpointSimulator(this.script, this.units).run(modes).bookkeepingMs;
