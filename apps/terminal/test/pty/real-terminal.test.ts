@@ -147,7 +147,12 @@ describe.runIf(isThere)("remat ui in a terminal", () => {
       [...lines.slice(0, 3000), "{ not a record", ...lines.slice(3001)].join("\n"),
     );
     start("ui damaged.remat.jsonl");
-    await terminal.until("the modules and the notice", has("resnet50", "the trace breaks off after line 3000"));
+    const isTold = has("damaged after line 3000: peak at least", "the trace breaks off after line 3000");
+    await terminal.until("what is held, and the notice", (screen) => isTold(screen) && has("Activations")(screen));
+    for (const key of ["2", "3", "5"]) {
+      terminal.press(key);
+      await terminal.until(`the notice in view ${key}`, has("damaged after line 3000: peak at least"));
+    }
     terminal.press("q");
     await restored();
   });
@@ -163,7 +168,9 @@ describe.runIf(isThere)("remat ui in a terminal", () => {
     await terminal.until("why it cannot be opened", has("no such file"));
     terminal.press("End");
     terminal.press("Enter");
-    await terminal.until("the example", has("small-cnn", "stage1"));
+    await terminal.until("what the example holds", has("small-cnn", "at the peak", "stage*_conv*"));
+    terminal.press("2");
+    await terminal.until("its modules", has("stage1"));
     terminal.press("q");
     await restored();
   });
