@@ -1,7 +1,7 @@
 import { type ShardingPlan, simulateFsdp } from "@remat/mem-tracker/fsdp";
 import { heldPeak } from "@remat/memory";
 import { planTorchCheckpoints } from "@remat/planner";
-import { compareShardings } from "@remat/reporting";
+import { compareShardings } from "@remat/reporting/sharding";
 import { deviceSpec, priceTrace, stepMs } from "@remat/runtime-estimator";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";

@@ -24,15 +24,6 @@ export {
   seriesColours,
 } from "./category-colours.js";
 export {
-  type CompareShardingsOptions,
-  compareShardings,
-  type NamedSharding,
-  receivedBytes,
-  type ShardingComparison,
-  type ShardingOutcome,
-  type StepTime,
-} from "./compare-shardings.js";
-export {
   type ComparedModule,
   type ComparedQuantity,
   type ComparedRun,
@@ -86,8 +77,6 @@ export {
 export { regionsDocument } from "./documents/regions-document.js";
 export { type SacDocumentOptions, sacDocument } from "./documents/sac-document.js";
 export { sacSummaryJson } from "./documents/sac-summary-json.js";
-export { shardingsDocument } from "./documents/shardings-document.js";
-export { unitsDocument } from "./documents/units-document.js";
 export {
   formatChange,
   formatChosenPercent,
@@ -181,7 +170,6 @@ export {
   type SummarizeSacOptions,
   summarizeSac,
 } from "./summarize-sac.js";
-export { type GatheredSpan, summarizeUnits, type UnitSummary } from "./summarize-units.js";
 export { type DeviceToFit, deviceToFit } from "./verdict/device-to-fit.js";
 export { type Facts, factLines, verdictSeparator } from "./verdict/fact-lines.js";
 export { type FailureVerdictOptions, judgeFailure } from "./verdict/judge-failure.js";

@@ -1,5 +1,5 @@
 import { type MemTracker, trackMemory } from "@remat/mem-tracker";
-import { type FSDPMemTracker, type FsdpSimulation, type ShardingPlan, simulateFsdp } from "@remat/mem-tracker/fsdp";
+import type { FSDPMemTracker, FsdpSimulation } from "@remat/mem-tracker/fsdp";
 import {
   heldPeak,
   type MemoryMoment,
@@ -46,8 +46,8 @@ export interface SummarizeMemoryOptions {
   readonly at?: "peak" | MomentPlace;
   /** How many storages to list; 10 if not given. */
   readonly limit?: number;
-  /** Predict one rank of this many instead of the run itself. */
-  readonly sharding?: ShardingPlan;
+  /** One rank of this sharded run instead of the run itself. */
+  readonly simulation?: FsdpSimulation | undefined;
   /** Also what PyTorch's caching allocator of CUDA reserves with these settings. */
   readonly allocator?: AllocatorSettings;
   /** What such an allocator saw of the same step, to be shown beside it. */
@@ -59,13 +59,13 @@ export interface SummarizeMemoryOptions {
 /**
  * Returns what a run holds at its peak or another moment, by category, with the largest storages and who made them.
  *
- * @throws RematError as `trackMemory`, `momentAt` and `simulateFsdp` do
+ * @throws RematError as `trackMemory` and `momentAt` do
  * @example
  * const summary = summarizeMemory(trace, { at: "peak" });
  * summary.moment.largest[0].maker?.module;
  */
 export function summarizeMemory(trace: Trace, options: SummarizeMemoryOptions = {}): MemorySummary {
-  const simulation = options.sharding === undefined ? undefined : simulateFsdp(trace, options.sharding);
+  const { simulation } = options;
   const shown = simulation?.trace ?? trace;
   const tracker = simulation?.tracker ?? trackMemory(trace, { forwardOnly: options.forwardOnly ?? false });
   const limit = options.limit ?? 10;

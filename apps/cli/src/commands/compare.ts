@@ -1,5 +1,6 @@
 import { planningGraphOfTrace, planOfCheckpoints, policiesOfRules } from "@remat/planner";
-import { compareShardings, deviceToFit, type NamedSharding, shardingsDocument } from "@remat/reporting";
+import { deviceToFit } from "@remat/reporting";
+import { compareShardings, type NamedSharding, shardingsDocument } from "@remat/reporting/sharding";
 import type { Trace } from "@remat/trace";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";

@@ -1,4 +1,4 @@
-import { fullyShardCode, type ShardingPlan } from "@remat/mem-tracker/fsdp";
+import { fullyShardCode, simulateFsdp } from "@remat/mem-tracker/fsdp";
 import type { MomentPlace } from "@remat/memory";
 import { type AllocatorSettings, parseAllocatorSettings } from "@remat/memory/reserved";
 import {
@@ -9,9 +9,8 @@ import {
   summarizeGraphs,
   summarizeMemory,
   summarizeRegions,
-  summarizeUnits,
-  unitsDocument,
 } from "@remat/reporting";
+import { summarizeUnits, unitsDocument } from "@remat/reporting/sharding";
 import { RematError, type Trace } from "@remat/trace";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
@@ -123,7 +122,7 @@ export async function memory(model: string, options: CommandOptions, io: Console
       forwardOnly: trace.header.step?.predict === true || trace.header.allocator !== undefined,
       ...(allocator && { allocator }),
       ...(snapshotPath !== undefined && { snapshot: await readSnapshot(snapshotPath) }),
-      ...withSharding(sharding),
+      simulation: sharding && simulateFsdp(trace, sharding),
     });
     const document = memoryDocument(summary, {
       units,
@@ -162,10 +161,6 @@ async function readSnapshot(path: string): Promise<Trace> {
       `--snapshot ${quote(path)}: expected what PyTorch's CUDA allocator held, as python -m remat snapshot writes it.`,
     );
   return trace;
-}
-
-function withSharding(sharding: ShardingPlan | undefined): { sharding?: ShardingPlan } {
-  return sharding === undefined ? {} : { sharding };
 }
 
 function parseMoment(text: string): "peak" | MomentPlace {

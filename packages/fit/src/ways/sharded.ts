@@ -1,5 +1,5 @@
 import type { ShardingPlan } from "@remat/mem-tracker/fsdp";
-import { compareShardings } from "@remat/reporting";
+import { compareShardings } from "@remat/reporting/sharding";
 import type { Trace } from "@remat/trace";
 import type { FitStep, FitUnit } from "../fit-unit.js";
 

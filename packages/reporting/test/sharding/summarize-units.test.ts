@@ -3,7 +3,8 @@ import { heldPeak } from "@remat/memory";
 import { readPyTorchTrace } from "@remat/pytorch";
 import { goldensOf } from "@remat/testkit";
 import { expect, it } from "vitest";
-import { outputFormats, summarizeUnits, unitsDocument } from "../src/index.js";
+import { outputFormats } from "../../src/index.js";
+import { summarizeUnits, unitsDocument } from "../../src/sharding/index.js";
 
 const { golden } = goldensOf("mem-oracle/1").find(({ file }) => file.name === "mem_tf_b2_adam")!;
 const trace = readPyTorchTrace(golden);

@@ -1,9 +1,9 @@
 import type { CategoryName } from "@remat/trace";
-import { receivedBytes, type ShardingComparison, type ShardingOutcome, type StepTime } from "../compare-shardings.js";
-import { drawLanes } from "../draw-lanes.js";
 import { formatMs, formatPercent } from "../format-quantity.js";
 import type { DocumentPart, OutputDocument } from "../formats/output-document.js";
 import { type SizeFormat, type SizeUnit, sizeFormat } from "../size-unit.js";
+import { receivedBytes, type ShardingComparison, type ShardingOutcome, type StepTime } from "./compare-shardings.js";
+import { drawLanes } from "./draw-lanes.js";
 
 const columns: readonly (readonly [header: string, categories: readonly CategoryName[], worth: number])[] = [
   ["Parameters", ["parameter", "shardedParameter", "unshardedParameter"], 5],

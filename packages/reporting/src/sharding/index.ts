@@ -1,0 +1,12 @@
+export {
+  type CompareShardingsOptions,
+  compareShardings,
+  type NamedSharding,
+  receivedBytes,
+  type ShardingComparison,
+  type ShardingOutcome,
+  type StepTime,
+} from "./compare-shardings.js";
+export { shardingsDocument } from "./shardings-document.js";
+export { type GatheredSpan, summarizeUnits, type UnitSummary } from "./summarize-units.js";
+export { unitsDocument } from "./units-document.js";
