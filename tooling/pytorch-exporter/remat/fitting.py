@@ -38,12 +38,18 @@ class Fitted:
     planned_overhead: float
     """Time beyond the step's, as a share of it."""
     measured_overhead: float | None
+    """The median of `measured_overheads`."""
+    measured_overheads: tuple[float, ...]
+    """Each of a step that follows the policy beside one right before it that does not."""
     policy: dict
 
     def __str__(self):
         count = len(self.policy["modules"])
         # Where nothing is checkpointed a difference is noise.
-        measured = "" if self.measured_overhead is None or not count else f", {self.measured_overhead:+.1%} time"
+        measured = ""
+        if count and self.measured_overheads:
+            least, most = min(self.measured_overheads), max(self.measured_overheads)
+            measured = f", {self.measured_overhead:+.1%} time ({least:+.1%} to {most:+.1%})"
         return (
             f"{self.name}: {_mib(self.stock_bytes)} as it is, budget {_mib(self.budget)}; "
             f"planned {_mib(self.planned_bytes)}, {self.planned_overhead:+.1%} time; measured {_mib(self.measured_bytes)}{measured}; "
@@ -56,7 +62,7 @@ def fit(model, step, budget, *, inputs=None, planner=None, seconds=10, repeats=3
 
     >>> remat.fit(model, step, budget="20GiB")
 
-    `model`: of several a list, or models by name. `budget`: "20GiB", "60%" of what the step holds, a share as a float, or a number of bytes. `step` really runs, some ten times; weights, the optimizer's state, gradients
+    `model`: of several a list, or models by name. `budget`: "20GiB", "60%" of what the step holds, a share as a float, or a number of bytes. `step` really runs, some twenty times; weights, the optimizer's state, gradients
     and the state of random generators are as before when this returns. Where the step does not fit into the memory of its device as it is, it is recorded on
     fake tensors. `planner`: the command that plans, where it is neither `remat` nor `npx remat`; `seconds`: how long it looks. Returns what was planned and measured, and prints it.
     `remat.remove(model)` undoes it. A step that is measured above the budget, since the device holds what was not recorded, is planned again for as much less. Where nothing keeps to the budget, `BudgetNotMet` says what holds least, and the model is as before.
@@ -71,11 +77,12 @@ def fit(model, step, budget, *, inputs=None, planner=None, seconds=10, repeats=3
     of = {"model": whole, "inputs": inputs, "allocation_unit": unit}
     with tempfile.TemporaryDirectory() as folder:
         recorded, policy_path = Path(folder) / "step.json.gz", Path(folder) / "policy.json"
-        stock_ms = None
+        fits_as_it_is = True
         try:
             with as_before(whole) as optimizers, _training(whole):
-                stock_ms = record_step(step, recorded, optimizer=optimizers, repeats=repeats, **of)
+                record_step(step, recorded, optimizer=optimizers, repeats=repeats, **of)
         except torch.OutOfMemoryError:
+            fits_as_it_is = False
             export_step(step, recorded, **of)
         limit, asked = None, budget
         for _ in range(_ATTEMPTS):
@@ -85,7 +92,7 @@ def fit(model, step, budget, *, inputs=None, planner=None, seconds=10, repeats=3
             apply(whole, policy)
             try:
                 with as_before(whole) as optimizers:
-                    measured_bytes, measured_ms = _measure(step, Path(folder) / "measured.json.gz", device, repeats, {**of, "optimizer": optimizers})
+                    measured_bytes = _measure_peak(step, Path(folder) / "measured.json.gz", device, {**of, "optimizer": optimizers})
             except BaseException:
                 remove(whole)
                 raise
@@ -100,6 +107,7 @@ def fit(model, step, budget, *, inputs=None, planner=None, seconds=10, repeats=3
                 raise BudgetNotMet(_not_met(planned, measured_bytes, limit))
         else:
             raise BudgetNotMet(_not_met(planned, measured_bytes, limit))
+        overheads = _measure_overheads(whole, policy, step, device, repeats) if fits_as_it_is and policy["modules"] else ()
     fitted = Fitted(
         name=planned["name"],
         budget=limit,
@@ -107,7 +115,8 @@ def fit(model, step, budget, *, inputs=None, planner=None, seconds=10, repeats=3
         planned_bytes=planned["peakBytes"],
         measured_bytes=measured_bytes,
         planned_overhead=planned["overhead"],
-        measured_overhead=None if stock_ms is None else measured_ms / stock_ms - 1,
+        measured_overhead=statistics.median(overheads) if overheads else None,
+        measured_overheads=overheads,
         policy=policy,
     )
     if verbose:
@@ -138,24 +147,39 @@ def _not_met(planned, measured_bytes, limit):
     )
 
 
-def _measure(step, path, device, repeats, of):
-    """The peak of a step, and what it takes in milliseconds, the median of some."""
+def _measure_peak(step, path, device, of):
     step()
-    walls = []
-    for _ in range(repeats):
-        began = time.perf_counter()
-        step()
-        _wait_for(device)
-        walls.append((time.perf_counter() - began) * 1e3)
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(device)
         step()
-        peak = torch.cuda.max_memory_allocated(device)
-    else:
-        with record(path, **of) as recorder:
-            step()
-        peak = recorder.peak_bytes(of["allocation_unit"])
-    return peak, statistics.median(walls)
+        return torch.cuda.max_memory_allocated(device)
+    with record(path, **of) as recorder:
+        step()
+    return recorder.peak_bytes(of["allocation_unit"])
+
+
+def _measure_overheads(model, policy, step, device, repeats):
+    """What steps take that follow the policy, each beside one that does not, so that both meet the machine as it is then."""
+
+    def timed():
+        # What a first step does once is no part of those that follow.
+        step()
+        _wait_for(device)
+        began = time.perf_counter()
+        step()
+        _wait_for(device)
+        return time.perf_counter() - began
+
+    overheads = []
+    with as_before(model):
+        for _ in range(repeats):
+            remove(model)
+            try:
+                plain = timed()
+            finally:
+                apply(model, policy)
+            overheads.append(timed() / plain - 1)
+    return tuple(overheads)
 
 
 def _wait_for(device):
