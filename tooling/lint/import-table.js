@@ -233,6 +233,7 @@ export const alsoAllowed = {
   ],
   "mem-tracker": ["mem-tracker/fsdp"],
   memory: ["memory/checkpointing", "memory/failure", "memory/graph", "memory/growth", "memory/reserved"],
+  planner: ["planner/sharding"],
   reporting: ["reporting/sharding"],
   tracer: ["tracer/step"],
   "keras-loader": ["keras-loader/weights"],

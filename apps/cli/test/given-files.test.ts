@@ -46,7 +46,7 @@ it("is known of every option whose value is a file", async () => {
   expect(writers.map(({ name, writes }) => [name, writes])).toEqual([
     ["estimate", ["--trace"]],
     ["memory", ["--trace", "--fsdp-code"]],
-    ["plan", ["--trace", "--output", "--pytorch-policy"]],
+    ["plan", ["--trace", "--fsdp-code", "--output", "--pytorch-policy"]],
     ["fit", ["--store", "--apply"]],
     ["compare", ["--trace"]],
     ["report", ["--output"]],

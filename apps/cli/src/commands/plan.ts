@@ -11,6 +11,7 @@ import { parseModelOptions, predictOption, printOptions, recordOptions, stepOpti
 import { isOf, modelSource } from "../model-source.js";
 import { shownBeside, writeFor } from "../output.js";
 import { findPlan } from "../plan/find-plan.js";
+import { parseRanksAsked, planForRanks } from "../plan/plan-for-ranks.js";
 import { isForTorch, planForTorch } from "../plan/plan-for-torch.js";
 import { planGraph } from "../plan/plan-graph.js";
 import {
@@ -94,6 +95,20 @@ export const planCommand: Command = {
     },
     { flags: "--world-size <n>", purpose: "For --method modules: devices that weights are sharded over", default: 1 },
     { flags: "--fsdp-units <names>", purpose: "For --method modules: modules that are sharded as one" },
+    {
+      flags: "--fsdp <plan>",
+      purpose:
+        "What one rank of many may hold: world=8,bf16. What the plan leaves open is planned: how modules are wrapped, resharded and checkpointed, together",
+    },
+    {
+      flags: "--fsdp-code <file>",
+      purpose: "Also write what was planned for ranks as Python: calls of fully_shard",
+      writes: "text",
+    },
+    {
+      flags: "--network <speeds>",
+      purpose: "How ranks are joined: per-node=8,node=450,between=50,latency=5 (GB/s, µs; default: the device's)",
+    },
     { flags: "--depth <n>", purpose: "Show modules by this many name components", default: 2 },
     { flags: "--top <n>", purpose: "How many of the recomputed storages or nodes to list (default: 10; as csv all)" },
     { flags: "-o, --output <file>", purpose: "Write the plan there, for an executor", writes: "text" },
@@ -106,6 +121,7 @@ export const planCommand: Command = {
   examples: [
     "remat plan model.json --batch 8 --budget 60%",
     "remat plan ./my-model.js --optimizer adam --max-overhead 5% -o plan.json",
+    "remat plan run.json --fsdp world=8,bf16 --budget 40GB --device h100 --fsdp-code sharded.py",
     "remat plan graph.json --budget 0.8 --order free --format json",
   ],
   takes: ["model", "run", "graph"],
@@ -147,9 +163,15 @@ async function planModel(
       "--order free is for graph files: of a training step, user code and autograd fix the order in which ops first run.",
     );
   const tracePath = options["trace"] === undefined ? undefined : parseText("trace", options["trace"]);
-  const beside = shownBeside(io, { "-o": asked.output, "--pytorch-policy": asked.pyTorchPolicy, "--trace": tracePath });
+  const beside = shownBeside(io, {
+    "-o": asked.output,
+    "--pytorch-policy": asked.pyTorchPolicy,
+    "--trace": tracePath,
+    ...(options["fsdpCode"] !== undefined && { "--fsdp-code": parseText("fsdp-code", options["fsdpCode"]) }),
+  });
   if (options["predict"] === true) throw nothingToRecompute(source.name, typedTarget(given.target));
   const pricing = parsePricing(options);
+  const ranks = parseRanksAsked(options, asked, pricing);
   const { trace, pricedFor, handCheckpointed } = await traceToPlan(given, pricing, progress);
   const name = trace.header.model ?? source.name;
   if (trace.header.step?.predict === true) throw nothingToRecompute(name, "MODEL");
@@ -160,6 +182,10 @@ async function planModel(
     );
   if (tracePath !== undefined) await writeTraceFile(trace, tracePath, io);
 
+  if (ranks !== undefined) {
+    const write = (text: string) => void beside.write(text);
+    return planForRanks(trace, name, { ranks, pricing, asked, shown, io, progress, write });
+  }
   if (isForTorch(trace, asked, name)) {
     const beforeTorch = { given, pricing, pricedFor, asked, shown, io, progress };
     return planForTorch(trace, name, { ...beforeTorch, write: (text) => void beside.write(text) });

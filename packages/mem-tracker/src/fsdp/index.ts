@@ -32,6 +32,7 @@ export {
   type RematScope,
   type ShardingGroup,
   type ShardingPlan,
+  shardRanks,
 } from "./sharding-plan.js";
 export { type FsdpSimulation, simulateFsdp } from "./simulate-fsdp.js";
 export type { StreamWork } from "./stream-work.js";

@@ -130,6 +130,21 @@ export function compareShardings(
   };
 }
 
+/**
+ * Returns what one rank holds and takes under a plan: the row that {@link compareShardings} has of it.
+ *
+ * @param runs the run, checkpointed: made once where plans are simulated by the dozen
+ * @throws RematError as `simulateFsdp` does
+ */
+export function shardingOutcome(
+  trace: Trace,
+  { name, plan }: Required<Pick<NamedSharding, "name" | "plan">>,
+  runs: CheckpointedRun,
+  options: CompareShardingsOptions = {},
+): ShardingOutcome {
+  return outcomeOf(name, simulateFsdp(trace, plan, runs), options);
+}
+
 function outcomeAlone(name: string, trace: Trace, steps: number, bookkeepingMs = 0): ShardingOutcome {
   const opsMs = stepMs(trace);
   const ms = opsMs > 0 ? (opsMs + bookkeepingMs) / steps : 0;

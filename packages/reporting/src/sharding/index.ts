@@ -6,6 +6,7 @@ export {
   type ShardingComparison,
   type ShardingOutcome,
   type StepTime,
+  shardingOutcome,
 } from "./compare-shardings.js";
 export { shardingsDocument } from "./shardings-document.js";
 export { type GatheredSpan, summarizeUnits, type UnitSummary } from "./summarize-units.js";

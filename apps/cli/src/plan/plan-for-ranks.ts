@@ -1,0 +1,135 @@
+import { fullyShardCode, type ShardingPlan, writeShardingPlan } from "@remat/mem-tracker/fsdp";
+import { budgetNotFound } from "@remat/memory";
+import { type PlannedSharding, type PlanShardingAnswer, planSharding } from "@remat/planner/sharding";
+import { compareShardings, receivedBytes, shardingOutcome, shardingsDocument } from "@remat/reporting/sharding";
+import { formatBytes, formatTypedBytes } from "@remat/text-table";
+import { type DeviceNetwork, RematError, type Trace } from "@remat/trace";
+import type { CommandOptions } from "../command.js";
+import type { ConsoleIo } from "../console-io.js";
+import { shapeOf } from "../format-option.js";
+import { writeFor } from "../output.js";
+import type { Pricing } from "../pricing-options.js";
+import type { Progress } from "../progress.js";
+import { parseNetworkOption, parseSharding } from "../sharding-option.js";
+import { parseText, UsageError } from "../usage-error.js";
+import type { PlanOptions } from "./plan-options.js";
+import type { Shown } from "./show-plan.js";
+
+/** What `remat plan` was asked of one rank of many. */
+export interface RanksAsked {
+  /** As it was typed. */
+  readonly typed: string;
+  readonly given: ShardingPlan;
+  readonly network: DeviceNetwork | undefined;
+  readonly codePath: string | undefined;
+}
+
+/**
+ * Parses what `remat plan` is asked of ranks; undefined where it is not.
+ *
+ * @throws UsageError
+ */
+export function parseRanksAsked(options: CommandOptions, asked: PlanOptions, pricing: Pricing): RanksAsked | undefined {
+  const codePath = options["fsdpCode"] === undefined ? undefined : parseText("fsdp-code", options["fsdpCode"]);
+  if (options["fsdp"] === undefined) {
+    if (codePath !== undefined || options["network"] !== undefined)
+      throw new UsageError(
+        `--${codePath === undefined ? "network" : "fsdp-code"} is of the plan of --fsdp, and none is given. Add one, such as --fsdp world=8.`,
+      );
+    return undefined;
+  }
+  const wrong = [
+    [
+      asked.checkpoint !== undefined,
+      "--checkpoint",
+      "say it in the plan, --fsdp world=8,checkpoint='layers.*', or leave it to be found",
+    ],
+    [asked.pyTorchPolicy !== undefined, "--pytorch-policy", "--fsdp-code writes what is checkpointed, too"],
+    [asked.maxOverhead !== undefined, "--max-overhead", "what is found is the quickest within --budget"],
+    [asked.paretoPoints > 0, "--pareto", "give one --budget after the other"],
+    [options["executor"] !== undefined, "--executor", "what follows is fully_shard"],
+    [options["worldSize"] !== undefined && asked.worldSize > 1, "--world-size", "the plan says world=8"],
+    [asked.fsdpUnits.length > 0, "--fsdp-units", "the plan says wrap="],
+    [asked.iterations !== undefined, "--iterations", "give --time"],
+  ] as const;
+  for (const [isGiven, option, instead] of wrong)
+    if (isGiven) throw new UsageError(`${option} does not go with --fsdp: ${instead}.`);
+  return {
+    typed: parseText("fsdp", options["fsdp"]),
+    given: parseSharding(options["fsdp"]),
+    network: parseNetworkOption(options["network"], pricing.device),
+    codePath,
+  };
+}
+
+/** What planning for ranks needs besides the step. */
+export interface RanksRequest {
+  readonly ranks: RanksAsked;
+  readonly pricing: Pricing;
+  readonly asked: PlanOptions;
+  readonly shown: Shown;
+  readonly io: ConsoleIo;
+  readonly progress: Progress;
+  readonly write: (text: string) => void;
+}
+
+/** Plans how one rank of many wraps, reshards and checkpoints within a budget, and shows that beside the plan as given and as people write it. A budget that nothing keeps to is an error. */
+export async function planForRanks(trace: Trace, name: string, request: RanksRequest): Promise<void> {
+  const { ranks, pricing, asked, shown, io, progress, write } = request;
+  const { given, network, codePath } = ranks;
+  const { device } = pricing;
+  const judge = { device, ...(network !== undefined && { network }) };
+  progress.show(`planning ${name}`, true);
+  const answer = planSharding(trace, given, {
+    budget: asked.budget!,
+    ...(asked.timeMs !== undefined && { timeMs: asked.timeMs }),
+    seed: asked.seed,
+    network,
+    stepUnder(plan, run) {
+      const { peakBytes, time, communication } = shardingOutcome(trace, { name: "rank", plan }, run, judge);
+      return { peakBytes, stepMs: time?.stepMs, receivedBytes: receivedBytes(communication) };
+    },
+  });
+  progress.clear();
+  const { found, budgetBytes } = answer;
+  if (found !== undefined) {
+    if (asked.output !== undefined) await writeFor("-o", asked.output, writeShardingPlan(found.plan), io);
+    if (codePath !== undefined) await writeFor("--fsdp-code", codePath, fullyShardCode(trace, found.plan), io);
+  }
+  const comparison = compareShardings(trace, rowsOf(answer, ranks.typed), { ...judge, memoryBytes: budgetBytes });
+  const document = shardingsDocument(comparison, { units: shown.units });
+  const lines = remarks(answer, ranks.typed);
+  const parts = () => [...document.parts(), { kind: "text" as const, lines }];
+  write(shown.format.write({ ...document, parts }, shapeOf(io)));
+  if (found === undefined) throw notFound(name, answer);
+}
+
+function remarks({ found, tried, isCutShort }: PlanShardingAnswer, typed: string): readonly string[] {
+  const ways = tried === 1 ? "the plan leaves nothing open" : `tried ${tried} ways to wrap, reshard and checkpoint`;
+  const extent = `${ways}${isCutShort ? ", and time ran out: --time 60s goes on" : ""}`;
+  return [extent, ...(found === undefined ? [] : [`planned: ${[typed, found.added].filter(Boolean).join(",")}`])];
+}
+
+/** The plan as given, what people write, and what was found, each once. */
+function rowsOf({ given, byHand, found, least }: PlanShardingAnswer, typed: string) {
+  const planned = found ?? least;
+  const name = found === undefined ? "smallest found" : "planned";
+  const rows = new Map<string, PlannedSharding>([given, ...byHand, planned].map((one) => [one.added, one]));
+  return [...rows.values()].map((one) => ({
+    name: one.added === "" ? typed : one === planned ? name : `…,${one.added}`,
+    plan: one.plan,
+  }));
+}
+
+function notFound(name: string, { budgetBytes, least, tried, isCutShort }: PlanShardingAnswer): RematError {
+  const { added, peakBytes } = least;
+  const more = isCutShort ? ", or more --time" : "";
+  const which =
+    tried === 1
+      ? "the plan leaves nothing open, and does not keep"
+      : `none of ${tried} ways to wrap, reshard and checkpoint keeps`;
+  return new RematError(
+    budgetNotFound,
+    `${name}: ${which} a rank within ${formatBytes(budgetBytes)}; the smallest peak found is ${formatTypedBytes(peakBytes)}${added === "" ? ", of the plan as given" : `, with ${added}`}. Give a larger budget, more ranks, or offload${more}.`,
+  );
+}

@@ -1,0 +1,58 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, expect, it } from "vitest";
+import { remat } from "./run.js";
+
+const path = (name: string) => fileURLToPath(new URL(name, import.meta.url));
+const recorded = path("../../../packages/mem-tracker/test/fixtures/plain-tf.json.gz");
+const folder = mkdtempSync(join(tmpdir(), "remat-ranks-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const asked = ["plan", recorded, "--device", "h100", "--fsdp", "world=8,bf16"];
+
+it("plans within what a rank may hold, as remat compare and remat memory show it, and writes that", async () => {
+  const [code, plan] = [join(folder, "shard.py"), join(folder, "plan.json")];
+  const planned = await remat(...asked, "--budget", "90%", "--time", "3s", "--fsdp-code", code, "-o", plan);
+  expect({ code: planned.code, stderr: planned.stderr }).toEqual({ code: 0, stderr: "" });
+  const [, typed] = /^planned: (.*)$/m.exec(planned.stdout)!;
+  expect(typed).toMatch(/^world=8,bf16,/);
+  const peaks: Record<string, number> = {};
+  for (const given of ["world=8,bf16", typed, plan]) {
+    const { stdout } = await remat("memory", recorded, "--device", "h100", "--fsdp", given, "--format", "json");
+    peaks[given] = JSON.parse(stdout).peakBytes;
+  }
+  expect(peaks[typed]).toBeLessThanOrEqual(0.9 * peaks["world=8,bf16"]);
+  expect(peaks[plan]).toBe(peaks[typed]);
+  const again = await remat("memory", recorded, "--fsdp", plan, "--fsdp-code", join(folder, "again.py"));
+  expect(again.code).toBe(0);
+  expect(readFileSync(code, "utf8")).toBe(readFileSync(join(folder, "again.py"), "utf8"));
+}, 120_000);
+
+it("says what holds least where nothing keeps to the budget, and writes nothing", async () => {
+  const file = join(folder, "none.py");
+  const { code, stderr } = await remat(...asked, "--budget", "1KB", "--time", "1s", "--fsdp-code", file);
+  expect(code).toBe(3);
+  expect(stderr).toMatch(
+    /none of \d+ ways to wrap, reshard and checkpoint keeps a rank within 1000 B; the smallest peak found is \d+B/,
+  );
+  expect(() => readFileSync(file)).toThrow("ENOENT");
+}, 60_000);
+
+it.each([
+  [[], "expected a budget: --budget"],
+  [["--budget", "1GB", "--checkpoint", "layers.*"], "--checkpoint does not go with --fsdp"],
+  [["--budget", "1GB", "--max-overhead", "5%"], "--max-overhead does not go with --fsdp"],
+  [["--budget", "1GB", "--executor", "tfjs"], "--executor does not go with --fsdp"],
+  [["--budget", "1GB", "--network", "node=fast"], 'unknown item "node=fast"'],
+])("refuses %j", async (more, message) => {
+  const { code, stderr } = await remat(...asked, ...more);
+  expect(code).toBe(2);
+  expect(stderr).toContain(message);
+});
+
+it("refuses what is of the plan of --fsdp where there is none", async () => {
+  const { code, stderr } = await remat("plan", recorded, "--budget", "80%", "--fsdp-code", join(folder, "x.py"));
+  expect(code).toBe(2);
+  expect(stderr).toContain("--fsdp-code is of the plan of --fsdp, and none is given");
+});

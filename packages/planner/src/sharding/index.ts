@@ -1,0 +1,7 @@
+export {
+  type PlannedSharding,
+  type PlanShardingAnswer,
+  type PlanShardingOptions,
+  planSharding,
+  type RankStep,
+} from "./plan-sharding.js";
