@@ -67,6 +67,8 @@ export interface OracleConfig {
   readonly min_allocate: number;
   /** Whether the run computed, or was on fake tensors, which is meant where nothing is said. */
   readonly mode?: "fake" | "real";
+  /** Whose kernels stood in for those of the device, where they did. */
+  readonly kernels?: string;
   readonly torch: string;
   readonly numpy?: string;
 }

@@ -131,6 +131,7 @@ class TraceReader {
       }
       this.list(file.input, Category.input);
     }
+    if (file.config.kernels === "cuda") this.notes.push("attention and dropout are the kernels that CUDA has");
     if (file.error) this.notes.push(`the run raised ${file.error.type}: ${file.error.msg}`);
   }
 

@@ -8,6 +8,7 @@ import warnings
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
+from .cuda_kernels import cuda_kernels
 from .fake_values import FakeValues
 from .models import as_one_model
 from .recording import record
@@ -15,7 +16,7 @@ from .restoring import as_before
 from .tensors import forget_stand_ins
 
 
-def export(build, path, *, assume=None, name=None, allocation_unit=512):
+def export(build, path, *, assume=None, name=None, allocation_unit=512, kernels=None):
     """Records a step without computing it. `build()` returns `(model, step)` or `(model, optimizer, step)`; it and `step()` run on fake tensors.
 
     >>> def build():
@@ -28,31 +29,48 @@ def export(build, path, *, assume=None, name=None, allocation_unit=512):
     A model that cannot be built on fake tensors is built on the CPU, with a warning, and its step runs on fake ones. Where the program reads a value: masks, sizes and
     the like are computed; a floating-point number that follows from weights is taken as 0, with a warning; others are as `assume` says, `{"item": 1}`, and
     `{"nonzero": 0.25}` is the share of a tensor's elements that `nonzero`, `where(mask)` and `x[mask]` find. What `assume` leaves out raises, with the line of the program.
+
+    Tensors on the CPU stand for those on a GPU, whose allocator gives out units of 512 bytes: attention and dropout are those that CUDA has. Of a step that will train on the CPU `allocation_unit` is 1. `kernels="cpu"` or "cuda" says
+    it where that says something else.
     """
+    kernels = _kernels(kernels, allocation_unit)
     mode = _FakeMode()
     values = FakeValues(mode, assume or {})
-    with _on_fake_tensors():
+    with _on_fake_tensors(), _stand_in(kernels):
         model, *optimizers, step = _built(build, mode, values)
         with mode, values:
-            _record_second(step, path, model, *optimizers, name=name, allocation_unit=allocation_unit)
+            _record_second(step, path, model, *optimizers, name=name, allocation_unit=allocation_unit, kernels=kernels)
 
 
-def export_step(step, path, model=None, optimizer=None, inputs=None, *, assume=None, name=None, allocation_unit=512):
+def export_step(step, path, model=None, optimizer=None, inputs=None, *, assume=None, name=None, allocation_unit=512, kernels=None):
     """Records `step()` of a model that is there without computing it, on fake tensors that stand for its own, which stay as they are.
 
-    For a step that does not fit into memory. `assume` as in `export`.
+    For a step that does not fit into memory. `assume` and `kernels` as in `export`.
     """
+    kernels = _kernels(kernels, allocation_unit)
     mode = _FakeMode()
     whole = as_one_model(model) or torch.nn.Module()
-    with _on_fake_tensors(), as_before(whole, values=False) as met, mode, FakeValues(mode, assume or {}):
-        _record_second(step, path, model, optimizer or met, inputs, name=name, allocation_unit=allocation_unit)
+    with _on_fake_tensors(), _stand_in(kernels), as_before(whole, values=False) as met, mode, FakeValues(mode, assume or {}):
+        _record_second(step, path, model, optimizer or met, inputs, name=name, allocation_unit=allocation_unit, kernels=kernels)
 
 
-def _record_second(step, path, *of, **options):
+def _record_second(step, path, *of, kernels, **options):
     # The first step makes the optimizer's state; the second is one like all others.
     step()
-    with record(path, *of, **options):
+    with record(path, *of, **options) as recorder:
+        recorder.kernels = kernels if kernels == "cuda" else None
         step()
+
+
+def _kernels(name, allocation_unit):
+    name = name or ("cuda" if allocation_unit > 1 else "cpu")
+    if name not in ("cuda", "cpu"):
+        raise ValueError(f'remat: kernels={name!r}; expected "cuda" or "cpu", whose kernels the step will run')
+    return name
+
+
+def _stand_in(kernels):
+    return cuda_kernels() if kernels == "cuda" else contextlib.nullcontext()
 
 
 @contextlib.contextmanager

@@ -88,6 +88,8 @@ class _Recorder(TorchDispatchMode):
     """Sees every op, module call, saved tensor and storage between `__enter__` and `__exit__`."""
 
     def __init__(self, model, optimizer, inputs):
+        #: Whose stand in for those of the device.
+        self.kernels = None
         super().__init__()
         self.model, self.optimizers, self.inputs = as_one_model(model), as_optimizers(optimizer), inputs
         self.clock = None  # in seconds, where ops are timed
@@ -175,6 +177,7 @@ class _Recorder(TorchDispatchMode):
                 "dram_gbps": 0,
                 "min_allocate": allocation_unit,
                 "torch": torch.__version__,
+                **({"kernels": self.kernels} if self.kernels else {}),
             },
             "module_tree": [] if model is None else [self._describe(module) for module in model.modules()],
             "funcs": self.funcs,

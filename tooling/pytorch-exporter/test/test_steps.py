@@ -239,7 +239,8 @@ class Policy(Folder):
         remat.apply(twin, self.units(twin, layers__0=[], layers__1=[]))
         averaged = torch.optim.swa_utils.AveragedModel(twin)
         averaged.update_parameters(model)
-        for one in (model, torch.compile(twin, backend="eager")):
+        # The backend "eager" of PyTorch 2.13 runs checkpointed calls again without the generator's state, whoever checkpoints them.
+        for one in (model, torch.compile(twin, backend="aot_eager")):
             self.step_of(one)()
         self.assert_same_gradients(model, twin)
 
@@ -248,7 +249,7 @@ class Policy(Folder):
         wide = Transformer(dim=32)
         with self.assertRaisesRegex(ValueError, r"module 'layers.0' has parameters .*64.* and this one .*32"):
             remat.apply(wide, policy)
-        with self.assertRaisesRegex(ValueError, r"saves ops of PyTorch 1.0, and this is 2"):
+        with self.assertRaisesRegex(ValueError, r"tells ops of PyTorch 1.0 one from the other, and this is 2"):
             remat.apply(Transformer(), policy | {"torch": "1.0.0"})
         other = Transformer()
         other.layers[1] = torch.nn.Linear(64, 64)

@@ -1,0 +1,117 @@
+"""What attention and dropout hold on a GPU, recorded on a machine that has none."""
+
+import json
+import unittest
+
+import torch
+import torch.nn.functional as F
+from recorded_files import Folder, held_at_most
+from torch import nn
+
+import remat
+from remat.cuda_kernels import cuda_kernels
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.utils._python_dispatch import TorchDispatchMode
+
+
+class Ops(TorchDispatchMode):
+    def __init__(self):
+        super().__init__()
+        self.names = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.names.append(str(func))
+        return func(*args, **(kwargs or {}))
+
+
+def attention_ops(*, dtype=torch.float32, heads=4, of_keys=4, width=32, mask=None, **options):
+    """The ops of attention and its gradients, whose tensors are (2, heads, 24, width), under CUDA's kernels."""
+    with FakeTensorMode(), cuda_kernels():
+        query = torch.randn(2, heads, 24, width, dtype=dtype, requires_grad=True)
+        key, value = (torch.randn(2, of_keys, 24, width, dtype=dtype, requires_grad=True) for _ in range(2))
+        if mask is not None:
+            options["attn_mask"] = torch.ones(*mask[0], dtype=mask[1])
+        with Ops() as ops:
+            attended = F.scaled_dot_product_attention(query, key, value, **options)
+            attended.sum().backward()
+    assert attended.shape == query.shape
+    return ops.names
+
+
+class Kernels(Folder):
+    def test_attention_is_the_kernel_that_cuda_would_choose(self):
+        flash, efficient, products = "flash_attention", "efficient_attention", None
+        half = {"dtype": torch.bfloat16}
+        for asked, expected in [
+            ({}, efficient),
+            ({"dropout_p": 0.1, "is_causal": True}, efficient),
+            (half, flash),
+            ({**half, "dropout_p": 0.1, "is_causal": True}, flash),
+            ({**half, "width": 20}, flash),
+            ({**half, "width": 320}, efficient),
+            ({**half, "mask": ((24, 24), torch.bool)}, efficient),
+            ({"mask": ((2, 1, 24, 24), torch.float32)}, efficient),
+            ({"mask": ((24, 24), torch.float32), "width": 30}, products),
+            ({"dtype": torch.float64}, products),
+            ({**half, "of_keys": 2, "enable_gqa": True}, flash),
+            ({"of_keys": 2, "enable_gqa": True}, products),
+        ]:
+            with self.subTest(asked):
+                names = [name for name in attention_ops(**asked) if "scaled_dot_product" in name]
+                of = [] if expected is None else [f"aten._scaled_dot_product_{expected}.default", f"aten._scaled_dot_product_{expected}_backward.default"]
+                self.assertEqual(names, of)
+
+    def test_backends_that_are_switched_off_are_not_chosen(self):
+        with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
+            self.assertIn("aten._safe_softmax.default", attention_ops(dtype=torch.bfloat16))
+
+    def test_a_mask_is_read_in_whole_vectors(self):
+        with FakeTensorMode(), cuda_kernels():
+            query = torch.randn(2, 4, 30, 32, requires_grad=True)
+            mask = torch.ones(30, 30, dtype=torch.bool)
+            with Ops() as ops:
+                F.scaled_dot_product_attention(query, query, query, attn_mask=mask)
+        self.assertIn("aten.constant_pad_nd.default", ops.names)
+
+    def test_steps_hold_no_square_of_the_length_and_masks_of_a_byte_an_element(self):
+        def build():
+            torch.manual_seed(0)
+            model = nn.TransformerEncoder(nn.TransformerEncoderLayer(64, 4, 128, dropout=0.1, batch_first=True), 2)
+            x = torch.randn(4, 256, 64)
+
+            def step():
+                model(x).sum().backward()
+                model.zero_grad()
+
+            return model, step
+
+        files = {}
+        for kernels in ("cuda", "cpu"):
+            remat.export(build, self.folder / f"{kernels}.json", kernels=kernels)
+            files[kernels] = json.loads((self.folder / f"{kernels}.json").read_text())
+        self.assertEqual([file["config"].get("kernels") for file in files.values()], ["cuda", None])
+        names = {kernels: {op["name"] for op in file["funcs"]} for kernels, file in files.items()}
+        self.assertIn("aten._scaled_dot_product_efficient_attention_backward.default", names["cuda"])
+        self.assertIn("aten.native_dropout.default", names["cuda"])
+        self.assertFalse({"aten._safe_softmax.default", "aten.bernoulli_.float"} & names["cuda"])
+        self.assertIn("aten._safe_softmax.default", names["cpu"])
+        self.assertLess(held_at_most(files["cuda"]), 0.5 * held_at_most(files["cpu"]))
+
+    def test_the_cpu_computes_as_before_when_a_recording_is_over(self):
+        query = torch.randn(1, 2, 8, 16)
+        torch.manual_seed(1)
+        before = F.scaled_dot_product_attention(query, query, query), F.dropout(query, 0.5)
+        with self.assertRaises(ZeroDivisionError), cuda_kernels():
+            1 / 0
+        torch.manual_seed(1)
+        after = F.scaled_dot_product_attention(query, query, query), F.dropout(query, 0.5)
+        for one, other in zip(before, after):
+            self.assertTrue(torch.equal(one, other))
+
+    def test_other_kernels_are_refused(self):
+        with self.assertRaisesRegex(ValueError, "kernels='mps'; expected \"cuda\" or \"cpu\""):
+            remat.export(lambda: None, self.folder / "step.json", kernels="mps")
+
+
+if __name__ == "__main__":
+    unittest.main()
