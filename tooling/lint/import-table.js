@@ -137,6 +137,22 @@ export const importTable = {
       "output-file",
     ],
   },
+  "fit/bullmq": {
+    pure: false,
+    imports: [
+      "trace",
+      "text-table",
+      "memory",
+      "sac-core",
+      "runtime-estimator",
+      "mem-tracker",
+      "planner",
+      "reporting",
+      "reporting/ways-to-fit",
+      "output-file",
+      "fit/node",
+    ],
+  },
   remat: {
     pure: false,
     imports: [
@@ -180,6 +196,7 @@ export const importTable = {
       "reporting/ways-to-fit",
       "fit",
       "fit/node",
+      "fit/bullmq",
       "report",
       "terminal",
     ],

@@ -3,7 +3,12 @@ import { createInterface } from "node:readline/promises";
 /** Where a command writes: the process's streams, or a test's. */
 export interface ConsoleIo {
   readonly stdout: { write(text: string | Uint8Array): unknown };
-  readonly stderr: { write(text: string): unknown; readonly isTTY?: boolean; readonly columns?: number };
+  readonly stderr: {
+    write(text: string): unknown;
+    readonly isTTY?: boolean;
+    readonly columns?: number;
+    readonly rows?: number;
+  };
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Columns that what is printed may take; left out: as many as it needs, as for a file or a pipe. */
   readonly width?: number;

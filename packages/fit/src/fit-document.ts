@@ -18,6 +18,8 @@ export interface FitDocumentOptions {
   readonly pricedBy: string;
   /** What has to be said besides, such as how recorded runs were scaled. */
   readonly notes?: readonly string[];
+  /** Whether the search goes on, so that this is what was found so far. */
+  readonly goesOn?: boolean;
   /** What to type next for the best row. */
   readonly command?: string | undefined;
 }
@@ -25,7 +27,7 @@ export interface FitDocumentOptions {
 /** Returns what fits: the best in a sentence, a row for each configuration, and why the others do not fit. Its records are the rows in bytes. */
 export function fitDocument(
   summary: FitSummary,
-  { units = "auto", pricedBy, notes = [], command }: FitDocumentOptions,
+  { units = "auto", pricedBy, notes = [], goesOn = false, command }: FitDocumentOptions,
 ): OutputDocument {
   const size = sizeFormat(units);
   const { model, best, rows, notFitting, refused, left } = summary;
@@ -37,7 +39,13 @@ export function fitDocument(
           `${model}: ${best === undefined ? "nothing fits" : `best of ${rows.length + notFitting.length} ways: ${describeBest(best, size)}`}`,
           ...(command === undefined ? [] : [command]),
           `times: ${pricedBy}${summary.objective === "throughput" ? "" : `; best: least ${summary.objective}`}`,
-          ...(left === 0 ? [] : [`interrupted: this is the best of those looked at; ${left} were not`]),
+          ...(left === 0
+            ? []
+            : [
+                goesOn
+                  ? `so far: ${left} are left`
+                  : `interrupted: this is the best of those looked at; ${left} were not`,
+              ]),
           ...notes,
         ],
       },

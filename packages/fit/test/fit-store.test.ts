@@ -2,10 +2,11 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { deviceSpec } from "@remat/runtime-estimator";
+import { parquetReadObjects } from "hyparquet";
 import loadSqlite from "sql.js";
 import { afterAll, expect, test } from "vitest";
 import { fitUnitBatch, stepsOfRuns, summarizeFit, unitsOf } from "../src/index.js";
-import { storeFit } from "../src/node/index.js";
+import { fitParquet, storeFit } from "../src/node/index.js";
 import { sizedRuns } from "./steps.js";
 
 const folder = mkdtempSync(join(tmpdir(), "remat-store-"));
@@ -60,6 +61,28 @@ test("a store has every configuration of each search, for others to query", asyn
     ].filter(([, count]) => count !== 0),
   );
   db.close();
+});
+
+test("a Parquet file has the rows of a store, null where those have nothing", async () => {
+  const summary = await search();
+  const search1 = { at: "2030-01-01T00:00:00Z", label: "one" };
+  const file = await fitParquet(summary, search1);
+  const stored = join(folder, "one.sqlite");
+  await storeFit(stored, summary, search1);
+  const { Database } = await loadSqlite();
+  const db = new Database(readFileSync(stored));
+  const { columns, values } = db.exec("SELECT * FROM fit")[0];
+  db.close();
+  const rows = await parquetReadObjects({ file: file.slice().buffer as ArrayBuffer });
+  expect(
+    rows.map((row) =>
+      columns.map((column) => {
+        const value = row[column] as string | number | bigint | null | undefined;
+        return typeof value === "bigint" ? Number(value) : (value ?? null);
+      }),
+    ),
+  ).toEqual(values);
+  expect(values.flat()).toContain(null);
 });
 
 test("a file that is no store is left as it is", async () => {

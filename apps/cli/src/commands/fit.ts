@@ -1,11 +1,13 @@
-import { type FitUnit, fitDocument, fitUnitBatch, type RankedRow, summarizeFit, unitsOf } from "@remat/fit";
-import { fitInWorkers, storeFit, UnitCache } from "@remat/fit/node";
+import { type FitAnswer, type FitUnit, fitDocument, type RankedRow, summarizeFit, unitsOf } from "@remat/fit";
+import { fitParquet, storeFit } from "@remat/fit/node";
+import { writeDocument } from "@remat/reporting";
 import { RematError } from "@remat/trace";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
 import { appliedText } from "../fit/applied-text.js";
-import { contentKey } from "../fit/content-key.js";
-import { fitGridOptions, fitStepOptions, parseFitOptions } from "../fit/fit-options.js";
+import { findAnswers } from "../fit/find-answers.js";
+import { fitGridOptions, fitStepOptions, parseFitOptions, parseWorkers } from "../fit/fit-options.js";
+import { LiveTable } from "../fit/live-table.js";
 import { type FitJob, stepsOfJob } from "../fit/steps-of-job.js";
 import { formatOption, parseFormat, parseUnits, shapeOf, unitsOption } from "../format-option.js";
 import { parseModelOptions } from "../model-options.js";
@@ -13,7 +15,7 @@ import { isOf, modelSource } from "../model-source.js";
 import { shownBeside, writeFor } from "../output.js";
 import { interruptible } from "../plan/interruptible.js";
 import { Progress } from "../progress.js";
-import { UsageError } from "../usage-error.js";
+import { parseText, UsageError } from "../usage-error.js";
 import { typed } from "../verdict/next-command.js";
 
 /** `remat fit`. */
@@ -30,10 +32,14 @@ export const fitCommand: Command = {
 
 /** Finds (`remat fit MODEL`) the largest batch, and the best way to train, on the devices at hand. */
 export async function fit(targets: readonly string[], options: CommandOptions, io: ConsoleIo): Promise<void> {
+  if (options["serve"] !== undefined) return serve(targets, options, io);
+  if (targets.length === 0) throw new UsageError("expected a MODEL, or runs of one: see remat fit --help.");
   const format = parseFormat(options);
   const units = parseUnits(options);
-  const { request, prices, workers, cache, apply, store } = parseFitOptions(options);
-  const shown = shownBeside(io, { "--apply": apply });
+  const { request, prices, workers, engine, cache, watches, apply, store, parquet, label } = parseFitOptions(options);
+  if (watches && io.stderr.isTTY !== true)
+    throw new UsageError("--watch draws on a terminal, and standard error is none. Leave it out.");
+  const shown = shownBeside(io, { "--apply": apply, "--parquet": parquet });
   const { request: given, ...files } = parseModelOptions({ ...options, batch: undefined, optimizer: undefined });
   const job: FitJob = { sources: targets.map((target) => modelSource(target)), options: { request: given, ...files } };
   if (!isOf(job.sources[0], "model") && request.optimizers !== undefined)
@@ -45,44 +51,55 @@ export async function fit(targets: readonly string[], options: CommandOptions, i
     const steps = await stepsOfJob(job, progress);
     const grid = unitsOf({ ...request, ...(given.seed !== undefined && { seed: given.seed }) }, steps);
     if (grid.length === 0) throw new UsageError("there is nothing to look through: name other --ways or --ranks.");
-    const { found: answers } = await interruptible(io, (signal) =>
-      fitInWorkers(grid, {
-        file: new URL("../fit/fit-worker.js", import.meta.url),
-        workerData: job,
-        workers,
-        signal,
-        ...(cache !== undefined && { cache: new UnitCache(cache, contentKey(job)) }),
-        fitHere: (unit, onTried) => fitUnitBatch(unit, steps, onTried),
-        onProgress: ({ done, units: all, unit: { configuration }, batch }) =>
-          progress.show(
-            `${done} of ${all} ways; ${configuration.device}, ${configuration.way}${batch === undefined ? "" : `, batch ${batch}`}; Ctrl-C takes the best`,
-          ),
-      }),
-    );
-    const summary = summarizeFit(grid, answers, {
-      model: isOf(job.sources[0], "model") ? targets[0] : steps.name,
-      prices,
-    });
-    const { best } = summary;
-    if (apply !== undefined && best !== undefined) await writeFor("--apply", apply, await appliedText(best, steps), io);
-    if (store !== undefined)
-      await storeFit(store.path, summary, {
-        at: new Date().toISOString(),
-        ...(store.label !== undefined && { label: store.label }),
-      });
-    progress.clear();
-    const document = fitDocument(summary, {
+    const model = isOf(job.sources[0], "model") ? targets[0] : steps.name;
+    const shownAs = {
       units,
       pricedBy:
         steps.recordedBatches === undefined ? "roofline of each device" : "as recorded, else roofline of each device",
       notes: describeScaling(steps),
-      command: best && commandFor(best, targets, { options, job }),
-    });
+    };
+    const soFar = grid.map((): FitAnswer | undefined => undefined);
+    const table = watches ? new LiveTable(io) : undefined;
+    const draw = (): string =>
+      writeDocument(fitDocument(summarizeFit(grid, soFar, { model, prices }), { ...shownAs, goesOn: true }), "plain");
+    const { found: answers } = await interruptible(io, (signal) =>
+      findAnswers(grid, {
+        ...{ job, steps, engine, workers, cache, signal },
+        onProgress: (text) => (table === undefined ? progress.show(text) : table.show(() => `${draw()}\n${text}`)),
+        onAnswer(answer, i) {
+          soFar[i] = answer;
+        },
+      }),
+    ).finally(() => table?.clear());
+    const summary = summarizeFit(grid, answers, { model, prices });
+    const { best } = summary;
+    if (apply !== undefined && best !== undefined) await writeFor("--apply", apply, await appliedText(best, steps), io);
+    const search = { at: new Date().toISOString(), ...(label !== undefined && { label }) };
+    if (store !== undefined) await storeFit(store, summary, search);
+    if (parquet !== undefined) await writeFor("--parquet", parquet, await fitParquet(summary, search), io);
+    progress.clear();
+    const document = fitDocument(summary, { ...shownAs, command: best && commandFor(best, targets, { options, job }) });
     shown.write(format.write(document, shapeOf(io)));
     if (best === undefined) throw nothingFits(summary.model, grid);
   } finally {
     progress.clear();
   }
+}
+
+/** Answers (`remat fit --serve`) for a fleet until it is ended. */
+async function serve(targets: readonly string[], options: CommandOptions, io: ConsoleIo): Promise<void> {
+  if (targets.length > 0)
+    throw new UsageError(
+      `--serve answers for whatever model is asked about, and ${targets[0]} is named. Leave it out.`,
+    );
+  const { serveFleetUnits } = await import("../fit/serve-fleet-units.js");
+  const worker = await serveFleetUnits(parseText("serve", options["serve"]), {
+    workers: parseWorkers(options),
+    onAnswered: (answered) => io.stderr.write(`remat: answered ${answered}\n`),
+  });
+  io.stderr.write("remat: taking units; Ctrl-C ends after those that it is at\n");
+  await new Promise<void>((resolve) => io.onInterrupt?.(resolve));
+  await worker.close();
 }
 
 function describeScaling({

@@ -18,7 +18,7 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import("./plan.js")).planCommand,
   },
   {
-    usage: "fit <models...>",
+    usage: "fit [models...]",
     purpose: "The largest batch, and the best way to train, on the devices at hand",
     load: async () => (await import("./fit.js")).fitCommand,
   },

@@ -62,13 +62,30 @@ export const fitGridOptions: readonly CommandOption[] = [
   { flags: "--price <prices>", purpose: "What a device costs in an hour: a100=2.5,h100=4" },
   { flags: "--iterations <n>", purpose: "How many changes a search for a plan tries", default: 200 },
   { flags: "--workers <n>", purpose: "Threads that search (default: one a core, 8 at most)" },
+  {
+    flags: "--engine <url>",
+    purpose: "Have a fleet search, by BullMQ on a server of Redis or Valkey: redis://host:6379 (default: threads here)",
+  },
+  {
+    flags: "--serve <url>",
+    purpose: "With no MODEL: answer for such a fleet, with --workers threads, until it is ended",
+  },
+  { flags: "--watch", purpose: "Draw the table so far on the terminal, while the search goes on" },
   { flags: "--cache <folder>", purpose: "Keep answers there, and begin with those that are there" },
   {
     flags: "--store <file>",
     purpose: "Also add what was found to a SQLite file, a row of its table fit for each configuration",
     writes: "text",
   },
-  { flags: "--label <text>", purpose: "With --store: what tells this search from others, such as a commit" },
+  {
+    flags: "--parquet <file>",
+    purpose: "Write what was found as a Parquet file, with the columns of --store",
+    writes: "text",
+  },
+  {
+    flags: "--label <text>",
+    purpose: "With --store or --parquet: what tells this search from others, such as a commit",
+  },
   {
     flags: "--apply <file>",
     purpose: "Write what the framework needs for the best: JavaScript, Python, or a policy as JSON",
@@ -82,8 +99,13 @@ export interface FitOptions {
   readonly prices: Readonly<Record<string, number>>;
   readonly workers: number;
   readonly cache: string | undefined;
+  /** The server of a fleet. */
+  readonly engine: string | undefined;
+  readonly watches: boolean;
   readonly apply: string | undefined;
-  readonly store: { readonly path: string; readonly label: string | undefined } | undefined;
+  readonly store: string | undefined;
+  readonly parquet: string | undefined;
+  readonly label: string | undefined;
 }
 
 /**
@@ -122,10 +144,14 @@ export function parseFitOptions(options: CommandOptions): FitOptions {
   return {
     request,
     prices,
-    workers: given("workers", (value) => parseCount("workers", value)) ?? Math.min(8, availableParallelism()),
+    workers: parseWorkers(options),
+    engine: given("engine", (value) => parseText("engine", value)),
+    watches: options["watch"] === true,
     cache: given("cache", (value) => parseText("cache", value)),
     apply: given("apply", (value) => parseText("apply", value)),
-    store: parseStore(options),
+    store: given("store", (value) => parseText("store", value)),
+    parquet: given("parquet", (value) => parseText("parquet", value)),
+    label: parseLabel(options),
   };
 }
 
@@ -172,11 +198,16 @@ function parseWays(options: CommandOptions): readonly FitWayName[] | undefined {
   return offloads && !ways.includes("offload") ? [...ways, "offload"] : ways;
 }
 
-function parseStore({ store, label }: CommandOptions): FitOptions["store"] {
-  if (store === undefined && label !== undefined)
-    throw new UsageError("--label is of what --store keeps. Give that, too.");
-  if (store === undefined) return undefined;
-  return { path: parseText("store", store), label: label === undefined ? undefined : parseText("label", label) };
+/** Parses how many threads are to search. */
+export function parseWorkers({ workers }: CommandOptions): number {
+  return workers === undefined ? Math.min(8, availableParallelism()) : parseCount("workers", workers);
+}
+
+function parseLabel({ store, parquet, label }: CommandOptions): string | undefined {
+  if (label === undefined) return undefined;
+  if (store === undefined && parquet === undefined)
+    throw new UsageError("--label is of what --store and --parquet keep. Give one of them, too.");
+  return parseText("label", label);
 }
 
 function parseWrap(value: unknown): readonly string[] {

@@ -1,10 +1,8 @@
 import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { Worker } from "node:worker_threads";
-import { RematError } from "@remat/trace";
 import type { FitAnswer, FitUnit } from "../fit-unit.js";
 import type { UnitCache } from "./unit-cache.js";
-import type { UnitOrder, UnitReport } from "./unit-messages.js";
+import { UnitThread } from "./unit-thread.js";
 
 export interface FitProgress {
   readonly done: number;
@@ -27,11 +25,11 @@ export interface FitInWorkersOptions {
   /** Ends the search early; what was found so far is the answer. */
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: FitProgress) => void;
+  /** Told of each answer, and of which unit it is; of those from the cache, too. */
+  readonly onAnswer?: (answer: FitAnswer, index: number) => void;
 }
 
 const mostWorkers = 8;
-/** So often a unit is given to another thread where one died of it. */
-const mostDeaths = 2;
 
 /**
  * Answers units in worker threads, those that are known from a cache; in the order of the units, so that the answer is the same for any number of threads. Undefined of those that nobody had
@@ -45,14 +43,22 @@ export async function fitInWorkers(
   units: readonly FitUnit[],
   options: FitInWorkersOptions,
 ): Promise<readonly (FitAnswer | undefined)[]> {
-  const { file, cache, signal, onProgress, workers = Math.min(mostWorkers, availableParallelism()) } = options;
-  const answers = units.map((unit) => cache?.get(unit));
+  const {
+    file,
+    cache,
+    signal,
+    onProgress,
+    onAnswer,
+    workers = Math.min(mostWorkers, availableParallelism()),
+  } = options;
+  const answers = answersIn(cache, units, onAnswer);
   const open = new OpenUnits(units, (i) => answers[i] === undefined);
   let done = answers.filter((answer) => answer !== undefined).length;
   const settle = (i: number, answer: FitAnswer): void => {
     answers[i] = answer;
     done++;
     cache?.put(units[i], answer);
+    onAnswer?.(answer, i);
   };
   const tell = (i: number, batch?: number): void => onProgress?.({ done, units: units.length, unit: units[i], batch });
   const isOver = (): boolean => signal?.aborted === true;
@@ -63,41 +69,39 @@ export async function fitInWorkers(
     }
     return answers;
   }
-  const threads = new Set<Worker>();
-  const stop = (): void => {
-    for (const thread of threads) void thread.terminate();
-  };
-  signal?.addEventListener("abort", stop);
-  const work = async (): Promise<void> => {
-    let thread: Worker | undefined;
-    let deaths = 0;
-    for (let i = open.take(undefined); i !== undefined && !isOver(); ) {
-      tell(i);
-      if (thread === undefined) threads.add((thread = new Worker(file, { workerData: options.workerData })));
-      const answer = await answerIn(thread, { id: i, unit: units[i] }, (batch) => tell(i!, batch));
-      if (answer === "died") {
-        threads.delete(thread);
-        thread = undefined;
-        if (isOver()) return;
-        if (++deaths > mostDeaths)
-          throw new RematError(
-            "FIT_WORKER",
-            `a thread died ${deaths} times of one unit, ${JSON.stringify(units[i].configuration)}. Give fewer --workers, if memory ran out.`,
-          );
-        continue;
-      }
-      deaths = 0;
-      settle(i, answer);
-      i = open.take(i);
+  const threads = Array.from({ length: Math.min(workers, open.count) }, () => new UnitThread(file, options.workerData));
+  const stop = (): Promise<unknown> => Promise.all(threads.map((thread) => thread.stop()));
+  const stopNow = (): void => void stop();
+  signal?.addEventListener("abort", stopNow);
+  const work = async (thread: UnitThread): Promise<void> => {
+    for (let i = open.take(undefined); i !== undefined && !isOver(); i = open.take(i)) {
+      const at = i;
+      tell(at);
+      const answer = await thread.answer(units[at], (batch) => tell(at, batch));
+      if (answer === undefined) return;
+      settle(at, answer);
     }
   };
   try {
-    await Promise.all(Array.from({ length: Math.min(workers, open.count) }, work));
+    await Promise.all(threads.map(work));
     return answers;
   } finally {
-    signal?.removeEventListener("abort", stop);
-    await Promise.all([...threads].map((thread) => thread.terminate()));
+    signal?.removeEventListener("abort", stopNow);
+    await stop();
   }
+}
+
+/** Returns what a cache knows of units. @internal */
+export function answersIn(
+  cache: UnitCache | undefined,
+  units: readonly FitUnit[],
+  onAnswer?: FitInWorkersOptions["onAnswer"],
+): (FitAnswer | undefined)[] {
+  return units.map((unit, i) => {
+    const known = cache?.get(unit);
+    if (known !== undefined) onAnswer?.(known, i);
+    return known;
+  });
 }
 
 /** Units that nobody looks at yet. A thread keeps to one optimizer where it can, since it has the steps of it. */
@@ -130,25 +134,4 @@ class OpenUnits {
     const [one, other] = [this.units[a].configuration, this.units[b].configuration];
     return (one.optimizer === other.optimizer ? 2 : 0) + (one.way === other.way ? 1 : 0);
   }
-}
-
-/** Returns what a thread answers; `died` where it ends before. */
-function answerIn(thread: Worker, order: UnitOrder, onTried: (batch: number) => void): Promise<FitAnswer | "died"> {
-  return new Promise((resolve, reject) => {
-    const settle = (): void => void thread.off("message", hear).off("error", end).off("exit", end);
-    const end = (): void => {
-      settle();
-      resolve("died");
-    };
-    const hear = (report: UnitReport): void => {
-      if (report.id !== order.id) return;
-      if ("batch" in report) return onTried(report.batch);
-      settle();
-      if ("answer" in report) return resolve(report.answer);
-      const { code, message } = report.failure;
-      reject(code === undefined ? new Error(message) : new RematError(code, message));
-    };
-    thread.on("message", hear).on("error", end).on("exit", end);
-    thread.postMessage(order);
-  });
 }

@@ -1,0 +1,67 @@
+import { type FitAnswer, type FitUnit, fitUnitBatch, type StepsToFit } from "@remat/fit";
+import type { FitInFleetOptions } from "@remat/fit/bullmq";
+import { type FitInWorkersOptions, type FitProgress, fitInWorkers, UnitCache } from "@remat/fit/node";
+import { contentKey } from "./content-key.js";
+import { fitWorkerFile } from "./fit-worker-file.js";
+import type { FitJob } from "./steps-of-job.js";
+
+export interface FindAnswersOptions extends Pick<FitInWorkersOptions, "signal" | "onAnswer"> {
+  readonly job: FitJob;
+  readonly steps: StepsToFit;
+  /** The server of a fleet; undefined: threads here answer. */
+  readonly engine: string | undefined;
+  /** How many threads. */
+  readonly workers: number;
+  /** The folder of a cache. */
+  readonly cache: string | undefined;
+  /** What to tell whoever waits. */
+  readonly onProgress: (text: string) => void;
+}
+
+/** Has units answered, by threads here or by a fleet: the answers are the same. */
+export async function findAnswers(
+  units: readonly FitUnit[],
+  { job, steps, engine, workers, cache: folder, signal, onAnswer, onProgress }: FindAnswersOptions,
+): Promise<readonly (FitAnswer | undefined)[]> {
+  const key = folder === undefined && engine === undefined ? "" : contentKey(job);
+  const given = {
+    ...(signal !== undefined && { signal }),
+    ...(onAnswer !== undefined && { onAnswer }),
+    ...(folder !== undefined && { cache: new UnitCache(folder, key) }),
+  };
+  if (engine === undefined)
+    return fitInWorkers(units, {
+      ...given,
+      workers,
+      file: fitWorkerFile,
+      workerData: job,
+      fitHere: (unit, onTried) => fitUnitBatch(unit, steps, onTried),
+      onProgress: (progress) => onProgress(describe(progress)),
+    });
+  return inFleet(units, {
+    ...given,
+    url: engine,
+    files: job,
+    contentKey: key,
+    onProgress: (progress) =>
+      onProgress(
+        progress.workers === 0
+          ? "nobody takes units: start remat fit --serve with the same address; Ctrl-C takes the best"
+          : `${describe(progress)}; ${progress.workers} ${progress.workers === 1 ? "process" : "processes"}`,
+      ),
+  });
+}
+
+/** BullMQ is loaded where a fleet is asked for. */
+async function inFleet(
+  units: readonly FitUnit[],
+  options: FitInFleetOptions,
+): Promise<readonly (FitAnswer | undefined)[]> {
+  const { fitInFleet } = await import("@remat/fit/bullmq");
+  return fitInFleet(units, options);
+}
+
+function describe({ done, units, unit: { configuration }, batch }: FitProgress): string {
+  const at = `${configuration.device}, ${configuration.way}${batch === undefined ? "" : `, batch ${batch}`}`;
+  return `${done} of ${units} ways; ${at}; Ctrl-C takes the best`;
+}

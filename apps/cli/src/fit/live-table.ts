@@ -1,0 +1,38 @@
+import { type ConsoleIo, terminalColumns } from "../console-io.js";
+
+/** How often the table is drawn anew at most. */
+const drawnEveryMs = 200;
+/** Of a terminal that does not tell how high it is. */
+const usualRows = 24;
+
+/** A table on stderr that is drawn over itself as it changes, cut to the terminal. */
+export class LiveTable {
+  private readonly io: ConsoleIo;
+  private drawnRows = 0;
+  private lastMs = Number.NEGATIVE_INFINITY;
+
+  constructor(io: ConsoleIo) {
+    this.io = io;
+  }
+
+  /** Draws what `text` returns, unless it was drawn just now. */
+  show(text: () => string): void {
+    const now = performance.now();
+    if (now - this.lastMs < drawnEveryMs) return;
+    this.lastMs = now;
+    const { stderr } = this.io;
+    const columns = Math.max(1, terminalColumns(stderr) - 1);
+    const lines = text()
+      .trimEnd()
+      .split("\n")
+      .slice(0, Math.max(1, (stderr.rows || usualRows) - 2));
+    this.clear();
+    stderr.write(lines.map((line) => `${line.slice(0, columns)}\n`).join(""));
+    this.drawnRows = lines.length;
+  }
+
+  clear(): void {
+    if (this.drawnRows > 0) this.io.stderr.write(`\r\u001b[${this.drawnRows}A\u001b[J`);
+    this.drawnRows = 0;
+  }
+}

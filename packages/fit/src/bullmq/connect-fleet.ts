@@ -1,0 +1,71 @@
+import { setTimeout as wait } from "node:timers/promises";
+import { RematError } from "@remat/trace";
+import type * as Bullmq from "bullmq";
+import type { Redis } from "ioredis";
+
+/** So long a server is waited for that was never there; one that goes away later is waited for as long as it takes. */
+const firstWaitMs = 10_000;
+
+/** BullMQ, and a connection to a server. */
+export interface FleetConnection {
+  readonly bullmq: typeof Bullmq;
+  readonly client: Redis;
+}
+
+/**
+ * Connects to a server of Redis or Valkey.
+ *
+ * @throws RematError `FIT_FLEET` where BullMQ is not installed, for an address that is none, and where nobody answers there
+ * @internal
+ */
+export async function connectFleet(url: string): Promise<FleetConnection> {
+  const address = parseAddress(url);
+  const { bullmq, Client } = await loadBullmq();
+  // A command waits for a server that restarts, however long that takes.
+  const client = new Client(address, {
+    maxRetriesPerRequest: null,
+    retryStrategy: (times) => Math.min(100 * times, 2000),
+  });
+  let last: Error | undefined;
+  client.on("error", (error: Error) => (last = error));
+  const answer = await Promise.race([
+    client.ping().catch((error: Error) => error),
+    wait(firstWaitMs, undefined, { ref: false }),
+  ]);
+  if (answer === "PONG") return { bullmq, client };
+  client.disconnect();
+  const why = answer instanceof Error ? answer : last;
+  throw new RematError(
+    "FIT_FLEET",
+    `${hidePassword(address)}: no server of Redis or Valkey answers${why === undefined ? "" : ` (${why.message})`}. Start one, or name where it is.`,
+    { cause: why },
+  );
+}
+
+async function loadBullmq(): Promise<Pick<FleetConnection, "bullmq"> & { readonly Client: typeof Redis }> {
+  try {
+    const [bullmq, { Redis: Client }] = await Promise.all([import("bullmq"), import("ioredis")]);
+    return { bullmq, Client };
+  } catch (cause) {
+    throw new RematError(
+      "FIT_FLEET",
+      "a fleet needs BullMQ and a client of Redis, which are not installed here. Run: npm install bullmq ioredis",
+      { cause },
+    );
+  }
+}
+
+/** Valkey is addressed as Redis is. */
+function parseAddress(url: string): string {
+  const address = url.replace(/^valkey(s?):/, "redis$1:");
+  if (URL.canParse(address)) {
+    const { protocol, hostname, pathname } = new URL(address);
+    if (/^rediss?:$/.test(protocol) && hostname !== "" && /^(\/\d*)?$/.test(pathname)) return address;
+  }
+  throw new RematError(
+    "FIT_FLEET",
+    `expected the address of a server, redis://host:6379, or rediss:// for one with TLS; found ${JSON.stringify(hidePassword(url))}.`,
+  );
+}
+
+const hidePassword = (url: string): string => url.replace(/\/\/[^@/]*@/, "//");

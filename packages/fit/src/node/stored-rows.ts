@@ -1,0 +1,75 @@
+import type { FitConfiguration } from "../fit-unit.js";
+import type { FitSummary } from "../summarize-fit.js";
+
+/** What rows of a store are asked for by, besides what was found. */
+export interface StoredSearch {
+  /** When, as ISO 8601. */
+  readonly at: string;
+  /** Whatever tells this search from others, such as a commit; left out: nothing. */
+  readonly label?: string;
+}
+
+/** The columns of what is stored, as SQLite declares them. @internal */
+export const storedColumns = [
+  "at TEXT NOT NULL",
+  "label TEXT NOT NULL",
+  "model TEXT NOT NULL",
+  "objective TEXT NOT NULL",
+  "device TEXT NOT NULL",
+  "optimizer TEXT",
+  "precision TEXT NOT NULL",
+  "way TEXT NOT NULL",
+  "ranks INTEGER NOT NULL",
+  "wrap TEXT",
+  "outcome TEXT NOT NULL",
+  "reason TEXT",
+  "batch INTEGER",
+  "micro_batches INTEGER",
+  "peak_bytes INTEGER",
+  "memory_bytes INTEGER",
+  "step_ms REAL",
+  "samples_per_second REAL",
+  "overhead REAL",
+  "gap REAL",
+  "cost_per_million REAL",
+  "is_on_front INTEGER",
+  "is_best INTEGER",
+] as const;
+
+/** A row, by the names of its columns. @internal */
+export type StoredRow = Readonly<Record<string, string | number | null | undefined>>;
+
+/** Returns the rows of a search: of what fits, what does not, and what cannot be. @internal */
+export function storedRows(
+  { model, objective, best, rows, notFitting, refused }: FitSummary,
+  { at, label = "" }: StoredSearch,
+): readonly StoredRow[] {
+  const of = ({ device, optimizer, precision, way, ranks, wrap }: FitConfiguration, outcome: string): StoredRow => ({
+    ...{ at, label, model, objective, device, optimizer, precision, way, ranks, outcome },
+    ...(wrap !== undefined && { wrap: wrap.join("+") }),
+  });
+  return [
+    ...rows.map((row) => ({
+      ...of(row.configuration, "fits"),
+      batch: row.batch,
+      micro_batches: row.microBatches,
+      peak_bytes: row.peakBytes,
+      memory_bytes: row.memoryBytes,
+      step_ms: row.stepMs,
+      samples_per_second: row.samplesPerSecond,
+      overhead: row.overhead,
+      gap: row.gap,
+      cost_per_million: row.costPerMillion,
+      is_on_front: Number(row.isOnFront),
+      is_best: Number(row === best),
+    })),
+    ...notFitting.map(({ configuration, memoryBytes, smallest }) => ({
+      ...of(configuration, "does not fit"),
+      reason: smallest.binds,
+      batch: smallest.batch,
+      peak_bytes: smallest.peakBytes,
+      memory_bytes: memoryBytes,
+    })),
+    ...refused.map(({ configuration, reason }) => ({ ...of(configuration, "refused"), reason })),
+  ];
+}

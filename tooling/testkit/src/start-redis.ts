@@ -1,0 +1,84 @@
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { createServer } from "node:net";
+import { setTimeout as wait } from "node:timers/promises";
+
+/**
+ * Tells whether there is a Redis server to start; where there is none, Debian's own is installed if that can be done. Without one the tests that need it do not run, which is said, and is a failure in CI.
+ */
+export function hasRedis(): boolean {
+  if (answers() || (installByApt() && answers())) return true;
+  const message = "NO REDIS: what a fleet does is not tested. Install a server: apt-get install redis-server";
+  if (process.env["CI"] === "true") throw new Error(message);
+  console.error(`\n${"!".repeat(message.length)}\n${message}\n${"!".repeat(message.length)}\n`);
+  return false;
+}
+
+/** A Redis server of its own, that can be killed and started again. */
+export class RedisServer {
+  readonly port: number;
+  readonly url: string;
+  private readonly folder: string;
+  private server: ChildProcess | undefined;
+
+  private constructor(port: number, folder: string) {
+    this.port = port;
+    this.url = `redis://127.0.0.1:${port}`;
+    this.folder = folder;
+  }
+
+  /** Starts one that writes every change to `folder`. */
+  static async start(folder: string): Promise<RedisServer> {
+    const server = new RedisServer(await freePort(), folder);
+    await server.start();
+    return server;
+  }
+
+  async start(): Promise<void> {
+    const options = ["--port", `${this.port}`, "--bind", "127.0.0.1", "--dir", this.folder, "--save", ""];
+    this.server = spawn("redis-server", [...options, "--appendonly", "yes", "--appendfsync", "always"], {
+      stdio: "ignore",
+    });
+    for (let tried = 0; tried < 200; tried++) {
+      if (this.ask("ping") === "PONG") return;
+      await wait(50);
+    }
+    throw new Error("redis-server does not answer.");
+  }
+
+  /** Ends it as a power cut does. */
+  async kill(): Promise<void> {
+    const server = this.server;
+    if (server === undefined || server.exitCode !== null || server.signalCode !== null) return;
+    const ended = new Promise((resolve) => server.once("exit", resolve));
+    server.kill("SIGKILL");
+    await ended;
+  }
+
+  /** Sends a command, and returns what it prints. */
+  ask(...command: readonly string[]): string {
+    return spawnSync("redis-cli", ["-p", `${this.port}`, ...command], { encoding: "utf8" }).stdout.trim();
+  }
+}
+
+function answers(): boolean {
+  return ["redis-server", "redis-cli"].every(
+    (name) => spawnSync(name, ["--version"], { stdio: "ignore" }).status === 0,
+  );
+}
+
+function installByApt(): boolean {
+  if (process.platform !== "linux" || process.getuid?.() !== 0) return false;
+  const run = (...args: string[]): boolean =>
+    spawnSync("apt-get", args, { stdio: "ignore", env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" } })
+      .status === 0;
+  return run("update", "-qq") && run("install", "-y", "-qq", "--no-install-recommends", "redis-server");
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const probe = createServer().listen(0, "127.0.0.1", () => {
+      const address = probe.address();
+      probe.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0));
+    });
+  });
+}
