@@ -3,6 +3,7 @@ import { heldPeak } from "@remat/memory";
 import { planTorchCheckpoints } from "@remat/planner";
 import { compareShardings } from "@remat/reporting/sharding";
 import { deviceSpec, priceTrace, stepMs } from "@remat/runtime-estimator";
+import { goldensOf } from "@remat/testkit";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type FitUnit, fitUnitBatch, type StepsToFit, stepsOfRuns, unitsOf } from "../src/index.js";
@@ -176,5 +177,26 @@ describe("checkpointing", () => {
     const golden = stepsOfRuns([goldenRun("mem_mlp4_adam")]);
     const [other] = unitsOf({ devices: [deviceSpec("a100")], ways: ["recompute"] }, golden);
     expect(await fitUnitBatch(other, golden)).toMatchObject({ kind: "refused" });
+  });
+});
+
+describe("a rank", () => {
+  // What a row can say: units of the user's, all resharded after the forward pass, in the precision of the run.
+  it.each([
+    ["fsdp_tf_ws4_reshard1", "mem_tf_b2_adam", 4, "stock"],
+    ["fsdp_tf_ws8_reshard1", "mem_tf_b2_adam", 8, "stock"],
+    ["fsdp_tf_ws4_reshard1_offload", "mem_tf_b2_adam", 4, "offload"],
+    ["fsdp_mlp4_ws4_reshard1", "mem_mlp4_adam", 4, "stock"],
+  ] as const)("holds what PyTorch's own tracker saw, to the byte: %s", async (name, alone, ranks, way) => {
+    const { golden } = goldensOf("fsdp-oracle/1").find(({ file }) => file.name === name)!;
+    const sharded = (golden["module_tree"] as { fqn: string; fsdp: boolean }[]).filter(({ fsdp }) => fsdp);
+    const wrap = sharded.map(({ fqn }) => fqn).filter((fqn) => fqn !== "");
+    const steps = stepsOfRuns([goldenRun(alone)]);
+    const devices = [deviceSpec("a100")];
+    const [unit] = unitsOf({ devices, ways: [way], ranks: [ranks], wraps: [wrap] }, steps);
+    expect(await fitUnitBatch(unit, steps)).toMatchObject({
+      kind: "fits",
+      row: { peakBytes: golden["results"].peak["cuda:0"].Total },
+    });
   });
 });
