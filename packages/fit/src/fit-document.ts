@@ -9,7 +9,7 @@ import {
   type SizeUnit,
   sizeFormat,
 } from "@remat/reporting";
-import type { FitConfiguration, NotFitting } from "./fit-unit.js";
+import type { FitConfiguration, FitObjective, NotFitting } from "./fit-unit.js";
 import type { FitSummary, RankedRow } from "./summarize-fit.js";
 
 export interface FitDocumentOptions {
@@ -23,6 +23,14 @@ export interface FitDocumentOptions {
   /** What to type next for the best row. */
   readonly command?: string | undefined;
 }
+
+/** How the best is told where it is not the quickest. */
+const aims: Readonly<Record<FitObjective, string>> = {
+  throughput: "",
+  cost: "; best: least cost",
+  memory: "; best: least memory",
+  batch: "; best: largest batch",
+};
 
 /** Returns what fits: the best in a sentence, a row for each configuration, and why the others do not fit. Its records are the rows in bytes. */
 export function fitDocument(
@@ -38,7 +46,7 @@ export function fitDocument(
         lines: [
           `${model}: ${best === undefined ? "nothing fits" : `best of ${rows.length + notFitting.length} ways: ${describeBest(best, size)}`}`,
           ...(command === undefined ? [] : [command]),
-          `times: ${pricedBy}${summary.objective === "throughput" ? "" : `; best: least ${summary.objective}`}`,
+          `times: ${pricedBy}${aims[summary.objective]}`,
           ...(left === 0
             ? []
             : [

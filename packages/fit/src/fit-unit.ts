@@ -2,8 +2,8 @@ import type { ShardingPlan } from "@remat/mem-tracker/fsdp";
 import type { CheckpointPolicy } from "@remat/memory/checkpointing";
 import type { CategoryName, DeviceNetwork, DeviceSpec } from "@remat/trace";
 
-/** What is best: the most samples a second, the least money for a sample, or the least memory. */
-export const fitObjectives = ["throughput", "cost", "memory"] as const;
+/** What is best: the most samples a second, the least money for a sample, the least memory, or the largest batch. */
+export const fitObjectives = ["throughput", "cost", "memory", "batch"] as const;
 export type FitObjective = (typeof fitObjectives)[number];
 
 /** In which precision a step computes; `f32` is as it was traced or recorded. */

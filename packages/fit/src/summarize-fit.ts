@@ -94,14 +94,18 @@ function isBetter(a: CostedRow, b: CostedRow): boolean {
 
 function compare(a: CostedRow, b: CostedRow, objective: FitObjective): number {
   const [memory, time, cost] = aims;
-  const order = { throughput: [time, batchAim, memory], cost: [costAim, time, memory], memory: [memory, time, cost] }[
-    objective
-  ];
+  const order = {
+    throughput: [time, untimedBatchAim, memory],
+    cost: [costAim, time, memory],
+    memory: [memory, time, cost],
+    batch: [batchAim, time, memory],
+  }[objective];
   for (const aim of order) if (aim(a) !== aim(b)) return aim(a) - aim(b);
   return 0;
 }
 
 /** What costs nobody knows what comes last. */
 const costAim = ({ costPerMillion }: CostedRow): number => costPerMillion ?? Number.MAX_VALUE;
+const batchAim = ({ batch }: CostedRow): number => -batch;
 /** Where ops have no times, more samples are better. */
-const batchAim = ({ batch, samplesPerSecond }: CostedRow): number => (samplesPerSecond === undefined ? -batch : 0);
+const untimedBatchAim = (row: CostedRow): number => (row.samplesPerSecond === undefined ? batchAim(row) : 0);

@@ -11,6 +11,8 @@ import { goldenRun, plainRun, sizedRuns } from "./steps.js";
 
 const scaled = ["lstm_batch", "convolutions_batch"].map((name) => stepsOfRuns(sizedRuns(name).slice(0, 2)));
 
+const range = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, i) => from + i);
+
 /** What a batch takes, asked of the rooms themselves; undefined where it does not fit. */
 async function directly(
   unit: FitUnit,
@@ -93,6 +95,22 @@ describe("the batch of a configuration", () => {
     const [unit] = unitsOf({ devices, ways: ["stock"], batches: [3, 5], objective: "memory" }, steps);
     const { peakBytes } = heldPeak(await steps.stepAt(3, undefined));
     expect(await fitUnitBatch(unit, steps)).toMatchObject({ kind: "fits", row: { batch: 3, peakBytes } });
+  });
+
+  it("is the largest that has a plan where that is asked for, and the next one has none", async () => {
+    const [, steps] = scaled;
+    const memoryBytes = 300_000;
+    const [unit] = unitsOf(
+      { devices: [deviceSpec("a100")], ways: ["recompute"], memoryBytes, objective: "batch", batches: range(1, 60) },
+      steps,
+    );
+    const answer = await fitUnitBatch(unit, steps);
+    if (answer.kind !== "fits") throw new Error("expected a batch");
+    const { batch } = answer.row;
+    expect(batch).toBeGreaterThan(2);
+    expect(await directly(unit, steps, batch)).toMatchObject({ peakBytes: answer.row.peakBytes });
+    expect(await directly(unit, steps, batch + 1)).toBeUndefined();
+    expect(answer.row.next).toMatchObject({ batch: batch + 1 });
   });
 
   it("tells of what does not fit what takes most of it", async () => {

@@ -1,18 +1,19 @@
 import type { FitStep, FitUnit } from "../fit-unit.js";
 import { fits, samplesPerSecondOf, type TriedSteps } from "./tried-steps.js";
 
-/** Of a batch: what is between two that were tried is not looked for. */
-const tolerance = 0.02;
+/** Of a batch: what is between two that were tried is not looked for, unless the largest is what is asked for. */
+const usualTolerance = 0.02;
 
 /**
  * Finds the batch with the most samples a second where a plan pays for memory with time: first the largest that fits, by halving what is between the largest that does
- * and the smallest that does not, to 2 % of a batch; then by branch and bound. No batch takes more samples a second than one at least as large that recomputes nothing, so what lies
+ * and the smallest that does not, to 2 % of a batch, or to one sample where the largest batch is what is asked for; else then by branch and bound. No batch takes more samples a second than one at least as large that recomputes nothing, so what lies
  * between two batches is left out where that is no more than the best found. Undefined where the smallest batch does not fit.
  *
  * @param unit whose batches are those that may be taken
  */
 export async function searchPlanned(unit: FitUnit, tried: TriedSteps): Promise<FitStep | undefined> {
-  const { batches } = unit;
+  const { batches, objective } = unit;
+  const tolerance = objective === "batch" ? 0 : usualTolerance;
   const fitting = new Map<number, FitStep>();
   const tryAt = async (index: number): Promise<boolean> => {
     const step = await tried.at(batches[index]);
@@ -40,12 +41,12 @@ export async function searchPlanned(unit: FitUnit, tried: TriedSteps): Promise<F
     if (await tryAt(middle)) fitsAt = middle;
     else overAt = middle;
   }
-  for (let more = 0; more < unit.morePlans; more++) {
+  for (let more = 0; objective !== "batch" && more < unit.morePlans; more++) {
     const next = mostPromising(unit, fitting, tried);
     if (next === undefined) break;
     await tryAt(next);
   }
-  return bestOf(unit, fitting);
+  return objective === "batch" ? fitting.get(fitsAt) : bestOf(unit, fitting);
 }
 
 /** The first batch of at least so many samples, after `index`. */

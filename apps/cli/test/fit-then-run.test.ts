@@ -1,0 +1,90 @@
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { bundledPath, bundleProcesses } from "./bundle-processes.js";
+import { twoLayers } from "./fixtures/two-layers.js";
+import { remat } from "./run.js";
+
+vi.mock("../src/run/process-paths.js", () => ({ pathOfProcess: bundledPath }));
+
+const nativeApp = process.env.NATIVE_APP;
+
+let model: string;
+let bundles: Awaited<ReturnType<typeof bundleProcesses>>;
+let folder: string;
+const cacheBefore = process.env["REMAT_CACHE_DIR"];
+
+beforeAll(async () => {
+  bundles = await bundleProcesses();
+  folder = mkdtempSync(join(tmpdir(), "remat-fit-run-"));
+  process.env["REMAT_CACHE_DIR"] = folder;
+  model = join(folder, "model.json");
+  writeFileSync(model, JSON.stringify(twoLayers("relu")));
+  if (nativeApp === undefined) return;
+  // As if `remat setup native` had put it there.
+  mkdirSync(join(folder, "native"));
+  for (const name of ["tfjs-node", "tfjs-node-gpu"]) symlinkSync(nativeApp, join(folder, `native/${name}-4.22.0`));
+});
+afterAll(() => {
+  if (cacheBefore === undefined) delete process.env["REMAT_CACHE_DIR"];
+  else process.env["REMAT_CACHE_DIR"] = cacheBefore;
+  for (const each of [folder, bundles.folder]) rmSync(each, { recursive: true, force: true });
+});
+
+interface Row {
+  readonly configuration: { readonly way: string };
+  readonly batch: number;
+  readonly peakBytes: number;
+  readonly next: { readonly batch: number };
+}
+
+/** What a process with its libraries has resident besides tensors; what is left of the limit is for these. */
+const reserve = 1_500_000_000;
+const backends = [
+  ["wasm", "stock,early-release,update-in-backward,recompute"] as const,
+  ...(nativeApp === undefined ? [] : [["tensorflow", "stock,recompute"] as const]),
+];
+
+describe.each(backends)("the largest batch of each way on %s", (backend, ways) => {
+  it("is trained within a limit on resident memory, holding what was found to the byte; the next one is refused", async () => {
+    const step = [model, "--optimizer", "adam", "--backend", backend, "--format", "json"];
+    const peak = await remat("memory", ...step, "--batch", "40");
+    const { peakBytes: room } = JSON.parse(peak.stdout) as { peakBytes: number };
+    const limit = ["--memory", `${reserve + room}B`, "--reserve", `${reserve}B`];
+    const found = await remat("fit", ...step, ...limit, "--ways", ways, "--objective", "batch", "--devices", "cpu");
+    expect(found).toMatchObject({ code: 0, stderr: "" });
+    const { rows } = JSON.parse(found.stdout) as { rows: readonly Row[] };
+    expect(rows.map(({ configuration }) => configuration.way).sort()).toEqual(ways.split(",").sort());
+    expect(rows.find(({ configuration }) => configuration.way === "stock")?.batch).toBe(40);
+    for (const { configuration, batch, peakBytes, next } of rows) {
+      const run = (samples: number) =>
+        remat("run", ...step, ...limit, ...howTo[configuration.way](room), "--batch", `${samples}`, "--steps", "2");
+      const { code, stdout, stderr } = await run(batch);
+      expect({ way: configuration.way, code, stderr }).toEqual({ way: configuration.way, code: 0, stderr: "" });
+      const { measured } = JSON.parse(stdout) as { measured: { peakBytes: number } };
+      expect(next.batch).toBe(batch + 1);
+      if (configuration.way === "recompute") {
+        // A search that takes longer may find another plan, and one for the next batch.
+        expect(measured.peakBytes).toBeLessThanOrEqual(room);
+        continue;
+      }
+      expect({ way: configuration.way, bytes: measured.peakBytes }).toEqual({
+        way: configuration.way,
+        bytes: peakBytes,
+      });
+      expect(await run(next.batch)).toMatchObject({
+        code: 1,
+        stdout: "",
+        stderr: expect.stringContaining("Nothing was run"),
+      });
+    }
+  }, 240_000);
+});
+
+const howTo: Readonly<Record<string, (room: number) => readonly string[]>> = {
+  stock: () => [],
+  "early-release": () => ["--early-release"],
+  "update-in-backward": () => ["--early-release", "--update-in-backward"],
+  recompute: (room) => ["--budget", `${room}B`, "--time", "1s"],
+};
