@@ -7,6 +7,7 @@ import warnings
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.utils._pytree import tree_map
 
 from .cuda_kernels import cuda_kernels
 from .fake_values import FakeValues
@@ -16,7 +17,7 @@ from .restoring import as_before
 from .tensors import forget_stand_ins
 
 
-def export(build, path, *, assume=None, name=None, allocation_unit=512, kernels=None):
+def export(build, path, *, assume=None, name=None, allocation_unit=512, kernels=None, precision=None):
     """Records a step without computing it. `build()` returns `(model, step)` or `(model, optimizer, step)`; it and `step()` run on fake tensors.
 
     >>> def build():
@@ -31,14 +32,15 @@ def export(build, path, *, assume=None, name=None, allocation_unit=512, kernels=
     `{"nonzero": 0.25}` is the share of a tensor's elements that `nonzero`, `where(mask)` and `x[mask]` find. What `assume` leaves out raises, with the line of the program.
 
     Tensors on the CPU stand for those on a GPU, whose allocator gives out units of 512 bytes: attention and dropout are those that CUDA has. Of a step that will train on the CPU `allocation_unit` is 1. `kernels="cpu"` or "cuda" says
-    it where that says something else.
+    it where that says something else. `precision=torch.bfloat16`: as FSDP2 computes with `MixedPrecisionPolicy(param_dtype=torch.bfloat16)`: weights and what the model is given are in that dtype, which shows what its code casts by
+    itself; `stored=float32` in a sharding plan then says what shards are kept in.
     """
     kernels = _kernels(kernels, allocation_unit)
     mode = _FakeMode()
     values = FakeValues(mode, assume or {})
     with _on_fake_tensors(), _stand_in(kernels):
         model, *optimizers, step = _built(build, mode, values)
-        with mode, values:
+        with mode, values, _computing_in(precision, model):
             _record_second(step, path, model, *optimizers, name=name, allocation_unit=allocation_unit, kernels=kernels)
 
 
@@ -60,6 +62,28 @@ def _record_second(step, path, *of, kernels, **options):
     with record(path, *of, **options) as recorder:
         recorder.kernels = kernels if kernels == "cuda" else None
         step()
+
+
+@contextlib.contextmanager
+def _computing_in(precision, model):
+    """Has the weights in `precision`, and casts to it what the model is given."""
+    if precision is None:
+        yield
+        return
+
+    def cast(value):
+        return value.to(precision) if isinstance(value, torch.Tensor) and value.is_floating_point() else value
+
+    whole = as_one_model(model)
+    for parameter in whole.parameters():
+        parameter.data = cast(parameter.data)
+    roots = whole.children() if isinstance(model, (dict, list, tuple)) else [whole]
+    hooks = [root.register_forward_pre_hook(lambda _, args, kwargs: tree_map(cast, (args, kwargs)), with_kwargs=True) for root in roots]
+    try:
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()
 
 
 def _kernels(name, allocation_unit):

@@ -97,6 +97,38 @@ class Kernels(Folder):
         self.assertIn("aten._safe_softmax.default", names["cpu"])
         self.assertLess(held_at_most(files["cuda"]), 0.5 * held_at_most(files["cpu"]))
 
+    def test_a_step_in_a_lower_precision_has_weights_and_inputs_in_it(self):
+        seen = []
+
+        class Model(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.linear = nn.Linear(8, 8)
+
+            def forward(self, x, scale):
+                seen.append((x.dtype, scale.dtype))
+                return self.linear(x * scale).float()
+
+        def build():
+            model = Model()
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+            x = torch.randn(4, 8)
+
+            def step():
+                model(x, scale=torch.ones(4, 1)).sum().backward()
+                optimizer.step()
+                optimizer.zero_grad()
+
+            return model, optimizer, step
+
+        remat.export(build, self.folder / "low.json", precision=torch.bfloat16)
+        file = self.read("low.json")
+        self.assertEqual(set(seen), {(torch.bfloat16, torch.bfloat16)})
+        weights = [file["tensors"][tensor]["dt"] for module in file["module_tree"] for _, tensor in module["params"]]
+        self.assertEqual(set(weights), {"bfloat16"})
+        # What the model's code casts is there to be seen.
+        self.assertIn("aten._to_copy.default", {func["name"] for func in file["funcs"]})
+
     def test_the_cpu_computes_as_before_when_a_recording_is_over(self):
         query = torch.randn(1, 2, 8, 16)
         torch.manual_seed(1)

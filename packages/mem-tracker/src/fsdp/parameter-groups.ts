@@ -100,9 +100,15 @@ function parameter(
   tensor: number,
 ): GroupParameter {
   const shape = trace.tensorShape(tensor);
-  const dtype = trace.tensorDtype(tensor);
+  const recorded = trace.tensorDtype(tensor);
+  const isFloat = isFloatDtype(recorded);
   const cast = policy.mixedPrecision?.param;
-  const gatheredDtype = cast !== undefined && isFloatDtype(dtype) ? cast : dtype;
+  if (plan.storedDtype !== undefined && isFloat && cast !== recorded)
+    throw planError(
+      `stored=${plan.storedDtype} is of a run that computes in ${cast} itself, and a parameter of ${trace.modules[module].fqn} is of ${recorded}: record the model in ${cast}, or leave stored= out.`,
+    );
+  const dtype = plan.storedDtype !== undefined && isFloat ? plan.storedDtype : recorded;
+  const gatheredDtype = cast !== undefined && isFloat ? cast : dtype;
   const ranks = shardRanks(plan);
   const shard = shardSize(shape, ranks, shardRank(plan));
   return {

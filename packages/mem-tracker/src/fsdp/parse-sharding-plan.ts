@@ -36,10 +36,11 @@ const planKeys = [
   "micro-batches",
   "zero",
   "bucket",
+  "stored",
 ];
 
 /** What a plan has one of. */
-const onceKeys = ["world", "replicas", "rank", "zero", "bucket", "micro-batches"];
+const onceKeys = ["world", "replicas", "rank", "zero", "bucket", "micro-batches", "stored"];
 
 /**
  * Returns a plan from text: `world=8,wrap='layers.*',reshard,bf16,offload`.
@@ -48,7 +49,7 @@ const onceKeys = ["world", "replicas", "rank", "zero", "bucket", "micro-batches"
  * modules as one, and `wrap=PATTERN(…)` says for these what is said for all otherwise: `reshard`, `no-reshard` or `reshard=N` ranks; `bf16` or `fp16` parameters
  * with `float32` reductions, or `param=DTYPE`, `reduce=DTYPE`, `output=DTYPE`. `root(…)` does so for the root. `cast=MODULE:DTYPE` is a cast in
  * the model's own code. `ignore=PATTERN`; `forward-prefetch=N`, `backward-prefetch=N`, or `MODULE>MODULE+MODULE`; `no-reshard-after-backward`;
- * `no-unshard-in-backward=PATTERN`; `checkpoint=PATTERN`, or `checkpoint=PATTERN(save=OP+OP)` for selective checkpointing, or `checkpoint=RematScope(…)` as Keras spells it, may be repeated; `micro-batches=N`; `ddp`, `zero=1` or `zero=2` in the place of FSDP, with `bucket=N` MiB and `bucket-view`; `sync-last`; `offload`; `as-tracked`.
+ * `no-unshard-in-backward=PATTERN`; `checkpoint=PATTERN`, or `checkpoint=PATTERN(save=OP+OP)` for selective checkpointing, or `checkpoint=RematScope(…)` as Keras spells it, may be repeated; `micro-batches=N`; `ddp`, `zero=1` or `zero=2` in the place of FSDP, with `bucket=N` MiB and `bucket-view`; `stored=DTYPE` of shards, where the run computes in the lower dtype itself; `sync-last`; `offload`; `as-tracked`.
  *
  * @throws RematError `SHARDING_PLAN`
  * @example
@@ -104,6 +105,8 @@ function withItem(plan: ShardingPlan, item: string): ShardingPlan {
       return { ...plan, strategy: value === "1" ? "zero1" : "zero2" };
     case "bucket":
       return { ...plan, bucketBytes: wholeNumber(key, value) * 2 ** 20 };
+    case "stored":
+      return { ...plan, storedDtype: unquoted(value) };
     case "micro-batches":
       return { ...plan, microBatches: wholeNumber(key, value) };
     case "checkpoint":

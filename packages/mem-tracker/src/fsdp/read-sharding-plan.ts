@@ -55,6 +55,7 @@ const planFields = {
   gradientSync: (value: unknown) => (value === "every" || value === "last" ? undefined : "every or last"),
   checkpoint: listOf(checkpointedFields),
   asTracked: isBoolean,
+  storedDtype: isText,
 };
 
 /**

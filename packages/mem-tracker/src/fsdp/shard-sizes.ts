@@ -1,7 +1,7 @@
 import type { Trace } from "@remat/trace";
 import type { GroupParameter, ParameterGroup } from "./parameter-groups.js";
 import { shardSize } from "./shard-size.js";
-import { elementBytes, type ShardingPlan, shardRank, shardRanks } from "./sharding-plan.js";
+import { elementBytes, isFloatDtype, type ShardingPlan, shardRank, shardRanks } from "./sharding-plan.js";
 import type { StorageRoles } from "./storage-roles.js";
 
 /** Which storages of the unsharded run a rank keeps as shards, and how large: decided here for all that shards. @internal */
@@ -44,7 +44,10 @@ export class ShardSizes {
   /** Returns the bytes of what the optimizer keeps of a shard. */
   optimizersBytes(storage: number): number {
     const tensor = this.roles.firstTensor[storage];
-    return this.elementsOf(this.trace.tensorShape(tensor)) * elementBytes(this.trace.tensorDtype(tensor));
+    const recorded = this.trace.tensorDtype(tensor);
+    const { storedDtype } = this.plan;
+    const dtype = storedDtype !== undefined && isFloatDtype(recorded) ? storedDtype : recorded;
+    return this.elementsOf(this.trace.tensorShape(tensor)) * elementBytes(dtype);
   }
 
   /** Returns how many elements of a tensor of `shape` the rank has. */

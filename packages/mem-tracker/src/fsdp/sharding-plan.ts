@@ -103,6 +103,11 @@ export interface ShardingPlan extends GroupPolicy {
   /** After which of a step's backward passes gradients are reduced (`set_requires_gradient_sync`); left out: after every one. */
   readonly gradientSync?: "every" | "last";
   /**
+   * Of a run that computes in the plan's lower dtype already, weights included: the dtype in which shards, their gradients and the optimizer's states are kept (`float32`). Such a run shows what
+   * the model's code casts by itself, which one in a single dtype does not. Left out: as recorded.
+   */
+  readonly storedDtype?: string;
+  /**
    * Whether modules that are one group each run the group's forward hooks, as `FSDPMemTracker` of PyTorch 2.13 makes them while it looks: it frees and gathers in between what
    * FSDP by itself keeps. Left out: as FSDP by itself.
    */
@@ -141,6 +146,7 @@ export function checkShardingPlan(plan: ShardingPlan): void {
   if (!Number.isInteger(microBatches) || microBatches < 1)
     throw planError(`expected at least 1 micro-batch, found ${microBatches}.`);
   checkPolicy(plan, shardRanks(plan));
+  checkStored(plan);
   for (const group of groups) {
     if (group.modules.length === 0) throw planError("a group names no modules: expected at least one, or a pattern.");
     checkPolicy(group, shardRanks(plan));
@@ -169,6 +175,7 @@ const ofFsdp = {
   keptShardedInBackward: "no-unshard-in-backward=",
   mixedPrecision: "bf16, param=, reduce=, output= and cast=",
   asTracked: "as-tracked",
+  storedDtype: "stored=",
 } as const;
 
 function checkStrategy(plan: ShardingPlan): void {
@@ -187,6 +194,17 @@ function checkStrategy(plan: ShardingPlan): void {
       throw planError(`${text} is of FSDP, and the plan says ${strategy}: leave one of them out.`);
   if ((plan.wrap?.length ?? 0) > 0)
     throw planError(`wrap= is of FSDP, and the plan says ${strategy}: leave one of them out.`);
+}
+
+function checkStored({ storedDtype, mixedPrecision, groups = [] }: ShardingPlan): void {
+  if (storedDtype === undefined) return;
+  if (!floatDtypes.includes(storedDtype))
+    throw planError(`expected stored=${floatDtypes.join(", ")}, found ${JSON.stringify(storedDtype)}.`);
+  const others = groups.some((group) => group.mixedPrecision !== undefined);
+  if (mixedPrecision?.param === undefined || others)
+    throw planError(
+      "stored= is of a run in the lower dtype that all groups compute in: say which that is once, world=8,bf16,stored=float32.",
+    );
 }
 
 function checkPolicy({ reshardAfterForward, mixedPrecision = {} }: GroupPolicy, ranks: number): void {

@@ -152,7 +152,9 @@ class Simulator {
     const units = shardedUnits(trace, plan, this.root);
     this.groups = parameterGroups(trace, plan, this.root, units);
     if (this.groups.length === 0) throw noParameters();
-    this.mixed = mixedUnits(units, this.groups);
+    // A run in the lower dtype shows what is cast.
+    const isLow = plan.storedDtype !== undefined;
+    this.mixed = isLow ? undefined : mixedUnits(units, this.groups);
     const scope = {
       root: this.root,
       castModules: castModulesOf(trace, plan, this.root, units),
@@ -160,7 +162,7 @@ class Simulator {
       units: new Set(units.flatMap(({ modules }) => modules).filter((module) => module !== this.root)),
     };
     this.roles = storageRoles(trace, this.groups, this.root);
-    const casts = castStorages(trace, lowDtypeOf(units, this.groups), this.roles, scope);
+    const casts = castStorages(trace, isLow ? undefined : lowDtypeOf(units, this.groups), this.roles, scope);
     this.out = new RankTrace(trace, [describe(plan, this.groups.length)], casts !== undefined);
     this.storages = new SourceStorages(trace, plan, this.groups, this.roles, casts, this.out);
     this.copies = casts && new CastCopies(trace, casts, this.roles, this.storages, this.out, this.root);

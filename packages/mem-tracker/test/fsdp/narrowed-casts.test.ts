@@ -3,7 +3,7 @@ import { gunzipSync } from "node:zlib";
 import { heldPeak } from "@remat/memory";
 import { readPyTorchTrace } from "@remat/pytorch";
 import { describe, expect, it } from "vitest";
-import { parseShardingPlan, simulateFsdp } from "../../src/fsdp/index.js";
+import { parseShardingPlan, readShardingPlan, simulateFsdp, writeShardingPlan } from "../../src/fsdp/index.js";
 
 /**
  * Four residual blocks in float32, one that multiplies by `torch.cos(…).to(h.dtype)`, one that adds a mask made with `dtype=h.dtype`, which is no op where all is float32: and what
@@ -21,5 +21,31 @@ describe("casts that the model's code makes, and a run in one dtype does not sho
     const trace = readPyTorchTrace(JSON.parse(gunzipSync(file).toString()));
     const { trace: rank } = simulateFsdp(trace, parseShardingPlan("world=4,bf16"));
     expect(Math.abs(heldPeak(rank).peakBytes - peakBytes)).toBeLessThanOrEqual(4096);
+  });
+});
+
+describe("a run that computes in bfloat16 itself", () => {
+  const file = readFileSync(new URL("../fixtures/bf16-recorded-llama.json.gz", import.meta.url));
+  const trace = readPyTorchTrace(JSON.parse(gunzipSync(file).toString()));
+  const plan = "world=4,bf16,stored=float32";
+
+  it("holds, with shards in float32, what PyTorch does of a Llama of transformers, whose normalisation computes in float32", () => {
+    const { trace: rank } = simulateFsdp(trace, parseShardingPlan(plan));
+    // By `MemTracker` of PyTorch 2.13, around FSDP2 with that policy on the model in float32.
+    expect(Math.abs(heldPeak(rank).peakBytes - 47_155_876)).toBeLessThanOrEqual(4096);
+  });
+
+  it("says in files what it says in text", () => {
+    expect(readShardingPlan(writeShardingPlan(parseShardingPlan(plan)))).toEqual(parseShardingPlan(plan));
+  });
+
+  it.each([
+    ["world=4,stored=float32", "say which that is once, world=8,bf16,stored=float32"],
+    ["world=4,fp16,stored=float32", "record the model in float16, or leave stored= out"],
+    ["world=4,bf16,stored=int8", 'expected stored=float16, bfloat16, float32, float64, found "int8"'],
+    ["world=4,stored=float32,ddp", "stored= is of FSDP"],
+    ["world=4,bf16,wrap=model.layers.0(fp16),stored=float32", "of a run in the lower dtype that all groups compute in"],
+  ])("refuses %s", (text, message) => {
+    expect(() => simulateFsdp(trace, parseShardingPlan(text))).toThrow(message);
   });
 });
