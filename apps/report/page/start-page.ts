@@ -11,6 +11,7 @@ import { followTheme } from "./theme.js";
 import { mountExplorer } from "./views/explorer.js";
 import { mountHeld } from "./views/held-view.js";
 import { mountOpsTable } from "./views/ops-table.js";
+import { PlanFeed } from "./views/plan-feed.js";
 import { PolicyFeed } from "./views/policy-feed.js";
 import { mountTimeline } from "./views/timeline.js";
 import { mountTradeOff } from "./views/trade-off.js";
@@ -18,7 +19,13 @@ import { mountTradeOff } from "./views/trade-off.js";
 /** Puts the views into the page; from then on they talk through the store. */
 export function startPage(engine: EngineMethods, overview: Overview, app: HTMLElement): void {
   const store = new Store({ ...initialState, ...readHash(location.hash) });
-  const context: PageContext = { engine, overview, store, policies: new PolicyFeed(overview.ops.count) };
+  const context: PageContext = {
+    engine,
+    overview,
+    store,
+    policies: new PolicyFeed(overview.ops.count),
+    plan: new PlanFeed(engine, overview.meta, store),
+  };
   followTheme(store);
   followHash(store);
   followLinks(store, document.body);

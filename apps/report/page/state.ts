@@ -11,6 +11,10 @@ export interface PageState {
   readonly axis: "ops" | "time";
   /** Keys of overlays that are shown, separated by commas; `given`: those that were asked for when the report was made. */
   readonly overlays: string;
+  /** What the step may hold, in bytes; -1 for no budget. */
+  readonly budget: number;
+  /** What is shown: the plan within the budget, or that which was given where there is no budget (`auto`); the step as it was recorded; the plan that was given. */
+  readonly plan: "auto" | "recorded" | "given";
   /** Per mille of the memory to keep. */
   readonly keep: number;
   readonly method: "greedy" | "optimal";
@@ -35,6 +39,8 @@ export const initialState: PageState = {
   by: "category",
   axis: "ops",
   overlays: "given",
+  budget: -1,
+  plan: "auto",
   keep: 500,
   method: "greedy",
   area: "memory",
@@ -51,6 +57,7 @@ export const initialState: PageState = {
 const choices: Readonly<Record<string, readonly string[]>> = {
   by: ["category", "module"],
   axis: ["ops", "time"],
+  plan: ["auto", "recorded", "given"],
   method: ["greedy", "optimal"],
   area: ["memory", "time"],
   sort: ["op", "name", "module", "phase", "memoryBytes", "runtimeMs", "msps", "freed", "fate", "plan"],

@@ -1,7 +1,7 @@
-export { type ReportData, reportFormat } from "./data/report-file.js";
+export { type FollowedColumns, type ReportData, reportFormat } from "./data/report-file.js";
 export type {
   Comparison,
-  FrontPoint,
+  FollowedPlan,
   FsdpFindings,
   Overlay,
   PlanFindings,

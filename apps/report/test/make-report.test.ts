@@ -1,5 +1,5 @@
 import { parseShardingPlan } from "@remat/mem-tracker/fsdp";
-import { holdPlan, memoryTimeline } from "@remat/memory";
+import { accountSequence, holdPlan, memoryTimeline, sequenceGraphOfTrace } from "@remat/memory";
 import { planCheckpointing, planningGraphOfTrace, planOfTrace, rematerialize } from "@remat/planner";
 import { findPlanMismatch, Phase, readPlan, writePlan } from "@remat/trace";
 import { describe, expect, it } from "vitest";
@@ -89,6 +89,41 @@ it("tells a rank of many from a run on one device", async () => {
   });
   expect(meta.fsdp?.worldSize).toBe(4);
   expect(meta.overlays[0]).toMatchObject({ key: "fsdp", peakBytes: meta.fsdp?.peakBytes });
+});
+
+it("has a front of plans that each hold what they promise, the given plan last", async () => {
+  const trace = runs.adam;
+  const { point } = await planCheckpointing(trace, { budgetFraction: 0.95, iterations: 2000, boundTimeMs: 0 });
+  const { meta, followed } = await makeReport(trace, {
+    title: "adam",
+    planIterations: 4000,
+    plan: { name: "p.json", plan: point!.plan },
+  });
+  const graph = sequenceGraphOfTrace(trace);
+  const { front, recommended, recordedPeakBytes } = meta.plans!;
+  expect(meta.followed).toEqual([...front, expect.objectContaining({ name: "p.json" })]);
+  for (const [i, { peakBytes, recomputations }] of meta.followed.entries()) {
+    const account = accountSequence(graph, followed[i].sequence);
+    expect(account?.peakBytes).toBe(peakBytes);
+    expect(account?.recomputations.reduce((sum, times) => sum + times, 0)).toBe(recomputations);
+    expect(followed[i].fates).toHaveLength(trace.ops.count);
+  }
+  for (let i = 1; i < front.length; i++) {
+    expect(front[i].peakBytes).toBeLessThan(front[i - 1].peakBytes);
+    expect(front[i].overhead).toBeGreaterThan(front[i - 1].overhead);
+  }
+  expect(recommended.every(({ peakBytes }) => peakBytes < recordedPeakBytes)).toBe(true);
+});
+
+it("marks a plan as stale that was made for a run with other shapes", async () => {
+  const plain = stepTrace({ layers: 3 });
+  const { point } = await planCheckpointing(plain, { budgetFraction: 1, iterations: 10 });
+  const plan = { name: "p.json", plan: point!.plan };
+  const ask = async (trace: typeof plain) =>
+    (await makeReport(trace, { title: "x", planTimeMs: 0, plan })).meta.answers[0];
+  expect((await ask(plain)).reasons.join()).not.toContain("Stale");
+  const [reason] = (await ask(stepTrace({ layers: 3, opName: "BatchMatMul" }))).reasons;
+  expect(reason).toMatch(/^Stale: it was made for another run \(op 0 is planned as .*MatMul/);
 });
 
 it("says why there are no plans", async () => {

@@ -11,6 +11,8 @@ const state: fc.Arbitrary<PageState> = fc.record({
   by: fc.constantFrom("category", "module"),
   axis: fc.constantFrom("ops", "time"),
   overlays: text,
+  budget: fc.integer({ min: -1 }),
+  plan: fc.constantFrom("auto", "recorded", "given"),
   keep: fc.nat(1000),
   method: fc.constantFrom("greedy", "optimal"),
   area: fc.constantFrom("memory", "time"),

@@ -2,16 +2,18 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { memoryTimeline, peakMoment } from "@remat/memory";
 import { planCheckpointing } from "@remat/planner";
-import { formatPercent } from "@remat/reporting";
+import { formatBytes, formatPercent } from "@remat/reporting";
 import { greedyOrder, sacStats, tradeOff } from "@remat/sac-core";
+import { TraceBuilder } from "@remat/trace";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type MakeReportOptions, makeReport, renderReport } from "../src/index.js";
+import { type MakeReportOptions, makeReport, type ReportData, renderReport } from "../src/index.js";
 import { browserPath, closeBrowser, type OpenReport, openReport } from "./open-report.js";
 import { goldenTrace } from "./traces.js";
 
 const trace = goldenTrace("mem_02_transformer_adam");
 let html = "";
+let made: ReportData;
 
 beforeAll(async () => {
   const other = goldenTrace("mem_02_transformer_ac_adam");
@@ -23,7 +25,8 @@ beforeAll(async () => {
     compare: { name: "checkpointed", trace: other.withHeader({ ...other.header, mode: "real" }) },
     plan: { name: "plan.json", plan: point!.plan },
   };
-  html = renderReport(await makeReport(trace, options));
+  made = await makeReport(trace, options);
+  html = renderReport(made);
 });
 afterAll(closeBrowser);
 
@@ -105,6 +108,7 @@ describe.runIf(browserPath !== "")("the page", () => {
     const report = await openReport(html);
     const { page } = report;
     const slider = page.locator("#budget");
+    await page.locator("#trade-off .fold > summary").click();
     await page.waitForSelector("#trade-off tr.fate-1");
     const recomputed = async (): Promise<number> =>
       Number((await page.locator("#trade-off tr.fate-1 td").first().innerText()).replaceAll(",", ""));
@@ -129,13 +133,105 @@ describe.runIf(browserPath !== "")("the page", () => {
       (all) => document.querySelector("#ops [role=status]")?.textContent?.startsWith(`${all} of`),
       String(counts[3]),
     );
-    expect(await textOf(page, "#ops .ops-grid .body .row:not([hidden]) [role=gridcell]:last-child")).toContain(
+    expect(await textOf(page, "#ops .ops-grid .body .row:not([hidden]) [role=gridcell]:nth-child(10)")).toContain(
       "recomputed",
     );
     await page.waitForSelector(".trade-off-chart .optimal");
     expect(await page.locator(".multiples button").count()).toBeGreaterThan(4);
     noFaults(report);
   });
+
+  it("follows a budget that is typed, dragged or moved by keys: its plan, what that holds, and what it does with each op", async () => {
+    const report = await openReport(html);
+    const { page } = report;
+    const outcome = () => textOf(page, ".step-budget .outcome");
+    const heading = () => textOf(page, "#held h3");
+    const until = (selector: string, text: string) =>
+      page.waitForFunction(([query, part]) => document.querySelector(query)?.textContent?.includes(part), [
+        selector,
+        text,
+      ] as const);
+    // What was given leads.
+    await until("#held h3", "under plan.json");
+    expect(await outcome()).toContain("Under plan.json.");
+    const { front, recordedPeakBytes } = made.meta.plans!;
+    expect(front.length).toBeGreaterThan(2);
+    const chosen = front.at(-2)!;
+    await page.locator("#step-budget").fill(`${chosen.peakBytes}B`);
+    await page.locator("#step-budget").press("Enter");
+    await until("#held h3", "under the plan");
+    expect(await heading()).toContain(`At the peak under the plan: ${formatBytes(chosen.peakBytes)} in`);
+    expect(await outcome()).toContain(`${formatBytes(chosen.peakBytes)} at the peak`);
+    expect((await hashOf(page)).get("budget")).toBe(String(chosen.peakBytes));
+    await page.locator("#ops .head button", { hasText: "Plan" }).click();
+    await page.waitForFunction(
+      (times) =>
+        Array.from(document.querySelectorAll("#ops .body .row:not([hidden]) [role=gridcell]:nth-child(11)")).some(
+          (cell) => cell.textContent?.startsWith("recomputed") === times > 0,
+        ),
+      chosen.recomputations,
+    );
+    // The next plan down by one key, the one before by another, and back to the step as it was recorded.
+    const line = page.locator(".budget-line");
+    await line.focus();
+    await page.keyboard.press("ArrowDown");
+    await until("#held h3", formatBytes(front.at(-1)!.peakBytes));
+    await page.keyboard.press("ArrowUp");
+    await until("#held h3", formatBytes(chosen.peakBytes));
+    expect(await line.getAttribute("aria-valuetext")).toContain("at the peak");
+    await page.keyboard.press("Delete");
+    await until("#held h3", `At the peak: ${formatBytes(recordedPeakBytes)}`);
+    // Dragged to the ground there is no such plan, which is said, and the step is shown as it was recorded.
+    const box = (await line.boundingBox())!;
+    await page.mouse.move(box.x + 200, box.y + 1);
+    await page.mouse.down();
+    await page.mouse.move(box.x + 200, box.y + 400, { steps: 4 });
+    await page.mouse.up();
+    await until(".step-budget .outcome", "Nothing was found within");
+    expect(await heading()).toContain(`At the peak: ${formatBytes(recordedPeakBytes)}`);
+    // What is no budget is refused in words.
+    await page.locator("#step-budget").fill("12 parsecs");
+    await page.locator("#step-budget").press("Enter");
+    expect(await page.locator("#step-budget").evaluate((field: HTMLInputElement) => field.validationMessage)).toContain(
+      "expected a budget as",
+    );
+    noFaults(report);
+  });
+
+  it.each(["a step", "a run without modules or a backward pass"])(
+    "links to no section that is empty, of %s",
+    async (what) => {
+      const b = new TraceBuilder({
+        framework: "tfjs",
+        device: "cpu",
+        mode: "fake",
+        allocationUnitBytes: 1,
+        model: "bare",
+      });
+      b.op({
+        name: "Relu",
+        outputs: [b.tensor({ storage: b.allocate(64), dtype: "float32", shape: [16] })],
+        runtimeMs: 1,
+      });
+      const bare = what === "a step" ? html : renderReport(await makeReport(b.build(), { title: "bare" }));
+      const report = await openReport(bare);
+      const { page } = report;
+      await page.waitForSelector("#ops .ops-grid .body .row");
+      await page.waitForTimeout(300);
+      const links = await page.locator("#bar nav a:visible").evaluateAll((all) =>
+        all.map((link) => {
+          const target = document.getElementById((link as HTMLAnchorElement).hash.slice(1));
+          return [
+            link.textContent,
+            (target?.querySelector(":scope > :not(h2)")?.getBoundingClientRect().height ?? 0) > 0,
+          ];
+        }),
+      );
+      expect(links.filter(([, isThere]) => isThere !== true)).toEqual([]);
+      expect(links.length).toBeGreaterThan(2);
+      noFaults(report);
+    },
+  );
 
   it("zooms to what is dragged over, and shows where in the minimap", async () => {
     const report = await openReport(html);
@@ -179,6 +275,7 @@ describe.runIf(browserPath !== "")("the page", () => {
       (text) => document.querySelector("#held h3")?.textContent?.startsWith(text),
       `After op ${op} `,
     );
+    await page.locator("#trade-off .fold > summary").click();
     await page.locator(".multiples button").nth(2).click();
     const module = (await hashOf(page)).get("module")!;
     await page.waitForFunction((fqn) => document.querySelector("#trade-off-module")?.textContent === fqn, module);
@@ -254,7 +351,7 @@ describe.runIf(browserPath !== "")("the page", () => {
       page
         .locator('input[name="overlay"]:checked')
         .evaluateAll((boxes) => boxes.map((box) => (box as HTMLInputElement).value));
-    expect(await shown()).toEqual(["plan", "compare"]);
+    expect(await shown()).toEqual(["compare"]);
     expect(await textOf(page, ".answers dt")).toBe("What does plan.json do?");
     await page.waitForSelector("#ops .ops-grid .body .row");
     await page.locator("#ops .head button", { hasText: "Plan" }).click();
@@ -266,7 +363,6 @@ describe.runIf(browserPath !== "")("the page", () => {
     expect(["recomputed", "freed early", "kept"]).toContain(fates[0]);
     expect(Object.fromEntries(await hashOf(page))).toEqual({ sort: "plan", order: "down" });
     await page.locator("#ops .head button", { hasText: "Op" }).first().click();
-    await page.locator('input[name="overlay"][value="plan"]').uncheck();
     await page.locator('input[name="overlay"][value="compare"]').uncheck();
     const hash = await hashOf(page);
     expect(hash.get("overlays")).toBe("");
@@ -279,7 +375,7 @@ describe.runIf(browserPath !== "")("the page", () => {
 
   it("comes back to the same view by its address", async () => {
     const hash =
-      "#module=Transformer.layers.1&op=700&from=200&to=1500&by=module&axis=time&overlays=plan-0,compare&keep=250&method=optimal&area=time&root=Transformer&filter=mm&sort=runtimeMs&order=down&theme=dark";
+      "#module=Transformer.layers.1&op=700&from=200&to=1500&by=module&axis=time&overlays=compare&budget=20000000&keep=250&method=optimal&area=time&root=Transformer&filter=mm&sort=runtimeMs&order=down&theme=dark";
     const report = await openReport(html, hash);
     const { page } = report;
     await page.waitForSelector("#trade-off tr.chosen");
@@ -295,7 +391,8 @@ describe.runIf(browserPath !== "")("the page", () => {
       await page
         .locator('input[name="overlay"]:checked')
         .evaluateAll((boxes) => boxes.map((box) => (box as HTMLInputElement).value)),
-    ).toEqual(["plan-0", "compare"]);
+    ).toEqual(["compare"]);
+    expect(await page.locator("#step-budget").inputValue()).toBe("19.07 MiB");
     expect(await page.locator("#budget").inputValue()).toBe("250");
     expect(await page.locator(".filters input").first().inputValue()).toBe("mm");
     await page.waitForFunction(() =>
@@ -382,8 +479,9 @@ describe.runIf(browserPath !== "")("the page", () => {
   });
 
   it("saves every chart as SVG and PNG and every table as CSV", async () => {
-    const report = await openReport(html);
+    const report = await openReport(html, "#plan=recorded");
     const { page } = report;
+    await page.locator("#trade-off .fold > summary").click();
     await page.waitForSelector("#modules svg.icicle");
     await page.waitForSelector("#trade-off .front-chart");
     await page.waitForSelector("#ops .ops-grid .body .row");
@@ -426,6 +524,10 @@ describe.runIf(browserPath !== "")("the page", () => {
     const { page } = report;
     await page.waitForSelector("#modules svg.icicle");
     await page.waitForSelector("#ops .ops-grid .body .row");
+    await page.evaluate(() => {
+      document.querySelector<HTMLDetailsElement>("#trade-off .fold")!.open = true;
+    });
+    await page.waitForSelector("#trade-off tr.chosen");
     const reached = new Set<string>();
     for (let i = 0; i < 260; i++) {
       await page.keyboard.press("Tab");
@@ -448,7 +550,19 @@ describe.runIf(browserPath !== "")("the page", () => {
       expect(found.isSeen, found.name).toBe(true);
       reached.add(found.name);
     }
-    for (const name of ["skip", "search", "theme", "chart", "handle", "budget", "cell", "ops-grid", "timeline-by"])
+    for (const name of [
+      "skip",
+      "search",
+      "theme",
+      "chart",
+      "step-budget",
+      "budget-line",
+      "handle",
+      "budget",
+      "cell",
+      "ops-grid",
+      "timeline-by",
+    ])
       expect([...reached]).toContain(name);
 
     await page.locator("canvas.chart").focus();
@@ -483,7 +597,7 @@ describe.runIf(browserPath !== "")("the page", () => {
     ["dark", 1280],
     ["light", 360],
   ] as const)("has no serious violation of accessibility rules, %s at %i pixels", async (colorScheme, width) => {
-    const report = await openReport(html, "#op=100&module=Transformer.layers.0&overlays=plan-0", {
+    const report = await openReport(html, "#op=100&module=Transformer.layers.0&budget=20000000", {
       colorScheme,
       viewport: { width, height: 900 },
     });
@@ -534,7 +648,7 @@ describe.runIf(browserPath !== "")("the page", () => {
   });
 
   it("has the colours of the theme that is chosen, or else of the system's, in what is drawn, too", async () => {
-    const { page } = await openReport(html, "#overlays=plan-0");
+    const { page } = await openReport(html, "#overlays=compare");
     const seen = () =>
       page.evaluate(() => {
         const drawn = Array.from(document.querySelectorAll("[fill], [stroke], [style]"), (element) =>
@@ -555,7 +669,7 @@ describe.runIf(browserPath !== "")("the page", () => {
         ["light", light],
         ["dark", dark],
       ] as const) {
-        await page.evaluate((hash) => (location.hash = hash), `#overlays=plan-0&theme=${theme}`);
+        await page.evaluate((hash) => (location.hash = hash), `#overlays=compare&theme=${theme}`);
         await page.waitForFunction((chosen) => (document.documentElement.dataset["theme"] ?? "auto") === chosen, theme);
         expect(await seen(), `${colorScheme}, ${theme}`).toEqual(expected);
       }

@@ -83,7 +83,7 @@ describe("a report's data", () => {
       "data is damaged",
     );
     expect(() => decodeReport(Uint8Array.of(2, 0, 0, 0, 123, 125))).toThrow(
-      "expected data of format remat-report/1, found null",
+      "expected data of format remat-report/2, found null",
     );
   });
 });

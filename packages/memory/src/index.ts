@@ -50,6 +50,7 @@ export {
   type RegionFlaw,
 } from "./regions/checkpointed-regions.js";
 export type { Saver } from "./regions/savers.js";
+export { accountSequence, type SequenceAccount } from "./sequence/account-sequence.js";
 export { holdPlan, type PlanMemory, type RecomputedStorage } from "./sequence/hold-plan.js";
 export {
   holdSequence,
@@ -66,4 +67,5 @@ export {
   sequenceGraphOfTrace,
   type TraceSequenceGraph,
 } from "./sequence/sequence-graph-of-trace.js";
+export { type PlanSequence, sequenceOfPlan } from "./sequence/sequence-of-plan.js";
 export { unrecomputedPeakBytes } from "./sequence/unrecomputed-peak.js";

@@ -140,6 +140,14 @@ export {
   opTableView,
 } from "./op-table-view.js";
 export { type PlanFateName, planFateLabels, planFateNames, planFates } from "./plan-fates.js";
+export {
+  type DescribePlanWithinOptions,
+  describePlanWithin,
+  type PlanChoice,
+  type PlanWithin,
+  planFrontier,
+  planWithin,
+} from "./plan-within.js";
 export { opStartMs, type SampledBands, type SampleOptions, sampleBands } from "./sample-bands.js";
 export { type SizeFormat, type SizeUnit, sizeFormat, sizeUnits } from "./size-unit.js";
 export {

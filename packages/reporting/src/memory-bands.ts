@@ -29,7 +29,9 @@ export interface MemoryBands {
  * @example
  * const bands = categoryBands(memoryTimeline(trace));
  */
-export function categoryBands(timeline: MemoryTimeline): MemoryBands {
+export function categoryBands(
+  timeline: Pick<MemoryTimeline, "count" | "totalBytes" | "highestBytes" | "bytesByCategory">,
+): MemoryBands {
   const { count, totalBytes, highestBytes, bytesByCategory } = timeline;
   const bands = categoryStack.flatMap((category): MemoryBand[] => {
     const bytes = bytesByCategory.get(category);

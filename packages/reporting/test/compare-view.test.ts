@@ -5,7 +5,14 @@ import { sacStats } from "@remat/sac-core";
 import { goldenFiles, readGolden } from "@remat/testkit";
 import { type Trace, TraceBuilder } from "@remat/trace";
 import { describe, expect, it } from "vitest";
-import { type ComparedRun, compareTable, compareView, moduleTreeView, writeViewTable } from "../src/index.js";
+import {
+  type ComparedRun,
+  compareTable,
+  compareView,
+  formatChange,
+  moduleTreeView,
+  writeViewTable,
+} from "../src/index.js";
 
 const run = (name: string, trace: Trace): ComparedRun => ({
   name,
@@ -44,6 +51,16 @@ describe("a comparison", () => {
       expect(module.forwardMs.after).toBe(h100.modules.nodes[i].forwardMs);
       expect(module.memoryBytes.difference).toBe(0);
     });
+  });
+
+  it("of different models, or numbers of steps, says so, and how many times rather than thousands of per cent", () => {
+    const cnn = goldenFiles().find(({ name }) => name === "mem_04_cnn_adam")!;
+    const other = run("cnn", readPyTorchTrace(readGolden(cnn)));
+    expect(compareView(a100, other).notes.join()).toMatch(
+      /a100 and cnn are of different models: of \d+ modules they have 0/,
+    );
+    expect(compareView(a100, h100).notes).toEqual([]);
+    expect([9, 33849.443, 8.99, -0.999, 0].map(formatChange)).toEqual(["10x", "33,850x", "+899.0 %", "-99.9 %", "0 %"]);
   });
 
   it("tells what only one side has, and divides nothing by zero", () => {

@@ -1,6 +1,8 @@
-import { basename, resolve } from "node:path";
+import { basename, isAbsolute, resolve } from "node:path";
 import { isStandardOutput } from "@remat/output-file";
+import { planCheckpointing } from "@remat/planner/node";
 import { type MakeReportOptions, makeReport, planAsTrace, renderReport } from "@remat/report";
+import type { Verdict } from "@remat/reporting";
 import { RuntimeSource, type Trace } from "@remat/trace";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
@@ -108,13 +110,14 @@ export async function report(model: string | undefined, options: CommandOptions,
       run &&
       (await giveVerdict(trace, { target, source: run.model, options, pricing: parsePricing(options) }, progress));
     const shown: MakeReportOptions = {
-      verdict,
+      verdict: verdict && withoutFolders(verdict, target),
       limit: parseCount("top", options["top"] ?? 12),
       title: trace.header.model ?? source.name,
       from: run === undefined ? "plan" : run.model.gives === "run" ? "trace" : "model",
       pricedFor: pricedFor(trace, options),
       madeBy: `remat ${versionText()}`,
-      source: model,
+      source: isAbsolute(model) ? basename(model) : model,
+      planCheckpointing,
       fsdp: fsdpOf(options),
       ...planningEffort(options),
       ...(plan !== undefined && (run === undefined ? { planAlone: plan } : { plan })),
@@ -132,6 +135,12 @@ export async function report(model: string | undefined, options: CommandOptions,
   }
   if (isFile) io.stderr.write(`remat: wrote ${path}\n`);
   if (options["open"] === true) await openFile(resolve(path), io);
+}
+
+/** Folders of this machine are nobody else's business; what was typed as a relative path is told as it was typed. */
+function withoutFolders(verdict: Verdict, target: string): Verdict {
+  if (verdict.command === undefined || !isAbsolute(target)) return verdict;
+  return { ...verdict, command: verdict.command.replaceAll(target, basename(target)) };
 }
 
 function planOf(source: ReportSource): ReportSource & { kind: "plan" } {

@@ -1,6 +1,6 @@
 import { formatChosenPercent, type TradeOffPoint, type TradeOffView } from "@remat/reporting";
 import { scaleLinear } from "d3-scale";
-import { line } from "d3-shape";
+import { curveStepBefore, line } from "d3-shape";
 import { s } from "../dom.js";
 
 export interface TradeOffChartOptions {
@@ -13,10 +13,11 @@ export interface TradeOffChartOptions {
 
 const margin = { left: 52, right: 14, top: 24, bottom: 40 } as const;
 
-/** Draws memory freed against time to recompute it: original points, shifted points, fitted pieces, the optimum, the budget. */
+/** Draws memory kept against time to recompute the rest, so that more memory is on the right as in all charts: original points, shifted points, fitted pieces, the optimum, the budget. */
 export function tradeOffChart(view: TradeOffView, options: TradeOffChartOptions): SVGSVGElement {
   const { width, height } = options;
-  const x = scaleLinear([0, 1], [margin.left, width - margin.right]);
+  // Points are of what is freed; what is kept runs the other way.
+  const x = scaleLinear([0, 1], [width - margin.right, margin.left]);
   const y = scaleLinear([0, 1], [height - margin.bottom, margin.top]);
   const breaks = view.pieces.map(({ from }) => from).slice(1);
   return s(
@@ -32,14 +33,14 @@ export function tradeOffChart(view: TradeOffView, options: TradeOffChartOptions)
     ...[0, 0.25, 0.5, 0.75, 1].flatMap((tick) => [
       s("line", { class: "grid", x1: x(0), x2: x(1), y1: y(tick), y2: y(tick) }),
       s("line", { class: "grid", y1: y(0), y2: y(1), x1: x(tick), x2: x(tick) }),
-      s("text", { class: "tick", x: x(0) - 8, y: y(tick) + 4, "text-anchor": "end" }, formatChosenPercent(tick)),
+      s("text", { class: "tick", x: x(1) - 8, y: y(tick) + 4, "text-anchor": "end" }, formatChosenPercent(tick)),
       s(
         "text",
-        { class: "tick", x: x(tick), y: y(0) + 17, "text-anchor": tick === 1 ? "end" : "middle" },
+        { class: "tick", x: x(1 - tick), y: y(0) + 17, "text-anchor": tick === 1 ? "end" : "middle" },
         formatChosenPercent(tick),
       ),
     ]),
-    s("text", { class: "tick", x: x(1), y: height - 6, "text-anchor": "end" }, "memory freed"),
+    s("text", { class: "tick", x: x(0), y: height - 6, "text-anchor": "end" }, "memory kept"),
     s("text", { class: "tick", x: 0, y: 12 }, "forward pass recomputed"),
     ...breaks.map(([at]) => s("line", { class: "break", x1: x(at), x2: x(at), y1: y(0), y2: y(1) })),
     options.optimal.length > 1 && s("path", { class: "optimal", d: pathOf(options.optimal, x, y) }),
@@ -85,7 +86,8 @@ function pathOf(points: readonly TradeOffPoint[], x: Scale, y: Scale): string {
     line<TradeOffPoint>(
       (point) => x(point[0]),
       (point) => y(point[1]),
-    )(sorted) ?? ""
+      // Between two budgets that were solved, what the smaller one costs is enough.
+    ).curve(curveStepBefore)(sorted) ?? ""
   );
 }
 
@@ -108,12 +110,12 @@ function describe({ points, pieces }: TradeOffView): string {
 
 /** Draws a small curve for one of many modules, side by side on the same axes. */
 export function tradeOffMultiple(view: TradeOffView, width: number, height: number): SVGSVGElement {
-  const x = scaleLinear([0, 1], [2, width - 2]);
+  const x = scaleLinear([0, 1], [width - 2, 2]);
   const y = scaleLinear([0, 1], [height - 2, 2]);
   return s(
     "svg",
     { class: "trade-off-multiple", width, height, viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" },
-    s("path", { class: "frame", d: `M${x(0)} ${y(1)}V${y(0)}H${x(1)}` }),
+    s("path", { class: "frame", d: `M${x(1)} ${y(1)}V${y(0)}H${x(0)}` }),
     s("path", {
       class: "curve",
       d:

@@ -30,8 +30,17 @@ export interface Overview {
   /** Undefined where the run says nothing about lifetimes. */
   readonly bands: MemoryBands | undefined;
   readonly overlays: readonly Float64Array[];
-  /** What the plan that was asked for does with each op; undefined where none was. */
-  readonly planFates: Uint8Array | undefined;
+}
+
+/** What a step holds that follows a plan. */
+export interface PlanAnswer {
+  /** By category; undefined where what it holds does not follow from the order in which it runs ops. */
+  readonly bands: MemoryBands | undefined;
+  /** The op at the peak. */
+  readonly peakOp: number;
+  /** By op: see `planFates`, and how often it is recomputed. */
+  readonly fates: Uint8Array;
+  readonly recomputations: Uint16Array;
 }
 
 export interface ModulesAnswer {
@@ -101,13 +110,15 @@ export interface EngineMethods {
   open(text: string): Promise<Overview>;
   modules(): Promise<ModulesAnswer>;
   moduleBands(within: string): Promise<MemoryBands | undefined>;
-  /** All that is held when an op is over, or for -1 at the peak. */
-  held(op: number): Promise<HeldTree>;
+  /** Under a plan of `meta.followed`. */
+  plan(index: number): Promise<PlanAnswer>;
+  /** All that is held when an op is over, or for -1 at the peak; under a plan of `meta.followed`, or for -1 as recorded. */
+  held(op: number, plan: number): Promise<HeldTree>;
   sac(fqn: string): Promise<SacAnswer | undefined>;
   columns(fqn: string): Promise<SacColumns | undefined>;
   multiples(limit: number): Promise<readonly SacAnswer[]>;
   optimalCurve(fqn: string): Promise<readonly TradeOffPoint[]>;
   policy(fqn: string, keptShare: number, wantsOptimal: boolean): Promise<PolicyAnswer | undefined>;
-  query(query: OpQuery, fate: Uint8Array | undefined, keys: Float64Array | undefined): Promise<OpAnswer>;
+  query(query: OpQuery, fate: Uint8Array | undefined, keys: ArrayLike<number> | undefined): Promise<OpAnswer>;
   search(text: string): Promise<SearchAnswer>;
 }

@@ -1,4 +1,14 @@
-import { type MemoryTimeline, memoryTimeline, storagesAfterOp, storagesAtPeak, tellsLifetimes } from "@remat/memory";
+import {
+  accountSequence,
+  type MemoryTimeline,
+  memoryTimeline,
+  type SequenceAccount,
+  sequenceGraphOfTrace,
+  storagesAfterOp,
+  storagesAtPeak,
+  type TraceSequenceGraph,
+  tellsLifetimes,
+} from "@remat/memory";
 import {
   categoryBands,
   type HeldTree,
@@ -17,6 +27,7 @@ import type {
   OpAnswer,
   OpQuery,
   Overview,
+  PlanAnswer,
   PolicyAnswer,
   SacAnswer,
   SacColumns,
@@ -34,11 +45,14 @@ export class Engine implements EngineMethods {
   private overview: Overview | undefined;
   private timeline: MemoryTimeline | undefined;
   private stats: Map<string, SACStats> | undefined;
+  private graph: TraceSequenceGraph | undefined;
+  /** That which was asked for last. */
+  private account: { readonly index: number; readonly of: SequenceAccount | undefined } | undefined;
   private readonly sacModules = new Map<string, SacModule>();
 
   async open(text: string): Promise<Overview> {
     const data = decodeReport(await decodeBlock(text));
-    const { trace, meta, overlays, planFates } = data;
+    const { trace, meta, overlays } = data;
     this.data = data;
     if (tellsLifetimes(trace)) this.timeline = memoryTimeline(trace);
     this.overview = {
@@ -49,7 +63,6 @@ export class Engine implements EngineMethods {
       ops: pageOps(trace),
       bands: this.timeline && categoryBands(this.timeline),
       overlays,
-      planFates,
     };
     return this.overview;
   }
@@ -65,8 +78,21 @@ export class Engine implements EngineMethods {
     return moduleBands(this.trace, this.timeline, { limit: 9, ...(within !== "" && { within }) });
   }
 
-  async held(op: number): Promise<HeldTree> {
+  async plan(index: number): Promise<PlanAnswer> {
+    const account = this.accountOf(index);
+    return {
+      // Columns of its own, which go to the page.
+      bands: account && categoryBands(account),
+      peakOp: account?.peakOp ?? -1,
+      fates: this.data?.followed[index]?.fates ?? new Uint8Array(0),
+      recomputations: account?.recomputations ?? new Uint16Array(this.trace.ops.count),
+    };
+  }
+
+  async held(op: number, plan: number): Promise<HeldTree> {
     const { trace } = this;
+    const account = plan < 0 ? undefined : this.accountOf(plan);
+    if (account !== undefined && this.graph !== undefined) return heldTree(this.graph.trace, account.heldAt(op));
     return heldTree(trace, op < 0 ? storagesAtPeak(trace, this.timeline?.peak) : storagesAfterOp(trace, op));
   }
 
@@ -97,7 +123,7 @@ export class Engine implements EngineMethods {
     return this.sacModule(fqn)?.policy(keptShare, wantsOptimal);
   }
 
-  async query(query: OpQuery, fate: Uint8Array | undefined, keys: Float64Array | undefined): Promise<OpAnswer> {
+  async query(query: OpQuery, fate: Uint8Array | undefined, keys: ArrayLike<number> | undefined): Promise<OpAnswer> {
     return queryOps(this.opened, query, fate, keys);
   }
 
@@ -113,6 +139,14 @@ export class Engine implements EngineMethods {
   private get opened(): Overview {
     if (this.overview === undefined) throw new Error("the data has not been opened");
     return this.overview;
+  }
+
+  private accountOf(index: number): SequenceAccount | undefined {
+    const sequence = this.data?.followed[index]?.sequence;
+    if (sequence === undefined || sequence.length === 0) return undefined;
+    this.graph ??= sequenceGraphOfTrace(this.trace);
+    if (this.account?.index !== index) this.account = { index, of: accountSequence(this.graph, sequence) };
+    return this.account.of;
   }
 
   private statistics(): Map<string, SACStats> {

@@ -5,13 +5,13 @@ import { wellFormed } from "./well-formed.js";
  * Returns the ops that a query asks for, in its order. Ops without a value come last either way.
  *
  * @param fate by op: what the policy does with it, where the query asks for that
- * @param keys by op: what to sort by, where it is of a policy
+ * @param keys by op: what to sort by, where it is of a policy or a plan
  */
 export function queryOps(
-  { ops, names, modules, planFates }: Overview,
+  { ops, names, modules }: Overview,
   query: OpQuery,
   fate: Uint8Array | undefined,
-  keys: Float64Array | undefined,
+  keys: ArrayLike<number> | undefined,
 ): OpAnswer {
   const inModule = modulesWithin(modules, query.module);
   const text = comparable(query.text);
@@ -33,7 +33,7 @@ export function queryOps(
     if (ops.runtimeMs[op] > 0) runtimeMs += ops.runtimeMs[op];
   }
   const rows = found.slice(0, count);
-  sortRows(rows, keysOf({ ops, names, modules, planFates }, query.sort, fate, keys), query.isDescending);
+  sortRows(rows, keysOf({ ops, names, modules }, query.sort, fate, keys), query.isDescending);
   return { rows, memoryBytes, runtimeMs };
 }
 
@@ -74,10 +74,10 @@ function matching(texts: readonly string[], wanted: string): Uint8Array {
 
 /** By op the number to sort by; undefined for the order in which ops ran. */
 function keysOf(
-  { ops, names, modules, planFates }: Pick<Overview, "ops" | "names" | "modules" | "planFates">,
+  { ops, names, modules }: Pick<Overview, "ops" | "names" | "modules">,
   sort: OpQuery["sort"],
   fate: Uint8Array | undefined,
-  keys: Float64Array | undefined,
+  keys: ArrayLike<number> | undefined,
 ): ArrayLike<number> | undefined {
   switch (sort) {
     case "memoryBytes":
@@ -86,9 +86,8 @@ function keysOf(
       return ops[sort];
     case "msps":
     case "freed":
-      return keys;
     case "plan":
-      return planFates;
+      return keys;
     case "fate":
       return fate && Float64Array.from(fate, (value) => (value === 255 ? Number.NaN : value));
     case "name":

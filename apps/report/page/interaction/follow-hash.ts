@@ -4,21 +4,27 @@ import { initialState, readHash, type Store, writeHash } from "../state.js";
 export function followHash(store: Store): void {
   let waiting = 0;
   let isSelection = false;
+  /** The address as it was written here, or read. */
+  let known = location.hash;
   store.follow((_state, changed) => {
     isSelection ||= changed.has("op") || changed.has("module");
     clearTimeout(waiting);
     // Browsers refuse too many changes of the address in a row, as a slider would make.
     waiting = window.setTimeout(() => {
+      // Somebody has changed it, of which the browser tells in a moment: what it says counts.
+      if (location.hash !== known) return;
       const hash = writeHash(store.state);
       const steps = stepsTaken();
       if (hash !== location.hash.slice(1)) {
         if (isSelection) history.pushState({ steps: steps + 1 }, "", `#${hash}`);
         else history.replaceState({ steps }, "", `#${hash}`);
       }
+      known = location.hash;
       isSelection = false;
     }, 120);
   });
   addEventListener("hashchange", () => {
+    known = location.hash;
     if (location.hash !== "" && document.getElementById(location.hash.slice(1)) !== null) return;
     store.update({ ...initialState, ...readHash(location.hash) });
   });

@@ -1,6 +1,7 @@
 import { h } from "../dom.js";
 import type { SearchAnswer } from "../engine/answers.js";
-import { latest, type PageContext } from "../page-context.js";
+import { latest } from "../latest.js";
+import type { PageContext } from "../page-context.js";
 
 /** Mounts the search over modules and ops: Enter goes to the next, Shift and Enter to the one before. `/` and Ctrl+F lead to it. */
 export function mountSearch({ engine, store }: PageContext): HTMLElement {

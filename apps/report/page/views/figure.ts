@@ -2,7 +2,11 @@ import { h } from "../dom.js";
 import { exportPng, exportSvg } from "../interaction/download.js";
 
 /** Makes a section of the page with its heading. */
-export function section(id: string, title: string, ...children: readonly (Node | string | undefined)[]): HTMLElement {
+export function section(
+  id: string,
+  title: string,
+  ...children: readonly (Node | string | false | undefined)[]
+): HTMLElement {
   return h(
     "section",
     { id, "aria-labelledby": `${id}-title` },

@@ -17,7 +17,8 @@ import { fill, h, s } from "../dom.js";
 import { download } from "../interaction/download.js";
 import { goBack } from "../interaction/follow-hash.js";
 import { goTo } from "../interaction/go-to.js";
-import { describeOp, latest, type PageContext } from "../page-context.js";
+import { latest } from "../latest.js";
+import { describeOp, type PageContext } from "../page-context.js";
 import { onThemeChange, shade } from "../theme.js";
 import { exportButtons, section } from "./figure.js";
 import { VirtualRows } from "./virtual-rows.js";
@@ -34,7 +35,7 @@ const columns = [
 ] as const;
 
 /** Mounts all of what is held at the selected op, or at the peak, as a tree: category, module, op, equal tensors, storage. */
-export function mountHeld({ engine, overview, store }: PageContext): HTMLElement {
+export function mountHeld({ engine, overview, store, plan }: PageContext): HTMLElement {
   const ask = latest();
   const heading = h("h3", { "aria-live": "polite" });
   const life = h("p", { class: "note", role: "status" });
@@ -109,22 +110,30 @@ export function mountHeld({ engine, overview, store }: PageContext): HTMLElement
   const atPeak = button("At the peak", () => store.update({ op: -1 }));
 
   onThemeChange(() => rows.redraw());
-  store.follow(({ op }, changed) => {
-    if (!changed.has("op")) return;
+  const askFor = (): void => {
+    const { op } = store.state;
     const wanted = op < overview.ops.count ? op : -1;
+    const { index, plan: shownPlan } = plan.shown;
     ask(
-      () => engine.held(wanted),
+      () => engine.held(wanted, index),
       (answer) => {
         at = wanted;
         tree = answer;
         if (!opened.has(at)) opened.set(at, openLargest(tree, rowsAtFirst));
         const { totalBytes, count } = tree.held;
-        heading.textContent = `${at < 0 ? "At the peak" : `After ${describeOp(overview, at)}`}: ${formatBytes(totalBytes)} in ${count.toLocaleString("en")} storages`;
+        const under = shownPlan === undefined ? "" : ` under ${shownPlan.name || "the plan"}`;
+        heading.textContent = `${at < 0 ? "At the peak" : `After ${describeOp(overview, at)}`}${under}: ${formatBytes(totalBytes)} in ${count.toLocaleString("en")} storages`;
         life.textContent = "Enter or a click opens a group, and of a storage goes to the op that made it.";
         atPeak.hidden = at < 0;
         list();
       },
     );
+  };
+  store.follow((_state, changed) => changed.has("op") && askFor());
+  plan.follow(() => {
+    // Groups have other numbers.
+    opened.clear();
+    askFor();
   });
   return section(
     "held",

@@ -9,7 +9,7 @@ import {
   planFateNames,
 } from "@remat/reporting";
 import { phaseNames } from "@remat/trace";
-import type { Overview } from "../engine/answers.js";
+import type { Overview, PlanAnswer } from "../engine/answers.js";
 import { downloadCsv } from "../interaction/download-csv.js";
 import type { PageState } from "../state.js";
 import { fateLabels } from "./budget.js";
@@ -18,6 +18,8 @@ import type { ShownPolicy } from "./policy-feed.js";
 interface Source {
   readonly overview: Overview;
   readonly policy: ShownPolicy;
+  /** Under which the step is shown; undefined where it is shown as recorded. */
+  readonly plan: PlanAnswer | undefined;
 }
 
 /** A column of the ops table: those of PyTorch's tables, and what a policy does. */
@@ -39,14 +41,17 @@ const flags: readonly (readonly [bit: number, short: string])[] = [
 const planColumn: OpColumn = {
   key: "plan",
   label: "Plan",
-  title: "What the plan that was asked for does with its results",
+  title: "What the plan that is shown does with its results",
   isNumber: false,
-  text: ({ overview: { planFates } }, op) => planFateLabels[planFateNames[planFates?.[op] ?? 0]],
+  text: ({ plan }, op) => {
+    const times = plan?.recomputations[op] ?? 0;
+    return `${planFateLabels[planFateNames[plan?.fates[op] ?? 0]]}${times > 1 ? ` ${times} ×` : ""}`;
+  },
 };
 
-/** Returns the columns that there are: that of a plan where one was asked for. */
-export function columnsOf({ planFates }: Overview): readonly OpColumn[] {
-  return planFates === undefined ? columns : [...columns, planColumn];
+/** Returns the columns that there are: that of a plan where there are plans. */
+export function columnsOf({ meta }: Overview): readonly OpColumn[] {
+  return meta.followed.length === 0 ? columns : [...columns, planColumn];
 }
 
 const columns: readonly OpColumn[] = [
@@ -136,8 +141,8 @@ function known(value: number | undefined): number | undefined {
 }
 
 /** Saves rows of the table, all of them, in their order. */
-export function exportOpsCsv(overview: Overview, policy: ShownPolicy, rows: Int32Array): void {
-  const { ops, names, modules, meta, planFates } = overview;
+export function exportOpsCsv({ overview, policy, plan }: Source, rows: Int32Array): void {
+  const { ops, names, modules, meta } = overview;
   const headers = [
     "op",
     "name",
@@ -151,7 +156,7 @@ export function exportOpsCsv(overview: Overview, policy: ShownPolicy, rows: Int3
     "policy",
     ...["viewLike", "random", "inPlace", "savedByAutograd", "inPlaceParent"],
     "marks",
-    ...(planFates === undefined ? [] : ["plan"]),
+    ...(plan === undefined ? [] : ["plan"]),
   ];
   downloadCsv(`${meta.title}-ops.csv`, headers, rows.length, (at) => {
     const op = rows[at];
@@ -173,7 +178,7 @@ export function exportOpsCsv(overview: Overview, policy: ShownPolicy, rows: Int3
         ? policy.columns.inPlaceParent[op]
         : undefined,
       opMarkNames(ops.marks[op]).join(" "),
-      ...(planFates === undefined ? [] : [planFateNames[planFates[op]]]),
+      ...(plan === undefined ? [] : [planFateNames[plan.fates[op]]]),
     ];
   });
 }

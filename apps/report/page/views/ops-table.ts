@@ -1,8 +1,9 @@
 import { formatBytes, formatMs } from "@remat/reporting";
 import { fill, h } from "../dom.js";
-import type { OpAnswer } from "../engine/answers.js";
+import type { OpAnswer, PlanAnswer } from "../engine/answers.js";
 import { goBack } from "../interaction/follow-hash.js";
-import { latest, type PageContext } from "../page-context.js";
+import { latest } from "../latest.js";
+import type { PageContext } from "../page-context.js";
 import { exportButtons, section } from "./figure.js";
 import { columnsOf, exportOpsCsv, type OpColumn } from "./op-columns.js";
 import { opFilters } from "./op-filters.js";
@@ -15,9 +16,11 @@ export function mountOpsTable(context: PageContext): HTMLElement {
   const ask = latest();
   let answer: OpAnswer = { rows: new Int32Array(0), memoryBytes: 0, runtimeMs: 0 };
   let policy: ShownPolicy = { fate: undefined, columns: undefined };
+  let fates: PlanAnswer | undefined;
   const status = h("p", { class: "note", role: "status" });
   const filters = opFilters(store);
   const columns = columnsOf(overview);
+  const hasPlans = overview.meta.followed.length > 0;
 
   const headers = columns.map((column) => {
     const button = h("button", { type: "button", tabindex: -1, onclick: () => sortBy(column) }, column.label);
@@ -48,7 +51,7 @@ export function mountOpsTable(context: PageContext): HTMLElement {
           h(
             "div",
             { role: "gridcell", class: column.isNumber ? "number" : undefined },
-            column.text({ overview, policy }, op),
+            column.text({ overview, policy, plan: fates }, op),
           ),
         ),
       );
@@ -91,7 +94,7 @@ export function mountOpsTable(context: PageContext): HTMLElement {
         engine.query(
           { module, text: filter, marks, phase, fate, sort, isDescending: order === "down" },
           sort === "fate" || fate >= 0 ? policy.fate : undefined,
-          sort === "msps" || sort === "freed" ? policy.columns?.[sort] : undefined,
+          sort === "msps" || sort === "freed" ? policy.columns?.[sort] : sort === "plan" ? fates?.fates : undefined,
         ),
       (found) => {
         answer = found;
@@ -110,7 +113,12 @@ export function mountOpsTable(context: PageContext): HTMLElement {
     if (position >= 0 && answer.rows[position] === op) rows.reveal(position);
     else rows.redraw();
   };
-  rows.element.classList.toggle("with-plan", overview.planFates !== undefined);
+  rows.element.classList.toggle("with-plan", hasPlans);
+  context.plan.follow(({ answer: next }) => {
+    fates = next;
+    if (store.state.sort === "plan") askForRows();
+    else rows.redraw();
+  });
   policies.follow((next) => {
     const isOther = { fate: next.fate !== policy.fate, columns: next.columns !== policy.columns };
     policy = next;
@@ -142,14 +150,16 @@ export function mountOpsTable(context: PageContext): HTMLElement {
       "div",
       { class: "toolbar" },
       filters.element,
-      exportButtons(`${overview.meta.title}-ops`, undefined, () => exportOpsCsv(overview, policy, answer.rows)),
+      exportButtons(`${overview.meta.title}-ops`, undefined, () =>
+        exportOpsCsv({ overview, policy, plan: fates }, answer.rows),
+      ),
     ),
     status,
     rows.element,
     h(
       "p",
       { class: "note" },
-      "Memory: what an op's results take that no op before it made. MSPS: memory freed per second of recomputing it. Freed and recomputed: shares of memory and of the forward pass once the greedy order has come to it. Policy: what the budget above does with it. Plan, where one was given: whether its results are kept, freed before the run frees them, offloaded, or recomputed.",
+      "Memory: what an op's results take that no op before it made. MSPS: memory freed per second of recomputing it. Freed and recomputed: shares of memory and of the forward pass once the greedy order has come to it. Policy: what the budget above does with it. Plan: whether under the plan that is shown its results are kept, freed before the run frees them, offloaded, or recomputed.",
     ),
   );
 }

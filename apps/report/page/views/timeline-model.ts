@@ -96,16 +96,46 @@ export class TimelineModel {
     );
   }
 
+  /** What the step holds that is shown: under a plan, or as it was recorded. */
+  get shownBands(): MemoryBands {
+    return this.context.plan.shown.answer?.bands ?? this.bands;
+  }
+
+  /** The op of its peak. */
+  get shownPeak(): number {
+    const { answer } = this.context.plan.shown;
+    return answer?.bands === undefined ? this.peak : answer.peakOp;
+  }
+
+  /** Bytes at the upper edge of the plot. */
+  get maximumBytes(): number {
+    const { deviceMemoryBytes } = this.context.overview.meta.verdict ?? {};
+    const most = this.mostBytes();
+    return (
+      Math.max(most, deviceMemoryBytes !== undefined && deviceMemoryBytes <= 1.3 * most ? deviceMemoryBytes : 0) * 1.04
+    );
+  }
+
+  private mostBytes(): number {
+    const { byCategory, peak, shownBands, shownPeak } = this;
+    return Math.max(
+      byCategory.highestBytes[peak] ?? 0,
+      shownBands.highestBytes[shownPeak] ?? 0,
+      ...this.shownOverlays().map(({ peakBytes }) => peakBytes),
+    );
+  }
+
   scene(): TimelineScene {
-    const { axis, bands, byCategory, context, peak, width } = this;
+    const { axis, byCategory, context, shownBands: bands, shownPeak: peak, width } = this;
     const where = this.stretch();
     const { axis: kind, op } = context.store.state;
+    const { freedEarly, plan } = context.plan.shown;
     const sample = axis.sample(bands, where, Math.floor(this.plotWidth), kind);
     this.drawn = sample;
     const overlays = this.shownOverlays();
-    const highest = byCategory.highestBytes[peak] ?? 0;
+    const highest = bands.highestBytes[peak] ?? 0;
     const { deviceMemoryBytes, device } = context.overview.meta.verdict ?? {};
-    const most = Math.max(highest, ...overlays.map(({ peakBytes }) => peakBytes));
+    const most = this.mostBytes();
     // A line that would press everything else to the ground is told of in words.
     const isNear = deviceMemoryBytes !== undefined && deviceMemoryBytes <= 1.3 * most;
     const marks = [{ at: axis.placeOf(peak, where, kind), label: `peak ${formatBytes(highest)}`, isStrong: false }];
@@ -116,15 +146,35 @@ export class TimelineModel {
       height: chartHeight,
       sample,
       bandColours: bands.bands.map(({ colour }) => shade(colour)),
-      maximumBytes: Math.max(most, isNear ? deviceMemoryBytes : 0) * 1.04,
+      maximumBytes: this.maximumBytes,
       limit: isNear
         ? { bytes: deviceMemoryBytes, label: `${device} has ${formatBytes(deviceMemoryBytes)}` }
         : undefined,
-      overlays: overlays.map(({ index, column }) => ({
-        colour: overlayColour(index),
-        dash: overlayDash(index),
-        bytes: axis.sampleColumn(column, where, sample.count, kind),
-      })),
+      overlays: [
+        ...(bands === this.bands
+          ? []
+          : [
+              {
+                colour: token("--faint"),
+                dash: [4, 3],
+                bytes: axis.sampleColumn(byCategory.highestBytes, where, sample.count, kind),
+              },
+              ...(freedEarly === undefined || plan?.recomputations === 0
+                ? []
+                : [
+                    {
+                      colour: token("--text"),
+                      dash: [1, 3],
+                      bytes: axis.sampleColumn(freedEarly, where, sample.count, kind),
+                    },
+                  ]),
+            ]),
+        ...overlays.map(({ index, column }) => ({
+          colour: overlayColour(index),
+          dash: overlayDash(index),
+          bytes: axis.sampleColumn(column, where, sample.count, kind),
+        })),
+      ],
       phases: phaseStretches(context.overview, sample, phaseNames).map((each) => ({
         ...each,
         colour: token(`--phase-${phaseNames[each.phase]}`),

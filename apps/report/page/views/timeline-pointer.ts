@@ -80,7 +80,7 @@ export function followPointer(canvas: HTMLCanvasElement, model: TimelineModel, r
 
 /** Shows the op under the pointer, and what is held then. */
 function tell(model: TimelineModel, share: number, event: PointerEvent): void {
-  const { drawn, bands, axis, context } = model;
+  const { drawn, shownBands: bands, axis, context } = model;
   if (drawn === undefined || drawn.count === 0) return;
   const { overview } = context;
   const bucket = Math.min(drawn.count - 1, Math.floor(share * drawn.count));

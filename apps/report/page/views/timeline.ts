@@ -3,9 +3,11 @@ import { CanvasPainter } from "../charts/painter.js";
 import { SvgPainter } from "../charts/svg-painter.js";
 import { drawTimeline, timelineMargin } from "../charts/timeline-scene.js";
 import { fill, h } from "../dom.js";
-import { describeOp, latest, type PageContext } from "../page-context.js";
+import { latest } from "../latest.js";
+import { describeOp, type PageContext } from "../page-context.js";
 import type { PageState } from "../state.js";
 import { onThemeChange, token } from "../theme.js";
+import { type BudgetScale, budgetLine } from "./budget-line.js";
 import { choice, exportButtons, section } from "./figure.js";
 import { bandLegend } from "./legend.js";
 import { mountMinimap } from "./minimap.js";
@@ -29,6 +31,7 @@ export function mountTimeline(context: PageContext, byCategory: MemoryBands): HT
   });
   const legend = h("div", { class: "legend" });
   const controls = timelineControls(context, model);
+  const budget = budgetLine(context);
   const minimap = mountMinimap({
     store,
     bands: byCategory,
@@ -40,12 +43,19 @@ export function mountTimeline(context: PageContext, byCategory: MemoryBands): HT
   let frame = 0;
   const redraw = (): void => {
     cancelAnimationFrame(frame);
-    frame = requestAnimationFrame(() => draw(canvas, model, place()));
+    frame = requestAnimationFrame(() => {
+      draw(canvas, model, place());
+      budget.place(scaleOf(model));
+    });
   };
   place = followPointer(canvas, model, redraw);
   followKeys(canvas, model);
   followBands(model, () => {
-    fill(legend, ...legendParts(model.bands));
+    fill(legend, ...legendParts(model));
+    redraw();
+  });
+  context.plan.follow(() => {
+    fill(legend, ...legendParts(model));
     redraw();
   });
   new ResizeObserver(([entry]) => {
@@ -56,18 +66,37 @@ export function mountTimeline(context: PageContext, byCategory: MemoryBands): HT
   }).observe(canvas);
   onThemeChange(() => {
     redraw();
-    fill(legend, ...legendParts(model.bands));
+    fill(legend, ...legendParts(model));
   });
   store.follow((state) => {
     controls.show(state);
     const op = model.current;
-    const held = formatBytes(byCategory.highestBytes[op] ?? 0);
+    const held = formatBytes(model.shownBands.highestBytes[op] ?? 0);
     canvas.setAttribute("aria-valuenow", String(Math.max(0, op)));
     canvas.setAttribute("aria-valuetext", op < 0 ? "no op" : `${describeOp(overview, op)}: ${held}`);
     minimap.show();
     redraw();
   });
-  return section("timeline", "Memory timeline", controls.element, canvas, minimap.element, legend);
+  return section(
+    "timeline",
+    "Memory timeline",
+    controls.element,
+    budget.controls,
+    h("div", { class: "chart-frame" }, canvas, budget.line),
+    minimap.element,
+    legend,
+  );
+}
+
+/** Where amounts stand in the chart. */
+function scaleOf(model: TimelineModel): BudgetScale {
+  const { top, bottom } = timelineMargin;
+  const height = chartHeight - top - bottom;
+  const most = Math.max(1, model.maximumBytes);
+  return {
+    top: (bytes) => top + height * (1 - Math.min(1, bytes / most)),
+    bytesAt: (at) => most * Math.min(1, Math.max(0, 1 - (at - top) / height)),
+  };
 }
 
 function draw(canvas: HTMLCanvasElement, model: TimelineModel, { hover, drag }: PointerPlace): void {
@@ -98,14 +127,16 @@ function followBands(model: TimelineModel, onChange: () => void): void {
   });
 }
 
-function legendParts({ by, bands, within }: MemoryBands): readonly HTMLElement[] {
+function legendParts(model: TimelineModel): readonly HTMLElement[] {
+  const { by, bands, within } = model.shownBands;
+  const isPlan = model.shownBands !== model.bands;
   const whose = by === "module" ? `By the module that made what is held, parts of ${within || "the model"}. ` : "";
   return [
     bandLegend(bands.map(({ label, colour }) => ({ label, colour })).reverse()),
     h(
       "span",
       { class: "note" },
-      `${whose}The line is the most held within each op. Drag to zoom, or hold Ctrl and turn the wheel.`,
+      `${whose}${isPlan ? `Under the plan; dashed: as recorded${model.context.plan.shown.freedEarly === undefined ? "" : "; dotted: early release, which recomputes nothing"}. ` : ""}The line is the most held within each op. Drag to zoom, or hold Ctrl and turn the wheel.`,
     ),
   ];
 }
@@ -151,13 +182,13 @@ function timelineControls(
       h(
         "span",
         { class: "exports" },
-        button("Peak", "Peak: select the op where most is held", () => model.moveTo(model.peak)),
+        button("Peak", "Peak: select the op where most is held", () => model.moveTo(model.shownPeak)),
         button("All", "All: show the whole step", () => model.showAll()),
         button("+", "Zoom in", () => model.zoom(0.5, 0.5)),
         button("−", "Zoom out", () => model.zoom(2, 0.5)),
       ),
       exportButtons(`${overview.meta.title}-timeline`, drawSvg, () =>
-        exportTimelineCsv(overview, model.bands, model.axis),
+        exportTimelineCsv(overview, model.shownBands, model.axis),
       ),
     ),
     show: (state) => {

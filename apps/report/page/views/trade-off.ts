@@ -6,7 +6,9 @@ import type { PolicyAnswer, SacAnswer } from "../engine/answers.js";
 import { standaloneSvg } from "../interaction/download.js";
 import { goTo } from "../interaction/go-to.js";
 import { amountCell, csvButton } from "../interaction/table-csv.js";
-import { latest, type PageContext } from "../page-context.js";
+import { latest } from "../latest.js";
+import type { PageContext } from "../page-context.js";
+import { initialState } from "../state.js";
 import { token } from "../theme.js";
 import { budgetControls, policyTable } from "./budget.js";
 import { exportButtons, section } from "./figure.js";
@@ -69,9 +71,10 @@ export function mountTradeOff(context: PageContext): HTMLElement {
     askPolicy(() => engine.policy(store.state.module, store.state.keep / 1000, true), showPolicy);
 
   const whole = h("div", { class: "chart-box" });
-  const element = section(
-    "trade-off",
-    "Trade-off",
+  const perModule = h(
+    "details",
+    { class: "fold" },
+    h("summary", {}, "Per module: what it costs to keep less of what its forward pass saves"),
     h(
       "div",
       { class: "columns wide-left" },
@@ -105,6 +108,14 @@ export function mountTradeOff(context: PageContext): HTMLElement {
         csvButton(`${title}: fitted pieces`, () => pieces.querySelector("table")),
       ),
     ),
+    mountMultiples(context),
+  );
+  const { module, keep, method } = store.state;
+  // An address that asks for something of it finds it open.
+  perModule.open = plans === undefined || module !== "" || keep !== initialState.keep || method !== initialState.method;
+  const element = section(
+    "trade-off",
+    "Trade-off",
     plans &&
       h(
         "div",
@@ -117,9 +128,9 @@ export function mountTradeOff(context: PageContext): HTMLElement {
       h(
         "p",
         { class: "note" },
-        "Each point is a plan of the whole step, op by op, that was found when the report was made; the timeline can show the named ones.",
+        "Each point is a plan of the whole step, op by op, that was found when the report was made; the budget of the timeline shows each.",
       ),
-    mountMultiples(context),
+    perModule,
   );
   new ResizeObserver(([entry]) => {
     width = Math.floor(entry.contentRect.width);

@@ -4,7 +4,7 @@ import type { ReportMeta } from "./report-meta.js";
 import { columnsOfTrace, type TraceRest, traceOfColumns } from "./trace-columns.js";
 
 /** Version of the data block's format. */
-export const reportFormat = "remat-report/1";
+export const reportFormat = "remat-report/2";
 
 /** All that a report holds. */
 export interface ReportData {
@@ -12,8 +12,16 @@ export interface ReportData {
   readonly trace: Trace;
   /** By `meta.overlays`: bytes held at each op of the trace, the most since the op before; NaN where it says nothing. */
   readonly overlays: readonly Float64Array[];
-  /** What the plan that was asked for does with each op (`planFates`); left out where none was. */
-  readonly planFates?: Uint8Array;
+  /** By `meta.followed`. */
+  readonly followed: readonly FollowedColumns[];
+}
+
+/** A plan in columns: what its memory is computed from, and what it does with ops. */
+export interface FollowedColumns {
+  /** Nodes of `sequenceGraphOfTrace` in the order in which they run; empty where what the plan holds does not follow from that. */
+  readonly sequence: Int32Array;
+  /** By op: see `planFates`. */
+  readonly fates: Uint8Array;
 }
 
 interface Head {
@@ -27,11 +35,12 @@ interface Head {
  * Encodes data as bytes, to be compressed: the length of a JSON text as 4 bytes (little-endian), the text in UTF-8, then the bytes of each column that
  * its `columns` names, one after the other.
  */
-export function encodeReport({ meta, trace, overlays, planFates }: ReportData): Uint8Array {
+export function encodeReport({ meta, trace, overlays, followed }: ReportData): Uint8Array {
   const { columns, rest } = columnsOfTrace(trace);
   const all = new Map<string, ColumnArray>(columns);
   for (const [i, overlay] of overlays.entries()) all.set(`overlay.${i}`, overlay);
-  if (planFates !== undefined) all.set("planFates", planFates);
+  for (const [i, { sequence, fates }] of followed.entries())
+    all.set(`followed.${i}.sequence`, sequence).set(`followed.${i}.fates`, fates);
   const packed = Array.from(all, ([name, values]) => packColumn(name, values));
   const head: Head = { format: reportFormat, meta, trace: rest, columns: packed.map(({ column }) => column) };
   const json = new TextEncoder().encode(JSON.stringify(head));
@@ -61,12 +70,15 @@ export function decodeReport(bytes: Uint8Array): ReportData {
     at += length;
   }
   const overlays = head.meta.overlays.map((_, i) => columns.get(`overlay.${i}`) as Float64Array);
-  const planFates = columns.get("planFates") as Uint8Array | undefined;
+  const followed = head.meta.followed.map((_, i) => ({
+    sequence: columns.get(`followed.${i}.sequence`) as Int32Array,
+    fates: columns.get(`followed.${i}.fates`) as Uint8Array,
+  }));
   return {
     meta: head.meta,
     trace: traceOfColumns({ columns, rest: head.trace }),
     overlays,
-    ...(planFates !== undefined && { planFates }),
+    followed,
   };
 }
 

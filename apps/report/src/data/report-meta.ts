@@ -4,6 +4,7 @@ import type {
   EnvironmentGroup,
   HeldRow,
   LeaksRow,
+  PlanChoice,
   RecommendedPlan,
   ReportSummary,
   Verdict,
@@ -21,11 +22,12 @@ export interface Overlay {
   readonly isGiven: boolean;
 }
 
-/** One choice between memory and time for the whole step. */
-export interface FrontPoint {
-  readonly peakBytes: number;
-  readonly stepMs: number;
-  readonly overhead: number;
+/** A plan of the whole step that the page can follow. */
+export interface FollowedPlan extends PlanChoice {
+  /** What a file that was given is called; empty for one that was found when the report was made. */
+  readonly name: string;
+  /** How many times ops are recomputed. */
+  readonly recomputations: number;
 }
 
 /** What planning the whole step answered. */
@@ -33,7 +35,8 @@ export interface PlanFindings {
   /** Of the trace as it was recorded, and of running every op once, everything freed after its last use. */
   readonly recordedPeakBytes: number;
   readonly plainPeakBytes: number;
-  readonly front: readonly FrontPoint[];
+  /** By falling peak: more time always buys memory. */
+  readonly front: readonly FollowedPlan[];
   /** At no cost, at most 5 % and at most 20 % more time. */
   readonly recommended: readonly RecommendedPlan[];
 }
@@ -75,6 +78,8 @@ export interface ReportMeta {
   readonly plans: PlanFindings | undefined;
   /** Why there are none. */
   readonly noPlans: string | undefined;
+  /** Of {@link ReportData.followed}: the front of {@link plans}, and last the plan that was given. */
+  readonly followed: readonly FollowedPlan[];
   readonly comparison: Comparison | undefined;
   readonly fsdp: FsdpFindings | undefined;
   /** Undefined of a run that was not recorded. */

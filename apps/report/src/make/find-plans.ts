@@ -1,14 +1,15 @@
-import { heldPeak, holdPlan, tellsLifetimes } from "@remat/memory";
-import { planMethods, planningGraphOfTrace } from "@remat/planner";
-import { formatChosenPercent } from "@remat/reporting";
-import { countReplayedOps, Phase, type Trace } from "@remat/trace";
-import type { FrontPoint, Overlay, PlanFindings } from "../data/report-meta.js";
+import { heldPeak, sequenceOfPlan, tellsLifetimes } from "@remat/memory";
+import { type CheckpointingPoint, type MethodRequest, planMethods, planningGraphOfTrace } from "@remat/planner";
+import { planFates, planFrontier } from "@remat/reporting";
+import { countReplayedOps, Phase, type Plan, type Trace } from "@remat/trace";
+import type { FollowedColumns } from "../data/report-file.js";
+import type { FollowedPlan, PlanFindings } from "../data/report-meta.js";
 
-/** What planning gave: findings, or why there are none; and the timelines of the recommended plans. */
+/** What planning gave: findings, or why there are none; and by point of the front what the page follows it by. */
 export interface FoundPlans {
   readonly findings: PlanFindings | undefined;
   readonly reason: string | undefined;
-  readonly overlays: readonly (readonly [Overlay, Float64Array])[];
+  readonly followed: readonly FollowedColumns[];
 }
 
 export interface FindPlansOptions {
@@ -16,58 +17,74 @@ export interface FindPlansOptions {
   readonly timeMs: number;
   /** Look at so many schedules instead of for a time: the same answer on every machine. */
   readonly iterations?: number;
+  /** Searches in another way than one after the other. */
+  readonly planCheckpointing?: MethodRequest["planCheckpointing"];
   readonly onProgress?: () => void;
 }
 
 /** Larger steps take longer to set up than a report should take. */
 const mostOps = 100_000;
+/** Budgets that are planned for. */
+const frontPoints = 24;
 
-/** Plans the whole step for several budgets, and follows the three plans that a reader should know of. */
+/** Plans the whole step for several budgets, and finds the three plans that a reader should know of. */
 export async function findPlans(trace: Trace, options: FindPlansOptions): Promise<FoundPlans> {
   const reason = whyNot(trace, options);
-  if (reason !== undefined) return { findings: undefined, reason, overlays: [] };
-  const { timeMs, iterations, onProgress } = options;
+  if (reason !== undefined) return { findings: undefined, reason, followed: [] };
+  const { timeMs, iterations, onProgress, planCheckpointing } = options;
   const found = await planMethods[0].plan(trace, {
     budget: { fraction: 1 },
-    paretoPoints: 6,
+    paretoPoints: frontPoints,
     boundTimeMs: 0,
     ...(iterations === undefined ? { timeMs } : { iterations }),
+    ...(planCheckpointing && { planCheckpointing }),
     ...(onProgress && { onProgress }),
   });
   const { front, recommended } = ("front" in found ? found.front : undefined) ?? {};
   if (front === undefined || recommended === undefined)
-    return { findings: undefined, reason: "no plan was found", overlays: [] };
+    return { findings: undefined, reason: "no plan was found", followed: [] };
+  const recordedPeakBytes = heldPeak(trace).peakBytes;
   const chosen = [
     [0, recommended.noCost],
     [0.05, recommended.within5Percent],
     [0.2, recommended.within20Percent],
   ] as const;
+  const all = [...front, ...Object.values(recommended)].map(withGap);
+  const kept = planFrontier(all);
   const graph = planningGraphOfTrace(trace);
-  const short = ({ peakBytes, stepMs, overhead }: FrontPoint): FrontPoint => ({ peakBytes, stepMs, overhead });
   return {
     findings: {
-      recordedPeakBytes: heldPeak(trace).peakBytes,
+      recordedPeakBytes,
       plainPeakBytes: recommended.noCost.plan.predicted.plain.peakBytes,
-      front: front.map(short),
-      recommended: chosen.map(([allowedOverhead, { plan, ...point }]) => ({
-        allowedOverhead,
-        ...short(point),
-        gap: plan.predicted.gap,
-      })),
+      front: kept.map((point) => ({ ...followedPlan("", point.plan), gap: point.gap })),
+      // What holds no less than the step as it is recommends itself to nobody.
+      recommended: chosen
+        .filter(([, { peakBytes }]) => peakBytes < recordedPeakBytes)
+        .map(([allowedOverhead, { plan, peakBytes, stepMs, overhead }]) => ({
+          allowedOverhead,
+          peakBytes,
+          stepMs,
+          overhead,
+          gap: plan.predicted.gap,
+        })),
     },
     reason: undefined,
-    overlays: chosen.map(([allowed, { plan, peakBytes }]) => [
-      {
-        key: `plan-${allowed * 100}`,
-        label: allowed === 0 ? "Plan at no cost" : `Plan at ≤ ${formatChosenPercent(allowed)}`,
-        kind: "plan",
-        peakBytes,
-        note: "predicted: what the step holds when it follows the plan, op by op",
-        isGiven: false,
-      },
-      holdPlan(trace, plan, graph).highestBytes,
-    ]),
+    followed: kept.map(({ plan }) => ({
+      sequence: sequenceOfPlan(plan, graph).nodes,
+      fates: planFates(trace, plan),
+    })),
   };
+}
+
+function withGap(point: CheckpointingPoint): CheckpointingPoint & { readonly gap: number } {
+  return { ...point, gap: point.plan.predicted.gap };
+}
+
+/** Returns what is told of a plan that the page follows. */
+export function followedPlan(name: string, { predicted, steps }: Plan): FollowedPlan {
+  const { peakBytes, cost, overhead, gap } = predicted;
+  const recomputations = steps.filter(({ isRecomputed }) => isRecomputed).length;
+  return { name, peakBytes, stepMs: cost, overhead, gap, recomputations };
 }
 
 function whyNot(trace: Trace, { timeMs, iterations }: FindPlansOptions): string | undefined {

@@ -1,11 +1,14 @@
 import { type ShardingPlan, simulateFsdp } from "@remat/mem-tracker/fsdp";
 import {
+  accountSequence,
   heldPeak,
   holdPlan,
   idleAtPeak,
   memoryTimeline,
   momentOfPeak,
   type PlanMemory,
+  sequenceGraphOfTrace,
+  sequenceOfPlan,
   storagesAtPeak,
   tellsLifetimes,
 } from "@remat/memory";
@@ -30,11 +33,19 @@ import {
   viewSummary,
 } from "@remat/reporting";
 import { sacStats } from "@remat/sac-core";
-import { type DeviceSpec, type Plan, RematError, RuntimeSource, type Trace } from "@remat/trace";
-import type { ReportData } from "../data/report-file.js";
+import {
+  type DeviceSpec,
+  describePlanMismatch,
+  findPlanMismatch,
+  type Plan,
+  RematError,
+  RuntimeSource,
+  type Trace,
+} from "@remat/trace";
+import type { FollowedColumns, ReportData } from "../data/report-file.js";
 import type { Comparison, FsdpFindings, LeakFindings, Overlay, PlanFindings, ReportMeta } from "../data/report-meta.js";
 import { alignHighest } from "./align-runs.js";
-import { findPlans } from "./find-plans.js";
+import { type FindPlansOptions, findPlans, followedPlan } from "./find-plans.js";
 
 export interface MakeReportOptions {
   readonly title: string;
@@ -51,6 +62,8 @@ export interface MakeReportOptions {
   readonly planTimeMs?: number;
   /** Look at so many schedules instead: the same answer on every machine. */
   readonly planIterations?: number;
+  /** Searches in another way than one after the other: `planCheckpointing` of `@remat/planner/node`. */
+  readonly planCheckpointing?: FindPlansOptions["planCheckpointing"];
   /** A plan for the run, to be shown over its timeline. */
   readonly plan?: { readonly name: string; readonly plan: Plan } | undefined;
   /** Another run beside it. */
@@ -78,16 +91,27 @@ export async function makeReport(trace: Trace, options: MakeReportOptions): Prom
   const found = await findPlans(trace, {
     timeMs,
     ...(options.planIterations !== undefined && { iterations: options.planIterations }),
+    ...(options.planCheckpointing && { planCheckpointing: options.planCheckpointing }),
     onProgress: () => onProgress?.("looking for plans"),
   });
-  const overlays: (readonly [Overlay, Float64Array])[] = [...found.overlays];
+  const overlays: (readonly [Overlay, Float64Array])[] = [];
+  const followed = (found.findings?.front ?? []).map((plan, i) => ({ plan, columns: found.followed[i] }));
   const outcomes: Answer[] = [];
   const { deviceMemoryBytes } = options.verdict ?? {};
   if (options.planAlone !== undefined) outcomes.push(answerPlan({ ...options.planAlone, deviceMemoryBytes }));
   if (options.plan !== undefined) {
-    const { overlay, highest, memory } = givenPlan(trace, options.plan);
-    overlays.push([overlay, highest]);
-    outcomes.push(answerPlan({ ...options.plan, memory, deviceMemoryBytes }));
+    const { overlay, memory, columns } = givenPlan(trace, options.plan);
+    followed.push({ plan: followedPlan(options.plan.name, options.plan.plan), columns });
+    if (columns.sequence.length === 0) overlays.push([overlay, memory.highestBytes]);
+    const mismatch = findPlanMismatch(options.plan.plan, trace);
+    outcomes.push(
+      answerPlan({
+        ...options.plan,
+        memory,
+        deviceMemoryBytes,
+        mismatch: mismatch && describePlanMismatch(mismatch),
+      }),
+    );
   }
   let comparison: Comparison | undefined;
   if (options.compare !== undefined) {
@@ -130,6 +154,7 @@ export async function makeReport(trace: Trace, options: MakeReportOptions): Prom
       }),
       plans: found.findings,
       noPlans: found.reason,
+      followed: followed.map(({ plan }) => plan),
       comparison,
       fsdp,
       leaks: trace.header.mode === "real" ? findLeaks(trace) : undefined,
@@ -137,7 +162,7 @@ export async function makeReport(trace: Trace, options: MakeReportOptions): Prom
     },
     trace,
     overlays: overlays.map(([, highest]) => highest),
-    ...(options.plan !== undefined && { planFates: planFates(trace, options.plan.plan) }),
+    followed: followed.map(({ columns }) => columns),
   };
 }
 
@@ -186,13 +211,17 @@ function describeSearch({ planTimeMs = 8000, planIterations }: MakeReportOptions
 function givenPlan(
   trace: Trace,
   { name, plan }: NonNullable<MakeReportOptions["plan"]>,
-): { readonly overlay: Overlay; readonly highest: Float64Array; readonly memory: PlanMemory } {
+): { readonly overlay: Overlay; readonly memory: PlanMemory; readonly columns: FollowedColumns } {
   if (plan.ops.length !== trace.ops.count || plan.subject.kind !== "trace")
     throw new RematError(
       "REPORT_PLAN_MISMATCH",
       `${name}: the plan is for ${plan.subject.kind === "trace" ? `a run of ${plan.ops.length} ops` : "a graph"}, the run has ${trace.ops.count}. Name the run that it was made for, with the same batch and loss.`,
     );
   const memory = holdPlan(trace, plan);
+  const graph = sequenceGraphOfTrace(trace);
+  const { nodes } = sequenceOfPlan(plan, graph);
+  // A plan that was made for another backend, or by hand, may free otherwise than after the last use.
+  const isFollowed = accountSequence(graph, nodes)?.peakBytes === memory.peakBytes;
   return {
     overlay: {
       key: "plan",
@@ -202,8 +231,8 @@ function givenPlan(
       note: `predicted: ${formatPercent(plan.predicted.overhead)} more time than the plain step`,
       isGiven: true,
     },
-    highest: memory.highestBytes,
     memory,
+    columns: { sequence: isFollowed ? nodes : new Int32Array(0), fates: planFates(trace, plan) },
   };
 }
 

@@ -1,5 +1,5 @@
 import type { ViewAnswer, ViewWork } from "../state/work.js";
-import { planWholeStep } from "./plan-whole-step.js";
+import { WorkThread } from "./work-thread.js";
 
 export interface ViewWorkOptions {
   /** Milliseconds that planning a step may take. */
@@ -18,6 +18,7 @@ interface Running {
 export class ViewWorkRunner {
   private readonly running = new Map<string, Running>();
   private readonly options: ViewWorkOptions;
+  private readonly thread: WorkThread = new WorkThread();
 
   constructor(options: ViewWorkOptions) {
     this.options = options;
@@ -56,29 +57,15 @@ export class ViewWorkRunner {
   }
 
   private async work(view: string, work: ViewWork, signal: AbortSignal): Promise<void> {
-    const answer = (found: ViewAnswer): void => this.options.answer(view, found);
-    switch (work.kind) {
-      case "planModule": {
-        const found = await planModule(work);
-        // Another wish has taken its place.
-        if (!signal.aborted) answer(found);
-        return;
-      }
-      case "planWholeStep":
-        return answer(await planWholeStep(work, { timeMs: this.options.planTimeMs, signal, answer }));
-    }
+    // Of a module another wish has taken its place; what a step has come to is told when it is stopped, too.
+    const isWanted = (): boolean => work.kind === "planWholeStep" || work.kind === "planFront" || !signal.aborted;
+    const answer = (found: ViewAnswer): void => {
+      if (isWanted()) this.options.answer(view, found);
+    };
+    await this.thread.do(work, { timeMs: this.options.planTimeMs, signal, answer });
   }
 }
 
 function keyOf(view: string, kind: ViewWork["kind"]): string {
   return `${view} ${kind}`;
-}
-
-async function planModule({ stats, budgetBytes }: Extract<ViewWork, { kind: "planModule" }>): Promise<ViewAnswer> {
-  try {
-    const { planModule: plan } = await import("@remat/planner");
-    return { kind: "modulePlanned", stats, budgetBytes, policy: await plan(stats, { budgetBytes }) };
-  } catch (error) {
-    return { kind: "moduleNotPlanned", stats, budgetBytes, reason: (error as Error).message };
-  }
 }

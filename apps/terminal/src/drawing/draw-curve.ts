@@ -16,7 +16,7 @@ export interface CurveOptions {
   readonly glyphs: Glyphs;
 }
 
-/** Draws a trade-off between memory and time; a click on it is at a share of the memory that is freed. */
+/** Draws a trade-off between memory and time, more memory kept on the right; a click on it is at a share of the memory that is kept. */
 export function drawCurve(
   { view, budgetShare, greedy, optimal, glyphs }: CurveOptions,
   { width, height }: { readonly width: number; readonly height: number },
@@ -25,18 +25,17 @@ export function drawCurve(
   const canvas = new DotCanvas(plotWidth, height - 2, glyphs);
   const top = Math.max(0.01, ...view.points.map(([, y]) => y));
   const at = (y: number): number => Math.max(0, Math.min(1, y / top));
-  for (const { from, to } of view.pieces) canvas.line(from[0], at(from[1]), to[0], at(to[1]), "faint");
+  for (const { from, to } of view.pieces) canvas.line(1 - from[0], at(from[1]), 1 - to[0], at(to[1]), "faint");
   for (let i = 1; i < view.points.length; i++) {
     const [[x0, y0], [x1, y1]] = [view.points[i - 1], view.points[i]];
     // Giving up the next op costs its whole time at once.
-    canvas.line(x0, at(y0), x0, at(y1), "accent");
-    canvas.line(x0, at(y1), x1, at(y1), "accent");
+    canvas.line(1 - x0, at(y0), 1 - x0, at(y1), "accent");
+    canvas.line(1 - x0, at(y1), 1 - x1, at(y1), "accent");
   }
-  const budgetAt = 1 - budgetShare;
-  canvas.line(budgetAt, 0, budgetAt, 1, "warning");
+  canvas.line(budgetShare, 0, budgetShare, 1, "warning");
   const mark = (policy: PolicyView, text: string, style: Span["style"]): void => {
     if (view.memoryBytes > 0 && view.runtimeMs > 0)
-      canvas.mark(1 - policy.storedBytes / view.memoryBytes, at(policy.recomputationMs / view.runtimeMs), text, style);
+      canvas.mark(policy.storedBytes / view.memoryBytes, at(policy.recomputationMs / view.runtimeMs), text, style);
   };
   mark(greedy, glyphs.point, "strong");
   if (optimal !== undefined) mark(optimal, glyphs.optimum, "good");
@@ -52,8 +51,8 @@ export function drawCurve(
     { text: " ".repeat(axisWidth - 1) },
     { text: glyphs.corner + glyphs.horizontal.repeat(plotWidth), style: "faint" },
   ];
-  const long = "memory freed (across), recomputation as a share of forward (up)";
-  const caption = plotWidth >= long.length + 10 ? long : "memory freed, recomputation";
+  const long = "memory kept (across), recomputation as a share of forward (up)";
+  const caption = plotWidth >= long.length + 10 ? long : "memory kept, recomputation";
   const labels: Line = [
     { text: " ".repeat(axisWidth) },
     { text: "0 %", style: "faint" },

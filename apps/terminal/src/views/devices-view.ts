@@ -134,8 +134,7 @@ function answered(own: DevicesState, answer: ViewAnswer): DevicesState {
     case "stepPlanned":
       if (answer.trace !== planning?.trace) return own;
       return { ...own, planning: undefined, stepPlan: answer.plan, outcome: answer.reason };
-    case "modulePlanned":
-    case "moduleNotPlanned":
+    default:
       return own;
   }
 }

@@ -1,9 +1,12 @@
-import { peakOp, tellsLifetimes } from "@remat/memory";
+import { bytesOfBudget, parseBudget, peakOp, tellsLifetimes } from "@remat/memory";
 import { type Cell, formatBytes, type MemoryBands, sampleBands, type ViewTable } from "@remat/reporting";
 import { phaseNames } from "@remat/trace";
 import { findModule } from "../document/find-module.js";
+import { heldPlan, nextBudget, noPlans, type PlansState, planBands } from "../document/step-plans.js";
+import { budgetFactsOf, planHeldLines, withBudgetLine } from "../drawing/budget-line.js";
 import { drawBands, legendOf } from "../drawing/draw-bands.js";
 import { heldLines } from "../drawing/held-lines.js";
+import { askForPlan, plansAfter } from "../state/ask-for-plan.js";
 import type { Motion } from "../state/motion.js";
 import type { Outcome, Scene, View, ViewAction, ViewRequest } from "../state/view.js";
 import { type Drawn, stack, textOnly } from "../text/drawn.js";
@@ -21,9 +24,24 @@ export interface MemoryState {
   /** Op of the cursor; -1 for the peak's. */
   readonly op: number;
   readonly by: "category" | "module";
+  /** What the step may hold; undefined for no budget. */
+  readonly budgetBytes: number | undefined;
+  /** Plans to choose from, and what the one within the budget holds. */
+  readonly plans: PlansState;
 }
 
-export type MemoryKey = "left" | "right" | "farLeft" | "farRight" | "zoomIn" | "zoomOut" | "peak" | "bands" | "held";
+export type MemoryKey =
+  | "left"
+  | "right"
+  | "farLeft"
+  | "farRight"
+  | "zoomIn"
+  | "zoomOut"
+  | "peak"
+  | "bands"
+  | "held"
+  | "budget"
+  | "noBudget";
 
 /** What is held over the ops of the step, by category or module, and what is alive at the cursor. */
 export const memoryView: View<MemoryState, MemoryKey> = {
@@ -38,11 +56,19 @@ export const memoryView: View<MemoryState, MemoryKey> = {
     { keys: ["-"], action: "zoomOut", help: "zoom out" },
     { keys: ["p"], action: "peak", help: "to the peak", hint: "peak" },
     { keys: ["a"], action: "held", help: "all that is held at the cursor, as a tree", hint: "all held" },
+    {
+      keys: ["B"],
+      action: "budget",
+      help: "a budget for the step, as text; Up and Down go from plan to plan",
+      hint: "budget",
+      hintKeys: "Up Down",
+    },
+    { keys: ["x"], action: "noBudget", help: "no budget: the step as it was recorded" },
     { keys: ["b"], action: "bands", help: "bands by category, or by the module that made what is held" },
   ],
-  initial: () => ({ from: 0, to: 0, op: -1, by: "category" }),
+  initial: () => ({ from: 0, to: 0, op: -1, by: "category", budgetBytes: undefined, plans: noPlans }),
   reduce: (scene, own, action) => reduce(scene, settled(scene, own), action),
-  settle: (scene, own) => ({ own: settled(scene, own) }),
+  settle: (scene, own) => askForPlan(scene.document.trace, settled(scene, own)),
   draw: (scene, own) => drawMemory(scene, settled(scene, own)),
   search(scene, own) {
     const trace = scene.document.memoryTrace();
@@ -71,8 +97,23 @@ function reduce(scene: Scene, own: MemoryState, action: ViewAction<MemoryKey>): 
     case "key":
       if (action.action === "held")
         return { own, requests: [{ kind: "drillInto", view: "held", module: scene.module, op }] };
+      if (action.action === "budget")
+        return {
+          own,
+          requests: [
+            {
+              kind: "ask",
+              label: "budget: ",
+              text: own.budgetBytes === undefined ? "" : formatBytes(own.budgetBytes).replace(" ", ""),
+              hint: "a size or a share of the peak, e.g. 2GiB or 60%",
+            },
+          ],
+        };
+      if (action.action === "noBudget") return { own: { ...own, budgetBytes: undefined } };
       return { own: onKey(scene, own, action.action) };
     case "move":
+      if (action.motion === "up" || action.motion === "down")
+        return { own: { ...own, budgetBytes: nextBudget(own, recordedPeak(scene), action.motion) } };
       return { own: onMove(scene, own, action.motion) };
     case "wheel":
       return { own: zoom(scene, own, action.steps < 0 ? 0.5 : 2) };
@@ -88,11 +129,25 @@ function reduce(scene: Scene, own: MemoryState, action: ViewAction<MemoryKey>): 
     }
     case "choose":
       return { own: setCursor(scene, own, action.index) };
+    case "answer":
+      return { own: { ...own, plans: plansAfter(own.plans, action.answer) } };
+    case "accepted":
+      return typedBudget(scene, own, action.text);
     case "typed":
     case "arrive":
-    case "answer":
-    case "accepted":
       return { own };
+  }
+}
+
+const recordedPeak = ({ document }: Scene): number =>
+  document.timeline().highestBytes[peakOp(document.timeline())] ?? 0;
+
+function typedBudget(scene: Scene, own: MemoryState, text: string): Outcome<MemoryState> {
+  if (text.trim() === "") return { own: { ...own, budgetBytes: undefined } };
+  try {
+    return { own: { ...own, budgetBytes: bytesOfBudget(parseBudget(text), recordedPeak(scene)) } };
+  } catch (error) {
+    return { own, requests: [{ kind: "tell", text: (error as Error).message, isWarning: true }] };
   }
 }
 
@@ -113,7 +168,11 @@ function onMove(scene: Scene, own: MemoryState, motion: Motion): MemoryState {
   }
 }
 
-function onKey(scene: Scene, own: MemoryState, action: Exclude<MemoryKey, "held">): MemoryState {
+function onKey(
+  scene: Scene,
+  own: MemoryState,
+  action: Exclude<MemoryKey, "held" | "budget" | "noBudget">,
+): MemoryState {
   const { from, to, op } = own;
   // Ops that one column of the picture stands for.
   const column = Math.max(1, Math.round((to - from) / Math.max(10, scene.area.width - axisWidth)));
@@ -179,14 +238,15 @@ function drawMemory(scene: Scene, own: MemoryState): Drawn {
   const { glyphs } = look;
   const theme = themeOfLook(look);
   if (document.trace.ops.count === 0) return textOnly([{ text: "This trace has no ops.", style: "faint" }]);
-  const shown = bands(scene, own);
+  const plan = heldPlan(document.trace, own, recordedPeak(scene));
+  const shown = plan === undefined ? bands(scene, own) : planBands(plan);
   const { from, to, op } = own;
   const plotWidth = Math.max(10, width - axisWidth);
   const heldHeight = Math.max(3, Math.min(14, Math.floor(height * 0.36)));
   const plotHeight = Math.max(4, height - heldHeight - 4);
   const sample = sampleBands(shown, { from, to, buckets: plotWidth });
-  const peak = peakOp(document.timeline());
-  const peakBytes = document.timeline().highestBytes[peak] ?? 0;
+  const peak = peakOp(plan ?? document.timeline());
+  const peakBytes = recordedPeak(scene);
   const bucketOf = (at: number): number => Math.floor(((at - from) * sample.count) / Math.max(1, to - from));
   const plot = drawBands(shown, sample, {
     height: plotHeight,
@@ -201,16 +261,21 @@ function drawMemory(scene: Scene, own: MemoryState): Drawn {
   if (peak >= from && peak < to) marks[Math.floor(bucketOf(peak) * stretch)] = glyphs.peak;
   const title: Line = [
     { text: "peak ", style: "faint" },
-    { text: formatBytes(peakBytes), style: "bad" },
+    { text: formatBytes((plan ?? document.timeline()).highestBytes[peak] ?? 0), style: "bad" },
     { text: ` at op ${peak}`, style: "faint" },
     { text: `   ops ${from} to ${to - 1} of ${shown.count}, by ${own.by}`, style: "faint" },
     ...(document.settings.worldSize > 1
       ? [{ text: `, one rank of ${document.settings.worldSize}`, style: "accent" as const }]
       : []),
+    ...(plan === undefined ? [] : [{ text: ", under the plan", style: "accent" as const }]),
     ...(tellsLifetimes(document.trace)
       ? []
       : [{ text: "   the trace does not tell what is freed", style: "warning" as const }]),
   ];
+  const budgetRow =
+    own.budgetBytes === undefined || peakBytes === 0
+      ? -1
+      : Math.min(plotHeight - 1, Math.max(0, Math.floor(plotHeight * (1 - own.budgetBytes / peakBytes))));
   const rows = plot.map((line, row): Line => {
     const label =
       row === 0
@@ -223,9 +288,10 @@ function drawMemory(scene: Scene, own: MemoryState): Drawn {
     return [
       { text: fitText(label, axisWidth - 1, glyphs, { align: "right" }), style: "faint" },
       { text: glyphs.vertical, style: "faint" },
-      ...line,
+      ...(row === budgetRow ? withBudgetLine(line, glyphs) : line),
     ];
   });
+  const budgetLines = budgetFactsOf(document.trace, own, peakBytes, width);
   return stack(
     textOnly(fitLine(title, width, glyphs), [{ text: " ".repeat(axisWidth) }, { text: marks.join(""), style: "bad" }]),
     {
@@ -233,7 +299,12 @@ function drawMemory(scene: Scene, own: MemoryState): Drawn {
       regions: [{ x: axisWidth, y: 0, width: plotWidth, height: plotHeight, target: { kind: "plot", share: 0 } }],
     },
     textOnly(fitLine([{ text: " " }, ...legendOf(shown, sample, width - 1, glyphs, theme)], width, glyphs)),
-    textOnly(...heldLines(document, op, { width, height: heldHeight }, glyphs)),
+    textOnly(
+      ...budgetLines,
+      ...(plan === undefined
+        ? heldLines(document, op, { width, height: Math.max(1, heldHeight - budgetLines.length) }, glyphs)
+        : planHeldLines(document, plan, op, { width, height: Math.max(1, heldHeight - budgetLines.length) }, glyphs)),
+    ),
   );
 }
 

@@ -94,7 +94,7 @@ function reduce(scene: Scene, own: TradeOffState, action: ViewAction<TradeOffKey
       return { own: moveBy(own, 3 * action.steps, rows()) };
     case "click":
       if (action.target.kind === "row") return { own: { ...own, cursor: action.target.index } };
-      return { own: action.target.kind === "plot" ? withBudget(own, 1 - action.target.share) : own };
+      return { own: action.target.kind === "plot" ? withBudget(own, action.target.share) : own };
     case "back":
       return { own, requests: [{ kind: "leave" }] };
     case "choose":

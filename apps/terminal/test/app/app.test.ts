@@ -200,12 +200,12 @@ describe("the budget", () => {
     const { regions } = screenOf(app);
     const plot = regions.find(({ target }) => target.kind === "plot")!;
     app.handle({ kind: "press", x: plot.x, y: plot.y }, targetAt(regions, plot.x, plot.y));
-    expect(own(app).tradeOff.budgetShare).toBe(1);
+    expect(own(app).tradeOff.budgetShare).toBe(0);
     app.handle(
       { kind: "press", x: plot.x + plot.width - 1, y: plot.y },
       targetAt(regions, plot.x + plot.width - 1, plot.y),
     );
-    expect(own(app).tradeOff.budgetShare).toBe(0);
+    expect(own(app).tradeOff.budgetShare).toBe(1);
   });
 });
 

@@ -58,16 +58,18 @@ export interface PlanOutcome {
   /** What the step holds under it; left out: the trace is not at hand. */
   readonly memory?: PlanMemory;
   readonly deviceMemoryBytes?: number | undefined;
+  /** Where the run is not the one that it was made for: in what they differ. */
+  readonly mismatch?: string | undefined;
 }
 
 /** Returns what a plan does to the step that it was made for, as the plan itself predicts. */
-export function answerPlan({ name, plan, memory, deviceMemoryBytes }: PlanOutcome, units?: SizeUnit): Answer {
+export function answerPlan({ name, plan, memory, deviceMemoryBytes, mismatch }: PlanOutcome, units?: SizeUnit): Answer {
   const size = sizeFormat(units);
   const { predicted, steps, subject } = plan;
   const again = steps.filter(({ isRecomputed }) => isRecomputed).length;
   const bytes = memory?.recomputed.reduce((sum, storage) => sum + storage.bytes, 0);
   const step = subject.kind === "trace" ? ` of ${formatMs(predicted.cost)}` : "";
-  return answerOutcome(
+  const outcome = answerOutcome(
     {
       question: `What does ${name} do?`,
       peakBytes: predicted.peakBytes,
@@ -83,4 +85,7 @@ export function answerPlan({ name, plan, memory, deviceMemoryBytes }: PlanOutcom
     },
     units,
   );
+  if (mismatch === undefined) return outcome;
+  const stale = `Stale: it was made for another run (${mismatch}), so that this is what it promised there. Plan this run anew.`;
+  return { ...outcome, reasons: [stale, ...outcome.reasons], isGood: false };
 }

@@ -31,6 +31,10 @@ it("tells of a plan the peak that the plan predicts, what that costs and recompu
   // Without the trace the plan itself is all there is.
   expect(answerPlan({ name: "plan.json", plan })).toMatchObject({ answer: told.answer });
   expect(answerPlan({ name: "plan.json", plan })).not.toHaveProperty("isGood");
+  // Of another run it is stale, whatever it promised.
+  const stale = answerPlan({ name: "plan.json", plan, deviceMemoryBytes: peakBytes, mismatch: "op 3 is another" });
+  expect(stale.isGood).toBe(false);
+  expect(stale.reasons[0]).toMatch(/^Stale: it was made for another run \(op 3 is another\)/);
 });
 
 it("says nothing that nobody knows", () => {

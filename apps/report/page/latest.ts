@@ -1,0 +1,27 @@
+/**
+ * Asks one question at a time: of those that come while one is answered, only the last is asked. An answer that is out of date by then is
+ * ignored, unless `usesAll` says that it is better than none, as while a slider moves.
+ */
+export function latest(usesAll = false): <T>(question: () => Promise<T>, use: (answer: T) => void) => void {
+  let asked = 0;
+  let isBusy = false;
+  let waiting: (() => void) | undefined;
+  return (question, use) => {
+    const mine = ++asked;
+    const run = (): void => {
+      isBusy = true;
+      void question()
+        .then((answer) => {
+          if (usesAll || mine === asked) use(answer);
+        })
+        .finally(() => {
+          isBusy = false;
+          const next = waiting;
+          waiting = undefined;
+          next?.();
+        });
+    };
+    if (isBusy) waiting = run;
+    else run();
+  };
+}

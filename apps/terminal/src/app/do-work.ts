@@ -1,0 +1,100 @@
+import { accountSequence, type SequenceAccount, sequenceGraphOfTrace, sequenceOfPlan } from "@remat/memory";
+import { planFates, planFrontier } from "@remat/reporting";
+import { Phase, type Trace } from "@remat/trace";
+import { rememberLast } from "../document/memoize.js";
+import type { FoundPlan, PlanColumns } from "../document/step-plans.js";
+import type { ViewAnswer, ViewWork } from "../state/work.js";
+import { planWholeStep } from "./plan-whole-step.js";
+
+export interface DoWorkOptions {
+  /** Milliseconds that planning a step may take. */
+  readonly timeMs: number;
+  /** Stops a search, which then answers with the best that it has. */
+  readonly signal: AbortSignal;
+  readonly answer: (answer: ViewAnswer) => void;
+}
+
+/** Does what takes a view long; what comes of it, and how far it has come, goes to `answer`. */
+export async function doWork(work: ViewWork, options: DoWorkOptions): Promise<void> {
+  switch (work.kind) {
+    case "planModule":
+      return options.answer(await planModule(work));
+    case "planWholeStep":
+      return options.answer(await planWholeStep(work, options));
+    case "planFront":
+      return options.answer(await planFront(work, options));
+    case "holdPlan":
+      return options.answer(holdFoundPlan(work));
+  }
+}
+
+async function planModule({ stats, budgetBytes }: Extract<ViewWork, { kind: "planModule" }>): Promise<ViewAnswer> {
+  try {
+    const { planModule: plan } = await import("@remat/planner");
+    return { kind: "modulePlanned", stats, budgetBytes, policy: await plan(stats, { budgetBytes }) };
+  } catch (error) {
+    return { kind: "moduleNotPlanned", stats, budgetBytes, reason: (error as Error).message };
+  }
+}
+
+/** Budgets that are planned for. */
+const frontPoints = 24;
+
+const graphOf = rememberLast((trace: Trace) => sequenceGraphOfTrace(trace));
+
+/** Plans the whole step for many budgets. */
+async function planFront(
+  { trace }: Extract<ViewWork, { kind: "planFront" }>,
+  { timeMs, signal, answer }: DoWorkOptions,
+): Promise<ViewAnswer> {
+  const none = (reason: string): ViewAnswer => ({ kind: "frontFound", trace, plans: [], recordedPeakBytes: 0, reason });
+  if (!trace.hasPhase(Phase.backward)) return none("The trace has no backward pass, so there is no step to plan.");
+  try {
+    const { planCheckpointing } = await import("@remat/planner");
+    const { front, recommended, recordedPeakBytes } = await planCheckpointing(trace, {
+      budgetFraction: 1,
+      paretoPoints: frontPoints,
+      boundTimeMs: 0,
+      timeMs,
+      signal,
+      onProgress: ({ elapsedMs }) =>
+        answer({ kind: "frontProgress", trace, text: `looking for plans, ${(elapsedMs / 1000).toFixed(1)} s` }),
+    });
+    const all = [...front, ...Object.values(recommended ?? {})].map(({ plan, ...point }) => ({
+      ...point,
+      gap: plan.predicted.gap,
+      plan,
+    }));
+    const graph = graphOf(trace);
+    const plans = planFrontier(all).map(
+      ({ peakBytes, stepMs, overhead, gap, plan }): FoundPlan => ({
+        peakBytes,
+        stepMs,
+        overhead,
+        gap,
+        sequence: sequenceOfPlan(plan, graph).nodes,
+        fates: planFates(trace, plan),
+      }),
+    );
+    return { kind: "frontFound", trace, plans, recordedPeakBytes, reason: undefined };
+  } catch (error) {
+    return none((error as Error).message);
+  }
+}
+
+/** Tells what the step holds that follows a plan that was found. */
+function holdFoundPlan({ trace, plan }: Extract<ViewWork, { kind: "holdPlan" }>): ViewAnswer {
+  const account = accountSequence(graphOf(trace), plan.sequence);
+  return { kind: "planHeld", trace, peakBytes: plan.peakBytes, memory: account && columnsOf(account) };
+}
+
+function columnsOf({
+  count,
+  totalBytes,
+  highestBytes,
+  bytesByCategory,
+  peakOp,
+  recomputations,
+}: SequenceAccount): PlanColumns {
+  return { count, totalBytes, highestBytes, bytesByCategory, peakOp, recomputations };
+}

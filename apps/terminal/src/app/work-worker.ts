@@ -1,0 +1,46 @@
+// What a thread runs that does what takes views long.
+import { parentPort } from "node:worker_threads";
+import { Trace, type TraceParts } from "@remat/trace";
+import type { ViewWork } from "../state/work.js";
+import { doWork } from "./do-work.js";
+import type { WorkOrder, WorkReport } from "./work-messages.js";
+
+/** The last of them; an app seldom shows more than two. */
+const mostTraces = 3;
+
+if (parentPort !== null) {
+  const port = parentPort;
+  const traces = new Map<number, Trace>();
+  const running = new Map<number, AbortController>();
+  const tell = (report: WorkReport): void => port.postMessage(report);
+  port.on("message", (order: WorkOrder) => {
+    switch (order.kind) {
+      case "trace":
+        traces.set(order.number, new Trace(order.parts as TraceParts));
+        if (traces.size > mostTraces) traces.delete(traces.keys().next().value as number);
+        return;
+      case "stop":
+        return running.get(order.id)?.abort();
+      case "do":
+        return void begin(order);
+    }
+  });
+
+  const begin = async ({ id, timeMs, work, trace }: Extract<WorkOrder, { kind: "do" }>): Promise<void> => {
+    const controller = new AbortController();
+    running.set(id, controller);
+    // What was told meanwhile comes first: of many wishes only the last is left.
+    await new Promise((resolve) => setImmediate(resolve));
+    if (work.kind !== "planModule" || !controller.signal.aborted)
+      await doWork({ ...work, ...(trace !== undefined && { trace: traces.get(trace) }) } as ViewWork, {
+        timeMs,
+        signal: controller.signal,
+        answer: (answer) => {
+          const { trace: _trace, stats: _stats, ...rest } = { trace: undefined, stats: undefined, ...answer };
+          tell({ id, answer: rest as WorkReport["answer"] & object });
+        },
+      });
+    running.delete(id);
+    tell({ id });
+  };
+}

@@ -1,0 +1,63 @@
+import { accountSequence, heldPeak, sequenceGraphOfTrace } from "@remat/memory";
+import { formatBytes, planWithin } from "@remat/reporting";
+import { describe, expect, it } from "vitest";
+import { transformer } from "../traces.js";
+import { appOf, own, screenText, tooWide } from "./make-app.js";
+
+const trace = await transformer();
+
+describe("a budget of the step", () => {
+  it("goes from plan to plan by keys, and shows what the step then holds", async () => {
+    const { app, press } = appOf(trace, { view: "memory", size: { columns: 100, rows: 40 } });
+    const recorded = heldPeak(app.document.trace).peakBytes;
+    press("down");
+    expect(screenText(app).join("\n")).toContain("looking for plans");
+    await app.runner.works.finish();
+    const { front } = own(app).memory.plans;
+    expect(front?.reason).toBeUndefined();
+    const plans = front!.plans;
+    expect(plans.length).toBeGreaterThan(1);
+    const graph = sequenceGraphOfTrace(app.document.trace);
+    for (let step = 0; step < plans.length + 2; step++) {
+      await app.runner.works.finish();
+      const { budgetBytes, plans: state } = own(app).memory;
+      const { point } = planWithin(plans, budgetBytes!);
+      const text = screenText(app).join("\n");
+      expect(text).toContain(`budget ${formatBytes(budgetBytes!)}`);
+      if (point === undefined) expect(text).toContain("Nothing was found within");
+      else {
+        expect(state.held?.plan).toBe(point);
+        const account = accountSequence(graph, point.sequence)!;
+        expect(state.held?.memory.highestBytes).toEqual(account.highestBytes);
+        expect(text).toContain(`peak ${formatBytes(account.peakBytes)} at op ${account.peakOp}`);
+        expect(text).toContain("under the plan");
+      }
+      expect(tooWide(app)).toEqual([]);
+      press("down");
+    }
+    // No plan is smaller than the last: there the line stays.
+    expect(own(app).memory.budgetBytes).toBe(plans.at(-1)!.peakBytes);
+    press("x");
+    expect(own(app).memory.budgetBytes).toBeUndefined();
+    expect(screenText(app).join("\n")).toContain(`peak ${formatBytes(recorded)}`);
+  });
+
+  it("is typed, and refused in words where it is none", async () => {
+    const { app, press, type } = appOf(trace, { view: "memory" });
+    press("B");
+    type("60%");
+    press("enter");
+    await app.runner.works.finish();
+    await app.runner.works.finish();
+    expect(own(app).memory.budgetBytes).toBe(Math.floor(0.6 * heldPeak(app.document.trace).peakBytes));
+    press("B", "ctrl+u");
+    type("12 parsecs");
+    press("enter");
+    expect(app.state.notice?.text).toContain("expected a budget as");
+    press("B", "ctrl+u");
+    type("1B");
+    press("enter");
+    await app.runner.works.finish();
+    expect(screenText(app).join("\n")).toContain("Nothing was found within");
+  });
+});

@@ -1,0 +1,68 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { deviceSpec } from "@remat/runtime-estimator";
+import { sacStats } from "@remat/sac-core";
+import { build } from "esbuild";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { type DoWorkOptions, doWork } from "../../src/app/do-work.js";
+import { WorkThread } from "../../src/app/work-thread.js";
+import { TraceDocument } from "../../src/document/trace-document.js";
+import type { ViewAnswer, ViewWork } from "../../src/state/work.js";
+import { transformer } from "../traces.js";
+
+const folder = mkdtempSync(join(tmpdir(), "remat-thread-"));
+const file = join(folder, "work-worker.mjs");
+const { trace } = TraceDocument.open({ title: "transformer" }, await transformer(), {
+  device: deviceSpec("a100"),
+  isDeviceAsked: false,
+});
+
+beforeAll(async () => {
+  await build({
+    entryPoints: [fileURLToPath(new URL("../../src/app/work-worker.ts", import.meta.url))],
+    outfile: file,
+    bundle: true,
+    platform: "node",
+    format: "esm",
+    conditions: ["@remat/source"],
+    external: ["highs"],
+    logLevel: "error",
+  });
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** What comes of some work, the last of it last. */
+async function outcomeOf(act: (work: ViewWork, options: DoWorkOptions) => Promise<void>, work: ViewWork) {
+  const answers: ViewAnswer[] = [];
+  const { signal } = new AbortController();
+  await act(work, { timeMs: 300, signal, answer: (answer) => answers.push(answer) });
+  return answers.at(-1)!;
+}
+
+it("answers in a thread with what is found beside the app, for the very trace that was asked of", async () => {
+  const thread = new WorkThread(pathToFileURL(file));
+  const work: ViewWork = { kind: "planFront", trace };
+  const found = await outcomeOf((each, options) => thread.do(each, options), work);
+  if (found.kind !== "frontFound") throw new Error(found.kind);
+  expect(found.reason).toBeUndefined();
+  expect(found.trace).toBe(trace);
+  for (const plan of found.plans) {
+    const held: ViewWork = { kind: "holdPlan", trace, plan };
+    expect(await outcomeOf((each, options) => thread.do(each, options), held)).toEqual(await outcomeOf(doWork, held));
+  }
+});
+
+it("does the work itself where the thread dies, or is not there", async () => {
+  const [stats] = sacStats(trace).values();
+  const work: ViewWork = { kind: "planModule", stats, budgetBytes: 1e6, restMs: 0 };
+  const dying = join(folder, "dying.mjs");
+  writeFileSync(dying, "process.exit(3);");
+  for (const each of [dying, join(folder, "nowhere.mjs")]) {
+    const thread = new WorkThread(pathToFileURL(each));
+    const found = await outcomeOf((asked, options) => thread.do(asked, options), work);
+    expect(found).toEqual(await outcomeOf(doWork, work));
+    expect(found.kind).toMatch(/odulePlanned|moduleNotPlanned/);
+  }
+});

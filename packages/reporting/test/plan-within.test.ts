@@ -1,0 +1,61 @@
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { describePlanWithin, type PlanChoice, planFrontier, planWithin } from "../src/index.js";
+
+const points = fc.array(
+  fc.record({
+    peakBytes: fc.integer({ min: 1, max: 1000 }),
+    stepMs: fc.integer({ min: 1, max: 100 }),
+    overhead: fc.constantFrom(0, 0.05, 0.1, 0.2, 0.5),
+    gap: fc.constantFrom(0, 0.2),
+  }),
+  { maxLength: 12 },
+);
+
+it("chooses within a budget what no other plan within it is quicker than, nor as quick and smaller", () => {
+  fc.assert(
+    fc.property(points, fc.integer({ min: 0, max: 1100 }), (front, budgetBytes) => {
+      const { point, smallest } = planWithin(front, budgetBytes);
+      const fitting = front.filter(({ peakBytes }) => peakBytes <= budgetBytes);
+      expect(point === undefined).toBe(fitting.length === 0);
+      for (const { overhead, peakBytes } of fitting)
+        expect(overhead > point!.overhead || (overhead === point!.overhead && peakBytes >= point!.peakBytes)).toBe(
+          true,
+        );
+      expect(smallest?.peakBytes).toBe(front.length === 0 ? undefined : Math.min(...front.map((p) => p.peakBytes)));
+    }),
+  );
+});
+
+it("keeps of plans those that nothing beats, and chooses among these as among all", () => {
+  fc.assert(
+    fc.property(points, fc.integer({ min: 0, max: 1100 }), (all, budgetBytes) => {
+      const kept = planFrontier(all);
+      for (let i = 1; i < kept.length; i++) {
+        expect(kept[i].peakBytes).toBeLessThan(kept[i - 1].peakBytes);
+        expect(kept[i].overhead).toBeGreaterThan(kept[i - 1].overhead);
+      }
+      const costs = ({ point }: { readonly point: PlanChoice | undefined }) => [point?.overhead, point?.peakBytes];
+      expect(costs(planWithin(kept, budgetBytes))).toEqual(costs(planWithin(all, budgetBytes)));
+    }),
+  );
+});
+
+it("says what a budget costs, that none is within it, and that a search has not ended", () => {
+  const MiB = 2 ** 20;
+  const front = [
+    { peakBytes: 800 * MiB, stepMs: 100, overhead: 0, gap: 0 },
+    { peakBytes: 500 * MiB, stepMs: 112.5, overhead: 0.125, gap: 0.08 },
+  ];
+  const say = (budgetBytes: number) =>
+    describePlanWithin(planWithin(front, budgetBytes), { recordedPeakBytes: 1000 * MiB });
+  expect(say(900 * MiB)).toEqual(["800 MiB at the peak, 20.0 % less than as recorded; no more time, 100 ms a step."]);
+  expect(say(600 * MiB)).toEqual([
+    "500 MiB at the peak, 50.0 % less than as recorded; 12.5 % more time, 112.5 ms a step.",
+    "Not proven: a plan within as much could take up to 8.0 % less time.",
+  ]);
+  expect(say(300 * MiB)).toEqual([
+    "Nothing was found within 300 MiB. The smallest found is 500 MiB, for 12.5 % more time.",
+    "A longer search may find less: remat plan --time 60.",
+  ]);
+});
