@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { bundledPath, bundleProcesses } from "./bundle-processes.js";
 import { twoLayers } from "./fixtures/two-layers.js";
-import { remat } from "./run.js";
+import { remat, rematIn } from "./run.js";
 
 vi.mock("../src/run/process-paths.js", () => ({ pathOfProcess: bundledPath }));
 
@@ -53,9 +53,24 @@ describe("remat run MODEL without a native backend", () => {
   it("refuses a step that has no room in a memory before it runs, and ends one whose process takes more", async () => {
     const step = [example("transformer/model.js"), "--size", "tiny", "--backend", "wasm", "--steps", "1"];
     const { predicted } = await runJson(...step, "--memory", "16GB");
-    const refused = await remat("run", ...step, "--memory", `${predicted.peakBytes + 99}B`, "--reserve", "100B");
-    expect(refused).toMatchObject({ code: 1, stdout: "" });
-    expect(refused.stderr).toContain("Nothing was run.");
+    const told = async (...args: string[]) => {
+      let shown = "";
+      const write = (text: string): unknown => (shown += text);
+      const { code, stdout } = await rematIn({ stderr: { write, isTTY: true, columns: 200 } }, "run", ...step, ...args);
+      return { code, stdout, shown };
+    };
+    const released = await told("--early-release", "--format", "json");
+    expect(released.shown).toContain("timing");
+    for (const [way, { peakBytes }] of [
+      [[], predicted],
+      [["--early-release"], JSON.parse(released.stdout).predicted],
+    ] as const) {
+      const refused = await told(...way, "--memory", `${peakBytes + 99}B`, "--reserve", "100B");
+      expect(refused).toMatchObject({ code: 1, stdout: "" });
+      expect(refused.shown).toContain("Nothing was run.");
+      // No op was timed either.
+      expect(refused.shown).not.toContain("timing");
+    }
     // Libraries alone are larger than that.
     const ended = await remat("run", ...step, "--memory", `${predicted.peakBytes + 100}B`, "--reserve", "100B");
     expect(ended).toMatchObject({ code: 1, stdout: "" });

@@ -1,6 +1,5 @@
 import { resolve } from "node:path";
 import { formatTypedPercent, judgeStep } from "@remat/reporting";
-import { formatTypedBytes } from "@remat/text-table";
 import { RematError } from "@remat/trace";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
@@ -14,8 +13,9 @@ import { Progress } from "../progress.js";
 import { askProcess } from "../run/ask-process.js";
 import type { PlanningJob, PlanningResult, Wanted } from "../run/planning-job.js";
 import { type ProcessName, pathOfProcess } from "../run/process-paths.js";
+import { requireRoom } from "../run/require-room.js";
 import { describeVerification, runDocument } from "../run/run-document.js";
-import { parseRunOptions, type RunOptions } from "../run/run-options.js";
+import { parseRunOptions } from "../run/run-options.js";
 import { summarizeRun } from "../run/run-summary.js";
 import type { Execution, StepJob, StepResult } from "../run/step-job.js";
 import { stepOfPlan } from "../run/step-of-plan.js";
@@ -96,10 +96,11 @@ export async function run(model: string, options: CommandOptions, io: ConsoleIo)
     return askProcess<Job, Result>(pathOfProcess(process), job, { onProgress: (text) => progress.show(text) });
   };
   try {
-    const planningJob: PlanningJob = { source, plannedBackend: backend, from: process.cwd(), wanted, timeMs };
+    const limit = memory === undefined ? {} : { memory };
+    const planningJob: PlanningJob = { source, plannedBackend: backend, from: process.cwd(), wanted, timeMs, ...limit };
     const planned = await ask<PlanningJob, PlanningResult>("planning", planningJob, "predicting");
     const planning = { ...planned, notes: [...(note === undefined ? [] : [note]), ...planned.notes] };
-    if (memory !== undefined) requireRoom(name, planned.predicted.peakBytes, memory);
+    requireRoom(name, planned.predicted.peakBytes, memory);
     const job: StepJob = {
       source,
       backend: planning.backend,
@@ -130,20 +131,6 @@ export async function run(model: string, options: CommandOptions, io: ConsoleIo)
   } finally {
     progress.clear();
   }
-}
-
-/** Refuses a step before it runs whose tensors have no room, by the same number as `remat fit`. */
-function requireRoom(
-  name: string,
-  peakBytes: number,
-  { bytes, reserveBytes }: NonNullable<RunOptions["memory"]>,
-): void {
-  const roomBytes = bytes - reserveBytes;
-  if (peakBytes <= roomBytes) return;
-  throw new RematError(
-    "MEMORY_LIMIT",
-    `${name}: a step holds ${formatTypedBytes(peakBytes)} at its peak, and ${formatTypedBytes(Math.max(0, roomBytes))} are left of --memory. Nothing was run. Give a smaller --batch, or --budget ${roomBytes}B.`,
-  );
 }
 
 function executionOf({ plan }: PlanningResult, wanted: Wanted, offloadsOnHost: boolean): Execution {

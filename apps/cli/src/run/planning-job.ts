@@ -2,6 +2,7 @@ import type { BackendModule, BackendName } from "@remat/backends/node";
 import type { StepPrediction } from "@remat/checkpoint/predict";
 import type { Budget } from "@remat/memory";
 import type { StepSource } from "../load-model.js";
+import type { MemoryLimit } from "./require-room.js";
 
 /** What is wanted of the steps. */
 export type Wanted =
@@ -24,6 +25,8 @@ export interface PlanningJob {
   readonly wanted: Wanted;
   /** How long to look for a plan. */
   readonly timeMs: number;
+  /** A step that has no room is refused before any op is timed, unless it follows a plan, which is made of times. */
+  readonly memory?: MemoryLimit;
   /** Where times of ops are kept; left out: in the cache folder. */
   readonly timesPath?: string;
 }

@@ -12,7 +12,7 @@ import {
   predictStock,
   timeTraining,
 } from "@remat/checkpoint/predict";
-import { bytesOfBudget, restingBytes } from "@remat/memory";
+import { bytesOfBudget, heldPeak, restingBytes } from "@remat/memory";
 import { type CheckpointingGoal, goalOfBudget, nothingWithin, planCheckpointing } from "@remat/planner";
 import {
   describePlanMismatch,
@@ -30,6 +30,7 @@ import { loadModel } from "../load-model.js";
 import { availableMemory } from "./available-memory.js";
 import { keptTimes } from "./kept-times.js";
 import type { PlanningJob, PlanningResult } from "./planning-job.js";
+import { requireRoom } from "./require-room.js";
 import { serveJob } from "./serve-job.js";
 
 serveJob<PlanningJob, PlanningResult>(async (job, tell) => {
@@ -44,6 +45,10 @@ serveJob<PlanningJob, PlanningResult>(async (job, tell) => {
     step,
     job.wanted.kind === "early-release" ? { updateInBackward: job.wanted.updateInBackward } : {},
   );
+  const { wanted } = job;
+  // Of these it is known already; a plan's follows from times.
+  if (wanted.kind === "stock") requireRoom(name, heldPeak(traced).peakBytes, job.memory);
+  if (wanted.kind === "early-release") requireRoom(name, released.peakBytes, job.memory);
   const times = keptTimes(job.timesPath);
   const timed = await timeTraining(model, traced, {
     ...step,
@@ -69,7 +74,6 @@ serveJob<PlanningJob, PlanningResult>(async (job, tell) => {
     restingBytes: restingBytes(trace),
     stock,
   };
-  const { wanted } = job;
   if (wanted.kind === "stock") return { ...common, predicted: stock };
   if (wanted.kind === "early-release") return { ...common, predicted: predictReleased(timed, released) };
   tell(`planning ${job.source.name}`);

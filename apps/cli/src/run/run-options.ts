@@ -4,6 +4,7 @@ import { parseBudgetOption, parseShare, parseSize, parseTimeMs } from "../plan/p
 import { parseUpdateInBackward } from "../update-in-backward-option.js";
 import { parseCount, parseText, UsageError } from "../usage-error.js";
 import type { Wanted } from "./planning-job.js";
+import type { MemoryLimit } from "./require-room.js";
 
 /** What `remat run` was asked for, besides the model. */
 export interface RunOptions {
@@ -11,8 +12,8 @@ export interface RunOptions {
   readonly steps: number;
   readonly timeMs: number;
   readonly verify: boolean;
-  /** What the process may have resident, and what of it is kept for others than tensors; undefined where nobody says. */
-  readonly memory: { readonly bytes: number; readonly reserveBytes: number } | undefined;
+  /** Undefined where nobody says. */
+  readonly memory: MemoryLimit | undefined;
 }
 
 /**
