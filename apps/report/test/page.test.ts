@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { memoryTimeline, peakMoment } from "@remat/memory";
 import { planCheckpointing } from "@remat/planner";
-import { formatBytes, formatPercent } from "@remat/reporting";
+import { formatBytes, formatPercent, storageLives } from "@remat/reporting";
 import { greedyOrder, sacStats, tradeOff } from "@remat/sac-core";
 import { TraceBuilder } from "@remat/trace";
 import type { Page } from "playwright-core";
@@ -232,6 +232,32 @@ describe.runIf(browserPath !== "")("the page", () => {
       noFaults(report);
     },
   );
+
+  it("shows storages one by one where it is zoomed in, and follows one from birth to death", async () => {
+    const report = await openReport(html, "#plan=recorded");
+    const { page } = report;
+    const lanes = page.locator(".lives button");
+    expect(await lanes.count()).toBe(0);
+    await page.evaluate(() => {
+      location.hash = "#plan=recorded&from=300&to=340";
+    });
+    await page.waitForSelector(".lives button");
+    const lives = storageLives(trace, { from: 300, to: 340, limit: 16 });
+    expect(await lanes.count()).toBe(lives.length);
+    const at = lives.findIndex(({ isMade, lastOp, freedBefore }) => isMade && freedBefore - lastOp > 5);
+    const life = lives[at];
+    await lanes.nth(at).click();
+    await page.waitForFunction((op) => location.hash.includes(`op=${op}`), life.bornAt);
+    const hash = await hashOf(page);
+    expect(Number(hash.get("from") ?? 0)).toBeLessThanOrEqual(life.bornAt);
+    expect(hash.has("to") ? Number(hash.get("to")) : trace.ops.count).toBeGreaterThanOrEqual(
+      Math.min(trace.ops.count, life.freedBefore),
+    );
+    expect(await textOf(page, "#timeline [role=status].note")).toContain(
+      `then held for ${(life.freedBefore - 1 - life.lastOp).toLocaleString("en")} ops more`,
+    );
+    noFaults(report);
+  });
 
   it("zooms to what is dragged over, and shows where in the minimap", async () => {
     const report = await openReport(html);

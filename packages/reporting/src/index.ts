@@ -151,6 +151,12 @@ export {
 export { opStartMs, type SampledBands, type SampleOptions, sampleBands } from "./sample-bands.js";
 export { type SizeFormat, type SizeUnit, sizeFormat, sizeUnits } from "./size-unit.js";
 export {
+  describeStorageLife,
+  type StorageLife,
+  type StorageLivesOptions,
+  storageLives,
+} from "./storage-lives.js";
+export {
   type ExtrapolationSummary,
   type SizeOutcome,
   type SummarizeExtrapolationOptions,

@@ -1,4 +1,13 @@
-import type { HeldTree, MemoryBands, ModuleTreeView, PolicyView, TradeOffPoint, TradeOffView } from "@remat/reporting";
+import type {
+  HeldTree,
+  MemoryBands,
+  ModuleTreeView,
+  PolicyView,
+  StorageLife,
+  StorageLivesOptions,
+  TradeOffPoint,
+  TradeOffView,
+} from "@remat/reporting";
 import type { TraceHeader } from "@remat/trace";
 import type { ReportMeta } from "../../src/data/report-meta.js";
 
@@ -114,6 +123,8 @@ export interface EngineMethods {
   plan(index: number): Promise<PlanAnswer>;
   /** All that is held when an op is over, or for -1 at the peak; under a plan of `meta.followed`, or for -1 as recorded. */
   held(op: number, plan: number): Promise<HeldTree>;
+  /** The largest storages that live within a stretch of ops; those first that `op` makes. */
+  lives(options: StorageLivesOptions): Promise<readonly StorageLife[]>;
   sac(fqn: string): Promise<SacAnswer | undefined>;
   columns(fqn: string): Promise<SacColumns | undefined>;
   multiples(limit: number): Promise<readonly SacAnswer[]>;

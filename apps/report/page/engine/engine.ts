@@ -16,6 +16,9 @@ import {
   type MemoryBands,
   moduleBands,
   moduleTreeView,
+  type StorageLife,
+  type StorageLivesOptions,
+  storageLives,
   type TradeOffPoint,
 } from "@remat/reporting";
 import { type SACStats, sacStats } from "@remat/sac-core";
@@ -94,6 +97,10 @@ export class Engine implements EngineMethods {
     const account = plan < 0 ? undefined : this.accountOf(plan);
     if (account !== undefined && this.graph !== undefined) return heldTree(this.graph.trace, account.heldAt(op));
     return heldTree(trace, op < 0 ? storagesAtPeak(trace, this.timeline?.peak) : storagesAfterOp(trace, op));
+  }
+
+  async lives(options: StorageLivesOptions): Promise<readonly StorageLife[]> {
+    return storageLives(this.trace, options);
   }
 
   async sac(fqn: string): Promise<SacAnswer | undefined> {

@@ -10,6 +10,7 @@ import { onThemeChange, token } from "../theme.js";
 import { type BudgetScale, budgetLine } from "./budget-line.js";
 import { choice, exportButtons, section } from "./figure.js";
 import { bandLegend } from "./legend.js";
+import { mountLives } from "./lives.js";
 import { mountMinimap } from "./minimap.js";
 import { overlayChoice } from "./overlays.js";
 import { exportTimelineCsv } from "./timeline-csv.js";
@@ -32,6 +33,7 @@ export function mountTimeline(context: PageContext, byCategory: MemoryBands): HT
   const legend = h("div", { class: "legend" });
   const controls = timelineControls(context, model);
   const budget = budgetLine(context);
+  const lives = mountLives(model);
   const minimap = mountMinimap({
     store,
     bands: byCategory,
@@ -46,6 +48,7 @@ export function mountTimeline(context: PageContext, byCategory: MemoryBands): HT
     frame = requestAnimationFrame(() => {
       draw(canvas, model, place());
       budget.place(scaleOf(model));
+      lives.draw();
     });
   };
   place = followPointer(canvas, model, redraw);
@@ -84,6 +87,7 @@ export function mountTimeline(context: PageContext, byCategory: MemoryBands): HT
     budget.controls,
     h("div", { class: "chart-frame" }, canvas, budget.line),
     minimap.element,
+    lives.element,
     legend,
   );
 }

@@ -1,0 +1,103 @@
+import { allocatedSizes, readMemoryEvents, storageModules, storageUses } from "@remat/memory";
+import { type CategoryName, categoryNames, type Trace } from "@remat/trace";
+
+/** A storage from its birth to its death. */
+export interface StorageLife {
+  readonly storage: number;
+  /** As allocated. */
+  readonly bytes: number;
+  /** As it was allocated; it may change later. */
+  readonly category: CategoryName;
+  /** The op that makes it, or comes next when JavaScript does. */
+  readonly bornAt: number;
+  /** Whether that op makes it. */
+  readonly isMade: boolean;
+  /** The last op that reads or writes it; -1 where none does. */
+  readonly lastOp: number;
+  /** The op that comes next once it is freed: the number of ops for the end of the trace and for what is never freed. */
+  readonly freedBefore: number;
+  readonly module: string | undefined;
+  /** `float32 [8, 10]`; undefined where no tensor shows it. */
+  readonly tensor: string | undefined;
+}
+
+export interface StorageLivesOptions {
+  /** Ops between which they live, at least in part; the last is not among them. */
+  readonly from: number;
+  readonly to: number;
+  /** How many at most. */
+  readonly limit: number;
+  /** What this op makes comes first, wherever it is. */
+  readonly op?: number;
+}
+
+/**
+ * Returns the largest storages of the trace's device that live within a stretch of ops, each from birth to death. What an op holds inside itself only is left out.
+ *
+ * @example
+ * storageLives(trace, { from: 100, to: 120, limit: 20 }).filter(({ lastOp, freedBefore }) => freedBefore - lastOp > 1000);
+ */
+export function storageLives(trace: Trace, { from, to, limit, op = -1 }: StorageLivesOptions): readonly StorageLife[] {
+  const { storages, ops, header } = trace;
+  const bornAt = new Int32Array(storages.count).fill(-1);
+  let next = 0;
+  readMemoryEvents(trace, {
+    op: (item) => void (next = item + 1),
+    allocate: (storage) => void (bornAt[storage] = next),
+  });
+  const { lastOp, freedBefore } = storageUses(trace);
+  const sizes = allocatedSizes(trace);
+  const found: number[] = [];
+  const made = new Set(op < 0 ? [] : freshOutputs(trace, op, bornAt));
+  for (let storage = 0; storage < storages.count; storage++) {
+    const end = freedBefore[storage] < 0 ? ops.count : freedBefore[storage];
+    const isWithin = bornAt[storage] >= 0 && bornAt[storage] < to && end > Math.max(from, bornAt[storage]);
+    if (trace.strings[storages.device[storage]] !== header.device || !(storages.bytes[storage] > 0)) continue;
+    if (isWithin || made.has(storage)) found.push(storage);
+  }
+  const first = (storage: number): number => (made.has(storage) ? 0 : 1);
+  found.sort((a, b) => first(a) - first(b) || sizes[b] - sizes[a] || a - b);
+  const chosen = found.slice(0, limit);
+  const tensors = tensorsOf(trace, new Set(chosen));
+  const modules = storageModules(trace);
+  return chosen.map((storage) => ({
+    storage,
+    bytes: sizes[storage],
+    category: categoryNames[storages.category[storage]],
+    bornAt: bornAt[storage],
+    isMade: freshOutputs(trace, bornAt[storage], bornAt).includes(storage),
+    lastOp: lastOp[storage],
+    freedBefore: freedBefore[storage] < 0 ? ops.count : freedBefore[storage],
+    module: trace.modules[modules[storage]]?.fqn,
+    tensor: tensors.get(storage),
+  }));
+}
+
+/** Returns what to say of a life: who makes the storage, who uses it last, and for how many ops it is held after that. */
+export function describeStorageLife(
+  { bornAt, isMade, lastOp, freedBefore }: StorageLife,
+  opName: (op: number) => string,
+): string {
+  const made = isMade ? `made by op ${bornAt} ${opName(bornAt)}` : `there before op ${bornAt}, made by none`;
+  if (lastOp < 0) return `${made}, used by none`;
+  const idle = freedBefore - 1 - lastOp;
+  const used = `${made}, last used by op ${lastOp} ${opName(lastOp)}`;
+  return idle <= 0 ? `${used}, and freed then` : `${used}, then held for ${idle.toLocaleString("en")} ops more`;
+}
+
+function freshOutputs(trace: Trace, op: number, bornAt: Int32Array): number[] {
+  if (op >= trace.ops.count) return [];
+  const storages = new Set<number>();
+  for (const tensor of trace.opOutputs(op))
+    for (const storage of trace.tensorStorages(tensor)) if (bornAt[storage] === op) storages.add(storage);
+  return [...storages];
+}
+
+function tensorsOf(trace: Trace, wanted: ReadonlySet<number>): ReadonlyMap<number, string> {
+  const texts = new Map<number, string>();
+  for (let tensor = 0; tensor < trace.tensors.count && texts.size < wanted.size; tensor++)
+    for (const storage of trace.tensorStorages(tensor))
+      if (wanted.has(storage) && !texts.has(storage))
+        texts.set(storage, `${trace.tensorDtype(tensor)} [${trace.tensorShape(tensor).join(", ")}]`);
+  return texts;
+}
