@@ -121,7 +121,7 @@ export const planCommand: Command = {
   examples: [
     "remat plan model.json --batch 8 --budget 60%",
     "remat plan ./my-model.js --optimizer adam --max-overhead 5% -o plan.json",
-    "remat plan run.json --fsdp world=8,bf16 --budget 40GB --device h100 --fsdp-code sharded.py",
+    "remat plan run.json --fsdp world=8,bf16 --budget 40GB --device h100",
     "remat plan graph.json --budget 0.8 --order free --format json",
   ],
   takes: ["model", "run", "graph"],
