@@ -24,6 +24,14 @@ export {
   seriesColours,
 } from "./category-colours.js";
 export {
+  chooseWithin,
+  type DescribePlanWithinOptions,
+  describePlanWithin,
+  type PlanChoice,
+  type PlanWithin,
+  planFrontier,
+} from "./choose-within.js";
+export {
   type ComparedModule,
   type ComparedQuantity,
   type ComparedRun,
@@ -140,14 +148,6 @@ export {
   opTableView,
 } from "./op-table-view.js";
 export { type PlanFateName, planFateLabels, planFateNames, planFates } from "./plan-fates.js";
-export {
-  type DescribePlanWithinOptions,
-  describePlanWithin,
-  type PlanChoice,
-  type PlanWithin,
-  planFrontier,
-  planWithin,
-} from "./plan-within.js";
 export { opStartMs, type SampledBands, type SampleOptions, sampleBands } from "./sample-bands.js";
 export { type SizeFormat, type SizeUnit, sizeFormat, sizeUnits } from "./size-unit.js";
 export {

@@ -5,8 +5,8 @@ import type { PageContext } from "../page-context.js";
 
 const first = 24;
 
-/** Mounts the trade-offs of many modules side by side; each selects its module. */
-export function mountMultiples({ engine, store }: PageContext): HTMLElement {
+/** Mounts the trade-offs of many modules side by side; each selects its module. Nothing is asked before `begin`. */
+export function mountMultiples({ engine, store }: PageContext): { readonly element: HTMLElement; begin(): void } {
   const grid = h("div", { class: "multiples" });
   const more = h("button", { type: "button", hidden: true }, "Show more");
   const box = h("div", {}, h("h3", {}, "By module"), grid, more);
@@ -42,10 +42,16 @@ export function mountMultiples({ engine, store }: PageContext): HTMLElement {
     limit *= 2;
     void show();
   });
-  // When the rest has been asked for: they are below the fold.
-  setTimeout(() => void show(), 50);
+  let hasBegun = false;
   store.follow(({ module }, changed) => {
     if (changed.has("module")) mark(module);
   });
-  return box;
+  return {
+    element: box,
+    begin() {
+      if (hasBegun) return;
+      hasBegun = true;
+      void show();
+    },
+  };
 }

@@ -1,4 +1,4 @@
-import { type PlanWithin, planWithin } from "@remat/reporting";
+import { chooseWithin, type PlanWithin } from "@remat/reporting";
 import type { FollowedPlan, ReportMeta } from "../../src/data/report-meta.js";
 import type { EngineMethods, PlanAnswer } from "../engine/answers.js";
 import { latest } from "../latest.js";
@@ -20,7 +20,7 @@ const nothing: ShownPlan = { index: -1, plan: undefined, answer: undefined, free
 
 /** Returns what the budget of a state comes to; undefined where there is none, or nothing was planned. */
 export function budgetOf({ budget }: PageState, { plans }: ReportMeta): PlanWithin<FollowedPlan> | undefined {
-  return budget < 0 || plans === undefined ? undefined : planWithin(plans.front, budget);
+  return budget < 0 || plans === undefined ? undefined : chooseWithin(plans.front, budget);
 }
 
 /** Returns the plan that a state shows, as an index of `meta.followed`; -1 for none. */

@@ -70,7 +70,20 @@ export function mountTradeOff(context: PageContext): HTMLElement {
   const askForPolicy = (): void =>
     askPolicy(() => engine.policy(store.state.module, store.state.keep / 1000, true), showPolicy);
 
+  /** The optimum takes seconds, for which nothing else is answered: it waits until somebody looks. */
+  const askForCurve = (): void => {
+    if (perModule.open)
+      askCurve(
+        () => engine.optimalCurve(store.state.module),
+        (points) => {
+          optimal = points;
+          draw();
+        },
+      );
+  };
+
   const whole = h("div", { class: "chart-box" });
+  const multiples = mountMultiples(context);
   const perModule = h(
     "details",
     { class: "fold" },
@@ -108,11 +121,17 @@ export function mountTradeOff(context: PageContext): HTMLElement {
         csvButton(`${title}: fitted pieces`, () => pieces.querySelector("table")),
       ),
     ),
-    mountMultiples(context),
+    multiples.element,
   );
+  perModule.addEventListener("toggle", () => {
+    if (!perModule.open) return;
+    askForCurve();
+    multiples.begin();
+  });
   const { module, keep, method } = store.state;
   // An address that asks for something of it finds it open.
   perModule.open = plans === undefined || module !== "" || keep !== initialState.keep || method !== initialState.method;
+  if (perModule.open) multiples.begin();
   const element = section(
     "trade-off",
     "Trade-off",
@@ -163,13 +182,7 @@ export function mountTradeOff(context: PageContext): HTMLElement {
         () => engine.columns(state.module),
         (columns) => policies.tellColumns(columns),
       );
-      askCurve(
-        () => engine.optimalCurve(state.module),
-        (points) => {
-          optimal = points;
-          draw();
-        },
-      );
+      askForCurve();
     } else if (changed.has("keep")) askForPolicy();
     else if (changed.has("method")) showPolicy(policy);
   });

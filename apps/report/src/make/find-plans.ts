@@ -60,6 +60,8 @@ export async function findPlans(trace: Trace, options: FindPlansOptions): Promis
       // What holds no less than the step as it is recommends itself to nobody.
       recommended: chosen
         .filter(([, { peakBytes }]) => peakBytes < recordedPeakBytes)
+        // Nor what is the same plan for more time.
+        .filter(([, { peakBytes }], i, all) => i === 0 || peakBytes < all[i - 1][1].peakBytes)
         .map(([allowedOverhead, { plan, peakBytes, stepMs, overhead }]) => ({
           allowedOverhead,
           peakBytes,

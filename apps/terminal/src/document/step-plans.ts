@@ -1,5 +1,5 @@
 import type { SequenceAccount } from "@remat/memory";
-import { categoryBands, type MemoryBands, type PlanChoice, type PlanWithin, planWithin } from "@remat/reporting";
+import { categoryBands, chooseWithin, type MemoryBands, type PlanChoice, type PlanWithin } from "@remat/reporting";
 import type { Trace } from "@remat/trace";
 import { rememberLast } from "./memoize.js";
 
@@ -58,7 +58,7 @@ export function planOfBudget(
   trace: Trace,
 ): PlanWithin<FoundPlan> | undefined {
   if (budgetBytes === undefined || front?.trace !== trace) return undefined;
-  return planWithin(front.plans, budgetBytes);
+  return chooseWithin(front.plans, budgetBytes);
 }
 
 /** Returns the plan that is within the budget, once it is known what it holds. */

@@ -1,5 +1,5 @@
 import { accountSequence, heldPeak, sequenceGraphOfTrace } from "@remat/memory";
-import { formatBytes, planWithin } from "@remat/reporting";
+import { chooseWithin, formatBytes } from "@remat/reporting";
 import { describe, expect, it } from "vitest";
 import { transformer } from "../traces.js";
 import { appOf, own, screenText, tooWide } from "./make-app.js";
@@ -21,7 +21,7 @@ describe("a budget of the step", () => {
     for (let step = 0; step < plans.length + 2; step++) {
       await app.runner.works.finish();
       const { budgetBytes, plans: state } = own(app).memory;
-      const { point } = planWithin(plans, budgetBytes!);
+      const { point } = chooseWithin(plans, budgetBytes!);
       const text = screenText(app).join("\n");
       expect(text).toContain(`budget ${formatBytes(budgetBytes!)}`);
       if (point === undefined) expect(text).toContain("Nothing was found within");

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { describePlanWithin, type PlanChoice, planFrontier, planWithin } from "../src/index.js";
+import { chooseWithin, describePlanWithin, type PlanChoice, planFrontier } from "../src/index.js";
 
 const points = fc.array(
   fc.record({
@@ -15,7 +15,7 @@ const points = fc.array(
 it("chooses within a budget what no other plan within it is quicker than, nor as quick and smaller", () => {
   fc.assert(
     fc.property(points, fc.integer({ min: 0, max: 1100 }), (front, budgetBytes) => {
-      const { point, smallest } = planWithin(front, budgetBytes);
+      const { point, smallest } = chooseWithin(front, budgetBytes);
       const fitting = front.filter(({ peakBytes }) => peakBytes <= budgetBytes);
       expect(point === undefined).toBe(fitting.length === 0);
       for (const { overhead, peakBytes } of fitting)
@@ -36,7 +36,7 @@ it("keeps of plans those that nothing beats, and chooses among these as among al
         expect(kept[i].overhead).toBeGreaterThan(kept[i - 1].overhead);
       }
       const costs = ({ point }: { readonly point: PlanChoice | undefined }) => [point?.overhead, point?.peakBytes];
-      expect(costs(planWithin(kept, budgetBytes))).toEqual(costs(planWithin(all, budgetBytes)));
+      expect(costs(chooseWithin(kept, budgetBytes))).toEqual(costs(chooseWithin(all, budgetBytes)));
     }),
   );
 });
@@ -48,7 +48,7 @@ it("says what a budget costs, that none is within it, and that a search has not 
     { peakBytes: 500 * MiB, stepMs: 112.5, overhead: 0.125, gap: 0.08 },
   ];
   const say = (budgetBytes: number) =>
-    describePlanWithin(planWithin(front, budgetBytes), { recordedPeakBytes: 1000 * MiB });
+    describePlanWithin(chooseWithin(front, budgetBytes), { recordedPeakBytes: 1000 * MiB });
   expect(say(900 * MiB)).toEqual(["800 MiB at the peak, 20.0 % less than as recorded; no more time, 100 ms a step."]);
   expect(say(600 * MiB)).toEqual([
     "500 MiB at the peak, 50.0 % less than as recorded; 12.5 % more time, 112.5 ms a step.",

@@ -20,8 +20,11 @@ export interface PlanWithin<Point extends PlanChoice> {
   readonly smallest: Point | undefined;
 }
 
-/** Returns which of several plans a budget chooses. @example `planWithin(front, 2e9).point?.overhead` */
-export function planWithin<Point extends PlanChoice>(front: readonly Point[], budgetBytes: number): PlanWithin<Point> {
+/** Returns which of several plans a budget chooses. @example `chooseWithin(front, 2e9).point?.overhead` */
+export function chooseWithin<Point extends PlanChoice>(
+  front: readonly Point[],
+  budgetBytes: number,
+): PlanWithin<Point> {
   let point: Point | undefined;
   let smallest: Point | undefined;
   for (const each of front) {
