@@ -19,7 +19,10 @@ describe.runIf(hasRedis())("remat fit --engine", () => {
   });
   afterAll(() => redis.kill());
 
-  it("shows what one machine shows, answered by remat fit --serve", async () => {
+  it("shows what one machine shows, answered by remat fit --serve, and says where nobody is there", async () => {
+    let told = "";
+    const waiting = rematIn({ stderr: { write: (text) => (told += text) } }, ...sweep, "--engine", redis.url);
+    await expect.poll(() => told, { timeout: 20_000 }).toContain("nobody takes units yet: start remat fit --serve");
     let interrupt = (): void => undefined;
     const serving = rematIn(
       {
@@ -30,7 +33,10 @@ describe.runIf(hasRedis())("remat fit --engine", () => {
       },
       ...["fit", "--serve", redis.url, "--workers", "2"],
     );
-    expect(await remat(...sweep, "--engine", redis.url)).toEqual(await remat(...sweep));
+    const alone = await remat(...sweep);
+    expect(await waiting).toMatchObject({ code: 0, stdout: alone.stdout });
+    // What was answered is there for whoever asks again.
+    expect(await remat(...sweep, "--engine", redis.url)).toEqual(alone);
     interrupt();
     const { code, stderr } = await serving;
     expect(code).toBe(0);

@@ -66,6 +66,11 @@ export async function fit(targets: readonly string[], options: CommandOptions, i
       findAnswers(grid, {
         ...{ job, steps, engine, workers, cache, signal },
         onProgress: (text) => (table === undefined ? progress.show(text) : table.show(() => `${draw()}\n${text}`)),
+        onNobody(text) {
+          progress.clear();
+          table?.clear();
+          io.stderr.write(`remat: ${text}\n`);
+        },
         onAnswer(answer, i) {
           soFar[i] = answer;
         },

@@ -16,12 +16,14 @@ export interface FindAnswersOptions extends Pick<FitInWorkersOptions, "signal" |
   readonly cache: string | undefined;
   /** What to tell whoever waits. */
   readonly onProgress: (text: string) => void;
+  /** Told, once, that nobody is there to answer. */
+  readonly onNobody: (text: string) => void;
 }
 
 /** Has units answered, by threads here or by a fleet: the answers are the same. */
 export async function findAnswers(
   units: readonly FitUnit[],
-  { job, steps, engine, workers, cache: folder, signal, onAnswer, onProgress }: FindAnswersOptions,
+  { job, steps, engine, workers, cache: folder, signal, onAnswer, onProgress, onNobody }: FindAnswersOptions,
 ): Promise<readonly (FitAnswer | undefined)[]> {
   const key = folder === undefined && engine === undefined ? "" : contentKey(job);
   const given = {
@@ -38,17 +40,18 @@ export async function findAnswers(
       fitHere: (unit, onTried) => fitUnitBatch(unit, steps, onTried),
       onProgress: (progress) => onProgress(describe(progress)),
     });
+  let isTold = false;
   return inFleet(units, {
     ...given,
     url: engine,
     files: job,
     contentKey: key,
-    onProgress: (progress) =>
-      onProgress(
-        progress.workers === 0
-          ? "nobody takes units: start remat fit --serve with the same address; Ctrl-C takes the best"
-          : `${describe(progress)}; ${progress.workers} ${progress.workers === 1 ? "process" : "processes"}`,
-      ),
+    onProgress(progress) {
+      const { workers: processes } = progress;
+      if (processes === 0 && !isTold) onNobody("nobody takes units yet: start remat fit --serve with the same address");
+      isTold ||= processes === 0;
+      onProgress(`${describe(progress)}; ${processes} ${processes === 1 ? "process" : "processes"}`);
+    },
   });
 }
 
