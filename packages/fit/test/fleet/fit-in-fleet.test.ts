@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -12,8 +12,10 @@ import { type FitAnswer, fitUnitBatch } from "../../src/index.js";
 import { sweepKey, sweepSteps, sweepTable, sweepUnits } from "./sweep.js";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
-/** Beside the sources, so that what is not bundled is found. */
-const folder = mkdtempSync(join(here, ".fleet-"));
+/** Below the package, so that what is not bundled is found from there. */
+const bundles = fileURLToPath(new URL("../../node_modules/.remat-test/", import.meta.url));
+mkdirSync(bundles, { recursive: true });
+const folder = mkdtempSync(join(bundles, "fleet-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Of a lock: a worker that was killed is missed after as long. */
