@@ -21,6 +21,10 @@ export interface Backend {
   readonly writesTo?: ReadonlyMap<string, string>;
   /** How the data of living tensors is evicted and restored: what plans and budgets need. */
   readonly residency: Residency | Unknown;
+  /** What it keeps of what is freed, for the next that is made of the same size: it counts until it is given back. Left out: nothing. */
+  readonly freedMemory?: FreedMemory;
+  /** Makes one that computes nothing; left out: what its kernels hold is a table, `kernels`. */
+  readonly withoutDevice?: WithoutDevice;
   /** Where its library keeps memory that no tensor needs any more: what to do so that it gives it back, in a sentence for people. */
   readonly keepsFreedMemory?: string | undefined;
   /** Returns the bytes of the buffer that an entry of its `DataStorage` stands for, as requested. */
@@ -90,10 +94,27 @@ export interface DeviceWatch {
   close(): void;
 }
 
+/**
+ * Returns an instance of the same class as the given one, on a device that does nothing: its kernels make what they would, in the same order, of the same sizes, and no value.
+ */
+export type WithoutDevice = (instance: object) => object;
+
+/** What an instance of a backend keeps of what is freed, in bytes. */
+export interface FreedMemory {
+  /** All that it has allocated, with what it keeps. */
+  allocatedBytes(instance: object): number;
+  /** What it keeps. */
+  keptBytes(instance: object): number;
+  /** Frees what waits for kernels that are queued. */
+  settle(instance: object): void;
+  /** Gives back so much of what it keeps that at most `keptBytes` are left. */
+  trim(instance: object, keptBytes: number): void;
+}
+
 /** Moves the data of entries of a backend's `DataStorage`; no tensor on them, and no count of the engine's, changes. */
 export interface Residency {
-  /** Lets the data go; the entry with its counted references stays. */
-  release(entry: DataEntry, instance: object): void;
+  /** Lets the data go; the entry, which is that of `dataId`, stays with its counted references. */
+  release(entry: DataEntry, instance: object, dataId: DataId): void;
   /** Makes the data of `from` that of `to`; `from` has none then. */
   move(from: DataEntry, to: DataEntry): void;
   /** Returns the values, as far as JavaScript can reach them without a copy: only for now. */

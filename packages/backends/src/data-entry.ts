@@ -32,4 +32,4 @@ function textBytes(texts: ArrayLike<unknown> | null | undefined): number {
 /** Tells whether an entry is the pair of a complex tensor, which has no buffer of its own; its parts have. */
 export const isComplexPair = (entry: DataEntry): boolean =>
   entry.complexTensorInfos !== undefined ||
-  (entry.dtype === "complex64" && entry.bytes === undefined && entry.shape === undefined && entry.values == null);
+  (entry.dtype === "complex64" && entry.bytes === undefined && entry.values == null);

@@ -4,10 +4,12 @@ export {
   type BackendKernels,
   type BackendPackage,
   type DeviceWatch,
+  type FreedMemory,
   isKnown,
   type NativePackage,
   type Residency,
   type Unknown,
+  type WithoutDevice,
 } from "./backend.js";
 export { bestFirst } from "./best-first.js";
 export { type DataEntry, isComplexPair } from "./data-entry.js";

@@ -3,6 +3,23 @@ import type { EngineBackend } from "./engine-internals.js";
 
 import type { Session } from "./session.js";
 
+/** A backend whose kernels compute in JavaScript what is small and has not come to the device yet. */
+interface HandsToHost {
+  shouldExecuteOnCPU(...args: unknown[]): boolean;
+}
+
+/** Notes when that is done: the device would give other bits. So what is replayed runs on the device, as it did. */
+function watchHostRuns(session: Session, instance: Partial<HandsToHost>): void {
+  if (instance.shouldExecuteOnCPU === undefined || session.watchesHostRunsOf.has(instance)) return;
+  session.watchesHostRunsOf.add(instance);
+  session.patches.patch(instance as HandsToHost, "shouldExecuteOnCPU", (original) => (...args) => {
+    if (session.replaying !== undefined) return false;
+    const isOnHost = original.apply(instance, args);
+    if (isOnHost) session.hasRunOnHost = true;
+    return isOnHost;
+  });
+}
+
 /** Watches the data of every backend that is there, and of each that is set while a mode is open. @internal */
 export function patchBackends(session: Session): void {
   const { engine, patches, storages, modes } = session;
@@ -10,6 +27,7 @@ export function patchBackends(session: Session): void {
     if (!session.alive) return;
     for (const [name, backend] of Object.entries(engine.registry)) {
       storages.attach(name, backend as EngineBackend, patches);
+      watchHostRuns(session, backend as EngineBackend & Partial<HandsToHost>);
       rememberKernels(name);
     }
   };

@@ -126,6 +126,7 @@ function runTold(
     else if (open.mode.seesOutside) open.mode.opStarting(op.outside());
   }
   session.starting = op;
+  session.hasRunOnHost = false;
   if (modes.told.dispatch.length > 0) {
     wrapKernel(session, op.kernel);
     session.toDispatch = op;
@@ -159,6 +160,7 @@ function finishOp(session: Session, op: Op, outputs: readonly Tensor[]): void {
   const { engine, storages, modes } = session;
   session.starting = undefined;
   op.outputs = outputs;
+  op.isOnHost = session.hasRunOnHost;
   const backend = bufferBackend(op.backend, engine.backendInstance);
   storages.kernelDone(backend, op.kernel, op.inputs, op.attributes, outputs);
   const { replaying } = session;

@@ -9,6 +9,7 @@ const noTensors: readonly Tensor[] = [];
 /** @internal */
 export class Op implements OpDone {
   outputs: readonly Tensor[] = noTensors;
+  isOnHost: boolean = false;
   private present: readonly Tensor[] | undefined;
 
   constructor(
@@ -45,6 +46,7 @@ export class Op implements OpDone {
     this.phase = phase;
     this.repeats = repeats;
     this.sequence = nextOpSequence++;
+    this.isOnHost = false;
   }
 
   /** Keeps nothing alive until the next op. */
@@ -86,6 +88,7 @@ export class Op implements OpDone {
       this.sequence,
     );
     op.outputs = this.outputs;
+    op.isOnHost = this.isOnHost;
     return op;
   }
 }

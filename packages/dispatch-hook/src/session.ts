@@ -45,6 +45,8 @@ export class Session implements StorageListener {
   readonly replacements: Map<KernelConfig, KernelReplacement | undefined> = new Map();
   /** The op that has run and whose saved tensors and tape node the engine now makes. */
   finishing: OpDone | undefined;
+  /** Whether the kernel that runs has computed something in JavaScript that the device could have. */
+  hasRunOnHost = false;
   /** While a kernel is replayed: by output the `DataId` that gets its data. */
   replaying: readonly (DataId | undefined)[] | undefined;
   /** And the `sequence` of the op that it repeats. */
@@ -68,6 +70,7 @@ export class Session implements StorageListener {
   /** Inside `applyGradients`. */
   isUpdating = false;
   readonly watchedOptimizers: Set<object> = new Set();
+  readonly watchesHostRunsOf: Set<object> = new Set();
   /** Who made which tensor of the tape. */
   readonly producers: Producers = new Producers();
 

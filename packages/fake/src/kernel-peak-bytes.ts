@@ -7,6 +7,7 @@ import { DataDependentError } from "./data-dependent-error.js";
 import { FakeBackend } from "./fake-backend.js";
 import { FakeData } from "./fake-data.js";
 import { fakeMode, fakeTensor } from "./fake-mode.js";
+import { peakWithoutDevice } from "./kernel-without-device.js";
 import { KnownCalls } from "./known-calls.js";
 
 /** What a kernel allocates and frees, in order. */
@@ -47,6 +48,7 @@ export function kernelPeakBytes(
   attributes: KernelAttributes | undefined,
 ): number | undefined {
   const standsFor = typeof backend === "string" ? findBackend(backend) : backend;
+  if (isRunning(standsFor)) return peakWithoutDevice(standsFor, kernel, inputs, attributes);
   const rehearsal = rehearsalOn(standsFor);
   const infer = rehearsal?.rules.get(kernel);
   if (rehearsal === undefined || infer === undefined) return undefined;
@@ -70,9 +72,14 @@ export function kernelPeakBytes(
   return bytes;
 }
 
+/** Whether it is the one that kernels run on now, and can be had without its device. */
+function isRunning({ name, withoutDevice }: Backend): boolean {
+  return withoutDevice !== undefined && engineInternals().backendName === name;
+}
+
 /**
  * Tells whether a kernel surely holds no more than `roomBytes` besides its inputs, at a hundredth of what it takes to tell how many: of one that computes element by element
- * and has no scratch, from the shapes of its inputs. False says nothing.
+ * and has no scratch, from the shapes of its inputs. False says nothing, as always of a backend whose kernels are in no table: textures are padded.
  *
  * @example
  * surelyFits("tensorflow", "Add", { a, b }, 1e9) || (kernelPeakBytes("tensorflow", "Add", { a, b }, {}) ?? 0) <= 1e9;
@@ -85,7 +92,7 @@ export function surelyFits(
 ): boolean {
   if (!isElementwise(kernel)) return false;
   const rehearsal = rehearsalOn(typeof backend === "string" ? findBackend(backend) : backend);
-  if (rehearsal?.rules.get(kernel) !== allKernels.get(kernel)) return false;
+  if (rehearsal === undefined || rehearsal.rules.get(kernel) !== allKernels.get(kernel)) return false;
   const elements = mostElements(inputs);
   return elements !== undefined && elements * mostBytesPerElement <= roomBytes;
 }

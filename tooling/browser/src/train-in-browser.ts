@@ -1,4 +1,4 @@
-import { releaseEarly, stopOnContextLoss } from "@remat/checkpoint";
+import { checkpointLayers, releaseEarly, stopOnContextLoss, verifyReplays, withMemoryBudget } from "@remat/checkpoint";
 import * as tf from "@tensorflow/tfjs-core";
 import "@tensorflow/tfjs-backend-cpu";
 import "@tensorflow/tfjs-backend-webgl";
@@ -14,12 +14,24 @@ export interface Training {
   readonly peakBytes: number;
   /** The same of textures and buffers in use on the GPU; 0 on cpu. */
   readonly gpuPeakBytes: number;
+  /** The same of all that are there, with those that tfjs keeps for the next of the same size. */
+  readonly allocatedPeakBytes: number;
   /** Tensors that are there afterwards and were not before. */
   readonly leakedTensors: number;
+  /** How many ops were recomputed within a budget, and what came of planning. */
+  readonly recomputedOps: number;
+  readonly plan: string;
 }
 
-/** Trains a small network for some steps on a backend, as stock or with early release. */
-export async function train(backend: string, isEarly: boolean, steps: number): Promise<Training> {
+/** How to train: what a budget is, and whether it is kept without a plan. Each replay is verified, but on webgpu, which is not read at once. */
+export type Way =
+  | "stock"
+  | "early release"
+  | "blocks"
+  | { readonly budget: number | `${number}%`; readonly online: boolean };
+
+/** Trains a small network for some steps on a backend. */
+export async function train(backend: string, way: Way, steps: number): Promise<Training> {
   if (!(await tf.setBackend(backend))) throw new Error(`backend '${backend}' did not start`);
   await tf.ready();
   const before = tf.memory().numTensors;
@@ -27,13 +39,30 @@ export async function train(backend: string, isEarly: boolean, steps: number): P
   const x = tf.tensor(numbers(8 * 12 * 12 * 3), [8, 12, 12, 3]);
   const y = tf.tidy(() => tf.oneHot(tf.tensor1d([0, 1, 2, 3, 4, 5, 6, 7], "int32"), 10));
   const losses: number[] = [];
-  const stop = isEarly ? releaseEarly() : () => {};
+  const step = async () => void losses.push((await model.trainOnBatch(x, y)) as number);
+  const found = { recomputedOps: 0, plan: "" };
+  const stop =
+    way === "early release" ? releaseEarly() : way !== "stock" && backend !== "webgpu" ? verifyReplays() : () => {};
+  const endBlocks = way === "blocks" ? checkpointLayers(model, "*") : () => {};
   const peak = watchPeak();
   try {
-    for (let step = 0; step < steps; step++) losses.push((await model.trainOnBatch(x, y)) as number);
+    if (typeof way === "string") for (let i = 0; i < steps; i++) await step();
+    else
+      await withMemoryBudget(
+        way.budget,
+        async (execution) => {
+          for (let i = 0; i < steps; i++) {
+            await step();
+            found.recomputedOps += execution.lastStep?.recomputedOps ?? 0;
+            found.plan = (await execution.planned).kind;
+          }
+        },
+        { online: way.online, planningMs: 20_000 },
+      );
   } finally {
     peak.stop();
     stop();
+    endBlocks();
   }
   const weights: number[] = [];
   for (const weight of model.getWeights()) weights.push(...new Uint32Array((await weight.data()).slice().buffer));
@@ -42,7 +71,27 @@ export async function train(backend: string, isEarly: boolean, steps: number): P
   tf.disposeVariables();
   x.dispose();
   y.dispose();
-  return { losses, weights, ...peak.found, leakedTensors: tf.memory().numTensors - before };
+  return { losses, weights, ...peak.found, ...found, leakedTensors: tf.memory().numTensors - before };
+}
+
+/** Trains a step within a budget that has no room for it. */
+export async function trainInTooLittle(backend: string): Promise<{ readonly code: string; readonly updates: number }> {
+  await tf.setBackend(backend);
+  const model = network();
+  const x = tf.tensor(numbers(8 * 12 * 12 * 3), [8, 12, 12, 3]);
+  const y = tf.tidy(() => tf.oneHot(tf.tensor1d([0, 1, 2, 3, 4, 5, 6, 7], "int32"), 10));
+  let code = "none";
+  try {
+    await withMemoryBudget(200_000, () => model.trainOnBatch(x, y));
+  } catch (error) {
+    ({ code } = error as { code: string });
+  }
+  const updates = (model.optimizer as tf.AdamOptimizer).iterations;
+  model.optimizer.dispose();
+  model.dispose();
+  tf.disposeVariables();
+  tf.dispose([x, y]);
+  return { code, updates };
 }
 
 /** What came of training whose context was lost after its second step. */
@@ -126,16 +175,32 @@ const glorot = (seed: number) => ({ className: "GlorotUniform", config: { seed }
 /** The same for every run. */
 const numbers = (count: number): Float32Array => Float32Array.from({ length: count }, (_, i) => Math.sin(i * i));
 
+/** What webgl and webgpu tell of the GPU, each by names of its own. */
+interface GpuMemory extends tf.MemoryInfo {
+  readonly numBytesInGPU?: number;
+  readonly numBytesInGPUAllocated?: number;
+  readonly numBytesAllocatedInGPU?: number;
+}
+
 /** Looks at `tf.memory()` after each kernel, without the hook. */
-function watchPeak(): { readonly found: Pick<Training, "peakBytes" | "gpuPeakBytes">; stop(): void } {
+function watchPeak(): {
+  readonly found: Pick<Training, "peakBytes" | "gpuPeakBytes" | "allocatedPeakBytes">;
+  stop(): void;
+} {
   const engine = tf.engine();
   const { runKernel } = engine;
-  const found = { peakBytes: 0, gpuPeakBytes: 0 };
+  const found = { peakBytes: 0, gpuPeakBytes: 0, allocatedPeakBytes: 0 };
   engine.runKernel = function (this: typeof engine, ...args: Parameters<typeof runKernel>) {
     const result = runKernel.apply(this, args);
-    const { numBytes, numBytesInGPU = 0 } = tf.memory() as tf.MemoryInfo & { numBytesInGPU?: number };
+    const {
+      numBytes,
+      numBytesInGPU = 0,
+      numBytesInGPUAllocated,
+      numBytesAllocatedInGPU = 0,
+    } = tf.memory() as GpuMemory;
     found.peakBytes = Math.max(found.peakBytes, numBytes);
     found.gpuPeakBytes = Math.max(found.gpuPeakBytes, numBytesInGPU);
+    found.allocatedPeakBytes = Math.max(found.allocatedPeakBytes, numBytesInGPUAllocated ?? numBytesAllocatedInGPU);
     return result;
   } as typeof runKernel;
   return {

@@ -1,73 +1,114 @@
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
-import { type Browser, chromium, type Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
-import { bundleForBrowser } from "../src/bundle-for-browser.js";
 import type * as leaks from "../src/leaks-in-browser.js";
+import type * as replays from "../src/replay-kernels.js";
+import { type ServedPage, servePage } from "../src/serve-page.js";
 import type * as program from "../src/train-in-browser.js";
 
 const browserPath = inject("browser");
 const steps = 3;
-const html =
-  '<!doctype html><title>train</title><script type="module">import * as program from "/train.js"; Object.assign(globalThis, program);</script>';
+/** Less than early release takes, and not the least that there is room within: what is evicted depends on how long kernels took. */
+const budgets = { webgl: 1_000_000, webgpu: 800_000 };
 
 describe.runIf(browserPath !== "")("in a browser", () => {
-  let browser: Browser;
-  let server: Server;
+  let served: ServedPage;
   let page: Page;
-  const faults: string[] = [];
 
   beforeAll(async () => {
-    const { text } = await bundleForBrowser(
-      'export * from "./train-in-browser.js"; export * from "./leaks-in-browser.js";',
+    served = await servePage(
+      browserPath,
+      'export * from "./train-in-browser.js"; export * from "./leaks-in-browser.js"; export * from "./replay-kernels.js";',
     );
-    // WebGPU is there only in a secure context, which localhost is.
-    server = createServer((request, response) => {
-      const isModule = request.url === "/train.js";
-      response.setHeader("content-type", isModule ? "text/javascript" : "text/html");
-      response.end(isModule ? text : html);
-    });
-    await new Promise<void>((resolve) => server.listen(0, "localhost", resolve));
-    const flags = ["--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist"];
-    flags.push("--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader", "--enable-features=Vulkan");
-    if (process.getuid?.() === 0) flags.push("--no-sandbox");
-    browser = await chromium.launch({ executablePath: browserPath, args: flags });
-    page = await browser.newPage();
-    page.on("pageerror", (error) => faults.push(error.message));
-    await page.goto(`http://localhost:${(server.address() as AddressInfo).port}/`);
-    await page.waitForFunction("globalThis.train !== undefined");
+    ({ page } = served);
   });
-  afterAll(async () => {
-    await browser?.close();
-    server?.close();
-  });
+  afterAll(() => served?.close());
 
-  const train = (backend: string, isEarly: boolean): Promise<program.Training> =>
-    page.evaluate(
-      ([backend, isEarly, steps]) => (globalThis as unknown as typeof program).train(backend, isEarly, steps),
-      [backend, isEarly, steps] as const,
-    );
+  const train = (backend: string, way: program.Way): Promise<program.Training> =>
+    page.evaluate(([backend, way, steps]) => (globalThis as unknown as typeof program).train(backend, way, steps), [
+      backend,
+      way,
+      steps,
+    ] as const);
+
+  const stocks = new Map<string, program.Training>();
+  /** Once for each backend: its programs are compiled then. */
+  const trainStock = async (backend: string): Promise<program.Training> => {
+    const known = stocks.get(backend) ?? (await train(backend, "stock"));
+    stocks.set(backend, known);
+    return known;
+  };
+
+  test.each(["cpu", "webgl", "webgpu"])("stock trains on %s", async (backend) => {
+    const { losses, weights, leakedTensors } = await trainStock(backend);
+    expect(losses[steps - 1]).toBeLessThan(losses[0]);
+    expect(weights.length).toBeGreaterThan(1000);
+    expect(leakedTensors).toBe(0);
+  });
 
   test.each(["cpu", "webgl", "webgpu"])(
     "early release gives on %s the weights of stock to the bit, in less memory",
     async (backend) => {
-      const stock = await train(backend, false);
-      const early = await train(backend, true);
-      expect(stock.losses[steps - 1]).toBeLessThan(stock.losses[0]);
+      const stock = await trainStock(backend);
+      const early = await train(backend, "early release");
       expect(early.losses).toEqual(stock.losses);
       expect(early.weights).toEqual(stock.weights);
-      expect(early.weights.length).toBeGreaterThan(1000);
       expect(early.peakBytes).toBeLessThan(stock.peakBytes);
       if (backend === "cpu") expect(early.gpuPeakBytes).toBe(0);
       else expect(early.gpuPeakBytes).toBeLessThan(stock.gpuPeakBytes);
-      expect([stock.leakedTensors, early.leakedTensors]).toEqual([0, 0]);
-      expect(faults).toEqual([]);
+      expect(early.leakedTensors).toBe(0);
+      expect(served.faults).toEqual([]);
+    },
+  );
+
+  const waysOnGpu = Object.entries(budgets).flatMap(([backend, budget]) => [
+    { backend, name: "a budget without a plan", way: { budget, online: true } as program.Way },
+    { backend, name: "a budget with a plan", way: { budget, online: false } as program.Way },
+    { backend, name: "blocks", way: "blocks" as program.Way },
+  ]);
+
+  test.each(waysOnGpu)("$name gives on $backend the weights of stock to the bit", async ({ backend, name, way }) => {
+    const stock = await trainStock(backend);
+    const trained = await train(backend, way);
+    expect(trained.losses).toEqual(stock.losses);
+    expect(trained.weights).toEqual(stock.weights);
+    expect(trained.leakedTensors).toBe(0);
+    expect(trained.gpuPeakBytes).toBeLessThan(stock.gpuPeakBytes);
+    expect(trained.allocatedPeakBytes).toBeLessThan(stock.allocatedPeakBytes);
+    if (way !== "blocks") expect(trained.recomputedOps).toBeGreaterThan(0);
+    if (name === "a budget with a plan") expect(trained.plan).toBe("planned");
+    expect(served.faults).toEqual([]);
+  });
+
+  test.each(["webgl", "webgpu"])(
+    "a budget that is too small on %s ends the step before the optimizer",
+    async (backend) => {
+      const { code, updates } = await page.evaluate(
+        (backend) => (globalThis as unknown as typeof program).trainInTooLittle(backend),
+        backend,
+      );
+      expect([code, updates]).toEqual(["BUDGET_INFEASIBLE", 0]);
+    },
+  );
+
+  const kinds = ["webgl", "webgpu"].flatMap((backend) => [false, true].map((usesHost) => ({ backend, usesHost })));
+
+  test.each(kinds)(
+    "what each kernel has made on $backend is recomputed to the bit, what JavaScript has made is held (there: $usesHost)",
+    async ({ backend, usesHost }) => {
+      const { kernels, differing, onHost } = await page.evaluate(
+        ([backend, usesHost]) => (globalThis as unknown as typeof replays).replayKernels(backend, usesHost),
+        [backend, usesHost] as const,
+      );
+      expect(differing).toEqual([]);
+      expect(kernels.length).toBeGreaterThan(usesHost ? 50 : 100);
+      if (usesHost) expect(onHost).toEqual(expect.arrayContaining(["Add", "Cast", "Exp", "Multiply"]));
+      else expect(onHost).toEqual([]);
     },
   );
 
   /** In a page of its own: a context that is lost is so for good. */
   const lose = async (isRestored: boolean): Promise<program.LostTraining> => {
-    const other = await browser.newPage();
+    const other = await served.browser.newPage();
     await other.goto(page.url());
     await other.waitForFunction("globalThis.loseContext !== undefined");
     const found = await other.evaluate(

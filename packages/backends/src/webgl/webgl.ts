@@ -1,6 +1,9 @@
 import type { Backend, DeviceWatch } from "../backend.js";
-import { requestedBytes } from "../data-entry.js";
+import { gpuBytes } from "../gpu-bytes.js";
 import { alwaysWhole } from "../sharing-rules.js";
+import { webglResidency } from "./residency.js";
+import { textureCache } from "./texture-cache.js";
+import { webglWithoutDevice } from "./without-device.js";
 
 /** A view that begins somewhere in the texture of another `DataId` says so (`kernels/Slice.ts`). */
 interface TextureEntry {
@@ -36,8 +39,10 @@ export const webgl: Backend = {
   priority: 2,
   kernels: { unknown: "what its kernels make besides their outputs has not been read yet" },
   sharing: new Map([["Identity", alwaysWhole("x")]]),
-  residency: { unknown: "it holds textures, which are not managed yet" },
-  bytesOf: (entry) => requestedBytes(entry),
+  residency: webglResidency,
+  freedMemory: textureCache,
+  withoutDevice: webglWithoutDevice,
+  bytesOf: gpuBytes,
   viewOf: (entry) => (entry as TextureEntry).slice?.origDataId,
   watchDevice: watchContext,
   deviceOf: () => ({ device: "webgl:0", allocationUnitBytes: 1, isAsynchronous: true }),

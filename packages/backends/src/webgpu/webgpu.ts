@@ -1,6 +1,9 @@
 import type { Backend } from "../backend.js";
-import { requestedBytes } from "../data-entry.js";
+import { gpuBytes } from "../gpu-bytes.js";
 import { alwaysWhole } from "../sharing-rules.js";
+import { bufferCache } from "./buffer-cache.js";
+import { webgpuResidency } from "./residency.js";
+import { webgpuWithoutDevice } from "./without-device.js";
 
 /**
  * WebGPU, read in tfjs-backend-webgpu 4.22.0. `Identity`, `Reshape` and `ExpandDims` return their input's `DataId`; everything else, slices too, is
@@ -15,7 +18,9 @@ export const webgpu: Backend = {
     ["Reshape", alwaysWhole("x")],
     ["ExpandDims", alwaysWhole("input")],
   ]),
-  residency: { unknown: "it holds GPU buffers of its own, which are not managed yet" },
-  bytesOf: (entry) => requestedBytes(entry),
+  residency: webgpuResidency,
+  freedMemory: bufferCache,
+  withoutDevice: webgpuWithoutDevice,
+  bytesOf: gpuBytes,
   deviceOf: () => ({ device: "webgpu:0", allocationUnitBytes: 1, isAsynchronous: true }),
 };

@@ -1,4 +1,5 @@
 import {
+  currentBackend,
   type DispatchMode,
   type GradientsCall,
   type GradientsResult,
@@ -9,7 +10,7 @@ import {
   type RunGradients,
   type UpdateCall,
 } from "@remat/dispatch-hook";
-import { currentFakeBackend } from "@remat/fake";
+import { currentFakeBackend, kernelPeakBytes } from "@remat/fake";
 import type { Budget } from "@remat/memory";
 import { formatBytes } from "@remat/text-table";
 import { dispose } from "@tensorflow/tfjs-core";
@@ -68,6 +69,9 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
     const online = new OnlinePolicy(Number.POSITIVE_INFINITY, meter, isStrict, {
       lift: () => this.lift(),
       isRoomy: () => this.share?.isRoomy === true,
+      roomMade: (bytes) => {
+        if (this.budgetBytes !== undefined) this.kept?.trimTo(this.budgetBytes - bytes);
+      },
     });
     const policy = new BudgetPolicy(online, meter);
     const plans = plan === undefined ? [] : plansOf(plan).map(refuseOffloading);
@@ -110,6 +114,7 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
 
   override opOver(op: OpDone): void {
     super.opOver(op);
+    if (this.budgetBytes !== undefined) this.kept?.trimTo(this.budgetBytes);
     if (this.isReplaying) return;
     if (this.isInPass || this.isMeasuring) this.share?.opOver(op);
     if (this.isMeasuring) return;
@@ -216,8 +221,16 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
   override opComing(kernel: string, inputs: KernelInputs, attributes: KernelAttributes | undefined): void {
     // What was there before counts as soon as it is met, lest too little room be made.
     if (!this.isInPass || this.budgetPolicy.isOnline) this.meter.countInputs(inputs);
+    else this.trimFor(kernel, inputs, attributes);
     if (this.isInPass) super.opComing(kernel, inputs, attributes);
     else if (!this.isMeasuring) this.online.opComing(kernel, inputs, attributes);
+  }
+
+  /** A plan has room for what the op will hold, but not for what is kept of freed memory besides. */
+  private trimFor(kernel: string, inputs: KernelInputs, attributes: KernelAttributes | undefined): void {
+    const { kept, budgetBytes } = this;
+    if (kept !== undefined && budgetBytes !== undefined)
+      kept.trimTo(budgetBytes - (kernelPeakBytes(currentBackend(), kernel, inputs, attributes) ?? 0));
   }
 
   dataComing(bytes: number): void {

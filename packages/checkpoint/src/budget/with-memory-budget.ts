@@ -19,7 +19,7 @@ import type { MemoryBudgetOptions } from "./memory-budget-options.js";
  * half times the budget and 64 MB, a warning says so, once in a process, with what to do (Node, `RESIDENT_OVER_BUDGET`).
  *
  * @throws BudgetError from the step that cannot be kept within the budget, naming the op that has no room and what it has room within; RematError
- * `BUDGET` for what is no budget, `ARGUMENT` for other arguments that are none, `BACKEND_UNSUPPORTED` on backends other than native, wasm and cpu
+ * `BUDGET` for what is no budget, `ARGUMENT` for other arguments that are none, `BACKEND_UNSUPPORTED` on backends other than tfjs's own
  * @example
  * await withMemoryBudget("2GB", () => model.fit(x, y, { epochs: 3 }));
  */

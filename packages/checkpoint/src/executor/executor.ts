@@ -15,6 +15,7 @@ import {
 import { copyIfShared } from "@remat/dispatch-hook/residency";
 import { RematError } from "@remat/trace";
 import { type DataId, getBackend, Tensor, type TensorInfo, type Variable } from "@tensorflow/tfjs-core";
+import { KeptMemory } from "../kept-memory.js";
 import { MemoryMeter } from "../memory-meter.js";
 import { UpdateReleaser } from "../update/update-releaser.js";
 import { Ledger, type LedgerListener } from "./ledger.js";
@@ -87,6 +88,8 @@ export class Executor implements DispatchMode {
   private writesTo: Backend["writesTo"];
   private readonly listener: LedgerListener;
   protected readonly updates: UpdateReleaser = new UpdateReleaser();
+  /** Of the backend on which the last pass has begun. */
+  protected kept: KeptMemory | undefined;
 
   constructor(
     private readonly policy: Policy,
@@ -144,6 +147,7 @@ export class Executor implements DispatchMode {
     this.ledger = ledger;
     this.opCount = 0;
     this.writesTo = findBackend(getBackend()).writesTo;
+    this.kept = KeptMemory.here();
     isPassRunning = true;
     try {
       this.policy.passStarting(ledger);
@@ -221,6 +225,7 @@ export class Executor implements DispatchMode {
 
   opOver(op: OpDone): void {
     const { ledger } = this;
+    this.kept?.settle();
     if (ledger === undefined || ledger.isReplaying) return;
     const place = this.opCount++;
     if (this.policy.watchesOnly) return this.policy.opOver(op, undefined);

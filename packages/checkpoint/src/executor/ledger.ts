@@ -80,7 +80,7 @@ export class Ledger {
     }
     const made: (StoredData | undefined)[] = [];
     let isView = false;
-    let canRepeat = isRepeatable(op.kernel, op.backend);
+    let canRepeat = !op.isOnHost && isRepeatable(op.kernel, op.backend);
     let count = 0;
     for (const output of outputs) {
       const known = this.data.get(output.dataId);
@@ -93,7 +93,7 @@ export class Ledger {
       count++;
       made.push(data);
       if (data.buffer.data.length > 1) isView = true;
-      if (data.buffer.isHeld) canRepeat = false;
+      if (data.buffer.isHeld || isPartOfComplex(data, inputTensors)) canRepeat = false;
     }
     if (count === 0 || !canRepeat) return undefined;
     const recipe = recipeOfOp(op, sources, made, isView, costMs, place);
@@ -268,3 +268,7 @@ export class Ledger {
     for (const data of buffer.data) if (data.isUsed) this.replays.refresh(data);
   }
 }
+
+/** On a part of a complex tensor, which is held: to evict the part is to evict what it would be recomputed from. */
+const isPartOfComplex = ({ buffer: { storage } }: StoredData, inputs: readonly TensorInfo[]): boolean =>
+  storage !== undefined && inputs.some((input) => input.dtype === "complex64" && storagesOf(input).includes(storage));

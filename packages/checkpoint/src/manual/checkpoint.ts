@@ -109,7 +109,7 @@ export const exitBlock = (block: Block, results: readonly Tensor[] | undefined):
  * `@remat/tracer` with `checkpointing: "free"`); other traces show what is recomputed, in fake mode too. `endCheckpointing` ends it.
  *
  * @param fn takes anything, returns a tensor, or tensors in lists and objects; synchronous
- * @throws RematError `BACKEND_UNSUPPORTED`, when a gradient is taken, on backends other than native, wasm and cpu
+ * @throws RematError `BACKEND_UNSUPPORTED`, when a gradient is taken, on backends other than tfjs's own
  * @example
  * const block = checkpoint((x) => tf.relu(tf.matMul(tf.gelu(tf.matMul(x, w1)), w2)), saveMatmuls);
  * optimizer.minimize(() => loss(block(block(x))));

@@ -26,9 +26,11 @@ interface Outlook {
   lift(): boolean;
   /** Whether nothing will have to be evicted, so that nothing is held to recompute it. */
   isRoomy(): boolean;
+  /** There is room for that many bytes more. */
+  roomMade(bytes: number): void;
 }
 
-const noOutlook: Outlook = { lift: () => false, isRoomy: () => false };
+const noOutlook: Outlook = { lift: () => false, isRoomy: () => false, roomMade: () => {} };
 
 /**
  * Keeps live bytes within a budget without a plan: before an op runs the room for what it makes is there, by evicting what is large, has not
@@ -156,6 +158,7 @@ export class OnlinePolicy implements Policy {
       else if (!this.isStrict) return;
       else this.fail(bytes);
     }
+    if (bytes > 0) this.outlook.roomMade(bytes);
   }
 
   /** The lower, the sooner it is evicted; infinite for what is not. */

@@ -74,7 +74,7 @@ export interface PlanExecution {
  *
  * What the plan offloads moves to host memory, and back before it is read, bit for bit; the pass waits for it.
  *
- * @throws RematError `BACKEND_UNSUPPORTED` on backends other than native, wasm and cpu, and for a plan that offloads on one whose device is the host, unless
+ * @throws RematError `BACKEND_UNSUPPORTED` on backends other than tfjs's own, and for a plan that offloads on one whose device is the host, unless
  * `offloadsOnHost` is true; `PLAN_SUBJECT` for a plan of a graph or of another framework; in a step that differs from the plan, `PLAN_MISMATCH`, unless `onMismatch` is `store`
  * @example
  * const { point } = await planCheckpointing(trace, { budgetFraction: 0.5 });

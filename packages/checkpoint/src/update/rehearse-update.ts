@@ -1,5 +1,4 @@
 import {
-  currentBackend,
   type DispatchMode,
   type OpCall,
   type OpDone,
@@ -13,6 +12,7 @@ import { fakeMode } from "@remat/fake";
 import { backend, type NamedTensorMap, type Optimizer, type Tensor, type Variable } from "@tensorflow/tfjs-core";
 import type { MemoryMeter } from "../memory-meter.js";
 import { copyOfOptimizer } from "./copy-of-optimizer.js";
+import { rehearsalBackend, unknownScratchBytes } from "./rehearsal-backend.js";
 import { UpdateFollower } from "./update-follower.js";
 import { UpdateRecorder } from "./update-recorder.js";
 import type { UpdateScript } from "./update-script.js";
@@ -85,7 +85,7 @@ function rehearse(
       over();
     }
   };
-  withModeAlone(mode, () => fakeMode(update, { backend: currentBackend() }));
+  withModeAlone(mode, () => fakeMode(update, { backend: rehearsalBackend() }));
 }
 
 const bytesOf = (tensor: Tensor): number => storagesOf(tensor).reduce((sum, { bytes }) => sum + bytes, 0);
@@ -100,7 +100,8 @@ function ownBytes(): Map<Variable, number> {
 
 /** Counts what is made; gradients, and data that variables had before, stay in fake mode, and go in earnest. */
 class CountedUpdate implements DispatchMode {
-  mostBytes = 0;
+  private most = 0;
+  private largest = 0;
   private bytes = 0;
   private readonly ownBytes = ownBytes();
   private readonly made = new Set<Storage>();
@@ -122,6 +123,10 @@ class CountedUpdate implements DispatchMode {
     return this.follower?.isAsRehearsed === true;
   }
 
+  get mostBytes(): number {
+    return this.most + unknownScratchBytes(this.largest);
+  }
+
   /** What it has made and not freed so far. */
   get heldBytes(): number {
     return this.bytes;
@@ -134,7 +139,8 @@ class CountedUpdate implements DispatchMode {
   storageAllocated(storage: Storage): void {
     this.made.add(storage);
     this.bytes += storage.bytes;
-    this.note();
+    if (storage.bytes > this.largest) this.largest = storage.bytes;
+    if (this.bytes > this.most) this.most = this.bytes;
   }
 
   storageReleased(storage: Storage): void {
@@ -148,9 +154,5 @@ class CountedUpdate implements DispatchMode {
   variableAssigned(variable: Variable): void {
     this.bytes -= this.ownBytes.get(variable) ?? 0;
     this.ownBytes.delete(variable);
-  }
-
-  private note(): void {
-    if (this.bytes > this.mostBytes) this.mostBytes = this.bytes;
   }
 }

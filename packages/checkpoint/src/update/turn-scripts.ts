@@ -1,5 +1,4 @@
 import {
-  currentBackend,
   type DispatchMode,
   type OpDone,
   type Storage,
@@ -13,6 +12,7 @@ import { Phase } from "@remat/trace";
 import { type Optimizer, type Tensor, tidy, type Variable, zeros } from "@tensorflow/tfjs-core";
 import { MemoryMeter } from "../memory-meter.js";
 import { copyOfOptimizer } from "./copy-of-optimizer.js";
+import { rehearsalBackend } from "./rehearsal-backend.js";
 import { UpdateFollower } from "./update-follower.js";
 import { UpdateRecorder } from "./update-recorder.js";
 import type { UpdateScript } from "./update-script.js";
@@ -112,7 +112,7 @@ function rehearseInTurns(
           );
           method.call(copy, list);
         }),
-      { backend: currentBackend() },
+      { backend: rehearsalBackend() },
     ),
   );
 }

@@ -1,9 +1,10 @@
+import type { DataEntry } from "@remat/backends";
 import type { KernelAttributes } from "@remat/kernels";
 import { Phase } from "@remat/trace";
 import { type DataId, Tensor, type TensorInfo } from "@tensorflow/tfjs-core";
 import type { EngineInternals } from "../engine-internals.js";
 import type { Session } from "../session.js";
-import { entryMissing, locateData } from "./data-contents.js";
+import { entryMissing, type Located, locateData } from "./data-contents.js";
 
 /** A kernel call that can be replayed (engine rule 5). Inputs are of the shapes that the kernel got, by name or as a list. */
 export interface KernelRecipe {
@@ -36,7 +37,8 @@ export function replay(session: Session, recipe: KernelRecipe, into: readonly (D
       const from = locateData(session, outputs[i].dataId);
       const to = storages.entryOf(dataId);
       if (from === undefined || to === undefined) throw entryMissing(dataId);
-      from.residency.move(from.entry, to);
+      if (isInput(outputs[i], recipe.inputs)) copyData(from, to);
+      else from.residency.move(from.entry, to);
     });
   } finally {
     engine.endScope();
@@ -48,6 +50,15 @@ export function replay(session: Session, recipe: KernelRecipe, into: readonly (D
     session.finishing = finishing;
     session.setPhase(phase);
   }
+}
+
+/** Whether a kernel returned what it was given: of a texture that is laid out otherwise than at its first run, `Reshape` is no copy. */
+const isInput = ({ dataId }: TensorInfo, inputs: KernelRecipe["inputs"]): boolean =>
+  Object.values(inputs).some((input: TensorInfo) => input.dataId === dataId);
+
+function copyData({ dataId, residency, instance }: Located, to: DataEntry): void {
+  const values = instance.readSync?.(dataId) as Float32Array;
+  residency.restore(to, values.slice(), instance);
 }
 
 /** Tensors that the engine does not count: what was a tensor at the first run may have been disposed of since. */

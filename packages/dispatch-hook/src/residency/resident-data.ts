@@ -14,7 +14,7 @@ export function evictData(dataIds: readonly DataId[]): void {
   if (session === undefined) return;
   for (const dataId of dataIds) {
     const at = locateData(session, dataId);
-    at?.residency.release(at.entry, at.instance);
+    at?.residency.release(at.entry, at.instance, dataId);
   }
   session.storages.evicted(dataIds);
 }

@@ -1,0 +1,36 @@
+import { currentBackend } from "@remat/dispatch-hook";
+import { currentFakeBackend } from "@remat/fake";
+import { backend } from "@tensorflow/tfjs-core";
+
+/**
+ * What the backend keeps of what is freed, where it keeps something: textures and buffers of browsers, for the next of the same size.
+ *
+ * @internal
+ */
+export class KeptMemory {
+  private constructor(
+    private readonly freed: NonNullable<ReturnType<typeof currentBackend>["freedMemory"]>,
+    private readonly instance: object,
+  ) {}
+
+  /** Undefined on a backend that keeps nothing, and in fake mode, where there is nothing to keep. */
+  static here(): KeptMemory | undefined {
+    const { freedMemory } = currentBackend();
+    if (freedMemory === undefined || currentFakeBackend() !== undefined) return undefined;
+    return new KeptMemory(freedMemory, backend());
+  }
+
+  /** Frees what waits for kernels that are queued. */
+  settle(): void {
+    this.freed.settle(this.instance);
+  }
+
+  /** Gives back what is kept, until all that is allocated is within `bytes`, or nothing more is kept. */
+  trimTo(bytes: number): void {
+    const { freed, instance } = this;
+    const excess = freed.allocatedBytes(instance) - bytes;
+    if (excess <= 0) return;
+    const kept = freed.keptBytes(instance);
+    if (kept > 0) freed.trim(instance, Math.max(0, kept - excess));
+  }
+}

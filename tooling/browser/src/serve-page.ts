@@ -1,0 +1,42 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { type Browser, chromium, type Page } from "playwright-core";
+import { bundleForBrowser } from "./bundle-for-browser.js";
+
+/** A page in a browser, on which what a module exports is global. */
+export interface ServedPage {
+  readonly browser: Browser;
+  readonly page: Page;
+  /** What was thrown in it that nobody caught. */
+  readonly faults: readonly string[];
+  close(): Promise<void>;
+}
+
+const html =
+  '<!doctype html><html lang="en"><title>train</title><script type="module">import * as program from "/train.js"; Object.assign(globalThis, program); globalThis.isLoaded = true;</script>';
+
+/** Bundles a module and opens a page with it, which has webgl and webgpu in software. */
+export async function servePage(browserPath: string, source: string): Promise<ServedPage> {
+  const { text } = await bundleForBrowser(source);
+  // WebGPU is there only in a secure context, which localhost is.
+  const server = createServer((request, response) => {
+    const isModule = request.url === "/train.js";
+    response.setHeader("content-type", isModule ? "text/javascript" : "text/html");
+    response.end(isModule ? text : html);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "localhost", resolve));
+  const flags = ["--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist"];
+  flags.push("--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader", "--enable-features=Vulkan");
+  if (process.getuid?.() === 0) flags.push("--no-sandbox");
+  const browser = await chromium.launch({ executablePath: browserPath, args: flags });
+  const faults: string[] = [];
+  const page = await browser.newPage();
+  page.on("pageerror", (error) => faults.push(error.message));
+  await page.goto(`http://localhost:${(server.address() as AddressInfo).port}/`);
+  await page.waitForFunction("globalThis.isLoaded === true");
+  const close = async () => {
+    await browser.close();
+    server.close();
+  };
+  return { browser, page, faults, close };
+}
