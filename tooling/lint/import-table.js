@@ -104,6 +104,10 @@ export const importTable = {
     ],
   },
   reporting: { pure: true, imports: ["trace", "text-table", "memory", "sac-core", "runtime-estimator", "mem-tracker"] },
+  panel: {
+    pure: false,
+    imports: ["trace", "memory", "reporting", "dispatch-hook", "tracer", "checkpoint"],
+  },
   "reporting/ways-to-fit": {
     pure: true,
     imports: ["trace", "text-table", "memory", "sac-core", "runtime-estimator", "mem-tracker", "planner"],

@@ -2,9 +2,17 @@ import { describe, expect, test } from "vitest";
 import { bundleForBrowser } from "../src/bundle-for-browser.js";
 
 /** What touches tfjs, and runs in a browser. */
-const roots = ["kernels", "backends", "dispatch-hook", "fake", "leaks", "mod-tracker", "tracer", "checkpoint"].map(
-  (name) => `@remat/${name}`,
-);
+const roots = [
+  "kernels",
+  "backends",
+  "dispatch-hook",
+  "fake",
+  "leaks",
+  "mod-tracker",
+  "tracer",
+  "checkpoint",
+  "panel",
+].map((name) => `@remat/${name}`);
 const parts = [
   "dispatch-hook/engine",
   "dispatch-hook/release",

@@ -1,0 +1,76 @@
+import { categoryStack, formatBytes } from "@remat/reporting";
+import type { StepView } from "./step-view.js";
+
+const svg = "http://www.w3.org/2000/svg";
+/** Of the picture, in its own units. */
+const width = 600;
+const height = 120;
+
+function element(name: string, attributes: Readonly<Record<string, string | number>>): SVGElement {
+  const made = document.createElementNS(svg, name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, String(value));
+  return made;
+}
+
+/** Draws the last steps beside each other, as bands that add up to what is held; a line is the budget. */
+export function drawSteps(steps: readonly StepView[], budgetBytes: number | undefined): SVGElement {
+  const top = Math.max(1, budgetBytes ?? 0, ...steps.map(({ peakBytes }) => peakBytes));
+  const counts = steps.map(({ highestBytes }) => highestBytes.length);
+  const total = Math.max(
+    1,
+    counts.reduce((sum, count) => sum + count, 0),
+  );
+  const picture = element("svg", {
+    viewBox: `0 0 ${width} ${height}`,
+    preserveAspectRatio: "none",
+    role: "img",
+    "aria-label": describeSteps(steps),
+  });
+  const y = (bytes: number): number => height - (bytes / top) * (height - 4);
+  let from = 0;
+  for (const [i, step] of steps.entries()) {
+    const x = (column: number): number => ((from + column) / total) * width;
+    const below = new Float64Array(counts[i]);
+    for (const category of categoryStack) {
+      const bytes = step.bands.get(category);
+      if (bytes === undefined) continue;
+      picture.append(element("path", { class: category, d: bandPath(below, bytes, x, y) }));
+      bytes.forEach((held, column) => {
+        below[column] += held;
+      });
+    }
+    if (i > 0) picture.append(element("line", { class: "turn", x1: x(0), x2: x(0), y1: 0, y2: height }));
+    from += counts[i];
+  }
+  if (budgetBytes !== undefined)
+    picture.append(element("line", { class: "budget", x1: 0, x2: width, y1: y(budgetBytes), y2: y(budgetBytes) }));
+  return picture;
+}
+
+/** The outline of a band, in steps: forth along its upper edge and back along that of the band below. */
+function bandPath(
+  below: Float64Array,
+  bytes: Float64Array,
+  x: (column: number) => number,
+  y: (bytes: number) => number,
+): string {
+  const at = (value: number): string => value.toFixed(1);
+  let forth = "";
+  let back = "";
+  for (let column = 0; column < bytes.length; column++) {
+    const [left, right] = [at(x(column)), at(x(column + 1))];
+    const upper = at(y(below[column] + bytes[column]));
+    const lower = at(y(below[column]));
+    forth += `${column === 0 ? "M" : "L"}${left} ${upper}L${right} ${upper}`;
+    back = `L${right} ${lower}L${left} ${lower}${back}`;
+  }
+  return `${forth}${back}Z`;
+}
+
+/** Tells what is drawn, for who does not see it. */
+export function describeSteps(steps: readonly StepView[]): string {
+  const last = steps.at(-1);
+  if (last === undefined) return "No step has been seen yet.";
+  const peaks = steps.map(({ peakBytes }) => formatBytes(peakBytes)).join(", ");
+  return `Live memory of the last ${steps.length} steps by category; peaks: ${peaks}.`;
+}

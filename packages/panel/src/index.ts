@@ -1,0 +1,1 @@
+export { type MemoryPanel, type ShowMemoryOptions, showMemory } from "./show-memory.js";

@@ -1,0 +1,210 @@
+import { openMemoryBudget, releaseEarly } from "@remat/checkpoint";
+import { parseBudget } from "@remat/memory";
+import { formatBytes } from "@remat/reporting";
+import { checkCallOptions, checkOptionNames, RematError, type Trace, writeTrace } from "@remat/trace";
+import { type MemoryInfo, memory } from "@tensorflow/tfjs-core";
+import { drawSteps } from "./draw-steps.js";
+import { make } from "./make-element.js";
+import { type StepView, viewStep } from "./step-view.js";
+import { styles } from "./styles.js";
+import { watchSteps } from "./watch-steps.js";
+
+export interface ShowMemoryOptions {
+  /** How many steps are drawn beside each other, from 1 to 20; left out: 3. */
+  readonly steps?: number;
+  /** In what the panel lies; left out: the page's body. */
+  readonly parent?: Element;
+}
+
+/** A panel that is on a page. */
+export interface MemoryPanel {
+  /** The element that it is. */
+  readonly element: HTMLElement;
+  /** Takes it away, and ends early release and the budget that were switched on in it. A second call does nothing. */
+  close(): void;
+}
+
+/** An early release or a budget that is switched on. */
+interface Switch {
+  close(): void;
+}
+
+/**
+ * Shows a panel over a page that trains: live memory by category over the last training steps, what the peak is made of, early release and a budget as switches, and
+ * the last step as a trace to save. It looks on: losses and weights stay what they are, to the bit.
+ *
+ * @throws RematError `NO_PAGE` where there is no document, as in Node or in a worker; `ARGUMENT` for options that are none
+ * @example
+ * const panel = showMemory();
+ * await model.fit(x, y);
+ * panel.close();
+ */
+export function showMemory(options: ShowMemoryOptions = {}): MemoryPanel {
+  checkCallOptions("showMemory", options, { steps: [isStepCount, "a whole number from 1 to 20"] });
+  checkOptionNames("showMemory", options, ["steps", "parent"]);
+  if (typeof document === "undefined")
+    throw new RematError(
+      "NO_PAGE",
+      "showMemory() draws on a page, and there is no document here: expected a browser's page. In a worker or in Node record a trace, and look at it by `remat report`.",
+    );
+  return new Panel(options.steps ?? 3, options.parent ?? document.body);
+}
+
+const isStepCount = (value: unknown): boolean =>
+  Number.isInteger(value) && (value as number) >= 1 && (value as number) <= 20;
+
+class Panel implements MemoryPanel {
+  readonly element: HTMLElement = document.createElement("remat-panel");
+  private readonly steps: StepView[] = [];
+  private lastTrace: Trace | undefined;
+  private early: Switch | undefined;
+  private budget: (Switch & { readonly bytes: () => number | undefined }) | undefined;
+  private seen = 0;
+  private frame = 0;
+  private isOpen = true;
+  private readonly stopWatching: () => void;
+  private readonly picture: HTMLElement = make("div");
+  private readonly summary: HTMLElement = make("p", {}, "No step has been seen yet.");
+  private readonly details: HTMLElement = make("div");
+  private readonly status: HTMLElement = make("p", { role: "status", class: "error" });
+  private readonly body: HTMLElement;
+  private readonly save: HTMLButtonElement = make("button", { type: "button", disabled: "" }, "Save trace");
+
+  constructor(
+    private readonly stepCount: number,
+    parent: Element,
+  ) {
+    this.save.addEventListener("click", () => this.saveTrace());
+    this.body = make(
+      "div",
+      { class: "body", id: "body" },
+      this.picture,
+      this.summary,
+      this.controls(),
+      this.status,
+      this.details,
+    );
+    const fold = make("button", { type: "button", "aria-expanded": "true", "aria-controls": "body" }, "Fold");
+    fold.addEventListener("click", () => {
+      this.body.hidden = !this.body.hidden;
+      fold.setAttribute("aria-expanded", String(!this.body.hidden));
+      fold.textContent = this.body.hidden ? "Unfold" : "Fold";
+    });
+    const end = make("button", { type: "button", "aria-label": "Close the memory panel" }, "Close");
+    end.addEventListener("click", () => this.close());
+    const header = make("header", {}, make("h2", {}, "Memory of training"), fold, end);
+    this.element
+      .attachShadow({ mode: "open" })
+      .append(make("style", {}, styles), make("section", { "aria-label": "Memory of training" }, header, this.body));
+    parent.append(this.element);
+    this.stopWatching = watchSteps((trace) => this.stepDone(trace));
+  }
+
+  close(): void {
+    if (!this.isOpen) return;
+    this.isOpen = false;
+    cancelAnimationFrame(this.frame);
+    this.stopWatching();
+    this.early?.close();
+    this.budget?.close();
+    this.element.remove();
+  }
+
+  private controls(): HTMLElement {
+    const early = make("input", { type: "checkbox" });
+    early.addEventListener("change", () => this.switchEarly(early));
+    const size = make("input", {
+      type: "text",
+      value: "50%",
+      "aria-label": "Budget: bytes such as 64MB, or percent of what stock takes",
+    });
+    const budget = make("input", { type: "checkbox" });
+    budget.addEventListener("change", () => this.switchBudget(budget, size));
+    return make(
+      "div",
+      { class: "controls" },
+      make("label", {}, early, "Early release"),
+      make("label", {}, budget, "Budget"),
+      size,
+      this.save,
+    );
+  }
+
+  private switchEarly(box: HTMLInputElement): void {
+    this.early?.close();
+    this.early = undefined;
+    if (box.checked) this.early = { close: releaseEarly() };
+  }
+
+  private switchBudget(box: HTMLInputElement, size: HTMLInputElement): void {
+    this.budget?.close();
+    this.budget = undefined;
+    size.disabled = box.checked;
+    this.status.textContent = "";
+    if (!box.checked) return;
+    try {
+      const asked = size.value.trim() as `${number}%`;
+      parseBudget(asked);
+      const { execution, close } = openMemoryBudget(asked);
+      this.budget = { close, bytes: () => execution.budgetBytes };
+    } catch (error) {
+      this.status.textContent = (error as Error).message;
+      box.checked = size.disabled = false;
+    }
+  }
+
+  private stepDone(trace: Trace): void {
+    this.lastTrace = trace;
+    this.seen++;
+    this.save.disabled = false;
+    // At most once a frame; a tab in the background, which has none, is drawn when it is looked at.
+    if (this.frame === 0) this.frame = requestAnimationFrame(() => this.draw());
+  }
+
+  private draw(): void {
+    this.frame = 0;
+    const view = this.lastTrace && viewStep(this.lastTrace);
+    if (view === undefined) return;
+    this.steps.push(view);
+    if (this.steps.length > this.stepCount) this.steps.shift();
+    if (this.body.hidden) return;
+    this.picture.replaceChildren(drawSteps(this.steps, this.budget?.bytes()));
+    const { numBytesInGPU } = memory() as MemoryInfo & { readonly numBytesInGPU?: number };
+    const onGpu = numBytesInGPU === undefined ? "" : `; on the GPU now ${formatBytes(numBytesInGPU)}`;
+    this.summary.textContent = `Step ${this.seen}: peak ${formatBytes(view.peakBytes)}, while ${view.peakOp} ran${onGpu}`;
+    this.details.replaceChildren(categoryTable(view), largestTable(view));
+  }
+
+  private saveTrace(): void {
+    if (this.lastTrace === undefined) return;
+    const file = new Blob([...writeTrace(this.lastTrace, { gzip: true })] as BlobPart[], { type: "application/gzip" });
+    const address = URL.createObjectURL(file);
+    const link = make("a", { href: address, download: "step.remat.jsonl.gz" });
+    link.click();
+    URL.revokeObjectURL(address);
+  }
+}
+
+function categoryTable({ categories }: StepView): HTMLElement {
+  const rows = categories.map(({ category, label, bytes }) =>
+    make(
+      "tr",
+      {},
+      make("th", { scope: "row" }, make("span", { class: `swatch ${category}`, "aria-hidden": "true" }), label),
+      make("td", {}, formatBytes(bytes)),
+    ),
+  );
+  return make("table", {}, make("caption", {}, "What the peak is made of"), make("tbody", {}, ...rows));
+}
+
+function largestTable({ largest }: StepView): HTMLElement {
+  const rows = largest.map(({ label, shape, maker, bytes }) =>
+    make(
+      "tr",
+      {},
+      make("th", { scope: "row" }, [maker || label, shape].filter((part) => part !== "").join(" ")),
+      make("td", {}, formatBytes(bytes)),
+    ),
+  );
+  return make("table", {}, make("caption", {}, "The largest then"), make("tbody", {}, ...rows));
+}

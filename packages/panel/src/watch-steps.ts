@@ -1,0 +1,73 @@
+import { type CloseMode, openDispatchMode, registeredVariables } from "@remat/dispatch-hook";
+import { Category, type Trace } from "@remat/trace";
+import { TraceRecorder } from "@remat/tracer";
+import type { Variable } from "@tensorflow/tfjs-core";
+
+/** What does not fit into so many ops is shown in part: a page that never yields is not to fill its memory with a record. */
+const mostOps = 100_000;
+
+/**
+ * Records each training step, from one update of the weights to the next, and tells of it when the step's code has returned. Returns what ends it.
+ *
+ * @internal
+ */
+export function watchSteps(told: (trace: Trace) => void): CloseMode {
+  const slots = new Set<Variable>();
+  let recording = record(slots);
+  let isWaiting = false;
+  let isOpen = true;
+  const turn = (): void => {
+    isWaiting = false;
+    if (!isOpen) return;
+    const trace = recording.stop();
+    recording = record(slots);
+    told(trace);
+  };
+  const close = openDispatchMode({
+    optimizerStepDone(optimizer) {
+      for (const slot of slotsOf(optimizer)) slots.add(slot);
+      if (isWaiting) return;
+      isWaiting = true;
+      // Within the step modes are in use; a loop that never yields is told of when it does.
+      queueMicrotask(turn);
+    },
+  });
+  return () => {
+    if (!isOpen) return;
+    isOpen = false;
+    close();
+    recording.stop();
+  };
+}
+
+/** What tfjs's own optimizers keep of each weight: lists of `{ originalName, variable }`. */
+function* slotsOf(optimizer: object): Iterable<Variable> {
+  for (const list of Object.values(optimizer) as unknown[])
+    if (Array.isArray(list))
+      for (const slot of list as readonly ({ readonly variable?: Variable } | null)[])
+        if (slot?.variable !== undefined) yield slot.variable;
+}
+
+function record(slots: ReadonlySet<Variable>): { stop(): Trace } {
+  const recorder = new TraceRecorder();
+  let ops = 0;
+  const close = openDispatchMode(recorder);
+  const closeCount = openDispatchMode({
+    opOver() {
+      if (++ops === mostOps) queueMicrotask(close);
+    },
+  });
+  for (const variable of registeredVariables()) recorder.categorizeTensor(variable, categoryOf(variable, slots));
+  return {
+    stop() {
+      closeCount();
+      close();
+      return recorder.trace();
+    },
+  };
+}
+
+function categoryOf(variable: Variable, slots: ReadonlySet<Variable>): number {
+  if (variable.trainable) return Category.parameter;
+  return slots.has(variable) ? Category.optimizerState : Category.buffer;
+}

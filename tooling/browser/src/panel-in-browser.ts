@@ -1,0 +1,60 @@
+import { showMemory } from "@remat/panel";
+import * as tf from "@tensorflow/tfjs-core";
+import "@tensorflow/tfjs-backend-cpu";
+import "@tensorflow/tfjs-backend-webgl";
+import { layers, sequential } from "@tensorflow/tfjs-layers";
+
+/** What the weights are after some steps. */
+export interface Shown {
+  readonly weights: readonly number[];
+  readonly tensors: number;
+}
+
+/** Trains for some steps on a backend, with the panel on the page or without it, which stays there until the next call. */
+export async function trainUnderPanel(backend: string, isShown: boolean, steps: number): Promise<Shown> {
+  await tf.setBackend(backend);
+  panel?.close();
+  panel = isShown ? showMemory({ steps: 2 }) : undefined;
+  return trainSteps(steps);
+}
+
+let panel: ReturnType<typeof showMemory> | undefined;
+
+/** Takes the panel away. */
+export function closePanel(): void {
+  panel?.close();
+  panel = undefined;
+}
+
+/** Trains a fresh model; whoever looks on yields a frame after each step. */
+export async function trainSteps(steps: number): Promise<Shown> {
+  const before = tf.memory().numTensors;
+  const seeded = (seed: number) => ({ className: "GlorotUniform", config: { seed } }) as never;
+  const model = sequential({
+    layers: [
+      layers.conv2d({
+        inputShape: [16, 16, 3],
+        filters: 8,
+        kernelSize: 3,
+        activation: "relu",
+        kernelInitializer: seeded(1),
+      }),
+      layers.flatten(),
+      layers.dense({ units: 4, activation: "softmax", kernelInitializer: seeded(2) }),
+    ],
+  });
+  model.compile({ optimizer: tf.train.adam(0.01), loss: "categoricalCrossentropy" });
+  const x = tf.tidy(() => tf.reshape(tf.sin(tf.range(0, 8 * 16 * 16 * 3)), [8, 16, 16, 3]));
+  const y = tf.tidy(() => tf.oneHot(tf.tensor1d([0, 1, 2, 3, 0, 1, 2, 3], "int32"), 4));
+  for (let i = 0; i < steps; i++) {
+    await model.trainOnBatch(x, y);
+    await new Promise((resolve) => requestAnimationFrame(resolve));
+  }
+  const weights: number[] = [];
+  for (const weight of model.getWeights()) weights.push(...new Uint32Array((await weight.data()).slice().buffer));
+  model.optimizer.dispose();
+  model.dispose();
+  tf.disposeVariables();
+  tf.dispose([x, y]);
+  return { weights, tensors: tf.memory().numTensors - before };
+}
