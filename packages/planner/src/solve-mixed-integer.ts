@@ -54,7 +54,7 @@ export async function solveMixedInteger(
   problem: MixedIntegerProblem,
   options: SolverOptions,
 ): Promise<MixedIntegerSolution> {
-  const highs = await loadHighs();
+  const highs = await loaded();
   try {
     return run(highs, problem, options);
   } catch (cause) {
@@ -62,6 +62,20 @@ export async function solveMixedInteger(
     throw new RematError(
       solverFailed,
       `HiGHS has failed on a program of ${problem.cost.length} columns and ${problem.rows.length} rows (${(cause as Error).message}). Plan with another method, such as greedy, or for a part of the model.`,
+      { cause },
+    );
+  }
+}
+
+/** Of a page's bundle it is no part. */
+async function loaded(): Promise<Highs> {
+  try {
+    return await loadHighs();
+  } catch (cause) {
+    forgetHighs();
+    throw new RematError(
+      solverFailed,
+      `HiGHS could not be loaded (${(cause as Error).message}): bundles for browsers leave it out, of which it would be 3.7 MB. Plan with another method, such as greedy, or in Node.`,
       { cause },
     );
   }

@@ -22,8 +22,6 @@ export async function bundleForBrowser(source: string): Promise<Bundle> {
     target: "es2022",
     platform: "browser",
     conditions: ["@remat/source"],
-    // The planner's solver, which is loaded when it is first asked for.
-    external: ["highs"],
     logLevel: "silent",
   });
   const imports = Object.values(metafile.outputs).flatMap((output) => output.imports.map(({ path }) => path));
