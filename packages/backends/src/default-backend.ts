@@ -4,6 +4,12 @@ import { type BackendName, backends } from "./find-backend.js";
 
 type FakeableBackend = Backend & { readonly name: BackendName; readonly kernels: BackendKernels };
 
+type NamedBackend = Backend & { readonly name: BackendName };
+
+/** Whether it has a table of its kernels, or runs them without its device where it has been started. */
+const isFakeableHere = (running: Backend): running is NamedBackend =>
+  isFakeable(running) || running.withoutDevice !== undefined;
+
 const isFakeable = (backend: Backend): backend is FakeableBackend => isKnown(backend.kernels);
 
 /**
@@ -24,8 +30,8 @@ export function fakeableBackends(): readonly FakeableBackend[] {
  * defaultBackend().name; // "tensorflow"
  * defaultBackend(findBackend("wasm")).name; // "wasm"
  */
-export function defaultBackend(running?: Backend): FakeableBackend {
-  return running !== undefined && isFakeable(running) ? running : fakeableBackends()[0];
+export function defaultBackend(running?: Backend): NamedBackend {
+  return running !== undefined && isFakeableHere(running) ? running : fakeableBackends()[0];
 }
 
 /**

@@ -31,6 +31,8 @@ export interface KernelParameters {
 export interface EngineBackend {
   /** Of the fake backend: the backend that it imitates. */
   readonly standsFor?: Backend;
+  /** Of a fake backend that is of the class of the real one, without its device: its data lies as there. */
+  readonly isDeviceFree?: boolean;
   incRef?(dataId: DataId): void;
   /** Of the fake backend: whether arrays that JavaScript fills are left empty now. */
   readonly skipsFills?: boolean;

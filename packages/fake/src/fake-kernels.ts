@@ -2,6 +2,8 @@ import { type Backend, type BackendKernels, backends, isKnown, kernelRules } fro
 import type { Infer } from "@remat/kernels";
 import { RematError } from "@remat/trace";
 import {
+  copyRegisteredKernels,
+  getKernelsForBackend,
   type KernelConfig,
   type NamedAttrMap,
   type NamedTensorInfoMap,
@@ -57,5 +59,14 @@ export function registerFakeKernels(backendName: string, standsFor: Backend, ker
   }
   return () => {
     for (const kernelName of rules.keys()) unregisterKernel(kernelName, backendName);
+  };
+}
+
+/** Registers a backend's own kernels under another name; returns what takes them away. @internal */
+export function registerKernelsOf(backend: string, name: string): () => void {
+  copyRegisteredKernels(backend, name);
+  const kernels = getKernelsForBackend(name);
+  return () => {
+    for (const { kernelName } of kernels) unregisterKernel(kernelName, name);
   };
 }

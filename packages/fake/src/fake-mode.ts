@@ -2,9 +2,11 @@ import { type Backend, type BackendName, fullestBackend, kernelRules } from "@re
 import { type EngineInternals, engineInternals } from "@remat/dispatch-hook/engine";
 import { RematError } from "@remat/trace";
 import { type DataType, env, type Tensor } from "@tensorflow/tfjs-core";
+import { deviceFreeBackend } from "./device-free-backend.js";
 import { FakeBackend } from "./fake-backend.js";
-import { registerFakeKernels } from "./fake-kernels.js";
-import { type FakeableBackend, fakeableBackend } from "./fakeable-backend.js";
+import type { FakeInstance } from "./fake-instance.js";
+import { registerFakeKernels, registerKernelsOf } from "./fake-kernels.js";
+import { type FakeableBackend, fakeableBackend, fakeableHere, type RunningBackend } from "./fakeable-backend.js";
 import { guardOptimizers } from "./guard-optimizers.js";
 import { guardStates } from "./guard-states.js";
 import { guardVariables } from "./guard-variables.js";
@@ -29,16 +31,19 @@ interface OpenMode {
   closed: boolean;
 }
 
-const fakes = new WeakMap<Backend, FakeBackend>();
+const fakes = new WeakMap<Backend, FakeInstance>();
 const openModes: OpenMode[] = [];
 const skipAllFills = shared(skipFills);
 const registrations = new WeakMap<Backend, () => Undo>();
 
-/** The one fake backend that stands for a backend. */
-function fakeOf({ backend, kernels }: FakeableBackend): FakeBackend {
+/** The one fake backend that stands for a backend; of one that runs without its device a new one each time, since it knows how the data of the real one lies. */
+function fakeOf(fakeable: FakeableBackend | RunningBackend): FakeInstance {
+  const { backend } = fakeable;
+  if ("running" in fakeable) return deviceFreeBackend(backend, fakeable.running);
   let fake = fakes.get(backend);
   if (fake === undefined) {
-    fake = new FakeBackend(backend, kernels, kernelRules(kernels));
+    const { kernels } = fakeable;
+    fake = new FakeBackend(backend, kernels, kernelRules(kernels)) as FakeInstance;
     fakes.set(backend, fake);
   }
   return fake;
@@ -65,14 +70,13 @@ export function fakeTensor(shape: readonly number[], dtype: DataType = "float32"
   return makeFakeTensor(currentFake() ?? fakeOf(fakeableBackend("cpu")), [...shape], dtype);
 }
 
-function currentFake(): FakeBackend | undefined {
+function currentFake(): FakeInstance | undefined {
   const { backendInstance } = engineInternals();
-  return backendInstance instanceof FakeBackend ? backendInstance : undefined;
+  return backendInstance?.standsFor === undefined ? undefined : (backendInstance as unknown as FakeInstance);
 }
 
-function useBackend(engine: EngineInternals, standsFor: FakeableBackend): Undo {
+function useBackend(engine: EngineInternals, standsFor: FakeableBackend | RunningBackend, backend: FakeInstance): Undo {
   const name = `fake-${standsFor.backend.name}`;
-  const backend = fakeOf(standsFor);
   const undos = ["backendName", "backendInstance", "profiler"].map((key) => remember(engine, key));
   undos.push(
     override(engine.registry, name, backend),
@@ -80,7 +84,11 @@ function useBackend(engine: EngineInternals, standsFor: FakeableBackend): Undo {
   );
   let register = registrations.get(standsFor.backend);
   if (register === undefined) {
-    register = shared(() => registerFakeKernels(name, standsFor.backend, standsFor.kernels));
+    register = shared(() =>
+      "running" in standsFor
+        ? registerKernelsOf(standsFor.backend.name, name)
+        : registerFakeKernels(name, standsFor.backend, standsFor.kernels),
+    );
     registrations.set(standsFor.backend, register);
   }
   undos.push(register());
@@ -97,7 +105,7 @@ function open(options: FakeModeOptions): OpenMode {
       `Backend '${engine.backendName}' is still starting. Await tf.ready() before fakeMode().`,
     );
   }
-  const standsFor = fakeableBackend(options.backend ?? fullestBackend());
+  const standsFor = fakeableHere(options.backend ?? fullestBackend());
   const backend = fakeOf(standsFor);
   const { release, stop } = noteTensors(engine);
   const undos = [
@@ -105,7 +113,7 @@ function open(options: FakeModeOptions): OpenMode {
     guardVariables(engine),
     guardOptimizers(),
     guardStates(),
-    useBackend(engine, standsFor),
+    useBackend(engine, standsFor, backend),
     skipAllFills(),
   ];
   if (options.fillArrays === true) undos.push(runFills());

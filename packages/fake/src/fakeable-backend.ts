@@ -6,12 +6,20 @@ import {
   isKnown,
   nameBackends,
 } from "@remat/backends";
+import { engineInternals } from "@remat/dispatch-hook/engine";
 import { RematError } from "@remat/trace";
+import type { KernelBackend } from "@tensorflow/tfjs-core";
 
 /** A backend that fake mode can stand for, and its kernels. @internal */
 export interface FakeableBackend {
   readonly backend: Backend;
   readonly kernels: BackendKernels;
+}
+
+/** A backend whose kernels are in no table, and an instance of it that runs here. @internal */
+export interface RunningBackend {
+  readonly backend: Backend;
+  readonly running: KernelBackend;
 }
 
 /**
@@ -29,4 +37,16 @@ export function fakeableBackend(named: Backend | BackendName): FakeableBackend {
     "BACKEND_UNSUPPORTED",
     `Fake mode cannot stand for backend '${name}': ${kernels.unknown}. Choose ${choices}.`,
   );
+}
+
+/**
+ * Returns the same, or of a backend whose kernels are in no table what runs of it here, where that can be had without its device.
+ *
+ * @throws RematError `BACKEND_UNSUPPORTED` if its kernels are not known, and it has not been started
+ * @internal
+ */
+export function fakeableHere(named: Backend | BackendName): FakeableBackend | RunningBackend {
+  const backend = typeof named === "string" ? findBackend(named) : named;
+  const running = backend.withoutDevice && engineInternals().registry[backend.name];
+  return running === undefined ? fakeableBackend(named) : { backend, running: running as unknown as KernelBackend };
 }

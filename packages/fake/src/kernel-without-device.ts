@@ -1,17 +1,9 @@
 import type { Backend, DataEntry } from "@remat/backends";
 import type { KernelAttributes, KernelInputs } from "@remat/kernels";
 import { backend as currentInstance, type DataId, getKernel, type TensorInfo } from "@tensorflow/tfjs-core";
+import { type EntryStore, layoutOf, storeOf } from "./device-free-backend.js";
 
-/** What a backend keeps its data in, of which `delete` tells whether there was any. */
-interface EntryStore {
-  has(dataId: DataId): boolean;
-  get(dataId: DataId): DataEntry;
-  set(dataId: DataId, entry: DataEntry): unknown;
-  delete(dataId: DataId): boolean;
-  numDataIds(): number;
-}
-
-/** An entry on a device: its texture or buffer, and whether it lies in another's. */
+/** An entry on a device: whether it has come there, is packed, lies in another's. */
 interface DeviceEntry extends DataEntry {
   readonly texture?: object | null;
   readonly resource?: object | null;
@@ -37,7 +29,7 @@ class CountingStore implements EntryStore {
 
   get(dataId: DataId): DataEntry {
     let entry = this.entries.get(dataId) ?? this.given.get(dataId);
-    if (entry === undefined) this.given.set(dataId, (entry = copyOf(this.real.get(dataId))));
+    if (entry === undefined) this.given.set(dataId, (entry = layoutOf(this.real.get(dataId))));
     return entry;
   }
 
@@ -64,12 +56,6 @@ class CountingStore implements EntryStore {
   }
 }
 
-/** The same layout, on a texture or in a buffer that is none. */
-function copyOf(entry: DeviceEntry): DataEntry {
-  const { texture, resource } = entry;
-  return { ...entry, ...(texture && { texture: { texture: {} } }), ...(resource && { resource: {} }) } as DataEntry;
-}
-
 /** A backend without its device, and what is known of its kernels. */
 interface Rehearsal {
   readonly instance: { readonly tensorDataPendingDisposal?: DataId[]; dispatchCountInPass?: number };
@@ -80,16 +66,13 @@ interface Rehearsal {
 
 const rehearsals = new WeakMap<object, Rehearsal>();
 
-const isStore = (value: unknown): value is EntryStore =>
-  typeof value === "object" && value !== null && "numDataIds" in value && "dataMover" in value;
-
 function rehearsalOf(backend: Backend, instance: object): Rehearsal | undefined {
   const found = rehearsals.get(instance);
   if (found !== undefined || backend.withoutDevice === undefined) return found;
   const made = backend.withoutDevice(instance) as Record<string, unknown>;
-  const named = Object.entries(instance).find(([, value]) => isStore(value));
+  const named = storeOf(instance);
   if (named === undefined) return undefined;
-  const [name, real] = named as [string, EntryStore];
+  const [name, real] = named;
   const store = new CountingStore(real, (entry) => backend.bytesOf(entry));
   made[name] = store;
   const rehearsal = { instance: made, store, real, known: new Map<string, number | undefined>() };
@@ -113,7 +96,7 @@ export function peakWithoutDevice(
   const config = getKernel(kernel, backend.name);
   if (rehearsal === undefined || config === undefined) return undefined;
   const { known } = rehearsal;
-  const key = JSON.stringify([kernel, layoutOf(rehearsal.real, inputs), attributes]);
+  const key = JSON.stringify([kernel, describeInputs(rehearsal.real, inputs), attributes]);
   if (!known.has(key)) known.set(key, rehearse(rehearsal, config.kernelFunc as KernelFunction, inputs, attributes));
   return known.get(key);
 }
@@ -162,7 +145,7 @@ function copyOfInputs(inputs: KernelInputs): unknown {
 }
 
 /** Of what is given all that a kernel's program depends on. */
-function layoutOf(real: EntryStore, inputs: KernelInputs): unknown {
+function describeInputs(real: EntryStore, inputs: KernelInputs): unknown {
   return Object.entries(inputs).map(([name, input]) => [
     name,
     [input as TensorInfo | readonly TensorInfo[] | undefined].flat().map((each) => {

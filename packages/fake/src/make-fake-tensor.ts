@@ -1,9 +1,9 @@
-import { engineInternals } from "@remat/dispatch-hook/engine";
+import { type EngineBackend, engineInternals } from "@remat/dispatch-hook/engine";
 import type { DataType, Tensor } from "@tensorflow/tfjs-core";
-import type { FakeBackend } from "./fake-backend.js";
+import type { FakeInstance } from "./fake-instance.js";
 
 /** @internal */
-export function makeFakeTensor(backend: FakeBackend, shape: number[], dtype: DataType): Tensor {
+export function makeFakeTensor(backend: FakeInstance, shape: number[], dtype: DataType): Tensor {
   backend.kernel = "a call of fakeTensor";
-  return engineInternals().makeTensorFromTensorInfo(backend.make(shape, dtype), backend);
+  return engineInternals().makeTensorFromTensorInfo(backend.make(shape, dtype), backend as EngineBackend);
 }

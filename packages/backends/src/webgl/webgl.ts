@@ -37,7 +37,10 @@ function watchContext(instance: object): DeviceWatch {
 export const webgl: Backend = {
   name: "webgl",
   priority: 2,
-  kernels: { unknown: "what its kernels make besides their outputs has not been read yet" },
+  kernels: {
+    unknown:
+      "its kernels are in no table, and run without a GPU only once tf.setBackend('webgl') has started it in a page",
+  },
   sharing: new Map([["Identity", alwaysWhole("x")]]),
   residency: webglResidency,
   freedMemory: textureCache,

@@ -12,7 +12,10 @@ import { webgpuWithoutDevice } from "./without-device.js";
 export const webgpu: Backend = {
   name: "webgpu",
   priority: 3,
-  kernels: { unknown: "what its kernels make besides their outputs has not been read yet" },
+  kernels: {
+    unknown:
+      "its kernels are in no table, and run without a GPU only once tf.setBackend('webgpu') has started it in a page",
+  },
   sharing: new Map([
     ["Identity", alwaysWhole("x")],
     ["Reshape", alwaysWhole("x")],

@@ -22,7 +22,9 @@ function bufferWithoutMemory({ size, usage, mappedAtCreation = false }: BufferWa
     usage: own(usage),
     mapState: own(mappedAtCreation ? "mapped" : "unmapped"),
     getMappedRange: own(() => new ArrayBuffer(size)),
-    unmap: own(() => {}),
+    unmap: own(function (this: { mapState: string }) {
+      this.mapState = "unmapped";
+    }),
     destroy: own(() => {}),
   }) as object;
 }
@@ -47,5 +49,7 @@ export const webgpuWithoutDevice: WithoutDevice = (instance) => {
   const { device, adapterInfo } = instance as WebgpuInstance;
   const Webgpu = instance.constructor as new (device: object, adapterInfo: object) => WebgpuInstance;
   const made = new Webgpu(deviceWithoutGpu(device.limits), {});
-  return Object.assign(made, { adapterInfo, pipelineCache: allCompiled });
+  // Not enumerated: it has every property, so that who looks for the one that keeps data by what that has would take this.
+  Object.defineProperty(made, "pipelineCache", { value: allCompiled, enumerable: false });
+  return Object.assign(made, { adapterInfo });
 };

@@ -13,7 +13,7 @@ export interface Located {
 }
 
 /**
- * Returns where the data of `dataId` is, and who moves it; undefined if no backend keeps it. Fake data is JavaScript's, whatever backend it imitates.
+ * Returns where the data of `dataId` is, and who moves it; undefined if no backend keeps it. Fake data is JavaScript's, whatever backend it imitates, unless that runs without its device.
  *
  * @throws RematError `BACKEND_UNSUPPORTED` if nothing is known of how the backend's data is moved
  * @internal
@@ -23,7 +23,8 @@ export function locateData({ engine, storages }: Session, dataId: DataId): Locat
   const instance = engine.state.tensorInfo.get(dataId)?.backend;
   if (found === undefined || instance === undefined) return undefined;
   const { entry, backend } = found;
-  if (instance.standsFor !== undefined) return { dataId, entry, residency: javascriptResidency, instance };
+  if (instance.standsFor !== undefined && instance.isDeviceFree !== true)
+    return { dataId, entry, residency: javascriptResidency, instance };
   const { name, residency } = backend;
   if (!isKnown(residency))
     throw new RematError(

@@ -1,0 +1,100 @@
+import { findBackend } from "@remat/backends";
+import { releaseEarly } from "@remat/checkpoint";
+import { heldPeak } from "@remat/memory";
+import type { Trace } from "@remat/trace";
+import { traceFakeStep, traceStep } from "@remat/tracer";
+import * as tf from "@tensorflow/tfjs-core";
+import "@tensorflow/tfjs-backend-webgl";
+import "@tensorflow/tfjs-backend-webgpu";
+import { layers, sequential } from "@tensorflow/tfjs-layers";
+import { memoryOf, record } from "remat";
+
+/** What a step took on a GPU. */
+export interface StepOnGpu {
+  /** After each kernel the bytes in use that `tf.memory()` tells, beyond those before: `MatMul 1024`. */
+  readonly afterKernels: readonly string[];
+  /** The most of them. */
+  readonly mostBytes: number;
+  /** The peak of the step's trace, by buffer. */
+  readonly peakBytes: number;
+}
+
+/** Takes a step of what a model module exports on a backend, or on one without its device, as stock or with early release. */
+export async function takeStep(
+  backend: "webgl" | "webgpu",
+  exported: unknown,
+  isFake: boolean,
+  isEarly: boolean,
+): Promise<StepOnGpu> {
+  await tf.setBackend(backend);
+  await tf.ready();
+  // Of a device that keeps nothing of what was freed, and waits for nothing: how much webgpu stages of what it uploads, and when it submits, depends on that.
+  const { freedMemory } = findBackend(backend);
+  freedMemory?.trim(tf.backend(), 0);
+  const stop = isEarly ? releaseEarly() : () => {};
+  const watched = watchKernels();
+  let trace: Trace;
+  try {
+    const options = { size: "tiny", optimizer: "adam" } as const;
+    trace = isFake ? await traceFakeStep(exported, { ...options, backend }) : await traceStep(exported, options);
+  } finally {
+    watched.stop();
+    stop();
+  }
+  return { ...watched.found(isFake), peakBytes: heldPeak(trace).peakBytes };
+}
+
+/** Returns the backend for which a model's step is told, its peak, and that of a step that is taken. */
+export async function tellMemory(
+  backend: "webgl" | "webgpu",
+): Promise<{ readonly device: string; readonly told: number; readonly taken: number }> {
+  await tf.setBackend(backend);
+  const model = sequential({
+    layers: [
+      layers.conv2d({ inputShape: [12, 12, 3], filters: 8, kernelSize: 3, activation: "relu" }),
+      layers.flatten(),
+      layers.dense({ units: 4 }),
+    ],
+  });
+  model.compile({ optimizer: "adam", loss: "meanSquaredError" });
+  const { peakBytes, trace } = await memoryOf(model, { batch: 8 });
+  const [x, y] = [tf.randomNormal([8, 12, 12, 3]), tf.randomNormal([8, 4])];
+  const taken = heldPeak(await record(() => model.trainOnBatch(x, y), { model })).peakBytes;
+  tf.dispose([x, y]);
+  model.optimizer.dispose();
+  model.dispose();
+  return { device: trace.header.device, told: peakBytes, taken };
+}
+
+const bytesInGpu = (): number =>
+  (tf.memory() as tf.MemoryInfo & { readonly numBytesInGPU?: number }).numBytesInGPU ?? 0;
+
+function watchKernels(): { found(isFake: boolean): Pick<StepOnGpu, "afterKernels" | "mostBytes">; stop(): void } {
+  const engine = tf.engine();
+  const { runKernel } = engine;
+  const before = bytesInGpu();
+  let instance: object | undefined;
+  const kernels: string[] = [];
+  const bytes: number[] = [];
+  engine.runKernel = function (this: typeof engine, ...args: Parameters<typeof runKernel>) {
+    const result = runKernel.apply(this, args);
+    // Not those of an update that is rehearsed, which runs on an instance of its own.
+    instance ??= engine.backend;
+    if (engine.backend !== instance) return result;
+    kernels.push(args[0]);
+    bytes.push(bytesInGpu());
+    return result;
+  } as typeof runKernel;
+  return {
+    found(isFake) {
+      const from = isFake ? 0 : before;
+      return {
+        afterKernels: kernels.map((kernel, i) => `${kernel} ${bytes[i] - from}`),
+        mostBytes: Math.max(...bytes) - from,
+      };
+    },
+    stop: () => {
+      Reflect.deleteProperty(engine, "runKernel");
+    },
+  };
+}
