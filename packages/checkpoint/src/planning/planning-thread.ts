@@ -18,8 +18,10 @@ interface Thread {
 }
 type ThreadConstructor = new (file: URL, options: { readonly type: "module"; readonly execArgv?: string[] }) => Thread;
 
+/** Of a page, where there are workers. Bundlers know by the call what file to make of it. */
+declare const Worker: ThreadConstructor;
+
 interface Host {
-  readonly Worker?: ThreadConstructor;
   readonly process?: {
     getBuiltinModule?(name: "node:worker_threads"): { readonly Worker: ThreadConstructor };
     getBuiltinModule?(name: "node:fs"): { existsSync(file: URL): boolean };
@@ -84,12 +86,14 @@ async function planHere(request: PlanningRequest): Promise<PlannedPass | Unplann
 }
 
 function startThread(): Thread | undefined {
-  const { process, Worker } = globalThis as Host;
+  const { process } = globalThis as Host;
   try {
+    if (process?.getBuiltinModule === undefined)
+      return typeof Worker === "undefined"
+        ? undefined
+        : new Worker(new URL("./planning/planning-worker.js", import.meta.url), { type: "module" });
     // Beside the bundle that this file becomes a part of; there is none beside the source. Some bundles do not know where they are.
     const workerFile = new URL("./planning/planning-worker.js", import.meta.url);
-    if (process?.getBuiltinModule === undefined)
-      return Worker === undefined ? undefined : new Worker(workerFile, { type: "module" });
     if (!process.getBuiltinModule("node:fs").existsSync(workerFile)) return undefined;
     // What the program was started with, a preload say, is not the thread's.
     return new (process.getBuiltinModule("node:worker_threads").Worker)(workerFile, { type: "module", execArgv: [] });
