@@ -5,6 +5,8 @@
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { loadSources } from "@remat/testkit/load-sources";
 import { buildPackages } from "./src/build-packages.js";
 import { checkTarball } from "./src/check-tarball.js";
 import { allPages } from "./src/pages.js";
@@ -34,7 +36,9 @@ try {
   const wrong = new Map();
   for (const { name, item } of chosen)
     if (item !== undefined) wrong.set(name, await checkTarball(item, /** @type {string} */ (tarballs.get(item.name))));
-  const stock = { packages, tarballs, versions: catalogVersions() };
+  const { module: testkit, close } = await loadSources(fileURLToPath(import.meta.resolve("@remat/testkit")));
+  const stock = { packages, tarballs, versions: catalogVersions(), browserPath: testkit["findBrowser"]() };
+  await close();
   await tryPages(chosen, stock, join(folder, "installed"), ({ name, title }, tried, seconds) => {
     const problems = [...(wrong.get(name) ?? []), ...tried];
     if (problems.length > 0) failed++;

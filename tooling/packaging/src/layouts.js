@@ -14,6 +14,7 @@ import { runCommand } from "./run-command.js";
  * @property {readonly import("./workspace.js").Package[]} packages of the workspace
  * @property {ReadonlyMap<string, string>} tarballs by name
  * @property {Readonly<Record<string, string>>} versions of packages from elsewhere; the newest of one that is not named
+ * @property {string} [browserPath] of a Chromium, in which pages of the web are opened; left out: they are bundled only
  */
 
 /** What a TypeScript user of Node has. */
@@ -97,6 +98,7 @@ export async function compilePages(pages, { folder, folderOf }, tsc) {
     await writeFile(file, page.program);
     files.push(relative(folder, file));
   }
+  if (files.length === 0) return new Map();
   const compilerOptions = { strict: true, module: "nodenext", target: "es2022", types: ["node"], skipLibCheck: true };
   await writeFile(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, files }));
   /** @type {string} */

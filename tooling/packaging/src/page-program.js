@@ -1,4 +1,10 @@
 /**
+ * @typedef {object} WebPage
+ * @property {string} html
+ * @property {string} main
+ */
+
+/**
  * The program on a page: all its blocks of JavaScript and TypeScript, one after the other, as a reader types them. Undefined where it has none.
  *
  * @param {string} page Markdown
@@ -7,6 +13,19 @@
 export function pageProgram(page) {
   const blocks = [...page.matchAll(/^```[jt]s\r?\n([^]*?)^```/gm)].map(([, block]) => block);
   return blocks.length === 0 ? undefined : blocks.join("\n");
+}
+
+/**
+ * The page of the web that a page shows: its HTML, and the module that this loads, `main.js`. Undefined where it shows none.
+ *
+ * @param {string} page Markdown
+ * @returns {WebPage | undefined}
+ */
+export function webPage(page) {
+  const block = (/** @type {string} */ language) =>
+    new RegExp(`^\`\`\`${language}\\r?\\n([^]*?)^\`\`\``, "m").exec(page)?.[1];
+  const [html, main] = [block("html"), block("javascript")];
+  return html === undefined || main === undefined ? undefined : { html, main };
 }
 
 /**

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { importedPackages, pageInstalls, pageProgram } from "./page-program.js";
+import { importedPackages, pageInstalls, pageProgram, webPage } from "./page-program.js";
 import { publishedPackages, root } from "./workspace.js";
 
 /**
@@ -10,6 +10,7 @@ import { publishedPackages, root } from "./workspace.js";
  * @property {string} name `trace`, `docs-run`: also of the folder in which it is tried
  * @property {string} title for people
  * @property {string | undefined} program
+ * @property {import("./page-program.js").WebPage | undefined} web what runs in a browser
  * @property {readonly string[]} installs packages that a reader has then
  * @property {import("./workspace.js").Package | undefined} item of which it is the README
  */
@@ -21,7 +22,14 @@ import { publishedPackages, root } from "./workspace.js";
 export function pageOf(item) {
   const text = readFileSync(join(item.folder, "README.md"), "utf8");
   const installs = new Set([item.name, ...(pageInstalls(text) ?? [])]);
-  return { name: item.shortName, title: item.name, program: pageProgram(text), installs: [...installs], item };
+  return {
+    name: item.shortName,
+    title: item.name,
+    program: pageProgram(text),
+    web: undefined,
+    installs: [...installs],
+    item,
+  };
 }
 
 /**
@@ -35,12 +43,11 @@ export function allPages() {
     .filter((file) => file.endsWith(".md"))
     .flatMap((file) => {
       const text = readFileSync(join(root, file), "utf8");
-      const program = pageProgram(text);
-      if (program === undefined) return [];
+      const [program, web] = [pageProgram(text), webPage(text)];
+      if (program === undefined && web === undefined) return [];
       const name = file.replace(/\.md$/, "").replaceAll("/", "-").toLowerCase();
-      return [
-        { name, title: file, program, installs: pageInstalls(text) ?? importedPackages(program), item: undefined },
-      ];
+      const installs = pageInstalls(text) ?? importedPackages(`${program ?? ""}${web?.main ?? ""}`);
+      return [{ name, title: file, program, web, installs, item: undefined }];
     });
   return [...publishedPackages().map(pageOf), ...others];
 }

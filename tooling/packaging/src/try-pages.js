@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { compilePages, installByNpm, installByPnpm } from "./layouts.js";
 import { runCommand } from "./run-command.js";
+import { tryInBrowser } from "./try-in-browser.js";
 import { importedEntries, root } from "./workspace.js";
 
 const importEffects = fileURLToPath(new URL("import-effects.js", import.meta.url));
@@ -38,6 +39,11 @@ export async function tryPages(pages, stock, folder, tell = () => {}) {
         if (types !== undefined) problems.push(`as TypeScript, by ${layout.name}: ${types.join("\n")}`);
         problems.push(...(await tryPage(page, layout)));
       }
+      const [{ folder: installed, folderOf }] = layouts;
+      if (page.web !== undefined)
+        problems.push(
+          ...(await tryInBrowser(page.web, folderOf(page), join(installed, "node_modules"), stock.browserPath)),
+        );
       found.set(page.name, problems);
       tell(page, problems, (performance.now() - start) / 1000);
     }

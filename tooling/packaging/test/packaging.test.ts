@@ -1,12 +1,14 @@
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { findBrowser } from "@remat/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { checkTarball } from "../src/check-tarball.js";
-import { importedPackages, pageInstalls, pageProgram } from "../src/page-program.js";
+import { importedPackages, pageInstalls, pageProgram, webPage } from "../src/page-program.js";
 import { pageOf } from "../src/pages.js";
 import { runCommand } from "../src/run-command.js";
 import { tarEntries } from "../src/tar-entries.js";
+import { tryInBrowser } from "../src/try-in-browser.js";
 import { tryPages } from "../src/try-pages.js";
 import { catalogVersions, publishedPackages, root } from "../src/workspace.js";
 
@@ -185,6 +187,36 @@ describe("what packages say of their repository", () => {
       repository: { type: "git", url: repository, directory: "packages/one" },
       bugs: "https://git.example/bugs",
     });
+  });
+});
+
+describe("a page of the web", () => {
+  const html = '<!doctype html><meta charset="utf-8" /><p>…</p><script type="module" src="/main.js"></script>\n';
+  const modules = join(import.meta.dirname, "..", "node_modules");
+  const browserPath = findBrowser();
+  const tried = (name: string, main: string) =>
+    tryInBrowser({ html, main }, join(folder, "web", name), modules, browserPath);
+
+  it("is its HTML and its module", () => {
+    expect(webPage("```html\n<p>\n```\n\n```javascript\na();\n```\n")).toEqual({ html: "<p>\n", main: "a();\n" });
+    expect(webPage("```html\n<p>\n```\n\n```js\na();\n```\n")).toBeUndefined();
+  });
+
+  it("is right if its module comes to its end by each bundler", async () => {
+    const says = (text: string) => `document.querySelector("p").textContent = ${JSON.stringify(text)};`;
+    expect(await tried("right", says("loss 1, 2 B of stock's 3 B"))).toEqual([]);
+    expect(await tried("larger", says("loss 1, 4 B of stock's 3 B"))).toEqual(
+      ["vite", "esbuild", "webpack"].map((name) => `by ${name}: it says "loss 1, 4 B of stock's 3 B"`),
+    );
+  });
+
+  it("is not if it asks for what is not there", async () => {
+    const problems = await tried("node", 'import { readFileSync } from "node:fs"; readFileSync("a");');
+    const bundlers = problems.map((problem) => problem.split(":")[0]);
+    expect([...new Set(bundlers)]).toEqual(["by vite", "by esbuild", "by webpack"]);
+    expect(problems.join("\n")).toMatch(/^by esbuild: .*Could not resolve "node:fs"/ms);
+    const worker = await tried("worker", 'new Worker("/absent.js"); document.querySelector("p").textContent = "x";');
+    expect(worker).toContain("by esbuild: there is no /absent.js");
   });
 });
 
