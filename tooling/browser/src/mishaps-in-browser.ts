@@ -1,0 +1,116 @@
+import { releaseEarly, withMemoryBudget } from "@remat/checkpoint";
+import * as tf from "@tensorflow/tfjs-core";
+import "@tensorflow/tfjs-backend-cpu";
+import "@tensorflow/tfjs-backend-webgl";
+import { layers, type Sequential, sequential } from "@tensorflow/tfjs-layers";
+
+export type Way = "stock" | "early release" | "budget";
+
+/** What some steps came to. */
+export interface Outcome {
+  /** Bits, so that NaN is equal to itself. */
+  readonly weights: readonly number[];
+  /** Whether the engine is as it was before. */
+  readonly isRestored: boolean;
+  readonly tensors: number;
+}
+
+/** Trains on one backend, a step each, and goes on where the list of them goes on: its weights move there. */
+export async function trainAcross(backends: readonly string[], way: Way): Promise<Outcome> {
+  await tf.setBackend(backends[0]);
+  const before = tf.memory().numTensors;
+  const model = network();
+  const data = batch();
+  const steps = async () => {
+    for (const backend of backends) {
+      await tf.setBackend(backend);
+      await model.trainOnBatch(data.x, data.y);
+    }
+  };
+  if (way === "budget") await withMemoryBudget(700_000, steps);
+  else {
+    const stop = way === "early release" ? releaseEarly() : () => {};
+    await steps();
+    stop();
+  }
+  const weights = await bitsOf(model);
+  model.optimizer.dispose();
+  model.dispose();
+  tf.dispose([data.x, data.y]);
+  return { weights, isRestored: !isPatched(), tensors: tf.memory().numTensors - before };
+}
+
+/** Trains in a worker, until it has come to its end or is ended in the midst of a step. */
+export function trainInWorker(way: Way, isEnded: boolean): Promise<readonly number[] | "ended"> {
+  const worker = new Worker("/train.js", { type: "module" });
+  return new Promise((resolve, reject) => {
+    worker.onerror = ({ message }) => reject(new Error(message));
+    worker.onmessage = ({ data }: { data: readonly number[] | "in a step" | Error }) => {
+      if (data instanceof Error) reject(data);
+      else if (data !== "in a step") resolve(data);
+      else if (isEnded) resolve("ended");
+      else return;
+      worker.terminate();
+    };
+    worker.postMessage(way);
+  });
+}
+
+/** What the worker does that this module is loaded in. */
+function workForPage(): void {
+  const page = globalThis as unknown as {
+    onmessage: (event: { readonly data: Way }) => void;
+    postMessage(told: unknown): void;
+  };
+  page.onmessage = ({ data: way }) => {
+    const { runKernel } = tf.engine();
+    const engine = tf.engine() as unknown as Record<string, unknown>;
+    engine["runKernel"] = function (this: unknown, ...args: unknown[]) {
+      if (args[0] === "Conv2DBackpropFilter") page.postMessage("in a step");
+      return (runKernel as (...given: unknown[]) => unknown).apply(this, args);
+    };
+    trainAcross(["webgl", "webgl"], way).then(
+      ({ weights }) => page.postMessage(weights),
+      (error: unknown) => page.postMessage(error),
+    );
+  };
+}
+
+if (typeof document === "undefined") workForPage();
+
+const isPatched = (): boolean => Object.hasOwn(tf.engine(), "runKernelFunc");
+
+function network(): Sequential {
+  const seeded = (seed: number) => ({ className: "GlorotUniform", config: { seed } }) as never;
+  const convolution = (seed: number) =>
+    layers.conv2d({
+      inputShape: [12, 12, 3],
+      filters: 8,
+      kernelSize: 3,
+      padding: "same",
+      activation: "relu",
+      kernelInitializer: seeded(seed),
+    });
+  const model = sequential({
+    layers: [
+      convolution(1),
+      convolution(2),
+      convolution(3),
+      layers.flatten(),
+      layers.dense({ units: 4, kernelInitializer: seeded(4) }),
+    ],
+  });
+  model.compile({ optimizer: "sgd", loss: "meanSquaredError" });
+  return model;
+}
+
+function batch(): { readonly x: tf.Tensor; readonly y: tf.Tensor } {
+  const numbers = (count: number) => Float32Array.from({ length: count }, (_, i) => Math.sin(i * i));
+  return { x: tf.tensor(numbers(8 * 12 * 12 * 3), [8, 12, 12, 3]), y: tf.tensor(numbers(32), [8, 4]) };
+}
+
+async function bitsOf(model: Sequential): Promise<number[]> {
+  const bits: number[] = [];
+  for (const weight of model.getWeights()) bits.push(...new Uint32Array((await weight.data()).slice().buffer));
+  return bits;
+}
