@@ -15,7 +15,15 @@ export interface ServedPage {
 const html =
   '<!doctype html><html lang="en"><title>train</title><script type="module">import * as program from "/train.js"; Object.assign(globalThis, program); globalThis.isLoaded = true;</script>';
 
-/** Bundles a module and opens a page with it, which has webgl and webgpu in software. */
+/** Starts a browser that has webgl and webgpu in software. */
+export function launchBrowser(executablePath: string): Promise<Browser> {
+  const args = ["--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist"];
+  args.push("--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader", "--enable-features=Vulkan");
+  if (process.getuid?.() === 0) args.push("--no-sandbox");
+  return chromium.launch({ executablePath, args });
+}
+
+/** Bundles a module and opens a page with it. */
 export async function servePage(browserPath: string, source: string): Promise<ServedPage> {
   const { text } = await bundleForBrowser(source);
   // WebGPU is there only in a secure context, which localhost is.
@@ -25,10 +33,7 @@ export async function servePage(browserPath: string, source: string): Promise<Se
     response.end(isModule ? text : html);
   });
   await new Promise<void>((resolve) => server.listen(0, "localhost", resolve));
-  const flags = ["--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist"];
-  flags.push("--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader", "--enable-features=Vulkan");
-  if (process.getuid?.() === 0) flags.push("--no-sandbox");
-  const browser = await chromium.launch({ executablePath: browserPath, args: flags });
+  const browser = await launchBrowser(browserPath);
   const faults: string[] = [];
   const page = await browser.newPage();
   page.on("pageerror", (error) => faults.push(error.message));
