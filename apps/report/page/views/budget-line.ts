@@ -8,6 +8,9 @@ import { budgetOf } from "./plan-feed.js";
 const help =
   "Up and Down arrows go from one plan to the next, Page Up and Page Down by a tenth of the peak, Delete takes the budget away.";
 
+/** From the upper edge of the chart, in pixels: a line below that has its label above it. */
+const labelRoom = 90;
+
 /** What a line in the chart needs to know of it. */
 export interface BudgetScale {
   /** Where an amount stands, in pixels from the upper edge. */
@@ -108,7 +111,10 @@ export function budgetLine({ store, overview }: PageContext): {
   const placeLine = (): void => {
     if (scale === undefined) return;
     const { budget } = store.state;
-    line.style.setProperty("top", `${scale.top(budget < 0 ? recordedPeakBytes : budget)}px`);
+    const top = scale.top(budget < 0 ? recordedPeakBytes : budget);
+    line.style.setProperty("top", `${top}px`);
+    // Below a low line there is what a plan holds; above a high one are other labels.
+    line.classList.toggle("low", top > labelRoom);
   };
   store.follow((state) => {
     const { budget, plan } = state;
