@@ -6,7 +6,11 @@ import { build } from "vite";
 
 const root = fileURLToPath(new URL(".", import.meta.url));
 
-/** The packages are bundled from their sources, in which the worker that plans is not where it is beside a built package. */
+/**
+ * The packages are bundled from their sources, in which the worker that plans is not where it is beside a built package.
+ *
+ * @type {import("vite").Plugin}
+ */
 const workerOfSources = {
   name: "worker-of-sources",
   enforce: "pre",

@@ -5,7 +5,6 @@ import { tmpdir } from "node:os";
 import { extname, join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
-// @ts-expect-error is JavaScript without types
 import { buildPage } from "../../../examples/page/build.js";
 import { launchBrowser } from "../src/serve-page.js";
 
