@@ -28,7 +28,12 @@ describe("remat report", () => {
     expect(run.stderr).toContain("wrote ");
     const { meta, trace } = report("adam.html");
     expect(meta.summary.peak?.totalBytes).toBe(Math.max(...memoryTimeline(trace).highestBytes));
-    expect(meta.plans?.recommended.map(({ allowedOverhead }) => allowedOverhead)).toEqual([0, 0.05, 0.2]);
+    // A plan that is the same for more time is named once.
+    const recommended = meta.plans?.recommended ?? [];
+    const allowed = recommended.map(({ allowedOverhead }) => allowedOverhead);
+    expect(allowed).toEqual([0, 0.05, 0.2].filter((share) => allowed.includes(share)));
+    expect(new Set(recommended.map(({ peakBytes }) => peakBytes)).size).toBe(recommended.length);
+    expect(recommended.length).toBeGreaterThan(0);
     const html = readFileSync(path("adam.html"), "utf8");
     expect(html).not.toMatch(/(?:src|href)="https?:/);
 

@@ -1,11 +1,17 @@
-import { expect, test, vi } from "vitest";
-import { recomputationBound } from "../src/bound/recomputation-bound.js";
+import { afterAll, expect, test, vi } from "vitest";
 import { simulateSchedule } from "../src/schedule/simulate-schedule.js";
-import { solveMixedInteger } from "../src/solve-mixed-integer.js";
 import { allGraphs } from "./random-graphs.js";
 
 /** What bundlers put in its place by the package's field `browser`. */
-vi.mock("highs", () => ({ default: {} }));
+vi.doMock("highs", () => ({ default: {} }));
+// Other files may have loaded it.
+vi.resetModules();
+const { recomputationBound } = await import("../src/bound/recomputation-bound.js");
+const { solveMixedInteger } = await import("../src/solve-mixed-integer.js");
+afterAll(() => {
+  vi.doUnmock("highs");
+  vi.resetModules();
+});
 
 test("a program is refused where a page's bundle has left out the solver", async () => {
   const one = Uint8Array.of(1);

@@ -107,7 +107,7 @@ export const planCommand: Command = {
     },
     {
       flags: "--network <speeds>",
-      purpose: "How ranks are joined: per-node=8,node=450,between=50,latency=5 (GB/s, µs; default: the device's)",
+      purpose: "How ranks are joined, as remat compare takes it (default: the device's)",
     },
     { flags: "--depth <n>", purpose: "Show modules by this many name components", default: 2 },
     { flags: "--top <n>", purpose: "How many of the recomputed storages or nodes to list (default: 10; as csv all)" },

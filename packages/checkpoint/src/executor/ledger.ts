@@ -1,4 +1,4 @@
-import { isRepeatable } from "@remat/backends";
+import { findBackend, isRepeatable, javascriptResidency } from "@remat/backends";
 import { type KernelInputs, type OpDone, type Storage, storagesOf } from "@remat/dispatch-hook";
 import { constantOf, evictData } from "@remat/dispatch-hook/residency";
 import type { DataId, TensorInfo } from "@tensorflow/tfjs-core";
@@ -93,7 +93,7 @@ export class Ledger {
       count++;
       made.push(data);
       if (data.buffer.data.length > 1) isView = true;
-      if (data.buffer.isHeld || isPartOfComplex(data, inputTensors)) canRepeat = false;
+      if (data.buffer.isHeld || isPartOfComplex(data, op)) canRepeat = false;
     }
     if (count === 0 || !canRepeat) return undefined;
     const recipe = recipeOfOp(op, sources, made, isView, costMs, place);
@@ -269,6 +269,11 @@ export class Ledger {
   }
 }
 
-/** On a part of a complex tensor, which is held: to evict the part is to evict what it would be recomputed from. */
-const isPartOfComplex = ({ buffer: { storage } }: StoredData, inputs: readonly TensorInfo[]): boolean =>
-  storage !== undefined && inputs.some((input) => input.dtype === "complex64" && storagesOf(input).includes(storage));
+/**
+ * On a part of a complex tensor, which is held: to evict the part is to evict what it would be recomputed from. Where data is JavaScript's, a part and what is made of it refer to an
+ * array each by itself.
+ */
+const isPartOfComplex = ({ buffer: { storage } }: StoredData, { inputTensors, backend }: OpDone): boolean =>
+  storage !== undefined &&
+  inputTensors.some((input) => input.dtype === "complex64" && storagesOf(input).includes(storage)) &&
+  findBackend(backend).residency !== javascriptResidency;
