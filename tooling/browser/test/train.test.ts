@@ -74,7 +74,8 @@ describe.runIf(browserPath !== "")("in a browser", () => {
     expect(trained.leakedTensors).toBe(0);
     expect(trained.gpuPeakBytes).toBeLessThan(stock.gpuPeakBytes);
     expect(trained.allocatedPeakBytes).toBeLessThan(stock.allocatedPeakBytes);
-    if (way !== "blocks") expect(trained.recomputedOps).toBeGreaterThan(0);
+    // A plan may do with freeing what is read no more in another order.
+    if (name === "a budget without a plan") expect(trained.recomputedOps).toBeGreaterThan(0);
     if (name === "a budget with a plan") expect(trained.plan).toBe("planned");
     expect(served.faults).toEqual([]);
   });
