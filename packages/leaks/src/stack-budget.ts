@@ -9,8 +9,8 @@ interface Allowance {
 }
 
 const allowances: Readonly<Record<Likelihood, Allowance>> = {
-  likely: { share: 0.04, free: 400 },
-  unlikely: { share: 0.005, free: 200 },
+  likely: { share: 0.04, free: 1000 },
+  unlikely: { share: 0.005, free: 1000 },
   early: { share: 0, free: 2000 },
 };
 
