@@ -39,7 +39,9 @@ describe("where nothing repeats", () => {
     const report = runWithoutRepeating((i) => i % 35 === 0 && held.push(tf.ones([2])), 40);
     expect(report.periods.find(({ kind }) => kind === "second")?.count).toBeGreaterThan(15);
     expect(growing(report)).toMatchObject([{ count: held.length }]);
-    expect(describeLeaks(report)[0]).toMatch(/^memory grows by [\d.]+ tensors? and .* a second, seen in (?:.*, )?\d+ seconds/);
+    expect(describeLeaks(report)[0]).toMatch(
+      /^memory grows by [\d.]+ tensors? and .* a second, seen in (?:.*, )?\d+ seconds/,
+    );
     tf.dispose(held);
   });
 
