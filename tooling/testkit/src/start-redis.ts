@@ -1,16 +1,19 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { createServer } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
+import { requireTool } from "./require-tool.js";
 
-/**
- * Tells whether there is a Redis server to start; where there is none, Debian's own is installed if that can be done. Without one the tests that need it do not run, which is said, and is a failure in CI.
- */
+/** Tells whether there is a Redis server to start: one on the PATH, or Debian's. */
 export function hasRedis(): boolean {
-  if (answers() || (installByApt() && answers())) return true;
-  const message = "NO REDIS: what a fleet does is not tested. Install a server: apt-get install redis-server";
-  if (process.env["CI"] === "true") throw new Error(message);
-  console.error(`\n${"!".repeat(message.length)}\n${message}\n${"!".repeat(message.length)}\n`);
-  return false;
+  return (
+    requireTool({
+      name: "REDIS",
+      find: () => (answers() ? true : undefined),
+      packages: ["redis-server"],
+      withoutIt: "what a fleet does is not tested",
+      nextStep: "Install a server: apt-get install redis-server",
+    }) ?? false
+  );
 }
 
 /** A Redis server of its own, that can be killed and started again. */
@@ -64,14 +67,6 @@ function answers(): boolean {
   return ["redis-server", "redis-cli"].every(
     (name) => spawnSync(name, ["--version"], { stdio: "ignore" }).status === 0,
   );
-}
-
-function installByApt(): boolean {
-  if (process.platform !== "linux" || process.getuid?.() !== 0) return false;
-  const run = (...args: string[]): boolean =>
-    spawnSync("apt-get", args, { stdio: "ignore", env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" } })
-      .status === 0;
-  return run("update", "-qq") && run("install", "-y", "-qq", "--no-install-recommends", "redis-server");
 }
 
 function freePort(): Promise<number> {

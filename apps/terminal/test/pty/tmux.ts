@@ -1,5 +1,6 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
+import { installByApt } from "@remat/testkit";
 
 /** A terminal that a test looks at: a window of tmux in a server of its own. */
 export interface Terminal {
@@ -20,18 +21,10 @@ export interface Terminal {
   close(): void;
 }
 
-/** Whether tmux is there; as root it is fetched where it is not. */
+/** Whether tmux is there: on the PATH, or Debian's. */
 export function hasTmux(): boolean {
   const works = (): boolean => spawnSync("tmux", ["-V"]).status === 0;
-  if (works()) return true;
-  if (process.getuid?.() !== 0 || spawnSync("apt-get", ["--version"]).status !== 0) return false;
-  const install = (): boolean =>
-    spawnSync("apt-get", ["install", "-y", "-qq", "tmux"], { stdio: "ignore" }).status === 0;
-  if (!install()) {
-    spawnSync("apt-get", ["update", "-qq"], { stdio: "ignore" });
-    install();
-  }
-  return works();
+  return works() || (installByApt("tmux") && works());
 }
 
 /** Opens a terminal of that size with a plain shell in `folder`. */

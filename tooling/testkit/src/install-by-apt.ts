@@ -1,0 +1,30 @@
+import { spawnSync } from "node:child_process";
+
+const tries = 60;
+const betweenMs = 5000;
+
+/**
+ * Installs Debian's packages where that can be done: on Linux, as root, where there is `apt-get`. Waits up to five minutes for another `apt-get` that
+ * holds its lock, since test files install what they need beside each other. Returns whether they are there now.
+ */
+export function installByApt(...packages: readonly string[]): boolean {
+  if (process.platform !== "linux" || process.getuid?.() !== 0) return false;
+  if (aptGet("--version").status !== 0) return false;
+  return waitForLock("update", "-qq") && waitForLock("install", "-y", "-qq", "--no-install-recommends", ...packages);
+}
+
+function waitForLock(...args: readonly string[]): boolean {
+  for (let tried = 0; ; tried++) {
+    const { status, stderr } = aptGet(...args);
+    if (status === 0) return true;
+    if (tried === tries || !/could not get lock|unable to (?:acquire|lock)/i.test(stderr)) return false;
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, betweenMs);
+  }
+}
+
+const aptGet = (...args: readonly string[]): { readonly status: number | null; readonly stderr: string } =>
+  spawnSync("apt-get", args, {
+    encoding: "utf8",
+    stdio: ["ignore", "ignore", "pipe"],
+    env: { ...process.env, DEBIAN_FRONTEND: "noninteractive", LC_ALL: "C" },
+  });

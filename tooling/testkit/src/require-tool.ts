@@ -1,0 +1,27 @@
+import { installByApt } from "./install-by-apt.js";
+
+/** What tests need beyond npm, and what is left untested without it. */
+export interface Tool<Found> {
+  /** As shouted where it is missing: `CHROMIUM`. */
+  readonly name: string;
+  readonly find: () => Found | undefined;
+  /** Debian's packages that bring it. */
+  readonly packages: readonly string[];
+  /** `what runs in a browser is not tested` */
+  readonly withoutIt: string;
+  /** `Install one (apt-get install chromium) or name it: CHROMIUM=/path/to/chrome.` */
+  readonly nextStep: string;
+}
+
+/**
+ * Finds a tool; where it is not there, Debian's own is installed if that can be done. Without it the tests that need it do not run, which is
+ * said, and is a failure in CI.
+ */
+export function requireTool<Found>({ name, find, packages, withoutIt, nextStep }: Tool<Found>): Found | undefined {
+  const found = find() ?? (installByApt(...packages) ? find() : undefined);
+  if (found !== undefined) return found;
+  const message = `NO ${name}: ${withoutIt}. ${nextStep}`;
+  if (process.env["CI"] === "true") throw new Error(message);
+  console.error(`\n${"!".repeat(message.length)}\n${message}\n${"!".repeat(message.length)}\n`);
+  return undefined;
+}
