@@ -59,7 +59,10 @@ describe("a program that has no memory left", () => {
     expect(report.recorded).toMatchObject([{ steps: 2 }]);
     expect(report.failure).toMatchObject({
       cause: "array",
-      message: "RangeError: Invalid typed array length: 1099511627776",
+      // Of Node 20 and 22, and of Node 24, whose arrays may be as long.
+      message: expect.stringMatching(
+        /^RangeError: (Invalid typed array length: 1099511627776|Array buffer allocation failed)$/,
+      ),
       op: "Tile",
       askedBytes: 4 * 64 * 4 * 2 ** 32,
       stepsBefore: 2,

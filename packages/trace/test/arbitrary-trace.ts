@@ -36,8 +36,14 @@ export const nameArbitrary: fc.Arbitrary<string> = fc.oneof(
   fc.string({ unit: "binary", maxLength: 8 }),
 );
 
+/**
+ * Names of fields, of what JSON.parse can tell apart: that of Node 24 (V8 13.6) reads `{"\\n":0}` as `{"\\\\":0}` once it has met an object whose
+ * only field is a backslash.
+ */
+const fieldArbitrary = nameArbitrary.filter((name) => name !== "\\");
+
 const jsonArbitrary = fc
-  .dictionary(nameArbitrary, fc.jsonValue({ maxDepth: 2 }), { maxKeys: 3 })
+  .dictionary(fieldArbitrary, fc.jsonValue({ maxDepth: 2 }), { maxKeys: 3 })
   // As JSON has it, which knows no -0.
   .map((value) => JSON.parse(JSON.stringify(value)) as Record<string, unknown>);
 
@@ -51,7 +57,7 @@ const headerArbitrary: fc.Arbitrary<TraceHeader> = fc.record(
     deviceMemoryBytes: fc.integer({ min: 1 }),
     allocationUnitBytes: fc.constantFrom(1, 512),
     model: nameArbitrary,
-    libraries: fc.dictionary(nameArbitrary, nameArbitrary, { maxKeys: 3 }),
+    libraries: fc.dictionary(fieldArbitrary, nameArbitrary, { maxKeys: 3 }),
     failure: fc.record(
       {
         cause: fc.constantFrom(...failureCauses),
