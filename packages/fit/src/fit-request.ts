@@ -57,6 +57,8 @@ export function unitsOf(request: FitRequest, steps: StepsToFit): readonly FitUni
   if (steps.framework !== "pytorch" && precisions.includes("bf16"))
     throw refusal(`--precision bf16: ${steps.name} trains in float32, as all of TensorFlow.js does. Leave it out.`);
   const batches = batchesOf(request, steps);
+  const keepsMeasured =
+    steps.isMeasured === true && request.devices.length === 1 && steps.recordedBatches?.length === 1;
   const units: FitUnit[] = [];
   for (const spec of request.devices) {
     const deviceBytes = request.memoryBytes ?? spec.memoryBytes;
@@ -84,6 +86,7 @@ export function unitsOf(request: FitRequest, steps: StepsToFit): readonly FitUni
                 memoryBytes,
                 batches,
                 ...(globalBatch !== undefined && { globalBatch }),
+                ...(keepsMeasured && { keepsMeasured }),
                 maxOverhead,
                 objective,
                 iterations,

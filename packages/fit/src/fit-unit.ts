@@ -42,6 +42,8 @@ export interface FitUnit {
   readonly batches: readonly number[];
   /** Samples of a step over all ranks and micro-batches; undefined: as many as a pass of all ranks has. */
   readonly globalBatch?: number;
+  /** Whether times that were measured as a run was recorded stay: those of one run, for one device. Neither several devices nor batches that were not recorded could be told apart by them; left out: no. */
+  readonly keepsMeasured?: boolean;
   /** How much longer a step may take than without recomputation or transfers, as a fraction. */
   readonly maxOverhead: number;
   readonly objective: FitObjective;

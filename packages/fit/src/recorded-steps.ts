@@ -1,6 +1,6 @@
 import { extrapolateRuns } from "@remat/memory";
 import { extrapolateCosts } from "@remat/runtime-estimator";
-import { Category, RematError, type Trace } from "@remat/trace";
+import { Category, RematError, RuntimeSource, type Trace } from "@remat/trace";
 import type { StepsToFit } from "./steps-to-fit.js";
 
 /** A run, and what it is called. */
@@ -39,6 +39,7 @@ export function stepsOfRuns(runs: readonly RecordedRun[], sizes?: readonly numbe
       name,
       framework,
       recordedBatches: [batch],
+      isMeasured: first.ops.runtimeSource.includes(RuntimeSource.measured),
       async stepAt(asked, optimizer) {
         refuseOptimizer(optimizer);
         if (asked !== batch)

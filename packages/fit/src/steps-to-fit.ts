@@ -18,6 +18,8 @@ export interface StepsToFit {
   scaled?(optimizer: string | undefined): Promise<StepsToFit | undefined>;
   /** What follows from recorded runs may be off by so many bytes; left out: nothing. */
   readonly residualBytes?: number;
+  /** Whether the run tells what its ops took. */
+  readonly isMeasured?: boolean;
   /** At which batches the runs were recorded; left out: of a model that is there. */
   readonly recordedBatches?: readonly number[];
 }

@@ -1,5 +1,6 @@
-import { type ShardingPlan, simulateFsdp } from "@remat/mem-tracker/fsdp";
+import { accumulatedRun, type ShardingPlan, simulateFsdp } from "@remat/mem-tracker/fsdp";
 import { heldPeak } from "@remat/memory";
+import { CheckpointedSteps } from "@remat/memory/checkpointing";
 import { planTorchCheckpoints } from "@remat/planner";
 import { compareShardings } from "@remat/reporting/sharding";
 import { deviceSpec, priceTrace, stepMs } from "@remat/runtime-estimator";
@@ -13,6 +14,8 @@ const scaled = ["lstm_batch", "convolutions_batch"].map((name) => stepsOfRuns(si
 
 const range = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, i) => from + i);
 
+const isAlone = ({ configuration: { ranks, precision } }: FitUnit): boolean => ranks === 1 && precision === "f32";
+
 /** What a batch takes, asked of the rooms themselves; undefined where it does not fit. */
 async function directly(
   unit: FitUnit,
@@ -23,11 +26,12 @@ async function directly(
   const { way, ranks, precision } = configuration;
   const passes = globalBatch === undefined ? 1 : globalBatch / (batch * ranks);
   if (!Number.isInteger(passes)) return undefined;
-  const trace = priceTrace(await steps.stepAt(batch, undefined), spec);
+  const pass = priceTrace(await steps.stepAt(batch, undefined), spec);
+  const trace = isAlone(unit) ? priceTrace(accumulatedRun(pass, passes), spec) : pass;
   const rateOf = (ms: number): number => (1000 * batch * ranks * passes) / ms;
   const within = (peakBytes: number, ms: number) =>
     peakBytes <= memoryBytes ? { peakBytes, rate: rateOf(ms) } : undefined;
-  if (ranks === 1 && precision === "f32") {
+  if (isAlone(unit)) {
     if (way === "stock") return within(heldPeak(trace).peakBytes, stepMs(trace));
     const { found } = planTorchCheckpoints(trace, {
       budget: { bytes: memoryBytes },
@@ -63,12 +67,13 @@ describe("the batch of a configuration", () => {
     await fc.assert(
       fc.asyncProperty(grids, async ({ steps, device, precision, way, ranks, globalBatch, ...rest }) => {
         const given = { ...rest, ...(globalBatch !== undefined && { globalBatch }) };
-        const isAlone = ranks === 1 && precision === "f32";
-        // Which modules are checkpointed on a rank is chosen by no search.
-        fc.pre(isAlone ? way !== "offload" && globalBatch === undefined : way !== "recompute");
         const [unit] = unitsOf(
           { ...given, devices: [deviceSpec(device)], ways: [way], ranks: [ranks], precisions: [precision] },
           steps,
+        );
+        // Which modules are checkpointed on a rank is chosen by no search; with several passes see below.
+        fc.pre(
+          isAlone(unit) ? way !== "offload" && (way !== "recompute" || globalBatch === undefined) : way !== "recompute",
         );
         const answer = await fitUnitBatch(unit, steps);
         const all = await Promise.all(unit.batches.map((batch) => directly(unit, steps, batch)));
@@ -88,6 +93,61 @@ describe("the batch of a configuration", () => {
     );
     expect(fitting).toBeGreaterThan(5);
   }, 120_000);
+
+  it("holds in several passes what a plan leaves of each, and is within memory and time", async () => {
+    const steps = stepsOfRuns([plainRun("bf16-plain")]);
+    const [batch] = steps.recordedBatches!;
+    const devices = [deviceSpec("a100")];
+    const plain = priceTrace(await steps.stepAt(batch, undefined), devices[0]);
+    const stockBytes = heldPeak(accumulatedRun(plain, 3)).peakBytes;
+    let recomputing = 0;
+    for (const [passes, share, maxOverhead, objective] of [
+      [1, 0.8, 0.5, "throughput"],
+      [2, 0.8, 0.5, "throughput"],
+      [3, 0.7, 0.5, "throughput"],
+      [3, 0.9, 0.5, "throughput"],
+      [3, 1, 0.1, "memory"],
+    ] as const) {
+      const memoryBytes = Math.floor(share * stockBytes);
+      const asked = { devices, ways: ["recompute"] as const, globalBatch: passes * batch, memoryBytes };
+      const [unit] = unitsOf({ ...asked, maxOverhead, objective }, steps);
+      const answer = await fitUnitBatch(unit, steps);
+      if (answer.kind !== "fits") continue;
+      const { row } = answer;
+      expect(row.microBatches).toBe(passes);
+      const followed = accumulatedRun(new CheckpointedSteps(plain).under(row.policy!, ""), passes);
+      expect(row.peakBytes).toBe(heldPeak(followed).peakBytes);
+      expect(row.peakBytes).toBeLessThanOrEqual(memoryBytes);
+      expect(row.overhead).toBeLessThanOrEqual(maxOverhead);
+      expect(row.stepMs).toBeCloseTo(stepMs(priceTrace(followed, unit.spec)), 6);
+      expect(row.bytesByCategory).toEqual(heldPeak(followed).bytesByCategory);
+      if (row.policy!.length > 0 && passes > 1) recomputing++;
+    }
+    expect(recomputing).toBeGreaterThan(2);
+  }, 120_000);
+
+  it("holds in two passes what PyTorch held that took two", async () => {
+    const steps = stepsOfRuns([goldenRun("mem_mlp4_adam")]);
+    const [batch] = steps.recordedBatches!;
+    const devices = [deviceSpec("a100")];
+    const [unit] = unitsOf({ devices, ways: ["stock"], globalBatch: 2 * batch }, steps);
+    const recorded = heldPeak(goldenRun("mem_mlp4_accumulate_2_adam").trace).peakBytes;
+    expect(await fitUnitBatch(unit, steps)).toMatchObject({ row: { microBatches: 2, peakBytes: recorded } });
+  });
+
+  it("is of one pass in TensorFlow.js, which updates after each", async () => {
+    const { name, stepAt } = scaled[0];
+    const steps: StepsToFit = { name, stepAt, framework: "tfjs" };
+    const devices = [deviceSpec("a100")];
+    const asked = { devices, ways: ["stock"] as const, globalBatch: 16 };
+    const [within] = unitsOf({ ...asked, batches: [4, 8, 16] }, steps);
+    expect(await fitUnitBatch(within, steps)).toMatchObject({ row: { batch: 16, microBatches: 1 } });
+    const [without] = unitsOf({ ...asked, batches: [4, 8] }, steps);
+    expect(await fitUnitBatch(without, steps)).toMatchObject({
+      kind: "refused",
+      reason: expect.stringContaining("TensorFlow.js updates after each"),
+    });
+  });
 
   it("is the smallest where memory counts", async () => {
     const [steps] = scaled;

@@ -19,9 +19,9 @@ export function sizedRuns(name: string): readonly (RecordedRun & { readonly size
 }
 
 /** A step with what autograd saves, so that it can be checkpointed. */
-export function plainRun(): RecordedRun {
-  const fixture = new URL("../../mem-tracker/test/fixtures/plain-tf.json.gz", import.meta.url);
-  return { name: "plain-tf", trace: readPyTorchTrace(JSON.parse(gunzipSync(readFileSync(fixture)).toString())) };
+export function plainRun(name = "plain-tf"): RecordedRun {
+  const fixture = new URL(`../../mem-tracker/test/fixtures/${name}.json.gz`, import.meta.url);
+  return { name, trace: readPyTorchTrace(JSON.parse(gunzipSync(readFileSync(fixture)).toString())) };
 }
 
 /** A golden of the memory tracker. */

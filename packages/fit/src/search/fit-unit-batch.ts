@@ -3,7 +3,7 @@ import { type CategoryName, RematError } from "@remat/trace";
 import type { FitAnswer, FitRow, FitStep, FitUnit, NotFitting } from "../fit-unit.js";
 import type { StepsToFit } from "../steps-to-fit.js";
 import { fitWay } from "../ways/fit-ways.js";
-import { microBatchesOf } from "../ways/sharded.js";
+import { isSharded, microBatchesOf } from "../ways/sharded.js";
 import { searchPlanned } from "./search-planned.js";
 import { fits, samplesPerSecondOf, TriedSteps } from "./tried-steps.js";
 
@@ -24,12 +24,14 @@ export async function fitUnitBatch(
   const way = fitWay(configuration.way);
   const reason = way.refuses(unit, steps);
   if (reason !== undefined) return { kind: "refused", configuration, reason };
-  const batches = unit.batches.filter((batch) => microBatchesOf(unit, batch) !== undefined);
+  // TensorFlow.js updates after each pass.
+  const mostPasses = steps.framework === "tfjs" && !isSharded(unit) ? 1 : Number.POSITIVE_INFINITY;
+  const batches = unit.batches.filter((batch) => (microBatchesOf(unit, batch) ?? Number.NaN) <= mostPasses);
   if (batches.length === 0)
     return {
       kind: "refused",
       configuration,
-      reason: `no batch of ${describeBatches(unit.batches)} on ${configuration.ranks} ranks makes up ${unit.globalBatch} samples`,
+      reason: `no batch of ${describeBatches(unit.batches)} on ${configuration.ranks === 1 ? "one device" : `${configuration.ranks} ranks`} makes up ${unit.globalBatch} samples${mostPasses === 1 ? " in one pass, and TensorFlow.js updates after each" : ""}`,
     };
   try {
     const among = { ...unit, batches };
@@ -64,7 +66,23 @@ async function confirmed(unit: FitUnit, tried: TriedSteps, scaled: TriedSteps): 
 /** Sums in another order differ so much. */
 const sameOverhead = 1e-9;
 
+/** A step in one pass holds no gradients of passes before, and may hold less than one with a smaller batch in several: it is looked at by itself. */
 async function bestOf(unit: FitUnit, tried: TriedSteps): Promise<FitStep | undefined> {
+  const { batches, objective } = unit;
+  const last = batches.at(-1)!;
+  if (batches.length === 1 || unit.globalBatch === undefined || microBatchesOf(unit, last) !== 1)
+    return bestAmong(unit, tried);
+  const whole = await tried.at(last);
+  if (!fits(whole, unit)) return bestAmong({ ...unit, batches: batches.slice(0, -1) }, tried);
+  if (objective === "batch") return whole;
+  const passes = await bestAmong({ ...unit, batches: batches.slice(0, -1) }, tried);
+  if (passes === undefined) return whole;
+  const aim = (step: FitStep): number =>
+    objective === "memory" ? step.peakBytes : -(samplesPerSecondOf(unit, step) ?? step.batch);
+  return aim(passes) < aim(whole) ? passes : whole;
+}
+
+async function bestAmong(unit: FitUnit, tried: TriedSteps): Promise<FitStep | undefined> {
   const { batches, memoryBytes, objective, configuration } = unit;
   const smallest = await tried.at(batches[0]);
   if (objective === "memory") return fits(smallest, unit) ? smallest : undefined;

@@ -42,9 +42,9 @@ export async function searchPlanned(unit: FitUnit, tried: TriedSteps): Promise<F
     else overAt = middle;
   }
   for (let more = 0; objective !== "batch" && more < unit.morePlans; more++) {
-    const next = mostPromising(unit, fitting, tried);
+    const next = largestAtNoCost(fitting, overAt) ?? mostPromising(unit, fitting, tried);
     if (next === undefined) break;
-    await tryAt(next);
+    if (!(await tryAt(next))) overAt = Math.min(overAt, next);
   }
   return objective === "batch" ? fitting.get(fitsAt) : bestOf(unit, fitting);
 }
@@ -64,6 +64,18 @@ function bestOf(unit: FitUnit, fitting: ReadonlyMap<number, FitStep>): FitStep |
 /** Where ops have no times, more samples are better. */
 function rateOf(unit: FitUnit, step: FitStep): number {
   return samplesPerSecondOf(unit, step) ?? step.batch;
+}
+
+/**
+ * The middle between the largest batch that a plan takes no time of and the smallest above that one does, or that does not fit; undefined where nothing is between them. A sample's time hardly
+ * falls with the batch, and a plan's rises: the best is mostly there.
+ */
+function largestAtNoCost(fitting: ReadonlyMap<number, FitStep>, overAt: number): number | undefined {
+  const isFree = (index: number): boolean => fitting.get(index)!.overhead === 0;
+  const indices = [...fitting.keys()];
+  const free = Math.max(...indices.filter(isFree), -1);
+  const paid = Math.min(...indices.filter((index) => index > free && !isFree(index)), overAt);
+  return free >= 0 && paid - free > 1 ? (free + paid) >> 1 : undefined;
 }
 
 /** A batch between two that fit where there may be the most above the best; undefined where there is none. */

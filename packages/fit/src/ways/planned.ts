@@ -1,12 +1,15 @@
 import { usualWrap } from "@remat/mem-tracker/fsdp";
-import { heldPeak, holdPlan } from "@remat/memory";
+import { holdPlan } from "@remat/memory";
+import { CheckpointedSteps } from "@remat/memory/checkpointing";
 import { type CheckpointingAnswer, planCheckpointing, planTorchCheckpoints } from "@remat/planner";
+import { stepMs } from "@remat/runtime-estimator";
 import type { Trace } from "@remat/trace";
 import type { FitStep, FitUnit } from "../fit-unit.js";
 import type { StepsToFit } from "../steps-to-fit.js";
 import type { FitWay } from "./fit-way.js";
+import { takePasses } from "./passes.js";
 import { priced } from "./priced.js";
-import { isSharded, shardedStep } from "./sharded.js";
+import { isSharded, microBatchesOf, shardedStep } from "./sharded.js";
 
 /** What does not fit is freed and recomputed: by a plan within the memory that there is, and of a rank by checkpointing the blocks that repeat. */
 export const recomputeWay: FitWay = {
@@ -64,9 +67,9 @@ async function plannedStep(
     ...(linkBytesPerSecond !== undefined && { linkBytesPerSecond }),
   });
   if (point === undefined) return leastOf(infeasible!, batch);
-  const { peakBytes, stepMs, overhead, plan } = point;
+  const { peakBytes, overhead, plan } = point;
   const { bytesByCategory } = holdPlan(trace, plan);
-  return { batch, peakBytes, bytesByCategory, stepMs, overhead, gap: plan.predicted.gap };
+  return { batch, peakBytes, bytesByCategory, stepMs: point.stepMs, overhead, gap: plan.predicted.gap };
 }
 
 /** What stays whatever the plan is, by what it is for the most part. */
@@ -82,23 +85,36 @@ function leastOf(
 /** Rounds without anything better: few, as there are many batches. */
 const torchRounds = 10;
 
-function torchStep({ memoryBytes, maxOverhead, objective, seed }: FitUnit, trace: Trace, batch: number): FitStep {
-  const { found, least, stepMs } = planTorchCheckpoints(trace, {
-    ...(objective === "memory" ? {} : { budget: { bytes: memoryBytes } }),
-    maxOverhead,
-    rounds: torchRounds,
-    seed,
-    // It ends by its rounds, so that it finds the same every time.
-    now: () => 0,
-  });
-  const { peakBytes, overhead, policy } = found ?? least;
-  const { bytesByCategory } = heldPeak(trace);
-  return {
-    batch,
-    peakBytes,
-    bytesByCategory,
-    stepMs: stepMs > 0 ? stepMs * (1 + overhead) : undefined,
-    overhead,
-    policy,
-  };
+function torchStep(unit: FitUnit, trace: Trace, batch: number): FitStep {
+  const { memoryBytes, maxOverhead, objective, seed } = unit;
+  const run = new CheckpointedSteps(trace);
+  const passes = microBatchesOf(unit, batch) ?? 1;
+  const plainMs = takePasses(unit, trace, batch).ms;
+  /** Of a step: what all its passes take longer; 0 where ops have no times. */
+  const share = plainMs > 0 ? (passes * stepMs(trace)) / plainMs : 0;
+  for (let bytes = memoryBytes; ; ) {
+    const { found, least } = planTorchCheckpoints(trace, {
+      ...(objective === "memory" ? {} : { budget: { bytes } }),
+      maxOverhead: share > 0 ? maxOverhead / share : maxOverhead,
+      rounds: torchRounds,
+      seed,
+      // It ends by its rounds, so that it finds the same every time.
+      now: () => 0,
+    });
+    const { policy, overhead: ofPass } = found ?? least;
+    const { peakBytes, bytesByCategory } = takePasses(unit, run.under(policy, ""), batch);
+    const overhead = ofPass * share;
+    const step = {
+      batch,
+      peakBytes,
+      bytesByCategory,
+      stepMs: plainMs > 0 ? plainMs * (1 + overhead) : undefined,
+      overhead,
+      policy,
+    };
+    const overBytes = peakBytes - memoryBytes;
+    if (found === undefined || objective === "memory" || overBytes <= 0 || overBytes >= bytes) return step;
+    // Gradients of the passes before lie beside what a pass holds, which has so much less.
+    bytes -= overBytes;
+  }
 }

@@ -2,7 +2,9 @@ import { priceTrace } from "@remat/runtime-estimator";
 import { RuntimeSource, type Trace } from "@remat/trace";
 import type { FitUnit } from "../fit-unit.js";
 
-/** Returns a step with the times that its ops take on the unit's device; what was measured stays. */
-export function priced(trace: Trace, { spec }: Pick<FitUnit, "spec">): Trace {
-  return trace.ops.runtimeSource.includes(RuntimeSource.measured) ? trace : priceTrace(trace, spec);
+/** Returns a step with the times that its ops take on the unit's device; what was measured stays where the unit says so. */
+export function priced(trace: Trace, { spec, keepsMeasured }: Pick<FitUnit, "spec" | "keepsMeasured">): Trace {
+  return keepsMeasured === true && trace.ops.runtimeSource.includes(RuntimeSource.measured)
+    ? trace
+    : priceTrace(trace, spec);
 }

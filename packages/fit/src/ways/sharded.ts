@@ -35,20 +35,20 @@ function shardingOf(unit: FitUnit, batch: number, more: Partial<ShardingPlan> = 
 export function shardedStep(unit: FitUnit, trace: Trace, batch: number, more: Partial<ShardingPlan>): FitStep {
   const { spec, network } = unit;
   const sharding = shardingOf(unit, batch, more);
-  const { outcomes } = compareShardings(trace, [{ name: "rank", plan: sharding }], {
-    device: spec,
-    ...(network !== undefined && { network }),
-  });
-  const [alone, rank] = outcomes;
-  const { peakBytes, bytesByCategory, time } = rank;
-  const plainMs = (alone.time?.computeMs ?? 0) * (microBatchesOf(unit, batch) ?? 1);
-  const isRecomputed = more.checkpoint !== undefined && time !== undefined && plainMs > 0;
+  const { checkpoint, ...plain } = sharding;
+  const { outcomes } = compareShardings(
+    trace,
+    [{ name: "rank", plan: sharding }, ...(checkpoint === undefined ? [] : [{ name: "plain", plan: plain }])],
+    { device: spec, ...(network !== undefined && { network }) },
+  );
+  const [, { peakBytes, bytesByCategory, time }, without] = outcomes;
   return {
     batch,
     peakBytes,
     bytesByCategory,
     stepMs: time?.stepMs,
-    overhead: isRecomputed ? Math.max(0, time.computeMs / plainMs - 1) : 0,
+    overhead:
+      time === undefined || without?.time === undefined ? 0 : Math.max(0, time.stepMs / without.time.stepMs - 1),
     sharding,
   };
 }

@@ -1,6 +1,5 @@
-import { heldPeak } from "@remat/memory";
-import { stepMs } from "@remat/runtime-estimator";
 import type { FitWay } from "./fit-way.js";
+import { takePasses } from "./passes.js";
 import { priced } from "./priced.js";
 import { isSharded, shardedStep } from "./sharded.js";
 
@@ -13,7 +12,7 @@ export const stockWay: FitWay = {
   async stepWith(unit, steps, batch) {
     const trace = priced(await steps.stepAt(batch, unit.configuration.optimizer), unit);
     if (isSharded(unit)) return shardedStep(unit, trace, batch, {});
-    const { peakBytes, bytesByCategory } = heldPeak(trace);
-    return { batch, peakBytes, bytesByCategory, stepMs: stepMs(trace) || undefined, overhead: 0 };
+    const { peakBytes, bytesByCategory, ms } = takePasses(unit, trace, batch);
+    return { batch, peakBytes, bytesByCategory, stepMs: ms || undefined, overhead: 0 };
   },
 };

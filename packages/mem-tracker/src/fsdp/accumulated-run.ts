@@ -9,6 +9,8 @@ import { planError } from "./sharding-plan.js";
  *
  * @param passes how many, at least 1
  * @throws RematError `SHARDING_PLAN` for a run that accumulates already
+ * @example
+ * heldPeak(accumulatedRun(trace, 4)).peakBytes; // of a step that adds up the gradients of four batches
  */
 export function accumulatedRun(trace: Trace, passes: number): Trace {
   if (passes === 1) return trace;

@@ -1,3 +1,4 @@
+export { accumulatedRun } from "./accumulated-run.js";
 export { CheckpointedRun } from "./checkpointed-run.js";
 export { checkpointedUnits, type RunningModules } from "./checkpointed-units.js";
 export { FSDPMemTracker, type FsdpModuleState } from "./fsdp-mem-tracker.js";
