@@ -26,6 +26,8 @@ export interface DeviceSpec {
   readonly network?: DeviceNetwork;
   /** Allocations are rounded up to a multiple of this many bytes: 512 for PyTorch's CUDA caching allocator, 1 elsewhere. */
   readonly allocationUnitBytes: number;
+  /** What one costs in an hour, in whatever money, where somebody says so. */
+  readonly pricePerHour?: number;
   /** Where the numbers come from. */
   readonly source?: string;
 }

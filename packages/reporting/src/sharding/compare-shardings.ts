@@ -190,11 +190,12 @@ function timeOf(
   simulation: FsdpSimulation,
   { device, network = device?.network }: CompareShardingsOptions,
 ): StepTime | undefined {
-  if (device === undefined || network === undefined) return undefined;
-  const { trace, steps, groups } = simulation;
+  const { trace, steps, groups, plan } = simulation;
+  const joined = network ?? (plan.worldSize === 1 ? unused : undefined);
+  if (device === undefined || joined === undefined) return undefined;
   // What a device takes by its figures it takes in another precision, too; what was measured stays.
   const priced = trace.ops.runtimeSource.includes(RuntimeSource.roofline) ? priceTrace(trace, device) : trace;
-  const schedule = scheduleStreams(simulation, priced, { ...device, network });
+  const schedule = scheduleStreams(simulation, priced, { ...device, network: joined });
   if (schedule.computeMs === 0) return undefined;
   return {
     stepMs: schedule.totalMs / steps,
@@ -204,6 +205,9 @@ function timeOf(
     groups: groups.map(({ modules }) => modules.map((module) => trace.modules[module].fqn).join(" + ")),
   };
 }
+
+/** One rank sends nothing. */
+const unused: DeviceNetwork = { perNode: 1, nodeGBps: 1, betweenGBps: 1, latencyUs: 1 };
 
 /** Returns what a rank receives in a step, in bytes. */
 export function receivedBytes({ allGatherBytes, reduceScatterBytes, allReduceBytes }: Communication): number {

@@ -1,7 +1,17 @@
 import { type DeviceNetwork, type DeviceSpec, RematError } from "@remat/trace";
 import { allocationUnits } from "./allocation-units.js";
 
-const fields = ["name", "tflops", "memoryGBps", "memoryBytes", "linkGBps", "network", "allocationUnitBytes", "source"];
+const fields = [
+  "name",
+  "tflops",
+  "memoryGBps",
+  "memoryBytes",
+  "linkGBps",
+  "network",
+  "allocationUnitBytes",
+  "pricePerHour",
+  "source",
+];
 const networkFields = ["perNode", "nodeGBps", "betweenGBps", "latencyUs"];
 
 /**
@@ -28,6 +38,8 @@ export function parseDeviceSpec(json: unknown): DeviceSpec {
   if (record["memoryBytes"] !== undefined) spec.memoryBytes = expectWhole("memoryBytes", record["memoryBytes"]);
   if (record["linkGBps"] !== undefined) spec.linkGBps = expectNumber("linkGBps", record["linkGBps"], "GB/s above 0");
   if (record["network"] !== undefined) spec.network = expectNetwork(record["network"]);
+  if (record["pricePerHour"] !== undefined)
+    spec.pricePerHour = expectNumber("pricePerHour", record["pricePerHour"], "a price above 0");
   if (record["source"] !== undefined) spec.source = expectText("source", record["source"]);
   return spec;
 }
