@@ -207,7 +207,7 @@ export const importTable = {
   },
   report: {
     pure: false,
-    imports: ["trace", "sac-core", "memory", "mem-tracker", "planner", "reporting"],
+    imports: ["trace", "sac-core", "memory", "mem-tracker", "planner", "reporting", "fit"],
     floors: [["data"], ["make", "html"]],
   },
   "report/data": { pure: true, imports: ["trace", "sac-core", "memory", "mem-tracker", "planner", "reporting"] },

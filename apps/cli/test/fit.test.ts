@@ -13,13 +13,19 @@ const folder = mkdtempSync(join(tmpdir(), "remat-fit-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 interface Row {
-  readonly configuration: { readonly optimizer: string; readonly way: string; readonly device: string };
+  readonly configuration: {
+    readonly optimizer: string;
+    readonly way: string;
+    readonly device: string;
+    readonly ranks: number;
+  };
   readonly batch: number;
   readonly peakBytes: number;
   readonly memoryBytes: number;
   readonly stepMs: number;
   readonly samplesPerSecond: number;
   readonly overhead: number;
+  readonly costPerMillion?: number;
 }
 
 async function answer(...args: string[]) {
@@ -118,6 +124,44 @@ describe("remat fit MODEL", () => {
     );
   }, 60_000);
 
+  it("takes devices of one's own, and what they cost, by either name", async () => {
+    const device = join(folder, "mine.json");
+    const figures = { name: "mine", tflops: { float32: 10 }, memoryGBps: 500, memoryBytes: 8_000_000 };
+    writeFileSync(device, JSON.stringify({ ...figures, pricePerHour: 3.6 }));
+    const asked = [...tiny, "--batch", "1..8", "--ways", "stock", "--objective", "cost"];
+    const one = await answer(...asked, "--device", device);
+    expect(one.best.memoryBytes).toBe(8_000_000);
+    expect(one.best.costPerMillion).toBeCloseTo(1000 / one.best.samplesPerSecond, 9);
+    expect(await answer(...asked, "--devices", device)).toEqual(one);
+    const dearer = await answer(...asked, "--device", device, "--price", "mine=7.2");
+    expect(dearer.best.costPerMillion).toBeCloseTo(2 * one.best.costPerMillion!, 12);
+  }, 60_000);
+
+  it("says why ranks have no times, and tells of one rank's all the same", async () => {
+    const device = join(folder, "alone.json");
+    const figures = { name: "alone", tflops: { float32: 10 }, memoryGBps: 500, memoryBytes: 1e12 };
+    writeFileSync(device, JSON.stringify(figures));
+    const asked = [recorded, "--device", device, "--ranks", "1,2", "--precision", "bf16", "--ways", "stock"];
+    const { stdout } = await remat("fit", ...asked);
+    expect(stdout).toContain("ranks of alone have no times");
+    const { rows } = await answer(...asked);
+    expect(rows.map(({ configuration: { ranks }, stepMs }) => [ranks, stepMs > 0])).toEqual([
+      [1, true],
+      [2, false],
+    ]);
+    expect(
+      (await remat("fit", ...asked, "--network", "per-node=8,node=450,between=50,latency=5")).stdout,
+    ).not.toContain("no times");
+  }, 60_000);
+
+  it("writes a page with a matrix of what it prints", async () => {
+    const path = join(folder, "fit.html");
+    const { rows } = await answer(...tiny, "--batch", "1..4", "--devices", "a100,l4", "--html", path);
+    const page = readFileSync(path, "utf8");
+    expect(page.match(/<td [^>]*data-rank=/g)).toHaveLength(rows.length);
+    expect(page).toContain("Times: roofline of each device");
+  }, 60_000);
+
   it("fails where nothing fits, saying what most of it is", async () => {
     const { code, stdout, stderr } = await remat(
       "fit",
@@ -169,6 +213,9 @@ describe("what makes no sense", () => {
     [[...tiny, "--precision", "bf16"], "trains in float32"],
     [[...tiny, "--devices", "tpu"], 'there is no device "tpu"'],
     [[...tiny, "--devices", "cpu"], "nobody says how much memory cpu has"],
+    [[...tiny, "--device", "l4", "--devices", "a100"], "--device and --devices are the same"],
+    [[...tiny, "--devices", "a100,l4,a100"], '--devices names "a100" twice'],
+    [[...tiny, "--matrix"], "there is no terminal here"],
     [[...tiny, "--batch", "8..2"], "--batch 8..2 is empty"],
     [[...tiny, "--objective", "cost"], "--objective cost needs what devices cost"],
     [[...tiny, "--price", "h100=2"], '--price names "h100", which is none of --devices'],

@@ -10,4 +10,5 @@ export type {
 export { extractReport } from "./extract-report.js";
 export { type MakeReportOptions, makeReport } from "./make/make-report.js";
 export { planAsTrace } from "./make/plan-as-trace.js";
+export { type RenderFitOptions, renderFit } from "./render-fit.js";
 export { renderReport } from "./render-report.js";

@@ -115,7 +115,8 @@ export function describeConfiguration({ device, optimizer, precision, way, ranks
   ].join(", ");
 }
 
-function describeBest(row: RankedRow, size: SizeFormat): string {
+/** Returns what a row comes to, in words. */
+export function describeBest(row: RankedRow, size: SizeFormat = sizeFormat("auto")): string {
   const { configuration, batch, microBatches, peakBytes, memoryBytes, stepMs, samplesPerSecond, costPerMillion } = row;
   return [
     `batch ${batch}${microBatches === 1 ? "" : ` × ${microBatches}`} on ${describeConfiguration(configuration)}: ${size(peakBytes)} of ${size(memoryBytes)}`,
@@ -197,14 +198,18 @@ function refusedTable({ refused }: FitSummary): DocumentPart {
   };
 }
 
-function describeNext({ batch, peakBytes, binds, bindsBytes }: NotFitting, size: SizeFormat): string {
+/** Returns why a batch does not fit, in words. */
+export function describeNext(
+  { batch, peakBytes, binds, bindsBytes }: NotFitting,
+  size: SizeFormat = sizeFormat("auto"),
+): string {
   return binds === "time"
     ? `${batch}: takes too long`
     : `${batch}: ${size(peakBytes)}, ${labelCategory(binds).toLowerCase()} ${size(bindsBytes)}`;
 }
 
-/** Four digits, and no exponent. */
-function formatRate(value: number): string {
+/** Returns a rate or a price: four digits, and no exponent. */
+export function formatRate(value: number): string {
   if (value < 0.001) return "< 0.001";
   return value >= 1000 ? String(Math.round(value)) : String(Number(value.toPrecision(4)));
 }

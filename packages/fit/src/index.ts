@@ -1,4 +1,11 @@
-export { describeConfiguration, type FitDocumentOptions, fitDocument } from "./fit-document.js";
+export {
+  describeBest,
+  describeConfiguration,
+  describeNext,
+  type FitDocumentOptions,
+  fitDocument,
+  formatRate,
+} from "./fit-document.js";
 export { type FitRequest, unitsOf } from "./fit-request.js";
 export {
   type FitAnswer,
@@ -14,6 +21,16 @@ export {
   fitWayNames,
   type NotFitting,
 } from "./fit-unit.js";
+export {
+  type FitCell,
+  type FitDimension,
+  type FitMatrix,
+  type FitValue,
+  fitDimensions,
+  fitMatrix,
+  pruneFit,
+  valueOf,
+} from "./matrix/fit-matrix.js";
 export { type RecordedRun, stepsOfRuns } from "./recorded-steps.js";
 export { fitUnitBatch } from "./search/fit-unit-batch.js";
 export type { StepsToFit } from "./steps-to-fit.js";

@@ -50,10 +50,7 @@ export function summarizeFit(
     const answer = answers[i];
     return answer?.kind === "fits" ? [withCosts(answer.row, prices)] : [];
   });
-  const rows = found
-    .map((row) => ({ ...row, isOnFront: !found.some((other) => isBetter(other, row)) }))
-    // Those that are as good keep their order.
-    .sort((a, b) => compare(a, b, objective));
+  const rows = rankRows(found, objective);
   const notFitting = units.flatMap((unit, i) => {
     const answer = answers[i];
     if (answer?.kind !== "not-fitting") return [];
@@ -67,6 +64,16 @@ export function summarizeFit(
 }
 
 type CostedRow = Omit<RankedRow, "isOnFront">;
+
+/** Returns rows, the best first, with which of them are on the front of these. @internal */
+export function rankRows(found: readonly CostedRow[], objective: FitObjective): readonly RankedRow[] {
+  return (
+    found
+      .map((row) => ({ ...row, isOnFront: !found.some((other) => isBetter(other, row)) }))
+      // Those that are as good keep their order.
+      .sort((a, b) => compare(a, b, objective))
+  );
+}
 
 function withCosts(row: FitRow, prices: Readonly<Record<string, number>>): CostedRow {
   const { configuration, samplesPerSecond } = row;

@@ -8,6 +8,7 @@ import { appliedText } from "../fit/applied-text.js";
 import { findAnswers } from "../fit/find-answers.js";
 import { fitGridOptions, fitStepOptions, parseFitOptions, parseWorkers } from "../fit/fit-options.js";
 import { LiveTable } from "../fit/live-table.js";
+import { pruneInTerminal } from "../fit/prune-in-terminal.js";
 import { type FitJob, stepsOfJob } from "../fit/steps-of-job.js";
 import { formatOption, parseFormat, parseUnits, shapeOf, unitsOption } from "../format-option.js";
 import { parseModelOptions } from "../model-options.js";
@@ -36,10 +37,13 @@ export async function fit(targets: readonly string[], options: CommandOptions, i
   if (targets.length === 0) throw new UsageError("expected a MODEL, or runs of one: see remat fit --help.");
   const format = parseFormat(options);
   const units = parseUnits(options);
-  const { request, prices, workers, engine, cache, watches, apply, store, parquet, label } = parseFitOptions(options);
+  const asked = parseFitOptions(options);
+  const { request, prices, workers, engine, cache, watches, prunes, apply, store, parquet, page, label } = asked;
   if (watches && io.stderr.isTTY !== true)
     throw new UsageError("--watch draws on a terminal, and standard error is none. Leave it out.");
-  const shown = shownBeside(io, { "--apply": apply, "--parquet": parquet });
+  if (prunes && io.terminal === undefined)
+    throw new UsageError("--matrix is gone through by keys, and there is no terminal here. Leave it out.");
+  const shown = shownBeside(io, { "--apply": apply, "--parquet": parquet, "--html": page });
   const { request: given, ...files } = parseModelOptions({ ...options, batch: undefined, optimizer: undefined });
   const job: FitJob = { sources: targets.map((target) => modelSource(target)), options: { request: given, ...files } };
   if (!isOf(job.sources[0], "model") && request.optimizers !== undefined)
@@ -55,8 +59,10 @@ export async function fit(targets: readonly string[], options: CommandOptions, i
     const shownAs = {
       units,
       pricedBy:
-        steps.recordedBatches === undefined ? "roofline of each device" : "as recorded, else roofline of each device",
-      notes: describeScaling(steps),
+        grid[0].keepsMeasured === true
+          ? "as they were measured when the run was recorded"
+          : "roofline of each device, by which ways are told apart; nothing was measured",
+      notes: [...describeScaling(steps), ...describeUnjoined(grid)],
     };
     const soFar = grid.map((): FitAnswer | undefined => undefined);
     const table = watches ? new LiveTable(io) : undefined;
@@ -76,13 +82,19 @@ export async function fit(targets: readonly string[], options: CommandOptions, i
         },
       }),
     ).finally(() => table?.clear());
-    const summary = summarizeFit(grid, answers, { model, prices });
+    const found = summarizeFit(grid, answers, { model, prices });
+    progress.clear();
+    const summary = prunes ? await pruneInTerminal(found, io.terminal!) : found;
     const { best } = summary;
     if (apply !== undefined && best !== undefined) await writeFor("--apply", apply, await appliedText(best, steps), io);
     const search = { at: new Date().toISOString(), ...(label !== undefined && { label }) };
     if (store !== undefined) await storeFit(store, summary, search);
     if (parquet !== undefined) await writeFor("--parquet", parquet, await fitParquet(summary, search), io);
-    progress.clear();
+    if (page !== undefined) {
+      const { renderFit } = await import("@remat/report");
+      const notes = [`Times: ${shownAs.pricedBy}.`, ...shownAs.notes];
+      await writeFor("--html", page, renderFit(summary, { notes }), io);
+    }
     const document = fitDocument(summary, { ...shownAs, command: best && commandFor(best, targets, { options, job }) });
     shown.write(format.write(document, shapeOf(io)));
     if (best === undefined) throw nothingFits(summary.model, grid);
@@ -117,6 +129,17 @@ function describeScaling({
   if (recordedBatches === undefined || recordedBatches.length < 2) return [];
   return [
     `scaled from runs recorded at batches ${recordedBatches.join(", ")}: sizes, FLOPs and bytes as lines, off by at most ${residualBytes ?? 0} bytes there`,
+  ];
+}
+
+/** Of which devices nobody says what ranks take. */
+function describeUnjoined(grid: readonly FitUnit[]): readonly string[] {
+  const names = grid.flatMap(({ spec, network, configuration: { ranks } }) =>
+    ranks > 1 && network === undefined && spec.network === undefined ? [spec.name] : [],
+  );
+  if (names.length === 0) return [];
+  return [
+    `ranks of ${[...new Set(names)].join(", ")} have no times, as nobody says how they are joined: give --network, or network in the device's file`,
   ];
 }
 

@@ -30,6 +30,7 @@ export const fitGridOptions: readonly CommandOption[] = [
     flags: "--devices <names>",
     purpose: `Devices: names (a100,h100,l4), files with your own, or here for this machine (default: ${defaultDevice})`,
   },
+  { flags: "--device <name>", purpose: "The same, for one" },
   { flags: "--memory <size>", purpose: "What a device has, in place of its own: 4GB" },
   { flags: "--reserve <size>", purpose: "Of that, what is kept for the process and others: 500MB (default: nothing)" },
   { flags: "--batch <sizes>", purpose: "Batches of a rank: 1..512, or 8,16,32 (default: 1..512, or as recorded)" },
@@ -71,6 +72,12 @@ export const fitGridOptions: readonly CommandOption[] = [
     purpose: "With no MODEL: answer for such a fleet, with --workers threads, until it is ended",
   },
   { flags: "--watch", purpose: "Draw the table so far on the terminal, while the search goes on" },
+  { flags: "--matrix", purpose: "Then go through what was found as a matrix, on the terminal, and leave out by keys" },
+  {
+    flags: "--html <file>",
+    purpose: "Write what was found as a page with a matrix, of which rows and columns can be left out",
+    writes: "text",
+  },
   { flags: "--cache <folder>", purpose: "Keep answers there, and begin with those that are there" },
   {
     flags: "--store <file>",
@@ -102,6 +109,9 @@ export interface FitOptions {
   /** The server of a fleet. */
   readonly engine: string | undefined;
   readonly watches: boolean;
+  readonly prunes: boolean;
+  /** Where a page goes. */
+  readonly page: string | undefined;
   readonly apply: string | undefined;
   readonly store: string | undefined;
   readonly parquet: string | undefined;
@@ -116,11 +126,21 @@ export interface FitOptions {
 export function parseFitOptions(options: CommandOptions): FitOptions {
   const given = <T>(name: string, parse: (value: unknown) => T): T | undefined =>
     options[name] === undefined ? undefined : parse(options[name]);
-  const devices = given("devices", parseDevices) ?? [readDevice(defaultDevice)];
+  if (options["devices"] !== undefined && options["device"] !== undefined)
+    throw new UsageError("--device and --devices are the same. Name all in --devices.");
+  const devices = given("devices", parseDevices) ??
+    given("device", (value) => parseDevices(value, "device")) ?? [readDevice(defaultDevice)];
   const objective = parseChoice("objective", options["objective"] ?? "throughput", fitObjectives);
-  const prices = given("price", (value) => parsePrices(value, devices)) ?? {};
+  const prices = {
+    ...Object.fromEntries(
+      devices.flatMap(({ name, pricePerHour }) => (pricePerHour === undefined ? [] : [[name, pricePerHour]])),
+    ),
+    ...given("price", (value) => parsePrices(value, devices)),
+  };
   if (objective === "cost" && Object.keys(prices).length === 0)
-    throw new UsageError(`--objective cost needs what devices cost: --price ${devices[0].name}=2.5, in an hour.`);
+    throw new UsageError(
+      `--objective cost needs what devices cost: --price ${devices[0].name}=2.5, in an hour, or pricePerHour in a device file.`,
+    );
   const iterations = parseCount("iterations", options["iterations"] ?? 200);
   const request: FitRequest = {
     devices,
@@ -147,6 +167,8 @@ export function parseFitOptions(options: CommandOptions): FitOptions {
     workers: parseWorkers(options),
     engine: given("engine", (value) => parseText("engine", value)),
     watches: options["watch"] === true,
+    prunes: options["matrix"] === true,
+    page: given("html", (value) => parseText("html", value)),
     cache: given("cache", (value) => parseText("cache", value)),
     apply: given("apply", (value) => parseText("apply", value)),
     store: given("store", (value) => parseText("store", value)),
@@ -173,10 +195,14 @@ function parseChoices<T extends string>(option: string, value: unknown, allowed:
   return parseList(option, value).map((item) => parseChoice(option, item, allowed));
 }
 
-function parseDevices(value: unknown): readonly DeviceSpec[] {
-  return parseList("devices", value).map((name) =>
+function parseDevices(value: unknown, option = "devices"): readonly DeviceSpec[] {
+  const devices = parseList(option, [value].flat().join()).map((name) =>
     name === "here" ? { ...readDevice(defaultDeviceHere), ...thisMachine(), name: "here" } : readDevice(name),
   );
+  const twice = devices.find(({ name }, i) => devices.findIndex((other) => other.name === name) < i);
+  if (twice !== undefined)
+    throw new UsageError(`--${option} names ${quote(twice.name)} twice: give each device a name of its own, once.`);
+  return devices;
 }
 
 /** A range, or some. */

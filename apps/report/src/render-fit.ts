@@ -1,0 +1,59 @@
+import { describeBest, describeNext, type FitCell, type FitSummary, fitMatrix, formatRate, valueOf } from "@remat/fit";
+import { formatBytes, formatMs, formatWholePercent } from "@remat/reporting";
+import { fitScript, fitStyle } from "./html/fit-page.js";
+import { type Html, html } from "./html/html.js";
+
+export interface RenderFitOptions {
+  /** How times came about, how recorded runs were scaled, and what else has to be said. */
+  readonly notes?: readonly string[];
+}
+
+/**
+ * Renders what fits as one HTML document that needs nothing else: a matrix, in which values of each dimension can be left out. What is best, and what is on the front, is then of those that
+ * are left. Without JavaScript all of it is there.
+ *
+ * @example
+ * await writeFile("fit.html", renderFit(summarizeFit(units, answers, { model: "resnet50" })));
+ */
+export function renderFit(summary: FitSummary, { notes = [] }: RenderFitOptions = {}): string {
+  const { model, objective, best, left } = summary;
+  const { ways, rows, values } = fitMatrix(summary);
+  const rankOf = new Map(summary.rows.map((row, i) => [row, i]));
+  const cell = (found: FitCell | undefined): Html => {
+    if (found === undefined) return html`<td></td>`;
+    const { configuration } = found;
+    const of = JSON.stringify(
+      values.map(({ dimension, values: all }) => all.indexOf(valueOf(configuration, dimension))),
+    );
+    if (found.kind === "refused") return html`<td class="none" data-of="${of}" title="${found.reason}">cannot be</td>`;
+    if (found.kind === "not-fitting")
+      return html`<td class="none" data-of="${of}" title="${describeNext(found.smallest)}">does not fit<small>${describeNext(found.smallest)}</small></td>`;
+    const { row, isBest } = found;
+    const { batch, microBatches, peakBytes, memoryShare, stepMs, samplesPerSecond, costPerMillion, isOnFront } = row;
+    const facts = [
+      `${formatBytes(peakBytes)}, ${formatWholePercent(memoryShare)}`,
+      ...(samplesPerSecond === undefined ? [] : [`${formatRate(samplesPerSecond)} samples/s`]),
+      ...(stepMs === undefined ? [] : [`${formatMs(stepMs)} a step`]),
+      ...(costPerMillion === undefined ? [] : [`${formatRate(costPerMillion)} a million`]),
+      ...(row.next === undefined ? [] : [`next ${describeNext(row.next)}`]),
+    ];
+    const aims = [peakBytes, -(samplesPerSecond ?? 0), costPerMillion ?? 0];
+    return html`<td class="${`${isOnFront ? "front" : ""} ${isBest ? "best" : ""}`.trim()}" data-of="${of}" data-rank="${rankOf.get(row)}" data-aims="${JSON.stringify(aims)}" data-text="${describeBest(row)}"><strong>${batch}${microBatches > 1 && html` × ${microBatches}`}</strong>${facts.map((fact) => html`<small>${fact}</small>`)}</td>`;
+  };
+  const { html: page } = html`<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${model} – what fits</title><style>${fitStyle}</style></head>
+<body><header><h1>What fits: ${model}</h1><p id="best" role="status">${best === undefined ? "nothing fits" : describeBest(best)}</p>
+${notes.map((note) => html`<p class="note">${note}</p>`)}${left > 0 && html`<p class="note">The search was ended early: ${left} configurations were not looked at.</p>`}</header>
+<main><form aria-label="What is left out">${values.map(
+    ({ dimension, values: all }, i) =>
+      html`<fieldset><legend>${dimension}</legend>${all.map((value, j) => html`<label><input type="checkbox" checked data-dimension="${i}" data-value="${j}"> ${value}</label>`)}</fieldset>`,
+  )}</form>
+<div class="scroll" tabindex="0" role="region" aria-label="Configurations"><table><thead><tr><th scope="col">Best by ${objective}</th>${ways.map((way) => html`<th scope="col">${way}</th>`)}</tr></thead><tbody>${rows.map(
+    ({ name, cells }) => html`<tr><th scope="row">${name}</th>${cells.map(cell)}</tr>`,
+  )}</tbody></table></div>
+<p class="note">Large: the batch, and in how many passes. Bold frame: the best. Thin frame: on the front, where no other configuration holds less, is as quick and costs as little.</p>
+<noscript><p class="note">JavaScript is off: nothing can be left out.</p></noscript></main>
+<script>${fitScript}</script></body></html>
+`;
+  return page;
+}
