@@ -121,6 +121,11 @@ describe("parseDeviceSpec", () => {
       "device spec: field 'network.latencyUs': found nothing, expected microseconds above 0",
     ],
     [
+      "what costs nothing",
+      { ...spec, pricePerHour: 0 },
+      "device spec: field 'pricePerHour': found '0', expected a price above 0",
+    ],
+    [
       "an unknown field of a network",
       { ...spec, network: { nodes: 8 } },
       "device spec: field 'network.nodes': expected one of the fields perNode, nodeGBps, betweenGBps, latencyUs",
@@ -128,7 +133,7 @@ describe("parseDeviceSpec", () => {
     [
       "an unknown field",
       { ...spec, bandwidth: 448 },
-      "device spec: field 'bandwidth': expected one of the fields name, tflops, memoryGBps, memoryBytes, linkGBps, network, allocationUnitBytes, source",
+      "device spec: field 'bandwidth': expected one of the fields name, tflops, memoryGBps, memoryBytes, linkGBps, network, allocationUnitBytes, pricePerHour, source",
     ],
   ])("refuses %s", (_, json, message) => {
     expect(() => parseDeviceSpec(json)).toThrow(new RematError("DEVICE_SPEC", message));
