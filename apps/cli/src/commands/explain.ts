@@ -50,7 +50,9 @@ export async function explain(
 
 function readLog(path: string): string {
   try {
-    return readFileSync(path, "utf8");
+    const bytes = readFileSync(path);
+    // PowerShell's `2>` writes UTF-16.
+    return new TextDecoder(bytes[0] === 0xff && bytes[1] === 0xfe ? "utf-16le" : "utf-8").decode(bytes);
   } catch (cause) {
     throw new RematError(
       "LOG_UNREADABLE",

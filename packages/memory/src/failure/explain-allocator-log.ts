@@ -41,7 +41,12 @@ const granularity = { bfc: 256, cuda: 512 } as const;
 export function readAllocatorLog(text: string, name = "the log"): AllocatorLog {
   const log = readBfcLog(text) ?? readCudaLog(text);
   if (log !== undefined) return log;
-  const found = text.trim() === "" ? "it is empty" : "there is nothing of either in it";
+  const found =
+    text.trim() === ""
+      ? "it is empty"
+      : /this is not a failure/.test(text)
+        ? "what had no memory there has done with less, and did not fail, as the log says itself"
+        : "there is nothing of either in it";
   throw new RematError(
     "ALLOCATOR_LOG",
     `${name}: ${found}. Expected what TensorFlow's BFC allocator logs ("ran out of memory trying to allocate …"), or PyTorch's error "CUDA out of memory. Tried to allocate …" or torch.cuda.memory_summary(). Save what the program wrote to stderr.`,

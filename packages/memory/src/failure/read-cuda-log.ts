@@ -3,12 +3,12 @@ import { type AllocatorBin, type AllocatorLog, readSize } from "./allocator-log.
 const size = String.raw`([\d.]+ (?:bytes|[KMGTPE]iB))`;
 
 /**
- * Reads what PyTorch says when its caching allocator of CUDA has no memory left, and what `torch.cuda.memory_summary()` prints, where either is there: the last of each. Undefined of a log in which
- * neither is. Source of the formats: `format_size` and the error in c10's `CUDACachingAllocator.cpp`, before and since release 2.0, and torch's `cuda/memory.py`.
+ * Reads what PyTorch says when its caching allocator of CUDA, ROCm or XPU has no memory left, and what `torch.cuda.memory_summary()` prints, where either is there: the last of each. Undefined of a log in which
+ * neither is. Source of the formats: `format_size` and the error in c10's `CUDACachingAllocator.cpp`, from release 0.4 on, and torch's `cuda/memory.py`.
  */
 export function readCudaLog(text: string): AllocatorLog | undefined {
-  const at = text.lastIndexOf("CUDA out of memory.");
-  const isError = at >= 0;
+  const at = [...text.matchAll(/\b(?:CUDA|HIP|XPU) out of memory\./g)].at(-1)?.index;
+  const isError = at !== undefined;
   const error = isError ? text.slice(at) : "";
   const summary = readSummary(text);
   if (!isError && summary === undefined) return undefined;
@@ -17,12 +17,13 @@ export function readCudaLog(text: string): AllocatorLog | undefined {
     return found?.[1] === undefined ? undefined : readSize(found[1]);
   };
   const [, device = "?"] = /GPU (\d+)/.exec(error) ?? [];
-  const limitBytes = said(`total capacity of ${size}`) ?? said(`${size} total capacity`);
+  const limitBytes = said(`total capaci?ty of ${size}`) ?? said(`${size} total capacity`);
   const inUseBytes =
     said(`${size} is allocated by PyTorch`) ?? said(`${size} already allocated`) ?? summary?.allocatedBytes;
   const reserved = said(`${size} reserved in total by PyTorch`) ?? summary?.reservedBytes;
   const pooledBytes =
     said(`${size} is reserved by PyTorch but unallocated`) ??
+    said(`${size} cached\\)`) ??
     (reserved === undefined || inUseBytes === undefined ? undefined : Math.max(0, reserved - inUseBytes));
   const availableBytes = said(`of which ${size} is free`) ?? said(`${size} free;`);
   const known =

@@ -217,10 +217,83 @@ describe("what PyTorch's caching allocator says", () => {
   });
 });
 
+const MiB = 2 ** 20;
+const GiB = 2 ** 30;
+const bfcLine = "2018-03-01 10:00:00.124: I tensorflow/core/common_runtime/bfc_allocator.cc:665] ";
+/** As programs of several years have printed them. */
+const printed: readonly (readonly [of: string, text: string, log: Partial<AllocatorLog>, verdict: string])[] = [
+  [
+    "PyTorch 1.0",
+    "CUDA out of memory. Tried to allocate 12.50 MiB (GPU 0; 10.92 GiB total capacity; 8.57 GiB already allocated; 9.28 MiB free; 4.68 MiB cached)",
+    { inUseBytes: Math.round(8.57 * GiB), pooledBytes: Math.round(4.68 * MiB), truncated: false },
+    "fragmented",
+  ],
+  [
+    "PyTorch 2.1, with a letter less",
+    "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 172.00 MiB. GPU 0 has a total capacty of 14.75 GiB of which 26.81 MiB is free. Process 4062 has 14.72 GiB memory in use. Of the allocated memory 13.57 GiB is allocated by PyTorch, and 102.00 MiB is reserved by PyTorch but unallocated. If reserved but unallocated memory is large try setting max_split_size_mb to avoid fragmentation.",
+    { limitBytes: Math.round(14.75 * GiB), pooledBytes: 102 * MiB, truncated: false },
+    "shared",
+  ],
+  [
+    "PyTorch on ROCm",
+    "torch.OutOfMemoryError: HIP out of memory. Tried to allocate 2.25 GiB. GPU 0 has a total capacity of 15.98 GiB of which 1.10 GiB is free. Of the allocated memory 14.80 GiB is allocated by PyTorch, and 64.00 MiB is reserved by PyTorch but unallocated.",
+    { askedBytes: 2.25 * GiB, limitBytes: Math.round(15.98 * GiB), pooledBytes: 64 * MiB, truncated: false },
+    "full",
+  ],
+  [
+    "TensorFlow 1",
+    [
+      "2018-03-01 10:00:00.123: W tensorflow/core/common_runtime/bfc_allocator.cc:275] Allocator (GPU_0_bfc) ran out of memory trying to allocate 256.00MiB.  Current allocation summary follows.",
+      `${bfcLine}Chunk at 0x10f5c0d0000 of size 1280`,
+      `${bfcLine}Chunk at 0x10f5c0d0500 of size 1048576`,
+      `${bfcLine}Free at 0x10f6c0d0500 of size 131072`,
+      `${bfcLine}Stats: `,
+      "Limit:                     2000000",
+      "InUse:                     1049856",
+      "MaxInUse:                  1049856",
+      "",
+      "2018-03-01 10:00:00.125: W tensorflow/core/framework/op_kernel.cc:1192] Resource exhausted: OOM when allocating tensor with shape[64,1024,32,32]",
+    ].join("\n"),
+    { askedBytes: 256 * MiB, inUseBytes: 1280 + MiB, pooledBytes: 131072, limitBytes: 2e6, truncated: false },
+    "full",
+  ],
+  [
+    "TensorFlow 2, as a container's log has it",
+    [
+      "tensorflow/core/common_runtime/bfc_allocator.cc:491] Allocator (GPU_0_bfc) ran out of memory trying to allocate 1.00MiB (rounded to 1048576)requested by op Conv2D",
+      "tensorflow/core/common_runtime/bfc_allocator.cc:1066] total_region_allocated_bytes_: 4194304 memory_limit_: 8388608 available bytes: 4194304 curr_region_allocation_bytes_: 8388608",
+      "Limit:                     8388608",
+      "InUse:                     4000000",
+      "MaxInUse:                  4000000",
+    ]
+      .map((line) => `2024-01-01T00:00:00.000Z stderr F ${line}`)
+      .join("\n"),
+    { op: "Conv2D", inUseBytes: 4e6, pooledBytes: 194304, availableBytes: 4194304, truncated: false },
+    "fragmented",
+  ],
+  [
+    "TensorFlow.js, which prints the error alone",
+    "Error: Invalid TF_Status: 8\nMessage: OOM when allocating tensor with shape[512,512,512] and type float on /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc\n    at NodeJSKernelBackend.executeSingleOutput",
+    { name: "GPU_0_bfc", askedBytes: 512 * MiB, shape: [512, 512, 512], truncated: true },
+    "unknown",
+  ],
+];
+
 describe("a log", () => {
+  it.each(printed)("of %s is read", (_of, text, log, verdict) => {
+    const read = readAllocatorLog(text);
+    expect(read).toMatchObject(log);
+    expect(judgeAllocatorLog(read)).toBe(verdict);
+    expect(readAllocatorLog(text.replaceAll("\n", "\r\n"))).toEqual(read);
+  });
+
   it.each([
     ["", "it is empty"],
     [" \n", "it is empty"],
+    [
+      "W tensorflow/tsl/framework/bfc_allocator.cc:485] Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.25GiB with freed_by_count=0. The caller indicates that this is not a failure, but this may mean that there could be performance gains if more memory were available.",
+      "what had no memory there has done with less, and did not fail, as the log says itself",
+    ],
     ["TypeError: x is not a function\n", "there is nothing of either in it"],
     ["OOM when allocating tensor with shape[2,3]", "there is nothing of either in it"],
   ])("of another program is refused: %j", (text, found) => {
