@@ -1,5 +1,5 @@
 import { formatBytes, formatDuration } from "@remat/text-table";
-import { growing, type LeakMaker, type LeakReport } from "./leak-report.js";
+import { growing, type LeakMaker, type LeakReport, ofProgram } from "./leak-report.js";
 import type { ProcessGrowth } from "./process-growth.js";
 
 /** What a report is of, and where memory ends. */
@@ -18,6 +18,10 @@ const fixes: Readonly<Record<LeakMaker["origin"], string>> = {
   outside: "put the lines around it into tf.tidy(() => …), or dispose of it",
   values: "copy what is needed of the values (Array.from, slice), and let go the array",
 };
+
+/** Of what the program itself has in its hands: to tidy it away would take it from there. */
+const fixOfHeld =
+  "let what holds it grow no further, and dispose of what leaves it; or hold values in place of tensors: dataSync(), data()";
 
 const ways: Readonly<Record<LeakMaker["origin"], string>> = {
   model: "weights of a model",
@@ -50,8 +54,7 @@ export function describeLeaks(report: LeakReport, { device }: LeakSubject = {}):
       `lines are told by ${report.stacks.taken} of ${report.stacks.outlived} stacks; the others are taken to be like them`,
     );
   if (report.collectsLost && leaks.some(({ lost }) => lost > 0)) lines.push(lostOnCpu);
-  const period = report.periods[0]?.kind ?? "period";
-  for (const { what, bytesPerPeriod } of report.process)
+  for (const { what, bytesPerPeriod, period } of report.process)
     lines.push(`besides tensors grows ${besides[what]}: ${formatBytes(Math.round(bytesPerPeriod))} ${every(period)}`);
   const steady = report.makers.filter(({ verdict }) => verdict !== "growing");
   if (steady.length > 0) {
@@ -70,7 +73,11 @@ const isJudged = ({ makers }: LeakReport): boolean =>
   makers.length === 0 || makers.some(({ verdict }) => verdict !== "too short");
 
 function verdictOf(report: LeakReport, leaks: readonly LeakMaker[], device: LeakSubject["device"]): string {
-  const seen = report.periods.map(({ kind, count }) => periods(kind, count)).join(", ");
+  const told = new Set(ofProgram(report.periods));
+  const seen = report.periods
+    .filter((each) => told.has(each) || leaks.some(({ period }) => period === each.kind))
+    .map(({ kind, count }) => periods(kind, count))
+    .join(", ");
   if (!isJudged(report))
     return `nothing can be said of growth: ${seen === "" ? "no period was seen" : `${seen} seen`}; expected four or more after the first. Let it run longer, or call markPeriod() of @remat/leaks after each`;
   if (leaks.length === 0)
@@ -85,7 +92,9 @@ function verdictOf(report: LeakReport, leaks: readonly LeakMaker[], device: Leak
     formatBytes(Math.round(perPeriod)),
   ];
   const filling = same.reduce((sum, leak) => sum + leak.bytesPerPeriod * shareThatStays(leak, report), 0);
-  const full = device && timeUntilFull(report, period, filling, device);
+  // What has come to an end fills nothing.
+  const fills = ofProgram(report.periods).some(({ kind }) => kind === period);
+  const full = fills && device !== undefined ? timeUntilFull(report, period, filling, device) : undefined;
   return `memory grows by ${what.join(" and ")} ${every(period)}, seen in ${seen}${full === undefined ? "" : `; ${full}`}`;
 }
 
@@ -121,14 +130,25 @@ function describeMaker(maker: LeakMaker): readonly string[] {
   return [
     `${placeOf(maker)}: ${growth}, ${fate}, ${formatBytes(bytes)}`,
     `  ${origin === "values" ? "" : `tf.${maker.op} `}${shapes.join(", ")}${called}${within(maker)}, ${describeWay(maker)}`,
-    `  fix: ${fixes[origin]}`,
+    `  fix: ${fixOf(maker)}`,
   ];
 }
 
-/** What is held by nothing that is known is held by the program: an array, a Map, a closure. */
-function describeWay({ origin, held, lost }: LeakMaker): string {
-  const isOfProgram = held > lost && (origin === "returned" || origin === "outside");
-  return `${ways[origin]}${isOfProgram ? "; the program still holds it, in an array, a Map or a closure" : ""}`;
+function fixOf(maker: LeakMaker): string {
+  if (isHeldByProgram(maker)) return fixOfHeld;
+  return maker.origin === "returned" && maker.returnedBy !== undefined && maker.returnedBy !== "tidy"
+    ? `dispose of what ${maker.returnedBy}() returns once it is no longer needed`
+    : fixes[maker.origin];
+}
+
+/** What is held by nothing that is known is held by the program. */
+const isHeldByProgram = ({ origin, held, lost }: LeakMaker): boolean =>
+  held > lost && (origin === "returned" || origin === "outside");
+
+function describeWay(maker: LeakMaker): string {
+  const { origin, returnedBy = "tidy" } = maker;
+  const way = origin === "returned" && returnedBy !== "tidy" ? `returned by ${returnedBy}()` : ways[origin];
+  return `${way}${isHeldByProgram(maker) ? "; the program still holds it, in an array, a Map or a closure" : ""}`;
 }
 
 /** Of a model's weights their names say it. */

@@ -11,4 +11,4 @@ export { growing, type LeakMaker, type LeakOrigin, type LeakReport } from "./lea
 export { LeakWatch, type LeakWatchOptions } from "./leak-watch.js";
 export { markPeriod, onMarkedPeriod } from "./mark-period.js";
 export type { ProcessGrowth } from "./process-growth.js";
-export { ownerOf, type SourceSite } from "./source-site.js";
+export { type SourceSite, type StackFrame, siteOfFrames } from "./source-site.js";

@@ -12,7 +12,7 @@ export type LeakOrigin =
   | "kept"
   /** By an iterator of tfjs-data. */
   | "iterator"
-  /** Returned out of a `tidy`. */
+  /** Returned out of a `tidy`, or by a function of TensorFlow.js that has one. */
   | "returned"
   /** Made outside every `tidy`. */
   | "outside"
@@ -32,6 +32,8 @@ export interface LeakMaker {
   /** Names of some variables. */
   readonly names: readonly string[];
   readonly origin: LeakOrigin;
+  /** What returned them, where that is told: `tidy`, `minimize`, `predict`. */
+  readonly returnedBy: string | undefined;
   readonly count: number;
   readonly bytes: number;
   /** Of `count`: how many have no tensor object any more, and how many have; both 0 where nothing tells. */
@@ -66,4 +68,12 @@ export interface LeakReport {
 /** Returns what of a report grows. */
 export function growing({ makers }: Pick<LeakReport, "makers">): readonly LeakMaker[] {
   return makers.filter(({ verdict }) => verdict === "growing");
+}
+
+const found: ReadonlySet<string> = new Set(["repeat", "second"]);
+
+/** Returns the periods that the program has of itself; those that were made out, by what it repeats or by time, where it has no other. @internal */
+export function ofProgram(periods: LeakReport["periods"]): LeakReport["periods"] {
+  const own = periods.filter(({ kind }) => !found.has(kind));
+  return own.length > 0 ? own : periods;
 }

@@ -3,7 +3,7 @@ import { isInScope, type TensorBirth, type TensorWatcher, watchTensors } from "@
 import { type DataId, getBackend, memory, type Tensor } from "@tensorflow/tfjs-core";
 import { CensusSchedule } from "./census-schedule.js";
 import { heapCensus, type TakeCensus } from "./heap-census.js";
-import type { LeakReport } from "./leak-report.js";
+import { type LeakReport, ofProgram } from "./leak-report.js";
 import { LiveTensors } from "./live-tensors.js";
 import { PeriodFinder } from "./period-finder.js";
 import { ProcessMemory } from "./process-growth.js";
@@ -82,12 +82,14 @@ export class LeakWatch implements TensorWatcher {
     if (tensor.id > this.newestId) this.newestId = tensor.id;
     this.live.made(tensor, birth, isVariable(tensor));
     if (this.isPeriodic || this.finder === undefined) return;
-    const repeats = this.finder.opRan(birth.op ?? tensor.dtype);
-    if (!repeats && (++this.untimed < tensorsBetween || !this.isSecondOver())) return;
+    const parts = this.finder.opRan(birth.op ?? tensor.dtype);
+    if (parts === undefined && (++this.untimed < tensorsBetween || !this.isSecondOver())) return;
     // Where all of the program is in one tidy the last one is still due.
     if (this.due !== undefined) this.endDue();
-    this.due = repeats ? "repeat" : "second";
-    if (repeats) this.endedAt = this.now();
+    this.due = parts === undefined ? "second" : "repeat";
+    if (parts === undefined) return;
+    this.endedAt = this.now();
+    if (parts > 0) this.live.takeBack("repeat", parts);
   }
 
   private isSecondOver(): boolean {
@@ -137,12 +139,13 @@ export class LeakWatch implements TensorWatcher {
     if (this.due !== undefined) this.endDue();
     this.live.settle();
     const makers = [...this.live.report(), ...this.values.report()];
+    const periods = [...this.live.periods()].map(([kind, count]) => ({ kind, count }));
     return {
-      periods: [...this.live.periods()].map(([kind, count]) => ({ kind, count })),
+      periods,
       count: this.live.count,
       bytes: this.live.bytes,
       makers: makers.toSorted((a, b) => rank(a) - rank(b) || b.bytesPerPeriod - a.bytesPerPeriod || b.bytes - a.bytes),
-      process: this.process.report(),
+      process: this.processGrowth(periods),
       collectsLost: getBackend() === "cpu",
       stacks: this.live.stacks,
       elapsedMs: this.now() - this.startedAt,
@@ -154,7 +157,15 @@ export class LeakWatch implements TensorWatcher {
     this.closeSteps();
   }
 
+  private processGrowth(periods: LeakReport["periods"]): LeakReport["process"] {
+    const counted = ofProgram(periods);
+    if (counted.length === 0) return [];
+    const all = counted.reduce((sum, { count }) => sum + count, 0);
+    return this.process.report(counted[0].kind, counted[0].count / all);
+  }
+
   private restart(): void {
+    this.process.restart();
     this.schedule.restart();
     this.live.restart();
   }

@@ -9,6 +9,7 @@ import type { Likelihood } from "./stack-budget.js";
 interface Young {
   readonly tensor: Tensor;
   readonly birth: TensorBirth;
+  readonly isVariable: boolean;
   readonly site: SourceSite | undefined;
   readonly module: string | undefined;
 }
@@ -21,16 +22,13 @@ class Maker {
   /** At the last census, of those that had outlived a period: how many objects were gone, and how many were there. */
   lost = 0;
   held = 0;
-  isKept = false;
 
   constructor(
-    readonly line: string | undefined,
-    readonly owner: SourceSite["owner"],
+    /** Undefined where the stack was not looked at. */
+    readonly site: SourceSite | undefined,
     readonly op: string,
     readonly isVariable: boolean,
     readonly isInTidy: boolean,
-    /** Whether the stack was looked at. */
-    readonly isSeen: boolean,
   ) {}
 }
 
@@ -54,7 +52,7 @@ export class LiveTensors {
   count = 0;
   bytes = 0;
   private ended = 0;
-  private readonly growth = new GrowthAccumulator();
+  private readonly growth = new GrowthAccumulator(["second", "repeat", "predict", "step"]);
   private readonly young = new Map<number, Young>();
   private readonly makerOf = new Map<number, number>();
   /** By id: those that have no bytes of their own, since another tensor is on their data. */
@@ -65,8 +63,10 @@ export class LiveTensors {
   private readonly opIds = new Map<string | undefined, number>();
   /** By id of an op: in how many shapes its results have outlived a period. */
   private readonly shapesOutlived: number[] = [];
-  /** A variable that gets other data is disposed of and tracked anew by that. */
-  private readonly reassigned = new Map<number, number>();
+  /** Those that `tf.keep` has kept: a pass keeps some, too, until it is over. */
+  private readonly kept = new Set<number>();
+  /** A variable that gets other data is disposed of and tracked anew by that: its maker, or what is known of it where it is young. */
+  private readonly reassigned = new Map<number, number | Young>();
   private readonly heldData = new WeakSet<DataId>();
   private readonly stackCounts = { taken: 0, outlived: 0 };
 
@@ -77,15 +77,17 @@ export class LiveTensors {
 
   made(tensor: Tensor, birth: TensorBirth, isVariable: boolean): void {
     if (isVariable && this.reassigned.size > 0) {
-      const maker = this.reassigned.get(tensor.id);
-      if (maker !== undefined) {
-        this.reassigned.delete(tensor.id);
-        this.hold(tensor, maker);
+      const known = this.reassigned.get(tensor.id);
+      this.reassigned.delete(tensor.id);
+      if (typeof known === "number") return this.hold(tensor, known);
+      if (known !== undefined) {
+        this.young.set(tensor.id, known);
         return;
       }
     }
     const likely = isVariable || (this.kinds.size > 0 && this.isLikely(tensor, birth));
-    this.young.set(tensor.id, { tensor, birth, site: this.lookAt(likely, birth), module: this.runningModule() });
+    const site = this.lookAt(likely, birth);
+    this.young.set(tensor.id, { tensor, birth, isVariable, site, module: this.runningModule() });
   }
 
   private lookAt(likely: boolean, { isInTidy }: TensorBirth): SourceSite | undefined {
@@ -96,10 +98,16 @@ export class LiveTensors {
 
   disposed(tensor: Tensor): void {
     const { id } = tensor;
-    if (this.young.delete(id)) return;
+    const young = this.young.get(id);
+    if (young !== undefined) {
+      this.young.delete(id);
+      if (young.isVariable) this.reassigned.set(id, young);
+      return;
+    }
     const maker = this.makerOf.get(id);
     if (maker === undefined) return;
     this.makerOf.delete(id);
+    this.kept.delete(id);
     const bytes = this.sharing.delete(id) ? 0 : bytesOf(tensor);
     if (bytes > 0) this.heldData.delete(tensor.dataId);
     this.count--;
@@ -117,6 +125,11 @@ export class LiveTensors {
     this.settle();
     this.ended++;
     this.growth.endPeriod(kind);
+  }
+
+  /** The last periods of a kind were none. */
+  takeBack(kind: string, count: number): void {
+    this.growth.takeBack(kind, count);
   }
 
   /** What was made in the period that is running outlives it. */
@@ -145,29 +158,36 @@ export class LiveTensors {
       else this.makers[index].lost++;
     }
     for (const tensor of tensors) {
-      const index = tensor.kept ? this.makerOf.get(tensor.id) : undefined;
-      if (index !== undefined) this.makers[index].isKept = true;
+      if (tensor.kept && this.makerOf.has(tensor.id)) this.kept.add(tensor.id);
     }
   }
 
   report(): readonly LeakMaker[] {
-    const told = this.makers.map((maker, i) => tellMaker(maker, this.growth.growthOf(i)));
+    const kept = this.keptOfMakers();
+    const told = this.makers.map((maker, i) =>
+      tellMaker(maker, this.growth.growthOf(i, { isLost: maker.lost > maker.held }), kept[i]),
+    );
     return told.flatMap((each, i) => {
       const maker = this.makers[i];
-      if (each.count === 0 || (!maker.isSeen && growingAlike(maker, this.makers, told).length === 1)) return [];
-      if (!maker.isSeen || each.verdict !== "growing") return [each];
+      if (each.count === 0 || (maker.site === undefined && growingAlike(maker, this.makers, told).length === 1))
+        return [];
+      if (maker.site === undefined || each.verdict !== "growing") return [each];
       // Of what came before any stack of its kind was looked at, that much is taken to be of the one line that grows.
       const unseen = this.makerByKey.get(unseenKey(maker.op, maker));
       if (unseen === undefined || growingAlike(this.makers[unseen], this.makers, told).length !== 1) return [each];
       const count = each.count + told[unseen].count;
-      const lost = Math.round((count * each.lost) / each.count);
-      const held = each.lost + each.held === 0 ? 0 : count - lost;
-      return [{ ...each, count, lost, held, bytes: each.bytes + told[unseen].bytes }];
+      const fates = fatesOf(maker.lost + maker.held > 0 ? maker : this.makers[unseen], count);
+      return [{ ...each, count, ...fates, bytes: each.bytes + told[unseen].bytes }];
     });
   }
 
-  private outlives({ tensor, birth, site, module }: Young): void {
-    const isVariable = (tensor as Partial<Variable>).trainable !== undefined;
+  private keptOfMakers(): readonly number[] {
+    const counts = this.makers.map(() => 0);
+    for (const id of this.kept) counts[this.makerOf.get(id)!]++;
+    return counts;
+  }
+
+  private outlives({ tensor, birth, isVariable, site, module }: Young): void {
     const hash = this.kindOf(tensor, birth);
     const op = this.opOf(birth);
     if (!this.kinds.has(hash)) this.shapesOutlived[op] = (this.shapesOutlived[op] ?? 0) + 1;
@@ -176,7 +196,7 @@ export class LiveTensors {
     if (site !== undefined) this.stackCounts.taken++;
     const index = this.makerFor(kind, birth, isVariable, site);
     const maker = this.makers[index];
-    if (tensor.kept) maker.isKept = true;
+    if (tensor.kept) this.kept.add(tensor.id);
     if (maker.shapes.size < mostShapes) maker.shapes.add(`${tensor.dtype} [${tensor.shape.join(",")}]`);
     if (module !== undefined && maker.modules.size < mostShapes) maker.modules.add(module);
     if (isVariable && maker.names.size < mostShapes) maker.names.add((tensor as Variable).name);
@@ -222,7 +242,7 @@ export class LiveTensors {
   private makerFor(kind: Kind, birth: TensorBirth, isVariable: boolean, site: SourceSite | undefined): number {
     if (site === undefined && kind.seen !== undefined) return kind.seen;
     const op = isVariable ? "variable" : (birth.op ?? "tensor");
-    const made = () => new Maker(site?.line, site?.owner, op, isVariable, birth.isInTidy, site !== undefined);
+    const made = () => new Maker(site, op, isVariable, birth.isInTidy);
     const index = this.makerOfKey(site === undefined ? unseenKey(op, birth) : `${site.line} ${site.owner} ${op}`, made);
     if (site !== undefined) kind.seen = index;
     return index;
@@ -243,25 +263,29 @@ const unseenKey = (op: string, { isInTidy }: { readonly isInTidy: boolean }): st
 /** The makers whose stack was looked at, by the same op, that grow. */
 function growingAlike(unseen: Maker, makers: readonly Maker[], told: readonly LeakMaker[]): readonly Maker[] {
   return makers.filter(
-    ({ isSeen, op, isInTidy }, i) =>
-      isSeen && op === unseen.op && isInTidy === unseen.isInTidy && told[i].verdict === "growing",
+    ({ site, op, isInTidy }, i) =>
+      site !== undefined && op === unseen.op && isInTidy === unseen.isInTidy && told[i].verdict === "growing",
   );
 }
 
-function tellMaker(maker: Maker, growth: MakerGrowth): LeakMaker {
-  const seen = maker.lost + maker.held;
-  const lost = Math.round((growth.count * maker.lost) / Math.max(1, seen));
+function tellMaker(maker: Maker, growth: MakerGrowth, kept: number): LeakMaker {
   return {
-    line: maker.line,
+    line: maker.site?.line,
     op: maker.op,
     shapes: [...maker.shapes],
     modules: [...maker.modules],
     names: [...maker.names],
-    origin: originOf(maker),
-    lost,
-    held: seen > 0 ? growth.count - lost : 0,
+    origin: originOf(maker, kept > 0 && 2 * kept >= growth.count),
+    returnedBy: maker.site?.returnedBy,
+    ...fatesOf(maker, growth.count),
     ...growth,
   };
+}
+
+/** Of so many tensors, by those that the last census told. */
+function fatesOf({ lost, held }: Maker, count: number): Pick<LeakMaker, "lost" | "held"> {
+  const share = Math.round((count * lost) / Math.max(1, lost + held));
+  return { lost: share, held: lost + held > 0 ? count - share : 0 };
 }
 
 /** Of a string tensor, whose bytes only the engine knows, and of a complex one, whose parts count, none. */
@@ -270,9 +294,10 @@ function bytesOf({ dtype, size }: Tensor): number {
   return dtype === "bool" ? size : 4 * size;
 }
 
-function originOf(maker: Maker): LeakOrigin {
-  if (maker.owner !== undefined && (maker.isVariable || maker.isKept || maker.owner === "iterator")) return maker.owner;
-  if (maker.isVariable) return "variable";
-  if (maker.isKept) return "kept";
-  return maker.isInTidy ? "returned" : "outside";
+function originOf({ site, isVariable, isInTidy }: Maker, isKept: boolean): LeakOrigin {
+  const owner = site?.owner;
+  if (owner !== undefined && (isVariable || isKept || owner === "iterator")) return owner;
+  if (isVariable) return "variable";
+  if (isKept) return "kept";
+  return isInTidy ? "returned" : "outside";
 }

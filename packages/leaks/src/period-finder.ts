@@ -7,27 +7,43 @@ const firstLook = 6;
 /** Finds the periods of a program that has none that are known, by the ops that it repeats. */
 export class PeriodFinder {
   private ops: string[] = [];
+  private ran = 0;
   private length: number | undefined;
   private left = 0;
   private untilLook = firstLook;
+  private lastLength: number | undefined;
+  /** After which ops a sequence was over. */
+  private ends: number[] = [];
 
-  /** Notes an op; true where a repeated sequence is over with it. */
-  opRan(op: string): boolean {
+  /** Notes an op; where a repeated sequence is over with it, how many of those before it were none: parts of a longer one that is found only now. Else undefined. */
+  opRan(op: string): number | undefined {
     const { ops } = this;
     ops.push(op);
-    if (ops.length > mostOps) ops.splice(0, mostOps / 2);
+    this.ran++;
+    if (ops.length > mostOps) {
+      ops.splice(0, mostOps / 2);
+      this.ends = this.ends.filter((at) => at > this.ran - mostOps);
+    }
     if (this.length !== undefined) {
       if (ops.length > this.length && op !== ops[ops.length - 1 - this.length]) this.length = undefined;
-      else if (--this.left > 0) return false;
+      else if (--this.left > 0) return undefined;
       else {
         this.left = this.length;
-        return true;
+        this.ends.push(this.ran);
+        return 0;
       }
     }
-    if (--this.untilLook > 0) return false;
+    if (--this.untilLook > 0) return undefined;
     this.untilLook = Math.max(2, ops.length >> 3);
-    this.length = findRepeat(ops);
-    this.left = this.length ?? 0;
-    return this.length !== undefined;
+    const repeat = findRepeat(ops);
+    this.length = repeat?.length;
+    this.left = repeat?.length ?? 0;
+    if (repeat === undefined) return undefined;
+    const known = this.ends.length;
+    if (repeat.length !== this.lastLength) this.ends = this.ends.filter((at) => at <= this.ran - repeat.explained);
+    const parts = known - this.ends.length;
+    this.lastLength = repeat.length;
+    this.ends.push(this.ran);
+    return parts;
   }
 }

@@ -14,42 +14,57 @@ export interface ProcessSample {
 export interface ProcessGrowth {
   readonly what: "heap" | "arrays" | "allocator";
   readonly bytesPerPeriod: number;
+  /** The kind of period. */
+  readonly period: string;
 }
 
-/** Less, and it is what a program compiles and remembers. */
-const leastBytes = 2 ** 20;
+/** Less, and it is what a program and its libraries compile and remember; of an allocator, what the pages are that it begins. */
+const leastBytes: Readonly<Record<ProcessGrowth["what"], number>> = {
+  heap: 4 * 2 ** 20,
+  arrays: 2 ** 20,
+  allocator: 16 * 2 ** 20,
+};
 const leastBytesPerPeriod = 1024;
 
 /** Collects what a process holds, and judges what of it grows though tensors do not. */
 export class ProcessMemory {
-  private readonly samples: ProcessSample[] = [];
+  private samples: ProcessSample[] = [];
+
+  /** Periods are counted anew. */
+  restart(): void {
+    this.samples = [];
+  }
 
   add(periods: number, { heapBytes, arrayBytes, residentBytes }: HeapCensus, tensorBytes: number): void {
     this.samples.push({ periods, heapBytes, arrayBytes, residentBytes, tensorBytes });
   }
 
-  report(): readonly ProcessGrowth[] {
-    return judgeProcess(this.samples);
+  /** By the period of one kind, which were that share of those that were counted. */
+  report(period: string, share: number): readonly ProcessGrowth[] {
+    return judgeProcess(this.samples).map(({ what, bytesPerPeriod }) => {
+      return { what, bytesPerPeriod: bytesPerPeriod / share, period };
+    });
   }
 }
 
 /** Returns what of a process grew between each two of its last four samples, and in the last by half as much a period as in those before, or more. */
-export function judgeProcess(samples: readonly ProcessSample[]): readonly ProcessGrowth[] {
+export function judgeProcess(samples: readonly ProcessSample[]): readonly Omit<ProcessGrowth, "period">[] {
   const last = samples.slice(-4);
   if (last.length < 4) return [];
-  const growthOf = (bytesOf: (sample: ProcessSample) => number): number => {
+  const growthOf = (what: ProcessGrowth["what"], bytesOf: (sample: ProcessSample) => number): number => {
     const rates = last
       .slice(1)
       .map((sample, i) => (bytesOf(sample) - bytesOf(last[i])) / (sample.periods - last[i].periods));
     const mean = (bytesOf(last[3]) - bytesOf(last[0])) / (last[3].periods - last[0].periods);
     const total = bytesOf(last[3]) - bytesOf(last[0]);
-    const isGrowing = total >= leastBytes && mean >= leastBytesPerPeriod && rates.every((rate) => rate > mean / 2);
+    const isGrowing =
+      total >= leastBytes[what] && mean >= leastBytesPerPeriod && rates.every((rate) => rate > mean / 2);
     return isGrowing ? mean : 0;
   };
   // On cpu the data of tensors are such arrays.
-  const arrays = growthOf(({ arrayBytes, tensorBytes }) => Math.max(0, arrayBytes - tensorBytes));
-  const heap = growthOf(({ heapBytes }) => heapBytes);
-  const rest = growthOf(({ residentBytes = 0, heapBytes, arrayBytes, tensorBytes }) =>
+  const arrays = growthOf("arrays", ({ arrayBytes, tensorBytes }) => Math.max(0, arrayBytes - tensorBytes));
+  const heap = growthOf("heap", ({ heapBytes }) => heapBytes);
+  const rest = growthOf("allocator", ({ residentBytes = 0, heapBytes, arrayBytes, tensorBytes }) =>
     Math.max(0, residentBytes - heapBytes - Math.max(arrayBytes, tensorBytes)),
   );
   return [

@@ -77,6 +77,7 @@ export class ReadValues {
         modules: [],
         names: [],
         origin: "values" as const,
+        returnedBy: undefined,
         lost: 0,
         held: judged.count,
       };

@@ -4,40 +4,146 @@ export interface SourceSite {
   readonly line: string | undefined;
   /** What of TensorFlow.js asked for it, where its frames tell. */
   readonly owner: "model" | "optimizer" | "iterator" | undefined;
+  /** The function of TensorFlow.js that gives it to the program, if it is returned: `tidy`, `minimize`, `predict`; undefined where names are not told. */
+  readonly returnedBy: string | undefined;
 }
 
-/** Tells what of TensorFlow.js asked for a tensor, by the name of a function that runs and the file that it is in. */
-export function ownerOf(name: string, file: string): SourceSite["owner"] {
-  if (/\baddWeight$/.test(name)) return "model";
-  if (/\bapplyGradients$|\bsetLearningRate$|Optimizer$/.test(name)) return "optimizer";
+/** A function that runs, as a stack has it. */
+export interface StackFrame {
+  /** As the engine writes it; empty where it has none. */
+  readonly name: string;
+  readonly file: string;
+  readonly isOfUser: boolean;
+}
+
+/** Returns the site that frames tell, the innermost first: they are read no further than needed, and the place is asked for of one alone. */
+export function siteOfFrames<F extends StackFrame>(frames: Iterable<F>, lineOf: (frame: F) => string): SourceSite {
+  let line: string | undefined;
+  let owner: SourceSite["owner"];
+  let called: string | undefined;
+  let last: string | undefined;
+  let isInTidy = false;
+  for (const frame of frames) {
+    const name = nameOf(frame.name);
+    if (!frame.isOfUser) {
+      if (line === undefined) owner ??= ownerOf(name, frame.file);
+      if (name === "tidy") isInTidy = true;
+      if (isTold(name)) last = name;
+    } else if (line === undefined) {
+      line = lineOf(frame);
+      called = last;
+      isInTidy = false;
+    }
+    // What the user's line makes is returned by what it runs in, if that is a tidy.
+    else return { line, owner, returnedBy: isInTidy ? last : called };
+  }
+  return { line, owner, returnedBy: isInTidy ? undefined : called };
+}
+
+/** `Engine.tidy`, `Sequential.predict`, `norm__op`, `Object.mul [as add]` without what is around the name. */
+const nameOf = (name: string): string =>
+  name
+    .replace(/ \[as .*\]$/, "")
+    .replace(/^.*[. ]/, "")
+    .replace(/__op$/, "");
+
+/** Not where a bundler has made it short. */
+const isTold = (name: string): boolean => /^[a-z]\w{2,}$/i.test(name);
+
+/** What of TensorFlow.js asks for a tensor, by the name of a function that runs and the file that it is in. */
+function ownerOf(name: string, file: string): SourceSite["owner"] {
+  if (name === "addWeight") return "model";
+  if (/^(?:applyGradients|setLearningRate)$|Optimizer$/.test(name)) return "optimizer";
   return /[\\/]tfjs-data[\\/]/.test(file) ? "iterator" : undefined;
 }
 
 const isOfUser = (file: string): boolean =>
-  !/[\\/]node_modules[\\/]|^node:|[\\/]packages[\\/](?:leaks|dispatch-hook)[\\/](?:src|dist)[\\/]/.test(file) &&
-  /[\\/]/.test(file);
+  !/[\\/]node_modules[\\/]|^node:/.test(file) && !isOurs(file) && /[\\/]/.test(file);
+const isOurs = (file: string): boolean =>
+  /[\\/]node_modules[\\/]@remat[\\/]|[\\/]packages[\\/](?:leaks|dispatch-hook)[\\/](?:src|dist)[\\/]/.test(file);
 
 /** Deep enough for a model that is called through layers and closures of tfjs. */
 const deepestStack = 100;
 
-/** Reads the site off the running stack, of Chrome, Node, Firefox or Safari. */
-export function currentSite(): SourceSite {
-  const { stackTraceLimit } = Error;
-  Error.stackTraceLimit = deepestStack;
-  const stack = new Error().stack ?? "";
-  Error.stackTraceLimit = stackTraceLimit;
-  return siteOfStack(stack);
+/** What V8 tells of a frame. */
+interface CallSite {
+  getFunctionName(): string | null;
+  getScriptNameOrSourceURL(): string | null;
+  getLineNumber(): number | null;
+  getColumnNumber(): number | null;
 }
+type Prepare = (error: Error, sites: readonly CallSite[]) => unknown;
+
+/**
+ * Reads the site off the running stack, of Chrome, Node, Firefox or Safari. Where V8 tells them, frames are taken as they run: a test runner that maps stacks to sources maps those of
+ * dependencies, too, to where nobody can tell that they are, and takes long. Only the one that is told is mapped.
+ */
+export function currentSite(): SourceSite {
+  const host = Error as unknown as { stackTraceLimit: number; prepareStackTrace: Prepare | undefined };
+  const { stackTraceLimit, prepareStackTrace } = host;
+  let sites: readonly CallSite[] | undefined;
+  host.stackTraceLimit = deepestStack;
+  host.prepareStackTrace = (_, told) => void (sites = told);
+  let { stack } = new Error();
+  host.prepareStackTrace = prepareStackTrace;
+  if (sites === undefined) stack ??= new Error().stack;
+  host.stackTraceLimit = stackTraceLimit;
+  return sites === undefined
+    ? siteOfStack(stack ?? "")
+    : siteOfFrames(framesOfSites(sites), ({ site, file }) => placeOf(site, file, prepareStackTrace));
+}
+
+function* framesOfSites(sites: readonly CallSite[]): Generator<StackFrame & { readonly site: CallSite }> {
+  for (const site of sites) {
+    const file = site.getScriptNameOrSourceURL();
+    if (file != null)
+      yield { name: isOurs(file) ? "" : (site.getFunctionName() ?? ""), file, isOfUser: isOfUser(file), site };
+  }
+}
+
+function placeOf(site: CallSite, file: string, prepare: Prepare | undefined): string {
+  const [line, column] = [site.getLineNumber() ?? 0, site.getColumnNumber() ?? 0];
+  const mapped = prepare?.(new Error(), [site]);
+  const told =
+    typeof mapped === "string" ? placesOf(mapped).next().value?.place : originalPlace(file, line - 1, column - 1);
+  return withoutScheme(told ?? `${file}:${line}:${column}`);
+}
+
+interface Host {
+  readonly process?: {
+    getBuiltinModule?(name: "node:module"): {
+      findSourceMap(file: string): { findEntry(line: number, column: number): Partial<SourceEntry> } | undefined;
+    };
+  };
+}
+interface SourceEntry {
+  readonly originalSource: string;
+  readonly originalLine: number;
+  readonly originalColumn: number;
+}
+
+/** Where Node maps stacks itself (`--enable-source-maps`, tsx). */
+function originalPlace(file: string, line: number, column: number): string | undefined {
+  const { process } = globalThis as Host;
+  const entry = process?.getBuiltinModule?.("node:module").findSourceMap(file)?.findEntry(line, column);
+  return entry?.originalSource === undefined
+    ? undefined
+    : `${entry.originalSource}:${entry.originalLine! + 1}:${entry.originalColumn! + 1}`;
+}
+
+const withoutScheme = (place: string): string => place.replace(/^file:\/\//, "");
 
 /** Returns the site that a stack, as text, tells. @internal */
 export function siteOfStack(stack: string): SourceSite {
-  let owner: SourceSite["owner"];
+  return siteOfFrames(placesOf(stack), ({ place }) => withoutScheme(place));
+}
+
+function* placesOf(stack: string): Generator<StackFrame & { readonly place: string }> {
   for (const frame of stack.split("\n")) {
-    const [, name, place] = /^\s*at (?:(?:async )?(.*?) \()?(.*?)\)?$/.exec(frame) ?? /^(.*?)@(.*)$/.exec(frame) ?? [];
+    const [, name = "", place] =
+      /^\s*at (?:(?:async )?(.*?) \()?(.*?)\)?$/.exec(frame) ?? /^(.*?)@(.*)$/.exec(frame) ?? [];
     const file = /^(.*?)(?::\d+){1,2}$/.exec(place ?? "")?.[1];
     if (place === undefined || file === undefined) continue;
-    if (isOfUser(file)) return { line: place.replace(/^file:\/\//, ""), owner };
-    owner ??= ownerOf((name ?? "").replace(/ \[as .*\]$/, ""), file);
+    yield { name: isOurs(file) ? "" : name, file, isOfUser: isOfUser(file), place };
   }
-  return { line: undefined, owner };
 }

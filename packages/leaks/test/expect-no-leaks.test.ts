@@ -72,6 +72,21 @@ describe("expectNoLeaks", () => {
     expect(patched()).toEqual(before);
   });
 
+  it("names the line of a test, as a runner maps it, that maps stacks of dependencies out of node_modules", async () => {
+    const { prepareStackTrace } = Error;
+    const placeOf = (site: NodeJS.CallSite) =>
+      `${site.getFileName()?.replaceAll("node_modules", "mapped")}:${site.getLineNumber()}:7`;
+    Error.prepareStackTrace = (error, sites) =>
+      [error, ...sites.map((site) => `at ${site.getFunctionName()} (${placeOf(site)})`)].join("\n    ");
+    try {
+      await expect(expectNoLeaks(() => void tf.ones([3]).square().sum())).rejects.toThrow(
+        /expect-no-leaks\.test\.ts:\d+:7: 1 a run, 6 /,
+      );
+    } finally {
+      Error.prepareStackTrace = prepareStackTrace;
+    }
+  });
+
   it("fails with line, count and fate of what each run leaves behind", async () => {
     const held: tf.Tensor[] = [];
     const step = () => {

@@ -18,7 +18,7 @@ const samples = (
   }));
 
 const steady = () => 0;
-const grows = (periods: number) => periods / 8;
+const grows = (periods: number) => periods / 2;
 
 describe("judgeProcess", () => {
   it.each<[string, readonly ProcessSample[], readonly string[]]>([
@@ -28,13 +28,15 @@ describe("judgeProcess", () => {
     ["what the allocator keeps", samples(steady, { rest: grows }), ["allocator"]],
     ["heap and allocator", samples(grows, { rest: grows }), ["heap", "allocator"]],
     ["tensors alone, which have lines of their own", samples(steady, { tensors: grows }), []],
+    ["what code that is compiled takes of the heap", samples((periods) => periods / 20), []],
     ["what grew once", samples((periods) => (periods > 8 ? 20 : 0)), []],
     ["what comes to an end", samples((periods) => Math.min(periods, 20)), []],
+    ["pages that an allocator begins", samples(steady, { rest: (periods) => periods / 5 }), []],
     ["a few bytes", samples((periods) => periods / 2048), []],
   ])("names %s", (_name, given, what) => {
     const found = judgeProcess(given);
     expect(found.map((each) => each.what)).toEqual(what);
-    for (const { bytesPerPeriod } of found) expect(bytesPerPeriod).toBeCloseTo(MiB / 8);
+    for (const { bytesPerPeriod } of found) expect(bytesPerPeriod).toBeCloseTo(MiB / 2);
   });
 
   it("says nothing of three looks, nor of the allocator of a process in which other threads run", () => {
@@ -51,14 +53,14 @@ describe("describeLeaks", () => {
       count: 96,
       bytes: 4096,
       makers: [],
-      process: judgeProcess(samples(grows)),
+      process: judgeProcess(samples(grows)).map((each) => ({ ...each, period: "step" })),
       collectsLost: false,
       stacks: { taken: 0, outlived: 0 },
       elapsedMs: 1000,
     };
     expect(describeLeaks(report)).toEqual([
       "no tensor grows in number: 96 tensors and 4 KiB alive after 64 steps",
-      "besides tensors grows JavaScript's heap (objects that the program keeps: logs, lists, closures): 128 KiB a step",
+      "besides tensors grows JavaScript's heap (objects that the program keeps: logs, lists, closures): 512 KiB a step",
     ]);
     expect(describeLeaks({ ...report, process: [] })).toEqual([
       "nothing grows: 96 tensors and 4 KiB alive after 64 steps",

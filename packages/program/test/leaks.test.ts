@@ -15,7 +15,7 @@ const tooShort =
 /** What the first line says of programs that there is little to say of. */
 const unusual: readonly (readonly [string, string | RegExp])[] = [
   ["never-repeats", `nothing can be said of growth: no period was seen; ${tooShort}`],
-  ["two-steps", `nothing can be said of growth: 1 repeated sequence of ops, 2 steps seen; ${tooShort}`],
+  ["two-steps", `nothing can be said of growth: 2 steps seen; ${tooShort}`],
   ["disposes-twice", /^nothing grows: 1 tensor and 64 B alive after \d+ repeated sequences of ops$/],
   ["no-tensors", "nothing grows: 0 tensors and 0 B alive, and no period was seen"],
 ];

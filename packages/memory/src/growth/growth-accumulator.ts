@@ -24,13 +24,25 @@ interface Samples {
   bytes: number[];
 }
 
+/** After so many periods of a higher kind what came before them is over: as few say whether something grows. */
+const fewestAfter = 4;
+
 /** The periods of one kind. */
 class Clock {
   ended = 0;
+  /** Periods of higher kinds since the last of this one, and most that there were between two of these. */
+  since = 0;
+  longest = 0;
   stride = 1;
   taken = 0;
   /** By maker; none of one of which nothing has ever been alive. */
   readonly samples: (Samples | undefined)[] = [];
+
+  constructor(readonly rank: number) {}
+
+  get isOver(): boolean {
+    return this.since > Math.max(fewestAfter, 2 * this.longest);
+  }
 }
 
 /**
@@ -50,6 +62,12 @@ export class GrowthAccumulator {
   private readonly bytes: number[] = [];
   private readonly clocks = new Map<string, Clock>();
 
+  /**
+   * @param kinds the lowest first, of which a phase of the program may be but to prepare for one of a higher kind: data are loaded, features computed, then
+   * it is trained. What it leaves is judged no more once that goes on. A kind that is not among them is higher than all.
+   */
+  constructor(private readonly kinds: readonly string[] = []) {}
+
   /** Something was allocated, or, of several at once, `count`. Makers are numbered from 0. */
   allocated(maker: number, bytes: number, count = 1): void {
     while (this.counts.length <= maker) {
@@ -68,7 +86,13 @@ export class GrowthAccumulator {
   /** A period of a kind is over: a training step, a call of `predict`, one that the program marks. */
   endPeriod(kind: string): void {
     let clock = this.clocks.get(kind);
-    if (clock === undefined) this.clocks.set(kind, (clock = new Clock()));
+    if (clock === undefined) {
+      const rank = this.kinds.indexOf(kind);
+      this.clocks.set(kind, (clock = new Clock(rank < 0 ? this.kinds.length : rank)));
+    }
+    for (const other of this.clocks.values()) if (other.rank < clock.rank) other.since++;
+    clock.longest = Math.max(clock.longest, clock.since);
+    clock.since = 0;
     if (++clock.ended % clock.stride !== 0) return;
     if (clock.taken === mostSamples) thin(clock);
     if (clock.ended % clock.stride !== 0) return;
@@ -85,15 +109,30 @@ export class GrowthAccumulator {
     clock.taken++;
   }
 
+  /** The last periods of a kind were none: they were parts of a longer one. */
+  takeBack(kind: string, count: number): void {
+    const clock = this.clocks.get(kind);
+    if (clock === undefined) return;
+    clock.ended = Math.max(0, clock.ended - count);
+    clock.taken = Math.min(clock.taken, Math.floor(clock.ended / clock.stride));
+    for (const samples of clock.samples) {
+      if (samples === undefined) continue;
+      samples.count.length = clock.taken;
+      samples.bytes.length = clock.taken;
+    }
+  }
+
   /** How many periods of each kind have ended, in the order in which the kinds came. */
   periods(): ReadonlyMap<string, number> {
     return new Map([...this.clocks].map(([kind, { ended }]) => [kind, ended]));
   }
 
-  /** Of one maker; `now` in place of what is alive, where the caller knows better. */
-  growthOf(maker: number): MakerGrowth {
+  /** Of one maker. Of what nothing can reach, which is of no use to any later phase, growth in one that is over counts, too. */
+  growthOf(maker: number, { isLost = false }: { readonly isLost?: boolean } = {}): MakerGrowth {
     const [count, bytes] = [this.counts[maker] ?? 0, this.bytes[maker] ?? 0];
-    const all = [...this.clocks].map(([period, clock]) => judgeClock(period, clock, maker, count, bytes));
+    const all = [...this.clocks]
+      .filter(([, { isOver }]) => isLost || !isOver)
+      .map(([period, clock]) => judgeClock(period, clock, maker, count, bytes));
     // Of several kinds of period that it grows by, the one in which it is nearest to one at a time.
     const growing = all
       .filter(({ verdict }) => verdict === "growing")

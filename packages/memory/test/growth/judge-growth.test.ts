@@ -100,6 +100,44 @@ describe("GrowthAccumulator", () => {
     expect(growth.growthOf(0)).toMatchObject({ verdict: "growing", period: "step", count: 20 });
   });
 
+  it("says of what was loaded before training that it is steady, unless it is lost", () => {
+    const growth = new GrowthAccumulator(["repeat", "predict", "step"]);
+    const phase = (kind: string, periods: number, maker?: number) => {
+      for (let period = 0; period < periods; period++) {
+        if (maker !== undefined) growth.allocated(maker, 4);
+        growth.endPeriod(kind);
+      }
+    };
+    phase("repeat", 50, 0);
+    expect(growth.growthOf(0).verdict).toBe("growing");
+    phase("predict", 5, 1);
+    expect(growth.growthOf(0).verdict).toBe("steady");
+    expect(growth.growthOf(0, { isLost: true })).toMatchObject({ verdict: "growing", period: "repeat", count: 50 });
+    for (let epoch = 0; epoch < 4; epoch++) {
+      phase("step", 10, 2);
+      phase("predict", 2, 3);
+    }
+    expect([1, 2, 3].map((maker) => growth.growthOf(maker).verdict)).toEqual(["steady", "growing", "growing"]);
+    phase("done", 25);
+    expect(growth.growthOf(3).verdict).toBe("steady");
+  });
+
+  it("takes back periods that were none", () => {
+    const taken = new GrowthAccumulator();
+    for (let period = 0; period < 300; period++) taken.endPeriod("repeat");
+    taken.takeBack("repeat", 299);
+    expect(taken.periods()).toEqual(new Map([["repeat", 1]]));
+    const growth = run(40, () => {}, "repeat");
+    growth.takeBack("repeat", 39);
+    for (let period = 0; period < 12; period++) {
+      growth.allocated(0, 4);
+      growth.endPeriod("repeat");
+    }
+    expect(growth.periods()).toEqual(new Map([["repeat", 13]]));
+    expect(growth.growthOf(0)).toMatchObject({ verdict: "growing", countPerPeriod: 1 });
+    expect(run(40, () => {}, "repeat").growthOf(0).verdict).toBe("steady");
+  });
+
   it("says nothing before three periods have been seen", () => {
     expect(new GrowthAccumulator().growthOf(0)).toMatchObject({ verdict: "too short", period: undefined });
     expect(run(3, (g) => g.allocated(0, 4)).growthOf(0)).toMatchObject({ count: 3, verdict: "too short" });
@@ -117,15 +155,16 @@ describe("findRepeat", () => {
     fc.assert(
       fc.property(ops, ops, (before, repeated) => {
         const list = [...before, ...repeated, ...repeated, ...repeated];
-        const found = findRepeat(list)!;
+        const { length: found, explained } = findRepeat(list)!;
+        expect(explained).toBe(explains(list, found));
         const [last, middle, first] = [1, 2, 3].map((n) => list.slice(list.length - n * found).slice(0, found));
         expect([middle, first]).toEqual([last, last]);
         expect(explains(list, found)).toBeGreaterThanOrEqual(explains(list, repeated.length));
       }),
     );
-    expect(findRepeat([1, 2, 1, 2, 1, 2])).toBe(2);
+    expect(findRepeat([3, 1, 2, 1, 2, 1, 2])).toEqual({ length: 2, explained: 6 });
     // An inner loop is not the sequence.
-    expect(findRepeat([9, 1, 1, 1, 9, 1, 1, 1, 9, 1, 1, 1])).toBe(4);
+    expect(findRepeat([9, 1, 1, 1, 9, 1, 1, 1, 9, 1, 1, 1])?.length).toBe(4);
     expect(findRepeat([1, 2, 3])).toBeUndefined();
     expect(findRepeat([])).toBeUndefined();
   });

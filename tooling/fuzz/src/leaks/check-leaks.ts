@@ -1,5 +1,13 @@
 import { Script } from "node:vm";
-import { describeLeaks, growing, heapCensus, LeakWatch, ownerOf, type SourceSite, type TakeCensus } from "@remat/leaks";
+import {
+  describeLeaks,
+  growing,
+  heapCensus,
+  LeakWatch,
+  type SourceSite,
+  siteOfFrames,
+  type TakeCensus,
+} from "@remat/leaks";
 import { watchPredictions } from "@remat/mod-tracker";
 import * as tf from "@tensorflow/tfjs";
 import { healEngine } from "../programs/heal-engine.js";
@@ -73,13 +81,13 @@ function currentSiteInProgram(): SourceSite {
   Error.stackTraceLimit = 200;
   const sites = new Error().stack as unknown as readonly NodeJS.CallSite[];
   Object.assign(Error, { prepareStackTrace, stackTraceLimit });
-  let owner: SourceSite["owner"];
-  for (const site of sites) {
-    const file = site.getFileName() ?? "";
-    if (file === fileName) return { line: `${file}:${site.getLineNumber()}:${site.getColumnNumber()}`, owner };
-    owner ??= ownerOf(site.getFunctionName() ?? "", file);
-  }
-  return { line: undefined, owner };
+  return siteOfFrames(
+    sites.map((site) => {
+      const file = site.getFileName() ?? "";
+      return { name: site.getFunctionName() ?? "", file, isOfUser: file === fileName, site };
+    }),
+    ({ site, file }) => `${file}:${site.getLineNumber()}:${site.getColumnNumber()}`,
+  );
 }
 
 /** Of a line that leaks in two ways their sum is compared: the share of each is that of the last census. */

@@ -52,5 +52,5 @@ export const leakyPrograms: fc.Arbitrary<LeakyProgram> = fc
     isAsync: fc.boolean(),
     statements: fc.array(statement, { minLength: 1, maxLength: 6 }),
   })
-  // Where nothing says that a run is over, a period is a cycle.
-  .map(({ cycles, ...rest }) => ({ ...rest, runs: longestCycle * cycles * (rest.ends === "nothing" ? 3 : 1) }));
+  // Where nothing says that a run is over, a period is a cycle, the first three of which go by until it is found.
+  .map(({ cycles, ...rest }) => ({ ...rest, runs: longestCycle * cycles * (rest.ends === "nothing" ? 4 : 1) }));

@@ -1,6 +1,6 @@
 import { relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
-import { ownerOf, type SourceSite } from "@remat/leaks";
+import { type SourceSite, type StackFrame, siteOfFrames } from "@remat/leaks";
 import { originalPosition } from "./original-position.js";
 
 /** Deep enough for a model that is called through layers and closures of tfjs. */
@@ -31,15 +31,9 @@ export class SourceLines {
   }
 
   private siteIn(sites: readonly NodeJS.CallSite[]): SourceSite {
-    let owner: SourceSite["owner"];
-    for (const site of sites) {
-      const file = site.getFileName();
-      if (file == null) continue;
-      if (isOfUser(file))
-        return { line: this.describe(file, site.getLineNumber() ?? 0, site.getColumnNumber() ?? 0), owner };
-      owner ??= ownerOf(site.getFunctionName() ?? "", file);
-    }
-    return { line: undefined, owner };
+    return siteOfFrames(framesOf(sites), ({ site, file }) =>
+      this.describe(file, site.getLineNumber() ?? 0, site.getColumnNumber() ?? 0),
+    );
   }
 
   private describe(file: string, line: number, column: number): string {
@@ -58,6 +52,14 @@ function describe(path: string, line: number, column: number): string {
   const inside = relative(process.cwd(), original.path);
   const shown = inside.startsWith("..") || inside === "" ? original.path : inside.replaceAll(sep, "/");
   return `${shown}:${original.line}:${original.column}`;
+}
+
+function* framesOf(sites: readonly NodeJS.CallSite[]): Generator<StackFrame & { readonly site: NodeJS.CallSite }> {
+  for (const site of sites) {
+    const file = site.getFileName();
+    if (file == null) continue;
+    yield { name: file === __filename ? "" : (site.getFunctionName() ?? ""), file, isOfUser: isOfUser(file), site };
+  }
 }
 
 /** A loader may put a query behind the name. */
