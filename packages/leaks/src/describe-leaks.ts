@@ -37,6 +37,7 @@ const ways: Readonly<Record<LeakMaker["origin"], string>> = {
 const besides: Readonly<Record<ProcessGrowth["what"], string>> = {
   heap: "JavaScript's heap (objects that the program keeps: logs, lists, closures)",
   arrays: "arrays outside JavaScript's heap that are no tensor's (values read, buffers that the program keeps)",
+  pool: "what the backend keeps of textures or buffers that were freed, each for the next of its size (many sizes: give inputs few)",
   allocator:
     "what the process holds besides heap, arrays and tensors (memory that an allocator keeps of what was freed, or a library's own)",
 };
@@ -103,6 +104,8 @@ function shareThatStays({ count, lost }: LeakMaker, { collectsLost }: LeakReport
   return collectsLost ? 1 - lost / Math.max(1, count) : 1;
 }
 
+const yearMs = 365 * 24 * 3_600_000;
+
 function timeUntilFull(
   { periods: all, elapsedMs, bytes }: LeakReport,
   kind: string,
@@ -112,7 +115,9 @@ function timeUntilFull(
   const count = all.find((period) => period.kind === kind)?.count ?? 0;
   if (count === 0 || perPeriod <= 0) return undefined;
   const left = (memoryBytes - bytes) / perPeriod;
-  return `${formatBytes(memoryBytes)} (${name}) are full after ${Math.round(left).toLocaleString("en")} more ${plural(kind)}, in ${formatDuration((left * elapsedMs) / count)} at this pace`;
+  const ms = (left * elapsedMs) / count;
+  const time = ms < yearMs ? `in ${formatDuration(ms)}` : "in more than a year,";
+  return `${formatBytes(memoryBytes)} (${name}) are full after ${Math.round(left).toLocaleString("en")} more ${plural(kind)}, ${time} at this pace`;
 }
 
 function describeMaker(maker: LeakMaker): readonly string[] {

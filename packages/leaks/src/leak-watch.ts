@@ -6,7 +6,7 @@ import { heapCensus, type TakeCensus } from "./heap-census.js";
 import { type LeakReport, ofProgram } from "./leak-report.js";
 import { LiveTensors } from "./live-tensors.js";
 import { PeriodFinder } from "./period-finder.js";
-import { ProcessMemory } from "./process-growth.js";
+import { ProcessMemory, pooledBytesOf } from "./process-growth.js";
 import { ReadValues } from "./read-values.js";
 import { currentSite, type SourceSite } from "./source-site.js";
 import { type Likelihood, StackBudget } from "./stack-budget.js";
@@ -175,16 +175,17 @@ export class LeakWatch implements TensorWatcher {
     this.due = undefined;
     this.live.endPeriod(kind);
     this.values.endPeriod(kind);
-    if (this.census !== undefined)
-      this.schedule.periodOver(this.newestId, (periods, oldId) => this.look(periods, oldId));
+    this.schedule.periodOver(this.newestId, (periods, oldId) => this.look(periods, oldId));
   }
 
   private look(periods: number, oldId: number): void {
     const census = this.census?.(!this.values.isEmpty);
-    if (census === undefined) return;
-    this.live.look(census.tensors, oldId);
-    this.values.look(census);
-    this.process.add(periods, census, memory().numBytes);
+    if (census !== undefined) {
+      this.live.look(census.tensors, oldId);
+      this.values.look(census);
+    } else if (this.census !== undefined) return;
+    const told = memory();
+    this.process.add(periods, census, { tensorBytes: told.numBytes, pooledBytes: pooledBytesOf(told) });
   }
 }
 

@@ -8,11 +8,26 @@ export interface ProcessSample {
   readonly residentBytes: number | undefined;
   /** Of all tensors, as `tf.memory()` counts. */
   readonly tensorBytes: number;
+  /** What the backend keeps on the device of what was freed, for the next of its size, where it tells that. */
+  readonly pooledBytes: number;
+}
+
+/** What `tf.memory()` tells on webgl, and on webgpu. */
+interface DeviceMemory {
+  readonly numBytesInGPU?: number;
+  readonly numBytesInGPUFree?: number;
+  readonly numBytesAllocatedInGPU?: number;
+}
+
+/** Returns what a backend keeps of textures and buffers that were freed, of what `tf.memory()` says. */
+export function pooledBytesOf(told: object): number {
+  const { numBytesInGPU = 0, numBytesInGPUFree, numBytesAllocatedInGPU = numBytesInGPU } = told as DeviceMemory;
+  return numBytesInGPUFree ?? Math.max(0, numBytesAllocatedInGPU - numBytesInGPU);
 }
 
 /** Something besides tensors that grows. */
 export interface ProcessGrowth {
-  readonly what: "heap" | "arrays" | "allocator";
+  readonly what: "heap" | "arrays" | "pool" | "allocator";
   readonly bytesPerPeriod: number;
   /** The kind of period. */
   readonly period: string;
@@ -22,6 +37,7 @@ export interface ProcessGrowth {
 const leastBytes: Readonly<Record<ProcessGrowth["what"], number>> = {
   heap: 4 * 2 ** 20,
   arrays: 2 ** 20,
+  pool: 2 ** 20,
   allocator: 16 * 2 ** 20,
 };
 const leastBytesPerPeriod = 1024;
@@ -35,8 +51,14 @@ export class ProcessMemory {
     this.samples = [];
   }
 
-  add(periods: number, { heapBytes, arrayBytes, residentBytes }: HeapCensus, tensorBytes: number): void {
-    this.samples.push({ periods, heapBytes, arrayBytes, residentBytes, tensorBytes });
+  /** Without a census only of what the backend tells. */
+  add(
+    periods: number,
+    census: Pick<HeapCensus, "heapBytes" | "arrayBytes" | "residentBytes"> | undefined,
+    told: Pick<ProcessSample, "tensorBytes" | "pooledBytes">,
+  ): void {
+    const { heapBytes = 0, arrayBytes = 0, residentBytes } = census ?? {};
+    this.samples.push({ periods, heapBytes, arrayBytes, residentBytes, ...told });
   }
 
   /** By the period of one kind, which were that share of those that were counted. */
@@ -70,6 +92,7 @@ export function judgeProcess(samples: readonly ProcessSample[]): readonly Omit<P
   return [
     { what: "heap" as const, bytesPerPeriod: heap },
     { what: "arrays" as const, bytesPerPeriod: arrays },
+    { what: "pool" as const, bytesPerPeriod: growthOf("pool", ({ pooledBytes }) => pooledBytes) },
     { what: "allocator" as const, bytesPerPeriod: rest },
   ].filter(({ bytesPerPeriod }) => bytesPerPeriod > 0);
 }

@@ -1,19 +1,25 @@
 import { describe, expect, it } from "vitest";
 import { describeLeaks } from "../src/index.js";
-import { judgeProcess, type ProcessSample } from "../src/process-growth.js";
+import { judgeProcess, type ProcessSample, pooledBytesOf } from "../src/process-growth.js";
 
 const MiB = 2 ** 20;
 
 /** A process that is looked at after 4, 8, 16, … periods, and holds what these say of the number of periods, in MiB. */
 const samples = (
   heap: (periods: number) => number,
-  { arrays = () => 0, tensors = () => 0, rest = () => 0 }: Partial<Record<string, (periods: number) => number>> = {},
+  {
+    arrays = () => 0,
+    tensors = () => 0,
+    rest = () => 0,
+    pool = () => 0,
+  }: Partial<Record<string, (periods: number) => number>> = {},
 ): readonly ProcessSample[] =>
   [4, 8, 16, 32, 64].map((periods) => ({
     periods,
     heapBytes: MiB * (30 + heap(periods)),
     arrayBytes: MiB * (arrays(periods) + tensors(periods)),
     tensorBytes: MiB * tensors(periods),
+    pooledBytes: MiB * pool(periods),
     residentBytes: MiB * (100 + heap(periods) + arrays(periods) + tensors(periods) + rest(periods)),
   }));
 
@@ -26,6 +32,7 @@ describe("judgeProcess", () => {
     ["the heap", samples(grows), ["heap"]],
     ["arrays that are no tensor's", samples(steady, { arrays: grows }), ["arrays"]],
     ["what the allocator keeps", samples(steady, { rest: grows }), ["allocator"]],
+    ["what the backend keeps of freed textures", samples(steady, { pool: grows }), ["pool"]],
     ["heap and allocator", samples(grows, { rest: grows }), ["heap", "allocator"]],
     ["tensors alone, which have lines of their own", samples(steady, { tensors: grows }), []],
     ["what code that is compiled takes of the heap", samples((periods) => periods / 20), []],
@@ -37,6 +44,12 @@ describe("judgeProcess", () => {
     const found = judgeProcess(given);
     expect(found.map((each) => each.what)).toEqual(what);
     for (const { bytesPerPeriod } of found) expect(bytesPerPeriod).toBeCloseTo(MiB / 2);
+  });
+
+  it("takes what is in a pool from what webgl and webgpu say of themselves", () => {
+    expect(pooledBytesOf({ numBytesInGPU: 12, numBytesInGPUFree: 8 })).toBe(8);
+    expect(pooledBytesOf({ numBytesInGPU: 12, numBytesAllocatedInGPU: 32 })).toBe(20);
+    expect(pooledBytesOf({})).toBe(0);
   });
 
   it("says nothing of three looks, nor of the allocator of a process in which other threads run", () => {
