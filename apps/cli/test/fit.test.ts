@@ -154,6 +154,15 @@ describe("remat fit MODEL", () => {
     ).not.toContain("no times");
   }, 60_000);
 
+  it.each([
+    [["--batch", "4,8", "--global-batch", "16"], "TensorFlow.js updates after each"],
+    [["--batch", "4", "--ways", "recompute", "--ranks", "2"], "is simulated on runs of PyTorch"],
+  ])("says why nothing can be of %j", async (args, reason) => {
+    const { code, stderr } = await remat("fit", ...tiny, ...args);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(new RegExp(`none of what was asked for can be: .*${reason}`));
+  });
+
   it("writes a page with a matrix of what it prints", async () => {
     const path = join(folder, "fit.html");
     const { rows } = await answer(...tiny, "--batch", "1..4", "--devices", "a100,l4", "--html", path);
@@ -220,6 +229,7 @@ describe("what makes no sense", () => {
     [[...tiny, "--objective", "cost"], "--objective cost needs what devices cost"],
     [[...tiny, "--price", "h100=2"], '--price names "h100", which is none of --devices'],
     [[...tiny, "--memory", "50%"], "--memory expects a size"],
+    [[...tiny, "--memory", "0"], '--memory expects a size above 0 with a unit, such as 4GB, found "0"'],
     [[...tiny, "--ways", "magic"], "--ways expects one of stock"],
     [[...tiny, "--memory", "1GB", "--reserve", "1GB"], "leaves nothing"],
     [[recorded, "--optimizer", "adam"], "--optimizer cannot change run-512"],

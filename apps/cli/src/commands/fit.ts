@@ -1,4 +1,12 @@
-import { type FitAnswer, type FitUnit, fitDocument, type RankedRow, summarizeFit, unitsOf } from "@remat/fit";
+import {
+  type FitAnswer,
+  type FitSummary,
+  type FitUnit,
+  fitDocument,
+  type RankedRow,
+  summarizeFit,
+  unitsOf,
+} from "@remat/fit";
 import { fitParquet, storeFit } from "@remat/fit/node";
 import { writeDocument } from "@remat/reporting";
 import { RematError } from "@remat/trace";
@@ -97,7 +105,7 @@ export async function fit(targets: readonly string[], options: CommandOptions, i
     }
     const document = fitDocument(summary, { ...shownAs, command: best && commandFor(best, targets, { options, job }) });
     shown.write(format.write(document, shapeOf(io)));
-    if (best === undefined) throw nothingFits(summary.model, grid);
+    if (best === undefined) throw nothingFits(summary, grid);
   } finally {
     progress.clear();
   }
@@ -143,7 +151,16 @@ function describeUnjoined(grid: readonly FitUnit[]): readonly string[] {
   ];
 }
 
-function nothingFits(name: string, [{ batches }]: readonly FitUnit[]): RematError {
+function nothingFits(
+  { model: name, notFitting, refused, left }: FitSummary,
+  [{ batches }]: readonly FitUnit[],
+): RematError {
+  if (notFitting.length === 0 && refused.length > 0)
+    return new RematError("FIT_NOTHING", `${name}: none of what was asked for can be: ${refused[0].reason}.`);
+  if (notFitting.length === 0 && left > 0)
+    return new RematError("FIT_NOTHING", `${name}: the search was ended before anything was found. Give it longer.`);
+  if (notFitting.length === 0)
+    return new RematError("FIT_NOTHING", `${name}: nothing is left of what was found. Leave out less.`);
   return new RematError(
     "FIT_NOTHING",
     `${name}: nothing fits with a batch of ${batches[0]} or more. Give a larger device, more --ranks, --offload, or more --max-overhead.`,

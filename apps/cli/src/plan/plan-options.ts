@@ -100,9 +100,15 @@ export function parseBudgetOption(value: unknown, option = "budget"): Budget {
 
 /** Parses a size, of which there is nothing to take a share of. */
 export function parseSize(option: string, value: unknown): number {
-  const budget = parseBudgetOption(value, option);
-  if ("bytes" in budget) return budget.bytes;
-  throw new UsageError(`--${option} expects a size, such as 4GB, found ${quote(value)}.`);
+  const given = parseText(option, value);
+  let budget: Budget | undefined;
+  try {
+    budget = parseBudget(given);
+  } catch (error) {
+    if (!(error instanceof RematError)) throw error;
+  }
+  if (budget !== undefined && "bytes" in budget) return budget.bytes;
+  throw new UsageError(`--${option} expects a size above 0 with a unit, such as 4GB, found ${quote(value)}.`);
 }
 
 /** One word for one thing: a share of the step's peak is no share of what a module stores. */
