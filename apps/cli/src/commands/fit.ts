@@ -21,7 +21,7 @@ import { type FitJob, stepsOfJob } from "../fit/steps-of-job.js";
 import { formatOption, parseFormat, parseUnits, shapeOf, unitsOption } from "../format-option.js";
 import { parseModelOptions } from "../model-options.js";
 import { isOf, modelSource } from "../model-source.js";
-import { shownBeside, writeFor } from "../output.js";
+import { checkFor, shownBeside, writeFor } from "../output.js";
 import { interruptible } from "../plan/interruptible.js";
 import { Progress } from "../progress.js";
 import { parseText, UsageError } from "../usage-error.js";
@@ -51,9 +51,16 @@ export async function fit(targets: readonly string[], options: CommandOptions, i
     throw new UsageError("--watch draws on a terminal, and standard error is none. Leave it out.");
   if (prunes && io.terminal === undefined)
     throw new UsageError("--matrix is gone through by keys, and there is no terminal here. Leave it out.");
-  const shown = shownBeside(io, { "--apply": apply, "--parquet": parquet, "--html": page });
-  const { request: given, ...files } = parseModelOptions({ ...options, batch: undefined, optimizer: undefined });
-  const job: FitJob = { sources: targets.map((target) => modelSource(target)), options: { request: given, ...files } };
+  const files = { "--apply": apply, "--parquet": parquet, "--html": page };
+  const shown = shownBeside(io, files);
+  // A search may take long, and would be lost.
+  for (const [option, path] of Object.entries({ ...files, "--store": store }))
+    if (path !== undefined) checkFor(option, path);
+  const { request: given, ...modelFiles } = parseModelOptions({ ...options, batch: undefined, optimizer: undefined });
+  const job: FitJob = {
+    sources: targets.map((target) => modelSource(target)),
+    options: { request: given, ...modelFiles },
+  };
   if (!isOf(job.sources[0], "model") && request.optimizers !== undefined)
     throw new UsageError(
       `--optimizer cannot change ${job.sources[0].name}, which is a recorded run. Leave it out, or name the model itself.`,
