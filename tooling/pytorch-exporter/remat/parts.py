@@ -253,7 +253,8 @@ class _Part:
         last = self._last_uses()
         values = {}
         on_storage = {}
-        with torch.no_grad(), _without_autocast(), self._generators_as_before():
+        # Below autograd, in the mode of the forward pass: some kernels make what only a backward pass asks for where gradients are enabled.
+        with torch.enable_grad(), torch._C._AutoDispatchBelowAutograd(), _without_autocast(), self._generators_as_before():
             for place, entry in enumerate(self._entries):
                 entry.check()
                 args = self._given_again(entry.args, values)

@@ -81,6 +81,25 @@ class PartsTest(unittest.TestCase):
                 with self.subTest(make=make.__name__, parts=parts):
                     self.assertTrue(all(torch.equal(a, b) for a, b in zip(stock, state_after(make, parts), strict=True)))
 
+    def test_kernels_that_make_more_where_gradients_are_enabled_do_so_again(self):
+        def lstm_step():
+            model = nn.Sequential(nn.LSTM(16, 16, 2, dropout=0.2))
+            optimizer = torch.optim.Adam(model.parameters())
+            x = torch.randn(5, 4, 16)
+
+            def step():
+                model(x)[0].square().mean().backward()
+                optimizer.step()
+                optimizer.zero_grad()
+
+            return model, optimizer, step
+
+        stock = state_after(lstm_step, {})
+        for first in range(12):
+            parts = {"": [[first, first + 6]]}
+            with self.subTest(parts=parts):
+                self.assertTrue(all(torch.equal(a, b) for a, b in zip(stock, state_after(lstm_step, parts), strict=True)))
+
     def test_less_is_saved_and_again_only_what_is_asked_for(self):
         ran, saved = [], []
 
