@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import traceback
 import warnings
+from types import SimpleNamespace
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._pytree import tree_map
 
 from .cuda_kernels import cuda_kernels
-from .fake_values import FakeValues
+from .devices import cpu_for_cuda, replaced
+from .fake_values import FakeValues, line_in
 from .models import as_one_model
 from .recording import record
 from .restoring import as_before
@@ -27,7 +30,7 @@ def export(build, path, *, assume=None, name=None, allocation_unit=512, kernels=
     ...     return model, optimizer, step
     >>> remat.export(build, "step.json")
 
-    A model that cannot be built on fake tensors is built on the CPU, with a warning, and its step runs on fake ones. Where the program reads a value: masks, sizes and
+    A model that cannot be built on fake tensors is built on the CPU, with a warning, and its step runs on fake ones. What is asked for on CUDA (`.cuda()`, `device="cuda"`, autocast) is on the CPU where there is no CUDA. Where the program reads a value: masks, sizes and
     the like are computed; a floating-point number that follows from weights is taken as 0, with a warning; others are as `assume` says, `{"item": 1}`, and
     `{"nonzero": 0.25}` is the share of a tensor's elements that `nonzero`, `where(mask)` and `x[mask]` find. What `assume` leaves out raises, with the line of the program.
 
@@ -38,7 +41,7 @@ def export(build, path, *, assume=None, name=None, allocation_unit=512, kernels=
     kernels = _kernels(kernels, allocation_unit)
     mode = _FakeMode()
     values = FakeValues(mode, assume or {})
-    with _on_fake_tensors(), _stand_in(kernels):
+    with _saying_where(), _on_fake_tensors(), _stand_in(kernels):
         model, *optimizers, step = _built(build, mode, values)
         with mode, values, _computing_in(precision, model):
             _record_second(step, path, model, *optimizers, name=name, allocation_unit=allocation_unit, kernels=kernels)
@@ -52,7 +55,7 @@ def export_step(step, path, model=None, optimizer=None, inputs=None, *, assume=N
     kernels = _kernels(kernels, allocation_unit)
     mode = _FakeMode()
     whole = as_one_model(model) or torch.nn.Module()
-    with _on_fake_tensors(), _stand_in(kernels), as_before(whole, values=False) as met, mode, FakeValues(mode, assume or {}):
+    with _saying_where(), _on_fake_tensors(), _stand_in(kernels), as_before(whole, values=False) as met, mode, FakeValues(mode, assume or {}):
         _record_second(step, path, model, optimizer or met, inputs, name=name, allocation_unit=allocation_unit, kernels=kernels)
 
 
@@ -103,7 +106,8 @@ def _on_fake_tensors():
     validates = torch.distributions.Distribution._validate_args
     torch.distributions.Distribution.set_default_validate_args(False)
     try:
-        yield
+        with cpu_for_cuda():
+            yield
     finally:
         torch.distributions.Distribution.set_default_validate_args(validates)
         forget_stand_ins()
@@ -112,7 +116,7 @@ def _on_fake_tensors():
 def _built(build, mode, values):
     """What `build()` gives: on fake tensors or, where that fails, on the CPU."""
     try:
-        with mode, values:
+        with mode, values, _without_values(values):
             return _checked(build())
     except _WrongParts:
         raise
@@ -121,6 +125,33 @@ def _built(build, mode, values):
     parts = _checked(build())
     warnings.warn(f"remat: the model was built on the CPU, since on fake tensors that raised {failure.splitlines()[0]}", stacklevel=3)
     return parts
+
+
+@contextlib.contextmanager
+def _without_values(values):
+    """Fake weights have no values: none have to be drawn again which lie too far from the mean, and a weight may be converted that others refer to weakly, who only look at what it was."""
+    swap = torch.utils.swap_tensors
+
+    def swap_tensors(*tensors):
+        for one in tensors:
+            values.forget(one)
+        with replaced(torch.utils, "weakref", SimpleNamespace(getweakrefs=lambda _: [])):
+            swap(*tensors)
+
+    with replaced(torch.nn.init, "_no_grad_trunc_normal_", lambda tensor, *args, **kwargs: tensor), replaced(torch.utils, "swap_tensors", swap_tensors):
+        yield
+
+
+@contextlib.contextmanager
+def _saying_where():
+    """Adds to errors that are not ours which line of the program raised them, and what can be done."""
+    try:
+        yield
+    except Exception as error:
+        if not str(error).startswith("remat: ") and hasattr(error, "add_note"):
+            line = line_in(traceback.extract_tb(error.__traceback__))
+            error.add_note(f"remat: that was at {line}, on fake tensors, by which nothing is computed. If it is they that cannot do this, record a real step by record_step.")
+        raise
 
 
 class _FakeMode(FakeTensorMode):

@@ -20,6 +20,22 @@ _LARGEST = 2**22
 # What they return is anything, or nothing that can be known beforehand.
 _UNKNOWN = {"aten.empty", "aten.empty_like", "aten.empty_strided", "aten.new_empty", "aten.new_empty_strided", "aten.resize_"}
 
+
+def _grouped_mm(a, b, offs=None, bias=None, out_dtype=None):
+    """What products of groups make in any dtype, where PyTorch's own stand-in takes bfloat16 alone. Rows are as aligned as its kernels want them."""
+    if a.dim() == 2:
+        shape = [offs.size(0), a.size(0), b.size(1)] if b.dim() == 2 else [a.size(0), b.size(2)]
+    else:
+        shape = [a.size(1), b.size(1)] if b.dim() == 2 else [a.size(0), a.size(1), b.size(2)]
+    dtype = out_dtype or a.dtype
+    alignment = 16 // dtype.itemsize
+    row = -(-shape[-1] // alignment) * alignment
+    strides = [row, 1] if len(shape) == 2 else [shape[1] * row, row, 1]
+    return torch.empty_strided(shape, strides, dtype=dtype, device=a.device)
+
+
+_STAND_INS = {"aten._grouped_mm.default": _grouped_mm}
+
 # Fake tensors have no idea of how many elements a sparse one has.
 _COUNTING = {"aten._to_sparse", "aten._to_sparse_csr", "aten._to_sparse_csc", "aten._to_sparse_bsr", "aten._to_sparse_bsc", "aten._coalesce"}
 
@@ -60,7 +76,7 @@ class FakeValues(TorchDispatchMode):
             self._compute(func, args, kwargs, out)
         else:
             for tensor in written:
-                self._forget(tensor)
+                self.forget(tensor)
         return out
 
     def _value(self, tensor):
@@ -105,9 +121,14 @@ class FakeValues(TorchDispatchMode):
                 written += tensors_in(args[place] if place < len(args) else kwargs.get(argument.name))
         return written
 
-    def _forget(self, tensor):
+    def forget(self, tensor):
+        """From here on nobody knows what is in it."""
         value = self._values.get(tensor)
-        self._values[tensor] = None
+        # What is not there is unknown of a fake tensor; and a weight that others refer to cannot be converted, by `.to(…)` and the like.
+        if isinstance(tensor, FakeTensor):
+            self._values.pop(tensor, None)
+        else:
+            self._values[tensor] = None
         if value is not None:
             of = value.untyped_storage()._cdata
             for other, known in list(self._values.items()):
@@ -121,7 +142,8 @@ class FakeValues(TorchDispatchMode):
         try:
             # Fake tensors remember the values of some numbers.
             if not (is_item and is_known):
-                return func(*fake_args, **fake_kwargs)
+                stand_in = _STAND_INS.get(str(func), func)
+                return stand_in(*fake_args, **fake_kwargs)
         except DataDependentOutputException:
             pass
         if is_known:
@@ -182,7 +204,12 @@ _LIBRARIES = (os.path.dirname(torch.__file__), os.path.dirname(__file__))
 
 def _line():
     """Where in the user's program this is."""
-    for frame in reversed(traceback.extract_stack()):
+    return line_in(traceback.extract_stack())
+
+
+def line_in(stack):
+    """The innermost line of a stack that is the user's."""
+    for frame in reversed(stack):
         if not frame.filename.startswith((*_LIBRARIES, "<")):
             return f"{frame.filename}:{frame.lineno} ({frame.line})"
     return "the program"

@@ -120,6 +120,11 @@ class Programs(Folder):
                 self.assertLess(abs(peak - plan["peakBytes"]), 0.005 * plan["peakBytes"])
 
 
+def _is_drawn_high():
+    """What fake tensors cannot tell."""
+    return bool((torch.rand(2) > 0.5).all())
+
+
 class Export(Folder):
     def export(self, step, model=None, **options):
         remat.export(lambda: (model or nn.Linear(2, 2), step), self.folder / "step.json", **options)
@@ -210,6 +215,7 @@ class Export(Folder):
     def test_a_model_that_cannot_be_built_on_fake_tensors_is_built_on_the_cpu(self):
         def build():
             model = nn.LSTMCell(2, 3).double()
+            _is_drawn_high()
             x = torch.randn(4, 2, dtype=torch.double)
             optimizer = torch.optim.Adam(model.parameters())
 
@@ -221,7 +227,7 @@ class Export(Folder):
             build.model = model
             return model, optimizer, step
 
-        with self.assertWarnsRegex(UserWarning, "built on the CPU, since .*Couldn't swap LSTMCell.weight_ih"):
+        with self.assertWarnsRegex(UserWarning, "built on the CPU, since .*reads a value"):
             remat.export(build, self.folder / "step.json", allocation_unit=1)
         self.assertEqual(type(build.model.weight_ih), nn.Parameter)
         torch.manual_seed(0)
@@ -233,9 +239,74 @@ class Export(Folder):
         self.assertEqual(ops_of(fake), ops_of(real))
         self.assertEqual(held_at_most(fake), held_at_most(real))
 
+    def test_what_a_program_puts_on_cuda_is_recorded_where_there_is_none(self):
+        def build(to_device, device=None):
+            model = to_device(nn.Sequential(nn.Linear(8, 16), nn.BatchNorm1d(16), nn.Dropout(0.1)))
+            nn.init.trunc_normal_(model[0].weight, std=0.02)
+            optimizer = torch.optim.Adam(model.parameters())
+            x = to_device(torch.randn(4, 8)) if device is None else torch.randn(4, 8, device=device)
+
+            def step():
+                with torch.autocast("cuda" if device else "cpu", dtype=torch.bfloat16):
+                    loss = model(x).float().square().mean()
+                loss.backward()
+                optimizer.step()
+                optimizer.zero_grad()
+                if device:
+                    torch.cuda.synchronize()
+
+            return model, optimizer, step
+
+        remat.export(lambda: build(lambda one: one), self.folder / "cpu.json")
+        expected = json.loads((self.folder / "cpu.json").read_text())
+        ways = ((lambda one: one.cuda(), "cuda"), (lambda one: one.to("cuda", non_blocking=True), torch.device("cuda:0")), (lambda one: one.to(device="cuda:0"), "cuda"))
+        for to_device, device in ways:
+            with self.subTest(device=device), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                remat.export(lambda: build(to_device, device), self.folder / "step.json")
+                file = json.loads((self.folder / "step.json").read_text())
+                if not torch.cuda.is_available():
+                    self.assertEqual(ops_of(file), ops_of(expected))
+                self.assertEqual(held_at_most(file), held_at_most(expected))
+
+    def test_models_that_are_converted_and_drawn_within_bounds_need_no_cpu(self):
+        def build():
+            model = nn.Sequential(nn.Linear(8, 16), nn.LayerNorm(16)).to(torch.bfloat16)
+            nn.init.trunc_normal_(model[0].weight, std=0.02)
+            x = torch.randn(4, 8, dtype=torch.bfloat16)
+            return model, lambda: model(x).square().mean().backward()
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            remat.export(build, self.folder / "step.json")
+
+    def test_what_fake_tensors_cannot_do_is_told_with_its_line(self):
+        def step():
+            torch.zeros(2, 3).mm(torch.zeros(2, 3))
+
+        with self.assertRaises(RuntimeError) as raised:
+            self.export(step)
+        self.assertRegex("\n".join(getattr(raised.exception, "__notes__", ["test_programs.py, record_step"])), "test_programs.py.*record_step")
+
+    def test_products_of_groups_are_recorded_in_any_dtype(self):
+        if not hasattr(torch, "_grouped_mm"):
+            self.skipTest("this PyTorch has none")
+        weight = nn.Parameter(torch.zeros(2, 8, 16))
+        model = nn.ParameterList([weight])
+
+        def step():
+            rows, ends = torch.zeros(6, 8, requires_grad=True), torch.tensor([2, 6], dtype=torch.int32)
+            out = torch._grouped_mm(rows, model[0], offs=ends)
+            assert out.shape == (6, 16) and out.dtype == torch.float32
+            out.sum().backward()
+            assert model[0].grad.shape == (2, 8, 16) and rows.grad.shape == (6, 8)
+
+        self.export(step, model)
+
     def test_an_export_leaves_what_was_built_on_the_cpu_as_it_was(self):
         def build():
             model = nn.ModuleList([nn.LSTMCell(2, 3).double(), nn.BatchNorm1d(3).double()])
+            _is_drawn_high()
             optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
             build.model, build.before = model, copy.deepcopy(model.state_dict())
 
