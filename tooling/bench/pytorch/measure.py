@@ -10,7 +10,9 @@ from torch.distributed._tools.mem_tracker import MemTracker
 
 
 class Tracker(MemTracker):
-    """Sees what compiled code does, too, which by itself runs uncompiled while a tracker looks on."""
+    """Sees what compiled code does, too, which by itself runs uncompiled while a tracker looks on; its random ops are of higher order."""
+
+    supports_higher_order_operators = True
 
     @classmethod
     def ignore_compile_internals(cls):

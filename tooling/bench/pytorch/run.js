@@ -2,15 +2,14 @@
 // Plans of remat for torch.utils.checkpoint beside what people write by hand and what PyTorch's own tools find, on real steps of six models, as a Markdown table;
 // `--programs folder` instead: each Python file there that has a build(), as remat.export takes it, recorded, planned for 70 % of what it holds and followed.
 // REMAT_TORCH_PYTHON names a Python with torch, transformers and torchvision, and pulp and pwlf for `sac_milp`. `--rounds 0` measures memory alone; `--write` puts the rows
-// that were measured into the README of the PyTorch package. Usage: pnpm bench:pytorch [gpt2 …] [--rounds 5] [--write] [--programs folder]
+// that were measured into the README of the PyTorch package, and some into that of the whole. Usage: pnpm bench:pytorch [gpt2 …] [--rounds 5] [--write] [--programs folder]
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { writeTables } from "./write-tables.js";
 
-const modelsInOrder = ["gpt2", "llama", "bert", "vit", "resnet50", "lstm"];
 const pathOf = (relative) => fileURLToPath(new URL(relative, import.meta.url));
 const { values: options, positionals: models } = parseArgs({
   options: {
@@ -45,30 +44,4 @@ bench.stdout.setEncoding("utf8").on("data", (text) => {
 });
 const [status] = await once(bench, "close");
 process.exitCode = status ?? 1;
-if (options.write && options.programs === undefined) writeTable(pathOf("../../pytorch-exporter/README.md"), table);
-
-/** Puts the rows of a table in place of those of the same models, in the order in which models come. */
-function writeTable(path, text) {
-  const [header, rule, ...rows] = text.trimEnd().split("\n");
-  if (rows.length === 0) return;
-  const modelOf = (row) => row.split("|")[1].trim();
-  const readme = readFileSync(path, "utf8");
-  const written = readme.replace(
-    /(<!-- bench:pytorch -->\n)([^]*?)(<!-- \/bench:pytorch -->)/,
-    (_, begin, old, end) => {
-      const measured = new Set(rows.map(modelOf));
-      const kept = old
-        .split("\n")
-        .filter(
-          (row) => row.startsWith("|") && row !== header && !row.startsWith("|---") && !measured.has(modelOf(row)),
-        );
-      const all = [...kept, ...rows].toSorted(
-        (a, b) => modelsInOrder.indexOf(modelOf(a)) - modelsInOrder.indexOf(modelOf(b)),
-      );
-      return `${begin}\n${[header, rule, ...all].join("\n")}\n\n${end}`;
-    },
-  );
-  if (written === readme && !readme.includes(rows[0]))
-    throw new Error(`${path}: expected <!-- bench:pytorch --> and its end`);
-  writeFileSync(path, written);
-}
+if (options.write && options.programs === undefined && table.includes("\n|")) writeTables(table);

@@ -44,16 +44,15 @@ class Fitted:
     policy: dict
 
     def __str__(self):
-        count = len(self.policy["modules"])
         # Where nothing is checkpointed a difference is noise.
         measured = ""
-        if count and self.measured_overheads:
+        if self.policy["modules"] and self.measured_overheads:
             least, most = min(self.measured_overheads), max(self.measured_overheads)
             measured = f", {self.measured_overhead:+.1%} time ({least:+.1%} to {most:+.1%})"
         return (
             f"{self.name}: {_mib(self.stock_bytes)} as it is, budget {_mib(self.budget)}; "
             f"planned {_mib(self.planned_bytes)}, {self.planned_overhead:+.1%} time; measured {_mib(self.measured_bytes)}{measured}; "
-            + (f"{count} module{'' if count == 1 else 's'} under torch.utils.checkpoint" if count else "it fits, and nothing is checkpointed")
+            + (_what_runs_again(self.policy) or "it fits, and nothing is checkpointed")
         )
 
 
@@ -192,6 +191,19 @@ def _gpu_name(device):
         return None
     name = torch.cuda.get_device_name(device).lower()
     return next((gpu for gpu in _GPUS if gpu in name), None)
+
+
+def _what_runs_again(policy):
+    units = policy["modules"].values()
+    whole, parted = (sum(bool(unit.get("parts")) == has_parts for unit in units) for has_parts in (False, True))
+    parts = sum(len(unit.get("parts", ())) for unit in units)
+    told = [f"{_counted(whole, 'module')} under torch.utils.checkpoint"] if whole else []
+    told += [f"{_counted(parts, 'part')} of {_counted(parted, 'other module' if whole else 'module')} {'runs' if parts == 1 else 'run'} again"] if parts else []
+    return " and ".join(told)
+
+
+def _counted(count, what):
+    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 def _mib(count):
