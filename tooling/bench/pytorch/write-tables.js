@@ -17,18 +17,25 @@ export function writeTables(table) {
   const [header, rule, ...rows] = linesOf(table);
   const modelOf = (row) => cellsOf(row)[0];
   const measured = new Set(rows.map(modelOf));
-  const known = between(path).filter(
-    (row) => row !== header && !row.startsWith("|---") && !measured.has(modelOf(row)),
-  );
+  const known = between(path).filter((row) => row !== header && !row.startsWith("|---") && !measured.has(modelOf(row)));
   const all = [...known, ...rows].toSorted(
     (a, b) => modelsInOrder.indexOf(modelOf(a)) - modelsInOrder.indexOf(modelOf(b)),
   );
   write(path, [header, rule, ...all]);
   const kept = cellsOf(header).map((name) => !leftOut.has(name));
-  const shown = [header, rule, ...all.filter((row) => shownBudgets.includes(cellsOf(row)[1]) && !row.includes("none within it"))];
+  const shown = [
+    header,
+    rule,
+    ...all.filter((row) => shownBudgets.includes(cellsOf(row)[1]) && !row.includes("none within it")),
+  ];
   write(
     pathOf("../../../README.md"),
-    shown.map((row) => `| ${cellsOf(row).filter((_, i) => kept[i]).join(" | ")} |`),
+    shown.map(
+      (row) =>
+        `| ${cellsOf(row)
+          .filter((_, i) => kept[i])
+          .join(" | ")} |`,
+    ),
   );
 }
 
@@ -54,5 +61,8 @@ function between(path) {
 function write(path, lines) {
   between(path);
   const readme = readFileSync(path, "utf8");
-  writeFileSync(path, readme.replace(marked, (_, begin, __, end) => `${begin}\n${lines.join("\n")}\n\n${end}`));
+  writeFileSync(
+    path,
+    readme.replace(marked, (_, begin, __, end) => `${begin}\n${lines.join("\n")}\n\n${end}`),
+  );
 }

@@ -102,7 +102,7 @@ export class CallParts {
       if (trace.ops.flags[op] & OpFlag.effectful) return `${trace.opName(op)} does more than compute`;
       for (const storage of storagesOf(trace, trace.opInputs(op))) {
         const written = made.has(storage) ? undefined : lastWritten.get(storage);
-        if (written !== undefined && written > op && !isCounting(written, storage))
+        if (written !== undefined && written >= op && !isCounting(written, storage))
           return `${trace.opName(written)} writes into what it is given`;
       }
     }

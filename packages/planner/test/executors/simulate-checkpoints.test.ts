@@ -45,6 +45,30 @@ describe.each(recordedCases.map((one) => [one.step.case, one] as const))("model 
   });
 });
 
+interface RecordedOps {
+  readonly funcs: readonly { readonly name: string }[];
+  readonly events: readonly { readonly f?: number }[];
+}
+
+test("refuses parts that begin between what makes a tensor and what draws numbers into it", () => {
+  const draws = "aten.bernoulli_.float";
+  const step = recordedCases
+    .map((one) => one.step as unknown as RecordedOps)
+    .find(({ funcs }) => funcs.some(({ name }) => name === draws))!;
+  // Of a mask that nothing writes into but that.
+  const events = step.events.filter(({ f }) => f === undefined || step.funcs[f].name !== "aten.div_.Scalar");
+  const trace = readPyTorchTrace({ ...step, events });
+  const units = checkpointableUnits(stepScript(trace));
+  const call = units.callsOf.get(trace.modules[trace.calls.module[0]].fqn)![0];
+  const ops = units.opsOf[call];
+  const places = ops.flatMap((op, place) => (trace.opName(op) === draws ? [place] : []));
+  expect(places.length).toBeGreaterThan(0);
+  for (const place of places) {
+    expect(units.partOf(call, place - 1, ops.length)).toMatchObject({ call });
+    expect(units.partOf(call, place, ops.length)).toBe(`${draws} writes into what it is given`);
+  }
+});
+
 function readsOfFreed(trace: Trace): string[] {
   const live = new Set<number>();
   const found: string[] = [];
