@@ -64,7 +64,7 @@ const mostPasses = 12;
 export function castStorages(
   trace: Trace,
   lowDtype: string | undefined,
-  roles: Pick<StorageRoles, "becomesParameter" | "firstTensor">,
+  roles: Pick<StorageRoles, "becomesParameter" | "firstTensor" | "gradients">,
   scope: CastScope,
 ): CastStorages | undefined {
   if (lowDtype === undefined) return undefined;
@@ -105,6 +105,8 @@ class DtypeFlow {
   private readonly trace: Trace;
   private readonly lowDtype: string;
   private readonly scope: CastScope;
+  /** Gradients of parameters. */
+  private readonly ofParameters: StorageRoles["gradients"];
   private readonly known: Uint8Array;
   /** Storages that are read in the lower dtype inside the root: gathered parameters and cast inputs. */
   private readonly lowInside: Uint8Array;
@@ -123,13 +125,14 @@ class DtypeFlow {
   constructor(
     trace: Trace,
     lowDtype: string,
-    roles: Pick<StorageRoles, "becomesParameter" | "firstTensor">,
+    roles: Pick<StorageRoles, "becomesParameter" | "firstTensor" | "gradients">,
     scope: CastScope,
     narrowed: ReadonlySet<number>,
   ) {
     this.trace = trace;
     this.lowDtype = lowDtype;
     this.scope = scope;
+    this.ofParameters = roles.gradients;
     this.narrowed = narrowed;
     this.widenedBy = new Int32Array(trace.storages.count).fill(-1);
     this.isLow = new Uint8Array(trace.storages.count);
@@ -308,7 +311,8 @@ class DtypeFlow {
     for (const call of calls) if (this.inputs.get(trace.calls.module[call])?.has(storage)) return true;
     const isLow = this.isLow[storage] === 1;
     const made = this.madeIn[storage];
-    if (phase !== Phase.backward || made < 0) return isLow;
+    // That of a parameter stays as it is, whatever reads it, as what adds it to those of other passes.
+    if (phase !== Phase.backward || made < 0 || this.ofParameters.has(storage)) return isLow;
     // A gradient that leaves a module gets the dtype of the input that it is of.
     const from = row(trace.stacks, made).findLast((call) => scope.mixed?.isLow.has(trace.calls.module[call]));
     if (from === undefined || calls.includes(from) || trace.ops.phase[this.madeBy[storage]] !== Phase.backward)

@@ -56,6 +56,8 @@ it.each([
   "world=8,bf16,sync-last,wrap=0+1",
   "world=4,offload",
   "world=4,no-reshard,reduce=float32",
+  "world=4,wrap=0(bf16),wrap=1,wrap=2,wrap=3",
+  "world=4,wrap=0(bf16,output=float32),wrap=1,wrap=2(param=bfloat16),wrap=3,sync-last",
 ])("under %s it holds and receives what a run does that was recorded so", (text) => {
   const found = simulateFsdp(plain, parseShardingPlan(`${text},micro-batches=2`));
   const recorded = simulateFsdp(accumulated, parseShardingPlan(text));
