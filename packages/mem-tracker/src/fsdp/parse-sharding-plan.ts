@@ -1,3 +1,4 @@
+import { nearestNames } from "@remat/trace";
 import { parseRematScope } from "./remat-scope.js";
 import {
   type CheckpointedModules,
@@ -38,6 +39,8 @@ const planKeys = [
   "bucket",
   "stored",
 ];
+
+const allFlags = [...Object.keys(policyFlags), ...Object.keys(planFlags)];
 
 /** What a plan has one of. */
 const onceKeys = ["world", "replicas", "rank", "zero", "bucket", "micro-batches", "stored"];
@@ -147,6 +150,8 @@ function withPolicyItem<T extends GroupPolicy>(policy: T, item: string): T | und
   const { mixedPrecision } = policy;
   if (Object.hasOwn(policyFlags, item)) {
     const flag = policyFlags[item];
+    if (flag.reshardAfterForward !== undefined) refuseTwoReshards(policy, item, flag.reshardAfterForward);
+    if (flag.mixedPrecision !== undefined) refuseTwoDtypes(policy, item, "param", flag.mixedPrecision.param);
     return {
       ...policy,
       ...flag,
@@ -158,10 +163,13 @@ function withPolicyItem<T extends GroupPolicy>(policy: T, item: string): T | und
   const value = unquoted(item.slice(at + 1).trim());
   switch (key) {
     case "reshard":
+      refuseTwoReshards(policy, item, wholeNumber(key, value));
       return { ...policy, reshardAfterForward: wholeNumber(key, value) };
     case "param":
-    case "reduce":
     case "output":
+      refuseTwoDtypes(policy, item, key, value);
+      return { ...policy, mixedPrecision: { ...mixedPrecision, [key]: value } };
+    case "reduce":
       return { ...policy, mixedPrecision: { ...mixedPrecision, [key]: value } };
     case "cast": {
       const colon = value.lastIndexOf(":");
@@ -173,6 +181,23 @@ function withPolicyItem<T extends GroupPolicy>(policy: T, item: string): T | und
     default:
       return undefined;
   }
+}
+
+function refuseTwoReshards({ reshardAfterForward: known }: GroupPolicy, item: string, value: boolean | number): void {
+  if (known === undefined || known === value) return;
+  const before = known === true ? "reshard" : known === false ? "no-reshard" : `reshard=${known}`;
+  throw planError(`${before} and ${item} are said of the same modules: leave one of them out.`);
+}
+
+function refuseTwoDtypes(
+  { mixedPrecision }: GroupPolicy,
+  item: string,
+  key: "param" | "output",
+  value: string | undefined,
+): void {
+  const known = mixedPrecision?.[key];
+  if (known !== undefined && known !== value)
+    throw planError(`${key}=${known} and ${item} are said of the same modules: leave one of them out.`);
 }
 
 function withWrap(plan: ShardingPlan, value: string): ShardingPlan {
@@ -224,6 +249,10 @@ function splitList(text: string, separator: string): readonly string[] {
     }
     item += character;
   }
+  if (quote !== "" || depth !== 0)
+    throw planError(
+      `${quote !== "" ? `a quote ${quote} is not closed` : depth > 0 ? '"(" is not closed' : '")" closes nothing'} in ${JSON.stringify(text)}.`,
+    );
   return [...items, item].map((each) => each.trim()).filter((each) => each !== "");
 }
 
@@ -257,7 +286,9 @@ function unknownItem(item: string): Error {
     return planError(
       `${otherParallelism[other]} (${JSON.stringify(item)}) is not simulated, since what a rank computes under it is not in a run on one device. Record a run under it: remat memory reads what its rank held.`,
     );
+  const names = [...[...planKeys, ...policyKeys].map((name) => `${name}=`), ...allFlags];
+  const nearest = nearestNames(item.replace(/=.*/s, "="), names).join(", ");
   return planError(
-    `unknown item ${JSON.stringify(item)}: expected ${planKeys.map((key) => `${key}=…`).join(", ")}, root(…), ${policyNames()}, ${Object.keys(planFlags).join(", ")}.`,
+    `unknown item ${JSON.stringify(item)}: ${nearest === "" ? "" : `nearest to ${nearest}; `}expected ${planKeys.map((key) => `${key}=…`).join(", ")}, root(…), ${policyNames()}, ${Object.keys(planFlags).join(", ")}.`,
   );
 }

@@ -58,6 +58,7 @@ export function shardedUnits(
     const merged = policyWith(withoutOutput(own), policy);
     if (together) {
       const sorted = [...modules].sort((a, b) => a - b);
+      refuseNested(trace, sorted);
       for (const module of sorted)
         if (byModule.get(module)?.modules.length === 1 && !byName.has(module)) byModule.delete(module);
       put(sorted, merged);
@@ -66,6 +67,16 @@ export function shardedUnits(
   return [...new Set(byModule.values())].sort((a, b) =>
     a.modules[0] === root ? -1 : b.modules[0] === root ? 1 : a.modules[0] - b.modules[0],
   );
+}
+
+/** Of a module and one in it, as one group, `fully_shard` would leave out the latter without a word. */
+function refuseNested(trace: Trace, modules: readonly number[]): void {
+  const names = modules.map((module) => trace.modules[module].fqn);
+  for (const outer of names) {
+    const inner = names.find((name) => name.startsWith(`${outer}.`));
+    if (inner !== undefined)
+      throw planError(`${inner} is in ${outer}, and both are one group: name it in one of its own, or leave it out.`);
+  }
 }
 
 function policyWith({ reshardAfterForward, mixedPrecision }: GroupPolicy, policy: GroupPolicy): GroupPolicy {

@@ -26,8 +26,17 @@ describe("simulateFsdp refuses", () => {
       /^sharding plan: Transformer\.layers\.1 is in two groups: with .*layers\.0/,
     ],
     ["wrap=layers.0+layers.1,wrap=layers.1+layers.2", /layers\.1 is in two groups/],
+    ["wrap=layers.0+layers.0.attention", /layers\.0\.attention is in Transformer\.layers\.0, and both are one group/],
+    ["wrap=layers.0(no-reshard,reshard=2)", /no-reshard and reshard=2 are said of the same modules/],
+    ["reshard,no-reshard", /reshard and no-reshard are said/],
+    ["bf16,param=float16", /param=bfloat16 and param=float16 are said/],
+    ["bf16,fp16", /param=bfloat16 and fp16 are said/],
+    ["wrap=layers.*(reshard", /"\(" is not closed in "world=4,wrap=layers\.\*\(reshard"/],
+    ["wrap='layers.*", /a quote ' is not closed/],
+    ["wrap=layers.0)", /"\)" closes nothing/],
+    ["offloda", /unknown item "offloda": nearest to offload/],
     ["wrap=layers.[4-6]", /no module is called "layers\.\[4-6\]"/],
-  ])("a module in two groups, and one that is not there: %s", (items, message) => {
+  ])("what cannot be, or is said twice: %s", (items, message) => {
     expect(() => simulateFsdp(trace, parseShardingPlan(`world=4,${items}`))).toThrow(message);
   });
 

@@ -68,8 +68,8 @@ describe("parseShardingPlan", () => {
     ],
   ])("reads %s", (text, expected) => expect(parseShardingPlan(text)).toEqual(expected));
 
-  const unknownItem = (item: string): string =>
-    `unknown item "${item}": expected world=…, replicas=…, rank=…, wrap=…, ignore=…, forward-prefetch=…, backward-prefetch=…, no-unshard-in-backward=…, checkpoint=…, micro-batches=…, zero=…, bucket=…, stored=…, root(…), reshard, no-reshard, bf16, fp16, reshard=…, param=…, reduce=…, output=…, cast=…, no-reshard-after-backward, offload, sync-last, as-tracked, ddp, bucket-view.`;
+  const unknownItem = (item: string, nearest = ""): string =>
+    `unknown item "${item}": ${nearest}expected world=…, replicas=…, rank=…, wrap=…, ignore=…, forward-prefetch=…, backward-prefetch=…, no-unshard-in-backward=…, checkpoint=…, micro-batches=…, zero=…, bucket=…, stored=…, root(…), reshard, no-reshard, bf16, fp16, reshard=…, param=…, reduce=…, output=…, cast=…, no-reshard-after-backward, offload, sync-last, as-tracked, ddp, bucket-view.`;
 
   it.each([
     ["", 'expected world=N in "", found none.'],
@@ -77,7 +77,7 @@ describe("parseShardingPlan", () => {
     ["world=0", "expected a world size of at least 1, found 0. Say over how many ranks to shard: world=8."],
     ["world=-1", 'expected a whole number in world=N, found "-1".'],
     ["world=8,rank=8", "expected a rank from 0 to 7, found 8."],
-    ["world=8,bf32", unknownItem("bf32")],
+    ["world=8,bf32", unknownItem("bf32", "nearest to bf16; ")],
     [
       "world=8,tp=2",
       'tensor parallelism ("tp=2") is not simulated, since what a rank computes under it is not in a run on one device. Record a run under it: remat memory reads what its rank held.',
@@ -87,7 +87,7 @@ describe("parseShardingPlan", () => {
       'tensor parallelism ("tensor-parallel=2") is not simulated, since what a rank computes under it is not in a run on one device. Record a run under it: remat memory reads what its rank held.',
     ],
     ["world=4,world=8", 'world= is given twice in "world=4,world=8": leave one of them out.'],
-    ["world=8,wraps=a", unknownItem("wraps=a")],
+    ["world=8,wraps=a", unknownItem("wraps=a", "nearest to wrap=, rank=; ")],
     [
       "world=8,replicas=3",
       "expected replicas that divide the 8 ranks, found 3: world=8,replicas=2 shards over 4 ranks, twice.",
