@@ -57,7 +57,8 @@ export class CastCopies {
     for (const tensor of row(trace.moduleEvents.tensors, eventRow)) {
       const storage = trace.tensors.storage[tensor];
       if (!wanted.has(storage)) continue;
-      const [copy] = out.fsdpOp("aten._to_copy", Phase.forward, call, [this.copyOf(tensor, this.casts.lowDtype)]);
+      const dtype = this.casts.castsUp.has(module) ? trace.tensorDtype(tensor) : this.casts.lowDtype;
+      const [copy] = out.fsdpOp("aten._to_copy", Phase.forward, call, [this.copyOf(tensor, dtype)]);
       out.stand(copy, storage);
       const last = this.lastReadIn(storage, call, nextOp);
       if (last === undefined) out.free(copy);

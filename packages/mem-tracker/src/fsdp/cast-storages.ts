@@ -9,10 +9,14 @@ export interface CastStorages {
   readonly lowDtype: string;
   /** By event at which a module ends: storages of its outputs that the model's code then casts, and the dtype. */
   readonly explicit: ReadonlyMap<number, readonly { readonly storage: number; readonly dtype: string }[]>;
-  /** By sharded module that computes in the lower dtype among others that do not: what it is given in another, and casts. */
+  /** By sharded module that computes in another dtype than others: what it is given in theirs, and casts. */
   readonly inputs: ReadonlyMap<number, ReadonlySet<number>>;
+  /** Of these modules, those that cast to the wider dtype. */
+  readonly castsUp: ReadonlySet<number>;
   /** By sharded module: gradients that its backward pass makes in another dtype than that of the input they are of, to which autograd casts them. */
   readonly gradients: ReadonlyMap<number, ReadonlyMap<number, string>>;
+  /** Where only some modules compute in the lower dtype: the first op that takes one and would be given two, -1 if none is. */
+  readonly twoDtypes: number;
 }
 
 export interface CastScope {
@@ -29,6 +33,8 @@ export interface MixedUnits {
   readonly isLow: ReadonlyMap<number, boolean>;
   /** Storages of the parameters that are gathered in the lower dtype. */
   readonly lowParameters: ReadonlySet<number>;
+  /** Those of which a plan says that they compute in the parameters' own dtype, to which they cast what they are given. */
+  readonly castsUp: ReadonlySet<number>;
 }
 
 /** Results that stay in float32 whatever goes in: statistics, by the position of the result. Source: ATen's CUDA kernels. */
@@ -71,8 +77,9 @@ export function castStorages(
   const narrowed = new Set<number>();
   for (let pass = 1; ; pass++) {
     const flow = flowThrough(trace, new DtypeFlow(trace, lowDtype, roles, scope, narrowed));
-    const { isLow, explicit, inputs, gradients } = flow;
-    if (flow.refused.size === 0 || pass === mostPasses) return { isLow, lowDtype, explicit, inputs, gradients };
+    const { isLow, explicit, inputs, gradients, twoDtypes } = flow;
+    if (flow.refused.size === 0 || pass === mostPasses)
+      return { isLow, lowDtype, explicit, inputs, gradients, twoDtypes, castsUp: scope.mixed?.castsUp ?? new Set() };
     for (const storage of flow.refused) narrowed.add(storage);
   }
 }
@@ -94,6 +101,7 @@ class DtypeFlow {
   readonly explicit = new Map<number, { storage: number; dtype: string }[]>();
   readonly inputs = new Map<number, Set<number>>();
   readonly gradients = new Map<number, Map<number, string>>();
+  twoDtypes = -1;
   /** Wider tensors that some op cannot have been given as they are. */
   readonly refused = new Set<number>();
   /** By storage in a wider dtype: the one that made it so, where narrower ones went in, too; -1: none did. */
@@ -181,7 +189,7 @@ class DtypeFlow {
     const { call, phase, tensors } = trace.moduleEvents;
     const module = trace.calls.module[call[eventRow]];
     if (phase[eventRow] !== Phase.forward) return;
-    if (scope.mixed !== undefined) return this.enterUnit(module, row(tensors, eventRow));
+    if (scope.mixed !== undefined) return this.enterUnit(call[eventRow], row(tensors, eventRow), scope.mixed);
     if (module !== scope.root) {
       if (!this.oneFloat && scope.units.has(module)) this.castGiven(module, row(tensors, eventRow));
       return;
@@ -200,15 +208,23 @@ class DtypeFlow {
     }
   }
 
-  private enterUnit(module: number, tensors: Int32Array): void {
-    const computesLow = this.scope.mixed?.isLow.get(module);
+  private enterUnit(call: number, tensors: Int32Array, mixed: MixedUnits): void {
+    const { calls } = this.trace;
+    const module = calls.module[call];
+    const computesLow = mixed.isLow.get(module);
     if (computesLow === undefined) return;
     let givenLow = false;
     for (const tensor of tensors) {
       const storage = this.trace.tensors.storage[tensor];
       if (!this.isWide(tensor)) continue;
-      if (this.isLow[storage] === 1) givenLow = true;
-      else if (computesLow) put(this.inputs, module, () => new Set<number>()).add(storage);
+      let around = calls.parent[call];
+      while (around >= 0 && this.inputs.get(calls.module[around])?.has(storage) !== true) around = calls.parent[around];
+      const low =
+        around >= 0
+          ? mixed.isLow.get(calls.module[around]) === true
+          : this.isLow[storage] === 1 && this.widened[storage] === 0;
+      if (low) givenLow = true;
+      if (low ? mixed.castsUp.has(module) : computesLow) put(this.inputs, module, () => new Set<number>()).add(storage);
     }
     this.givenLow.set(module, givenLow);
   }
@@ -266,7 +282,7 @@ class DtypeFlow {
       const castBack = castModule >= 0 && this.isWide(tensor) && !this.isMadeIn(s, castModule);
       const low =
         scope.mixed !== undefined
-          ? this.isReadLow(s, op, phase)
+          ? this.isReadLow(s, op, phase, castModule) || castBack
           : (this.isLow[s] === 1 && (this.widened[s] === 0 || castModule >= 0)) ||
             (this.lowInside[s] === 1 && (inRoot || inBackward)) ||
             castBack ||
@@ -292,7 +308,10 @@ class DtypeFlow {
     const began = this.widenedBy[wider];
     if (lowTensor || began >= 0) this.meeting = began >= 0 ? began : wider;
     if (!lowTensor || this.trace.ops.phase[op] !== Phase.forward) return;
-    if (takesOneDtype.test(packetOf(this.trace.opName(op)))) this.refused.add(this.meeting);
+    if (!takesOneDtype.test(packetOf(this.trace.opName(op)))) return;
+    // What modules of two precisions hand on is what the plan says, not what their code may have cast.
+    if (this.scope.mixed === undefined) this.refused.add(this.meeting);
+    else if (this.twoDtypes < 0) this.twoDtypes = op;
   }
 
   /** Whether a sharded module in which an op runs was given a storage, and cast it. */
@@ -304,12 +323,13 @@ class DtypeFlow {
   }
 
   /** Whether an op reads a storage in the lower dtype, where only some modules compute in it. */
-  private isReadLow(storage: number, op: number, phase: number): boolean {
+  private isReadLow(storage: number, op: number, phase: number, castModule: number): boolean {
     const { trace, scope } = this;
     if (this.lowInside[storage] === 1) return true;
     const calls = trace.opCalls(op);
-    for (const call of calls) if (this.inputs.get(trace.calls.module[call])?.has(storage)) return true;
-    const isLow = this.isLow[storage] === 1;
+    const caster = calls.findLast((call) => this.inputs.get(trace.calls.module[call])?.has(storage));
+    if (caster !== undefined) return scope.mixed?.isLow.get(trace.calls.module[caster]) === true;
+    const isLow = this.isLow[storage] === 1 && (this.widened[storage] === 0 || castModule >= 0);
     const made = this.madeIn[storage];
     // That of a parameter stays as it is, whatever reads it, as what adds it to those of other passes.
     if (phase !== Phase.backward || made < 0 || this.ofParameters.has(storage)) return isLow;

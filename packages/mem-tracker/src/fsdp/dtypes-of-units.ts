@@ -29,7 +29,9 @@ export function mixedUnits(units: readonly ShardedUnit[], groups: readonly Param
   const isCast = ({ policy: { mixedPrecision } }: { readonly policy: GroupPolicy }): boolean =>
     mixedPrecision?.param !== undefined && mixedPrecision.param !== own;
   if (units.every(isCast) || !units.some(isCast)) return undefined;
+  const saysOwn = ({ policy }: ShardedUnit): boolean => policy.mixedPrecision?.param === own;
   return {
+    castsUp: new Set(own === undefined ? [] : units.filter(saysOwn).flatMap(({ modules }) => modules)),
     isLow: new Map(units.flatMap((unit) => unit.modules.map((module) => [module, isCast(unit)] as const))),
     lowParameters: new Set(groups.filter(isCast).flatMap(({ parameters }) => parameters.map(({ storage }) => storage))),
   };

@@ -3,7 +3,7 @@ import { EventKind, Phase, RematError, row, type Trace } from "@remat/trace";
 import { requireMemoryTrace } from "../track-memory.js";
 import { accumulatedRun } from "./accumulated-run.js";
 import { CastCopies } from "./cast-copies.js";
-import { castStorages, type MixedUnits } from "./cast-storages.js";
+import { type CastStorages, castStorages, type MixedUnits } from "./cast-storages.js";
 import { CheckpointedRun, refuseParts } from "./checkpointed-run.js";
 import { simulateDataParallel } from "./data-parallel.js";
 import { castModulesOf, lowDtypeOf, mixedUnits, reduceDtypeOf } from "./dtypes-of-units.js";
@@ -163,7 +163,9 @@ class Simulator {
     };
     this.roles = storageRoles(trace, this.groups, this.root);
     const casts = castStorages(trace, isLow ? undefined : lowDtypeOf(units, this.groups), this.roles, scope);
-    this.out = new RankTrace(trace, [describe(plan, this.groups.length)], casts !== undefined);
+    const notes = [describe(plan, this.groups.length)];
+    if (casts !== undefined && casts.twoDtypes >= 0) notes.push(describeTwoDtypes(trace, casts));
+    this.out = new RankTrace(trace, notes, casts !== undefined);
     this.storages = new SourceStorages(trace, plan, this.groups, this.roles, casts, this.out);
     this.copies = casts && new CastCopies(trace, casts, this.roles, this.storages, this.out, this.root);
     const states = this.groups.map((group) => new GroupState(group));
@@ -415,6 +417,13 @@ function modulesWithBackward(trace: Trace): ReadonlySet<number> {
   const { call, phase, count } = trace.moduleEvents;
   for (let i = 0; i < count; i++) if (phase[i] === Phase.backward) modules.add(trace.calls.module[call[i]]);
   return modules;
+}
+
+/** A device refuses it, where fake tensors do not. */
+function describeTwoDtypes(trace: Trace, { twoDtypes, lowDtype }: CastStorages): string {
+  const call = trace.opCalls(twoDtypes).at(-1);
+  const inModule = call === undefined ? "" : ` in ${trace.modules[trace.calls.module[call]].fqn}`;
+  return `PyTorch will refuse to run ${trace.opName(twoDtypes)}${inModule}, which would be given ${lowDtype} and another dtype at once: a group casts what it is given only to its own param=, so have the group before it cast what it returns, (…,output=float32).`;
 }
 
 function describe({ rank = 0, worldSize, replicas = 1, wrap }: FsdpSimulation["plan"], groups: number): string {

@@ -49,3 +49,32 @@ describe("a run that computes in bfloat16 itself", () => {
     expect(() => simulateFsdp(trace, parseShardingPlan(text))).toThrow(message);
   });
 });
+
+describe("groups of two precisions", () => {
+  const file = readFileSync(new URL("../fixtures/plain-mlp.json.gz", import.meta.url));
+  const trace = readPyTorchTrace(JSON.parse(gunzipSync(file).toString()));
+  // PyTorch 2.13 under MemTracker, two steps.
+  it.each([
+    ["wrap=0(bf16,output=float32),wrap=1,wrap=2,wrap=3", 68_756_992],
+    ["wrap=0,wrap=1(bf16,output=float32),wrap=2,wrap=3(param=bfloat16,output=float32)", 60_363_264],
+    ["wrap=0(param=float32),wrap=1,wrap=2,wrap=3,bf16", 60_887_552],
+  ])("hold under %s what PyTorch does, within 0.5 %%", (text, peakBytes) => {
+    const { trace: rank } = simulateFsdp(trace, parseShardingPlan(`world=4,${text}`));
+    expect(Math.abs(heldPeak(rank).peakBytes / peakBytes - 1)).toBeLessThanOrEqual(0.005);
+  });
+
+  const notesOf = (text: string): string =>
+    (simulateFsdp(trace, parseShardingPlan(text)).trace.header.notes ?? []).join("\n");
+
+  it("are said not to run where one hands on what the next does not cast", () => {
+    expect(notesOf("world=4,wrap=0(bf16),wrap=1,wrap=2,wrap=3")).toMatch(
+      /PyTorch will refuse to run aten\.addmm\.default in Sequential\.1\S*, which would be given bfloat16 and another dtype/,
+    );
+    for (const text of [
+      "wrap=0(bf16,output=float32),wrap=1,wrap=2,wrap=3",
+      "wrap=0(param=float32),wrap=1,wrap=2,wrap=3,bf16",
+      "bf16",
+    ])
+      expect(notesOf(`world=4,${text}`)).not.toContain("refuse");
+  });
+});
