@@ -151,8 +151,32 @@ const loopFunctions = [
   ]),
 ];
 
+const choiceFunctions = [
+  functionOf("many", ["batch", "x", "w"], { y: "product:product:0" }, [matMul("product", "x", "w")]),
+  functionOf("few", ["batch", "x", "w"], { y: "turned:y:0" }, [
+    { name: "turned", op: "Tanh", input: ["x"], attr: float },
+  ]),
+];
+
 /** Graphs as converted models have them. */
 export const graphs: Readonly<Record<string, WrittenGraph>> = {
+  "a choice by the size of the batch": {
+    nodes: [
+      placeholder(-1, 6),
+      shapeNode("shape", "x"),
+      partOf("batch", "shape", "zero", "one"),
+      { name: "isLarge", op: "Greater", input: ["batch", "three"], attr: int },
+      {
+        name: "y",
+        op: "If",
+        input: ["isLarge", "batch", "x", "w"],
+        attr: { then_branch: { func: { name: "many" } }, else_branch: { func: { name: "few" } } },
+      },
+    ],
+    constants: { zero: whole(0), one: whole(1), three: whole0(3), w: filled([6, 9]) },
+    outputs: ["y"],
+    functions: choiceFunctions,
+  },
   perceptron: {
     nodes: [
       placeholder(-1, 8),

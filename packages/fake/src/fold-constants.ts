@@ -82,7 +82,8 @@ function computingBackend(): ComputingBackend | undefined {
   const loaded = findBackend("cpu") as KernelBackend | null;
   if (loaded === null) return undefined;
   const { constructor } = loaded as unknown as { readonly constructor: new () => ComputingBackend };
-  return (computing = new constructor());
+  // It advises whoever first computes on it in Node to take another.
+  return (computing = Object.assign(new constructor(), { firstUse: false }));
 }
 
 /** Undefined where the cpu backend is not loaded, has no such kernel, or takes no such inputs. */

@@ -32,6 +32,8 @@ export const graphModelImporter: ModelImporter = {
     (/"format"\s*:\s*"graph-model"/.test(text) || /"modelTopology"\s*:\s*\{\s*"node"\s*:/.test(text)),
   async load(path) {
     const { loadGraphModelSync } = await import("@tensorflow/tfjs-converter");
+    // By its kernels it is computed what follows from shapes: other shapes, counters, choices.
+    await import("@tensorflow/tfjs-backend-cpu");
     const json = parseJson(path) as GraphModelJson;
     const { weightSpecs, weightData } = readWeights(path, json);
     const factory: ModelFactory = (context) => {
@@ -80,7 +82,10 @@ function definitionOf(model: LoadedGraph, path: string, { tf, batch = 1, scope, 
       }
     });
   const forwardAsync = (given: Tensor | readonly Tensor[]): Promise<Tensor | Tensor[]> =>
-    scope(graphScope, () => model.executeAsync(byName(given), model.outputNodes).catch(refuse));
+    scope(graphScope, () => {
+      const close = ignoreOthersThatNeedValues();
+      return model.executeAsync(byName(given), model.outputNodes).catch(refuse).finally(close);
+    });
   return {
     name: basename(dirname(path)),
     ...(nodes.needsAwait(byName(inputs)) ? { forwardAsync } : { forward: forward as never }),
@@ -89,6 +94,15 @@ function definitionOf(model: LoadedGraph, path: string, { tf, batch = 1, scope, 
     inputs,
     notes: [...notes],
   };
+}
+
+/** Where a node is refused, tfjs-converter asks no more for what it has begun beside it, and which may need values, too. */
+function ignoreOthersThatNeedValues(): () => void {
+  const rejected = (cause: unknown): void => {
+    if (!(cause instanceof RematError && cause.code === "DATA_DEPENDENT")) throw cause;
+  };
+  process.on("unhandledRejection", rejected);
+  return () => void setImmediate(() => process.off("unhandledRejection", rejected));
 }
 
 /** Weights, by the scope of the node that takes them. */

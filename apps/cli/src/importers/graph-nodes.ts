@@ -36,6 +36,9 @@ export interface RunningNode {
 /** A node that gives what it is given, under another name. */
 const isAlias = ({ op }: GraphNode): boolean => op === "Identity" || op === "ReadVariableOp";
 
+/** Ops that tfjs-converter executes by promises, though it does not count them among the dynamic ones. */
+const awaited = /^(?:Stateless)?(?:If|While)$|^(?:Mutable)?HashTable|^LookupTable/;
+
 /**
  * The nodes of a graph model, by scopes: the parts of a node's name. What is around all nodes that compute, such as `StatefulPartitionedCall`, says nothing
  * and is left out.
@@ -54,6 +57,7 @@ export class GraphNodes {
 
   /** Whether it has to be awaited, since ops of it make decisions or read values. */
   needsAwait(inputs: Readonly<Record<string, unknown>>): boolean {
+    if (Object.values(this.executor.graph.nodes).some(({ op }) => awaited.test(op))) return true;
     try {
       this.executor.compile(inputs, this.executor._outputs);
       return false;
