@@ -68,6 +68,19 @@ export class MemoryMeter implements DispatchMode {
     forEachInput(inputs, this.countTensor);
   }
 
+  /** A tensor that was made while nobody counted: it is there now. @internal */
+  readonly learn = (tensor: Tensor): void => eachStorageOf(tensor, this.learnStorage);
+
+  private readonly learnStorage = (storage: Storage): void => {
+    if (!this.known.has(storage)) this.storageAllocated(storage);
+  };
+
+  /** As much was alive at some moment while nobody counted. @internal */
+  raise(bytes: number): void {
+    this.peak = Math.max(this.peak, bytes);
+    this.knownPeak = Math.max(this.knownPeak, bytes);
+  }
+
   private readonly countTensor = (tensor: Tensor): void => eachStorageOf(tensor, this.findStorage);
   private readonly findStorage = (storage: Storage): void => this.find(storage);
 

@@ -169,6 +169,11 @@ export interface DispatchMode {
    * saved tensors or tape nodes, ops have none of these, and the object of one is the next one's, too: then hardly anything is allocated for an op. Left out: it may keep ops.
    */
   readonly looksInPassing?: boolean;
+  /**
+   * Whether it dozes: then it is told of no op and of nothing that ops make, but by `kernelOver`, and of storages only what becomes of those that it was told of before. Where all modes
+   * that listen to ops doze these run as in stock, at its speed. Asked when a pass begins or ends, and at `reconsiderPass`. Left out: it does not.
+   */
+  readonly isDozing?: boolean;
   /** While it is open every backward pass frees each saved tensor and each gradient after its last use. Left out: it does as stock. */
   readonly releasesEarly?: boolean;
   /**
@@ -229,6 +234,8 @@ export interface DispatchMode {
   opDone?(op: OpDone): void;
   /** The op is done, and autograd has saved what it saves of it: the user's code goes on next. Here, too, a mode may run kernels. */
   opOver?(op: OpDone): void;
+  /** Of a mode that dozes: an op has run. Here it may wake up (`reconsiderPass`). */
+  kernelOver?(kernel: string, inputs: KernelInputs, phase: number, outputs: Tensor | readonly Tensor[]): void;
   /** A part of the forward pass is about to be recomputed: of its ops, told by `sequence`, some are replayed until `recomputationOver`. */
   recomputationStarting?(ops: readonly number[]): void;
   recomputationOver?(): void;

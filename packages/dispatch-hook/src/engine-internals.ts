@@ -48,7 +48,7 @@ export interface EngineInternals {
   readonly state: {
     activeTape: EngineTapeNode[] | null;
     activeScope: { readonly name: string; readonly id: number } | null;
-    readonly scopeStack: readonly { readonly name: string }[];
+    readonly scopeStack: readonly { readonly name: string; readonly track: readonly Tensor[] }[];
     gradientDepth: number;
     kernelDepth: number;
     numTensors: number;

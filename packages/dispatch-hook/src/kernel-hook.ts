@@ -29,7 +29,11 @@ export function patchKernels(session: Session): void {
       const shared = shareSaved(engine, parameters.inputs.x);
       if (shared !== undefined) return shared;
     }
-    if (!session.alive || !session.isWatching) return original.call(engine, parameters);
+    if (!session.alive) return original.call(engine, parameters);
+    if (!session.isWatching)
+      return parameters.kernelName === undefined || modes.told.kernelOver.length === 0
+        ? original.call(engine, parameters)
+        : runUnwatched(session, parameters, original);
     if (parameters.kernelName === undefined)
       return storages.holding || !modes.watchesTape
         ? original.call(engine, parameters)
@@ -152,7 +156,31 @@ function runTold(
     session.toDispatch = undefined;
     session.finishing = undefined;
   }
-  for (const open of modes.told.opOver) if (modes.isInside(open)) open.mode.opOver(op);
+  // Who begins to doze now has been told.
+  const { opOver, kernelOver } = modes.told;
+  for (const open of opOver) if (modes.isInside(open)) open.mode.opOver(op);
+  for (const open of kernelOver)
+    if (modes.isInside(open)) open.mode.kernelOver(op.kernel, op.inputs, op.phase, outputs);
+  return outputs;
+}
+
+/** Modes doze: one need know no more than that the op has run, and the table which data it shares. */
+function runUnwatched(session: Session, parameters: KernelParameters, run: RunKernel): Tensor | Tensor[] {
+  const { engine, storages, modes } = session;
+  const kernel = parameters.kernelName as string;
+  const isInner = session.isInUnwatched;
+  session.isInUnwatched = true;
+  let outputs: Tensor | Tensor[];
+  try {
+    outputs = run.call(engine, parameters);
+  } finally {
+    session.isInUnwatched = isInner;
+  }
+  const backend = bufferBackend(engine.backendName ?? "", engine.backendInstance);
+  storages.kernelUnwatched(backend, kernel, parameters.inputs, parameters.attrs, outputs);
+  if (!isInner && !session.cloning)
+    for (const open of modes.told.kernelOver)
+      if (modes.isInside(open)) open.mode.kernelOver(kernel, parameters.inputs, session.phase, outputs);
   return outputs;
 }
 

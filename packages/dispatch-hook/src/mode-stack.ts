@@ -6,6 +6,8 @@ export interface OpenMode {
   readonly mode: DispatchMode;
   /** Set once the mode turns out to be asynchronous: then only work that stems from its function is inside. */
   asynchronous: boolean;
+  /** Whether it dozes, as it said when it was last asked. */
+  isDozing: boolean;
   /** Whether the pass that runs is inside, which is synchronous; undefined where none runs, or it was opened in it. */
   isPassInside: boolean | undefined;
 }
@@ -18,10 +20,10 @@ interface Context {
 /** Which modes the running code was started under; undefined in browsers, where that cannot be told. */
 const context: AsyncContext<Context> | undefined = makeAsyncContext();
 
-type MethodName = Exclude<keyof DispatchMode, "seesOutside" | "looksInPassing">;
+type MethodName = Exclude<keyof DispatchMode, "seesOutside" | "looksInPassing" | "isDozing">;
 type Listener<K extends MethodName> = OpenMode & { readonly mode: DispatchMode & Required<Pick<DispatchMode, K>> };
 /** By what is told at every op: in fields, since to look up each name would be a good part of what it costs to be watched. */
-type OpListeners = { readonly [K in OpMethod | BufferMethod]: readonly Listener<K>[] };
+type OpListeners = { readonly [K in OpMethod | BufferMethod | "kernelOver"]: readonly Listener<K>[] };
 type OpMethod = "dispatch" | "opStarting" | "opDone" | "opOver" | "opFailed";
 type BufferMethod =
   | "opComing"
@@ -52,6 +54,7 @@ const needsEveryOp: Readonly<Record<MethodName, boolean>> = {
   opStarting: true,
   opDone: true,
   opOver: true,
+  kernelOver: false,
   recomputationStarting: false,
   recomputationOver: false,
   opFailed: true,
@@ -94,6 +97,15 @@ const ofTape = [
 ] as const satisfies readonly MethodName[];
 const ofEveryOp = (Object.keys(needsEveryOp) as MethodName[]).filter((name) => needsEveryOp[name]);
 
+/** What becomes of storages that modes were told of, which nobody need watch ops for. */
+const ofKnownBuffers: ReadonlySet<MethodName> = new Set(["storageReleased", "storageResized"]);
+
+/** Whether a mode is told by a method. */
+function isTold({ mode, isDozing }: OpenMode, name: MethodName): boolean {
+  if (mode[name] === undefined) return false;
+  return isDozing ? !needsEveryOp[name] || ofKnownBuffers.has(name) : name !== "kernelOver";
+}
+
 /** The open modes, oldest first, and those of them that listen to each kind of observation. @internal */
 export class ModeStack {
   private modes: OpenMode[] = [];
@@ -110,7 +122,7 @@ export class ModeStack {
   }
 
   push(mode: DispatchMode): OpenMode {
-    const open = { mode, asynchronous: false, isPassInside: undefined };
+    const open = opening(mode);
     this.modes.push(open);
     this.changed();
     return open;
@@ -129,10 +141,21 @@ export class ModeStack {
   listeners<K extends MethodName>(name: K): readonly Listener<K>[] {
     let found = this.byMethod.get(name);
     if (found === undefined) {
-      found = this.modes.filter(({ mode }) => mode[name] !== undefined);
+      found = this.modes.filter((open) => isTold(open, name));
       this.byMethod.set(name, found);
     }
     return found as readonly Listener<K>[];
+  }
+
+  /** Asks the modes which of them doze. */
+  askWhoDozes(): void {
+    let hasChanged = false;
+    for (const open of this.modes) {
+      const isDozing = open.mode.isDozing === true;
+      hasChanged ||= isDozing !== open.isDozing;
+      open.isDozing = isDozing;
+    }
+    if (hasChanged) this.changed();
   }
 
   /** A pass begins: to ask for each op which modes it is inside of would take longer than all the rest. */
@@ -147,7 +170,7 @@ export class ModeStack {
   /** Runs `run`, which is synchronous and opens no mode, as if `mode` were the only one. */
   runAlone<T>(mode: DispatchMode, run: () => T): T {
     const others = this.modes;
-    this.modes = [{ mode, asynchronous: false, isPassInside: undefined }];
+    this.modes = [opening(mode)];
     this.changed();
     try {
       return run();
@@ -160,8 +183,9 @@ export class ModeStack {
   private changed(): void {
     this.byMethod.clear();
     this.told = opListenersOf(this.modes);
-    this.watchesOps = ofEveryOp.some((name) => this.listeners(name).length > 0);
-    this.watchesTape = this.modes.some(
+    const awake = this.modes.filter(({ isDozing }) => !isDozing);
+    this.watchesOps = awake.some(({ mode }) => ofEveryOp.some((name) => mode[name] !== undefined));
+    this.watchesTape = awake.some(
       ({ mode }) =>
         ofTape.some((name) => mode[name] !== undefined) ||
         (mode.looksInPassing !== true && ofOps.some((name) => mode[name] !== undefined)),
@@ -185,9 +209,16 @@ export class ModeStack {
   }
 }
 
+const opening = (mode: DispatchMode): OpenMode => ({
+  mode,
+  asynchronous: false,
+  isDozing: mode.isDozing === true,
+  isPassInside: undefined,
+});
+
 const opListenersOf = (modes: readonly OpenMode[]): OpListeners =>
   Object.fromEntries(
-    [...ofOps, ...ofBuffers].map((name) => [name, modes.filter(({ mode }) => mode[name] !== undefined)]),
+    [...ofOps, ...ofBuffers, "kernelOver" as const].map((name) => [name, modes.filter((open) => isTold(open, name))]),
   ) as unknown as OpListeners;
 
 /** Ends the tracking of asynchronous work, which slows promises down. Only when no mode is open. @internal */

@@ -46,8 +46,9 @@ export function runScope(
 /** Every tensor saved for backward passes `engine.clone` (rule 2). @internal */
 export function patchClone(session: Session): void {
   session.patches.patch(session.engine, "clone", (original) => (x) => {
-    const { scope } = session;
-    if (!session.isWatching && !session.pass?.sharesSaved) return original.call(session.engine, x);
+    const { scope, modes } = session;
+    const asksWhoClones = session.isWatching || session.pass?.sharesSaved === true || modes.told.kernelOver.length > 0;
+    if (!asksWhoClones) return original.call(session.engine, x);
     const around = session.cloning;
     session.cloning = true;
     try {

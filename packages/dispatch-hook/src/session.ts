@@ -38,6 +38,8 @@ export class Session implements StorageListener {
   readonly passingOps: PassingOps = new PassingOps();
   /** The op whose kernel runs. */
   starting: Op | undefined;
+  /** Whether a kernel runs that nobody watches. */
+  isInUnwatched = false;
   /** That op until its kernel function is called, where some mode dispatches. */
   toDispatch: Op | undefined;
   readonly wrappedKernels: Map<KernelConfig, KernelConfig["kernelFunc"]> = new Map();

@@ -33,7 +33,14 @@ class Buffer implements Storage {
 /** Where a `DataId` carries its buffer: a weak map from as many keys slows the garbage collector down. */
 const bufferKey = Symbol("remat.buffer");
 
-type MarkedDataId = DataId & { [bufferKey]?: Buffer | undefined };
+/** And, of data that shares a buffer nobody has asked for yet, where that will be, for all of it. */
+const unaskedKey = Symbol("remat.unasked");
+
+type MarkedDataId = DataId & { [bufferKey]?: Buffer | undefined; [unaskedKey]?: UnaskedBuffer };
+
+interface UnaskedBuffer {
+  buffer: Buffer | undefined;
+}
 
 interface AttachedBackend {
   readonly backend: Backend;
@@ -159,6 +166,38 @@ export class StorageTable {
     }
   }
 
+  /** The same of a kernel that nobody watched: should somebody ask for the buffers of its outputs later. */
+  kernelUnwatched(
+    backend: Backend,
+    kernel: string,
+    inputs: Readonly<Record<string, TensorInfo | undefined>> | readonly TensorInfo[],
+    attributes: KernelAttributes | undefined,
+    made: TensorInfo | readonly TensorInfo[],
+  ): void {
+    if (!backend.sharing.has(kernel)) return;
+    const outputs = Array.isArray(made) ? (made as readonly TensorInfo[]) : [made as TensorInfo];
+    for (const shared of sharedBuffers(backend, kernel, inputs, attributes)) {
+      const dataId = this.part(outputs[shared.output].dataId, shared.outputPart);
+      const source = this.part(shared.input.dataId, shared.inputPart);
+      if (dataId !== source) this.share(dataId, source);
+    }
+  }
+
+  /** Data of which nothing was told lives in the buffer of other data. */
+  private share(dataId: MarkedDataId, source: MarkedDataId): void {
+    // A kernel within the kernel may have told so before.
+    if (this.known(dataId) !== undefined) return;
+    const buffer = this.known(source);
+    if (buffer !== undefined) this.join(dataId, buffer);
+    else dataId[unaskedKey] = source[unaskedKey] ??= { buffer: undefined };
+  }
+
+  private join(dataId: MarkedDataId, buffer: Buffer): Buffer {
+    buffer.dataIds++;
+    dataId[bufferKey] = buffer;
+    return buffer;
+  }
+
   /** The kernel is over: tells what it allocated and released, in order. */
   flush(origin: StorageOrigin): void {
     this.isHolding = false;
@@ -249,8 +288,7 @@ export class StorageTable {
     const source = this.sourceOf(dataId, backend);
     const shared = source === undefined ? undefined : this.bufferOf(source);
     if (shared !== undefined) {
-      shared.dataIds++;
-      (dataId as MarkedDataId)[bufferKey] = shared;
+      this.join(dataId, shared);
       if (!shared.isEvicted) return;
       shared.isEvicted = false;
       this.listener.storageResized(shared, shared.bytes);
@@ -301,12 +339,12 @@ export class StorageTable {
   private found(dataId: DataId, entry: DataEntry, backend: Backend): Buffer {
     const viewed = backend.viewOf?.(entry);
     const shared = viewed === undefined || viewed === dataId ? undefined : this.bufferOf(viewed);
-    if (shared !== undefined) {
-      shared.dataIds++;
-      (dataId as MarkedDataId)[bufferKey] = shared;
-      return shared;
-    }
+    if (shared !== undefined) return this.join(dataId, shared);
+    const unasked = (dataId as MarkedDataId)[unaskedKey];
+    const asked = unasked?.buffer;
+    if (asked?.table === this && asked.dataIds > 0) return this.join(dataId, asked);
     const buffer = new Buffer(this, backend.bytesOf(entry), backend.name, false);
+    if (unasked !== undefined) unasked.buffer = buffer;
     (dataId as MarkedDataId)[bufferKey] = buffer;
     return buffer;
   }

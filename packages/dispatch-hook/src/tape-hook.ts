@@ -87,7 +87,10 @@ function runGradients(
     contribution: undefined,
   };
   session.pass = pass;
-  if (pass.around === undefined) modes.passStarting();
+  if (pass.around === undefined) {
+    modes.passStarting();
+    modes.askWhoDozes();
+  }
   // What a gradient function differentiates anew it computes anew: a recomputation, not a part of the forward pass.
   const inBackward = phaseBefore === Phase.backward || phaseBefore === Phase.recompute;
   session.setPhase(inBackward ? Phase.recompute : Phase.forward);
@@ -123,6 +126,7 @@ function runGradients(
     if (pass.around === undefined) {
       session.producers.clear();
       modes.passOver();
+      modes.askWhoDozes();
     }
     // Inside `minimize`, the weights are updated next; unless this was a gradient within its loss function.
     const updatesNext = session.minimizing > 0 && pass.around === undefined;

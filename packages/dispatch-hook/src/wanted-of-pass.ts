@@ -27,7 +27,7 @@ export function askModes(session: Session, pass: GradientsPass): void {
 }
 
 /**
- * Asks the modes again which gradients they want of the pass that runs, and whether it is pruned: one has learned of the pass more than it knew when that began. What
+ * Asks the modes again which gradients they want of the pass that runs, whether it is pruned, and who dozes: one has learned of the pass more than it knew when that began. What
  * was done for the ops that are over stays.
  *
  * @internal
@@ -35,6 +35,7 @@ export function askModes(session: Session, pass: GradientsPass): void {
 export function reconsiderPass(): void {
   const session = openSession();
   if (session === undefined) return;
+  session.modes.askWhoDozes();
   const prunes = isWanted(session.modes, "prunesSaved");
   for (let { pass } = session; pass !== undefined; pass = pass.around) {
     askModes(session, pass);

@@ -8,12 +8,14 @@ import {
   type KernelInputs,
   type OpDone,
   type RunGradients,
+  registeredVariables,
   type UpdateCall,
 } from "@remat/dispatch-hook";
+import { eachLivingTensor, reconsiderPass } from "@remat/dispatch-hook/release";
 import { currentFakeBackend, kernelPeakBytes } from "@remat/fake";
 import type { Budget } from "@remat/memory";
 import { formatBytes } from "@remat/text-table";
-import { dispose } from "@tensorflow/tfjs-core";
+import { dispose, type Tensor } from "@tensorflow/tfjs-core";
 import { askedGradients } from "../executor/asked-gradients.js";
 import { Executor } from "../executor/executor.js";
 import { MemoryMeter } from "../memory-meter.js";
@@ -32,6 +34,8 @@ import { ResidentWatch } from "./resident-watch.js";
 import { StockMeter } from "./stock-meter.js";
 import { StockShare } from "./stock-share.js";
 import { warnOnce } from "./warning.js";
+
+const noTensors: readonly Tensor[] = [];
 
 /**
  * The dispatch mode that keeps training steps within a budget: see `withMemoryBudget`.
@@ -58,6 +62,9 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
   private readonly online: OnlinePolicy;
   private readonly planner: PassPlanner;
   private readonly observer: PassObserver;
+  /** The op that has run unwatched, and its only output: the same object for all. */
+  private readonly unwatched = { kernel: "", phase: 0, outputs: noTensors };
+  private readonly alone: Tensor[] = [];
 
   /** @throws RematError `PLAN_SUBJECT` for what is no plan of a step of TensorFlow.js */
   constructor(
@@ -123,6 +130,39 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
     if (this.isExceeded) this.checkBudget(() => describeOp(op.kernel, op.inputs));
   }
 
+  /** What early release alone keeps within the budget runs as under early release: what it holds is known, as long as its ops are. */
+  get isDozing(): boolean {
+    return (
+      this.isInPass && this.budgetPolicy.watchesOnly && this.kept === undefined && currentFakeBackend() === undefined
+    );
+  }
+
+  kernelOver(kernel: string, inputs: KernelInputs, phase: number, made: Tensor | readonly Tensor[]): void {
+    const { unwatched } = this;
+    unwatched.kernel = kernel;
+    unwatched.phase = phase;
+    if (Array.isArray(made)) unwatched.outputs = made as readonly Tensor[];
+    else {
+      this.alone[0] = made as Tensor;
+      unwatched.outputs = this.alone;
+    }
+    this.opUnwatched();
+    this.share?.opOver(unwatched);
+    this.budgetPolicy.opForeseen(unwatched);
+    if (!this.budgetPolicy.watchesOnly) this.wakeUp(kernel, inputs);
+    unwatched.outputs = noTensors;
+    this.alone.length = 0;
+  }
+
+  /** The pass is another than was foreseen: from here on it is kept within the budget op by op. */
+  private wakeUp(kernel: string, inputs: KernelInputs): void {
+    reconsiderPass();
+    eachLivingTensor(this.meter.learn);
+    for (const variable of registeredVariables()) this.meter.learn(variable);
+    this.online.opUnforeseen(kernel, inputs);
+    if (this.isExceeded) this.checkBudget(() => describeOp(kernel, inputs));
+  }
+
   private get isExceeded(): boolean {
     return this.budgetBytes !== undefined && this.meter.knownPeakBytes > this.budgetBytes;
   }
@@ -173,6 +213,7 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
     // A budget may be opened before the backend's library is there, which is not the budget's.
     this.resident.beginOnce(this.meter.liveBytes);
     const result = this.keepWithin(call, next);
+    this.learnOutcome(result);
     if (this.share?.passOver() === true) this.keepShare(this.share);
     this.checkPass(result);
     if (this.budgetBytes !== undefined) this.resident.look(this.budgetBytes);
@@ -187,6 +228,18 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
       dispose([value, ...grads.filter((grad) => grad != null)]);
       throw error;
     }
+  }
+
+  /** What a pass leaves that nobody watched. */
+  private learnOutcome({ value, grads }: GradientsResult): void {
+    const betweenBytes = this.budgetPolicy.foreseenBetweenBytes;
+    if (betweenBytes === undefined) return;
+    this.heldBytes = Math.max(this.heldBytes, betweenBytes);
+    reconsiderPass();
+    const { learn } = this.meter;
+    learn(value);
+    for (const grad of grads) if (grad != null) learn(grad);
+    for (const variable of registeredVariables()) learn(variable);
   }
 
   private keepWithin(call: GradientsCall, next: RunGradients): GradientsResult {

@@ -6,7 +6,7 @@ import type { Policy } from "../executor/executor.js";
 import type { Ledger } from "../executor/ledger.js";
 import type { Recipe, StoredBuffer } from "../executor/stored-data.js";
 import type { OnlinePolicy } from "../online/online-policy.js";
-import { fingerprintOfSequence, type OpSequence, sequenceOfOccurrences } from "../plan/op-sequence.js";
+import { fingerprintOfSequence, type OpSequence, type RunOp, sequenceOfOccurrences } from "../plan/op-sequence.js";
 import { PlanFollower } from "../plan/plan-follower.js";
 import { type PlanScript, scriptOfPlan } from "../plan/plan-script.js";
 import type { PlannedPass } from "../planning/plan-within.js";
@@ -53,10 +53,12 @@ export class BudgetPolicy implements Policy {
   private pass: KnownPass | undefined;
   private ledger!: Ledger;
   private isFirstOp = true;
+  /** Whether the pass has come as far as it has without being watched. */
+  private hasForeseen = false;
 
   constructor(
     private readonly online: OnlinePolicy,
-    private readonly meter: { readonly liveBytes: number },
+    private readonly meter: { readonly liveBytes: number; raise(bytes: number): void },
   ) {
     this.current = online;
   }
@@ -64,6 +66,19 @@ export class BudgetPolicy implements Policy {
   /** Nothing is evicted in a pass that has room, once its first op has told that it is one. */
   get watchesOnly(): boolean {
     return !this.isFirstOp && this.pass?.follower instanceof ReleasedPass;
+  }
+
+  /** An op has run that nobody watched, in a pass that has room. */
+  opForeseen(op: RunOp): void {
+    const { pass } = this;
+    if (!(pass?.follower instanceof ReleasedPass)) return;
+    this.hasForeseen = true;
+    pass.follower.opOver(op);
+    if (!pass.follower.hasLeft) return;
+    // Up to here it has been as foreseen, and has held no more.
+    this.meter.raise(pass.peakBytes(this.heldBytes));
+    this.hasForeseen = false;
+    this.follow(undefined);
   }
 
   /** Whether only what the backward pass will read stays saved: but under a plan that somebody has given, whose prediction knows when the rest is freed. */
@@ -151,6 +166,7 @@ export class BudgetPolicy implements Policy {
   passStarting(ledger: Ledger): void {
     this.ledger = ledger;
     this.isFirstOp = true;
+    this.hasForeseen = false;
     this.recomputedOps = [];
     this.heldBytes = this.meter.liveBytes;
     this.online.passStarting(ledger);
@@ -166,7 +182,17 @@ export class BudgetPolicy implements Policy {
   }
 
   passEnded(): void {
+    const { heldBytes, pass } = this;
+    if (this.hasForeseen && pass !== undefined) this.meter.raise(pass.peakBytes(heldBytes));
     this.online.passEnded();
+  }
+
+  /** The most bytes between two ops of the pass that is over, if it was foreseen to its end. */
+  get foreseenBetweenBytes(): number | undefined {
+    const { hasForeseen, pass, heldBytes } = this;
+    return hasForeseen && pass?.follower instanceof ReleasedPass
+      ? heldBytes + pass.follower.pass.addedBetweenBytes
+      : undefined;
   }
 
   opComing(kernel: string, inputs: KernelInputs, attributes: KernelAttributes | undefined): void {
@@ -203,7 +229,7 @@ export class BudgetPolicy implements Policy {
     if (this.isFirstOp) {
       this.choose(op);
       this.isFirstOp = false;
-      if (!this.prunesSaved) reconsiderPass();
+      if (!this.prunesSaved || this.watchesOnly) reconsiderPass();
     }
     this.current.opOver(op, recipe);
     if (this.pass === undefined || !hasLeft(this.pass)) return;

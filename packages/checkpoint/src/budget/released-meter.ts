@@ -10,11 +10,16 @@ import type { RoomyPass } from "./released-pass.js";
  */
 export class ReleasedMeter extends MemoryMeter {
   private readonly startBytes: number;
+  private betweenBytes: number;
 
   /** @param meter what has counted so far */
   constructor(meter: MemoryMeter) {
     super(meter);
-    this.startBytes = meter.liveBytes;
+    this.startBytes = this.betweenBytes = meter.liveBytes;
+  }
+
+  opOver(): void {
+    if (this.liveBytes > this.betweenBytes) this.betweenBytes = this.liveBytes;
   }
 
   /** Only recipes need it. */
@@ -29,7 +34,8 @@ export class ReleasedMeter extends MemoryMeter {
 
   /** What a pass of these ops holds. */
   roomyPass(ops: OpSequence): RoomyPass {
-    return { ops, addedBytes: this.addedBytes };
+    const addedBetweenBytes = Math.max(0, this.betweenBytes - this.startBytes - this.foundBytes);
+    return { ops, addedBytes: this.addedBytes, addedBetweenBytes };
   }
 
   /** What is evicted early release would hold. */

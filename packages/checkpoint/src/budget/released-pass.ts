@@ -1,13 +1,13 @@
-import type { OpDone } from "@remat/dispatch-hook";
 import type { Policy } from "../executor/executor.js";
 import type { Ledger } from "../executor/ledger.js";
 import type { StoredBuffer } from "../executor/stored-data.js";
-import { isOpAt, type OpSequence } from "../plan/op-sequence.js";
+import { isOpAt, type OpSequence, type RunOp } from "../plan/op-sequence.js";
 
-/** A pass that needed no room made for it, and the bytes that early release holds in it beyond what is there when it begins. @internal */
+/** A pass that needed no room made for it, and the bytes that early release holds in it beyond what is there when it begins: at most, and at most between two ops. @internal */
 export interface RoomyPass {
   readonly ops: OpSequence;
   readonly addedBytes: number;
+  readonly addedBetweenBytes: number;
 }
 
 /**
@@ -23,7 +23,7 @@ export class ReleasedPass implements Policy {
 
   constructor(readonly pass: RoomyPass) {}
 
-  beginsWith(op: OpDone): boolean {
+  beginsWith(op: RunOp): boolean {
     return isOpAt(this.pass.ops, 0, op);
   }
 
@@ -37,7 +37,7 @@ export class ReleasedPass implements Policy {
     this.ledger = undefined;
   }
 
-  opOver(op: OpDone): void {
+  opOver(op: RunOp): void {
     if (!isOpAt(this.pass.ops, this.op++, op)) this.hasLeft = true;
   }
 

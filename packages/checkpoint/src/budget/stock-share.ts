@@ -1,6 +1,5 @@
-import type { OpDone } from "@remat/dispatch-hook";
 import { Phase, type Trace } from "@remat/trace";
-import { isOpAt, type OpSequence, sequenceOfTrace } from "../plan/op-sequence.js";
+import { isOpAt, type OpSequence, type RunOp, sequenceOfTrace } from "../plan/op-sequence.js";
 
 /** Kinds of passes that are measured without being known to need more than others. */
 const mostKinds = 16;
@@ -106,7 +105,7 @@ export class StockShare {
   }
 
   /** Of the forward pass: in the backward pass there are other kernels than stock's. */
-  opOver(op: OpDone): void {
+  opOver(op: RunOp): void {
     if (op.phase !== Phase.forward || this.alike.length === 0) return;
     const { alike } = this;
     let kept = 0;

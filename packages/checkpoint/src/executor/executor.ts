@@ -189,6 +189,11 @@ export class Executor implements DispatchMode {
     return this.ledger?.isReplaying === true;
   }
 
+  /** An op of the pass has run that was not watched. */
+  protected opUnwatched(): void {
+    this.opCount++;
+  }
+
   /** Whether a forward or backward pass runs. */
   protected get isInPass(): boolean {
     return this.ledger !== undefined;

@@ -85,6 +85,12 @@ export class OnlinePolicy implements Policy {
     if (bytes !== undefined && bytes > 0) this.makeRoom(bytes);
   }
 
+  /** An op has run that nobody watched: what it has made may have no room. */
+  opUnforeseen(kernel: string, inputs: KernelInputs): void {
+    this.coming.isOp(kernel, inputs);
+    this.makeRoom(0);
+  }
+
   dataComing(bytes: number): void {
     this.coming.isData(bytes);
     this.makeRoom(bytes);

@@ -68,8 +68,11 @@ function rowsOf(lists: readonly (readonly number[])[]): { start: Int32Array; val
   return { start, values: lists.flat() };
 }
 
+/** As much of an op as tells which it is. @internal */
+export type RunOp = Pick<OpDone, "kernel" | "phase" | "outputs">;
+
 /** Tells whether an op that has run is the one at a place of a sequence. Asked for every op of every step: no object is made. @internal */
-export function isOpAt(ops: OpSequence, at: number, { kernel, phase, outputs }: OpDone): boolean {
+export function isOpAt(ops: OpSequence, at: number, { kernel, phase, outputs }: RunOp): boolean {
   if (at >= ops.count || ops.phase[at] !== phase || ops.names[ops.kernel[at]] !== kernel) return false;
   const first = ops.outputs.start[at];
   if (ops.outputs.start[at + 1] - first !== outputs.length) return false;
