@@ -1,6 +1,7 @@
 import type { Trace } from "@remat/trace";
 import type { MemoryMeter } from "../memory-meter.js";
 import { fingerprintOfSequence, sequenceOfTrace } from "../plan/op-sequence.js";
+import { collectGarbage } from "../planning/collect-garbage.js";
 import { type Planning, planBeside } from "../planning/planning-thread.js";
 import type { PlanningOutcome } from "./budget-execution.js";
 import type { BudgetPolicy } from "./budget-policy.js";
@@ -23,6 +24,8 @@ export class PassPlanner {
   private planningCount = 0;
   /** Of these, the one that is being made. */
   private planning: Planning | undefined;
+  /** In the passes that were recorded since garbage was collected. */
+  private recordedOps = 0;
   private isAwaited = false;
   private isClosed = false;
   /** Fingerprints of the passes for which a plan is being made, or cannot be. */
@@ -96,14 +99,21 @@ export class PassPlanner {
       return { kind: "planned", peakBytes: heldBytes + found.addedBytes };
     };
     this.planningCount++;
+    this.recordedOps += ops.count;
     // A pass that cannot be planned keeps the budget without a plan, and is not asked about again.
     this.plannings = plan()
       .catch((): PlanningOutcome => ({ kind: "online", ...nothingFound }))
       .finally(() => {
-        if (--this.planningCount === 0) this.isAwaited = false;
+        if (--this.planningCount > 0) return;
+        this.isAwaited = false;
+        if (this.recordedOps >= manyOps) collectGarbage();
+        this.recordedOps = 0;
       });
   }
 }
+
+/** What recording so many leaves is worth collecting: some 2 kB each, and as much in the pass itself. */
+const manyOps = 2000;
 
 /** Of a thread that came to no end. */
 const nothingFound = { op: undefined, neededBytes: undefined } as const;
