@@ -52,6 +52,8 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
   private isMeasuring = false;
   /** Stock's, of the last pass that was measured, until the update after it is known. */
   private stockPassBytes = 0;
+  /** What stock makes besides in an update, by optimizer and by the gradients that the pass before was asked for. */
+  private readonly stockTemporaries = new WeakMap<object, Map<string, number>>();
   /** Before the pass, or since the last one. */
   private mostBytes = 0;
   readonly resident: ResidentWatch = new ResidentWatch();
@@ -295,7 +297,7 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
   override applyGradients(call: UpdateCall, next: () => void): void {
     if (this.isInPass || this.isMeasuring || this.budgetBytes === undefined || currentFakeBackend() !== undefined)
       return next();
-    if (this.share !== undefined && this.stockPassBytes > 0) this.countUpdates(this.share, call);
+    if (this.share !== undefined) this.countUpdate(this.share, call);
     let expected = this.updates.expect(call, this.meter);
     if (expected !== undefined && !this.online.hasRoom(expected.mostBytes)) {
       // It may have been told of when there was less that it frees.
@@ -306,10 +308,19 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
     super.applyGradients(call, next);
   }
 
-  /** Stock's peak may be in the updates of the weights; when the second begins, all slots are there. */
-  private countUpdates(share: StockShare, call: UpdateCall): void {
-    const { mostBytes, slotBytes } = call.isTfjs ? stockUpdate(call, this.meter) : { mostBytes: 0, slotBytes: 0 };
-    share.raise(Math.max(this.stockPassBytes + slotBytes, this.meter.liveBytes + mostBytes));
+  /** Stock's peak may be in the updates of the weights; when the second begins, all slots are there, and later ones may be held besides by other optimizers. */
+  private countUpdate(share: StockShare, call: UpdateCall): void {
+    const { stockPassBytes, meter, asked } = this;
+    let temporaries = this.stockTemporaries.get(call.optimizer);
+    if (stockPassBytes === 0) {
+      const bytes = temporaries?.get(asked);
+      if (bytes !== undefined && share.raise(meter.liveBytes + bytes)) this.keepShare(share);
+      return;
+    }
+    const { mostBytes, slotBytes } = call.isTfjs ? stockUpdate(call, meter) : { mostBytes: 0, slotBytes: 0 };
+    if (temporaries === undefined) this.stockTemporaries.set(call.optimizer, (temporaries = new Map()));
+    temporaries.set(asked, mostBytes - slotBytes);
+    share.raise(Math.max(stockPassBytes + slotBytes, meter.liveBytes + mostBytes));
     this.stockPassBytes = 0;
     this.keepShare(share);
   }

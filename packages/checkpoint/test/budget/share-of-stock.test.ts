@@ -161,6 +161,21 @@ describe("a budget in percent is a part of what stock takes where", () => {
         });
       },
     ],
+    [
+      "two models are updated in turn, which takes more than their passes, by optimizers that keep slots",
+      () => {
+        const turn = (width: number) => {
+          const x = tf.linspace(0, 1, 4 * width).reshape([4, width]);
+          const w = tf.variable(tf.linspace(-1, 1, width * width).reshape([width, width]));
+          const adam = tf.train.adam(1e-3);
+          const loss = () => tf.mean(tf.sigmoid(tf.matMul(x as tf.Tensor2D, w as never))) as tf.Scalar;
+          return () => tf.tidy(() => (adam.minimize(loss, true, [w]) as tf.Scalar).dataSync()[0]);
+        };
+        // When the first has its slots the second has none yet.
+        const turns = [turn(60), turn(54)];
+        return times(4, () => turns.map((step) => step()));
+      },
+    ],
   ])("%s", async (_, makeSteps) => {
     const { peakBytes, stockPeakBytes, budgetBytes, heldBytes, lastStep } = await compare(makeSteps);
     // Between steps less is alive than in them, and of what a step leaves to be collected by a tidy around it the count is off by little.
