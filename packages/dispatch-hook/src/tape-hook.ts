@@ -1,6 +1,8 @@
+import { findBackend } from "@remat/backends";
 import { Phase } from "@remat/trace";
 import type { Tensor } from "@tensorflow/tfjs-core";
 import { contribute, enterNode, insideNode, leaveNode } from "./backward-pass.js";
+import { checkCopies } from "./check-copies.js";
 import type { GradientsCall, GradientsResult, TapeNode } from "./dispatch-mode.js";
 import type { EngineTapeNode } from "./engine-internals.js";
 import { replaceGradient } from "./gradients/replace-gradient.js";
@@ -70,6 +72,7 @@ function runGradients(
 ): GradientsResult {
   const { engine, modes } = session;
   const isInner = engine.state.gradientDepth > 0;
+  if (!isInner) checkCopies(call.xs);
   const phaseBefore = session.phase;
   const pass: GradientsPass = {
     around: session.pass,
@@ -115,6 +118,8 @@ function runGradients(
     pass.sharesSaved = isWanted(modes, "sharesSaved");
     if (isWanted(modes, "prunesSaved") && !isInner) pass.prunedTape = new PrunedTape(engine, asked.xs);
     if (!isWanted(modes, "releasesEarly")) return stock(asked);
+    // Fake mode has them, and stands for backends under names of its own.
+    findBackend(engine.backendName ?? "none").provideGradientKernels?.();
     const update = isInner || pass.around !== undefined ? undefined : updateInBackwardOf(session, asked);
     return gradientsReleasingEarly(asked, () => stock(asked), update);
   };

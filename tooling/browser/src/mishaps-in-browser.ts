@@ -1,4 +1,5 @@
 import { releaseEarly, withMemoryBudget } from "@remat/checkpoint";
+import { showMemory } from "@remat/panel";
 import * as tf from "@tensorflow/tfjs-core";
 import "@tensorflow/tfjs-backend-cpu";
 import "@tensorflow/tfjs-backend-webgl";
@@ -77,6 +78,63 @@ function workForPage(): void {
 }
 
 if (typeof document === "undefined") workForPage();
+
+/** What comes of a step by TensorFlow.js from a script, of which the page has had a copy before it loaded this one's. */
+export interface CopyTrained {
+  readonly code: string | undefined;
+  readonly message: string | undefined;
+  /** After a step that is refused and another, once watching has ended. */
+  readonly weights: readonly number[];
+  readonly isRestored: boolean;
+}
+
+/** Has the other copy of tfjs that the page has as `tf` take a step. */
+export async function trainOtherCopy(way: Way): Promise<CopyTrained> {
+  const other = (globalThis as unknown as { readonly tf: typeof tf }).tf;
+  await other.setBackend("cpu");
+  const weights = other.variable(other.tensor1d([1, 2]));
+  const optimizer = other.train.sgd(0.25);
+  const step = () => void optimizer.minimize(() => other.sum(other.mul(weights, weights)));
+  const found: { code?: string; message?: string } = {};
+  try {
+    if (way === "budget") withMemoryBudget(1_000_000, step);
+    else {
+      const stop = way === "early release" ? releaseEarly() : () => {};
+      try {
+        step();
+      } finally {
+        stop();
+      }
+    }
+  } catch (error) {
+    Object.assign(found, { code: (error as { code?: string }).code, message: (error as Error).message });
+  }
+  step();
+  return { code: found.code, message: found.message, weights: [...weights.dataSync()], isRestored: !isPatched() };
+}
+
+/** Trains with the page in the background, where no frame comes and a timer comes late, and then in the foreground; the panel shows what it has drawn after each. */
+export async function trainInBackground(
+  way: Way,
+): Promise<{ readonly weights: readonly number[]; readonly shown: readonly string[] }> {
+  const { requestAnimationFrame: now } = globalThis;
+  const waiting: FrameRequestCallback[] = [];
+  globalThis.requestAnimationFrame = (callback) => waiting.push(callback);
+  const panel = showMemory();
+  const summary = () => panel.element.shadowRoot?.querySelector("p")?.textContent ?? "";
+  const shown: string[] = [];
+  try {
+    const { weights } = await trainAcross(["webgl", "webgl", "webgl"], way);
+    shown.push(summary());
+    globalThis.requestAnimationFrame = now;
+    for (const callback of waiting) callback(performance.now());
+    shown.push(summary());
+    return { weights, shown };
+  } finally {
+    globalThis.requestAnimationFrame = now;
+    panel.close();
+  }
+}
 
 const isPatched = (): boolean => Object.hasOwn(tf.engine(), "runKernelFunc");
 

@@ -1,4 +1,6 @@
+import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
+import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
 import { type Browser, chromium, type Page } from "playwright-core";
 import { bundleForBrowser } from "./bundle-for-browser.js";
@@ -23,25 +25,46 @@ export function launchBrowser(executablePath: string): Promise<Browser> {
   return chromium.launch({ executablePath, args });
 }
 
-/** Bundles a module and opens a page with it. */
-export async function servePage(browserPath: string, source: string): Promise<ServedPage> {
+/** A bundle that is served, and files of the wasm backend beside it. */
+export interface ServedBundle {
+  readonly address: string;
+  close(): void;
+}
+
+const require = createRequire(import.meta.url);
+
+/** Bundles a module, and serves a page with it. */
+export async function serveBundle(source: string): Promise<ServedBundle> {
   const { text } = await bundleForBrowser(source);
   // WebGPU is there only in a secure context, which localhost is.
   const server = createServer((request, response) => {
-    const isModule = request.url === "/train.js";
+    const { url = "" } = request;
+    if (url.endsWith(".wasm")) {
+      response.setHeader("content-type", "application/wasm");
+      response.end(readFileSync(require.resolve(`@tensorflow/tfjs-backend-wasm/dist${url}`)));
+      return;
+    }
+    const isModule = url === "/train.js";
     response.setHeader("content-type", isModule ? "text/javascript" : "text/html");
     response.end(isModule ? text : html);
   });
   await new Promise<void>((resolve) => server.listen(0, "localhost", resolve));
+  const { port } = server.address() as AddressInfo;
+  return { address: `http://localhost:${port}/`, close: () => server.close() };
+}
+
+/** Bundles a module and opens a page with it. */
+export async function servePage(browserPath: string, source: string): Promise<ServedPage> {
+  const served = await serveBundle(source);
   const browser = await launchBrowser(browserPath);
   const faults: string[] = [];
   const page = await browser.newPage();
   page.on("pageerror", (error) => faults.push(error.message));
-  await page.goto(`http://localhost:${(server.address() as AddressInfo).port}/`);
+  await page.goto(served.address);
   await page.waitForFunction("globalThis.isLoaded === true");
   const close = async () => {
     await browser.close();
-    server.close();
+    served.close();
   };
   return { browser, page, faults, close };
 }

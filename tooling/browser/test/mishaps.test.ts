@@ -1,3 +1,4 @@
+import { createRequire } from "node:module";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import type * as program from "../src/mishaps-in-browser.js";
@@ -45,4 +46,36 @@ describe.runIf(browserPath !== "")("in a browser", () => {
       expect(served.faults).toEqual([]);
     },
   );
+
+  test.each(ways)(
+    "a tab in the background trains to the same weights, and its panel is drawn when it is looked at (%s)",
+    async (way) => {
+      const stock = await across(["webgl", "webgl", "webgl"], "stock");
+      const { weights, shown } = await page.evaluate(
+        (way) => (globalThis as unknown as typeof program).trainInBackground(way),
+        way,
+      );
+      expect(weights).toEqual(stock.weights);
+      expect(shown).toEqual(["No step has been seen yet.", expect.stringMatching(/^Step 3: peak /)]);
+      expect(served.faults).toEqual([]);
+    },
+  );
+
+  test.each(ways)("what another copy of tfjs trains is refused by name, and goes on as stock (%s)", async (way) => {
+    const other = await served.browser.newPage();
+    const { resolve } = createRequire(new URL("../../../packages/checkpoint/package.json", import.meta.url));
+    await other.addInitScript({ path: resolve("@tensorflow/tfjs/dist/tf.min.js") });
+    await other.goto(page.url());
+    await other.waitForFunction("globalThis.isLoaded === true");
+    const copy = (way: program.Way): Promise<program.CopyTrained> =>
+      other.evaluate((way) => (globalThis as unknown as typeof program).trainOtherCopy(way), way);
+    expect(await copy(way)).toEqual({
+      code: "TFJS_COPIES",
+      message: expect.stringMatching(/^there are two copies of @tensorflow\/tfjs-core here/),
+      weights: [0.5, 1],
+      isRestored: true,
+    });
+    expect(await copy("stock")).toMatchObject({ code: undefined, weights: [0.25, 0.5] });
+    await other.close();
+  });
 });
