@@ -13,8 +13,8 @@ export interface Backend {
   readonly priority: number;
   /** What brings it in Node, best first; left out: nothing that is loaded from disk. */
   readonly packages?: readonly BackendPackage[];
-  /** Which kernels it has, and what they return and hold on the way: what fake mode needs to stand for it. */
-  readonly kernels: BackendKernels | Unknown;
+  /** Which kernels it has, and what they return and hold on the way: what fake mode needs to stand for it, and `kernelsOfBackend` returns. Those of tfjs's own are in tables by name. */
+  readonly kernels: KernelTable | BackendKernels | Unknown;
   /** By kernel the outputs that live in an input's buffer, where they have a `DataId` of their own or not. */
   readonly sharing: SharingTable;
   /** By kernel the input whose data it writes to, which stock does not mean to: other tensors on that data change with it. */
@@ -36,6 +36,8 @@ export interface Backend {
    * `instance` is undefined where the backend is not loaded.
    */
   addsSegmentsInOrder?(instance: object | undefined): boolean;
+  /** What runs programs on its device; left out: none that runs there adds in another order each time. */
+  readonly programs?: DevicePrograms;
   /** Returns on what an instance of it computes. */
   deviceOf(instance: object | undefined): BackendDevice;
   /** Watches whether the device of an instance loses all data, as a page's WebGL context may; left out: it never does. */
@@ -59,6 +61,9 @@ export interface BackendPackage {
 
 /** The native packages that remat builds. */
 export type NativePackage = "tfjs-node" | "tfjs-node-gpu";
+
+/** The name of a table of kernels: that of the backend that has them. */
+export type KernelTable = "cpu" | "tensorflow" | "wasm";
 
 /** Why something is not known of a backend. */
 export interface Unknown {
@@ -85,6 +90,14 @@ export interface BackendDevice {
   readonly allocationUnitBytes: number;
   /** Whether kernels may still run when they have returned. */
   readonly isAsynchronous: boolean;
+}
+
+/** The programs that an instance of a backend runs on its device. */
+export interface DevicePrograms {
+  /** The name of the instance's method that runs one, which it is given first. */
+  readonly runBy: string;
+  /** Whether threads of one add to the same number, in whichever order they come: then it may give other bits each time. */
+  addsInAnyOrder(program: object): boolean;
 }
 
 /** What a device is watched by. */

@@ -5,7 +5,7 @@ import { backends } from "./find-backend.js";
  * Returns the backends that are known, those first that tfjs prefers.
  *
  * @example
- * bestFirst().filter(({ kernels }) => isKnown(kernels)).map(({ name }) => name); // ["tensorflow", "wasm", "cpu"]
+ * bestFirst().filter(hasKnownKernels).map(({ name }) => name); // ["tensorflow", "wasm", "cpu"]
  */
 export function bestFirst(): readonly Backend[] {
   return backends.toSorted((a, b) => b.priority - a.priority);

@@ -1,16 +1,15 @@
-import { type Backend, type BackendKernels, isKnown } from "./backend.js";
+import { type Backend, isKnown } from "./backend.js";
 import { bestFirst } from "./best-first.js";
 import { type BackendName, backends } from "./find-backend.js";
-
-type FakeableBackend = Backend & { readonly name: BackendName; readonly kernels: BackendKernels };
+import { hasKnownKernels, kernelsOfBackend } from "./kernel-tables.js";
 
 type NamedBackend = Backend & { readonly name: BackendName };
 
 /** Whether it has a table of its kernels, or runs them without its device where it has been started. */
 const isFakeableHere = (running: Backend): running is NamedBackend =>
-  isFakeable(running) || running.withoutDevice !== undefined;
+  hasKnownKernels(running) || running.withoutDevice !== undefined;
 
-const isFakeable = (backend: Backend): backend is FakeableBackend => isKnown(backend.kernels);
+const isFakeable = (backend: Backend): backend is NamedBackend => hasKnownKernels(backend);
 
 /**
  * Returns the backends that fake mode can stand for, the best first.
@@ -18,7 +17,7 @@ const isFakeable = (backend: Backend): backend is FakeableBackend => isKnown(bac
  * @example
  * fakeableBackends().map(({ name }) => name); // ["tensorflow", "wasm", "cpu"]
  */
-export function fakeableBackends(): readonly FakeableBackend[] {
+export function fakeableBackends(): readonly NamedBackend[] {
   return bestFirst().filter(isFakeable);
 }
 
@@ -41,8 +40,10 @@ export function defaultBackend(running?: Backend): NamedBackend {
  * @example
  * fullestBackend().name; // "cpu"
  */
-export function fullestBackend(): FakeableBackend {
-  return backends
-    .filter(isFakeable)
-    .reduce((fullest, each) => (each.kernels.lacks.size < fullest.kernels.lacks.size ? each : fullest));
+export function fullestBackend(): NamedBackend {
+  const lacksOf = (backend: Backend): number => {
+    const kernels = kernelsOfBackend(backend);
+    return isKnown(kernels) ? kernels.lacks.size : Number.POSITIVE_INFINITY;
+  };
+  return backends.filter(isFakeable).reduce((fullest, each) => (lacksOf(each) < lacksOf(fullest) ? each : fullest));
 }

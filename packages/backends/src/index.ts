@@ -3,9 +3,11 @@ export {
   type BackendDevice,
   type BackendKernels,
   type BackendPackage,
+  type DevicePrograms,
   type DeviceWatch,
   type FreedMemory,
   isKnown,
+  type KernelTable,
   type NativePackage,
   type Residency,
   type Unknown,
@@ -18,6 +20,7 @@ export { addBackend, type BackendName, backends, findBackend } from "./find-back
 export { rememberKernels } from "./first-seen-kernels.js";
 export { javascriptResidency } from "./javascript-residency.js";
 export { kernelRules, kernelsOf } from "./kernel-rules.js";
+export { hasKnownKernels, kernelsOfBackend } from "./kernel-tables.js";
 export { machineMemoryBytes } from "./machine-memory.js";
 export { nameBackends } from "./name-backends.js";
 export { declarePure, isRepeatable } from "./repeatable-kernels.js";

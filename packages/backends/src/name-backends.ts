@@ -5,7 +5,7 @@ import { backends } from "./find-backend.js";
  * Returns the names of the backends that satisfy a condition, for a message.
  *
  * @example
- * nameBackends(({ kernels }) => isKnown(kernels)); // "cpu, tensorflow (native) or wasm"
+ * nameBackends(hasKnownKernels); // "cpu, tensorflow (native) or wasm"
  */
 export function nameBackends(condition: (backend: Backend) => boolean): string {
   const names = backends

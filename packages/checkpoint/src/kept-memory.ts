@@ -1,5 +1,4 @@
 import { currentBackend } from "@remat/dispatch-hook";
-import { currentFakeBackend } from "@remat/fake";
 import { backend } from "@tensorflow/tfjs-core";
 
 /**
@@ -13,11 +12,10 @@ export class KeptMemory {
     private readonly instance: object,
   ) {}
 
-  /** Undefined on a backend that keeps nothing, and in fake mode, where there is nothing to keep. */
+  /** Undefined on a backend that keeps nothing. In fake mode it is the backend without its device that does. */
   static here(): KeptMemory | undefined {
     const { freedMemory } = currentBackend();
-    if (freedMemory === undefined || currentFakeBackend() !== undefined) return undefined;
-    return new KeptMemory(freedMemory, backend());
+    return freedMemory && new KeptMemory(freedMemory, backend());
   }
 
   /** Frees what waits for kernels that are queued. */

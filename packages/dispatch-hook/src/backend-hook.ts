@@ -1,6 +1,6 @@
 import { rememberKernels } from "@remat/backends";
+import { bufferBackend } from "./current-backend.js";
 import type { EngineBackend } from "./engine-internals.js";
-
 import type { Session } from "./session.js";
 
 /** A backend whose kernels compute in JavaScript what is small and has not come to the device yet. */
@@ -20,6 +20,19 @@ function watchHostRuns(session: Session, instance: Partial<HandsToHost>): void {
   });
 }
 
+type RunsPrograms = Record<string, (program: object, ...rest: unknown[]) => unknown>;
+
+/** Notes when a program adds in whichever order its threads come. */
+function watchPrograms(session: Session, name: string, instance: EngineBackend): void {
+  const { programs } = bufferBackend(name, instance);
+  if (programs === undefined || session.watchesProgramsOf.has(instance)) return;
+  session.watchesProgramsOf.add(instance);
+  session.patches.patch(instance as unknown as RunsPrograms, programs.runBy, (original) => (program, ...rest) => {
+    if (programs.addsInAnyOrder(program)) session.hasAddedInAnyOrder = true;
+    return original.call(instance, program, ...rest);
+  });
+}
+
 /** Watches the data of every backend that is there, and of each that is set while a mode is open. @internal */
 export function patchBackends(session: Session): void {
   const { engine, patches, storages, modes } = session;
@@ -28,6 +41,7 @@ export function patchBackends(session: Session): void {
     for (const [name, backend] of Object.entries(engine.registry)) {
       storages.attach(name, backend as EngineBackend, patches);
       watchHostRuns(session, backend as EngineBackend & Partial<HandsToHost>);
+      watchPrograms(session, name, backend as EngineBackend);
       rememberKernels(name);
     }
   };

@@ -64,6 +64,8 @@ export interface OpDone extends OpCall {
   readonly outputs: readonly Tensor[];
   /** Whether a backend that computes on a device has computed some of it in JavaScript, since its inputs had not come to the device yet: later they have, and it would give other bits. */
   readonly isOnHost: boolean;
+  /** Whether the device has added numbers in whichever order its threads came: it may give other bits each time. */
+  readonly isInAnyOrder: boolean;
 }
 
 /** What the tape holds of one op, `customGrad` or saved clone. */

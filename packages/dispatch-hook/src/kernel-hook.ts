@@ -131,6 +131,7 @@ function runTold(
   }
   session.starting = op;
   session.hasRunOnHost = false;
+  session.hasAddedInAnyOrder = false;
   if (modes.told.dispatch.length > 0) {
     wrapKernel(session, op.kernel);
     session.toDispatch = op;
@@ -189,6 +190,7 @@ function finishOp(session: Session, op: Op, outputs: readonly Tensor[]): void {
   session.starting = undefined;
   op.outputs = outputs;
   op.isOnHost = session.hasRunOnHost;
+  op.isInAnyOrder = session.hasAddedInAnyOrder;
   const backend = bufferBackend(op.backend, engine.backendInstance);
   storages.kernelDone(backend, op.kernel, op.inputs, op.attributes, outputs);
   const { replaying } = session;

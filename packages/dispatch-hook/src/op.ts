@@ -10,6 +10,7 @@ const noTensors: readonly Tensor[] = [];
 export class Op implements OpDone {
   outputs: readonly Tensor[] = noTensors;
   isOnHost: boolean = false;
+  isInAnyOrder: boolean = false;
   private present: readonly Tensor[] | undefined;
 
   constructor(
@@ -47,6 +48,7 @@ export class Op implements OpDone {
     this.repeats = repeats;
     this.sequence = nextOpSequence++;
     this.isOnHost = false;
+    this.isInAnyOrder = false;
   }
 
   /** Keeps nothing alive until the next op. */
@@ -89,6 +91,7 @@ export class Op implements OpDone {
     );
     op.outputs = this.outputs;
     op.isOnHost = this.isOnHost;
+    op.isInAnyOrder = this.isInAnyOrder;
     return op;
   }
 }

@@ -49,6 +49,8 @@ export class Session implements StorageListener {
   finishing: OpDone | undefined;
   /** Whether the kernel that runs has computed something in JavaScript that the device could have. */
   hasRunOnHost = false;
+  /** Whether it has had the device add in whichever order threads come. */
+  hasAddedInAnyOrder = false;
   /** While a kernel is replayed: by output the `DataId` that gets its data. */
   replaying: readonly (DataId | undefined)[] | undefined;
   /** And the `sequence` of the op that it repeats. */
@@ -73,6 +75,8 @@ export class Session implements StorageListener {
   isUpdating = false;
   readonly watchedOptimizers: Set<object> = new Set();
   readonly watchesHostRunsOf: Set<object> = new Set();
+  /** Backends whose programs are watched. */
+  readonly watchesProgramsOf: Set<object> = new Set();
   /** Who made which tensor of the tape. */
   readonly producers: Producers = new Producers();
 

@@ -1,4 +1,4 @@
-import { type Backend, type BackendKernels, backends, isKnown, kernelRules } from "@remat/backends";
+import { type Backend, type BackendKernels, backends, isKnown, kernelRules, kernelsOfBackend } from "@remat/backends";
 import type { Infer } from "@remat/kernels";
 import { RematError } from "@remat/trace";
 import {
@@ -36,7 +36,10 @@ function fakeKernel(
 
 function absentKernel(kernelName: string, backendName: string, standsFor: Backend): KernelConfig {
   const others = backends
-    .filter(({ kernels }) => isKnown(kernels) && !kernels.lacks.has(kernelName))
+    .filter((backend) => {
+      const kernels = kernelsOfBackend(backend);
+      return isKnown(kernels) && !kernels.lacks.has(kernelName);
+    })
     .map(({ name }) => name);
   const kernelFunc = (): never => {
     throw new RematError(

@@ -3,7 +3,9 @@ import {
   type BackendKernels,
   type BackendName,
   findBackend,
+  hasKnownKernels,
   isKnown,
+  kernelsOfBackend,
   nameBackends,
 } from "@remat/backends";
 import { engineInternals } from "@remat/dispatch-hook/engine";
@@ -30,9 +32,10 @@ export interface RunningBackend {
  */
 export function fakeableBackend(named: Backend | BackendName): FakeableBackend {
   const backend = typeof named === "string" ? findBackend(named) : named;
-  const { name, kernels } = backend;
+  const { name } = backend;
+  const kernels = kernelsOfBackend(backend);
   if (isKnown(kernels)) return { backend, kernels };
-  const choices = nameBackends((other) => isKnown(other.kernels));
+  const choices = nameBackends(hasKnownKernels);
   throw new RematError(
     "BACKEND_UNSUPPORTED",
     `Fake mode cannot stand for backend '${name}': ${kernels.unknown}. Choose ${choices}.`,

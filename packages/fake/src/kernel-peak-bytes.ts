@@ -1,4 +1,12 @@
-import { type Backend, type BackendName, findBackend, isKnown, kernelRules, sharedBuffers } from "@remat/backends";
+import {
+  type Backend,
+  type BackendName,
+  findBackend,
+  isKnown,
+  kernelRules,
+  kernelsOfBackend,
+  sharedBuffers,
+} from "@remat/backends";
 import { withModeAlone } from "@remat/dispatch-hook";
 import { engineInternals, replacementOf } from "@remat/dispatch-hook/engine";
 import { allKernels, type Infer, isElementwise, type KernelAttributes, type KernelInputs } from "@remat/kernels";
@@ -219,11 +227,12 @@ function mostOf(allocations: Allocations, shared: ReadonlySet<unknown>): number 
 function rehearsalOn(backend: Backend): Rehearsal | undefined {
   let rehearsal = rehearsals.get(backend);
   if (rehearsal === undefined) {
-    if (!isKnown(backend.kernels)) return undefined;
-    const rules = kernelRules(backend.kernels);
+    const kernels = kernelsOfBackend(backend);
+    if (!isKnown(kernels)) return undefined;
+    const rules = kernelRules(kernels);
     rehearsal = {
       rules,
-      fake: new QuietBackend(backend, backend.kernels, rules),
+      fake: new QuietBackend(backend, kernels, rules),
       composed: new Set(),
       calls: new KnownCalls(),
     };

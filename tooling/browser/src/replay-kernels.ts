@@ -14,6 +14,10 @@ export interface Replayed {
   readonly differing: readonly string[];
   /** Those that were run in JavaScript, and are held. */
   readonly onHost: readonly string[];
+  /** Those that add in whichever order their threads come, and are held. */
+  readonly inAnyOrder: readonly string[];
+  /** What the backend has besides. */
+  readonly untried: readonly string[];
   /** What examples the backend has refused. */
   readonly refused: readonly string[];
 }
@@ -33,13 +37,15 @@ export async function replayKernels(backend: string, usesHost: boolean): Promise
   const kernels = new Set<string>();
   const differing = new Set<string>();
   const onHost = new Set<string>();
+  const inAnyOrder = new Set<string>();
   const refused: string[] = [];
-  for (const [i, example] of kernelExamples.entries()) {
+  for (const [i, example] of [...kernelExamples, longProduct].entries()) {
     const pairs: Pair[] = [];
     const mode: DispatchMode = {
       opOver(op) {
         if (isReplaying || !isRepeatable(op.kernel, op.backend)) return;
         if (op.isOnHost) onHost.add(op.kernel);
+        else if (op.isInAnyOrder) inAnyOrder.add(op.kernel);
         else pairs.push(...replayOne(op));
       },
     };
@@ -56,8 +62,20 @@ export async function replayKernels(backend: string, usesHost: boolean): Promise
   }
   tf.env().set(flag, before);
   if (backend === "webgpu") Reflect.deleteProperty(instance, "readSync");
-  return { kernels: [...kernels].sort(), differing: [...differing].sort(), onHost: [...onHost].sort(), refused };
+  const seen = new Set([...kernels, ...onHost, ...inAnyOrder]);
+  const untried = tf.getKernelsForBackend(backend).map(({ kernelName }) => kernelName);
+  return {
+    kernels: [...kernels].sort(),
+    differing: [...differing].sort(),
+    onHost: [...onHost].sort(),
+    inAnyOrder: [...inAnyOrder].sort(),
+    untried: untried.filter((kernel) => !seen.has(kernel)).sort(),
+    refused,
+  };
 }
+
+/** Few rows and columns over many elements, which webgpu shares out among threads. */
+const longProduct = (): tf.Tensor => tf.matMul(tf.ones([16, 4096]), tf.ones([4096, 16]));
 
 /** What a kernel has made, and what it has made when it was replayed. */
 interface Pair {

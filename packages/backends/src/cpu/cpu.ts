@@ -1,8 +1,6 @@
-import { commonTraits } from "@remat/kernels";
 import type { Backend } from "../backend.js";
 import { requestedBytes } from "../data-entry.js";
 import { javascriptResidency } from "../javascript-residency.js";
-import { cpuScratch } from "./scratch.js";
 import { cpuSharing } from "./sharing.js";
 
 /** The backend in plain JavaScript. */
@@ -10,19 +8,7 @@ export const cpu: Backend = {
   name: "cpu",
   priority: 1,
   packages: [{ name: "@tensorflow/tfjs-backend-cpu" }],
-  kernels: {
-    lacks: new Set(["LogicalXor"]),
-    traits: {
-      ...commonTraits,
-      castShares: true,
-      unitPoolingShares: true,
-      floorDivMakesIntegers: true,
-      resizeGradientSwapsAxes: true,
-      transformForgetsShape: true,
-    },
-    outputs: {},
-    scratch: cpuScratch,
-  },
+  kernels: "cpu",
   sharing: cpuSharing,
   writesTo: new Map([["TensorScatterUpdate", "tensor"]]),
   residency: javascriptResidency,

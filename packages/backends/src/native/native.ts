@@ -1,14 +1,8 @@
-import { commonTraits } from "@remat/kernels";
 import type { Backend } from "../backend.js";
 import { type DataEntry, requestedBytes } from "../data-entry.js";
 import { nativeResidency } from "./residency.js";
 import { restoreUtil } from "./restore-util.js";
-import { tensorflowScratch } from "./scratch.js";
 import { tensorflowSharing } from "./sharing.js";
-
-const lacking = `BitwiseAnd DenseBincount Draw LogicalXor MaxPoolWithArgmax RaggedGather RaggedRange RaggedTensorToTensor RotateWithOffset
-  SearchSorted SparseFillEmptyRows SparseReshape SparseSegmentMean SparseSegmentSum StringNGrams StringSplit StringToHashBucketFast
-  Transform`;
 
 /** `tensorflow/core/framework/types.proto`, as far as tfjs-node uses it. */
 const dtypes: Readonly<Record<number, string>> = {
@@ -52,28 +46,7 @@ export const native: Backend = {
     },
     { name: "@tensorflow/tfjs-node", built: { by: "remat setup native", as: "tfjs-node" } },
   ],
-  kernels: {
-    lacks: new Set(lacking.split(/\s+/)),
-    traits: {
-      ...commonTraits,
-      reshapeShares: false,
-      returnsLoneOperand: false,
-      complexIsPair: false,
-      takesComplex: true,
-      unifiesDtypes: true,
-      clipsBoolsToIntegers: true,
-      softmaxTakesAnyAxis: true,
-      segmentSumKeepsDtype: true,
-      checksSliceBounds: false,
-      batchNormBroadcasts: true,
-      roundsWindowsDown: true,
-      resizeGradientKeepsDtypeOfDy: true,
-      makesEmptyStrings: true,
-      takesChannelsFirst: true,
-    },
-    outputs: {},
-    scratch: tensorflowScratch,
-  },
+  kernels: "tensorflow",
   sharing: tensorflowSharing,
   residency: nativeResidency,
   get keepsFreedMemory() {

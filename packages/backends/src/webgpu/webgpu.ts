@@ -25,5 +25,10 @@ export const webgpu: Backend = {
   freedMemory: bufferCache,
   withoutDevice: webgpuWithoutDevice,
   bytesOf: gpuBytes,
+  // By atomics: gradients of `gather`, scattered sums, matrix products of few rows and columns over more than 2,000 elements (`matmul_splitK_webgpu.ts`).
+  programs: {
+    runBy: "runWebGPUProgram",
+    addsInAnyOrder: (program) => (program as { readonly atomic?: boolean }).atomic === true,
+  },
   deviceOf: () => ({ device: "webgpu:0", allocationUnitBytes: 1, isAsynchronous: true }),
 };

@@ -80,7 +80,7 @@ export class Ledger {
     }
     const made: (StoredData | undefined)[] = [];
     let isView = false;
-    let canRepeat = !op.isOnHost && isRepeatable(op.kernel, op.backend);
+    let canRepeat = !op.isOnHost && !op.isInAnyOrder && isRepeatable(op.kernel, op.backend);
     let count = 0;
     for (const output of outputs) {
       const known = this.data.get(output.dataId);

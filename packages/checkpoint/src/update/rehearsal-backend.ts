@@ -1,10 +1,10 @@
-import { type Backend, fullestBackend, isKnown } from "@remat/backends";
+import { type Backend, fullestBackend, hasKnownKernels } from "@remat/backends";
 import { currentBackend } from "@remat/dispatch-hook";
 
 /** Returns the backend that a rehearsal of an update stands for: the current one, or, where its kernels are in no table, another: an update is of the same ops on every backend. @internal */
 export function rehearsalBackend(): Backend {
   const current = currentBackend();
-  return isKnown(current.kernels) ? current : fullestBackend();
+  return hasKnownKernels(current) ? current : fullestBackend();
 }
 
 /** Where its kernels are in no table, a kernel may copy what it reads and what it makes, to lay it out otherwise: three tensors at most. */
@@ -12,4 +12,4 @@ const copiesOfKernel = 3;
 
 /** Returns what is to be allowed for beyond what a rehearsal has counted, in which `largestBytes` was the largest that was made. @internal */
 export const unknownScratchBytes = (largestBytes: number): number =>
-  isKnown(currentBackend().kernels) ? 0 : copiesOfKernel * largestBytes;
+  hasKnownKernels(currentBackend()) ? 0 : copiesOfKernel * largestBytes;

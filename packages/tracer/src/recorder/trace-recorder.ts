@@ -354,7 +354,7 @@ export class TraceRecorder implements DispatchMode {
   }
 
   private flagsOf(op: OpDone, inputRows: readonly number[], outputRows: readonly number[]): number {
-    let flags = !op.isOnHost && isRepeatable(op.kernel, op.backend) ? 0 : OpFlag.random;
+    let flags = !op.isOnHost && !op.isInAnyOrder && isRepeatable(op.kernel, op.backend) ? 0 : OpFlag.random;
     if (op.kernel === "Identity") flags |= OpFlag.sacSkip;
     for (const output of outputRows)
       for (const input of inputRows)
