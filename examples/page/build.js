@@ -7,7 +7,7 @@ import { build } from "vite";
 const root = fileURLToPath(new URL(".", import.meta.url));
 
 /**
- * The packages are bundled from their sources, in which the worker that plans is not where it is beside a built package.
+ * The packages are bundled from their sources, in which the worker that plans is not JavaScript yet.
  *
  * @type {import("vite").Plugin}
  */
@@ -16,7 +16,7 @@ const workerOfSources = {
   enforce: "pre",
   transform(code, id) {
     return id.endsWith("planning-thread.ts")
-      ? code.replaceAll("./planning/planning-worker.js", "./planning-worker.ts")
+      ? code.replaceAll("./planning/planning-worker.js", "./planning/planning-worker.ts")
       : undefined;
   },
 };

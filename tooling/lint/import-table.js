@@ -245,6 +245,7 @@ const apps = new Set(["cli", "report", "terminal"]);
  */
 export const alsoAllowed = {
   backends: ["backends/node"],
+  checkpoint: ["checkpoint/release"],
   cli: ["cli/main"],
   "dispatch-hook": [
     "dispatch-hook/engine",

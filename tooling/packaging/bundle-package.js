@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // Compiles the package in the current folder to one file for each entry that its package.json exports, and one for what entries share: Node takes
-// about a third of a millisecond for each module of a program. Declarations are written by tsc.
+// about a third of a millisecond for each module of a program. Where an entry says `browser`, each source is a module of its own in dist/modules, too, since a page's
+// bundler leaves out whole modules that nobody needs, but not parts of one. Declarations are written by tsc.
 // As the last part of a package's `build`: node ../../tooling/packaging/bundle-package.js [SOURCE of a thread]…
 import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -19,18 +20,24 @@ export async function bundlePackage(folder, threads = []) {
   const dist = join(folder, "dist");
   for (const file of readdirSync(dist, { recursive: true, encoding: "utf8" }))
     if (file.endsWith(".js")) rmSync(join(dist, file));
+  /** @type {import("esbuild").BuildOptions} */
+  const options = { format: "esm", platform: "neutral", target: "node20.19", logLevel: "error" };
   await build({
+    ...options,
     entryPoints: sources.map((file) => join(folder, file)),
     outbase: join(folder, "src"),
     outdir: dist,
     chunkNames: "shared-[hash]",
     bundle: true,
     splitting: true,
-    format: "esm",
-    platform: "neutral",
-    target: "node20.19",
     packages: "external",
-    logLevel: "error",
+  });
+  if (!Object.values(exports).some(({ browser }) => browser !== undefined)) return;
+  const all = readdirSync(join(folder, "src"), { recursive: true, encoding: "utf8" });
+  await build({
+    ...options,
+    entryPoints: all.filter((file) => file.endsWith(".ts")).map((file) => join(folder, "src", file)),
+    outdir: join(dist, "modules"),
   });
 }
 

@@ -1,17 +1,10 @@
-import { type CloseMode, type DispatchMode, openDispatchMode, registeredVariables } from "@remat/dispatch-hook";
+import { type CloseMode, openDispatchMode, registeredVariables } from "@remat/dispatch-hook";
 import { checkCallOptions, checkOptionNames, isFlag } from "@remat/trace";
 import { warnOnce } from "./budget/warning.js";
 import { MemoryMeter } from "./memory-meter.js";
+import { earlyRelease } from "./release/early-release.js";
+import { rehearsal } from "./update/rehearsal.js";
 import { UpdateReleaser } from "./update/update-releaser.js";
-
-/** All that early release does, to whatever gradients are taken; each with what it knows of the updates that it has seen. @internal */
-export const earlyRelease = (updates: UpdateReleaser = new UpdateReleaser()): DispatchMode => ({
-  releasesEarly: true,
-  prunesSaved: true,
-  sharesOnes: true,
-  sharesSaved: true,
-  applyGradients: (call, next) => updates.run(call, next),
-});
 
 export interface ReleaseEarlyOptions {
   /**
@@ -45,12 +38,13 @@ export function releaseEarly(options: ReleaseEarlyOptions = {}): CloseMode {
   checkCallOptions("releaseEarly", options, { updateInBackward: [isFlag, "true or false"] });
   checkOptionNames("releaseEarly", options, ["updateInBackward"]);
   const { updateInBackward } = options;
-  if (updateInBackward !== true) return openDispatchMode({ ...earlyRelease(), fasterGradients: "equal" });
+  if (updateInBackward !== true)
+    return openDispatchMode({ ...earlyRelease(new UpdateReleaser(rehearsal)), fasterGradients: "equal" });
   const meter = new MemoryMeter();
   const closeMeter = openDispatchMode(meter);
   let passes = 0;
   const close = openDispatchMode({
-    ...earlyRelease(new UpdateReleaser(meter)),
+    ...earlyRelease(new UpdateReleaser(rehearsal, meter)),
     fasterGradients: "equal",
     updatesInBackward: true,
     updateAfterBackward: tellUpdateAfter,

@@ -1,4 +1,3 @@
-import { openMemoryBudget, releaseEarly } from "@remat/checkpoint";
 import { parseBudget } from "@remat/memory";
 import { formatBytes } from "@remat/reporting";
 import { checkCallOptions, checkOptionNames, RematError, type Trace, writeTrace } from "@remat/trace";
@@ -49,6 +48,9 @@ export function showMemory(options: ShowMemoryOptions = {}): MemoryPanel {
     );
   return new Panel(options.steps ?? 3, options.parent ?? document.body);
 }
+
+/** Half of what the panel would have a page load, and only the switches need it. */
+const loadExecutor = () => import("@remat/checkpoint");
 
 const isStepCount = (value: unknown): boolean =>
   Number.isInteger(value) && (value as number) >= 1 && (value as number) <= 20;
@@ -112,14 +114,14 @@ class Panel implements MemoryPanel {
 
   private controls(): HTMLElement {
     const early = make("input", { type: "checkbox" });
-    early.addEventListener("change", () => this.switchEarly(early));
+    early.addEventListener("change", () => void this.switchEarly(early));
     const size = make("input", {
       type: "text",
       value: "50%",
       "aria-label": "Budget: bytes such as 64MB, or percent of what stock takes",
     });
     const budget = make("input", { type: "checkbox" });
-    budget.addEventListener("change", () => this.switchBudget(budget, size));
+    budget.addEventListener("change", () => void this.switchBudget(budget, size));
     return make(
       "div",
       { class: "controls" },
@@ -130,13 +132,20 @@ class Panel implements MemoryPanel {
     );
   }
 
-  private switchEarly(box: HTMLInputElement): void {
+  private async switchEarly(box: HTMLInputElement): Promise<void> {
     this.early?.close();
     this.early = undefined;
-    if (box.checked) this.early = { close: releaseEarly() };
+    this.status.textContent = "";
+    if (!box.checked) return;
+    try {
+      const { releaseEarly } = await loadExecutor();
+      if (box.checked && this.isOpen) this.early ??= { close: releaseEarly() };
+    } catch (error) {
+      this.refuse(box, error);
+    }
   }
 
-  private switchBudget(box: HTMLInputElement, size: HTMLInputElement): void {
+  private async switchBudget(box: HTMLInputElement, size: HTMLInputElement): Promise<void> {
     this.budget?.close();
     this.budget = undefined;
     size.disabled = box.checked;
@@ -145,12 +154,19 @@ class Panel implements MemoryPanel {
     try {
       const asked = size.value.trim() as `${number}%`;
       parseBudget(asked);
+      const { openMemoryBudget } = await loadExecutor();
+      if (!box.checked || !this.isOpen || this.budget !== undefined) return;
       const { execution, close } = openMemoryBudget(asked);
       this.budget = { close, bytes: () => execution.budgetBytes };
     } catch (error) {
-      this.status.textContent = (error as Error).message;
-      box.checked = size.disabled = false;
+      this.refuse(box, error);
+      size.disabled = false;
     }
+  }
+
+  private refuse(box: HTMLInputElement, error: unknown): void {
+    this.status.textContent = (error as Error).message;
+    box.checked = false;
   }
 
   private stepDone(trace: Trace): void {

@@ -59,10 +59,11 @@ export function* contentProblems(item, entries) {
   }
   for (const link of links)
     if (!entries.includes(posix.join("package", link))) yield `README.md links to ${link}, which is not in the tarball`;
-  // What `bundle-package.js` writes for several entries, and what runs in a thread of its own, is nobody's to import.
+  // What `bundle-package.js` writes for several entries and for bundlers, and what runs in a thread of its own, is nobody's to import.
   for (const entry of entries)
     if (
       entry.endsWith(".js") &&
+      !entry.startsWith("package/dist/modules/") &&
       !/\/(?:shared-[A-Z0-9]{8}|[a-z-]+-worker)\.js$/.test(entry) &&
       !entries.includes(entry.replace(/\.js$/, ".d.ts"))
     )

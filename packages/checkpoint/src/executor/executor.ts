@@ -17,6 +17,7 @@ import { RematError } from "@remat/trace";
 import { type DataId, getBackend, Tensor, type TensorInfo, type Variable } from "@tensorflow/tfjs-core";
 import { KeptMemory } from "../kept-memory.js";
 import { MemoryMeter } from "../memory-meter.js";
+import { rehearsal } from "../update/rehearsal.js";
 import { UpdateReleaser } from "../update/update-releaser.js";
 import { Ledger, type LedgerListener } from "./ledger.js";
 import type { Recipe, StoredBuffer } from "./stored-data.js";
@@ -87,7 +88,7 @@ export class Executor implements DispatchMode {
   /** By kernel of the current backend the input that it writes to. */
   private writesTo: Backend["writesTo"];
   private readonly listener: LedgerListener;
-  protected readonly updates: UpdateReleaser = new UpdateReleaser();
+  protected readonly updates: UpdateReleaser = new UpdateReleaser(rehearsal);
   /** Of the backend on which the last pass has begun. */
   protected kept: KeptMemory | undefined;
 

@@ -1,7 +1,7 @@
 // What a thread beside the training runs: it plans one pass, tells what has come of it, and is ended.
+import type { PlanningAnswer } from "../planning-thread.js";
 import { buffersOf } from "./buffers-of.js";
 import { type PlanningRequest, planWithin } from "./plan-within.js";
-import type { PlanningAnswer } from "./planning-thread.js";
 
 /** As much as is needed of the port of a worker, in Node and in a browser. */
 interface Port {

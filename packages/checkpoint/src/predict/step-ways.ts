@@ -3,7 +3,9 @@ import { planCheckpointing } from "@remat/planner";
 import { RuntimeSource, type Trace } from "@remat/trace";
 import type { StepWay } from "@remat/tracer";
 import { applyPlan } from "../plan/apply-plan.js";
-import { earlyRelease } from "../release-early.js";
+import { earlyRelease } from "../release/early-release.js";
+import { rehearsal } from "../update/rehearsal.js";
+import { UpdateReleaser } from "../update/update-releaser.js";
 
 const waysToTrain = ["stock", "released", "planned"] as const;
 
@@ -24,10 +26,14 @@ export async function stepWays(trace: Trace): Promise<readonly StepWay[]> {
   const { point } = await planCheckpointing(evenly, { budgetFraction: 1, timeMs: 100 });
   // The ops of the trace, whatever others are faster.
   const releasing = () =>
-    openDispatchMode({ ...earlyRelease(), fasterGradients: trace.header.fasterGradients ?? "none" });
+    openDispatchMode({
+      ...earlyRelease(new UpdateReleaser(rehearsal)),
+      fasterGradients: trace.header.fasterGradients ?? "none",
+    });
   const ways: Readonly<Record<WayToTrain, StepWay>> = {
     stock: {
-      open: () => openDispatchMode({ ...earlyRelease(), sharesOnes: false, sharesSaved: false }),
+      open: () =>
+        openDispatchMode({ ...earlyRelease(new UpdateReleaser(rehearsal)), sharesOnes: false, sharesSaved: false }),
       times: "step",
     },
     released: { open: releasing, times: "both" },

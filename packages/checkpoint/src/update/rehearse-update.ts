@@ -9,23 +9,14 @@ import {
   withModeAlone,
 } from "@remat/dispatch-hook";
 import { fakeMode } from "@remat/fake";
-import { backend, type NamedTensorMap, type Optimizer, type Tensor, type Variable } from "@tensorflow/tfjs-core";
+import { backend, type Optimizer, type Tensor, type Variable } from "@tensorflow/tfjs-core";
 import type { MemoryMeter } from "../memory-meter.js";
 import { copyOfOptimizer } from "./copy-of-optimizer.js";
+import { gradientsIn } from "./gradients-in.js";
 import { rehearsalBackend, unknownScratchBytes } from "./rehearsal-backend.js";
 import { UpdateFollower } from "./update-follower.js";
 import { UpdateRecorder } from "./update-recorder.js";
-import type { UpdateScript } from "./update-script.js";
-
-/** What an update by one of tfjs's own optimizers will do. @internal */
-export interface RehearsedUpdate {
-  readonly script: UpdateScript;
-  /**
-   * The most bytes that it holds at once, when that is followed, beyond what is there: new weights, temporaries, and the slots that it makes, without
-   * gradients that have had their last reader, with the scratch of kernels.
-   */
-  readonly mostBytes: number;
-}
+import type { RehearsedUpdate, UpdateScript } from "./update-script.js";
 
 /**
  * Tells what an update will do before it runs, by two rehearsals in fake mode with copies of the optimizer: the first tells when each tensor is read for
@@ -62,14 +53,6 @@ export function stockUpdate(
   let slotBytes = 0;
   rehearse(counted, call, 2, () => (slotBytes ||= counted.heldBytes));
   return { mostBytes: counted.mostBytes, slotBytes };
-}
-
-/** In the order of the update; undefined for what is missing. @internal */
-export function gradientsIn({ gradients }: UpdateCall): readonly (Tensor | undefined)[] {
-  const tensors = Array.isArray(gradients)
-    ? (gradients as readonly { readonly tensor: Tensor | undefined }[]).map(({ tensor }) => tensor)
-    : Object.values(gradients as NamedTensorMap);
-  return tensors.map((tensor) => tensor ?? undefined);
 }
 
 function rehearse(

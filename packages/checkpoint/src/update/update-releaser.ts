@@ -1,8 +1,16 @@
 import { type UpdateCall, type UpdateTurns, withDispatchMode } from "@remat/dispatch-hook";
 import type { MemoryMeter } from "../memory-meter.js";
-import { gradientsIn, type RehearsedUpdate, rehearseUpdate } from "./rehearse-update.js";
-import { rehearseTurns, type TurnScripts, TurnsFollower, waitForRoom } from "./turn-scripts.js";
+import { gradientsIn } from "./gradients-in.js";
+import { type TurnScripts, TurnsFollower, waitForRoom } from "./turn-scripts.js";
 import { UpdateFollower } from "./update-follower.js";
+import { UpdateRecorder } from "./update-recorder.js";
+import type { RehearsedUpdate } from "./update-script.js";
+
+/** Tells what an update will do before it runs, as a whole or in turns; undefined where it cannot be told. @internal */
+export interface UpdateRehearsal {
+  update(call: UpdateCall, meter?: MemoryMeter): RehearsedUpdate | undefined;
+  turns(call: UpdateCall, turns: UpdateTurns): TurnScripts | undefined;
+}
 
 /** So many kinds of updates by one optimizer are known at once: its first, which makes slots, later ones, some with other gradients. */
 const kindsKept = 4;
@@ -12,14 +20,18 @@ let isReleasing = false;
 
 /**
  * Runs updates of the weights by tfjs's own optimizers so that each of their temporaries goes after its last reader, as do gradients that nobody reads
- * afterwards: the same kernels in the same order. What goes when is known from a rehearsal before the first update of a kind.
+ * afterwards: the same kernels in the same order. What goes when is known from a rehearsal before the first update of a kind,
+ * or, without one, is seen in that update, which frees what stock does.
  *
  * @internal
  */
 export class UpdateReleaser {
   private readonly known = new WeakMap<object, Map<string, RehearsedUpdate | undefined>>();
   /** @param meter of passes in which weights are updated: what they have held so far */
-  constructor(private readonly meter?: MemoryMeter) {}
+  constructor(
+    private readonly rehearsal: UpdateRehearsal | undefined,
+    private readonly meter?: MemoryMeter,
+  ) {}
 
   private readonly turnsOf = new WeakMap<
     object,
@@ -30,13 +42,18 @@ export class UpdateReleaser {
   expect(call: UpdateCall, meter?: MemoryMeter): RehearsedUpdate | undefined {
     if (!call.isTfjs) return undefined;
     const key = kindOf(call);
-    let kinds = this.known.get(call.optimizer);
-    if (kinds === undefined) this.known.set(call.optimizer, (kinds = new Map()));
-    if (!kinds.has(key)) {
-      if (kinds.size === kindsKept) kinds.clear();
-      kinds.set(key, rehearseUpdate(call, meter));
-    }
-    return kinds.get(key);
+    const known = this.known.get(call.optimizer);
+    if (this.rehearsal === undefined || known?.has(key) === true) return known?.get(key);
+    const rehearsed = this.rehearsal.update(call, meter);
+    this.know(call, key, rehearsed);
+    return rehearsed;
+  }
+
+  private know({ optimizer }: UpdateCall, kind: string, update: RehearsedUpdate | undefined): void {
+    let kinds = this.known.get(optimizer);
+    if (kinds === undefined) this.known.set(optimizer, (kinds = new Map()));
+    if (kinds.size === kindsKept) kinds.clear();
+    kinds.set(kind, update);
   }
 
   /** Forgets what is known of such an update. */
@@ -51,7 +68,8 @@ export class UpdateReleaser {
     }
     const expected = isReleasing ? undefined : this.expect(call);
     if (expected === undefined) {
-      next();
+      if (this.rehearsal === undefined && call.isTfjs && !isReleasing) this.record(call, next);
+      else next();
       return;
     }
     const gradients = gradientsIn(call);
@@ -66,11 +84,24 @@ export class UpdateReleaser {
     if (!follower.isAsRehearsed) this.forget(call);
   }
 
+  private record(call: UpdateCall, next: () => void): void {
+    const recorder = new UpdateRecorder(gradientsIn(call));
+    const kind = kindOf(call);
+    isReleasing = true;
+    try {
+      withDispatchMode(recorder, next);
+    } finally {
+      isReleasing = false;
+    }
+    this.know(call, kind, { script: recorder.script(), mostBytes: Number.POSITIVE_INFINITY });
+  }
+
   /** Only what a turn makes: what comes of the backward pass meanwhile is that's to free. */
   private runInTurns(call: UpdateCall, turns: UpdateTurns, next: () => void): void {
     const kind = `${turns.variables.map((variable) => variable?.size ?? "").join(" ")}${switchesOf(call.optimizer)}`;
     let known = this.turnsOf.get(call.optimizer);
-    if (known?.kind !== kind) this.turnsOf.set(call.optimizer, (known = { kind, scripts: rehearseTurns(call, turns) }));
+    if (known?.kind !== kind)
+      this.turnsOf.set(call.optimizer, (known = { kind, scripts: this.rehearsal?.turns(call, turns) }));
     if (known.scripts !== undefined && this.meter !== undefined)
       turns.waits = waitForRoom(known.scripts, turns, this.meter);
     if (known.scripts === undefined) next();

@@ -8,5 +8,15 @@ export interface UpdateScript {
   readonly freedAfter: Rows;
 }
 
+/** What an update by one of tfjs's own optimizers will do. @internal */
+export interface RehearsedUpdate {
+  readonly script: UpdateScript;
+  /**
+   * The most bytes that it holds at once, when that is followed, beyond what is there: new weights, temporaries, and the slots that it makes, without
+   * gradients that have had their last reader, with the scratch of kernels.
+   */
+  readonly mostBytes: number;
+}
+
 /** Names a gradient among what is freed. @internal */
 export const gradientAt = (place: number): number => -1 - place;

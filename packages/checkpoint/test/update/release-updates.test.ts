@@ -5,6 +5,7 @@ import { TraceRecorder, traceFakeStep, traceStep } from "@remat/tracer";
 import * as tf from "@tensorflow/tfjs";
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import { MemoryMeter, releaseEarly } from "../../src/index.js";
+import { releaseEarly as releaseUnrehearsed } from "../../src/release/index.js";
 import { network, optimizers } from "../budget/updates.js";
 
 beforeAll(async () => {
@@ -12,8 +13,8 @@ beforeAll(async () => {
 });
 afterEach(() => tf.disposeVariables());
 
-function early<T>(run: () => T): T {
-  const stop = releaseEarly();
+function early<T>(run: () => T, release: () => () => void = releaseEarly): T {
+  const stop = release();
   try {
     return run();
   } finally {
@@ -59,6 +60,27 @@ describe.each(Object.entries(optimizers))("updates by %s that are released early
     early(() => withDispatchMode(recorded, () => step()));
     end();
     expect(unrecomputedPeakBytes(trace)).toBe(heldPeak(recorded.trace()).peakBytes);
+  });
+});
+
+describe.each(Object.entries(optimizers))("updates by %s that are released early without a rehearsal", (_, make) => {
+  test("run the same kernels in the same order, with the same bits, and leave the same behind", () => {
+    const stock = steps(make);
+    expect(early(() => steps(make), releaseUnrehearsed)).toEqual(stock);
+  });
+
+  test("hold what those with one do, from the third on", () => {
+    const thirdStep = (release: () => () => void): number =>
+      early(() => {
+        const { step, end } = network(make);
+        step();
+        step();
+        const meter = new MemoryMeter();
+        withDispatchMode(meter, () => step());
+        end();
+        return meter.peakBytes;
+      }, release);
+    expect(thirdStep(releaseUnrehearsed)).toBe(thirdStep(releaseEarly));
   });
 });
 

@@ -1,6 +1,7 @@
 import * as backends from "@remat/backends";
 import * as checkpoint from "@remat/checkpoint";
 import * as predict from "@remat/checkpoint/predict";
+import * as releaseAlone from "@remat/checkpoint/release";
 import * as dispatchHook from "@remat/dispatch-hook";
 import * as engine from "@remat/dispatch-hook/engine";
 import * as release from "@remat/dispatch-hook/release";
@@ -31,4 +32,5 @@ export const enginePackages: Record<string, object> = {
   "@remat/runtime-estimator/benchmark": benchmark,
   "@remat/checkpoint": checkpoint,
   "@remat/checkpoint/predict": predict,
+  "@remat/checkpoint/release": releaseAlone,
 };

@@ -8,11 +8,11 @@ import { traceFakeStep } from "@remat/tracer";
 import * as tf from "@tensorflow/tfjs";
 import { build } from "esbuild";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type PlanningRequest, planWithin } from "../../src/planning/plan-within.js";
-import type * as planningThread from "../../src/planning/planning-thread.js";
-import { exampleNamed, gradientsOnly } from "../training.js";
+import { type PlanningRequest, planWithin } from "../src/planning/plan-within.js";
+import type * as planningThread from "../src/planning-thread.js";
+import { exampleNamed, gradientsOnly } from "./training.js";
 
-const source = (name: string): string => fileURLToPath(new URL(`../../src/planning/${name}.ts`, import.meta.url));
+const source = (name: string): string => fileURLToPath(new URL(`../src/${name}.ts`, import.meta.url));
 const folder = realpathSync(mkdtempSync(join(tmpdir(), "remat-planning-")));
 let planBeside: typeof planningThread.planBeside;
 let trace: Trace;
@@ -24,7 +24,7 @@ beforeAll(async () => {
   await build({
     entryPoints: [
       { in: source("planning-thread"), out: "planning-thread" },
-      { in: source("planning-worker"), out: "planning/planning-worker" },
+      { in: source("planning/planning-worker"), out: "planning/planning-worker" },
     ],
     outdir: folder,
     outExtension: { ".js": ".js" },

@@ -1,5 +1,5 @@
-import { buffersOf } from "./buffers-of.js";
-import { type PlannedPass, type PlanningRequest, planWithin, type UnplannedPass } from "./plan-within.js";
+import { buffersOf } from "./planning/buffers-of.js";
+import type { PlannedPass, PlanningRequest, UnplannedPass } from "./planning/plan-within.js";
 
 /** @internal */
 export interface PlanningAnswer {
@@ -49,7 +49,7 @@ export interface Planning {
  */
 export function planBeside(request: PlanningRequest): Planning {
   const thread = startThread();
-  if (thread === undefined) return { planned: planWithin(request), ref() {}, end() {} };
+  if (thread === undefined) return { planned: planHere(request), ref() {}, end() {} };
   let end = (): void => {};
   const planned = new Promise<PlannedPass | UnplannedPass | undefined>((resolve) => {
     const timer = setTimeout(() => end(), patience * request.planningMs);
@@ -69,7 +69,7 @@ export function planBeside(request: PlanningRequest): Planning {
       // A page's bundler may have left out the thread's file.
       thread.onerror = (event) => {
         event.preventDefault();
-        settle(planWithin(request));
+        settle(planHere(request));
       };
     }
   });
@@ -77,6 +77,12 @@ export function planBeside(request: PlanningRequest): Planning {
   // A program that is over does not wait for a plan.
   thread.unref?.();
   return { planned, ref: () => thread.ref?.(), end: () => end() };
+}
+
+/** The planner is most of what a budget has a page load, and where a worker plans it is in that one's file. */
+async function planHere(request: PlanningRequest): Promise<PlannedPass | UnplannedPass> {
+  const { planWithin } = await import("./planning/plan-within.js");
+  return planWithin(request);
 }
 
 function startThread(): Thread | undefined {

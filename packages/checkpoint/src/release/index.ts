@@ -1,0 +1,1 @@
+export { releaseUnrehearsed as releaseEarly } from "./release-unrehearsed.js";
