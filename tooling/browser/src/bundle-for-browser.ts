@@ -1,11 +1,31 @@
+import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
+import { build, type Plugin } from "esbuild";
 
 /** A bundle, and the modules that it asks of whoever runs it. */
 export interface Bundle {
   readonly text: string;
   readonly imports: readonly string[];
 }
+
+const examples = new URL("../../../examples/", import.meta.url);
+
+/** In a page the examples have what they read from disk, Keras topologies, in their bundle, by the ends of their addresses. */
+const filesOfExamples: Plugin = {
+  name: "files-of-examples",
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^node:fs$/ }, ({ path, importer }) =>
+      importer.startsWith(fileURLToPath(examples)) ? { path, namespace: "files" } : undefined,
+    );
+    onLoad({ filter: /./, namespace: "files" }, () => {
+      const topologies = new URL("keras/", examples);
+      const texts = readdirSync(topologies).map((name) => [name, readFileSync(new URL(name, topologies), "utf8")]);
+      return {
+        contents: `const texts = new Map(${JSON.stringify(texts)}); export const readFileSync = ({ pathname }) => texts.get(pathname.split("/").at(-1));`,
+      };
+    });
+  },
+};
 
 /**
  * Bundles a module for a browser, from the sources of this workspace.
@@ -22,6 +42,7 @@ export async function bundleForBrowser(source: string): Promise<Bundle> {
     target: "es2022",
     platform: "browser",
     conditions: ["@remat/source"],
+    plugins: [filesOfExamples],
     logLevel: "silent",
   });
   const imports = Object.values(metafile.outputs).flatMap((output) => output.imports.map(({ path }) => path));

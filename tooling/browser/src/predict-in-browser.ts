@@ -1,7 +1,9 @@
 import { findBackend } from "@remat/backends";
-import { releaseEarly } from "@remat/checkpoint";
-import { heldPeak } from "@remat/memory";
-import type { Trace } from "@remat/trace";
+import { applyPlan, releaseEarly } from "@remat/checkpoint";
+import { heldPeak, unrecomputedPeakBytes } from "@remat/memory";
+import { planCheckpointing } from "@remat/planner";
+import { defaultDeviceHere, deviceSpec, priceTrace } from "@remat/runtime-estimator";
+import type { Plan, Trace } from "@remat/trace";
 import { traceFakeStep, traceStep } from "@remat/tracer";
 import * as tf from "@tensorflow/tfjs-core";
 import "@tensorflow/tfjs-backend-webgl";
@@ -17,31 +19,61 @@ export interface StepOnGpu {
   readonly mostBytes: number;
   /** The peak of the step's trace, by buffer. */
   readonly peakBytes: number;
+  /** What its plan promises, where it follows one, and what came of that. */
+  readonly plannedPeakBytes: number | undefined;
+  readonly mismatch: unknown;
+  readonly recomputedOps: number | undefined;
 }
 
-/** Takes a step of what a model module exports on a backend, or on one without its device, as stock or with early release. */
+export type Way = "stock" | "early release" | "plan";
+
+const plans = { webgl: new Map<unknown, Plan>(), webgpu: new Map<unknown, Plan>() };
+
+/** A plan for less than early release holds; the same for both steps, that which is taken and that which is not. */
+async function planFor(backend: "webgl" | "webgpu", exported: unknown): Promise<Plan> {
+  const known = plans[backend].get(exported);
+  if (known !== undefined) return known;
+  const trace = priceTrace(await traceFakeStep(exported, { ...options, backend }), deviceSpec(defaultDeviceHere));
+  const planWithin = (budgetBytes: number) => planCheckpointing(trace, { budgetBytes, timeMs: 2_000, boundTimeMs: 0 });
+  let { point, infeasible } = await planWithin(Math.floor(0.9 * unrecomputedPeakBytes(trace)));
+  if (infeasible !== undefined) ({ point, infeasible } = await planWithin(infeasible.smallestFoundBytes));
+  if (point === undefined) throw new Error(`no plan: ${JSON.stringify(infeasible)}`);
+  plans[backend].set(exported, point.plan);
+  return point.plan;
+}
+
+const options = { size: "tiny", optimizer: "adam" } as const;
+
+/** Takes a step of what a model module exports on a backend, or on one without its device. */
 export async function takeStep(
   backend: "webgl" | "webgpu",
   exported: unknown,
   isFake: boolean,
-  isEarly: boolean,
+  way: Way,
 ): Promise<StepOnGpu> {
   await tf.setBackend(backend);
   await tf.ready();
   // Of a device that keeps nothing of what was freed, and waits for nothing: how much webgpu stages of what it uploads, and when it submits, depends on that.
   const { freedMemory } = findBackend(backend);
   freedMemory?.trim(tf.backend(), 0);
-  const stop = isEarly ? releaseEarly() : () => {};
+  const plan = way === "plan" ? await planFor(backend, exported) : undefined;
+  const planned = plan && applyPlan(plan);
+  const stop = way === "early release" ? releaseEarly() : () => planned?.close();
   const watched = watchKernels();
   let trace: Trace;
   try {
-    const options = { size: "tiny", optimizer: "adam" } as const;
     trace = isFake ? await traceFakeStep(exported, { ...options, backend }) : await traceStep(exported, options);
   } finally {
     watched.stop();
     stop();
   }
-  return { ...watched.found(isFake), peakBytes: heldPeak(trace).peakBytes };
+  return {
+    ...watched.found(isFake),
+    peakBytes: heldPeak(trace).peakBytes,
+    plannedPeakBytes: plan?.predicted.peakBytes,
+    mismatch: planned?.lastStep?.mismatch,
+    recomputedOps: planned?.lastStep?.recomputedOps,
+  };
 }
 
 /** Returns the backend for which a model's step is told, its peak, and that of a step that is taken. */

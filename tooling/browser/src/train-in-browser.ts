@@ -1,9 +1,12 @@
 import { checkpointLayers, releaseEarly, stopOnContextLoss, verifyReplays, withMemoryBudget } from "@remat/checkpoint";
 import * as tf from "@tensorflow/tfjs-core";
 import "@tensorflow/tfjs-backend-cpu";
+import { setWasmPaths } from "@tensorflow/tfjs-backend-wasm";
 import "@tensorflow/tfjs-backend-webgl";
 import "@tensorflow/tfjs-backend-webgpu";
 import { layers, type Sequential, sequential } from "@tensorflow/tfjs-layers";
+
+setWasmPaths("/");
 
 /** What some training steps came to. */
 export interface Training {
