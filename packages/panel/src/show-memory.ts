@@ -13,6 +13,8 @@ export interface ShowMemoryOptions {
   readonly steps?: number;
   /** In what the panel lies; left out: the page's body. */
   readonly parent?: Element;
+  /** Makes the report of a step, as HTML, which a button opens beside the page; left out: there is no button. */
+  readonly report?: (trace: Trace) => string | Promise<string>;
 }
 
 /** A panel that is on a page. */
@@ -39,14 +41,17 @@ interface Switch {
  * panel.close();
  */
 export function showMemory(options: ShowMemoryOptions = {}): MemoryPanel {
-  checkCallOptions("showMemory", options, { steps: [isStepCount, "a whole number from 1 to 20"] });
-  checkOptionNames("showMemory", options, ["steps", "parent"]);
+  checkCallOptions("showMemory", options, {
+    steps: [isStepCount, "a whole number from 1 to 20"],
+    report: [(value) => typeof value === "function", "a function that makes HTML of a trace"],
+  });
+  checkOptionNames("showMemory", options, ["steps", "parent", "report"]);
   if (typeof document === "undefined")
     throw new RematError(
       "NO_PAGE",
       "showMemory() draws on a page, and there is no document here: expected a browser's page. In a worker or in Node record a trace, and look at it by `remat report`.",
     );
-  return new Panel(options.steps ?? 3, options.parent ?? document.body);
+  return new Panel(options.steps ?? 3, options.parent ?? document.body, options.report);
 }
 
 /** Half of what the panel would have a page load, and only the switches need it. */
@@ -71,11 +76,14 @@ class Panel implements MemoryPanel {
   private readonly status: HTMLElement = make("p", { role: "status", class: "error" });
   private readonly body: HTMLElement;
   private readonly save: HTMLButtonElement = make("button", { type: "button", disabled: "" }, "Save trace");
+  private readonly open: HTMLButtonElement = make("button", { type: "button", disabled: "" }, "Open report");
 
   constructor(
     private readonly stepCount: number,
     parent: Element,
+    private readonly report: ShowMemoryOptions["report"],
   ) {
+    this.open.addEventListener("click", () => void this.openReport());
     this.save.addEventListener("click", () => this.saveTrace());
     this.body = make(
       "div",
@@ -129,6 +137,7 @@ class Panel implements MemoryPanel {
       make("label", {}, budget, "Budget"),
       size,
       this.save,
+      ...(this.report === undefined ? [] : [this.open]),
     );
   }
 
@@ -172,7 +181,7 @@ class Panel implements MemoryPanel {
   private stepDone(trace: Trace): void {
     this.lastTrace = trace;
     this.seen++;
-    this.save.disabled = false;
+    this.save.disabled = this.open.disabled = false;
     // At most once a frame; a tab in the background, which has none, is drawn when it is looked at.
     if (this.frame === 0) this.frame = requestAnimationFrame(() => this.draw());
   }
@@ -189,6 +198,25 @@ class Panel implements MemoryPanel {
     const onGpu = numBytesInGPU === undefined ? "" : `; on the GPU now ${formatBytes(numBytesInGPU)}`;
     this.summary.textContent = `Step ${this.seen}: peak ${formatBytes(view.peakBytes)}, while ${view.peakOp} ran${onGpu}`;
     this.details.replaceChildren(categoryTable(view), largestTable(view));
+  }
+
+  private async openReport(): Promise<void> {
+    if (this.lastTrace === undefined || this.report === undefined) return;
+    // Before anything is awaited: later it would be no answer to the click.
+    const opened = window.open("", "_blank");
+    this.open.disabled = true;
+    this.status.textContent = "";
+    try {
+      const html = await this.report(this.lastTrace);
+      const address = URL.createObjectURL(new Blob([html], { type: "text/html" }));
+      if (opened === null) throw new Error("The browser does not let the page open another: allow it, and try again.");
+      opened.location.href = address;
+    } catch (error) {
+      opened?.close();
+      this.status.textContent = (error as Error).message;
+    } finally {
+      this.open.disabled = false;
+    }
   }
 
   private saveTrace(): void {

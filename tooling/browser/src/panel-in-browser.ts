@@ -1,4 +1,7 @@
 import { showMemory } from "@remat/panel";
+import { makeReport, renderReportInPage } from "@remat/report/in-page";
+import { defaultDeviceHere, deviceSpec, priceTrace } from "@remat/runtime-estimator";
+import type { Trace } from "@remat/trace";
 import * as tf from "@tensorflow/tfjs-core";
 import "@tensorflow/tfjs-backend-cpu";
 import "@tensorflow/tfjs-backend-webgl";
@@ -10,13 +13,21 @@ export interface Shown {
   readonly tensors: number;
 }
 
-/** Trains for some steps on a backend, with the panel on the page or without it, which stays there until the next call. */
-export async function trainUnderPanel(backend: string, isShown: boolean, steps: number): Promise<Shown> {
+/** Trains for some steps on a backend, with the panel on the page or without it, which stays there until the next call; `shell` is what its reports are in. */
+export async function trainUnderPanel(backend: string, isShown: boolean, steps: number, shell: string): Promise<Shown> {
   await tf.setBackend(backend);
   panel?.close();
-  panel = isShown ? showMemory({ steps: 2 }) : undefined;
+  panel = isShown
+    ? showMemory({
+        steps: 2,
+        report: async (trace) =>
+          renderReportInPage(await makeReport(priced(trace), { title: "a step", planIterations: 10 }), shell),
+      })
+    : undefined;
   return trainSteps(steps);
 }
+
+const priced = (trace: Trace): Trace => priceTrace(trace, deviceSpec(defaultDeviceHere));
 
 let panel: ReturnType<typeof showMemory> | undefined;
 

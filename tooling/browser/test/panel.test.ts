@@ -1,5 +1,6 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { buildShell } from "../../../apps/report/build-shell.js";
 import type * as program from "../src/panel-in-browser.js";
 import { type ServedPage, servePage } from "../src/serve-page.js";
 
@@ -9,8 +10,10 @@ const steps = 3;
 describe.runIf(browserPath !== "")("the memory panel", () => {
   let served: ServedPage;
   let page: Page;
+  let shell: string;
 
   beforeAll(async () => {
+    shell = await (buildShell as () => Promise<string>)();
     served = await servePage(browserPath, 'export * from "./panel-in-browser.js";');
     ({ page } = served);
   });
@@ -18,8 +21,9 @@ describe.runIf(browserPath !== "")("the memory panel", () => {
 
   const train = (isShown: boolean): Promise<program.Shown> =>
     page.evaluate(
-      ([isShown, steps]) => (globalThis as unknown as typeof program).trainUnderPanel("cpu", isShown, steps),
-      [isShown, steps] as const,
+      ([isShown, steps, shell]) =>
+        (globalThis as unknown as typeof program).trainUnderPanel("cpu", isShown, steps, shell),
+      [isShown, steps, shell] as const,
     );
   const trainAgain = (): Promise<program.Shown> =>
     page.evaluate((steps) => (globalThis as unknown as typeof program).trainSteps(steps), steps);
@@ -47,6 +51,19 @@ describe.runIf(browserPath !== "")("the memory panel", () => {
       page.getByRole("button", { name: "Save trace" }).click(),
     ]);
     expect(download.suggestedFilename()).toBe("step.remat.jsonl.gz");
+  });
+
+  test("opens the report of the last step", async () => {
+    const [report] = await Promise.all([
+      page.waitForEvent("popup"),
+      page.getByRole("button", { name: "Open report" }).click(),
+    ]);
+    await report.getByRole("heading", { name: "a step" }).waitFor();
+    await report.locator("#app section:not([hidden])").first().waitFor();
+    expect(await report.title()).toBe("a step – remat report");
+    await report.close();
+    expect(await page.getByRole("status").innerText()).toBe("");
+    expect(served.faults).toEqual([]);
   });
 
   test("switches early release and a budget, by the keyboard too", async () => {

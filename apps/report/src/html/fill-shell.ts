@@ -1,0 +1,45 @@
+import type { ReportData } from "../data/report-file.js";
+import type { ReportMeta } from "../data/report-meta.js";
+import { answersHtml } from "./answers-html.js";
+import { environmentHtml } from "./environment-html.js";
+import { type Html, html } from "./html.js";
+import { summaryHtml } from "./summary-html.js";
+import { timelinePicture } from "./timeline-picture.js";
+
+/** Fills the places of the app's shell that each report fills; `packed` are its data, compressed, in base 64. @internal */
+export function fillShell(shell: string, data: ReportData, packed: string): string {
+  const filled = {
+    title: html`${data.meta.title} – remat report`.html,
+    body: bodyHtml(data).html,
+    data: packed,
+  };
+  return shell.replace(
+    /<!--remat:(title|body|data)-->/g,
+    // A function, since names may hold what `replace` reads as a pattern.
+    (_slot, name: keyof typeof filled) => filled[name],
+  );
+}
+
+function bodyHtml({ meta, trace }: ReportData): Html {
+  return html`<header class="page-title"><h1>${meta.title}</h1><p>${describe(meta)}</p>${answersHtml(meta.answers)}</header>
+<noscript><p class="notice">JavaScript is off: the summary and the environment can be read; charts, the ops table and search need it.</p></noscript>
+${timelinePicture(trace)}${summaryHtml(meta)}<div id="app"></div>
+${environmentHtml(meta.environment)}`;
+}
+
+function describe({ summary, environment, from }: ReportMeta): string {
+  const fact = (name: string): string | undefined =>
+    environment.flatMap(({ facts }) => facts).find((each) => each.name === name)?.value;
+  const backend = fact("Backend");
+  const pricedFor = fact("Priced for");
+  return [
+    { model: "One training step", trace: "A recorded run", plan: "A plan of one training step" }[from],
+    fact("Framework"),
+    `${fact("Mode")}${backend === undefined ? "" : ` ${backend} backend`}`,
+    pricedFor && `priced for ${pricedFor}`,
+    `${summary.opCount.toLocaleString("en")} ops`,
+    `${summary.moduleCount.toLocaleString("en")} modules`,
+  ]
+    .filter(Boolean)
+    .join(" · ");
+}
