@@ -4,7 +4,7 @@ import { type ServedBundle, serveBundle } from "../src/serve-page.js";
 import type * as program from "../src/train-in-browser.js";
 
 const firefoxPath = inject("firefox");
-const steps = 2;
+const steps = 3;
 
 describe.runIf(firefoxPath !== "").each(["cpu", "webgl", "wasm"])("in Firefox, on %s", (backend) => {
   let served: ServedBundle;
