@@ -1,16 +1,20 @@
 #!/usr/bin/env node
 // Runs tfjs-core's own specs as they are and with our hook, in one process each, and says which fail that do not fail without it:
-// `pnpm specs [--backend cpu|native]… [--mode NAME]… [--layers FOLDER] [--minutes N]`, of which a mode may take so many (10). Native needs NATIVE_APP, a folder in which tfjs-node is installed with its addon. With
+// `pnpm specs [--backend cpu|native|webgl|webgpu]… [--mode NAME]… [--layers FOLDER] [--minutes N]`, of which a mode may take so many (10). Native needs NATIVE_APP, a folder in which tfjs-node is installed with its addon; webgl and
+// webgpu a Chromium, in which they run on a GPU that is software. With
 // FOLDER, a checkout of https://github.com/tensorflow/tfjs, it runs tfjs-layers' specs, which its npm package does not have.
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { loadSources } from "@remat/testkit/load-sources";
 import { bundleSpecs } from "./src/bundle-specs.js";
 import { compareRuns, describeStock } from "./src/compare-runs.js";
 import { modes } from "./src/modes.js";
 import { findNativePackage } from "./src/native-package.js";
 import { runSpecs } from "./src/run-specs.js";
+import { runSpecsInBrowser } from "./src/run-specs-in-browser.js";
 
 const { values } = parseArgs({
   options: {
@@ -26,7 +30,12 @@ if (layers !== undefined && !existsSync(join(layers, "index.ts")))
 const limitMs = 60_000 * Number(values.minutes ?? 10);
 if (!(limitMs > 0)) throw new Error(`--minutes expects a number above 0, found ${values.minutes}.`);
 const native = findNativePackage(process.env.NATIVE_APP);
-const wantedBackends = choose("backend", values.backend, ["cpu", "native"], native === undefined ? ["cpu"] : undefined);
+const wantedBackends = choose(
+  "backend",
+  values.backend,
+  ["cpu", "native", "webgl", "webgpu"],
+  native === undefined ? ["cpu"] : ["cpu", "native"],
+);
 const wantedModes = choose("mode", values.mode, Object.keys(modes));
 if (wantedBackends.includes("native") && native === undefined)
   throw new Error(
@@ -34,13 +43,19 @@ if (wantedBackends.includes("native") && native === undefined)
       "`remat setup native` makes one and tells its name.",
   );
 
+const { module: testkit, close } = await loadSources(fileURLToPath(import.meta.resolve("@remat/testkit")));
+await close();
 const folder = mkdtempSync(join(tmpdir(), "remat-specs-"));
 let failed = 0;
 try {
   for (const backend of wantedBackends) {
     const bundle = join(folder, `${backend}.mjs`);
     await bundleSpecs({ backend, outFile: bundle, nativePackage: native?.folder, layers });
-    const run = (/** @type {string} */ mode) => runSpecs({ bundle, mode, folder, native, limitMs });
+    const isOfPage = backend === "webgl" || backend === "webgpu";
+    const run = (/** @type {string} */ mode) =>
+      isOfPage
+        ? runSpecsInBrowser({ bundle, mode, browserPath: requireBrowser(), limitMs })
+        : runSpecs({ bundle, mode, folder, native, limitMs });
     const stock = await run("stock");
     const where = backend === "native" ? `${native?.name}` : backend;
     const lines = [...describeStock(stock, where, layers !== undefined)];
@@ -55,6 +70,12 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 if (failed > 0) process.exitCode = 1;
+
+function requireBrowser() {
+  const browserPath = testkit["findBrowser"]();
+  if (browserPath === undefined) throw new Error("webgl and webgpu need a Chromium: CHROMIUM=/path/to/chromium.");
+  return browserPath;
+}
 
 /**
  * @param {string} option

@@ -11,6 +11,7 @@ import { build } from "esbuild";
  *   `layers`: the folder of tfjs-layers' sources, whose specs are wanted in place of tfjs-core's
  */
 export async function bundleSpecs({ backend, outFile, nativePackage, layers }) {
+  const isOfPage = backend === "webgl" || backend === "webgpu";
   const here = fileURLToPath(new URL("bundle/", import.meta.url));
   const checkpoint = fileURLToPath(new URL("../../../packages/checkpoint/src/", import.meta.url));
   const core = join(dirname(createRequire(import.meta.url).resolve("@tensorflow/tfjs-core/package.json")));
@@ -18,13 +19,15 @@ export async function bundleSpecs({ backend, outFile, nativePackage, layers }) {
     entryPoints: [join(here, "main.js")],
     outfile: outFile,
     bundle: true,
-    platform: "node",
+    platform: isOfPage ? "browser" : "node",
     format: "esm",
     // What is CommonJS in it asks for Node's modules by `require`.
-    banner: {
-      js: 'import { createRequire as makeRequire } from "node:module"; const require = makeRequire(import.meta.url);',
-    },
-    target: "node20",
+    ...(!isOfPage && {
+      banner: {
+        js: 'import { createRequire as makeRequire } from "node:module"; const require = makeRequire(import.meta.url);',
+      },
+    }),
+    target: isOfPage ? "es2022" : "node20",
     define: { "globalThis.rematSpecsOfLayers": String(layers !== undefined) },
     mainFields: ["module", "main"],
     conditions: ["@remat/source"],
@@ -33,6 +36,11 @@ export async function bundleSpecs({ backend, outFile, nativePackage, layers }) {
     alias: {
       "@tensorflow/tfjs-core": core,
       "@tensorflow/tfjs": join(core, "dist/index.js"),
+      ...(isOfPage && {
+        "node:fs": join(here, "in-browser.js"),
+        "node:async_hooks": join(here, "in-browser.js"),
+        highs: join(here, "in-browser.js"),
+      }),
       "specs:backend": join(here, `${backend}.js`),
       ...(layers !== undefined && { "@tensorflow/tfjs-layers": join(layers, "index.ts") }),
       // Not public, and needed for a policy that nobody would want.

@@ -1,0 +1,15 @@
+import "@tensorflow/tfjs-core/dist/public/chained_ops/register_all_chained_ops";
+import "@tensorflow/tfjs-core/dist/register_all_gradients";
+import "@tensorflow/tfjs-backend-cpu";
+import "@tensorflow/tfjs-backend-webgl";
+import { setTestEnvs } from "@tensorflow/tfjs-core/dist/jasmine_util";
+
+// As tfjs-backend-webgl has it (`backend_webgl_test_registry.ts`), so that what is small is computed on the device, too.
+setTestEnvs([
+  {
+    name: "webgl2",
+    backendName: "webgl",
+    flags: { WEBGL_VERSION: 2, WEBGL_CPU_FORWARD: false, WEBGL_SIZE_UPLOAD_UNIFORM: 0 },
+    isDataSync: true,
+  },
+]);
