@@ -45,4 +45,17 @@ describe("bundlePackage", () => {
     expect([next(), nextOfPart(), next()]).toEqual([1, 2, 3]);
     expect(joinPaths).toBe(join);
   });
+
+  it("writes a module for each source where a page's bundler is to leave some out", async () => {
+    const other = join(folder, "in-pages");
+    for (const [path, text] of Object.entries(files)) {
+      mkdirSync(join(other, path, ".."), { recursive: true });
+      writeFileSync(join(other, path), text.replaceAll('"default":', '"browser":"./dist/modules/index.js","default":'));
+    }
+    await bundlePackage(other);
+    const modules = readdirSync(join(other, "dist/modules"), { recursive: true, encoding: "utf8" }).toSorted();
+    expect(modules).toEqual(["count.js", "index.js", "part", "part/index.js"]);
+    const { next } = (await import(pathToFileURL(join(other, "dist/modules/index.js")).href)) as { next(): number };
+    expect(next()).toBe(1);
+  });
 });
