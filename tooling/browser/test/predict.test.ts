@@ -1,12 +1,10 @@
-import { existsSync, readdirSync } from "node:fs";
 import type { Page as BrowserPage } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import type * as program from "../src/predict-in-browser.js";
 import { type ServedPage, servePage } from "../src/serve-page.js";
 
 const browserPath = inject("browser");
-const folder = new URL("../../../examples/", import.meta.url);
-const examples = readdirSync(folder).filter((name) => existsSync(new URL(`${name}/model.js`, folder)));
+const examples = ["foo", "transformer", "gpt-2", "lstm", "u-net", "shared-layers"];
 const ways = ["stock", "early release", "plan"] as const;
 const cases = (["webgl", "webgpu"] as const).flatMap((backend) => examples.map((model) => ({ backend, model })));
 
@@ -46,8 +44,12 @@ describe.runIf(browserPath !== "")("in a browser, without its GPU", () => {
       for (const way of ways) {
         const predicted = await takeStep(backend, model, true, way);
         const measured = await takeStep(backend, model, false, way);
-        expect(predicted).toEqual(measured);
-        if (way === "plan") {
+        if (way !== "plan") expect(predicted).toEqual(measured);
+        else {
+          // What nobody reads again a planned step may free an op sooner on the device than without it, or later: its peaks are told.
+          const { afterKernels, ...told } = predicted;
+          expect(told).toEqual({ ...measured, afterKernels: undefined });
+          expect(afterKernels.length).toBe(measured.afterKernels.length);
           expect(measured.mismatch).toBeUndefined();
           // Stock's step on webgpu, which the plan was made of, frees what kernels make for themselves when the queue is submitted, and a planned one after each op.
           if (backend === "webgl") expect(measured.peakBytes).toBe(measured.plannedPeakBytes);
