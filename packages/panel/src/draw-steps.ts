@@ -1,5 +1,4 @@
-import { categoryStack, formatBytes } from "@remat/reporting";
-import type { StepView } from "./step-view.js";
+import { categoryStack, formatBytes, type StepView } from "@remat/reporting";
 
 const svg = "http://www.w3.org/2000/svg";
 /** Of the picture, in its own units. */

@@ -1,10 +1,9 @@
 import { parseBudget } from "@remat/memory";
-import { formatBytes } from "@remat/reporting";
+import { formatBytes, type StepView, viewStep } from "@remat/reporting";
 import { checkCallOptions, checkOptionNames, RematError, type Trace, writeTrace } from "@remat/trace";
 import { type MemoryInfo, memory } from "@tensorflow/tfjs-core";
 import { drawSteps } from "./draw-steps.js";
 import { make } from "./make-element.js";
-import { type StepView, viewStep } from "./step-view.js";
 import { styles } from "./styles.js";
 import { watchSteps } from "./watch-steps.js";
 
@@ -242,11 +241,15 @@ function categoryTable({ categories }: StepView): HTMLElement {
 }
 
 function largestTable({ largest }: StepView): HTMLElement {
-  const rows = largest.map(({ label, shape, maker, bytes }) =>
+  const rows = largest.map(({ count, label, shape, maker, bytes }) =>
     make(
       "tr",
       {},
-      make("th", { scope: "row" }, [maker || label, shape].filter((part) => part !== "").join(" ")),
+      make(
+        "th",
+        { scope: "row" },
+        [count > 1 ? `${count} ×` : "", maker || label, shape].filter((part) => part !== "").join(" "),
+      ),
       make("td", {}, formatBytes(bytes)),
     ),
   );

@@ -150,6 +150,7 @@ export {
 export { type PlanFateName, planFateLabels, planFateNames, planFates } from "./plan-fates.js";
 export { opStartMs, type SampledBands, type SampleOptions, sampleBands } from "./sample-bands.js";
 export { type SizeFormat, type SizeUnit, sizeFormat, sizeUnits } from "./size-unit.js";
+export { type CategoryRow, type LargestRow, type StepView, viewStep } from "./step-view.js";
 export {
   describeStorageLife,
   type StorageLife,

@@ -2,8 +2,7 @@ import { heldPeak } from "@remat/memory";
 import { Category, TraceBuilder } from "@remat/trace";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { showMemory } from "../src/index.js";
-import { viewStep } from "../src/step-view.js";
+import { viewStep } from "../src/index.js";
 
 const begin = () => new TraceBuilder({ framework: "tfjs", device: "cpu", mode: "real", allocationUnitBytes: 1 });
 
@@ -41,8 +40,23 @@ test("bands add up to what is held, and the peak to its categories", () => {
   );
 });
 
-test("there is none without a page, nor for other options", () => {
-  expect(() => showMemory()).toThrow(expect.objectContaining({ code: "NO_PAGE" }));
-  expect(() => showMemory({ steps: 0 })).toThrow(expect.objectContaining({ code: "ARGUMENT" }));
-  expect(() => showMemory({ wide: true } as never)).toThrow(expect.objectContaining({ code: "ARGUMENT" }));
+test("equal storages of one maker are one row, with how many they are and the line that they come from", () => {
+  const b = begin();
+  const weight = b.tensor({ storage: b.allocate(64, "cpu", Category.parameter), dtype: "float32", shape: [16] });
+  for (const bytes of [400, 800, 400, 400]) {
+    const storage = b.allocate(bytes, "cpu", Category.activation);
+    b.op({
+      name: "Relu",
+      inputs: [weight],
+      outputs: [b.tensor({ storage, dtype: "float32", shape: [bytes / 4] })],
+      line: "train.js:7",
+    });
+  }
+  const view = viewStep(b.build());
+  expect(view?.largest.map(({ count, bytes, shape, line }) => [count, bytes, shape, line])).toEqual([
+    [3, 1200, "float32 [100]", "train.js:7"],
+    [1, 800, "float32 [200]", "train.js:7"],
+    [1, 64, "float32 [16]", undefined],
+  ]);
+  expect(view).toMatchObject({ peakOp: "Relu", peakLine: "train.js:7" });
 });
