@@ -7,6 +7,8 @@ export interface RecordOrder {
   readonly seconds: number;
   /** What a process may hold here: the traces tell it of steps whose device is the CPU. */
   readonly memoryBytes?: number;
+  /** Whether steps are recorded after these, too, now and then, each for {@link ThreadReport.watched}, until the program ends. */
+  readonly watches?: true;
 }
 
 /** What is to be done with a program: keep every step within a budget, follow plans, or, without any of these, release early. */

@@ -13,6 +13,9 @@ import { withFailures } from "./read-failures.js";
 import type { ThreadReport } from "./thread-report.js";
 import { watchRunner } from "./watch-runner.js";
 
+/** How often reports are looked at while the program goes on. */
+const lookEveryMs = 200;
+
 export interface ProgramStart {
   /** The program and its arguments. */
   readonly command: readonly string[];
@@ -24,6 +27,10 @@ export interface ProgramStart {
   readonly stdio?: "inherit" | ["ignore", "pipe", "pipe"];
   /** Told of the streams where they are pipes. */
   readonly onOutput?: (text: string, stream: "stdout" | "stderr") => void;
+  /** Told several times a second, while the program goes on, what its threads report. */
+  readonly onReports?: (reports: readonly ThreadReport[]) => void;
+  /** Where it is aborted the program is interrupted, as by Ctrl-C. */
+  readonly interrupt?: AbortSignal;
   /** The folder of `preload.cjs`, `agent.cjs` and `watcher.cjs`; beside this file, unless given. */
   readonly agentFolder?: string;
   /** Counts the processes that the system has killed for lack of memory; what Linux counts, unless given. */
@@ -62,10 +69,16 @@ export async function runProgram<T>(start: ProgramStart, onEnd: (end: ProgramEnd
     child.stderr?.setEncoding("utf8").on("data", (text: string) => start.onOutput?.(text, "stderr"));
     const stopWatching = child.pid === undefined ? () => {} : watchRunner(child.pid, folder, agentFolder);
     const stopForwarding = forwardSignals(child);
+    const interrupt = (): void => void child.kill("SIGINT");
+    start.interrupt?.addEventListener("abort", interrupt);
+    const { onReports } = start;
+    const looking = onReports && setInterval(() => onReports(readReports(folder)), lookEveryMs);
     const exitCode = await new Promise<number>((resolve, reject) => {
       child.on("error", (cause) => reject(notStarted(file, cause)));
       child.on("close", (code, signal) => resolve(code ?? 128 + constants.signals[signal as NodeJS.Signals]));
     }).finally(() => {
+      clearInterval(looking);
+      start.interrupt?.removeEventListener("abort", interrupt);
       stopForwarding();
       stopWatching();
     });

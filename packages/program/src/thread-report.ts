@@ -21,6 +21,18 @@ export interface RecordedStep {
   readonly stepMs: number;
 }
 
+/** The newest step of a thread that is watched. */
+export interface WatchedStep {
+  /** The file with its trace, until the next but one is there. */
+  readonly file: string;
+  /** Which pass it began with, from 1 on: a step that accumulates takes several. */
+  readonly pass: number;
+  readonly model: string | undefined;
+  readonly optimizer: string | undefined;
+  /** While it was recorded. */
+  readonly stepMs: number;
+}
+
 /** What has come of running a thread's steps within a budget, after a plan or with early release. */
 export interface ExecutedPasses {
   /** Undefined without one. */
@@ -75,6 +87,7 @@ export interface ThreadReport {
   /** What has kept remat from its work here, with the next step. */
   readonly problem?: string;
   readonly recorded?: readonly RecordedStep[];
+  readonly watched?: WatchedStep;
   readonly executed?: ExecutedPasses;
   readonly failure?: ProgramFailure;
   /** Whether it has come to its end by itself; left out: it was ended. */

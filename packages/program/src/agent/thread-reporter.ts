@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { threadId } from "node:worker_threads";
 import type { LeakReport } from "@remat/leaks";
-import type { ExecutedPasses, ProgramFailure, RecordedStep, ThreadReport } from "../thread-report.js";
+import type { ExecutedPasses, ProgramFailure, RecordedStep, ThreadReport, WatchedStep } from "../thread-report.js";
 
 const writeEveryMs = 1000;
 
@@ -12,6 +12,7 @@ export class ThreadReporter {
   passes = 0;
   executed: ExecutedPasses | undefined;
   leaks: LeakReport | undefined;
+  watched: WatchedStep | undefined;
   /** Of which the program has not recovered: no pass has come to its end since. */
   failure: ProgramFailure | undefined;
   private readonly startedAt = Date.now();
@@ -72,6 +73,7 @@ export class ThreadReporter {
       passes: this.passes,
       recorded: this.recorded,
       ...(this.executed !== undefined && { executed: this.executed }),
+      ...(this.watched !== undefined && { watched: this.watched }),
       ...(this.leaks !== undefined && { leaks: this.leaks }),
       ...(this.failure !== undefined && { failure: this.failure }),
       ...(this.isOver && { isOver: true }),

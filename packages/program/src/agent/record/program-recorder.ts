@@ -19,6 +19,7 @@ import type { HeldStorages } from "./held-storages.js";
 import { RunningTrace } from "./running-trace.js";
 import { StepGroup } from "./step-group.js";
 import { type StepListener, StepRecorder } from "./step-recorder.js";
+import { StepWatch } from "./step-watch.js";
 import { writeStep } from "./write-step.js";
 
 /** More than any step that is worth a look op by op; a loop that never updates weights ends here. */
@@ -32,6 +33,8 @@ interface OpenStep {
   readonly tracker: ModTracker;
   readonly close: CloseMode;
   readonly startedAt: number;
+  /** The pass that it began with. */
+  readonly pass: number;
   passes: number;
   isAssigned: boolean;
 }
@@ -53,6 +56,8 @@ export class ProgramRecorder implements DispatchMode {
   private firstPassAt = 0;
   /** Of the step that goes on, for whoever finds the process dead. */
   private readonly running: RunningTrace;
+  /** Of steps beyond those that are recorded. */
+  private readonly watch: StepWatch | undefined;
   private atStart: RunningStep = { heldBytes: 0 };
   private now: RunningStep = this.atStart;
 
@@ -65,6 +70,7 @@ export class ProgramRecorder implements DispatchMode {
     private readonly lines: SourceLines,
   ) {
     this.running = new RunningTrace(reporter);
+    this.watch = order.watches && new StepWatch(reporter);
   }
 
   gradients(call: GradientsCall, next: RunGradients): GradientsResult {
@@ -73,7 +79,12 @@ export class ProgramRecorder implements DispatchMode {
     this.isUpdating = false;
     this.firstPassAt ||= performance.now();
     if (this.step?.isAssigned) this.finish(undefined);
-    if (this.step === undefined && performance.now() - this.firstPassAt > 1000 * this.order.seconds) {
+    const { watch } = this;
+    if (
+      this.step === undefined &&
+      watch === undefined &&
+      performance.now() - this.firstPassAt > 1000 * this.order.seconds
+    ) {
       this.whenOver();
       return next();
     }
@@ -177,7 +188,11 @@ export class ProgramRecorder implements DispatchMode {
 
   private isWanted(weights: string): boolean {
     const groups = this.groups.get(weights);
-    return groups === undefined || [...groups.values()].some(({ steps }) => steps < this.order.steps);
+    return (
+      this.watch?.isDue === true ||
+      groups === undefined ||
+      [...groups.values()].some(({ steps }) => steps < this.order.steps)
+    );
   }
 
   private begin(weights: string): OpenStep {
@@ -209,7 +224,8 @@ export class ProgramRecorder implements DispatchMode {
       tracker.close();
       closeRecorder();
     };
-    return { weights, recorder, tracker, close, startedAt: performance.now(), passes: 0, isAssigned: false };
+    const { passes: pass } = this.reporter;
+    return { weights, recorder, tracker, close, startedAt: performance.now(), pass, passes: 0, isAssigned: false };
   }
 
   private follow(step: OpenStep, run: () => GradientsResult): GradientsResult {
@@ -228,8 +244,13 @@ export class ProgramRecorder implements DispatchMode {
     this.groups.set(step.weights, groups);
     const group = groups.get(optimizer) ?? new StepGroup();
     groups.set(optimizer, group);
-    if (group.steps >= this.order.steps) return;
-    group.add({ trace: step.recorder.trace(), opMs: Float64Array.from(step.recorder.opMs), stepMs });
+    const { watch } = this;
+    const isEnough = group.steps >= this.order.steps;
+    if (isEnough && watch === undefined) return;
+    const trace = step.recorder.trace();
+    watch?.tell(trace, { pass: step.pass, optimizer, stepMs });
+    if (isEnough) return;
+    group.add({ trace, opMs: Float64Array.from(step.recorder.opMs), stepMs });
     if (group.steps === this.order.steps) this.write(optimizer, group);
   }
 

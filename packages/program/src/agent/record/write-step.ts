@@ -17,7 +17,6 @@ export function writeStep(
 ): RecordedStep {
   const { trace, alike, peakBytes, mostBytes, stepMs } = group.summarize();
   const file = reporter.pathFor(`${written++}.remat.jsonl`);
-  const name = optimizer?.constructor as { readonly className?: string; readonly name?: string } | undefined;
   const notes = [
     `step ${group.steps} of an unmodified program; times are medians of ${alike} steps that ran these ops`,
   ];
@@ -32,7 +31,7 @@ export function writeStep(
   return {
     file,
     model,
-    optimizer: name?.className ?? name?.name,
+    optimizer: nameOfOptimizer(optimizer),
     steps: group.steps,
     alike,
     ops: trace.ops.count,
@@ -42,7 +41,14 @@ export function writeStep(
   };
 }
 
-function writeNow(path: string, trace: Trace): void {
+/** Returns the class of an optimizer, as Keras calls it. */
+export function nameOfOptimizer(optimizer: object | undefined): string | undefined {
+  const name = optimizer?.constructor as { readonly className?: string; readonly name?: string } | undefined;
+  return name?.className ?? name?.name;
+}
+
+/** Writes a trace to a file, at once. */
+export function writeNow(path: string, trace: Trace): void {
   const file = openSync(path, "w");
   try {
     for (const chunk of writeTrace(trace)) for (let at = 0; at < chunk.length; ) at += writeSync(file, chunk, at);
