@@ -9,6 +9,7 @@ import { remat } from "./run.js";
 describe("remat record and remat exec", () => {
   it.each([
     [["record"], 2, /^remat: there is no program to run. Expected one behind --, .*: remat record -- node train.js/],
+    [["watch"], 2, /there is no program to run.*: remat watch -- node train.js/],
     [["exec", "--budget", "1GB"], 2, /remat exec -- node train.js/],
     [["exec", "--", "node", "train.js"], 2, /expected --budget, --plan or both, or --early-release alone, found none/],
     [["exec", "--early-release", "--budget", "1GB", "--", "node", "train.js"], 2, /found that and another/],

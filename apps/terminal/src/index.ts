@@ -1,4 +1,5 @@
 export type { OpenOptions, OpenTarget } from "./app/host.js";
+export { type LiveOptions, type LiveView, openLiveView } from "./app/live-terminal.js";
 export { type PrintOptions, printView } from "./app/print-view.js";
 export type { TerminalOptions } from "./app/run-terminal.js";
 export { startTerminal } from "./start-terminal.js";

@@ -63,6 +63,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import("./record.js")).recordCommand,
   },
   {
+    usage: "watch [program...]",
+    purpose: "Show live what a program that trains holds, step by step: remat watch -- node train.js",
+    load: async () => (await import("./watch.js")).watchCommand,
+  },
+  {
     usage: "exec [program...]",
     purpose: "Run a program that trains, as it is, in less memory: remat exec --budget 2GB -- node train.js",
     load: async () => (await import("./exec.js")).execCommand,

@@ -1,0 +1,132 @@
+import { readFileSync } from "node:fs";
+import { runProgram, type ThreadReport, type WatchedStep } from "@remat/program";
+import { formatBytes, formatPercent, type StepView, viewStep } from "@remat/reporting";
+import { openLiveView } from "@remat/terminal";
+import { parseTrace, RematError } from "@remat/trace";
+import type { Command, CommandOptions } from "../command.js";
+import type { ConsoleIo } from "../console-io.js";
+import { describeNothing, programOf, trainingEnvironment } from "../program/program-command.js";
+import { tellFacts } from "../program/tell-facts.js";
+import { parseChoice } from "../usage-error.js";
+import { quoted } from "../verdict/next-command.js";
+import { thisMachine } from "../verdict/this-machine.js";
+
+const themes = ["dark", "light"] as const;
+/** Where there is no terminal a line is written this often at most. */
+const lineEveryMs = 1000;
+
+/** `remat watch`. */
+export const watchCommand: Command = {
+  options: [
+    {
+      flags: "--theme <name>",
+      choices: themes,
+      purpose: "Colours for a dark or a light background (default: as the terminal says)",
+    },
+    { flags: "--ascii", purpose: "Draw with ASCII only" },
+  ],
+  examples: ["remat watch -- node train.js", "remat watch -- npx tsx train.ts 2> steps.log"],
+  takesProgram: true,
+  run: (targets, options, io) => watch(targets, options, io),
+};
+
+/** A step that was looked at. */
+interface SeenStep extends WatchedStep {
+  readonly name: string;
+  readonly view: StepView;
+}
+
+/** Runs a program that trains, as it is (`remat watch -- PROGRAM`), and shows what it holds: in a terminal as a picture, else line by line. */
+export async function watch(targets: readonly string[], options: CommandOptions, io: ConsoleIo): Promise<number> {
+  const command = programOf("watch", targets);
+  const theme = options["theme"] === undefined ? undefined : parseChoice("theme", options["theme"], themes);
+  const { memoryBytes } = thisMachine();
+  const program = command.map(quoted).join(" ");
+  const quit = new AbortController();
+  const live =
+    io.terminal &&
+    openLiveView({
+      program,
+      memoryBytes,
+      theme,
+      isAscii: options["ascii"] === true ? true : undefined,
+      env: io.env,
+      ...io.terminal,
+      onQuit: () => quit.abort(),
+    });
+  const files = new Set<string>();
+  let most: SeenStep | undefined;
+  let told = Number.NEGATIVE_INFINITY;
+  const look = (reports: readonly ThreadReport[]): void => {
+    for (const { watched } of reports) {
+      if (watched === undefined || files.has(watched.file)) continue;
+      files.add(watched.file);
+      const step = readStep(watched);
+      if (step === undefined) continue;
+      if (most === undefined || step.view.peakBytes > most.view.peakBytes) most = step;
+      live?.step(step);
+      const now = performance.now();
+      if (live !== undefined || now - told < lineEveryMs) continue;
+      told = now;
+      tellFacts({ facts: factsOf(step) }, io);
+    }
+  };
+  try {
+    return await runProgram(
+      {
+        command,
+        // The first steps are looked at whatever they cost; none of them is kept.
+        order: { kind: "record", steps: 1, seconds: 60, watches: true },
+        env: trainingEnvironment(),
+        onReports: look,
+        interrupt: quit.signal,
+        ...(live !== undefined && {
+          stdio: ["ignore", "pipe", "pipe"] as ["ignore", "pipe", "pipe"],
+          onOutput: (text) => live.wrote(text),
+        }),
+      },
+      ({ exitCode, reports }) => {
+        look(reports);
+        live?.close(exitCode === 0 ? "has ended" : `ended with exit code ${exitCode}`);
+        if (most === undefined && exitCode === 0)
+          throw new RematError("PROGRAM_STEPS", describeNothing(command, reports));
+        if (most !== undefined) tellFacts(describeMost(most, memoryBytes, command), io);
+        return exitCode;
+      },
+    );
+  } finally {
+    live?.close("was not started");
+  }
+}
+
+/** Undefined where a newer step is there already, or the program has ended in the midst of it. */
+function readStep(watched: WatchedStep): SeenStep | undefined {
+  try {
+    const view = viewStep(parseTrace(readFileSync(watched.file)));
+    const name = [watched.model, watched.optimizer].filter((part) => part !== undefined).join(" by ");
+    return view && { ...watched, name, view };
+  } catch {
+    return undefined;
+  }
+}
+
+function factsOf({ pass, name, view: { peakBytes, categories, peakOp, peakLine } }: SeenStep): readonly string[] {
+  const [first, second] = categories.map(
+    ({ label, bytes }) => `${label.toLowerCase()} ${formatPercent(bytes / peakBytes)}`,
+  );
+  return [
+    `pass ${pass}: peak ${formatBytes(peakBytes)} in ${peakOp}${peakLine === undefined ? "" : `, ${peakLine}`}`,
+    [first, second].filter((part) => part !== undefined).join(", "),
+    ...(name === "" ? [] : [name]),
+  ];
+}
+
+function describeMost(most: SeenStep, memoryBytes: number | undefined, program: readonly string[]) {
+  const [head, ...facts] = factsOf(most);
+  const machine = memoryBytes === undefined ? "" : `, of ${formatBytes(memoryBytes)} (this machine)`;
+  const command = ["remat", "record", "--", ...program].map(quoted).join(" ");
+  return {
+    facts: [`of the steps that were looked at ${head.replace(":", " held most:")}${machine}`, ...facts, command],
+    command,
+  };
+}

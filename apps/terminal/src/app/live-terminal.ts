@@ -1,0 +1,129 @@
+import type { ReadStream, WriteStream } from "node:tty";
+import type { StepView } from "@remat/reporting";
+import { drawLive, type LiveState, type LiveStep } from "../screen/live-screen.js";
+import { TerminalScreen } from "../terminal/terminal-screen.js";
+import { asciiGlyphs, showsUnicode, unicodeGlyphs } from "../text/glyphs.js";
+import { paintLine } from "../text/line.js";
+import { type Look, themeOfLook } from "../text/look.js";
+import { colourDepth, type ThemeName, themeOf } from "../text/theme.js";
+
+export interface LiveOptions {
+  /** The program that is watched, as it was typed. */
+  readonly program: string;
+  /** Of the machine; left out: unknown. */
+  readonly memoryBytes?: number | undefined;
+  readonly theme?: ThemeName | undefined;
+  readonly isAscii?: boolean | undefined;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly stdin: ReadStream;
+  readonly stdout: WriteStream;
+  /** Called when the program is to end. */
+  readonly onQuit: () => void;
+}
+
+/** A live view of a program in training. */
+export interface LiveView {
+  /** Shows a step that has been looked at. */
+  step(step: { readonly pass: number; readonly name: string; readonly stepMs: number; readonly view: StepView }): void;
+  /** Shows what the program has written. */
+  wrote(text: string): void;
+  /** Gives the terminal back, and leaves the last picture on it, below what the program wrote. A second call does nothing. */
+  close(ended: string): void;
+}
+
+/** So many steps are drawn beside each other. */
+const stepsShown = 6;
+/** What a program writes is kept to be left on the terminal, up to so many characters. */
+const mostWritten = 1 << 20;
+
+/**
+ * Shows a live view of a program in training: memory by category over its last steps, the peak and what makes it. `stdin` and `stdout` must be a
+ * terminal, which is as it was once the view is closed.
+ *
+ * @example
+ * const live = openLiveView({ program: "node train.js", env: process.env, stdin: process.stdin, stdout: process.stdout, onQuit: stop });
+ */
+export function openLiveView(options: LiveOptions): LiveView {
+  const { env, stdin, stdout } = options;
+  const look: Look = {
+    theme: options.theme ?? themeOf(env),
+    depth: colourDepth(env),
+    glyphs: (options.isAscii ?? !showsUnicode(env)) ? asciiGlyphs : unicodeGlyphs,
+    isPlain: false,
+  };
+  const screen = new TerminalScreen(stdout);
+  let state: LiveState = {
+    program: options.program,
+    memoryBytes: options.memoryBytes,
+    steps: [],
+    most: undefined,
+    output: [],
+    isPaused: false,
+    ended: undefined,
+  };
+  /** The last steps, also while the picture is held. */
+  let steps: readonly LiveStep[] = [];
+  let written = "";
+  let isOpen = true;
+  const painted = (size: { readonly columns: number; readonly rows: number }): readonly string[] =>
+    drawLive(state, size, look).map((line) => paintLine(line, themeOfLook(look), look.glyphs));
+  const draw = (): void => screen.paint(painted(screen.size).join("\n"));
+  const change = (changes: Partial<LiveState>): void => {
+    state = { ...state, ...changes };
+    draw();
+  };
+  const resize = (): void => {
+    screen.redraw();
+    draw();
+  };
+  const pressed = (data: Buffer): void => {
+    const key = data.toString("utf8");
+    if (key === "q" || key === "\u0003") options.onQuit();
+    else if (key === " ") change({ isPaused: !state.isPaused, steps: state.isPaused ? steps : state.steps });
+    else if (key === "\u000c") resize();
+  };
+  const restore = (): void => {
+    screen.leave();
+    if (stdin.isTTY) stdin.setRawMode(false);
+  };
+  process.on("exit", restore);
+  stdin.setRawMode(true);
+  stdin.resume();
+  stdin.on("data", pressed);
+  stdout.on("resize", resize);
+  screen.enter();
+  draw();
+  return {
+    step(step) {
+      steps = [...steps, step].slice(-stepsShown);
+      const { most, isPaused } = state;
+      const isMost = most === undefined || step.view.peakBytes > most.view.peakBytes;
+      change({ ...(isMost && { most: step }), ...(!isPaused && { steps }) });
+    },
+    wrote(text) {
+      written = `${written}${text}`.slice(-mostWritten);
+      // What a progress bar has written over is gone.
+      const lines = written
+        .slice(-10_000)
+        .replace(/\r?\n$/, "")
+        .split(/\r?\n/);
+      change({ output: lines.slice(-20).map((line) => line.slice(line.lastIndexOf("\r") + 1)) });
+    },
+    close(ended) {
+      if (!isOpen) return;
+      isOpen = false;
+      state = { ...state, steps, ended, output: [] };
+      stdin.off("data", pressed);
+      stdin.pause();
+      stdout.off("resize", resize);
+      process.off("exit", restore);
+      restore();
+      const { columns, rows } = screen.size;
+      const picture = painted({ columns, rows: Math.min(24, rows - 1) });
+      // The keys are of no use any more.
+      stdout.write(
+        `${written}${written === "" || written.endsWith("\n") ? "" : "\n"}${picture.slice(0, -1).join("\n")}\n`,
+      );
+    },
+  };
+}

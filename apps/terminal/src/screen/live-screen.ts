@@ -1,0 +1,179 @@
+import { formatBytes, formatMs, formatPercent, type StepView } from "@remat/reporting";
+import { drawBands, legendOf } from "../drawing/draw-bands.js";
+import { bandsOfSteps } from "../drawing/step-bands.js";
+import type { AppState } from "../state/app-state.js";
+import { fitText } from "../text/fit-text.js";
+import { barText } from "../text/glyphs.js";
+import { fitLine, type Line } from "../text/line.js";
+import { type Look, themeOfLook } from "../text/look.js";
+
+/** A step of a program in training. */
+export interface LiveStep {
+  /** The pass that it began with, from 1 on. */
+  readonly pass: number;
+  /** Of model and optimizer, where they are known. */
+  readonly name: string;
+  readonly stepMs: number;
+  readonly view: StepView;
+}
+
+/** All that the live screen shows. */
+export interface LiveState {
+  /** The program, as it was typed. */
+  readonly program: string;
+  /** Of the machine. */
+  readonly memoryBytes: number | undefined;
+  /** The last steps that were looked at, oldest first. */
+  readonly steps: readonly LiveStep[];
+  /** Of all steps that were looked at, the one that held most. */
+  readonly most: LiveStep | undefined;
+  /** The last lines that the program wrote. */
+  readonly output: readonly string[];
+  readonly isPaused: boolean;
+  /** How it ended; undefined: it runs. */
+  readonly ended: string | undefined;
+}
+
+const axisWidth = 10;
+const barWidth = 12;
+/** Rows that the program's own output gets at most. */
+const outputRows = 5;
+
+/** Draws a program in training: memory by category over its last steps, the peak, what makes it, and what the program writes. */
+export function drawLive(
+  state: LiveState,
+  { columns: width, rows: height }: AppState["size"],
+  look: Look,
+): readonly Line[] {
+  const { glyphs } = look;
+  const fit = (line: Line): Line => fitLine(line, width, glyphs);
+  const last = state.steps.at(-1);
+  const title = fit([
+    { text: " remat watch ", style: "title" },
+    { text: state.program, style: "strong" },
+    ...(state.ended === undefined ? [] : [{ text: `  ${state.ended}`, style: "warning" as const }]),
+    ...(state.isPaused ? [{ text: "  paused", style: "warning" as const }] : []),
+  ]);
+  const output = state.output.slice(-Math.min(outputRows, Math.max(1, Math.floor(height / 5))));
+  const below: Line[] = [
+    ...(output.length === 0 ? [] : [fit([{ text: "it writes", style: "header" }])]),
+    ...output.map((text) => fit([{ text: ` ${text}`, style: "faint" }])),
+  ];
+  const keys = fit([
+    { text: " q", style: "key" },
+    { text: " end the program  ", style: "faint" },
+    { text: "Space", style: "key" },
+    { text: state.isPaused ? " go on  " : " hold the picture  ", style: "faint" },
+  ]);
+  if (last === undefined) {
+    const wait = "No training step has been seen yet: weights, a pass and their update.";
+    return filled([title, [], fit([{ text: ` ${wait}`, style: "faint" }])], [...below, keys], height);
+  }
+  const facts = [verdictLine(state, last), peakLine(last)].map(fit);
+  const room = height - 1 - facts.length - below.length - 1;
+  const rows = Math.min(last.view.categories.length + last.view.largest.length + 1, Math.floor(room / 2));
+  const plotHeight = room - rows - 2;
+  const plot = plotHeight < 3 ? [] : drawPlot(state.steps, width, plotHeight, look);
+  return filled([title, ...facts, ...plot, ...madeOf(last, rows, width, look)], [...below, keys], height);
+}
+
+function filled(above: readonly Line[], below: readonly Line[], height: number): readonly Line[] {
+  const top = above.slice(0, Math.max(0, height - below.length));
+  const gap: Line[] = Array.from({ length: Math.max(0, height - top.length - below.length) }, () => []);
+  return [...top, ...gap, ...below].slice(0, height);
+}
+
+function verdictLine({ memoryBytes, most }: LiveState, last: LiveStep): Line {
+  const held = most ?? last;
+  const { peakBytes } = held.view;
+  return [
+    { text: " peak ", style: "faint" },
+    { text: formatBytes(peakBytes), style: "strong" },
+    ...(memoryBytes === undefined
+      ? []
+      : [
+          {
+            text: ` of ${formatBytes(memoryBytes)}, ${formatPercent(peakBytes / memoryBytes)}`,
+            style: peakBytes > 0.9 * memoryBytes ? ("bad" as const) : ("good" as const),
+          },
+        ]),
+    { text: ` at pass ${held.pass}`, style: "faint" },
+  ];
+}
+
+function peakLine({ pass, name, stepMs, view: { peakBytes, peakOp, peakLine: line } }: LiveStep): Line {
+  return [
+    { text: ` pass ${pass} `, style: "strong" },
+    { text: formatBytes(peakBytes), style: "accent" },
+    { text: ` in ${peakOp}${line === undefined ? "" : `, ${line}`}` },
+    { text: `  ${formatMs(stepMs)} while looked at${name === "" ? "" : `  ${name}`}`, style: "faint" },
+  ];
+}
+
+/** The last steps beside each other, with bytes at the left, passes below, and what the colours mean. */
+function drawPlot(steps: readonly LiveStep[], width: number, height: number, look: Look): readonly Line[] {
+  const { glyphs } = look;
+  const theme = themeOfLook(look);
+  const plotWidth = Math.max(10, width - axisWidth);
+  const { bands, sample } = bandsOfSteps(steps.map(({ view }) => view));
+  const top = Math.max(1, ...sample.highestBytes);
+  const plot = drawBands(bands, sample, { width: plotWidth, height, top, cursor: -1, glyphs, theme });
+  const labels = new Map([
+    [0, formatBytes(top)],
+    [Math.floor(height / 2), formatBytes(top / 2)],
+    [height - 1, "0 B"],
+  ]);
+  const lines = plot.map(
+    (line, row): Line => [
+      { text: fitText(labels.get(row) ?? "", axisWidth - 1, glyphs, { align: "right" }), style: "faint" },
+      { text: glyphs.vertical, style: "faint" },
+      ...line,
+    ],
+  );
+  return [...lines, passLine(steps, sample.count, plotWidth, look), legendLine()];
+
+  function legendLine(): Line {
+    return fitLine([{ text: " " }, ...legendOf(bands, sample, width - 1, glyphs, theme)], width, glyphs);
+  }
+}
+
+function passLine(steps: readonly LiveStep[], columns: number, plotWidth: number, { glyphs }: Look): Line {
+  let from = 0;
+  let text = "";
+  for (const { pass, view } of steps) {
+    const at = Math.round((from / columns) * plotWidth);
+    // A number that has no room is left out.
+    if (at >= text.length) text = `${text.padEnd(at)}${glyphs.corner}${pass} `;
+    from += view.highestBytes.length;
+  }
+  return [
+    { text: fitText("pass", axisWidth - 1, glyphs, { align: "right" }), style: "faint" },
+    { text: ` ${fitText(text, plotWidth, glyphs)}`, style: "faint" },
+  ];
+}
+
+/** What the peak of a step is made of: categories, and then as many of the largest as have room. */
+function madeOf(
+  { view: { categories, largest, peakBytes } }: LiveStep,
+  rows: number,
+  width: number,
+  look: Look,
+): readonly Line[] {
+  const { glyphs } = look;
+  const nameWidth = Math.min(18, width - barWidth - 24);
+  const ofCategory = categories.map(
+    ({ label, colour, bytes }): Line => [
+      { text: ` ${fitText(label, nameWidth, glyphs)}` },
+      { text: fitText(formatBytes(bytes), 11, glyphs, { align: "right" }) },
+      { text: fitText(formatPercent(bytes / peakBytes), 8, glyphs, { align: "right" }), style: "faint" },
+      { text: ` ${barText(bytes / peakBytes, barWidth, glyphs)}`, style: { colour } },
+    ],
+  );
+  const ofLargest = largest.map(({ count, bytes, label, shape, maker, line }): Line => {
+    const each = count === 1 ? formatBytes(bytes) : `${count} × ${formatBytes(bytes / count)}`;
+    const what = [maker, shape, line ?? ""].filter((part) => part !== "").join(", ");
+    return [{ text: ` ${fitText(each, nameWidth, glyphs)} ` }, { text: `${label}: ${what}`, style: "faint" }];
+  });
+  const heading: Line = [{ text: " What the peak of the last pass is made of", style: "header" }];
+  return [heading, ...ofCategory, ...ofLargest].slice(0, rows).map((line) => fitLine(line, width, glyphs));
+}
