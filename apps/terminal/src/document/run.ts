@@ -69,6 +69,7 @@ export function commonDevice({ document, other }: Run): string | undefined {
   return other !== undefined && device === other.settings.device?.name ? device : undefined;
 }
 
-function nameOf({ device, worldSize }: Settings): string {
-  return `${device?.name ?? "as recorded"}${worldSize > 1 ? `, one of ${worldSize} ranks` : ""}`;
+function nameOf({ device, worldSize, sharding }: Settings): string {
+  const how = sharding === "" ? "" : ` (${sharding})`;
+  return `${device?.name ?? "as recorded"}${worldSize > 1 ? `, one of ${worldSize} ranks${how}` : ""}`;
 }

@@ -12,6 +12,8 @@ export interface Settings {
   readonly allocationUnitBytes: number | undefined;
   /** Ranks over which weights are sharded (FSDP); 1: none. */
   readonly worldSize: number;
+  /** How ranks shard, as `--fsdp` takes it behind `world=N`: `wrap='layers.*',bf16,no-reshard`; empty: as is usual. */
+  readonly sharding: string;
 }
 
 /** The device that a trace is opened for, and whether that was asked for. */
@@ -34,6 +36,7 @@ export function initialSettings(trace: Trace, { device, isDeviceAsked }: GivenDe
     meantFor: deviceToFit(trace, device, isDeviceAsked),
     allocationUnitBytes: undefined,
     worldSize: 1,
+    sharding: "",
   };
 }
 
@@ -58,6 +61,9 @@ export const unitChoices: readonly (number | undefined)[] = [
   undefined,
   ...new Set([1, 32, 64, 256, 512, 4096, 2 ** 21, ...Object.values(allocationUnits)].sort((a, b) => a - b)),
 ];
+
+/** Ways to shard to choose from; others can be typed. */
+export const shardingChoices: readonly string[] = ["", "no-reshard", "bf16", "bf16,no-reshard", "wrap="];
 
 /** World sizes to choose from. */
 export const worldSizeChoices: readonly number[] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];

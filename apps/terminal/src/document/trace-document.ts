@@ -1,4 +1,4 @@
-import { type FsdpSimulation, simulateFsdp } from "@remat/mem-tracker/fsdp";
+import { type FsdpSimulation, parseShardingPlan, type ShardingPlan, simulateFsdp } from "@remat/mem-tracker/fsdp";
 import {
   heldPeak,
   type IdleMemory,
@@ -105,7 +105,7 @@ export class TraceDocument {
     this.stats = lazy(() => sacStats(trace));
     this.tree = lazy(() => moduleTreeView(trace, this.stats()));
     this.simulation = lazy(() =>
-      settings.worldSize === 1 ? undefined : simulateFsdp(trace, { worldSize: settings.worldSize }),
+      settings.worldSize === 1 ? undefined : simulateFsdp(trace, shardingPlanOf(settings)),
     );
     this.memoryTrace = lazy(() => this.simulation()?.trace ?? trace);
     this.timeline = lazy(() => memoryTimeline(this.memoryTrace()));
@@ -207,4 +207,9 @@ export class TraceDocument {
 
 function occurrenceTexts(trace: Trace): string[] {
   return opOccurrences(trace).map(formatOccurrence);
+}
+
+/** @throws RematError `SHARDING_PLAN` for one that was typed and is none */
+function shardingPlanOf({ worldSize, sharding }: Settings): ShardingPlan {
+  return parseShardingPlan(sharding === "" ? `world=${worldSize}` : `world=${worldSize},${sharding}`);
 }

@@ -2,7 +2,7 @@ import { formatBytes, formatPercent, type ViewTable } from "@remat/reporting";
 import { wrapText } from "@remat/text-table";
 import { Phase, type Plan, type Trace, writePlan } from "@remat/trace";
 import { readShare } from "../document/read-share.js";
-import { deviceChoices, hasOwnRuntimes, unitChoices, worldSizeChoices } from "../document/settings.js";
+import { deviceChoices, hasOwnRuntimes, shardingChoices, unitChoices, worldSizeChoices } from "../document/settings.js";
 import type { TraceDocument } from "../document/trace-document.js";
 import { effectLines, memoryError } from "../drawing/settings-effect.js";
 import { stepPlanLines } from "../drawing/step-plan.js";
@@ -17,6 +17,8 @@ import { fitLine, type Line } from "../text/line.js";
 export interface DevicesState {
   /** The knob that the cursor is on. */
   readonly row: number;
+  /** What is being typed: a file for the plan, or how ranks shard. */
+  readonly asked: "plan" | "sharding";
   /** What the whole step may hold, as a share of the recorded peak. */
   readonly budgetShare: number;
   /** The step that is being planned, and how far that has come. */
@@ -39,7 +41,14 @@ export const devicesView: View<DevicesState, DevicesKey> = {
     { keys: ["p"], action: "plan", help: "plan the whole step for the budget; Esc cancels", hint: "plan" },
     { keys: ["w"], action: "savePlan", help: "write the plan to a file, whose name is asked for", hint: "write plan" },
   ],
-  initial: () => ({ row: 0, budgetShare: 0.3, planning: undefined, stepPlan: undefined, outcome: undefined }),
+  initial: () => ({
+    row: 0,
+    asked: "plan",
+    budgetShare: 0.3,
+    planning: undefined,
+    stepPlan: undefined,
+    outcome: undefined,
+  }),
   reduce,
   draw: drawDevices,
   search: ({ document }) => ({
@@ -69,7 +78,7 @@ function reduce(scene: Scene, own: DevicesState, action: ViewAction<DevicesKey>)
       if (own.row === action.target.index) return turnKnob(scene, own, 1);
       return { own: { ...own, row: action.target.index } };
     case "enter":
-      return turnKnob(scene, own, 1);
+      return knobNames[own.row] === "sharding" ? askSharding(scene, own) : turnKnob(scene, own, 1);
     case "back":
       if (own.planning === undefined) return { own, requests: [{ kind: "leave" }] };
       return { own, requests: [{ kind: "stopWork", work: "planWholeStep" }] };
@@ -78,6 +87,7 @@ function reduce(scene: Scene, own: DevicesState, action: ViewAction<DevicesKey>)
     case "answer":
       return { own: answered(own, action.answer) };
     case "accepted":
+      if (own.asked === "sharding") return { own, requests: shardingRequests(scene, action.text.trim()) };
       return { own, requests: writeRequests(scene, own, action.text.trim()) };
     case "typed":
     case "arrive":
@@ -104,9 +114,24 @@ function onKey(scene: Scene, own: DevicesState, action: DevicesKey): Outcome<Dev
               text: `${fileNameOf(plan.subject.name)}.plan.json`,
               hint: "Enter writes it, Esc does not",
             };
-      return { own, requests: [request] };
+      return { own: { ...own, asked: "plan" }, requests: [request] };
     }
   }
+}
+
+function askSharding({ document }: Scene, own: DevicesState): Outcome<DevicesState> {
+  const request: ViewRequest = {
+    kind: "ask",
+    label: "sharding: ",
+    text: document.settings.sharding,
+    hint: "such as wrap='h.*',bf16,no-reshard",
+  };
+  return { own: { ...own, asked: "sharding" }, requests: [request] };
+}
+
+/** What is typed is shown at once, of two ranks at least; what is none is told beside the peak. */
+function shardingRequests({ document }: Scene, sharding: string): readonly ViewRequest[] {
+  return [{ kind: "settings", settings: { sharding, worldSize: Math.max(2, document.settings.worldSize) } }];
 }
 
 function writeRequests(scene: Scene, own: DevicesState, name: string): readonly ViewRequest[] {
@@ -140,15 +165,16 @@ function answered(own: DevicesState, answer: ViewAnswer): DevicesState {
 }
 
 /** What can be changed here, from the top down. */
-const knobNames = ["device", "allocationUnitBytes", "worldSize", "budget"] as const;
+const knobNames = ["device", "allocationUnitBytes", "worldSize", "sharding", "budget"] as const;
 type KnobName = (typeof knobNames)[number];
 
 function rowBy({ row }: DevicesState, by: number): number {
   return Math.max(0, Math.min(knobNames.length - 1, row + by));
 }
 
-function turnKnob({ document }: Scene, own: DevicesState, step: 1 | -1): Outcome<DevicesState> {
-  const { device, allocationUnitBytes, worldSize } = document.settings;
+function turnKnob(scene: Scene, own: DevicesState, step: 1 | -1): Outcome<DevicesState> {
+  const { document } = scene;
+  const { device, allocationUnitBytes, worldSize, sharding } = document.settings;
   const name = knobNames[own.row];
   switch (name) {
     case "device": {
@@ -163,6 +189,8 @@ function turnKnob({ document }: Scene, own: DevicesState, step: 1 | -1): Outcome
       const settings = { worldSize: neighbour(worldSizeChoices, worldSize, step) };
       return { own, requests: [{ kind: "settings", settings }] };
     }
+    case "sharding":
+      return { own, requests: shardingRequests(scene, neighbour(shardingChoices, sharding, step)) };
     case "budget": {
       const wanted = Math.round((own.budgetShare + 0.05 * step) * 100) / 100;
       return { own: { ...own, budgetShare: Math.max(0.05, Math.min(1, wanted)) } };
@@ -176,7 +204,7 @@ function describeKnob(
   { budgetShare }: DevicesState,
   name: KnobName,
 ): readonly [string, string, string] {
-  const { device, allocationUnitBytes, worldSize } = document.settings;
+  const { device, allocationUnitBytes, worldSize, sharding } = document.settings;
   switch (name) {
     case "device": {
       if (device === undefined) return ["Device", "as recorded", "the milliseconds that the trace came with"];
@@ -198,6 +226,12 @@ function describeKnob(
             `${worldSize} ranks`,
             `FSDP of ${wrappedText(document)}: weights, gradients and states in shards`,
           ];
+    case "sharding":
+      return [
+        "Sharding",
+        sharding === "" ? "as is usual" : sharding,
+        "wrap, reshard, precision of ranks, as --fsdp takes them: Enter types another",
+      ];
     case "budget":
       return [
         "Budget",
@@ -261,12 +295,22 @@ function exportTable({ run: { document, opened }, plan: known }: Scene, { stepPl
     of.settings.device?.name ?? "as recorded",
     of.trace.header.allocationUnitBytes,
     of.settings.worldSize,
+    of.settings.sharding,
     of.tree().totals.forwardMs + of.tree().totals.backwardMs,
     of.tree().totals.forwardMs,
     of.tree().totals.backwardMs,
     memoryError(of) === undefined ? of.peak()?.totalBytes : undefined,
   ];
-  const columns = ["device", "allocationUnitBytes", "worldSize", "stepMs", "forwardMs", "backwardMs", "peakBytes"];
+  const columns = [
+    "device",
+    "allocationUnitBytes",
+    "worldSize",
+    "sharding",
+    "stepMs",
+    "forwardMs",
+    "backwardMs",
+    "peakBytes",
+  ];
   return {
     title: `Devices and plan of ${document.name.title}`,
     columns: ["of", ...columns],
@@ -281,6 +325,7 @@ function exportTable({ run: { document, opened }, plan: known }: Scene, { stepPl
               plan.subject.device,
               undefined,
               1,
+              "",
               plan.predicted.cost,
               undefined,
               undefined,

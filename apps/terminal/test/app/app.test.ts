@@ -1,3 +1,5 @@
+import { parseShardingPlan, simulateFsdp } from "@remat/mem-tracker/fsdp";
+import { heldPeak } from "@remat/memory";
 import { planModule } from "@remat/planner";
 import { type SACStats, sacStats } from "@remat/sac-core";
 import { readPlan, type Trace } from "@remat/trace";
@@ -254,6 +256,23 @@ describe("devices and plan", () => {
     expect(screenText(app).join("\n")).toContain("2 ranks");
     press("6");
     expect(screenText(app).join("\n")).toMatch(/as opened: a100 beside now: .* one of 2 ranks/);
+  });
+
+  it("shard as is typed, and as memory --fsdp says it", () => {
+    const { app, press } = appOf(former, { view: "devices" });
+    const peakUnder = (plan: string): number =>
+      heldPeak(simulateFsdp(app.document.trace, parseShardingPlan(plan)).trace).peakBytes;
+    press("down", "down", "right", "down");
+    expect(app.document.peak()!.totalBytes).toBe(peakUnder("world=2"));
+    press("right");
+    expect(app.document.settings.sharding).toBe("no-reshard");
+    expect(app.document.peak()!.totalBytes).toBe(peakUnder("world=2,no-reshard"));
+    press("enter", ...",bf16", "enter");
+    expect(app.document.settings.sharding).toBe("no-reshard,bf16");
+    expect(app.document.peak()!.totalBytes).toBe(peakUnder("world=2,no-reshard,bf16"));
+    press("enter", ...",often", "enter");
+    expect(screenText(app).join("\n")).toContain("often");
+    expect(screenText(app).join("\n")).toContain("not known");
   });
 
   it("say why a trace cannot be sharded", () => {
