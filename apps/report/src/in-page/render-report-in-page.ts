@@ -9,7 +9,9 @@ import { fillShell } from "../html/fill-shell.js";
  * const html = await renderReportInPage(await makeReport(trace, { title: "a step" }), await (await fetch(shellUrl)).text());
  */
 export async function renderReportInPage(data: ReportData, shell: string): Promise<string> {
-  const packed = new Blob([encodeReport(data) as Uint8Array<ArrayBuffer>]).stream().pipeThrough(new CompressionStream("gzip"));
+  const packed = new Blob([encodeReport(data) as Uint8Array<ArrayBuffer>])
+    .stream()
+    .pipeThrough(new CompressionStream("gzip"));
   const bytes = new Uint8Array(await new Response(packed as ReadableStream<Uint8Array>).arrayBuffer());
   let text = "";
   for (let from = 0; from < bytes.length; from += sliceBytes)

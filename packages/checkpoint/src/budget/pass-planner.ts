@@ -1,8 +1,8 @@
 import type { Trace } from "@remat/trace";
 import type { MemoryMeter } from "../memory-meter.js";
 import { fingerprintOfSequence, sequenceOfTrace } from "../plan/op-sequence.js";
-import { type Planning, planBeside } from "../planning-thread.js";
 import { collectGarbage } from "../planning/collect-garbage.js";
+import { type Planning, planBeside } from "../planning-thread.js";
 import type { PlanningOutcome } from "./budget-execution.js";
 import type { BudgetPolicy } from "./budget-policy.js";
 import type { ReleasedMeter } from "./released-meter.js";
