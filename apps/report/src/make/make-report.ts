@@ -98,7 +98,10 @@ export async function makeReport(trace: Trace, options: MakeReportOptions): Prom
   const followed = (found.findings?.front ?? []).map((plan, i) => ({ plan, columns: found.followed[i] }));
   const outcomes: Answer[] = [];
   const { deviceMemoryBytes } = options.verdict ?? {};
-  if (options.planAlone !== undefined) outcomes.push(answerPlan({ ...options.planAlone, deviceMemoryBytes }));
+  if (options.planAlone !== undefined)
+    outcomes.push(
+      answerPlan({ ...options.planAlone, unlistedBytes: heldPeak(trace).bytesByCategory.other, deviceMemoryBytes }),
+    );
   if (options.plan !== undefined) {
     const { overlay, memory, columns } = givenPlan(trace, options.plan);
     followed.push({ plan: followedPlan(options.plan.name, options.plan.plan), columns });

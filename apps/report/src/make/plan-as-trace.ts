@@ -1,3 +1,4 @@
+import { heldPeak } from "@remat/memory";
 import {
   bytesPerElement,
   Category,
@@ -13,18 +14,22 @@ import {
 
 /**
  * Makes the run that follows a plan, as far as the plan itself tells: its ops with their modules, what is recomputed, and what is freed when. Sizes
- * come from the shapes of outputs; weights, scratch memory and the time of single ops are not in a plan.
+ * come from the shapes of outputs. Weights, inputs and scratch memory are in a plan's peak, but not in its steps: what is missing to that peak is one
+ * storage of category `other` that is held all the time. The time of single ops is not in a plan.
  */
 export function planAsTrace(plan: Plan): Trace {
-  return new PlanReplay(plan).run();
+  const listed = new PlanReplay(plan, 0).run();
+  const unlistedBytes = plan.predicted.peakBytes - heldPeak(listed).peakBytes;
+  return unlistedBytes > 0 ? new PlanReplay(plan, unlistedBytes).run() : listed;
 }
 
 const notes = [
-  "Made from a plan alone: sizes are those of the shapes in the plan, without weights and what kernels work with; ops have no times of their own. For those, name the run and compare it with the plan.",
+  "Made from a plan alone: sizes are those of the shapes in the plan; what it does not list (weights, inputs, what kernels work with) is as much as is missing to its peak, held all the time; ops have no times of their own. For those, name the run and compare it with the plan.",
 ];
 
 class PlanReplay {
   private readonly plan: Plan;
+  private readonly unlistedBytes: number;
   private readonly builder: TraceBuilder;
   private readonly stacks = new Map<string, number>();
   private readonly modules = new Map<string, number>();
@@ -33,9 +38,10 @@ class PlanReplay {
   /** Outputs that the plan ever frees: the others are views, or results that stay. */
   private readonly managed: ReadonlySet<string>;
 
-  constructor(plan: Plan) {
+  constructor(plan: Plan, unlistedBytes: number) {
     const { subject } = plan;
     this.plan = plan;
+    this.unlistedBytes = unlistedBytes;
     this.builder = new TraceBuilder({
       framework: subject.framework ?? "graph",
       device: subject.device ?? "device",
@@ -55,6 +61,7 @@ class PlanReplay {
   run(): Trace {
     const { plan, builder } = this;
     const sources = plan.sources.map(() => -1);
+    if (this.unlistedBytes > 0) builder.allocate(this.unlistedBytes, builder.header.device, Category.other);
     let next = 0;
     for (const { op, isRecomputed, free, offload = [], reload = [] } of plan.steps) {
       for (; next < plan.sources.length && plan.sources[next].before <= op; next++)

@@ -57,13 +57,18 @@ export interface PlanOutcome {
   readonly plan: Plan;
   /** What the step holds under it; left out: the trace is not at hand. */
   readonly memory?: PlanMemory;
+  /** Of its peak, what its steps do not list; left out: nobody has looked. */
+  readonly unlistedBytes?: number | undefined;
   readonly deviceMemoryBytes?: number | undefined;
   /** Where the run is not the one that it was made for: in what they differ. */
   readonly mismatch?: string | undefined;
 }
 
 /** Returns what a plan does to the step that it was made for, as the plan itself predicts. */
-export function answerPlan({ name, plan, memory, deviceMemoryBytes, mismatch }: PlanOutcome, units?: SizeUnit): Answer {
+export function answerPlan(
+  { name, plan, memory, unlistedBytes = 0, deviceMemoryBytes, mismatch }: PlanOutcome,
+  units?: SizeUnit,
+): Answer {
   const size = sizeFormat(units);
   const { predicted, steps, subject } = plan;
   const again = steps.filter(({ isRecomputed }) => isRecomputed).length;
@@ -81,6 +86,11 @@ export function answerPlan({ name, plan, memory, deviceMemoryBytes, mismatch }: 
         again === 0
           ? `It recomputes nothing${step === "" ? "" : ` in a step${step}`}: everything is freed after its last use.`
           : `It recomputes ${again.toLocaleString("en")} ops${bytes === undefined || bytes === 0 ? "" : `, ${size(bytes)}`}${step === "" ? "" : ` in a step${step}`}.`,
+        ...(unlistedBytes > 0
+          ? [
+              `${size(unlistedBytes)} of that peak are not in the plan's file: weights, inputs and what kernels work with. They are drawn as held all the time (${labelCategory("other")}).`,
+            ]
+          : []),
       ],
     },
     units,
