@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { memoryTimeline } from "@remat/memory";
 import { extractReport } from "@remat/report";
@@ -12,6 +12,9 @@ import { remat } from "./run.js";
 const golden = (name: string): string =>
   fileURLToPath(new URL(`../../../tooling/testkit/goldens/${name}.json.gz`, import.meta.url));
 const adam = golden("mem_03_mlp_adam");
+const tellingSaves = fileURLToPath(
+  new URL("../../../packages/mem-tracker/test/fixtures/plain-tf.json.gz", import.meta.url),
+);
 const folder = mkdtempSync(join(tmpdir(), "remat-report-"));
 const path = (name: string): string => join(folder, name);
 const report = (name: string) => extractReport(readFileSync(path(name), "utf8"));
@@ -132,6 +135,20 @@ describe("remat report", () => {
     const { meta } = report("compared.html");
     expect(meta.comparison?.name).toBe("mem_tf_b2_ac_adam");
     expect(meta.overlays.map(({ key }) => key)).toEqual(["compare", "fsdp"]);
+  });
+
+  it.each([
+    // An older recording does not say what checkpointing would hold, so that nothing can be planned of it.
+    ["memory", adam, "", /Parameter shards/],
+    ["plan", tellingSaves, ` --budget ${80 * 2 ** 30}B`, /^planned: world=4,bf16/m],
+  ])("goes on with the ranks that were asked for, by a command that works: %s", async (name, trace, more, told) => {
+    const run = await remat("report", trace, "--fsdp", "world=4,bf16", "--time", "0", "-o", path("ranks.html"));
+    expect(run.code).toBe(0);
+    const command = report("ranks.html").meta.answers.find(({ about }) => about === "next")?.command;
+    expect(command).toBe(`remat ${name} ${basename(trace)} --fsdp world=4,bf16${more}`);
+    const next = await remat(...command!.replace(basename(trace), trace).split(" ").slice(1));
+    expect({ code: next.code, stderr: next.stderr }).toEqual({ code: 0, stderr: "" });
+    expect(next.stdout).toMatch(told);
   });
 
   it("says which of two runs breaks off, there and beside it", async () => {

@@ -1,4 +1,5 @@
 import { heldPeak, tellsLifetimes } from "@remat/memory";
+import { tellsSaves } from "@remat/memory/checkpointing";
 import {
   type DeviceToFit,
   deviceToFit,
@@ -58,9 +59,12 @@ export async function giveVerdict(
     commandFor: (step) =>
       "command" in given
         ? given.command
-        : nextCommand({ ...given, program: failure?.program }, step, device.memoryBytes),
+        : nextCommand({ ...given, program: failure?.program, plansRanks: plansRanks(trace) }, step, device.memoryBytes),
   });
 }
+
+/** Planning for ranks checkpoints, and of PyTorch's older traces nobody can tell what that would hold. */
+const plansRanks = (trace: Trace): boolean => trace.header.framework !== "pytorch" || tellsSaves(trace);
 
 async function waysOf(
   trace: Trace,

@@ -15,6 +15,8 @@ export interface Given {
   readonly options: CommandOptions;
   /** Of a recorded program, how it was started, where the trace tells. */
   readonly program?: readonly string[] | undefined;
+  /** Whether what ranks hold can be planned of the trace; left out: it can. */
+  readonly plansRanks?: boolean;
 }
 
 /**
@@ -27,6 +29,8 @@ export function nextCommand(
   deviceMemoryBytes?: number,
 ): string | undefined {
   const planFile = planFileOf(given.target);
+  const ranks = given.options["fsdp"];
+  if (typeof ranks === "string" && isOfStep(step)) return commandForRanks(given, ranks, deviceMemoryBytes);
   switch (step.kind) {
     case "early-release":
       return typed("run", given, "--early-release");
@@ -54,6 +58,18 @@ export function nextCommand(
     case "explore":
       return typed("plan", given, "--max-overhead", "5%");
   }
+}
+
+/** Whether it is something to do about a step, not about a program that has failed. */
+function isOfStep({ kind }: WayToFit | NextStep | FailureRemedy): boolean {
+  return kind !== "leaks" && kind !== "budget" && kind !== "smaller-batch";
+}
+
+/** Who asks about ranks goes on with them: how each may wrap, reshard and checkpoint within the device's memory, or what it holds. */
+function commandForRanks(given: Given, sharding: string, deviceMemoryBytes: number | undefined): string {
+  return deviceMemoryBytes === undefined || given.plansRanks === false
+    ? typed("memory", given, "--fsdp", sharding)
+    : typed("plan", given, "--fsdp", sharding, "--budget", `${deviceMemoryBytes}B`);
 }
 
 function ofProgram(command: string, { program }: Given, ...options: readonly string[]): string | undefined {
