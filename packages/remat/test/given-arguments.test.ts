@@ -190,6 +190,7 @@ const training: Readonly<Record<string, (given: Given) => unknown>> = {
 
 /** Neither run anything nor keep what they are given, or are given what is no model's or user's. */
 const exempt = new Set([
+  "eachLivingTensor",
   "forEachInput",
   "forwardOnTape",
   "listInTurns",
