@@ -44,39 +44,57 @@ export function drawBands(bands: MemoryBands, sample: SampledBands, options: Dra
   });
 }
 
+export interface LegendOptions extends Pick<DrawBandsOptions, "width" | "glyphs" | "theme"> {
+  /** Lines that it may take. */
+  readonly rows: number;
+}
+
 /**
- * Shows what fills and colours mean, in the order of the stack: of all that is held in the sample, or where there are not columns enough, of what most is held
+ * Shows what fills and colours mean, in the order of the stack: of all that is held in the sample, or where there is not room enough, of what most is held
  * of, and how many others there are.
  */
 export function legendOf(
   { bands }: MemoryBands,
   sample: SampledBands,
-  width: number,
-  glyphs: Glyphs,
-  theme: Theme,
-): Line {
+  { width, rows, glyphs, theme }: LegendOptions,
+): readonly Line[] {
   const styles = bandStyles(bands);
   const items = bands
     .map((band, i) => ({
       mostBytes: Math.max(0, ...sample.bands[i]),
       spans: [
         { text: fillOf(i, glyphs, theme), style: styles[i] },
-        { text: ` ${band.label}  `, style: "faint" as const },
+        { text: ` ${band.label}`, style: "faint" as const },
       ],
     }))
     .filter(({ mostBytes }) => mostBytes > 0);
   const largestFirst = items.toSorted((a, b) => b.mostBytes - a.mostBytes);
-  const largest = (count: number): Line => {
+  const largest = (count: number): readonly Line[] => {
     const told = new Set(largestFirst.slice(0, count));
     const others = items.length - count;
-    return [
-      ...items.filter((item) => told.has(item)).flatMap(({ spans }) => spans),
-      ...(others > 0 ? [{ text: `+ ${others} smaller`, style: "faint" as const }] : []),
-    ];
+    return wrapped(
+      [
+        ...items.filter((item) => told.has(item)).map(({ spans }) => spans),
+        ...(others > 0 ? [[{ text: `+ ${others} smaller`, style: "faint" as const }]] : []),
+      ],
+      width,
+    );
   };
   let count = items.length;
-  while (count > 1 && lineWidth(largest(count)) > width) count--;
-  return largest(count);
+  while (count > 1 && largest(count).length > rows) count--;
+  return largest(count).slice(0, rows);
+}
+
+/** Puts parts beside each other, those that have no room on the next line. */
+function wrapped(parts: readonly Line[], width: number): readonly Line[] {
+  const lines: Line[] = [[]];
+  for (const part of parts) {
+    const line = lines[lines.length - 1];
+    const longer = line.length === 0 ? part : [...line, { text: "  " }, ...part];
+    if (line.length > 0 && lineWidth(longer) > width) lines.push(part);
+    else lines[lines.length - 1] = longer;
+  }
+  return lines;
 }
 
 interface DrawnCell {

@@ -36,6 +36,8 @@ export interface LiveState {
 
 const axisWidth = 10;
 const barWidth = 12;
+/** A lower plot tells nothing. */
+const leastPlotRows = 3;
 /** Rows that the program's own output gets at most. */
 const outputRows = 5;
 
@@ -72,8 +74,7 @@ export function drawLive(
   const facts = [verdictLine(state, last), peakLine(last)].map(fit);
   const room = height - 1 - facts.length - below.length - 1;
   const rows = Math.min(last.view.categories.length + last.view.largest.length + 1, Math.floor(room / 2));
-  const plotHeight = room - rows - 2;
-  const plot = plotHeight < 3 ? [] : drawPlot(state.steps, width, plotHeight, look);
+  const plot = drawPlot(state.steps, width, room - rows, look);
   return filled([title, ...facts, ...plot, ...madeOf(last, rows, width, look)], [...below, keys], height);
 }
 
@@ -110,18 +111,22 @@ function peakLine({ pass, name, stepMs, view: { peakBytes, peakOp, peakLine: lin
   ];
 }
 
-/** The last steps beside each other, with bytes at the left, passes below, and what the colours mean. */
+/** The last steps beside each other, with bytes at the left, passes below, and what the colours mean; nothing where `height` has no room for it. */
 function drawPlot(steps: readonly LiveStep[], width: number, height: number, look: Look): readonly Line[] {
   const { glyphs } = look;
   const theme = themeOfLook(look);
   const plotWidth = Math.max(10, width - axisWidth);
   const { bands, sample } = bandsOfSteps(steps.map(({ view }) => view));
+  const legendRows = Math.max(1, height - leastPlotRows - 1);
+  const legend = legendOf(bands, sample, { width: width - 1, rows: legendRows, glyphs, theme });
+  const plotHeight = height - 1 - legend.length;
+  if (plotHeight < leastPlotRows) return [];
   const top = Math.max(1, ...sample.highestBytes);
-  const plot = drawBands(bands, sample, { width: plotWidth, height, top, cursor: -1, glyphs, theme });
+  const plot = drawBands(bands, sample, { width: plotWidth, height: plotHeight, top, cursor: -1, glyphs, theme });
   const labels = new Map([
     [0, formatBytes(top)],
-    [Math.floor(height / 2), formatBytes(top / 2)],
-    [height - 1, "0 B"],
+    [Math.floor(plotHeight / 2), formatBytes(top / 2)],
+    [plotHeight - 1, "0 B"],
   ]);
   const lines = plot.map(
     (line, row): Line => [
@@ -130,11 +135,11 @@ function drawPlot(steps: readonly LiveStep[], width: number, height: number, loo
       ...line,
     ],
   );
-  return [...lines, passLine(steps, sample.count, plotWidth, look), legendLine()];
-
-  function legendLine(): Line {
-    return fitLine([{ text: " " }, ...legendOf(bands, sample, width - 1, glyphs, theme)], width, glyphs);
-  }
+  return [
+    ...lines,
+    passLine(steps, sample.count, plotWidth, look),
+    ...legend.map((line) => fitLine([{ text: " " }, ...line], width, glyphs)),
+  ];
 }
 
 function passLine(steps: readonly LiveStep[], columns: number, plotWidth: number, { glyphs }: Look): Line {

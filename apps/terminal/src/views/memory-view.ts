@@ -14,6 +14,9 @@ import { fitText } from "../text/fit-text.js";
 import { fitLine, type Line } from "../text/line.js";
 import { themeOfLook } from "../text/look.js";
 
+/** Modules may be many; categories have room in as many lines of 60 columns. */
+const mostLegendRows = 5;
+const leastPlotRows = 4;
 const axisWidth = 10;
 const smallestSpan = 8;
 
@@ -243,8 +246,10 @@ function drawMemory(scene: Scene, own: MemoryState): Drawn {
   const { from, to, op } = own;
   const plotWidth = Math.max(10, width - axisWidth);
   const heldHeight = Math.max(3, Math.min(14, Math.floor(height * 0.36)));
-  const plotHeight = Math.max(4, height - heldHeight - 4);
   const sample = sampleBands(shown, { from, to, buckets: plotWidth });
+  const legendRows = Math.max(1, Math.min(mostLegendRows, height - heldHeight - 3 - leastPlotRows));
+  const legend = legendOf(shown, sample, { width: width - 1, rows: legendRows, glyphs, theme });
+  const plotHeight = Math.max(leastPlotRows, height - heldHeight - 3 - legend.length);
   const peak = peakOp(plan ?? document.timeline());
   const peakBytes = recordedPeak(scene);
   const bucketOf = (at: number): number => Math.floor(((at - from) * sample.count) / Math.max(1, to - from));
@@ -298,7 +303,7 @@ function drawMemory(scene: Scene, own: MemoryState): Drawn {
       lines: rows,
       regions: [{ x: axisWidth, y: 0, width: plotWidth, height: plotHeight, target: { kind: "plot", share: 0 } }],
     },
-    textOnly(fitLine([{ text: " " }, ...legendOf(shown, sample, width - 1, glyphs, theme)], width, glyphs)),
+    textOnly(...legend.map((line) => fitLine([{ text: " " }, ...line], width, glyphs))),
     textOnly(
       ...budgetLines,
       ...(plan === undefined

@@ -1,6 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
+import { bundleAgent } from "../../../../packages/program/bundle-agent.js";
 
 const cli = fileURLToPath(new URL("../../../cli/", import.meta.url));
 
@@ -31,5 +32,7 @@ export async function bundleRemat(): Promise<string> {
     },
     logLevel: "error",
   });
+  // What `remat watch` loads into programs is found beside it.
+  await bundleAgent(outdir, ["@remat/source"]);
   return `${outdir}/main.js`;
 }

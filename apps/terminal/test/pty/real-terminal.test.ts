@@ -9,6 +9,8 @@ import { bundleRemat } from "./bundle-remat.js";
 import { hasTmux, openTerminal, type Terminal } from "./tmux.js";
 
 const folder = mkdtempSync(join(tmpdir(), "remat-pty-"));
+/** A program that trains until it is ended. */
+const training = fileURLToPath(new URL("../../../../packages/program/test/programs/endless.cjs", import.meta.url));
 const isThere = hasTmux();
 let remat = "";
 let terminal: Terminal;
@@ -216,3 +218,35 @@ describe.runIf(isThere)("remat ui in a terminal", () => {
     await restored();
   });
 });
+
+describe.runIf(isThere)("remat watch in a terminal", () => {
+  it.each([60, 80])(
+    "shows a program in training in %d columns, with the whole legend, until q ends it",
+    async (columns) => {
+      start(`watch -- ${JSON.stringify(process.execPath)} ${JSON.stringify(training)}`, { columns, rows: 24 });
+      const shown = await terminal.until(
+        "a step, and its legend",
+        (screen) => has("What the peak of the last pass is made of", "end the program")(screen) && axisOf(screen) > 0,
+      );
+      const legend = shown.slice(
+        axisOf(shown) + 1,
+        shown.findIndex((line) => line.startsWith(" What the peak")),
+      );
+      expect(legend.join(" ")).toContain("Parameters");
+      expect(legend.join(" ")).not.toMatch(/smaller|…/);
+      // Every category that the peak is made of has its colour told.
+      const made = shown.flatMap((line) => /^ ([A-Z][a-z]+(?: [a-z]+)?) +[\d.]+ \w+ +[\d.]+ %/.exec(line)?.[1] ?? []);
+      expect(made.length).toBeGreaterThan(1);
+      for (const category of made) expect(legend.join(" ")).toContain(category);
+      terminal.press("q");
+      // What is left on the terminal is the last picture, and what held most.
+      await terminal.until("the end, told in words", has("of the steps that were looked at", "exit code"));
+      expect(terminal.ask("#{alternate_on} #{cursor_flag}")).toBe("0 1");
+    },
+  );
+});
+
+/** Where the passes below the plot stand. */
+function axisOf(screen: readonly string[]): number {
+  return screen.findIndex((line) => /^ +pass /.test(line));
+}

@@ -1,4 +1,4 @@
-import { formatBytes, viewStep } from "@remat/reporting";
+import { formatBytes, labelCategory, viewStep } from "@remat/reporting";
 import { expect, it } from "vitest";
 import { drawLive, type LiveState } from "../../src/screen/live-screen.js";
 import { asciiGlyphs, unicodeGlyphs } from "../../src/text/glyphs.js";
@@ -46,6 +46,14 @@ it.each([
       expect(text).toContain(label);
       expect(text).toContain(formatBytes(bytes));
     }
+    // What a colour means is told of every one, below the plot and beside its fill.
+    const shown = textOf(training, columns, rows, look);
+    const begin = shown.findIndex((line) => line.startsWith("     pass")) + 1;
+    const end = shown.findIndex((line) => line.startsWith(" What the peak"));
+    const legend = shown.slice(begin, end).join(" ");
+    for (const [category, bytes] of view.bands)
+      if (bytes.some((value) => value > 0)) expect(legend).toContain(labelCategory(category));
+    expect(legend).not.toContain("smaller");
     for (const pass of [1, 9, 17]) expect(text).toContain(`${look.glyphs.corner}${pass}`);
   }
 });
