@@ -141,6 +141,38 @@ describe.runIf(browserPath !== "")("the page", () => {
     noFaults(report);
   });
 
+  it.each([360, 1280, 1920])("lays the budget's label over nothing that is drawn, %d px wide", async (width) => {
+    const { page } = await openReport(html, "", { viewport: { width, height: 900 } });
+    /** Pixels of the chart under the label that are neither empty nor of a line of the grid; undefined: it is not shown. */
+    const hidden = (): Promise<number | undefined> =>
+      page.evaluate(() => {
+        const label = document.querySelector<HTMLElement>(".budget-label")!;
+        const canvas = document.querySelector<HTMLCanvasElement>("#timeline canvas.chart")!;
+        if (getComputedStyle(label).visibility === "hidden") return undefined;
+        const [box, chart] = [label.getBoundingClientRect(), canvas.getBoundingClientRect()];
+        const [w, h] = [Math.floor(box.width), Math.floor(box.height)];
+        const { data } = canvas.getContext("2d")!.getImageData(box.x - chart.x, box.y - chart.y, w, h);
+        let inked = 0;
+        for (let row = 0; row < h; row++) {
+          const pixels = Array.from({ length: w }, (_, x) =>
+            data.slice(4 * (row * w + x), 4 * (row * w + x) + 4).join(),
+          );
+          if (new Set(pixels).size > 1) inked += pixels.filter((pixel) => !pixel.endsWith(",0")).length;
+        }
+        return inked;
+      });
+    const seen: (number | undefined)[] = [];
+    for (const budget of ["", "95%", "80%"]) {
+      await page.locator("#step-budget").fill(budget);
+      await page.locator("#step-budget").press("Enter");
+      await page.waitForTimeout(400);
+      seen.push(await hidden());
+    }
+    expect(seen.filter((pixels) => pixels !== undefined && pixels > 0)).toEqual([]);
+    // There is room beside this step's peak.
+    expect(seen[0]).toBe(0);
+  });
+
   it("follows a budget that is typed, dragged or moved by keys: its plan, what that holds, and what it does with each op", async () => {
     const report = await openReport(html);
     const { page } = report;

@@ -2,6 +2,14 @@ import type { SampledBands } from "@remat/reporting";
 import { byteTicks } from "./byte-axis.js";
 import type { Painter } from "./painter.js";
 
+/** A box in pixels of the chart. */
+export interface Box {
+  readonly left: number;
+  readonly top: number;
+  readonly width: number;
+  readonly height: number;
+}
+
 /** What of a timeline is drawn. Places are pixels within the plot; buckets are equally wide. */
 export interface TimelineScene {
   readonly width: number;
@@ -36,6 +44,9 @@ export interface TimelineScene {
 }
 
 export const timelineMargin = { left: 68, right: 12, top: 48, bottom: 24 } as const;
+
+/** From the top of a label to what its letters stand on. */
+const labelAscent = 11;
 
 /** Draws a timeline: phases above, bands, the most held within ops, overlays, marks, axes. */
 export function drawTimeline(painter: Painter, scene: TimelineScene): void {
@@ -78,8 +89,10 @@ export function drawTimeline(painter: Painter, scene: TimelineScene): void {
     const at = y(scene.limit.bytes);
     painter.line(Float64Array.of(left, left + plotWidth), Float64Array.of(at, at), ink.paper, { width: 4 });
     painter.line(Float64Array.of(left, left + plotWidth), Float64Array.of(at, at), ink.limit, { width: 2 });
-    // Where it is drawn near the top, there is nothing but paper below it at the left: memory begins low.
-    painter.text(left + 6, at + (at < top + 20 ? 15 : -5), scene.limit.label, ink.limit, {
+    const [label] = limitLabel(scene);
+    // Over bands it would not be read.
+    painter.rect(label.left - 2, label.top, label.width, label.height, ink.paper);
+    painter.text(label.left, label.top + labelAscent, scene.limit.label, ink.limit, {
       anchor: "start",
       isStrong: true,
     });
@@ -94,6 +107,16 @@ export function drawTimeline(painter: Painter, scene: TimelineScene): void {
       anchor: at < 0.03 ? "start" : at > 0.97 ? "end" : "middle",
     });
   }
+}
+
+/** Tells where the label of the device's line stands, and how much room it takes; nothing where there is no such line. */
+export function limitLabel({ limit, height, maximumBytes }: TimelineScene): readonly Box[] {
+  if (limit === undefined) return [];
+  const { left, top, bottom } = timelineMargin;
+  const at = top + Math.max(1, height - top - bottom) * (1 - limit.bytes / Math.max(1, maximumBytes));
+  // Where it is drawn near the top, there is nothing but paper below it at the left: memory begins low.
+  const base = at + (at < top + 20 ? 15 : -5);
+  return [{ left: left + 6, top: base - labelAscent, width: limit.label.length * 7.6, height: labelAscent + 4 }];
 }
 
 function drawPhases(painter: Painter, { phases, ink }: TimelineScene, plotWidth: number): void {

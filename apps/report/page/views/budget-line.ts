@@ -1,5 +1,6 @@
 import { bytesOfBudget, parseBudget } from "@remat/memory";
 import { describePlanWithin, formatBytes, formatOverhead } from "@remat/reporting";
+import type { Box } from "../charts/timeline-scene.js";
 import { h } from "../dom.js";
 import { goTo } from "../interaction/go-to.js";
 import type { PageContext } from "../page-context.js";
@@ -8,14 +9,16 @@ import { budgetOf } from "./plan-feed.js";
 const help =
   "Up and Down arrows go from one plan to the next, Page Up and Page Down by a tenth of the peak, Delete takes the budget away.";
 
-/** From the upper edge of the chart, in pixels: a line below that has its label above it. */
-const labelRoom = 90;
+/** Between the line and its label, in pixels. */
+const labelGap = 4;
 
 /** What a line in the chart needs to know of it. */
 export interface BudgetScale {
   /** Where an amount stands, in pixels from the upper edge. */
   readonly top: (bytes: number) => number;
   readonly bytesAt: (top: number) => number;
+  /** Where a label within these rows lies over nothing that is drawn, from the left edge; undefined: nowhere. */
+  readonly freePlace: (rows: Omit<Box, "left">) => number | undefined;
 }
 
 /** Makes the budget of the whole step: a field to type it in, a line to drag or to move by keys, and what the plan within it comes to. */
@@ -113,8 +116,20 @@ export function budgetLine({ store, overview }: PageContext): {
     const { budget } = store.state;
     const top = scale.top(budget < 0 ? recordedPeakBytes : budget);
     line.style.setProperty("top", `${top}px`);
-    // Below a low line there is what a plan holds; above a high one are other labels.
-    line.classList.toggle("low", top > labelRoom);
+    placeLabel(top, scale);
+  };
+  /** Beside the line, above or below it; not at all where it would hide something: the field above tells the budget, too. */
+  const placeLabel = (top: number, { freePlace }: BudgetScale): void => {
+    const { offsetWidth: width, offsetHeight: height } = label;
+    for (const rows of [top + labelGap, top - labelGap - height]) {
+      const left = freePlace({ top: rows, width, height });
+      if (left === undefined) continue;
+      label.style.setProperty("left", `${left - line.offsetLeft}px`);
+      label.style.setProperty("top", `${rows - top}px`);
+      label.style.removeProperty("visibility");
+      return;
+    }
+    label.style.setProperty("visibility", "hidden");
   };
   store.follow((state) => {
     const { budget, plan } = state;

@@ -1,7 +1,8 @@
 import { formatBytes, type MemoryBands } from "@remat/reporting";
+import { freePlace } from "../charts/free-place.js";
 import { CanvasPainter } from "../charts/painter.js";
 import { SvgPainter } from "../charts/svg-painter.js";
-import { drawTimeline, timelineMargin } from "../charts/timeline-scene.js";
+import { drawTimeline, limitLabel, type TimelineScene, timelineMargin } from "../charts/timeline-scene.js";
 import { fill, h } from "../dom.js";
 import { latest } from "../latest.js";
 import { describeOp, type PageContext } from "../page-context.js";
@@ -46,8 +47,9 @@ export function mountTimeline(context: PageContext, byCategory: MemoryBands): HT
   const redraw = (): void => {
     cancelAnimationFrame(frame);
     frame = requestAnimationFrame(() => {
-      draw(canvas, model, place());
-      budget.place(scaleOf(model));
+      const scene = model.scene();
+      draw(canvas, model, scene, place());
+      budget.place(scaleOf(model, scene));
       lives.draw();
     });
   };
@@ -93,20 +95,26 @@ export function mountTimeline(context: PageContext, byCategory: MemoryBands): HT
 }
 
 /** Where amounts stand in the chart. */
-function scaleOf(model: TimelineModel): BudgetScale {
+function scaleOf(model: TimelineModel, scene: TimelineScene): BudgetScale {
   const { top, bottom } = timelineMargin;
   const height = chartHeight - top - bottom;
   const most = Math.max(1, model.maximumBytes);
   return {
     top: (bytes) => top + height * (1 - Math.min(1, bytes / most)),
     bytesAt: (at) => most * Math.min(1, Math.max(0, 1 - (at - top) / height)),
+    freePlace: (rows) => freePlace(scene, rows, limitLabel(scene)),
   };
 }
 
-function draw(canvas: HTMLCanvasElement, model: TimelineModel, { hover, drag }: PointerPlace): void {
+function draw(
+  canvas: HTMLCanvasElement,
+  model: TimelineModel,
+  scene: TimelineScene,
+  { hover, drag }: PointerPlace,
+): void {
   if (model.width === 0) return;
   const painter = new CanvasPainter(canvas, model.width, chartHeight);
-  drawTimeline(painter, model.scene());
+  drawTimeline(painter, scene);
   const { left, top, bottom } = timelineMargin;
   const height = chartHeight - top - bottom;
   const { plotWidth } = model;
