@@ -1,4 +1,5 @@
 import { buffersOf } from "./planning/buffers-of.js";
+import type * as PlanWithin from "./planning/plan-within.js";
 import type { PlannedPass, PlanningRequest, UnplannedPass } from "./planning/plan-within.js";
 
 /** @internal */
@@ -79,9 +80,17 @@ export function planBeside(request: PlanningRequest): Planning {
   return { planned, ref: () => thread.ref?.(), end: () => end() };
 }
 
-/** The planner is most of what a budget has a page load, and where a worker plans it is in that one's file. */
+let planner: Promise<typeof PlanWithin> | undefined;
+
+/**
+ * Loads the planner, once: it is most of what a budget has a page load, and where a worker plans it is in that one's file.
+ *
+ * @internal
+ */
+export const loadPlanner = (): Promise<typeof PlanWithin> => (planner ??= import("./planning/plan-within.js"));
+
 async function planHere(request: PlanningRequest): Promise<PlannedPass | UnplannedPass> {
-  const { planWithin } = await import("./planning/plan-within.js");
+  const { planWithin } = await loadPlanner();
   return planWithin(request);
 }
 

@@ -29,11 +29,13 @@ export async function checkTarball(item, tarball) {
   const { messages, pkg } = await publint({ pack: { tarball: packed }, strict: true });
   for (const message of messages.filter(({ code }) => code !== leavesOutDependency))
     problems.push(`publint: ${formatMessage(message, pkg, { color: false })}`);
+  // What is no module has no types: a page's shell.
+  const pages = Object.keys(item.manifest.exports ?? {}).filter((path) => path.endsWith(".html"));
+  const leavesOut = pages.length > 0 ? ["--exclude-entrypoints", ...pages.map((path) => path.slice(2))] : [];
   if (item.manifest.exports?.["."] !== undefined)
     try {
-      await runCommand(process.execPath, [attw, tarball, "--profile", "esm-only", "--no-emoji", "--format", "ascii"], {
-        cwd: item.folder,
-      });
+      const as = ["--profile", "esm-only", "--no-emoji", "--format", "ascii", ...leavesOut];
+      await runCommand(process.execPath, [attw, tarball, ...as], { cwd: item.folder });
     } catch (error) {
       problems.push(`attw: ${error instanceof Error ? error.message : error}`);
     }

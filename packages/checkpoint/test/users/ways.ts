@@ -13,8 +13,12 @@ import {
   releaseEarly,
   withMemoryBudget,
 } from "../../src/index.js";
+import { loadPlanner } from "../../src/planning-thread.js";
 import { EvictingPolicy } from "../executor/evict-all.js";
 import { seeded } from "../training.js";
+
+// What loads sources in tests draws names from Math.random: not in the midst of a program that draws from a seed.
+await loadPlanner();
 
 /** What a user's program may do besides training. */
 export interface Session {
