@@ -4,7 +4,8 @@
 // the C library makes every page of a new tensor cost a page fault. Here buffers come from one range of addresses, of huge pages where the system
 // has them, and free neighbours are joined. A buffer gets the smallest free block all of whose pages are resident, otherwise one that needs the
 // fewest more. Free pages stay resident for the next tensor as long as all resident ones are not more than the most that was in use at once, and
-// some; beyond that those at the highest addresses go back to the system, so that what is in use gathers at the lowest.
+// some, nor more than REMAT_ALLOCATOR_KEEPS_WITHIN bytes where the environment says that; beyond that those at the highest addresses go back to the
+// system, so that what is in use gathers at the lowest.
 
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -18,6 +19,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <iterator>
 #include <map>
@@ -46,7 +48,7 @@ T* MapZeros(size_t count) {
 class Pool {
  public:
   // Reserves as many addresses as the machine has memory, and no memory. Without them every allocation is refused.
-  Pool() : page_bytes_(sysconf(_SC_PAGESIZE)), pages_(sysconf(_SC_PHYS_PAGES)) {
+  Pool() : page_bytes_(sysconf(_SC_PAGESIZE)), pages_(sysconf(_SC_PHYS_PAGES)), keeps_within_(PagesToKeepWithin()) {
     is_resident_ = MapZeros<uint8_t>(pages_);
     if (is_resident_ == nullptr) return;
     char* const range = MapZeros<char>(pages_ * page_bytes_ + kHugePageBytes);
@@ -112,6 +114,11 @@ class Pool {
   // Free blocks by their first page, and how many pages they have.
   using FreeBlocks = std::map<size_t, size_t>;
 
+  size_t PagesToKeepWithin() const {
+    const char* const bytes = getenv("REMAT_ALLOCATOR_KEEPS_WITHIN");
+    return bytes == nullptr ? SIZE_MAX : strtoull(bytes, nullptr, 10) / page_bytes_;
+  }
+
   size_t PageOf(const void* pointer) const { return (static_cast<const char*>(pointer) - begin_) / page_bytes_; }
 
   size_t NotResident(size_t first, size_t pages) const {
@@ -147,7 +154,7 @@ class Pool {
   bool MakeResident(size_t first, size_t pages) {
     const size_t more = NotResident(first, pages);
     if (more == 0) return false;
-    const size_t limit = most_in_use_ + most_in_use_ / kCacheDivisor + kCacheBytes / page_bytes_;
+    const size_t limit = std::min(most_in_use_ + most_in_use_ / kCacheDivisor + kCacheBytes / page_bytes_, keeps_within_);
     if (resident_ + more > limit) Purge(resident_ + more - limit);
     memset(is_resident_ + first, 1, pages);
     resident_ += more;
@@ -177,6 +184,8 @@ class Pool {
 
   const size_t page_bytes_;
   const size_t pages_;
+  // What free pages may stay resident for; what is in use may be more.
+  const size_t keeps_within_;
   char* begin_ = nullptr;
   char* end_ = nullptr;
   uint8_t* is_resident_ = nullptr;

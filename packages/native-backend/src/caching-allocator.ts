@@ -41,6 +41,17 @@ export function allocatorEnvironment(env: Environment = process.env): Readonly<R
   };
 }
 
+/**
+ * Returns what to put into that environment besides where what is freed may stay resident for the next tensors only as long as all that the allocator gave is within `bytes`.
+ * What is in use may be more; without it an eighth of the most that was in use stays.
+ *
+ * @example
+ * fork("train.js", { env: { ...process.env, ...allocatorEnvironment(), ...keepingWithin(3e9) } });
+ */
+export function keepingWithin(bytes: number): Readonly<Record<string, string>> {
+  return { REMAT_ALLOCATOR_KEEPS_WITHIN: String(Math.max(0, Math.floor(bytes))) };
+}
+
 /** Whether the allocator is there, as it was built, and nobody else can have changed it. @internal */
 export function isTrusted(file: string, env: Environment): boolean {
   if (!existsSync(file)) return false;

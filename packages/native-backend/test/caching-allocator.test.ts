@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { allocatorEnvironment, compileAllocator } from "../src/caching-allocator.js";
+import { allocatorEnvironment, compileAllocator, keepingWithin } from "../src/caching-allocator.js";
 import { runCommand } from "../src/run-command.js";
 
 const nativeApp = process.env.NATIVE_APP;
@@ -18,13 +18,13 @@ describe.runIf(nativeApp !== undefined)("the caching allocator under tensorflow"
   afterAll(() => rmSync(cache, { recursive: true }));
 
   /** What a program prints, with the allocator or without. */
-  async function run(name: string, argument: string, isAllocated: boolean): Promise<unknown> {
+  async function run(name: string, argument: string, isAllocated: boolean, more: object = {}): Promise<unknown> {
     const { LD_PRELOAD: _, TF_ONEDNN_USE_SYSTEM_ALLOCATOR: __, ...env } = process.env;
     const added = isAllocated ? allocatorEnvironment({ REMAT_CACHE_DIR: cache }) : {};
     expect(Object.keys(added)).toHaveLength(isAllocated ? 2 : 0);
     const script = fileURLToPath(new URL(name, import.meta.url));
     const { code, stdout, stderr } = await runCommand(process.execPath, ["--expose-gc", script, argument], {
-      env: { ...env, ...added, NODE_OPTIONS: "", TF_CPP_MIN_LOG_LEVEL: "3" },
+      env: { ...env, ...added, ...more, NODE_OPTIONS: "", TF_CPP_MIN_LOG_LEVEL: "3" },
     });
     expect(stderr).not.toContain("cannot be preloaded");
     expect(code, stderr).toBe(0);
@@ -42,6 +42,15 @@ describe.runIf(nativeApp !== undefined)("the caching allocator under tensorflow"
       expect(residentBytes).toBeLessThan(1.125 * mostBytes + 48 * 2 ** 20 + 2 ** 25 + 32e6);
     },
   );
+
+  test("keeps what is freed only within what it may", async () => {
+    const residentBytes = async (more?: object) =>
+      ((await run("holes-among-arrays.mjs", "", true, more)) as { residentBytes: number }).residentBytes;
+    // 256 MiB are in use at once; of the 128 MiB in holes, an eighth of that and 48 MiB may stay.
+    const [any, none] = [await residentBytes(), await residentBytes(keepingWithin(0))];
+    expect(none).toBeLessThan(any - 60 * 2 ** 20);
+    expect(await residentBytes(keepingWithin(1e9))).toBeGreaterThan(none + 60 * 2 ** 20);
+  });
 
   test("lets a child go on that was forked while other threads allocate", async () => {
     const program = join(cache, "fork-while-allocating");

@@ -29,11 +29,24 @@ export function openTemporaryFile(target: string, before: Stats | undefined): Te
   // A folder lets anybody who may write to it replace a file that is protected from them.
   if (before !== undefined) accessSync(target, constants.W_OK);
   const path = join(dirname(target), `remat-${randomBytes(8).toString("hex")}.part`);
-  const file = { path, fd: openSync(path, "wx", before === undefined ? 0o666 : 0o600) };
+  const file = { path, fd: openFor(target, path, before === undefined ? 0o666 : 0o600) };
   watch();
   open.add(file);
   if (before !== undefined) keepRights(path, before);
   return file;
+}
+
+/** Nobody knows the file by the name that fails. */
+function openFor(target: string, path: string, mode: number): number {
+  try {
+    return openSync(path, "wx", mode);
+  } catch (cause) {
+    const error = cause as NodeJS.ErrnoException;
+    throw Object.assign(new Error(error.message.replaceAll(path, target), { cause }), {
+      code: error.code,
+      path: target,
+    });
+  }
 }
 
 /** Brings to the disk what was written; `use` gives it its name, then nothing is left of the temporary one. */

@@ -88,6 +88,8 @@ describe("where something can be written", () => {
     expect(() => checkOutput(folder)).toThrow(/EISDIR/);
     expect(() => checkOutput(join(folder, "none", "a"))).toThrow(/ENOENT/);
     expect(() => checkOutput(join(path, "a"))).toThrow(/ENOTDIR/);
+    // By the name that was given, not by that of the file that would take its place.
+    expect(() => checkOutput(join(folder, "none", "a"))).toThrow(join(folder, "none", "a"));
   });
 });
 
