@@ -1,4 +1,4 @@
-import { bytesPerElement } from "@remat/trace";
+import { bytesPerElement, elementsOf } from "@remat/trace";
 
 /** What backends keep per `DataId` in their `DataStorage`. */
 export interface DataEntry {
@@ -19,7 +19,7 @@ export interface DataEntry {
 export function requestedBytes(entry: DataEntry, dtype: string = String(entry.dtype)): number {
   if (entry.bytes !== undefined) return entry.bytes;
   if (dtype === "string") return textBytes(entry.values ?? entry.stringBytes);
-  const elements = entry.shape === undefined ? (entry.values?.length ?? 0) : entry.shape.reduce((n, d) => n * d, 1);
+  const elements = entry.shape === undefined ? (entry.values?.length ?? 0) : elementsOf(entry.shape);
   return elements * (bytesPerElement(dtype) ?? 0);
 }
 

@@ -35,5 +35,6 @@ export {
   storagesOf,
   watchOptimizer,
   withDispatchMode,
+  withDispatchModeSync,
   withModeAlone,
 } from "./with-dispatch-mode.js";

@@ -109,6 +109,8 @@ function isTold({ mode, isDozing }: OpenMode, name: MethodName): boolean {
 /** The open modes, oldest first, and those of them that listen to each kind of observation. @internal */
 export class ModeStack {
   private modes: OpenMode[] = [];
+  /** How many functions that a mode is open for are not over. */
+  private functions = 0;
   private readonly byMethod = new Map<MethodName, readonly OpenMode[]>();
   /** The open modes that listen to what happens at every op, oldest first. */
   told: OpListeners = opListenersOf([]);
@@ -196,8 +198,15 @@ export class ModeStack {
     return this.modes.some((open) => open.mode === mode && this.isInside(open));
   }
 
+  /** Runs `run`, the function of a mode, which is over when {@link functionOver} is called. */
   runInside<T>(open: OpenMode, run: () => T): T {
+    this.functions++;
     return context === undefined ? run() : context.run({ open, around: context.getStore() }, run);
+  }
+
+  /** The function of a mode is over. After the last of them asynchronous work is no longer tracked, which slows every promise of the process down. */
+  functionOver(): void {
+    if (--this.functions === 0) context?.disable();
   }
 
   /** Whether the running code belongs to `open`. Synchronous modes have nobody beside them; where contexts cannot be told, all work belongs to all. */
@@ -220,8 +229,3 @@ const opListenersOf = (modes: readonly OpenMode[]): OpListeners =>
   Object.fromEntries(
     [...ofOps, ...ofBuffers, "kernelOver" as const].map((name) => [name, modes.filter((open) => isTold(open, name))]),
   ) as unknown as OpListeners;
-
-/** Ends the tracking of asynchronous work, which slows promises down. Only when no mode is open. @internal */
-export function forgetContexts(): void {
-  context?.disable();
-}

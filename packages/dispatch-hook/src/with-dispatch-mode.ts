@@ -5,7 +5,7 @@ import type { CloseMode, DispatchMode, Storage } from "./dispatch-mode.js";
 import { engineInternals } from "./engine-internals.js";
 import { forgetOnes } from "./gradients/ones-array.js";
 import { patchKernels } from "./kernel-hook.js";
-import { forgetContexts, type OpenMode } from "./mode-stack.js";
+import type { OpenMode } from "./mode-stack.js";
 import { openSession, setSession } from "./open-session.js";
 import { patchOptimizers, watchOptimizerClass } from "./optimizer-hook.js";
 import { patchDisposal } from "./residency/pins.js";
@@ -27,7 +27,11 @@ import { patchVariables } from "./variable-hook.js";
  * await withDispatchMode(mode, () => model.fit(x, y));
  */
 export function withDispatchMode<T>(mode: DispatchMode, fn: () => T): T {
-  const { open, close, stack } = pushMode(mode);
+  const { open, close: closeMode, stack } = pushMode(mode);
+  const close = () => {
+    stack.functionOver();
+    closeMode();
+  };
   let result: T;
   try {
     result = stack.runInside(open, fn);
@@ -50,6 +54,19 @@ export function withDispatchMode<T>(mode: DispatchMode, fn: () => T): T {
       throw error;
     },
   ) as T;
+}
+
+/**
+ * Does what {@link withDispatchMode} does for a function that is synchronous. For what happens at each step: nothing is tracked of the process's promises, which
+ * before Node 24 makes all of them slower, for a while or for good.
+ */
+export function withDispatchModeSync<T>(mode: DispatchMode, fn: () => T): T {
+  const { close } = pushMode(mode);
+  try {
+    return fn();
+  } finally {
+    close();
+  }
 }
 
 /**
@@ -77,7 +94,7 @@ export function withModeAlone<T>(mode: DispatchMode, fn: () => T): T {
   const engineClass = engineInternals().constructor as unknown as { nextVariableId: number };
   const { nextVariableId } = engineClass;
   try {
-    return session === undefined ? withDispatchMode(mode, fn) : session.modes.runAlone(mode, fn);
+    return session === undefined ? withDispatchModeSync(mode, fn) : session.modes.runAlone(mode, fn);
   } finally {
     engineClass.nextVariableId = nextVariableId;
   }
@@ -171,7 +188,6 @@ function endSession(ended: Session): void {
   releaseEngine();
   forgetOnes();
   setSession(undefined);
-  forgetContexts();
 }
 
 function isPromise(value: unknown): value is Promise<unknown> {

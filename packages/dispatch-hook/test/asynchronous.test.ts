@@ -1,7 +1,8 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { phaseNames } from "@remat/trace";
 import * as tf from "@tensorflow/tfjs";
-import { beforeAll, expect, test } from "vitest";
-import { openDispatchMode, withDispatchMode } from "../src/index.js";
+import { beforeAll, expect, test, vi } from "vitest";
+import { openDispatchMode, withDispatchMode, withDispatchModeSync } from "../src/index.js";
 
 beforeAll(async () => {
   await tf.setBackend("cpu");
@@ -104,4 +105,29 @@ test("fit is inside from beginning to end", async () => {
     model.fit(tf.ones([4, 2]), tf.ones([4, 1]), { epochs: 2, batchSize: 2, verbose: 0 }),
   );
   expect([...phases].sort()).toEqual(["backward", "forward", "optimizer"]);
+});
+
+test("promises are tracked only while the function of a mode runs or is awaited", async () => {
+  const [begun, ended] = [
+    vi.spyOn(AsyncLocalStorage.prototype, "run"),
+    vi.spyOn(AsyncLocalStorage.prototype, "disable"),
+  ];
+  const counts = () => [begun.mock.calls.length, ended.mock.calls.length];
+  const close = openDispatchMode({});
+  try {
+    expect(withDispatchModeSync({}, () => run(() => tf.relu(tf.tensor1d([1]))))).toBeUndefined();
+    expect(counts()).toEqual([0, 0]);
+    withDispatchMode({}, () => withDispatchMode({}, () => expect(counts()).toEqual([2, 0])));
+    expect(counts()).toEqual([2, 1]);
+    const awaited = withDispatchMode({}, later);
+    withDispatchMode({}, () => {});
+    expect(counts()).toEqual([4, 1]);
+    await awaited;
+    expect(counts()).toEqual([4, 2]);
+    await expect(withDispatchMode({}, () => Promise.reject(new Error("late")))).rejects.toThrow("late");
+    expect(counts()).toEqual([5, 3]);
+  } finally {
+    close();
+    vi.restoreAllMocks();
+  }
 });

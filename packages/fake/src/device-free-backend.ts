@@ -1,5 +1,6 @@
 import type { Backend, DataEntry } from "@remat/backends";
 import { engineInternals } from "@remat/dispatch-hook/engine";
+import { elementsOf } from "@remat/trace";
 import type { BackendValues, DataId, DataType, KernelBackend, TensorInfo } from "@tensorflow/tfjs-core";
 import { util } from "@tensorflow/tfjs-core";
 import { DataDependentError } from "./data-dependent-error.js";
@@ -132,7 +133,7 @@ export function deviceFreeBackend(standsFor: Backend, real: KernelBackend): Fake
 
 /** Constants that JavaScript gave, and NaN for a number that only reports. */
 function valuesOf({ values, shape = [], dtype }: DataEntry): BackendValues {
-  const size = shape.reduce((n, d) => n * d, 1);
+  const size = elementsOf(shape);
   if (values != null && values.length === size) return values as BackendValues;
   if (size === 1 && dtype === "float32" && isReporting()) return Float32Array.of(Number.NaN);
   throw new DataDependentError(

@@ -1,4 +1,5 @@
 import { randomKernels } from "@remat/kernels";
+import { elementsOf } from "@remat/trace";
 import {
   type BackendValues,
   type DataType,
@@ -46,8 +47,6 @@ export function foldConstants(
 
 const isWhole = (dtype: DataType): boolean => dtype === "int32" || dtype === "bool";
 
-const sizeOf = (shape: readonly number[]): number => shape.reduce((size, length) => size * length, 1);
-
 /** Undefined where one is not known, or none is a whole number: that is so of nearly every call. */
 function knownInputs(inputs: NamedTensorInfoMap | undefined): readonly FakeData[] | undefined {
   const known: FakeData[] = [];
@@ -70,7 +69,7 @@ function canBeFolded({ dataId, shape, dtype }: TensorInfo): boolean {
     dataId instanceof FakeData &&
     dataId.values === undefined &&
     (isWhole(dtype) || dtype === "float32") &&
-    sizeOf(shape) <= foldedElements
+    elementsOf(shape) <= foldedElements
   );
 }
 

@@ -77,11 +77,11 @@ function writeFailedStep(
   { heldBytes: _, file: __, ...failure }: ProgramFailure,
   memoryBytes: number | undefined,
 ): void {
-  const models = modelNames(step);
+  const model = modelNames(step);
   const header = {
     ...step.header,
     ...(step.header.device === "cpu" && memoryBytes !== undefined && { deviceMemoryBytes: memoryBytes }),
-    ...(models.length > 0 && { model: models.join(", ") }),
+    ...(model !== undefined && { model }),
     failure,
   };
   const written = openSync(file, "w");

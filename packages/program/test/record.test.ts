@@ -96,6 +96,13 @@ describe("recording a program", () => {
     expect(ops(own).at(-1)).toBe("forward Sub");
   });
 
+  it("calls a step after the models that it updates, with the others that it runs", async () => {
+    const { reports, traces } = await runUnder({ ...order, steps: 4 }, ["node", "two-models.cjs"]);
+    const names = ["discriminator with generator", "generator with discriminator"];
+    expect(reports[0].recorded?.map(({ model }) => model)).toEqual(names);
+    expect(traces.map(({ header }) => header.model)).toEqual(names);
+  });
+
   it("has a graph model and the head that is trained on what it gives in one step, of whose base nothing is kept", async () => {
     const command = ["node", "transfer.cjs"];
     const { stdout, traces } = await runUnder({ ...order, steps: 4 }, command);

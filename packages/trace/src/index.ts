@@ -84,6 +84,7 @@ export {
   type CategoryName,
   categoryNames,
   EventKind,
+  elementsOf,
   FsdpHook,
   type FsdpHookName,
   globalModule,

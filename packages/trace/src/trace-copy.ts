@@ -11,11 +11,13 @@ export interface CopiedOp {
   readonly stack?: number;
   /** Whether its tensors take other bytes than in the source, so that what it moves is not known. */
   readonly isResized?: boolean;
+  /** Left out: none, as they tell of sizes and count the tensors of the source. */
+  readonly attributes?: Readonly<Record<string, unknown>>;
 }
 
 /**
  * A trace that is written as another is read, for what a run would have been under other circumstances: the same modules, calls, stacks and scopes by the same numbers;
- * storages, tensors and ops by new ones. Attributes of ops are not taken along.
+ * storages, tensors and ops by new ones.
  */
 export class TraceCopy {
   readonly source: Trace;
@@ -37,7 +39,7 @@ export class TraceCopy {
   }
 
   /** Writes what stands for `op` of the source. */
-  op(op: number, { inputs, outputs, phase, stack, isResized = false }: CopiedOp): number {
+  op(op: number, { inputs, outputs, phase, stack, isResized = false, attributes }: CopiedOp): number {
     const { source } = this;
     const { ops } = source;
     const copy = this.builder.op({
@@ -50,6 +52,7 @@ export class TraceCopy {
       forwardScope: ops.forwardScope[op],
       inputs,
       outputs,
+      attributes,
       line: source.opLine(op),
       runtimeMs: ops.runtimeMs[op],
       runtimeSource: ops.runtimeSource[op],

@@ -143,3 +143,10 @@ const elementBytes: Record<string, number> = {
 export function bytesPerElement(dtype: string): number | undefined {
   return Object.hasOwn(elementBytes, dtype) ? elementBytes[dtype] : undefined;
 }
+
+/** Returns how many elements a tensor of `shape` has; a scalar's shape is `[]`, of which there is one. */
+export function elementsOf(shape: Iterable<number>): number {
+  let elements = 1;
+  for (const size of shape) elements *= size;
+  return elements;
+}

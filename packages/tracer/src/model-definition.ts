@@ -1,6 +1,8 @@
 import { RematError } from "@remat/trace";
 import * as tfCore from "@tensorflow/tfjs-core";
 import * as tfLayers from "@tensorflow/tfjs-layers";
+import { addChainedOps } from "./chained-ops.js";
+import { embeddedInputs } from "./embedded-inputs.js";
 
 /** What model code is given as `tf`: tfjs-core and tfjs-layers in one, as `@tensorflow/tfjs` exports them. */
 export type TfNamespace = typeof tfCore & typeof tfLayers;
@@ -54,18 +56,28 @@ export function batchOf({ inputs, targets = [] }: Pick<ModelDefinition, "inputs"
 /** What an ES module exports by default. */
 export type ModelFactory = (context: ModelContext) => ModelDefinition | Promise<ModelDefinition>;
 
-/** Returns `tf` for model code, made of the two packages that this one imports. */
+/** Returns `tf` for model code, made of the two packages that this one imports; tensors have the methods that `@tensorflow/tfjs` gives them. */
 export function tfNamespace(): TfNamespace {
+  addChainedOps();
   return { ...tfCore, ...tfLayers } as TfNamespace;
 }
 
 /**
- * Checks what a module exports (a factory, a definition, or a LayersModel) and calls it.
+ * Checks what a module exports (a factory, a definition, or a LayersModel) and calls it. A note says where its model is of another copy of tfjs-layers, of which no layers are told.
  *
  * @throws RematError `MODEL_EXPORT` naming the field that is missing or wrong
  */
 export async function defineModel(exported: unknown, context: ModelContext, name: string): Promise<ModelDefinition> {
   const made: unknown = typeof exported === "function" ? await (exported as ModelFactory)(context) : exported;
+  const definition = checkedDefinition(made, context, name);
+  if (definition.model === undefined || definition.model instanceof tfLayers.LayersModel) return definition;
+  return { ...definition, notes: [...[definition.notes ?? []].flat(), ofAnotherCopy] };
+}
+
+const ofAnotherCopy =
+  "the model is made by another copy of tfjs-layers than remat's: its layers cannot be told apart, and its parameters are not counted. Make it of the tf that a module's function is given: export default ({ tf }) => tf.sequential(…).";
+
+function checkedDefinition(made: unknown, context: ModelContext, name: string): ModelDefinition {
   if (isLayersModel(made)) return definitionOfLayersModel(made, context);
   if (typeof made !== "object" || made === null)
     throw wrong(
@@ -160,7 +172,8 @@ function withInputs(
   { batch = 1 }: ModelContext,
 ): ModelDefinition {
   const assumed: string[] = [];
-  const inputs = model.inputs.map((input) => {
+  const rows = embeddedInputs(model);
+  const inputs = model.inputs.map((input, i) => {
     const { shape, what } = sizesOfInput(input, batch);
     if (what !== undefined) assumed.push(`input ${input.name} takes ${what(showShape(input.shape))} were assumed`);
     if (shape === undefined)
@@ -169,7 +182,11 @@ function withInputs(
         `model ${model.name}: input ${input.name} has the shape ${showShape(input.shape)}: expected all sizes but the batch to be known. ` +
           "Give the inputs in an ES module that exports this model.",
       );
-    return input.dtype === "float32" ? tfCore.randomNormal(shape) : tfCore.zeros(shape, input.dtype);
+    if (input.dtype !== "float32") return tfCore.zeros(shape, input.dtype);
+    const count = rows[i];
+    return count === undefined
+      ? tfCore.randomNormal(shape)
+      : tfCore.tidy(() => tfCore.cast(tfCore.randomUniformInt(shape, 0, count), "float32"));
   });
   if (assumed.length === 0) return { ...definition, inputs };
   return { ...definition, inputs, notes: [...[definition.notes ?? []].flat(), ...assumed] };

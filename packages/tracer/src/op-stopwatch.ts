@@ -1,4 +1,4 @@
-import { type DispatchMode, type OpDone, withDispatchMode } from "@remat/dispatch-hook";
+import { type DispatchMode, type OpDone, withDispatchModeSync } from "@remat/dispatch-hook";
 import { Phase, RematError, type Trace } from "@remat/trace";
 import { quantile } from "./quantile.js";
 import { withMeasuredTimes } from "./with-measured-times.js";
@@ -63,7 +63,7 @@ export class OpStopwatch implements DispatchMode {
     this.isTiming = true;
     const start = performance.now();
     try {
-      withDispatchMode(this, step);
+      withDispatchModeSync(this, step);
     } finally {
       this.isTiming = false;
     }

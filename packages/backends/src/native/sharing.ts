@@ -1,5 +1,5 @@
 import type { KernelAttributes } from "@remat/kernels";
-import { bytesPerElement } from "@remat/trace";
+import { bytesPerElement, elementsOf } from "@remat/trace";
 import { util } from "@tensorflow/tfjs-core";
 import type { SharedBuffer, SharingRule, TensorShape } from "../sharing-rules.js";
 import { alwaysWhole, listOf, sharedPieces, whole } from "../sharing-rules.js";
@@ -65,12 +65,10 @@ function movesOnlyUnits(shape: readonly number[], perm: readonly number[]): bool
   return moved.every((axis, i) => i === 0 || axis > moved[i - 1]);
 }
 
-const count = (shape: readonly number[]): number => shape.reduce((product, n) => product * n, 1);
-
 /** Whether every row along the first axis starts on a boundary (`IsInnerDimsSizeAligned`). */
 function rowsAligned({ shape, dtype }: TensorShape): boolean {
   if (shape.length === 0 || shape[0] === 0) return false;
-  return ((count(shape) / shape[0]) * (bytesPerElement(dtype) ?? 0)) % alignmentBytes === 0;
+  return ((elementsOf(shape) / shape[0]) * (bytesPerElement(dtype) ?? 0)) % alignmentBytes === 0;
 }
 
 /** `IsDim0SliceAligned`; `end` may also be a size. */

@@ -1,4 +1,4 @@
-import { RematError } from "@remat/trace";
+import { elementsOf, RematError } from "@remat/trace";
 import { type DataType, type Tensor, tensor } from "@tensorflow/tfjs-core";
 import { type Group, isDataset, openFile } from "./jsfive.js";
 import type { StoredArray } from "./stored-weights.js";
@@ -50,7 +50,7 @@ export function arrayOf(group: Group, path: string, name: string, from: string):
   const found = group.get(path);
   if (!isDataset(found)) throw new Error(`${name} is no array`);
   const { shape } = found;
-  const size = shape.reduce((all, length) => all * length, 1);
+  const size = elementsOf(shape);
   return {
     name,
     shape,

@@ -1,4 +1,4 @@
-import { RematError } from "@remat/trace";
+import { elementsOf, RematError } from "@remat/trace";
 import { cast, type DataType, io, type Tensor } from "@tensorflow/tfjs-core";
 import { isObject } from "../json.js";
 import type { KerasWeights, StoredArray } from "./stored-weights.js";
@@ -64,7 +64,7 @@ export function readManifestWeights(modelJson: object, read: (path: string) => U
 
 function bytesOf({ name, shape, dtype, quantization }: io.WeightsManifestEntry): number {
   const size = numberBytes[quantization?.dtype ?? dtype];
-  if (size !== undefined) return shape.reduce((all, length) => all * length, size);
+  if (size !== undefined) return size * elementsOf(shape);
   throw new RematError(
     "KERAS_WEIGHTS_FILE",
     `weight ${name} of the manifest is of ${quantization?.dtype ?? dtype}, expected one of ${Object.keys(numberBytes).join(", ")}. Convert the model again with tensorflowjs_converter.`,

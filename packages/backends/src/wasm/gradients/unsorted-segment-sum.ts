@@ -1,3 +1,4 @@
+import { elementsOf } from "@remat/trace";
 import type { TensorInfo, UnsortedSegmentSumAttrs } from "@tensorflow/tfjs-core";
 import { floatsOf, type WasmBackend } from "./wasm-backend.js";
 
@@ -13,7 +14,7 @@ export function unsortedSegmentSum({
 }): TensorInfo {
   const rowShape = x.shape.slice(1);
   const out = backend.makeOutput([numSegments, ...rowShape], "float32");
-  const length = rowShape.reduce((product, n) => product * n, 1);
+  const length = elementsOf(rowShape);
   const [rows, sums, ids] = [floatsOf(backend, x), floatsOf(backend, out).fill(0), floatsOf(backend, segmentIds)];
   for (let row = 0; row < x.shape[0]; row++) {
     const segment = ids[row];

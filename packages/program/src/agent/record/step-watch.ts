@@ -39,9 +39,7 @@ export class StepWatch {
     writeNow(file, trace);
     files.push(file);
     if (files.length > 2) rmSync(files.shift()!, { force: true });
-    const models = modelNames(trace);
-    const model = models.length === 0 ? undefined : models.join(", ");
-    reporter.watched = { file, pass, model, optimizer: nameOfOptimizer(optimizer), stepMs };
+    reporter.watched = { file, pass, model: modelNames(trace), optimizer: nameOfOptimizer(optimizer), stepMs };
     reporter.write();
     const now = performance.now();
     this.dueAt = now + Math.min(longestRestMs, Math.max(leastMs, restFactor * (stepMs + now - begun)));

@@ -20,8 +20,7 @@ export function writeStep(
   const notes = [
     `step ${group.steps} of an unmodified program; times are medians of ${alike} steps that ran these ops`,
   ];
-  const models = modelNames(trace);
-  const model = models.length === 0 ? undefined : models.join(", ");
+  const model = modelNames(trace);
   const header = {
     ...trace.header,
     ...(trace.header.device === "cpu" && memoryBytes !== undefined && { deviceMemoryBytes: memoryBytes }),
