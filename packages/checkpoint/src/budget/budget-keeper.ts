@@ -33,6 +33,7 @@ import { PassPlanner } from "./pass-planner.js";
 import { ResidentWatch } from "./resident-watch.js";
 import { StockMeter } from "./stock-meter.js";
 import { StockShare } from "./stock-share.js";
+import { WantedRecords } from "./wanted-records.js";
 import { warnOnce } from "./warning.js";
 
 const noTensors: readonly Tensor[] = [];
@@ -45,7 +46,7 @@ const noTensors: readonly Tensor[] = [];
 export class BudgetKeeper extends Executor implements BudgetExecution {
   budgetBytes: number | undefined;
   heldBytes = 0;
-  private wantsRecord = true;
+  private readonly wanted: WantedRecords;
   /** The gradients that the last pass was asked for. */
   private asked = "";
   /** Whether a pass runs as in stock. */
@@ -87,6 +88,7 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
     super(policy, meter, plans.length === 0 ? undefined : plannedGradients(plans[0]));
     this.online = online;
     this.budgetPolicy = policy;
+    this.wanted = new WantedRecords(policy);
     this.watched = new ExceededWatch(isStrict);
     this.planner = new PassPlanner(policy, meter, planningMs, () => this.online.budgetBytes);
     this.observer = new PassObserver(meter, policy, () => this.isReplaying);
@@ -246,22 +248,33 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
 
   private keepWithin(call: GradientsCall, next: RunGradients): GradientsResult {
     const run = () => super.gradients(call, next);
-    if (!this.wantsRecord || this.options.online === true) {
+    const { wanted } = this;
+    if (wanted.of === "none" || this.options.online === true) {
       const result = this.watch(run);
-      this.wantsRecord = this.budgetPolicy.predictedBytes === undefined;
+      wanted.notRecorded();
       return result;
     }
     const keptFromBytes = this.meter.liveBytes;
     const stock = this.share && new StockMeter(this.meter);
-    const { result, released, trace } = this.observer.record(run, stock);
+    const pass = { run, stock };
+    const { result, released, trace } =
+      wanted.of === "any" ? this.observer.record(pass) : this.observer.recordUnknown(pass);
     // A pass as planned is of another kind than that for which a record is wanted.
-    if (this.budgetPolicy.predictedBytes !== undefined) return result;
+    if (this.budgetPolicy.predictedBytes !== undefined) {
+      this.budgetPolicy.checkPlan(released);
+      wanted.recordedInVain();
+      return result;
+    }
+    if (trace === undefined) {
+      wanted.notRecorded();
+      return result;
+    }
     if (this.share !== undefined && stock !== undefined && this.share.seek(this.asked, stock.peakBytes)) {
       this.keepShare(this.share);
       return result;
     }
-    this.wantsRecord = false;
-    this.planner.plan(trace, this.asked, { released, keptFromBytes });
+    if (this.planner.plan(trace, this.asked, { released, keptFromBytes })) wanted.of = "none";
+    else wanted.recordedInVain();
     return result;
   }
 
@@ -332,15 +345,15 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
     this.isMeasuring = true;
     try {
       const stock = new StockMeter(this.meter);
-      const { result, trace, released } = this.observer.record(next, stock);
+      const { result, trace, released } = this.observer.record({ run: next, stock });
       const { peakBytes, addedBytes } = stock;
       this.stockPassBytes = peakBytes;
       const releasedBytes = released.addedBytes;
       if (share.add(this.asked, { trace, peakBytes, addedBytes, releasedBytes }) && budgetBytes !== undefined)
         this.startAnew(share, wasLifted);
       // Those that follow take other ops.
-      this.wantsRecord = trace.strings.some(hasFasterGradient);
-      if (!this.wantsRecord && this.options.online !== true) this.planner.plan(trace, this.asked, { released });
+      this.wanted.of = trace.strings.some(hasFasterGradient) ? "any" : "none";
+      if (this.wanted.of === "none" && this.options.online !== true) this.planner.plan(trace, this.asked, { released });
       return result;
     } finally {
       this.isMeasuring = false;

@@ -6,7 +6,13 @@ import type { Policy } from "../executor/executor.js";
 import type { Ledger } from "../executor/ledger.js";
 import type { Recipe, StoredBuffer } from "../executor/stored-data.js";
 import type { OnlinePolicy } from "../online/online-policy.js";
-import { fingerprintOfSequence, type OpSequence, type RunOp, sequenceOfOccurrences } from "../plan/op-sequence.js";
+import {
+  fingerprintOfSequence,
+  isOpAt,
+  type OpSequence,
+  type RunOp,
+  sequenceOfOccurrences,
+} from "../plan/op-sequence.js";
 import { PlanFollower } from "../plan/plan-follower.js";
 import { type PlanScript, scriptOfPlan } from "../plan/plan-script.js";
 import type { PlannedPass } from "../planning/plan-within.js";
@@ -44,6 +50,15 @@ export class BudgetPolicy implements Policy {
   recomputedOps: number[] = [];
   /** What only recipes need from now on is told here, too. */
   onUnused: ((buffer: StoredBuffer) => void) | undefined;
+  /** Whether a plan is being made for passes of a kind, or cannot be. */
+  isAsked: (fingerprint: string) => boolean = () => false;
+  /** Told in the first op of a pass that begins as one of which all is known; but whether it needs its plan, if that is new. */
+  onKnown: ((isNew: boolean) => void) | undefined;
+  /** Whether the last pass began as one of which all is known, and was another after all. */
+  wasMistaken = false;
+  /** The ops of a kind that was asked about, as long as the pass runs these; and how many it has run. */
+  private askedOps: OpSequence | undefined;
+  private askedOpsRun = 0;
   private readonly given: KnownPass[] = [];
   private known: KnownPass[] = [];
   /** The gradients that the pass to come is asked for. */
@@ -78,7 +93,7 @@ export class BudgetPolicy implements Policy {
     // Up to here it has been as foreseen, and has held no more.
     this.meter.raise(pass.peakBytes(this.heldBytes));
     this.hasForeseen = false;
-    this.follow(undefined);
+    this.leave();
   }
 
   /** Whether only what the backward pass will read stays saved: but under a plan that somebody has given, whose prediction knows when the rest is freed. */
@@ -89,6 +104,11 @@ export class BudgetPolicy implements Policy {
   /** Whether no plan is followed now. */
   get isOnline(): boolean {
     return this.pass === undefined;
+  }
+
+  /** Whether the last pass was one for which a plan is being made, or cannot be. */
+  get wasAsked(): boolean {
+    return this.askedOps !== undefined;
   }
 
   /** A pass is about to start that is asked for these gradients. */
@@ -167,6 +187,8 @@ export class BudgetPolicy implements Policy {
     this.ledger = ledger;
     this.isFirstOp = true;
     this.hasForeseen = false;
+    this.wasMistaken = false;
+    this.askedOps = undefined;
     this.recomputedOps = [];
     this.heldBytes = this.meter.liveBytes;
     this.online.passStarting(ledger);
@@ -209,8 +231,9 @@ export class BudgetPolicy implements Policy {
   }
 
   isNoted(op: OpDone): boolean {
+    if (this.isFirstOp) return true;
     if (this.pass === undefined) return this.online.isNoted(op);
-    return this.isFirstOp || !(this.pass.follower instanceof PlanFollower) || this.pass.follower.isNoted();
+    return !(this.pass.follower instanceof PlanFollower) || this.pass.follower.isNoted();
   }
 
   get passesNext(): boolean {
@@ -219,6 +242,7 @@ export class BudgetPolicy implements Policy {
 
   opPassed(op: OpDone): void {
     if (this.pass !== undefined) this.opOver(op, undefined);
+    else this.goAlong(op);
   }
 
   evicting(buffer: StoredBuffer): void {
@@ -230,12 +254,16 @@ export class BudgetPolicy implements Policy {
       this.choose(op);
       this.isFirstOp = false;
       if (!this.prunesSaved || this.watchesOnly) reconsiderPass();
+      if (this.pass === undefined) this.askedOps = this.askedOpsThatBeginWith(op);
+      this.askedOpsRun = 0;
+      if (this.pass !== undefined || this.askedOps !== undefined) this.onKnown?.(this.pass?.isNew === true);
     }
+    this.goAlong(op);
     this.current.opOver(op, recipe);
     if (this.pass === undefined || !hasLeft(this.pass)) return;
 
     this.pass.leftFor?.add(this.asked);
-    this.follow(undefined);
+    this.leave();
     this.online.opOver(op);
   }
 
@@ -283,6 +311,22 @@ export class BudgetPolicy implements Policy {
       this.known.find(canBe) ??
       this.given.find(canBe)
     );
+  }
+
+  private goAlong(op: OpDone): void {
+    if (this.askedOps === undefined || isOpAt(this.askedOps, this.askedOpsRun++, op)) return;
+    this.askedOps = undefined;
+    this.wasMistaken = true;
+  }
+
+  private askedOpsThatBeginWith(op: OpDone): OpSequence | undefined {
+    return this.known.find(({ fingerprint, follower }) => follower.beginsWith(op) && this.isAsked(fingerprint))
+      ?.follower.ops;
+  }
+
+  private leave(): void {
+    this.wasMistaken = true;
+    this.follow(undefined);
   }
 
   private follow(pass: KnownPass | undefined): void {

@@ -1,4 +1,5 @@
-import { type GradientsResult, withDispatchMode } from "@remat/dispatch-hook";
+import { type GradientsResult, withDispatchModeSync } from "@remat/dispatch-hook";
+import { reconsiderPass } from "@remat/dispatch-hook/release";
 import type { Trace } from "@remat/trace";
 import type { MemoryMeter } from "../memory-meter.js";
 import type { BudgetPolicy } from "./budget-policy.js";
@@ -10,6 +11,12 @@ import type { StockMeter } from "./stock-meter.js";
 export interface MeteredPass {
   readonly result: GradientsResult;
   readonly released: ReleasedMeter;
+}
+
+/** A pass and what it has run; `stock` is told of it where somebody asks what it would hold in stock. @internal */
+export interface PassToRecord {
+  run(): GradientsResult;
+  readonly stock: StockMeter | undefined;
 }
 
 /**
@@ -24,29 +31,54 @@ export class PassObserver {
     private readonly isReplaying: () => boolean,
   ) {}
 
-  /** Records the pass, too. `stock` is told of the pass where somebody asks what it would hold in stock. */
-  record(run: () => GradientsResult, stock: StockMeter | undefined): MeteredPass & { readonly trace: Trace } {
+  /** Records the pass, too. */
+  record(pass: PassToRecord): MeteredPass & { readonly trace: Trace } {
     const recorder = new PassRecorder(this.isReplaying);
-    const pass = this.meterRelease(
-      () =>
-        withDispatchMode(recorder, () => {
-          recorder.start();
-          return stock === undefined ? run() : withDispatchMode(stock, run);
-        }),
-      stock,
-    );
-    return { ...pass, trace: recorder.stop() };
+    const released = new ReleasedMeter(this.meter);
+    const result = this.recordBy(recorder, released, pass);
+    return { result, released, trace: recorder.stop() };
+  }
+
+  /** Records a pass unless it begins as one that is known: then from its first op on nothing is noted, and it takes as long as any. */
+  recordUnknown(pass: PassToRecord): MeteredPass & { readonly trace: Trace | undefined } {
+    const recorder = new PassRecorder(this.isReplaying);
+    const released = new ReleasedMeter(this.meter);
+    this.policy.onKnown = (isNew) => {
+      recorder.isDozing = true;
+      if (pass.stock !== undefined) pass.stock.isDozing = true;
+      released.isDozing = !isNew;
+      reconsiderPass();
+    };
+    try {
+      const result = this.recordBy(recorder, released, pass);
+      return { result, released, trace: recorder.isDozing ? undefined : recorder.stop() };
+    } finally {
+      this.policy.onKnown = undefined;
+    }
   }
 
   /** Counts what the pass would hold with early release alone. */
-  meterRelease(run: () => GradientsResult, stock?: StockMeter): MeteredPass {
+  meterRelease(run: () => GradientsResult): MeteredPass {
     const released = new ReleasedMeter(this.meter);
+    return { result: this.meterBy(released, run), released };
+  }
+
+  private recordBy(recorder: PassRecorder, released: ReleasedMeter, { run, stock }: PassToRecord): GradientsResult {
+    const recorded = () =>
+      withDispatchModeSync(recorder, () => {
+        recorder.start();
+        return stock === undefined ? run() : withDispatchModeSync(stock, run);
+      });
+    return this.meterBy(released, recorded, stock);
+  }
+
+  private meterBy(released: ReleasedMeter, run: () => GradientsResult, stock?: StockMeter): GradientsResult {
     this.policy.onUnused = ({ storage }) => {
       released.bufferUnused(storage);
       stock?.bufferUnused(storage);
     };
     try {
-      return { result: withDispatchMode(released, run), released };
+      return withDispatchModeSync(released, run);
     } finally {
       this.policy.onUnused = undefined;
     }

@@ -36,7 +36,9 @@ export class PassPlanner {
     private readonly meter: MemoryMeter,
     private readonly planningMs: number,
     private readonly budgetBytes: () => number,
-  ) {}
+  ) {
+    policy.isAsked = (kind) => this.kindsAsked.has(kind);
+  }
 
   /** Settled when no plan is being made, with what came of the last. Who asks keeps the process alive. */
   get outcome(): Promise<PlanningOutcome> {
@@ -57,14 +59,18 @@ export class PassPlanner {
     this.policy.forgetPlans();
   }
 
-  /** @param asked the gradients that the pass was asked for */
-  plan(trace: Trace, asked: string, { released, keptFromBytes = -1 }: UnplannedPass): void {
+  /**
+   * Returns false where that is being done, or has been in vain.
+   *
+   * @param asked the gradients that the pass was asked for
+   */
+  plan(trace: Trace, asked: string, { released, keptFromBytes = -1 }: UnplannedPass): boolean {
     const { plannings, policy, kindsAsked } = this;
     const ops = sequenceOfTrace(trace);
     const kind = fingerprintOfSequence(ops);
     const roomy = released.roomyPass(ops);
     policy.addRoomy(kind, roomy);
-    if (kindsAsked.has(kind)) return;
+    if (kindsAsked.has(kind)) return false;
     kindsAsked.add(kind);
     const { recomputedOps } = policy;
     // The step goes on to update the weights; an optimizer's slots are there when it is over.
@@ -109,6 +115,7 @@ export class PassPlanner {
         if (this.recordedOps >= manyOps) collectGarbage();
         this.recordedOps = 0;
       });
+    return true;
   }
 }
 

@@ -8,6 +8,9 @@ import { TraceRecorder } from "@remat/tracer";
  * @internal
  */
 export class PassRecorder extends TraceRecorder {
+  /** Whether nobody wants the record any more. */
+  isDozing = false;
+
   constructor(private readonly isReplaying: () => boolean) {
     super({ outside: false });
   }

@@ -9,6 +9,8 @@ import type { RoomyPass } from "./released-pass.js";
  * @internal
  */
 export class ReleasedMeter extends MemoryMeter {
+  /** Whether nobody asks any more. */
+  isDozing = false;
   private readonly startBytes: number;
   private betweenBytes: number;
 

@@ -23,6 +23,10 @@ export class ReleasedPass implements Policy {
 
   constructor(readonly pass: RoomyPass) {}
 
+  get ops(): OpSequence {
+    return this.pass.ops;
+  }
+
   beginsWith(op: RunOp): boolean {
     return isOpAt(this.pass.ops, 0, op);
   }

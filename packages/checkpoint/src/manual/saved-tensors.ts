@@ -6,7 +6,7 @@ import {
   type Storage,
   type StorageOrigin,
   storagesOf,
-  withDispatchMode,
+  withDispatchModeSync,
 } from "@remat/dispatch-hook";
 import { forwardOnTape } from "@remat/dispatch-hook/release";
 import { ModTracker } from "@remat/mod-tracker";
@@ -53,8 +53,8 @@ export function savedTensors(fn: () => Tensor, options: SavedTensorsOptions = {}
   if (own !== undefined && options.model !== undefined) own.track(options.model);
   const observer = new SavedTensorObserver(tracker);
   try {
-    return withDispatchMode(tracker, () =>
-      withDispatchMode(observer, () =>
+    return withDispatchModeSync(tracker, () =>
+      withDispatchModeSync(observer, () =>
         tidy(() => {
           let held: SavedTensor[] = [];
           // The result goes with the tidy; what is told of it is plain.

@@ -1,4 +1,4 @@
-import { type UpdateCall, type UpdateTurns, withDispatchMode } from "@remat/dispatch-hook";
+import { type UpdateCall, type UpdateTurns, withDispatchModeSync } from "@remat/dispatch-hook";
 import type { MemoryMeter } from "../memory-meter.js";
 import { gradientsIn } from "./gradients-in.js";
 import { type TurnScripts, TurnsFollower, waitForRoom } from "./turn-scripts.js";
@@ -77,7 +77,7 @@ export class UpdateReleaser {
     const follower = new UpdateFollower(expected.script, call.ownsGradients ? free : () => {});
     isReleasing = true;
     try {
-      withDispatchMode(follower, next);
+      withDispatchModeSync(follower, next);
     } finally {
       isReleasing = false;
     }
@@ -89,7 +89,7 @@ export class UpdateReleaser {
     const kind = kindOf(call);
     isReleasing = true;
     try {
-      withDispatchMode(recorder, next);
+      withDispatchModeSync(recorder, next);
     } finally {
       isReleasing = false;
     }
@@ -105,7 +105,7 @@ export class UpdateReleaser {
     if (known.scripts !== undefined && this.meter !== undefined)
       turns.waits = waitForRoom(known.scripts, turns, this.meter);
     if (known.scripts === undefined) next();
-    else withDispatchMode(new TurnsFollower(known.scripts, turns), next);
+    else withDispatchModeSync(new TurnsFollower(known.scripts, turns), next);
   }
 }
 

@@ -15,11 +15,12 @@ describe.each(recordedCases.slice(0, 8).map((one) => [one.step.case, one] as con
   const simulator = new CheckpointSimulator(script, units);
   const least = planTorchCheckpoints(trace, untimed);
 
-  test.each([0.9, 0.75, 0.6])(
-    "within %s: no worse than any policy that people write, and what it says is so",
-    (share) => {
+  test.each([0.9, 0.75, 0.6].flatMap((share) => [true, false].map((findsLeast) => [share, findsLeast] as const)))(
+    "within %s, looking for what holds least %s: no worse than any policy that people write, and what it says is so",
+    (share, findsLeast) => {
       const budgetBytes = least.plain.peakBytes * share;
-      const { found, byHand } = planTorchCheckpoints(trace, { ...untimed, budget: { bytes: budgetBytes } });
+      const budget = { bytes: budgetBytes };
+      const { found, byHand } = planTorchCheckpoints(trace, { ...untimed, budget, findsLeast });
       const fitting = byHand.filter(({ peakBytes }) => peakBytes <= budgetBytes);
       if (found === undefined) return expect([least.least.peakBytes > budgetBytes, fitting]).toEqual([true, []]);
       expect(found.peakBytes).toBeLessThanOrEqual(budgetBytes);

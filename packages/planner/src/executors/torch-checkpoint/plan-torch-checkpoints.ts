@@ -43,6 +43,8 @@ export interface TorchCheckpointsOptions {
   readonly seed?: number;
   /** "parts" if not given, which models that are sharded or compiled cannot follow. */
   readonly units?: CheckpointUnits;
+  /** Whether what holds least is looked for where a policy is found within the budget, too: `least` is else the least of what was tried on the way. True if not given. */
+  readonly findsLeast?: boolean;
   readonly signal?: AbortSignal;
   /** In milliseconds, as `performance.now`. */
   readonly now?: () => number;
@@ -87,6 +89,7 @@ export function planTorchCheckpoints(trace: Trace, options: TorchCheckpointsOpti
     rounds = 40,
     seed = 0,
     units: kind = checkpointUnits[0],
+    findsLeast = true,
     signal,
     now = () => performance.now(),
   } = options;
@@ -119,19 +122,27 @@ export function planTorchCheckpoints(trace: Trace, options: TorchCheckpointsOpti
     limit = begin + (timeMs * ++phase) / phases;
     search.hasParts = hasParts;
   };
+  const goDownTo = (leastBytes: number): void => {
+    for (const hasParts of kinds) {
+      begun(hasParts);
+      goDown(search, leastBytes, { rounds, seed, isOver });
+    }
+  };
+  const lookWithin = (): TriedPolicy | undefined => {
+    for (const hasParts of kinds) {
+      begun(hasParts);
+      if (budgetBytes !== undefined) goDown(search, budgetBytes, { rounds, seed, isOver });
+      const best = bestOf(search, budgetBytes, mostMs);
+      if (best !== undefined) search.improve(Math.max(best.simulated.peakBytes, budgetBytes ?? 0), rounds, seed);
+    }
+    return bestOf(search, budgetBytes, mostMs);
+  };
   // What holds least is looked for as if there were no budget, so that each budget is told the same.
-  for (const hasParts of kinds) {
-    begun(hasParts);
-    goDown(search, 0, { rounds, seed, isOver });
-  }
+  const isLeastFirst = findsLeast || budgetBytes === undefined;
+  if (isLeastFirst) goDownTo(0);
+  const found = lookWithin();
+  if (!isLeastFirst && found === undefined) goDownTo(0);
   const least = search.tradeOffs().at(-1)!;
-  for (const hasParts of kinds) {
-    begun(hasParts);
-    if (budgetBytes !== undefined) goDown(search, budgetBytes, { rounds, seed, isOver });
-    const best = bestOf(search, budgetBytes, mostMs);
-    if (best !== undefined) search.improve(Math.max(best.simulated.peakBytes, budgetBytes ?? 0), rounds, seed);
-  }
-  const found = bestOf(search, budgetBytes, mostMs);
   return {
     found: found && asAnswer(found),
     plain: asAnswer(plain),

@@ -46,6 +46,8 @@ export class PolicySearch {
   private readonly isOver: () => boolean;
   private readonly overlaps: Overlaps;
   private front: TriedPolicy[] = [];
+  /** By policy, whatever the order of its units, and by what excess is counted above: descents come by the same places again and again. */
+  private readonly known = new Map<string, SimulatedCheckpoints>();
 
   constructor(
     simulator: CheckpointSimulator,
@@ -62,7 +64,7 @@ export class PolicySearch {
 
   /** Simulates a policy, and keeps it where none that was tried is as good in both memory and time. */
   try(policy: CheckpointPolicy, aboveBytes: number = Number.POSITIVE_INFINITY): TriedPolicy {
-    const simulated = this.simulator.run(callModes(this.units, policy, this.opCount), aboveBytes);
+    const simulated = this.simulate(policy, aboveBytes);
     const tried = { policy, simulated, extraMs: simulated.recomputeMs + simulated.bookkeepingMs };
     const { peakBytes } = simulated;
     if (!this.front.some((one) => one.simulated.peakBytes <= peakBytes && one.extraMs <= tried.extraMs)) {
@@ -70,6 +72,19 @@ export class PolicySearch {
       this.front.push(tried);
     }
     return tried;
+  }
+
+  private simulate(policy: CheckpointPolicy, aboveBytes: number): SimulatedCheckpoints {
+    const key = `${aboveBytes} ${policy
+      .map((unit) => `${keyOf(unit)}:${unit.saved.join()}`)
+      .sort()
+      .join(" ")}`;
+    let simulated = this.known.get(key);
+    if (simulated === undefined) {
+      simulated = this.simulator.run(callModes(this.units, policy, this.opCount), aboveBytes);
+      this.known.set(key, simulated);
+    }
+    return simulated;
   }
 
   /** The quickest of those tried that hold at most so much; undefined where there is none. */
