@@ -21,7 +21,7 @@ const { values } = parseArgs({
     count: { type: "boolean", default: false },
   },
 });
-const { fuzz, close } = await loadFuzz();
+const { fuzz, invoke, close } = await loadFuzz();
 const { fuzzerKinds, addTries, runsPerSeed, tellPrograms, triesOf } = fuzz;
 const minutes = numberOf("minutes", values.minutes);
 const seed = values.seed === undefined ? Math.floor(Math.random() * 2 ** 31) : numberOf("seed", values.seed);
@@ -32,7 +32,6 @@ const backends = choose("backend", values.backend, ["cpu", "native", "wasm"]).ma
 const hasNative = process.env.NATIVE_APP !== undefined;
 if (!hasNative && values.backend?.includes("native"))
   throw new Error("--backend native needs NATIVE_APP: `remat setup native` makes such a folder and tells its name.");
-await close();
 
 const campaigns = names
   .filter((name) => values.only !== undefined || fuzzerKinds[name].share > 0)
@@ -48,13 +47,13 @@ let failed = 0;
 const tried = [];
 for (const { kind, backend, share } of campaigns) {
   const ms = (share / shares) * minutes * 60_000;
-  const { tries, findings: found, seconds } = await watchCampaign({ kind, backend, seed, ms });
+  const { tries, findings: found, seconds } = await watchCampaign({ kind, backend, seed, ms }, invoke);
   const where = backend === "tensorflow" ? "native" : backend;
   const findings = [];
   for (const finding of found) {
     // What a process has become by what it ran before is not what is looked for.
     const request = { kind, backend, seed: finding.seed, ms: confirmingMs, leastTries: runsPerSeed };
-    const again = await watchCampaign(request);
+    const again = await watchCampaign(request, invoke);
     if (again.findings.length > 0) findings.push(finding);
     else
       console.log(
@@ -73,6 +72,7 @@ for (const { kind, backend, share } of campaigns) {
   }
   failed += findings.length;
 }
+await close();
 if (values.count) {
   const counted = addTries(readFileSync(pages.fuzzer, "utf8"), tried);
   writeFileSync(pages.fuzzer, counted);

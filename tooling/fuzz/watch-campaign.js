@@ -1,6 +1,7 @@
 // Runs a campaign in a process of its own, and ends it where it is silent for too long.
 import { fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
+import { fuzzPath } from "./load-fuzz.js";
 
 /** Longer than any try, and any shrinking, takes on a busy machine. */
 const silenceMs = 300_000;
@@ -10,9 +11,10 @@ const lastLines = 20;
 
 /**
  * @param {{ kind: string, backend: string, seed: number, ms: number, leastTries?: number }} request
+ * @param {(asked: any) => Promise<any>} invoke
  * @returns {Promise<{ tries: number, seconds: number, findings: import("./src/index.js").Finding[] }>}
  */
-export async function watchCampaign(request) {
+export async function watchCampaign(request, invoke) {
   const began = performance.now();
   /** @type {import("./src/index.js").Finding[]} */
   const findings = [];
@@ -20,7 +22,8 @@ export async function watchCampaign(request) {
   let trying = "";
   let isOver = false;
   let output = "";
-  const child = fork(fileURLToPath(new URL("campaign-process.js", import.meta.url)), [JSON.stringify(request)], {
+  const path = fileURLToPath(new URL("campaign-process.js", import.meta.url));
+  const child = fork(path, [fuzzPath, JSON.stringify(request)], {
     execArgv: ["--expose-gc", `--max-old-space-size=${heapMb}`],
     env: { ...process.env, TF_CPP_MIN_LOG_LEVEL: "2" },
     stdio: ["ignore", "pipe", "pipe", "ipc"],
@@ -38,6 +41,8 @@ export async function watchCampaign(request) {
   child.on("message", (/** @type {any} */ message) => {
     clearTimeout(timer);
     timer = setTimeout(end, silenceMs);
+    if (message.asks)
+      void invoke(message.request).then((answer) => child.connected && child.send({ answers: message.asks, answer }));
     if (message.found) findings.push(message.found);
     if (message.over) isOver = true;
     if (message.trying) {

@@ -1,5 +1,6 @@
 import { type DeviceRows, totalColumn } from "@remat/memory";
 import type { CategoryName, MemorySnapshot } from "@remat/trace";
+import { getOrInsert } from "./get-or-insert.js";
 
 /** What a tracker knows of one module. Bytes as allocated. */
 export interface ModuleMemory<State extends string> {
@@ -41,9 +42,7 @@ export class ModuleRecord<State extends string> {
   }
 
   add(state: State, rows: DeviceRows): void {
-    const list = this.snapshots.get(state);
-    if (list === undefined) this.snapshots.set(state, [rows]);
-    else list.push(rows);
+    getOrInsert(this.snapshots, state, () => []).push(rows);
   }
 
   /** A pass begins: its peak is what is held now, until more is. */

@@ -1,5 +1,4 @@
-import { EventKind, Phase, row, type Trace } from "@remat/trace";
-import { elementsOf } from "./op-call.js";
+import { EventKind, elementsOf, Phase, row, type Trace } from "@remat/trace";
 import { multiplyAddsOf } from "./op-cost.js";
 import { groupOps, opCallOf } from "./op-signatures.js";
 

@@ -45,13 +45,6 @@ export const freeOp: OpCost = { flops: 0, bytesRead: 0, bytesWritten: 0, dtype: 
 
 const floatDtypes: ReadonlySet<string> = new Set(["float16", "bfloat16", "float32", "float64"]);
 
-/** Returns number of elements of a tensor of shape `shape`. */
-export function elementsOf(shape: readonly number[]): number {
-  let elements = 1;
-  for (const size of shape) elements *= size;
-  return elements;
-}
-
 /** Returns bytes of memory that `tensor` spans: an expanded dimension (stride 0) counts once. */
 export function bytesOfTensor(tensor: TensorType): number {
   let elements = 1;

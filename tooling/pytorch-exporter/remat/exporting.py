@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 import traceback
 import warnings
 from types import SimpleNamespace
@@ -43,7 +44,7 @@ def export(build, path, *, assume=None, name=None, allocation_unit=512, kernels=
     values = FakeValues(mode, assume or {})
     with _saying_where(), _on_fake_tensors(), _stand_in(kernels):
         model, *optimizers, step = _built(build, mode, values)
-        with mode, values, _computing_in(precision, model):
+        with mode, values, _known_to_transformers(values), _computing_in(precision, model):
             _record_second(step, path, model, *optimizers, name=name, allocation_unit=allocation_unit, kernels=kernels)
 
 
@@ -54,8 +55,9 @@ def export_step(step, path, model=None, optimizer=None, inputs=None, *, assume=N
     """
     kernels = _kernels(kernels, allocation_unit)
     mode = _FakeMode()
+    values = FakeValues(mode, assume or {})
     whole = as_one_model(model) or torch.nn.Module()
-    with _saying_where(), _on_fake_tensors(), _stand_in(kernels), as_before(whole, values=False) as met, mode, FakeValues(mode, assume or {}):
+    with _saying_where(), _on_fake_tensors(), _stand_in(kernels), as_before(whole, values=False) as met, mode, values, _known_to_transformers(values):
         _record_second(step, path, model, optimizer or met, inputs, name=name, allocation_unit=allocation_unit, kernels=kernels)
 
 
@@ -65,6 +67,18 @@ def _record_second(step, path, *of, kernels, **options):
     with record(path, *of, **options) as recorder:
         recorder.kernels = kernels if kernels == "cuda" else None
         step()
+
+
+@contextlib.contextmanager
+def _known_to_transformers(values):
+    """transformers leaves out masks that hide nothing, as attention is causal without one, but never looks at what is in fake tensors. Of these `values` knows it."""
+    utils = sys.modules.get("transformers.utils.import_utils")
+    if not hasattr(utils, "is_fake_tensor"):
+        yield
+        return
+    is_fake_tensor = utils.is_fake_tensor
+    with replaced(utils, "is_fake_tensor", lambda tensor: is_fake_tensor(tensor) and not values.knows(tensor)):
+        yield
 
 
 @contextlib.contextmanager

@@ -79,6 +79,10 @@ class FakeValues(TorchDispatchMode):
                 self.forget(tensor)
         return out
 
+    def knows(self, tensor):
+        """Whether a program can read what is in it."""
+        return self._value(tensor) is not None
+
     def _value(self, tensor):
         if tensor in self._values:
             return self._values[tensor]

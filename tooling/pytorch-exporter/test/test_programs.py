@@ -4,7 +4,9 @@ import copy
 import gc
 import json
 import sys
+import types
 import unittest
+import unittest.mock
 import warnings
 import weakref
 from collections import Counter
@@ -16,6 +18,7 @@ import awkward_programs as programs
 import torch
 from recorded_files import CLI, Folder, held_at_most, ops_of, remat_cli
 from torch import nn
+from torch._subclasses.fake_tensor import FakeTensor
 
 import remat
 
@@ -191,6 +194,22 @@ class Export(Folder):
             warnings.simplefilter("error")
             self.export(step)
         self.assertEqual(read, [(True, 6, 4, [0.0, 0.5, 1.0])] * 2)
+
+    def test_transformers_looks_at_masks_whose_values_are_known(self):
+        # As its utils.import_utils has it: masks that hide nothing are left out of tensors that are not fake.
+        utils = types.ModuleType("transformers.utils.import_utils")
+        utils.is_fake_tensor = is_fake_tensor = lambda tensor: isinstance(tensor, FakeTensor)
+        left_out = []
+
+        def step():
+            for mask in (torch.arange(4) >= 0, torch.tril(torch.ones(4, 4)).bool(), torch.rand(4) < 2):
+                left_out.append(not utils.is_fake_tensor(mask) and bool(mask.all()))
+
+        with unittest.mock.patch.dict(sys.modules, {utils.__name__: utils}):
+            self.export(step)
+            remat.export_step(step, self.folder / "step.json")
+        self.assertEqual(left_out, [True, False, False] * 4)
+        self.assertIs(utils.is_fake_tensor, is_fake_tensor)
 
     def test_steps_that_foreach_optimizers_count_are_numbers(self):
         for of in (torch.optim.AdamW, torch.optim.NAdam, torch.optim.RAdam, torch.optim.Adamax, torch.optim.ASGD):

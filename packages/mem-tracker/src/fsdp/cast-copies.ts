@@ -1,4 +1,5 @@
-import { Category, EventKind, Phase, row, type Trace } from "@remat/trace";
+import { Category, EventKind, elementsOf, Phase, row, type Trace } from "@remat/trace";
+import { getOrInsert } from "../get-or-insert.js";
 import type { CastStorages } from "./cast-storages.js";
 import type { RankTrace } from "./rank-trace.js";
 import { elementBytes } from "./sharding-plan.js";
@@ -17,10 +18,8 @@ export class CastCopies {
   private readonly roles: StorageRoles;
   private readonly storages: SourceStorages;
   private readonly out: RankTrace;
-  /** By input of the root: the ops that read it. */
-  private readonly reads = new Map<number, number[]>();
-  /** 1: storages in the lower dtype that the backward pass reads. */
-  private readonly readBackward: Uint8Array;
+  /** By storage of the source: what stood for it as calls cast it. */
+  private readonly castIn = new Map<number, Map<number, number>>();
   /** Ops of the source before which the root is called. */
   private readonly rootCalls: number[] = [];
   private readonly freeAfter = new Map<number, number[]>();
@@ -30,6 +29,16 @@ export class CastCopies {
   private readonly outputs = new Map<number, CastOutput[]>();
   private readonly gradients = new Map<number, number[]>();
   private readers: readonly (readonly number[] | undefined)[] | undefined;
+  /** By storage of the source: its copy in the other dtype, for the ops that the model's code casts it for. */
+  private readonly converted = new Map<number, number>();
+  /** By such a storage: the last op that reads the copy, and the last that reads itself. */
+  private readonly lastOf: ReadonlyMap<number, { readonly copy: number; readonly own: number }>;
+  /** By op: storages of which it is the last to read themselves. */
+  private readonly ownEnds = new Map<number, number[]>();
+  private readonly savedOnly: Uint8Array | undefined;
+  /** Of the op that comes: what stood for what it reads. */
+  private readonly standing = new Map<number, number>();
+  private castFor = -1;
 
   constructor(
     trace: Trace,
@@ -44,8 +53,74 @@ export class CastCopies {
     this.roles = roles;
     this.storages = storages;
     this.out = out;
-    this.readBackward = new Uint8Array(trace.storages.count);
-    this.collectReads(root);
+    this.collectRootCalls(root);
+    this.lastOf = casts.byOp.size === 0 ? new Map() : this.lastReaders();
+    for (const [storage, { own }] of this.lastOf) {
+      getOrInsert(this.ownEnds, own, () => []).push(storage);
+    }
+    this.savedOnly = trace.events.kind.includes(EventKind.savedOnly) ? new Uint8Array(trace.storages.count) : undefined;
+  }
+
+  /** By storage that some op reads through a cast of the model's own code: who reads the cast last, and who itself. Views are read by nobody but those that read them. */
+  private lastReaders(): ReadonlyMap<number, { readonly copy: number; readonly own: number }> {
+    const { trace } = this;
+    const { byOp } = this.casts;
+    const last = new Map<number, { copy: number; own: number }>();
+    for (const storages of byOp.values())
+      for (const storage of storages.keys()) last.set(storage, { copy: -1, own: -1 });
+    for (let op = 0; op < trace.ops.count; op++) {
+      const outputs = new Set(Array.from(trace.opOutputs(op), (tensor) => trace.tensors.storage[tensor]));
+      for (const tensor of trace.opInputs(op)) {
+        const storage = trace.tensors.storage[tensor];
+        const known = last.get(storage);
+        if (known === undefined) continue;
+        if (byOp.get(op)?.has(storage) === true) known.copy = op;
+        else if (!outputs.has(storage)) known.own = op;
+      }
+    }
+    return last;
+  }
+
+  /** Casts what the model's code casts for an op, before that makes anything. */
+  beforeOp(op: number): void {
+    if (op === this.castFor) return;
+    this.castFor = op;
+    const wanted = this.casts.byOp.get(op);
+    if (wanted === undefined) return;
+    const { trace, out } = this;
+    const [call = 0] = Array.from(trace.opCalls(op)).slice(-1);
+    for (const [storage, toLow] of wanted) {
+      const given = out.standsFor(storage);
+      let copy = this.converted.get(storage);
+      if (copy === undefined || !out.isLive(copy)) {
+        const tensor = trace.opInputs(op).find((each) => trace.tensors.storage[each] === storage) as number;
+        const dtype = toLow ? this.casts.lowDtype : trace.tensorDtype(tensor);
+        [copy] = out.fsdpOp("aten._to_copy", trace.ops.phase[op], call, [this.copyOf(tensor, dtype)]);
+        this.converted.set(storage, copy);
+      }
+      this.standing.set(storage, given);
+      out.stand(copy, storage);
+      this.endOwn(storage, op);
+    }
+  }
+
+  /** Nobody but autograd holds a storage any more. */
+  endReferences(storage: number): void {
+    if (this.savedOnly === undefined) return;
+    this.savedOnly[storage] = 1;
+    if (this.lastOf.has(storage)) this.endOwn(storage, this.castFor);
+  }
+
+  /** Frees a storage of which only the copy in the other dtype is read from now on, once the program holds it no more. */
+  private endOwn(storage: number, op: number): void {
+    const { out, trace, roles } = this;
+    const last = this.lastOf.get(storage);
+    if (last === undefined || last.own > op || !this.converted.has(storage)) return;
+    if (roles.isInput[storage] === 1 || roles.becomesParameter[storage] === 1 || roles.gradients.has(storage)) return;
+    const isGradient = trace.storages.category[storage] === Category.temporary;
+    if (!isGradient && this.savedOnly !== undefined && this.savedOnly[storage] === 0) return;
+    const own = this.storages.ownOf(storage);
+    if (own >= 0) out.free(own);
   }
 
   /** What a call of a sharded module is given in another dtype than the one it computes in, where others compute in another. */
@@ -59,10 +134,28 @@ export class CastCopies {
       if (!wanted.has(storage)) continue;
       const dtype = this.casts.castsUp.has(module) ? trace.tensorDtype(tensor) : this.casts.lowDtype;
       const [copy] = out.fsdpOp("aten._to_copy", Phase.forward, call, [this.copyOf(tensor, dtype)]);
+      const given = this.castIn.get(storage) ?? new Map<number, number>();
+      this.castIn.set(storage, given.set(call, out.standsFor(storage)));
       out.stand(copy, storage);
       const last = this.lastReadIn(storage, call, nextOp);
       if (last === undefined) out.free(copy);
       else this.freeAfterOp(last, copy);
+    }
+  }
+
+  /** What a call was given and has cast goes when it returns, where only copies of it are read from then on; what the step is given stays. */
+  endCall(module: number, eventRow: number, nextOp: number): void {
+    const { trace, castIn } = this;
+    const call = trace.moduleEvents.call[eventRow];
+    for (const storage of this.casts.inputs.get(module) ?? []) {
+      const calls = castIn.get(storage);
+      const given = calls?.get(call);
+      if (calls === undefined || given === undefined) continue;
+      if (this.roles.isInput[storage] === 1 && given === this.storages.ownOf(storage)) continue;
+      const isRead = this.readersOf(storage).some(
+        (op) => op >= nextOp && !trace.opCalls(op).some((inside) => calls.get(inside) === given),
+      );
+      if (!isRead) this.out.free(given);
     }
   }
 
@@ -92,11 +185,10 @@ export class CastCopies {
     const until = this.rootCalls.find((op) => op > nextOp) ?? trace.ops.count;
     for (const tensor of row(trace.moduleEvents.tensors, eventRow)) {
       const storage = trace.tensors.storage[tensor];
-      const reads = this.reads.get(storage);
-      if (reads === undefined) continue;
+      if (this.roles.isInput[storage] === 0 || !this.isWideFloat(storage)) continue;
       const call = trace.moduleEvents.call[eventRow];
       const [copy] = out.fsdpOp("aten._to_copy", Phase.forward, call, [this.copyOf(tensor, this.casts.lowDtype)]);
-      const last = reads.findLast((op) => op >= nextOp && op < until);
+      const last = this.readersOf(storage).findLast((op) => op >= nextOp && op < until);
       if (last === undefined) {
         out.free(copy);
         continue;
@@ -107,9 +199,7 @@ export class CastCopies {
   }
 
   private freeAfterOp(op: number, copy: number): void {
-    const list = this.freeAfter.get(op);
-    if (list === undefined) this.freeAfter.set(op, [copy]);
-    else list.push(copy);
+    getOrInsert(this.freeAfter, op, () => []).push(copy);
   }
 
   private readersOf(storage: number): readonly number[] {
@@ -130,10 +220,18 @@ export class CastCopies {
       const [copy] = out.fsdpOp("aten._to_copy", Phase.forward, call, [this.copyOf(tensor, dtype)]);
       this.wide.set(storage, copy);
       out.stand(copy, storage);
-      if (this.readBackward[storage] === 0) out.free(this.storages.ownOf(storage));
-      made.push({ elements: elementsOf(trace, tensor), shape: trace.tensorShape(tensor) });
+      if (!this.isReadBackward(storage, call)) out.free(this.storages.ownOf(storage));
+      made.push({ elements: elementsOf(trace.tensorShape(tensor)), shape: trace.tensorShape(tensor) });
     }
     if (made.length > 0) this.outputs.set(trace.calls.module[call], made);
+  }
+
+  /** Whether the backward pass of a call reads a storage. */
+  private isReadBackward(storage: number, call: number): boolean {
+    const { trace } = this;
+    return this.readersOf(storage).some(
+      (op) => trace.ops.phase[op] === Phase.backward && trace.opCalls(op).includes(call),
+    );
   }
 
   /** The gradients of outputs that were cast up, cast down as the module's backward pass begins. */
@@ -156,6 +254,12 @@ export class CastCopies {
   }
 
   afterOp(op: number): void {
+    for (const [storage, given] of this.standing) {
+      this.out.stand(given, storage);
+      if (this.lastOf.get(storage)?.copy === op) this.released.push(this.converted.get(storage) as number);
+    }
+    this.standing.clear();
+    for (const storage of this.ownEnds.get(op) ?? []) this.endOwn(storage, op);
     const copies = this.freeAfter.get(op);
     if (copies === undefined) return;
     this.released.push(...copies);
@@ -170,39 +274,31 @@ export class CastCopies {
   /** A storage of the source is freed, and with it the copies that stand for it. */
   free(storage: number): void {
     this.release();
-    const copy = this.wide.get(storage);
-    if (copy !== undefined) this.out.free(copy);
-    this.wide.delete(storage);
+    for (const copies of [this.wide, this.converted]) {
+      const copy = copies.get(storage);
+      if (copy !== undefined) this.out.free(copy);
+      copies.delete(storage);
+    }
   }
 
   private copyOf(tensor: number, dtype: string): { bytes: number; dtype: string; shape: readonly number[] } {
     return {
-      bytes: elementsOf(this.trace, tensor) * elementBytes(dtype),
+      bytes: elementsOf(this.trace.tensorShape(tensor)) * elementBytes(dtype),
       dtype,
       shape: this.trace.tensorShape(tensor),
     };
   }
 
-  private collectReads(root: number): void {
-    const { trace, roles, casts } = this;
-    for (let s = 0; s < trace.storages.count; s++)
-      if (roles.isInput[s] === 1 && this.isWideFloat(s)) this.reads.set(s, []);
-    const { kind, subject, count } = trace.events;
+  private collectRootCalls(root: number): void {
+    const { moduleEvents, calls, events } = this.trace;
+    const { kind, subject, count } = events;
     let nextOp = 0;
     for (let i = 0; i < count; i++) {
-      if (kind[i] === EventKind.enterModule) {
-        const { call, phase } = trace.moduleEvents;
-        if (phase[subject[i]] === Phase.forward && trace.calls.module[call[subject[i]]] === root)
+      const item = subject[i];
+      if (kind[i] === EventKind.op) nextOp = item + 1;
+      else if (kind[i] === EventKind.enterModule)
+        if (moduleEvents.phase[item] === Phase.forward && calls.module[moduleEvents.call[item]] === root)
           this.rootCalls.push(nextOp);
-      }
-      if (kind[i] !== EventKind.op) continue;
-      nextOp = subject[i] + 1;
-      const backward = trace.ops.phase[subject[i]] === Phase.backward;
-      for (const tensor of trace.opInputs(subject[i])) {
-        const s = trace.tensors.storage[tensor];
-        this.reads.get(s)?.push(subject[i]);
-        if (backward && casts.isLow[s] === 1) this.readBackward[s] = 1;
-      }
     }
   }
 
@@ -220,8 +316,4 @@ function readersByStorage(trace: Trace): readonly (readonly number[] | undefined
   for (let op = 0; op < trace.ops.count; op++)
     for (const tensor of trace.opInputs(op)) (readers[trace.tensors.storage[tensor]] ??= []).push(op);
   return readers;
-}
-
-function elementsOf(trace: Trace, tensor: number): number {
-  return trace.tensorShape(tensor).reduce((product, n) => product * n, 1);
 }

@@ -1,4 +1,7 @@
 import { Category, EventKind, Phase, row, type Trace } from "@remat/trace";
+import { getOrInsert } from "../get-or-insert.js";
+import type { FloatIslands } from "./own-casts.js";
+import { packetOf } from "./packet-of.js";
 import { elementBytes, isFloatDtype } from "./sharding-plan.js";
 import type { StorageRoles } from "./storage-roles.js";
 
@@ -17,9 +20,13 @@ export interface CastStorages {
   readonly gradients: ReadonlyMap<number, ReadonlyMap<number, string>>;
   /** Where only some modules compute in the lower dtype: the first op that takes one and would be given two, -1 if none is. */
   readonly twoDtypes: number;
+  /** By op: storages that it reads in another dtype than the one they were made in, and whether in the lower one: casts of the model's own code. */
+  readonly byOp: ReadonlyMap<number, ReadonlyMap<number, boolean>>;
 }
 
 export interface CastScope {
+  /** What computes in float32 among what does not. */
+  readonly islands?: FloatIslands | undefined;
   readonly root: number;
   /** Modules whose outputs are cast to a wider dtype. */
   readonly castModules: ReadonlyMap<number, string>;
@@ -77,9 +84,11 @@ export function castStorages(
   const narrowed = new Set<number>();
   for (let pass = 1; ; pass++) {
     const flow = flowThrough(trace, new DtypeFlow(trace, lowDtype, roles, scope, narrowed));
-    const { isLow, explicit, inputs, gradients, twoDtypes } = flow;
-    if (flow.refused.size === 0 || pass === mostPasses)
-      return { isLow, lowDtype, explicit, inputs, gradients, twoDtypes, castsUp: scope.mixed?.castsUp ?? new Set() };
+    const { isLow, explicit, inputs, gradients, twoDtypes, byOp } = flow;
+    if (flow.refused.size === 0 || pass === mostPasses) {
+      const castsUp = scope.mixed?.castsUp ?? new Set<number>();
+      return { isLow, lowDtype, explicit, inputs, gradients, twoDtypes, byOp, castsUp };
+    }
     for (const storage of flow.refused) narrowed.add(storage);
   }
 }
@@ -102,6 +111,16 @@ class DtypeFlow {
   readonly inputs = new Map<number, Set<number>>();
   readonly gradients = new Map<number, Map<number, string>>();
   twoDtypes = -1;
+  readonly byOp = new Map<number, Map<number, boolean>>();
+  /** By innermost call: what its forward ops have cast, and whether to the lower dtype. */
+  private readonly readIn = new Map<number, Map<number, boolean>>();
+  /** 1: made in the wider dtype by what is handed on in the lower one. */
+  private readonly handsBack: Uint8Array;
+  /** By storage of a gradient in the wider dtype: the call in whose backward pass it is so; -1: none. */
+  private readonly wideIn: Int32Array;
+  /** Of the op that is looked at: whether what it makes is handed on in the lower dtype; the call in which it is wide, or -1. */
+  private handing = false;
+  private wideCall = -1;
   /** Wider tensors that some op cannot have been given as they are. */
   readonly refused = new Set<number>();
   /** By storage in a wider dtype: the one that made it so, where narrower ones went in, too; -1: none did. */
@@ -150,6 +169,8 @@ class DtypeFlow {
     this.madeIn = new Int32Array(trace.storages.count).fill(-1);
     this.madeBy = new Int32Array(trace.storages.count).fill(-1);
     this.lowOps = new Uint8Array(trace.ops.count);
+    this.handsBack = new Uint8Array(trace.storages.count);
+    this.wideIn = new Int32Array(trace.storages.count).fill(-1);
     this.oneFloat = trace.header.framework === "tfjs";
     for (let storage = 0; storage < trace.storages.count; storage++) {
       const tensor = roles.firstTensor[storage];
@@ -163,6 +184,8 @@ class DtypeFlow {
     const outputs = trace.opOutputs(op);
     const inputs = trace.opInputs(op);
     this.meeting = -1;
+    this.handing = false;
+    this.wideCall = -1;
     const low = trace.ops.phase[op] !== Phase.optimizer && this.resultIsLow(op, inputs);
     if (low) this.lowOps[op] = 1;
     for (const tensor of inputs)
@@ -179,7 +202,13 @@ class DtypeFlow {
         this.madeIn[s] = trace.ops.stack[op];
         this.madeBy[s] = op;
         if (this.narrowed.has(s)) this.isLow[s] = 1;
-        else if (!low) this.widenedBy[s] = this.meeting;
+        else if (!low) {
+          this.widenedBy[s] = this.meeting;
+          if (this.handing) this.handsBack[s] = 1;
+          this.wideIn[s] = this.wideCall;
+          // That of a parameter gets the parameter's dtype.
+          if ((this.handing || this.wideCall >= 0) && this.ofParameters.has(s)) this.isLow[s] = 1;
+        }
         if (low && !wide?.includes(k) && this.isWide(outputs[k])) this.isLow[s] = 1;
       }
   }
@@ -204,7 +233,7 @@ class DtypeFlow {
       const storage = this.trace.tensors.storage[tensor];
       if (!this.isWide(tensor) || this.lowInside[storage] === 1) continue;
       if (this.isLow[storage] === 1 && this.widened[storage] === 0) continue;
-      put(this.inputs, module, () => new Set<number>()).add(storage);
+      getOrInsert(this.inputs, module, () => new Set<number>()).add(storage);
     }
   }
 
@@ -224,7 +253,8 @@ class DtypeFlow {
           ? mixed.isLow.get(calls.module[around]) === true
           : this.isLow[storage] === 1 && this.widened[storage] === 0;
       if (low) givenLow = true;
-      if (low ? mixed.castsUp.has(module) : computesLow) put(this.inputs, module, () => new Set<number>()).add(storage);
+      if (low ? mixed.castsUp.has(module) : computesLow)
+        getOrInsert(this.inputs, module, () => new Set<number>()).add(storage);
     }
     this.givenLow.set(module, givenLow);
   }
@@ -275,12 +305,13 @@ class DtypeFlow {
     let lowScalar = false;
     let wider = -1;
     const onlyFirst = firstDecides.test(trace.opName(op));
+    const reads = scope.islands === undefined || this.oneFloat ? undefined : new IslandReads(scope.islands);
     for (const tensor of inputs) {
       if (!isFloatDtype(trace.tensorDtype(tensor))) continue;
       const s = trace.tensors.storage[tensor];
       // The gradient that enters a module whose output was cast is cast back.
       const castBack = castModule >= 0 && this.isWide(tensor) && !this.isMadeIn(s, castModule);
-      const low =
+      const given =
         scope.mixed !== undefined
           ? this.isReadLow(s, op, phase, castModule) || castBack
           : (this.isLow[s] === 1 && (this.widened[s] === 0 || castModule >= 0)) ||
@@ -288,6 +319,11 @@ class DtypeFlow {
             castBack ||
             this.narrowed.has(s) ||
             this.isCastFor(s, op);
+      const low = reads === undefined || !this.isWide(tensor) ? given : this.readAs(op, s, given, reads);
+      if (onlyFirst && reads !== undefined) {
+        reads.first ??= low;
+        continue;
+      }
       if (onlyFirst) return low;
       if (this.oneFloat && !low && this.madeIn[s] < 0 && (inRoot || inBackward)) continue;
       const scalar = trace.tensors.shape.start[tensor] === trace.tensors.shape.start[tensor + 1];
@@ -298,20 +334,120 @@ class DtypeFlow {
         if (wider < 0 || this.widenedBy[wider] < 0) wider = s;
       }
     }
-    if (wider >= 0 && !this.oneFloat) this.meet(op, wider, lowTensor);
+    if (reads !== undefined) {
+      if (onlyFirst) return this.firstIsLow(op, reads);
+      const isWide = reads.islands.isWide[op];
+      if (isWide !== 0 && inputs.length > 0) {
+        this.handing = reads.casts && isWide === 1;
+        if (reads.casts || wideTensor) {
+          if (wider >= 0) this.meet(op, wider, lowTensor);
+          return false;
+        }
+      }
+      if (phase === Phase.backward && lowTensor && wideTensor) {
+        if (this.isSumOfGradients(op)) {
+          for (const storage of reads.wideGradients) this.castBy(op, storage, true);
+          return true;
+        }
+        if (reads.readsWide) for (const storage of reads.lowGradients) this.castBy(op, storage, false);
+      }
+      if (phase === Phase.backward && wideTensor && reads.readsWide) this.wideCall = trace.opCalls(op).at(-1) ?? -1;
+    }
+    // What PyTorch would refuse is cast before, so that what it makes is not wide for that.
+    if (wider >= 0 && !this.oneFloat && this.meet(op, wider, lowTensor)) return true;
     const followsCode = this.oneFloat && scope.mixed === undefined && (inRoot || inBackward);
     return (lowTensor || lowScalar || followsCode) && !wideTensor;
   }
 
-  /** Notes by which tensor what an op makes is wide, and of what takes one dtype that it cannot be so. */
-  private meet(op: number, wider: number, lowTensor: boolean): void {
+  /** Whether an op reads a storage in the lower dtype, where the code of the model casts some by itself; `given`: whether it would as it was made. */
+  private readAs(op: number, storage: number, given: boolean, reads: IslandReads): boolean {
+    const { trace } = this;
+    const { isWide } = reads.islands;
+    const call = trace.opCalls(op).at(-1) ?? -1;
+    const maker = this.madeBy[storage];
+    const toLow = (): boolean => {
+      this.castBy(op, storage, true);
+      return true;
+    };
+    if (trace.ops.phase[op] !== Phase.backward) {
+      if (isWide[op] !== 0) {
+        // A weight is read as it is: the product of both is wide.
+        if (this.handsBack[storage] === 1) reads.casts = true;
+        if (!given || (this.lowInside[storage] === 1 && trace.storages.category[storage] === Category.parameter))
+          return given;
+        reads.casts = true;
+        this.castBy(op, storage, false);
+        getOrInsert(this.readIn, call, () => new Map<number, boolean>()).set(storage, false);
+        return false;
+      }
+      if (given || this.handsBack[storage] === 0) return given;
+      getOrInsert(this.readIn, call, () => new Map<number, boolean>()).set(storage, true);
+      return toLow();
+    }
+    if (maker >= 0 && trace.ops.phase[maker] === Phase.backward) {
+      if (given) {
+        reads.lowGradients.push(storage);
+        return true;
+      }
+      const leaves = this.wideIn[storage] >= 0 && !trace.opCalls(op).includes(this.wideIn[storage]);
+      if (this.handsBack[storage] === 1 || leaves) return toLow();
+      reads.wideGradients.push(storage);
+      if (this.wideIn[storage] >= 0) reads.readsWide = true;
+      return false;
+    }
+    const readsResult = maker >= 0 && isWide[maker] !== 0 && /softmax_backward/.test(trace.opName(op));
+    if (readsResult) {
+      reads.readsWide = true;
+      reads.ofSoftmax = isWide[maker];
+      return given;
+    }
+    const cast = this.readIn.get(call)?.get(storage);
+    if (cast === false && given) {
+      this.castBy(op, storage, false);
+      reads.readsWide = true;
+      return false;
+    }
+    if (cast === true && !given) return toLow();
+    if (!given && maker >= 0 && isWide[maker] !== 0) reads.readsWide = true;
+    return given;
+  }
+
+  /** Of an op whose first tensor says the dtype, but for the gradient of a softmax that was wide, which is made wide and handed on in the lower dtype. */
+  private firstIsLow(op: number, { first = false, ofSoftmax, lowGradients }: IslandReads): boolean {
+    if (ofSoftmax === 0) return first;
+    for (const storage of lowGradients) this.castBy(op, storage, false);
+    this.handing = true;
+    return false;
+  }
+
+  private isSumOfGradients(op: number): boolean {
+    const { trace } = this;
+    return (
+      /^add_?$/.test(packetOf(trace.opName(op))) &&
+      Array.from(trace.opInputs(op)).every((tensor) => {
+        const maker = this.madeBy[trace.tensors.storage[tensor]];
+        return maker >= 0 && trace.ops.phase[maker] === Phase.backward;
+      })
+    );
+  }
+
+  private castBy(op: number, storage: number, toLow: boolean): void {
+    getOrInsert(this.byOp, op, () => new Map<number, boolean>()).set(storage, toLow);
+  }
+
+  /** Notes by which tensor what an op makes is wide; returns whether it is one that takes one dtype, and so cannot be given these. */
+  private meet(op: number, wider: number, lowTensor: boolean): boolean {
     const began = this.widenedBy[wider];
     if (lowTensor || began >= 0) this.meeting = began >= 0 ? began : wider;
-    if (!lowTensor || this.trace.ops.phase[op] !== Phase.forward) return;
-    if (!takesOneDtype.test(packetOf(this.trace.opName(op)))) return;
+    if (!lowTensor || this.trace.ops.phase[op] !== Phase.forward) return false;
+    if (!takesOneDtype.test(packetOf(this.trace.opName(op)))) return false;
     // What modules of two precisions hand on is what the plan says, not what their code may have cast.
-    if (this.scope.mixed === undefined) this.refused.add(this.meeting);
-    else if (this.twoDtypes < 0) this.twoDtypes = op;
+    if (this.scope.mixed === undefined) {
+      this.refused.add(this.meeting);
+      return true;
+    }
+    if (this.twoDtypes < 0) this.twoDtypes = op;
+    return false;
   }
 
   /** Whether a sharded module in which an op runs was given a storage, and cast it. */
@@ -341,7 +477,7 @@ class DtypeFlow {
     const low = this.givenLow.get(module) ?? isLow;
     if (low !== isLow) {
       const dtype = low ? this.lowDtype : trace.tensorDtype(trace.opOutputs(this.madeBy[storage])[0]);
-      put(this.gradients, module, () => new Map<number, string>()).set(storage, dtype);
+      getOrInsert(this.gradients, module, () => new Map<number, string>()).set(storage, dtype);
     }
     return low;
   }
@@ -358,15 +494,18 @@ class DtypeFlow {
   }
 }
 
-function put<Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value): Value {
-  const known = map.get(key);
-  if (known !== undefined) return known;
-  const made = make();
-  map.set(key, made);
-  return made;
-}
+/** What is found of the tensors that an op reads. */
+class IslandReads {
+  constructor(readonly islands: FloatIslands) {}
 
-/** `native_layer_norm` of `aten.native_layer_norm.default`; a tfjs kernel's name as it is. */
-function packetOf(name: string): string {
-  return name.split(".")[1] ?? name;
+  /** Of the first tensor: whether it is in the lower dtype. */
+  first: boolean | undefined;
+  /** Whether any is cast to the wider dtype, or comes from such a cast. */
+  casts = false;
+  /** Whether any is wide because the forward pass has cast it. */
+  readsWide = false;
+  /** Of the result of a softmax that was computed wide: how it is handed on; else 0. */
+  ofSoftmax = 0;
+  readonly lowGradients: number[] = [];
+  readonly wideGradients: number[] = [];
 }

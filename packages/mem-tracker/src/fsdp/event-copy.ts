@@ -75,7 +75,8 @@ export class EventCopy {
         const storage = this.storageFor[saves.storage[item]];
         if (storage < 0) break;
         this.saveFor[item] = builder.saveCount;
-        builder.save(storage, copy.latestOf(saves.op[item]), saves.as[item]);
+        const [tensor = -1] = saves.tensor[item] < 0 ? [] : this.tensors(Int32Array.of(saves.tensor[item]));
+        builder.save(storage, copy.latestOf(saves.op[item]), saves.as[item], tensor);
         break;
       }
       case EventKind.unpack:
@@ -102,11 +103,12 @@ export class EventCopy {
   protected op(op: number): void {
     const { trace, copy } = this;
     const stack = this.stackOf(op);
-    copy.op(op, {
-      inputs: this.tensors(trace.opInputs(op)),
-      outputs: this.tensors(trace.opOutputs(op)),
-      stack,
-    });
+    const inputs = this.tensors(trace.opInputs(op));
+    const outputs = this.tensors(trace.opOutputs(op));
+    // Attributes count the tensors.
+    const isWhole = inputs.length === trace.opInputs(op).length && outputs.length === trace.opOutputs(op).length;
+    const hasAttributes = isWhole && trace.ops.attributes[op] >= 0;
+    copy.op(op, { inputs, outputs, stack, ...(hasAttributes && { attributes: trace.opAttributes(op) }) });
     this.lastStack = stack;
   }
 
@@ -173,7 +175,7 @@ export class EventCopy {
   }
 
   /** The tensors that stand for `tensors`; those whose storage has no counterpart are left out. */
-  private tensors(tensors: Int32Array): number[] {
+  protected tensors(tensors: Int32Array): number[] {
     const { trace, tensorFor, tensorStorage } = this;
     const here: number[] = [];
     for (const tensor of tensors) {
@@ -185,6 +187,7 @@ export class EventCopy {
           storage,
           dtype: trace.tensorDtype(tensor),
           shape: trace.tensorShape(tensor),
+          strides: Array.from(row(trace.tensors.strides, tensor)),
         });
       }
       here.push(tensorFor[tensor]);

@@ -8,6 +8,20 @@ import { checkShardingPlan, type GroupPolicy, planError, type ShardingPlan } fro
 import { usualWrap } from "./usual-wrap.js";
 
 /**
+ * Refuses models that are no modules of PyTorch: what ranks of them would hold can be estimated, and no code shards them.
+ *
+ * @throws RematError `SHARDING_PLAN`
+ * @example
+ * requireFullyShardable(trace.header.framework, "net");
+ */
+export function requireFullyShardable(framework: string, name: string): void {
+  if (framework !== "pytorch")
+    throw planError(
+      `${name} is a model of TensorFlow.js, and fully_shard is PyTorch's: there is no code that shards it. What a rank of it would hold is an estimate, told without --fsdp-code and --apply.`,
+    );
+}
+
+/**
  * Returns a sharding plan as Python: a function `shard(model)` that calls PyTorch's `fully_shard` as the plan says, for the modules of a run by name.
  *
  * @throws RematError `SHARDING_PLAN`
@@ -15,6 +29,7 @@ import { usualWrap } from "./usual-wrap.js";
  * fullyShardCode(trace, parseShardingPlan("world=8,bf16"));
  */
 export function fullyShardCode(trace: Trace, given: ShardingPlan): string {
+  requireFullyShardable(trace.header.framework, trace.header.model ?? "the model");
   checkShardingPlan(given);
   refuseParts(given.checkpoint);
   if (given.strategy !== undefined)
@@ -103,12 +118,23 @@ function checkpointCalls(trace: Trace, root: number, { checkpoint }: ShardingPla
   return [...run.unitsOf(checkpoint)]
     .sort((a, b) => depth(b) - depth(a))
     .map((unit) => {
-      const saved = run.savedNames(unit).map(text);
+      const saved = [...new Set(run.savedNames(unit).flatMap(namesOfKernels))].map(text);
       const context = saved.length === 0 ? "" : `, context_fn=saving(${saved.join(", ")})`;
       if (unit.fqn === trace.modules[root].fqn) return `model = checkpoint_wrapper(model${context})`;
       const name = text(withoutRoot(trace, root, unit.fqn));
       return `model.set_submodule(${name}, checkpoint_wrapper(model.get_submodule(${name})${context}))`;
     });
+}
+
+const attentionKernels = /^aten\._scaled_dot_product_(?:flash|efficient|cudnn)_attention(?:_for_cpu)?(?=\.)/;
+
+/** Which kernel attention is depends on the dtype, which may be another than in the run, and on the device: what saves one saves each. */
+function namesOfKernels(name: string): readonly string[] {
+  if (!attentionKernels.test(name)) return [name];
+  const others = ["flash", "efficient", "cudnn"].map((kernel) =>
+    name.replace(attentionKernels, `aten._scaled_dot_product_${kernel}_attention`),
+  );
+  return [name, ...others];
 }
 
 const savingFunction: readonly string[] = [

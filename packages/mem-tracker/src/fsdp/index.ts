@@ -3,8 +3,9 @@ export { CheckpointedRun } from "./checkpointed-run.js";
 export { checkpointedUnits, type RunningModules } from "./checkpointed-units.js";
 export { FSDPMemTracker, type FsdpModuleState } from "./fsdp-mem-tracker.js";
 export type { Communication } from "./fsdp-rank.js";
-export { fullyShardCode } from "./fully-shard-code.js";
+export { fullyShardCode, requireFullyShardable } from "./fully-shard-code.js";
 export { parseNetwork } from "./network.js";
+export type { OwnCast } from "./own-casts.js";
 export type { GroupParameter, ParameterGroup } from "./parameter-groups.js";
 export { parseCheckpoint, parseShardingPlan } from "./parse-sharding-plan.js";
 export {
@@ -38,3 +39,4 @@ export {
 export { type FsdpSimulation, simulateFsdp } from "./simulate-fsdp.js";
 export type { StreamWork } from "./stream-work.js";
 export { usualWrap } from "./usual-wrap.js";
+export { refusesRecordedOptimizer, torchOptimizerCode, torchOptimizerNames, withOptimizer } from "./with-optimizer.js";

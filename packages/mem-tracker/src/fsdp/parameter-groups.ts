@@ -1,5 +1,6 @@
 import { readMemoryEvents } from "@remat/memory";
-import { Category, Phase, row, type Trace } from "@remat/trace";
+import { Category, elementsOf, Phase, row, type Trace } from "@remat/trace";
+import { getOrInsert } from "../get-or-insert.js";
 import { matchModules } from "./match-modules.js";
 import { type ShardSize, shardSize } from "./shard-size.js";
 import type { ShardedUnit } from "./sharded-units.js";
@@ -43,7 +44,7 @@ export interface ParameterGroup {
 /**
  * Returns the groups of a plan, the root's first, then by first module; units without parameters of their own have none.
  *
- * @throws RematError `SHARDING_PLAN` if two groups that are not nested share a parameter
+ * @throws RematError `SHARDING_PLAN` if a parameter of a group is also one of a module outside of it
  */
 export function parameterGroups(
   trace: Trace,
@@ -65,9 +66,7 @@ export function parameterGroups(
       );
     }
     owner.set(storage, unit);
-    const list = groups.get(unit);
-    if (list === undefined) groups.set(unit, [parameter(trace, plan, unit.policy, module, tensor)]);
-    else list.push(parameter(trace, plan, unit.policy, module, tensor));
+    getOrInsert(groups, unit, () => []).push(parameter(trace, plan, unit.policy, module, tensor));
   };
   for (const module of matchModules(trace, root, plan.ignored ?? []))
     for (const tensor of declaredParameters(rows, module)) owner.set(trace.tensors.storage[tensor], undefined);
@@ -80,6 +79,7 @@ export function parameterGroups(
   for (const unit of [...order, ...units.filter((each) => !order.includes(each))])
     for (const module of unit.modules)
       for (const tensor of declaredParameters(rows, module)) take(unit, module, tensor);
+  refuseTied(trace, root, rows, owner);
   const unitOf = new Map(units.flatMap((unit) => unit.modules.map((module) => [module, unit] as const)));
   for (const [tensor, module] of undeclaredParameters(trace, owner, initial)) {
     const around = module.findLast((m) => unitOf.has(m)) ?? root;
@@ -90,6 +90,30 @@ export function parameterGroups(
     const { modules, policy } = unit;
     return parameters === undefined ? [] : [{ modules, policy, fqn: trace.modules[modules[0]].fqn, parameters }];
   });
+}
+
+/** PyTorch shards no parameter that a module outside of its group has, too: `fully_shard` of the root refuses it. */
+function refuseTied(
+  trace: Trace,
+  root: number,
+  rows: ReadonlyMap<number, Int32Array>,
+  owner: ReadonlyMap<number, ShardedUnit | undefined>,
+): void {
+  const isRelated = (module: number, unit: ShardedUnit): boolean =>
+    unit.modules.some((own) => own === module || isInside(trace, module, own) || isInside(trace, own, module));
+  for (const [module, parameters] of rows)
+    for (const tensor of parameters) {
+      const unit = owner.get(trace.tensors.storage[tensor]);
+      if (unit === undefined || unit.modules.includes(root) || isRelated(module, unit)) continue;
+      const [outer, inner] = [module, unit.modules[0]].map((each) => nameInRoot(trace, root, each));
+      throw planError(
+        `${inner} and ${outer} share a parameter of shape [${trace.tensorShape(tensor).join(", ")}], which PyTorch refuses to shard in a group of ${inner} without ${outer}: take both as one, wrap=${outer}+${inner}, or leave ${inner} to the root.`,
+      );
+    }
+}
+
+function nameInRoot(trace: Trace, root: number, module: number): string {
+  return trace.modules[module].fqn.slice(trace.modules[root].fqn.length + 1);
 }
 
 function parameter(
@@ -116,7 +140,7 @@ function parameter(
     tensor,
     storage: trace.tensors.storage[tensor],
     shape,
-    elements: shape.reduce((product, n) => product * n, 1),
+    elements: elementsOf(shape),
     dtype,
     gatheredDtype,
     shard,

@@ -1,4 +1,5 @@
 import { nearestNames } from "@remat/trace";
+import type { OwnCast } from "./own-casts.js";
 import { parseRematScope } from "./remat-scope.js";
 import {
   type CheckpointedModules,
@@ -38,12 +39,13 @@ const planKeys = [
   "zero",
   "bucket",
   "stored",
+  "own-casts",
 ];
 
 const allFlags = [...Object.keys(policyFlags), ...Object.keys(planFlags)];
 
 /** What a plan has one of. */
-const onceKeys = ["world", "replicas", "rank", "zero", "bucket", "micro-batches", "stored"];
+const onceKeys = ["world", "replicas", "rank", "zero", "bucket", "micro-batches", "stored", "own-casts"];
 
 /**
  * Returns a plan from text: `world=8,wrap='layers.*',reshard,bf16,offload`.
@@ -52,7 +54,7 @@ const onceKeys = ["world", "replicas", "rank", "zero", "bucket", "micro-batches"
  * modules as one, and `wrap=PATTERN(…)` says for these what is said for all otherwise: `reshard`, `no-reshard` or `reshard=N` ranks; `bf16` or `fp16` parameters
  * with `float32` reductions, or `param=DTYPE`, `reduce=DTYPE`, `output=DTYPE`. `root(…)` does so for the root. `cast=MODULE:DTYPE` is a cast in
  * the model's own code. `ignore=PATTERN`; `forward-prefetch=N`, `backward-prefetch=N`, or `MODULE>MODULE+MODULE`; `no-reshard-after-backward`;
- * `no-unshard-in-backward=PATTERN`; `checkpoint=PATTERN`, or `checkpoint=PATTERN(save=OP+OP)` for selective checkpointing, or `checkpoint=RematScope(…)` as Keras spells it, may be repeated; `micro-batches=N`; `ddp`, `zero=1` or `zero=2` in the place of FSDP, with `bucket=N` MiB and `bucket-view`; `stored=DTYPE` of shards, where the run computes in the lower dtype itself; `sync-last`; `offload`; `as-tracked`.
+ * `no-unshard-in-backward=PATTERN`; `checkpoint=PATTERN`, or `checkpoint=PATTERN(save=OP+OP)` for selective checkpointing, or `checkpoint=RematScope(…)` as Keras spells it, may be repeated; `micro-batches=N`; `ddp`, `zero=1` or `zero=2` in the place of FSDP, with `bucket=N` MiB and `bucket-view`; `stored=DTYPE` of shards, where the run computes in the lower dtype itself; `own-casts=norm+softmax+loss`, what the model's code computes in `float32` by itself, nothing: `own-casts=`; `sync-last`; `offload`; `as-tracked`.
  *
  * @throws RematError `SHARDING_PLAN`
  * @example
@@ -110,6 +112,8 @@ function withItem(plan: ShardingPlan, item: string): ShardingPlan {
       return { ...plan, bucketBytes: wholeNumber(key, value) * 2 ** 20 };
     case "stored":
       return { ...plan, storedDtype: unquoted(value) };
+    case "own-casts":
+      return { ...plan, ownCasts: splitList(value, "+").map(unquoted) as OwnCast[] };
     case "micro-batches":
       return { ...plan, microBatches: wholeNumber(key, value) };
     case "checkpoint":

@@ -56,6 +56,7 @@ const planFields = {
   checkpoint: listOf(checkpointedFields),
   asTracked: isBoolean,
   storedDtype: isText,
+  ownCasts: isNames,
 };
 
 /**

@@ -1,4 +1,4 @@
-import { row, type Trace } from "@remat/trace";
+import { elementsOf, row, type Trace } from "@remat/trace";
 import { matchModules, rootModule } from "./match-modules.js";
 import { planError, type RematScope } from "./sharding-plan.js";
 
@@ -80,5 +80,5 @@ function matchLayer(trace: Trace, name: string): readonly number[] {
 /** The elements of what a call's last op makes; what else that op leaves for the backward pass (a mask, a mean) is no output. */
 function resultElements(trace: Trace, ops: readonly number[]): number {
   const [result] = trace.opOutputs(ops[ops.length - 1]);
-  return result === undefined ? 0 : row(trace.tensors.shape, result).reduce((product, size) => product * size, 1);
+  return result === undefined ? 0 : elementsOf(row(trace.tensors.shape, result));
 }

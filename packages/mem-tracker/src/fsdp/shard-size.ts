@@ -1,3 +1,5 @@
+import { elementsOf } from "@remat/trace";
+
 /** Returns rows of dim 0 in a shard: the first ranks have as many as it takes to hold all of them, so the last may have fewer or none. */
 export function shardRows(rows: number, worldSize: number, rank: number): number {
   const most = Math.ceil(rows / worldSize);
@@ -14,6 +16,6 @@ export interface ShardSize {
 /** Tells how a tensor of `shape` is sharded on dim 0; a scalar counts as one row. */
 export function shardSize(shape: readonly number[], worldSize: number, rank: number): ShardSize {
   const [rows = 1, ...rest] = shape;
-  const perRow = rest.reduce((product, n) => product * n, 1);
+  const perRow = elementsOf(rest);
   return { elements: shardRows(rows, worldSize, rank) * perRow, paddedElements: Math.ceil(rows / worldSize) * perRow };
 }

@@ -1,4 +1,5 @@
 import { bytesPerElement, RematError } from "@remat/trace";
+import { type OwnCast, ownCastKinds } from "./own-casts.js";
 
 /** Dtypes other than the parameters' own, by PyTorch's names (`bfloat16`). Left out: no cast. */
 export interface MixedPrecision {
@@ -108,6 +109,11 @@ export interface ShardingPlan extends GroupPolicy {
    */
   readonly storedDtype?: string;
   /**
+   * What the model's code casts to float32 by itself where it is given a lower dtype. Left out: where it normalises by single ops, that and its softmax, as the code of Llamas and T5s does; what
+   * PyTorch itself computes so is known.
+   */
+  readonly ownCasts?: readonly OwnCast[];
+  /**
    * Whether modules that are one group each run the group's forward hooks, as `FSDPMemTracker` of PyTorch 2.13 makes them while it looks: it frees and gathers in between what
    * FSDP by itself keeps. Left out: as FSDP by itself.
    */
@@ -147,6 +153,7 @@ export function checkShardingPlan(plan: ShardingPlan): void {
     throw planError(`expected at least 1 micro-batch, found ${microBatches}.`);
   checkPolicy(plan, shardRanks(plan));
   checkStored(plan);
+  checkOwnCasts(plan);
   for (const group of groups) {
     if (group.modules.length === 0) throw planError("a group names no modules: expected at least one, or a pattern.");
     checkPolicy(group, shardRanks(plan));
@@ -176,6 +183,7 @@ const ofFsdp = {
   mixedPrecision: "bf16, param=, reduce=, output= and cast=",
   asTracked: "as-tracked",
   storedDtype: "stored=",
+  ownCasts: "own-casts=",
 } as const;
 
 function checkStrategy(plan: ShardingPlan): void {
@@ -204,6 +212,18 @@ function checkStored({ storedDtype, mixedPrecision, groups = [] }: ShardingPlan)
   if (mixedPrecision?.param === undefined || others)
     throw planError(
       "stored= is of a run in the lower dtype that all groups compute in: say which that is once, world=8,bf16,stored=float32.",
+    );
+}
+
+function checkOwnCasts({ ownCasts = [], storedDtype }: ShardingPlan): void {
+  const unknown = ownCasts.find((each) => !ownCastKinds.includes(each));
+  if (unknown !== undefined)
+    throw planError(
+      `expected own-casts= of ${ownCastKinds.join(", ")}, found ${JSON.stringify(unknown)}; of none: own-casts= alone.`,
+    );
+  if (ownCasts.length > 0 && storedDtype !== undefined)
+    throw planError(
+      "own-casts= is of a run in float32, and stored= of one that shows what is cast: leave one of them out.",
     );
 }
 

@@ -7,14 +7,17 @@ import { type CastStorages, castStorages, type MixedUnits } from "./cast-storage
 import { CheckpointedRun, refuseParts } from "./checkpointed-run.js";
 import { simulateDataParallel } from "./data-parallel.js";
 import { castModulesOf, lowDtypeOf, mixedUnits, reduceDtypeOf } from "./dtypes-of-units.js";
+import { callsWithInputGradients, isOver, withoutEndedCalls } from "./ended-calls.js";
 import { FSDPMemTracker } from "./fsdp-mem-tracker.js";
 import { type Communication, FsdpRank } from "./fsdp-rank.js";
 import { GroupState } from "./group-state.js";
+import { LateAdditions } from "./late-additions.js";
 import { rootModule } from "./match-modules.js";
+import { type FloatIslands, floatIslands } from "./own-casts.js";
 import { type ParameterGroup, parameterGroups } from "./parameter-groups.js";
 import { prefetchesOf } from "./prefetches.js";
 import { RankTrace } from "./rank-trace.js";
-import { shardedUnits } from "./sharded-units.js";
+import { type ShardedUnit, shardedUnits } from "./sharded-units.js";
 import { checkShardingPlan, type ShardingPlan } from "./sharding-plan.js";
 import { SourceStorages } from "./source-storages.js";
 import { StepPasses } from "./step-passes.js";
@@ -142,6 +145,11 @@ class Simulator {
   private readonly steps: StepPasses;
   /** Where some sharded modules compute in another dtype than others. */
   private readonly mixed: MixedUnits | undefined;
+  /** Additions of gradients that wait for the end of a call's backward pass. */
+  private readonly late: LateAdditions;
+  private readonly ending: ReadonlySet<number>;
+  /** By wrapped module: the call whose backward pass has begun and not ended. */
+  private readonly openBackward = new Map<number, number>();
   private inBackward = false;
   private nextOp = 0;
 
@@ -161,13 +169,24 @@ class Simulator {
       mixed: this.mixed,
       units: new Set(units.flatMap(({ modules }) => modules).filter((module) => module !== this.root)),
     };
-    this.roles = storageRoles(trace, this.groups, this.root);
-    const casts = castStorages(trace, isLow ? undefined : lowDtypeOf(units, this.groups), this.roles, scope);
-    const notes = [describe(plan, this.groups.length)];
+    this.ending = callsWithInputGradients(trace);
+    this.late = new LateAdditions(trace, firstModules(trace, units, this.root));
+    const told = withoutEndedCalls(trace);
+    this.roles = storageRoles(told, this.groups, this.root);
+    const lowDtype = isLow ? undefined : lowDtypeOf(units, this.groups);
+    const islands = lowDtype === undefined ? undefined : floatIslands(trace, plan.ownCasts);
+    const casts = castStorages(told, lowDtype, this.roles, { ...scope, islands });
+    const notes = [describe(plan, this.groups)];
     if (casts !== undefined && casts.twoDtypes >= 0) notes.push(describeTwoDtypes(trace, casts));
+    const ownCasts = islands && lowDtype && describeOwnCasts(trace, islands, lowDtype);
+    if (ownCasts !== undefined) notes.push(ownCasts);
+    if (islands?.hasUnfusedNorm === true)
+      notes.push(
+        "nn.RMSNorm was recorded as single ops, which compute in float32 and save that: so does PyTorch without the fused kernel of CUDA, with which the rank holds less.",
+      );
     this.out = new RankTrace(trace, notes, casts !== undefined);
     this.storages = new SourceStorages(trace, plan, this.groups, this.roles, casts, this.out);
-    this.copies = casts && new CastCopies(trace, casts, this.roles, this.storages, this.out, this.root);
+    this.copies = casts && new CastCopies(told, casts, this.roles, this.storages, this.out, this.root);
     const states = this.groups.map((group) => new GroupState(group));
     this.rank = new FsdpRank(this.out, plan, states, this.root, prefetchesOf(trace, plan, this.root, units, states));
     this.unfreed = this.groups.map(() => new Set());
@@ -231,6 +250,9 @@ class Simulator {
         this.endBackward();
         builder.mark(this.trace.strings[item]);
         break;
+      case EventKind.savedOnly:
+        this.copies?.endReferences(item);
+        break;
     }
   }
 
@@ -240,7 +262,12 @@ class Simulator {
     this.inBackward ||= isBackward(phase);
     if (phase === Phase.backward && this.unannounced.size > 0) this.beginUnannounced(op);
     this.pointToWeights(phase === Phase.optimizer);
+    this.add(this.late.neededBy(Array.from(this.trace.opInputs(op), (tensor) => this.trace.tensors.storage[tensor])));
     const addsTo = this.roles.additions.get(op);
+    if (this.late.holds(op)) {
+      this.nextOp = op + 1;
+      return;
+    }
     if (addsTo === undefined || this.addsUnreduced(addsTo)) this.out.copyOp(op, this.storages);
     this.copies?.afterOp(op);
     this.nextOp = op + 1;
@@ -249,6 +276,7 @@ class Simulator {
   private allocate(storage: number): void {
     // What an op makes is allocated before the op, and hooks run before that.
     this.beforeOp();
+    if (this.late.makes(storage)) return;
     this.storages.allocate(storage);
     const gradient = this.roles.gradients.get(storage);
     if (gradient === undefined || (gradient.isAdded && this.addsUnreduced(gradient.group))) return;
@@ -258,6 +286,8 @@ class Simulator {
   }
 
   private free(storage: number): void {
+    this.add(this.late.neededBy([storage]));
+    if (this.late.holdsFree(storage)) return;
     this.copies?.free(storage);
     const gradient = this.roles.gradients.get(storage);
     if (this.roles.isParameter[storage] === 1) return this.rank.freeShard(storage);
@@ -288,6 +318,8 @@ class Simulator {
     out.builder.enterModule(call, phase, out.tensors(this.tensorsOf(eventRow), this.storages));
     if (phase === Phase.backward) {
       this.inBackward = true;
+      this.endEarlier(call);
+      if (state !== undefined && this.ending.has(call)) this.openBackward.set(module, call);
       const cast = (): void => copies?.castGradients(module, call);
       if (module === this.root) this.beginning.push(cast);
       else this.casting.push(cast);
@@ -312,26 +344,58 @@ class Simulator {
     const exit = (): void => out.builder.exitModule(call, phase, out.tensors(this.tensorsOf(eventRow), this.storages));
     if (phase === Phase.backward) {
       exit();
-      copies?.endBackward(module);
-      // What a module casts it casts back when all else is done; of what it is given in a lower dtype autograd casts the gradient at once.
-      const castsInputs = this.mixed?.isLow.get(module) === true;
-      if (!castsInputs) copies?.castLeaving(module, call);
-      // A group whose inputs have no gradient is reduced when all is over.
-      if (!this.isNextBackward()) this.endBackward();
-      else if (state?.training === "preBackward" && (this.plan.asTracked || module === state.first))
-        rank.postBackward(state, call, this.hooked(state, call), this.reduces());
-      if (castsInputs) copies?.castLeaving(module, call);
-      return;
+      this.openBackward.delete(module);
+      return this.endModule(module, call);
     }
     if (state !== undefined) rank.postForward(state, module, call, phase);
     else if (module === this.root && phase === Phase.forward) rank.endForward(call);
     exit();
-    if (phase === Phase.forward) copies?.castOutputs(eventRow, event);
+    if (phase !== Phase.forward) return;
+    copies?.castOutputs(eventRow, event);
+    copies?.endCall(module, eventRow, this.nextOp);
+  }
+
+  private endModule(module: number, call: number): void {
+    const { rank, copies } = this;
+    const state = this.stateOf.get(module);
+    copies?.endBackward(module);
+    // What a module casts it casts back when all else is done; of what it is given in a lower dtype autograd casts the gradient at once.
+    const castsInputs = this.mixed?.isLow.get(module) === true;
+    if (!castsInputs) copies?.castLeaving(module, call);
+    // A group whose inputs have no gradient is reduced when all is over.
+    if (!this.isNextBackward()) this.endBackward();
+    else if (state?.training === "preBackward" && (this.plan.asTracked || module === state.first))
+      rank.postBackward(state, call, this.hooked(state, call), this.reduces());
+    if (castsInputs) copies?.castLeaving(module, call);
+    this.add([call]);
+  }
+
+  /** Makes the additions that have waited for the ends of calls; all if none is named. */
+  private add(calls: readonly (number | undefined)[]): void {
+    for (const call of calls)
+      for (const { op, sum, freed } of this.late.take(call)) {
+        this.storages.allocate(sum);
+        this.out.copyOp(op, this.storages);
+        for (const storage of freed) this.free(storage);
+      }
+  }
+
+  /**
+   * Ends the backward passes of wrapped modules that ran after a call that begins its own. The trace ends them with the gradients of all that they were given, which
+   * others may have been given, too; FSDP looks at its module's own.
+   */
+  private endEarlier(call: number): void {
+    for (const [module, later] of this.openBackward) {
+      if (!isOver(this.trace, later, call)) continue;
+      this.openBackward.delete(module);
+      this.endModule(module, later);
+    }
   }
 
   private beforeOp(): void {
     this.endBackward();
     this.begin();
+    if (this.nextOp < this.trace.ops.count) this.copies?.beforeOp(this.nextOp);
   }
 
   /** Lets backward passes begin that have waited for others to end. */
@@ -353,6 +417,7 @@ class Simulator {
   private endBackward(): void {
     if (!this.inBackward || this.isNextBackward()) return;
     this.begin();
+    this.add([undefined]);
     this.copies?.release();
     this.rank.endBackward((state) => {
       const call = this.latestCall.get(state.first);
@@ -408,6 +473,19 @@ class Simulator {
   }
 }
 
+/** Of each sharded unit but the root the module that runs first: of several modules FSDP looks at what that is given. */
+function firstModules(trace: Trace, units: readonly ShardedUnit[], root: number): ReadonlySet<number> {
+  const { call, phase, count } = trace.moduleEvents;
+  const first = new Map<ShardedUnit, number>();
+  const unitOf = new Map(units.flatMap((unit) => unit.modules.map((module) => [module, unit] as const)));
+  for (let i = 0; i < count; i++) {
+    const module = trace.calls.module[call[i]];
+    const unit = phase[i] === Phase.forward && module !== root ? unitOf.get(module) : undefined;
+    if (unit !== undefined && !first.has(unit)) first.set(unit, module);
+  }
+  return new Set(first.values());
+}
+
 function isBackward(phase: number): boolean {
   return phase === Phase.backward || phase === Phase.recompute;
 }
@@ -426,7 +504,20 @@ function describeTwoDtypes(trace: Trace, { twoDtypes, lowDtype }: CastStorages):
   return `PyTorch will refuse to run ${trace.opName(twoDtypes)}${inModule}, which would be given ${lowDtype} and another dtype at once: a group casts what it is given only to its own param=, so have the group before it cast what it returns, (…,output=float32).`;
 }
 
-function describe({ rank = 0, worldSize, replicas = 1, wrap }: FsdpSimulation["plan"], groups: number): string {
+function describe(plan: FsdpSimulation["plan"], groups: readonly ParameterGroup[]): string {
+  const { rank = 0, worldSize, replicas = 1, wrap } = plan;
   const mesh = replicas === 1 ? "" : `, ${replicas} replicas of ${worldSize / replicas} shards`;
-  return `Simulated from a run on one device: rank ${rank} of ${worldSize} under FSDP${mesh}, ${groups} parameter ${groups === 1 ? "group" : "groups"} (${wrap.length === 0 ? "the root alone" : `the root and ${wrap.join(", ")}`}).`;
+  const together = (plan.groups ?? []).flatMap(({ modules }) => modules).filter((name) => name !== "");
+  const wrapped = [...new Set([...wrap, ...together])];
+  const named = wrapped.length === 0 ? "the root alone" : `the root and ${wrapped.join(", ")}`;
+  return `Simulated from a run on one device: rank ${rank} of ${worldSize} under FSDP${mesh}, ${groups.length} parameter ${groups.length === 1 ? "group" : "groups"} (${named}).`;
+}
+
+/** What a run in one dtype cannot show, and how it was taken to be. */
+function describeOwnCasts(trace: Trace, { assumed }: FloatIslands, lowDtype: string): string | undefined {
+  if (assumed.length === 0) return undefined;
+  const op = trace.ops.name.findIndex((_, each) => /^aten\.rsqrt\./.test(trace.opName(each)));
+  const inside = trace.opModule(op)?.fqn ?? "the model";
+  const also = assumed.includes("softmax") ? ", and the softmax of attention," : "";
+  return `${inside}${also} is taken to compute in float32 and to hand on ${lowDtype}, as the code of T5 and Llama does, and the loss to take ${lowDtype}: own-casts= says that nothing does, own-casts=norm+softmax+loss that all three do, and the peaks under both are bounds. A run recorded in ${lowDtype} shows it (remat.export(…, precision=torch.${lowDtype}), and stored=float32 in the plan).`;
 }

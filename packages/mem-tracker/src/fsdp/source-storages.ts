@@ -1,4 +1,4 @@
-import { Category, type Trace } from "@remat/trace";
+import { Category, elementsOf, type Trace } from "@remat/trace";
 import type { CastStorages } from "./cast-storages.js";
 import type { ParameterGroup } from "./parameter-groups.js";
 import type { RankTrace } from "./rank-trace.js";
@@ -75,7 +75,7 @@ export class SourceStorages {
     const shape = this.trace.tensorShape(tensor);
     if (!this.sizes.isOptimizers(this.trace.tensors.storage[tensor])) return shape;
     const elements = this.sizes.elementsOf(shape);
-    const perRow = shape.slice(1).reduce((product, n) => product * n, 1);
+    const perRow = elementsOf(shape.slice(1));
     return [perRow === 0 ? 0 : elements / perRow, ...shape.slice(1)];
   }
 

@@ -1,5 +1,6 @@
 import { readMemoryEvents } from "@remat/memory";
-import { Category, EventKind, Phase, row, type Trace } from "@remat/trace";
+import { Category, EventKind, elementsOf, Phase, row, type Trace } from "@remat/trace";
+import { getOrInsert } from "../get-or-insert.js";
 import type { GroupParameter, ParameterGroup } from "./parameter-groups.js";
 
 /** The gradient of which parameter a storage becomes. */
@@ -95,6 +96,63 @@ function addedGradients(trace: Trace): ReadonlyMap<number, { readonly to: number
   return added;
 }
 
+/** Parameters in an order, of which the first that is not taken is found without a look at those before it again. */
+class OpenParameters {
+  readonly all: GroupParameter[] = [];
+  private at = 0;
+
+  first(taken: ReadonlySet<GroupParameter>): GroupParameter | undefined {
+    while (this.at < this.all.length && taken.has(this.all[this.at])) this.at++;
+    return this.all[this.at];
+  }
+
+  reset(): void {
+    this.at = 0;
+  }
+}
+
+/** The parameters of a group by what gradients are matched by: of a step that is one group there may be tens of thousands, most of them alike. */
+class ParametersOfGroup {
+  private readonly byElements = new Map<number, OpenParameters>();
+  private readonly byShape = new Map<string, OpenParameters>();
+  private readonly byModule = new Map<number, { readonly parameter: GroupParameter; readonly place: number }[]>();
+
+  constructor({ parameters }: ParameterGroup) {
+    for (const [place, parameter] of parameters.entries()) {
+      getOrInsert(this.byElements, parameter.elements, () => new OpenParameters()).all.push(parameter);
+      getOrInsert(this.byShape, parameter.shape.join(), () => new OpenParameters()).all.push(parameter);
+      getOrInsert(this.byModule, parameter.module, () => []).push({ parameter, place });
+    }
+  }
+
+  /** Of the same shape, of one of `modules` rather than of others; else of as many elements. */
+  match(
+    shape: readonly number[],
+    modules: ReadonlySet<number>,
+    taken: ReadonlySet<GroupParameter>,
+  ): GroupParameter | undefined {
+    const wanted = shape.join();
+    let nearest: { readonly parameter: GroupParameter; readonly place: number } | undefined;
+    for (const module of modules)
+      for (const each of this.byModule.get(module) ?? [])
+        if (
+          (nearest === undefined || each.place < nearest.place) &&
+          !taken.has(each.parameter) &&
+          each.parameter.shape.join() === wanted
+        )
+          nearest = each;
+    return (
+      nearest?.parameter ??
+      this.byShape.get(wanted)?.first(taken) ??
+      this.byElements.get(elementsOf(shape))?.first(taken)
+    );
+  }
+
+  startIteration(): void {
+    for (const open of [...this.byElements.values(), ...this.byShape.values()]) open.reset();
+  }
+}
+
 /**
  * Finds the parameter of each gradient: of the same shape, in the innermost group around the op that made it, of modules around it rather than of others, and
  * without a gradient in this iteration so far.
@@ -102,7 +160,7 @@ function addedGradients(trace: Trace): ReadonlyMap<number, { readonly to: number
 class GradientMatcher {
   readonly gradients = new Map<number, GradientOf>();
   private readonly trace: Trace;
-  private readonly groups: readonly ParameterGroup[];
+  private readonly groups: readonly ParametersOfGroup[];
   private readonly groupOfModule: ReadonlyMap<number, number>;
   private readonly firstTensor: Int32Array;
   private readonly madeAt: Int32Array;
@@ -116,7 +174,7 @@ class GradientMatcher {
     added: ReadonlyMap<number, unknown>,
   ) {
     this.trace = trace;
-    this.groups = groups;
+    this.groups = groups.map((group) => new ParametersOfGroup(group));
     this.firstTensor = firstTensor;
     this.added = added;
     this.groupOfModule = new Map(groups.flatMap(({ modules }, i) => modules.map((module) => [module, i] as const)));
@@ -124,7 +182,9 @@ class GradientMatcher {
   }
 
   startIteration(): void {
+    if (this.taken.size === 0) return;
     this.taken.clear();
+    for (const group of this.groups) group.startIteration();
   }
 
   allocated(storage: number, op: number): void {
@@ -137,23 +197,21 @@ class GradientMatcher {
     const tensor = this.firstTensor[storage];
     if (tensor < 0) return;
     const shape = trace.tensorShape(tensor);
-    const elements = shape.reduce((product, n) => product * n, 1);
     const around = op >= 0 && op < trace.ops.count ? trace.opCalls(op) : new Int32Array(0);
     const modules = new Set(Array.from(around, (call) => trace.calls.module[call]));
-    const candidates: number[] = [];
+    const inside = new Set<number>();
     for (let i = around.length - 1; i >= 0; i--) {
       const group = this.groupOfModule.get(trace.calls.module[around[i]]);
-      if (group !== undefined) candidates.push(group);
+      if (group !== undefined) inside.add(group);
     }
-    for (let group = 0; group < this.groups.length; group++) if (!candidates.includes(group)) candidates.push(group);
-    for (const group of candidates) {
-      const open = this.groups[group].parameters.filter((p) => p.elements === elements && !this.taken.has(p));
-      const alike = open.filter((p) => p.shape.join() === shape.join());
-      const parameter = alike.find((p) => modules.has(p.module)) ?? alike[0] ?? open[0];
-      if (parameter === undefined) continue;
+    const matches = (group: number): boolean => {
+      const parameter = this.groups[group].match(shape, modules, this.taken);
+      if (parameter === undefined) return false;
       this.taken.add(parameter);
       this.gradients.set(storage, { group, parameter });
-      return;
-    }
+      return true;
+    };
+    for (const group of inside) if (matches(group)) return;
+    for (let group = 0; group < this.groups.length; group++) if (!inside.has(group) && matches(group)) return;
   }
 }

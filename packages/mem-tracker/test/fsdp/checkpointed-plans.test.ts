@@ -125,6 +125,7 @@ const measured: readonly (readonly [model: string, plan: string, peakBytes: numb
     "world=8,wrap=layers.0+layers.1+layers.2(reshard),wrap=layers.3(no-reshard),forward-prefetch=3,backward-prefetch=2,bf16,cast=output:float32,checkpoint=layers.2,checkpoint=layers.3,checkpoint=layers.1",
     299_278_848,
   ],
+  ["tf", "world=8,wrap=layers.3,bf16,cast=output:float32,checkpoint=layers.3(save=dots_saveable)", 429_645_824],
   ["mlp", "world=4,micro-batches=2", 75_580_416],
   ["mlp", "world=4,micro-batches=3,checkpoint=1,checkpoint=2(save=addmm)", 73_483_264],
   ["mlp", "world=4,micro-batches=2,sync-last,bf16", 78_209_536],
@@ -179,6 +180,18 @@ it("writes what is checkpointed as wrappers, which are then sharded", () => {
         return model
     "
   `);
+});
+
+it("saves attention whatever its kernel is in the dtype of a plan", () => {
+  const plan = parseShardingPlan("world=4,bf16,checkpoint=layers.1(save=dots_saveable)");
+  const [names] = /(?<=saving\()"[^)]*/.exec(fullyShardCode(traces["tf"], plan)) ?? [];
+  expect(names?.split(", ")).toEqual([
+    '"aten.mm.default"',
+    '"aten._scaled_dot_product_efficient_attention.default"',
+    '"aten._scaled_dot_product_flash_attention.default"',
+    '"aten._scaled_dot_product_cudnn_attention.default"',
+    '"aten.addmm.default"',
+  ]);
 });
 
 describe("what cannot be checkpointed is refused by name", () => {

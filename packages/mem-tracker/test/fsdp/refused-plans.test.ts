@@ -40,6 +40,19 @@ describe("simulateFsdp refuses", () => {
     expect(() => simulateFsdp(trace, parseShardingPlan(`world=4,${items}`))).toThrow(message);
   });
 
+  it("a group of one of two modules that share a parameter, which PyTorch refuses, too", () => {
+    const tied = readPyTorchTrace(
+      JSON.parse(gunzipSync(readFileSync(new URL("../fixtures/float32-rms-norm.json.gz", import.meta.url))).toString()),
+    );
+    const simulate = (items: string): unknown => simulateFsdp(tied, parseShardingPlan(`world=4,${items}`));
+    expect(() => simulate("wrap=head")).toThrow(
+      /^sharding plan: head and emb share a parameter .*wrap=emb\+head, or leave head to the root/,
+    );
+    expect(() => simulate("wrap=emb,wrap=norm")).toThrow(/emb and head share/);
+    expect(simulate("wrap=emb+head")).toBeDefined();
+    expect(simulate("wrap=norm")).toBeDefined();
+  });
+
   it("a run of one of several ranks, by the ops that show it", () => {
     const sharded = structuredClone(run);
     const product = sharded.funcs.find(({ name }: { name: string }) => name === "aten.addmm.default");

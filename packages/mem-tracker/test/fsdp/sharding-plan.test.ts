@@ -69,7 +69,7 @@ describe("parseShardingPlan", () => {
   ])("reads %s", (text, expected) => expect(parseShardingPlan(text)).toEqual(expected));
 
   const unknownItem = (item: string, nearest = ""): string =>
-    `unknown item "${item}": ${nearest}expected world=…, replicas=…, rank=…, wrap=…, ignore=…, forward-prefetch=…, backward-prefetch=…, no-unshard-in-backward=…, checkpoint=…, micro-batches=…, zero=…, bucket=…, stored=…, root(…), reshard, no-reshard, bf16, fp16, reshard=…, param=…, reduce=…, output=…, cast=…, no-reshard-after-backward, offload, sync-last, as-tracked, ddp, bucket-view.`;
+    `unknown item "${item}": ${nearest}expected world=…, replicas=…, rank=…, wrap=…, ignore=…, forward-prefetch=…, backward-prefetch=…, no-unshard-in-backward=…, checkpoint=…, micro-batches=…, zero=…, bucket=…, stored=…, own-casts=…, root(…), reshard, no-reshard, bf16, fp16, reshard=…, param=…, reduce=…, output=…, cast=…, no-reshard-after-backward, offload, sync-last, as-tracked, ddp, bucket-view.`;
 
   it.each([
     ["", 'expected world=N in "", found none.'],

@@ -406,8 +406,15 @@ describe("bad input", () => {
     b.free(b.allocate(4));
     b.op({ name: "Relu", phase: 1, stack: b.stackOfCall(b.call(net, -1, true)) });
     refuses(b.build(), plan({ wrap: ["a", "b"] }), "SHARDING_PLAN", "net.a and net.b share a parameter of shape [4]");
-    // As parts of each other they do not.
-    expect(simulateFsdp(b.build(), plan({ wrap: ["a"] })).groups.map((g) => g.fqn)).toEqual(["net.a"]);
+    refuses(
+      b.build(),
+      plan({ wrap: ["a"] }),
+      "SHARDING_PLAN",
+      "a and b share a parameter of shape [4], which PyTorch refuses",
+    );
+    // As one they do not.
+    const { groups } = simulateFsdp(b.build(), plan({ wrap: [], groups: [{ modules: ["a", "b"], together: true }] }));
+    expect(groups.map((g) => g.fqn)).toEqual(["net.a"]);
   });
 
   it("simulates a trace that breaks off up to there", () => {

@@ -1,4 +1,4 @@
-import { bytesPerElement, type FailureCause } from "@remat/trace";
+import { bytesPerElement, elementsOf, type FailureCause } from "@remat/trace";
 
 /** What an error of memory says. */
 export interface MemoryError {
@@ -30,7 +30,7 @@ export function readMemoryError(message: string): MemoryError | undefined {
       cause: "kernel",
       dtype,
       shape,
-      ...(size !== undefined && { askedBytes: shape.reduce((product, n) => product * n, size) }),
+      ...(size !== undefined && { askedBytes: size * elementsOf(shape) }),
     };
   }
   for (const [cause, said] of otherErrors) if (said.test(message)) return { cause };

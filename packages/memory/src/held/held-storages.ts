@@ -70,24 +70,35 @@ export function storagesHeld(trace: Trace, event: number, end: number, options: 
   const { storages } = account;
   const lastOp = account.nextOp - 1;
   const index = storages.devices.indexOf(device);
-  const held: number[] = [];
-  for (let s = 0; s < trace.storages.count; s++)
-    if (storages.isAlive(s) && storages.device[s] === index && storages.bytes[s] > 0) held.push(s);
+  const all = new Int32Array(trace.storages.count);
+  let count = 0;
+  for (let s = 0; s < all.length; s++)
+    if (storages.isAlive(s) && storages.device[s] === index && storages.bytes[s] > 0) all[count++] = s;
+  const storage = all.slice(0, count);
   const runs = end === event && lastOp + 1 < trace.ops.count ? lastOp + 1 : lastOp;
   const inner = runs > lastOp ? freedBeforeOp(trace, end) : new Set<number>();
   const rows = DeviceRows.of(storages);
-  const isScratch = Uint8Array.from(held, (s) => (inner.has(s) && storages.op[s] === runs ? 1 : 0));
+  // In loops: of a large step there are tens of thousands, at every op that somebody looks at.
+  const [bytes, category, maker] = [new Float64Array(count), new Uint8Array(count), new Int32Array(count)];
+  const isScratch = new Uint8Array(count);
+  for (let i = 0; i < count; i++) {
+    const s = storage[i];
+    bytes[i] = storages.bytes[s];
+    category[i] = storages.category[s];
+    isScratch[i] = inner.has(s) && storages.op[s] === runs ? 1 : 0;
+    maker[i] = isScratch[i] === 1 ? runs : makerOfStorage(trace, s, storages.op[s]);
+  }
   return {
     device,
     event,
     op: runs,
     totalBytes: rows.totalBytes(index),
     bytesByCategory: rows.byCategory(index),
-    count: held.length,
-    storage: Int32Array.from(held),
-    bytes: Float64Array.from(held, (s) => storages.bytes[s]),
-    category: Uint8Array.from(held, (s) => storages.category[s]),
-    maker: Int32Array.from(held, (s, i) => (isScratch[i] === 1 ? runs : makerOfStorage(trace, s, storages.op[s]))),
+    count,
+    storage,
+    bytes,
+    category,
+    maker,
     isScratch,
   };
 }

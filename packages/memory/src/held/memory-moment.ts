@@ -107,15 +107,12 @@ export function peakMoment(trace: Trace, options: MomentOptions = {}): MemoryMom
 function describeMoment(trace: Trace, event: number, end: number, options: MomentOptions): MemoryMoment {
   const held = storagesHeld(trace, event, end, options);
   const { storage, bytes, category, maker, isScratch, op } = held;
-  const places = Array.from({ length: held.count }, (_, i) => i);
-  const isLargerFirst = (a: number, b: number): number => bytes[b] - bytes[a] || a - b;
-  const scratch = places.filter((i) => isScratch[i] === 1).sort(isLargerFirst);
+  const scratch: number[] = [];
+  for (let i = 0; i < held.count; i++) if (isScratch[i] === 1) scratch.push(i);
+  scratch.sort((a, b) => bytes[b] - bytes[a] || a - b);
   const scratchBytes = scratch.reduce((sum, i) => sum + bytes[i], 0);
   const rowBytes = (i: number): number => (i === scratch[0] ? scratchBytes : bytes[i]);
-  const largest = places
-    .filter((i) => i === scratch[0] || isScratch[i] === 0)
-    .sort((a, b) => rowBytes(b) - rowBytes(a) || a - b)
-    .slice(0, options.limit ?? 10);
+  const largest = largestOf(held.count, options.limit ?? 10, (i) => i === scratch[0] || isScratch[i] === 0, rowBytes);
   const firstTensor = firstTensors(
     trace,
     largest.map((i) => storage[i]),
@@ -142,6 +139,31 @@ function describeMoment(trace: Trace, event: number, end: number, options: Momen
       };
     }),
   };
+}
+
+/** More are quicker sorted. */
+const mostInserted = 100;
+
+/** Returns the `limit` largest of `count` rows, the first of equal ones first: of the few that are asked for without sorting all, which would take longer than everything else. */
+function largestOf(
+  count: number,
+  limit: number,
+  isRow: (i: number) => boolean,
+  bytesOf: (i: number) => number,
+): readonly number[] {
+  if (limit > mostInserted)
+    return Array.from({ length: count }, (_, i) => i)
+      .filter(isRow)
+      .sort((a, b) => bytesOf(b) - bytesOf(a) || a - b)
+      .slice(0, limit);
+  const largest: number[] = [];
+  for (let i = 0; i < count && limit > 0; i++) {
+    if (!isRow(i) || (largest.length === limit && bytesOf(largest[limit - 1]) >= bytesOf(i))) continue;
+    let at = largest.length === limit ? limit - 1 : largest.length;
+    for (; at > 0 && bytesOf(largest[at - 1]) < bytesOf(i); at--) largest[at] = largest[at - 1];
+    largest[at] = i;
+  }
+  return largest;
 }
 
 function eventOf(trace: Trace, place: MomentPlace): { event: number; before: boolean } {

@@ -1,4 +1,4 @@
-import { bytesPerElement, EventKind, Phase, type Scope, type Trace } from "@remat/trace";
+import { bytesPerElement, EventKind, elementsOf, Phase, type Scope, type Trace } from "@remat/trace";
 import { allocatedSizes } from "../allocators/device-units.js";
 import { HeldMemory } from "../held/held-memory.js";
 import { readSaves, type Saver, saverOf, type TracedSave } from "./savers.js";
@@ -276,7 +276,7 @@ function bytesByStorage(trace: Trace, tensors: readonly number[]): ReadonlyMap<n
   const bytes = new Map<number, number>();
   for (const tensor of new Set(tensors)) {
     const storages = trace.tensorStorages(tensor);
-    const elements = trace.tensorShape(tensor).reduce((product, size) => product * size, 1);
+    const elements = elementsOf(trace.tensorShape(tensor));
     const size = elements * (bytesPerElement(trace.tensorDtype(tensor)) ?? Number.POSITIVE_INFINITY);
     for (const storage of storages)
       bytes.set(

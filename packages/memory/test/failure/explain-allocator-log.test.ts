@@ -37,6 +37,10 @@ const isNear = (found: number | undefined, bytes: number, digit = 0.01): boolean
   found !== undefined &&
   Math.abs(found - bytes) <= Math.max(1, digit * Math.max(1024, 2 ** (10 * Math.floor(Math.log2(bytes + 1) / 10))));
 
+/** TensorFlow writes KiB with one digit after the point. */
+const isNearBfc = (found: number | undefined, bytes: number): boolean =>
+  isNear(found, bytes, bytes < 2 ** 20 ? 0.05 : 0.01);
+
 describe("the log of TensorFlow's BFC allocator", () => {
   it("gives what the allocator was in, chunk by chunk", () => {
     fc.assert(
@@ -57,8 +61,8 @@ describe("the log of TensorFlow's BFC allocator", () => {
           largestFreeBytes: Math.max(0, ...chunks.filter(({ inUse }) => !inUse).map(({ bytes }) => bytes)),
           truncated: false,
         });
-        expect(isNear(log.limitBytes, state.limitBytes)).toBe(true);
-        expect(isNear(log.peakBytes, sum(true))).toBe(true);
+        expect(isNearBfc(log.limitBytes, state.limitBytes)).toBe(true);
+        expect(isNearBfc(log.peakBytes, sum(true))).toBe(true);
         const told = log.sizes.flatMap(({ bytes, inUse, free }) => [
           ...Array.from({ length: inUse }, () => `${bytes} in use`),
           ...Array.from({ length: free }, () => `${bytes} free`),

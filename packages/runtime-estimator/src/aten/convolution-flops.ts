@@ -1,4 +1,4 @@
-import { elementsOf } from "../op-call.js";
+import { elementsOf } from "@remat/trace";
 import type { AtenArguments } from "./aten-arguments.js";
 
 type Shape = readonly number[];

@@ -1,4 +1,5 @@
-import { elementsOf, type OpCall, type TensorType } from "../op-call.js";
+import { elementsOf } from "@remat/trace";
+import { type OpCall, type TensorType } from "../op-call.js";
 
 export type InputValues = Float32Array | Int32Array | Uint8Array;
 

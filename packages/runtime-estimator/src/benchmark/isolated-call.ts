@@ -1,5 +1,6 @@
+import { elementsOf } from "@remat/trace";
 import * as tf from "@tensorflow/tfjs-core";
-import { elementsOf, type OpCall, sumBytes, type TensorType } from "../op-call.js";
+import { type OpCall, sumBytes, type TensorType } from "../op-call.js";
 import { CannotRun } from "./cannot-run.js";
 import { inputValues } from "./input-values.js";
 import { inputNamesOf } from "./kernel-inputs.js";

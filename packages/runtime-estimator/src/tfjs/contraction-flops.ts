@@ -1,4 +1,5 @@
-import { elementsOf, type OpCall } from "../op-call.js";
+import { elementsOf } from "@remat/trace";
+import { type OpCall } from "../op-call.js";
 import { epilogueFlops } from "./elementwise-flops.js";
 import { inputElements, type KernelFormula, outputElements } from "./kernel-formula.js";
 

@@ -1,4 +1,5 @@
-import { elementsOf, type OpCall } from "../op-call.js";
+import { elementsOf } from "@remat/trace";
+import { type OpCall } from "../op-call.js";
 
 /** FLOPs of one call of a tfjs kernel. */
 export type KernelFormula = (call: OpCall) => number;

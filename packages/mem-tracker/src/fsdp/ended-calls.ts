@@ -1,0 +1,40 @@
+import { EventKind, Phase, row, Trace } from "@remat/trace";
+
+/**
+ * Tells whether the backward pass of a call is over as that of another begins: autograd goes through what ran later before what ran earlier. A trace may tell the end late, with the gradients of all that
+ * the call was given, which others may have been given, too.
+ */
+export function isOver(trace: Trace, call: number, beginning: number): boolean {
+  if (call <= beginning) return false;
+  const { parent } = trace.calls;
+  let around = parent[call];
+  while (around > beginning) around = parent[around];
+  return around !== beginning;
+}
+
+/** Returns a run with the stacks of its ops without calls whose backward passes are over, though the run does not say so; the same run if there are none. */
+export function withoutEndedCalls(trace: Trace): Trace {
+  const { start, values } = trace.stacks;
+  const kept: number[] = [];
+  const starts = new Int32Array(start.length);
+  for (let stack = 0; stack + 1 < start.length; stack++) {
+    const calls = values.subarray(start[stack], start[stack + 1]);
+    for (const call of calls) if (!calls.some((other) => isOver(trace, call, other))) kept.push(call);
+    starts[stack + 1] = kept.length;
+  }
+  if (kept.length === values.length) return trace;
+  return new Trace({ ...trace, stacks: { start: starts, values: Int32Array.from(kept) } });
+}
+
+/** Returns the calls whose backward passes end with gradients of what they were given; those of others end when all is over. */
+export function callsWithInputGradients(trace: Trace): ReadonlySet<number> {
+  const { call, phase, tensors } = trace.moduleEvents;
+  const { kind, subject, count } = trace.events;
+  const calls = new Set<number>();
+  for (let event = 0; event < count; event++) {
+    const item = subject[event];
+    if (kind[event] === EventKind.exitModule && phase[item] === Phase.backward && row(tensors, item).length > 0)
+      calls.add(call[item]);
+  }
+  return calls;
+}

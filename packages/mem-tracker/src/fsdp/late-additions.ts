@@ -1,0 +1,159 @@
+import { readMemoryEvents } from "@remat/memory";
+import { EventKind, Phase, row, type Trace } from "@remat/trace";
+import { callsWithInputGradients, isOver } from "./ended-calls.js";
+
+/** A wrapped module's backward pass that goes on. */
+interface OpenPass {
+  readonly call: number;
+  /** How many storages had been made when it began. */
+  readonly began: number;
+  /** What it began with. */
+  readonly given: ReadonlySet<number>;
+}
+
+/**
+ * Returns by op, where autograd adds the gradient of what a wrapped module was given to that of others that were given the same: the call of that module. On one device they are added as soon as the second
+ * is there; FSDP has a node of its own between, so that it is added when the module's backward pass is over.
+ */
+export function lateAdditions(trace: Trace, wrapped: ReadonlySet<number>): ReadonlyMap<number, number> {
+  const late = new Map<number, number>();
+  const { call: calls, phase, tensors } = trace.moduleEvents;
+  /** By storage: how many were made before it. */
+  const madeAt = new Int32Array(trace.storages.count).fill(-1);
+  let made = 0;
+  const storagesOf = (eventRow: number): Set<number> =>
+    new Set(Array.from(row(tensors, eventRow), (tensor) => trace.tensors.storage[tensor]));
+  const given = new Map<number, ReadonlySet<number>>();
+  /** By call of a wrapped module: the shapes of what it returns as it was given it. */
+  const passed = new Map<number, ReadonlySet<string>>();
+  const ending = callsWithInputGradients(trace);
+  let open: OpenPass[] = [];
+  readMemoryEvents(trace, {
+    allocate(storage) {
+      madeAt[storage] = made++;
+    },
+    op(op) {
+      const pair = open.length === 0 ? undefined : addends(trace, op);
+      if (pair === undefined) return;
+      const [a, b] = pair;
+      const of = open.find((pass) => isOutside(a, pass) !== isOutside(b, pass) && !passesOn(pass, op));
+      if (of !== undefined) late.set(op, of.call);
+    },
+    other(kind, item) {
+      if (kind === EventKind.enterModule) enter(item);
+      else if (kind === EventKind.exitModule) exit(item);
+    },
+  });
+  return late;
+
+  function enter(eventRow: number): void {
+    const call = calls[eventRow];
+    const isWrapped = wrapped.has(trace.calls.module[call]);
+    if (phase[eventRow] === Phase.backward) {
+      open = open.filter((pass) => !isOver(trace, pass.call, call));
+      if (isWrapped && ending.has(call)) open.push({ call, began: made, given: storagesOf(eventRow) });
+    } else if (isWrapped && phase[eventRow] === Phase.forward) given.set(call, storagesOf(eventRow));
+  }
+
+  function exit(eventRow: number): void {
+    const call = calls[eventRow];
+    const inputs = given.get(call);
+    if (phase[eventRow] === Phase.backward) open = open.filter((pass) => pass.call !== call);
+    else if (phase[eventRow] === Phase.forward && inputs !== undefined) {
+      const returned = Array.from(row(tensors, eventRow)).filter((tensor) => inputs.has(trace.tensors.storage[tensor]));
+      passed.set(call, new Set(returned.map((tensor) => trace.tensorShape(tensor).join())));
+    }
+  }
+
+  function isOutside(storage: number, pass: OpenPass): boolean {
+    return madeAt[storage] < pass.began && !pass.given.has(storage);
+  }
+
+  /** Whether a call returns something of that shape as it was given it: then the gradient that it begins with is of that, too. */
+  function passesOn(pass: OpenPass, op: number): boolean {
+    const shape = trace.tensorShape(trace.opOutputs(op)[0]).join();
+    return passed.get(pass.call)?.has(shape) === true;
+  }
+}
+
+/** The two storages that autograd adds into a new one. */
+function addends(trace: Trace, op: number): readonly [number, number] | undefined {
+  if (trace.ops.phase[op] !== Phase.backward || !trace.opName(op).startsWith("aten.add.Tensor")) return undefined;
+  const [a, b, more] = trace.opInputs(op);
+  const [out] = trace.opOutputs(op);
+  if (b === undefined || out === undefined || more !== undefined) return undefined;
+  const { storage } = trace.tensors;
+  if (storage[a] === storage[b] || storage[out] === storage[a] || storage[out] === storage[b]) return undefined;
+  const shape = trace.tensorShape(out).join();
+  if (trace.tensorShape(a).join() !== shape || trace.tensorShape(b).join() !== shape) return undefined;
+  return [storage[a], storage[b]];
+}
+
+interface LateAddition {
+  readonly op: number;
+  readonly addends: readonly number[];
+  readonly sum: number;
+  /** Which of the addends would be free by now. */
+  readonly freed: number[];
+}
+
+/** Holds additions back until they are asked for, and what they add with them. */
+export class LateAdditions {
+  private readonly trace: Trace;
+  private readonly callOf: ReadonlyMap<number, number>;
+  private readonly sums: ReadonlySet<number>;
+  private readonly waiting = new Map<number, LateAddition[]>();
+
+  constructor(trace: Trace, wrapped: ReadonlySet<number>) {
+    this.trace = trace;
+    this.callOf = lateAdditions(trace, wrapped);
+    this.sums = new Set(Array.from(this.callOf.keys(), (op) => storageOf(trace, trace.opOutputs(op)[0])));
+  }
+
+  /** Whether a storage is one that an addition makes which is late. */
+  makes(storage: number): boolean {
+    return this.sums.has(storage);
+  }
+
+  /** Whether an op is one that has to wait; it does from now on. */
+  holds(op: number): boolean {
+    const call = this.callOf.get(op);
+    if (call === undefined) return false;
+    const { trace } = this;
+    const addends = Array.from(trace.opInputs(op), (tensor) => storageOf(trace, tensor));
+    const late = { op, addends, sum: storageOf(trace, trace.opOutputs(op)[0]), freed: [] };
+    this.waiting.set(call, [...(this.waiting.get(call) ?? []), late]);
+    return true;
+  }
+
+  /** Whether a storage that would be free is to be added, which it has to wait for. */
+  holdsFree(storage: number): boolean {
+    for (const additions of this.waiting.values())
+      for (const { addends, freed } of additions)
+        if (addends.includes(storage)) {
+          freed.push(storage);
+          return true;
+        }
+    return false;
+  }
+
+  /** The calls on whose ends sums wait that are needed now. */
+  neededBy(storages: Iterable<number>): readonly number[] {
+    if (this.waiting.size === 0) return [];
+    const needed = new Set(storages);
+    return [...this.waiting].flatMap(([call, late]) => (late.some(({ sum }) => needed.has(sum)) ? [call] : []));
+  }
+
+  /** What waited for the end of a call's backward pass, in order; of all calls if none is named. */
+  take(call?: number): readonly LateAddition[] {
+    if (this.waiting.size === 0) return [];
+    const taken = call === undefined ? [...this.waiting.values()].flat() : (this.waiting.get(call) ?? []);
+    if (call === undefined) this.waiting.clear();
+    else this.waiting.delete(call);
+    return taken;
+  }
+}
+
+function storageOf(trace: Trace, tensor: number): number {
+  return trace.tensors.storage[tensor];
+}

@@ -1,0 +1,111 @@
+import { Phase, type Trace } from "@remat/trace";
+import { packetOf } from "./packet-of.js";
+
+/**
+ * What the code of a model casts to float32 for itself, and back: `norm`, normalisation by the root of the mean square from single ops; `softmax`, of attention from single ops; `loss`, what a
+ * softmax for the loss is given, which stays as it is.
+ */
+export type OwnCast = "norm" | "softmax" | "loss";
+export const ownCastKinds: readonly OwnCast[] = ["norm", "softmax", "loss"];
+
+/** Ops that compute in float32 though what they are given is in a lower dtype. */
+export interface FloatIslands {
+  /** By op: 1 where it does, and hands on in the lower dtype; 2 where what it returns stays wide. */
+  readonly isWide: Uint8Array;
+  /** What was taken to be so by nothing that the trace shows. */
+  readonly assumed: readonly OwnCast[];
+  /** Whether the run has `rms_norm` of single ops, in the place of which CUDA has a kernel. */
+  readonly hasUnfusedNorm: boolean;
+}
+
+/**
+ * Finds what computes in float32 under a lower dtype: `rms_norm` of PyTorch where it is made of single ops (it adds its epsilon in place), and what the model's code is told or taken to cast.
+ * A run in float32 does not show the latter. Left out: code that normalises by single ops is taken to cast for that and for its softmax, as that of Llamas and T5s does.
+ */
+export function floatIslands(trace: Trace, told: readonly OwnCast[] | undefined): FloatIslands {
+  const isWide = new Uint8Array(trace.ops.count);
+  const norms = normsOf(trace);
+  const byHand = norms.filter(({ isOfPyTorch }) => !isOfPyTorch);
+  const taken = told ?? (byHand.length > 0 ? ["norm", "softmax"] : []);
+  for (const { ops, isOfPyTorch } of norms)
+    if (isOfPyTorch || taken.includes("norm")) for (const op of ops) isWide[op] = 1;
+  let hasSoftmax = false;
+  for (let op = 0; op < trace.ops.count; op++) {
+    if (!runsForward(trace, op)) continue;
+    const name = packetOf(trace.opName(op));
+    if (name === "_softmax") hasSoftmax = true;
+    if (name === "_softmax" && taken.includes("softmax")) isWide[op] = 1;
+    if (name === "_log_softmax" && taken.includes("loss")) isWide[op] = 2;
+  }
+  const assumed = told !== undefined ? [] : (taken as OwnCast[]).filter((kind) => kind !== "softmax" || hasSoftmax);
+  return { isWide, assumed, hasUnfusedNorm: byHand.length < norms.length };
+}
+
+interface Norm {
+  readonly ops: readonly number[];
+  readonly isOfPyTorch: boolean;
+}
+
+/** `x * rsqrt(mean(x²) + ε)`, by what makes what: the square, the mean, the sum, the root and the product. */
+function normsOf(trace: Trace): readonly Norm[] {
+  const maker = new Int32Array(trace.storages.count).fill(-1);
+  const norms: Norm[] = [];
+  const open = new Map<number, { ops: number[]; isOfPyTorch: boolean; result: number }>();
+  for (let op = 0; op < trace.ops.count; op++) {
+    const inputs = Array.from(trace.opInputs(op), (tensor) => trace.tensors.storage[tensor]);
+    if (runsForward(trace, op)) {
+      const name = packetOf(trace.opName(op));
+      const [given] = inputs;
+      if (name === "rsqrt") {
+        const ops = rootOf(trace, maker, op, given);
+        const [root] = trace.opOutputs(op);
+        if (ops !== undefined)
+          open.set(trace.tensors.storage[root], { ops, isOfPyTorch: maker[given] === ops[1], result: -1 });
+      } else if (name === "mul" || name === "mul_") {
+        const root = inputs.find((storage) => open.has(storage));
+        const norm =
+          root === undefined ? [...open.values()].find(({ result }) => inputs.includes(result)) : open.get(root);
+        const [product] = trace.opOutputs(op);
+        if (norm !== undefined && root !== undefined && norm.result < 0 && isBeside(trace, op, norm.ops[0])) {
+          norm.ops.push(op);
+          norm.result = trace.tensors.storage[product];
+          norms.push(norm);
+          if (!norm.isOfPyTorch) open.delete(root);
+        } else if (norm !== undefined && root === undefined) {
+          // PyTorch's own has its weight in the product, and casts what comes of that.
+          if (isBeside(trace, op, norm.ops[0])) norm.ops.push(op);
+          for (const [key, each] of open) if (each === norm) open.delete(key);
+        }
+      }
+    }
+    for (const tensor of trace.opOutputs(op)) {
+      const storage = trace.tensors.storage[tensor];
+      if (maker[storage] < 0) maker[storage] = op;
+    }
+  }
+  return norms;
+}
+
+/** The ops that lead to a root, from the square on, where it is of a mean of squares. */
+function rootOf(trace: Trace, maker: Int32Array, root: number, given: number): number[] | undefined {
+  const made = (storage: number, names: RegExp): number => {
+    const op = storage === undefined ? -1 : maker[storage];
+    return op >= 0 && names.test(packetOf(trace.opName(op))) && isBeside(trace, op, root) ? op : -1;
+  };
+  const inputOf = (op: number): number => trace.tensors.storage[trace.opInputs(op)[0]];
+  const sum = made(given, /^add$/);
+  const mean = made(sum < 0 ? given : inputOf(sum), /^mean$/);
+  if (mean < 0) return undefined;
+  const square = made(inputOf(mean), /^(pow|mul|square)$/);
+  return square < 0 ? undefined : [square, mean, ...(sum < 0 ? [] : [sum]), root];
+}
+
+/** Whether two ops run in the same call. */
+function isBeside(trace: Trace, a: number, b: number): boolean {
+  return trace.opCalls(a).at(-1) === trace.opCalls(b).at(-1);
+}
+
+function runsForward(trace: Trace, op: number): boolean {
+  const phase = trace.ops.phase[op];
+  return phase === Phase.forward || phase === Phase.recompute;
+}

@@ -1,0 +1,147 @@
+import { Category, elementsOf, OpFlag, Phase, RematError, type Trace } from "@remat/trace";
+import { EventCopy } from "./event-copy.js";
+import { type KeptState, recordedOptimizers, type TorchOptimizer, torchOptimizers } from "./optimizer-states.js";
+import { type RecordedUpdates, recordedUpdates } from "./recorded-updates.js";
+import { elementBytes, isFloatDtype } from "./sharding-plan.js";
+
+/**
+ * Returns a run of PyTorch as it would be with another optimizer, which updates the same parameters at the same moments: the state that the recorded ones keep, what they make in an update, and their ops
+ * are left out, and what this one keeps is there instead, from the beginning or from the first update, as theirs. Of the run's own optimizer it is the run itself.
+ *
+ * @throws RematError `TRACE_OPTIMIZER` for an optimizer that nobody knows, that the run cannot be given, or a run without an update
+ * @example
+ * heldPeak(withOptimizer(trace, "adamw8bit")).peakBytes;
+ */
+export function withOptimizer(trace: Trace, name: string): Trace {
+  const { header } = trace;
+  const run = header.model ?? "the run";
+  const reason = refusesRecordedOptimizer(name, { framework: header.framework, run });
+  if (reason !== undefined) throw cannot(reason);
+  const own = recordedOptimizers[name];
+  const other = torchOptimizers.find((each) => each.name === name);
+  const recorded = recordedUpdates(trace);
+  const { updates, statesPerParameter, opNames } = recorded;
+  if (updates.every(({ parameters }) => parameters.length === 0))
+    throw cannot(
+      `${run} updates no parameters, so that --optimizer ${name} has nothing to change: record it with its optimizer`,
+    );
+  if (other === undefined) {
+    const { states, ops } = own;
+    if (statesPerParameter === states && (ops === undefined || [...opNames].some((op) => ops.test(op)))) return trace;
+    throw cannot(
+      `${run} was not recorded with ${name}, since its optimizer keeps ${describeStates(statesPerParameter)} of each parameter: record it with ${name}, or leave --optimizer out`,
+    );
+  }
+  return new OtherOptimizer(trace, other, recorded).whole();
+}
+
+/** Returns why nobody can say what a recorded run holds with an optimizer of that name; undefined: its steps tell whether one can. */
+export function refusesRecordedOptimizer(
+  name: string,
+  { framework, run }: { readonly framework: string; readonly run: string },
+): string | undefined {
+  if (framework !== "pytorch")
+    return `--optimizer ${name} cannot change ${run}, a recorded run of ${framework}: leave it out, or name the model itself`;
+  return torchOptimizerNames().includes(name)
+    ? undefined
+    : `no optimizer of a recorded run is called ${JSON.stringify(name)}: expected one of ${torchOptimizerNames().join(", ")}`;
+}
+
+/** Returns the names of optimizers that a recorded run may be asked about. */
+export function torchOptimizerNames(): readonly string[] {
+  return [...Object.keys(recordedOptimizers), ...torchOptimizers.map(({ name }) => name)];
+}
+
+/** Returns how a program makes an optimizer that a run can be given in place of its own; undefined for other names. */
+export function torchOptimizerCode(name: string): string | undefined {
+  return torchOptimizers.find((each) => each.name === name)?.code;
+}
+
+function describeStates(states: number): string {
+  return states === 0 ? "nothing of the shape" : `${Number(states.toFixed(2))} tensors of the shape`;
+}
+
+function cannot(reason: string): RematError {
+  return new RematError("TRACE_OPTIMIZER", reason);
+}
+
+/** The run with the updates of another optimizer. */
+class OtherOptimizer extends EventCopy {
+  private readonly optimizer: TorchOptimizer;
+  private readonly recorded: RecordedUpdates;
+  /** By parameter: the tensors that are kept of it. */
+  private readonly kept = new Map<number, readonly number[]>();
+  private shared: readonly number[] | undefined;
+  private update = 0;
+
+  constructor(trace: Trace, optimizer: TorchOptimizer, recorded: RecordedUpdates) {
+    super(trace, [`As if it were updated by ${optimizer.code}; it was recorded with another optimizer.`]);
+    this.optimizer = optimizer;
+    this.recorded = recorded;
+    for (const { parameters } of recorded.updates)
+      for (const { tensor } of parameters) {
+        const dtype = trace.tensorDtype(tensor);
+        if (!isFloatDtype(dtype))
+          throw cannot(
+            `${optimizer.code} updates no parameters of ${dtype}, which ${trace.header.model ?? "the run"} has`,
+          );
+      }
+  }
+
+  whole(): Trace {
+    const { recorded, trace } = this;
+    if (recorded.beginsWithState)
+      for (const { parameters } of recorded.updates) for (const { tensor } of parameters) this.keep(tensor);
+    this.write(0, trace.events.count);
+    return this.build();
+  }
+
+  protected override allocate(storage: number): void {
+    if (this.recorded.isOptimizers[storage] === 0) super.allocate(storage);
+  }
+
+  protected override op(op: number): void {
+    if (this.trace.ops.phase[op] !== Phase.optimizer) {
+      super.op(op);
+      return;
+    }
+    const next = this.recorded.updates[this.update];
+    if (next?.firstOp !== op) return;
+    this.update++;
+    for (const { tensor, gradient } of next.parameters) {
+      const states = this.keep(tensor);
+      const [parameter] = this.tensors(Int32Array.of(tensor));
+      this.copy.builder.op({
+        name: this.optimizer.op,
+        phase: Phase.optimizer,
+        flags: OpFlag.inPlace,
+        inputs: [parameter, ...(gradient < 0 ? [] : this.tensors(Int32Array.of(gradient))), ...states],
+        outputs: [parameter],
+      });
+    }
+  }
+
+  /** The tensors that are kept of a parameter; made where there are none. */
+  private keep(parameter: number): readonly number[] {
+    const known = this.kept.get(parameter);
+    if (known !== undefined) return known;
+    const { trace, optimizer } = this;
+    const { strings, storages, tensors } = trace;
+    const device = strings[storages.device[tensors.storage[parameter]]];
+    const shape = trace.tensorShape(parameter);
+    const states = optimizer.kept(shape, elementsOf(shape));
+    const made = states.map((state) => this.make(state, device));
+    if (states.some(({ dtype }) => dtype !== "float32")) {
+      this.shared ??= optimizer.shared.map((state) => this.make(state, device));
+      made.push(...this.shared);
+    }
+    this.kept.set(parameter, made);
+    return made;
+  }
+
+  private make({ dtype, shape }: KeptState, device: string): number {
+    const { builder } = this.copy;
+    const storage = builder.allocate(elementsOf(shape) * elementBytes(dtype), device, Category.optimizerState);
+    return builder.tensor({ storage, dtype, shape });
+  }
+}

@@ -1,0 +1,8 @@
+/** Returns what a map has for a key, or puts there what `make` returns. */
+export function getOrInsert<Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value): Value {
+  const known = map.get(key);
+  if (known !== undefined) return known;
+  const made = make();
+  map.set(key, made);
+  return made;
+}
