@@ -9,7 +9,7 @@ import {
   type SizeUnit,
   sizeFormat,
 } from "@remat/reporting";
-import type { FitConfiguration, FitObjective, NotFitting } from "./fit-unit.js";
+import type { BatchRange, FitConfiguration, FitObjective, NotFitting } from "./fit-unit.js";
 import type { FitSummary, RankedRow } from "./summarize-fit.js";
 
 export interface FitDocumentOptions {
@@ -32,6 +32,12 @@ const aims: Readonly<Record<FitObjective, string>> = {
   batch: "; best: largest batch",
 };
 
+/** Of what was not looked at, or is refused, nobody knows whether it fits. */
+function describeNothing({ notFitting, refused, left }: FitSummary): string {
+  if (notFitting.length > 0) return "nothing was found that fits";
+  return refused.length > 0 && left === 0 ? "nothing of what was asked for can be" : "nothing was found yet";
+}
+
 /** Returns what fits: the best in a sentence, a row for each configuration, and why the others do not fit. Its records are the rows in bytes. */
 export function fitDocument(
   summary: FitSummary,
@@ -44,7 +50,8 @@ export function fitDocument(
       {
         kind: "text",
         lines: [
-          `${model}: ${best === undefined ? "nothing fits" : `best of ${rows.length + notFitting.length} ways: ${describeBest(best, size)}`}`,
+          `${model}: ${best === undefined ? describeNothing(summary) : `best of ${rows.length + notFitting.length} ways: ${describeBest(best, size)}`}`,
+          ...describeUnproven(summary),
           ...(command === undefined ? [] : [command]),
           `times: ${pricedBy}${aims[summary.objective]}`,
           ...(left === 0
@@ -168,8 +175,12 @@ function fittingTable({ rows }: FitSummary, size: SizeFormat): DocumentPart {
     headers: shown.map(([header]) => header),
     worth: shown.map(([, worth]) => worth),
     rows: rows.map((row) => shown.map(([, , , cell]) => cell(row))),
-    remark:
+    remark: [
       "Front: no other row holds less, is as quick and costs as little. Next: the smallest larger batch that was tried, and what most of it is.",
+      ...(has(({ next }) => next?.unproven !== undefined)
+        ? ["Not proven: no plan was found, and nothing says that there is none."]
+        : []),
+    ].join(" "),
   };
 }
 
@@ -177,13 +188,14 @@ function notFittingTable({ notFitting }: FitSummary, size: SizeFormat): Document
   return {
     kind: "table",
     title: "What does not fit",
-    headers: ["Configuration", "Batch", "Least found", "Of", "Most of it"],
+    headers: ["Configuration", "Batch", "Least found", "Of", "Most of it", "Proven"],
     rows: notFitting.map(({ configuration, memoryBytes, smallest }) => [
       describeConfiguration(configuration),
       String(smallest.batch),
       size(smallest.peakBytes),
       size(memoryBytes),
       smallest.binds === "time" ? "takes too long" : `${labelCategory(smallest.binds)} ${size(smallest.bindsBytes)}`,
+      smallest.unproven === undefined ? "yes" : `not for ${describeRange(smallest.unproven)}`,
     ]),
   };
 }
@@ -198,15 +210,35 @@ function refusedTable({ refused }: FitSummary): DocumentPart {
   };
 }
 
-/** Returns why a batch does not fit, in words. */
+/** Returns why a batch does not fit, in words, and of which batches that is not proven. */
 export function describeNext(
-  { batch, peakBytes, binds, bindsBytes }: NotFitting,
+  { batch, peakBytes, binds, bindsBytes, unproven }: NotFitting,
   size: SizeFormat = sizeFormat("auto"),
 ): string {
-  return binds === "time"
-    ? `${batch}: takes too long`
-    : `${batch}: ${size(peakBytes)}, ${labelCategory(binds).toLowerCase()} ${size(bindsBytes)}`;
+  const why =
+    binds === "time"
+      ? "takes too long"
+      : `${size(peakBytes)}, ${labelCategory(binds).toLowerCase()} ${size(bindsBytes)}`;
+  return `${batch}: ${why}${unproven === undefined ? "" : `; ${describeRange(unproven)} not proven`}`;
 }
+
+function describeRange({ from, to }: BatchRange): string {
+  return from === to ? String(from) : `${from} to ${to}`;
+}
+
+/** What nobody knows of the batch that is told to be the largest, or of nothing that was found. */
+function describeUnproven({ objective, best, notFitting }: FitSummary): readonly string[] {
+  if (best === undefined)
+    return notFitting.some(({ smallest }) => smallest.unproven !== undefined)
+      ? [`not proven: for some no plan was found, ${notProven}`]
+      : [];
+  const unproven = objective === "batch" ? best.next?.unproven : undefined;
+  return unproven === undefined
+    ? []
+    : [`not proven: for ${describeRange(unproven)} samples no plan was found, ${notProven}`];
+}
+
+const notProven = "and nothing says that there is none; more --iterations look longer";
 
 /** Returns a rate or a price: four digits, and no exponent. */
 export function formatRate(value: number): string {

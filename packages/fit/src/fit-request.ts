@@ -1,3 +1,4 @@
+import { refusesRecordedOptimizer, torchOptimizerCode } from "@remat/mem-tracker/fsdp";
 import { type DeviceNetwork, type DeviceSpec, RematError } from "@remat/trace";
 import { type FitObjective, type FitPrecision, type FitUnit, type FitWayName, fitWayNames } from "./fit-unit.js";
 import type { StepsToFit } from "./steps-to-fit.js";
@@ -28,7 +29,7 @@ export interface FitRequest {
   readonly maxOverhead?: number;
   /** `throughput` if not given. */
   readonly objective?: FitObjective;
-  /** 200 if not given. */
+  /** 5000 if not given. */
   readonly iterations?: number;
   /** 0 if not given. */
   readonly seed?: number;
@@ -50,15 +51,22 @@ export function unitsOf(request: FitRequest, steps: StepsToFit): readonly FitUni
     globalBatch,
     maxOverhead = 0.3,
     objective = "throughput",
-    iterations = 200,
+    iterations = usualIterations,
     seed = 0,
     reserveBytes = 0,
   } = request;
-  if (steps.framework !== "pytorch" && precisions.includes("bf16"))
-    throw refusal(`--precision bf16: ${steps.name} trains in float32, as all of TensorFlow.js does. Leave it out.`);
+  for (const precision of precisions) {
+    const refused = refusesPrecision(precision, steps);
+    if (refused !== undefined) throw refusal(`--precision ${refused}`);
+  }
   const batches = batchesOf(request, steps);
+  for (const optimizer of request.optimizers ?? []) checkOptimizer(optimizer, steps);
   const keepsMeasured =
-    steps.isMeasured === true && request.devices.length === 1 && steps.recordedBatches?.length === 1;
+    steps.isMeasured === true &&
+    request.devices.length === 1 &&
+    steps.recordedBatches?.length === 1 &&
+    // Of an update that was not recorded nothing was measured.
+    (request.optimizers ?? []).every((optimizer) => torchOptimizerCode(optimizer) === undefined);
   const units: FitUnit[] = [];
   for (const spec of request.devices) {
     const deviceBytes = request.memoryBytes ?? spec.memoryBytes;
@@ -92,6 +100,7 @@ export function unitsOf(request: FitRequest, steps: StepsToFit): readonly FitUni
                 iterations,
                 seed,
                 morePlans,
+                efforts,
               };
               // What was not asked for is not refused either.
               if (request.ways !== undefined || fitWay(way).refuses(unit, steps) === undefined) units.push(unit);
@@ -100,10 +109,37 @@ export function unitsOf(request: FitRequest, steps: StepsToFit): readonly FitUni
   return units;
 }
 
+/** Tells why steps cannot compute in a precision; undefined: they can. */
+export function refusesPrecision(
+  precision: FitPrecision,
+  { framework, name }: Pick<StepsToFit, "framework" | "name">,
+): string | undefined {
+  return precision === "f32" || framework === "pytorch"
+    ? undefined
+    : `${precision}: ${name} trains in float32, as all of TensorFlow.js does. Leave it out.`;
+}
+
+function checkOptimizer(optimizer: string, { name, framework, optimizers }: StepsToFit): void {
+  if (optimizers?.includes(optimizer) === true) return;
+  const code = torchOptimizerCode(optimizer);
+  if (framework !== "pytorch" && code !== undefined)
+    throw refusal(
+      `--optimizer ${optimizer}: ${name} trains in TensorFlow.js, and ${code} is of PyTorch. Name a run recorded of PyTorch, or leave it out.`,
+    );
+  const reason = optimizers === undefined ? undefined : refusesRecordedOptimizer(optimizer, { framework, run: name });
+  if (reason !== undefined) throw refusal(`${reason}.`);
+}
+
 const usualWays: readonly FitWayName[] = fitWayNames.filter((name) => name !== "offload");
+
+/** Beside what a search takes to begin, so many changes hardly count. */
+export const usualIterations = 5000;
 
 /** What finds the largest batch of a plan takes some eight plans already. */
 const morePlans = 8;
+
+/** Of a step of thousands of ops the last of these takes some seconds. */
+const efforts: readonly number[] = [4, 16, 64];
 
 function batchesOf(
   { batches }: FitRequest,

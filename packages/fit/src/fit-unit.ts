@@ -52,6 +52,8 @@ export interface FitUnit {
   readonly seed: number;
   /** How many plans are looked for besides those that find the largest batch. */
   readonly morePlans: number;
+  /** How many times as many changes, one after the other, searches try for batches beyond the largest with a plan. */
+  readonly efforts: readonly number[];
 }
 
 /** What a step takes with some batch. */
@@ -67,6 +69,8 @@ export interface FitStep {
   readonly overhead: number;
   /** Of a plan: how much cheaper it could be at most, as a fraction of the step. */
   readonly gap?: number;
+  /** Of a plan: how many times the changes that a unit says were tried; left out: once. */
+  readonly effort?: number;
   /** Of a rank: how the step is sharded. */
   readonly sharding?: ShardingPlan;
   /** Of PyTorch on one device: what is checkpointed. */
@@ -93,6 +97,16 @@ export interface NotFitting {
   /** What takes most of it. */
   readonly binds: CategoryName | "time";
   readonly bindsBytes: number;
+  /** Whether no step with this batch fits; else no plan was found for one. */
+  readonly isProven: boolean;
+  /** Larger than all that fit, and neither found to fit nor proven not to; left out: there are none. */
+  readonly unproven?: BatchRange;
+}
+
+/** Batches of those that may be taken, both ends included. */
+export interface BatchRange {
+  readonly from: number;
+  readonly to: number;
 }
 
 /** What became of a unit: a row, what does not fit of it, or why it cannot be. */

@@ -6,8 +6,9 @@ export {
   fitDocument,
   formatRate,
 } from "./fit-document.js";
-export { type FitRequest, unitsOf } from "./fit-request.js";
+export { type FitRequest, unitsOf, usualIterations } from "./fit-request.js";
 export {
+  type BatchRange,
   type FitAnswer,
   type FitConfiguration,
   type FitObjective,
@@ -37,3 +38,12 @@ export type { StepsToFit } from "./steps-to-fit.js";
 export { type FitSummary, type RankedRow, type SummarizeFitOptions, summarizeFit } from "./summarize-fit.js";
 export type { FitWay } from "./ways/fit-way.js";
 export { fitWays } from "./ways/fit-ways.js";
+export {
+  answerUsualWhatIfs,
+  answerWhatIf,
+  type PresentStep,
+  presentWhatIf,
+  usualWhatIfs,
+} from "./what-if/answer-what-if.js";
+export { stepsAtHand } from "./what-if/steps-at-hand.js";
+export { describeWhatIf, parseWhatIf, type WhatIf } from "./what-if/what-if.js";

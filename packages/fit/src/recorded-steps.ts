@@ -1,3 +1,4 @@
+import { torchOptimizerNames, withOptimizer } from "@remat/mem-tracker/fsdp";
 import { extrapolateRuns } from "@remat/memory";
 import { extrapolateCosts } from "@remat/runtime-estimator";
 import { Category, RematError, RuntimeSource, type Trace } from "@remat/trace";
@@ -10,10 +11,11 @@ export interface RecordedRun {
 }
 
 /**
- * Returns the step of recorded runs at any batch: of one run at its own alone; of runs at two or three batches at any, as `extrapolateRuns` scales it.
+ * Returns the step of recorded runs at any batch: of one run at its own alone; of runs at two or three batches at any, as `extrapolateRuns` scales it. With an optimizer it is as
+ * `withOptimizer` has it.
  *
  * @param sizes batches of the runs; left out: the first side of the first tensor that is another one in each
- * @throws RematError what `extrapolateRuns` throws; `FIT_OPTIMIZER` where another optimizer is asked for, `FIT_BATCH` for a batch that one run does not tell of
+ * @throws RematError what `extrapolateRuns` and `withOptimizer` throw; `FIT_BATCH` for a batch that one run does not tell of
  * @example
  * stepsOfRuns([{ name: "run-b8", trace: a }, { name: "run-b16", trace: b }]).stepAt(64, undefined);
  */
@@ -21,33 +23,30 @@ export function stepsOfRuns(runs: readonly RecordedRun[], sizes?: readonly numbe
   const [{ name: file, trace: first }] = runs;
   const name = first.header.model ?? file;
   const { framework } = first.header;
-  const refuseOptimizer = (optimizer: string | undefined): void => {
-    if (optimizer !== undefined)
-      throw new RematError(
-        "FIT_OPTIMIZER",
-        `--optimizer ${optimizer} cannot change ${name}, which is a recorded run. Leave it out, or name the model itself.`,
-      );
-  };
+  const optimizers = framework === "pytorch" ? torchOptimizerNames() : [];
   if (runs.length === 1) {
-    const batch = recordedBatch(first);
+    const batch = batchOfRun(first);
     if (batch === undefined)
       throw new RematError(
         "FIT_BATCH",
         `${file}: no op reads anything but weights, so nobody can say how many samples a batch has. Name the model itself, or runs at two batches.`,
       );
+    const known = new Map<string | undefined, Trace>([[undefined, first]]);
     return {
       name,
       framework,
+      optimizers,
       recordedBatches: [batch],
       isMeasured: first.ops.runtimeSource.includes(RuntimeSource.measured),
       async stepAt(asked, optimizer) {
-        refuseOptimizer(optimizer);
         if (asked !== batch)
           throw new RematError(
             "FIT_BATCH",
             `${file} was recorded with a batch of ${batch}, and ${asked} is asked for. Record the step at another batch, too, and name both runs.`,
           );
-        return first;
+        const step = known.get(optimizer) ?? withOptimizer(first, optimizer!);
+        known.set(optimizer, step);
+        return step;
       },
     };
   }
@@ -61,24 +60,34 @@ export function stepsOfRuns(runs: readonly RecordedRun[], sizes?: readonly numbe
   return {
     name,
     framework,
+    optimizers,
     recordedBatches: [...varying.sizes].sort((a, b) => a - b),
     residualBytes,
     async stepAt(batch, optimizer) {
-      refuseOptimizer(optimizer);
-      return sized.find(({ size }) => size === batch)?.trace ?? extrapolateCosts(traceAt(batch), batch, sized);
+      const step = sized.find(({ size }) => size === batch)?.trace ?? extrapolateCosts(traceAt(batch), batch, sized);
+      return optimizer === undefined ? step : withOptimizer(step, optimizer);
     },
   };
 }
 
-/** How many samples a run was recorded with: as its step says, else the first side of the first tensor that an op reads and that is neither weight nor state. */
-function recordedBatch(trace: Trace): number | undefined {
+/**
+ * Returns how many samples a run was recorded with: as its step says, else the first side of the first input that an op reads, which ops make none of, as they do positions; of a run that
+ * knows no inputs, of the first tensor that is neither weight nor state.
+ */
+export function batchOfRun(trace: Trace): number | undefined {
   if (trace.header.step?.batch !== undefined) return trace.header.step.batch;
-  const { ops, storages } = trace;
-  const isGiven = (storage: number): boolean => !ofModel.has(storages.category[storage]);
-  for (let op = 0; op < ops.count; op++)
-    for (const tensor of trace.opInputs(op))
-      if (trace.tensorStorages(tensor).every(isGiven)) return trace.tensorShape(tensor)[0];
-  return undefined;
+  const { category } = trace.storages;
+  const firstSide = (isRead: (storage: number) => boolean): number | undefined => {
+    for (let op = 0; op < trace.ops.count; op++)
+      for (const tensor of trace.opInputs(op))
+        if (trace.tensorShape(tensor).length > 0 && trace.tensorStorages(tensor).every(isRead))
+          return trace.tensorShape(tensor)[0];
+    return undefined;
+  };
+  return (
+    firstSide((storage) => category[storage] === Category.input) ??
+    firstSide((storage) => !ofModel.has(category[storage]))
+  );
 }
 
 const ofModel: ReadonlySet<number> = new Set([Category.parameter, Category.buffer, Category.optimizerState]);

@@ -5,6 +5,8 @@ import type { Trace } from "@remat/trace";
 export interface StepsToFit {
   readonly name: string;
   readonly framework: string;
+  /** Names of the optimizers that may be asked for; left out: `stepAt` says so. */
+  readonly optimizers?: readonly string[];
   /** Returns the step as it runs. */
   stepAt(batch: number, optimizer: string | undefined): Promise<Trace>;
   /** Returns the step to be planned, in which it is up to the plan what is recomputed; left out: it is as it runs. */

@@ -28,6 +28,10 @@ beforeAll(() =>
 );
 afterAll(() => rmSync(folder, { recursive: true }));
 
+const unexpected = (why: string): never => {
+  throw new Error(why);
+};
+
 const unit = (seed: number): FitUnit => ({
   configuration: { device: "a100", precision: "f32", way: "stock", ranks: 1 },
   spec: deviceSpec("a100"),
@@ -38,6 +42,7 @@ const unit = (seed: number): FitUnit => ({
   iterations: 1,
   seed,
   morePlans: 0,
+  efforts: [],
 });
 const answerOf = ({ configuration, seed }: FitUnit): FitAnswer => ({
   kind: "refused",
@@ -76,7 +81,7 @@ describe("units in worker threads", () => {
 
   it("are left where the search is ended, and those that were answered are kept", async () => {
     const abort = new AbortController();
-    const cache = new UnitCache(join(folder, "ended"), "key");
+    const cache = new UnitCache(join(folder, "ended"), "key", unexpected);
     const units = [1, 99].map(unit);
     const onProgress = ({ unit: { seed } }: { unit: FitUnit }): void => {
       if (seed === 99) abort.abort();
@@ -94,14 +99,24 @@ describe("units in worker threads", () => {
 });
 
 describe("the cache", () => {
+  it("tells once, and in a word, that nothing can be kept", () => {
+    const file = join(folder, "file");
+    writeFileSync(file, "");
+    const told: string[] = [];
+    const cache = new UnitCache(join(file, "cache"), "content", (why) => told.push(why));
+    for (const seed of [1, 2]) cache.put(unit(seed), answerOf(unit(seed)));
+    expect(told).toEqual(["ENOTDIR"]);
+    expect(cache.get(unit(1))).toBeUndefined();
+  });
+
   it("knows a unit by all of it and by the content behind it, and takes no damaged file", () => {
     const at = join(folder, "cache");
-    const cache = new UnitCache(at, "content");
+    const cache = new UnitCache(at, "content", unexpected);
     cache.put(unit(1), answerOf(unit(1)));
     expect(cache.get(unit(1))).toEqual(answerOf(unit(1)));
     expect(cache.get(unit(2))).toBeUndefined();
     expect(cache.get({ ...unit(1), memoryBytes: 2 })).toBeUndefined();
-    expect(new UnitCache(at, "other content").get(unit(1))).toBeUndefined();
+    expect(new UnitCache(at, "other content", unexpected).get(unit(1))).toBeUndefined();
     for (const file of readdirSync(at)) writeFileSync(join(at, file), "{");
     expect(cache.get(unit(1))).toBeUndefined();
   });

@@ -57,7 +57,11 @@ function answersFor(places: readonly number[], given: readonly Given[]) {
     if (kind === undefined) return undefined;
     if (kind === "refused") return { kind, configuration, reason: "no" };
     if (kind === "not-fitting")
-      return { kind, configuration, smallest: { batch: 1, peakBytes, binds: "activation" as const, bindsBytes: 1 } };
+      return {
+        kind,
+        configuration,
+        smallest: { batch: 1, peakBytes, binds: "activation" as const, bindsBytes: 1, isProven: true },
+      };
     const step = { batch: 4, peakBytes, bytesByCategory: {}, stepMs: undefined, overhead: 0 };
     const row = { ...step, configuration, memoryBytes: 10, microBatches: 1, samplesPerSecond: rate, next: undefined };
     return { kind, row };

@@ -3,7 +3,7 @@ import { heldPeak } from "@remat/memory";
 import { CheckpointedSteps } from "@remat/memory/checkpointing";
 import { planTorchCheckpoints } from "@remat/planner";
 import { compareShardings } from "@remat/reporting/sharding";
-import { deviceSpec, priceTrace, stepMs } from "@remat/runtime-estimator";
+import { countSteps, deviceSpec, priceTrace, stepMs } from "@remat/runtime-estimator";
 import { goldensOf } from "@remat/testkit";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -21,6 +21,7 @@ async function directly(
   unit: FitUnit,
   steps: StepsToFit,
   batch: number,
+  rounds = 10,
 ): Promise<{ peakBytes: number; rate: number } | undefined> {
   const { spec, memoryBytes, maxOverhead, globalBatch, iterations: _, configuration } = unit;
   const { way, ranks, precision } = configuration;
@@ -32,14 +33,14 @@ async function directly(
   const within = (peakBytes: number, ms: number) =>
     peakBytes <= memoryBytes ? { peakBytes, rate: rateOf(ms) } : undefined;
   if (isAlone(unit)) {
-    if (way === "stock") return within(heldPeak(trace).peakBytes, stepMs(trace));
+    if (way === "stock") return within(heldPeak(trace).peakBytes, stepMs(trace) / countSteps(trace));
     const { found } = planTorchCheckpoints(trace, {
       budget: { bytes: memoryBytes },
       maxOverhead,
-      rounds: 10,
+      rounds,
       now: () => 0,
     });
-    return found && within(found.peakBytes, stepMs(trace) * (1 + found.overhead));
+    return found && within(found.peakBytes, (stepMs(trace) / countSteps(trace)) * (1 + found.overhead));
   }
   const plan: ShardingPlan = {
     worldSize: ranks,
@@ -119,7 +120,7 @@ describe("the batch of a configuration", () => {
       expect(row.peakBytes).toBe(heldPeak(followed).peakBytes);
       expect(row.peakBytes).toBeLessThanOrEqual(memoryBytes);
       expect(row.overhead).toBeLessThanOrEqual(maxOverhead);
-      expect(row.stepMs).toBeCloseTo(stepMs(priceTrace(followed, unit.spec)), 6);
+      expect(row.stepMs).toBeCloseTo(stepMs(priceTrace(followed, unit.spec)) / countSteps(plain), 6);
       expect(row.bytesByCategory).toEqual(heldPeak(followed).bytesByCategory);
       if (row.policy!.length > 0 && passes > 1) recomputing++;
     }
@@ -168,9 +169,12 @@ describe("the batch of a configuration", () => {
     if (answer.kind !== "fits") throw new Error("expected a batch");
     const { batch } = answer.row;
     expect(batch).toBeGreaterThan(2);
-    expect(await directly(unit, steps, batch)).toMatchObject({ peakBytes: answer.row.peakBytes });
-    expect(await directly(unit, steps, batch + 1)).toBeUndefined();
-    expect(answer.row.next).toMatchObject({ batch: batch + 1 });
+    const rounds = 10 * (answer.row.effort ?? 1);
+    expect(await directly(unit, steps, batch, rounds)).toMatchObject({ peakBytes: answer.row.peakBytes });
+    expect(await directly(unit, steps, batch + 1, 640)).toBeUndefined();
+    // Of checkpoints of PyTorch nothing is proven.
+    const unproven = { from: batch + 1, to: 60 };
+    expect(answer.row.next).toMatchObject({ batch: batch + 1, isProven: false, unproven });
   });
 
   it("tells of what does not fit what takes most of it", async () => {

@@ -1,7 +1,8 @@
+import { withOptimizer } from "@remat/mem-tracker/fsdp";
 import { heldPeak } from "@remat/memory";
 import { deviceSpec, priceTrace, stepMs } from "@remat/runtime-estimator";
 import { describe, expect, it, test } from "vitest";
-import { stepsOfRuns, unitsOf } from "../src/index.js";
+import { fitUnitBatch, stepsOfRuns, unitsOf } from "../src/index.js";
 import { goldenRun, sizedRuns } from "./steps.js";
 
 describe("two recorded batches", () => {
@@ -39,7 +40,47 @@ describe("one recorded run", () => {
     );
   });
 
-  it("has its own optimizer", async () => {
-    await expect(steps.stepAt(batch, "sgd")).rejects.toThrow("--optimizer sgd cannot change");
+  it("has its own optimizer, or one that it can be given, to the byte", async () => {
+    const recorded = await steps.stepAt(batch, undefined);
+    expect(await steps.stepAt(batch, "adam")).toBe(recorded);
+    const swapped = heldPeak(withOptimizer(recorded, "adamw8bit"));
+    expect(swapped.peakBytes).toBeLessThan(heldPeak(recorded).peakBytes);
+    expect(heldPeak(await steps.stepAt(batch, "adamw8bit"))).toMatchObject({ peakBytes: swapped.peakBytes });
+    await expect(steps.stepAt(batch, "sgd")).rejects.toThrow("was not recorded with sgd");
+  });
+
+  it("is looked through with several optimizers; what cannot be is an answer", async () => {
+    const grid = unitsOf(
+      { devices: [deviceSpec("a100")], ways: ["stock"], optimizers: ["sgd", "adam", "adamw8bit"], ranks: [1, 8] },
+      steps,
+    );
+    const answers = [];
+    for (const unit of grid) answers.push(await fitUnitBatch(unit, steps));
+    expect(
+      answers.map((answer) => {
+        const { optimizer, ranks } = answer.kind === "fits" ? answer.row.configuration : answer.configuration;
+        return [optimizer, ranks, answer.kind === "refused" ? answer.reason : answer.kind];
+      }),
+    ).toEqual([
+      ["sgd", 1, expect.stringContaining("was not recorded with sgd")],
+      ["sgd", 8, expect.stringContaining("was not recorded with sgd")],
+      ["adam", 1, "fits"],
+      ["adam", 8, "fits"],
+      ["adamw8bit", 1, "fits"],
+      ["adamw8bit", 8, expect.stringContaining("cannot update the DTensors that FSDP2 makes of weights")],
+    ]);
+  });
+
+  it("refuses an optimizer that nobody knows", () => {
+    expect(() => unitsOf({ devices: [deviceSpec("a100")], optimizers: ["lion"] }, steps)).toThrow(
+      'no optimizer of a recorded run is called "lion": expected one of adam, adamw, sgd, adamw8bit.',
+    );
+  });
+
+  it("has no measured times beside those of an update that was not recorded", () => {
+    const measured = { ...steps, isMeasured: true };
+    const keeps = (optimizers: readonly string[]): unknown =>
+      unitsOf({ devices: [deviceSpec("a100")], optimizers }, measured)[0].keepsMeasured;
+    expect([keeps(["adam"]), keeps(["adam", "adamw8bit"])]).toEqual([true, undefined]);
   });
 });

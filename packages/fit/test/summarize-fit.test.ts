@@ -28,6 +28,7 @@ function unitsAndRows(
       iterations: 1,
       seed: 0,
       morePlans: 0,
+      efforts: [],
     }),
   );
   const found = rows.map(

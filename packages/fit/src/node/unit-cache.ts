@@ -8,10 +8,12 @@ import type { FitAnswer, FitUnit } from "../fit-unit.js";
 export class UnitCache {
   private readonly folder: string;
   private readonly contentKey: string;
-  private isWarned = false;
+  private readonly onUnwritable: (why: string) => void;
+  private isTold = false;
 
-  /** `contentKey`: of what units are computed from besides themselves; another one for whatever could give another answer. */
-  constructor(folder: string, contentKey: string) {
+  /** `contentKey`: of what units are computed from besides themselves; another one for whatever could give another answer; `onUnwritable`: told, once, why nothing can be kept. */
+  constructor(folder: string, contentKey: string, onUnwritable: (why: string) => void) {
+    this.onUnwritable = onUnwritable;
     this.folder = folder;
     this.contentKey = contentKey;
   }
@@ -26,14 +28,14 @@ export class UnitCache {
     }
   }
 
-  /** Keeps an answer; where it cannot, that is warned of once, and the next search looks again. */
+  /** Keeps an answer; where it cannot, that is told once, and the next search looks again. */
   put(unit: FitUnit, answer: FitAnswer): void {
     try {
       mkdirSync(this.folder, { recursive: true });
       replaceFile(this.pathOf(unit), JSON.stringify({ key: this.keyOf(unit), answer }));
     } catch (error) {
-      if (!this.isWarned) process.emitWarning(`${this.folder} cannot be written: ${(error as Error).message}`);
-      this.isWarned = true;
+      if (!this.isTold) this.onUnwritable((error as NodeJS.ErrnoException).code ?? (error as Error).message);
+      this.isTold = true;
     }
   }
 

@@ -1,10 +1,10 @@
 import { largestFittingBatch } from "@remat/reporting/ways-to-fit";
 import { type CategoryName, RematError } from "@remat/trace";
-import type { FitAnswer, FitRow, FitStep, FitUnit, NotFitting } from "../fit-unit.js";
+import type { BatchRange, FitAnswer, FitRow, FitStep, FitUnit, NotFitting } from "../fit-unit.js";
 import type { StepsToFit } from "../steps-to-fit.js";
 import { fitWay } from "../ways/fit-ways.js";
-import { isSharded, microBatchesOf } from "../ways/sharded.js";
-import { searchPlanned } from "./search-planned.js";
+import { isSharded, microBatchesOf, refusesOptimizer } from "../ways/sharded.js";
+import { firstImpossible, searchPlanned, trySmallest } from "./search-planned.js";
 import { fits, samplesPerSecondOf, TriedSteps } from "./tried-steps.js";
 
 /**
@@ -22,7 +22,7 @@ export async function fitUnitBatch(
 ): Promise<FitAnswer> {
   const { configuration } = unit;
   const way = fitWay(configuration.way);
-  const reason = way.refuses(unit, steps);
+  const reason = refusesOptimizer(unit) ?? way.refuses(unit, steps);
   if (reason !== undefined) return { kind: "refused", configuration, reason };
   // TensorFlow.js updates after each pass.
   const mostPasses = steps.framework === "tfjs" && !isSharded(unit) ? 1 : Number.POSITIVE_INFINITY;
@@ -40,8 +40,8 @@ export async function fitUnitBatch(
     const best =
       (quick && (await confirmed(among, tried, new TriedSteps(unit, quick)))) ?? (await bestOf(among, tried));
     if (best === undefined)
-      return { kind: "not-fitting", configuration, smallest: notFitting(tried.notFitting!, unit) };
-    return { kind: "fits", row: rowOf(unit, best, tried.notFitting) };
+      return { kind: "not-fitting", configuration, smallest: notFitting(tried.notFittingAbove(0)!, among, tried) };
+    return { kind: "fits", row: rowOf(among, best, tried) };
   } catch (error) {
     if (!(error instanceof RematError && saysImpossible.test(error.code))) throw error;
     return { kind: "refused", configuration, reason: error.message };
@@ -55,11 +55,15 @@ const saysImpossible = /^(SHARDING_PLAN|TRACE_[A-Z_]+)$/;
 async function confirmed(unit: FitUnit, tried: TriedSteps, scaled: TriedSteps): Promise<FitStep | undefined> {
   const found = await bestOf(unit, scaled);
   if (found === undefined) return undefined;
-  const over = scaled.notFitting;
-  for (const guess of over === undefined ? [found] : [found, over]) {
-    const { peakBytes, overhead } = await tried.at(guess.batch);
+  const { largestFitting, impossibleFrom } = scaled;
+  const guesses = [found, largestFitting, scaled.notFittingAbove(found.batch)];
+  for (const guess of guesses.filter((step) => step !== undefined)) {
+    const { peakBytes, overhead } = await tried.at(guess.batch, scaled.effortOf(guess.batch));
     if (peakBytes !== guess.peakBytes || Math.abs(overhead - guess.overhead) > sameOverhead) return undefined;
   }
+  if (impossibleFrom !== undefined && (await tried.boundOf(impossibleFrom)).leastBytes <= unit.memoryBytes)
+    return undefined;
+  tried.impossibleFrom = impossibleFrom;
   return tried.at(found.batch);
 }
 
@@ -84,9 +88,14 @@ async function bestOf(unit: FitUnit, tried: TriedSteps): Promise<FitStep | undef
 
 async function bestAmong(unit: FitUnit, tried: TriedSteps): Promise<FitStep | undefined> {
   const { batches, memoryBytes, objective, configuration } = unit;
+  const isPlanned = fitWay(configuration.way).isPlanned(unit);
+  if (isPlanned && objective !== "memory") return searchPlanned(unit, tried);
   const smallest = await tried.at(batches[0]);
-  if (objective === "memory") return fits(smallest, unit) ? smallest : undefined;
-  if (fitWay(configuration.way).isPlanned(unit)) return searchPlanned(unit, tried);
+  if (objective === "memory") {
+    if (fits(smallest, unit) || !isPlanned) return fits(smallest, unit) ? smallest : undefined;
+    await firstImpossible(unit, tried);
+    return trySmallest(unit, tried);
+  }
   if (smallest.overhead > unit.maxOverhead) return undefined;
   const found = await largestFittingBatch(
     smallest.batch,
@@ -98,23 +107,37 @@ async function bestAmong(unit: FitUnit, tried: TriedSteps): Promise<FitStep | un
   return found && (await tried.at(found.batch));
 }
 
-function rowOf(unit: FitUnit, step: FitStep, over: FitStep | undefined): FitRow {
+function rowOf(unit: FitUnit, step: FitStep, tried: TriedSteps): FitRow {
+  const over = tried.notFittingAbove(step.batch);
   return {
     ...step,
     configuration: unit.configuration,
     memoryBytes: unit.memoryBytes,
     microBatches: microBatchesOf(unit, step.batch) ?? 1,
     samplesPerSecond: samplesPerSecondOf(unit, step),
-    next: over === undefined || over.batch < step.batch ? undefined : notFitting(over, unit),
+    next: over && notFitting(over, unit, tried),
   };
 }
 
-function notFitting({ batch, peakBytes, bytesByCategory }: FitStep, { memoryBytes }: FitUnit): NotFitting {
-  if (peakBytes <= memoryBytes) return { batch, peakBytes, binds: "time", bindsBytes: 0 };
+function notFitting({ batch, peakBytes, bytesByCategory }: FitStep, unit: FitUnit, tried: TriedSteps): NotFitting {
+  const isProven =
+    !fitWay(unit.configuration.way).isPlanned(unit) || batch >= (tried.impossibleFrom ?? Number.POSITIVE_INFINITY);
+  const unproven = unprovenOf(unit, tried);
+  const proof = { isProven, ...(unproven !== undefined && { unproven }) };
+  if (peakBytes <= unit.memoryBytes) return { batch, peakBytes, binds: "time", bindsBytes: 0, ...proof };
   const [[binds, bindsBytes]] = (Object.entries(bytesByCategory) as [CategoryName, number][]).sort(
     (a, b) => b[1] - a[1],
   );
-  return { batch, peakBytes, binds, bindsBytes };
+  return { batch, peakBytes, binds, bindsBytes, ...proof };
+}
+
+/** Of a way that is planned: what lies between the largest batch with a plan and the smallest that is proven to have none. */
+function unprovenOf(unit: FitUnit, { largestFitting, impossibleFrom }: TriedSteps): BatchRange | undefined {
+  if (!fitWay(unit.configuration.way).isPlanned(unit)) return undefined;
+  const open = unit.batches.filter(
+    (batch) => batch > (largestFitting?.batch ?? 0) && batch < (impossibleFrom ?? Number.POSITIVE_INFINITY),
+  );
+  return open.length === 0 ? undefined : { from: open[0], to: open.at(-1)! };
 }
 
 function describeBatches(batches: readonly number[]): string {

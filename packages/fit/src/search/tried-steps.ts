@@ -1,11 +1,15 @@
 import type { FitStep, FitUnit } from "../fit-unit.js";
 import type { StepsToFit } from "../steps-to-fit.js";
+import type { PlanBound } from "../ways/fit-way.js";
 import { fitWay } from "../ways/fit-ways.js";
 import { microBatchesOf } from "../ways/sharded.js";
 
-/** The batches that were tried for a unit: each is asked for once. */
+/** The batches that were tried for a unit: each is asked for once, or again with more effort while it does not fit. */
 export class TriedSteps {
-  private readonly known = new Map<number, FitStep>();
+  /** The smallest batch of those that may be taken of which it is proven that no plan fits; undefined: nothing is proven of any. */
+  impossibleFrom: number | undefined;
+  private readonly known = new Map<number, { readonly step: FitStep; readonly effort: number }>();
+  private readonly bounds = new Map<number, PlanBound>();
   private readonly unit: FitUnit;
   private readonly steps: StepsToFit;
   private readonly onTried: ((batch: number) => void) | undefined;
@@ -16,24 +20,59 @@ export class TriedSteps {
     this.onTried = onTried;
   }
 
-  async at(batch: number): Promise<FitStep> {
+  async at(batch: number, effort = 1): Promise<FitStep> {
     const known = this.known.get(batch);
-    if (known !== undefined) return known;
+    if (known !== undefined && (known.effort >= effort || fits(known.step, this.unit))) return known.step;
     this.onTried?.(batch);
-    const step = await fitWay(this.unit.configuration.way).stepWith(this.unit, this.steps, batch);
-    this.known.set(batch, step);
+    const step = await fitWay(this.unit.configuration.way).stepWith(this.unit, this.steps, batch, effort);
+    this.known.set(batch, { step, effort });
     return step;
+  }
+
+  /** Returns what no plan with a batch goes below. */
+  async boundOf(batch: number): Promise<PlanBound> {
+    const { boundOf } = fitWay(this.unit.configuration.way);
+    const bound = this.bounds.get(batch) ??
+      (await boundOf?.(this.unit, this.steps, batch)) ?? { leastBytes: 0, leastMs: undefined };
+    this.bounds.set(batch, bound);
+    return bound;
   }
 
   has(batch: number): boolean {
     return this.known.has(batch);
   }
 
-  /** The smallest of those that do not fit. */
-  get notFitting(): FitStep | undefined {
-    const over = [...this.known.values()].filter((step) => !fits(step, this.unit));
-    return over.reduce<FitStep | undefined>((a, b) => (a === undefined || b.batch < a.batch ? b : a), undefined);
+  /** How much effort went into a batch. */
+  effortOf(batch: number): number {
+    return this.known.get(batch)?.effort ?? 1;
   }
+
+  /** The largest of those that fit. */
+  get largestFitting(): FitStep | undefined {
+    return largest(this.of(true));
+  }
+
+  /**
+   * The smallest of those that do not fit and are larger than a batch. What lies below one that fits was not found, yet is there; but of several passes, of which a step with fewer samples in each may
+   * hold more.
+   */
+  notFittingAbove(batch: number): FitStep | undefined {
+    const above = (floor: number): FitStep | undefined => smallest(this.of(false).filter((step) => step.batch > floor));
+    const beyond = above(Math.max(batch, this.largestFitting?.batch ?? 0));
+    return beyond ?? (this.unit.globalBatch === undefined ? undefined : above(batch));
+  }
+
+  private of(isFitting: boolean): FitStep[] {
+    return [...this.known.values()].map(({ step }) => step).filter((step) => fits(step, this.unit) === isFitting);
+  }
+}
+
+function smallest(steps: readonly FitStep[]): FitStep | undefined {
+  return steps.reduce<FitStep | undefined>((a, b) => (a === undefined || b.batch < a.batch ? b : a), undefined);
+}
+
+function largest(steps: readonly FitStep[]): FitStep | undefined {
+  return steps.reduce<FitStep | undefined>((a, b) => (a === undefined || b.batch > a.batch ? b : a), undefined);
 }
 
 /** Tells whether a step keeps to a unit's memory, and to its time. */
@@ -42,7 +81,10 @@ export function fits({ peakBytes, overhead }: FitStep, { memoryBytes, maxOverhea
 }
 
 /** Returns how many samples all ranks take in a second; undefined where ops have no times. */
-export function samplesPerSecondOf(unit: FitUnit, { batch, stepMs }: FitStep): number | undefined {
+export function samplesPerSecondOf(
+  unit: FitUnit,
+  { batch, stepMs }: Pick<FitStep, "batch" | "stepMs">,
+): number | undefined {
   const passes = microBatchesOf(unit, batch) ?? 1;
   return stepMs === undefined ? undefined : (1000 * batch * passes * unit.configuration.ranks) / stepMs;
 }

@@ -1,8 +1,7 @@
-import { stepMs } from "@remat/runtime-estimator";
 import type { FitUnit } from "../fit-unit.js";
 import type { StepsToFit } from "../steps-to-fit.js";
 import type { FitWay } from "./fit-way.js";
-import { priced } from "./priced.js";
+import { msOfStep, priced } from "./priced.js";
 import { isSharded } from "./sharded.js";
 
 /** Everything is freed after its last use, and nothing recomputed. */
@@ -31,7 +30,7 @@ function releasedWay(name: FitWay["name"], purpose: string, updateInBackward: bo
       const { optimizer } = unit.configuration;
       const { peakBytes, bytesByCategory } = await steps.releasedPeakAt!(batch, optimizer, updateInBackward);
       const trace = priced(await steps.stepAt(batch, optimizer), unit);
-      return { batch, peakBytes, bytesByCategory, stepMs: stepMs(trace) || undefined, overhead: 0 };
+      return { batch, peakBytes, bytesByCategory, stepMs: msOfStep(trace) || undefined, overhead: 0 };
     },
   };
 }

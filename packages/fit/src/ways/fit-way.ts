@@ -10,6 +10,15 @@ export interface FitWay {
   readonly isPlanned: (unit: FitUnit) => boolean;
   /** Tells why it is no way for these steps; undefined: it is one. */
   refuses(unit: FitUnit, steps: StepsToFit): string | undefined;
-  /** Returns what a step takes: of one that is planned the best plan found within the unit's memory, else what holds least of all that was found. */
-  stepWith(unit: FitUnit, steps: StepsToFit, batch: number): Promise<FitStep>;
+  /** Returns what a step takes, with so many times the changes that a unit says: of one that is planned the best plan found within the unit's memory, else what holds least of all that was found. */
+  stepWith(unit: FitUnit, steps: StepsToFit, batch: number, effort: number): Promise<FitStep>;
+  /** Of one that is planned: what no plan goes below. */
+  boundOf?(unit: FitUnit, steps: StepsToFit, batch: number): Promise<PlanBound>;
+}
+
+/** What no plan of a step goes below. */
+export interface PlanBound {
+  readonly leastBytes: number;
+  /** Undefined where ops have no times. */
+  readonly leastMs: number | undefined;
 }

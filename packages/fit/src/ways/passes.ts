@@ -1,9 +1,9 @@
 import { accumulatedRun } from "@remat/mem-tracker/fsdp";
 import { type HeldPeak, heldPeak } from "@remat/memory";
-import { stepMs } from "@remat/runtime-estimator";
+import { countSteps, stepMs } from "@remat/runtime-estimator";
 import type { Trace } from "@remat/trace";
 import type { FitUnit } from "../fit-unit.js";
-import { priced } from "./priced.js";
+import { msOfStep, priced } from "./priced.js";
 import { microBatchesOf } from "./sharded.js";
 
 /** What a step on one device holds and takes that adds up the gradients of its passes. */
@@ -18,8 +18,8 @@ export interface PassesTaken extends Pick<HeldPeak, "peakBytes" | "bytesByCatego
  */
 export function takePasses(unit: FitUnit, trace: Trace, batch: number): PassesTaken {
   const passes = microBatchesOf(unit, batch) ?? 1;
-  const ms = stepMs(trace);
+  const ms = msOfStep(trace);
   if (passes === 1) return { ...heldPeak(trace), ms };
   const two = priced(accumulatedRun(trace, 2), unit);
-  return { ...heldPeak(two), ms: ms + (passes - 1) * (stepMs(two) - ms) };
+  return { ...heldPeak(two), ms: ms + (passes - 1) * (stepMs(two) / countSteps(trace) - ms) };
 }

@@ -1,14 +1,19 @@
 import { usualWrap } from "@remat/mem-tracker/fsdp";
 import { holdPlan } from "@remat/memory";
 import { CheckpointedSteps } from "@remat/memory/checkpointing";
-import { type CheckpointingAnswer, planCheckpointing, planTorchCheckpoints } from "@remat/planner";
-import { stepMs } from "@remat/runtime-estimator";
+import {
+  type CheckpointingAnswer,
+  planCheckpointing,
+  planningGraphOfTrace,
+  planTorchCheckpoints,
+  workingSet,
+} from "@remat/planner";
 import type { Trace } from "@remat/trace";
 import type { FitStep, FitUnit } from "../fit-unit.js";
 import type { StepsToFit } from "../steps-to-fit.js";
-import type { FitWay } from "./fit-way.js";
+import type { FitWay, PlanBound } from "./fit-way.js";
 import { takePasses } from "./passes.js";
-import { priced } from "./priced.js";
+import { msOfStep, priced } from "./priced.js";
 import { isSharded, microBatchesOf, shardedStep } from "./sharded.js";
 
 /** What does not fit is freed and recomputed: by a plan within the memory that there is, and of a rank by checkpointing the blocks that repeat. */
@@ -20,10 +25,16 @@ export const recomputeWay: FitWay = {
     isSharded(unit) && framework !== "pytorch"
       ? `checkpointing on a rank of many is simulated on runs of PyTorch, and ${name} is of ${framework}`
       : undefined,
-  async stepWith(unit, steps, batch) {
+  async stepWith(unit, steps, batch, effort) {
     const trace = await freeStep(unit, steps, batch);
     if (isSharded(unit)) return shardedStep(unit, trace, batch, { checkpoint: [{ modules: usualWrap(trace) }] });
-    return steps.framework === "pytorch" ? torchStep(unit, trace, batch) : plannedStep(unit, trace, batch, undefined);
+    return steps.framework === "pytorch"
+      ? torchStep(unit, trace, batch, effort)
+      : plannedStep(unit, trace, batch, effort, undefined);
+  },
+  async boundOf(unit, steps, batch) {
+    const trace = await freeStep(unit, steps, batch);
+    return steps.framework === "pytorch" ? torchBound(unit, trace, batch) : planBound(trace, undefined);
   },
 };
 
@@ -40,12 +51,17 @@ export const offloadWay: FitWay = {
       ? `nobody says how fast ${unit.spec.name} reaches host memory: give a device with linkGBps`
       : undefined;
   },
-  async stepWith(unit, steps, batch) {
+  async stepWith(unit, steps, batch, effort) {
     const trace = await freeStep(unit, steps, batch);
     if (isSharded(unit)) return shardedStep(unit, trace, batch, { cpuOffload: true });
-    return plannedStep(unit, trace, batch, unit.spec.linkGBps! * 1e9);
+    return plannedStep(unit, trace, batch, effort, linkOf(unit));
   },
+  boundOf: async (unit, steps, batch) => planBound(await freeStep(unit, steps, batch), linkOf(unit)),
 };
+
+function linkOf({ spec }: FitUnit): number {
+  return spec.linkGBps! * 1e9;
+}
 
 async function freeStep(unit: FitUnit, steps: StepsToFit, batch: number): Promise<Trace> {
   const { optimizer } = unit.configuration;
@@ -56,11 +72,12 @@ async function plannedStep(
   { memoryBytes, maxOverhead, objective, iterations, seed }: FitUnit,
   trace: Trace,
   batch: number,
+  effort: number,
   linkBytesPerSecond: number | undefined,
 ): Promise<FitStep> {
   const { point, infeasible } = await planCheckpointing(trace, {
     ...(objective === "memory" ? { maxOverhead } : { budgetBytes: memoryBytes }),
-    iterations,
+    iterations: iterations * effort,
     seed,
     // By the clock, a bound would be another one each time.
     boundTimeMs: 0,
@@ -69,7 +86,15 @@ async function plannedStep(
   if (point === undefined) return leastOf(infeasible!, batch);
   const { peakBytes, overhead, plan } = point;
   const { bytesByCategory } = holdPlan(trace, plan);
-  return { batch, peakBytes, bytesByCategory, stepMs: point.stepMs, overhead, gap: plan.predicted.gap };
+  return {
+    ...{ batch, peakBytes, bytesByCategory, stepMs: point.stepMs, overhead, gap: plan.predicted.gap },
+    ...(effort > 1 && { effort }),
+  };
+}
+
+function planBound(trace: Trace, linkBytesPerSecond: number | undefined): PlanBound {
+  const graph = planningGraphOfTrace(trace, linkBytesPerSecond === undefined ? {} : { linkBytesPerSecond });
+  return { leastBytes: workingSet(graph, false).bytes, leastMs: msOfStep(trace) || undefined };
 }
 
 /** What stays whatever the plan is, by what it is for the most part. */
@@ -82,22 +107,34 @@ function leastOf(
   return { batch, peakBytes: smallestFoundBytes, bytesByCategory, stepMs: undefined, overhead: 0 };
 }
 
+/** Checkpoints free no more than what is saved: nothing is known that all policies hold. */
+function torchBound(unit: FitUnit, trace: Trace, batch: number): PlanBound {
+  return { leastBytes: 0, leastMs: takePasses(unit, trace, batch).ms || undefined };
+}
+
 /** Rounds without anything better: few, as there are many batches. */
 const torchRounds = 10;
 
-function torchStep(unit: FitUnit, trace: Trace, batch: number): FitStep {
+function torchStep(unit: FitUnit, trace: Trace, batch: number, effort: number): FitStep {
   const { memoryBytes, maxOverhead, objective, seed } = unit;
   const run = new CheckpointedSteps(trace);
   const passes = microBatchesOf(unit, batch) ?? 1;
-  const plainMs = takePasses(unit, trace, batch).ms;
+  const plain = takePasses(unit, trace, batch);
+  const plainMs = plain.ms;
+  if (objective !== "memory" && plain.peakBytes <= memoryBytes) {
+    const { peakBytes, bytesByCategory } = plain;
+    return { batch, peakBytes, bytesByCategory, stepMs: plainMs || undefined, overhead: 0, policy: [] };
+  }
   /** Of a step: what all its passes take longer; 0 where ops have no times. */
-  const share = plainMs > 0 ? (passes * stepMs(trace)) / plainMs : 0;
+  const share = plainMs > 0 ? (passes * msOfStep(trace)) / plainMs : 0;
   for (let bytes = memoryBytes; ; ) {
     const { found, least } = planTorchCheckpoints(trace, {
       ...(objective === "memory" ? {} : { budget: { bytes } }),
       maxOverhead: share > 0 ? maxOverhead / share : maxOverhead,
-      rounds: torchRounds,
+      rounds: torchRounds * effort,
       seed,
+      // What holds least is of interest where nothing else is found.
+      findsLeast: false,
       // It ends by its rounds, so that it finds the same every time.
       now: () => 0,
     });
@@ -111,6 +148,7 @@ function torchStep(unit: FitUnit, trace: Trace, batch: number): FitStep {
       stepMs: plainMs > 0 ? plainMs * (1 + overhead) : undefined,
       overhead,
       policy,
+      ...(effort > 1 && { effort }),
     };
     const overBytes = peakBytes - memoryBytes;
     if (found === undefined || objective === "memory" || overBytes <= 0 || overBytes >= bytes) return step;

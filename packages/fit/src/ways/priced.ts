@@ -1,4 +1,4 @@
-import { priceTrace } from "@remat/runtime-estimator";
+import { countSteps, priceTrace, stepMs } from "@remat/runtime-estimator";
 import { RuntimeSource, type Trace } from "@remat/trace";
 import type { FitUnit } from "../fit-unit.js";
 
@@ -7,4 +7,9 @@ export function priced(trace: Trace, { spec, keepsMeasured }: Pick<FitUnit, "spe
   return keepsMeasured === true && trace.ops.runtimeSource.includes(RuntimeSource.measured)
     ? trace
     : priceTrace(trace, spec);
+}
+
+/** Returns what one step of a run takes, which may be of several; 0 where ops have no times. */
+export function msOfStep(trace: Trace): number {
+  return stepMs(trace) / countSteps(trace);
 }

@@ -1,4 +1,4 @@
-import type { ShardingPlan } from "@remat/mem-tracker/fsdp";
+import { type ShardingPlan, torchOptimizerCode } from "@remat/mem-tracker/fsdp";
 import { compareShardings } from "@remat/reporting/sharding";
 import type { Trace } from "@remat/trace";
 import type { FitStep, FitUnit } from "../fit-unit.js";
@@ -6,6 +6,20 @@ import type { FitStep, FitUnit } from "../fit-unit.js";
 /** Tells whether a step is one rank's of many, or computes in another precision than it was recorded in, which is FSDP's to say. */
 export function isSharded({ configuration: { ranks, precision } }: FitUnit): boolean {
   return ranks > 1 || precision !== "f32";
+}
+
+/** Tells why an optimizer cannot update what is sharded; undefined: it can. */
+export function refusesOptimizer(unit: FitUnit): string | undefined {
+  const { optimizer, ranks } = unit.configuration;
+  return isSharded(unit) ? refusesOptimizerOn(optimizer, ranks) : undefined;
+}
+
+/** Tells the same where weights are FSDP2's. */
+export function refusesOptimizerOn(optimizer: string | undefined, ranks: number): string | undefined {
+  const code = optimizer === undefined ? undefined : torchOptimizerCode(optimizer);
+  return code === undefined
+    ? undefined
+    : `${code} cannot update the DTensors that FSDP2 makes of weights (bitsandbytes issue 1633), and ${ranks === 1 ? "bf16 by FSDP2 is" : `${ranks} ranks are`} asked for`;
 }
 
 /** Returns how many passes a step has with a batch on each rank; undefined where the samples of a step cannot be shared out so. */

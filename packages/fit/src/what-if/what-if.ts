@@ -1,0 +1,74 @@
+import { deviceSpec } from "@remat/runtime-estimator";
+import { type DeviceSpec, RematError } from "@remat/trace";
+import { type FitPrecision, fitPrecisions } from "../fit-unit.js";
+
+/** What is to be other than in a step as it is; what is left out stays. */
+export interface WhatIf {
+  readonly batch?: number | "largest";
+  readonly optimizer?: string;
+  readonly precision?: FitPrecision;
+  readonly device?: DeviceSpec;
+  /** How ranks shard, as `--fsdp` takes it: `world=8,wrap='h.*',no-reshard`. */
+  readonly sharding?: string;
+}
+
+/**
+ * Returns a question from text: `batch=64, optimizer=adam`, `batch=largest, device=h100`, `precision=bf16`; everything else is how ranks shard, as `--fsdp` takes it.
+ *
+ * @throws RematError `WHAT_IF` for what says nothing, or a thing twice; `DEVICE_UNKNOWN`
+ * @example
+ * parseWhatIf("batch=16, world=8, no-reshard"); // { batch: 16, sharding: "world=8,no-reshard" }
+ */
+export function parseWhatIf(text: string): WhatIf {
+  const given = new Map<string, string>();
+  const rest = text.replace(
+    /(^|,)\s*(batch|optimizer|precision|device)\s*=\s*([^,]*)/g,
+    (_all, _comma, key: string, value: string) => {
+      if (given.has(key)) throw refusal(`${key}= is given twice in ${JSON.stringify(text)}: leave one of them out.`);
+      given.set(key, value.trim());
+      return "";
+    },
+  );
+  const sharding = rest.trim().replace(/^,\s*/, "");
+  const [batch, optimizer, precision, device] = ["batch", "optimizer", "precision", "device"].map((key) =>
+    given.get(key),
+  );
+  if (given.size === 0 && sharding === "")
+    throw refusal("nothing is asked. Expected e.g. batch=64, optimizer=adam, device=h100 or world=8,no-reshard.");
+  return {
+    ...(batch !== undefined && { batch: batch === "largest" ? batch : samplesOf(batch) }),
+    ...(optimizer !== undefined && { optimizer }),
+    ...(precision !== undefined && { precision: precisionOf(precision) }),
+    ...(device !== undefined && { device: deviceSpec(device) }),
+    ...(sharding !== "" && { sharding }),
+  };
+}
+
+/** Returns a question as it is typed: what {@link parseWhatIf} reads. */
+export function describeWhatIf({ batch, optimizer, precision, device, sharding }: WhatIf): string {
+  return [
+    ...(batch === undefined ? [] : [`batch=${batch}`]),
+    ...(optimizer === undefined ? [] : [`optimizer=${optimizer}`]),
+    ...(precision === undefined ? [] : [`precision=${precision}`]),
+    ...(device === undefined ? [] : [`device=${device.name}`]),
+    ...(sharding === undefined ? [] : [sharding]),
+  ].join(", ");
+}
+
+function samplesOf(text: string): number {
+  const samples = Number(text);
+  if (!/^\d+$/.test(text) || samples < 1 || !Number.isSafeInteger(samples))
+    throw refusal(`batch= expects a number of samples, or largest, found ${JSON.stringify(text)}.`);
+  return samples;
+}
+
+function precisionOf(text: string): FitPrecision {
+  const found = fitPrecisions.find((name) => name === text);
+  if (found === undefined)
+    throw refusal(`precision= expects one of ${fitPrecisions.join(", ")}, found ${JSON.stringify(text)}.`);
+  return found;
+}
+
+function refusal(detail: string): RematError {
+  return new RematError("WHAT_IF", detail);
+}
