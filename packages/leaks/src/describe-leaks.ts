@@ -116,8 +116,9 @@ function timeUntilFull(
   if (count === 0 || perPeriod <= 0) return undefined;
   const left = (memoryBytes - bytes) / perPeriod;
   const ms = (left * elapsedMs) / count;
-  const time = ms < yearMs ? `in ${formatDuration(ms)}` : "in more than a year,";
-  return `${formatBytes(memoryBytes)} (${name}) are full after ${Math.round(left).toLocaleString("en")} more ${plural(kind)}, ${time} at this pace`;
+  // Nobody runs it for longer.
+  if (ms >= yearMs) return undefined;
+  return `${formatBytes(memoryBytes)} (${name}) are full after ${Math.round(left).toLocaleString("en")} more ${plural(kind)}, in ${formatDuration(ms)} at this pace`;
 }
 
 function describeMaker(maker: LeakMaker): readonly string[] {

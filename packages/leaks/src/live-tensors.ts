@@ -1,6 +1,7 @@
 import type { TensorBirth } from "@remat/dispatch-hook/tensors";
 import { GrowthAccumulator, type MakerGrowth } from "@remat/memory/growth";
 import type { DataId, Tensor, Variable } from "@tensorflow/tfjs-core";
+import { ByRecentId } from "./by-recent-id.js";
 import type { LeakMaker, LeakOrigin, LeakReport } from "./leak-report.js";
 import type { SourceSite } from "./source-site.js";
 import type { Likelihood } from "./stack-budget.js";
@@ -53,7 +54,8 @@ export class LiveTensors {
   bytes = 0;
   private ended = 0;
   private readonly growth = new GrowthAccumulator(["second", "repeat", "predict", "step"]);
-  private readonly young = new Map<number, Young>();
+  private readonly young = new ByRecentId<Young>();
+  /** Of a variable that is being reassigned `~maker`, so that its entry stays: see `ByRecentId` for what a Map costs that entries leave and come to. */
   private readonly makerOf = new Map<number, number>();
   /** By id: those that have no bytes of their own, since another tensor is on their data. */
   private readonly sharing = new Set<number>();
@@ -65,8 +67,9 @@ export class LiveTensors {
   private readonly shapesOutlived: number[] = [];
   /** Those that `tf.keep` has kept: a pass keeps some, too, until it is over. */
   private readonly kept = new Set<number>();
-  /** A variable that gets other data is disposed of and tracked anew by that: its maker, or what is known of it where it is young. */
-  private readonly reassigned = new Map<number, number | Young>();
+  /** A variable that gets other data is disposed of and tracked anew by that: what is known of those that are young, and the ids of the others. */
+  private readonly reassigned = new Map<number, Young>();
+  private readonly reassignedIds: number[] = [];
   private readonly heldData = new WeakSet<DataId>();
   private readonly stackCounts = { taken: 0, outlived: 0 };
 
@@ -76,18 +79,24 @@ export class LiveTensors {
   ) {}
 
   made(tensor: Tensor, birth: TensorBirth, isVariable: boolean): void {
-    if (isVariable && this.reassigned.size > 0) {
-      const known = this.reassigned.get(tensor.id);
-      this.reassigned.delete(tensor.id);
-      if (typeof known === "number") return this.hold(tensor, known);
-      if (known !== undefined) {
-        this.young.set(tensor.id, known);
-        return;
-      }
-    }
+    if (isVariable && this.isReassigned(tensor)) return;
     const likely = isVariable || (this.kinds.size > 0 && this.isLikely(tensor, birth));
     const site = this.lookAt(likely, birth);
     this.young.set(tensor.id, { tensor, birth, isVariable, site, module: this.runningModule() });
+  }
+
+  private isReassigned(variable: Tensor): boolean {
+    const { id } = variable;
+    const maker = this.reassignedIds.length > 0 ? this.makerOf.get(id) : undefined;
+    if (maker !== undefined && maker < 0) {
+      this.hold(variable, ~maker);
+      return true;
+    }
+    const young = this.reassigned.size > 0 ? this.reassigned.get(id) : undefined;
+    if (young === undefined) return false;
+    this.reassigned.delete(id);
+    this.young.set(id, young);
+    return true;
   }
 
   private lookAt(likely: boolean, { isInTidy }: TensorBirth): SourceSite | undefined {
@@ -105,15 +114,17 @@ export class LiveTensors {
       return;
     }
     const maker = this.makerOf.get(id);
-    if (maker === undefined) return;
-    this.makerOf.delete(id);
+    if (maker === undefined || maker < 0) return;
     this.kept.delete(id);
     const bytes = this.sharing.delete(id) ? 0 : bytesOf(tensor);
     if (bytes > 0) this.heldData.delete(tensor.dataId);
     this.count--;
     this.bytes -= bytes;
     this.growth.freed(maker, bytes);
-    if (this.makers[maker].isVariable) this.reassigned.set(id, maker);
+    if (this.makers[maker].isVariable) {
+      this.makerOf.set(id, ~maker);
+      this.reassignedIds.push(id);
+    } else this.makerOf.delete(id);
   }
 
   /** Other periods than before end from here on: of what outlives them nothing is known yet. */
@@ -134,9 +145,10 @@ export class LiveTensors {
 
   /** What was made in the period that is running outlives it. */
   settle(): void {
-    for (const each of this.young.values()) this.outlives(each);
-    this.young.clear();
-    this.reassigned.clear();
+    this.young.drain((each) => this.outlives(each));
+    if (this.reassigned.size > 0) this.reassigned.clear();
+    for (const id of this.reassignedIds) if (this.makerOf.get(id)! < 0) this.makerOf.delete(id);
+    this.reassignedIds.length = 0;
   }
 
   periods(): ReadonlyMap<string, number> {
