@@ -1,4 +1,4 @@
-export type { OpenOptions, OpenTarget } from "./app/host.js";
+export type { AnswerWhatIfs, OpenOptions, OpenTarget } from "./app/host.js";
 export { type LiveOptions, type LiveView, openLiveView } from "./app/live-terminal.js";
 export { type PrintOptions, printView } from "./app/print-view.js";
 export type { TerminalOptions } from "./app/run-terminal.js";

@@ -88,8 +88,8 @@ export class App {
   }
 
   /** Shows a trace that is there already, as it was left. */
-  show(title: string, path: string | undefined, trace: Trace): void {
+  show(title: string, path: string | undefined, trace: Trace, isModel = false): void {
     const saved = path === undefined ? {} : this.host.loadView(path);
-    this.dispatch({ kind: "show", title, path, trace, saved });
+    this.dispatch({ kind: "show", title, path, trace, isModel, saved });
   }
 }

@@ -18,6 +18,7 @@ export class CommandRunner {
     this.dispatch = dispatch;
     this.works = new ViewWorkRunner({
       planTimeMs: host.planTimeMs,
+      answerWhatIfs: host.answerWhatIfs,
       answer: (view, answer) => dispatch({ kind: "answer", view, answer }),
     });
   }

@@ -3,7 +3,7 @@ import { planFates, planFrontier } from "@remat/reporting";
 import { Phase, type Trace } from "@remat/trace";
 import { rememberLast } from "../document/memoize.js";
 import type { FoundPlan, PlanColumns } from "../document/step-plans.js";
-import type { ViewAnswer, ViewWork } from "../state/work.js";
+import type { ViewAnswer, ViewWork, WhatIfWork } from "../state/work.js";
 import { planWholeStep } from "./plan-whole-step.js";
 
 export interface DoWorkOptions {
@@ -25,6 +25,9 @@ export async function doWork(work: ViewWork, options: DoWorkOptions): Promise<vo
       return options.answer(await planFront(work, options));
     case "holdPlan":
       return options.answer(holdFoundPlan(work));
+    case "usualWhatIfs":
+    case "whatIf":
+      return answerOfRuns(work, options);
   }
 }
 
@@ -35,6 +38,23 @@ async function planModule({ stats, budgetBytes }: Extract<ViewWork, { kind: "pla
   } catch (error) {
     return { kind: "moduleNotPlanned", stats, budgetBytes, reason: (error as Error).message };
   }
+}
+
+/** Of what was recorded: what its trace tells. */
+async function answerOfRuns(work: WhatIfWork, { signal, answer }: DoWorkOptions): Promise<void> {
+  const { trace, of } = work;
+  const { answerUsualWhatIfs, answerWhatIf, stepsAtHand } = await import("@remat/fit");
+  const { name, other, device, pricedFor } = of;
+  const present = { trace, device, pricedFor, steps: stepsAtHand([{ name, trace }, ...(other ? [other] : [])]) };
+  if (work.kind === "whatIf")
+    return answer({ kind: "whatIfAnswered", trace, row: await answerWhatIf(present, work.question) });
+  for await (const row of answerUsualWhatIfs(present)) {
+    // Lets what is told meanwhile come in.
+    await new Promise((resolve) => setImmediate(resolve));
+    if (signal.aborted) return;
+    answer({ kind: "usualWhatIf", trace, row });
+  }
+  answer({ kind: "usualWhatIfsDone", trace });
 }
 
 /** Budgets that are planned for. */

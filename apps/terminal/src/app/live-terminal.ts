@@ -67,7 +67,7 @@ export function openLiveView(options: LiveOptions): LiveView {
   let isOpen = true;
   const painted = (size: { readonly columns: number; readonly rows: number }): readonly string[] =>
     drawLive(state, size, look).map((line) => paintLine(line, themeOfLook(look), look.glyphs));
-  const draw = (): void => screen.paint(painted(screen.size).join("\n"));
+  const draw = (): void => screen.paint(painted(screen.size));
   const change = (changes: Partial<LiveState>): void => {
     state = { ...state, ...changes };
     draw();

@@ -10,7 +10,7 @@ import { type Look, themeOfLook } from "../text/look.js";
 import type { ColourDepth, ThemeName } from "../text/theme.js";
 import { type ViewName, viewNames } from "../views/views.js";
 import { App } from "./app.js";
-import type { Host } from "./host.js";
+import type { AnswerWhatIfs, Host } from "./host.js";
 
 export interface PrintOptions {
   readonly view: ViewName;
@@ -28,6 +28,8 @@ export interface PrintOptions {
   readonly verdict?: Verdict | undefined;
   /** A second trace, for the view that compares. */
   readonly other?: { readonly title: string; readonly trace: Trace } | undefined;
+  /** Of a trace of a model: where that is, and what takes its step anew with something else. */
+  readonly model?: { readonly path: string; readonly answerWhatIfs: AnswerWhatIfs } | undefined;
   readonly isAscii?: boolean;
   /** `none`: text without any escape sequence. */
   readonly depth?: ColourDepth;
@@ -41,13 +43,18 @@ export interface PrintOptions {
  * process.stdout.write(await printView(trace, { view: "modules", columns: 100, rows: 40, title: "net", device: "a100" }));
  */
 export async function printView(trace: Trace, options: PrintOptions): Promise<string> {
-  const { columns, rows, view, title, other, module, depth = "none", theme = "dark" } = options;
+  const { columns, rows, view, title, other, module, model, depth = "none", theme = "dark" } = options;
   if (!viewNames.includes(view))
     throw new RematError("VIEW_UNKNOWN", `there is no view ${view}. Name one of ${viewNames.join(", ")}.`);
   const glyphs: Glyphs = { ...(options.isAscii ? asciiGlyphs : unicodeGlyphs), scrollTrack: "" };
   const look: Look = { theme, depth, glyphs, isPlain: depth === "none" };
-  const app = new App({ host: silentHost(specOf(options.device)), look, size: { columns, rows }, view });
-  app.show(title, undefined, trace);
+  const app = new App({
+    host: silentHost(specOf(options.device), model?.answerWhatIfs),
+    look,
+    size: { columns, rows },
+    view,
+  });
+  app.show(title, model?.path, trace, model !== undefined);
   if (other !== undefined)
     app.dispatch({ kind: "compareWith", title: other.title, path: undefined, trace: other.trace });
   if (module !== undefined) app.dispatch({ kind: "select", module: requireModule(app.document, module) });
@@ -78,10 +85,11 @@ function unselected(line: Line): Line {
 }
 
 /** Where there is nobody to do anything. */
-function silentHost(device: DeviceSpec): Host {
+function silentHost(device: DeviceSpec, answerWhatIfs: AnswerWhatIfs | undefined): Host {
   const nothing = (): void => undefined;
   return {
     open: () => Promise.reject(new Error("nothing can be opened while a view is printed")),
+    answerWhatIfs,
     writeFile: (name) => name,
     copy: nothing,
     redraw: nothing,

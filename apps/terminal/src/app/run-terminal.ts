@@ -6,20 +6,23 @@ import { createElement } from "react";
 import { specOf } from "../document/settings.js";
 import { SavedViews } from "../files/saved-views.js";
 import type { StartEntry } from "../state/opened.js";
-import { frameStream } from "../terminal/frame-stream.js";
+import { noOutput } from "../terminal/no-output.js";
 import { TerminalScreen } from "../terminal/terminal-screen.js";
 import { asciiGlyphs, showsUnicode, unicodeGlyphs } from "../text/glyphs.js";
 import type { Look } from "../text/look.js";
 import { colourDepth, type ThemeName, themeOf } from "../text/theme.js";
 import type { ViewName } from "../views/views.js";
 import { App } from "./app.js";
-import { AppView } from "./app-view.js";
-import type { Host, OpenTarget } from "./host.js";
+import { followApp } from "./app-frames.js";
+import { AppInput } from "./app-input.js";
+import type { AnswerWhatIfs, Host, OpenTarget } from "./host.js";
 
 export interface TerminalOptions {
   /** What to open: a model, trace or plan; two traces are compared. None: the start screen. */
   readonly targets: readonly string[];
   readonly open: OpenTarget;
+  /** Takes the step of a model anew, with something else; left out: of models only what their trace tells is answered. */
+  readonly answerWhatIfs?: AnswerWhatIfs;
   /** What the start screen offers besides what was opened before. */
   readonly examples: readonly StartEntry[];
   readonly device: DeviceSpec | string;
@@ -65,6 +68,7 @@ export async function runTerminal(options: TerminalOptions): Promise<void> {
   };
   const host: Host = {
     open: options.open,
+    answerWhatIfs: options.answerWhatIfs,
     writeFile: (name, text) => writeNewFile(options.folder, name, text),
     copy: (text) => screen.copy(text),
     redraw: () => screen.redraw(),
@@ -108,9 +112,9 @@ export async function runTerminal(options: TerminalOptions): Promise<void> {
   for (const signal of signals) process.on(signal, endBySignal);
   stdout.on("resize", resize);
   screen.enter();
-  // Written as debug output Ink hands on every frame as it is; the screen does the rest.
-  const instance = render(createElement(AppView, { app }), {
-    stdout: frameStream(screen),
+  const frames = followApp(app, (rows) => screen.paint(rows));
+  const instance = render(createElement(AppInput, { onInput: frames.handle }), {
+    stdout: noOutput(),
     stdin,
     debug: true,
     exitOnCtrlC: false,
@@ -122,6 +126,7 @@ export async function runTerminal(options: TerminalOptions): Promise<void> {
     await over;
   } finally {
     stdout.off("resize", resize);
+    frames.stop();
     instance.unmount();
     restore();
     process.off("exit", restore);

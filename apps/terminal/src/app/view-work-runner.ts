@@ -1,9 +1,12 @@
-import type { ViewAnswer, ViewWork } from "../state/work.js";
+import { presentQuestion, refusedWhatIf } from "@remat/reporting";
+import type { ViewAnswer, ViewWork, WhatIfWork } from "../state/work.js";
+import type { AnswerWhatIfs } from "./host.js";
 import { WorkThread } from "./work-thread.js";
 
 export interface ViewWorkOptions {
   /** Milliseconds that planning a step may take. */
   readonly planTimeMs: number;
+  readonly answerWhatIfs?: AnswerWhatIfs | undefined;
   readonly answer: (view: string, answer: ViewAnswer) => void;
 }
 
@@ -62,8 +65,31 @@ export class ViewWorkRunner {
     const answer = (found: ViewAnswer): void => {
       if (isWanted()) this.options.answer(view, found);
     };
+    const { answerWhatIfs } = this.options;
+    if ((work.kind === "whatIf" || work.kind === "usualWhatIfs") && work.of.path !== undefined && answerWhatIfs)
+      return answerOfModel(work, work.of.path, answerWhatIfs, { signal, answer });
     await this.thread.do(work, { timeMs: this.options.planTimeMs, signal, answer });
   }
+}
+
+/** A model is traced where its code may run. */
+async function answerOfModel(
+  work: WhatIfWork,
+  path: string,
+  answerWhatIfs: AnswerWhatIfs,
+  { signal, answer }: { readonly signal: AbortSignal; readonly answer: (answer: ViewAnswer) => void },
+): Promise<void> {
+  const { trace, of } = work;
+  const { device, pricedFor } = of;
+  const question = work.kind === "whatIf" ? work.question : undefined;
+  const kind = question === undefined ? "usualWhatIf" : "whatIfAnswered";
+  try {
+    await answerWhatIfs(path, question, { device, pricedFor, signal, onRow: (row) => answer({ kind, trace, row }) });
+  } catch (error) {
+    if (!signal.aborted)
+      answer({ kind, trace, row: refusedWhatIf(question ?? presentQuestion, (error as Error).message) });
+  }
+  if (question === undefined) answer({ kind: "usualWhatIfsDone", trace });
 }
 
 function keyOf(view: string, kind: ViewWork["kind"]): string {

@@ -12,6 +12,8 @@ export type WorkOrder =
       readonly work: Without<ViewWork, "trace">;
       /** Number of the trace that the work is on, if it is on one. */
       readonly trace?: number;
+      /** Of the one beside it. */
+      readonly other?: number;
     }
   | { readonly kind: "stop"; readonly id: number };
 

@@ -22,7 +22,9 @@ export class WorkThread {
   private readonly file: URL;
   private worker: Worker | undefined;
   private readonly pending = new Map<number, Pending>();
-  private readonly traces = new WeakMap<Trace, number>();
+  /** Of these the process waits for what comes. */
+  private readonly awaited = new Set<number>();
+  private traces = new WeakMap<Trace, number>();
   private lastId = 0;
   private lastTrace = 0;
 
@@ -40,13 +42,24 @@ export class WorkThread {
     return new Promise((resolve) => {
       const worker = (this.worker ??= this.start());
       const id = ++this.lastId;
-      const stop = (): void => worker.postMessage({ kind: "stop", id } satisfies WorkOrder);
+      const endWait = (): void => {
+        this.awaited.delete(id);
+        if (this.awaited.size === 0) worker.unref();
+      };
+      const stop = (): void => {
+        worker.postMessage({ kind: "stop", id } satisfies WorkOrder);
+        // Whoever leaves the app does not wait for it.
+        endWait();
+      };
       const settle = (outcome: "done" | "lost"): void => {
         this.pending.delete(id);
+        endWait();
         signal.removeEventListener("abort", stop);
         resolve(outcome);
       };
       this.pending.set(id, { work, answer, settle });
+      this.awaited.add(id);
+      worker.ref();
       signal.addEventListener("abort", stop);
       worker.postMessage(this.orderOf(id, work, timeMs, worker));
       if (signal.aborted) stop();
@@ -56,7 +69,6 @@ export class WorkThread {
   private start(): Worker {
     // What a solver prints would go across the screen.
     const worker = new Worker(this.file, { stdout: true, stderr: true });
-    worker.unref();
     worker.on("message", ({ id, answer }: WorkReport) => {
       const pending = this.pending.get(id);
       if (pending === undefined) return;
@@ -75,14 +87,24 @@ export class WorkThread {
   private orderOf(id: number, work: ViewWork, timeMs: number, worker: Worker): WorkOrder {
     if (work.kind === "planModule") return { kind: "do", id, timeMs, work };
     const { trace, ...rest } = work;
+    const order = { kind: "do", id, timeMs, trace: this.numberOf(trace, worker) } as const;
+    if (!("of" in rest) || rest.of.other === undefined) return { ...order, work: rest };
+    const { other, ...of } = rest.of;
+    const named = { ...of, other: { ...other, trace: undefined } };
+    return { ...order, work: { ...rest, of: named } as never, other: this.numberOf(other.trace, worker) };
+  }
+
+  private numberOf(trace: Trace, worker: Worker): number {
+    // What another thread was told, this one was not.
+    if (this.tracesOf !== worker) this.traces = new WeakMap();
+    this.tracesOf = worker;
     let number = this.traces.get(trace);
-    if (number === undefined || this.tracesOf !== worker) {
+    if (number === undefined) {
       number = ++this.lastTrace;
       this.traces.set(trace, number);
-      this.tracesOf = worker;
       worker.postMessage({ kind: "trace", number, parts: { ...trace } } satisfies WorkOrder);
     }
-    return { kind: "do", id, timeMs, work: rest, trace: number };
+    return number;
   }
 
   private tracesOf: Worker | undefined;

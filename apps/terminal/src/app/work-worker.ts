@@ -26,13 +26,18 @@ if (parentPort !== null) {
     }
   });
 
-  const begin = async ({ id, timeMs, work, trace }: Extract<WorkOrder, { kind: "do" }>): Promise<void> => {
+  const wholeWork = (work: object, trace: number | undefined, other: number | undefined): ViewWork => {
+    const whole = { ...work, ...(trace !== undefined && { trace: traces.get(trace) }) } as ViewWork;
+    if (other === undefined || !("of" in whole)) return whole;
+    return { ...whole, of: { ...whole.of, other: { ...whole.of.other!, trace: traces.get(other)! } } };
+  };
+  const begin = async ({ id, timeMs, work, trace, other }: Extract<WorkOrder, { kind: "do" }>): Promise<void> => {
     const controller = new AbortController();
     running.set(id, controller);
     // What was told meanwhile comes first: of many wishes only the last is left.
     await new Promise((resolve) => setImmediate(resolve));
     if (work.kind !== "planModule" || !controller.signal.aborted)
-      await doWork({ ...work, ...(trace !== undefined && { trace: traces.get(trace) }) } as ViewWork, {
+      await doWork(wholeWork(work, trace, other), {
         timeMs,
         signal: controller.signal,
         answer: (answer) => {

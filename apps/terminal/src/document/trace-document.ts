@@ -57,6 +57,8 @@ export interface DocumentName {
   readonly title: string;
   /** Where it was read from. */
   readonly path?: string | undefined;
+  /** Whether a model is at hand there, so that its step can be traced anew. */
+  readonly isModel?: boolean | undefined;
 }
 
 /**
@@ -75,6 +77,8 @@ export class TraceDocument {
   readonly tree: () => ModuleTreeView;
   /** Of one rank where the settings shard. */
   readonly memoryTrace: () => Trace;
+  /** Whether it tells when storages are freed. */
+  readonly isHeldKnown: () => boolean;
   readonly timeline: () => MemoryTimeline;
   readonly categoryBands: () => MemoryBands;
   readonly moduleBands: (within: string) => MemoryBands;
@@ -108,6 +112,7 @@ export class TraceDocument {
       settings.worldSize === 1 ? undefined : simulateFsdp(trace, shardingPlanOf(settings)),
     );
     this.memoryTrace = lazy(() => this.simulation()?.trace ?? trace);
+    this.isHeldKnown = lazy(() => tellsLifetimes(trace));
     this.timeline = lazy(() => memoryTimeline(this.memoryTrace()));
     this.categoryBands = lazy(() => categoryBands(this.timeline()));
     this.moduleBands = memoize(
@@ -116,14 +121,14 @@ export class TraceDocument {
     );
     this.peak = lazy(() => {
       const { peak } = this.timeline();
-      return tellsLifetimes(trace) ? momentOfPeak(this.memoryTrace(), peak, { limit: 12 }) : undefined;
+      return this.isHeldKnown() ? momentOfPeak(this.memoryTrace(), peak, { limit: 12 }) : undefined;
     });
     const tree = memoize((op) => {
       const of = this.memoryTrace();
       return heldTree(of, Number(op) < 0 ? storagesAtPeak(of, this.timeline().peak) : storagesAfterOp(of, Number(op)));
     }, 8);
-    this.held = (op) => (tellsLifetimes(trace) ? tree(String(op)) : undefined);
-    this.idle = lazy(() => (tellsLifetimes(trace) ? idleAtPeak(this.memoryTrace(), this.timeline().peak) : undefined));
+    this.held = (op) => (this.isHeldKnown() ? tree(String(op)) : undefined);
+    this.idle = lazy(() => (this.isHeldKnown() ? idleAtPeak(this.memoryTrace(), this.timeline().peak) : undefined));
     this.verdict = lazy(() => this.judge());
     this.moments = memoize((op) => momentAt(this.memoryTrace(), { op: Number(op) }, { limit: 12 }), 64);
     this.ops = memoize((fqn) => this.opsOf(fqn), 4);
@@ -169,7 +174,7 @@ export class TraceDocument {
   /** The first line of every screen: what is wrong with a trace is for the view to say that needs it. */
   private judge(): Verdict | undefined {
     const { device, meantFor } = this.settings;
-    if (!tellsLifetimes(this.trace)) return undefined;
+    if (!this.isHeldKnown()) return undefined;
     const isJudgedWhole = this.settings.worldSize === 1 && this.trace.ops.count <= mostOpsJudged;
     try {
       if (isJudgedWhole) return judgeMemory(this.trace, { device: device ?? meantFor });

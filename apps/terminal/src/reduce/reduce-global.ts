@@ -21,7 +21,7 @@ export function reduceGlobal(views: readonly View[], state: AppState, action: Gl
     return tellShownView(views, state, { kind: "move", motion: action, by: rowsBy(action, pageRows(state)) });
   switch (action) {
     case "showView":
-      return stay(showView(views, state, Number(key) - 1));
+      return stay(showView(views, state, key === "0" ? 9 : Number(key) - 1));
     case "nextView":
       return stay(showView(views, state, views.indexOf(viewOf(views, state)) + 1));
     case "previousView":

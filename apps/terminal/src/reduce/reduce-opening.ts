@@ -104,15 +104,16 @@ interface NamedTrace {
   readonly title: string;
   readonly path: string | undefined;
   readonly trace: Trace;
+  readonly isModel?: boolean | undefined;
 }
 
 /** Shows a trace as it was left, with every view's own state at its beginning; a plan that was opened before goes with it. */
 export function showTrace(
   views: readonly View[],
   state: AppState,
-  { title, path, trace, saved }: NamedTrace & { readonly saved: SavedView },
+  { title, path, trace, isModel, saved }: NamedTrace & { readonly saved: SavedView },
 ): Step {
-  const document = TraceDocument.open({ title, path }, trace, state);
+  const document = TraceDocument.open({ title, path, isModel }, trace, state);
   const { wantedView, plan } = state;
   const shown: AppState = {
     ...initialState({ ...state, view: wantedView ?? views[0].name }),

@@ -4,6 +4,7 @@ import type { AppState, ScreenSize } from "../state/app-state.js";
 import { sceneOf, viewOf } from "../state/scene-of.js";
 import type { Area, View } from "../state/view.js";
 import { type Drawn, type Region, stack, textOnly } from "../text/drawn.js";
+import type { Glyphs } from "../text/glyphs.js";
 import { fitLine, type Line } from "../text/line.js";
 import { drawBottom } from "./draw-bottom.js";
 import { drawTitle } from "./draw-title.js";
@@ -14,7 +15,7 @@ import { drawStart } from "./start-screen.js";
 /** Terminals that are narrower or lower are only told so. */
 export const smallestScreen: ScreenSize = { columns: 60, rows: 12 };
 
-/** A whole screen in its three parts; together they have exactly the rows of the terminal. */
+/** A whole screen in its three parts; together they have exactly the rows of the terminal, each as wide as that. */
 export interface DrawnScreen {
   readonly title: readonly Line[];
   readonly body: readonly Line[];
@@ -25,16 +26,16 @@ export interface DrawnScreen {
 
 /** Returns the screen of a state in a terminal of some size: the same for the same. */
 export function drawScreen(views: readonly View[], state: AppState, { columns, rows }: ScreenSize): DrawnScreen {
-  if (isTooSmall({ columns, rows })) return drawTooSmall(columns, rows);
+  if (isTooSmall({ columns, rows })) return drawTooSmall(columns, rows, state.look.glyphs);
   const title = drawTitle(views, state, columns);
   const bottom = drawBottom(views, state, { columns, rows });
   const room = rows - title.lines.length - bottom.length;
   const body = drawBody(views, state, { width: columns, height: room });
-  // Ink lays a text out anew where any line of it is too long.
-  const lines = body.lines.slice(0, room).map((line) => fitLine(line, columns, state.look.glyphs));
+  const fit = (line: Line): Line => fitLine(line, columns, state.look.glyphs);
+  const lines = body.lines.slice(0, room).map(fit);
   return {
     title: title.lines,
-    body: [...lines, ...new Array<Line>(Math.max(0, room - lines.length)).fill([])],
+    body: [...lines, ...new Array<Line>(Math.max(0, room - lines.length)).fill(fit([]))],
     bottom,
     regions: stack(title, { lines, regions: body.regions }).regions,
   };
@@ -71,14 +72,13 @@ export function drawBody(views: readonly View[], state: AppState, area: Area): D
 }
 
 /** A plain statement, in as many words as there is room for. */
-function drawTooSmall(width: number, height: number): DrawnScreen {
+function drawTooSmall(width: number, height: number, glyphs: Glyphs): DrawnScreen {
   const text = `This terminal has ${width} columns and ${height} rows; remat ui needs ${smallestScreen.columns} by ${smallestScreen.rows}. Make it larger, or run remat ui --once. q quits.`;
-  const lines = wrapText(text, Math.max(1, width))
-    .slice(0, height)
-    .map((line): Line => [{ text: line.slice(0, width) }]);
+  const fit = (line: string): Line => fitLine([{ text: line }], width, glyphs);
+  const lines = wrapText(text, Math.max(1, width)).slice(0, height).map(fit);
   return {
     title: [],
-    body: [...lines, ...new Array<Line>(Math.max(0, height - lines.length)).fill([])],
+    body: [...lines, ...new Array<Line>(Math.max(0, height - lines.length)).fill(fit(""))],
     bottom: [],
     regions: [],
   };

@@ -1,37 +1,93 @@
+import type { Run } from "../document/run.js";
 import type { AppState } from "../state/app-state.js";
 import { viewOf } from "../state/scene-of.js";
 import type { View } from "../state/view.js";
 import { type Drawn, type Region, textOnly } from "../text/drawn.js";
 import { fitText, textWidth } from "../text/fit-text.js";
+import type { Glyphs } from "../text/glyphs.js";
 import { fitLine, lineWidth, type Span } from "../text/line.js";
-import { drawVerdict } from "./draw-verdict.js";
+import { drawVerdict, roomBesideVerdict } from "./draw-verdict.js";
 
-/** Below this width tabs have the first word or two of their titles. */
-const wideColumns = 110;
+const appName: Span = { text: " remat ", style: "title" };
 
-/** Draws the lines above a view: its tab among the others, and what is shown for which device. */
+/** How tabs are written: with the app's name before them, with spaces around each, with the short names of the views that are not on. */
+interface TabStyle {
+  readonly hasAppName: boolean;
+  readonly isRoomy: boolean;
+  readonly isShort: boolean;
+}
+
+/** The roomiest first. */
+const wholeTabs: readonly TabStyle[] = [
+  { hasAppName: true, isRoomy: true, isShort: false },
+  { hasAppName: false, isRoomy: true, isShort: false },
+  { hasAppName: false, isRoomy: false, isShort: false },
+];
+const shortTabs: TabStyle = { hasAppName: false, isRoomy: false, isShort: true };
+/** Of the name of what is shown, where it is cut. */
+const fewestColumns = 16;
+
+/**
+ * Draws the lines above a view: its tab among the others, the verdict, and what is shown for which device. That stands behind the tabs; where these
+ * would have to be shortened for it, at the end of the verdict, and where neither has room, in a line of its own.
+ */
 export function drawTitle(views: readonly View[], state: AppState, width: number): Drawn {
   const { glyphs } = state.look;
-  const name: Span = { text: " remat ", style: "title" };
-  if (state.screen !== "views" || state.run === undefined) return textOnly(fitLine([name], width, glyphs));
-  const spans: Span[] = [name];
+  const { run } = state;
+  if (state.screen !== "views" || run === undefined) return textOnly(fitLine([appName], width, glyphs));
+  const on = viewOf(views, state);
+  const [name, shortName] = namesOf(run, glyphs);
+  const verdict = (beside?: string) => drawVerdict(views, run.document, width, glyphs, beside);
+  const roomBeside = (tabs: Drawn): number => width - lineWidth(tabs.lines[0]) - 2;
+  const withName = (tabs: Drawn, text: string): Drawn => {
+    const fitted = fitText(text, roomBeside(tabs), glyphs, { align: "right", cut: "start" });
+    const line = [...tabs.lines[0], { text: ` ${fitted} `, style: "faint" as const }];
+    return { lines: [fitLine(line, width, glyphs), verdict()], regions: tabs.regions };
+  };
+
+  const whole = wholeTabs.map((style) => drawTabs(views, on, style));
+  const beside = whole.find((tabs) => roomBeside(tabs) >= textWidth(name));
+  if (beside !== undefined) return withName(beside, name);
+  const alone = whole.find(({ lines: [line] }) => lineWidth(line) <= width);
+  const room = roomBesideVerdict(run.document, width, glyphs);
+  const named = [name, shortName].find((text) => textWidth(text) <= room);
+  if (alone !== undefined && named !== undefined)
+    return { lines: [fitLine(alone.lines[0], width, glyphs), verdict(named)], regions: alone.regions };
+  const short = drawTabs(views, on, shortTabs);
+  if (roomBeside(short) >= Math.min(fewestColumns, textWidth(name))) return withName(short, name);
+  const tabs = alone ?? short;
+  const ownLine = fitLine(
+    [{ text: ` ${fitText(name, width - 2, glyphs, { cut: "start" })} `, style: "faint" }],
+    width,
+    glyphs,
+  );
+  return { lines: [fitLine(tabs.lines[0], width, glyphs), ownLine, verdict()], regions: tabs.regions };
+}
+
+function drawTabs(views: readonly View[], on: View, { hasAppName, isRoomy, isShort }: TabStyle): Drawn {
+  const spans: Span[] = hasAppName ? [appName] : [];
   const regions: Region[] = [];
   for (const [number, view] of views.entries()) {
-    const title = width < wideColumns ? view.title.replace(/ and.*/, "") : view.title;
-    const text = ` ${number + 1} ${title} `;
-    regions.push({ x: lineWidth(spans), y: 0, width: textWidth(text), height: 1, target: { kind: "view", number } });
-    spans.push({ text, style: view === viewOf(views, state) ? "activeTab" : "tab" });
+    const title = isShort && view !== on ? (view.shortTitle ?? view.title) : view.title;
+    const key = isRoomy ? ` ${number + 1} ` : `${number + 1}`;
+    const x = lineWidth(spans);
+    spans.push(
+      { text: key, style: view === on ? "activeTab" : isRoomy ? "tab" : "key" },
+      { text: isRoomy ? `${title} ` : title, style: view === on ? "activeTab" : "tab" },
+    );
+    const end = lineWidth(spans);
+    regions.push({ x, y: 0, width: end - x, height: 1, target: { kind: "view", number } });
+    if (!isRoomy && number < views.length - 1) spans.push({ text: " " });
   }
-  const { rememberedDevice } = state.run;
-  const { name: document, settings } = state.run.document;
-  const isRemembered = rememberedDevice !== undefined && rememberedDevice === settings.device?.name;
-  const device = `${settings.device?.name ?? "as recorded"}${isRemembered ? " (remembered)" : ""}`;
-  const right = `${document.title} ${glyphs.separator} ${device}${settings.worldSize > 1 ? ` × ${settings.worldSize}` : ""} `;
-  const left = width - lineWidth(spans) - 1;
-  if (left >= 12)
-    spans.push({ text: ` ${fitText(right, left, glyphs, { align: "right", cut: "start" })}`, style: "faint" });
-  return {
-    lines: [fitLine(spans, width, glyphs), drawVerdict(views, state.run.document, width, glyphs)],
-    regions,
-  };
+  return { lines: [spans], regions };
+}
+
+/** What is shown for which device, and without the device where the verdict says it. */
+function namesOf({ document, rememberedDevice }: Run, glyphs: Glyphs): readonly [string, string] {
+  const { title } = document.name;
+  const { device, worldSize } = document.settings;
+  const isRemembered = rememberedDevice !== undefined && rememberedDevice === device?.name;
+  const ranks = worldSize > 1 ? ` ${glyphs.isAscii ? "x" : "×"} ${worldSize}` : "";
+  const name = `${title} ${glyphs.separator} ${device?.name ?? "as recorded"}${isRemembered ? " (remembered)" : ""}${ranks}`;
+  return [name, device === undefined || isRemembered || worldSize > 1 ? name : title];
 }

@@ -22,6 +22,7 @@ export type Action =
       readonly title: string;
       readonly path: string | undefined;
       readonly trace: Trace;
+      readonly isModel?: boolean;
       readonly saved: SavedView;
     }
   | { readonly kind: "compareWith"; readonly title: string; readonly path: string | undefined; readonly trace: Trace }

@@ -29,7 +29,8 @@ export type GlobalAction =
 export function walkingKeys(views: readonly View[]): readonly KeyBinding<GlobalAction>[] {
   return [
     {
-      keys: views.slice(0, 9).map((_view, index) => String(index + 1)),
+      // The tenth has 0, as on a keyboard.
+      keys: views.slice(0, 10).map((_view, index) => String((index + 1) % 10)),
       action: "showView",
       help: `show a view: ${views.map(({ title }) => title.toLowerCase()).join(", ")}`,
     },

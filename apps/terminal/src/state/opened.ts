@@ -2,7 +2,13 @@ import type { Plan, Trace } from "@remat/trace";
 
 /** What a name on the command line, or on the start screen, turned out to be. */
 export type Opened =
-  | { readonly kind: "trace"; readonly title: string; readonly path: string; readonly trace: Trace }
+  | {
+      readonly kind: "trace";
+      readonly title: string;
+      readonly path: string;
+      readonly trace: Trace;
+      readonly isModel?: boolean;
+    }
   | { readonly kind: "plan"; readonly title: string; readonly path: string; readonly plan: Plan };
 
 /** Something that the start screen offers. */

@@ -96,6 +96,8 @@ export interface View<Own = unknown, KeyAction extends string = string> {
   readonly name: string;
   /** On its tab. */
   readonly title: string;
+  /** On its tab where there is little room and another view is on; left out: the title. */
+  readonly shortTitle?: string;
   /** What it is turned to for, when that is opened: two traces, or a trace and a plan. */
   readonly opensFor?: "comparison" | "plan";
   /** What words of its own mean, for help. */

@@ -1,7 +1,21 @@
 import type { ModulePolicy } from "@remat/planner";
+import type { DeviceToFit, WhatIfRow } from "@remat/reporting";
 import type { SACStats } from "@remat/sac-core";
-import type { Plan, Trace } from "@remat/trace";
+import type { DeviceSpec, Plan, Trace } from "@remat/trace";
 import type { FoundPlan, PlanColumns } from "../document/step-plans.js";
+
+/** Of what something else is asked than the step as it is. */
+export interface WhatIfSubject {
+  readonly name: string;
+  /** Of a model that is at hand, so that it is traced anew; undefined of a run that was recorded. */
+  readonly path: string | undefined;
+  /** A run beside it, which may be the same step at another batch. */
+  readonly other: { readonly name: string; readonly trace: Trace } | undefined;
+  /** What it is to fit. */
+  readonly device: DeviceToFit;
+  /** By whose figures its ops are priced. */
+  readonly pricedFor: DeviceSpec;
+}
 
 /** What takes a view long, and is done while the app goes on. */
 export type ViewWork =
@@ -12,7 +26,13 @@ export type ViewWork =
   /** Plans the whole step for many budgets. */
   | { readonly kind: "planFront"; readonly trace: Trace }
   /** Tells what the step holds that follows one of those plans. */
-  | { readonly kind: "holdPlan"; readonly trace: Trace; readonly plan: FoundPlan };
+  | { readonly kind: "holdPlan"; readonly trace: Trace; readonly plan: FoundPlan }
+  | WhatIfWork;
+
+/** Answers what is usual of a step, or one question. */
+export type WhatIfWork =
+  | { readonly kind: "usualWhatIfs"; readonly trace: Trace; readonly of: WhatIfSubject }
+  | { readonly kind: "whatIf"; readonly trace: Trace; readonly of: WhatIfSubject; readonly question: string };
 
 /** What comes of it. */
 export type ViewAnswer =
@@ -28,6 +48,9 @@ export type ViewAnswer =
       readonly budgetBytes: number;
       readonly reason: string;
     }
+  | { readonly kind: "usualWhatIf"; readonly trace: Trace; readonly row: WhatIfRow }
+  | { readonly kind: "usualWhatIfsDone"; readonly trace: Trace }
+  | { readonly kind: "whatIfAnswered"; readonly trace: Trace; readonly row: WhatIfRow }
   | { readonly kind: "stepProgress"; readonly trace: Trace; readonly text: string }
   | { readonly kind: "frontProgress"; readonly trace: Trace; readonly text: string }
   /** By falling peak; none with the reason for that. */

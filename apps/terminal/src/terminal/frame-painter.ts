@@ -12,16 +12,20 @@ export class FramePainter {
     this.write = write;
   }
 
-  paint(frame: string): void {
-    const lines = frame.split("\n");
+  /** Paints rows that are as wide as the terminal. */
+  paint(rows: readonly string[]): void {
     const { shown } = this;
     // Below the last row there is none: a terminal would take it for the last one.
     let output = shown === undefined ? "\u001b[0m\u001b[2J" : "";
-    for (let row = 0; row < lines.length; row++)
-      // What is to the right is erased after the text: erasing before it would flicker where there is no synchronized output.
-      if (lines[row] !== shown?.[row]) output += `\u001b[${row + 1};1H\u001b[0m${lines[row]}\u001b[0m\u001b[K`;
-    if (shown !== undefined && shown.length > lines.length) output += `\u001b[${lines.length + 1};1H\u001b[J`;
-    this.shown = lines;
+    for (let row = 0; row < rows.length; row++) {
+      if (rows[row] === shown?.[row]) continue;
+      const text = rows[row].trimEnd();
+      // What is to the right is erased after the text: erasing before it would flicker where there is no synchronized output. Behind a text that
+      // fills the row some terminals would erase its last character.
+      output += `\u001b[${row + 1};1H\u001b[0m${text}\u001b[0m${text === rows[row] && text !== "" ? "" : "\u001b[K"}`;
+    }
+    if (shown !== undefined && shown.length > rows.length) output += `\u001b[${rows.length + 1};1H\u001b[J`;
+    this.shown = rows;
     if (output !== "") this.write(`${synchronize.begin}${output}${synchronize.end}`);
   }
 

@@ -44,8 +44,9 @@ export class TerminalScreen {
     this.output.write(modes.leave);
   }
 
-  paint(frame: string): void {
-    if (this.isOn) this.painter.paint(frame);
+  /** Paints rows that are as wide as the terminal. */
+  paint(rows: readonly string[]): void {
+    if (this.isOn) this.painter.paint(rows);
   }
 
   redraw(): void {

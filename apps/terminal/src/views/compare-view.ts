@@ -48,6 +48,7 @@ export type CompareKey = "nextQuantity" | "previousQuantity" | "reverse";
 export const compareView: View<CompareState, CompareKey> = {
   name: "compare",
   title: "Compare",
+  shortTitle: "Diff",
   opensFor: "comparison",
   keys: [
     { keys: ["s"], action: "nextQuantity", help: "compare modules by the next quantity", hint: "quantity" },

@@ -33,7 +33,8 @@ export type DevicesKey = "left" | "right" | "plan" | "savePlan";
 /** For which device, allocator and number of ranks everything is counted; and a plan of the whole step for a budget. */
 export const devicesView: View<DevicesState, DevicesKey> = {
   name: "devices",
-  title: "Devices and plan",
+  title: "Devices",
+  shortTitle: "Dev",
   opensFor: "plan",
   keys: [
     { keys: ["left", "h"], action: "left", help: "the value before", hint: "change", hintKeys: "Left Right" },
@@ -264,9 +265,16 @@ function drawDevices(scene: Scene, own: DevicesState): Drawn {
       glyphs,
     );
   });
+  const above: readonly Line[] = isWide ? [[]] : [];
   const settings: Drawn = {
-    lines: [[], ...lines, ...(isWide ? [[]] : noteLines(knobs[own.row][2], width))],
-    regions: lines.map((_, index) => ({ x: 0, y: index + 1, width, height: 1, target: { kind: "row", index } })),
+    lines: [...above, ...lines, ...(isWide ? [[]] : noteLines(knobs[own.row][2], width))],
+    regions: lines.map((_, index) => ({
+      x: 0,
+      y: above.length + index,
+      width,
+      height: 1,
+      target: { kind: "row", index },
+    })),
   };
   const half = isWide ? Math.floor(width / 2) - 1 : width;
   const effect = textOnly(...effectLines(scene.run.opened, scene.document, half, glyphs));

@@ -23,6 +23,7 @@ import { type ListPlace, moveBy, settlePlace } from "../table/list-place.js";
 import { windowRows } from "../table/window-rows.js";
 import { type Drawn, stack, textOnly } from "../text/drawn.js";
 import { fitLine, type Line } from "../text/line.js";
+import { note } from "../text/note.js";
 
 export interface HeldState extends ListPlace {
   /** The op after which this is held; -1: at the peak. */
@@ -196,14 +197,8 @@ function headOf(scene: Scene, own: HeldState): readonly Line[] {
   const { document, area, look } = scene;
   const tree = treeOf(scene, own);
   if (tree === undefined)
-    return [
-      [
-        {
-          text: "The trace does not tell when storages are freed, so that nobody can say what is held.",
-          style: "faint",
-        },
-      ],
-    ];
+    return note("The trace does not tell when storages are freed, so that nobody can say what is held.", area.width)
+      .lines;
   const { totalBytes, count } = tree.held;
   const trace = document.memoryTrace();
   const at = own.op < 0 ? "at the peak" : `after op ${own.op} ${trace.opName(own.op)}`;

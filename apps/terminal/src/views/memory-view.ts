@@ -1,4 +1,4 @@
-import { bytesOfBudget, parseBudget, peakOp, tellsLifetimes } from "@remat/memory";
+import { bytesOfBudget, parseBudget, peakOp } from "@remat/memory";
 import { type Cell, formatBytes, type MemoryBands, sampleBands, type ViewTable } from "@remat/reporting";
 import { phaseNames } from "@remat/trace";
 import { findModule } from "../document/find-module.js";
@@ -50,6 +50,7 @@ export type MemoryKey =
 export const memoryView: View<MemoryState, MemoryKey> = {
   name: "memory",
   title: "Memory",
+  shortTitle: "Mem",
   keys: [
     { keys: ["left", "h"], action: "left", help: "move the cursor back", hint: "cursor", hintKeys: "Left Right" },
     { keys: ["right", "l"], action: "right", help: "move the cursor on" },
@@ -265,6 +266,7 @@ function drawMemory(scene: Scene, own: MemoryState): Drawn {
   const stretch = plotWidth / Math.max(1, sample.count);
   if (peak >= from && peak < to) marks[Math.floor(bucketOf(peak) * stretch)] = glyphs.peak;
   const title: Line = [
+    ...(document.isHeldKnown() ? [] : [{ text: "as if nothing were freed: ", style: "warning" as const }]),
     { text: "peak ", style: "faint" },
     { text: formatBytes((plan ?? document.timeline()).highestBytes[peak] ?? 0), style: "bad" },
     { text: ` at op ${peak}`, style: "faint" },
@@ -273,9 +275,6 @@ function drawMemory(scene: Scene, own: MemoryState): Drawn {
       ? [{ text: `, one rank of ${document.settings.worldSize}`, style: "accent" as const }]
       : []),
     ...(plan === undefined ? [] : [{ text: ", under the plan", style: "accent" as const }]),
-    ...(tellsLifetimes(document.trace)
-      ? []
-      : [{ text: "   the trace does not tell what is freed", style: "warning" as const }]),
   ];
   const budgetRow =
     own.budgetBytes === undefined || peakBytes === 0

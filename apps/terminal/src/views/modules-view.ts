@@ -15,6 +15,7 @@ import { settlePlace } from "../table/list-place.js";
 import { restoreSort, type Sort, sortByHeader, sortByNext } from "../table/sort.js";
 import { windowRows } from "../table/window-rows.js";
 import type { Drawn } from "../text/drawn.js";
+import { note } from "../text/note.js";
 
 const columns = ["name", "memoryBytes", "runtimeMs", "savedBytes", "forwardMs", "backwardMs", "calls"] as const;
 /** Larger trees are first shown with their outermost modules only. */
@@ -44,6 +45,7 @@ export type ModulesKey =
 export const modulesView: View<ModulesState, ModulesKey> = {
   name: "modules",
   title: "Modules",
+  shortTitle: "Mods",
   keys: [
     { keys: ["right", "l"], action: "right", help: "expand the module" },
     { keys: ["left", "h"], action: "left", help: "collapse it, or go to the module around it" },
@@ -185,11 +187,7 @@ function drawModules(scene: Scene, own: ModulesState): Drawn {
   const { glyphs } = scene.look;
   const view = scene.document.tree();
   const { rows, at } = visible(scene, own);
-  if (rows.length === 0)
-    return {
-      lines: [[{ text: "This trace tells of no modules. Its ops are in view 3.", style: "faint" }]],
-      regions: [],
-    };
+  if (rows.length === 0) return note("This trace tells of no modules. Its ops are in view 3.", width);
   const window = windowRows({ count: rows.length, height: height - 1, cursor: at, top: own.top });
   return drawTable<ModuleNode>({
     columns: moduleColumns(view, own.expanded, glyphs),

@@ -14,6 +14,7 @@ import { besideEachOther } from "../text/beside.js";
 import { type Drawn, stack, textOnly } from "../text/drawn.js";
 import { formatTime } from "../text/format-time.js";
 import { fitLine, type Line } from "../text/line.js";
+import { note } from "../text/note.js";
 
 /** Modules of up to this many ops are planned as soon as the budget rests; larger ones when asked for. */
 const unaskedOps = 20_000;
@@ -45,6 +46,7 @@ export type TradeOffKey = "left" | "right" | "farLeft" | "farRight" | "optimum";
 export const tradeOffView: View<TradeOffState, TradeOffKey> = {
   name: "tradeOff",
   title: "Trade-off",
+  shortTitle: "Trade",
   keys: [
     { keys: ["left", "h"], action: "left", help: "a smaller budget, by 1 %", hint: "budget", hintKeys: "Left Right" },
     { keys: ["right", "l"], action: "right", help: "a larger budget, by 1 %" },
@@ -183,14 +185,12 @@ function layoutOf(
 function drawTradeOff(scene: Scene, own: TradeOffState): Drawn {
   const found = shown(scene, own);
   if (found === undefined)
-    return textOnly([
-      {
-        text: scene.document.isPrediction
-          ? "A model as it is used keeps nothing for a backward pass, so there is nothing to trade off: see the view Memory."
-          : "No module of this trace has modules in it, so there is nothing to trade off.",
-        style: "faint",
-      },
-    ]);
+    return note(
+      scene.document.isPrediction
+        ? "A model as it is used keeps nothing for a backward pass, so there is nothing to trade off: see the view Memory."
+        : "No module of this trace has modules in it, so there is nothing to trade off.",
+      scene.area.width,
+    );
   const { width } = scene.area;
   const { glyphs } = scene.look;
   const title: Line = [

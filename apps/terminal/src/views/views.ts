@@ -7,6 +7,7 @@ import { memoryView } from "./memory-view.js";
 import { modulesView } from "./modules-view.js";
 import { opsView } from "./ops-view.js";
 import { tradeOffView } from "./trade-off-view.js";
+import { whatIfView } from "./what-if-view.js";
 
 /** The views, in the order of their tabs and keys. A view is its file and its line here. */
 export const views: readonly View[] = [
@@ -18,6 +19,7 @@ export const views: readonly View[] = [
   compareView,
   devicesView,
   leaksView,
+  whatIfView,
 ];
 
 /** The name of a view in {@link views}. */

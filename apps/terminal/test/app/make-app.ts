@@ -1,3 +1,5 @@
+// Loaded before a test is over that has begun to ask what if.
+import "@remat/fit";
 import type { ViewTable } from "@remat/reporting";
 import { deviceSpec } from "@remat/runtime-estimator";
 import type { Trace } from "@remat/trace";

@@ -1,10 +1,11 @@
+import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { deviceSpec } from "@remat/runtime-estimator";
 import { sacStats } from "@remat/sac-core";
-import { build } from "esbuild";
+import { type BuildOptions, build, buildSync } from "esbuild";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type DoWorkOptions, doWork } from "../../src/app/do-work.js";
 import { WorkThread } from "../../src/app/work-thread.js";
@@ -19,17 +20,20 @@ const { trace } = TraceDocument.open({ title: "transformer" }, await transformer
   isDeviceAsked: false,
 });
 
+const app = (name: string): string => fileURLToPath(new URL(`../../src/app/${name}`, import.meta.url));
+
+/** For a process or thread that knows nothing of TypeScript. */
+const bundled: BuildOptions = {
+  bundle: true,
+  platform: "node",
+  format: "esm",
+  conditions: ["@remat/source"],
+  external: ["highs"],
+  logLevel: "error",
+};
+
 beforeAll(async () => {
-  await build({
-    entryPoints: [fileURLToPath(new URL("../../src/app/work-worker.ts", import.meta.url))],
-    outfile: file,
-    bundle: true,
-    platform: "node",
-    format: "esm",
-    conditions: ["@remat/source"],
-    external: ["highs"],
-    logLevel: "error",
-  });
+  await build({ ...bundled, entryPoints: [app("work-worker.ts")], outfile: file });
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -66,3 +70,28 @@ it("does the work itself where the thread dies, or is not there", async () => {
     expect(found.kind).toMatch(/odulePlanned|moduleNotPlanned/);
   }
 });
+
+it("is waited for by a process as long as it has something to do, and no longer", () => {
+  const script = join(folder, "waiting.mjs");
+  buildSync({ ...bundled, entryPoints: [app("work-thread.ts")], outfile: join(folder, "work-thread.mjs") });
+  writeFileSync(join(folder, "slow.mjs"), slowWorker);
+  writeFileSync(
+    script,
+    `import { WorkThread } from "./work-thread.mjs";
+const thread = new WorkThread(new URL("./slow.mjs", import.meta.url));
+const { signal } = new AbortController();
+await thread.do({ kind: "planModule", stats: {}, budgetBytes: 1, restMs: 0 }, { timeMs: 1, signal, answer() {} });
+const stop = new AbortController();
+void thread.do({ kind: "planModule", stats: {}, budgetBytes: -1, restMs: 0 }, { timeMs: 1, signal: stop.signal, answer() {} });
+stop.abort();
+console.log("over");`,
+  );
+  const { stdout, status } = spawnSync(process.execPath, [script], { encoding: "utf8", timeout: 30_000 });
+  expect({ stdout, status }).toEqual({ stdout: "over\n", status: 0 });
+});
+
+/** Takes a while for a budget, and never comes to an end below zero. */
+const slowWorker = `import { parentPort } from "node:worker_threads";
+parentPort.on("message", ({ kind, id, work }) => {
+  if (kind === "do" && work.budgetBytes > 0) setTimeout(() => parentPort.postMessage({ id }), 200);
+});`;

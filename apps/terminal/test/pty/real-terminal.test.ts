@@ -1,7 +1,9 @@
+import { execFileSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { formatBytes } from "@remat/reporting";
 import { writeTrace } from "@remat/trace";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { evilTrace, resnet50 } from "../traces.js";
@@ -63,7 +65,7 @@ it("has a terminal to run in", () => {
 describe.runIf(isThere)("remat ui in a terminal", () => {
   it("opens, searches, changes the budget, exports, follows the terminal's size, quits, and restores the screen", async () => {
     start("ui resnet50.remat.jsonl --view modules");
-    await terminal.until("the modules", has("2 Modules", "resnet50 Functional", "conv1 Group"));
+    await terminal.until("the modules", has("2Modules", "resnet50 Functional", "conv1 Group"));
     expect(terminal.ask("#{alternate_on} #{cursor_flag} #{mouse_any_flag}")).toBe("1 0 1");
 
     terminal.type("/block3_2_c");
@@ -126,9 +128,34 @@ describe.runIf(isThere)("remat ui in a terminal", () => {
     start("ui resnet50.remat.jsonl", state);
     await terminal.until("view 4 with its budget", has("40.0 % of all"));
     // On the tab of view 5.
-    terminal.click(52, 1);
+    terminal.click(34, 1);
     await terminal.until("the memory view", has("peak", "Activations", "after op"));
     terminal.press("C-c");
+    await restored();
+  });
+
+  it("answers of a model, traced anew in a thread, what remat memory says of it", { timeout: 120_000 }, async () => {
+    const model = join(folder, "net.mjs");
+    writeFileSync(
+      model,
+      `export default ({ tf }) => tf.sequential({ layers: [
+  tf.layers.dense({ units: 48, activation: "relu", inputShape: [24] }),
+  tf.layers.dense({ units: 5, activation: "softmax" }),
+] });\n`,
+    );
+    start(`ui ${model} --batch 6 --view what-if`, { columns: 140, rows: 50 });
+    await terminal.until("the last answer", has("world=8,bf16", "world=64"));
+    const shown = terminal.screen().map((line) => line.replaceAll(/\s+/g, " "));
+    for (const [question, ...words] of [
+      ["batch=12", "--batch", "12"],
+      ["optimizer=adam", "--batch", "6", "--optimizer", "adam"],
+      ["world=8,no-reshard", "--batch", "6", "--fsdp", "world=8,no-reshard"],
+    ]) {
+      const told = execFileSync(process.execPath, [remat, "memory", model, ...words, "--format", "json"]);
+      const { verdict } = JSON.parse(told.toString()) as { readonly verdict: { readonly peakBytes: number } };
+      expect(shown.filter((line) => line.startsWith(`${question} ${formatBytes(verdict.peakBytes)} `))).toHaveLength(1);
+    }
+    terminal.press("q");
     await restored();
   });
 

@@ -3,16 +3,21 @@ import { describe, expect, it } from "vitest";
 import { FramePainter } from "../../src/terminal/frame-painter.js";
 import { TerminalScreen } from "../../src/terminal/terminal-screen.js";
 
-/** As much of a terminal as the painter needs: rows, a cursor, erasing to the end of the line and of the screen. */
+/**
+ * As much of a terminal as the painter needs: rows, a cursor, erasing to the end of the line and of the screen. As in xterm the cursor stays on the last
+ * column when that is written, so that erasing then erases it.
+ */
 class SmallTerminal {
   rows: string[] = [];
   written = 0;
   readonly height: number;
+  readonly width: number;
   private row = 0;
   private column = 0;
 
-  constructor(height: number) {
+  constructor(height: number, width: number) {
     this.height = height;
+    this.width = width;
   }
 
   write(text: string): void {
@@ -20,7 +25,8 @@ class SmallTerminal {
     for (const [part] of text.matchAll(/\u001b\[\??[\d;]*[A-Za-z]|[^\u001b]+/g)) {
       const place = /^\u001b\[(\d+);(\d+)H$/.exec(part);
       if (place !== null) [this.row, this.column] = [Math.min(this.height, Number(place[1])) - 1, Number(place[2]) - 1];
-      else if (part === "\u001b[K") this.rows[this.row] = (this.rows[this.row] ?? "").slice(0, this.column);
+      else if (part === "\u001b[K")
+        this.rows[this.row] = (this.rows[this.row] ?? "").slice(0, Math.min(this.column, this.width - 1));
       else if (part === "\u001b[2J") this.rows = [];
       else if (part === "\u001b[J") this.rows.length = Math.min(this.rows.length, this.row);
       else if (!part.startsWith("\u001b")) {
@@ -32,7 +38,9 @@ class SmallTerminal {
   }
 }
 
-const frames = fc.array(fc.array(fc.stringMatching(/^[a-z ]{0,20}$/), { minLength: 1, maxLength: 12 }), {
+const width = 20;
+const row = fc.stringMatching(/^[a-z ]{0,20}$/).map((text) => text.padEnd(width));
+const frames = fc.array(fc.array(row, { minLength: 1, maxLength: 12 }), {
   minLength: 1,
   maxLength: 6,
 });
@@ -42,28 +50,28 @@ describe("the painter", () => {
     fc.assert(
       fc.property(frames, (list) => {
         // As high as the highest frame: the app always fills its terminal.
-        const terminal = new SmallTerminal(Math.max(...list.map((frame) => frame.length)));
+        const terminal = new SmallTerminal(Math.max(...list.map((frame) => frame.length)), width);
         const painter = new FramePainter((text) => terminal.write(text));
         for (const frame of list) {
-          painter.paint(frame.join("\n"));
-          expect(Array.from(terminal.rows, (row) => row ?? "")).toEqual(frame);
+          painter.paint(frame);
+          expect(Array.from(terminal.rows, (text) => (text ?? "").padEnd(width))).toEqual(frame);
         }
       }),
     );
   });
 
   it("writes the rows that changed, and nothing where none did", () => {
-    const terminal = new SmallTerminal(50);
+    const terminal = new SmallTerminal(50, 200);
     const painter = new FramePainter((text) => terminal.write(text));
-    const rows = Array.from({ length: 50 }, (_, i) => `row ${i} ${"x".repeat(100)}`);
-    painter.paint(rows.join("\n"));
+    const rows = Array.from({ length: 50 }, (_, i) => `row ${i} ${"x".repeat(100)}`.padEnd(200));
+    painter.paint(rows);
     const whole = terminal.written;
-    painter.paint(rows.join("\n"));
+    painter.paint(rows);
     expect(terminal.written).toBe(whole);
-    painter.paint(rows.with(7, "other").join("\n"));
+    painter.paint(rows.with(7, "other".padEnd(200)));
     expect(terminal.written - whole).toBeLessThan(60);
     painter.forget();
-    painter.paint(rows.join("\n"));
+    painter.paint(rows);
     expect(terminal.written).toBeGreaterThan(2 * whole - 100);
   });
 });
@@ -72,15 +80,15 @@ describe("the screen of a terminal", () => {
   it("is entered and left once, with everything that was switched on switched off", () => {
     let written = "";
     const screen = new TerminalScreen({ columns: 80, rows: 24, write: (text) => (written += text) });
-    screen.paint("before");
+    screen.paint(["before"]);
     expect(written).toBe("");
     screen.enter();
     screen.enter();
-    screen.paint("frame");
+    screen.paint(["frame"]);
     screen.copy("naïve");
     screen.leave();
     screen.leave();
-    screen.paint("after");
+    screen.paint(["after"]);
     const switched = (state: string): string[] =>
       Array.from(written.matchAll(new RegExp(`\\u001b\\[\\?(\\d+)${state}`, "g")), ([, mode]) => mode);
     expect(

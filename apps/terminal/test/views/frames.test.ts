@@ -1,12 +1,10 @@
 import { memoryTimeline } from "@remat/memory";
 import { categoryBands } from "@remat/reporting";
 import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
-import { RuntimeSource } from "@remat/trace";
-import { render } from "ink-testing-library";
-import { createElement } from "react";
+import { Category, RuntimeSource, TraceBuilder } from "@remat/trace";
 import { afterEach, describe, expect, it } from "vitest";
 import type { App } from "../../src/app/app.js";
-import { AppView } from "../../src/app/app-view.js";
+import { paintFrame } from "../../src/app/app-frames.js";
 import { type ViewName, viewNames } from "../../src/views/views.js";
 import { appOf, makeApp } from "../app/make-app.js";
 import { evilTrace, resnet50, transformer } from "../traces.js";
@@ -17,19 +15,15 @@ afterEach(() => {
   for (const app of apps.splice(0)) app.runner.works.stopAll();
 });
 
-/** What Ink puts on the screen, without its colours. */
+/** What is put on the screen, without its colours. */
 function frameOf(app: App): string {
   return rawFrameOf(app).replaceAll(/\u001b\[[\d;]*m/g, "");
 }
 
 function rawFrameOf(app: App): string {
   apps.push(app);
-  const { lastFrame, unmount } = render(createElement(AppView, { app }));
-  const frame = lastFrame() ?? "";
-  unmount();
-  return frame
-    .split("\n")
-    .map((line) => line.trimEnd())
+  return paintFrame(app.views, app.state)
+    .rows.map((line) => line.trimEnd())
     .join("\n");
 }
 
@@ -70,6 +64,21 @@ describe("a frame", () => {
     expect(legend).not.toContain("smaller");
     expect(lines("compare").some((line) => /difference$/.test(line))).toBe(true);
     for (const view of viewNames) expect(lines(view).at(-1)).toContain("? help");
+  });
+
+  it("says whole in 60 columns why a trace without modules and lifetimes shows nothing", () => {
+    const b = new TraceBuilder({ framework: "pytorch", device: "cuda", mode: "fake", allocationUnitBytes: 1 });
+    const storage = b.allocate(4, "cuda", Category.activation);
+    const tensor = b.tensor({ storage, dtype: "float32", shape: [1] });
+    b.op({ name: "aten.mul.Tensor", inputs: [tensor], outputs: [tensor] });
+    const trace = b.build();
+    const text = (view: ViewName): string =>
+      frameOf(appOf(trace, { view, size: { columns: 60, rows: 20 } }).app).replaceAll(/\s+/g, " ");
+    expect(text("held")).toContain("so that nobody can say what is held.");
+    expect(text("modules")).toContain("This trace tells of no modules. Its ops are in view 3.");
+    expect(text("tradeOff")).toContain("so there is nothing to trade off.");
+    expect(text("memory")).toContain("as if nothing were freed: peak 4 B at op 0");
+    for (const view of viewNames) expect(text(view)).toContain("the run does not tell what is freed when");
   });
 
   it("is judged for where the step was recorded, if no device was asked for", () => {

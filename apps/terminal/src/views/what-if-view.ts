@@ -1,0 +1,250 @@
+import { formatBytes, formatChange, formatMs, type WhatIfRow, whatIfTable } from "@remat/reporting";
+import { wrapText } from "@remat/text-table";
+import type { Trace } from "@remat/trace";
+import { isMatch, type Outcome, type Scene, type View, type ViewAction, type ViewRequest } from "../state/view.js";
+import type { ViewAnswer, WhatIfSubject } from "../state/work.js";
+import { drawTable, type TableColumn } from "../table/draw-table.js";
+import { type ListPlace, moveBy, settlePlace } from "../table/list-place.js";
+import { windowRows } from "../table/window-rows.js";
+import { type Drawn, stack, textOnly } from "../text/drawn.js";
+import { fitLine, type Line } from "../text/line.js";
+
+export interface WhatIfState extends ListPlace {
+  /** The step that the answers are of; undefined before anything was asked. */
+  readonly trace: Trace | undefined;
+  /** The one beside it, of which they are, too. */
+  readonly other: Trace | undefined;
+  /** What was typed, the last first, with what is being answered. */
+  readonly asked: readonly WhatIfRow[];
+  /** What is usual, after the step as it is. */
+  readonly usual: readonly WhatIfRow[];
+  /** The question that is being answered. */
+  readonly pending: string | undefined;
+  readonly isDone: boolean;
+}
+
+export type WhatIfKey = "ask";
+
+const nothingAsked = { asked: [], usual: [], pending: undefined, isDone: false };
+
+/** What the step would hold and take with another batch, optimizer, precision, device, or over ranks. */
+export const whatIfView: View<WhatIfState, WhatIfKey> = {
+  name: "whatIf",
+  title: "What if",
+  shortTitle: "If",
+  terms: [
+    ["batch=largest", "the largest batch that fits as the step runs"],
+    ["world=8", "FSDP over 8 ranks; behind it what --fsdp takes: wrap='h.*', no-reshard, bf16"],
+  ],
+  keys: [
+    { keys: ["i"], action: "ask", help: "ask something else, as text; Esc stops what is being answered", hint: "ask" },
+  ],
+  initial: () => ({ cursor: 0, top: 0, trace: undefined, other: undefined, ...nothingAsked }),
+  reduce,
+  settle(scene, own) {
+    const begun = begin(scene, own);
+    return { ...begun, own: settlePlace(begun.own, rowsOf(begun.own).length, tableRoom(scene, begun.own)) };
+  },
+  draw: drawWhatIf,
+  search(_scene, own) {
+    const rows = rowsOf(own);
+    return { count: rows.length, text: (index) => rows[index].question, current: own.cursor };
+  },
+  table: ({ document }, own) => whatIfTable(document.name.title, rowsOf(own)),
+  copied: (_scene, own) => rowsOf(own)[own.cursor]?.question,
+};
+
+/** What is usual is asked as soon as somebody looks, and again of another step. */
+function begin(scene: Scene, own: WhatIfState): Outcome<WhatIfState> {
+  const { trace } = scene.document;
+  const other = scene.run.other?.trace;
+  if (own.trace === trace && own.other === other) return { own };
+  return {
+    own: { ...own, ...nothingAsked, trace, other },
+    requests: [
+      { kind: "stopWork", work: "whatIf" },
+      { kind: "work", work: { kind: "usualWhatIfs", trace, of: subjectOf(scene) } },
+    ],
+  };
+}
+
+function subjectOf({ document, run, device }: Scene): WhatIfSubject {
+  const { settings, name } = document;
+  return {
+    name: name.title,
+    path: name.isModel === true ? name.path : undefined,
+    other: run.other && { name: run.other.name.title, trace: run.other.trace },
+    device: settings.device ?? settings.meantFor,
+    pricedFor: settings.device ?? device,
+  };
+}
+
+function reduce(scene: Scene, own: WhatIfState, action: ViewAction<WhatIfKey>): Outcome<WhatIfState> {
+  const count = rowsOf(own).length;
+  switch (action.kind) {
+    case "key":
+      return { own, requests: [asking("")] };
+    case "enter":
+      return { own, requests: [asking(own.cursor === 0 ? "" : questionAt(own))] };
+    case "move":
+      return { own: moveBy(own, action.by, count) };
+    case "wheel":
+      return { own: moveBy(own, 3 * action.steps, count) };
+    case "click":
+      return { own: action.target.kind === "row" ? { ...own, cursor: action.target.index } : own };
+    case "choose":
+      return { own: { ...own, cursor: action.index } };
+    case "back":
+      if (own.pending === undefined) return { own, requests: [{ kind: "leave" }] };
+      return { own: { ...own, pending: undefined }, requests: [{ kind: "stopWork", work: "whatIf" }] };
+    case "accepted":
+      return ask(scene, own, action.text.trim());
+    case "answer":
+      return { own: answered(own, action.answer) };
+    case "typed":
+    case "arrive":
+      return { own };
+  }
+}
+
+/** As it can be typed again: an answer may add to it. */
+const questionAt = (own: WhatIfState): string =>
+  rowsOf(own)[own.cursor]?.question.replace(/: \d+(, and.*)?$/, "") ?? "";
+
+function asking(text: string): ViewRequest {
+  return {
+    kind: "ask",
+    label: "what if: ",
+    text,
+    hint: "e.g. batch=64, optimizer=adam, device=h100 or world=8,no-reshard",
+  };
+}
+
+function ask(scene: Scene, own: WhatIfState, question: string): Outcome<WhatIfState> {
+  if (question === "") return { own };
+  const { trace } = scene.document;
+  return {
+    own: { ...own, pending: question },
+    requests: [{ kind: "work", work: { kind: "whatIf", trace, of: subjectOf(scene), question } }],
+  };
+}
+
+function answered(own: WhatIfState, answer: ViewAnswer): WhatIfState {
+  switch (answer.kind) {
+    case "usualWhatIf":
+      return answer.trace === own.trace ? { ...own, usual: [...own.usual, answer.row] } : own;
+    case "usualWhatIfsDone":
+      return answer.trace === own.trace ? { ...own, isDone: true } : own;
+    case "whatIfAnswered":
+      if (answer.trace !== own.trace || own.pending === undefined) return own;
+      return { ...own, pending: undefined, asked: [answer.row, ...own.asked], cursor: Math.min(1, own.usual.length) };
+    default:
+      return own;
+  }
+}
+
+/** The step as it is, what was typed, what is usual. */
+function rowsOf({ asked, usual }: WhatIfState): readonly WhatIfRow[] {
+  return [...usual.slice(0, 1), ...asked, ...usual.slice(1)];
+}
+
+const right = "right" as const;
+
+function columnsFor(presentBytes: number | undefined): readonly TableColumn<WhatIfRow>[] {
+  return [
+    { key: "question", title: "With", width: 22, grow: 1, cell: ({ question }) => question },
+    {
+      key: "peak",
+      title: "Peak",
+      width: 10,
+      align: right,
+      cell: ({ peakBytes }) => (peakBytes === undefined ? "refused" : formatBytes(peakBytes)),
+    },
+    {
+      key: "change",
+      title: "Change",
+      width: 9,
+      align: right,
+      priority: 2,
+      cell: ({ peakBytes }) =>
+        peakBytes === undefined || !presentBytes || peakBytes === presentBytes
+          ? ""
+          : formatChange(peakBytes / presentBytes - 1),
+    },
+    {
+      key: "fits",
+      title: "Fits",
+      width: 4,
+      cell: ({ fits }) => (fits === undefined ? "" : [{ text: fits ? "yes" : "no", style: fits ? "good" : "bad" }]),
+    },
+    {
+      key: "step",
+      title: "Step",
+      width: 10,
+      align: right,
+      priority: 3,
+      cell: ({ stepMs }) => (stepMs === undefined ? "" : formatMs(stepMs)),
+    },
+  ];
+}
+
+/** The verdict's line of what is at the cursor, beside that of the step as it is; and what is being answered. */
+function answerLines(scene: Scene, own: WhatIfState): readonly Line[] {
+  const { width } = scene.area;
+  const rows = rowsOf(own);
+  const [present] = rows;
+  const chosen = rows[Math.min(own.cursor, rows.length - 1)];
+  const told = (label: string, row: WhatIfRow, isFaint: boolean): readonly Line[] =>
+    wrapText(`${label}: ${row.answer}`, width, "  ").map(
+      (text): Line =>
+        fitLine(
+          [
+            {
+              text,
+              style: isFaint
+                ? "faint"
+                : row.peakBytes === undefined
+                  ? "warning"
+                  : row.fits === false
+                    ? "bad"
+                    : "strong",
+            },
+          ],
+          width,
+          scene.look.glyphs,
+        ),
+    );
+  const waiting = own.pending ?? (own.isDone ? undefined : "what is usual");
+  return [
+    ...(present === undefined ? [] : told(present.question, present, chosen !== present)),
+    ...(chosen === undefined || chosen === present ? [] : told(`with ${chosen.question}`, chosen, false)),
+    ...(waiting === undefined
+      ? []
+      : [fitLine([{ text: `answering ${waiting}`, style: "faint" }], width, scene.look.glyphs)]),
+    [],
+  ];
+}
+
+function tableRoom(scene: Scene, own: WhatIfState): number {
+  return Math.max(3, scene.area.height - answerLines(scene, own).length - 1);
+}
+
+function drawWhatIf(scene: Scene, own: WhatIfState): Drawn {
+  const { width, height } = scene.area;
+  const rows = rowsOf(own);
+  const table = drawTable<WhatIfRow>({
+    columns: columnsFor(rows[0]?.peakBytes),
+    width,
+    glyphs: scene.look.glyphs,
+    count: rows.length,
+    window: windowRows({ count: rows.length, height: tableRoom(scene, own), cursor: own.cursor, top: own.top }),
+    row: (index) => rows[index],
+    isMatch: (index) => isMatch(scene, rows[index].question),
+  });
+  // Where nobody can move to them, all reasons are told.
+  const reasons = scene.look.isPlain ? rows.filter((row) => row.peakBytes === undefined && row !== rows[0]) : [];
+  const told = reasons.flatMap(({ question, answer }) => wrapText(`${question}: ${answer}`, width, "  "));
+  const below = told.length === 0 ? [] : [[], ...told.map((text): Line => [{ text }])];
+  const drawn = stack(textOnly(...answerLines(scene, own)), table, textOnly(...below));
+  return { lines: drawn.lines.slice(0, height), regions: drawn.regions };
+}
