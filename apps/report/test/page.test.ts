@@ -512,6 +512,21 @@ describe.runIf(browserPath !== "")("the page", () => {
     noFaults(report);
   });
 
+  it("goes to the first result when Enter comes before it is found", async () => {
+    const { page } = await openReport(html);
+    await page.waitForSelector("#ops .ops-grid .body .row");
+    await page.evaluate(async () => {
+      const input = document.querySelector<HTMLInputElement>("#search")!;
+      input.value = "layers";
+      input.dispatchEvent(new InputEvent("input", { bubbles: true }));
+      // As long as the page waits before it searches: the search has begun when this is over.
+      await new Promise((resolve) => setTimeout(resolve, 150));
+      input.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true }));
+    });
+    await page.waitForFunction(() => location.hash.includes("module="));
+    await page.context().close();
+  });
+
   it("shows the columns of PyTorch's tables", async () => {
     const { page } = await openReport(html, "#module=Transformer.layers.0&sort=freed&order=up");
     await page.waitForFunction(() =>

@@ -2,12 +2,21 @@ import { readPyTorchTrace } from "@remat/pytorch";
 import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
 import { goldenFiles, readGolden } from "@remat/testkit";
 import { Category, OpFlag, Phase, type Trace, TraceBuilder } from "@remat/trace";
+import { type StepRequest, traceFakeStep } from "@remat/tracer";
 
 /** A recorded run of PyTorch, priced. */
 export function goldenTrace(name: string): Trace {
   const file = goldenFiles().find((golden) => golden.name === name);
   if (file === undefined) throw new Error(`no golden file ${name}`);
   return priceTrace(readPyTorchTrace(readGolden(file)), deviceSpec("a100"));
+}
+
+/** A training step of one of the examples, in fake mode, priced. */
+export async function exampleTrace(name: string, request: StepRequest): Promise<Trace> {
+  const { default: model } = (await import(new URL(`../../../examples/${name}/model.js`, import.meta.url).href)) as {
+    readonly default: unknown;
+  };
+  return priceTrace(await traceFakeStep(model, { ...request, name }), deviceSpec("a100"));
 }
 
 export interface StepOptions {

@@ -1,6 +1,13 @@
 export { formatBytes } from "@remat/text-table";
 export { type Answer, type AnswerFirstOptions, answerFirst } from "./answers/answer-first.js";
-export { answerOutcome, answerPlan, type PlanOutcome, type StepOutcome } from "./answers/answer-outcome.js";
+export {
+  answerFollowing,
+  answerOutcome,
+  answerPlan,
+  type PlanCommand,
+  type PlanOutcome,
+  type StepOutcome,
+} from "./answers/answer-outcome.js";
 export {
   type ChangedPart,
   type CheckedStep,
@@ -218,4 +225,12 @@ export {
   type TradeOffView,
   viewTradeOff,
 } from "./view-trade-off.js";
+export {
+  answeredWhatIf,
+  presentQuestion,
+  refusedWhatIf,
+  type WhatIfRow,
+  type WhatIfStep,
+  whatIfTable,
+} from "./what-if-view.js";
 export { type Cell, writeCsv } from "./write-csv.js";

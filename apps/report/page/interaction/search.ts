@@ -18,6 +18,8 @@ export function mountSearch({ engine, store }: PageContext): HTMLElement {
   let found: SearchAnswer = { modules: [], ops: new Int32Array(0) };
   let at = -1;
   let searched = "";
+  /** What is searched for has been found. */
+  let answered = Promise.resolve();
   const total = (): number => found.modules.length + found.ops.length;
   const tell = (): void => {
     const count = total();
@@ -28,10 +30,10 @@ export function mountSearch({ engine, store }: PageContext): HTMLElement {
           ? "none"
           : `${at < 0 ? "" : `${(at + 1).toLocaleString("en")} of `}${count.toLocaleString("en")}`;
   };
-  const search = async (): Promise<void> => {
+  const search = (): void => {
     searched = input.value;
     at = -1;
-    await new Promise<void>((resolve) =>
+    answered = new Promise((resolve) =>
       ask(
         () => engine.search(searched),
         (answer) => {
@@ -43,7 +45,9 @@ export function mountSearch({ engine, store }: PageContext): HTMLElement {
     );
   };
   const go = async (step: number): Promise<void> => {
-    if (searched !== input.value) await search();
+    if (searched !== input.value) search();
+    // Whoever types quickly presses Enter before anything is found.
+    await answered;
     const count = total();
     if (count === 0) return;
     at = (at + step + count + (at < 0 && step < 0 ? 1 : 0)) % count;
@@ -60,7 +64,7 @@ export function mountSearch({ engine, store }: PageContext): HTMLElement {
   let waiting = 0;
   input.addEventListener("input", () => {
     clearTimeout(waiting);
-    waiting = window.setTimeout(() => void search(), 150);
+    waiting = window.setTimeout(search, 150);
   });
   input.addEventListener("keydown", (event) => {
     if (event.key === "Enter") {
@@ -69,7 +73,7 @@ export function mountSearch({ engine, store }: PageContext): HTMLElement {
       void go(event.shiftKey ? -1 : 1);
     } else if (event.key === "Escape") {
       input.value = "";
-      void search();
+      search();
     }
   });
   addEventListener("keydown", (event) => {

@@ -8,6 +8,7 @@ import type {
   RecommendedPlan,
   ReportSummary,
   Verdict,
+  WhatIfRow,
 } from "@remat/reporting";
 
 /** A line over the timeline, from a plan or another run. */
@@ -85,4 +86,6 @@ export interface ReportMeta {
   /** Undefined of a run that was not recorded. */
   readonly leaks: LeakFindings | undefined;
   readonly overlays: readonly Overlay[];
+  /** What would be with another batch, optimizer, device and so on, after the step as it is; empty where that was not asked. */
+  readonly whatIfs: readonly WhatIfRow[];
 }

@@ -1,12 +1,14 @@
 import { formatBytes, formatChosenPercent, formatMs } from "@remat/reporting";
 import type { ReportMeta } from "../data/report-meta.js";
 import { amount } from "./amount.js";
+import { breakable } from "./breakable.js";
 import { comparisonHtml } from "./comparison-html.js";
 import { heldHtml } from "./held-html.js";
 import { type Html, html } from "./html.js";
 import { leaksHtml } from "./leaks-html.js";
 import { moduleLink } from "./links.js";
 import { signed } from "./signed.js";
+import { whatIfHtml } from "./what-if-html.js";
 
 /** Shows the summary as HTML: all of it is readable without JavaScript, and links become live with it. */
 export function summaryHtml(meta: ReportMeta): Html {
@@ -14,6 +16,7 @@ export function summaryHtml(meta: ReportMeta): Html {
 <h2 id="summary-title">Plans and time</h2>
 ${figures(meta)}
 <div class="columns">${plansTable(meta)}${candidates(meta)}</div>
+${whatIfHtml(meta.whatIfs)}
 ${heldHtml(meta.heldRows)}
 ${meta.leaks && leaksHtml(meta.leaks)}
 ${meta.comparison && comparisonHtml(meta.comparison)}
@@ -82,7 +85,7 @@ function candidates({ summary: { recomputeFirst } }: ReportMeta): Html {
     .slice(0, 6)
     .map(
       ({ opName, module, ops, bytes, recomputationMs }) =>
-        html`<tr><th scope="row" class="whole">${ops} × ${opName}</th><td>${module.includes("*") ? module : moduleLink(module)}</td>${amount(bytes, formatBytes)}${amount(recomputationMs, formatMs)}</tr>`,
+        html`<tr><th scope="row" class="whole">${ops} × ${opName}</th><td>${module.includes("*") ? breakable(module, ".") : moduleLink(module)}</td>${amount(bytes, formatBytes)}${amount(recomputationMs, formatMs)}</tr>`,
     )}</tbody></table><p class="note">The largest groups in the better half of the greedy order: memory freed per time to recompute it.</p></div>
 `;
 }

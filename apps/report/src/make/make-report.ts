@@ -15,6 +15,7 @@ import {
 import {
   type Answer,
   answerFirst,
+  answerFollowing,
   answerOutcome,
   answerPlan,
   compareView,
@@ -26,11 +27,13 @@ import {
   leaksRows,
   moduleTreeView,
   openLargest,
+  type PlanCommand,
   planFates,
   summarizeLeaks,
   type Verdict,
   viewEnvironment,
   viewSummary,
+  type WhatIfRow,
 } from "@remat/reporting";
 import { sacStats } from "@remat/sac-core";
 import {
@@ -70,8 +73,12 @@ export interface MakeReportOptions {
   readonly compare?: { readonly name: string; readonly trace: Trace } | undefined;
   /** Also predict one rank of many, under a sharding plan by that name. */
   readonly fsdp?: { readonly name: string; readonly plan: ShardingPlan } | undefined;
-  /** The plan that the run was made from, where there is none but that. */
-  readonly planAlone?: { readonly name: string; readonly plan: Plan } | undefined;
+  /** The plan that the run was made from, where there is none but that, and how it is followed. */
+  readonly planAlone?:
+    | { readonly name: string; readonly plan: Plan; readonly following?: PlanCommand | undefined }
+    | undefined;
+  /** What would be with another batch, optimizer, device and so on: `answerUsualWhatIfs` of `@remat/fit`; left out: nothing is said of that. */
+  readonly whatIfs?: readonly WhatIfRow[];
   readonly onProgress?: (what: string) => void;
 }
 
@@ -98,10 +105,13 @@ export async function makeReport(trace: Trace, options: MakeReportOptions): Prom
   const followed = (found.findings?.front ?? []).map((plan, i) => ({ plan, columns: found.followed[i] }));
   const outcomes: Answer[] = [];
   const { deviceMemoryBytes } = options.verdict ?? {};
-  if (options.planAlone !== undefined)
+  if (options.planAlone !== undefined) {
+    const { following, ...planAlone } = options.planAlone;
     outcomes.push(
-      answerPlan({ ...options.planAlone, unlistedBytes: heldPeak(trace).bytesByCategory.other, deviceMemoryBytes }),
+      answerPlan({ ...planAlone, unlistedBytes: heldPeak(trace).bytesByCategory.other, deviceMemoryBytes }),
+      ...(following === undefined ? [] : [answerFollowing(planAlone.plan, following)]),
     );
+  }
   if (options.plan !== undefined) {
     const { overlay, memory, columns } = givenPlan(trace, options.plan);
     followed.push({ plan: followedPlan(options.plan.name, options.plan.plan), columns });
@@ -162,6 +172,7 @@ export async function makeReport(trace: Trace, options: MakeReportOptions): Prom
       fsdp,
       leaks: trace.header.mode === "real" ? findLeaks(trace) : undefined,
       overlays: overlays.map(([overlay]) => overlay),
+      whatIfs: options.whatIfs ?? [],
     },
     trace,
     overlays: overlays.map(([, highest]) => highest),

@@ -2,6 +2,7 @@ import { heldPeak } from "@remat/memory";
 import {
   bytesPerElement,
   Category,
+  elementsOf,
   isPlanNode,
   type Occurrence,
   Phase,
@@ -92,7 +93,7 @@ class PlanReplay {
   private allocate(key: string, phase: number, { dtype, shape }: TensorType): number {
     const { builder, alive } = this;
     this.free(key);
-    const bytes = (bytesPerElement(dtype) ?? 1) * shape.reduce((product, size) => product * size, 1);
+    const bytes = (bytesPerElement(dtype) ?? 1) * elementsOf(shape);
     const category = phase === Phase.forward ? Category.activation : Category.temporary;
     const storage = builder.allocate(bytes, builder.header.device, category);
     alive.set(key, storage);

@@ -68,7 +68,7 @@ const questions: Readonly<Record<Asked, string>> = {
   next: "What to type next",
 };
 
-const asked = (about: Asked): Pick<Answer, "about" | "question"> => ({ about, question: questions[about] });
+export const asked = (about: Asked): Pick<Answer, "about" | "question"> => ({ about, question: questions[about] });
 
 function answerFit(trace: Trace, { verdict, tree, units }: AnswerFirstOptions): Answer {
   const size = sizeFormat(units);
@@ -164,10 +164,11 @@ function answerFree(trace: Trace, { verdict, tree, idle, plans = [], units }: An
     ({ overhead, peakBytes: planned }) => `For ${formatOverhead(overhead)} more time ${size(planned)}.`,
   );
   reasons.push(...new Set(told));
+  // Where nothing is held longer than it is used, no plan could free more without recomputation.
+  const isTight =
+    trace.header.framework !== "tfjs" && idle !== undefined && idle.bytes < worthSaying * Math.max(1, peakBytes);
   const isKnown =
-    trace.header.framework !== "tfjs" ||
-    plans.length > 0 ||
-    (verdict?.earlyReleasePeakBytes ?? verdict?.unrecomputedPeakBytes) !== undefined;
+    isTight || plans.length > 0 || (verdict?.earlyReleasePeakBytes ?? verdict?.unrecomputedPeakBytes) !== undefined;
   if (least === undefined && !isKnown) return { ...asked("free"), answer: "", reasons };
   if (least === undefined) return { ...asked("free"), answer: "Nothing that costs no time", reasons };
   const gained = `${formatWholePercent(1 - least.peakBytes / Math.max(1, peakBytes))} less`;

@@ -3,7 +3,7 @@ import type { CategoryName, Plan } from "@remat/trace";
 import { labelCategory } from "../category-colours.js";
 import { formatMs, formatOverhead, formatPercent, formatWholePercent } from "../format-quantity.js";
 import { type SizeUnit, sizeFormat } from "../size-unit.js";
-import type { Answer } from "./answer-first.js";
+import { type Answer, asked } from "./answer-first.js";
 
 /** What becomes of a step that something was done about. */
 export interface StepOutcome {
@@ -98,4 +98,16 @@ export function answerPlan(
   if (mismatch === undefined) return outcome;
   const stale = `Stale: it was made for another run (${mismatch}), so that this is what it promised there. Plan this run anew.`;
   return { ...outcome, reasons: [stale, ...outcome.reasons], isGood: false };
+}
+
+/** How a plan is followed that is at hand alone: it names its model, and not where that is, for which a word of the command stands. */
+export interface PlanCommand {
+  readonly command: string;
+  readonly stands: "MODEL" | "PROGRAM";
+}
+
+/** Returns how a plan that is at hand alone is followed, and what stands for what. */
+export function answerFollowing({ subject: { name } }: Plan, { command, stands }: PlanCommand): Answer {
+  const what = stands === "PROGRAM" ? `how the program is started that trains ${name}` : `the file of ${name}`;
+  return { ...asked("next"), answer: "", reasons: [`${stands} is ${what}.`], command };
 }

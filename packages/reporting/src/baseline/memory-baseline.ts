@@ -3,7 +3,7 @@ import { parseJsonText, RematError, type Trace } from "@remat/trace";
 
 /** What a step held once, for later steps to be held against. */
 export interface BaselineStep {
-  /** Which step it is: how it was taken, on what, in which units. */
+  /** Which step it is: of which model, how it was taken, on what, in which units. */
   readonly step: string;
   readonly peakBytes: number;
   /** At the peak. */
@@ -12,7 +12,7 @@ export interface BaselineStep {
   readonly bytesByModule: Readonly<Record<string, number>>;
 }
 
-/** Steps by the name that they are asked for by. */
+/** Steps by name. */
 export type MemoryBaseline = Readonly<Record<string, BaselineStep>>;
 
 const schema = "memory-baseline/1";
@@ -20,9 +20,10 @@ const schema = "memory-baseline/1";
 /** Returns what a step holds at its peak, as a baseline keeps it. */
 export function baselineStep(trace: Trace): BaselineStep {
   const peak = heldPeak(trace);
-  const { framework, backend, allocationUnitBytes, step } = trace.header;
+  const { framework, backend, allocationUnitBytes, step, model } = trace.header;
   return {
-    step: JSON.stringify({ framework, backend, allocationUnitBytes, ...step }),
+    // Keras counts models that nobody has named, over all of a process.
+    step: JSON.stringify({ model: model?.replace(/_?\d+$/, ""), framework, backend, allocationUnitBytes, ...step }),
     peakBytes: peak.peakBytes,
     bytesByCategory: { ...peak.bytesByCategory } as Record<string, number>,
     bytesByModule: Object.fromEntries(heldByModule(trace, peak)),

@@ -4,7 +4,7 @@ import type { Verdict } from "./verdict.js";
 
 /** Returns what a verdict says, or that nothing can be judged. */
 export function factsOf(verdict: Facts | undefined): Facts {
-  if (verdict === undefined) return { facts: ["peak not known: the run does not tell when storages are freed"] };
+  if (verdict === undefined) return { facts: ["peak not known: the run does not tell what is freed when"] };
   const { facts, command } = verdict;
   return { facts, command };
 }

@@ -105,6 +105,12 @@ it("says what time would buy, and never calls a plan free that costs time", () =
   expect(free.reasons[0]).not.toContain("TensorFlow.js");
 });
 
+it("does not say that nothing is free to gain where something is held longer than it is used, and nobody has planned", () => {
+  const [, , free] = answersTo(step("pytorch"), { device: device() });
+  expect(free.answer).toBe("");
+  expect(free.reasons[0]).toMatch(/of the peak is used by no op any more/);
+});
+
 it("promises nothing of a trace that breaks off", () => {
   const broken = Object.assign(step(), { truncated: { line: 12, reason: "the file ends" } });
   const [fit, , free] = answersTo(broken, { device: device(40_000) });

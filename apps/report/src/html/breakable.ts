@@ -1,0 +1,11 @@
+import { type Html, html } from "./html.js";
+
+/** Makes a text that may go on in the next line behind any of `characters`. */
+export function breakable(text: string, characters: string): readonly Html[] {
+  const parts = [""];
+  for (const character of text) {
+    parts[parts.length - 1] += character;
+    if (characters.includes(character)) parts.push("");
+  }
+  return parts.map((part, i) => (i === 0 ? html`${part}` : html`<wbr>${part}`));
+}

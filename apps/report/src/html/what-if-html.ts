@@ -1,0 +1,27 @@
+import { formatBytes, formatChange, formatMs, type WhatIfRow } from "@remat/reporting";
+import { amount } from "./amount.js";
+import { breakable } from "./breakable.js";
+import { type Html, html } from "./html.js";
+
+/** Shows what would be with something else, each answer beside the step as it is. */
+export function whatIfHtml([present, ...others]: readonly WhatIfRow[]): Html {
+  if (present === undefined) return html``;
+  return html`<div class="columns" id="what-if"><div><h3>What if</h3>
+<table><thead><tr><th scope="col">With</th><th scope="col" class="number">Peak</th><th scope="col" class="number">Change</th><th scope="col">Fits</th><th scope="col" class="number">Step</th></tr></thead><tbody>${[
+    present,
+    ...others,
+  ].map((row) =>
+    rowHtml(row, row === present ? undefined : present.peakBytes),
+  )}</tbody></table><p class="note">Each is the step as it runs, with that changed and nothing else; batches are of one rank. Others are asked in <code>remat ui</code>, and searched through by <code>remat fit</code>.</p></div></div>
+`;
+}
+
+function rowHtml({ question, answer, peakBytes, fits, stepMs }: WhatIfRow, presentBytes: number | undefined): Html {
+  if (peakBytes === undefined)
+    return html`<tr><th scope="row">${breakable(question, "=,")}</th><td colspan="4" class="reason">${answer}</td></tr>`;
+  const change =
+    presentBytes === undefined || presentBytes === 0 || peakBytes === presentBytes
+      ? undefined
+      : peakBytes / presentBytes - 1;
+  return html`<tr><th scope="row">${breakable(question, "=,")}</th>${amount(peakBytes, formatBytes)}${amount(change, formatChange)}<td>${fits === undefined ? "" : fits ? "yes" : "no"}</td>${amount(stepMs, formatMs)}</tr>`;
+}

@@ -1,0 +1,24 @@
+import { answeredWhatIf, refusedWhatIf } from "@remat/reporting";
+import { expect, it } from "vitest";
+import { whatIfHtml } from "../src/html/what-if-html.js";
+
+const device = { name: "small <b>", memoryBytes: 2 ** 20 };
+
+it("shows each answer beside the step as it is, numbers for programs too, and why something is refused", () => {
+  const step = (peakBytes: number, stepMs: number | undefined) => ({ peakBytes, bytesByCategory: {}, stepMs, device });
+  const { html } = whatIfHtml([
+    answeredWhatIf("as it is", step(2 ** 19, 2)),
+    answeredWhatIf("batch=64", step(2 ** 21, undefined)),
+    refusedWhatIf("optimizer=<i>", "record it again & again"),
+  ]);
+  const rows = [...html.matchAll(/<tr>(<th scope="row">.*?)<\/tr>/g)].map(([, row]) => row);
+  expect(rows).toEqual([
+    '<th scope="row">as it is</th><td class="number" data-value="524288">512 KiB</td><td class="number"></td><td>yes</td><td class="number" data-value="2">2 ms</td>',
+    '<th scope="row">batch=<wbr>64</th><td class="number" data-value="2097152">2 MiB</td><td class="number" data-value="3">+300.0 %</td><td>no</td><td class="number"></td>',
+    '<th scope="row">optimizer=<wbr>&lt;i&gt;</th><td colspan="4" class="reason">record it again &amp; again</td>',
+  ]);
+});
+
+it("is left out where nothing was asked", () => {
+  expect(whatIfHtml([]).html).toBe("");
+});
