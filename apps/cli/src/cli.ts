@@ -19,7 +19,7 @@ export const ExitCode = { ok: 0, failed: 1, usage: 2, notFound: 3 } as const;
 
 /**
  * Runs `remat` with `args` (without node and script) and returns its exit code: 0, 1 where a model or file cannot be handled or nothing can fit, 2 where the
- * command line is wrong, 3 where no plan was found in the time given, though there may be one. Errors are one line on stderr with the next step.
+ * command line is wrong, 3 where no plan was found in the time given, though there may be one, 130 where Ctrl-C ended what had not looked at all that was asked for. Errors are one line on stderr with the next step.
  */
 export async function runCli(args: readonly string[], io: ConsoleIo): Promise<number> {
   const given = askedForHelp(args);

@@ -20,7 +20,8 @@ export function namingModel(error: unknown, targets: readonly string[]): unknown
   }
   const place = paths.map((path) => placeIn(path, error)).find((found) => found !== undefined);
   const { message } = error;
-  const found = place ?? (targets.length === 1 && isOfTensors(error) ? paths[0] : undefined);
+  const isNamed = [...targets, ...paths].some((path) => message.startsWith(`${path}: `));
+  const found = place ?? (targets.length === 1 && !isNamed && isOfTensors(error) ? paths[0] : undefined);
   if (found === undefined || isTooDeep(error)) return error;
   // What is refused says by itself what to do.
   if (error instanceof RematError) return new RematError(error.code, `${found}: ${message}`, { cause: error });
@@ -42,7 +43,7 @@ export function isTooDeep(error: Error): boolean {
 
 /** Tells whether TensorFlow.js threw it, or what stands for it in a fake step. */
 function isOfTensors(error: Error): boolean {
-  if (error instanceof RematError) return /^(KERNEL_|DATA_DEPENDENT$)/.test(error.code);
+  if (error instanceof RematError) return /^(KERNEL_|DATA_DEPENDENT$|TENSOR_SIZE$)/.test(error.code);
   const [first = ""] = (error.stack ?? "").split("\n").filter((line) => line.startsWith("    at "));
   return /[\\/]node_modules[\\/]@tensorflow[\\/]/.test(first);
 }

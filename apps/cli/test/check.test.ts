@@ -1,6 +1,6 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, it } from "vitest";
 import { remat } from "./run.js";
@@ -11,6 +11,8 @@ const recorded = example("llama-pytorch/run-512.json.gz");
 const folder = mkdtempSync(join(tmpdir(), "remat-check-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const baseline = join(folder, "main.json");
+/** From the folder of the baseline. */
+const nameOf = (path: string): string => relative(folder, path);
 const asked = [model, "--size", "tiny", "--batch", "2", "--baseline", baseline];
 
 /** The baseline with another peak, of which `more` bytes less were activations of a module. */
@@ -22,7 +24,7 @@ function rewriteBaseline(
   }) => void,
 ): void {
   const file = JSON.parse(readFileSync(baseline, "utf8"));
-  change(file.models[model]);
+  change(file.models[nameOf(model)]);
   writeFileSync(baseline, JSON.stringify(file));
 }
 
@@ -38,7 +40,7 @@ describe("remat check", () => {
       steps: [{ beforeBytes: peakBytes, afterBytes: peakBytes, categories: [], modules: [] }],
     });
 
-    const module = Object.keys(JSON.parse(readFileSync(baseline, "utf8")).models[model].bytesByModule).at(-1)!;
+    const module = Object.keys(JSON.parse(readFileSync(baseline, "utf8")).models[nameOf(model)].bytesByModule).at(-1)!;
     const more = Math.round(0.05 * peakBytes);
     rewriteBaseline((step) => {
       step.peakBytes -= more;
@@ -66,10 +68,47 @@ describe("remat check", () => {
     expect(unknown.stdout).toContain("not in the baseline");
   }, 60_000);
 
+  const network = (name: string, units: number): string => `
+export default ({ tf }) => tf.sequential({ name: "${name}", layers: [tf.layers.dense({ units: ${units}, inputShape: [4] })] });
+`;
+
+  it("knows a model by where it is from the baseline, however it is typed and wherever both are", async () => {
+    const here = process.cwd();
+    const [first, second, third] = ["first", "second", "third"].map((name) => join(folder, name));
+    for (const at of [first, second, third]) {
+      mkdirSync(join(at, "sub"), { recursive: true });
+      writeFileSync(join(at, "net.mjs"), network(at === third ? "quite-another" : "net", 3));
+      writeFileSync(join(at, "sub/net.mjs"), network("net", 300));
+    }
+    const check = async (at: string, ...args: string[]) => {
+      process.chdir(at);
+      try {
+        return await remat("check", ...args);
+      } finally {
+        process.chdir(here);
+      }
+    };
+    expect((await check(first, "./net.mjs", "--baseline", "memory.json", "--update")).code).toBe(0);
+    const text = readFileSync(join(first, "memory.json"), "utf8");
+    expect(Object.keys(JSON.parse(text).models)).toEqual(["net.mjs"]);
+    for (const typed of ["net.mjs", "./net.mjs", "sub/../net.mjs", join(first, "net.mjs")])
+      expect((await check(first, typed, "--baseline", "memory.json")).code).toBe(0);
+    expect((await check(join(first, "sub"), "../net.mjs", "--baseline", "../memory.json")).code).toBe(0);
+    // Another file of that name is not compared.
+    const other = await check(join(first, "sub"), "net.mjs", "--baseline", "../memory.json");
+    expect(other).toMatchObject({ code: 1, stdout: expect.stringMatching(/sub\/net\.mjs.*not in the baseline/) });
+    // A checkout elsewhere.
+    writeFileSync(join(second, "memory.json"), text);
+    expect((await check(second, "net.mjs", "--baseline", "memory.json")).code).toBe(0);
+    writeFileSync(join(third, "memory.json"), text);
+    const renamed = await check(third, "net.mjs", "--baseline", "memory.json", "--max-peak", "1GB");
+    expect(renamed).toMatchObject({ code: 1, stdout: expect.stringContaining('model "quite-another", was "net"') });
+  }, 60_000);
+
   it("keeps what else the baseline knows, and writes the same where nothing changed", async () => {
     await remat("check", recorded, "--baseline", baseline, "--update");
     const first = readFileSync(baseline, "utf8");
-    expect(Object.keys(JSON.parse(first).models)).toEqual([recorded, model].sort());
+    expect(Object.keys(JSON.parse(first).models)).toEqual([recorded, model].map(nameOf).sort());
     await remat("check", ...asked, "--update");
     expect(readFileSync(baseline, "utf8")).toBe(first);
   }, 60_000);
@@ -77,8 +116,12 @@ describe("remat check", () => {
   it.each([
     [[model], "expected what to hold the steps against"],
     [[model, "--baseline", join(folder, "none.json")], "cannot be read"],
-    [[model, "--baseline", baseline, "--max-peak", "some"], "expected a budget"],
-    [[model, "--baseline", baseline, "--max-peak", "50%"], "expects +2%, +50MB or a size in all"],
+    [[model, "--baseline", baseline, "--max-peak", "some"], "expects how much a step may grow, +2% or +100MB, or"],
+    [[model, "--baseline", baseline, "--max-peak", "50%"], "For a growth of 50 %, type +50%."],
+    [[model, "--baseline", baseline, "--max-peak", "2"], "For a growth of 2 %, type +2%."],
+    [[model, "--baseline", baseline, "--max-peak", "+2"], "For a growth of 2 %, type +2%."],
+    [[model, "--baseline", baseline, "--max-peak", "-2%"], "expects how much a step may grow"],
+    [[model, "--baseline", baseline, "--max-peak", "+"], "expects how much a step may grow"],
   ])("refuses %j", async (args, message) => {
     const { code, stderr } = await remat("check", ...args);
     expect(code).toBeGreaterThan(0);

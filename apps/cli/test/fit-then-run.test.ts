@@ -88,3 +88,16 @@ const howTo: Readonly<Record<string, (room: number) => readonly string[]>> = {
   "update-in-backward": () => ["--early-release", "--update-in-backward"],
   recompute: (room) => ["--budget", `${room}B`, "--time", "1s"],
 };
+
+it("a limit that a process is over before it has a model is refused before a step runs, with the least that could do", async () => {
+  const step = [model, "--optimizer", "adam", "--backend", "wasm", "--batch", "4"];
+  const { code, stdout, stderr } = await remat("run", ...step, "--memory", "2MB", "--steps", "1");
+  expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+  expect(stderr).toContain("before a model is there, and --memory is 2000000B (1.907 MiB). Nothing was run.");
+  const [, memory, reserve] = /--memory (\d+)B --reserve (\d+)B at least/.exec(stderr)!;
+  const { peakBytes } = JSON.parse((await remat("memory", ...step, "--format", "json")).stdout) as {
+    peakBytes: number;
+  };
+  expect(Number(memory) - Number(reserve)).toBe(peakBytes);
+  expect(Number(reserve)).toBeGreaterThan(20_000_000);
+}, 60_000);

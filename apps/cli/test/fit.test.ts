@@ -2,8 +2,12 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { gunzipSync } from "node:zlib";
+import { withOptimizer } from "@remat/mem-tracker/fsdp";
+import { heldPeak } from "@remat/memory";
+import { readPyTorchTrace } from "@remat/pytorch";
 import { afterAll, describe, expect, it } from "vitest";
-import { remat } from "./run.js";
+import { remat, rematIn } from "./run.js";
 
 const example = (path: string): string => fileURLToPath(new URL(`../../../examples/${path}`, import.meta.url));
 const model = example("transformer/model.js");
@@ -25,6 +29,7 @@ interface Row {
   readonly stepMs: number;
   readonly samplesPerSecond: number;
   readonly overhead: number;
+  readonly next?: { readonly batch: number; readonly isProven: boolean; readonly unproven?: object };
   readonly costPerMillion?: number;
 }
 
@@ -33,7 +38,14 @@ async function answer(...args: string[]) {
   return {
     code,
     stderr,
-    ...(JSON.parse(stdout) as { rows: Row[]; best: Row; command: string; refused: unknown[]; notFitting: unknown[] }),
+    ...(JSON.parse(stdout) as {
+      rows: Row[];
+      best: Row;
+      command: string;
+      refused: unknown[];
+      notFitting: unknown[];
+      notes: string[];
+    }),
   };
 }
 
@@ -68,7 +80,16 @@ describe("remat fit MODEL", () => {
       ];
       const ask = async (...args: string[]) => JSON.parse((await remat(...args)).stdout);
       if (configuration.way === "recompute") {
-        const plan = await ask("plan", ...step, "--budget", `${memoryBytes}B`, "--iterations", "200", "--workers", "1");
+        const plan = await ask(
+          "plan",
+          ...step,
+          "--budget",
+          `${memoryBytes}B`,
+          "--iterations",
+          "5000",
+          "--workers",
+          "1",
+        );
         expect(plan.peakBytes).toBe(peakBytes);
       } else {
         const inBackward = configuration.way === "update-in-backward" ? ["--update-in-backward"] : [];
@@ -77,6 +98,51 @@ describe("remat fit MODEL", () => {
         expect(stepMs).toBeGreaterThan(0);
       }
     }
+  }, 240_000);
+
+  /** A small network of which a search of few changes has no plan for the largest batches that have one. */
+  const network = `
+export default ({ tf }) => {
+  const { conv2d, batchNormalization, maxPooling2d, activation, globalAveragePooling2d, dense } = tf.layers;
+  const conv = (filters, more = {}) => conv2d({ filters, kernelSize: 3, padding: "same", ...more });
+  return tf.sequential({ name: "net", layers: [
+    conv(12, { activation: "relu", inputShape: [20, 20, 3] }), batchNormalization(),
+    conv(16, { activation: "relu" }), maxPooling2d({ poolSize: 2 }),
+    conv(24), batchNormalization(), activation({ activation: "relu" }),
+    globalAveragePooling2d({}), dense({ units: 7, activation: "softmax" }),
+  ] });
+};
+`;
+
+  it("finds the largest batch of which a long search has a plan, and says what of the next is proven", async () => {
+    const path = join(folder, "net.mjs");
+    writeFileSync(path, network);
+    const step = [path, "--backend", "cpu", "--optimizer", "adam"];
+    const memory = 2_000_000;
+    const fit = ["--devices", "cpu", "--memory", `${memory}B`, "--ways", "recompute", "--objective", "batch"];
+    const planned = async (batch: number, ...more: string[]) => {
+      const budget = ["--budget", `${memory}B`, "--workers", "1", "--format", "json"];
+      return remat("plan", ...step, "--device", "cpu", "--batch", String(batch), ...budget, ...more);
+    };
+    let first = 0;
+    let most = 0;
+    let proven = 0;
+    for (let batch = 13; proven === 0 && batch < 20; batch++) {
+      if ((await planned(batch, "--iterations", "20")).code === 0) first = batch;
+      const { code, stderr } = await planned(batch, "--iterations", "100000");
+      if (code === 0) most = batch;
+      else if (stderr.includes("proven that nothing fits")) proven = batch;
+    }
+    expect(proven).toBeGreaterThan(most);
+    expect(most).toBeGreaterThan(first);
+    const { best } = await answer(...step, ...fit, "--batch", "1..40", "--iterations", "20");
+    expect(best.batch).toBe(most);
+    expect(best.next).toMatchObject({ batch: most + 1, isProven: most + 1 === proven });
+    expect(best.next!.unproven).toEqual(most + 1 === proven ? undefined : { from: most + 1, to: proven - 1 });
+    const text = async (...more: string[]) => (await remat("fit", ...step, ...fit, ...more)).stdout;
+    // Of the largest alone the search is too short for what is there.
+    const alone = await text("--batch", `${most},${most + 1}`, "--iterations", "1", "--max-overhead", "0.1%");
+    expect(alone).toMatch(/not proven/);
   }, 240_000);
 
   it("finds with plans nothing worse than any batch by itself", async () => {
@@ -102,6 +168,44 @@ describe("remat fit MODEL", () => {
     const path = join(cache, kept[0]);
     writeFileSync(path, readFileSync(path, "utf8").replace(/"stepMs":[\d.e-]+/, '"stepMs":1'));
     expect((await remat("fit", ...asked)).stdout).not.toBe(first.stdout);
+  }, 60_000);
+
+  it("tells in one line that answers cannot be kept", async () => {
+    const file = join(folder, "file");
+    writeFileSync(file, "");
+    const asked = [...tiny, "--memory", "8MB", "--batch", "1..8", "--ways", "stock,early-release"];
+    const { code, stderr } = await remat("fit", ...asked, "--cache", join(file, "cache"));
+    expect(code).toBe(0);
+    expect(stderr).toMatch(/^remat: --cache \S+ cannot be written \(ENOTDIR\): nothing is kept, .*\n$/);
+  }, 60_000);
+
+  it("ends with 130 and the best so far where it is interrupted, and with what is whole where nothing is left", async () => {
+    const asked = [...tiny, "--batch", "1..12", "--devices", "a100,l4", "--memory", "8MB", "--workers", "1"];
+    let told = "";
+    let interrupt = (): void => undefined;
+    const run = rematIn(
+      {
+        onInterrupt(listener) {
+          interrupt = listener;
+          return () => undefined;
+        },
+        stderr: {
+          isTTY: true,
+          write(text) {
+            told += text;
+            // The first configuration is answered.
+            if (/[1-7] of 8 ways/.test(told)) interrupt();
+          },
+        },
+      },
+      ...["fit", ...asked],
+    );
+    const { code, stdout } = await run;
+    expect(stdout).toMatch(
+      /: best of \d ways: [\s\S]*interrupted: this is the best of those looked at; [1-7] were not/,
+    );
+    expect(code).toBe(130);
+    expect(told).toMatch(/of 8 ways/);
   }, 60_000);
 
   it("writes the line that keeps to the best", async () => {
@@ -184,7 +288,7 @@ describe("remat fit MODEL", () => {
     );
     expect(code).toBe(1);
     expect(stdout).toMatch(/What does not fit[\s\S]*stock\s+4 /);
-    expect(stderr).toContain("nothing fits with a batch of 4 or more");
+    expect(stderr).toContain("nothing was found that fits with a batch of 4 or more");
   }, 60_000);
 });
 
@@ -216,9 +320,33 @@ describe("remat fit RUN", () => {
   }, 120_000);
 });
 
+it("tells of a recorded run with its own optimizer, of one that it can be given, and why not of others", async () => {
+  const optimizers = "adam,adamw8bit,sgd";
+  const { code, rows, refused, notes } = await answer(recorded, "--optimizer", optimizers, "--ways", "stock");
+  expect(code).toBe(0);
+  const peaks = Object.fromEntries(rows.map(({ configuration, peakBytes }) => [configuration.optimizer, peakBytes]));
+  const memory = async (...args: string[]) =>
+    JSON.parse((await remat("memory", recorded, ...args, "--format", "json")).stdout);
+  expect(peaks["adam"]).toBe((await memory()).peakBytes);
+  const trace = readPyTorchTrace(JSON.parse(gunzipSync(readFileSync(recorded)).toString()));
+  expect(peaks).toEqual({ adam: peaks["adam"], adamw8bit: heldPeak(withOptimizer(trace, "adamw8bit")).peakBytes });
+  expect(refused).toMatchObject([
+    { configuration: { optimizer: "sgd" }, reason: expect.stringContaining("was not recorded with sgd") },
+  ]);
+  expect(notes.join()).toContain("bitsandbytes.optim.AdamW8bit(model.parameters()) in place of the recorded optimizer");
+}, 60_000);
+
 describe("what makes no sense", () => {
   it.each([
-    [[...tiny, "--optimizer", "adamw8bit"], 'no optimizer is called "adamw8bit"'],
+    [
+      [...tiny, "--optimizer", "adamw8bit"],
+      "trains in TensorFlow.js, and bitsandbytes.optim.AdamW8bit(model.parameters()) is of PyTorch",
+    ],
+    [
+      [...tiny, "--ranks", "1,8", "--apply", join(folder, "shard.py")],
+      "is a model of TensorFlow.js, and fully_shard is PyTorch's",
+    ],
+    [[...tiny, "--optimizer", "lion"], 'no optimizer is called "lion"'],
     [[...tiny, "--precision", "bf16"], "trains in float32"],
     [[...tiny, "--devices", "tpu"], 'there is no device "tpu"'],
     [[...tiny, "--devices", "cpu"], "nobody says how much memory cpu has"],
@@ -236,7 +364,7 @@ describe("what makes no sense", () => {
     [[...tiny, "--memory", "0"], '--memory expects a size above 0 with a unit, such as 4GB, found "0"'],
     [[...tiny, "--ways", "magic"], "--ways expects one of stock"],
     [[...tiny, "--memory", "1GB", "--reserve", "1GB"], "leaves nothing"],
-    [[recorded, "--optimizer", "adam"], "--optimizer cannot change run-512"],
+    [[recorded, "--optimizer", "lion"], 'no optimizer of a recorded run is called "lion"'],
     [[recorded, "--batch", "4096"], "was recorded with a batch of"],
     [[...tiny.slice(0, 1), recorded], "is a model, which is traced at every batch"],
   ])("is refused: %j", async (args, message) => {

@@ -32,6 +32,9 @@ const shapeOf = (shape: readonly number[]): object => ({
 });
 const float = { T: { type: "DT_FLOAT" } };
 
+/** tensorflowjs's converter cuts weights into files of 4 MB: so are ours, at a size that none of a weight's is a multiple of. */
+const shardBytes = 150;
+
 /** Writes a graph as tensorflowjs's converter does; returns the path of its `model.json`. */
 export function writeGraph(folder: string, { nodes, constants, outputs, functions = [] }: WrittenGraph): string {
   mkdirSync(folder, { recursive: true });
@@ -45,19 +48,24 @@ export function writeGraph(folder: string, { nodes, constants, outputs, function
     ...nodes,
   ];
   const tensorInfo = (name: string) => ({ name, dtype: "DT_FLOAT", tensorShape: { dim: [] } });
+  const bytes = Buffer.concat(
+    Object.values(constants).map(({ dtype, values }) =>
+      Buffer.from((dtype === "int32" ? Int32Array.from(values) : Float32Array.from(values)).buffer),
+    ),
+  );
+  const shards = Math.ceil(bytes.length / shardBytes);
+  const paths = Array.from({ length: shards }, (_, i) => `group1-shard${i + 1}of${shards}.bin`);
   const model = {
     format: "graph-model",
     generatedBy: "2.11.0",
     convertedBy: "TensorFlow.js Converter v4.22.0",
     signature: { outputs: Object.fromEntries(outputs.map((name) => [name, tensorInfo(`${name}:0`)])) },
     modelTopology: { node, library: { function: functions }, versions: { producer: 1286 } },
-    weightsManifest: [{ paths: ["group1-shard1of1.bin"], weights }],
+    weightsManifest: [{ paths, weights }],
   };
   writeFileSync(join(folder, "model.json"), JSON.stringify(model));
-  const bytes = Object.values(constants).map(({ dtype, values }) =>
-    Buffer.from((dtype === "int32" ? Int32Array.from(values) : Float32Array.from(values)).buffer),
-  );
-  writeFileSync(join(folder, "group1-shard1of1.bin"), Buffer.concat(bytes));
+  for (const [i, path] of paths.entries())
+    writeFileSync(join(folder, path), bytes.subarray(i * shardBytes, (i + 1) * shardBytes));
   return join(folder, "model.json");
 }
 

@@ -1,8 +1,11 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { LeakReport } from "@remat/leaks";
+import type { ThreadReport } from "@remat/program";
 import { Category, Phase, TraceBuilder, writeTrace } from "@remat/trace";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { tellLeaks } from "../src/commands/leaks.js";
 import { remat } from "./run.js";
 
 const folder = mkdtempSync(join(tmpdir(), "remat-leaks-"));
@@ -30,6 +33,51 @@ function trace(isKept: boolean): Buffer {
 beforeAll(() => {
   writeFileSync(growing, trace(true));
   writeFileSync(steady, trace(false));
+});
+
+describe("remat leaks -- PROGRAM", () => {
+  const command = ["node", "train.js"];
+  const device = { name: "a machine" };
+  const idle: LeakReport = {
+    periods: [],
+    count: 0,
+    bytes: 0,
+    makers: [],
+    process: [],
+    collectsLost: false,
+    stacks: { taken: 0, outlived: 0 },
+    elapsedMs: 9,
+  };
+  const thread = (number: number, leaks?: LeakReport) => ({ thread: number, leaks }) as unknown as ThreadReport;
+
+  it("says nothing of growth where no TensorFlow.js was there to be watched", () => {
+    const { text, grows, isWatched } = tellLeaks(command, [], device);
+    expect(text).toContain("has not loaded TensorFlow.js");
+    expect([grows, isWatched]).toEqual([false, false]);
+  });
+
+  it("tells what grows in a worker first, and nothing of a thread that did nothing", () => {
+    const steady = { ...idle, count: 3, bytes: 12, periods: [{ kind: "step", count: 9 }] };
+    const maker = { verdict: "growing", count: 9, lost: 9, held: 0, bytes: 36, countPerPeriod: 1, bytesPerPeriod: 4 };
+    const more = {
+      period: "step",
+      origin: "op",
+      op: "mul",
+      periods: 9,
+      modules: [],
+      names: ["Mul"],
+      shapes: ["float32 []"],
+      line: "work.js:4:5",
+    };
+    const leaking = { ...steady, makers: [{ ...maker, ...more }] } as unknown as LeakReport;
+    const told = tellLeaks(command, [thread(0, idle), thread(1, steady), thread(2, leaking)], device);
+    const heads = told.text.split("\n").filter((line) => line.startsWith("remat: "));
+    expect(heads).toHaveLength(2);
+    expect(heads[0]).toMatch(/^remat: worker 2: memory grows by 1 tensor/);
+    expect(heads[1]).toMatch(/^remat: worker 1: nothing grows/);
+    expect([told.grows, told.isWatched]).toEqual([true, true]);
+    expect(tellLeaks(command, [thread(0, idle)], device).text).toContain("nothing grows");
+  });
 });
 
 describe("remat leaks TRACE", () => {

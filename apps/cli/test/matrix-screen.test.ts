@@ -22,7 +22,7 @@ const answers = units.map(
       ? {
           kind: "not-fitting",
           configuration,
-          smallest: { batch: 1, peakBytes: 99, binds: "activation", bindsBytes: 98 },
+          smallest: { batch: 1, peakBytes: 99, binds: "activation", bindsBytes: 98, isProven: true },
         }
       : {
           kind: "fits",

@@ -65,7 +65,7 @@ describe("remat memory TRACE", () => {
     expect(verdict.fits).toBe(false);
     expect(verdict.ways).toMatchObject([{ kind: "sharding", worldSize: 4, peakBytes: on4 }]);
     expect(verdict.command).toBe(
-      `remat memory ${transformer} --device ${device} --fsdp 'world=4,wrap='\\''layers.*'\\'',reshard'`,
+      `remat memory ${transformer} --device ${device} --fsdp "world=4,wrap='layers.*',reshard"`,
     );
     const four = await ask("--fsdp", "world=4,wrap='layers.*',reshard", "--device", device);
     expect(four.verdict).toMatchObject({ fits: true, peakBytes: on4 });

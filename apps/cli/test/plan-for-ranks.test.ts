@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -7,6 +7,7 @@ import { remat } from "./run.js";
 
 const path = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 const recorded = path("../../../packages/mem-tracker/test/fixtures/plain-tf.json.gz");
+const model = path("../../../examples/transformer/model.js");
 const folder = mkdtempSync(join(tmpdir(), "remat-ranks-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const asked = ["plan", recorded, "--device", "h100", "--fsdp", "world=8,bf16"];
@@ -56,3 +57,16 @@ it("refuses what is of the plan of --fsdp where there is none", async () => {
   expect(code).toBe(2);
   expect(stderr).toContain("--fsdp-code is of the plan of --fsdp, and none is given");
 });
+
+it.each([
+  ["memory", ["--fsdp", "world=8"]],
+  ["plan", ["--fsdp", "world=8", "--budget", "1GB"]],
+])(
+  "remat %s writes no calls of fully_shard for a model of TensorFlow.js, and says so before it searches",
+  async (command, args) => {
+    const path = join(folder, `${command}-tfjs.py`);
+    const { code, stdout, stderr } = await remat(command, model, "--size", "tiny", ...args, "--fsdp-code", path);
+    expect({ code: code > 0, stdout, isThere: existsSync(path) }).toEqual({ code: true, stdout: "", isThere: false });
+    expect(stderr).toContain("is a model of TensorFlow.js, and fully_shard is PyTorch's");
+  },
+);

@@ -1,8 +1,9 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { heldPeak } from "@remat/memory";
+import { accountSequence, heldPeak, sequenceGraphOfTrace } from "@remat/memory";
 import { runProgram } from "@remat/program";
+import { extractReport } from "@remat/report";
 import { parseTrace, readPlan, writeTrace } from "@remat/trace";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { agentFromSources, programsFolder, runUnder } from "../../../packages/program/test/run-program-under.js";
@@ -44,6 +45,31 @@ describe("of a recorded program", () => {
     const page = join(folder, "fit.html");
     expect(await remat("report", file, "-o", page)).toMatchObject({ code: 0 });
     expect(readFileSync(page, "utf8")).toContain("sequential_1");
+  });
+
+  it("the report draws its plan, over the run and alone, and says how the program is run after it", async () => {
+    const page = join(folder, "plan.html");
+    const reported = async (...words: readonly string[]) => {
+      expect(await remat("report", ...words, "--time", "0", "-o", page)).toMatchObject({ code: 0 });
+      return extractReport(readFileSync(page, "utf8"));
+    };
+    const { steps, predicted } = readPlan(readFileSync(plan, "utf8"));
+    const command = "remat exec --plan plan.json -- PROGRAM";
+
+    const over = await reported(file, "--compare", plan);
+    expect(over.meta.followed.at(-1)).toMatchObject({ name: "plan.json", peakBytes: predicted.peakBytes });
+    const drawn = accountSequence(sequenceGraphOfTrace(over.trace), over.followed.at(-1)!.sequence);
+    expect(drawn?.peakBytes).toBe(predicted.peakBytes);
+    expect(over.meta.answers.find(({ about }) => about === "next")?.command).toBe(command);
+
+    const alone = await reported(plan);
+    expect(alone.meta.from).toBe("plan");
+    expect(alone.trace.ops.count).toBe(steps.length);
+    expect(alone.meta.summary.peak?.totalBytes).toBe(predicted.peakBytes);
+    expect(alone.meta.answers.find(({ about }) => about === "next")).toMatchObject({
+      command,
+      reasons: ["PROGRAM is how the program is started that trains sequential_1."],
+    });
   });
 
   it("a plan is followed by exec, which tells in how many passes", async () => {

@@ -126,6 +126,41 @@ describe("remat report", () => {
     expect(existsSync(path("no.html"))).toBe(false);
   });
 
+  it("goes on from a plan to the step after it, and plans a step anew of which it is not", async () => {
+    const model = fileURLToPath(new URL("../../../examples/foo/model.js", import.meta.url));
+    const step = ["--size", "tiny", "--optimizer", "adam"];
+    const next = (name: string) => report(name).meta.answers.find(({ about }) => about === "next");
+    const make = async (...args: string[]) => expect(await remat(...args)).toMatchObject({ code: 0 });
+    const budget = ["--budget", "95%", "--iterations", "100"];
+    await make("plan", model, ...step, ...budget, "-o", path("foo plan.json"));
+    await make(
+      ...["report", model, ...step, "--compare", path("foo plan.json"), "--time", "0", "-o", path("next.html")],
+    );
+    expect(next("next.html")?.command).toBe("remat run model.js --size tiny --optimizer adam --plan 'foo plan.json'");
+    await make("report", path("foo plan.json"), "--time", "0", "-o", path("next.html"));
+    expect(next("next.html")).toMatchObject({
+      command: "remat run MODEL --plan 'foo plan.json'",
+      reasons: ["MODEL is the file of Foo."],
+    });
+
+    const { budgetBytes: asked } = JSON.parse(readFileSync(path("foo plan.json"), "utf8")).origin;
+    await make(
+      ...["report", model, ...step, "--batch", "5", "--compare", path("foo plan.json"), "--time", "0"],
+      ...["-o", path("next.html")],
+    );
+    expect(next("next.html")?.command).toBe(
+      `remat plan model.js --batch 5 --size tiny --optimizer adam --budget ${asked}B -o plan.json`,
+    );
+
+    // Of PyTorch a policy is what is followed.
+    await make("plan", adam, ...budget, "-o", path("adam.json"));
+    await make("report", adam, "--compare", path("adam.json"), "--time", "0", "-o", path("next.html"));
+    const { budgetBytes } = JSON.parse(readFileSync(path("adam.json"), "utf8")).origin;
+    expect(next("next.html")?.command).toBe(
+      `remat plan ${basename(adam)} --budget ${budgetBytes}B --pytorch-policy policy.json`,
+    );
+  });
+
   it("compares two runs, and shards one", async () => {
     const run = await remat(
       ...["report", golden("mem_tf_b2_adam"), "--compare", golden("mem_tf_b2_ac_adam"), "--fsdp", "world=4,reshard"],

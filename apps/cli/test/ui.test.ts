@@ -111,7 +111,7 @@ describe("remat ui", () => {
 
   it.each([
     [["ui", "--once"], 2, /--once expects a model or trace/],
-    [["ui", transformer, "--once", "--view", "9"], 2, /--view expects one of held, modules, ops/],
+    [["ui", transformer, "--once", "--view", "10"], 2, /--view expects one of held, modules, ops/],
     [["ui", transformer, "--once", "--device", "abacus"], 2, /there is no device "abacus"/],
     [["ui", transformer, "--once", "--columns", "10"], 2, /--columns expects a whole number of at least 40/],
     [["ui", "nothing.json", "--once"], 1, /no such file/],

@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from "node:fs";
+import { dirname, relative, resolve, sep } from "node:path";
 import {
   type BaselineStep,
   baselineStep,
@@ -57,7 +58,8 @@ export async function check(targets: readonly string[], options: CommandOptions,
   const known = isUpdate && !existsSync(path) ? {} : readBaseline(path);
   try {
     const now: Record<string, BaselineStep> = {};
-    for (const target of targets) now[target] = baselineStep(await loadTrace(modelSource(target), given, progress));
+    for (const target of targets)
+      now[nameIn(path, target)] = baselineStep(await loadTrace(modelSource(target), given, progress));
     progress.clear();
     if (isUpdate) {
       await writeFor("--baseline", path, writeMemoryBaseline({ ...known, ...now }), io);
@@ -69,6 +71,13 @@ export async function check(targets: readonly string[], options: CommandOptions,
   } finally {
     progress.clear();
   }
+}
+
+/** Returns what a model is called in a baseline: its way from there, so that it is the same however it is typed, from whatever folder, and in any checkout. */
+function nameIn(baseline: string, target: string): string {
+  return relative(dirname(resolve(baseline)), resolve(target))
+    .split(sep)
+    .join("/");
 }
 
 function readBaseline(path: string): MemoryBaseline {
@@ -90,14 +99,22 @@ function readBaseline(path: string): MemoryBaseline {
 
 function parseLimit(value: unknown): PeakLimit {
   const text = parseText("max-peak", value).trim();
-  if (!text.startsWith("+")) {
+  const more = text.startsWith("+") ? text.slice(1) : undefined;
+  if (more !== undefined && /^[\d.]+%$/.test(more)) return { kind: "share", share: parseShare("max-peak", more) };
+  const bytes = bytesOf(more ?? text);
+  if (bytes !== undefined) return more === undefined ? { kind: "most", bytes } : { kind: "more", bytes };
+  // A number alone, or a share alone, could be meant in several ways.
+  const [, number] = /^\+?([\d.]+)%?$/.exec(text) ?? [];
+  throw new UsageError(
+    `--max-peak expects how much a step may grow, +2% or +100MB, or what it may hold in all, 4GB; found ${quote(value)}.${number === undefined ? "" : ` For a growth of ${number} %, type +${number}%.`}`,
+  );
+}
+
+function bytesOf(text: string): number | undefined {
+  try {
     const budget = parseBudgetOption(text, "max-peak");
-    if ("bytes" in budget) return { kind: "most", bytes: budget.bytes };
-    throw new UsageError(`--max-peak expects +2%, +50MB or a size in all, 4GB; found ${quote(value)}.`);
+    return "bytes" in budget ? budget.bytes : undefined;
+  } catch {
+    return undefined;
   }
-  const more = text.slice(1);
-  if (/%$|^[\d.]+$/.test(more)) return { kind: "share", share: parseShare("max-peak", more) };
-  const budget = parseBudgetOption(more, "max-peak");
-  if ("bytes" in budget) return { kind: "more", bytes: budget.bytes };
-  throw new UsageError(`--max-peak expects +2%, +50MB or a size in all, 4GB; found ${quote(value)}.`);
 }

@@ -8,6 +8,8 @@ import {
   unitsOf,
 } from "@remat/fit";
 import { fitParquet, storeFit } from "@remat/fit/node";
+import { requireFullyShardable, torchOptimizerCode } from "@remat/mem-tracker/fsdp";
+import { budgetNotFound } from "@remat/memory";
 import { writeDocument } from "@remat/reporting";
 import { RematError } from "@remat/trace";
 import type { Command, CommandOptions } from "../command.js";
@@ -22,7 +24,7 @@ import { formatOption, parseFormat, parseUnits, shapeOf, unitsOption } from "../
 import { parseModelOptions } from "../model-options.js";
 import { isOf, modelSource } from "../model-source.js";
 import { checkFor, shownBeside, writeFor } from "../output.js";
-import { interruptible } from "../plan/interruptible.js";
+import { interruptedCode, interruptible } from "../plan/interruptible.js";
 import { Progress } from "../progress.js";
 import { parseText, UsageError } from "../usage-error.js";
 import { typed } from "../verdict/next-command.js";
@@ -39,9 +41,12 @@ export const fitCommand: Command = {
   run: (targets, options, io) => fit(targets, options, io),
 };
 
-/** Finds (`remat fit MODEL`) the largest batch, and the best way to train, on the devices at hand. */
-export async function fit(targets: readonly string[], options: CommandOptions, io: ConsoleIo): Promise<void> {
-  if (options["serve"] !== undefined) return serve(targets, options, io);
+/** Finds (`remat fit MODEL`) the largest batch, and the best way to train, on the devices at hand; returns 130 where it was interrupted before all was looked at. */
+export async function fit(targets: readonly string[], options: CommandOptions, io: ConsoleIo): Promise<number> {
+  if (options["serve"] !== undefined) {
+    await serve(targets, options, io);
+    return 0;
+  }
   if (targets.length === 0) throw new UsageError("expected a MODEL, or runs of one: see remat fit --help.");
   const format = parseFormat(options);
   const units = parseUnits(options);
@@ -61,14 +66,12 @@ export async function fit(targets: readonly string[], options: CommandOptions, i
     sources: targets.map((target) => modelSource(target)),
     options: { request: given, ...modelFiles },
   };
-  if (!isOf(job.sources[0], "model") && request.optimizers !== undefined)
-    throw new UsageError(
-      `--optimizer cannot change ${job.sources[0].name}, which is a recorded run. Leave it out, or name the model itself.`,
-    );
   const progress = new Progress(io);
   try {
     const steps = await stepsOfJob(job, progress);
     const grid = unitsOf({ ...request, ...(given.seed !== undefined && { seed: given.seed }) }, steps);
+    if (apply !== undefined && grid.some(({ configuration: { ranks } }) => ranks > 1))
+      requireFullyShardable(steps.framework, steps.name);
     if (grid.length === 0) throw new UsageError("there is nothing to look through: name other --ways or --ranks.");
     const model = isOf(job.sources[0], "model") ? targets[0] : steps.name;
     const shownAs = {
@@ -77,17 +80,17 @@ export async function fit(targets: readonly string[], options: CommandOptions, i
         grid[0].keepsMeasured === true
           ? "as they were measured when the run was recorded"
           : "roofline of each device, by which ways are told apart; nothing was measured",
-      notes: [...describeScaling(steps), ...describeUnjoined(grid)],
+      notes: [...describeScaling(steps), ...describeOptimizers(request.optimizers), ...describeUnjoined(grid)],
     };
     const soFar = grid.map((): FitAnswer | undefined => undefined);
     const table = watches ? new LiveTable(io) : undefined;
     const draw = (): string =>
       writeDocument(fitDocument(summarizeFit(grid, soFar, { model, prices }), { ...shownAs, goesOn: true }), "plain");
-    const { found: answers } = await interruptible(io, (signal) =>
+    const { found: answers, isInterrupted } = await interruptible(io, (signal) =>
       findAnswers(grid, {
         ...{ job, steps, engine, workers, cache, signal },
         onProgress: (text) => (table === undefined ? progress.show(text) : table.show(() => `${draw()}\n${text}`)),
-        onNobody(text) {
+        onNotice(text) {
           progress.clear();
           table?.clear();
           io.stderr.write(`remat: ${text}\n`);
@@ -112,7 +115,9 @@ export async function fit(targets: readonly string[], options: CommandOptions, i
     }
     const document = fitDocument(summary, { ...shownAs, command: best && commandFor(best, targets, { options, job }) });
     shown.write(format.write(document, shapeOf(io)));
+    if (isInterrupted && found.left > 0) return interruptedCode;
     if (best === undefined) throw nothingFits(summary, grid);
+    return 0;
   } finally {
     progress.clear();
   }
@@ -147,6 +152,14 @@ function describeScaling({
   ];
 }
 
+/** Which optimizers are not the recorded one, and what a program has to say for them. */
+function describeOptimizers(optimizers: readonly string[] = []): readonly string[] {
+  return optimizers.flatMap((name) => {
+    const code = torchOptimizerCode(name);
+    return code === undefined ? [] : [`${name}: ${code} in place of the recorded optimizer, by what it keeps`];
+  });
+}
+
 /** Of which devices nobody says what ranks take. */
 function describeUnjoined(grid: readonly FitUnit[]): readonly string[] {
   const names = grid.flatMap(({ spec, network, configuration: { ranks } }) =>
@@ -169,8 +182,8 @@ function nothingFits(
   if (notFitting.length === 0)
     return new RematError("FIT_NOTHING", `${name}: nothing is left of what was found. Leave out less.`);
   return new RematError(
-    "FIT_NOTHING",
-    `${name}: nothing fits with a batch of ${batches[0]} or more. Give a larger device, more --ranks, --offload, or more --max-overhead.`,
+    notFitting.every(({ smallest }) => smallest.isProven) ? "FIT_NOTHING" : budgetNotFound,
+    `${name}: nothing was found that fits with a batch of ${batches[0]} or more. Give a larger device, more --ranks, --offload, or more --max-overhead.`,
   );
 }
 

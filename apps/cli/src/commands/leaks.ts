@@ -40,9 +40,10 @@ export async function findLeaks(targets: readonly string[], options: CommandOpti
     throw new UsageError("--format is for a trace; of a program leaks are told in lines. Leave it out.");
   const { device, isAsked } = parsePricing(options);
   return runProgram({ command, order: { kind: "leaks" }, env: trainingEnvironment() }, ({ exitCode, reports }) => {
-    const { text, grows } = tellLeaks(command, reports, isAsked ? device : thisMachine());
+    const { text, grows, isWatched } = tellLeaks(command, reports, isAsked ? device : thisMachine());
     io.stderr.write(text);
-    return exitCode === 0 && grows ? 1 : exitCode;
+    // Of what was not watched nobody can say that it leaks nothing.
+    return exitCode === 0 && (grows || !isWatched) ? 1 : exitCode;
   });
 }
 
@@ -86,19 +87,27 @@ function withMemory({
   return memoryBytes === undefined ? undefined : { name, memoryBytes };
 }
 
-/** Returns what is said of a program's threads, and whether any of them grows. */
+/** Returns what is said of a program's threads, those that grow first, whether any does, and whether any was watched. */
 export function tellLeaks(
   command: readonly string[],
   reports: readonly ThreadReport[],
   device: { readonly name: string; readonly memoryBytes?: number },
-): { readonly text: string; readonly grows: boolean } {
-  const lines = reports.flatMap(({ thread, problem, leaks }) => {
+): { readonly text: string; readonly grows: boolean; readonly isWatched: boolean } {
+  const grows = ({ leaks }: ThreadReport): boolean => leaks !== undefined && growing(leaks).length > 0;
+  const worked = reports.filter(({ leaks }) => leaks === undefined || leaks.count > 0 || leaks.periods.length > 0);
+  const told = (worked.length > 0 ? worked : reports).toSorted((a, b) => Number(grows(b)) - Number(grows(a)));
+  const lines = told.flatMap(({ thread, problem, leaks }) => {
     const where = thread === 0 ? "" : `worker ${thread}: `;
     if (leaks === undefined) return problem === undefined ? [] : [problem];
     const [verdict, ...rest] = describeLeaks(leaks, { device: withMemory(device) });
     return [`${where}${verdict}`, ...rest.map((line) => `  ${line}`)];
   });
-  const told = lines.length > 0 ? lines : [describeNoTensorFlow(command)];
-  const text = told.map((line) => (line.startsWith(" ") ? `       ${line.slice(2)}` : `remat: ${line}`)).join("\n");
-  return { text: `${text}\n`, grows: reports.some(({ leaks }) => leaks !== undefined && growing(leaks).length > 0) };
+  const text = (lines.length > 0 ? lines : [describeNoTensorFlow(command)])
+    .map((line) => (line.startsWith(" ") ? `       ${line.slice(2)}` : `remat: ${line}`))
+    .join("\n");
+  return {
+    text: `${text}\n`,
+    grows: reports.some(grows),
+    isWatched: reports.some(({ leaks }) => leaks !== undefined),
+  };
 }

@@ -1,8 +1,9 @@
 import { basename, isAbsolute, resolve } from "node:path";
+import { answerUsualWhatIfs } from "@remat/fit";
 import { isStandardOutput } from "@remat/output-file";
 import { planCheckpointing } from "@remat/planner/node";
 import { type MakeReportOptions, makeReport, planAsTrace, renderReport } from "@remat/report";
-import type { Verdict } from "@remat/reporting";
+import type { Verdict, WhatIfRow } from "@remat/reporting";
 import { RuntimeSource, type Trace } from "@remat/trace";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
@@ -20,9 +21,11 @@ import { type ReportSource, reportSource } from "../report/report-source.js";
 import { parseSharding } from "../sharding-option.js";
 import { tellTruncation } from "../tell-truncation.js";
 import { parseCount, parseText, UsageError } from "../usage-error.js";
+import { commandOfSubject, commandToFollow } from "../verdict/follow-plan.js";
 import { giveVerdict } from "../verdict/give-verdict.js";
 import { verdictText } from "../verdict/show-verdict.js";
 import { versionText } from "../version.js";
+import { presentStep } from "../what-if/present-step.js";
 
 const defaultOutput = "report.html";
 
@@ -99,18 +102,39 @@ export async function report(model: string | undefined, options: CommandOptions,
     const run = source.kind === "run" ? source : compared?.kind === "run" ? compared : undefined;
     const planned = source.kind === "plan" ? source : compared?.kind === "plan" ? compared : undefined;
     // By the name of its file, as it was typed.
-    const plan = planned && {
-      plan: planned.plan,
-      name: basename(planned === source ? model : (other ?? planned.name)),
-    };
+    const planPath = planned === source ? model : (other ?? "");
+    const plan = planned && { plan: planned.plan, name: basename(planPath) };
     const trace = run === undefined ? planAsTrace(planOf(source).plan) : await load(run);
     // Of a plan alone there is no run to judge.
     const target = run === source || other === undefined ? model : other;
+    const given = run && { target, source: run.model, options };
     const verdict =
-      run &&
-      (await giveVerdict(trace, { target, source: run.model, options, pricing: parsePricing(options) }, progress));
+      given &&
+      (await giveVerdict(
+        trace,
+        {
+          ...given,
+          pricing: parsePricing(options),
+          ...(plan && { command: commandToFollow(given, trace, { plan: plan.plan, path: planPath }) }),
+        },
+        progress,
+      ));
+    const comparedTrace = source.kind === "run" && compared?.kind === "run" ? await load(compared) : undefined;
+    const whatIfs: WhatIfRow[] = [];
+    if (run !== undefined) {
+      const other = comparedTrace && compared && { name: compared.name, trace: comparedTrace };
+      const present = await presentStep(
+        trace,
+        { source: run.model, options: parseModelOptions(options), pricing: parsePricing(options), other },
+        progress,
+      );
+      for await (const row of answerUsualWhatIfs(present)) {
+        progress.show(`${source.name}: what if: ${row.question}`, true);
+        whatIfs.push(row);
+      }
+    }
     const shown: MakeReportOptions = {
-      verdict: verdict && withoutFolders(verdict, target),
+      verdict: verdict && withoutFolders(verdict, [target, planPath]),
       limit: parseCount("top", options["top"] ?? 12),
       title: trace.header.model ?? source.name,
       from: run === undefined ? "plan" : run.model.gives === "run" ? "trace" : "model",
@@ -120,9 +144,12 @@ export async function report(model: string | undefined, options: CommandOptions,
       planCheckpointing,
       fsdp: fsdpOf(options),
       ...planningEffort(options),
-      ...(plan !== undefined && (run === undefined ? { planAlone: plan } : { plan })),
-      ...(source.kind === "run" &&
-        compared?.kind === "run" && { compare: { name: compared.name, trace: await load(compared) } }),
+      ...(plan !== undefined &&
+        (run === undefined
+          ? { planAlone: { ...plan, following: commandOfSubject(plan.plan.subject, plan.name) } }
+          : { plan })),
+      ...(comparedTrace && compared && { compare: { name: compared.name, trace: comparedTrace } }),
+      whatIfs,
       onProgress: (what) => progress.show(`${source.name}: ${what}`),
     };
     const data = await makeReport(trace, shown);
@@ -138,9 +165,12 @@ export async function report(model: string | undefined, options: CommandOptions,
 }
 
 /** Folders of this machine are nobody else's business; what was typed as a relative path is told as it was typed. */
-function withoutFolders(verdict: Verdict, target: string): Verdict {
-  if (verdict.command === undefined || !isAbsolute(target)) return verdict;
-  return { ...verdict, command: verdict.command.replaceAll(target, basename(target)) };
+function withoutFolders(verdict: Verdict, paths: readonly string[]): Verdict {
+  if (verdict.command === undefined) return verdict;
+  const command = paths
+    .filter((path) => isAbsolute(path))
+    .reduce((text, path) => text.replaceAll(path, basename(path)), verdict.command);
+  return { ...verdict, command };
 }
 
 function planOf(source: ReportSource): ReportSource & { kind: "plan" } {

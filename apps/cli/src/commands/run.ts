@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { keepingWithin } from "@remat/native-backend";
 import { formatTypedPercent, judgeStep } from "@remat/reporting";
 import { RematError } from "@remat/trace";
 import type { Command, CommandOptions } from "../command.js";
@@ -13,7 +14,7 @@ import { Progress } from "../progress.js";
 import { askProcess } from "../run/ask-process.js";
 import type { PlanningJob, PlanningResult, Wanted } from "../run/planning-job.js";
 import { type ProcessName, pathOfProcess } from "../run/process-paths.js";
-import { requireRoom } from "../run/require-room.js";
+import { requireRoom, roomOf } from "../run/require-room.js";
 import { describeVerification, runDocument } from "../run/run-document.js";
 import { parseRunOptions } from "../run/run-options.js";
 import { summarizeRun } from "../run/run-summary.js";
@@ -91,9 +92,12 @@ export async function run(model: string, options: CommandOptions, io: ConsoleIo)
   const { checkpointing = "free" } = given;
   const source: StepSource = { ...found, data: request.data, layers, weights, request: { ...request, checkpointing } };
   const progress = new Progress(io);
+  // What tensors leave free is not kept where the process has no room for it.
+  const env = memory && keepingWithin(roomOf(memory));
   const ask = <Job extends object, Result>(process: ProcessName, job: Job, what: string): Promise<Result> => {
     progress.show(`${what}: ${name}`, true);
-    return askProcess<Job, Result>(pathOfProcess(process), job, { onProgress: (text) => progress.show(text) });
+    const onProgress = (text: string) => progress.show(text);
+    return askProcess<Job, Result>(pathOfProcess(process), job, { onProgress, ...(env && { env }) });
   };
   try {
     const limit = memory === undefined ? {} : { memory };
@@ -114,7 +118,13 @@ export async function run(model: string, options: CommandOptions, io: ConsoleIo)
     const measured = await ask<StepJob, StepResult>(
       "executor",
       // What is held against it, stock, is not.
-      { ...job, ...(memory !== undefined && { maxResidentBytes: memory.bytes }) },
+      {
+        ...job,
+        ...(memory !== undefined && {
+          maxResidentBytes: memory.bytes,
+          predictedPeakBytes: planned.predicted.peakBytes,
+        }),
+      },
       `running ${steps} steps`,
     );
     const verification = verify ? await verifyRun(job, (process, each, what) => ask(process, each, what)) : undefined;

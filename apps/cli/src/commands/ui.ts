@@ -9,6 +9,7 @@ import { modelSource } from "../model-source.js";
 import { deviceOption, type Pricing, parsePricing } from "../pricing-options.js";
 import { Progress } from "../progress.js";
 import { tellTruncation } from "../tell-truncation.js";
+import { answerWhatIfsOf } from "../terminal/answer-what-ifs.js";
 import { openTarget } from "../terminal/open-target.js";
 import { startEntries } from "../terminal/start-entries.js";
 import { parseChoice, parseCount, parseText, quote, UsageError } from "../usage-error.js";
@@ -73,6 +74,7 @@ export async function ui(targets: readonly string[], options: CommandOptions, io
   await startTerminal({
     targets,
     open,
+    answerWhatIfs: answerWhatIfsOf(parseModelOptions(options)),
     examples: startEntries(process.cwd()),
     device,
     isDeviceAsked: pricing.isAsked,
@@ -126,7 +128,7 @@ async function printOnce(
   } finally {
     progress.clear();
   }
-  const [{ title, trace }, other] = runs;
+  const [{ title, path, trace, isModel }, other] = runs;
   for (const { title: name, trace: each } of runs) tellTruncation(name, each, io);
   io.stdout.write(
     await printView(trace, {
@@ -138,6 +140,7 @@ async function printOnce(
       module,
       verdict,
       other,
+      model: isModel === true ? { path, answerWhatIfs: answerWhatIfsOf(parseModelOptions(options)) } : undefined,
       isAscii,
     }),
   );

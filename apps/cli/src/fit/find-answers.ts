@@ -16,20 +16,24 @@ export interface FindAnswersOptions extends Pick<FitInWorkersOptions, "signal" |
   readonly cache: string | undefined;
   /** What to tell whoever waits. */
   readonly onProgress: (text: string) => void;
-  /** Told, once, that nobody is there to answer. */
-  readonly onNobody: (text: string) => void;
+  /** Told, once each, what somebody has to know before the answer: that nobody is there to give it, or that none can be kept. */
+  readonly onNotice: (text: string) => void;
 }
 
 /** Has units answered, by threads here or by a fleet: the answers are the same. */
 export async function findAnswers(
   units: readonly FitUnit[],
-  { job, steps, engine, workers, cache: folder, signal, onAnswer, onProgress, onNobody }: FindAnswersOptions,
+  { job, steps, engine, workers, cache: folder, signal, onAnswer, onProgress, onNotice }: FindAnswersOptions,
 ): Promise<readonly (FitAnswer | undefined)[]> {
   const key = folder === undefined && engine === undefined ? "" : contentKey(job);
   const given = {
     ...(signal !== undefined && { signal }),
     ...(onAnswer !== undefined && { onAnswer }),
-    ...(folder !== undefined && { cache: new UnitCache(folder, key) }),
+    ...(folder !== undefined && {
+      cache: new UnitCache(folder, key, (why) =>
+        onNotice(`--cache ${folder} cannot be written (${why}): nothing is kept, and the next search looks again`),
+      ),
+    }),
   };
   if (engine === undefined)
     return fitInWorkers(units, {
@@ -48,7 +52,7 @@ export async function findAnswers(
     contentKey: key,
     onProgress(progress) {
       const { workers: processes } = progress;
-      if (processes === 0 && !isTold) onNobody("nobody takes units yet: start remat fit --serve with the same address");
+      if (processes === 0 && !isTold) onNotice("nobody takes units yet: start remat fit --serve with the same address");
       isTold ||= processes === 0;
       onProgress(`${describe(progress)}; ${processes} ${processes === 1 ? "process" : "processes"}`);
     },

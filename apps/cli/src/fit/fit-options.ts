@@ -7,6 +7,7 @@ import {
   fitPrecisions,
   fitWayNames,
   fitWays,
+  usualIterations,
 } from "@remat/fit";
 import { defaultDevice, defaultDeviceHere } from "@remat/runtime-estimator";
 import type { DeviceSpec } from "@remat/trace";
@@ -34,7 +35,10 @@ export const fitGridOptions: readonly CommandOption[] = [
   { flags: "--memory <size>", purpose: "What a device has, in place of its own: 4GB" },
   { flags: "--reserve <size>", purpose: "Of that, what is kept for the process and others: 500MB (default: nothing)" },
   { flags: "--batch <sizes>", purpose: "Batches of a rank: 1..512, or 8,16,32 (default: 1..512, or as recorded)" },
-  { flags: "--optimizer <names>", purpose: "Optimizers: sgd,adam (default: the model's own, or sgd)" },
+  {
+    flags: "--optimizer <names>",
+    purpose: "Optimizers: sgd,adam; of runs of PyTorch adam,adamw8bit (default: its own, or sgd)",
+  },
   { flags: "--precision <names>", purpose: `Of runs of PyTorch: ${fitPrecisions.join(", ")} (default: as recorded)` },
   {
     flags: "--ways <names>",
@@ -61,7 +65,7 @@ export const fitGridOptions: readonly CommandOption[] = [
     default: "throughput",
   },
   { flags: "--price <prices>", purpose: "What a device costs in an hour: a100=2.5,h100=4" },
-  { flags: "--iterations <n>", purpose: "How many changes a search for a plan tries", default: 200 },
+  { flags: "--iterations <n>", purpose: "How many changes a search for a plan tries", default: usualIterations },
   { flags: "--workers <n>", purpose: "Threads that search (default: one a core, 8 at most)" },
   {
     flags: "--engine <url>",
@@ -141,7 +145,7 @@ export function parseFitOptions(options: CommandOptions): FitOptions {
     throw new UsageError(
       `--objective cost needs what devices cost: --price ${devices[0].name}=2.5, in an hour, or pricePerHour in a device file.`,
     );
-  const iterations = parseCount("iterations", options["iterations"] ?? 200);
+  const iterations = parseCount("iterations", options["iterations"] ?? usualIterations);
   const request: FitRequest = {
     devices,
     objective,

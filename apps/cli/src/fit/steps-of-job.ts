@@ -48,8 +48,9 @@ async function stepsOfModel(source: ModelSource<"model">, { request, layers }: M
   const released = remembering(Number.POSITIVE_INFINITY, ({ updateInBackward, ...asked }: ReleasedRequest) =>
     predictReleasedPeak(model, { ...asked, name: source.name }, { updateInBackward }),
   );
-  const stepAt: StepsToFit["stepAt"] = (batch, optimizer) => traced({ ...request, batch, optimizer });
-  const releasedPeakAt: StepsToFit["releasedPeakAt"] = (batch, optimizer, updateInBackward) =>
+  const own = request.optimizer;
+  const stepAt: StepsToFit["stepAt"] = (batch, optimizer = own) => traced({ ...request, batch, optimizer });
+  const releasedPeakAt: StepsToFit["releasedPeakAt"] = (batch, optimizer = own, updateInBackward) =>
     released({ ...request, batch, optimizer, updateInBackward });
   const scaled = remembering(Number.POSITIVE_INFINITY, async ({ optimizer }: Pick<StepRequest, "optimizer">) => {
     const runs = [];
@@ -60,7 +61,7 @@ async function stepsOfModel(source: ModelSource<"model">, { request, layers }: M
     name: source.name,
     framework: "tfjs",
     stepAt,
-    async freeStepAt(batch, optimizer) {
+    async freeStepAt(batch, optimizer = own) {
       const trace = await stepAt(batch, optimizer);
       return countReplayedOps(trace) === 0 ? trace : traced({ ...request, batch, optimizer, checkpointing: "free" });
     },

@@ -1,4 +1,4 @@
-import { fullyShardCode, type ShardingPlan, writeShardingPlan } from "@remat/mem-tracker/fsdp";
+import { fullyShardCode, requireFullyShardable, type ShardingPlan, writeShardingPlan } from "@remat/mem-tracker/fsdp";
 import { budgetNotFound } from "@remat/memory";
 import { type PlannedSharding, type PlanShardingAnswer, planSharding } from "@remat/planner/sharding";
 import { compareShardings, receivedBytes, shardingOutcome, shardingsDocument } from "@remat/reporting/sharding";
@@ -78,6 +78,8 @@ export async function planForRanks(trace: Trace, name: string, request: RanksReq
   const { ranks, pricing, asked, shown, io, progress, write } = request;
   const { given, network, codePath } = ranks;
   const { device } = pricing;
+  // Before the search, which would be lost.
+  if (codePath !== undefined) requireFullyShardable(trace.header.framework, name);
   const judge = { device, ...(network !== undefined && { network }) };
   progress.show(`planning ${name}`, true);
   const answer = planSharding(trace, given, {

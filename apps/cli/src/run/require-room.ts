@@ -7,6 +7,9 @@ export interface MemoryLimit {
   readonly reserveBytes: number;
 }
 
+/** Returns what tensors may hold of a limit. */
+export const roomOf = ({ bytes, reserveBytes }: MemoryLimit): number => bytes - reserveBytes;
+
 /**
  * Refuses a step before it runs whose tensors have no room, by the same number as `remat fit`.
  *
@@ -15,7 +18,7 @@ export interface MemoryLimit {
  */
 export function requireRoom(name: string, peakBytes: number, memory: MemoryLimit | undefined): void {
   if (memory === undefined) return;
-  const roomBytes = memory.bytes - memory.reserveBytes;
+  const roomBytes = roomOf(memory);
   if (peakBytes <= roomBytes) return;
   throw new RematError(
     "MEMORY_LIMIT",

@@ -31,6 +31,7 @@ const stock: StepSurroundings = {
  */
 export async function runSteps(job: StepJob, surround: () => StepSurroundings = () => stock): Promise<StepResult> {
   const { source } = job;
+  requireStart(job, process.memoryUsage.rss());
   const model = await loadModel(source, { readsWeights: true });
   globalThis.gc?.();
   const loadedBytes = process.memoryUsage.rss();
@@ -60,13 +61,25 @@ export async function runSteps(job: StepJob, surround: () => StepSurroundings = 
   }
 }
 
-/** The most that was ever resident counts: a step holds it, and gives it back before it is over. */
-function requireResident({ maxResidentBytes, source }: StepJob, step: number): void {
-  const residentBytes = process.resourceUsage().maxRSS * 1024;
+/** Refuses a limit that the process is over with its libraries alone, and says which is the least that could do. */
+function requireStart({ maxResidentBytes, predictedPeakBytes = 0, source }: StepJob, residentBytes: number): void {
   if (maxResidentBytes === undefined || residentBytes <= maxResidentBytes) return;
   throw new RematError(
     "MEMORY_LIMIT",
-    `${source.name}: ended after step ${step + 1}, in which the process had ${formatTypedBytes(residentBytes)} resident, of ${formatTypedBytes(maxResidentBytes)}. Give more --reserve to remat fit and here, for what the process takes besides tensors, or a smaller --batch.`,
+    `${source.name}: the process has ${formatTypedBytes(residentBytes)} resident with its libraries alone, before a model is there, and --memory is ${formatTypedBytes(maxResidentBytes)}. Nothing was run. A step of ${formatTypedBytes(predictedPeakBytes)} takes --memory ${residentBytes + predictedPeakBytes}B --reserve ${residentBytes}B at least, here and with remat fit.`,
+  );
+}
+
+/**
+ * The most that was ever resident counts: a step holds it, and gives it back before it is over. What it was beyond the tensors is the reserve that a run like this one takes.
+ */
+function requireResident({ maxResidentBytes, predictedPeakBytes = 0, source }: StepJob, step: number): void {
+  const residentBytes = process.resourceUsage().maxRSS * 1024;
+  if (maxResidentBytes === undefined || residentBytes <= maxResidentBytes) return;
+  const reserveBytes = residentBytes - predictedPeakBytes;
+  throw new RematError(
+    "MEMORY_LIMIT",
+    `${source.name}: ended after step ${step + 1}, in which the process had ${formatTypedBytes(residentBytes)} resident, of ${formatTypedBytes(maxResidentBytes)}. That is ${formatTypedBytes(reserveBytes)} besides the ${formatTypedBytes(predictedPeakBytes)} of tensors: give --reserve ${reserveBytes}B to remat fit and here, or a smaller --batch.`,
   );
 }
 

@@ -35,6 +35,8 @@ export interface StepJob {
   readonly record: boolean;
   /** The most that the process may have resident; left out: whatever it takes. */
   readonly maxResidentBytes?: number;
+  /** What tensors are to hold of that. */
+  readonly predictedPeakBytes?: number;
   /** How many of the largest storages at its peak to tell; 10 if left out. */
   readonly largest?: number;
 }

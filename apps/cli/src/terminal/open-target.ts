@@ -24,7 +24,13 @@ export function openTarget(options: ModelOptions, { canStop, isComparing }: Open
     const source = modelSource(target);
     const { name: title, path } = source;
     if (isOf(source, "plan")) return { kind: "plan", title, path, plan: importerOf(source).read(path) };
-    return { kind: "trace", title, path, trace: await traceOf(source, optionsOf(source), canStop, opening) };
+    return {
+      kind: "trace",
+      title,
+      path,
+      trace: await traceOf(source, optionsOf(source), canStop, opening),
+      isModel: isOf(source, "model"),
+    };
   };
 }
 

@@ -92,5 +92,7 @@ export function typed(command: string, { target, options }: Given, ...more: read
 
 /** Returns a word as a POSIX shell reads it. */
 export function quoted(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+  if (/^[\w@%+=:,./-]+$/.test(word)) return word;
+  // Within double quotes a shell reads these as something else.
+  return word.includes("'") && !/["$`\\!]/.test(word) ? `"${word}"` : `'${word.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,0 +1,61 @@
+import { Worker } from "node:worker_threads";
+import type { AnswerWhatIfs } from "@remat/terminal";
+import { RematError } from "@remat/trace";
+import type { ModelOptions } from "../model-options.js";
+import { modelSource } from "../model-source.js";
+import type { WhatIfOrder, WhatIfReport } from "./what-if-worker.js";
+
+/** Answers what the step of a model would be with something else, in a thread for each model, which keeps what it has traced; what is stopped ends it. */
+export function answerWhatIfsOf(options: ModelOptions): AnswerWhatIfs {
+  const threads = new Map<string, Worker>();
+  const waiting = new Map<Worker, Set<number>>();
+  let lastId = 0;
+  return (path, question, { device, pricedFor, signal, onRow }) =>
+    new Promise((resolvePromise, reject) => {
+      const id = ++lastId;
+      const thread = threads.get(path) ?? start(path, options);
+      threads.set(path, thread);
+      const ids = waiting.get(thread) ?? new Set();
+      waiting.set(thread, ids.add(id));
+      const end = (): void => {
+        settle();
+        // What else is asked of it goes on.
+        if (ids.size > 0) return;
+        threads.delete(path);
+        void thread.terminate();
+      };
+      const settle = (error?: Error): void => {
+        ids.delete(id);
+        signal.removeEventListener("abort", end);
+        thread.off("message", heard).off("error", failed).off("exit", failed);
+        if (error === undefined) resolvePromise();
+        else reject(error);
+      };
+      const heard = (report: WhatIfReport): void => {
+        if (report.id !== id) return;
+        if (report.kind === "row") onRow(report.row);
+        else settle(report.kind === "done" ? undefined : new RematError("MODEL_FAILED", report.message));
+      };
+      const failed = (error: Error | number): void => {
+        threads.delete(path);
+        settle(
+          typeof error === "number" ? new RematError("TERMINAL_STOPPED", "tracing ended before it was done.") : error,
+        );
+      };
+      thread.on("message", heard).on("error", failed).on("exit", failed);
+      signal.addEventListener("abort", end);
+      thread.postMessage({ id, question, device, pricedFor } satisfies WhatIfOrder);
+      if (signal.aborted) end();
+    });
+}
+
+function start(path: string, options: ModelOptions): Worker {
+  // What the model's code or tfjs prints would go across the screen.
+  const worker = new Worker(new URL("./what-if-worker.js", import.meta.url), {
+    workerData: { source: modelSource(path), options },
+    stdout: true,
+    stderr: true,
+  });
+  worker.unref();
+  return worker.setMaxListeners(0);
+}

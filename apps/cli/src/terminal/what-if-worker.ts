@@ -1,0 +1,50 @@
+// What a thread runs that answers what a step of a model would be with something else: tracing it runs its code.
+import { parentPort, workerData } from "node:worker_threads";
+import { answerUsualWhatIfs, answerWhatIf, type PresentStep } from "@remat/fit";
+import type { WhatIfRow } from "@remat/reporting";
+import { priceTrace } from "@remat/runtime-estimator";
+import type { Trace } from "@remat/trace";
+import { loadTrace } from "../load-trace.js";
+import { presentStep } from "../what-if/present-step.js";
+import type { TracingRequest } from "./trace-worker.js";
+
+/** A question; without one, what is usual is answered. */
+export interface WhatIfOrder extends Pick<PresentStep, "device" | "pricedFor"> {
+  readonly id: number;
+  readonly question: string | undefined;
+}
+
+/** A row of the answer, why there is none, or that it is done. */
+export type WhatIfReport = { readonly id: number } & (
+  | { readonly kind: "row"; readonly row: WhatIfRow }
+  | { readonly kind: "failed"; readonly message: string }
+  | { readonly kind: "done" }
+);
+
+// The file of a thread: it is run by nothing but `new Worker`.
+if (parentPort !== null) {
+  const port = parentPort;
+  const tell = (report: WhatIfReport): void => port.postMessage(report);
+  const { source, options } = workerData as TracingRequest;
+  const silent = { show() {} };
+  let traced: Promise<Trace> | undefined;
+  let steps: PresentStep["steps"] | undefined;
+  const answer = async ({ id, question, device, pricedFor }: WhatIfOrder): Promise<void> => {
+    try {
+      const trace = priceTrace(await (traced ??= loadTrace(source, options, silent)), pricedFor);
+      const pricing = { device: pricedFor, isAsked: true };
+      steps ??= (await presentStep(trace, { source, options, pricing }, silent)).steps;
+      const present = { trace, steps, device, pricedFor };
+      if (question !== undefined) tell({ id, kind: "row", row: await answerWhatIf(present, question) });
+      else for await (const row of answerUsualWhatIfs(present)) tell({ id, kind: "row", row });
+      tell({ id, kind: "done" });
+    } catch (error) {
+      tell({ id, kind: "failed", message: (error as Error).message });
+    }
+  };
+  // One after the other: there is one engine.
+  let last = Promise.resolve();
+  port.on("message", (order: WhatIfOrder) => {
+    last = last.then(() => answer(order));
+  });
+}

@@ -1,0 +1,30 @@
+import type { PlanCommand } from "@remat/reporting";
+import { findPlanMismatch, type Plan, type PlanSubject, type Trace } from "@remat/trace";
+import { isOf } from "../model-source.js";
+import { planFileOf } from "../numbered-path.js";
+import { type Given, quoted, typed } from "./next-command.js";
+
+/** A plan that is at hand, and its file, as it was typed. */
+export interface PlanAtHand {
+  readonly plan: Plan;
+  readonly path: string;
+}
+
+/** Returns what to type where a step and a plan for it are at hand: the step after the plan; of a plan for another step, one for this. */
+export function commandToFollow(given: Given, trace: Trace, { plan, path }: PlanAtHand): string | undefined {
+  const budget = `${plan.origin.budgetBytes}B`;
+  if (findPlanMismatch(plan, trace) !== undefined)
+    return typed("plan", given, "--budget", budget, "-o", planFileOf(given.target));
+  if (isOf(given.source, "model")) return typed("run", given, "--plan", path);
+  if (trace.header.framework === "pytorch")
+    return typed("plan", given, "--budget", budget, "--pytorch-policy", "policy.json");
+  return commandOfSubject(plan.subject, path)?.command;
+}
+
+/** Returns the same of a plan alone, which does not say where the model or the program is that it is for. */
+export function commandOfSubject({ kind, framework, step }: PlanSubject, path: string): PlanCommand | undefined {
+  if (kind === "graph" || framework !== "tfjs") return undefined;
+  return step === undefined
+    ? { command: `remat exec --plan ${quoted(path)} -- PROGRAM`, stands: "PROGRAM" }
+    : { command: `remat run MODEL --plan ${quoted(path)}`, stands: "MODEL" };
+}
