@@ -6,8 +6,8 @@ const Module = require("node:module");
 const { monitorEventLoopDelay } = require("node:perf_hooks");
 
 const { passes: lastPass, file } = JSON.parse(process.env.REMAT_BENCH_PROGRAM);
-/** What comes before is start-up: slots, plans, compiled code. */
-const firstMeasured = 4;
+/** What comes before is start-up: slots, plans, code that is compiled as it gets hot. */
+const firstMeasured = Math.max(4, lastPass >> 1);
 const samplingBytes = 1 << 18;
 
 let state = 1;

@@ -42,7 +42,7 @@ const strikeColumns = {
  * @property {string} file in FOLDER, or in `entries/` here
  * @property {boolean} [isEntry]
  * @property {readonly string[]} [args]
- * @property {Readonly<Record<string, string>>} [modules] by the name of a module that it imports, the name under which that is installed
+ * @property {Readonly<Record<string, string>>} [modules] by the name of a module that it imports, the name under which that is installed, or where it lies, from `./` in FOLDER
  * @property {(folder: string) => void} [writeData] into the folder that it runs in
  * @property {Readonly<Record<string, string>>} [fields] of the page that it is for, by id
  * @property {number} passes after which it is ended
@@ -51,6 +51,13 @@ const strikeColumns = {
 /** @type {readonly PublicProgram[]} */
 export const publicPrograms = [
   { name: "gpt-tfjs, 6 × 192, batch 8", file: "gpt-tfjs.cjs", isEntry: true, passes: 12 },
+  {
+    name: "DISCO's GPT, 6 × 192, AdamW, batch 8",
+    file: "disco-gpt.js",
+    isEntry: true,
+    modules: { "disco-gpt": "./disco/discojs/src/models/gpt/model.ts", "@tensorflow/tfjs": "@tensorflow/tfjs-node" },
+    passes: 12,
+  },
   {
     name: "lstm-text-generation, 128,128, batch 128",
     file: "tfjs-examples/lstm-text-generation/train_node.js",
@@ -69,58 +76,58 @@ export const publicPrograms = [
     name: "date-conversion-attention, batch 256",
     file: "tfjs-examples/date-conversion-attention/train.js",
     args: ["--batchSize", "256"],
-    passes: 20,
+    passes: 40,
   },
   {
     name: "snake-dqn, batch 64",
     file: "tfjs-examples/snake-dqn/train.js",
     args: ["--replayBufferSize", "1000"],
-    passes: 20,
+    passes: 60,
   },
   {
     name: "fashion-mnist-vae, batch 256",
     file: "tfjs-examples/fashion-mnist-vae/train.js",
     writeData: (folder) => writeMnist(join(folder, "dataset"), 3000),
-    passes: 20,
+    passes: 60,
   },
   {
     name: "jena-weather, GRU of 40 steps, batch 128",
     file: "tfjs-examples/jena-weather/train-rnn.js",
     args: ["--lookBack", "240"],
     writeData: (folder) => writeTable(folder, "jena_climate_2009_2016.csv", weatherColumns, 300_000),
-    passes: 12,
+    passes: 40,
   },
   {
     name: "mnist-node, batch 128",
     file: "tfjs-examples/mnist-node/main.js",
     modules: { argparse: "argparse2" },
     writeData: writeMnist,
-    passes: 20,
+    passes: 40,
   },
   {
     name: "quantization, mnist with dropout, batch 128",
     file: "tfjs-examples/quantization/train_mnist.js",
     args: ["mnist"],
     writeData: (folder) => writeMnist(join(folder, "data-mnist")),
-    passes: 20,
+    passes: 40,
   },
   {
     name: "abalone-node, batch 500",
     file: "tfjs-examples/abalone-node/train.js",
     writeData: (folder) => writeTable(folder, "abalone.csv", abaloneColumns, 4177),
-    passes: 20,
+    passes: 150,
   },
   {
     name: "baseball-node, pitch type, batch 100",
     file: "tfjs-examples/baseball-node/train_pitch_type.js",
     writeData: (folder) => writeTable(folder, "pitch_type_training_data.csv", pitchColumns, 7000),
-    passes: 20,
+    passes: 150,
   },
   {
     name: "baseball-node, strike zone, batch 50",
     file: "tfjs-examples/baseball-node/train_strike_zone.js",
     writeData: (folder) => writeTable(folder, "strike_zone_training_data.csv", strikeColumns, 2000),
-    passes: 20,
+    passes: 150,
   },
   {
     name: "sentiment, convolution over words, batch 128",
@@ -134,7 +141,7 @@ export const publicPrograms = [
     file: "tfjs-examples/sentiment/train.js",
     args: ["bidirectionalLSTM"],
     writeData: writeReviews,
-    passes: 10,
+    passes: 24,
   },
   {
     name: "addition-rnn, sequence to sequence, batch 128",

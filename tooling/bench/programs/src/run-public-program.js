@@ -32,8 +32,7 @@ export async function runPublicProgram(program, way, { folder, nativeApp }) {
   const cwd = mkdtempSync(join(tmpdir(), "remat-program-"));
   try {
     program.writeData?.(cwd);
-    const bundle =
-      program.isEntry === true ? here(`../entries/${program.file}`) : await bundleProgram(program, folder, cwd);
+    const bundle = await bundleProgram(program, folder, cwd);
     const file = join(cwd, "measured.json");
     const env = {
       NODE_PATH: [nativeApp, folder].map((root) => join(root, "node_modules")).join(delimiter),
@@ -63,17 +62,23 @@ function readMeasured(file) {
   }
 }
 
-async function bundleProgram({ file, modules = {} }, folder, cwd) {
+async function bundleProgram({ file, isEntry, modules = {} }, folder, cwd) {
+  const entry = isEntry === true ? here(`../entries/${file}`) : join(folder, file);
+  // Of CommonJS, which imports nothing that is not installed.
+  if (isEntry === true && file.endsWith(".cjs")) return entry;
+  const alias = Object.fromEntries(
+    Object.entries(modules).map(([name, module]) => [name, module.startsWith("./") ? join(folder, module) : module]),
+  );
   const outfile = join(cwd, "bundled/program.cjs");
   mkdirSync(dirname(outfile));
   await build({
-    entryPoints: [join(folder, file)],
+    entryPoints: [entry],
     outfile,
     bundle: true,
     platform: "node",
     format: "cjs",
     packages: "external",
-    alias: modules,
+    alias,
     logLevel: "error",
   });
   return outfile;
