@@ -50,7 +50,7 @@ try {
     `${JSON.stringify(process.execPath)} ${JSON.stringify(remat)} ui ${model} --batch 8`,
   );
   tmux("send-keys", "-t", "t", "Enter");
-  await until(/1 Held/);
+  await until(/1 ?Held/);
   mkdirSync(pictures, { recursive: true });
   for (const { name, keys, until: shown, title } of scenes) {
     for (const key of keys) tmux("send-keys", "-t", "t", key);

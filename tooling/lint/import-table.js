@@ -224,6 +224,7 @@ export const importTable = {
       "mem-tracker",
       "planner",
       "reporting",
+      "fit",
     ],
     floors: [
       ["text", "terminal"],

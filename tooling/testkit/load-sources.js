@@ -6,7 +6,8 @@ const conditions = ["@remat/source", "node", "import", "module", "default"];
  * Loads a module of the workspace from its TypeScript, and the packages from their sources, whatever may be built.
  *
  * @param {string} path
- * @returns {Promise<{ module: Record<string, any>, close: () => Promise<void> }>} `close` ends what loads, once nothing more is to be loaded
+ * @returns {Promise<{ module: Record<string, any>, invoke: (asked: any) => Promise<any>, close: () => Promise<void> }>} `invoke` answers `runSources` of
+ * other processes; `close` ends what loads, once nothing more is to be loaded
  */
 export async function loadSources(path) {
   const vite = await createServer({
@@ -16,5 +17,6 @@ export async function loadSources(path) {
     server: { middlewareMode: true, ws: false, watch: null },
     ssr: { noExternal: [/^@remat\//], resolve: { conditions } },
   });
-  return { module: await vite.ssrLoadModule(path), close: () => vite.close() };
+  const module = await vite.ssrLoadModule(path);
+  return { module, invoke: (asked) => vite.environments.ssr.hot.handleInvoke(asked), close: () => vite.close() };
 }

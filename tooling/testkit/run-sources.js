@@ -1,0 +1,21 @@
+import { createNodeImportMeta, ESModulesEvaluator, ModuleRunner } from "vite/module-runner";
+
+/**
+ * Loads a module of the workspace in a process that another, which has `loadSources`, sends what it asks for: without all that compiles sources in its heap.
+ *
+ * @param {string} path
+ * @param {(asked: any) => Promise<any>} invoke
+ * @returns {Promise<Record<string, any>>}
+ */
+export async function runSources(path, invoke) {
+  const runner = new ModuleRunner(
+    {
+      transport: { invoke },
+      hmr: false,
+      sourcemapInterceptor: "prepareStackTrace",
+      createImportMeta: createNodeImportMeta,
+    },
+    new ESModulesEvaluator(),
+  );
+  return runner.import(path);
+}
