@@ -65,6 +65,20 @@ export class FsdpRank {
       }
   }
 
+  /**
+   * What the backward pass of the step before has left gathered. With offload the very first step holds no less than others, whose optimizer states are elsewhere, and more, as it gathers: that
+   * is the one which is told.
+   */
+  gatherFromBefore(): void {
+    if (this.plan.reshardAfterBackward !== false || this.plan.cpuOffload) return;
+    for (const state of this.groups) {
+      if (this.prefetches.keptSharded.has(state) && this.reshardsAfterForward(state)) continue;
+      for (const p of state.group.parameters)
+        state.gathered.push(this.out.allocate(p.gatheredBytes, undefined, Category.unshardedParameter));
+      state.isGathered = true;
+    }
+  }
+
   /** The storage of a parameter is freed: an update has put a new one in its place. */
   freeShard(parameterStorage: number): void {
     for (const { group, shards } of this.groups) {
@@ -312,9 +326,8 @@ export class FsdpRank {
   }
 
   private reshardAfterForward(state: GroupState, call: number): void {
-    // Left to itself `fully_shard` does not reshard the root, which the backward pass begins with.
-    const { reshardAfterForward = !state.group.modules.includes(this.root) } = state.group.policy;
-    if (reshardAfterForward === false || reshardAfterForward === 1) return;
+    const reshardAfterForward = this.reshardsAfterForward(state);
+    if (reshardAfterForward === false) return;
     if (typeof reshardAfterForward === "number" && reshardAfterForward < this.ranks && state.isGathered) {
       state.group.parameters.forEach((p, i) => {
         const elements = (p.shard.paddedElements * this.ranks) / reshardAfterForward;
@@ -326,6 +339,12 @@ export class FsdpRank {
       state.isGathered = false;
       this.put({ kind: "reshard", group: this.groups.indexOf(state) });
     } else this.reshard(state);
+  }
+
+  /** Left to itself `fully_shard` does not reshard the root, which the backward pass begins with. */
+  private reshardsAfterForward({ group }: GroupState): boolean | number {
+    const { reshardAfterForward = !group.modules.includes(this.root) } = group.policy;
+    return reshardAfterForward === 1 ? false : reshardAfterForward;
   }
 
   private postForwardRanks({ group }: GroupState): number {

@@ -219,6 +219,7 @@ class Simulator {
   run(): Trace {
     const { trace, out } = this;
     this.rank.allocateShards();
+    if (this.steps.areStepsBefore) this.rank.gatherFromBefore();
     readMemoryEvents(trace, {
       op: (op) => this.op(op),
       allocate: (storage) => this.allocate(storage),

@@ -1,4 +1,5 @@
-import { EventKind, Phase, type Trace } from "@remat/trace";
+import { readMemoryEvents } from "@remat/memory";
+import { Category, EventKind, Phase, type Trace } from "@remat/trace";
 
 /** Which of a step's backward passes an op is in: after the last comes an update, or nothing, before the model runs again. @internal */
 export class StepPasses {
@@ -7,7 +8,8 @@ export class StepPasses {
   /** How many steps the run has: updates after a forward pass, at least one. */
   readonly steps: number;
 
-  constructor({ ops, events, moduleEvents, calls }: Trace, root: number) {
+  constructor(trace: Trace, root: number) {
+    const { ops, events, moduleEvents, calls } = trace;
     this.hasMore = new Uint8Array(ops.count);
     let hasMore = 0;
     let steps = 0;
@@ -30,9 +32,33 @@ export class StepPasses {
       }
     }
     this.steps = Math.max(1, steps);
+    const made = firstState(trace);
+    this.areStepsBefore = made === undefined ? this.steps === 1 : made === "before";
   }
+
+  /** Whether the first step comes after others: its optimizer has its states from before, or keeps none. */
+  readonly areStepsBefore: boolean;
 
   isLastBackward(op: number): boolean {
     return this.hasMore[op] !== 1;
   }
+}
+
+/** When a run has the first state of its optimizer: before its first op, or after. */
+function firstState(trace: Trace): "before" | "after" | undefined {
+  let now: "before" | "after" = "before";
+  let found: "before" | "after" | undefined;
+  const take = (category: number): void => {
+    if (category === Category.optimizerState) found ??= now;
+  };
+  readMemoryEvents(trace, {
+    op() {
+      now = "after";
+    },
+    allocate: (storage) => take(trace.storages.category[storage]),
+    free() {},
+    resize() {},
+    categorize: (_storage, category) => take(category),
+  });
+  return found;
 }

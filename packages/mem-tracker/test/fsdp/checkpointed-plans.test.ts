@@ -131,6 +131,9 @@ const measured: readonly (readonly [model: string, plan: string, peakBytes: numb
   ["mlp", "world=4,micro-batches=2,sync-last,bf16", 78_209_536],
   ["tf", "world=4,micro-batches=2,checkpoint='layers.*',sync-last", 528_929_792],
   ["tf", "world=8,replicas=2,micro-batches=2,bf16,cast=output:float32,checkpoint=layers.1", 444_136_448],
+  // What the step before has left gathered is not gathered again.
+  ["tf", "world=2,wrap=layers.2,no-reshard-after-backward,bf16,cast=output:float32", 593_758_720],
+  ["tf", "world=4,replicas=2,wrap='layers.*'(reshard=2),root(reshard),no-reshard-after-backward", 785_658_880],
 ];
 
 it.each(measured)("%s under %s holds what PyTorch holds, to a few scalars", (model, text, peakBytes) => {
