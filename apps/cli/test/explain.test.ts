@@ -68,7 +68,7 @@ describe("remat explain", () => {
       "GPU 1 was asked for 64 MiB",
       "of 1 GiB: 1 GiB in use, 0 B free in its pool, 0 B free besides; at most 1 GiB was in use",
       "full: 64 MiB lack, whatever the pieces",
-      `remat plan ${trace} --budget 1073741824B`,
+      `remat plan ${trace} --budget 1GiB`,
     ]);
     expect(stdout).toContain("large pool");
   });

@@ -175,7 +175,7 @@ describe("remat report", () => {
   it.each([
     // An older recording does not say what checkpointing would hold, so that nothing can be planned of it.
     ["memory", adam, "", /Parameter shards/],
-    ["plan", tellingSaves, ` --budget ${80 * 2 ** 30}B`, /^planned: world=4,bf16/m],
+    ["plan", tellingSaves, ` --budget 80GiB`, /^planned: world=4,bf16/m],
   ])("goes on with the ranks that were asked for, by a command that works: %s", async (name, trace, more, told) => {
     const run = await remat("report", trace, "--fsdp", "world=4,bf16", "--time", "0", "-o", path("ranks.html"));
     expect(run.code).toBe(0);

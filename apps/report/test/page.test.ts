@@ -711,9 +711,9 @@ describe.runIf(browserPath !== "")("the page", () => {
       expect(summary).toContain(text);
     expect(await page.locator(".answers dt").allInnerTexts()).toEqual([
       "What does plan.json do?",
-      "Does it fit?",
-      "What holds the peak?",
-      "What is free to gain?",
+      "Does it fit as recorded?",
+      "What holds that peak?",
+      "What of that is free to gain?",
     ]);
     expect(await page.locator("svg.still").isVisible()).toBe(true);
     expect(await textOf(page, "#environment")).toContain("Allocation unit");

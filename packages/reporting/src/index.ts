@@ -4,6 +4,7 @@ export {
   answerFollowing,
   answerOutcome,
   answerPlan,
+  leadWith,
   type PlanCommand,
   type PlanOutcome,
   type StepOutcome,

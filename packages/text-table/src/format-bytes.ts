@@ -22,6 +22,13 @@ export function formatBytes(bytes: number): string {
   return `${divisor === 1 ? String(bytes) : fourDigits(bytes / divisor)} ${unit}`;
 }
 
+/** Returns bytes as they are typed after an option, to the last one, in the largest unit that they are a multiple of. `formatExactBytes(80 * 2 ** 30) === "80GiB"`. */
+export function formatExactBytes(bytes: number): string {
+  const units = Object.entries(bytesByUnit).reverse();
+  const [unit, divisor] = units.find(([, size]) => bytes !== 0 && bytes % size === 0) ?? ["B", 1];
+  return `${bytes / divisor}${unit}`;
+}
+
 /** Returns bytes as they are typed after an option, to the last one, and then as they are read. `formatTypedBytes(1536) === "1536B (1.5 KiB)"`. */
 export function formatTypedBytes(bytes: number): string {
   return `${bytes}B${Math.abs(bytes) < bytesByUnit.KiB ? "" : ` (${formatBytes(bytes)})`}`;

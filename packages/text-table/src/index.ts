@@ -4,6 +4,7 @@ export { type FittableColumn, fitColumns } from "./fit-columns.js";
 export { type FitTableOptions, type FittedTable, fitTable } from "./fit-table.js";
 export {
   formatBytes,
+  formatExactBytes,
   formatInUnit,
   formatTypedBytes,
   type MemoryUnit,

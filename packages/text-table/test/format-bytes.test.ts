@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { formatBytes, formatInUnit, formatTypedBytes, type MemoryUnit } from "../src/index.js";
+import { formatBytes, formatExactBytes, formatInUnit, formatTypedBytes, type MemoryUnit } from "../src/index.js";
 
 // Python: [v] + [f"{round(v / d, 2)} {u}" for u, d in units]
 const table: readonly (readonly [number, string, string, string])[] = [
@@ -44,5 +44,19 @@ describe("formatBytes", () => {
     [-1536, "-1.5 KiB", "-1536B (-1.5 KiB)"],
   ])("writes %i for reading, and for typing", (bytes, read, typed) => {
     expect([formatBytes(bytes), formatTypedBytes(bytes)]).toEqual([read, typed]);
+  });
+});
+
+describe("formatExactBytes", () => {
+  it.each([
+    [0, "0B"],
+    [1023, "1023B"],
+    [1536, "1536B"],
+    [2048, "2KiB"],
+    [80 * 2 ** 30, "80GiB"],
+    [80 * 2 ** 30 + 1, "85899345921B"],
+    [2 ** 41, "2TiB"],
+  ])("writes %i in the largest unit that says all of it", (bytes, expected) => {
+    expect(formatExactBytes(bytes)).toBe(expected);
   });
 });

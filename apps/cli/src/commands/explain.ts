@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { judgeAllocatorLog, readAllocatorLog, storagesOfChunks } from "@remat/memory/failure";
 import { allocatorDocument, allocatorFacts } from "@remat/reporting";
+import { formatExactBytes } from "@remat/text-table";
 import { RematError } from "@remat/trace";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
@@ -39,7 +40,7 @@ export async function explain(
     const command =
       trace === undefined || verdict !== "full" || limitBytes === undefined
         ? undefined
-        : ["remat", "plan", trace, "--budget", `${limitBytes}B`].map(quoted).join(" ");
+        : ["remat", "plan", trace, "--budget", formatExactBytes(limitBytes)].map(quoted).join(" ");
     progress.clear();
     const facts = allocatorFacts(summary, { units, command });
     io.stdout.write(withFactsFirst(allocatorDocument(summary, units), facts, format, io));

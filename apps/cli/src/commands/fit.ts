@@ -11,6 +11,7 @@ import { fitParquet, storeFit } from "@remat/fit/node";
 import { requireFullyShardable, torchOptimizerCode } from "@remat/mem-tracker/fsdp";
 import { budgetNotFound } from "@remat/memory";
 import { writeDocument } from "@remat/reporting";
+import { formatExactBytes } from "@remat/text-table";
 import { RematError } from "@remat/trace";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
@@ -208,8 +209,8 @@ function commandFor(
     case "update-in-backward":
       return typed("run", given, "--early-release", "--update-in-backward", ...limits);
     case "recompute":
-      return typed("run", given, "--budget", `${memoryBytes}B`, ...limits);
+      return typed("run", given, "--budget", formatExactBytes(memoryBytes), ...limits);
     case "offload":
-      return typed("plan", given, "--budget", `${memoryBytes}B`, "--link", "device");
+      return typed("plan", given, "--budget", formatExactBytes(memoryBytes), "--link", "device");
   }
 }

@@ -1,6 +1,7 @@
 import { isStandardOutput } from "@remat/output-file";
 import { nothingWithin } from "@remat/planner";
 import { formatTypedPercent, graphPlanDocument, infeasibleDocument, judgeGraph } from "@remat/reporting";
+import { formatExactBytes } from "@remat/text-table";
 import { writePlan } from "@remat/trace";
 import type { ConsoleIo } from "../console-io.js";
 import { isOf } from "../model-source.js";
@@ -63,7 +64,7 @@ export async function planGraph(
     const { budgetBytes, smallestFoundBytes: peakBytes } = infeasible;
     const facts = judgeGraph(
       { inOrderPeakBytes, budgetBytes, planned: { peakBytes } },
-      { units, command: typedPlan(given, asked, "--budget", `${peakBytes}B`) },
+      { units, command: typedPlan(given, asked, "--budget", formatExactBytes(peakBytes)) },
     );
     beside.write(withFactsFirst(infeasibleDocument(infeasible, { units }), facts, format, io));
     throw nothingWithin(infeasible);

@@ -10,6 +10,7 @@ import {
   tfjsExecutor,
 } from "@remat/planner";
 import { formatTypedPercent } from "@remat/reporting";
+import { formatExactBytes } from "@remat/text-table";
 import { type DeviceSpec, RematError } from "@remat/trace";
 import type { CommandOption, CommandOptions } from "../command.js";
 import { parsePricing } from "../pricing-options.js";
@@ -126,7 +127,7 @@ function budgetFor({ name, budgetOf }: PlanMethod, { budget, moduleBudget }: Com
 
 /** Writes a budget as {@link parseBudget} reads it. */
 export function describeBudget(budget: Budget): string {
-  return "bytes" in budget ? `${Math.floor(budget.bytes)}B` : formatTypedPercent(budget.fraction);
+  return "bytes" in budget ? formatExactBytes(Math.floor(budget.bytes)) : formatTypedPercent(budget.fraction);
 }
 
 /** Parses `20%` or `0.2`. */

@@ -1,4 +1,5 @@
 import type { PlanCommand } from "@remat/reporting";
+import { formatExactBytes } from "@remat/text-table";
 import { findPlanMismatch, type Plan, type PlanSubject, type Trace } from "@remat/trace";
 import { isOf } from "../model-source.js";
 import { planFileOf } from "../numbered-path.js";
@@ -12,7 +13,7 @@ export interface PlanAtHand {
 
 /** Returns what to type where a step and a plan for it are at hand: the step after the plan; of a plan for another step, one for this. */
 export function commandToFollow(given: Given, trace: Trace, { plan, path }: PlanAtHand): string | undefined {
-  const budget = `${plan.origin.budgetBytes}B`;
+  const budget = formatExactBytes(plan.origin.budgetBytes);
   if (findPlanMismatch(plan, trace) !== undefined)
     return typed("plan", given, "--budget", budget, "-o", planFileOf(given.target));
   if (isOf(given.source, "model")) return typed("run", given, "--plan", path);

@@ -1,5 +1,6 @@
 import type { FailureRemedy } from "@remat/memory/failure";
 import type { NextStep, WayToFit } from "@remat/reporting";
+import { formatExactBytes } from "@remat/text-table";
 import { type CommandOptions, optionKey, optionName } from "../command.js";
 import { recordOptions, stepOptions, weightsOption } from "../model-options.js";
 import type { ModelSource } from "../model-source.js";
@@ -37,7 +38,7 @@ export function nextCommand(
     case "unrecomputed":
       return typed("plan", given, "--max-overhead", "0%", "-o", planFile);
     case "plan":
-      return typed("plan", given, "--budget", `${deviceMemoryBytes}B`, "-o", planFile);
+      return typed("plan", given, "--budget", formatExactBytes(deviceMemoryBytes!), "-o", planFile);
     case "batch":
       return typed("plan", withOption(given, "batch", String(step.batch)), "--max-overhead", "5%");
     case "sharding":
@@ -52,7 +53,7 @@ export function nextCommand(
     case "leaks":
       return ofProgram("leaks", given);
     case "budget":
-      return ofProgram("exec", given, "--budget", `${step.budgetBytes}B`);
+      return ofProgram("exec", given, "--budget", formatExactBytes(step.budgetBytes));
     case "smaller-batch":
       return undefined;
     case "explore":
@@ -69,7 +70,7 @@ function isOfStep({ kind }: WayToFit | NextStep | FailureRemedy): boolean {
 function commandForRanks(given: Given, sharding: string, deviceMemoryBytes: number | undefined): string {
   return deviceMemoryBytes === undefined || given.plansRanks === false
     ? typed("memory", given, "--fsdp", sharding)
-    : typed("plan", given, "--fsdp", sharding, "--budget", `${deviceMemoryBytes}B`);
+    : typed("plan", given, "--fsdp", sharding, "--budget", formatExactBytes(deviceMemoryBytes));
 }
 
 function ofProgram(command: string, { program }: Given, ...options: readonly string[]): string | undefined {

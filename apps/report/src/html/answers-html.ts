@@ -1,16 +1,18 @@
 import type { Answer } from "@remat/reporting";
+import { breakable } from "./breakable.js";
+import { flowing } from "./flowing.js";
 import { type Html, html } from "./html.js";
 
 /** Shows what is asked first, each question with its answer and what that rests on. */
 export function answersHtml(answers: readonly Answer[]): Html {
   return html`<dl class="answers">${answers.map(
     ({ question, answer, reasons, isGood, command }) =>
-      html`<div class="${isGood === undefined ? "" : isGood ? "good" : "bad"}"><dt>${question}</dt><dd>${answer !== "" && html`<strong>${answer}</strong>`}${command !== undefined && html`<code>${wordsHtml(command)}</code>`}${reasons.length > 0 && html`<ul>${reasons.map((reason) => html`<li>${reason}</li>`)}</ul>`}</dd></div>`,
+      html`<div class="${isGood === undefined ? "" : isGood ? "good" : "bad"}"><dt>${question}</dt><dd>${answer !== "" && html`<strong>${flowing(answer)}</strong>`}${command !== undefined && html`<code>${wordsHtml(command)}</code>`}${reasons.length > 0 && html`<ul>${reasons.map((reason) => html`<li>${flowing(reason)}</li>`)}</ul>`}</dd></div>`,
   )}</dl>
 `;
 }
 
-/** A command that is broken between its words, and not at a hyphen. */
+/** A command that is broken between its words, or the folders of a path, and not at a hyphen. */
 function wordsHtml(command: string): readonly Html[] {
-  return command.split(" ").map((word, i) => html`${i === 0 ? "" : " "}<span>${word}</span>`);
+  return command.split(" ").map((word, i) => html`${i === 0 ? "" : " "}<span>${breakable(word, "/")}</span>`);
 }

@@ -1,7 +1,8 @@
-import { formatBytes, formatChange, formatMs, type WhatIfRow } from "@remat/reporting";
+import { formatBytes, formatMs, type WhatIfRow } from "@remat/reporting";
 import { amount } from "./amount.js";
 import { breakable } from "./breakable.js";
 import { type Html, html } from "./html.js";
+import { signed } from "./signed.js";
 
 /** Shows what would be with something else, each answer beside the step as it is. */
 export function whatIfHtml([present, ...others]: readonly WhatIfRow[]): Html {
@@ -23,5 +24,5 @@ function rowHtml({ question, answer, peakBytes, fits, stepMs }: WhatIfRow, prese
     presentBytes === undefined || presentBytes === 0 || peakBytes === presentBytes
       ? undefined
       : peakBytes / presentBytes - 1;
-  return html`<tr><th scope="row">${breakable(question, "=,")}</th>${amount(peakBytes, formatBytes)}${amount(change, formatChange)}<td>${fits === undefined ? "" : fits ? "yes" : "no"}</td>${amount(stepMs, formatMs)}</tr>`;
+  return html`<tr><th scope="row">${breakable(question, "=,")}</th>${amount(peakBytes, formatBytes)}${amount(change, signed)}<td>${fits === undefined ? "" : fits ? "yes" : "no"}</td>${amount(stepMs, formatMs)}</tr>`;
 }

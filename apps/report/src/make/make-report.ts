@@ -23,6 +23,7 @@ import {
   heldRow,
   heldTree,
   heldTreeRows,
+  leadWith,
   leaksFacts,
   leaksRows,
   moduleTreeView,
@@ -147,18 +148,18 @@ export async function makeReport(trace: Trace, options: MakeReportOptions): Prom
       }),
     );
   }
+  const told =
+    options.planAlone === undefined
+      ? tellPeak(trace, options.verdict, found.findings)
+      : { answers: [], heldRows: [] };
   return {
     meta: {
       title,
       from: options.from ?? "trace",
       summary,
       verdict: options.verdict,
-      ...withOutcomes(
-        outcomes,
-        options.planAlone === undefined
-          ? tellPeak(trace, options.verdict, found.findings)
-          : { answers: [], heldRows: [] },
-      ),
+      answers: leadWith(outcomes, told.answers),
+      heldRows: told.heldRows,
       environment: viewEnvironment(trace, {
         pricedFor: options.pricedFor,
         madeBy: options.madeBy,
@@ -178,14 +179,6 @@ export async function makeReport(trace: Trace, options: MakeReportOptions): Prom
     overlays: overlays.map(([, highest]) => highest),
     followed: followed.map(({ columns }) => columns),
   };
-}
-
-/** What was asked for leads. */
-function withOutcomes(
-  outcomes: readonly Answer[],
-  { answers, heldRows }: Pick<ReportMeta, "answers" | "heldRows">,
-): Pick<ReportMeta, "answers" | "heldRows"> {
-  return { answers: [...outcomes, ...answers], heldRows };
 }
 
 /** Rows that are read without JavaScript, at most. */

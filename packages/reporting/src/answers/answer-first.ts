@@ -4,8 +4,9 @@ import { labelCategory } from "../category-colours.js";
 import { formatOverhead, formatWholePercent } from "../format-quantity.js";
 import type { HeldGroup, HeldTree } from "../held-tree/held-tree.js";
 import { countModules } from "../held-tree/name-pattern.js";
-import { type SizeUnit, sizeFormat } from "../size-unit.js";
+import { type SizeFormat, type SizeUnit, sizeFormat } from "../size-unit.js";
 import { savingOf } from "../verdict/describe-verdict.js";
+import { whereRecorded } from "../verdict/device-to-fit.js";
 import type { Verdict } from "../verdict/verdict.js";
 import { describeWay } from "../verdict/way-to-fit.js";
 import type { RecommendedPlan } from "../view-summary.js";
@@ -77,7 +78,7 @@ function answerFit(trace: Trace, { verdict, tree, units }: AnswerFirstOptions): 
   const within = op === undefined ? "" : `, in op ${op} ${trace.opName(op)}${moduleOf(trace, op)}`;
   const peak = `The peak is ${size(bytes)}${within}.`;
   const { device, deviceMemoryBytes, fits, spareBytes = 0 } = verdict ?? {};
-  const room = deviceMemoryBytes === undefined ? "" : `${device} has ${size(deviceMemoryBytes)}.`;
+  const room = deviceMemoryBytes === undefined ? "" : describeRoom(device!, size(deviceMemoryBytes));
   const broken = truncationNote(trace);
   const reasons = [peak, ...(room === "" ? [] : [room]), ...(broken === undefined ? [] : [`${upperFirst(broken)}.`])];
   // It was found out the hard way: the verdict is on that, and says by how much.
@@ -100,6 +101,9 @@ function answerFit(trace: Trace, { verdict, tree, units }: AnswerFirstOptions): 
     ? { ...asked("fit"), answer: `Yes, with ${size(spareBytes)} to spare`, reasons, isGood: true }
     : { ...asked("fit"), answer: `No, ${size(-spareBytes)} too much`, reasons, isGood: false };
 }
+
+const describeRoom = (device: string, room: string): string =>
+  device === whereRecorded ? `There are ${room} ${whereRecorded}.` : `${device} has ${room}.`;
 
 function moduleOf(trace: Trace, op: number): string {
   const module = trace.opModule(op)?.fqn;
@@ -202,10 +206,16 @@ function answerNext({ verdict, units }: AnswerFirstOptions): readonly Answer[] {
     ways === undefined
       ? []
       : ways.length === 0
-        ? ["Nothing that was tried makes it fit."]
+        ? [`Nothing that was tried makes it fit${describeWeights(verdict, size)}.`]
         : ways.map((way) => `Fits: ${describeWay(way, size)}.`);
   if (command === undefined && reasons.length === 0) return [];
   return [{ ...asked("next"), answer: "", reasons, ...(command !== undefined && { command }) }];
+}
+
+/** Why no plan can: none frees these. */
+function describeWeights({ categories, deviceMemoryBytes = Infinity }: Verdict, size: SizeFormat): string {
+  const bytes = categories.find(({ category }) => category === "parameter")?.bytes ?? 0;
+  return bytes > deviceMemoryBytes ? `: parameters alone take ${size(bytes)}` : "";
 }
 
 const lowerFirst = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1);

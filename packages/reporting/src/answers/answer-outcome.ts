@@ -51,6 +51,25 @@ export function answerOutcome(outcome: StepOutcome, units?: SizeUnit): Answer {
   };
 }
 
+/** Of the step that something was done about. */
+const questionsAsRecorded: Readonly<Partial<Record<Answer["about"], string>>> = {
+  fit: "Does it fit as recorded?",
+  holders: "What holds that peak?",
+  free: "What of that is free to gain?",
+};
+
+/** Returns what becomes of a step first, with what to type, and then what is asked of the step as it is, which is then said. */
+export function leadWith(outcomes: readonly Answer[], answers: readonly Answer[]): readonly Answer[] {
+  if (outcomes.length === 0) return answers;
+  return [
+    ...outcomes,
+    ...answers.filter(({ about }) => about === "next"),
+    ...answers
+      .filter(({ about }) => about !== "next")
+      .map((answer) => ({ ...answer, question: questionsAsRecorded[answer.about] ?? answer.question })),
+  ];
+}
+
 /** What is known of a plan besides what it says itself. */
 export interface PlanOutcome {
   readonly name: string;

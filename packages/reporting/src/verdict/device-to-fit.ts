@@ -1,5 +1,8 @@
 import type { DeviceSpec, Trace } from "@remat/trace";
 
+/** What stands for the name of a device that nobody has named. */
+export const whereRecorded = "where it was recorded";
+
 /** A device that a step is to fit. */
 export type DeviceToFit = Pick<DeviceSpec, "name" | "memoryBytes">;
 
@@ -11,5 +14,5 @@ export function deviceToFit({ header }: Trace, device: DeviceToFit, isAsked: boo
   const { deviceMemoryBytes } = header;
   return isAsked || deviceMemoryBytes === undefined
     ? device
-    : { name: "where it was recorded", memoryBytes: deviceMemoryBytes };
+    : { name: whereRecorded, memoryBytes: deviceMemoryBytes };
 }

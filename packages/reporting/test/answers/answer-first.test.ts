@@ -6,12 +6,13 @@ import { type Answer, answerFirst, heldTree, judgeMemory, type VerdictOptions } 
 const device = (memoryBytes?: number) => ({ name: "card", ...(memoryBytes !== undefined && { memoryBytes }) });
 
 /** A step that keeps its backward pass's intermediates to the end, as stock TensorFlow.js does. */
-function step(framework = "tfjs", layers = 4): Trace {
+function step(framework = "tfjs", layers = 4, parameterBytes = 0): Trace {
   const b = new TraceBuilder({ framework, device: "cpu", mode: "fake", allocationUnitBytes: 1, model: "net" });
   const make = (category: number, elements: number) => {
     const storage = b.allocate(4 * elements, "cpu", category);
     return { storage, tensor: b.tensor({ storage, dtype: "float32", shape: [elements] }) };
   };
+  if (parameterBytes > 0) b.allocate(parameterBytes, "cpu", Category.parameter);
   const root = b.call(b.module({ fqn: "net", kind: "Model", leaf: false }), -1, true);
   const stacks: number[] = [];
   const kept: number[] = [];
@@ -84,6 +85,11 @@ it("answers of one that does not fit: what is missing, and every way that was fo
   expect(answers[0].isGood).toBe(false);
   expect(text(answersTo(step(), { device: device(20_000), ways: [] }))[3]).toContain(
     "Nothing that was tried makes it fit.",
+  );
+  // Nothing frees parameters: whoever reads it looks for another device.
+  const large = step("tfjs", 4, 30_000);
+  expect(text(answersTo(large, { device: device(20_000), ways: [] }))[3]).toContain(
+    "Nothing that was tried makes it fit: parameters alone take 29.3 KiB.",
   );
 });
 

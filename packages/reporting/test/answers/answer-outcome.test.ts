@@ -4,7 +4,7 @@ import { readPyTorchTrace } from "@remat/pytorch";
 import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
 import { goldenFiles, readGolden } from "@remat/testkit";
 import { expect, it } from "vitest";
-import { answerOutcome, answerPlan, formatBytes } from "../../src/index.js";
+import { type Answer, answerOutcome, answerPlan, formatBytes, leadWith } from "../../src/index.js";
 
 const golden = goldenFiles().find(({ name }) => name === "mem_03_mlp_adam")!;
 const trace = priceTrace(readPyTorchTrace(readGolden(golden)), deviceSpec("a100"));
@@ -56,4 +56,23 @@ it("says nothing that nobody knows", () => {
     answer: "1000 B at the peak, 75.0 % less",
     reasons: ["It takes no more time.", "At its peak: parameters 70 %, activations 29 %."],
   });
+});
+
+it("lets what becomes of a step lead, with what to type, and says that the rest is of the step as it was recorded", () => {
+  const asked = (about: Answer["about"], question: string): Answer => ({ about, question, answer: "", reasons: [] });
+  const answers = [
+    asked("fit", "Does it fit?"),
+    asked("holders", "What holds the peak?"),
+    asked("free", "What is free to gain?"),
+    asked("next", "What to type next"),
+  ];
+  expect(leadWith([], answers)).toEqual(answers);
+  const outcome = asked("outcome", "What does plan.json do?");
+  expect(leadWith([outcome], answers).map(({ question }) => question)).toEqual([
+    "What does plan.json do?",
+    "What to type next",
+    "Does it fit as recorded?",
+    "What holds that peak?",
+    "What of that is free to gain?",
+  ]);
 });
