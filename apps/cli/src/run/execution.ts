@@ -3,6 +3,7 @@ import { openDispatchMode } from "@remat/dispatch-hook";
 import { readPlan } from "@remat/trace";
 import { decideCheckpointing } from "@remat/tracer";
 import { resolveStep } from "@remat/tracer/step";
+import { CollectArrays } from "./collect-arrays.js";
 import type { StepSurroundings } from "./run-steps.js";
 import type { Execution, StepJob } from "./step-job.js";
 
@@ -39,10 +40,12 @@ export function surroundingsOf({ execution, source }: Pick<StepJob, "execution" 
   const stopDeciding = decideCheckpointing(source.request);
   const meter = new MemoryMeter({ allocationUnitBytes });
   const stopCounting = openDispatchMode(meter);
+  const stopCollecting = openDispatchMode(new CollectArrays());
   let running: Running;
   try {
     running = execute(execution);
   } catch (error) {
+    stopCollecting();
     stopCounting();
     stopDeciding();
     throw error;
@@ -60,6 +63,7 @@ export function surroundingsOf({ execution, source }: Pick<StepJob, "execution" 
     },
     close() {
       running.close();
+      stopCollecting();
       stopCounting();
       stopDeciding();
     },
