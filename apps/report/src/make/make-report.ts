@@ -149,9 +149,7 @@ export async function makeReport(trace: Trace, options: MakeReportOptions): Prom
     );
   }
   const told =
-    options.planAlone === undefined
-      ? tellPeak(trace, options.verdict, found.findings)
-      : { answers: [], heldRows: [] };
+    options.planAlone === undefined ? tellPeak(trace, options.verdict, found.findings) : { answers: [], heldRows: [] };
   return {
     meta: {
       title,

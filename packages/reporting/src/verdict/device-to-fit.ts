@@ -12,7 +12,5 @@ export type DeviceToFit = Pick<DeviceSpec, "name" | "memoryBytes">;
  */
 export function deviceToFit({ header }: Trace, device: DeviceToFit, isAsked: boolean): DeviceToFit {
   const { deviceMemoryBytes } = header;
-  return isAsked || deviceMemoryBytes === undefined
-    ? device
-    : { name: whereRecorded, memoryBytes: deviceMemoryBytes };
+  return isAsked || deviceMemoryBytes === undefined ? device : { name: whereRecorded, memoryBytes: deviceMemoryBytes };
 }
