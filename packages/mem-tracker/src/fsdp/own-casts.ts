@@ -1,4 +1,4 @@
-import { Phase, type Trace } from "@remat/trace";
+import { Category, Phase, type Trace } from "@remat/trace";
 import { packetOf } from "./packet-of.js";
 
 /**
@@ -14,8 +14,12 @@ export interface FloatIslands {
   readonly isWide: Uint8Array;
   /** What was taken to be so by nothing that the trace shows. */
   readonly assumed: readonly OwnCast[];
+  /** What may be so, and was taken not to be, by nothing that the trace shows. */
+  readonly possible: readonly OwnCast[];
   /** Whether the run has `rms_norm` of single ops, in the place of which CUDA has a kernel. */
   readonly hasUnfusedNorm: boolean;
+  /** The first softmax of an attention that PyTorch has made of products of matrices, for want of a kernel for its dtype, mask or heads; -1: none. */
+  readonly unfusedAttention: number;
 }
 
 /**
@@ -29,16 +33,21 @@ export function floatIslands(trace: Trace, told: readonly OwnCast[] | undefined)
   const taken = told ?? (byHand.length > 0 ? ["norm", "softmax"] : []);
   for (const { ops, isOfPyTorch } of norms)
     if (isOfPyTorch || taken.includes("norm")) for (const op of ops) isWide[op] = 1;
-  let hasSoftmax = false;
+  const present = new Set<OwnCast>(byHand.length > 0 ? ["norm"] : []);
+  let unfusedAttention = -1;
   for (let op = 0; op < trace.ops.count; op++) {
     if (!runsForward(trace, op)) continue;
     const name = packetOf(trace.opName(op));
-    if (name === "_softmax") hasSoftmax = true;
+    if (name === "_softmax") present.add("softmax");
     if (name === "_softmax" && taken.includes("softmax")) isWide[op] = 1;
+    if (name === "_log_softmax") present.add("loss");
+    if (name === "_safe_softmax" && unfusedAttention < 0) unfusedAttention = op;
     if (name === "_log_softmax" && taken.includes("loss")) isWide[op] = 2;
   }
-  const assumed = told !== undefined ? [] : (taken as OwnCast[]).filter((kind) => kind !== "softmax" || hasSoftmax);
-  return { isWide, assumed, hasUnfusedNorm: byHand.length < norms.length };
+  const open = told === undefined ? ownCastKinds.filter((kind) => present.has(kind)) : [];
+  const assumed = open.filter((kind) => taken.includes(kind));
+  const possible = open.filter((kind) => !taken.includes(kind));
+  return { isWide, assumed, possible, hasUnfusedNorm: byHand.length < norms.length, unfusedAttention };
 }
 
 interface Norm {
@@ -70,10 +79,11 @@ function normsOf(trace: Trace): readonly Norm[] {
           norm.ops.push(op);
           norm.result = trace.tensors.storage[product];
           norms.push(norm);
-          if (!norm.isOfPyTorch) open.delete(root);
         } else if (norm !== undefined && root === undefined) {
-          // PyTorch's own has its weight in the product, and casts what comes of that.
-          if (isBeside(trace, op, norm.ops[0])) norm.ops.push(op);
+          // PyTorch's own has its weight in the product, and casts what comes of that; so does code whose weight is what is added to one.
+          const shift = norm.isOfPyTorch ? undefined : shiftOf(trace, maker, inputs, norm);
+          if (isBeside(trace, op, norm.ops[0]) && (norm.isOfPyTorch || shift !== undefined))
+            norm.ops.push(...(shift === undefined ? [] : [shift]), op);
           for (const [key, each] of open) if (each === norm) open.delete(key);
         }
       }
@@ -84,6 +94,21 @@ function normsOf(trace: Trace): readonly Norm[] {
     }
   }
   return norms;
+}
+
+/** Of a product with what is normalised: the op that adds a scalar to the weight, as Gemma's code does, where there is one. */
+function shiftOf(
+  trace: Trace,
+  maker: Int32Array,
+  inputs: readonly number[],
+  { ops, result }: { ops: readonly number[]; result: number },
+): number | undefined {
+  const by = maker[inputs.find((storage) => storage !== result) ?? -1] ?? -1;
+  if (by < 0 || packetOf(trace.opName(by)) !== "add" || !isBeside(trace, by, ops[0])) return undefined;
+  const isOfWeights = Array.from(trace.opInputs(by)).every(
+    (tensor) => trace.storages.category[trace.tensors.storage[tensor]] === Category.parameter,
+  );
+  return isOfWeights ? by : undefined;
 }
 
 /** The ops that lead to a root, from the square on, where it is of a mean of squares. */

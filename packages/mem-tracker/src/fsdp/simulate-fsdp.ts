@@ -184,6 +184,8 @@ class Simulator {
       notes.push(
         "nn.RMSNorm was recorded as single ops, which compute in float32 and save that: so does PyTorch without the fused kernel of CUDA, with which the rank holds less.",
       );
+    if (islands !== undefined && lowDtype !== undefined && islands.unfusedAttention >= 0)
+      notes.push(describeUnfusedAttention(trace, islands.unfusedAttention, lowDtype));
     this.out = new RankTrace(trace, notes, casts !== undefined);
     this.storages = new SourceStorages(trace, plan, this.groups, this.roles, casts, this.out);
     this.copies = casts && new CastCopies(told, casts, this.roles, this.storages, this.out, this.root);
@@ -515,10 +517,24 @@ function describe(plan: FsdpSimulation["plan"], groups: readonly ParameterGroup[
 }
 
 /** What a run in one dtype cannot show, and how it was taken to be. */
-function describeOwnCasts(trace: Trace, { assumed }: FloatIslands, lowDtype: string): string | undefined {
-  if (assumed.length === 0) return undefined;
+function describeOwnCasts(trace: Trace, { assumed, possible }: FloatIslands, lowDtype: string): string | undefined {
+  if (assumed.length === 0 && possible.length === 0) return undefined;
+  if (assumed.length === 0) {
+    const names = possible.map((kind) => (kind === "loss" ? "the loss" : "the softmax of attention")).join(" and ");
+    return `What computes ${names} is taken to be given ${lowDtype}. Code that casts that to float32 before, as Hugging Face's does for the loss of language models, holds more: own-casts=${possible.join("+")} says so. ${recordedIn(lowDtype)}`;
+  }
   const op = trace.ops.name.findIndex((_, each) => /^aten\.rsqrt\./.test(trace.opName(each)));
   const inside = trace.opModule(op)?.fqn ?? "the model";
   const also = assumed.includes("softmax") ? ", and the softmax of attention," : "";
-  return `${inside}${also} is taken to compute in float32 and to hand on ${lowDtype}, as the code of T5 and Llama does, and the loss to take ${lowDtype}: own-casts= says that nothing does, own-casts=norm+softmax+loss that all three do, and the peaks under both are bounds. A run recorded in ${lowDtype} shows it (remat.export(…, precision=torch.${lowDtype}), and stored=float32 in the plan).`;
+  return `${inside}${also} is taken to compute in float32 and to hand on ${lowDtype}, as the code of T5 and Llama does, and the loss to take ${lowDtype}: own-casts= says that nothing does, own-casts=norm+softmax+loss that all three do, and the peaks under both are bounds. ${recordedIn(lowDtype)}`;
+}
+
+/** Attention without a kernel: which one there is in another dtype the run does not show. */
+function describeUnfusedAttention(trace: Trace, softmax: number, lowDtype: string): string {
+  const inside = trace.opModule(softmax)?.fqn ?? "the model";
+  return `${inside} attends by products of matrices, as PyTorch does in float32 where keys have fewer heads than queries. In ${lowDtype} CUDA has flash attention for that, with which the rank holds less; where a mask is given, PyTorch computes the products in float32 all the same. ${recordedIn(lowDtype)}`;
+}
+
+function recordedIn(lowDtype: string): string {
+  return `A run recorded in ${lowDtype} shows it (remat.export(…, precision=torch.${lowDtype}), and stored=float32 in the plan).`;
 }

@@ -37,6 +37,15 @@ it("says of a run in float32 what its code may cast by itself, and of one in bfl
   expect(wide).toContain("stored=float32");
   expect(notes(read("float32-rms-norm"), "world=4")).not.toContain("taken to compute");
   expect(notes(read("bf16-recorded-llama"), "world=4,bf16,stored=float32")).not.toContain("taken to compute");
+
+  // Two heads of keys for four of queries, and a cross-entropy.
+  const fewKeys = read("float32-few-keys");
+  const lossMayCast = "What computes the loss is taken to be given bfloat16";
+  expect(notes(fewKeys, "world=4,bf16")).toContain("Net.attention attends by products of matrices");
+  expect(notes(fewKeys, "world=4,bf16")).toContain(lossMayCast);
+  expect(notes(fewKeys, "world=4,bf16,own-casts=loss")).not.toContain(lossMayCast);
+  expect(notes(fewKeys, "world=4")).not.toMatch(/attends by|What computes/);
+  expect(wide).not.toContain("attends by");
 });
 
 /** Runs in float32, and what PyTorch 2.13 holds of these models under FSDP2 over four ranks with parameters in bfloat16, by `MemTracker`. */
@@ -57,6 +66,13 @@ describe("what computes in float32 among what does not", () => {
     const without = peakOf("world=4,wrap='layers.*',bf16,own-casts=");
     if (name === "torch-rms-norm") expect(Math.abs(without - peakBytes)).toBeLessThanOrEqual(30_000);
     else expect(without).toBeLessThan(peakBytes * 0.98);
+  });
+
+  it("Gemma of transformers: normalisation whose weight, shifted by one, is cast and multiplied in float32", () => {
+    const file = readFileSync(new URL("../fixtures/float32-gemma.json.gz", import.meta.url));
+    const trace = readPyTorchTrace(JSON.parse(gunzipSync(file).toString()));
+    const plan = parseShardingPlan("world=4,wrap='model.layers.*',bf16,own-casts=norm+softmax+loss");
+    expect(Math.abs(heldPeak(simulateFsdp(trace, plan).trace).peakBytes - 93_621_248)).toBeLessThanOrEqual(30_000);
   });
 
   it.each([
