@@ -1,19 +1,18 @@
 import { openDispatchMode } from "@remat/dispatch-hook";
 import * as tf from "@tensorflow/tfjs-core";
 import "@tensorflow/tfjs-backend-cpu";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { CollectArrays } from "../src/run/collect-arrays.js";
 
-const { gc } = globalThis;
 afterEach(() => {
-  globalThis.gc = gc;
+  vi.unstubAllGlobals();
 });
 
 describe("arrays that tensors were made from", () => {
   it("are collected as soon as an op has read 64 MiB of them, and what ops make is not counted", async () => {
     await tf.setBackend("cpu");
     let collected = 0;
-    globalThis.gc = (async () => void collected++) as typeof globalThis.gc;
+    vi.stubGlobal("gc", () => void collected++);
     const read = () => tf.tidy(() => void tf.neg(tf.tensor1d(new Float32Array(4 << 20))));
     const close = openDispatchMode(new CollectArrays());
     const seen: number[] = [];
@@ -37,7 +36,7 @@ describe("arrays that tensors were made from", () => {
 
   it("stay where Node does not let anybody collect", async () => {
     await tf.setBackend("cpu");
-    delete globalThis.gc;
+    vi.stubGlobal("gc", undefined);
     const close = openDispatchMode(new CollectArrays());
     try {
       expect(tf.tidy(() => tf.neg(tf.tensor1d(new Float32Array(16 << 20))).shape)).toEqual([16 << 20]);
