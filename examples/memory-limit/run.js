@@ -1,6 +1,6 @@
 // Trains the same network three times: as stock without a limit, as stock within one, and within one on a memory budget. The limit is one
 // on the process: its resident memory is looked at every 10 ms, and what is above is killed.
-// Usage: node run.js [--limit 900MB] [--budget 150MB] [--backend cpu]
+// Usage: node run.js [--limit 1200MB] [--budget 150MB] [--backend cpu]
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -8,7 +8,7 @@ import { parseArgs } from "node:util";
 
 const { values: options } = parseArgs({
   options: {
-    limit: { type: "string", default: "900MB" },
+    limit: { type: "string", default: "1200MB" },
     budget: { type: "string", default: "150MB" },
     backend: { type: "string" },
   },

@@ -10,7 +10,7 @@ const { values: options } = parseArgs({
 await selectBackend({ for: "training", ...(options.backend !== undefined && { backend: options.backend }) });
 
 /** Layers that scale, shift and rectify a million numbers: little to compute, much to keep for the backward pass. */
-const layers = 40;
+const layers = 60;
 const shape = [1024, 1024];
 const scale = tf.variable(tf.randomUniform(shape, 0.9, 1.1, "float32", 1));
 const shift = tf.variable(tf.randomUniform(shape, -0.01, 0.02, "float32", 2));
