@@ -10,7 +10,6 @@ import type { ReplacedGradient } from "./replaced-gradient.js";
  */
 export const fusedBatchNormGradient: ReplacedGradient = {
   kernel: "FusedBatchNorm",
-  digest: "b539cb065721663d",
   isDifferentiable: false,
   isWanted: ({ fasterGradients }) => fasterGradients !== undefined,
   gradient(dy, [x, mean, variance, scale], attributes) {

@@ -9,7 +9,6 @@ import type { ReplacedGradient } from "./replaced-gradient.js";
 /** @internal */
 export const meanGradient: ReplacedGradient = {
   kernel: "Mean",
-  digest: "97b088187c4cffe2",
   isDifferentiable: true,
   isWanted: ({ sharesOnes }) => sharesOnes,
   gradient: (dy, [x], attributes) => ({
@@ -24,7 +23,6 @@ export const meanGradient: ReplacedGradient = {
 /** @internal */
 export const sumGradient: ReplacedGradient = {
   kernel: "Sum",
-  digest: "28b85cbb0b82d3f4",
   isDifferentiable: true,
   isWanted: ({ sharesOnes }) => sharesOnes,
   gradient: (dy, [x], attributes) => {

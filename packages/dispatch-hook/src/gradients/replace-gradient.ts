@@ -1,8 +1,8 @@
 import type { KernelAttributes } from "@remat/kernels";
 import { getGradient } from "@tensorflow/tfjs-core";
 import { type EngineTapeNode, engineInternals } from "../engine-internals.js";
-import { isFunctionOfTfjs } from "./function-of-tfjs.js";
 import { fusedBatchNormGradient } from "./fused-batch-norm.js";
+import { isKnownGradient } from "./gradients-of-tfjs.js";
 import { meanGradient, sumGradient } from "./mean-and-sum.js";
 import type { ReplacedGradient, WantedGradients } from "./replaced-gradient.js";
 import { tileGradient } from "./tile.js";
@@ -37,7 +37,7 @@ export function replaceGradient(
   const replaced = byKernel.get(node.kernelName);
   if (replaced === undefined || stock === undefined || saved === undefined || !replaced.isWanted(wanted)) return;
   const registered = getGradient(node.kernelName)?.gradFunc;
-  if (registered === undefined || !isFunctionOfTfjs(registered, replaced.digest)) return;
+  if (registered === undefined || !isKnownGradient(node.kernelName, registered)) return;
   node.gradient = (dys) => {
     const [dy] = dys;
     // The list of what is saved may have got other tensors since.

@@ -15,7 +15,6 @@ import type { ReplacedGradient } from "./replaced-gradient.js";
  */
 export const tileGradient: ReplacedGradient = {
   kernel: "Tile",
-  digest: "3cb2dce4872efbd1",
   isDifferentiable: false,
   isWanted: ({ fasterGradients }) => fasterGradients !== undefined,
   gradient(dy, [x], attributes, { fasterGradients }) {
