@@ -36,6 +36,8 @@ interface Row {
   readonly configuration: { readonly way: string };
   readonly batch: number;
   readonly peakBytes: number;
+  /** What tensors may hold. */
+  readonly memoryBytes: number;
   readonly next: { readonly batch: number };
 }
 
@@ -52,21 +54,32 @@ describe.each(backends)("the largest batch of each way on %s", (backend, ways) =
     const peak = await remat("memory", ...step, "--batch", "40");
     const { peakBytes: room } = JSON.parse(peak.stdout) as { peakBytes: number };
     const limit = ["--memory", `${reserve + room}B`, "--reserve", `${reserve}B`];
-    const found = await remat("fit", ...step, ...limit, "--ways", ways, "--objective", "batch", "--devices", "cpu");
+    const found = await remat("fit", ...step, ...limit, "--ways", ways, "--objective", "batch", "--devices", "here");
     expect(found).toMatchObject({ code: 0, stderr: "" });
     const { rows } = JSON.parse(found.stdout) as { rows: readonly Row[] };
     expect(rows.map(({ configuration }) => configuration.way).sort()).toEqual(ways.split(",").sort());
-    expect(rows.find(({ configuration }) => configuration.way === "stock")?.batch).toBe(40);
-    for (const { configuration, batch, peakBytes, next } of rows) {
+    const stock = rows.find(({ configuration }) => configuration.way === "stock")!;
+    // Where kernels of TensorFlow are Eigen's, they take something, too.
+    expect(stock.batch).toBe(stock.memoryBytes === room ? 40 : 39);
+    for (const { configuration, batch, peakBytes, memoryBytes, next } of rows) {
       const run = (samples: number) =>
-        remat("run", ...step, ...limit, ...howTo[configuration.way](room), "--batch", `${samples}`, "--steps", "2");
+        remat(
+          "run",
+          ...step,
+          ...limit,
+          ...howTo[configuration.way](memoryBytes),
+          "--batch",
+          `${samples}`,
+          "--steps",
+          "2",
+        );
       const { code, stdout, stderr } = await run(batch);
       expect({ way: configuration.way, code, stderr }).toEqual({ way: configuration.way, code: 0, stderr: "" });
       const { measured } = JSON.parse(stdout) as { measured: { peakBytes: number } };
       expect(next.batch).toBe(batch + 1);
       if (configuration.way === "recompute") {
         // A search that takes longer may find another plan, and one for the next batch.
-        expect(measured.peakBytes).toBeLessThanOrEqual(room);
+        expect(measured.peakBytes).toBeLessThanOrEqual(memoryBytes);
         continue;
       }
       expect({ way: configuration.way, bytes: measured.peakBytes }).toEqual({

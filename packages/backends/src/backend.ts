@@ -27,6 +27,8 @@ export interface Backend {
   readonly withoutDevice?: WithoutDevice;
   /** Where its library keeps memory that no tensor needs any more: what to do so that it gives it back, in a sentence for people. */
   readonly keepsFreedMemory?: string | undefined;
+  /** Returns what the library behind its kernels holds on a CPU beside tensors, at most, while an op runs, in bytes: the engine sees none of it. Left out: nothing is known. */
+  libraryBytes?(op: OpShapes, isByOneDnn: boolean): number;
   /** Returns the bytes of the buffer that an entry of its `DataStorage` stands for, as requested. */
   bytesOf(entry: DataEntry): number;
   /** Returns the `DataId` in whose buffer an entry lies, where the entry itself tells. */
@@ -48,6 +50,13 @@ export interface Backend {
   provideGradientKernels?(): void;
   /** Whether the kernel that is registered under a name is one of those. */
   isProvided?(kernel: string): boolean;
+}
+
+/** An op, and the shapes of what it reads and makes, in the order of its kernel's arguments. */
+export interface OpShapes {
+  readonly kernel: string;
+  readonly inputs: readonly (readonly number[])[];
+  readonly outputs: readonly (readonly number[])[];
 }
 
 /** An npm package that brings a backend. */

@@ -9,6 +9,7 @@ export {
   isKnown,
   type KernelTable,
   type NativePackage,
+  type OpShapes,
   type Residency,
   type Unknown,
   type WithoutDevice,
@@ -22,7 +23,9 @@ export { javascriptResidency } from "./javascript-residency.js";
 export { kernelRules, kernelsOf } from "./kernel-rules.js";
 export { hasKnownKernels, kernelsOfBackend } from "./kernel-tables.js";
 export { machineMemoryBytes } from "./machine-memory.js";
+export { mostLibraryBytes } from "./most-library-bytes.js";
 export { nameBackends } from "./name-backends.js";
+export { usesOneDnn } from "./native/one-dnn.js";
 export { declarePure, isRepeatable } from "./repeatable-kernels.js";
 export { savingCopies, sharedBuffers } from "./shared-buffers.js";
 export type { SharedBuffer, SharingRule, SharingTable, TensorShape } from "./sharing-rules.js";

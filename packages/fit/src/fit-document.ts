@@ -125,8 +125,9 @@ export function describeConfiguration({ device, optimizer, precision, way, ranks
 /** Returns what a row comes to, in words. */
 export function describeBest(row: RankedRow, size: SizeFormat = sizeFormat("auto")): string {
   const { configuration, batch, microBatches, peakBytes, memoryBytes, stepMs, samplesPerSecond, costPerMillion } = row;
+  const { libraryBytes } = row;
   return [
-    `batch ${batch}${microBatches === 1 ? "" : ` × ${microBatches}`} on ${describeConfiguration(configuration)}: ${size(peakBytes)} of ${size(memoryBytes)}`,
+    `batch ${batch}${microBatches === 1 ? "" : ` × ${microBatches}`} on ${describeConfiguration(configuration)}: ${size(peakBytes)} of ${size(memoryBytes)}${libraryBytes === undefined ? "" : `, beside ${size(libraryBytes)} for kernels`}`,
     ...(stepMs === undefined ? [] : [`${formatMs(stepMs)} a step`]),
     ...(samplesPerSecond === undefined ? [] : [`${formatRate(samplesPerSecond)} samples/s`]),
     ...(costPerMillion === undefined ? [] : [`${formatRate(costPerMillion)} a million samples`]),
@@ -212,13 +213,13 @@ function refusedTable({ refused }: FitSummary): DocumentPart {
 
 /** Returns why a batch does not fit, in words, and of which batches that is not proven. */
 export function describeNext(
-  { batch, peakBytes, binds, bindsBytes, unproven }: NotFitting,
+  { batch, peakBytes, libraryBytes, binds, bindsBytes, unproven }: NotFitting,
   size: SizeFormat = sizeFormat("auto"),
 ): string {
   const why =
     binds === "time"
       ? "takes too long"
-      : `${size(peakBytes)}, ${labelCategory(binds).toLowerCase()} ${size(bindsBytes)}`;
+      : `${size(peakBytes)}${libraryBytes === undefined ? "" : ` beside ${size(libraryBytes)}`}, ${labelCategory(binds).toLowerCase()} ${size(bindsBytes)}`;
   return `${batch}: ${why}${unproven === undefined ? "" : `; ${describeRange(unproven)} not proven`}`;
 }
 

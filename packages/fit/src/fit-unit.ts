@@ -61,6 +61,8 @@ export interface FitStep {
   /** Of one rank, and of one pass. */
   readonly batch: number;
   readonly peakBytes: number;
+  /** What kernels hold beside tensors, at most: it is no part of the peak, and is kept for them. Left out: nothing. */
+  readonly libraryBytes?: number;
   /** At the peak. */
   readonly bytesByCategory: Readonly<Partial<Record<CategoryName, number>>>;
   /** Undefined where ops have no times. */
@@ -80,6 +82,7 @@ export interface FitStep {
 /** A configuration with the batch that is best for it. */
 export interface FitRow extends FitStep {
   readonly configuration: FitConfiguration;
+  /** What tensors may hold: of the unit's what is not kept for kernels. */
   readonly memoryBytes: number;
   /** Passes of a step on each rank. */
   readonly microBatches: number;
@@ -94,6 +97,8 @@ export interface NotFitting {
   readonly batch: number;
   /** The least that was found. */
   readonly peakBytes: number;
+  /** What kernels hold beside that, at most; left out: nothing. */
+  readonly libraryBytes?: number;
   /** What takes most of it. */
   readonly binds: CategoryName | "time";
   readonly bindsBytes: number;

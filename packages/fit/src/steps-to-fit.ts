@@ -1,5 +1,5 @@
 import type { HeldPeak } from "@remat/memory";
-import type { Trace } from "@remat/trace";
+import type { DeviceSpec, Trace } from "@remat/trace";
 
 /** A training step of some model, at any batch: of a model that is there, or as it follows from recorded runs. */
 export interface StepsToFit {
@@ -18,6 +18,8 @@ export interface StepsToFit {
    * out: there is no quicker way.
    */
   scaled?(optimizer: string | undefined): Promise<StepsToFit | undefined>;
+  /** Returns what kernels hold on a device beside tensors, at most, while an op of a step runs: so much is kept for them. Left out: nothing is known. */
+  libraryBytesOf?(trace: Trace, spec: DeviceSpec): number;
   /** What follows from recorded runs may be off by so many bytes; left out: nothing. */
   readonly residualBytes?: number;
   /** Whether the run tells what its ops took. */

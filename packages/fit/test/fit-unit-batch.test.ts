@@ -5,6 +5,7 @@ import { planTorchCheckpoints } from "@remat/planner";
 import { compareShardings } from "@remat/reporting/sharding";
 import { countSteps, deviceSpec, priceTrace, stepMs } from "@remat/runtime-estimator";
 import { goldensOf } from "@remat/testkit";
+import type { Trace } from "@remat/trace";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type FitUnit, fitUnitBatch, type StepsToFit, stepsOfRuns, unitsOf } from "../src/index.js";
@@ -93,6 +94,45 @@ describe("the batch of a configuration", () => {
       { numRuns: 40 },
     );
     expect(fitting).toBeGreaterThan(5);
+  }, 120_000);
+
+  it("keeps free what kernels hold beside tensors, and is still the largest that fits", async () => {
+    const [, steps] = scaled;
+    // By the batch, as patches of a convolution are.
+    const perSample = 7_001;
+    const libraryBytesOf = (trace: Trace): number => perSample * trace.tensorShape(trace.opInputs(0)[0])[0];
+    const batches = range(1, 40);
+    const needed = new Map<number, number>();
+    for (const batch of batches) {
+      const trace = await steps.stepAt(batch, undefined);
+      needed.set(batch, heldPeak(trace).peakBytes + libraryBytesOf(trace));
+    }
+    let fewer = 0;
+    const memories = fc.record({
+      memoryBytes: fc.integer({ min: 100_000, max: 900_000 }),
+      way: fc.constantFrom("stock" as const, "stock" as const, "stock" as const, "recompute" as const),
+    });
+    await fc.assert(
+      fc.asyncProperty(memories, async ({ memoryBytes, way }) => {
+        const asked = { devices: [deviceSpec("cpu")], batches, ways: [way], memoryBytes, objective: "batch" as const };
+        const without = await fitUnitBatch(unitsOf(asked, steps)[0], steps);
+        const answer = await fitUnitBatch(unitsOf(asked, steps)[0], { ...steps, libraryBytesOf });
+        const largest = Math.max(0, ...batches.filter((batch) => needed.get(batch)! <= memoryBytes));
+        if (answer.kind !== "fits") {
+          expect(largest).toBe(0);
+          return;
+        }
+        const { batch, peakBytes, libraryBytes, memoryBytes: roomBytes } = answer.row;
+        expect(libraryBytes).toBe(libraryBytesOf(await steps.stepAt(batch, undefined)));
+        expect(roomBytes).toBe(memoryBytes - libraryBytes!);
+        expect(peakBytes).toBeLessThanOrEqual(roomBytes);
+        if (way === "stock") expect(batch).toBe(largest);
+        else expect(batch).toBeGreaterThanOrEqual(largest);
+        if (without.kind === "fits" && without.row.batch > batch) fewer++;
+      }),
+      { numRuns: 16 },
+    );
+    expect(fewer).toBeGreaterThan(5);
   }, 120_000);
 
   it("holds in several passes what a plan leaves of each, and is within memory and time", async () => {

@@ -66,11 +66,14 @@ describe("parseDeviceSpec", () => {
   test("takes text or a value; an allocation unit of 1 is assumed", () => {
     expect(parseDeviceSpec(spec)).toEqual({ ...spec, allocationUnitBytes: 1 });
     expect(
-      parseDeviceSpec(JSON.stringify({ ...spec, memoryBytes: 8e9, allocationUnitBytes: 512, source: "me" })),
+      parseDeviceSpec(
+        JSON.stringify({ ...spec, memoryBytes: 8e9, allocationUnitBytes: 512, oneDnn: true, source: "me" }),
+      ),
     ).toEqual({
       ...spec,
       memoryBytes: 8e9,
       allocationUnitBytes: 512,
+      oneDnn: true,
       source: "me",
     });
   });
@@ -133,7 +136,12 @@ describe("parseDeviceSpec", () => {
     [
       "an unknown field",
       { ...spec, bandwidth: 448 },
-      "device spec: field 'bandwidth': expected one of the fields name, tflops, memoryGBps, memoryBytes, linkGBps, network, allocationUnitBytes, pricePerHour, source",
+      "device spec: field 'bandwidth': expected one of the fields name, tflops, memoryGBps, memoryBytes, linkGBps, network, allocationUnitBytes, pricePerHour, oneDnn, source",
+    ],
+    [
+      "a flag that is none",
+      { ...spec, oneDnn: "yes" },
+      "device spec: field 'oneDnn': found 'yes', expected true or false",
     ],
   ])("refuses %s", (_, json, message) => {
     expect(() => parseDeviceSpec(json)).toThrow(new RematError("DEVICE_SPEC", message));

@@ -28,6 +28,8 @@ export interface DeviceSpec {
   readonly allocationUnitBytes: number;
   /** What one costs in an hour, in whatever money, where somebody says so. */
   readonly pricePerHour?: number;
+  /** Of a CPU: whether TensorFlow computes there by oneDNN, which lays out no patches of convolutions; left out: nobody says. */
+  readonly oneDnn?: boolean;
   /** Where the numbers come from. */
   readonly source?: string;
 }

@@ -104,7 +104,8 @@ export async function run(model: string, options: CommandOptions, io: ConsoleIo)
     const planningJob: PlanningJob = { source, plannedBackend: backend, from: process.cwd(), wanted, timeMs, ...limit };
     const planned = await ask<PlanningJob, PlanningResult>("planning", planningJob, "predicting");
     const planning = { ...planned, notes: [...(note === undefined ? [] : [note]), ...planned.notes] };
-    requireRoom(name, planned.predicted.peakBytes, memory);
+    const { predicted, libraryBytes } = planned;
+    requireRoom(name, { peakBytes: predicted.peakBytes, libraryBytes }, memory);
     const job: StepJob = {
       source,
       backend: planning.backend,

@@ -1,5 +1,6 @@
+import { mostLibraryBytes } from "@remat/backends";
 import { type RecordedRun, type StepsToFit, stepsOfRuns } from "@remat/fit";
-import { countReplayedOps, RematError } from "@remat/trace";
+import { countReplayedOps, type DeviceSpec, RematError, type Trace } from "@remat/trace";
 import type { StepRequest } from "@remat/tracer/step";
 import { loadModel } from "../load-model.js";
 import { loadTrace } from "../load-trace.js";
@@ -34,8 +35,13 @@ export async function stepsOfJob({ sources, options }: FitJob, progress: Pick<Pr
       );
     runs.push({ name: source.name, trace: await loadTrace(source, options, progress) });
   }
-  return stepsOfRuns(runs);
+  const steps = stepsOfRuns(runs);
+  return steps.framework === "tfjs" ? { ...steps, libraryBytesOf } : steps;
 }
+
+/** A device with a link has memory of its own, where kernels are others. Where nobody says by what a CPU computes, it may be by what takes more. */
+const libraryBytesOf = (trace: Trace, { linkGBps, oneDnn = false }: DeviceSpec): number =>
+  linkGBps === undefined ? mostLibraryBytes(trace, oneDnn) : 0;
 
 /** Steps that are kept, since several ways and devices ask for the same. */
 const mostKept = 6;
@@ -66,6 +72,7 @@ async function stepsOfModel(source: ModelSource<"model">, { request, layers }: M
       return countReplayedOps(trace) === 0 ? trace : traced({ ...request, batch, optimizer, checkpointing: "free" });
     },
     releasedPeakAt,
+    libraryBytesOf,
     scaled: (optimizer) => scaled({ optimizer }),
   };
 }
@@ -82,7 +89,13 @@ function scaledSteps(
   try {
     const { stepAt, name, framework } = stepsOfRuns(runs, scaledFrom);
     const kept = remembering(mostKept, ({ batch }: { readonly batch: number }) => stepAt(batch, undefined));
-    return { name, framework, stepAt: (batch) => kept({ batch }), ...(releasedPeakAt && { releasedPeakAt }) };
+    return {
+      name,
+      framework,
+      stepAt: (batch) => kept({ batch }),
+      ...(releasedPeakAt && { releasedPeakAt }),
+      libraryBytesOf,
+    };
   } catch (error) {
     if (!(error instanceof RematError)) throw error;
     return undefined;

@@ -40,6 +40,8 @@ export interface PlanningResult {
   readonly restingBytes: number;
   readonly stock: StepPrediction;
   readonly predicted: StepPrediction;
+  /** What kernels hold beside tensors, at most. */
+  readonly libraryBytes: number;
   readonly budgetBytes?: number;
   /** To be followed; absent for stock and early release. */
   readonly plan?: string;

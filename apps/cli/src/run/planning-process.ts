@@ -1,4 +1,5 @@
 // A process that says what steps will take, and plans them: it traces one without data and times its ops on the backend.
+import { mostLibraryBytes, usesOneDnn } from "@remat/backends";
 import {
   type BackendName,
   type BackendSelection,
@@ -47,8 +48,9 @@ serveJob<PlanningJob, PlanningResult>(async (job, tell) => {
   );
   const { wanted } = job;
   // Of these it is known already; a plan's follows from times.
-  if (wanted.kind === "stock") requireRoom(name, heldPeak(traced).peakBytes, job.memory);
-  if (wanted.kind === "early-release") requireRoom(name, released.peakBytes, job.memory);
+  const libraryBytes = usesGpu ? 0 : mostLibraryBytes(traced, usesOneDnn() ?? false);
+  if (wanted.kind === "stock") requireRoom(name, { peakBytes: heldPeak(traced).peakBytes, libraryBytes }, job.memory);
+  if (wanted.kind === "early-release") requireRoom(name, { peakBytes: released.peakBytes, libraryBytes }, job.memory);
   const times = keptTimes(job.timesPath);
   const timed = await timeTraining(model, traced, {
     ...step,
@@ -73,6 +75,7 @@ serveJob<PlanningJob, PlanningResult>(async (job, tell) => {
     notes: trace.header.notes ?? [],
     restingBytes: restingBytes(trace),
     stock,
+    libraryBytes,
   };
   if (wanted.kind === "stock") return { ...common, predicted: stock };
   if (wanted.kind === "early-release") return { ...common, predicted: predictReleased(timed, released) };

@@ -11,17 +11,23 @@ export interface MemoryLimit {
 export const roomOf = ({ bytes, reserveBytes }: MemoryLimit): number => bytes - reserveBytes;
 
 /**
- * Refuses a step before it runs whose tensors have no room, by the same number as `remat fit`.
+ * Refuses a step before it runs that has no room, by the same numbers as `remat fit`.
  *
+ * @param needed what its tensors hold at the peak, and what kernels hold beside them
  * @param memory undefined: nobody says
  * @throws RematError `MEMORY_LIMIT`
  */
-export function requireRoom(name: string, peakBytes: number, memory: MemoryLimit | undefined): void {
+export function requireRoom(
+  name: string,
+  { peakBytes, libraryBytes }: { readonly peakBytes: number; readonly libraryBytes: number },
+  memory: MemoryLimit | undefined,
+): void {
   if (memory === undefined) return;
-  const roomBytes = roomOf(memory);
+  const roomBytes = Math.max(0, roomOf(memory) - libraryBytes);
   if (peakBytes <= roomBytes) return;
+  const kept = libraryBytes === 0 ? "" : `, beside ${formatTypedBytes(libraryBytes)} for kernels`;
   throw new RematError(
     "MEMORY_LIMIT",
-    `${name}: a step holds ${formatTypedBytes(peakBytes)} at its peak, and ${formatTypedBytes(Math.max(0, roomBytes))} are left of --memory. Nothing was run. Give a smaller --batch, or --budget ${roomBytes}B.`,
+    `${name}: a step holds ${formatTypedBytes(peakBytes)} at its peak, and ${formatTypedBytes(roomBytes)} are left of --memory${kept}. Nothing was run. Give a smaller --batch${roomBytes === 0 ? "" : `, or --budget ${roomBytes}B`}.`,
   );
 }

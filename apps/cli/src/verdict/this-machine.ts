@@ -1,8 +1,13 @@
-import { machineMemoryBytes } from "@remat/backends";
+import { machineMemoryBytes, usesOneDnn } from "@remat/backends";
 import type { DeviceSpec } from "@remat/trace";
 
-/** Returns where steps are run that remat runs itself, with the memory that a process may have here. */
-export function thisMachine(): Pick<DeviceSpec, "name" | "memoryBytes"> {
+/** Returns where steps are run that remat runs itself, with the memory that a process may have here, and by what its CPU computes. */
+export function thisMachine(): Pick<DeviceSpec, "name" | "memoryBytes" | "oneDnn"> {
   const memoryBytes = machineMemoryBytes();
-  return { name: "this machine", ...(memoryBytes !== undefined && { memoryBytes }) };
+  const oneDnn = usesOneDnn();
+  return {
+    name: "this machine",
+    ...(memoryBytes !== undefined && { memoryBytes }),
+    ...(oneDnn !== undefined && { oneDnn }),
+  };
 }

@@ -1,5 +1,6 @@
 import type { Backend } from "../backend.js";
 import { type DataEntry, requestedBytes } from "../data-entry.js";
+import { libraryBytes } from "./library-bytes.js";
 import { nativeResidency } from "./residency.js";
 import { restoreUtil } from "./restore-util.js";
 import { tensorflowSharing } from "./sharing.js";
@@ -52,6 +53,7 @@ export const native: Backend = {
   get keepsFreedMemory() {
     return startsWithAllocator() ? undefined : keepsFreedMemory;
   },
+  libraryBytes,
   bytesOf: (entry: DataEntry) =>
     requestedBytes(entry, typeof entry.dtype === "number" ? (dtypes[entry.dtype] ?? "") : entry.dtype),
   deviceOf(instance) {

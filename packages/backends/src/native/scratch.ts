@@ -87,7 +87,7 @@ const batchToSpace: Infer<X, { blockShape: number[]; crops: number[][] }> = (inp
 
 /**
  * Scratch on the native backend: what the JavaScript half of tfjs-node 4.22.0 (`kernels/<Kernel>.ts`) makes around TensorFlow's kernels.
- * What those take and give back within a call is not seen.
+ * What those take and give back within a call is not seen: `library-bytes.ts` bounds it.
  */
 export const tensorflowScratch: InferTable = {
   ...composedOnTensorflow,

@@ -5,7 +5,7 @@ import type { StepsToFit } from "../steps-to-fit.js";
 import { fitWay } from "../ways/fit-ways.js";
 import { isSharded, microBatchesOf, refusesOptimizer } from "../ways/sharded.js";
 import { firstImpossible, searchPlanned, trySmallest } from "./search-planned.js";
-import { fits, samplesPerSecondOf, TriedSteps } from "./tried-steps.js";
+import { fits, neededBytes, samplesPerSecondOf, TriedSteps } from "./tried-steps.js";
 
 /**
  * Finds for one configuration the batch that is best: for memory the smallest, else the largest that fits, since the time of a sample never rises with
@@ -99,9 +99,9 @@ async function bestAmong(unit: FitUnit, tried: TriedSteps): Promise<FitStep | un
   if (smallest.overhead > unit.maxOverhead) return undefined;
   const found = await largestFittingBatch(
     smallest.batch,
-    smallest.peakBytes,
+    neededBytes(smallest),
     memoryBytes,
-    async (batch) => (await tried.at(batch)).peakBytes,
+    async (batch) => neededBytes(await tried.at(batch)),
     { batches },
   );
   return found && (await tried.at(found.batch));
@@ -112,23 +112,25 @@ function rowOf(unit: FitUnit, step: FitStep, tried: TriedSteps): FitRow {
   return {
     ...step,
     configuration: unit.configuration,
-    memoryBytes: unit.memoryBytes,
+    memoryBytes: unit.memoryBytes - (step.libraryBytes ?? 0),
     microBatches: microBatchesOf(unit, step.batch) ?? 1,
     samplesPerSecond: samplesPerSecondOf(unit, step),
     next: over && notFitting(over, unit, tried),
   };
 }
 
-function notFitting({ batch, peakBytes, bytesByCategory }: FitStep, unit: FitUnit, tried: TriedSteps): NotFitting {
+function notFitting(step: FitStep, unit: FitUnit, tried: TriedSteps): NotFitting {
+  const { batch, peakBytes, libraryBytes, bytesByCategory } = step;
   const isProven =
     !fitWay(unit.configuration.way).isPlanned(unit) || batch >= (tried.impossibleFrom ?? Number.POSITIVE_INFINITY);
   const unproven = unprovenOf(unit, tried);
   const proof = { isProven, ...(unproven !== undefined && { unproven }) };
-  if (peakBytes <= unit.memoryBytes) return { batch, peakBytes, binds: "time", bindsBytes: 0, ...proof };
+  const found = { batch, peakBytes, ...(libraryBytes !== undefined && { libraryBytes }), ...proof };
+  if (neededBytes(step) <= unit.memoryBytes) return { ...found, binds: "time", bindsBytes: 0 };
   const [[binds, bindsBytes]] = (Object.entries(bytesByCategory) as [CategoryName, number][]).sort(
     (a, b) => b[1] - a[1],
   );
-  return { batch, peakBytes, binds, bindsBytes, ...proof };
+  return { ...found, binds, bindsBytes };
 }
 
 /** Of a way that is planned: what lies between the largest batch with a plan and the smallest that is proven to have none. */

@@ -4,12 +4,15 @@ import type { PlanBound } from "../ways/fit-way.js";
 import { fitWay } from "../ways/fit-ways.js";
 import { microBatchesOf } from "../ways/sharded.js";
 
+const noBound: PlanBound = { leastBytes: 0, leastMs: undefined };
+
 /** The batches that were tried for a unit: each is asked for once, or again with more effort while it does not fit. */
 export class TriedSteps {
   /** The smallest batch of those that may be taken of which it is proven that no plan fits; undefined: nothing is proven of any. */
   impossibleFrom: number | undefined;
   private readonly known = new Map<number, { readonly step: FitStep; readonly effort: number }>();
   private readonly bounds = new Map<number, PlanBound>();
+  private readonly libraryBytes = new Map<number, number>();
   private readonly unit: FitUnit;
   private readonly steps: StepsToFit;
   private readonly onTried: ((batch: number) => void) | undefined;
@@ -24,18 +27,33 @@ export class TriedSteps {
     const known = this.known.get(batch);
     if (known !== undefined && (known.effort >= effort || fits(known.step, this.unit))) return known.step;
     this.onTried?.(batch);
-    const step = await fitWay(this.unit.configuration.way).stepWith(this.unit, this.steps, batch, effort);
+    const libraryBytes = await this.libraryBytesAt(batch);
+    // A plan within nothing is as impossible as one within a byte.
+    const unit = { ...this.unit, memoryBytes: Math.max(1, this.unit.memoryBytes - libraryBytes) };
+    const found = await fitWay(unit.configuration.way).stepWith(unit, this.steps, batch, effort);
+    const step = libraryBytes === 0 ? found : { ...found, libraryBytes };
     this.known.set(batch, { step, effort });
     return step;
   }
 
-  /** Returns what no plan with a batch goes below. */
+  /** Returns what no plan with a batch goes below, with what kernels hold besides. */
   async boundOf(batch: number): Promise<PlanBound> {
     const { boundOf } = fitWay(this.unit.configuration.way);
-    const bound = this.bounds.get(batch) ??
-      (await boundOf?.(this.unit, this.steps, batch)) ?? { leastBytes: 0, leastMs: undefined };
+    const known = this.bounds.get(batch);
+    if (known !== undefined) return known;
+    const { leastBytes, leastMs } = (await boundOf?.(this.unit, this.steps, batch)) ?? noBound;
+    const bound = { leastBytes: leastBytes + (await this.libraryBytesAt(batch)), leastMs };
     this.bounds.set(batch, bound);
     return bound;
+  }
+
+  private async libraryBytesAt(batch: number): Promise<number> {
+    const { spec, configuration } = this.unit;
+    const known = this.libraryBytes.get(batch);
+    if (known !== undefined || this.steps.libraryBytesOf === undefined) return known ?? 0;
+    const bytes = this.steps.libraryBytesOf(await this.steps.stepAt(batch, configuration.optimizer), spec);
+    this.libraryBytes.set(batch, bytes);
+    return bytes;
   }
 
   has(batch: number): boolean {
@@ -76,8 +94,13 @@ function largest(steps: readonly FitStep[]): FitStep | undefined {
 }
 
 /** Tells whether a step keeps to a unit's memory, and to its time. */
-export function fits({ peakBytes, overhead }: FitStep, { memoryBytes, maxOverhead }: FitUnit): boolean {
-  return peakBytes <= memoryBytes && overhead <= maxOverhead;
+export function fits(step: FitStep, { memoryBytes, maxOverhead }: FitUnit): boolean {
+  return neededBytes(step) <= memoryBytes && step.overhead <= maxOverhead;
+}
+
+/** Returns what a step needs of a unit's memory: what it holds at its peak, and what kernels hold besides. */
+export function neededBytes({ peakBytes, libraryBytes = 0 }: Pick<FitStep, "peakBytes" | "libraryBytes">): number {
+  return peakBytes + libraryBytes;
 }
 
 /** Returns how many samples all ranks take in a second; undefined where ops have no times. */

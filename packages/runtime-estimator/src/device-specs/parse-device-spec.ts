@@ -10,6 +10,7 @@ const fields = [
   "network",
   "allocationUnitBytes",
   "pricePerHour",
+  "oneDnn",
   "source",
 ];
 const networkFields = ["perNode", "nodeGBps", "betweenGBps", "latencyUs"];
@@ -40,6 +41,7 @@ export function parseDeviceSpec(json: unknown): DeviceSpec {
   if (record["network"] !== undefined) spec.network = expectNetwork(record["network"]);
   if (record["pricePerHour"] !== undefined)
     spec.pricePerHour = expectNumber("pricePerHour", record["pricePerHour"], "a price above 0");
+  if (record["oneDnn"] !== undefined) spec.oneDnn = expectFlag("oneDnn", record["oneDnn"]);
   if (record["source"] !== undefined) spec.source = expectText("source", record["source"]);
   return spec;
 }
@@ -83,6 +85,11 @@ function expectText(field: string, value: unknown): string {
   if (typeof value !== "string" || value === "")
     fail(field, `found ${quote(value)}, expected a text that is not empty`);
   return value as string;
+}
+
+function expectFlag(field: string, value: unknown): boolean {
+  if (typeof value !== "boolean") fail(field, `found ${quote(value)}, expected true or false`);
+  return value as boolean;
 }
 
 function expectNumber(field: string, value: unknown, expected: string): number {
