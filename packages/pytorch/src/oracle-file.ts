@@ -86,6 +86,8 @@ export interface OracleFile {
   readonly lines?: readonly string[];
   readonly module_tree: readonly OracleModule[];
   readonly input?: Encoded;
+  /** The same step recorded with its weights in other dtypes: files like this one, by dtype. */
+  readonly recorded_in?: Readonly<Record<string, unknown>>;
   readonly error?: { readonly type: string; readonly msg: string } | null;
 }
 
@@ -136,6 +138,12 @@ export function asOracleFile(value: unknown): OracleFile {
     throw new RematError(
       "PYTORCH_FILE",
       `field 'config' of a ${String(file["schema"])} file: expected an object, found ${typeof file["config"]}. Export the run again.`,
+    );
+  const others = file["recorded_in"];
+  if (others !== undefined && (typeof others !== "object" || others === null || Array.isArray(others)))
+    throw new RematError(
+      "PYTORCH_FILE",
+      `field 'recorded_in' of a ${String(file["schema"])} file: expected files by dtype, found ${others === null ? "null" : typeof others}. Export the run again.`,
     );
   const wrong = wrongInTables(file);
   if (wrong !== undefined)

@@ -6,7 +6,7 @@ import {
   RematError,
   RuntimeSource,
   resetModStatsMark,
-  type Trace,
+  Trace,
   TraceBuilder,
 } from "@remat/trace";
 import { atenFlags } from "./aten-flags.js";
@@ -28,6 +28,7 @@ import { TensorTable } from "./tensor-table.js";
  * - **Modules**: their parameters and buffers (not of sharded models), enter and exit events with the tensors passed, and each op's stack of active calls. `rt-oracle` and `fsdp-oracle` only give
  *   the set of modules that are active at each op; enter and exit then stand where the set changes. Memory schemas: a module's enter event
  *   comes when its hook has run, so the categories of its parameters are set.
+ * - **Other dtypes** in which the step was recorded, too, are traces of their own, in `recordedIn`.
  * - **Checkpointed regions** are scopes, entered in the forward pass and again when they are recomputed; lines of the program are those of ops.
  * - **Memory**: `ref` becomes a change of category, `del` a free, `resize` a resize; marks keep their names, and the start of new statistics
  *   is `resetModStatsMark`. FSDP's hooks are `fsdpHook` events, each at the moment at which the tracker looks at memory.
@@ -50,7 +51,11 @@ export function readPyTorchTrace(file: unknown): Trace {
       );
     }
   }
-  return damagedUnless(oracle, () => reader.end());
+  const trace = damagedUnless(oracle, () => reader.end());
+  const others = Object.entries(oracle.recorded_in ?? {});
+  if (others.length === 0) return trace;
+  const recordedIn = others.map(([dtype, other]) => [dtype, readPyTorchTrace(other)] as const);
+  return new Trace({ ...trace, recordedIn: new Map(recordedIn) });
 }
 
 /** What cannot be read of the file as a whole is a damaged file, too. */

@@ -376,6 +376,29 @@ describe("what autograd saves", () => {
   });
 });
 
+describe("a step that was recorded in other dtypes, too", () => {
+  const golden = goldensOf("mem-oracle/1").find(({ file }) => file.name === "mem_min_adam")!.golden;
+
+  test("is read in each", () => {
+    const trace = readPyTorchTrace({ ...golden, recorded_in: { bfloat16: golden } });
+    const alone = readPyTorchTrace(golden);
+    expect([...trace.recordedIn.keys()]).toEqual(["bfloat16"]);
+    for (const run of [trace, trace.recordedIn.get("bfloat16")!])
+      expect(describeTrace(run)).toEqual(describeTrace(alone));
+    expect(alone.recordedIn.size).toBe(0);
+  });
+
+  test("is refused where one of them is no file", () => {
+    expect(() => readPyTorchTrace({ ...golden, recorded_in: [golden] })).toThrow(
+      "field 'recorded_in' of a mem-oracle/1 file",
+    );
+    expect(() => readPyTorchTrace({ ...golden, recorded_in: { bfloat16: {} } })).toThrow("unknown schema");
+    expect(() => readPyTorchTrace({ ...golden, recorded_in: { bfloat16: { ...golden, events: 3 } } })).toThrow(
+      "field 'events'",
+    );
+  });
+});
+
 describe("an in-place op on the result of the module before", () => {
   const golden = goldensOf("mem-oracle/1").find(({ file }) => file.name === "mem_vit_adam")?.golden;
   const trace = golden === undefined ? undefined : readPyTorchTrace(golden);

@@ -1,4 +1,4 @@
-import { type DeviceSpec, RuntimeSource, type Trace } from "@remat/trace";
+import { type DeviceSpec, RuntimeSource, Trace } from "@remat/trace";
 import { computeDtype } from "./op-call.js";
 import { opCost } from "./op-cost.js";
 import { groupOps, opCallOf } from "./op-signatures.js";
@@ -8,7 +8,7 @@ import { rooflineMs } from "./roofline.js";
  * Returns `trace` with every op priced for `device` by the roofline model: a copy whose columns `runtimeMs`, `runtimeSource`, `flops`,
  * `bytesRead` and `bytesWritten` are filled. FLOPs and bytes that the trace already holds are kept and priced as they are, so an op
  * without a formula can be priced for another device too; they are computed where they are missing. Earlier runtimes are replaced.
- * Needs no framework. Linear in the number of ops; ops that are alike are priced once.
+ * What was recorded in other dtypes is priced, too. Needs no framework. Linear in the number of ops; ops that are alike are priced once.
  *
  * @example
  * const onH100 = priceTrace(await readTrace(bytes), deviceSpec("h100"));
@@ -33,7 +33,7 @@ export function priceTrace(trace: Trace, device: DeviceSpec): Trace {
       bytesWritten[op] === group.bytesWritten[g];
     runtimeMs[op] = computed ? group.runtimeMs[g] : priceKept(op);
   }
-  return trace.withRuntimes({
+  const priced = trace.withRuntimes({
     runtimeMs,
     runtimeSource: new Uint8Array(ops.count).fill(RuntimeSource.roofline),
     runtimeSpreadMs: new Float64Array(ops.count).fill(Number.NaN),
@@ -42,6 +42,9 @@ export function priceTrace(trace: Trace, device: DeviceSpec): Trace {
     bytesRead,
     bytesWritten,
   });
+  if (trace.recordedIn.size === 0) return priced;
+  const recordedIn = Array.from(trace.recordedIn, ([dtype, run]) => [dtype, priceTrace(run, device)] as const);
+  return new Trace({ ...priced, recordedIn: new Map(recordedIn) });
 
   function priceKept(op: number): number {
     const dtype = computeDtype(opCallOf(trace, op));

@@ -1,4 +1,4 @@
-import { type DeviceSpec, OpFlag, parseTrace, RuntimeSource, type Trace, TraceBuilder, writeTrace } from "@remat/trace";
+import { type DeviceSpec, OpFlag, parseTrace, RuntimeSource, Trace, TraceBuilder, writeTrace } from "@remat/trace";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { deviceSpec, deviceSpecs, priceTrace, rooflineMs } from "../src/index.js";
@@ -110,6 +110,17 @@ describe("priceTrace", () => {
       rooflineMs({ flops, bytesRead, bytesWritten, dtype: "float16" }, a100);
     expect(Array.from(ops.runtimeMs)).toEqual([ms(3e12, 1e9, 2e9), ms(0, 1e9, 2e9), ms(0, 0, 8)]);
     expect(Array.from(ops.flops)).toEqual([3e12, 0, 0]);
+  });
+
+  test("prices what was recorded in other dtypes, too", () => {
+    fc.assert(
+      fc.property(randomTrace, randomTrace, device, (trace, low, spec) => {
+        const priced = priceTrace(new Trace({ ...trace, recordedIn: new Map([["bfloat16", low]]) }), spec);
+        expect(priced.ops).toEqual(priceTrace(trace, spec).ops);
+        expect(priced.recordedIn.get("bfloat16")!.ops).toEqual(priceTrace(low, spec).ops);
+      }),
+      { numRuns: 20 },
+    );
   });
 
   test("leaves the trace that it was given as it was", () => {

@@ -2,7 +2,7 @@
 const blockBytes = 1 << 18;
 const newline = 0x0a;
 /** No record is as long as this: a line that is would be read into memory as a whole, and some kilobytes of gzip data hold gigabytes of one. */
-const mostLineBytes = 1 << 26;
+export const mostLineBytes: number = 1 << 26;
 
 /** A line that is no JSON in UTF-8, or longer than any record. @internal */
 export class LineError extends Error {

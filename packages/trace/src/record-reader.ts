@@ -9,6 +9,8 @@ import { Category, FsdpHook, OpFlag, Phase, RuntimeSource, SavedAs } from "./voc
 export class RecordReader {
   /** Whether the end record has come. */
   ended = false;
+  /** By dtype, the records of the step as it was recorded in others; told by the end record. */
+  readonly recordedIn: Map<string, readonly unknown[]> = new Map();
   private readonly b: TraceBuilder;
   private readonly types = new Map<string, TensorType>();
 
@@ -79,6 +81,11 @@ export class RecordReader {
           );
         if (b.lastSavedOp >= b.opCount)
           throw new TraceFieldError("events", `a saved tensor is held for op ${b.lastSavedOp}, which never ran`);
+        for (const [dtype, records] of Object.entries(r["recordedIn"] ?? {})) {
+          if (!Array.isArray(records))
+            throw new TraceFieldError("recordedIn", `expected lists of records by dtype, found ${excerpt(records)}`);
+          this.recordedIn.set(dtype, records);
+        }
         this.ended = true;
         return;
       default:

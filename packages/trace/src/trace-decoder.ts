@@ -3,7 +3,7 @@ import type { TraceRecord } from "./record-fields.js";
 import { LineError, RecordLines } from "./record-lines.js";
 import { RecordReader } from "./record-reader.js";
 import { RematError } from "./remat-error.js";
-import type { Trace, TraceHeader } from "./trace.js";
+import { Trace, type TraceHeader } from "./trace.js";
 import { TraceBuilder } from "./trace-builder.js";
 import { traceFormatVersion } from "./trace-encoder.js";
 import { excerpt, TraceFieldError } from "./trace-field-error.js";
@@ -28,6 +28,7 @@ export class TraceDecoder {
   private readonly lines: RecordLines;
   private readonly keepDamaged: boolean;
   private builder: TraceBuilder | undefined;
+  private readonly recordedIn = new Map<string, Trace>();
   private records: RecordReader | undefined;
   /** Where reading stopped, with `keepDamaged`. */
   private damage: { readonly line: number; readonly reason: string } | undefined;
@@ -52,7 +53,7 @@ export class TraceDecoder {
     if (this.builder === undefined)
       throw this.notATrace(whole ? "the file is empty" : "its first line is not a whole header");
     if (this.damage !== undefined) return this.builder.build(this.damage);
-    if (this.records?.ended) return this.builder.build();
+    if (this.records?.ended) return new Trace({ ...this.builder.build(), recordedIn: this.recordedIn });
     const reason =
       gzip === "brokenOff" ? "the gzip data breaks off" : whole ? "there is no end record" : "the last line breaks off";
     return this.builder.build({ line: this.lines.line, reason });
@@ -90,10 +91,12 @@ export class TraceDecoder {
 
   private record(record: unknown, line: number): void {
     try {
-      if (typeof record !== "object" || record === null || Array.isArray(record))
-        throw new TraceFieldError("t", `expected an object, found ${excerpt(record)}`);
-      if (this.records !== undefined) return this.records.apply(record as TraceRecord);
-      this.builder = new TraceBuilder(this.header(record as TraceRecord));
+      if (this.records !== undefined) {
+        this.records.apply(asRecord(record));
+        for (const [dtype, run] of this.records.recordedIn) this.recordedIn.set(dtype, this.within(run));
+        return;
+      }
+      this.builder = new TraceBuilder(this.header(asRecord(record)));
       this.records = new RecordReader(this.builder);
     } catch (error) {
       if (!(error instanceof TraceFieldError)) throw error;
@@ -104,6 +107,17 @@ export class TraceDecoder {
         { cause: error },
       );
     }
+  }
+
+  /** The trace that records within the last one tell. */
+  private within(records: readonly unknown[]): Trace {
+    const [header, ...rest] = records;
+    const builder = new TraceBuilder(this.header(asRecord(header)));
+    const reader = new RecordReader(builder);
+    for (const record of rest) reader.apply(asRecord(record));
+    if (!reader.ended)
+      throw new TraceFieldError("recordedIn", "expected an end record as the last of a list, found none");
+    return builder.build();
   }
 
   private header(r: TraceRecord): TraceHeader {
@@ -132,4 +146,10 @@ export class TraceDecoder {
       { cause: error },
     );
   }
+}
+
+function asRecord(record: unknown): TraceRecord {
+  if (typeof record !== "object" || record === null || Array.isArray(record))
+    throw new TraceFieldError("t", `expected an object, found ${excerpt(record)}`);
+  return record as TraceRecord;
 }

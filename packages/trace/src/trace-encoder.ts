@@ -1,5 +1,6 @@
 import { type FreshOutputs, findFreshOutputs } from "./fresh-outputs.js";
 import { opFlagNames } from "./op-flag-names.js";
+import { mostLineBytes } from "./record-lines.js";
 import { row, type Trace, type TraceHeader } from "./trace.js";
 import type { TraceBuilder } from "./trace-builder.js";
 import {
@@ -57,7 +58,8 @@ export class TraceEncoder {
     yield* this.encode(trace);
     this.define(trace.tensors.count - 1, trace.calls.count - 1, trace.scopes.length - 1);
     this.defineModules(trace.modules.length - 1);
-    if (trace.truncated === undefined) this.lines.push(`{"t":"end","events":${trace.events.count}}`);
+    if (trace.truncated === undefined)
+      this.lines.push(`{"t":"end","events":${trace.events.count}${recordedIn(trace)}}`);
     yield* this.taken();
   }
 
@@ -266,6 +268,23 @@ export class TraceEncoder {
  */
 export function* encodeProgress(encoder: TraceEncoder, builder: TraceBuilder): Generator<string, void, undefined> {
   yield* encoder.encode(builder.build());
+}
+
+/** What was recorded in other dtypes, as records within the last; what would make that longer than a reader takes is left out. */
+function recordedIn(trace: Trace): string {
+  const runs: string[] = [];
+  let chars = 0;
+  for (const [dtype, run] of trace.recordedIn) {
+    if (run.truncated !== undefined) continue;
+    const records: string[] = [];
+    for (const line of new TraceEncoder().end(run)) {
+      chars += line.length + 1;
+      if (chars > mostLineBytes / 3) return "";
+      records.push(line);
+    }
+    runs.push(`${JSON.stringify(dtype)}:[${records.join(",")}]`);
+  }
+  return runs.length === 0 ? "" : `,"recordedIn":{${runs.join(",")}}`;
 }
 
 function headerLine(header: TraceHeader): string {

@@ -209,6 +209,7 @@ export interface TraceParts {
   readonly saves: SaveColumns;
   readonly events: EventColumns;
   readonly truncated?: { readonly line: number; readonly reason: string } | undefined;
+  readonly recordedIn?: ReadonlyMap<string, TraceParts>;
 }
 
 /**
@@ -233,6 +234,8 @@ export class Trace implements TraceParts {
   readonly events: EventColumns;
   /** Set when a file ended early: the last line that was whole, and why reading stopped. */
   readonly truncated: { readonly line: number; readonly reason: string } | undefined;
+  /** The same step recorded with its weights in other dtypes, by dtype (`bfloat16`): a run in one dtype does not show what the model's code casts, and which kernels run, in another. */
+  readonly recordedIn: ReadonlyMap<string, Trace>;
 
   constructor(parts: TraceParts) {
     this.header = parts.header;
@@ -249,6 +252,10 @@ export class Trace implements TraceParts {
     this.saves = parts.saves;
     this.events = parts.events;
     this.truncated = parts.truncated;
+    // What comes from another thread is plain data.
+    this.recordedIn = new Map(
+      Array.from(parts.recordedIn ?? [], ([dtype, run]) => [dtype, run instanceof Trace ? run : new Trace(run)]),
+    );
   }
 
   opName(op: number): string {

@@ -1,8 +1,8 @@
 import { gunzipSync, gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { encodeProgress, parseTrace, readTrace, TraceEncoder } from "../src/index.js";
-import { record, runArbitrary, traceArbitrary } from "./arbitrary-trace.js";
+import { encodeProgress, parseTrace, readTrace, Trace, TraceEncoder } from "../src/index.js";
+import { nameArbitrary, record, runArbitrary, traceArbitrary } from "./arbitrary-trace.js";
 import { cutBytes, fileOf } from "./bytes.js";
 import { tellTrace } from "./tell-trace.js";
 
@@ -53,6 +53,35 @@ describe("a trace written and read", () => {
       }),
       { numRuns: 50 },
     );
+  });
+
+  it("is the same with the step in other dtypes, whose records an older reader passes over", async () => {
+    await fc.assert(
+      fc.asyncProperty(traceArbitrary, traceArbitrary, nameArbitrary, async (wide, low, dtype) => {
+        const bytes = fileOf(new Trace({ ...wide, recordedIn: new Map([[dtype, low]]) }));
+        for (const read of [parseTrace(bytes), await readTrace(cutBytes(bytes, [1, 100]))]) {
+          expect(tellTrace(read)).toEqual(tellTrace(wide));
+          expect([...read.recordedIn].map(([name, run]) => [name, tellTrace(run)])).toEqual([[dtype, tellTrace(low)]]);
+        }
+        const lines = new TextDecoder().decode(bytes).trimEnd().split("\n");
+        expect(JSON.parse(lines.at(-1)!)).toMatchObject({ t: "end", events: wide.events.count });
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it.each([
+    ["3", "expected lists of records by dtype, found 3"],
+    ["[]", "expected an object, found nothing"],
+    [
+      '[{"remat":"trace","version":1,"framework":"tfjs","device":"cpu","mode":"real","allocationUnitBytes":1}]',
+      "expected an end record",
+    ],
+  ])("refuses %s as the step in another dtype", (records, message) => {
+    const header =
+      '{"remat":"trace","version":1,"framework":"tfjs","device":"cpu","mode":"real","allocationUnitBytes":1}';
+    const file = `${header}\n{"t":"end","events":0,"recordedIn":{"bfloat16":${records}}}\n`;
+    expect(() => parseTrace(file, { name: "run" })).toThrow(message);
   });
 
   it("gives the same file when it is written again", () => {

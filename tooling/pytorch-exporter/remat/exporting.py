@@ -16,12 +16,12 @@ from .cuda_kernels import cuda_kernels
 from .devices import cpu_for_cuda, replaced
 from .fake_values import FakeValues, line_in
 from .models import as_one_model
-from .recording import record
+from .recording import Recorder, write_file
 from .restoring import as_before
 from .tensors import forget_stand_ins
 
 
-def export(build, path, *, assume=None, name=None, allocation_unit=512, kernels=None, precision=None):
+def export(build, path, *, assume=None, name=None, allocation_unit=512, kernels=None, precision=None, also_in=torch.bfloat16):
     """Records a step without computing it. `build()` returns `(model, step)` or `(model, optimizer, step)`; it and `step()` run on fake tensors.
 
     >>> def build():
@@ -36,16 +36,44 @@ def export(build, path, *, assume=None, name=None, allocation_unit=512, kernels=
     `{"nonzero": 0.25}` is the share of a tensor's elements that `nonzero`, `where(mask)` and `x[mask]` find. What `assume` leaves out raises, with the line of the program.
 
     Tensors on the CPU stand for those on a GPU, whose allocator gives out units of 512 bytes: attention and dropout are those that CUDA has. Of a step that will train on the CPU `allocation_unit` is 1. `kernels="cpu"` or "cuda" says
-    it where that says something else. `precision=torch.bfloat16`: as FSDP2 computes with `MixedPrecisionPolicy(param_dtype=torch.bfloat16)`: weights and what the model is given are in that dtype, which shows what its code casts by
-    itself; `stored=float32` in a sharding plan then says what shards are kept in.
+    it where that says something else.
+
+    A step whose weights are all in float32 is recorded a second time, of a model that is built anew, as FSDP2 computes it with `MixedPrecisionPolicy(param_dtype=also_in)`: weights and what the model is
+    given are in that dtype, which shows what its code casts by itself and which kernels attend. Both are in the file, as `recorded_in`, and sharding plans in that dtype are simulated on the second.
+    `also_in=None` leaves it out; where the model does not compute in that dtype it is left out with a warning. `precision=torch.bfloat16` records the step in that dtype alone.
     """
-    kernels = _kernels(kernels, allocation_unit)
+    asked = SimpleNamespace(assume=assume or {}, name=name, allocation_unit=allocation_unit, kernels=_kernels(kernels, allocation_unit))
+    with _saying_where():
+        content, is_wide = _content_in(precision, build, asked)
+    if precision is None and also_in is not None and is_wide:
+        other = _content_also_in(also_in, build, asked)
+        if other is not None:
+            content["recorded_in"] = {str(also_in).removeprefix("torch."): other}
+    write_file(path, content)
+
+
+def _content_in(precision, build, asked):
+    """What a file says of the step in `precision`, and whether its weights were all in float32."""
     mode = _FakeMode()
-    values = FakeValues(mode, assume or {})
-    with _saying_where(), _on_fake_tensors(), _stand_in(kernels):
+    values = FakeValues(mode, asked.assume)
+    with _on_fake_tensors(), _stand_in(asked.kernels):
         model, *optimizers, step = _built(build, mode, values)
+        is_wide = {parameter.dtype for parameter in as_one_model(model).parameters()} == {torch.float32}
         with mode, values, _known_to_transformers(values), _computing_in(precision, model):
-            _record_second(step, path, model, *optimizers, name=name, allocation_unit=allocation_unit, kernels=kernels)
+            return _content_of_second(step, asked, model, *optimizers), is_wide
+
+
+def _content_also_in(precision, build, asked):
+    """As `_content_in`; None, with a warning, of a step that cannot be taken so."""
+    try:
+        # What is to be said of the program was said of the first.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return _content_in(precision, build, asked)[0]
+    except Exception as error:
+        failure = f"{type(error).__name__}: {error}".splitlines()[0]
+    warnings.warn(f"remat: the step was not recorded in {precision}, too, since that raised {failure}; also_in=None does not try", stacklevel=3)
+    return None
 
 
 def export_step(step, path, model=None, optimizer=None, inputs=None, *, assume=None, name=None, allocation_unit=512, kernels=None):
@@ -53,20 +81,22 @@ def export_step(step, path, model=None, optimizer=None, inputs=None, *, assume=N
 
     For a step that does not fit into memory. `assume` and `kernels` as in `export`.
     """
-    kernels = _kernels(kernels, allocation_unit)
+    asked = SimpleNamespace(name=name, allocation_unit=allocation_unit, kernels=_kernels(kernels, allocation_unit))
     mode = _FakeMode()
     values = FakeValues(mode, assume or {})
     whole = as_one_model(model) or torch.nn.Module()
-    with _saying_where(), _on_fake_tensors(), _stand_in(kernels), as_before(whole, values=False) as met, mode, values, _known_to_transformers(values):
-        _record_second(step, path, model, optimizer or met, inputs, name=name, allocation_unit=allocation_unit, kernels=kernels)
+    with _saying_where(), _on_fake_tensors(), _stand_in(asked.kernels), as_before(whole, values=False) as met, mode, values, _known_to_transformers(values):
+        content = _content_of_second(step, asked, model, optimizer or met, inputs)
+    write_file(path, content)
 
 
-def _record_second(step, path, *of, kernels, **options):
+def _content_of_second(step, asked, *of):
     # The first step makes the optimizer's state; the second is one like all others.
     step()
-    with record(path, *of, **options) as recorder:
-        recorder.kernels = kernels if kernels == "cuda" else None
+    with Recorder(*of) as recorder:
+        recorder.kernels = asked.kernels if asked.kernels == "cuda" else None
         step()
+    return recorder.content(asked.name, asked.allocation_unit)
 
 
 @contextlib.contextmanager
@@ -92,8 +122,9 @@ def _computing_in(precision, model):
         return value.to(precision) if isinstance(value, torch.Tensor) and value.is_floating_point() else value
 
     whole = as_one_model(model)
-    for parameter in whole.parameters():
-        parameter.data = cast(parameter.data)
+    own = [(parameter, parameter.data) for parameter in whole.parameters()]
+    for parameter, data in own:
+        parameter.data = cast(data)
     roots = whole.children() if isinstance(model, (dict, list, tuple)) else [whole]
     hooks = [root.register_forward_pre_hook(lambda _, args, kwargs: tree_map(cast, (args, kwargs)), with_kwargs=True) for root in roots]
     try:
@@ -101,6 +132,8 @@ def _computing_in(precision, model):
     finally:
         for hook in hooks:
             hook.remove()
+        for parameter, data in own:
+            parameter.grad, parameter.data = None, data
 
 
 def _kernels(name, allocation_unit):

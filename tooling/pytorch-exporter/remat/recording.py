@@ -36,10 +36,10 @@ def record(path, model=None, optimizer=None, inputs=None, name=None, allocation_
     optimizer has made its state; of several a list, or models by name. `inputs`: tensors of the batch, by which they are told from other storages. `allocation_unit`: bytes that allocations are rounded up to;
     512 is CUDA's, so a step recorded on the CPU is planned as for a GPU.
     """
-    recorder = _Recorder(model, optimizer, inputs)
+    recorder = Recorder(model, optimizer, inputs)
     with recorder:
         yield recorder
-    recorder.write(path, name, allocation_unit)
+    write_file(path, recorder.content(name, allocation_unit))
 
 
 def record_step(step, path, model=None, optimizer=None, inputs=None, *, repeats=5, name=None, allocation_unit=512):
@@ -61,7 +61,7 @@ def record_step(step, path, model=None, optimizer=None, inputs=None, *, repeats=
         walls.append((time.perf_counter() - began) * 1e3)
         alone.append((clock() - began_alone) * 1e3)
     for _ in range(repeats):
-        recorder = _Recorder(model, optimizer, inputs)
+        recorder = Recorder(model, optimizer, inputs)
         recorder.clock = clock
         with recorder:
             step()
@@ -80,14 +80,26 @@ def record_step(step, path, model=None, optimizer=None, inputs=None, *, repeats=
     else:
         for event in ops[-1]:
             del event["ms"]
-    last.write(path, name, allocation_unit)
+    write_file(path, last.content(name, allocation_unit))
     return statistics.median(walls)
 
 
-class _Recorder(TorchDispatchMode):
+def write_file(path, content):
+    """Writes the file beside its place and renames it, so that there is never half of one."""
+    partial = f"{os.fspath(path)}.{os.getpid()}.part"
+    try:
+        with gzip.open(partial, "wt") if os.fspath(path).endswith(".gz") else open(partial, "w") as file:
+            json.dump(content, file, separators=(",", ":"), allow_nan=False)
+        os.replace(partial, path)
+    finally:
+        if os.path.exists(partial):
+            os.remove(partial)
+
+
+class Recorder(TorchDispatchMode):
     """Sees every op, module call, saved tensor and storage between `__enter__` and `__exit__`."""
 
-    def __init__(self, model, optimizer, inputs):
+    def __init__(self, model=None, optimizer=None, inputs=None):
         #: Whose stand in for those of the device.
         self.kernels = None
         super().__init__()
@@ -162,11 +174,10 @@ class _Recorder(TorchDispatchMode):
         torch.UntypedStorage.resize_ = resize_and_tell
         self._own(lambda: setattr(torch.UntypedStorage, "resize_", resize))
 
-    def write(self, path, name, allocation_unit):
-        """Writes the file beside its place and renames it, so that there is never half of one."""
+    def content(self, name, allocation_unit):
+        """What a file of the step says."""
         model = self.model
-        is_compressed = os.fspath(path).endswith(".gz")
-        content = {
+        return {
             "schema": SCHEMA,
             "source": f"remat, torch {torch.__version__}",
             "case": name or ("step" if model is None else type(model).__name__),
@@ -187,14 +198,6 @@ class _Recorder(TorchDispatchMode):
             "lines": self.lines,
             "events": self.first + self.events,
         }
-        partial = f"{os.fspath(path)}.{os.getpid()}.part"
-        try:
-            with gzip.open(partial, "wt") if is_compressed else open(partial, "w") as file:
-                json.dump(content, file, separators=(",", ":"), allow_nan=False)
-            os.replace(partial, path)
-        finally:
-            if os.path.exists(partial):
-                os.remove(partial)
 
     def peak_bytes(self, allocation_unit=512):
         """What the recorded step held at most, on the device that holds most."""

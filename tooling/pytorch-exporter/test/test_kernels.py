@@ -129,6 +129,67 @@ class Kernels(Folder):
         # What the model's code casts is there to be seen.
         self.assertIn("aten._to_copy.default", {func["name"] for func in file["funcs"]})
 
+    def test_a_step_in_float32_is_recorded_in_bfloat16_too(self):
+        built = []
+
+        class Model(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.linear = nn.Linear(8, 8)
+
+            def forward(self, x):
+                return self.linear(x).float().softmax(-1).to(x.dtype)
+
+        def build(dtype=None):
+            model = Model().to(dtype)
+            built.append(model)
+            optimizer = torch.optim.Adam(model.parameters())
+            x = torch.randn(4, 8, dtype=dtype)
+
+            def step():
+                model(x).sum().backward()
+                optimizer.step()
+                optimizer.zero_grad()
+
+            return model, optimizer, step
+
+        def recorded(build=build, **options):
+            remat.export(build, self.folder / "step.json", **options)
+            return self.read("step.json")
+
+        def dtypes(file):
+            return {file["tensors"][tensor]["dt"] for module in file["module_tree"] for _, tensor in module["params"]}
+
+        def casts(file):
+            return sum(event["e"] == "op" and file["funcs"][event["f"]]["name"] == "aten._to_copy.default" for event in file["events"])
+
+        file = recorded()
+        low = file.pop("recorded_in")["bfloat16"]
+        self.assertEqual((dtypes(file), dtypes(low)), ({"float32"}, {"bfloat16"}))
+        self.assertEqual(casts(file), 0)
+        self.assertGreater(casts(low), 0)
+        self.assertEqual(file, recorded(also_in=None))
+        self.assertEqual(low, recorded(precision=torch.bfloat16))
+        self.assertEqual(set(recorded(also_in=torch.float16)["recorded_in"]), {"float16"})
+        self.assertEqual({parameter.dtype for model in built for parameter in model.parameters()}, {torch.float32})
+        self.assertNotIn("recorded_in", recorded(lambda: build(torch.bfloat16)))
+
+    def test_a_step_that_cannot_be_taken_in_bfloat16_is_recorded_in_float32(self):
+        weight = nn.Linear(4, 4)
+
+        def build():
+            def step():
+                if weight.weight.dtype != torch.float32:
+                    raise TypeError("float32 alone")
+                weight(torch.ones(2, 4)).sum().backward()
+
+            return weight, step
+
+        with self.assertWarnsRegex(UserWarning, "not recorded in torch.bfloat16, too, since that raised TypeError: float32 alone"):
+            remat.export(build, self.folder / "step.json")
+        self.assertNotIn("recorded_in", self.read("step.json"))
+        self.assertEqual(weight.weight.dtype, torch.float32)
+
     def test_the_cpu_computes_as_before_when_a_recording_is_over(self):
         query = torch.randn(1, 2, 8, 16)
         torch.manual_seed(1)

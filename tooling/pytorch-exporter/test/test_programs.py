@@ -193,7 +193,8 @@ class Export(Folder):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             self.export(step)
-        self.assertEqual(read, [(True, 6, 4, [0.0, 0.5, 1.0])] * 2)
+        # Two steps, in float32 and in bfloat16.
+        self.assertEqual(read, [(True, 6, 4, [0.0, 0.5, 1.0])] * 4)
 
     def test_transformers_looks_at_masks_whose_values_are_known(self):
         # As its utils.import_utils has it: masks that hide nothing are left out of tensors that are not fake.
@@ -208,7 +209,8 @@ class Export(Folder):
         with unittest.mock.patch.dict(sys.modules, {utils.__name__: utils}):
             self.export(step)
             remat.export_step(step, self.folder / "step.json")
-        self.assertEqual(left_out, [True, False, False] * 4)
+        # Two steps of each, and of the first two in bfloat16.
+        self.assertEqual(left_out, [True, False, False] * 6)
         self.assertIs(utils.is_fake_tensor, is_fake_tensor)
 
     def test_steps_that_foreach_optimizers_count_are_numbers(self):

@@ -1,19 +1,32 @@
 import { CheckpointedSteps, type CheckpointedUnit, tellsSaves } from "@remat/memory/checkpointing";
 import type { Trace } from "@remat/trace";
+import { getOrInsert } from "../get-or-insert.js";
 import { checkpointedUnits } from "./checkpointed-units.js";
-import { type CheckpointedModules, planError } from "./sharding-plan.js";
+import { recordedForPlan } from "./recorded-dtype.js";
+import { type CheckpointedModules, planError, type ShardingPlan } from "./sharding-plan.js";
 
 /**
  * A run without checkpointing as it would be with: what plans that checkpoint are simulated on. Made once for plans by the dozen, as it reads the run but once.
  */
 export class CheckpointedRun {
-  private readonly trace: Trace;
+  readonly trace: Trace;
   private steps: CheckpointedSteps | undefined;
   /** By what is checkpointed, as JSON. */
   private readonly known = new Map<string, Trace>();
+  /** By dtype. */
+  private readonly recorded = new Map<string, CheckpointedRun>();
 
   constructor(trace: Trace) {
     this.trace = trace;
+  }
+
+  /** The run that a plan is simulated on, and the plan as it is told of it: the step as it was recorded in the plan's dtype, where it was, else this run. */
+  forPlan(given: ShardingPlan): { readonly run: CheckpointedRun; readonly plan: ShardingPlan } {
+    const recorded = recordedForPlan(this.trace, given);
+    if (recorded === undefined) return { run: this, plan: given };
+    const { trace, plan } = recorded;
+    const dtype = plan.mixedPrecision!.param!;
+    return { run: getOrInsert(this.recorded, dtype, () => new CheckpointedRun(trace)), plan };
   }
 
   /**

@@ -111,9 +111,10 @@ export function fullyShardCode(trace: Trace, given: ShardingPlan): string {
 }
 
 /** Modules are put into wrappers, inner ones before those around them, which `fully_shard` then shards. */
-function checkpointCalls(trace: Trace, root: number, { checkpoint }: ShardingPlan): readonly string[] {
+function checkpointCalls(trace: Trace, root: number, plan: ShardingPlan): readonly string[] {
+  const { checkpoint } = plan;
   if (checkpoint === undefined) return [];
-  const run = new CheckpointedRun(trace);
+  const { run } = new CheckpointedRun(trace).forPlan(plan);
   const depth = ({ fqn }: CheckpointedUnit): number => fqn.split(".").length;
   return [...run.unitsOf(checkpoint)]
     .sort((a, b) => depth(b) - depth(a))

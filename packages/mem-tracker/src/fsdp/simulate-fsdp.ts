@@ -46,7 +46,7 @@ export interface FsdpSimulation {
  * Predicts the memory of one rank under FSDP from a run on one device: shards with padding, gathering and its buffers, prefetching, reduction
  * in the reduction dtype, sharded gradients and optimizer states, lower precision, offload; checkpointing as the plan says, or as recorded.
  *
- * It follows PyTorch's FSDP2 event by event. What it cannot know: casts in the model's own code (tell them as `explicitCasts`), kernels
+ * It follows PyTorch's FSDP2 event by event. A step that was recorded in the dtype of the plan, too (`recordedIn`), is simulated on that. What cannot be known of one that was not: casts in the model's own code (tell them as `explicitCasts`), kernels
  * that another dtype would choose, and optimizer states that are not of their parameter's shape, which stay whole.
  *
  * @param runs of `trace`, where several plans are simulated on it; left out: made for this one
@@ -62,6 +62,13 @@ export function simulateFsdp(
 ): FsdpSimulation {
   checkShardingPlan(given);
   refuseParts(given.checkpoint);
+  const { run, plan } = runs.forPlan(given);
+  return simulateOn(run, plan, given);
+}
+
+/** @param plan as it is told of `runs`, which may be of the dtype in which the plan that was `given` computes */
+function simulateOn(runs: CheckpointedRun, told: ShardingPlan, given: ShardingPlan): FsdpSimulation {
+  const { trace } = runs;
   requireMemoryTrace(trace);
   if (trace.events.kind.includes(EventKind.fsdpHook))
     throw new RematError(
@@ -69,16 +76,16 @@ export function simulateFsdp(
       `the run of '${trace.header.model ?? "a model"}' was sharded by FSDP when it was recorded; expected one on one device. What its rank held is what remat memory shows without a sharding plan.`,
     );
   requireOneProcess(trace);
-  const run = accumulatedRun(runs.under(given.checkpoint), given.microBatches ?? 1);
-  if (given.strategy !== undefined) return simulateWhole(run, { ...given, wrap: [] });
-  const plan = { ...given, wrap: given.wrap ?? usualWrap(trace) };
+  const run = accumulatedRun(runs.under(told.checkpoint), told.microBatches ?? 1);
+  if (told.strategy !== undefined) return simulateWhole(run, { ...told, wrap: [] });
+  const plan = { ...told, wrap: told.wrap ?? usualWrap(trace) };
   const simulator = new Simulator(run, plan);
   const { groups } = simulator;
   const sharded = simulator.run();
   const { communication } = simulator;
   let tracker: FSDPMemTracker | undefined;
   return {
-    plan,
+    plan: { ...given, wrap: plan.wrap },
     groups,
     trace: sharded,
     work: simulator.work,
@@ -513,7 +520,9 @@ function describe(plan: FsdpSimulation["plan"], groups: readonly ParameterGroup[
   const together = (plan.groups ?? []).flatMap(({ modules }) => modules).filter((name) => name !== "");
   const wrapped = [...new Set([...wrap, ...together])];
   const named = wrapped.length === 0 ? "the root alone" : `the root and ${wrapped.join(", ")}`;
-  return `Simulated from a run on one device: rank ${rank} of ${worldSize} under FSDP${mesh}, ${groups.length} parameter ${groups.length === 1 ? "group" : "groups"} (${named}).`;
+  const { storedDtype, mixedPrecision } = plan;
+  const recorded = storedDtype === undefined ? "" : `, as recorded in ${mixedPrecision?.param}`;
+  return `Simulated from a run on one device${recorded}: rank ${rank} of ${worldSize} under FSDP${mesh}, ${groups.length} parameter ${groups.length === 1 ? "group" : "groups"} (${named}).`;
 }
 
 /** What a run in one dtype cannot show, and how it was taken to be. */
@@ -536,5 +545,5 @@ function describeUnfusedAttention(trace: Trace, softmax: number, lowDtype: strin
 }
 
 function recordedIn(lowDtype: string): string {
-  return `A run recorded in ${lowDtype} shows it (remat.export(…, precision=torch.${lowDtype}), and stored=float32 in the plan).`;
+  return `A run recorded in ${lowDtype}, too, shows it: remat.export(…, also_in=torch.${lowDtype}).`;
 }

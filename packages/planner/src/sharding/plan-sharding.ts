@@ -75,6 +75,8 @@ export function planSharding(trace: Trace, given: ShardingPlan, options: PlanSha
   const end = now() + timeMs;
   const isOver = (): boolean => now() > end;
   const search = new ShardingSearch(trace, given, options);
+  // Whose ops are saved are those of the dtype that the plan computes in.
+  const { run } = search.run.forPlan(given);
   const asGiven = search.try([], { isRequired: true })!;
   const budgetBytes = bytesOfBudget(budget, asGiven.peakBytes);
   const fits = (choices: readonly ShardingChoice[]): boolean =>
@@ -85,10 +87,10 @@ export function planSharding(trace: Trace, given: ShardingPlan, options: PlanSha
     given.reshardAfterForward !== undefined || given.strategy !== undefined
       ? [nothing]
       : reshardChoices(shardRanks(given), network?.perNode);
-  const policies = checkpointPolicies(trace, given, { timeMs: timeMs / 3, rounds, seed, now });
-  const checkpoints = policies.found.map((policy) => checkpointChoice(trace, search.run, policy));
+  const policies = checkpointPolicies(run.trace, given, { timeMs: timeMs / 3, rounds, seed, now });
+  const checkpoints = policies.found.map((policy) => checkpointChoice(run, policy));
   const byHand = [
-    search.try([nothing, checkpointChoice(trace, search.run, policies.allBlocks)]),
+    search.try([nothing, checkpointChoice(run, policies.allBlocks)]),
     ...reshards.slice(1, 2).map((reshard) => search.try([reshard])),
   ].filter((one) => one !== undefined && one !== asGiven);
   let isCutShort = false;

@@ -86,7 +86,7 @@ export function keptChoice(modules: readonly string[]): ShardingChoice {
  *
  * @internal
  */
-export function checkpointChoice(trace: Trace, run: CheckpointedRun, policy: CheckpointPolicy): ShardingChoice {
+export function checkpointChoice(run: CheckpointedRun, policy: CheckpointPolicy): ShardingChoice {
   if (policy.length === 0) return { text: "", changes: {} };
   const bySaved = new Map<string, { readonly save: readonly string[]; readonly modules: string[] }>();
   for (const unit of policy) {
@@ -97,7 +97,7 @@ export function checkpointChoice(trace: Trace, run: CheckpointedRun, policy: Che
     known.modules.push(withoutRoot(unit.fqn));
   }
   const entries = [...bySaved.values()].map(({ save, modules }) => ({
-    modules: asPatterns(modules, runningNames(trace)),
+    modules: asPatterns(modules, runningNames(run.trace)),
     ...(save.length > 0 && { save }),
   }));
   return {

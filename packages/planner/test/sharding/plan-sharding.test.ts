@@ -10,6 +10,7 @@ import {
 import { heldPeak } from "@remat/memory";
 import { readPyTorchTrace } from "@remat/pytorch";
 import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
+import type { Trace } from "@remat/trace";
 import { describe, expect, it } from "vitest";
 import { planSharding } from "../../src/sharding/index.js";
 
@@ -99,5 +100,34 @@ describe("planSharding", () => {
 
   it("throws what simulateFsdp throws of the plan as given", () => {
     expect(() => plan("world=8,wrap=layer.*", 1)).toThrow('no module is called "layer.*"');
+  });
+});
+
+describe("a step that was recorded in the dtype of the plan, too", () => {
+  const twice = recorded("in-two-dtypes-llama");
+  const low = twice.recordedIn.get("bfloat16")!;
+  const asked = { budget: { fraction: 0.85 }, network, rounds: 3, now: () => 0 };
+  const under = (run: Trace) => (each: ShardingPlan, runs?: CheckpointedRun) => {
+    const { peakBytes } = heldPeak(simulateFsdp(run, each, runs).trace);
+    return { peakBytes, stepMs: undefined, receivedBytes: 0 };
+  };
+
+  it("is planned on that, ops to save by its names, as the plan was given", () => {
+    const { found, given, tried } = planSharding(twice, parseShardingPlan("world=4,bf16"), {
+      ...asked,
+      stepUnder: under(twice),
+    });
+    const there = planSharding(low, parseShardingPlan("world=4,bf16,stored=float32"), {
+      ...asked,
+      stepUnder: under(low),
+    });
+    expect([found!.added, found!.peakBytes, given.peakBytes, tried]).toEqual([
+      there.found!.added,
+      there.found!.peakBytes,
+      there.given.peakBytes,
+      there.tried,
+    ]);
+    expect(found!.added).toContain("checkpoint=");
+    expect(found!.plan.storedDtype).toBeUndefined();
   });
 });
