@@ -3,7 +3,7 @@ import type { Plan, Trace } from "@remat/trace";
 import { defaultTimeMs } from "../default-time-ms.js";
 import type { PlanningGraph } from "../graph/planning-graph.js";
 import { type PlanningGraphOfTraceOptions, planningGraphOfTrace } from "../graph/planning-graph-of-trace.js";
-import { planOfTrace } from "../plan/plan-of-trace.js";
+import { plansOfTrace } from "../plan/plan-of-trace.js";
 import type { RematerializeOptions } from "../rematerialize.js";
 import { type BindingOp, bindingOp } from "./binding-op.js";
 import { type CheckpointingGoal, checkGoal } from "./checkpointing-goal.js";
@@ -75,22 +75,25 @@ export async function findPlans(
   checkGoal(options);
   const graph = planningGraphOfTrace(trace, options);
   const recorded = heldPeak(trace).peakBytes;
-  // To write a plan takes about as long as to read the trace.
+  // To write the first plan takes about as long as to read the trace, to write another a tenth of that.
   const plans = 1 + (options.paretoPoints ?? 0) + (options.paretoPoints ? 3 : 0);
-  const reserveMs = Math.min(0.2 * (options.timeMs ?? defaultTimeMs), plans * (performance.now() - began));
+  const writingMs = (1 + 0.1 * plans) * (performance.now() - began);
+  const reserveMs = Math.min(0.2 * (options.timeMs ?? defaultTimeMs), writingMs);
   const { isReplayable: _isReplayable, linkBytesPerSecond, ...rest } = options;
   const goal: ScheduleOptions =
     "budgetFraction" in rest && rest.budgetFraction !== undefined
       ? { ...rest, budgetFraction: undefined, budgetBytes: Math.max(1, Math.floor(rest.budgetFraction * recorded)) }
       : rest;
   const found = await withRunner(graph, (runner) => findSchedules(graph, goal, { runner, began, reserveMs }));
+  const { point, front, recommended, smallest, isProvenInfeasible: isProven } = found;
+  let write: ReturnType<typeof plansOfTrace> | undefined;
   const pointOf = ({ schedule, budgetBytes }: BudgetedSchedule): CheckpointingPoint => {
-    const planned = planOfTrace(trace, graph, { ...schedule, budgetBytes });
+    write ??= plansOfTrace(trace, graph);
+    const planned = write({ ...schedule, budgetBytes });
     const plan = linkBytesPerSecond === undefined ? planned : withLinkOrigin(planned, linkBytesPerSecond);
     const { peakBytes, cost, overhead } = plan.predicted;
     return { budgetBytes, peakBytes, stepMs: cost, overhead, plan };
   };
-  const { point, front, recommended, smallest, isProvenInfeasible: isProven } = found;
   return {
     recordedPeakBytes: recorded,
     point: point && pointOf(point),

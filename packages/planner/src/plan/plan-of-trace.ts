@@ -25,30 +25,42 @@ import { freeAfter, type PlanningStep, reloadAfter } from "./planning-step.js";
  * const plan = planOfTrace(trace, graph, await rematerialize(graph, { budgetBytes: 2e9 }));
  */
 export function planOfTrace(trace: Trace, graph: TracePlanningGraph, schedule: Rematerialization): Plan {
+  return plansOfTrace(trace, graph)(schedule);
+}
+
+/**
+ * Returns what writes each of several schedules of a trace's graph as {@link planOfTrace} does: what all their plans have in common is found once.
+ * @internal
+ */
+export function plansOfTrace(trace: Trace, graph: TracePlanningGraph): (schedule: Rematerialization) => Plan {
   const ops = opOccurrences(trace);
   const { header } = trace;
   const { names, sources } = planValues(graph);
-  const sequence = deferSources(graph, schedule.sequence);
-  const { peakBytes } = holdSequence(graph, sequence)!;
+  const recordedPeakBytes = heldPeak(trace).peakBytes;
   const passes = passStarts(trace);
-  return {
-    subject: {
-      kind: "trace",
-      name: header.model ?? "model",
-      framework: header.framework,
-      ...(header.backend !== undefined && { backend: header.backend }),
-      device: header.device,
-      allocationUnitBytes: header.allocationUnitBytes,
-      ...(header.fasterGradients !== undefined && { fasterGradients: header.fasterGradients }),
-      ...(header.step !== undefined && { step: header.step }),
-      fingerprint: fingerprintOfOps(ops),
-    },
-    origin: originOf(schedule),
-    predicted: { ...predictionOf(schedule), peakBytes, recordedPeakBytes: heldPeak(trace).peakBytes },
-    ops,
-    ...(passes.length > 0 && { passes }),
-    sources,
-    steps: stepsOf(trace, graph, sequence, names),
+  const subject: Plan["subject"] = {
+    kind: "trace",
+    name: header.model ?? "model",
+    framework: header.framework,
+    ...(header.backend !== undefined && { backend: header.backend }),
+    device: header.device,
+    allocationUnitBytes: header.allocationUnitBytes,
+    ...(header.fasterGradients !== undefined && { fasterGradients: header.fasterGradients }),
+    ...(header.step !== undefined && { step: header.step }),
+    fingerprint: fingerprintOfOps(ops),
+  };
+  return (schedule) => {
+    const sequence = deferSources(graph, schedule.sequence);
+    const { peakBytes } = holdSequence(graph, sequence)!;
+    return {
+      subject,
+      origin: originOf(schedule),
+      predicted: { ...predictionOf(schedule), peakBytes, recordedPeakBytes },
+      ops,
+      ...(passes.length > 0 && { passes }),
+      sources,
+      steps: stepsOf(trace, graph, sequence, names),
+    };
   };
 }
 
