@@ -56,7 +56,9 @@ it("says of a model what remat memory says of it, whatever is asked", async () =
       fc.option(fc.integer({ min: 1, max: 70 }), { nil: undefined }),
       fc.option(fc.constantFrom("sgd", "momentum", "adam", "adamax", "rmsprop", "none"), { nil: undefined }),
       fc.option(fc.constantFrom("t4", "h100"), { nil: undefined }),
-      fc.option(fc.constantFrom("world=2", "world=8,no-reshard", "world=4,wrap=", "world=3,bf16"), { nil: undefined }),
+      fc.option(fc.constantFrom("world=2", "world=8,no-reshard", "world=4,no-wrap", "world=3,bf16"), {
+        nil: undefined,
+      }),
       async (batch, optimizer, device, sharding) => {
         const question = [
           ...(batch === undefined ? [] : [`batch=${batch}`]),
@@ -93,7 +95,7 @@ function wordsOf({ question }: WhatIfRow): readonly string[] {
   ];
 }
 
-/** What is told of a step, and what `remat memory`, `remat compare` and `remat fit` say of each configuration that it is told of. */
+/** What is told of a step, and what `remat memory`, `remat plan`, `remat compare` and `remat fit` say of each configuration that it is told of. */
 async function answersOf(
   target: string,
   step: readonly string[],
@@ -117,6 +119,11 @@ async function answersOf(
     if (target.endsWith(".gz") && words.includes("--optimizer"))
       peaks.push(((await say("fit", [...words, "--ways", "stock", "--workers", "1"])) as Found).best.peakBytes);
     else peaks.push(((await say("memory", words)) as Judged).verdict.peakBytes);
+    const isPlanned = !words.includes("--fsdp") && !(target.endsWith(".gz") && words.includes("--optimizer"));
+    if (isPlanned)
+      peaks.push(
+        ((await say("plan", [...words, "--max-overhead", "0%", "--iterations", "1"])) as Judged).verdict.peakBytes,
+      );
     if (words.includes("--fsdp")) peaks.push(((await say("compare", words)) as Compared).plans.at(-1)?.peakBytes);
     expect([row.question, ...new Set(peaks)]).toEqual([row.question, row.peakBytes]);
   }

@@ -19,6 +19,18 @@ it("shows each answer beside the step as it is, numbers for programs too, and wh
   ]);
 });
 
+it("says below why a rank holds more than one device", () => {
+  const step = { peakBytes: 2 ** 20, bytesByCategory: {}, stepMs: 1, device };
+  const { html } = whatIfHtml([
+    answeredWhatIf("as it is", step),
+    answeredWhatIf("world=64", { ...step, peakBytes: 2 ** 21, reason: "more than on one device: a <reason>" }),
+    answeredWhatIf("world=2", { ...step, peakBytes: 2 ** 19 }),
+  ]);
+  expect([...html.matchAll(/<li>(.*?)<\/li>/g)].map(([, item]) => item)).toEqual([
+    "world=<wbr>64: more than on one device: a &lt;reason&gt;.",
+  ]);
+});
+
 it("is left out where nothing was asked", () => {
   expect(whatIfHtml([]).html).toBe("");
 });

@@ -95,7 +95,7 @@ it("is what remat compare says of any way to shard", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.constantFrom("world=2", "world=8", "world=16,replicas=2", "world=1"),
-      fc.subarray(["no-reshard", "bf16", "offload", "wrap="]),
+      fc.subarray(["no-reshard", "bf16", "offload", "no-wrap"]),
       device,
       async (world, items, spec) => {
         const sharding = [world, ...items].join(",");

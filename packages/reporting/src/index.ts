@@ -198,7 +198,7 @@ export { type Facts, factLines, verdictSeparator } from "./verdict/fact-lines.js
 export { type FailureVerdictOptions, judgeFailure } from "./verdict/judge-failure.js";
 export { type GraphMemory, judgeGraph } from "./verdict/judge-graph.js";
 export { judgeMemory, judgeStep, type NextStep, type StepMemory, type VerdictOptions } from "./verdict/judge-memory.js";
-export type { FittingBatch, GivenStep, Outcome, Verdict } from "./verdict/verdict.js";
+export type { FittingBatch, GivenStep, LeastHeld, Outcome, Verdict } from "./verdict/verdict.js";
 export { describeWay, type WayToFit } from "./verdict/way-to-fit.js";
 export { factsOf, withFacts, withVerdict } from "./verdict/with-verdict.js";
 export {

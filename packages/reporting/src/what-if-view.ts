@@ -8,14 +8,18 @@ export interface WhatIfStep extends StepMemory {
   /** Undefined where nobody says. */
   readonly stepMs: number | undefined;
   readonly device: DeviceToFit;
+  /** Why it holds more where one would expect less. */
+  readonly reason?: string | undefined;
 }
 
 /** What would be with something else: the verdict on that step, or why there is none. */
 export interface WhatIfRow {
   /** What is other than in the step as it is. */
   readonly question: string;
-  /** The verdict's line: peak, whether it fits, time; of what is refused, why, and what to do. */
+  /** The verdict's line: peak, whether it fits, time, and why more is held where one would expect less; of what is refused, why, and what to do. */
   readonly answer: string;
+  /** Of what is answered, the last of that alone. */
+  readonly reason?: string | undefined;
   /** Undefined of what is refused. */
   readonly peakBytes: number | undefined;
   /** Undefined where nobody says how much memory the device has. */
@@ -27,15 +31,10 @@ export interface WhatIfRow {
 export const presentQuestion = "as it is";
 
 /** Returns the answer to a question: what the step that is asked for holds and takes. */
-export function answeredWhatIf(question: string, { device, stepMs, ...memory }: WhatIfStep): WhatIfRow {
+export function answeredWhatIf(question: string, { device, stepMs, reason, ...memory }: WhatIfStep): WhatIfRow {
   const { peakBytes, fits, facts } = judgeStep(memory, { device });
-  return {
-    question,
-    answer: stepMs === undefined ? facts[0] : `${facts[0]}; step ${formatMs(stepMs)}`,
-    peakBytes,
-    fits,
-    stepMs,
-  };
+  const told = [facts[0], ...(stepMs === undefined ? [] : [`step ${formatMs(stepMs)}`]), ...(reason ? [reason] : [])];
+  return { question, answer: told.join("; "), peakBytes, fits, stepMs, ...(reason !== undefined && { reason }) };
 }
 
 /** Returns the answer to a question that cannot be answered, with the reason. */

@@ -9,7 +9,7 @@ import {
   type Verdict,
   type WayToFit,
 } from "@remat/reporting";
-import { largestFittingBatch, waysToFit } from "@remat/reporting/ways-to-fit";
+import { largestFittingBatch, leastHeld, waysToFit } from "@remat/reporting/ways-to-fit";
 import type { DeviceSpec, Trace } from "@remat/trace";
 import { parseUnits } from "../format-option.js";
 import { loadTrace } from "../load-trace.js";
@@ -55,7 +55,7 @@ export async function giveVerdict(
     ...(earlyReleasePeakBytes !== undefined && { earlyReleasePeakBytes }),
     ...(outcome && { outcome }),
     given: given.handCheckpointed,
-    ...(ways && { ways }),
+    ...(ways && { ways, least: ways.length === 0 ? leastHeld(trace) : undefined }),
     commandFor: (step) =>
       "command" in given
         ? given.command

@@ -46,7 +46,11 @@ export function nextCommand(
         "memory",
         given,
         "--fsdp",
-        `world=${step.worldSize}${step.wrap.map((name) => `,wrap=${name}`).join("")}`,
+        [
+          `world=${step.worldSize}`,
+          ...step.wrap.map((name) => `wrap=${name}`),
+          ...(step.checkpoint ?? []).map((name) => `checkpoint=${name}`),
+        ].join(","),
       );
     case "device":
       return typed("memory", withOption(given, "device", step.device));

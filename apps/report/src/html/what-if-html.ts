@@ -13,8 +13,17 @@ export function whatIfHtml([present, ...others]: readonly WhatIfRow[]): Html {
     ...others,
   ].map((row) =>
     rowHtml(row, row === present ? undefined : present.peakBytes),
-  )}</tbody></table><p class="note">Each is the step as it runs, with that changed and nothing else; batches are of one rank. Others are asked in <code>remat ui</code>, and searched through by <code>remat fit</code>.</p></div></div>
+  )}</tbody></table>${reasonsHtml(others)}<p class="note">Each is the step as it runs, with that changed and nothing else; batches are of one rank. Others are asked in <code>remat ui</code>, and searched through by <code>remat fit</code>.</p></div></div>
 `;
+}
+
+/** Why something holds more where one would expect less. */
+function reasonsHtml(rows: readonly WhatIfRow[]): Html | false {
+  const told = rows.filter(({ reason }) => reason !== undefined);
+  return (
+    told.length > 0 &&
+    html`<ul class="note">${told.map(({ question, reason }) => html`<li>${breakable(question, "=,")}: ${reason}.</li>`)}</ul>`
+  );
 }
 
 function rowHtml({ question, answer, peakBytes, fits, stepMs }: WhatIfRow, presentBytes: number | undefined): Html {

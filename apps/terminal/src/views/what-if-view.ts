@@ -242,8 +242,11 @@ function drawWhatIf(scene: Scene, own: WhatIfState): Drawn {
     isMatch: (index) => isMatch(scene, rows[index].question),
   });
   // Where nobody can move to them, all reasons are told.
-  const reasons = scene.look.isPlain ? rows.filter((row) => row.peakBytes === undefined && row !== rows[0]) : [];
-  const told = reasons.flatMap(({ question, answer }) => wrapText(`${question}: ${answer}`, width, "  "));
+  const reasons = scene.look.isPlain ? rows.slice(1) : [];
+  const told = reasons.flatMap(
+    ({ question, answer, peakBytes, reason = peakBytes === undefined ? answer : undefined }) =>
+      reason === undefined ? [] : wrapText(`${question}: ${reason}`, width, "  "),
+  );
   const below = told.length === 0 ? [] : [[], ...told.map((text): Line => [{ text }])];
   const drawn = stack(textOnly(...answerLines(scene, own)), table, textOnly(...below));
   return { lines: drawn.lines.slice(0, height), regions: drawn.regions };

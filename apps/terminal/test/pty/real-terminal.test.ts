@@ -144,7 +144,7 @@ describe.runIf(isThere)("remat ui in a terminal", () => {
 ] });\n`,
     );
     start(`ui ${model} --batch 6 --view what-if`, { columns: 140, rows: 50 });
-    await terminal.until("the last answer", has("world=8,bf16", "world=64"));
+    await terminal.until("the last answer", has("world=8,no-wrap", "world=64"));
     const shown = terminal.screen().map((line) => line.replaceAll(/\s+/g, " "));
     for (const [question, ...words] of [
       ["batch=12", "--batch", "12"],

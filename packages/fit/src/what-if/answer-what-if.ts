@@ -14,7 +14,7 @@ import {
   type WhatIfRow,
   type WhatIfStep,
 } from "@remat/reporting";
-import { shardingOutcome } from "@remat/reporting/sharding";
+import { describeRise, shardingOutcome } from "@remat/reporting/sharding";
 import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
 import { type DeviceSpec, RematError, RuntimeSource, type Trace, truncationNote } from "@remat/trace";
 import { refusesPrecision, unitsOf } from "../fit-request.js";
@@ -90,13 +90,10 @@ async function takeStep(present: PresentStep, asked: OneStep): Promise<WhatIfSte
   const { trace, figures, isTimed } = pricedStep(present, asked, await stepOf(present, asked));
   if (plan === undefined) return { ...heldPeak(trace), stepMs: isTimed ? msOf(trace) : undefined, device };
   const name = sharding ?? precision;
-  const { peakBytes, bytesByCategory, time } = shardingOutcome(
-    trace,
-    { name, plan },
-    new CheckpointedRun(trace),
-    figures && { device: figures },
-  );
-  return { peakBytes, bytesByCategory, stepMs: isTimed ? time?.stepMs : undefined, device };
+  const outcome = shardingOutcome(trace, { name, plan }, new CheckpointedRun(trace), figures && { device: figures });
+  const { peakBytes, bytesByCategory, time } = outcome;
+  const reason = describeRise(outcome, heldPeak(trace).peakBytes);
+  return { peakBytes, bytesByCategory, stepMs: isTimed ? time?.stepMs : undefined, device, reason };
 }
 
 /** The plan of a rank; of one device that computes in another precision, too, as `remat fit` has it. Undefined of a step as it runs. */
@@ -201,7 +198,7 @@ export function usualWhatIfs({ trace, steps, device }: Omit<PresentStep, "priced
     ...(isPrediction ? [] : optimizersFor(trace, steps).map((optimizer) => ({ optimizer }))),
     { precision: "bf16" },
     ...usualDevices.filter((name) => name !== device.name).map((name) => ({ device: deviceSpec(name) })),
-    ...(isPrediction || trace.ops.count > mostOpsSharded ? [] : shardings.map((sharding) => ({ sharding }))),
+    ...(isPrediction || trace.ops.count > mostOpsSharded ? [] : shardingsFor(steps).map((sharding) => ({ sharding }))),
   ];
   return questions.map(describeWhatIf);
 }
@@ -220,4 +217,8 @@ const usualDevices = ["t4", "l4", "a100-40gb", "a100", "h100", "h200"];
 const mostOpsSharded = 100_000;
 
 /** As is usual, over more and more ranks; then what else there is to choose. */
-const shardings = ["world=2", "world=8", "world=64", "world=8,no-reshard", "world=8,wrap=", "world=8,bf16"];
+const shardings: readonly string[] = ["world=2", "world=8", "world=64", "world=8,no-reshard", "world=8,no-wrap"];
+
+/** TensorFlow.js trains in `float32` alone. */
+const shardingsFor = ({ framework }: StepsToFit): readonly string[] =>
+  framework === "pytorch" ? [...shardings, "world=8,bf16"] : shardings;

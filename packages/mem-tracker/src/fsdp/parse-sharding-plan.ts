@@ -22,6 +22,7 @@ const planFlags: Readonly<Record<string, Partial<ShardingPlan>>> = {
   offload: { cpuOffload: true },
   "sync-last": { gradientSync: "last" },
   "as-tracked": { asTracked: true },
+  "no-wrap": { wrap: [] },
   ddp: { strategy: "ddp" },
   "bucket-view": { gradientAsBucketView: true },
 };
@@ -50,7 +51,7 @@ const onceKeys = ["world", "replicas", "rank", "zero", "bucket", "micro-batches"
 /**
  * Returns a plan from text: `world=8,wrap='layers.*',reshard,bf16,offload`.
  *
- * `world=N` is needed; `replicas=N` shards over that many times fewer ranks (HSDP); `rank=N`. `wrap=PATTERN` may be repeated, and quoted, and `wrap=` is the root alone; `wrap=A+B` gathers
+ * `world=N` is needed; `replicas=N` shards over that many times fewer ranks (HSDP); `rank=N`. `wrap=PATTERN` may be repeated, and quoted, and `no-wrap`, or `wrap=`, is the root alone; `wrap=A+B` gathers
  * modules as one, and `wrap=PATTERN(…)` says for these what is said for all otherwise: `reshard`, `no-reshard` or `reshard=N` ranks; `bf16` or `fp16` parameters
  * with `float32` reductions, or `param=DTYPE`, `reduce=DTYPE`, `output=DTYPE`. `root(…)` does so for the root. `cast=MODULE:DTYPE` is a cast in
  * the model's own code. `ignore=PATTERN`; `forward-prefetch=N`, `backward-prefetch=N`, or `MODULE>MODULE+MODULE`; `no-reshard-after-backward`;
@@ -67,7 +68,9 @@ export function parseShardingPlan(text: string): ShardingPlan {
     const [, key] = /^([\w-]+)=/.exec(item) ?? [];
     if (key !== undefined && onceKeys.includes(key) && given.has(key))
       throw planError(`${key}= is given twice in ${JSON.stringify(text)}: leave one of them out.`);
-    given.add(key ?? "");
+    given.add(key ?? item);
+    if (given.has("wrap") && given.has("no-wrap"))
+      throw planError(`wrap= and no-wrap are both given in ${JSON.stringify(text)}: leave one of them out.`);
     plan = withItem(plan, item);
   }
   if (Number.isNaN(plan.worldSize)) throw planError(`expected world=N in ${JSON.stringify(text)}, found none.`);

@@ -8,6 +8,7 @@ describe("parseShardingPlan", () => {
   it.each([
     ["world=8", { worldSize: 8 }],
     ["world=8,wrap=", { worldSize: 8, wrap: [] }],
+    ["world=8,no-wrap", { worldSize: 8, wrap: [] }],
     [
       "world=8,wrap='layers.*',reshard,bf16,offload",
       { worldSize: 8, wrap: ["layers.*"], reshardAfterForward: true, mixedPrecision: bf16, cpuOffload: true },

@@ -5,7 +5,7 @@ import { formatOverhead, formatWholePercent } from "../format-quantity.js";
 import type { HeldGroup, HeldTree } from "../held-tree/held-tree.js";
 import { countModules } from "../held-tree/name-pattern.js";
 import { type SizeFormat, type SizeUnit, sizeFormat } from "../size-unit.js";
-import { savingOf } from "../verdict/describe-verdict.js";
+import { describeLeast, savingOf } from "../verdict/describe-verdict.js";
 import { whereRecorded } from "../verdict/device-to-fit.js";
 import type { Verdict } from "../verdict/verdict.js";
 import { describeWay } from "../verdict/way-to-fit.js";
@@ -200,13 +200,16 @@ function describeIdle({ header: { framework } }: Trace, peakBytes: number, idle:
 
 function answerNext({ verdict, units }: AnswerFirstOptions): readonly Answer[] {
   if (verdict === undefined) return [];
-  const { command, ways } = verdict;
+  const { command, ways, least } = verdict;
   const size = sizeFormat(units);
   const reasons =
     ways === undefined
       ? []
       : ways.length === 0
-        ? [`Nothing that was tried makes it fit${describeWeights(verdict, size)}.`]
+        ? [
+            `Nothing that was tried makes it fit${describeWeights(verdict, size)}.`,
+            ...(least === undefined ? [] : [`${upperFirst(describeLeast(least, size))}.`]),
+          ]
         : ways.map((way) => `Fits: ${describeWay(way, size)}.`);
   if (command === undefined && reasons.length === 0) return [];
   return [{ ...asked("next"), answer: "", reasons, ...(command !== undefined && { command }) }];

@@ -3,9 +3,11 @@ import {
   CheckpointedRun,
   type Communication,
   type FsdpSimulation,
+  type GroupParameter,
   type ShardingPlan,
   type StreamSchedule,
   scheduleStreams,
+  shardRanks,
   simulateFsdp,
 } from "@remat/mem-tracker/fsdp";
 import { heldElsewhere, heldPeak, holdPlan } from "@remat/memory";
@@ -42,6 +44,20 @@ export interface ShardingOutcome {
   readonly communication: Communication;
   /** Undefined where ops have no times. */
   readonly time: StepTime | undefined;
+  /** How parameters are sharded; left out on one device, and where each rank has all of them. */
+  readonly sharded?: ShardedParameters;
+}
+
+/** How many parameters are sharded over how many ranks, in how many groups, and what they take. */
+export interface ShardedParameters {
+  readonly groups: number;
+  readonly parameters: number;
+  /** Of them, those that have fewer rows than there are ranks. */
+  readonly shorter: number;
+  readonly ranks: number;
+  readonly bytes: number;
+  /** With the padding by which each rank has as many rows. */
+  readonly gatheredBytes: number;
 }
 
 /** What a step takes, in milliseconds. */
@@ -183,7 +199,25 @@ function outcomeOf(name: string, simulation: FsdpSimulation, options: CompareSha
   const { trace, plan, communication } = simulation;
   const { peakBytes, bytesByCategory } = heldPeak(trace);
   const elsewhere = heldElsewhere(trace);
-  return { name, plan, peakBytes, bytesByCategory, elsewhere, communication, time: timeOf(simulation, options) };
+  const sharded = plan.strategy === undefined && { sharded: shardedParameters(simulation) };
+  const time = timeOf(simulation, options);
+  return { name, plan, peakBytes, bytesByCategory, elsewhere, communication, time, ...sharded };
+}
+
+function shardedParameters({ plan, groups }: FsdpSimulation): ShardedParameters {
+  const ranks = shardRanks(plan);
+  const parameters = groups.flatMap((group) => group.parameters);
+  const sum = (of: (parameter: GroupParameter) => number): number => parameters.reduce((all, p) => all + of(p), 0);
+  return {
+    groups: groups.length,
+    parameters: parameters.length,
+    shorter: sum(({ shape: [rows = 1] }) => (rows < ranks ? 1 : 0)),
+    ranks,
+    bytes: sum(({ gatheredBytes, elements, shard }) =>
+      elements === 0 ? 0 : (gatheredBytes * elements) / (shard.paddedElements * ranks),
+    ),
+    gatheredBytes: sum(({ gatheredBytes }) => gatheredBytes),
+  };
 }
 
 function timeOf(

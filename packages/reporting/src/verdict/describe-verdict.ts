@@ -1,7 +1,7 @@
 import { labelCategory } from "../category-colours.js";
 import { formatOverhead, formatPercent, formatWholePercent } from "../format-quantity.js";
 import type { SizeFormat } from "../size-unit.js";
-import type { FittingBatch, GivenStep, Verdict } from "./verdict.js";
+import type { FittingBatch, GivenStep, LeastHeld, Verdict } from "./verdict.js";
 import { describeWay, type WayToFit } from "./way-to-fit.js";
 
 /** More categories than these are for the table below. */
@@ -92,7 +92,7 @@ function describeOutcome({ outcome, peakBytes, deviceMemoryBytes, fits }: Verdic
 }
 
 function describeRemedies(verdict: VerdictFigures, size: SizeFormat): readonly string[] {
-  const { fits, ways, truncated } = verdict;
+  const { fits, ways, least, truncated } = verdict;
   if (truncated !== undefined) return [];
   if (fits !== false) {
     const saving = savingOf(verdict);
@@ -100,6 +100,12 @@ function describeRemedies(verdict: VerdictFigures, size: SizeFormat): readonly s
   }
   if (ways === undefined) return [];
   return ways.length === 0
-    ? ["nothing tried makes it fit"]
+    ? [`nothing tried makes it fit${least === undefined ? "" : `: ${describeLeast(least, size)}`}`]
     : [`fits with ${ways.map((way) => describeWay(way, size)).join(", or ")}`];
+}
+
+/** Returns what no plan can help, in words. */
+export function describeLeast({ bytes, ranks }: LeastHeld, size: SizeFormat): string {
+  const each = ranks === undefined ? "" : `, or ${size(ranks.bytes)} on each of ${ranks.worldSize} ranks`;
+  return `no plan holds less than ${size(bytes)}${each}`;
 }

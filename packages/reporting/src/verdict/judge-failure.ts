@@ -72,6 +72,7 @@ export function judgeFailure(
     outcome: undefined,
     truncated: undefined,
     ways: undefined,
+    least: undefined,
     largestBatch: undefined,
     command,
     facts,

@@ -5,7 +5,7 @@ import { type SizeUnit, sizeFormat } from "../size-unit.js";
 import { describeVerdict, savingOf } from "./describe-verdict.js";
 import { verdictSeparator } from "./fact-lines.js";
 import { judgeFailure } from "./judge-failure.js";
-import type { FittingBatch, GivenStep, Outcome, Verdict } from "./verdict.js";
+import type { FittingBatch, GivenStep, LeastHeld, Outcome, Verdict } from "./verdict.js";
 import type { WayToFit } from "./way-to-fit.js";
 
 /** What may come next where nothing is to be won for nothing: a look at what less memory costs. */
@@ -23,6 +23,8 @@ export interface VerdictOptions {
   readonly units?: SizeUnit;
   /** See `waysToFit`. */
   readonly ways?: readonly WayToFit[];
+  /** Where these are none: see `leastHeld`. */
+  readonly least?: LeastHeld | undefined;
   /** Of a prediction: see `largestFittingBatch`. */
   readonly largestBatch?: FittingBatch | null | undefined;
   /** Returns what to type for a way, for the next step of what fits, or for a run that had no memory left; undefined where there is nothing to type. */
@@ -79,7 +81,7 @@ export function judgeMemory(trace: Trace, options: VerdictOptions): Verdict | un
 /** Returns the same of a step of which only the peak is at hand. */
 export function judgeStep(
   { peakBytes, bytesByCategory, unrecomputedPeakBytes, recomputedOps = 0, truncated }: StepMemory,
-  { device, earlyReleasePeakBytes, outcome, given, units, ways, largestBatch, commandFor }: VerdictOptions,
+  { device, earlyReleasePeakBytes, outcome, given, units, ways, least, largestBatch, commandFor }: VerdictOptions,
 ): Verdict {
   const { memoryBytes } = device;
   const isWhole = truncated === undefined;
@@ -88,6 +90,8 @@ export function judgeStep(
   const spareBytes = isKnown ? memoryBytes - peakBytes : undefined;
   const fits = spareBytes === undefined ? undefined : spareBytes >= 0;
   const saving = fits === false ? undefined : savingOf({ peakBytes, earlyReleasePeakBytes, unrecomputedPeakBytes });
+  // Where nothing makes it fit there is nothing to type that would.
+  const next = ways?.[0] ?? (fits === false && ways !== undefined ? undefined : (saving ?? { kind: "explore" }));
   const figures = {
     peakBytes,
     categories: Object.entries(bytesByCategory)
@@ -108,8 +112,9 @@ export function judgeStep(
     outcome,
     truncated,
     ways: fits === false && isWhole ? ways : undefined,
+    least: fits === false && isWhole && ways?.length === 0 ? least : undefined,
     largestBatch,
-    command: isWhole ? commandFor?.(ways?.[0] ?? saving ?? { kind: "explore" }) : undefined,
+    command: isWhole && next !== undefined ? commandFor?.(next) : undefined,
   };
   const facts = describeVerdict(figures, sizeFormat(units));
   return { ...figures, facts, sentence: facts.join(verdictSeparator) };

@@ -22,6 +22,14 @@ export interface FittingBatch {
   readonly peakBytes: number;
 }
 
+/** What no plan of a step holds less than. Bytes as allocated. */
+export interface LeastHeld {
+  /** On one device. */
+  readonly bytes: number;
+  /** On each of as many ranks as somebody may have, over which weights are sharded as a user of FSDP would; left out: they cannot be. */
+  readonly ranks?: { readonly worldSize: number; readonly bytes: number };
+}
+
 /** What everybody asks first: whether a step fits, and what to do next. Bytes as allocated. */
 export interface Verdict {
   /** The most that is held, `heldPeak` of the account of memory; of a trace that breaks off, before it does. */
@@ -49,6 +57,8 @@ export interface Verdict {
   readonly truncated: Trace["truncated"];
   /** Of what does not fit: what does. Undefined where that was not looked for. */
   readonly ways: readonly WayToFit[] | undefined;
+  /** Of what nothing makes fit: how much of it no plan can help. Undefined where that is not known. */
+  readonly least: LeastHeld | undefined;
   /** Of a prediction the largest batch that fits; null: not even one sample. Undefined where that was not looked for. */
   readonly largestBatch: FittingBatch | null | undefined;
   /** The next step, as it is typed; of a trace that breaks off there is none but to record it again. */

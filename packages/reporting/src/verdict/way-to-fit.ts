@@ -17,6 +17,8 @@ export type WayToFit =
       readonly peakBytes: number;
       readonly worldSize: number;
       readonly wrap: readonly string[];
+      /** What of it is checkpointed, as a whole; left out: nothing. */
+      readonly checkpoint?: readonly string[];
     }
   | { readonly kind: "device"; readonly peakBytes: number; readonly device: string; readonly memoryBytes: number };
 
@@ -33,7 +35,7 @@ export function describeWay(way: WayToFit, size: SizeFormat = formatBytes): stri
     case "batch":
       return `batch ${way.batch} ${peak}`;
     case "sharding":
-      return `FSDP over ${way.worldSize} ${peak} each`;
+      return `FSDP over ${way.worldSize}${way.checkpoint === undefined ? "" : ` with ${way.checkpoint.join(", ")} checkpointed`} ${peak} each`;
     case "device":
       return `${way.device} has ${size(way.memoryBytes)}`;
   }

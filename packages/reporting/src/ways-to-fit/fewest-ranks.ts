@@ -1,19 +1,28 @@
-import { type ShardingPlan, simulateFsdp, usualWrap } from "@remat/mem-tracker/fsdp";
+import { CheckpointedRun, type ShardingPlan, simulateFsdp, usualWrap } from "@remat/mem-tracker/fsdp";
 import { heldPeak } from "@remat/memory";
+import { tellsSaves } from "@remat/memory/checkpointing";
 import { RematError, type Trace } from "@remat/trace";
 import type { WayToFit } from "../verdict/way-to-fit.js";
 
 type ShardingWay = Extract<WayToFit, { kind: "sharding" }>;
 
 /** As many devices as somebody may have. */
-const worldSizes: readonly number[] = [2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
+export const mostRanks = 1024;
+const worldSizes: readonly number[] = [2, 4, 8, 16, 32, 64, 128, 256, 512, mostRanks];
 
 /**
- * Returns the fewest ranks, a power of two, on each of which a step fits with its weights sharded over them as a user of FSDP would (`usualWrap`). Undefined where no number of them is enough.
+ * Returns the fewest ranks, a power of two, on each of which a step fits with its weights sharded over them as a user of FSDP would (`usualWrap`), and where no number of them is enough,
+ * with what is wrapped checkpointed, too. Undefined where that is not enough either.
  */
 export function fewestRanks(trace: Trace, memoryBytes: number): WayToFit | undefined {
   try {
-    return fewestRanksOf(trace, {}, memoryBytes);
+    const wrap = usualWrap(trace);
+    const runs = new CheckpointedRun(trace);
+    const found = fewestRanksOf(trace, { wrap }, memoryBytes, runs);
+    // What TensorFlow.js holds of checkpointed modules nobody can tell of ranks.
+    if (found !== undefined || wrap.length === 0 || !tellsSaves(trace)) return found;
+    const checkpointed = fewestRanksOf(trace, { wrap, checkpoint: [{ modules: wrap }] }, memoryBytes, runs);
+    return checkpointed && { ...checkpointed, checkpoint: wrap };
   } catch (error) {
     // A run without weights, one that was sharded already.
     if (!(error instanceof RematError)) throw error;
@@ -30,12 +39,13 @@ export function fewestRanksOf(
   trace: Trace,
   sharding: Omit<ShardingPlan, "worldSize" | "rank">,
   memoryBytes: number,
+  runs: CheckpointedRun = new CheckpointedRun(trace),
 ): ShardingWay | undefined {
   const wrap = sharding.wrap ?? usualWrap(trace);
   const peakOn = (worldSize: number): number =>
-    heldPeak(simulateFsdp(trace, { ...sharding, wrap, worldSize, rank: 0 }).trace).peakBytes;
+    heldPeak(simulateFsdp(trace, { ...sharding, wrap, worldSize, rank: 0 }, runs).trace).peakBytes;
   // With as many ranks as there can be, what is not sharded is all that is left.
-  if (peakOn(worldSizes.at(-1)!) > memoryBytes) return undefined;
+  if (peakOn(mostRanks) > memoryBytes) return undefined;
   for (const worldSize of worldSizes) {
     const peakBytes = peakOn(worldSize);
     if (peakBytes <= memoryBytes) return { kind: "sharding", peakBytes, worldSize, wrap };

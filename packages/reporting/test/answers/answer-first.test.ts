@@ -91,6 +91,10 @@ it("answers of one that does not fit: what is missing, and every way that was fo
   expect(text(answersTo(large, { device: device(20_000), ways: [] }))[3]).toContain(
     "Nothing that was tried makes it fit: parameters alone take 29.3 KiB.",
   );
+  const commandFor = () => "remat plan net.js --max-overhead 5%";
+  expect(text(answersTo(large, { device: device(20_000), ways: [], least: { bytes: 40_000 }, commandFor }))[3]).toBe(
+    "What to type next |  | Nothing that was tried makes it fit: parameters alone take 29.3 KiB. | No plan holds less than 39.06 KiB.",
+  );
 });
 
 it("says what time would buy, and never calls a plan free that costs time", () => {

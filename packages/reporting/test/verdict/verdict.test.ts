@@ -62,7 +62,19 @@ describe("a verdict", () => {
       "fits with a plan 3 GiB for 3.10 % more time, or batch 16 2 GiB, or FSDP over 4 1 GiB each, or h200 has 141 GiB",
       "remat plan",
     ]);
-    expect(judgeMemory(adam, { device, ways: [] })!.sentence).toMatch(/ · nothing tried makes it fit$/);
+  });
+
+  it("says of what nothing makes fit what no plan can help, and names nothing to type", () => {
+    const device = { name: "small", memoryBytes: 1000 };
+    const commandFor = () => "remat plan";
+    const none = judgeMemory(adam, { device, ways: [], commandFor })!;
+    expect(none.sentence).toMatch(/ · nothing tried makes it fit$/);
+    expect(none.command).toBeUndefined();
+    const least = { bytes: 3 * GiB, ranks: { worldSize: 1024, bytes: 2 * GiB } };
+    expect(judgeMemory(adam, { device, ways: [], least, commandFor })!.sentence).toMatch(
+      / · nothing tried makes it fit: no plan holds less than 3 GiB, or 2 GiB on each of 1024 ranks$/,
+    );
+    expect(judgeMemory(adam, { device: a100, least })!.least).toBeUndefined();
   });
 
   it("says what was planned or measured in place of what could be", () => {

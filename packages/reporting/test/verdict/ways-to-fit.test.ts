@@ -1,17 +1,33 @@
-import { simulateFsdp } from "@remat/mem-tracker/fsdp";
+import { readFileSync } from "node:fs";
+import { gunzipSync } from "node:zlib";
+import { type ShardingPlan, simulateFsdp } from "@remat/mem-tracker/fsdp";
 import { heldPeak } from "@remat/memory";
 import { planCheckpointing } from "@remat/planner";
 import { readPyTorchTrace } from "@remat/pytorch";
 import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
 import { goldenFiles, readGolden } from "@remat/testkit";
+import { TraceBuilder } from "@remat/trace";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { describeWay } from "../../src/verdict/way-to-fit.js";
 import { largestBatch } from "../../src/ways-to-fit/largest-batch.js";
+import { leastHeld } from "../../src/ways-to-fit/least-held.js";
 import { waysToFit } from "../../src/ways-to-fit/ways-to-fit.js";
 
 const golden = goldenFiles().find(({ name }) => name === "mem_02_transformer_adam")!;
 const trace = priceTrace(readPyTorchTrace(readGolden(golden)), deviceSpec("a100"));
 const { peakBytes } = heldPeak(trace);
+/** As recorded, with what autograd saves. */
+const recorded = priceTrace(
+  readPyTorchTrace(
+    JSON.parse(
+      gunzipSync(
+        readFileSync(new URL("../../../mem-tracker/test/fixtures/plain-tf.json.gz", import.meta.url)),
+      ).toString(),
+    ),
+  ),
+  deviceSpec("a100"),
+);
 
 describe("ways to fit", () => {
   it("are none of what fits", async () => {
@@ -50,6 +66,43 @@ describe("ways to fit", () => {
   it("are but a larger device where no plan, batch or rank has room for one op", async () => {
     const ways = await waysToFit(trace, { memoryBytes: 1000, batch: { samples: 8, peakOf: async () => 1001 } });
     expect(ways.map(({ kind }) => kind)).toEqual(["device"]);
+  });
+
+  it("are ranks that checkpoint what they wrap, where no number of them fits without", async () => {
+    const on = (plan: Omit<ShardingPlan, "wrap">) =>
+      heldPeak(simulateFsdp(recorded, { ...plan, wrap: ["layers.*"] }).trace).peakBytes;
+    const checkpoint = [{ modules: ["layers.*"] }];
+    const memoryBytes = on({ worldSize: 1024 }) - 1;
+    const ways = await waysToFit(recorded, { memoryBytes });
+    const way = ways.find((each) => each.kind === "sharding");
+    if (way === undefined) throw new Error("expected ranks");
+    expect(way).toMatchObject({ wrap: ["layers.*"], checkpoint: ["layers.*"] });
+    expect(way.peakBytes).toBe(on({ worldSize: way.worldSize, checkpoint }));
+    expect(way.peakBytes).toBeLessThanOrEqual(memoryBytes);
+    expect(describeWay(way)).toMatch(/^FSDP over \d+ with layers\.\* checkpointed .* each$/);
+  });
+});
+
+describe("what no plan holds less than", () => {
+  const { bytes, ranks } = leastHeld(recorded)!;
+
+  it("is a budget below which none is found, and is proven not to be", async () => {
+    const budgetBytes = bytes - 1;
+    const { point, infeasible } = await planCheckpointing(recorded, { budgetBytes, iterations: 200, boundTimeMs: 0 });
+    expect(point).toBeUndefined();
+    expect(infeasible).toMatchObject({ isProven: true });
+  });
+
+  it("is less on each of many ranks, and no more than they hold without a plan", () => {
+    const rank = simulateFsdp(recorded, { worldSize: ranks!.worldSize }).trace;
+    expect(ranks!.bytes).toBeLessThan(bytes);
+    expect(ranks!.bytes).toBeLessThanOrEqual(heldPeak(rank).peakBytes);
+  });
+
+  it("is not known of what has no backward pass", () => {
+    const b = new TraceBuilder({ framework: "tfjs", device: "cpu", mode: "fake", allocationUnitBytes: 1 });
+    b.op({ name: "Relu", outputs: [b.tensor({ storage: b.allocate(4), dtype: "float32", shape: [1] })] });
+    expect(leastHeld(b.build())).toBeUndefined();
   });
 });
 
