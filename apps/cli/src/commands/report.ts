@@ -1,9 +1,8 @@
 import { basename, isAbsolute, resolve } from "node:path";
-import { answerUsualWhatIfs } from "@remat/fit";
 import { isStandardOutput } from "@remat/output-file";
 import { planCheckpointing } from "@remat/planner/node";
 import { type MakeReportOptions, makeReport, planAsTrace, renderReport } from "@remat/report";
-import type { Verdict, WhatIfRow } from "@remat/reporting";
+import type { Verdict } from "@remat/reporting";
 import { RuntimeSource, type Trace } from "@remat/trace";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
@@ -25,7 +24,7 @@ import { commandOfSubject, commandToFollow } from "../verdict/follow-plan.js";
 import { giveVerdict } from "../verdict/give-verdict.js";
 import { verdictText } from "../verdict/show-verdict.js";
 import { versionText } from "../version.js";
-import { presentStep } from "../what-if/present-step.js";
+import { usualWhatIfs, usualWhatIfsBeside } from "../what-if/usual-what-ifs.js";
 
 const defaultOutput = "report.html";
 
@@ -88,6 +87,7 @@ export async function report(model: string | undefined, options: CommandOptions,
   if (!isFile && options["open"] === true)
     throw new UsageError("--open opens a file, and -o names standard output. Leave out one of them.");
   const progress = new Progress(io);
+  const ended = new AbortController();
   try {
     const source = reportSource(model);
     const other = text("compare");
@@ -105,6 +105,16 @@ export async function report(model: string | undefined, options: CommandOptions,
     const planPath = planned === source ? model : (other ?? "");
     const plan = planned && { plan: planned.plan, name: basename(planPath) };
     const trace = run === undefined ? planAsTrace(planOf(source).plan) : await load(run);
+    const comparedTrace = source.kind === "run" && compared?.kind === "run" ? await load(compared) : undefined;
+    const present = run && {
+      source: run.model,
+      options: parseModelOptions(options),
+      pricing: parsePricing(options),
+      other: comparedTrace && compared && { name: compared.name, trace: comparedTrace },
+    };
+    const beside = present && usualWhatIfsBeside(trace, present, ended.signal);
+    // Who waits for it hears of it.
+    beside?.catch(() => undefined);
     // Of a plan alone there is no run to judge.
     const target = run === source || other === undefined ? model : other;
     const given = run && { target, source: run.model, options };
@@ -119,20 +129,6 @@ export async function report(model: string | undefined, options: CommandOptions,
         },
         progress,
       ));
-    const comparedTrace = source.kind === "run" && compared?.kind === "run" ? await load(compared) : undefined;
-    const whatIfs: WhatIfRow[] = [];
-    if (run !== undefined) {
-      const other = comparedTrace && compared && { name: compared.name, trace: comparedTrace };
-      const present = await presentStep(
-        trace,
-        { source: run.model, options: parseModelOptions(options), pricing: parsePricing(options), other },
-        progress,
-      );
-      for await (const row of answerUsualWhatIfs(present)) {
-        progress.show(`${source.name}: what if: ${row.question}`, true);
-        whatIfs.push(row);
-      }
-    }
     const shown: MakeReportOptions = {
       verdict: verdict && withoutFolders(verdict, [target, planPath]),
       limit: parseCount("top", options["top"] ?? 12),
@@ -149,7 +145,10 @@ export async function report(model: string | undefined, options: CommandOptions,
           ? { planAlone: { ...plan, following: commandOfSubject(plan.plan.subject, plan.name) } }
           : { plan })),
       ...(comparedTrace && compared && { compare: { name: compared.name, trace: comparedTrace } }),
-      whatIfs,
+      ...(present && {
+        whatIfs:
+          beside?.catch(() => usualWhatIfs(trace, present, progress)) ?? (await usualWhatIfs(trace, present, progress)),
+      }),
       onProgress: (what) => progress.show(`${source.name}: ${what}`),
     };
     const data = await makeReport(trace, shown);
@@ -158,6 +157,7 @@ export async function report(model: string | undefined, options: CommandOptions,
     progress.clear();
     if (isFile && run !== undefined) io.stdout.write(verdictText(verdict, io));
   } finally {
+    ended.abort();
     progress.clear();
   }
   if (isFile) io.stderr.write(`remat: wrote ${path}\n`);

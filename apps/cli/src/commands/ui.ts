@@ -9,11 +9,11 @@ import { modelSource } from "../model-source.js";
 import { deviceOption, type Pricing, parsePricing } from "../pricing-options.js";
 import { Progress } from "../progress.js";
 import { tellTruncation } from "../tell-truncation.js";
-import { answerWhatIfsOf } from "../terminal/answer-what-ifs.js";
 import { openTarget } from "../terminal/open-target.js";
 import { startEntries } from "../terminal/start-entries.js";
 import { parseChoice, parseCount, parseText, quote, UsageError } from "../usage-error.js";
 import { giveVerdict } from "../verdict/give-verdict.js";
+import { answerWhatIfsOf } from "../what-if/answer-what-ifs.js";
 
 /** What views are called on the command line. */
 const viewOptions: Readonly<Record<string, ViewName>> = Object.fromEntries(

@@ -78,8 +78,8 @@ export interface MakeReportOptions {
   readonly planAlone?:
     | { readonly name: string; readonly plan: Plan; readonly following?: PlanCommand | undefined }
     | undefined;
-  /** What would be with another batch, optimizer, device and so on: `answerUsualWhatIfs` of `@remat/fit`; left out: nothing is said of that. */
-  readonly whatIfs?: readonly WhatIfRow[];
+  /** What would be with another batch, optimizer, device and so on: `answerUsualWhatIfs` of `@remat/fit`; left out: nothing is said of that. Waited for once plans have been looked for. */
+  readonly whatIfs?: readonly WhatIfRow[] | PromiseLike<readonly WhatIfRow[]>;
   readonly onProgress?: (what: string) => void;
 }
 
@@ -171,7 +171,7 @@ export async function makeReport(trace: Trace, options: MakeReportOptions): Prom
       fsdp,
       leaks: trace.header.mode === "real" ? findLeaks(trace) : undefined,
       overlays: overlays.map(([overlay]) => overlay),
-      whatIfs: options.whatIfs ?? [],
+      whatIfs: (await options.whatIfs) ?? [],
     },
     trace,
     overlays: overlays.map(([, highest]) => highest),

@@ -14,7 +14,7 @@ export async function bundleRemat(): Promise<string> {
     entryPoints: {
       main: `${cli}src/main.ts`,
       "trace-worker": `${cli}src/terminal/trace-worker.ts`,
-      "what-if-worker": `${cli}src/terminal/what-if-worker.ts`,
+      "what-if-worker": `${cli}src/what-if/what-if-worker.ts`,
       "examples/perceptron": `${cli}src/terminal/examples/perceptron.ts`,
       "examples/small-cnn": `${cli}src/terminal/examples/small-cnn.ts`,
       "crashing-app": fileURLToPath(new URL("./crashing-app.ts", import.meta.url)),

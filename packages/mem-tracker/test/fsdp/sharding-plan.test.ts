@@ -70,7 +70,7 @@ describe("parseShardingPlan", () => {
   ])("reads %s", (text, expected) => expect(parseShardingPlan(text)).toEqual(expected));
 
   const unknownItem = (item: string, nearest = ""): string =>
-    `unknown item "${item}": ${nearest}expected world=…, replicas=…, rank=…, wrap=…, ignore=…, forward-prefetch=…, backward-prefetch=…, no-unshard-in-backward=…, checkpoint=…, micro-batches=…, zero=…, bucket=…, stored=…, own-casts=…, root(…), reshard, no-reshard, bf16, fp16, reshard=…, param=…, reduce=…, output=…, cast=…, no-reshard-after-backward, offload, sync-last, as-tracked, ddp, bucket-view.`;
+    `unknown item "${item}": ${nearest}expected world=…, replicas=…, rank=…, wrap=…, ignore=…, forward-prefetch=…, backward-prefetch=…, no-unshard-in-backward=…, checkpoint=…, micro-batches=…, zero=…, bucket=…, stored=…, own-casts=…, root(…), reshard, no-reshard, bf16, fp16, reshard=…, param=…, reduce=…, output=…, cast=…, no-reshard-after-backward, offload, sync-last, as-tracked, no-wrap, ddp, bucket-view.`;
 
   it.each([
     ["", 'expected world=N in "", found none.'],
@@ -88,6 +88,7 @@ describe("parseShardingPlan", () => {
       'tensor parallelism ("tensor-parallel=2") is not simulated, since what a rank computes under it is not in a run on one device. Record a run under it: remat memory reads what its rank held.',
     ],
     ["world=4,world=8", 'world= is given twice in "world=4,world=8": leave one of them out.'],
+    ["world=8,wrap=a,no-wrap", 'wrap= and no-wrap are both given in "world=8,wrap=a,no-wrap": leave one of them out.'],
     ["world=8,wraps=a", unknownItem("wraps=a", "nearest to wrap=, rank=; ")],
     [
       "world=8,replicas=3",

@@ -5,8 +5,8 @@ import type { WhatIfRow } from "@remat/reporting";
 import { priceTrace } from "@remat/runtime-estimator";
 import type { Trace } from "@remat/trace";
 import { loadTrace } from "../load-trace.js";
-import { presentStep } from "../what-if/present-step.js";
-import type { TracingRequest } from "./trace-worker.js";
+import type { TracingRequest } from "../terminal/trace-worker.js";
+import { presentStep } from "./present-step.js";
 
 /** A question; without one, what is usual is answered. */
 export interface WhatIfOrder extends Pick<PresentStep, "device" | "pricedFor"> {

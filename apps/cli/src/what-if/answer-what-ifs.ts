@@ -5,6 +5,9 @@ import type { ModelOptions } from "../model-options.js";
 import { modelSource } from "../model-source.js";
 import type { WhatIfOrder, WhatIfReport } from "./what-if-worker.js";
 
+/** Run from sources there is none. */
+export const whatIfWorkerFile: URL = new URL("./what-if-worker.js", import.meta.url);
+
 /** Answers what the step of a model would be with something else, in a thread for each model, which keeps what it has traced; what is stopped ends it. */
 export function answerWhatIfsOf(options: ModelOptions): AnswerWhatIfs {
   const threads = new Map<string, Worker>();
@@ -51,7 +54,7 @@ export function answerWhatIfsOf(options: ModelOptions): AnswerWhatIfs {
 
 function start(path: string, options: ModelOptions): Worker {
   // What the model's code or tfjs prints would go across the screen.
-  const worker = new Worker(new URL("./what-if-worker.js", import.meta.url), {
+  const worker = new Worker(whatIfWorkerFile, {
     workerData: { source: modelSource(path), options },
     stdout: true,
     stderr: true,

@@ -1,0 +1,42 @@
+import { existsSync } from "node:fs";
+import { answerUsualWhatIfs } from "@remat/fit";
+import { deviceToFit, type WhatIfRow } from "@remat/reporting";
+import { RuntimeSource, type Trace } from "@remat/trace";
+import { isOf } from "../model-source.js";
+import type { Progress } from "../progress.js";
+import { answerWhatIfsOf, whatIfWorkerFile } from "./answer-what-ifs.js";
+import { type PresentStepOptions, presentStep } from "./present-step.js";
+
+/** To trace fewer ops anew takes no longer than to start a thread. */
+const fewestOpsBeside = 2000;
+
+/** Answers what somebody is likely to ask of a step. */
+export async function usualWhatIfs(
+  trace: Trace,
+  given: PresentStepOptions,
+  progress: Pick<Progress, "show">,
+): Promise<readonly WhatIfRow[]> {
+  const rows: WhatIfRow[] = [];
+  for await (const row of answerUsualWhatIfs(await presentStep(trace, given, progress))) {
+    progress.show(`${given.source.name}: what if: ${row.question}`, true);
+    rows.push(row);
+  }
+  return rows;
+}
+
+/** Does so in a thread, which is ended by `signal`, beside what else is done; undefined where that is no quicker, and of what was measured, which another thread would measure anew. */
+export function usualWhatIfsBeside(
+  trace: Trace,
+  { source, options, pricing }: PresentStepOptions,
+  signal: AbortSignal,
+): Promise<readonly WhatIfRow[]> | undefined {
+  const { count, runtimeSource } = trace.ops;
+  const isLong = isOf(source, "model") && count >= fewestOpsBeside && !runtimeSource.includes(RuntimeSource.measured);
+  if (!isLong || !existsSync(whatIfWorkerFile)) return undefined;
+  const rows: WhatIfRow[] = [];
+  const { device: pricedFor, isAsked } = pricing;
+  const asked = { device: deviceToFit(trace, pricedFor, isAsked), pricedFor, signal };
+  return answerWhatIfsOf(options)(source.path, undefined, { ...asked, onRow: (row) => rows.push(row) }).then(
+    () => rows,
+  );
+}
