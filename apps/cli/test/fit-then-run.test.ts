@@ -102,6 +102,21 @@ const howTo: Readonly<Record<string, (room: number) => readonly string[]>> = {
   recompute: (room) => ["--budget", `${room}B`, "--time", "1s"],
 };
 
+it("what fits here is of the backend that trains here, as the row's own command does", async () => {
+  const asked = [model, "--optimizer", "adam", "--memory", "4GB", "--reserve", `${reserve}B`, "--devices", "here"];
+  const { code, stdout } = await remat("fit", ...asked, "--ways", "stock", "--batch", "4,8", "--format", "json");
+  expect(code).toBe(0);
+  const { best, command, notes } = JSON.parse(stdout) as { best: Row; command: string; notes: string[] };
+  const backend = nativeApp === undefined ? "wasm" : "tensorflow";
+  expect(notes).toContainEqual(
+    expect.stringContaining(`steps: those of ${backend}, which trains here by @tensorflow/`),
+  );
+  const args = command.split(" ").slice(1);
+  expect(args).toEqual(expect.arrayContaining(["--backend", backend, "--memory", "4GB"]));
+  const ran = await remat(...args, "--steps", "2", "--format", "json");
+  expect((JSON.parse(ran.stdout) as { measured: object }).measured).toMatchObject({ peakBytes: best.peakBytes });
+}, 120_000);
+
 it("a limit that a process is over before it has a model is refused before a step runs, with the least that could do", async () => {
   const step = [model, "--optimizer", "adam", "--backend", "wasm", "--batch", "4"];
   const { code, stdout, stderr } = await remat("run", ...step, "--memory", "2MB", "--steps", "1");

@@ -29,6 +29,8 @@ interface Row {
   readonly stepMs: number;
   readonly samplesPerSecond: number;
   readonly overhead: number;
+  readonly libraryBytes?: number;
+  readonly endsRange?: boolean;
   readonly next?: { readonly batch: number; readonly isProven: boolean; readonly unproven?: object };
   readonly costPerMillion?: number;
 }
@@ -228,6 +230,29 @@ export default ({ tf }) => {
     );
   }, 60_000);
 
+  it("says where batches end before memory does, and nothing of it where they do not", async () => {
+    const asked = [...tiny, "--memory", "1GB", "--ways", "stock", "--devices", "a100"];
+    const { stdout } = await remat("fit", ...asked, "--batch", "1..3");
+    expect(stdout).toContain("batch 3 is the last that was asked for: a larger --batch may fit, too\n");
+    expect((await answer(...asked, "--batch", "1..3")).best).toMatchObject({ batch: 3, endsRange: true });
+    const little = [...asked.slice(0, 3), "--memory", "12MB", ...asked.slice(5)];
+    const { best } = await answer(...little, "--batch", "1..512");
+    expect(best.next!.batch).toBe(best.batch + 1);
+    expect(best.endsRange).toBeUndefined();
+    expect((await remat("fit", ...little)).stdout).not.toContain("the last that was asked for");
+    // As one run is recorded, no other batch can be asked for.
+    expect((await answer(recorded, "--devices", "a100")).best.endsRange).toBeUndefined();
+  }, 60_000);
+
+  it("answers for the backend that it names, and carries it on", async () => {
+    const { command, notes } = await answer(...tiny, "--memory", "12MB", "--ways", "stock", "--batch", "1..4");
+    expect(command).toContain("--backend tensorflow");
+    expect(notes).toContain("steps: those of tensorflow; --backend names another");
+    const named = await answer(...tiny, "--memory", "12MB", "--ways", "stock", "--batch", "1..4", "--backend", "wasm");
+    expect(named.command).toContain("--backend wasm");
+    expect(named.notes).toEqual([]);
+  }, 60_000);
+
   it("takes devices of one's own, and what they cost, by either name", async () => {
     const device = join(folder, "mine.json");
     const figures = { name: "mine", tflops: { float32: 10 }, memoryGBps: 500, memoryBytes: 8_000_000 };
@@ -235,7 +260,7 @@ export default ({ tf }) => {
     const asked = [...tiny, "--batch", "1..8", "--ways", "stock", "--objective", "cost"];
     const one = await answer(...asked, "--device", device);
     // Of what a device has, kernels of a CPU take something.
-    expect(one.best.memoryBytes + one.best.libraryBytes).toBe(8_000_000);
+    expect(one.best.memoryBytes + one.best.libraryBytes!).toBe(8_000_000);
     expect(one.best.costPerMillion).toBeCloseTo(1000 / one.best.samplesPerSecond, 9);
     expect(await answer(...asked, "--devices", device)).toEqual(one);
     const dearer = await answer(...asked, "--device", device, "--price", "mine=7.2");

@@ -52,6 +52,7 @@ export function fitDocument(
         lines: [
           `${model}: ${best === undefined ? describeNothing(summary) : `best of ${rows.length + notFitting.length} ways: ${describeBest(best, size)}`}`,
           ...describeUnproven(summary),
+          ...describeEnd(summary),
           ...(command === undefined ? [] : [command]),
           `times: ${pricedBy}${aims[summary.objective]}`,
           ...(left === 0
@@ -166,8 +167,8 @@ function fittingTable({ rows }: FitSummary, size: SizeFormat): DocumentPart {
     [
       "Next",
       1,
-      has(({ next }) => next !== undefined),
-      ({ next }) => (next === undefined ? "" : describeNext(next, size)),
+      has(({ next, endsRange }) => next !== undefined || endsRange === true),
+      ({ next, endsRange }) => (endsRange ? lastAsked : next === undefined ? "" : describeNext(next, size)),
     ],
   ];
   const shown = columns.filter(([, , isShown]) => isShown);
@@ -238,6 +239,14 @@ function describeUnproven({ objective, best, notFitting }: FitSummary): readonly
     ? []
     : [`not proven: for ${describeRange(unproven)} samples no plan was found, ${notProven}`];
 }
+
+/** Where the best is the last that may be taken, somebody may want to ask for more. */
+function describeEnd({ objective, best }: FitSummary): readonly string[] {
+  if (best?.endsRange !== true || objective === "memory") return [];
+  return [`batch ${best.batch} is the last that was asked for: a larger --batch may fit, too`];
+}
+
+const lastAsked = "none asked for";
 
 const notProven = "and nothing says that there is none; more --iterations look longer";
 

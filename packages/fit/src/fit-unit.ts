@@ -88,6 +88,8 @@ export interface FitRow extends FitStep {
   readonly microBatches: number;
   /** Over all ranks; undefined where ops have no times. */
   readonly samplesPerSecond: number | undefined;
+  /** Whether this is the last of several batches that may be taken, so that nobody has looked at larger ones, which may fit; left out: it is not. */
+  readonly endsRange?: true;
   /** The next larger batch that was tried, which does not fit; undefined where there is none to try. */
   readonly next: NotFitting | undefined;
 }

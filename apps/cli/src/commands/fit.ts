@@ -1,3 +1,4 @@
+import type { BackendName } from "@remat/backends/node";
 import {
   type FitAnswer,
   type FitSummary,
@@ -16,14 +17,22 @@ import { RematError } from "@remat/trace";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
 import { appliedText } from "../fit/applied-text.js";
+import { backendOfSteps } from "../fit/backend-of-steps.js";
 import { findAnswers } from "../fit/find-answers.js";
-import { fitGridOptions, fitStepOptions, parseFitOptions, parseWorkers } from "../fit/fit-options.js";
+import {
+  type FitOptions,
+  fitGridOptions,
+  fitStepOptions,
+  here,
+  parseFitOptions,
+  parseWorkers,
+} from "../fit/fit-options.js";
 import { LiveTable } from "../fit/live-table.js";
 import { pruneInTerminal } from "../fit/prune-in-terminal.js";
 import { type FitJob, stepsOfJob } from "../fit/steps-of-job.js";
 import { formatOption, parseFormat, parseUnits, shapeOf, unitsOption } from "../format-option.js";
 import { parseModelOptions } from "../model-options.js";
-import { isOf, modelSource } from "../model-source.js";
+import { isOf, type ModelSource, modelSource } from "../model-source.js";
 import { checkFor, shownBeside, writeFor } from "../output.js";
 import { interruptedCode, interruptible } from "../plan/interruptible.js";
 import { Progress } from "../progress.js";
@@ -63,12 +72,11 @@ export async function fit(targets: readonly string[], options: CommandOptions, i
   for (const [option, path] of Object.entries({ ...files, "--store": store }))
     if (path !== undefined) checkFor(option, path);
   const { request: given, ...modelFiles } = parseModelOptions({ ...options, batch: undefined, optimizer: undefined });
-  const job: FitJob = {
-    sources: targets.map((target) => modelSource(target)),
-    options: { request: given, ...modelFiles },
-  };
+  const sources = targets.map((target) => modelSource(target));
   const progress = new Progress(io);
   try {
+    const { backend, note } = await backendFor(sources, given.backend, asked, progress);
+    const job: FitJob = { sources, options: { request: { ...given, backend }, ...modelFiles } };
     const steps = await stepsOfJob(job, progress);
     const grid = unitsOf({ ...request, ...(given.seed !== undefined && { seed: given.seed }) }, steps);
     if (apply !== undefined && grid.some(({ configuration: { ranks } }) => ranks > 1))
@@ -81,7 +89,12 @@ export async function fit(targets: readonly string[], options: CommandOptions, i
         grid[0].keepsMeasured === true
           ? "as they were measured when the run was recorded"
           : "roofline of each device, by which ways are told apart; nothing was measured",
-      notes: [...describeScaling(steps), ...describeOptimizers(request.optimizers), ...describeUnjoined(grid)],
+      notes: [
+        ...(note === undefined ? [] : [note]),
+        ...describeScaling(steps),
+        ...describeOptimizers(request.optimizers),
+        ...describeUnjoined(grid),
+      ],
     };
     const soFar = grid.map((): FitAnswer | undefined => undefined);
     const table = watches ? new LiveTable(io) : undefined;
@@ -114,7 +127,10 @@ export async function fit(targets: readonly string[], options: CommandOptions, i
       const notes = [`Times: ${shownAs.pricedBy}.`, ...shownAs.notes];
       await writeFor("--html", page, renderFit(summary, { notes }), io);
     }
-    const document = fitDocument(summary, { ...shownAs, command: best && commandFor(best, targets, { options, job }) });
+    const document = fitDocument(summary, {
+      ...shownAs,
+      command: best && commandFor(best, targets, { options: { ...options, backend }, job }),
+    });
     shown.write(format.write(document, shapeOf(io)));
     if (isInterrupted && found.left > 0) return interruptedCode;
     if (best === undefined) throw nothingFits(summary, grid);
@@ -138,6 +154,20 @@ async function serve(targets: readonly string[], options: CommandOptions, io: Co
   io.stderr.write("remat: taking units; Ctrl-C ends after those that it is at\n");
   await new Promise<void>((resolve) => io.onInterrupt?.(resolve));
   await worker.close();
+}
+
+/** Of recorded runs each says its own. */
+async function backendFor(
+  [first]: readonly ModelSource[],
+  named: BackendName | undefined,
+  { request: { devices } }: FitOptions,
+  progress: Pick<Progress, "show">,
+): Promise<{ readonly backend: BackendName | undefined; readonly note: string | undefined }> {
+  if (!isOf(first, "model")) return { backend: named, note: undefined };
+  const isHere = devices.some(({ name }) => name === here);
+  if (isHere && named === undefined) progress.show("looking for a backend that trains here");
+  const { name, note } = await backendOfSteps(named, { isHere, from: process.cwd() });
+  return { backend: name, note };
 }
 
 function describeScaling({

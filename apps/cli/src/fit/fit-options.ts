@@ -22,6 +22,9 @@ import { thisMachine } from "../verdict/this-machine.js";
 /** What is looked through, or is up to a way, is not said of the step. */
 const chosen: ReadonlySet<string> = new Set(["batch", "optimizer", "data", "checkpointing"]);
 
+/** The device that is this machine. */
+export const here = "here";
+
 /** What may be said of the steps of a search. */
 export const fitStepOptions: readonly CommandOption[] = stepOptions.filter((option) => !chosen.has(optionName(option)));
 
@@ -201,7 +204,7 @@ function parseChoices<T extends string>(option: string, value: unknown, allowed:
 
 function parseDevices(value: unknown, option = "devices"): readonly DeviceSpec[] {
   const devices = parseList(option, [value].flat().join()).map((name) =>
-    name === "here" ? { ...readDevice(defaultDeviceHere), ...thisMachine(), name: "here" } : readDevice(name),
+    name === here ? { ...readDevice(defaultDeviceHere), ...thisMachine(), name: here } : readDevice(name),
   );
   const twice = devices.find(({ name }, i) => devices.findIndex((other) => other.name === name) < i);
   if (twice !== undefined)

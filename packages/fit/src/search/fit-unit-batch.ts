@@ -109,12 +109,15 @@ async function bestAmong(unit: FitUnit, tried: TriedSteps): Promise<FitStep | un
 
 function rowOf(unit: FitUnit, step: FitStep, tried: TriedSteps): FitRow {
   const over = tried.notFittingAbove(step.batch);
+  // Of several passes the last batch is all of a step.
+  const endsRange = unit.globalBatch === undefined && unit.batches.length > 1 && step.batch === unit.batches.at(-1);
   return {
     ...step,
     configuration: unit.configuration,
     memoryBytes: unit.memoryBytes - (step.libraryBytes ?? 0),
     microBatches: microBatchesOf(unit, step.batch) ?? 1,
     samplesPerSecond: samplesPerSecondOf(unit, step),
+    ...(endsRange && { endsRange }),
     next: over && notFitting(over, unit, tried),
   };
 }
