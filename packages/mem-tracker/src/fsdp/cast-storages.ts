@@ -30,7 +30,7 @@ export interface CastScope {
   readonly root: number;
   /** Modules whose outputs are cast to a wider dtype. */
   readonly castModules: ReadonlyMap<number, string>;
-  /** Sharded modules, which cast what they are given to the dtype that they compute in. */
+  /** Of each unit the module that runs first, which casts what it is given to the dtype that the unit computes in. */
   readonly units: ReadonlySet<number>;
   /** Where only some compute in the lower dtype: all sharded modules, and whether each does. Undefined where all do. */
   readonly mixed?: MixedUnits | undefined;
@@ -218,7 +218,10 @@ class DtypeFlow {
     const { call, phase, tensors } = trace.moduleEvents;
     const module = trace.calls.module[call[eventRow]];
     if (phase[eventRow] !== Phase.forward) return;
-    if (scope.mixed !== undefined) return this.enterUnit(call[eventRow], row(tensors, eventRow), scope.mixed);
+    if (scope.mixed !== undefined) {
+      if (scope.units.has(module)) this.enterUnit(call[eventRow], row(tensors, eventRow), scope.mixed);
+      return;
+    }
     if (module !== scope.root) {
       if (!this.oneFloat && scope.units.has(module)) this.castGiven(module, row(tensors, eventRow));
       return;

@@ -5,12 +5,17 @@ import type { ParameterGroup } from "./parameter-groups.js";
 import type { ShardedUnit } from "./sharded-units.js";
 import { type GroupPolicy, planError, type ShardingPlan } from "./sharding-plan.js";
 
-/** Returns modules whose outputs are cast to a wider dtype: where the model's code does so, and sharded ones of which the plan says so. */
+/**
+ * Returns modules whose outputs are cast to a wider dtype: where the model's code does so, and sharded ones of which the plan says so.
+ *
+ * @param last modules that run last of their units
+ */
 export function castModulesOf(
   trace: Trace,
   plan: ShardingPlan,
   root: number,
   units: readonly ShardedUnit[],
+  last: ReadonlySet<number>,
 ): ReadonlyMap<number, string> {
   const modules = new Map<number, string>();
   for (const { mixedPrecision } of [plan, ...(plan.groups ?? [])])
@@ -18,7 +23,7 @@ export function castModulesOf(
       for (const module of matchModules(trace, root, [after])) modules.set(module, dtype);
   for (const unit of units) {
     const output = unit.policy.mixedPrecision?.output;
-    if (output !== undefined) for (const module of unit.modules) modules.set(module, output);
+    for (const module of output === undefined ? [] : unit.modules) if (last.has(module)) modules.set(module, output!);
   }
   return modules;
 }

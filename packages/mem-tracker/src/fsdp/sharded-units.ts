@@ -1,4 +1,4 @@
-import type { Trace } from "@remat/trace";
+import { Phase, type Trace } from "@remat/trace";
 import { matchModules } from "./match-modules.js";
 import { type GroupPolicy, planError, type ShardingPlan } from "./sharding-plan.js";
 
@@ -99,4 +99,24 @@ function namesOf(trace: Trace, modules: readonly number[], but: number): string 
     .filter((module) => module !== but)
     .map((module) => trace.modules[module].fqn)
     .join(", ");
+}
+
+/** Returns the modules that run first and last of those that are sharded as one: FSDP casts what the one is given, and what the other returns. */
+export function endsOfUnits(
+  trace: Trace,
+  units: readonly ShardedUnit[],
+): { readonly first: ReadonlySet<number>; readonly last: ReadonlySet<number> } {
+  const { call, phase, count } = trace.moduleEvents;
+  const unitOf = new Map(units.flatMap((unit) => unit.modules.map((module) => [module, unit] as const)));
+  const ran = new Map<ShardedUnit, Set<number>>(units.map((unit) => [unit, new Set()]));
+  for (let i = 0; i < count; i++) {
+    const module = trace.calls.module[call[i]];
+    const unit = unitOf.get(module);
+    if (unit !== undefined && phase[i] === Phase.forward) ran.get(unit)!.add(module);
+  }
+  const inOrder = units.map((unit) => [...(ran.get(unit)!.size === 0 ? unit.modules : ran.get(unit)!)]);
+  return {
+    first: new Set(inOrder.map(([module]) => module)),
+    last: new Set(inOrder.map((modules) => modules[modules.length - 1])),
+  };
 }

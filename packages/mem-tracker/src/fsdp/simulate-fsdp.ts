@@ -17,7 +17,7 @@ import { type FloatIslands, floatIslands } from "./own-casts.js";
 import { type ParameterGroup, parameterGroups } from "./parameter-groups.js";
 import { prefetchesOf } from "./prefetches.js";
 import { RankTrace } from "./rank-trace.js";
-import { type ShardedUnit, shardedUnits } from "./sharded-units.js";
+import { endsOfUnits, shardedUnits } from "./sharded-units.js";
 import { checkShardingPlan, type ShardingPlan } from "./sharding-plan.js";
 import { SourceStorages } from "./source-storages.js";
 import { StepPasses } from "./step-passes.js";
@@ -170,14 +170,15 @@ class Simulator {
     // A run in the lower dtype shows what is cast.
     const isLow = plan.storedDtype !== undefined;
     this.mixed = isLow ? undefined : mixedUnits(units, this.groups);
+    const { first, last } = endsOfUnits(trace, units);
     const scope = {
       root: this.root,
-      castModules: castModulesOf(trace, plan, this.root, units),
+      castModules: castModulesOf(trace, plan, this.root, units, last),
       mixed: this.mixed,
-      units: new Set(units.flatMap(({ modules }) => modules).filter((module) => module !== this.root)),
+      units: first,
     };
     this.ending = callsWithInputGradients(trace);
-    this.late = new LateAdditions(trace, firstModules(trace, units, this.root));
+    this.late = new LateAdditions(trace, new Set([...first].filter((module) => module !== this.root)));
     const told = withoutEndedCalls(trace);
     this.roles = storageRoles(told, this.groups, this.root);
     const lowDtype = isLow ? undefined : lowDtypeOf(units, this.groups);
@@ -481,19 +482,6 @@ class Simulator {
   private tensorsOf(eventRow: number): Int32Array {
     return row(this.trace.moduleEvents.tensors, eventRow);
   }
-}
-
-/** Of each sharded unit but the root the module that runs first: of several modules FSDP looks at what that is given. */
-function firstModules(trace: Trace, units: readonly ShardedUnit[], root: number): ReadonlySet<number> {
-  const { call, phase, count } = trace.moduleEvents;
-  const first = new Map<ShardedUnit, number>();
-  const unitOf = new Map(units.flatMap((unit) => unit.modules.map((module) => [module, unit] as const)));
-  for (let i = 0; i < count; i++) {
-    const module = trace.calls.module[call[i]];
-    const unit = phase[i] === Phase.forward && module !== root ? unitOf.get(module) : undefined;
-    if (unit !== undefined && !first.has(unit)) first.set(unit, module);
-  }
-  return new Set(first.values());
 }
 
 function isBackward(phase: number): boolean {

@@ -176,9 +176,21 @@ describe("groups of two precisions", () => {
     ["wrap=0(bf16,output=float32),wrap=1,wrap=2,wrap=3", 68_756_992],
     ["wrap=0,wrap=1(bf16,output=float32),wrap=2,wrap=3(param=bfloat16,output=float32)", 60_363_264],
     ["wrap=0(param=float32),wrap=1,wrap=2,wrap=3,bf16", 60_887_552],
+    // Of two modules that are one group what the first is given is cast, and what the second returns.
+    ["wrap=0,wrap=1+2(bf16,output=float32),wrap=3", 68_762_112],
+    ["wrap=0(bf16,output=float32),wrap=1,wrap=2,wrap=3,checkpoint=?", 65_349_120],
+    ["wrap=0(param=bfloat16,output=float32),wrap=1,wrap=2,wrap=3,rank=2", 68_756_992],
   ])("hold under %s what PyTorch does", (text, peakBytes) => {
     const { trace: rank } = simulateFsdp(trace, parseShardingPlan(`world=4,${text}`));
     expect(heldPeak(rank).peakBytes).toBe(peakBytes);
+  });
+
+  it.each([
+    ["world=3", 78_647_296],
+    ["world=3,rank=2", 78_565_376],
+    ["world=7,rank=6,bf16", 41_094_656],
+  ])("and ranks with smaller shards than the first: %s", (text, peakBytes) => {
+    expect(heldPeak(simulateFsdp(trace, parseShardingPlan(text)).trace).peakBytes).toBe(peakBytes);
   });
 
   it("hold no input that they have cast, nor an output that others have cast, where shards are of uneven sizes", () => {
