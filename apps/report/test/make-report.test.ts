@@ -2,6 +2,7 @@ import { parseShardingPlan } from "@remat/mem-tracker/fsdp";
 import { accountSequence, holdPlan, memoryTimeline, sequenceGraphOfTrace } from "@remat/memory";
 import { planCheckpointing, planningGraphOfTrace, planOfTrace, rematerialize } from "@remat/planner";
 import { formatBytes } from "@remat/reporting";
+import { deviceSpec } from "@remat/runtime-estimator";
 import { findPlanMismatch, Phase, readPlan, writePlan } from "@remat/trace";
 import { describe, expect, it } from "vitest";
 import { makeReport, planAsTrace } from "../src/index.js";
@@ -41,12 +42,15 @@ describe.each(Object.keys(runs) as (keyof typeof runs)[])("a plan for %s", (name
     expect(replay.ops.phase.filter((phase) => phase === Phase.recompute)).toHaveLength(again);
     expect(Math.max(...memoryTimeline(replay).highestBytes)).toBe(plan.predicted.peakBytes);
     expect(findPlanMismatch(plan, trace)).toBeUndefined();
-    const planAlone = { name: "plan.json", plan };
+    const planAlone = { name: "plan.json", plan, device: deviceSpec("a100") };
     const { meta } = await makeReport(replay, { title: "plan", from: "plan", planTimeMs: 0, planAlone });
     expect(meta.summary.opCount).toBe(plan.steps.length);
     // Weights and inputs are there before the first op: the file has the peak with them, and its steps without.
     expect(replay.storages.bytes[0]).toBeGreaterThanOrEqual(graph.baseBytes);
     expect(meta.answers[0].answer).toContain(`${formatBytes(meta.summary.peak!.totalBytes)} at the peak`);
+    expect(meta.answers[0].reasons).toEqual(
+      expect.arrayContaining([expect.stringMatching(/^It fits, with .* to spare\.$/), "a100 has 80 GiB."]),
+    );
     expect(meta.answers[0].reasons).toContainEqual(
       expect.stringContaining(`${formatBytes(replay.storages.bytes[0])} of that peak are not in the plan's file`),
     );

@@ -2,8 +2,8 @@ import { basename, isAbsolute, resolve } from "node:path";
 import { isStandardOutput } from "@remat/output-file";
 import { planCheckpointing } from "@remat/planner/node";
 import { type MakeReportOptions, makeReport, planAsTrace, renderReport } from "@remat/report";
-import type { Verdict } from "@remat/reporting";
-import { RuntimeSource, type Trace } from "@remat/trace";
+import type { DeviceToFit, Verdict } from "@remat/reporting";
+import { type Plan, RuntimeSource, type Trace } from "@remat/trace";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
 import { unitsOption } from "../format-option.js";
@@ -142,7 +142,13 @@ export async function report(model: string | undefined, options: CommandOptions,
       ...planningEffort(options),
       ...(plan !== undefined &&
         (run === undefined
-          ? { planAlone: { ...plan, following: commandOfSubject(plan.plan.subject, plan.name) } }
+          ? {
+              planAlone: {
+                ...plan,
+                following: commandOfSubject(plan.plan.subject, plan.name),
+                ...deviceOfPlan(plan.plan, options),
+              },
+            }
           : { plan })),
       ...(comparedTrace && compared && { compare: { name: compared.name, trace: comparedTrace } }),
       ...(present && {
@@ -171,6 +177,12 @@ function withoutFolders(verdict: Verdict, paths: readonly string[]): Verdict {
     .filter((path) => isAbsolute(path))
     .reduce((text, path) => text.replaceAll(path, basename(path)), verdict.command);
   return { ...verdict, command };
+}
+
+/** Of a step of a model, or of any for which a device was asked for: what a program ran on, its plan does not say. */
+function deviceOfPlan({ subject }: Plan, options: CommandOptions): { readonly device?: DeviceToFit } {
+  const { device, isAsked } = parsePricing(options);
+  return isAsked || subject.step !== undefined ? { device } : {};
 }
 
 function planOf(source: ReportSource): ReportSource & { kind: "plan" } {

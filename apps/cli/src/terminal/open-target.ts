@@ -4,6 +4,7 @@ import { RematError, Trace, type TraceParts } from "@remat/trace";
 import { loadTrace, optionsForRecorded } from "../load-trace.js";
 import type { ModelOptions } from "../model-options.js";
 import { importerOf, isOf, type ModelSource, modelSource } from "../model-source.js";
+import { commandOfSubject } from "../verdict/follow-plan.js";
 import type { TracingReport, TracingRequest } from "./trace-worker.js";
 
 export interface OpenTargetOptions {
@@ -23,7 +24,10 @@ export function openTarget(options: ModelOptions, { canStop, isComparing }: Open
   return async (target, opening): Promise<Opened> => {
     const source = modelSource(target);
     const { name: title, path } = source;
-    if (isOf(source, "plan")) return { kind: "plan", title, path, plan: importerOf(source).read(path) };
+    if (isOf(source, "plan")) {
+      const plan = importerOf(source).read(path);
+      return { kind: "plan", title, path, plan, following: commandOfSubject(plan.subject, target)?.command };
+    }
     return {
       kind: "trace",
       title,

@@ -19,6 +19,7 @@ import {
   answerOutcome,
   answerPlan,
   compareView,
+  type DeviceToFit,
   formatPercent,
   heldRow,
   heldTree,
@@ -76,7 +77,13 @@ export interface MakeReportOptions {
   readonly fsdp?: { readonly name: string; readonly plan: ShardingPlan } | undefined;
   /** The plan that the run was made from, where there is none but that, and how it is followed. */
   readonly planAlone?:
-    | { readonly name: string; readonly plan: Plan; readonly following?: PlanCommand | undefined }
+    | {
+        readonly name: string;
+        readonly plan: Plan;
+        readonly following?: PlanCommand | undefined;
+        /** What the step is to fit. */
+        readonly device?: DeviceToFit;
+      }
     | undefined;
   /** What would be with another batch, optimizer, device and so on: `answerUsualWhatIfs` of `@remat/fit`; left out: nothing is said of that. Waited for once plans have been looked for. */
   readonly whatIfs?: readonly WhatIfRow[] | PromiseLike<readonly WhatIfRow[]>;
@@ -107,9 +114,9 @@ export async function makeReport(trace: Trace, options: MakeReportOptions): Prom
   const outcomes: Answer[] = [];
   const { deviceMemoryBytes } = options.verdict ?? {};
   if (options.planAlone !== undefined) {
-    const { following, ...planAlone } = options.planAlone;
+    const { following, device, ...planAlone } = options.planAlone;
     outcomes.push(
-      answerPlan({ ...planAlone, unlistedBytes: heldPeak(trace).bytesByCategory.other, deviceMemoryBytes }),
+      answerPlan({ ...planAlone, unlistedBytes: heldPeak(trace).bytesByCategory.other, device }),
       ...(following === undefined ? [] : [answerFollowing(planAlone.plan, following)]),
     );
   }

@@ -49,7 +49,7 @@ export interface ModuleTradeOff {
 }
 
 /** Of larger steps it takes too long for the first screen to say what freeing earlier would hold. */
-const mostOpsJudged = 20_000;
+const mostOpsJudged = 30_000;
 
 /** How the name of a document is told from that of another. */
 export interface DocumentName {

@@ -1,10 +1,18 @@
-import { formatBytes, formatMs, formatPercent } from "@remat/reporting";
+import { type DeviceToFit, formatBytes, formatMs, formatPercent } from "@remat/reporting";
 import type { Plan } from "@remat/trace";
 import { barText, type Glyphs } from "../text/glyphs.js";
 import type { Line } from "../text/line.js";
 
-/** Tells what a plan promises, in a few lines. */
-export function planFacts(plan: Plan, width: number, glyphs: Glyphs): readonly Line[] {
+/** What is known of a plan besides what it says itself. */
+export interface PlanGiven {
+  /** What the step is to fit; left out: that is told elsewhere. */
+  readonly device?: DeviceToFit;
+  /** What to type to have it followed. */
+  readonly following?: string | undefined;
+}
+
+/** Tells what a plan promises, in a few lines, whether it fits and what to type first. */
+export function planFacts(plan: Plan, width: number, glyphs: Glyphs, given: PlanGiven = {}): readonly Line[] {
   const { predicted, origin, subject, steps } = plan;
   const recomputed = steps.filter(({ isRecomputed }) => isRecomputed).length;
   const recorded = predicted.recordedPeakBytes ?? predicted.plain.peakBytes;
@@ -14,6 +22,8 @@ export function planFacts(plan: Plan, width: number, glyphs: Glyphs): readonly L
     [{ text: `Plan of ${subject.name}`, style: "strong" }],
     fact("peak", `${formatBytes(predicted.peakBytes)} of ${formatBytes(recorded)} without it`),
     [{ text: " ".repeat(10) }, { text: bar, style: "bar" }],
+    ...fitFact(predicted.peakBytes, given.device),
+    ...(given.following === undefined ? [] : [fact("type", given.following)]),
     fact("budget", formatBytes(origin.budgetBytes)),
     fact("step", `${cost}, ${formatPercent(predicted.overhead)} overhead`),
     fact("work", `${recomputed} of ${steps.length} steps are recomputations`),
@@ -24,6 +34,18 @@ export function planFacts(plan: Plan, width: number, glyphs: Glyphs): readonly L
         : `at most ${formatPercent(predicted.gap)} from the fastest there can be`,
     ),
     fact("method", `${origin.method}, ${origin.order} order`),
+  ];
+}
+
+function fitFact(peakBytes: number, device: DeviceToFit | undefined): readonly Line[] {
+  if (device?.memoryBytes === undefined) return [];
+  const spare = device.memoryBytes - peakBytes;
+  const of = `of ${formatBytes(device.memoryBytes)} (${device.name})`;
+  const [label] = fact("fits", "");
+  return [
+    spare >= 0
+      ? [label, { text: `yes, ${formatBytes(spare)} to spare ${of}`, style: "good" }]
+      : [label, { text: `no, ${formatBytes(-spare)} too much ${of}`, style: "bad" }],
   ];
 }
 

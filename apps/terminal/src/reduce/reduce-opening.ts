@@ -19,6 +19,7 @@ export function beginOpening(state: AppState, targets: readonly string[]): Step 
       openings: id,
       screen: "start",
       plan: undefined,
+      planFrom: undefined,
       run: state.run && { ...state.run, other: undefined },
       start: { ...state.start, error: undefined, loading },
     },
@@ -60,7 +61,8 @@ export function opened(
   if (loading?.id !== id) return stay(state);
   if (found.kind === "plan") {
     const view = views.find(({ opensFor }) => opensFor === "plan")?.name ?? state.view;
-    return stay({ ...state, plan: found.plan, view: loading.hasTrace ? view : state.view });
+    const { plan, title, following } = found;
+    return stay({ ...state, plan, planFrom: { title, following }, view: loading.hasTrace ? view : state.view });
   }
   if (!loading.hasTrace) {
     const step = showTrace(views, state, { ...found, saved });

@@ -79,7 +79,25 @@ function searchLines(
 /** Keys that mean something now, in the order in which they are hinted at. */
 function hintedKeys(views: readonly View[], state: AppState): readonly KeyBinding[] {
   if (state.screen !== "views") return commonKeys.filter(({ action }) => action === "help" || action === "quit");
-  return [...walkingKeys(views), ...viewOf(views, state).keys, ...commonKeys];
+  const view = viewOf(views, state);
+  return [
+    ...walkingKeys(views),
+    ...view.keys,
+    ...commonKeys.flatMap((key) => (key.action === "search" ? [key, ...keysToPlan(views, view)] : [key])),
+  ];
+}
+
+/** What comes next, whatever is on: the keys that look for what holds less, as they are pressed one after the other. */
+function keysToPlan(views: readonly View[], on: View): readonly KeyBinding[] {
+  return views.flatMap((view, index) =>
+    view === on
+      ? []
+      : view.keys.flatMap(({ keys: [key], action }) =>
+          action === "plan"
+            ? [{ keys: [key], action, help: "", hint: "plan", hintKeys: `${index + 1} ${keyLabel(key)}` }]
+            : [],
+        ),
+  );
 }
 
 function drawHints(keys: readonly KeyBinding[], width: number, glyphs: Glyphs): Line {

@@ -34,10 +34,12 @@ const fewestColumns = 16;
 export function drawTitle(views: readonly View[], state: AppState, width: number): Drawn {
   const { glyphs } = state.look;
   const { run } = state;
+  if (state.screen === "plan" && state.planFrom !== undefined)
+    return textOnly(fitLine([appName, { text: ` ${state.planFrom.title}`, style: "faint" }], width, glyphs));
   if (state.screen !== "views" || run === undefined) return textOnly(fitLine([appName], width, glyphs));
   const on = viewOf(views, state);
   const [name, shortName] = namesOf(run, glyphs);
-  const verdict = (beside?: string) => drawVerdict(views, run.document, width, glyphs, beside);
+  const verdict = (beside?: string) => drawVerdict(run.document, width, glyphs, beside);
   const roomBeside = (tabs: Drawn): number => width - lineWidth(tabs.lines[0]) - 2;
   const withName = (tabs: Drawn, text: string): Drawn => {
     const fitted = fitText(text, roomBeside(tabs), glyphs, { align: "right", cut: "start" });

@@ -6,11 +6,19 @@ import type { Area } from "../state/view.js";
 import { drawTable, type TableColumn } from "../table/draw-table.js";
 import { windowRows } from "../table/window-rows.js";
 import { type Drawn, stack, textOnly } from "../text/drawn.js";
-import { fitLine } from "../text/line.js";
+import { fitLine, type Line } from "../text/line.js";
 
 /** Returns how many steps of a plan the screen has lines for. */
-export function planRoom({ look }: AppState, plan: Plan, { width, height }: Area): number {
-  return Math.max(1, height - planFacts(plan, width, look.glyphs).length - 2);
+export function planRoom(state: AppState, plan: Plan, { width, height }: Area): number {
+  return Math.max(1, height - factsOf(state, plan, width).length - 2);
+}
+
+function factsOf({ look, device, isDeviceAsked, planFrom }: AppState, plan: Plan, width: number): readonly Line[] {
+  return planFacts(plan, width, look.glyphs, {
+    // What a program ran on, its plan does not say.
+    ...((isDeviceAsked || plan.subject.step !== undefined) && { device }),
+    following: planFrom?.following,
+  });
 }
 
 /** Draws a plan by itself, without the trace that it is for: what it promises, and its steps. */
@@ -18,7 +26,7 @@ export function drawPlan(state: AppState, plan: Plan, area: Area): Drawn {
   const { glyphs } = state.look;
   const { cursor, top } = state.planSteps;
   const { width } = area;
-  const facts = planFacts(plan, width, glyphs);
+  const facts = factsOf(state, plan, width);
   const count = plan.steps.length;
   const window = windowRows({ count, height: planRoom(state, plan, area), cursor, top });
   const columns: readonly TableColumn<number>[] = [
@@ -34,7 +42,6 @@ export function drawPlan(state: AppState, plan: Plan, area: Area): Drawn {
       key: "free",
       title: "Frees",
       width: 16,
-      grow: 1,
       cell: (index) => [{ text: freed(plan.steps[index]), style: "faint" }],
     },
   ];

@@ -70,6 +70,8 @@ export interface AppState {
   readonly run: Run | undefined;
   /** The plan that was opened; on the screen by itself where no trace was opened with it. */
   readonly plan: Plan | undefined;
+  /** The name of that, and what to type to have it followed. */
+  readonly planFrom: { readonly title: string; readonly following: string | undefined } | undefined;
   /** Name of the view that is on. */
   readonly view: string;
   /** By view: its own state, which only the view itself looks into. */
@@ -120,6 +122,7 @@ export function initialState({
     wantedView,
     run: undefined,
     plan: undefined,
+    planFrom: undefined,
     view,
     own: {},
     module: undefined,

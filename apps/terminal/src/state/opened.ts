@@ -9,7 +9,14 @@ export type Opened =
       readonly trace: Trace;
       readonly isModel?: boolean;
     }
-  | { readonly kind: "plan"; readonly title: string; readonly path: string; readonly plan: Plan };
+  | {
+      readonly kind: "plan";
+      readonly title: string;
+      readonly path: string;
+      readonly plan: Plan;
+      /** What to type to have the plan followed; left out: nothing is known. */
+      readonly following?: string | undefined;
+    };
 
 /** Something that the start screen offers. */
 export interface StartEntry {

@@ -446,7 +446,7 @@ describe("opening", () => {
     const host = {
       open: async (target: string): Promise<Opened> =>
         target === "plan"
-          ? { kind: "plan", title: "plan", path: "/plan", plan }
+          ? { kind: "plan", title: "plan.json", path: "/plan", plan, following: "remat run MODEL --plan plan.json" }
           : opened(target === "resnet" ? resnet : former),
     };
     const two = makeApp({ host });
@@ -464,7 +464,12 @@ describe("opening", () => {
     const alone = makeApp({ host });
     await alone.app.open("plan");
     expect(alone.app.state.screen).toBe("plan");
-    expect(screenText(alone.app).join("\n")).toMatch(/Plan of Transformer[\s\S]*Step +Op/);
+    // Whose plan it is, whether it fits, and what to type.
+    expect(screenText(alone.app)[0]).toMatch(/^ remat {2}plan\.json/);
+    const shown = screenText(alone.app).map((line) => line.trimEnd());
+    expect(shown.join("\n")).toMatch(/Plan of Transformer[\s\S]*Step +Op/);
+    expect(shown.find((line) => line.startsWith("  fits"))).toMatch(/ yes, .* to spare of 80 GiB \(a100\)$/);
+    expect(shown).toContain("  type    remat run MODEL --plan plan.json");
     alone.press("G", "e", "c");
     expect(alone.deeds.files[0].text.trimEnd().split("\r\n")).toHaveLength(plan.steps.length + 1);
     alone.press("esc");

@@ -14,6 +14,12 @@ describe("what is held", () => {
     expect(free).toMatch(/^Free to gain: |^Next to nothing|% of the peak is used by no op any more/);
   });
 
+  it.each([60, 80, 120])("names the keys that plan the step, %i columns wide", (columns) => {
+    const { app } = appOf(trace, { size: { columns, rows: 24 } });
+    expect(screenText(app).at(-1)).toContain("7 p plan");
+    expect(app.views[6].keys.find(({ keys }) => keys.includes("p"))?.action).toBe("plan");
+  });
+
   it("opens and closes by keys, level by level, down to every storage", () => {
     const { app, press } = appOf(trace, { size: { columns: 120, rows: 3000 } });
     const rows = (): string[] =>

@@ -107,7 +107,7 @@ describe.runIf(isThere)("remat ui in a terminal", () => {
       const screen = await terminal.until(`${columns} × ${rows}`, (lines) =>
         isSmall
           ? lines.join(" ").includes("50 columns")
-          : lines.length === rows && /quit/.test(lines[rows - 1]) && has("Op Plan")(lines),
+          : lines.length === rows && /help/.test(lines[rows - 1]) && has("Op Plan")(lines),
       );
       expect(screen).toHaveLength(rows);
     }

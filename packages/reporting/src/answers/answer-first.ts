@@ -102,7 +102,8 @@ function answerFit(trace: Trace, { verdict, tree, units }: AnswerFirstOptions): 
     : { ...asked("fit"), answer: `No, ${size(-spareBytes)} too much`, reasons, isGood: false };
 }
 
-const describeRoom = (device: string, room: string): string =>
+/** How much memory there is, as a sentence. */
+export const describeRoom = (device: string, room: string): string =>
   device === whereRecorded ? `There are ${room} ${whereRecorded}.` : `${device} has ${room}.`;
 
 function moduleOf(trace: Trace, op: number): string {

@@ -3,7 +3,8 @@ import type { CategoryName, Plan } from "@remat/trace";
 import { labelCategory } from "../category-colours.js";
 import { formatMs, formatOverhead, formatPercent, formatWholePercent } from "../format-quantity.js";
 import { type SizeUnit, sizeFormat } from "../size-unit.js";
-import { type Answer, asked } from "./answer-first.js";
+import type { DeviceToFit } from "../verdict/device-to-fit.js";
+import { type Answer, asked, describeRoom } from "./answer-first.js";
 
 /** What becomes of a step that something was done about. */
 export interface StepOutcome {
@@ -79,13 +80,15 @@ export interface PlanOutcome {
   /** Of its peak, what its steps do not list; left out: nobody has looked. */
   readonly unlistedBytes?: number | undefined;
   readonly deviceMemoryBytes?: number | undefined;
+  /** The same, where nobody else says for which device that is. */
+  readonly device?: DeviceToFit | undefined;
   /** Where the run is not the one that it was made for: in what they differ. */
   readonly mismatch?: string | undefined;
 }
 
 /** Returns what a plan does to the step that it was made for, as the plan itself predicts. */
 export function answerPlan(
-  { name, plan, memory, unlistedBytes = 0, deviceMemoryBytes, mismatch }: PlanOutcome,
+  { name, plan, memory, unlistedBytes = 0, device, deviceMemoryBytes = device?.memoryBytes, mismatch }: PlanOutcome,
   units?: SizeUnit,
 ): Answer {
   const size = sizeFormat(units);
@@ -102,6 +105,7 @@ export function answerPlan(
       overhead: predicted.overhead,
       deviceMemoryBytes,
       reasons: [
+        ...(device?.memoryBytes === undefined ? [] : [describeRoom(device.name, size(device.memoryBytes))]),
         again === 0
           ? `It recomputes nothing${step === "" ? "" : ` in a step${step}`}: everything is freed after its last use.`
           : `It recomputes ${again.toLocaleString("en")} ops${bytes === undefined || bytes === 0 ? "" : `, ${size(bytes)}`}${step === "" ? "" : ` in a step${step}`}.`,

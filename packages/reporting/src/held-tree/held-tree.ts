@@ -126,6 +126,8 @@ const categoryLevel = 0;
 export const levels: readonly HeldLevel[] = ["category", "module", "op", "tensor"];
 
 const noModule = "no module";
+/** There before the first op, or made in JavaScript. */
+const noOp = "not by an op";
 
 class GroupBuilder {
   /** By place: names of modules that are the same but for their numbers have the same. */
@@ -189,7 +191,7 @@ class GroupBuilder {
       this.groups[index] = {
         ...this.describe(begin, end),
         level: levels[deepest],
-        label: labels.filter((label) => label !== "").join(" · "),
+        label: labels.filter((label) => label !== "").join(" · ") || noOp,
         parent,
         depth,
         parts: inner ?? Array.from(this.order.subarray(begin, end), (place) => ~place),

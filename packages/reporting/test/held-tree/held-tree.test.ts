@@ -33,6 +33,26 @@ function drawn(tree: HeldTree, open: ReadonlySet<number> = openAll(tree)): strin
   });
 }
 
+it("names what no op has made, where a program has no modules", () => {
+  const b = new TraceBuilder({ framework: "tfjs", device: "cpu", mode: "real", allocationUnitBytes: 1 });
+  for (const bytes of [40, 48]) b.allocate(bytes, "cpu", Category.parameter);
+  const made = [8, 16].map((bytes) => {
+    const storage = b.allocate(bytes, "cpu", Category.parameter);
+    return b.tensor({ storage, dtype: "float32", shape: [bytes / 4] });
+  });
+  b.op({ name: "Add", outputs: made });
+  const trace = b.build();
+  expect(drawn(heldTree(trace, storagesAtPeak(trace)))).toEqual([
+    "112 Parameters",
+    "  88 not by an op",
+    "    48 storage 1",
+    "    40 storage 0",
+    "  24 Add",
+    "    16 op 0 · float32 [4]",
+    "    8 op 0 · float32 [2]",
+  ]);
+});
+
 describe.each(goldens)("of %s", (name) => {
   const trace = goldenTrace(name);
   const tree = heldTree(trace, storagesAtPeak(trace));
