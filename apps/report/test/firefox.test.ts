@@ -3,6 +3,7 @@ import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { inflateSync } from "node:zlib";
 import { findFirefox, launchFirefox } from "@remat/testkit/firefox";
 import { describe, expect, it } from "vitest";
 import { makeReport, renderReport } from "../src/index.js";
@@ -66,4 +67,34 @@ describe.runIf(path !== undefined)("the page in Firefox", () => {
       await browser.close();
     }
   });
+
+  it("prints two pages of A4", { timeout: 180_000 }, async () => {
+    const trace = goldenTrace("mem_02_transformer_adam");
+    const file = join(mkdtempSync(join(tmpdir(), "remat-report-")), "report.html");
+    writeFileSync(file, renderReport(await makeReport(trace, { title: "transformer", planIterations: 500 })));
+    const browser = await launchFirefox(path ?? "");
+    try {
+      const page = await browser.newPage();
+      await page.goto(pathToFileURL(file).href);
+      await page.waitForSelector("html[data-ready]");
+      expect(pagesOf(await page.pdf({ format: "A4" }))).toEqual(["0 0 596 842", "0 0 596 842"]);
+    } finally {
+      await browser.close();
+    }
+  });
 });
+
+/** The box of each page of a PDF, whose objects Firefox writes into compressed streams, in points. */
+function pagesOf(pdf: Uint8Array): readonly string[] {
+  const text = Buffer.from(pdf).toString("latin1");
+  const streams = [...text.matchAll(/stream\r?\n([\s\S]*?)endstream/g)].map(([, bytes]) => {
+    try {
+      return inflateSync(Buffer.from(bytes, "latin1")).toString("latin1");
+    } catch {
+      return "";
+    }
+  });
+  return [text, ...streams].flatMap((objects) =>
+    [...objects.matchAll(/\/Type\s*\/Page\b[\s\S]*?\/MediaBox\s*\[\s*([\d. ]*?)\s*\]/g)].map(([, box]) => box),
+  );
+}
