@@ -54,7 +54,9 @@ export function moduleTreeView(trace: Trace, stats: ReadonlyMap<string, SACStats
   const { modRuntimes } = moduleRuntimes(trace);
   const nodes = treeOf(trace);
   const byFqn = new Map(nodes.map((node) => [node.fqn, node]));
-  for (let call = 0; call < trace.calls.count; call++) byFqn.get(trace.modules[trace.calls.module[call]].fqn)!.calls++;
+  const nodeOfModule = trace.modules.map(({ fqn }) => byFqn.get(fqn)!);
+  for (let call = 0; call < trace.calls.count; call++) nodeOfModule[trace.calls.module[call]].calls++;
+  const savedOf = new Map<SACStats, Uint8Array>();
   for (const node of nodes) {
     const runtimes = modRuntimes.get(node.fqn);
     node.forwardMs = runtimes?.forwardMs ?? 0;
@@ -62,9 +64,10 @@ export function moduleTreeView(trace: Trace, stats: ReadonlyMap<string, SACStats
     const own = stats.get(node.fqn);
     if (own === undefined) continue;
     const saved = savedSet(trace, own);
+    savedOf.set(own, saved);
     for (let op = 0; op < own.ops.length; op++) addOp(node, own, op, saved);
   }
-  fillLeaves(trace, nodes, byFqn, stats);
+  fillLeaves(trace, { nodes, byFqn, nodeOfModule }, stats, savedOf);
   sumUnfinished(nodes, stats);
   const roots = nodes.filter((node) => node.parent < 0);
   const total = modRuntimes.get(globalModule);
@@ -204,18 +207,24 @@ function parentOf(fqn: string, known: ReadonlyMap<string, string>): string {
   return "";
 }
 
+interface ModuleNodes {
+  readonly nodes: readonly Growing[];
+  readonly byFqn: ReadonlyMap<string, Growing>;
+  /** By number of the module in the trace. */
+  readonly nodeOfModule: readonly Growing[];
+}
+
 /** Leaves take their share of the module around them that has statistics. */
 function fillLeaves(
   trace: Trace,
-  nodes: readonly Growing[],
-  byFqn: ReadonlyMap<string, Growing>,
+  { nodes, byFqn, nodeOfModule }: ModuleNodes,
   stats: ReadonlyMap<string, SACStats>,
+  savedOf: ReadonlyMap<SACStats, Uint8Array>,
 ): void {
   /** By node: the nearest module around it that has statistics. */
   const around = new Int32Array(nodes.length).fill(-1);
   for (const { index, parent } of nodes)
     around[index] = parent < 0 ? -1 : stats.has(nodes[parent].fqn) ? parent : around[parent];
-  const nodeOfModule = trace.modules.map(({ fqn }) => byFqn.get(fqn)!);
   /** By stack: the modules of its calls that are without statistics of their own. */
   const leavesOfStack = Array.from({ length: trace.stacks.start.length - 1 }, (_, stack): readonly Growing[] => {
     const leaves: Growing[] = [];
@@ -227,10 +236,10 @@ function fillLeaves(
   });
   for (const [fqn, own] of stats) {
     const index = byFqn.get(fqn)?.index ?? -1;
-    let saved: Uint8Array | undefined;
+    const saved = savedOf.get(own) ?? savedSet(trace, own);
     for (let i = 0; i < own.ops.length; i++)
       for (const leaf of leavesOfStack[trace.ops.stack[own.ops[i]]])
-        if (around[leaf.index] === index) addOp(leaf, own, i, (saved ??= savedSet(trace, own)));
+        if (around[leaf.index] === index) addOp(leaf, own, i, saved);
   }
 }
 
