@@ -15,9 +15,11 @@ export function screenToSvg(screen, { columns, background = "#161b22", foregroun
   const height = lines.length * cell.height + 2 * padding;
   const shapes = [];
   const texts = [];
+  // A line begins as the one before has ended: that is how tmux captures a screen.
+  const pen = { style: {} };
   for (const [row, line] of lines.entries()) {
     let column = 0;
-    for (const { text, style } of runs(line)) {
+    for (const { text, style } of runs(line, pen)) {
       const count = widthOf(text);
       const x = padding + column * cell.width;
       const y = padding + row * cell.height;
@@ -73,15 +75,14 @@ function* parts(text) {
     yield { text: match[0], column: widthOf(text.slice(0, match.index)), width: widthOf(match[0]) };
 }
 
-function* runs(line) {
-  let style = {};
+function* runs(line, pen) {
   let at = 0;
   for (const match of line.matchAll(/\u001b\[([\d;:]*)m/g)) {
-    if (match.index > at) yield { text: line.slice(at, match.index), style };
-    style = changed(style, match[1]);
+    if (match.index > at) yield { text: line.slice(at, match.index), style: pen.style };
+    pen.style = changed(pen.style, match[1]);
     at = match.index + match[0].length;
   }
-  if (at < line.length) yield { text: line.slice(at), style };
+  if (at < line.length) yield { text: line.slice(at), style: pen.style };
 }
 
 function changed(before, sequence) {
