@@ -141,7 +141,7 @@ export function parseModelOptions(options: CommandOptions): ModelOptions {
 }
 
 /** Which option sets which field of a request. */
-export const optionOfField: Readonly<Record<keyof Omit<StepRequest, "stepsBefore">, string>> = {
+export const optionOfField: Readonly<Record<keyof Omit<StepRequest, "stepsBefore" | "fasterGradients">, string>> = {
   size: "size",
   batch: "batch",
   loss: "loss",

@@ -9,7 +9,7 @@ export interface StepsToFit {
   readonly optimizers?: readonly string[];
   /** Returns the step as it runs. */
   stepAt(batch: number, optimizer: string | undefined): Promise<Trace>;
-  /** Returns the step to be planned, in which it is up to the plan what is recomputed; left out: it is as it runs. */
+  /** Returns the step to be planned, and of early release: with its gradients, and it is up to the plan what is recomputed; left out: it is as it runs. */
   freeStepAt?(batch: number, optimizer: string | undefined): Promise<Trace>;
   /** Returns what a step holds with early release; left out where nobody can say. */
   releasedPeakAt?(batch: number, optimizer: string | undefined, updateInBackward: boolean): Promise<HeldPeak>;

@@ -31,7 +31,7 @@ export interface StepMemory {
 export async function memoryOf(what: Trainable, options: MemoryOfOptions = {}): Promise<StepMemory> {
   checkCallOptions("memoryOf", options, { ...stepOptionChecks, limit: [isWholeFrom(0), "a whole number from 0 up"] });
   const { limit = 10, ...step } = options;
-  const trace = await traceOf(what, step, "given");
+  const trace = await traceOf(what, step, { checkpointing: "given" });
   const { totalBytes, bytesByCategory, at, largest } = peakMoment(trace, { limit });
   return { peakBytes: totalBytes, bytesByCategory, at, largest, trace };
 }

@@ -1,5 +1,5 @@
-import { bytesOfBudget, type MemoryBudget, parseBudget } from "@remat/memory";
-import { goalOfBudget, nothingWithin, planCheckpointing } from "@remat/planner";
+import { type Budget, bytesOfBudget, heldPeak, type MemoryBudget, parseBudget } from "@remat/memory";
+import { nothingWithin, planCheckpointing } from "@remat/planner";
 import { defaultDeviceHere, deviceSpec, priceTrace } from "@remat/runtime-estimator";
 import {
   checkCallOptions,
@@ -12,6 +12,7 @@ import {
   RuntimeSource,
   type Trace,
 } from "@remat/trace";
+import { stepToPlan } from "@remat/tracer/step";
 import { type StepOptions, stepOptionChecks, type Trainable, traceOf } from "./trace-of.js";
 
 export interface PlanOptions extends StepOptions {
@@ -43,16 +44,22 @@ export async function plan(what: Trainable, options: PlanOptions): Promise<Plan>
   const { budget, planningMs = 5000, device = defaultDeviceHere, ...step } = options;
   const spec = deviceSpec(device);
   const parsed = parseBudget(budget);
-  const trace = withTimes(await traceOf(what, step, "free"), spec);
-  const { point, infeasible, recordedPeakBytes } = await planCheckpointing(trace, {
-    ...goalOfBudget(parsed),
-    timeMs: planningMs,
-  });
+  const trace = withTimes(await traceOf(what, step, stepToPlan), spec);
+  // A part is one of what the step holds as it is.
+  const budgetBytes = "bytes" in parsed ? parsed.bytes : await bytesOfPart(parsed, what, step);
+  const { point, infeasible } = await planCheckpointing(trace, { budgetBytes, timeMs: planningMs });
   if (point !== undefined) return point.plan;
   if (infeasible === undefined) throw new RematError("PLANNER_BUG", "neither a plan nor why there is none");
   const name = trace.header.model ?? "model";
   const occurrence = formatOccurrence(infeasible.occurrence);
-  throw nothingWithin({ ...infeasible, occurrence, name, budgetBytes: bytesOfBudget(parsed, recordedPeakBytes) });
+  throw nothingWithin({ ...infeasible, occurrence, name, budgetBytes });
+}
+
+async function bytesOfPart(part: Budget, what: Trainable, step: StepOptions): Promise<number> {
+  return bytesOfBudget(
+    part,
+    heldPeak(await traceOf(what, step, { checkpointing: stepToPlan.checkpointing })).peakBytes,
+  );
 }
 
 function withTimes(trace: Trace, device: DeviceSpec): Trace {

@@ -1,7 +1,7 @@
 import { defaultBackend } from "@remat/backends";
 import { currentBackend, withDispatchMode } from "@remat/dispatch-hook";
 import { checkArgument, isRecord, isText, isTrace, type OptionChecks, RematError, type Trace } from "@remat/trace";
-import { type Checkpointing, type ModelDefinition, resolveStep, traceFakeStep } from "@remat/tracer";
+import { type ModelDefinition, resolveStep, type StepRequest, traceFakeStep } from "@remat/tracer";
 import { LayersModel, version_layers } from "@tensorflow/tfjs-layers";
 import { record } from "./record.js";
 
@@ -20,13 +20,13 @@ export interface StepOptions {
 /**
  * Returns a training step as a trace: of a model without data, in no time and memory, and with no change to it; of a function by taking two steps for real.
  *
- * @param checkpointing what becomes of blocks that are checkpointed by hand
+ * @param how what becomes of blocks that are checkpointed by hand, and whose gradients run
  * @internal
  */
 export async function traceOf(
   what: Trainable,
   { batch, optimizer, loss }: StepOptions,
-  checkpointing: Checkpointing,
+  how: Pick<StepRequest, "checkpointing" | "fasterGradients">,
 ): Promise<Trace> {
   // Also of what is no model, of which they say nothing.
   resolveStep({ batch, optimizer, loss });
@@ -44,11 +44,15 @@ export async function traceOf(
       batch,
       optimizer,
       loss,
-      checkpointing,
+      ...how,
       backend: defaultBackend(currentBackend()).name,
     });
   const recorded = () => record(() => checkStep(what()));
-  return checkpointing === "free" ? withDispatchMode({ decidesCheckpointing: true }, recorded) : recorded();
+  const { checkpointing, fasterGradients } = how;
+  return withDispatchMode(
+    { ...(checkpointing === "free" && { decidesCheckpointing: true }), fasterGradients },
+    recorded,
+  );
 }
 
 /** What is expected of the options by which a step is described. @internal */

@@ -26,8 +26,9 @@ export function formatWholePercent(fraction: number): string {
 export function formatOverhead(fraction: number): string {
   const percent = fraction * 100;
   if (percent === 0) return "0 %";
-  if (percent < 0.001) return "< 0.001 %";
-  return `${percent.toFixed(percent < 1 ? 3 : percent < 10 ? 2 : 1)} %`;
+  const size = Math.abs(percent);
+  if (size < 0.001) return "< 0.001 %";
+  return `${percent < 0 ? "−" : ""}${size.toFixed(size < 1 ? 3 : size < 10 ? 2 : 1)} %`;
 }
 
 /** Returns a change as per cent with its sign, or from the tenfold on as how many times it is. `formatChange(-0.05) === "-5.0 %"`, `formatChange(33849.443) === "33,850x"` */

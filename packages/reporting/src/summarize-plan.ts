@@ -7,6 +7,7 @@ import {
   type PlanMemory,
   type RecomputedStorage,
 } from "@remat/memory";
+import { stepMs } from "@remat/runtime-estimator";
 import { describePlanMismatch, findPlanMismatch, type Plan, RematError, type Trace } from "@remat/trace";
 
 /** One choice between memory and time: what the trace's device holds at its peak, and what the step takes. */
@@ -84,6 +85,8 @@ export interface PlanSummary {
 export interface SummarizePlanOptions {
   /** The plan in which every op runs once, and everything is freed after its last use. */
   readonly unrecomputed: Plan;
+  /** The step of stock, where what was planned has other gradients than tfjs's own; left out: the trace is of it. */
+  readonly stock?: Trace | undefined;
   /** What the step holds with early release, as `predictReleasedPeak` of `@remat/checkpoint` says; left out: nobody can say without its model. */
   readonly earlyRelease?: Pick<PlanPoint, "peakBytes" | "bytesByCategory"> | undefined;
   readonly pricedFor?: string;
@@ -117,21 +120,24 @@ export function summarizePlan(plan: Plan, trace: Trace, options: SummarizePlanOp
   for (const { op, isRecomputed } of plan.steps) if (isRecomputed) tally.run(op);
   for (const storage of planned.recomputed) tally.recompute(storage);
   const plainMs = predicted.plain.cost;
+  const { stock = trace } = options;
+  const stockMs = stock === trace ? plainMs : stepMs(stock);
+  const beyondStock = (ms: number): number => (stockMs > 0 ? ms / stockMs - 1 : 0);
   const point = (
     name: PlanPoint["name"],
     { peakBytes, bytesByCategory }: Pick<PlanPoint, "peakBytes" | "bytesByCategory">,
-    stepMs: number,
-    overhead: number,
-  ): PlanPoint => ({ name, peakBytes, bytesByCategory, stepMs, overhead });
+    ms: number,
+    overhead = beyondStock(ms),
+  ): PlanPoint => ({ name, peakBytes, bytesByCategory, stepMs: ms, overhead });
   return {
     plan,
     trace,
     pricedFor: options.pricedFor,
     points: [
-      point("stock", heldPeak(trace), plainMs, 0),
-      ...(earlyRelease === undefined ? [] : [point("early release", earlyRelease, plainMs, 0)]),
-      point("not recomputed", holdPlan(trace, unrecomputed), plainMs, 0),
-      point("planned", planned, predicted.cost, predicted.overhead),
+      point("stock", heldPeak(stock), stockMs, 0),
+      ...(earlyRelease === undefined ? [] : [point("early release", earlyRelease, plainMs)]),
+      point("not recomputed", holdPlan(trace, unrecomputed), plainMs),
+      point("planned", planned, predicted.cost, stock === trace ? predicted.overhead : beyondStock(predicted.cost)),
     ],
     elsewhere: heldElsewhere(trace),
     recomputed: tally.total(),

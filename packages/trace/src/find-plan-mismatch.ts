@@ -2,7 +2,7 @@ import { formatOccurrence, isSameOccurrence, type OpSignature } from "./occurren
 import { opOccurrences } from "./op-occurrences.js";
 import type { Plan } from "./plan.js";
 import { formatPlanOp, isPlanNode, type PlanOp } from "./plan-op.js";
-import type { Trace } from "./trace.js";
+import type { FasterGradients, Trace } from "./trace.js";
 
 /** Where a run first is not as planned. */
 export interface PlanMismatch {
@@ -12,6 +12,8 @@ export interface PlanMismatch {
   readonly planned: PlanOp | undefined;
   /** That op of the run, an `Occurrence` if the run is a trace; undefined where there are no more. */
   readonly found: OpSignature | undefined;
+  /** Where the two have not the same gradients in place of tfjs's own: those of the plan and of the run; undefined for tfjs's. */
+  readonly gradients?: { readonly planned: FasterGradients | undefined; readonly found: FasterGradients | undefined };
 }
 
 /**
@@ -28,9 +30,16 @@ export function findPlanMismatch(plan: Plan, trace: Trace): PlanMismatch | undef
     const planned = plan.ops[op];
     const isAsPlanned =
       op < found.length && op < plan.ops.length && !isPlanNode(planned) && isSameOccurrence(planned, found[op]);
-    if (!isAsPlanned) return { op, planned, found: found[op] };
+    if (!isAsPlanned) return { op, planned, found: found[op], ...otherGradients(plan, trace) };
   }
   return undefined;
+}
+
+function otherGradients(
+  { subject: { fasterGradients: planned } }: Plan,
+  { header: { fasterGradients: found } }: Trace,
+): Pick<PlanMismatch, "gradients"> {
+  return planned === found ? {} : { gradients: { planned, found } };
 }
 
 /**
@@ -39,7 +48,14 @@ export function findPlanMismatch(plan: Plan, trace: Trace): PlanMismatch | undef
  * @example
  * describePlanMismatch(mismatch); // "op 3 is planned as net.a[0] forward Relu 0: float32[8], found net.a[0] forward Tanh 0: float32[8]"
  */
-export function describePlanMismatch({ op, planned, found }: PlanMismatch): string {
+export function describePlanMismatch({ op, planned, found, gradients }: PlanMismatch): string {
   const expected = planned === undefined ? "nothing" : formatPlanOp(planned);
-  return `op ${op} is planned as ${expected}, found ${found === undefined ? "nothing" : formatOccurrence(found)}`;
+  const why =
+    gradients === undefined
+      ? ""
+      : ` (the plan is of a step with ${describeGradients(gradients.planned)}, this is one with ${describeGradients(gradients.found)})`;
+  return `op ${op} is planned as ${expected}, found ${found === undefined ? "nothing" : formatOccurrence(found)}${why}`;
 }
+
+const describeGradients = (gradients: FasterGradients | undefined): string =>
+  gradients === undefined ? "tfjs's own gradients" : "gradients that take fewer kernels";

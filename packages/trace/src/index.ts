@@ -76,6 +76,7 @@ export {
 export { type OpRecord, type TensorRecord, TraceBuilder } from "./trace-builder.js";
 export { type CopiedOp, TraceCopy } from "./trace-copy.js";
 export { encodeProgress, TraceEncoder } from "./trace-encoder.js";
+export { isFasterGradients } from "./trace-header.js";
 export { traceNotes, truncationNote } from "./trace-notes.js";
 export { transposeRows } from "./transpose-rows.js";
 export {

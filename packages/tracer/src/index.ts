@@ -24,6 +24,7 @@ export {
   resolveStep,
   type StepRequest,
   type StepSpec,
+  stepToPlan,
 } from "./step-spec.js";
 export { type TimeFakeStepOptions, timeFakeStep } from "./time-fake-step.js";
 export { type TimeStepOptions, timeStep } from "./time-step.js";

@@ -1,6 +1,6 @@
 import { type BackendName, defaultBackend } from "@remat/backends";
 import type { Grouping } from "@remat/mod-tracker";
-import { describeValue, RematError, type StepSettings } from "@remat/trace";
+import { describeValue, type FasterGradients, isFasterGradients, RematError, type StepSettings } from "@remat/trace";
 import { describeLoss, type LossName } from "./losses.js";
 import { keepsState, noOptimizer, type OptimizerName, requireOptimizer } from "./optimizers.js";
 
@@ -46,6 +46,8 @@ export interface StepRequest {
   readonly grouping?: Grouping | undefined;
   /** What becomes of blocks that are checkpointed by hand; `given` if not said. What is to be planned has to be `free`. */
   readonly checkpointing?: Checkpointing | undefined;
+  /** Which gradients run in place of tfjs's own where those take more kernels; left out: none. What is to be planned has those that plans are followed with: {@link stepToPlan}. */
+  readonly fasterGradients?: FasterGradients | undefined;
   /** Whether the model is used as it is: a step is a call of `predict` for one batch, a forward pass alone. Left out: it is trained. */
   readonly predict?: boolean | undefined;
   /** Steps to record; 1 if not given. */
@@ -54,6 +56,12 @@ export interface StepRequest {
   readonly stepsBefore?: number | undefined;
 }
 
+/** What is to be planned: the step as an executor takes it, to which it is up what is recomputed, with the gradients of early release. */
+export const stepToPlan: Required<Pick<StepRequest, "checkpointing" | "fasterGradients">> = {
+  checkpointing: "free",
+  fasterGradients: "equal",
+};
+
 /** A training step with everything decided. */
 export interface StepSpec extends Omit<StepSettings, "grouping" | "predict"> {
   readonly size: ModelSize;
@@ -61,6 +69,7 @@ export interface StepSpec extends Omit<StepSettings, "grouping" | "predict"> {
   readonly allocationUnitBytes: number;
   readonly grouping: Grouping;
   readonly checkpointing: Checkpointing;
+  readonly fasterGradients?: FasterGradients;
   readonly predict: boolean;
   readonly steps: number;
   readonly stepsBefore: number;
@@ -86,12 +95,18 @@ export function resolveStep(request: StepRequest = {}): StepSpec {
     allocationUnitBytes = 1,
     grouping = "auto",
     checkpointing = "given",
+    fasterGradients,
     steps = 1,
   } = request;
   if (loss !== undefined) describeLoss(loss);
   requireOptimizer(optimizer);
   const { stepsBefore = keepsState(optimizer) ? 1 : 0 } = request;
   requireCheckpointing(checkpointing);
+  if (fasterGradients !== undefined && !isFasterGradients(fasterGradients))
+    throw new RematError(
+      "STEP_REQUEST",
+      `a training step's fasterGradients: expected equal or reordered, found ${describeValue(fasterGradients)}. Give one, or leave it out.`,
+    );
   if (predict) requireNothingTrained(request);
   requireWhole("batch", batch === undefined ? 1 : batch, 1);
   requireWhole("seed", seed, 0);
@@ -109,6 +124,7 @@ export function resolveStep(request: StepRequest = {}): StepSpec {
     allocationUnitBytes,
     grouping,
     checkpointing,
+    ...(fasterGradients !== undefined && { fasterGradients }),
     predict,
     steps,
     stepsBefore,

@@ -1,3 +1,4 @@
+import { openDispatchMode } from "@remat/dispatch-hook";
 import { fakeMode } from "@remat/fake";
 import { isForwardModule, ModTracker } from "@remat/mod-tracker";
 import { Category, type Trace, type TraceHeader } from "@remat/trace";
@@ -44,6 +45,8 @@ export async function traceStep(exported: unknown, options: TraceStepOptions = {
   const { name, spec, definition, notes, optimizer } = step;
   let tracker: ModTracker | undefined;
   const stopDeciding = decideCheckpointing(spec);
+  const { fasterGradients } = spec;
+  const stopReplacing = fasterGradients === undefined ? () => {} : openDispatchMode({ fasterGradients });
   const initial: Tensor[] = [];
   try {
     initial.push(...(optimizer === undefined ? [] : heldInitialValues(definition)));
@@ -88,6 +91,7 @@ export async function traceStep(exported: unknown, options: TraceStepOptions = {
     await tracker.run(take);
     return recorder.trace();
   } finally {
+    stopReplacing();
     stopDeciding();
     tracker?.close();
     for (const tensor of initial) tensor.dispose();

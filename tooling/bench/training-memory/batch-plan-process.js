@@ -2,7 +2,7 @@
 import { planCheckpointing } from "@remat/planner";
 import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
 import { writePlan } from "@remat/trace";
-import { traceFakeStep } from "@remat/tracer";
+import { stepToPlan, traceFakeStep } from "@remat/tracer";
 import { loadModel } from "../../../apps/cli/dist/load-model.js";
 import { serveJob } from "../../../apps/cli/dist/run/serve-job.js";
 
@@ -13,7 +13,7 @@ serveJob(async ({ source, backend, budgetBytes, timeMs }, tell) => {
     ...source.request,
     name: source.name,
     backend: backend.backend,
-    checkpointing: "free",
+    ...stepToPlan,
   });
   const trace = priceTrace(traced, deviceSpec("cpu"));
   const { point } = await planCheckpointing(trace, { budgetBytes, timeMs, seed: 1 });

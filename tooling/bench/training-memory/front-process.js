@@ -3,7 +3,7 @@ import { startBackend } from "@remat/backends/node";
 import { predictPlanned, predictReleasedPeak, timeTraining } from "@remat/checkpoint/predict";
 import { planCheckpointing } from "@remat/planner";
 import { writePlan } from "@remat/trace";
-import { traceFakeStep } from "@remat/tracer";
+import { stepToPlan, traceFakeStep } from "@remat/tracer";
 import { loadModel } from "../../../apps/cli/dist/load-model.js";
 import { keptTimes } from "../../../apps/cli/dist/run/kept-times.js";
 import { serveJob } from "../../../apps/cli/dist/run/serve-job.js";
@@ -13,7 +13,7 @@ serveJob(async ({ source, backend, timesPath, points, timeMs }, tell) => {
   const model = await loadModel(source);
   const step = { ...source.request, name: source.name, backend: backend.backend };
   tell(`tracing ${source.name}`);
-  const traced = await traceFakeStep(model, step);
+  const traced = await traceFakeStep(model, { ...step, ...stepToPlan });
   const { peakBytes: releasedPeakBytes } = await predictReleasedPeak(model, step);
   const times = keptTimes(timesPath);
   const timed = await timeTraining(model, traced, {

@@ -2,7 +2,7 @@ import { applyPlan, MemoryMeter, releaseEarly } from "@remat/checkpoint";
 import { hostMsOf, stepWays } from "@remat/checkpoint/predict";
 import { openDispatchMode } from "@remat/dispatch-hook";
 import { readPlan } from "@remat/trace";
-import { OpStopwatch, traceFakeStep } from "@remat/tracer";
+import { OpStopwatch, stepToPlan, traceFakeStep } from "@remat/tracer";
 import { loadModel } from "../../../apps/cli/dist/load-model.js";
 
 /** Opens what a way to train needs; says what is to be around its steps, and answers questions about them. */
@@ -18,7 +18,12 @@ export async function prepareWay(way, source, { backend }, { model, parameters =
     case "plan":
       return counting(() => applyPlan(readPlan(way.plan)));
     case "op-times": {
-      const traced = await traceFakeStep(await loadModel(source), { ...source.request, name: source.name, backend });
+      const traced = await traceFakeStep(await loadModel(source), {
+        ...source.request,
+        name: source.name,
+        backend,
+        ...stepToPlan,
+      });
       const stopwatch = new OpStopwatch(traced);
       const turn = stopwatch.turn(await stepWays(traced));
       openDispatchMode({});

@@ -4,7 +4,7 @@ import { heldPeak, unrecomputedPeakBytes } from "@remat/memory";
 import { planCheckpointing } from "@remat/planner";
 import { defaultDeviceHere, deviceSpec, priceTrace } from "@remat/runtime-estimator";
 import type { Plan, Trace } from "@remat/trace";
-import { traceFakeStep, traceStep } from "@remat/tracer";
+import { stepToPlan, traceFakeStep, traceStep } from "@remat/tracer";
 import * as tf from "@tensorflow/tfjs-core";
 import "@tensorflow/tfjs-backend-webgl";
 import "@tensorflow/tfjs-backend-webgpu";
@@ -33,7 +33,7 @@ const plans = { webgl: new Map<unknown, Plan>(), webgpu: new Map<unknown, Plan>(
 async function planFor(backend: "webgl" | "webgpu", exported: unknown): Promise<Plan> {
   const known = plans[backend].get(exported);
   if (known !== undefined) return known;
-  const trace = priceTrace(await traceFakeStep(exported, { ...options, backend }), deviceSpec(defaultDeviceHere));
+  const trace = priceTrace(await traceFakeStep(exported, { ...options, ...stepToPlan, backend }), deviceSpec(defaultDeviceHere));
   const planWithin = (budgetBytes: number) => planCheckpointing(trace, { budgetBytes, timeMs: 2_000, boundTimeMs: 0 });
   let { point, infeasible } = await planWithin(Math.floor(0.9 * unrecomputedPeakBytes(trace)));
   if (infeasible !== undefined) ({ point, infeasible } = await planWithin(infeasible.smallestFoundBytes));

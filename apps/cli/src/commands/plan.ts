@@ -1,9 +1,11 @@
 import { requireMemoryTrace } from "@remat/mem-tracker";
-import { heldPeak } from "@remat/memory";
+import { bytesOfBudget, heldPeak } from "@remat/memory";
 import { isStandardOutput } from "@remat/output-file";
 import { nothingWithin } from "@remat/planner";
 import { type GivenStep, type InfeasibleBudget, infeasibleDocument, type Outcome } from "@remat/reporting";
+import { stepMs } from "@remat/runtime-estimator";
 import { countReplayedOps, type Trace, writePlan } from "@remat/trace";
+import { type StepRequest, stepToPlan } from "@remat/tracer/step";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
 import { parseFormat, parseUnits, rowsToList } from "../format-option.js";
@@ -172,7 +174,7 @@ async function planModel(
   if (options["predict"] === true) throw nothingToRecompute(source.name, typedTarget(given.target));
   const pricing = parsePricing(options);
   const ranks = parseRanksAsked(options, asked, pricing);
-  const { trace, pricedFor, handCheckpointed } = await traceToPlan(given, pricing, progress);
+  const { trace, stock, pricedFor, handCheckpointed } = await traceToPlan(given, pricing, progress);
   const name = trace.header.model ?? source.name;
   if (trace.header.step?.predict === true) throw nothingToRecompute(name, "MODEL");
   requireMemoryTrace(trace);
@@ -191,7 +193,7 @@ async function planModel(
     return planForTorch(trace, name, { ...beforeTorch, write: (text) => void beside.write(text) });
   }
   progress.show(`planning ${name}`, true);
-  const found = await findPlan(trace, asked, name, io, progress);
+  const found = await findPlan(trace, budgetOfStock(asked, stock), name, io, progress);
   // What is planned is held against the same step.
   const predictReleased = () =>
     predictEarlyRelease(trace, { source, options: { checkpointing: "free", ...options } }, progress);
@@ -199,7 +201,7 @@ async function planModel(
     const outcome = smallestFound(found.infeasible);
     const earlyReleasePeakBytes = (await predictReleased())?.peakBytes;
     const verdict = await giveVerdict(
-      trace,
+      stock,
       { ...given, pricing, outcome, handCheckpointed, earlyReleasePeakBytes },
       progress,
     );
@@ -209,15 +211,20 @@ async function planModel(
   }
   const { origin, predicted } = found.plan;
   const { peakBytes, overhead } = predicted;
-  const planned = { name: "planned", peakBytes, overhead };
+  const isOfStock = stock === trace;
+  const beyondStock = isOfStock ? overhead : Math.max(0, predicted.cost / stepMs(stock) - 1);
+  const planned = { name: "planned", peakBytes, overhead: beyondStock };
   const command = afterPlan(given, trace, asked);
   // Nobody takes the step of one rank of many.
   const earlyRelease = asked.worldSize > 1 ? undefined : await predictReleased();
   const earlyReleasePeakBytes = earlyRelease?.peakBytes;
   const judged = { ...given, pricing, outcome: planned, command, handCheckpointed, earlyReleasePeakBytes };
-  const verdict = await giveVerdict(found.trace, judged, progress);
+  const verdict = await giveVerdict(isOfStock ? found.trace : stock, judged, progress);
   progress.clear();
-  const text = await showPlan(found, shown, { pricedFor, earlyRelease, verdict, io });
+  const text = await showPlan(found, shown, {
+    ...{ pricedFor, earlyRelease, verdict, io },
+    stock: isOfStock ? undefined : stock,
+  });
   const costs = { budgetBytes: origin.budgetBytes, overhead };
   const refusal = tooMuch(name, asked, found.plan) ?? tooDear(name, asked, costs);
   if (refusal !== undefined) {
@@ -230,25 +237,43 @@ async function planModel(
 }
 
 interface TraceToPlan extends PricedModel {
+  /** The step as tfjs takes it by itself, without blocks that are checkpointed by hand. */
+  readonly stock: Trace;
   /** What the step holds as it runs, where the model checkpoints blocks by hand. */
   readonly handCheckpointed?: GivenStep;
 }
 
-/** Traces the step, in which it is up to the plan what is recomputed. Of a model without blocks that are checkpointed by hand it is the step as it runs. */
+/** Traces the step that is to be planned, and stock's. A recorded one is both. */
 async function traceToPlan({ source, options }: Given, pricing: Pricing, progress: Progress): Promise<TraceToPlan> {
   const { request, ...files } = parseModelOptions(options);
   // The seed is the search's alone.
-  if (isOf(source, "run"))
-    return priceModel(source, { request: { ...request, seed: undefined }, ...files }, pricing, progress);
-  const asItRuns = await priceModel(source, { request, ...files }, pricing, progress);
+  if (isOf(source, "run")) {
+    const recorded = await priceModel(
+      source,
+      { request: { ...request, seed: undefined }, ...files },
+      pricing,
+      progress,
+    );
+    return { ...recorded, stock: recorded.trace };
+  }
+  const step = (more: StepRequest): Promise<PricedModel> =>
+    priceModel(source, { request: { ...request, ...more }, ...files }, pricing, progress);
+  const asItRuns = await step({});
   const recomputedOps = countReplayedOps(asItRuns.trace);
-  if (request.checkpointing !== undefined || recomputedOps === 0) return asItRuns;
-  const { peakBytes } = heldPeak(asItRuns.trace);
-  const free = { request: { ...request, checkpointing: "free" as const }, ...files };
+  const { checkpointing = stepToPlan.checkpointing } = request;
+  const isByHand = request.checkpointing === undefined && recomputedOps > 0;
   return {
-    ...(await priceModel(source, free, pricing, progress)),
-    handCheckpointed: { peakBytes, recomputedOps },
+    ...(await step({ ...stepToPlan, checkpointing })),
+    stock: isByHand ? (await step({ checkpointing })).trace : asItRuns.trace,
+    ...(isByHand && { handCheckpointed: { peakBytes: heldPeak(asItRuns.trace).peakBytes, recomputedOps } }),
   };
+}
+
+/** A part of what the step holds is one of what stock's does; of modules, methods know themselves. */
+function budgetOfStock(asked: PlanOptions, stock: Trace): PlanOptions {
+  const { budget, method } = asked;
+  if (budget === undefined || method.budgetOf !== "step") return asked;
+  return { ...asked, budget: { bytes: bytesOfBudget(budget, heldPeak(stock).peakBytes) } };
 }
 
 /** What was found that holds least, though it is too much for the budget. */

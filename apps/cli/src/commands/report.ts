@@ -9,7 +9,9 @@ import type { ConsoleIo } from "../console-io.js";
 import { unitsOption } from "../format-option.js";
 import { optionsForRecorded } from "../load-trace.js";
 import { parseModelOptions, predictOption, recordOptions, stepOptions } from "../model-options.js";
+import { isOf } from "../model-source.js";
 import { writeFor } from "../output.js";
+import { withGradientsOf } from "../plan/gradients-of-plan.js";
 import { parseTimeMs } from "../plan/plan-options.js";
 import { priceModel } from "../price-model.js";
 import { parsePricing, pricingOptions } from "../pricing-options.js";
@@ -92,18 +94,18 @@ export async function report(model: string | undefined, options: CommandOptions,
     const source = reportSource(model);
     const other = text("compare");
     const compared = other === undefined ? undefined : reportSource(other);
-    const load = async (each: ReportSource & { kind: "run" }): Promise<Trace> => {
-      const loaded = await loadRun(each, options, progress);
-      progress.clear();
-      tellTruncation(each.name, loaded, io);
-      return loaded;
-    };
     // Of a plan and a run, the run is what is shown, and the plan is laid over it.
     const run = source.kind === "run" ? source : compared?.kind === "run" ? compared : undefined;
     const planned = source.kind === "plan" ? source : compared?.kind === "plan" ? compared : undefined;
     // By the name of its file, as it was typed.
     const planPath = planned === source ? model : (other ?? "");
     const plan = planned && { plan: planned.plan, name: basename(planPath) };
+    const load = async (each: ReportSource & { kind: "run" }): Promise<Trace> => {
+      const loaded = await loadRun(each, plan?.plan, options, progress);
+      progress.clear();
+      tellTruncation(each.name, loaded, io);
+      return loaded;
+    };
     const trace = run === undefined ? planAsTrace(planOf(source).plan) : await load(run);
     const comparedTrace = source.kind === "run" && compared?.kind === "run" ? await load(compared) : undefined;
     const present = run && {
@@ -192,6 +194,7 @@ function planOf(source: ReportSource): ReportSource & { kind: "plan" } {
 
 async function loadRun(
   { model }: ReportSource & { kind: "run" },
+  plan: Plan | undefined,
   options: CommandOptions,
   progress: Progress,
 ): Promise<Trace> {
@@ -200,7 +203,7 @@ async function loadRun(
   const isForOther = options["compare"] !== undefined && model.gives === "run";
   const { trace } = await priceModel(
     model,
-    isForOther ? optionsForRecorded(parsed) : parsed,
+    isForOther ? optionsForRecorded(parsed) : withGradientsOf(isOf(model, "model") ? plan : undefined, parsed),
     parsePricing(options),
     progress,
   );

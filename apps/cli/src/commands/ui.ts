@@ -1,11 +1,12 @@
 import type { Verdict } from "@remat/reporting";
 import { priceTrace } from "@remat/runtime-estimator";
 import { type Opened, printView, startTerminal, type ViewName, viewNames } from "@remat/terminal";
-import type { Trace } from "@remat/trace";
+import type { Plan, Trace } from "@remat/trace";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
 import { parseModelOptions, predictOption, recordOptions, stepOptions } from "../model-options.js";
-import { modelSource } from "../model-source.js";
+import { importerOf, isOf, modelSource } from "../model-source.js";
+import { withGradientsOf } from "../plan/gradients-of-plan.js";
 import { deviceOption, type Pricing, parsePricing } from "../pricing-options.js";
 import { Progress } from "../progress.js";
 import { tellTruncation } from "../tell-truncation.js";
@@ -60,7 +61,7 @@ export async function ui(targets: readonly string[], options: CommandOptions, io
   const pricing = parsePricing(options);
   const { device } = pricing;
   const isAscii = options["ascii"] === true ? true : undefined;
-  const open = openTarget(parseModelOptions(options), {
+  const open = openTarget(withGradientsOf(planAmong(targets), parseModelOptions(options)), {
     canStop: options["once"] !== true,
     isComparing: targets.length > 1,
   });
@@ -85,6 +86,16 @@ export async function ui(targets: readonly string[], options: CommandOptions, io
     ...terminal,
     folder: process.cwd(),
   });
+}
+
+/** The plan that is looked at beside a model. */
+function planAmong(targets: readonly string[]): Plan | undefined {
+  if (targets.length < 2) return undefined;
+  for (const target of targets) {
+    const source = modelSource(target);
+    if (isOf(source, "plan")) return importerOf(source).read(source.path);
+  }
+  return undefined;
 }
 
 interface OnceOptions {

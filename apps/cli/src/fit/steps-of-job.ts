@@ -1,7 +1,7 @@
 import { mostLibraryBytes } from "@remat/backends";
 import { type RecordedRun, type StepsToFit, stepsOfRuns } from "@remat/fit";
 import { countReplayedOps, type DeviceSpec, RematError, type Trace } from "@remat/trace";
-import type { StepRequest } from "@remat/tracer/step";
+import { type StepRequest, stepToPlan } from "@remat/tracer/step";
 import { loadModel } from "../load-model.js";
 import { loadTrace } from "../load-trace.js";
 import type { ModelOptions } from "../model-options.js";
@@ -50,27 +50,31 @@ async function stepsOfModel(source: ModelSource<"model">, { request, layers }: M
   const model = await loadModel({ ...source, data: undefined, layers });
   const { traceFakeStep } = await import("@remat/tracer");
   const { predictReleasedPeak } = await import("@remat/checkpoint/predict");
-  const traced = remembering(mostKept, (asked: StepRequest) => traceFakeStep(model, { ...asked, name: source.name }));
+  const trace = (asked: StepRequest) => traceFakeStep(model, { ...asked, name: source.name });
+  const [traced, free] = [remembering(mostKept, trace), remembering(mostKept, trace)];
   const released = remembering(Number.POSITIVE_INFINITY, ({ updateInBackward, ...asked }: ReleasedRequest) =>
     predictReleasedPeak(model, { ...asked, name: source.name }, { updateInBackward }),
   );
   const own = request.optimizer;
   const stepAt: StepsToFit["stepAt"] = (batch, optimizer = own) => traced({ ...request, batch, optimizer });
+  const freeStepAt: StepsToFit["freeStepAt"] = (batch, optimizer = own) =>
+    free({ ...request, batch, optimizer, ...stepToPlan });
   const releasedPeakAt: StepsToFit["releasedPeakAt"] = (batch, optimizer = own, updateInBackward) =>
     released({ ...request, batch, optimizer, updateInBackward });
   const scaled = remembering(Number.POSITIVE_INFINITY, async ({ optimizer }: Pick<StepRequest, "optimizer">) => {
-    const runs = [];
-    for (const batch of scaledFrom) runs.push({ name: `batch ${batch}`, trace: await stepAt(batch, optimizer) });
+    const runs = { asTheyAre: [] as RecordedRun[], free: [] as RecordedRun[] };
+    for (const batch of scaledFrom) {
+      const name = `batch ${batch}`;
+      runs.asTheyAre.push({ name, trace: await stepAt(batch, optimizer) });
+      runs.free.push({ name, trace: await freeStepAt(batch, optimizer) });
+    }
     return scaledSteps(runs, releasedPeakAt);
   });
   return {
     name: source.name,
     framework: "tfjs",
     stepAt,
-    async freeStepAt(batch, optimizer = own) {
-      const trace = await stepAt(batch, optimizer);
-      return countReplayedOps(trace) === 0 ? trace : traced({ ...request, batch, optimizer, checkpointing: "free" });
-    },
+    freeStepAt,
     releasedPeakAt,
     libraryBytesOf,
     scaled: (optimizer) => scaled({ optimizer }),
@@ -82,17 +86,20 @@ const scaledFrom: readonly number[] = [2, 3];
 
 /** Steps scaled from a few; undefined of those whose ops depend on the batch, and of those that checkpoint by hand, which are planned without. */
 function scaledSteps(
-  runs: readonly RecordedRun[],
+  { asTheyAre, free }: Readonly<Record<"asTheyAre" | "free", readonly RecordedRun[]>>,
   releasedPeakAt: StepsToFit["releasedPeakAt"],
 ): StepsToFit | undefined {
-  if (runs.some(({ trace }) => countReplayedOps(trace) > 0)) return undefined;
+  if (asTheyAre.some(({ trace }) => countReplayedOps(trace) > 0)) return undefined;
   try {
-    const { stepAt, name, framework } = stepsOfRuns(runs, scaledFrom);
-    const kept = remembering(mostKept, ({ batch }: { readonly batch: number }) => stepAt(batch, undefined));
+    const { name, framework } = stepsOfRuns(asTheyAre, scaledFrom);
+    const [kept, keptFree] = [asTheyAre, free].map((runs) => {
+      const { stepAt } = stepsOfRuns(runs, scaledFrom);
+      return remembering(mostKept, ({ batch }: { readonly batch: number }) => stepAt(batch, undefined));
+    });
     return {
-      name,
-      framework,
+      ...{ name, framework },
       stepAt: (batch) => kept({ batch }),
+      freeStepAt: (batch) => keptFree({ batch }),
       ...(releasedPeakAt && { releasedPeakAt }),
       libraryBytesOf,
     };

@@ -57,6 +57,7 @@ export async function planGraph(
       `--method ${asked.method.name} plans modules, of which the graph ${name} has none. Leave it out.`,
     );
   const beside = shownBeside(io, { "-o": asked.output });
+  progress.show(`planning ${name}`, true);
   const answer = await planGraphFile(source, began, asked, io, progress);
   progress.clear();
   if ("infeasible" in answer) {

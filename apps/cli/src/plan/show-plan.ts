@@ -38,6 +38,8 @@ export interface FoundPlan {
 /** What is told besides. */
 export interface ShownBeside {
   readonly pricedFor: string;
+  /** The step of stock, where what was planned has other gradients. */
+  readonly stock: Trace | undefined;
   /** What the step holds with early release, of a model. */
   readonly earlyRelease: HeldPeak | undefined;
   readonly verdict: Verdict | undefined;
@@ -48,10 +50,10 @@ export interface ShownBeside {
 export async function showPlan(
   { plan, trace, notes, front, sections, isByModule }: FoundPlan,
   { format, depth, limit, units }: Shown,
-  { pricedFor, earlyRelease, verdict, io }: ShownBeside,
+  { pricedFor, stock, earlyRelease, verdict, io }: ShownBeside,
 ): Promise<(...more: readonly PlanSection[]) => string> {
   const unrecomputed = await unrecomputedPlan(trace);
-  const summary = summarizePlan(plan, trace, { unrecomputed, earlyRelease, pricedFor, depth, limit });
+  const summary = summarizePlan(plan, trace, { unrecomputed, stock, earlyRelease, pricedFor, depth, limit });
   return (...more) =>
     withVerdictFirst(
       planDocument(summary, {

@@ -14,9 +14,10 @@ import {
   timeTraining,
 } from "@remat/checkpoint/predict";
 import { bytesOfBudget, heldPeak, restingBytes } from "@remat/memory";
-import { type CheckpointingGoal, goalOfBudget, nothingWithin, planCheckpointing } from "@remat/planner";
+import { type CheckpointingGoal, nothingWithin, planCheckpointing } from "@remat/planner";
 import {
   describePlanMismatch,
+  type FasterGradients,
   findPlanMismatch,
   formatOccurrence,
   type Plan,
@@ -26,7 +27,7 @@ import {
   writePlan,
 } from "@remat/trace";
 import { traceFakeStep } from "@remat/tracer";
-import { resolveStep } from "@remat/tracer/step";
+import { resolveStep, stepToPlan } from "@remat/tracer/step";
 import { loadModel } from "../load-model.js";
 import { availableMemory } from "./available-memory.js";
 import { keptTimes } from "./kept-times.js";
@@ -40,16 +41,21 @@ serveJob<PlanningJob, PlanningResult>(async (job, tell) => {
   const step = { ...job.source.request, name, backend };
   const model = await loadModel(job.source);
   tell(`tracing ${name}`);
-  const traced = await traceFakeStep(model, step);
+  const { wanted } = job;
+  const stockTrace = await traceFakeStep(model, step);
+  const traced =
+    wanted.kind === "stock"
+      ? stockTrace
+      : await traceFakeStep(model, { ...step, fasterGradients: gradientsOf(wanted) });
   const released = await predictReleasedPeak(
     model,
     step,
     job.wanted.kind === "early-release" ? { updateInBackward: job.wanted.updateInBackward } : {},
   );
-  const { wanted } = job;
   // Of these it is known already; a plan's follows from times.
   const libraryBytes = usesGpu ? 0 : mostLibraryBytes(traced, usesOneDnn() ?? false);
-  if (wanted.kind === "stock") requireRoom(name, { peakBytes: heldPeak(traced).peakBytes, libraryBytes }, job.memory);
+  if (wanted.kind === "stock")
+    requireRoom(name, { peakBytes: heldPeak(stockTrace).peakBytes, libraryBytes }, job.memory);
   if (wanted.kind === "early-release") requireRoom(name, { peakBytes: released.peakBytes, libraryBytes }, job.memory);
   const times = keptTimes(job.timesPath);
   const timed = await timeTraining(model, traced, {
@@ -57,6 +63,7 @@ serveJob<PlanningJob, PlanningResult>(async (job, tell) => {
     releasedPeakBytes: released.peakBytes,
     availableBytes: availableMemory(),
     isSynchronous: !usesGpu,
+    stock: stockTrace,
     cache: times.cache,
     onProgress: (progress) =>
       tell(
@@ -67,7 +74,7 @@ serveJob<PlanningJob, PlanningResult>(async (job, tell) => {
   });
   times.keep();
   const { trace } = timed;
-  const stock = predictStock(timed);
+  const stock = predictStock(timed, stockTrace);
   const common = {
     backend: { backend, path },
     backendNote: note,
@@ -80,7 +87,7 @@ serveJob<PlanningJob, PlanningResult>(async (job, tell) => {
   if (wanted.kind === "stock") return { ...common, predicted: stock };
   if (wanted.kind === "early-release") return { ...common, predicted: predictReleased(timed, released) };
   tell(`planning ${job.source.name}`);
-  const plan = wanted.kind === "plan" ? checkedPlan(wanted.plan, trace) : await newPlan(trace, job);
+  const plan = wanted.kind === "plan" ? checkedPlan(wanted.plan, trace) : await newPlan(trace, job, stock.peakBytes);
   return {
     ...common,
     predicted: predictPlanned(timed, plan),
@@ -134,20 +141,25 @@ function checkedPlan(text: string, trace: Trace): Plan {
   );
 }
 
-async function newPlan(trace: Trace, { wanted, timeMs, source }: PlanningJob): Promise<Plan> {
+/** The gradients of the step that is taken: those that a plan was made for, or those that one will be. */
+function gradientsOf(wanted: PlanningJob["wanted"]): FasterGradients | undefined {
+  return wanted.kind === "plan" ? readPlan(wanted.plan).subject.fasterGradients : stepToPlan.fasterGradients;
+}
+
+async function newPlan(trace: Trace, { wanted, timeMs, source }: PlanningJob, stockPeakBytes: number): Promise<Plan> {
   const { seed } = resolveStep(source.request);
-  const answer = await planCheckpointing(trace, { ...goalOf(wanted), timeMs, seed });
+  const answer = await planCheckpointing(trace, { ...goalOf(wanted, stockPeakBytes), timeMs, seed });
   if (answer.point !== undefined) return answer.point.plan;
-  const { infeasible, recordedPeakBytes } = answer;
+  const { infeasible } = answer;
   if (infeasible === undefined)
     throw new RematError("PLANNER_BUG", `${source.name}: neither a plan nor why there is none`);
-  const budgetBytes = wanted.kind === "budget" ? bytesOfBudget(wanted.budget, recordedPeakBytes) : 0;
+  const budgetBytes = wanted.kind === "budget" ? bytesOfBudget(wanted.budget, stockPeakBytes) : 0;
   const occurrence = formatOccurrence(infeasible.occurrence);
   throw nothingWithin({ ...infeasible, occurrence, name: trace.header.model ?? source.name, budgetBytes });
 }
 
-function goalOf(wanted: PlanningJob["wanted"]): CheckpointingGoal {
+function goalOf(wanted: PlanningJob["wanted"], stockPeakBytes: number): CheckpointingGoal {
   if (wanted.kind === "overhead") return { maxOverhead: wanted.maxOverhead };
   if (wanted.kind !== "budget") throw new RematError("PLANNER_BUG", `nothing is to be planned for '${wanted.kind}'`);
-  return goalOfBudget(wanted.budget);
+  return { budgetBytes: bytesOfBudget(wanted.budget, stockPeakBytes) };
 }

@@ -35,9 +35,13 @@ export async function predictReleasedPeak(
   }
 }
 
-/** Returns what a step of stock takes. */
-export function predictStock({ trace, hostMs }: TimedStep): StepPrediction {
-  return unplannedStep(trace, heldPeak(trace), hostMs.stock);
+/**
+ * Returns what a step of stock takes.
+ *
+ * @param stock its trace, where what was timed has other gradients than tfjs's own
+ */
+export function predictStock({ trace, hostMs }: TimedStep, stock: Trace = trace): StepPrediction {
+  return { ...unplannedStep(trace, heldPeak(stock), hostMs.stock), ops: stock.ops.count };
 }
 
 /** Returns what it takes with early release, which holds `released`. */

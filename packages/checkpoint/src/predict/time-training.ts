@@ -1,4 +1,5 @@
 import type { BackendName } from "@remat/backends";
+import { stepMs } from "@remat/runtime-estimator";
 import { type BenchmarkCache, type BenchmarkProgress, benchmarkTrace } from "@remat/runtime-estimator/benchmark";
 import { RematError, type Trace } from "@remat/trace";
 import { timeFakeStep, timeStep } from "@remat/tracer";
@@ -9,7 +10,7 @@ import { hostMsOf, stepWays, type WayToTrain } from "./step-ways.js";
 /** A step's ops and what is around them, timed on the backend where it is to run. */
 export interface TimedStep {
   readonly trace: Trace;
-  /** Milliseconds of a step outside of ops, by how it is taken. */
+  /** Milliseconds of a step beside the ops of the trace, by how it is taken. */
   readonly hostMs: Readonly<Record<WayToTrain, number>>;
 }
 
@@ -20,6 +21,8 @@ export interface TimeTrainingOptions extends StepRequest {
   readonly availableBytes?: number;
   /** Whether kernels have run when they return. */
   readonly isSynchronous: boolean;
+  /** The trace of a step of stock, where the one to be timed has other gradients than tfjs's own. */
+  readonly stock?: Trace;
   /** Times of calls by themselves that are known, to which others are added. */
   readonly cache?: BenchmarkCache;
   /** Told of steps that were taken, or of calls that were timed by themselves. */
@@ -43,6 +46,7 @@ export async function timeTraining(
     releasedPeakBytes,
     availableBytes = Number.POSITIVE_INFINITY,
     isSynchronous,
+    stock,
     cache,
     onProgress,
     ...training
@@ -65,16 +69,15 @@ export async function timeTraining(
       if (!(error instanceof RematError && mismatches.has(error.code))) throw error;
     }
   }
-  const { trace: timed } = await benchmarkTrace(trace, {
-    ...(cache && { cache }),
-    ...(onProgress && { onProgress }),
-  });
+  const benchmark = { ...(cache && { cache }), ...(onProgress && { onProgress }) };
+  const { trace: timed } = await benchmarkTrace(trace, benchmark);
+  const moreMs = stock === undefined ? 0 : stepMs((await benchmarkTrace(stock, benchmark)).trace) - stepMs(timed);
   const fake = { ...training, backend: trace.header.backend as BackendName };
-  const stock = await timeFakeStep(exported, fake);
+  const stockMs = await timeFakeStep(exported, fake);
   const stop = releaseEarly();
   try {
     const released = await timeFakeStep(exported, fake);
-    return { trace: timed, hostMs: { stock, released, planned: released } };
+    return { trace: timed, hostMs: { stock: stockMs + moreMs, released, planned: released } };
   } finally {
     stop();
   }

@@ -45,4 +45,4 @@ export const kernelsWithKnownGradients: readonly string[] = Object.keys(digests)
  * @internal
  */
 export const isKnownGradient = (kernel: string, gradient: GradFunc): boolean =>
-  digests[kernel]?.includes(functionDigest(gradient)) === true;
+  digests[kernel]?.includes(functionDigest(gradient)) ?? false;

@@ -1,7 +1,7 @@
 import type { FitUnit } from "../fit-unit.js";
 import type { StepsToFit } from "../steps-to-fit.js";
 import type { FitWay } from "./fit-way.js";
-import { msOfStep, priced } from "./priced.js";
+import { freeStep, msOfStep } from "./priced.js";
 import { isSharded } from "./sharded.js";
 
 /** Everything is freed after its last use, and nothing recomputed. */
@@ -29,7 +29,7 @@ function releasedWay(name: FitWay["name"], purpose: string, updateInBackward: bo
     async stepWith(unit, steps, batch) {
       const { optimizer } = unit.configuration;
       const { peakBytes, bytesByCategory } = await steps.releasedPeakAt!(batch, optimizer, updateInBackward);
-      const trace = priced(await steps.stepAt(batch, optimizer), unit);
+      const trace = await freeStep(unit, steps, batch);
       return { batch, peakBytes, bytesByCategory, stepMs: msOfStep(trace) || undefined, overhead: 0 };
     },
   };

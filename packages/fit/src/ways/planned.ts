@@ -10,10 +10,9 @@ import {
 } from "@remat/planner";
 import type { Trace } from "@remat/trace";
 import type { FitStep, FitUnit } from "../fit-unit.js";
-import type { StepsToFit } from "../steps-to-fit.js";
 import type { FitWay, PlanBound } from "./fit-way.js";
 import { takePasses } from "./passes.js";
-import { msOfStep, priced } from "./priced.js";
+import { freeStep, msOfStep } from "./priced.js";
 import { isSharded, microBatchesOf, shardedStep } from "./sharded.js";
 
 /** What does not fit is freed and recomputed: by a plan within the memory that there is, and of a rank by checkpointing the blocks that repeat. */
@@ -61,11 +60,6 @@ export const offloadWay: FitWay = {
 
 function linkOf({ spec }: FitUnit): number {
   return spec.linkGBps! * 1e9;
-}
-
-async function freeStep(unit: FitUnit, steps: StepsToFit, batch: number): Promise<Trace> {
-  const { optimizer } = unit.configuration;
-  return priced(await (steps.freeStepAt ?? steps.stepAt).call(steps, batch, optimizer), unit);
 }
 
 async function plannedStep(

@@ -20,5 +20,6 @@ export {
   resolveStep,
   type StepRequest,
   type StepSpec,
+  stepToPlan,
 } from "../step-spec.js";
 export { type PrepareStepOptions, prepareStep, type StepObserver, type TrainingStep } from "../training-step.js";
