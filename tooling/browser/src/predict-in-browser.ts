@@ -33,7 +33,10 @@ const plans = { webgl: new Map<unknown, Plan>(), webgpu: new Map<unknown, Plan>(
 async function planFor(backend: "webgl" | "webgpu", exported: unknown): Promise<Plan> {
   const known = plans[backend].get(exported);
   if (known !== undefined) return known;
-  const trace = priceTrace(await traceFakeStep(exported, { ...options, ...stepToPlan, backend }), deviceSpec(defaultDeviceHere));
+  const trace = priceTrace(
+    await traceFakeStep(exported, { ...options, ...stepToPlan, backend }),
+    deviceSpec(defaultDeviceHere),
+  );
   const planWithin = (budgetBytes: number) => planCheckpointing(trace, { budgetBytes, timeMs: 2_000, boundTimeMs: 0 });
   let { point, infeasible } = await planWithin(Math.floor(0.9 * unrecomputedPeakBytes(trace)));
   if (infeasible !== undefined) ({ point, infeasible } = await planWithin(infeasible.smallestFoundBytes));
