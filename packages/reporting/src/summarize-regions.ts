@@ -27,6 +27,7 @@ export interface RegionExcess {
 /** What checkpointed regions hold when they are over, and why. */
 export interface RegionsSummary {
   readonly model: string;
+  readonly framework: string;
   readonly trace: Trace;
   readonly regions: readonly CheckpointedRegion[];
   /** Sum of what each holds when it is over; of a region inside another one, once. */
@@ -69,6 +70,7 @@ export function summarizeRegions(trace: Trace): RegionsSummary {
   for (const region of regions) for (const { flaw, bytes } of region.flaws) add(flaw, region, bytes);
   return {
     model: trace.header.model ?? "model",
+    framework: trace.header.framework,
     trace,
     regions,
     heldBytes,

@@ -57,7 +57,7 @@ export async function extrapolate(paths: readonly string[], options: CommandOpti
       const source = modelSource(path);
       if (!isOf(source, "run"))
         throw new UsageError(
-          `${quote(path)} is no recorded run. A model can be asked itself: remat estimate ${path} --batch 16, whose first line tells the largest batch that fits.`,
+          `${quote(path)} is no recorded run. A model can be asked itself: remat estimate ${path} --batch 16, whose first line tells the largest batch that fits. For other lengths record its step at three: remat memory ${path} --trace run-512.remat.jsonl, and so on.`,
         );
       runs.push({ name: path, trace: await loadTrace(source, parseModelOptions({}), progress) });
     }

@@ -4,6 +4,7 @@ import { matchModules, rootModule } from "./match-modules.js";
 import { modulesInScope } from "./remat-scope.js";
 import { savedPlaces } from "./save-rules.js";
 import { type CheckpointedModules, planError } from "./sharding-plan.js";
+import { usualWrap } from "./usual-wrap.js";
 
 /** What can be asked of the modules of a run by who simulates them as checkpointed. */
 export interface RunningModules {
@@ -30,7 +31,7 @@ export function checkpointedUnits(
   for (const { modules, save = [], scope, parts } of checkpoint) {
     const named =
       scope === undefined
-        ? matchModules(trace, root, modules)
+        ? matchModules(trace, root, modules.length === 0 ? usualWrap(trace) : modules)
         : modulesInScope(trace, scope, (fqn) => running.opsOf(fqn));
     for (const module of named) {
       const { fqn } = trace.modules[module];

@@ -1,6 +1,7 @@
 import { nearestNames } from "@remat/trace";
 import type { OwnCast } from "./own-casts.js";
 import { parseRematScope } from "./remat-scope.js";
+import { policyName } from "./save-rules.js";
 import {
   type CheckpointedModules,
   checkShardingPlan,
@@ -127,7 +128,7 @@ function withItem(plan: ShardingPlan, item: string): ShardingPlan {
 }
 
 /**
- * Returns what is checkpointed from text: `layers.*`, or `layers.0,layers.1(save=mm+addmm)`, as `checkpoint=` of a plan says it.
+ * Returns what is checkpointed from text: `layers.*`, or `layers.0,layers.1(save=mm+addmm)`, as `checkpoint=` of a plan says it. A policy of JAX alone, `dots_saveable`, is of each of the blocks that repeat.
  *
  * @throws RematError `SHARDING_PLAN`
  */
@@ -144,12 +145,14 @@ function checkpointedModules(value: string): CheckpointedModules {
   if (scope !== undefined)
     return { modules: [], scope, ...(scope.mode === "activations" && { save: ["all_but_activations"] }) };
   const [, named, how] = /^(.*?)(?:\(([^()]*)\))?$/s.exec(value) as RegExpExecArray;
+  const policy = how === undefined ? policyName(unquoted(named)) : undefined;
+  if (policy !== undefined) return { modules: [], save: [policy] };
   const modules = splitList(named, "+").map(unquoted);
   if (how === undefined) return { modules };
-  const [, rules] = /^\s*save\s*=\s*(.*)$/s.exec(how) ?? [];
+  const [, rules] = /^\s*(?:save|policy)\s*=\s*(.*)$/s.exec(how) ?? [];
   if (rules === undefined)
     throw planError(`unknown item ${JSON.stringify(how)} of checkpoint=${named}: expected save=mm+addmm.`);
-  return { modules, save: splitList(rules, "+").map(unquoted) };
+  return { modules, save: splitList(rules, "+").map((rule) => policyName(unquoted(rule)) ?? unquoted(rule)) };
 }
 
 /** A policy with one more item, or undefined if the item is none of a policy's. */

@@ -42,6 +42,12 @@ const namedPolicies: Readonly<Record<string, (op: string, rank: number) => boole
   all_but_activations: (op) => !activations.includes(op) && !activations.includes(op.replace(/_$/, "")),
 };
 
+/** Returns the name of one of these policies as it stands here, however JAX's module is spelled in front (`jax.checkpoint_policies.dots_saveable`); undefined of any other text. */
+export function policyName(text: string): string | undefined {
+  const name = text.replace(/^(?:jax\.)?(?:checkpoint_policies|cp)\./, "");
+  return Object.hasOwn(namedPolicies, name) ? name : undefined;
+}
+
 /** Tells whether a product of matrices has no batch dimensions, by its name or by the rank of its result. */
 function isPlainDot(op: string, rank: number): boolean {
   return plainDots.includes(op) || (matMuls.includes(op) && rank === 2);
@@ -71,7 +77,8 @@ export function savedPlaces(trace: Trace, ops: readonly number[], rules: readonl
 }
 
 function parseRule(rule: string): SaveRule {
-  if (Object.hasOwn(namedPolicies, rule)) return (name, _, rank) => namedPolicies[rule](shortName(name), rank);
+  const policy = policyName(rule);
+  if (policy !== undefined) return (name, _, rank) => namedPolicies[policy](shortName(name), rank);
   if (/offload/.test(rule))
     throw planError(
       `${JSON.stringify(rule)} moves what it saves to the host, which is not simulated: expected ${expected}.`,

@@ -45,7 +45,7 @@ export interface RematScope {
 
 /** Modules that run under `torch.utils.checkpoint`, without reentrance, or of TensorFlow.js as if they did. */
 export interface CheckpointedModules {
-  /** Names or patterns, as of {@link ShardingPlan.wrap}; empty where a scope says it. */
+  /** Names or patterns, as of {@link ShardingPlan.wrap}; empty where a scope says it, or for the blocks that repeat. */
   readonly modules: readonly string[];
   /** What Keras would checkpoint of a model that is made in such a scope. */
   readonly scope?: RematScope;
@@ -120,6 +120,9 @@ export interface ShardingPlan extends GroupPolicy {
   readonly asTracked?: boolean;
 }
 
+/** A plan with what it wraps, where it was left out, too. */
+export type WrappedPlan = ShardingPlan & Required<Pick<ShardingPlan, "wrap">>;
+
 /** Returns over how many ranks a plan shards: all, or with replicas fewer. */
 export function shardRanks({ worldSize, replicas = 1 }: Pick<ShardingPlan, "worldSize" | "replicas">): number {
   return worldSize / replicas;
@@ -158,8 +161,8 @@ export function checkShardingPlan(plan: ShardingPlan): void {
     if (group.modules.length === 0) throw planError("a group names no modules: expected at least one, or a pattern.");
     checkPolicy(group, shardRanks(plan));
   }
-  for (const { modules } of plan.checkpoint ?? [])
-    if (modules.length === 0)
+  for (const { modules, save, scope } of plan.checkpoint ?? [])
+    if (modules.length === 0 && save === undefined && scope === undefined)
       throw planError("what is checkpointed names no modules: expected at least one, or a pattern.");
   for (const [what, prefetch] of [
     ["forward", plan.forwardPrefetch],

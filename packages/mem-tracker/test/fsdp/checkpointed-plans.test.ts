@@ -4,7 +4,14 @@ import { heldPeak } from "@remat/memory";
 import { readPyTorchTrace } from "@remat/pytorch";
 import type { Trace } from "@remat/trace";
 import { describe, expect, it } from "vitest";
-import { fullyShardCode, parseShardingPlan, simulateFsdp } from "../../src/fsdp/index.js";
+import {
+  fullyShardCode,
+  parseShardingPlan,
+  readShardingPlan,
+  type ShardingPlan,
+  simulateFsdp,
+  writeShardingPlan,
+} from "../../src/fsdp/index.js";
 
 /** A step of each model on one device without checkpointing, recorded by `tooling/pytorch-exporter`. */
 const traces: Readonly<Record<string, Trace>> = Object.fromEntries(
@@ -210,4 +217,20 @@ describe("what cannot be checkpointed is refused by name", () => {
       expect.objectContaining({ code: "SHARDING_PLAN", message: expect.stringContaining(message) }),
     );
   });
+});
+
+it.each([
+  ["checkpoint=dots_saveable", "checkpoint='layers.*'(save=dots_saveable)"],
+  ["checkpoint=RematScope(mode='list_of_layers', layer_names=['layers.0'])", "checkpoint='layers.0'"],
+  ["checkpoint=jax.checkpoint_policies.nothing_saveable", "checkpoint='layers.*'"],
+  [
+    "checkpoint='layers.*'(policy=jax.checkpoint_policies.dots_with_no_batch_dims_saveable)",
+    "checkpoint='layers.*'(save=dots_with_no_batch_dims_saveable)",
+  ],
+])("%s is %s of the transformer, in files, too", (jax, told) => {
+  const peakOf = (plan: ShardingPlan): number => heldPeak(simulateFsdp(traces["tf"], plan).trace).peakBytes;
+  const plan = parseShardingPlan(`world=4,${jax}`);
+  expect(peakOf(plan)).toBe(peakOf(parseShardingPlan(`world=4,${told}`)));
+  expect(peakOf(plan)).toBeLessThan(peakOf(parseShardingPlan("world=4")));
+  expect(readShardingPlan(writeShardingPlan(plan))).toEqual(plan);
 });

@@ -23,12 +23,17 @@ export function regionsDocument(
   };
 }
 
-function describeRegions({ model, regions, heldBytes, excesses, notes }: RegionsSummary, size: SizeFormat): string[] {
+function describeRegions(
+  { model, framework, regions, heldBytes, excesses, notes }: RegionsSummary,
+  size: SizeFormat,
+): string[] {
   const told = notes.map((note) => `note: ${note}`);
   if (regions.length === 0)
     return [
       `${model}: no checkpointed region in this run`,
-      "A run of PyTorch tells of those under torch.utils.checkpoint, where it was recorded by remat.record or remat.export of this version.",
+      framework === "tfjs"
+        ? "TensorFlow.js has none: remat recomputes ops one by one, by a plan. remat compare MODEL --checkpoint 'layers.*' tells what a step holds where modules are recomputed."
+        : "A run of PyTorch tells of those under torch.utils.checkpoint, where it was recorded by remat.record or remat.export of this version.",
       ...told,
     ];
   const excess = excesses.filter(({ cause }) => isHeldAfter(cause)).reduce((sum, { bytes }) => sum + bytes, 0);

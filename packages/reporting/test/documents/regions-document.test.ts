@@ -41,15 +41,19 @@ test("the verdict and the tables say what need not be, why, and who", () => {
 });
 
 test("a clean run is told as that, and one without regions says where they come from", () => {
-  const first = (trace: Trace): unknown => {
+  const linesOf = (trace: Trace): readonly string[] => {
     const [part] = regionsDocument(summarizeRegions(trace)).parts();
-    return part.kind === "text" && part.lines[0];
+    return part.kind === "text" ? part.lines : [];
   };
+  const first = (trace: Trace): string => linesOf(trace)[0];
   expect(first(traceOf("clean"))).toBe(
     "clean: 2 checkpointed regions; 1 KiB of what they made is held when they are over, all of it results, or saved by a policy",
   );
-  const none = new TraceBuilder({ framework: "tfjs", device: "cpu", mode: "real", allocationUnitBytes: 1 }).build();
-  expect(first(none)).toBe("model: no checkpointed region in this run");
+  const none = (framework: string) =>
+    new TraceBuilder({ framework, device: "cpu", mode: "real", allocationUnitBytes: 1 }).build();
+  expect(first(none("tfjs"))).toBe("model: no checkpointed region in this run");
+  expect(linesOf(none("tfjs"))[1]).toContain("remat compare MODEL --checkpoint");
+  expect(linesOf(none("pytorch"))[1]).toContain("torch.utils.checkpoint");
 });
 
 test("every format writes it, and the records add up to what is held", () => {
