@@ -7,6 +7,7 @@ import { elementBytes, type ShardingPlan } from "./sharding-plan.js";
 import { StepPasses } from "./step-passes.js";
 import { type StorageRoles, storageRoles } from "./storage-roles.js";
 import type { StreamWork } from "./stream-work.js";
+import { optimizersParameters, zeroPartition } from "./zero-partition.js";
 
 /** What a rank holds and does whose parameters are whole. */
 export interface DataParallelRun {
@@ -22,7 +23,7 @@ const MiB = 2 ** 20;
 const firstBucketBytes = MiB;
 
 /**
- * Simulates a rank of `DistributedDataParallel`, with optimizer states sharded (ZeRO-1) or gradients, too (ZeRO-2). Gradients are copied into buckets as they come, each reduced as it is
+ * Simulates a rank of `DistributedDataParallel`; of ZeRO-1 as `ZeroRedundancyOptimizer` does it, which gives whole parameters to ranks to update; or of ZeRO-2, with each gradient and each optimizer state divided. Gradients are copied into buckets as they come, each reduced as it is
  * full; of DDP and ZeRO-1 buckets are there from the start, and with `gradientAsBucketView` they are the gradients; of ZeRO-2 a bucket goes when it is reduced, and leaves a shard.
  * Parameters that an update has changed are gathered from those that have their states.
  *
@@ -56,6 +57,9 @@ class DataParallelCopy extends EventCopy {
   private readonly roles: StorageRoles;
   private readonly sizes: ShardSizes;
   private readonly steps: StepPasses;
+  /** Of ZeRO-1: storages of the optimizer that are for parameters which other ranks update, and what of those parameters this one is sent. */
+  private readonly elsewhere: ReadonlySet<number>;
+  private readonly updatedElsewhereBytes: number;
   private readonly buckets: readonly Bucket[];
   private readonly bucketOf = new Map<GroupParameter, Bucket>();
   private readonly work: StreamWork[] = [];
@@ -67,9 +71,15 @@ class DataParallelCopy extends EventCopy {
   private lastOp = -1;
 
   constructor(trace: Trace, plan: ShardingPlan, group: ParameterGroup, root: number) {
-    super(trace, [describe(plan)]);
+    const { worldSize: ranks, rank = 0 } = plan;
+    const rankOf = plan.strategy === "zero1" ? zeroPartition(group.parameters, ranks) : undefined;
+    super(trace, [describe(plan), ...(rankOf === undefined ? [] : [describePartition(group, rankOf, plan)])]);
     this.plan = plan;
     this.roles = storageRoles(trace, [group], root);
+    const others = new Set(group.parameters.filter((_, place) => rankOf !== undefined && rankOf[place] !== rank));
+    const owners = others.size === 0 ? [] : optimizersParameters(trace, group.parameters, this.roles);
+    this.elsewhere = new Set(Array.from(owners).flatMap(([storage, of]) => (others.has(of) ? [storage] : [])));
+    this.updatedElsewhereBytes = [...others].reduce((sum, parameter) => sum + bytesOf(parameter), 0);
     this.sizes = new ShardSizes(trace, plan, [group], this.roles);
     this.steps = new StepPasses(trace, root);
     this.buckets = bucketsOf(group, plan.bucketBytes ?? 25 * MiB);
@@ -114,7 +124,8 @@ class DataParallelCopy extends EventCopy {
   }
 
   protected override bytesOf(storage: number): number {
-    const shards = this.plan.strategy !== "ddp" && this.sizes.isOptimizers(storage);
+    if (this.elsewhere.has(storage)) return 0;
+    const shards = this.plan.strategy === "zero2" && this.sizes.isOptimizers(storage);
     return shards ? this.sizes.optimizersBytes(storage) : super.bytesOf(storage);
   }
 
@@ -199,7 +210,8 @@ class DataParallelCopy extends EventCopy {
       const op = this.copy.builder.opCount;
       this.work.push({ kind: "begin", op }, { kind: "gather", op, group: 0, bytes, ranks, hostBytes: 0 });
       this.work.push({ kind: "use", op, group: 0, bytes: 0 });
-      this.received.allGatherBytes += (bytes * (ranks - 1)) / ranks;
+      this.received.allGatherBytes +=
+        this.plan.strategy === "zero1" ? this.updatedElsewhereBytes : (bytes * (ranks - 1)) / ranks;
     }
     this.isUpdated = false;
   }
@@ -214,12 +226,25 @@ function bytesOf({ elements, dtype }: GroupParameter): number {
   return elements * elementBytes(dtype);
 }
 
+/** Whole parameters do not come to the same for all ranks. */
+function describePartition({ parameters }: ParameterGroup, rankOf: Int32Array, plan: ShardingPlan): string {
+  const { worldSize, rank = 0 } = plan;
+  const elements = new Float64Array(worldSize);
+  parameters.forEach((parameter, place) => void (elements[rankOf[place]] += parameter.elements));
+  const most = elements.indexOf(Math.max(...elements));
+  const share = (of: number): string =>
+    `${((100 * elements[of]) / elements.reduce((sum, each) => sum + each)).toFixed(1)} %`;
+  const count = rankOf.filter((each) => each === rank).length;
+  const other = elements[most] > elements[rank] ? `, and rank ${most} most, ${share(most)}` : "";
+  return `ZeroRedundancyOptimizer gives whole parameters to ranks: rank ${rank} updates ${count} of ${parameters.length}, ${share(rank)} of their elements${other}.`;
+}
+
 function describe({ worldSize, rank = 0, strategy }: ShardingPlan): string {
   const how =
     strategy === "ddp"
       ? "under DistributedDataParallel"
       : strategy === "zero1"
-        ? "under ZeRO-1, with sharded optimizer states"
+        ? "under ZeRO-1, with optimizer states of the parameters that it updates"
         : "under ZeRO-2, with sharded gradients and optimizer states";
   return `Simulated from a run on one device: rank ${rank} of ${worldSize} ${how}.`;
 }

@@ -5,6 +5,7 @@ import { readPyTorchTrace } from "@remat/pytorch";
 import type { Trace } from "@remat/trace";
 import { describe, expect, it } from "vitest";
 import { parseShardingPlan, scheduleStreams, simulateFsdp } from "../../src/fsdp/index.js";
+import { zeroPartition } from "../../src/fsdp/zero-partition.js";
 
 function recorded(name: string): Trace {
   const fixture = new URL(`../fixtures/${name}.json.gz`, import.meta.url);
@@ -34,6 +35,22 @@ const measured = [
 
 it.each(measured)("%s under %s holds what PyTorch holds, to the byte", (name, text, peakBytes) => {
   const { trace } = simulateFsdp(traces[name], parseShardingPlan(`world=2,${text}`));
+  expect(heldPeak(trace).peakBytes).toBe(peakBytes);
+});
+
+/** The same of `ZeroRedundancyOptimizer` of PyTorch 2.13 in the place of the optimizer, rank by rank. */
+const measuredZero = [
+  ["adam-64", "world=2", 108_259_368],
+  ["adam-64", "world=2,rank=1", 108_259_368],
+  ["adam-64", "world=3", 99_829_780],
+  ["adam-64", "world=3,rank=1", 99_829_780],
+  ["adam-64", "world=3,rank=2", 91_523_120],
+  ["adam-4096", "world=3,rank=1", 327_237_652],
+  ["adam-4096", "world=3,rank=2", 318_930_992],
+] as const;
+
+it.each(measuredZero)("%s with ZeRO-1 under %s holds what PyTorch holds, to the byte", (name, ranks, peakBytes) => {
+  const { trace } = simulateFsdp(traces[name], parseShardingPlan(`${ranks},zero=1,bucket=5,bucket-view`));
   expect(heldPeak(trace).peakBytes).toBe(peakBytes);
 });
 
@@ -67,7 +84,7 @@ it("shards optimizer states with ZeRO-1, and gradients, too, with ZeRO-2", () =>
   const statesOf = (text: string): number => heldPeak(simulate(text).trace).bytesByCategory.optimizerState ?? 0;
   const whole = statesOf("world=4,ddp");
   for (const text of ["world=4,zero=1", "world=4,zero=2"]) {
-    // A step count for each parameter is no shard.
+    // With ZeRO-2 a step count for each parameter is no shard.
     expect(statesOf(text)).toBeGreaterThanOrEqual(whole / 4);
     expect(statesOf(text)).toBeLessThan(whole / 4 + 1000);
   }
@@ -76,6 +93,40 @@ it("shards optimizer states with ZeRO-1, and gradients, too, with ZeRO-2", () =>
   // Four blocks in buckets of 1 and 5 MiB: no more than a bucket of whole gradients at a time, besides shards.
   const { bytesByCategory } = heldPeak(simulate("world=4,zero=2,bucket=5").trace);
   expect(bytesByCategory.shardedGradient ?? 0).toBeLessThanOrEqual(parameterBytes / 4 + 16);
+});
+
+/** Which rank has each parameter by `ZeroRedundancyOptimizer._partition_parameters` of PyTorch 2.13. */
+const partitions = JSON.parse(
+  readFileSync(new URL("../fixtures/zero-partitions.json", import.meta.url), "utf8"),
+) as readonly {
+  readonly shapes: readonly (readonly number[])[];
+  readonly world: number;
+  readonly ranks: readonly number[];
+}[];
+
+describe("ZeRO-1", () => {
+  it.each(partitions.map(({ shapes, world, ranks }) => [shapes.length, world, shapes, ranks] as const))(
+    "gives %d parameters to %d ranks as PyTorch does",
+    (_, world, shapes, ranks) => {
+      const parameters = shapes.map((shape) => ({ elements: shape.reduce((product, side) => product * side, 1) }));
+      expect([...zeroPartition(parameters, world)]).toEqual(ranks);
+    },
+  );
+
+  it("keeps of each rank the states of what it updates, and all ranks together what one device does", () => {
+    const statesOf = (text: string): number => heldPeak(simulate(text).trace).bytesByCategory.optimizerState ?? 0;
+    const [MiB, counter] = [2 ** 20, 4];
+    // Eight weights of 4 MiB, then biases of 40 KiB together, largest first: three ranks have 3, 3 and 2 weights, and the third all biases.
+    const of = (weights: number, biases: number): number =>
+      2 * (weights * 4 * MiB + (biases * 40 * 1024) / 8) + (weights + biases) * counter;
+    const ranks = [0, 1, 2].map((rank) => statesOf(`world=3,zero=1,rank=${rank}`));
+    expect(ranks).toEqual([of(3, 0), of(3, 0), of(2, 8)]);
+    expect(ranks.reduce((sum, each) => sum + each)).toBe(statesOf("world=3,ddp"));
+    expect(simulate("world=3,zero=1,rank=2").trace.header.notes!.join()).toContain(
+      "rank 2 updates 10 of 16, 25.1 % of their elements, and rank 0 most, 37.5 %",
+    );
+    expect(simulate("world=3,zero=1,rank=2").communication.allGatherBytes).toBe(6 * 4 * MiB);
+  });
 });
 
 it("reduces buckets beside the backward pass, and waits for them at its end", () => {
