@@ -1,5 +1,5 @@
 import { readMemoryEvents } from "@remat/memory";
-import { Category, elementsOf, Phase, row, type Trace } from "@remat/trace";
+import { Category, elementsOf, Phase, RematError, row, type Trace } from "@remat/trace";
 import { getOrInsert } from "../get-or-insert.js";
 import { matchModules } from "./match-modules.js";
 import { type ShardSize, shardSize } from "./shard-size.js";
@@ -90,6 +90,19 @@ export function parameterGroups(
     const { modules, policy } = unit;
     return parameters === undefined ? [] : [{ modules, policy, fqn: trace.modules[modules[0]].fqn, parameters }];
   });
+}
+
+/**
+ * Refuses a run in which there is nothing to shard.
+ *
+ * @throws RematError `TRACE_NO_PARAMETERS`
+ */
+export function requireParameters(groups: readonly ParameterGroup[]): void {
+  if (groups.length > 0) return;
+  throw new RematError(
+    "TRACE_NO_PARAMETERS",
+    "the trace has no parameters to shard: found none among its modules' weights and its storages. Trace a model whose parameters are told.",
+  );
 }
 
 /** PyTorch shards no parameter that a module outside of its group has, too: `fully_shard` of the root refuses it. */

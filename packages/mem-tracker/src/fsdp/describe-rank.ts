@@ -1,0 +1,51 @@
+import type { Trace } from "@remat/trace";
+import type { CastStorages } from "./cast-storages.js";
+import type { FloatIslands } from "./own-casts.js";
+import type { ParameterGroup } from "./parameter-groups.js";
+import type { WrappedPlan } from "./sharding-plan.js";
+
+/** Tells of an op that a device refuses, where fake tensors do not. */
+export function describeTwoDtypes(trace: Trace, { twoDtypes, lowDtype }: CastStorages): string {
+  const call = trace.opCalls(twoDtypes).at(-1);
+  const inModule = call === undefined ? "" : ` in ${trace.modules[trace.calls.module[call]].fqn}`;
+  return `PyTorch will refuse to run ${trace.opName(twoDtypes)}${inModule}, which would be given ${lowDtype} and another dtype at once: a group casts what it is given only to its own param=, so have the group before it cast what it returns, (…,output=float32).`;
+}
+
+/** Tells whose memory it is. */
+export function describeRank(plan: WrappedPlan, groups: readonly ParameterGroup[]): string {
+  const { rank = 0, worldSize, replicas = 1, wrap } = plan;
+  const mesh = replicas === 1 ? "" : `, ${replicas} replicas of ${worldSize / replicas} shards`;
+  const together = (plan.groups ?? []).flatMap(({ modules }) => modules).filter((name) => name !== "");
+  const wrapped = [...new Set([...wrap, ...together])];
+  const named = wrapped.length === 0 ? "the root alone" : `the root and ${wrapped.join(", ")}`;
+  const { storedDtype, mixedPrecision } = plan;
+  const recorded = storedDtype === undefined ? "" : `, as recorded in ${mixedPrecision?.param}`;
+  return `Simulated from a run on one device${recorded}: rank ${rank} of ${worldSize} under FSDP${mesh}, ${groups.length} parameter ${groups.length === 1 ? "group" : "groups"} (${named}).`;
+}
+
+/** Tells what a run in one dtype cannot show, and how it was taken to be; undefined where there is nothing of the kind. */
+export function describeOwnCasts(
+  trace: Trace,
+  { assumed, possible }: FloatIslands,
+  lowDtype: string,
+): string | undefined {
+  if (assumed.length === 0 && possible.length === 0) return undefined;
+  if (assumed.length === 0) {
+    const names = possible.map((kind) => (kind === "loss" ? "the loss" : "the softmax of attention")).join(" and ");
+    return `What computes ${names} is taken to be given ${lowDtype}. Code that casts that to float32 before, as Hugging Face's does for the loss of language models, holds more: own-casts=${possible.join("+")} says so. ${recordedIn(lowDtype)}`;
+  }
+  const op = trace.ops.name.findIndex((_, each) => /^aten\.rsqrt\./.test(trace.opName(each)));
+  const inside = trace.opModule(op)?.fqn ?? "the model";
+  const also = assumed.includes("softmax") ? ", and the softmax of attention," : "";
+  return `${inside}${also} is taken to compute in float32 and to hand on ${lowDtype}, as the code of T5 and Llama does, and the loss to take ${lowDtype}: own-casts= says that nothing does, own-casts=norm+softmax+loss that all three do, and the peaks under both are bounds. ${recordedIn(lowDtype)}`;
+}
+
+/** Tells of attention without a kernel: which one there is in another dtype the run does not show. */
+export function describeUnfusedAttention(trace: Trace, softmax: number, lowDtype: string): string {
+  const inside = trace.opModule(softmax)?.fqn ?? "the model";
+  return `${inside} attends by products of matrices, as PyTorch does in float32 where keys have fewer heads than queries. In ${lowDtype} CUDA has flash attention for that, with which the rank holds less; where a mask is given, PyTorch computes the products in float32 all the same. ${recordedIn(lowDtype)}`;
+}
+
+function recordedIn(lowDtype: string): string {
+  return `A run recorded in ${lowDtype}, too, shows it: remat.export(…, also_in=torch.${lowDtype}).`;
+}

@@ -1,0 +1,394 @@
+import { readMemoryEvents } from "@remat/memory";
+import { EventKind, Phase, row, type Trace } from "@remat/trace";
+import { CastCopies } from "./cast-copies.js";
+import { castStorages, type MixedUnits } from "./cast-storages.js";
+import { describeOwnCasts, describeRank, describeTwoDtypes, describeUnfusedAttention } from "./describe-rank.js";
+import { castModulesOf, lowDtypeOf, mixedUnits, reduceDtypeOf } from "./dtypes-of-units.js";
+import { callsWithInputGradients, isOver, withoutEndedCalls } from "./ended-calls.js";
+import { type Communication, FsdpRank } from "./fsdp-rank.js";
+import { GroupState } from "./group-state.js";
+import { LateAdditions } from "./late-additions.js";
+import { rootModule } from "./match-modules.js";
+import { floatIslands } from "./own-casts.js";
+import { type ParameterGroup, parameterGroups, requireParameters } from "./parameter-groups.js";
+import { prefetchesOf } from "./prefetches.js";
+import { RankTrace } from "./rank-trace.js";
+import { endsOfUnits, shardedUnits } from "./sharded-units.js";
+import type { WrappedPlan } from "./sharding-plan.js";
+import { SourceStorages } from "./source-storages.js";
+import { StepPasses } from "./step-passes.js";
+import { type GradientOf, type StorageRoles, storageRoles } from "./storage-roles.js";
+import type { StreamWork } from "./stream-work.js";
+
+/**
+ * Reads a run on one device and writes that of one rank of FSDP2, event by event.
+ *
+ * @internal
+ */
+export class RankSimulator {
+  readonly groups: readonly ParameterGroup[];
+  private readonly trace: Trace;
+  private readonly plan: WrappedPlan;
+  private readonly root: number;
+  private readonly roles: StorageRoles;
+  private readonly out: RankTrace;
+  private readonly storages: SourceStorages;
+  private readonly copies: CastCopies | undefined;
+  private readonly rank: FsdpRank;
+  /** By wrapped module. */
+  private readonly stateOf = new Map<number, GroupState>();
+  /** Whether ops read shards; undefined when parameters have been gathered again. */
+  private pointedToShards: boolean | undefined;
+  /** Groups whose backward passes are no events of the trace. */
+  private readonly unannounced = new Set<GroupState>();
+  private readonly latestCall = new Map<number, number>();
+  /** Backward passes that begin once those that end at the same time have ended, and casts of their gradients. */
+  private readonly beginning: (() => void)[] = [];
+  private readonly casting: (() => void)[] = [];
+  /** By group: gradients of the source that are not freed. */
+  private readonly unfreed: Set<number>[];
+  private readonly steps: StepPasses;
+  /** Where some sharded modules compute in another dtype than others. */
+  private readonly mixed: MixedUnits | undefined;
+  /** Additions of gradients that wait for the end of a call's backward pass. */
+  private readonly late: LateAdditions;
+  private readonly ending: ReadonlySet<number>;
+  /** By wrapped module: the call whose backward pass has begun and not ended. */
+  private readonly openBackward = new Map<number, number>();
+  private inBackward = false;
+  private nextOp = 0;
+
+  constructor(trace: Trace, plan: WrappedPlan) {
+    this.trace = trace;
+    this.plan = plan;
+    this.root = rootModule(trace);
+    const units = shardedUnits(trace, plan, this.root);
+    this.groups = parameterGroups(trace, plan, this.root, units);
+    requireParameters(this.groups);
+    // A run in the lower dtype shows what is cast.
+    const isLow = plan.storedDtype !== undefined;
+    this.mixed = isLow ? undefined : mixedUnits(units, this.groups);
+    const { first, last } = endsOfUnits(trace, units);
+    const scope = {
+      root: this.root,
+      castModules: castModulesOf(trace, plan, this.root, units, last),
+      mixed: this.mixed,
+      units: first,
+    };
+    this.ending = callsWithInputGradients(trace);
+    this.late = new LateAdditions(trace, new Set([...first].filter((module) => module !== this.root)));
+    const told = withoutEndedCalls(trace);
+    this.roles = storageRoles(told, this.groups, this.root);
+    const lowDtype = isLow ? undefined : lowDtypeOf(units, this.groups);
+    const islands = lowDtype === undefined ? undefined : floatIslands(trace, plan.ownCasts);
+    const casts = castStorages(told, lowDtype, this.roles, { ...scope, islands });
+    const notes = [describeRank(plan, this.groups)];
+    if (casts !== undefined && casts.twoDtypes >= 0) notes.push(describeTwoDtypes(trace, casts));
+    const ownCasts = islands && lowDtype && describeOwnCasts(trace, islands, lowDtype);
+    if (ownCasts !== undefined) notes.push(ownCasts);
+    if (islands?.hasUnfusedNorm === true)
+      notes.push(
+        "nn.RMSNorm was recorded as single ops, which compute in float32 and save that: so does PyTorch without the fused kernel of CUDA, with which the rank holds less.",
+      );
+    if (islands !== undefined && lowDtype !== undefined && islands.unfusedAttention >= 0)
+      notes.push(describeUnfusedAttention(trace, islands.unfusedAttention, lowDtype));
+    this.out = new RankTrace(trace, notes, casts !== undefined);
+    this.storages = new SourceStorages(trace, plan, this.groups, this.roles, casts, this.out);
+    this.copies = casts && new CastCopies(told, casts, this.roles, this.storages, this.out, this.root);
+    const states = this.groups.map((group) => new GroupState(group));
+    this.rank = new FsdpRank(this.out, plan, states, this.root, prefetchesOf(trace, plan, this.root, units, states));
+    this.unfreed = this.groups.map(() => new Set());
+    this.steps = new StepPasses(trace, this.root);
+    const announced = modulesWithBackward(trace);
+    for (const state of states) {
+      for (const module of state.group.modules) this.stateOf.set(module, state);
+      if (!state.group.modules.some((module) => announced.has(module))) this.unannounced.add(state);
+    }
+  }
+
+  get stepCount(): number {
+    return this.steps.steps;
+  }
+
+  get work(): readonly StreamWork[] {
+    return this.rank.work;
+  }
+
+  get communication(): Communication {
+    const { allGatherBytes, reduceScatterBytes, allReduceBytes } = this.rank.received;
+    const { steps } = this.steps;
+    return {
+      allGatherBytes: allGatherBytes / steps,
+      reduceScatterBytes: reduceScatterBytes / steps,
+      allReduceBytes: allReduceBytes / steps,
+    };
+  }
+
+  run(): Trace {
+    const { trace, out } = this;
+    this.rank.allocateShards();
+    if (this.steps.areStepsBefore) this.rank.gatherFromBefore();
+    readMemoryEvents(trace, {
+      op: (op) => this.op(op),
+      allocate: (storage) => this.allocate(storage),
+      free: (storage) => this.free(storage),
+      resize: (storage, bytes) => this.storages.resize(storage, bytes),
+      categorize: (storage, category) => this.storages.categorize(storage, category),
+      other: (kind, item, _value, event) => this.copyEvent(kind, item, event),
+    });
+    this.endBackward();
+    return out.builder.build(trace.truncated);
+  }
+
+  private copyEvent(kind: number, item: number, event: number): void {
+    const { builder } = this.out;
+    switch (kind) {
+      case EventKind.enterModule:
+        this.enterModule(item);
+        break;
+      case EventKind.exitModule:
+        this.exitModule(item, event);
+        break;
+      case EventKind.enterScope:
+        builder.enterScope(item);
+        break;
+      case EventKind.exitScope:
+        builder.exitScope(item);
+        break;
+      case EventKind.mark:
+        this.endBackward();
+        builder.mark(this.trace.strings[item]);
+        break;
+      case EventKind.savedOnly:
+        this.copies?.endReferences(item);
+        break;
+    }
+  }
+
+  private op(op: number): void {
+    const phase = this.trace.ops.phase[op];
+    this.beforeOp();
+    this.inBackward ||= isBackward(phase);
+    if (phase === Phase.backward && this.unannounced.size > 0) this.beginUnannounced(op);
+    this.pointToWeights(phase === Phase.optimizer);
+    this.add(this.late.neededBy(Array.from(this.trace.opInputs(op), (tensor) => this.trace.tensors.storage[tensor])));
+    const addsTo = this.roles.additions.get(op);
+    if (this.late.holds(op)) {
+      this.nextOp = op + 1;
+      return;
+    }
+    if (addsTo === undefined || this.addsUnreduced(addsTo)) this.out.copyOp(op, this.storages);
+    this.copies?.afterOp(op);
+    this.nextOp = op + 1;
+  }
+
+  private allocate(storage: number): void {
+    // What an op makes is allocated before the op, and hooks run before that.
+    this.beforeOp();
+    if (this.late.makes(storage)) return;
+    this.storages.allocate(storage);
+    const gradient = this.roles.gradients.get(storage);
+    if (gradient === undefined || (gradient.isAdded && this.addsUnreduced(gradient.group))) return;
+    const waiting = { storage: this.storages.ownOf(storage), parameter: gradient.parameter };
+    this.rank.groups[gradient.group].gradients.push(waiting);
+    if (!gradient.isAdded) this.unfreed[gradient.group].add(storage);
+  }
+
+  private free(storage: number): void {
+    this.add(this.late.neededBy([storage]));
+    if (this.late.holdsFree(storage)) return;
+    this.copies?.free(storage);
+    const gradient = this.roles.gradients.get(storage);
+    if (this.roles.isParameter[storage] === 1) return this.rank.freeShard(storage);
+    if (gradient === undefined || (gradient.isAdded && this.addsUnreduced(gradient.group)))
+      return this.storages.free(storage);
+    if (gradient.isAdded) return;
+    // Until it is reduced the group holds it; after that the sharded gradient lives as long as any of those it stands for.
+    const unfreed = this.unfreed[gradient.group];
+    unfreed.delete(storage);
+    const { shardedGradients } = this.rank.groups[gradient.group];
+    const own = shardedGradients.get(gradient.parameter);
+    if (own === undefined) return;
+    const { gradients } = this.roles;
+    for (const other of unfreed)
+      if (shardedGradients.get((gradients.get(other) as GradientOf).parameter) === own) return;
+    this.out.free(own);
+  }
+
+  private enterModule(eventRow: number): void {
+    const { out, rank, copies } = this;
+    const { module, call, phase } = this.moduleEvent(eventRow);
+    const state = this.stateOf.get(module);
+    if (phase === Phase.recompute) this.begin();
+    if (phase === Phase.forward) {
+      if (module === this.root) this.endBackward();
+      this.latestCall.set(module, call);
+    }
+    out.builder.enterModule(call, phase, out.tensors(this.tensorsOf(eventRow), this.storages));
+    if (phase === Phase.backward) {
+      this.inBackward = true;
+      this.endEarlier(call);
+      if (state !== undefined && this.ending.has(call)) this.openBackward.set(module, call);
+      const cast = (): void => copies?.castGradients(module, call);
+      if (module === this.root) this.beginning.push(cast);
+      else this.casting.push(cast);
+      if (state !== undefined && (this.plan.asTracked || module === state.last))
+        this.beginning.push(() => rank.preBackward(state, call, this.hooked(state, call)));
+      return;
+    }
+    const castInputs = (): void => {
+      if (phase !== Phase.forward) return;
+      if (this.mixed === undefined && module === this.root) copies?.castInputs(eventRow, this.nextOp);
+      else copies?.castUnitInputs(module, eventRow, this.nextOp);
+    };
+    if (state === undefined) return castInputs();
+    rank.preForward(state, module, call, phase, castInputs);
+    this.pointedToShards = undefined;
+  }
+
+  private exitModule(eventRow: number, event: number): void {
+    const { out, rank, copies } = this;
+    const { module, call, phase } = this.moduleEvent(eventRow);
+    const state = this.stateOf.get(module);
+    const exit = (): void => out.builder.exitModule(call, phase, out.tensors(this.tensorsOf(eventRow), this.storages));
+    if (phase === Phase.backward) {
+      exit();
+      this.openBackward.delete(module);
+      return this.endModule(module, call);
+    }
+    if (state !== undefined) rank.postForward(state, module, call, phase);
+    else if (module === this.root && phase === Phase.forward) rank.endForward(call);
+    exit();
+    if (phase !== Phase.forward) return;
+    copies?.castOutputs(eventRow, event);
+    copies?.endCall(module, eventRow, this.nextOp);
+  }
+
+  private endModule(module: number, call: number): void {
+    const { rank, copies } = this;
+    const state = this.stateOf.get(module);
+    copies?.endBackward(module);
+    // What a module casts it casts back when all else is done; of what it is given in a lower dtype autograd casts the gradient at once.
+    const castsInputs = this.mixed?.isLow.get(module) === true;
+    if (!castsInputs) copies?.castLeaving(module, call);
+    // A group whose inputs have no gradient is reduced when all is over.
+    if (!this.isNextBackward()) this.endBackward();
+    else if (state?.training === "preBackward" && (this.plan.asTracked || module === state.first))
+      rank.postBackward(state, call, this.hooked(state, call), this.reduces());
+    if (castsInputs) copies?.castLeaving(module, call);
+    this.add([call]);
+  }
+
+  /** Makes the additions that have waited for the ends of calls; all if none is named. */
+  private add(calls: readonly (number | undefined)[]): void {
+    for (const call of calls)
+      for (const { op, sum, freed } of this.late.take(call)) {
+        this.storages.allocate(sum);
+        this.out.copyOp(op, this.storages);
+        for (const storage of freed) this.free(storage);
+      }
+  }
+
+  /**
+   * Ends the backward passes of wrapped modules that ran after a call that begins its own. The trace ends them with the gradients of all that they were given, which
+   * others may have been given, too; FSDP looks at its module's own.
+   */
+  private endEarlier(call: number): void {
+    for (const [module, later] of this.openBackward) {
+      if (!isOver(this.trace, later, call)) continue;
+      this.openBackward.delete(module);
+      this.endModule(module, later);
+    }
+  }
+
+  private beforeOp(): void {
+    this.endBackward();
+    this.begin();
+    if (this.nextOp < this.trace.ops.count) this.copies?.beforeOp(this.nextOp);
+  }
+
+  /** Lets backward passes begin that have waited for others to end. */
+  private begin(): void {
+    if (this.beginning.length + this.casting.length === 0) return;
+    for (const begin of this.beginning.splice(0)) begin();
+    for (const cast of this.casting.splice(0)) cast();
+  }
+
+  /** Begins the backward pass of groups that the trace does not tell of, at the first op in them. */
+  private beginUnannounced(op: number): void {
+    for (const call of this.trace.opCalls(op)) {
+      const state = this.stateOf.get(this.trace.calls.module[call]);
+      if (state !== undefined && this.unannounced.has(state) && state.training === "idle")
+        this.rank.preBackward(state, call, this.hooked(state, call));
+    }
+  }
+
+  private endBackward(): void {
+    if (!this.inBackward || this.isNextBackward()) return;
+    this.begin();
+    this.add([undefined]);
+    this.copies?.release();
+    this.rank.endBackward((state) => {
+      const call = this.latestCall.get(state.first);
+      return call === undefined ? undefined : [call, this.hooked(state, call)];
+    }, this.reduces());
+    this.inBackward = false;
+  }
+
+  /** The calls whose hooks are looked at where one of a group's modules begins or ends: upstream's tracker looks at all of them. */
+  private hooked({ group }: GroupState, call: number): readonly number[] {
+    if (!this.plan.asTracked) return [call];
+    return group.modules.flatMap((module) => this.latestCall.get(module) ?? []);
+  }
+
+  /** Whether the backward pass that goes on is one after which gradients are reduced. */
+  private reduces(): boolean {
+    return this.plan.gradientSync !== "last" || this.steps.isLastBackward(this.nextOp - 1);
+  }
+
+  /** Whether gradients are added to those of an earlier pass as the run did: FSDP holds these, unreduced and in the same dtype. */
+  private addsUnreduced(group: number): boolean {
+    return this.plan.gradientSync === "last" && reduceDtypeOf(this.groups[group]) === undefined;
+  }
+
+  private isNextBackward(): boolean {
+    return this.nextOp < this.trace.ops.count && isBackward(this.trace.ops.phase[this.nextOp]);
+  }
+
+  /** Ops read gathered parameters, but the optimizer's read and write shards, and sharded gradients. */
+  private pointToWeights(shards: boolean): void {
+    if (this.pointedToShards === shards) return;
+    this.pointedToShards = shards;
+    for (const state of this.rank.groups) {
+      state.group.parameters.forEach(({ storage }, i) => {
+        this.out.stand((shards ? undefined : state.gathered[i]) ?? state.shards[i], storage);
+      });
+    }
+    if (!shards) return;
+    for (const [storage, { group, parameter }] of this.roles.gradients) {
+      const { shardedGradients } = this.rank.groups[group];
+      const sharded = shardedGradients.get(parameter);
+      if (sharded !== undefined && this.unfreed[group].has(storage)) this.out.stand(sharded, storage);
+    }
+  }
+
+  private moduleEvent(eventRow: number): { module: number; call: number; phase: number } {
+    const call = this.trace.moduleEvents.call[eventRow];
+    return { module: this.trace.calls.module[call], call, phase: this.trace.moduleEvents.phase[eventRow] };
+  }
+
+  private tensorsOf(eventRow: number): Int32Array {
+    return row(this.trace.moduleEvents.tensors, eventRow);
+  }
+}
+
+function isBackward(phase: number): boolean {
+  return phase === Phase.backward || phase === Phase.recompute;
+}
+
+function modulesWithBackward(trace: Trace): ReadonlySet<number> {
+  const modules = new Set<number>();
+  const { call, phase, count } = trace.moduleEvents;
+  for (let i = 0; i < count; i++) if (phase[i] === Phase.backward) modules.add(trace.calls.module[call[i]]);
+  return modules;
+}
