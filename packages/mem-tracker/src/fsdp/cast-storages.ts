@@ -1,9 +1,12 @@
-import { Category, EventKind, Phase, row, type Trace } from "@remat/trace";
+import { Category, EventKind, Phase, type Trace } from "@remat/trace";
 import { getOrInsert } from "../get-or-insert.js";
+import type { CastScope } from "./cast-scope.js";
 import type { FloatIslands } from "./own-casts.js";
 import { packetOf } from "./packet-of.js";
-import { elementBytes, isFloatDtype } from "./sharding-plan.js";
+import { isFloatDtype } from "./sharding-plan.js";
+import { StorageDtypes } from "./storage-dtypes.js";
 import type { StorageRoles } from "./storage-roles.js";
+import { UnitCasts } from "./unit-casts.js";
 
 /** What mixed precision changes in a recorded run. */
 export interface CastStorages {
@@ -22,26 +25,6 @@ export interface CastStorages {
   readonly twoDtypes: number;
   /** By op: storages that it reads in another dtype than the one they were made in, and whether in the lower one: casts of the model's own code. */
   readonly byOp: ReadonlyMap<number, ReadonlyMap<number, boolean>>;
-}
-
-export interface CastScope {
-  /** What computes in float32 among what does not. */
-  readonly islands?: FloatIslands | undefined;
-  readonly root: number;
-  /** Modules whose outputs are cast to a wider dtype. */
-  readonly castModules: ReadonlyMap<number, string>;
-  /** Of each unit the module that runs first, which casts what it is given to the dtype that the unit computes in. */
-  readonly units: ReadonlySet<number>;
-  /** Where only some compute in the lower dtype: all sharded modules, and whether each does. Undefined where all do. */
-  readonly mixed?: MixedUnits | undefined;
-}
-
-export interface MixedUnits {
-  readonly isLow: ReadonlyMap<number, boolean>;
-  /** Storages of the parameters that are gathered in the lower dtype. */
-  readonly lowParameters: ReadonlySet<number>;
-  /** Those of which a plan says that they compute in the parameters' own dtype, to which they cast what they are given. */
-  readonly castsUp: ReadonlySet<number>;
 }
 
 /** Results that stay in float32 whatever goes in: statistics, by the position of the result. Source: ATen's CUDA kernels. */
@@ -84,7 +67,9 @@ export function castStorages(
   const narrowed = new Set<number>();
   for (let pass = 1; ; pass++) {
     const flow = flowThrough(trace, new DtypeFlow(trace, lowDtype, roles, scope, narrowed));
-    const { isLow, explicit, inputs, gradients, twoDtypes, byOp } = flow;
+    const { twoDtypes, byOp } = flow;
+    const { isLow } = flow.dtypes;
+    const { explicit, inputs, gradients } = flow.units;
     if (flow.refused.size === 0 || pass === mostPasses) {
       const castsUp = scope.mixed?.castsUp ?? new Set<number>();
       return { isLow, lowDtype, explicit, inputs, gradients, twoDtypes, byOp, castsUp };
@@ -97,19 +82,18 @@ function flowThrough(trace: Trace, flow: DtypeFlow): DtypeFlow {
   const { kind, subject, value, count } = trace.events;
   for (let event = 0; event < count; event++) {
     if (kind[event] === EventKind.op) flow.op(subject[event]);
-    else if (kind[event] === EventKind.enterModule) flow.enter(subject[event]);
-    else if (kind[event] === EventKind.exitModule) flow.exit(subject[event], event);
+    else if (kind[event] === EventKind.enterModule) flow.units.enter(subject[event]);
+    else if (kind[event] === EventKind.exitModule) flow.units.exit(subject[event], event);
     else if (kind[event] === EventKind.categorize && value[event] === Category.buffer)
       flow.becomeBuffer(subject[event]);
   }
   return flow;
 }
 
+/** Follows dtypes from op to op. */
 class DtypeFlow {
-  readonly isLow: Uint8Array;
-  readonly explicit = new Map<number, { storage: number; dtype: string }[]>();
-  readonly inputs = new Map<number, Set<number>>();
-  readonly gradients = new Map<number, Map<number, string>>();
+  readonly dtypes: StorageDtypes;
+  readonly units: UnitCasts;
   twoDtypes = -1;
   readonly byOp = new Map<number, Map<number, boolean>>();
   /** By innermost call: what its forward ops have cast, and whether to the lower dtype. */
@@ -127,21 +111,11 @@ class DtypeFlow {
   private readonly widenedBy: Int32Array;
   /** What the model's code makes in the lower dtype, or casts. */
   private readonly narrowed: ReadonlySet<number>;
-  /** Sharded modules whose inputs are in the lower dtype before they cast any. */
-  private readonly givenLow = new Map<number, boolean>();
   private readonly trace: Trace;
-  private readonly lowDtype: string;
   private readonly scope: CastScope;
   /** Gradients of parameters. */
   private readonly ofParameters: StorageRoles["gradients"];
   private readonly known: Uint8Array;
-  /** Storages that are read in the lower dtype inside the root: gathered parameters and cast inputs. */
-  private readonly lowInside: Uint8Array;
-  /** Low storages that are read through a cast to a wider dtype. */
-  private readonly widened: Uint8Array;
-  /** The stack of the op that made each storage; -1 where none did. */
-  private readonly madeIn: Int32Array;
-  private readonly madeBy: Int32Array;
   /** 1: ops that compute in the lower dtype. */
   private readonly lowOps: Uint8Array;
   /** Of the op that is looked at: the tensor by which its result is wide though others were not; -1: none. */
@@ -157,25 +131,21 @@ class DtypeFlow {
     narrowed: ReadonlySet<number>,
   ) {
     this.trace = trace;
-    this.lowDtype = lowDtype;
     this.scope = scope;
+    this.dtypes = new StorageDtypes(trace, lowDtype);
+    this.units = new UnitCasts(trace, this.dtypes, scope, roles.gradients);
     this.ofParameters = roles.gradients;
     this.narrowed = narrowed;
     this.widenedBy = new Int32Array(trace.storages.count).fill(-1);
-    this.isLow = new Uint8Array(trace.storages.count);
     this.known = new Uint8Array(trace.storages.count);
-    this.lowInside = new Uint8Array(trace.storages.count);
-    this.widened = new Uint8Array(trace.storages.count);
-    this.madeIn = new Int32Array(trace.storages.count).fill(-1);
-    this.madeBy = new Int32Array(trace.storages.count).fill(-1);
     this.lowOps = new Uint8Array(trace.ops.count);
     this.handsBack = new Uint8Array(trace.storages.count);
     this.wideIn = new Int32Array(trace.storages.count).fill(-1);
     this.oneFloat = trace.header.framework === "tfjs";
     for (let storage = 0; storage < trace.storages.count; storage++) {
       const tensor = roles.firstTensor[storage];
-      if (roles.becomesParameter[storage] === 0 || tensor < 0 || !this.isWide(tensor)) continue;
-      if (scope.mixed === undefined || scope.mixed.lowParameters.has(storage)) this.lowInside[storage] = 1;
+      if (roles.becomesParameter[storage] === 0 || tensor < 0 || !this.dtypes.isWide(tensor)) continue;
+      if (scope.mixed === undefined || scope.mixed.lowParameters.has(storage)) this.dtypes.lowInside[storage] = 1;
     }
   }
 
@@ -190,8 +160,8 @@ class DtypeFlow {
     if (low) this.lowOps[op] = 1;
     for (const tensor of inputs)
       for (const s of trace.tensorStorages(tensor)) {
-        if (low && this.oneFloat && this.known[s] === 0 && this.isWide(tensor) && this.isMadeByCode(s))
-          this.isLow[s] = 1;
+        if (low && this.oneFloat && this.known[s] === 0 && this.dtypes.isWide(tensor) && this.isMadeByCode(s))
+          this.dtypes.isLow[s] = 1;
         this.known[s] = 1;
       }
     const wide = low ? wideResults[packetOf(trace.opName(op))] : undefined;
@@ -199,94 +169,30 @@ class DtypeFlow {
       for (const s of trace.tensorStorages(outputs[k])) {
         if (this.known[s] === 1) continue;
         this.known[s] = 1;
-        this.madeIn[s] = trace.ops.stack[op];
-        this.madeBy[s] = op;
-        if (this.narrowed.has(s)) this.isLow[s] = 1;
+        this.dtypes.madeIn[s] = trace.ops.stack[op];
+        this.dtypes.madeBy[s] = op;
+        if (this.narrowed.has(s)) this.dtypes.isLow[s] = 1;
         else if (!low) {
           this.widenedBy[s] = this.meeting;
           if (this.handing) this.handsBack[s] = 1;
           this.wideIn[s] = this.wideCall;
           // That of a parameter gets the parameter's dtype.
-          if ((this.handing || this.wideCall >= 0) && this.ofParameters.has(s)) this.isLow[s] = 1;
+          if ((this.handing || this.wideCall >= 0) && this.ofParameters.has(s)) this.dtypes.isLow[s] = 1;
         }
-        if (low && !wide?.includes(k) && this.isWide(outputs[k])) this.isLow[s] = 1;
+        if (low && !wide?.includes(k) && this.dtypes.isWide(outputs[k])) this.dtypes.isLow[s] = 1;
       }
-  }
-
-  enter(eventRow: number): void {
-    const { trace, scope } = this;
-    const { call, phase, tensors } = trace.moduleEvents;
-    const module = trace.calls.module[call[eventRow]];
-    if (phase[eventRow] !== Phase.forward) return;
-    if (scope.mixed !== undefined) {
-      if (scope.units.has(module)) this.enterUnit(call[eventRow], row(tensors, eventRow), scope.mixed);
-      return;
-    }
-    if (module !== scope.root) {
-      if (!this.oneFloat && scope.units.has(module)) this.castGiven(module, row(tensors, eventRow));
-      return;
-    }
-    for (const tensor of row(tensors, eventRow))
-      if (this.isWide(tensor)) this.lowInside[trace.tensors.storage[tensor]] = 1;
-  }
-
-  /** What a sharded module is given in a wider dtype it casts. */
-  private castGiven(module: number, tensors: Int32Array): void {
-    for (const tensor of tensors) {
-      const storage = this.trace.tensors.storage[tensor];
-      if (!this.isWide(tensor) || this.lowInside[storage] === 1) continue;
-      if (this.isLow[storage] === 1 && this.widened[storage] === 0) continue;
-      getOrInsert(this.inputs, module, () => new Set<number>()).add(storage);
-    }
-  }
-
-  private enterUnit(call: number, tensors: Int32Array, mixed: MixedUnits): void {
-    const { calls } = this.trace;
-    const module = calls.module[call];
-    const computesLow = mixed.isLow.get(module);
-    if (computesLow === undefined) return;
-    let givenLow = false;
-    for (const tensor of tensors) {
-      const storage = this.trace.tensors.storage[tensor];
-      if (!this.isWide(tensor)) continue;
-      let around = calls.parent[call];
-      while (around >= 0 && this.inputs.get(calls.module[around])?.has(storage) !== true) around = calls.parent[around];
-      const low =
-        around >= 0
-          ? mixed.isLow.get(calls.module[around]) === true
-          : this.isLow[storage] === 1 && this.widened[storage] === 0;
-      if (low) givenLow = true;
-      if (low ? mixed.castsUp.has(module) : computesLow)
-        getOrInsert(this.inputs, module, () => new Set<number>()).add(storage);
-    }
-    this.givenLow.set(module, givenLow);
-  }
-
-  exit(eventRow: number, event: number): void {
-    const { trace, scope } = this;
-    if (trace.moduleEvents.phase[eventRow] !== Phase.forward) return;
-    const dtype = scope.castModules.get(trace.calls.module[trace.moduleEvents.call[eventRow]]);
-    if (dtype === undefined || elementBytes(dtype) <= elementBytes(this.lowDtype)) return;
-    const casts: { storage: number; dtype: string }[] = [];
-    for (const tensor of row(trace.moduleEvents.tensors, eventRow)) {
-      const storage = trace.tensors.storage[tensor];
-      if (this.isLow[storage] !== 1 || this.widened[storage] === 1) continue;
-      this.widened[storage] = 1;
-      casts.push({ storage, dtype });
-    }
-    if (casts.length > 0) this.explicit.set(event, casts);
   }
 
   /** An update of statistics: buffers are not cast. */
   becomeBuffer(storage: number): void {
-    this.isLow[storage] = 0;
-    this.madeIn[storage] = -1;
+    this.dtypes.isLow[storage] = 0;
+    this.dtypes.madeIn[storage] = -1;
   }
 
   /** Whether no op made it, nor was it given to the root. */
   private isMadeByCode(storage: number): boolean {
     const category = this.trace.storages.category[storage];
-    return this.lowInside[storage] === 0 && (category === Category.other || category === Category.temporary);
+    return this.dtypes.lowInside[storage] === 0 && (category === Category.other || category === Category.temporary);
   }
 
   private resultIsLow(op: number, inputs: Int32Array): boolean {
@@ -313,26 +219,26 @@ class DtypeFlow {
       if (!isFloatDtype(trace.tensorDtype(tensor))) continue;
       const s = trace.tensors.storage[tensor];
       // The gradient that enters a module whose output was cast is cast back.
-      const castBack = castModule >= 0 && this.isWide(tensor) && !this.isMadeIn(s, castModule);
+      const castBack = castModule >= 0 && this.dtypes.isWide(tensor) && !this.dtypes.isMadeIn(s, castModule);
       const given =
         scope.mixed !== undefined
-          ? this.isReadLow(s, op, phase, castModule) || castBack
-          : (this.isLow[s] === 1 && (this.widened[s] === 0 || castModule >= 0)) ||
-            (this.lowInside[s] === 1 && (inRoot || inBackward)) ||
+          ? this.units.isReadLow(s, op, phase, castModule) || castBack
+          : (this.dtypes.isLow[s] === 1 && (this.dtypes.widened[s] === 0 || castModule >= 0)) ||
+            (this.dtypes.lowInside[s] === 1 && (inRoot || inBackward)) ||
             castBack ||
             this.narrowed.has(s) ||
-            this.isCastFor(s, op);
-      const low = reads === undefined || !this.isWide(tensor) ? given : this.readAs(op, s, given, reads);
+            this.units.isCastFor(s, op);
+      const low = reads === undefined || !this.dtypes.isWide(tensor) ? given : this.readAs(op, s, given, reads);
       if (onlyFirst && reads !== undefined) {
         reads.first ??= low;
         continue;
       }
       if (onlyFirst) return low;
-      if (this.oneFloat && !low && this.madeIn[s] < 0 && (inRoot || inBackward)) continue;
+      if (this.oneFloat && !low && this.dtypes.madeIn[s] < 0 && (inRoot || inBackward)) continue;
       const scalar = trace.tensors.shape.start[tensor] === trace.tensors.shape.start[tensor + 1];
       if (scalar) lowScalar ||= low;
       else if (low) lowTensor = true;
-      else if (this.isWide(tensor)) {
+      else if (this.dtypes.isWide(tensor)) {
         wideTensor = true;
         if (wider < 0 || this.widenedBy[wider] < 0) wider = s;
       }
@@ -367,7 +273,7 @@ class DtypeFlow {
     const { trace } = this;
     const { isWide } = reads.islands;
     const call = trace.opCalls(op).at(-1) ?? -1;
-    const maker = this.madeBy[storage];
+    const maker = this.dtypes.madeBy[storage];
     const toLow = (): boolean => {
       this.castBy(op, storage, true);
       return true;
@@ -376,7 +282,7 @@ class DtypeFlow {
       if (isWide[op] !== 0) {
         // A weight is read as it is: the product of both is wide.
         if (this.handsBack[storage] === 1) reads.casts = true;
-        if (!given || (this.lowInside[storage] === 1 && trace.storages.category[storage] === Category.parameter))
+        if (!given || (this.dtypes.lowInside[storage] === 1 && trace.storages.category[storage] === Category.parameter))
           return given;
         reads.casts = true;
         this.castBy(op, storage, false);
@@ -428,7 +334,7 @@ class DtypeFlow {
     return (
       /^add_?$/.test(packetOf(trace.opName(op))) &&
       Array.from(trace.opInputs(op)).every((tensor) => {
-        const maker = this.madeBy[trace.tensors.storage[tensor]];
+        const maker = this.dtypes.madeBy[trace.tensors.storage[tensor]];
         return maker >= 0 && trace.ops.phase[maker] === Phase.backward;
       })
     );
@@ -451,49 +357,6 @@ class DtypeFlow {
     }
     if (this.twoDtypes < 0) this.twoDtypes = op;
     return false;
-  }
-
-  /** Whether a sharded module in which an op runs was given a storage, and cast it. */
-  private isCastFor(storage: number, op: number): boolean {
-    if (this.inputs.size === 0) return false;
-    for (const call of this.trace.opCalls(op))
-      if (this.inputs.get(this.trace.calls.module[call])?.has(storage)) return true;
-    return false;
-  }
-
-  /** Whether an op reads a storage in the lower dtype, where only some modules compute in it. */
-  private isReadLow(storage: number, op: number, phase: number, castModule: number): boolean {
-    const { trace, scope } = this;
-    if (this.lowInside[storage] === 1) return true;
-    const calls = trace.opCalls(op);
-    const caster = calls.findLast((call) => this.inputs.get(trace.calls.module[call])?.has(storage));
-    if (caster !== undefined) return scope.mixed?.isLow.get(trace.calls.module[caster]) === true;
-    const isLow = this.isLow[storage] === 1 && (this.widened[storage] === 0 || castModule >= 0);
-    const made = this.madeIn[storage];
-    // That of a parameter stays as it is, whatever reads it, as what adds it to those of other passes.
-    if (phase !== Phase.backward || made < 0 || this.ofParameters.has(storage)) return isLow;
-    // A gradient that leaves a module gets the dtype of the input that it is of.
-    const from = row(trace.stacks, made).findLast((call) => scope.mixed?.isLow.has(trace.calls.module[call]));
-    if (from === undefined || calls.includes(from) || trace.ops.phase[this.madeBy[storage]] !== Phase.backward)
-      return isLow;
-    const module = trace.calls.module[from];
-    const low = this.givenLow.get(module) ?? isLow;
-    if (low !== isLow) {
-      const dtype = low ? this.lowDtype : trace.tensorDtype(trace.opOutputs(this.madeBy[storage])[0]);
-      getOrInsert(this.gradients, module, () => new Map<number, string>()).set(storage, dtype);
-    }
-    return low;
-  }
-
-  private isMadeIn(storage: number, module: number): boolean {
-    const { trace } = this;
-    const stack = this.madeIn[storage];
-    return stack >= 0 && row(trace.stacks, stack).some((call) => trace.calls.module[call] === module);
-  }
-
-  private isWide(tensor: number): boolean {
-    const dtype = this.trace.tensorDtype(tensor);
-    return isFloatDtype(dtype) && elementBytes(dtype) > elementBytes(this.lowDtype);
   }
 }
 

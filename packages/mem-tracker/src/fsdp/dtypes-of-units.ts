@@ -1,5 +1,5 @@
 import type { Trace } from "@remat/trace";
-import type { MixedUnits } from "./cast-storages.js";
+import type { MixedUnits } from "./cast-scope.js";
 import { matchModules } from "./match-modules.js";
 import type { ParameterGroup } from "./parameter-groups.js";
 import type { ShardedUnit } from "./sharded-units.js";

@@ -1,7 +1,8 @@
 import { readMemoryEvents } from "@remat/memory";
 import { EventKind, Phase, row, type Trace } from "@remat/trace";
 import { CastCopies } from "./cast-copies.js";
-import { castStorages, type MixedUnits } from "./cast-storages.js";
+import type { MixedUnits } from "./cast-scope.js";
+import { castStorages } from "./cast-storages.js";
 import { describeOwnCasts, describeRank, describeTwoDtypes, describeUnfusedAttention } from "./describe-rank.js";
 import { castModulesOf, lowDtypeOf, mixedUnits, reduceDtypeOf } from "./dtypes-of-units.js";
 import { callsWithInputGradients, isOver, withoutEndedCalls } from "./ended-calls.js";

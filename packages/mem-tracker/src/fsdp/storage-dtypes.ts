@@ -1,0 +1,41 @@
+import { row, type Trace } from "@remat/trace";
+import { elementBytes, isFloatDtype } from "./sharding-plan.js";
+
+/** What is known of the dtypes of storages, as far as a run has been gone through. @internal */
+export class StorageDtypes {
+  readonly lowDtype: string;
+  /** 1: made in the lower dtype. */
+  readonly isLow: Uint8Array;
+  /** 1: read in the lower dtype inside the root: gathered parameters and cast inputs. */
+  readonly lowInside: Uint8Array;
+  /** 1: low, and read through a cast to a wider dtype. */
+  readonly widened: Uint8Array;
+  /** The stack of the op that made each storage; -1 where none did. */
+  readonly madeIn: Int32Array;
+  readonly madeBy: Int32Array;
+  private readonly trace: Trace;
+
+  constructor(trace: Trace, lowDtype: string) {
+    const { count } = trace.storages;
+    this.trace = trace;
+    this.lowDtype = lowDtype;
+    this.isLow = new Uint8Array(count);
+    this.lowInside = new Uint8Array(count);
+    this.widened = new Uint8Array(count);
+    this.madeIn = new Int32Array(count).fill(-1);
+    this.madeBy = new Int32Array(count).fill(-1);
+  }
+
+  /** Tells whether a tensor was recorded in a wider dtype. */
+  isWide(tensor: number): boolean {
+    const dtype = this.trace.tensorDtype(tensor);
+    return isFloatDtype(dtype) && elementBytes(dtype) > elementBytes(this.lowDtype);
+  }
+
+  /** Tells whether a storage was made in a call of the module. */
+  isMadeIn(storage: number, module: number): boolean {
+    const { trace } = this;
+    const stack = this.madeIn[storage];
+    return stack >= 0 && row(trace.stacks, stack).some((call) => trace.calls.module[call] === module);
+  }
+}
