@@ -1,6 +1,6 @@
 import { Worker } from "node:worker_threads";
 import type { AnswerWhatIfs } from "@remat/terminal";
-import { RematError } from "@remat/trace";
+import { RematError, type Trace } from "@remat/trace";
 import type { ModelOptions } from "../model-options.js";
 import { modelSource } from "../model-source.js";
 import type { WhatIfOrder, WhatIfReport } from "./what-if-worker.js";
@@ -8,12 +8,19 @@ import type { WhatIfOrder, WhatIfReport } from "./what-if-worker.js";
 /** Run from sources there is none. */
 export const whatIfWorkerFile: URL = new URL("./what-if-worker.js", import.meta.url);
 
+/** Answers of the step as it is, which is at hand; left out: it is traced first. */
+export type AnswerWhatIfsOfTrace = (
+  path: Parameters<AnswerWhatIfs>[0],
+  question: Parameters<AnswerWhatIfs>[1],
+  options: Parameters<AnswerWhatIfs>[2] & { readonly trace?: Trace },
+) => Promise<void>;
+
 /** Answers what the step of a model would be with something else, in a thread for each model, which keeps what it has traced; what is stopped ends it. */
-export function answerWhatIfsOf(options: ModelOptions): AnswerWhatIfs {
+export function answerWhatIfsOf(options: ModelOptions): AnswerWhatIfsOfTrace {
   const threads = new Map<string, Worker>();
   const waiting = new Map<Worker, Set<number>>();
   let lastId = 0;
-  return (path, question, { device, pricedFor, signal, onRow }) =>
+  return (path, question, { trace, device, pricedFor, signal, onRow }) =>
     new Promise((resolvePromise, reject) => {
       const id = ++lastId;
       const thread = threads.get(path) ?? start(path, options);
@@ -47,7 +54,8 @@ export function answerWhatIfsOf(options: ModelOptions): AnswerWhatIfs {
       };
       thread.on("message", heard).on("error", failed).on("exit", failed);
       signal.addEventListener("abort", end);
-      thread.postMessage({ id, question, device, pricedFor } satisfies WhatIfOrder);
+      const parts = trace && { parts: { ...trace } };
+      thread.postMessage({ id, question, device, pricedFor, ...parts } satisfies WhatIfOrder);
       if (signal.aborted) end();
     });
 }

@@ -35,7 +35,7 @@ export function usualWhatIfsBeside(
   if (!isLong || !existsSync(whatIfWorkerFile)) return undefined;
   const rows: WhatIfRow[] = [];
   const { device: pricedFor, isAsked } = pricing;
-  const asked = { device: deviceToFit(trace, pricedFor, isAsked), pricedFor, signal };
+  const asked = { device: deviceToFit(trace, pricedFor, isAsked), pricedFor, trace, signal };
   return answerWhatIfsOf(options)(source.path, undefined, { ...asked, onRow: (row) => rows.push(row) }).then(
     () => rows,
   );

@@ -3,7 +3,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import { answerUsualWhatIfs, answerWhatIf, type PresentStep } from "@remat/fit";
 import type { WhatIfRow } from "@remat/reporting";
 import { priceTrace } from "@remat/runtime-estimator";
-import type { Trace } from "@remat/trace";
+import { Trace, type TraceParts } from "@remat/trace";
 import { loadTrace } from "../load-trace.js";
 import type { TracingRequest } from "../terminal/trace-worker.js";
 import { presentStep } from "./present-step.js";
@@ -12,6 +12,8 @@ import { presentStep } from "./present-step.js";
 export interface WhatIfOrder extends Pick<PresentStep, "device" | "pricedFor"> {
   readonly id: number;
   readonly question: string | undefined;
+  /** Of the step as it is, where that is at hand: what a `Trace` is made from. */
+  readonly parts?: object;
 }
 
 /** A row of the answer, why there is none, or that it is done. */
@@ -29,9 +31,11 @@ if (parentPort !== null) {
   const silent = { show() {} };
   let traced: Promise<Trace> | undefined;
   let steps: PresentStep["steps"] | undefined;
-  const answer = async ({ id, question, device, pricedFor }: WhatIfOrder): Promise<void> => {
+  const step = async (parts: object | undefined): Promise<Trace> =>
+    parts === undefined ? loadTrace(source, options, silent) : new Trace(parts as TraceParts);
+  const answer = async ({ id, question, device, pricedFor, parts }: WhatIfOrder): Promise<void> => {
     try {
-      const trace = priceTrace(await (traced ??= loadTrace(source, options, silent)), pricedFor);
+      const trace = priceTrace(await (traced ??= step(parts)), pricedFor);
       const pricing = { device: pricedFor, isAsked: true };
       steps ??= (await presentStep(trace, { source, options, pricing }, silent)).steps;
       const present = { trace, steps, device, pricedFor };
