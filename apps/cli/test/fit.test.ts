@@ -244,6 +244,16 @@ export default ({ tf }) => {
     expect((await answer(recorded, "--devices", "a100")).best.endsRange).toBeUndefined();
   }, 60_000);
 
+  it("holds a run to the memory of a process where it was told what a process takes, else tensors alone", async () => {
+    const asked = [...tiny, "--memory", "12MB", "--ways", "stock,recompute", "--batch", "1..4", "--devices", "here"];
+    const alone = await answer(...asked, "--backend", "cpu");
+    expect(alone.command).not.toContain("--memory");
+    expect(alone.notes).toEqual(["--memory is all for tensors: --reserve 500MB keeps some of it for the process"]);
+    const reserved = await answer(...asked, "--backend", "cpu", "--reserve", "1MB");
+    expect(reserved.command).toContain("--memory 12MB --reserve 1MB");
+    expect(reserved.notes).toEqual([]);
+  }, 60_000);
+
   it("answers for the backend that it names, and carries it on", async () => {
     const { command, notes } = await answer(...tiny, "--memory", "12MB", "--ways", "stock", "--batch", "1..4");
     expect(command).toContain("--backend tensorflow");

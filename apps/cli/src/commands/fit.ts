@@ -91,7 +91,7 @@ export async function fit(targets: readonly string[], options: CommandOptions, i
           : "roofline of each device, by which ways are told apart; nothing was measured",
       notes: [
         ...(note === undefined ? [] : [note]),
-        ...describeScaling(steps),
+        ...describeReserve(asked), ...describeScaling(steps),
         ...describeOptimizers(request.optimizers),
         ...describeUnjoined(grid),
       ],
@@ -154,6 +154,13 @@ async function serve(targets: readonly string[], options: CommandOptions, io: Co
   io.stderr.write("remat: taking units; Ctrl-C ends after those that it is at\n");
   await new Promise<void>((resolve) => io.onInterrupt?.(resolve));
   await worker.close();
+}
+
+/** A process that trains here is not all tensors. */
+function describeReserve({ request: { devices, memoryBytes, reserveBytes } }: FitOptions): readonly string[] {
+  return memoryBytes !== undefined && reserveBytes === undefined && devices.some(({ name }) => name === here)
+    ? ["--memory is all for tensors: --reserve 500MB keeps some of it for the process"]
+    : [];
 }
 
 /** Of recorded runs each says its own. */
@@ -227,10 +234,10 @@ function commandFor(
   const [source] = job.sources;
   if (!isOf(source, "model") || sharding !== undefined) return undefined;
   const given = { target: targets[0], source, options: { ...options, batch: String(batch), optimizer } };
-  const limits = ["memory", "reserve"].flatMap((name) => {
-    const value = options[name];
-    return typeof value === "string" ? [`--${name}`, value] : [];
-  });
+  const { memory, reserve } = options;
+  // `run` holds all that the process has resident to it.
+  const limits =
+    typeof memory === "string" && typeof reserve === "string" ? ["--memory", memory, "--reserve", reserve] : [];
   switch (way) {
     case "stock":
       return typed("run", given, ...limits);
