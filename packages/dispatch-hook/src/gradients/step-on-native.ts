@@ -19,7 +19,7 @@ import type { ReplacedKernel } from "./kernel-replacement.js";
 export const stepOnNative: ReplacedKernel = {
   backend: "tensorflow",
   kernel: "Step",
-  digest: "e3353bb152b2a9fb",
+  digest: "99f237bb",
   isEqual(inputs, attributes) {
     const { x } = inputs as { readonly x: TensorInfo };
     return x.dtype === "float32" && attributes?.["alpha"] === 0;

@@ -1,9 +1,6 @@
-const prime = 0x100000001b3n;
-const mask = 0xffffffffffffffffn;
-
-/** Returns a text's FNV-1a hash of 64 bits, by UTF-16 unit, in hexadecimal. It tells texts apart; it is no defence against who wants them alike. @internal */
+/** Returns a text's FNV-1a hash of 32 bits, by UTF-16 unit, in hexadecimal. It tells texts apart; it is no defence against who wants them alike. @internal */
 export function digestOf(text: string): string {
-  let hash = 0xcbf29ce484222325n;
-  for (let i = 0; i < text.length; i++) hash = ((hash ^ BigInt(text.charCodeAt(i))) * prime) & mask;
-  return hash.toString(16).padStart(16, "0");
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
+  return (hash >>> 0).toString(16).padStart(8, "0");
 }

@@ -21,7 +21,7 @@ const unchanged: Pick<ReplacedKernel, "backend" | "run"> = {
 export const castOnNative: ReplacedKernel = {
   ...unchanged,
   kernel: "Cast",
-  digest: "1faeffe553905523",
+  digest: "e48a9283",
   isEqual: (inputs, attributes) => xOf(inputs).dtype === "float32" && attributes?.["dtype"] === "float32",
 };
 
@@ -29,7 +29,7 @@ export const castOnNative: ReplacedKernel = {
 export const reshapeOnNative: ReplacedKernel = {
   ...unchanged,
   kernel: "Reshape",
-  digest: "e0e56412ebff4770",
+  digest: "b71db1b0",
   isEqual(inputs, attributes) {
     const { shape, dtype } = xOf(inputs);
     return dtype === "float32" && util.arraysEqual(shape, attributes?.["shape"] as number[]);
