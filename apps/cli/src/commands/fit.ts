@@ -91,7 +91,8 @@ export async function fit(targets: readonly string[], options: CommandOptions, i
           : "roofline of each device, by which ways are told apart; nothing was measured",
       notes: [
         ...(note === undefined ? [] : [note]),
-        ...describeReserve(asked), ...describeScaling(steps),
+        ...describeReserve(asked),
+        ...describeScaling(steps),
         ...describeOptimizers(request.optimizers),
         ...describeUnjoined(grid),
       ],
