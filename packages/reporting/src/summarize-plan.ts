@@ -18,7 +18,7 @@ export interface PlanPoint {
   /** Categories that hold something at the peak. */
   readonly bytesByCategory: Readonly<Record<string, number>>;
   readonly stepMs: number;
-  /** Time beyond stock's, as a fraction of it. */
+  /** Time beyond that of the step with everything run once, as a fraction of it: 0 but for a plan that recomputes, and for stock where its gradients take more kernels. */
   readonly overhead: number;
 }
 
@@ -122,22 +122,21 @@ export function summarizePlan(plan: Plan, trace: Trace, options: SummarizePlanOp
   const plainMs = predicted.plain.cost;
   const { stock = trace } = options;
   const stockMs = stock === trace ? plainMs : stepMs(stock);
-  const beyondStock = (ms: number): number => (stockMs > 0 ? ms / stockMs - 1 : 0);
   const point = (
     name: PlanPoint["name"],
     { peakBytes, bytesByCategory }: Pick<PlanPoint, "peakBytes" | "bytesByCategory">,
     ms: number,
-    overhead = beyondStock(ms),
+    overhead: number,
   ): PlanPoint => ({ name, peakBytes, bytesByCategory, stepMs: ms, overhead });
   return {
     plan,
     trace,
     pricedFor: options.pricedFor,
     points: [
-      point("stock", heldPeak(stock), stockMs, 0),
-      ...(earlyRelease === undefined ? [] : [point("early release", earlyRelease, plainMs)]),
-      point("not recomputed", holdPlan(trace, unrecomputed), plainMs),
-      point("planned", planned, predicted.cost, stock === trace ? predicted.overhead : beyondStock(predicted.cost)),
+      point("stock", heldPeak(stock), stockMs, plainMs > 0 ? stockMs / plainMs - 1 : 0),
+      ...(earlyRelease === undefined ? [] : [point("early release", earlyRelease, plainMs, 0)]),
+      point("not recomputed", holdPlan(trace, unrecomputed), plainMs, 0),
+      point("planned", planned, predicted.cost, predicted.overhead),
     ],
     elsewhere: heldElsewhere(trace),
     recomputed: tally.total(),

@@ -3,7 +3,6 @@ import { bytesOfBudget, heldPeak } from "@remat/memory";
 import { isStandardOutput } from "@remat/output-file";
 import { nothingWithin } from "@remat/planner";
 import { type GivenStep, type InfeasibleBudget, infeasibleDocument, type Outcome } from "@remat/reporting";
-import { stepMs } from "@remat/runtime-estimator";
 import { countReplayedOps, type Trace, writePlan } from "@remat/trace";
 import { type StepRequest, stepToPlan } from "@remat/tracer/step";
 import type { Command, CommandOptions } from "../command.js";
@@ -212,8 +211,7 @@ async function planModel(
   const { origin, predicted } = found.plan;
   const { peakBytes, overhead } = predicted;
   const isOfStock = stock === trace;
-  const beyondStock = isOfStock ? overhead : Math.max(0, predicted.cost / stepMs(stock) - 1);
-  const planned = { name: "planned", peakBytes, overhead: beyondStock };
+  const planned = { name: "planned", peakBytes, overhead };
   const command = afterPlan(given, trace, asked);
   // Nobody takes the step of one rank of many.
   const earlyRelease = asked.worldSize > 1 ? undefined : await predictReleased();
