@@ -48,7 +48,7 @@ const stages = [
     command: ["npx", "-y", "pnpm@12.21.0", "test", ...vitestReport],
     isAlone: true,
     env: freshMachine,
-    timeoutMs: 2_400_000,
+    timeoutMs: 3_000_000,
     count: () => countTests(readFileSync(report, "utf8")),
   },
   {
