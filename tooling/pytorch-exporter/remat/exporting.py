@@ -15,8 +15,9 @@ from torch.utils._pytree import tree_map
 from .cuda_kernels import cuda_kernels
 from .devices import cpu_for_cuda, replaced
 from .fake_values import FakeValues, line_in
+from .files import write_file
 from .models import as_one_model
-from .recording import Recorder, write_file
+from .recording import Recorder
 from .restoring import as_before
 from .tensors import forget_stand_ins
 

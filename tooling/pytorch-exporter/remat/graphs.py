@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import gzip
-import json
-import os
 
 import torch
+
+from .files import write_file
 
 SCHEMA = "fx-graphs/1"
 
@@ -57,14 +56,7 @@ def export_graphs(model, path, *args, decompose=True, **kwargs):
         "storages": graphs.storages,
         "graphs": graphs.pairs,
     }
-    partial = f"{os.fspath(path)}.{os.getpid()}.part"
-    try:
-        with gzip.open(partial, "wt") if os.fspath(path).endswith(".gz") else open(partial, "w") as file:
-            json.dump(content, file, separators=(",", ":"), allow_nan=False)
-        os.replace(partial, path)
-    finally:
-        if os.path.exists(partial):
-            os.remove(partial)
+    write_file(path, content)
 
 
 @contextlib.contextmanager

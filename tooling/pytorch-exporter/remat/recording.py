@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import gzip
-import json
 import math
-import os
 import statistics
 import time
 import weakref
@@ -20,6 +17,7 @@ from torch.utils._python_dispatch import TorchDispatchMode, is_traceable_wrapper
 
 from .backward_hooks import in_backward, on_first_gradient, on_last_gradient
 from .checkpointed_regions import watch_regions
+from .files import write_file
 from .models import as_one_model, as_optimizers
 from .queries import QUERIES
 from .source_lines import line_of_program
@@ -82,18 +80,6 @@ def record_step(step, path, model=None, optimizer=None, inputs=None, *, repeats=
             del event["ms"]
     write_file(path, last.content(name, allocation_unit))
     return statistics.median(walls)
-
-
-def write_file(path, content):
-    """Writes the file beside its place and renames it, so that there is never half of one."""
-    partial = f"{os.fspath(path)}.{os.getpid()}.part"
-    try:
-        with gzip.open(partial, "wt") if os.fspath(path).endswith(".gz") else open(partial, "w") as file:
-            json.dump(content, file, separators=(",", ":"), allow_nan=False)
-        os.replace(partial, path)
-    finally:
-        if os.path.exists(partial):
-            os.remove(partial)
 
 
 class Recorder(TorchDispatchMode):

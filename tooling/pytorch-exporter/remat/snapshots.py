@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import os
 import pickle
+
+from .files import write_file
 
 SCHEMA = "cuda-snapshot/1"
 # What an event of the allocator's history does, by its name in PyTorch; others (an error, a snapshot, a mark of the user) change nothing.
@@ -37,14 +37,7 @@ def export_snapshot(path, output):
     The pickle may come from anywhere: nothing in it is run. Raises `SnapshotRefused` for a file that is none.
     """
     content = _Content(_read(path), os.fspath(path)).content()
-    partial = f"{os.fspath(output)}.{os.getpid()}.part"
-    try:
-        with gzip.open(partial, "wt") if os.fspath(output).endswith(".gz") else open(partial, "w") as file:
-            json.dump(content, file, separators=(",", ":"), allow_nan=False)
-        os.replace(partial, output)
-    finally:
-        if os.path.exists(partial):
-            os.remove(partial)
+    write_file(output, content)
 
 
 def _read(path):
