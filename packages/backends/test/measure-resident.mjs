@@ -1,22 +1,10 @@
 // The child of resident-memory.test.ts: runs one kernel several times, keeps the results, and tells by how much resident memory has grown.
-import { readdirSync } from "node:fs";
-import { createRequire } from "node:module";
-import { join } from "node:path";
-import util from "node:util";
 import * as tf from "@tensorflow/tfjs";
 import "@tensorflow/tfjs-backend-wasm";
+import { loadNative } from "./load-native.mjs";
 
 const { backend, kernel, input = "x", shape, dtype = "float32", attributes, results } = JSON.parse(process.argv[2]);
-if (backend === "tensorflow") {
-  util.isNullOrUndefined ??= (value) => value === null || value === undefined;
-  const app = join(process.env.NATIVE_APP, "node_modules/@tensorflow");
-  createRequire(import.meta.url)(
-    join(
-      app,
-      readdirSync(app).find((name) => name.startsWith("tfjs-node")),
-    ),
-  );
-}
+if (backend === "tensorflow") loadNative();
 await tf.setBackend(backend);
 
 const x = tf.fill(shape, 1, dtype);

@@ -1,18 +1,9 @@
 // The child of library-bytes.test.ts: runs each op alone, and tells by how much what was resident at most meanwhile is more than before, and than its results.
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { join } from "node:path";
-import util from "node:util";
+import { readFileSync, writeFileSync } from "node:fs";
 import * as tf from "@tensorflow/tfjs";
+import { loadNative } from "../load-native.mjs";
 
-util.isNullOrUndefined ??= (value) => value === null || value === undefined;
-const app = join(process.env.NATIVE_APP, "node_modules/@tensorflow");
-createRequire(import.meta.url)(
-  join(
-    app,
-    readdirSync(app).find((name) => name.startsWith("tfjs-node")),
-  ),
-);
+loadNative();
 await tf.setBackend("tensorflow");
 
 const names = {
