@@ -46,7 +46,7 @@ export interface StepRequest {
   readonly grouping?: Grouping | undefined;
   /** What becomes of blocks that are checkpointed by hand; `given` if not said. What is to be planned has to be `free`. */
   readonly checkpointing?: Checkpointing | undefined;
-  /** Which gradients run in place of tfjs's own where those take more kernels; left out: none. What is to be planned has those that plans are followed with: {@link stepToPlan}. */
+  /** Which gradients run in place of tfjs's own where those take more kernels; left out: none. Of traces: steps are timed in ways that say so themselves. What is to be planned has those that plans are followed with: {@link stepToPlan}. */
   readonly fasterGradients?: FasterGradients | undefined;
   /** Whether the model is used as it is: a step is a call of `predict` for one batch, a forward pass alone. Left out: it is trained. */
   readonly predict?: boolean | undefined;

@@ -91,13 +91,14 @@ function scaledSteps(
 ): StepsToFit | undefined {
   if (asTheyAre.some(({ trace }) => countReplayedOps(trace) > 0)) return undefined;
   try {
-    const { name, framework } = stepsOfRuns(asTheyAre, scaledFrom);
-    const [kept, keptFree] = [asTheyAre, free].map((runs) => {
-      const { stepAt } = stepsOfRuns(runs, scaledFrom);
-      return remembering(mostKept, ({ batch }: { readonly batch: number }) => stepAt(batch, undefined));
-    });
+    const { name, framework, stepAt } = stepsOfRuns(asTheyAre, scaledFrom);
+    const { stepAt: freeStepAt } = stepsOfRuns(free, scaledFrom);
+    const [kept, keptFree] = [stepAt, freeStepAt].map((at) =>
+      remembering(mostKept, ({ batch }: { readonly batch: number }) => at(batch, undefined)),
+    );
     return {
-      ...{ name, framework },
+      name,
+      framework,
       stepAt: (batch) => kept({ batch }),
       freeStepAt: (batch) => keptFree({ batch }),
       ...(releasedPeakAt && { releasedPeakAt }),

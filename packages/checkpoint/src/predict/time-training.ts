@@ -46,7 +46,7 @@ export async function timeTraining(
     releasedPeakBytes,
     availableBytes = Number.POSITIVE_INFINITY,
     isSynchronous,
-    stock,
+    stock = trace,
     cache,
     onProgress,
     ...training
@@ -71,7 +71,7 @@ export async function timeTraining(
   }
   const benchmark = { ...(cache && { cache }), ...(onProgress && { onProgress }) };
   const { trace: timed } = await benchmarkTrace(trace, benchmark);
-  const moreMs = stock === undefined ? 0 : stepMs((await benchmarkTrace(stock, benchmark)).trace) - stepMs(timed);
+  const moreMs = stock === trace ? 0 : stepMs((await benchmarkTrace(stock, benchmark)).trace) - stepMs(timed);
   const fake = { ...training, backend: trace.header.backend as BackendName };
   const stockMs = await timeFakeStep(exported, fake);
   const stop = releaseEarly();
