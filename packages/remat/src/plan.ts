@@ -27,6 +27,7 @@ export interface PlanOptions extends StepOptions {
 /**
  * Decides what a training step saves and what it recomputes, so that it holds no more than the budget in as little time as possible. For
  * `withMemoryBudget(budget, fn, { plan })`, or as a file (`writePlan`) for `remat run --plan`.
+ * A function is called twice, and twice more where the budget is a part of what its step holds without a plan.
  *
  * @throws InfeasibleBudgetError where no plan is found within the budget, with the smallest that was; RematError as `memoryOf`, and `BUDGET` for what
  * is no budget
