@@ -28,7 +28,11 @@ export async function bundleSpecs({ backend, outFile, nativePackage, layers }) {
       },
     }),
     target: isOfPage ? "es2022" : "node20",
-    define: { "globalThis.rematSpecsOfLayers": String(layers !== undefined) },
+    define: {
+      "globalThis.rematSpecsOfLayers": String(layers !== undefined),
+      // By which Jasmine, as CommonJS, finds what there is.
+      ...(isOfPage && { global: "globalThis" }),
+    },
     mainFields: ["module", "main"],
     conditions: ["@remat/source"],
     // tfjs-core says that its files have no side effects, which is not so of its specs.

@@ -2,6 +2,10 @@ import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { chromium } from "playwright-core";
 
+const html = `<!doctype html><title>specs</title><script type="module">
+  import("/specs.js").catch((error) => Object.assign(globalThis, { failure: String(error.stack), isOver: true }));
+</script>`;
+
 /**
  * Runs a bundle in a page of a Chromium of its own, whose GPU is software.
  *
@@ -13,9 +17,7 @@ export async function runSpecsInBrowser({ bundle, mode, browserPath, limitMs }) 
   const server = createServer((request, response) => {
     const isBundle = request.url === "/specs.js";
     response.setHeader("content-type", isBundle ? "text/javascript" : "text/html");
-    response.end(
-      isBundle ? text : '<!doctype html><title>specs</title><script type="module" src="/specs.js"></script>',
-    );
+    response.end(isBundle ? text : html);
   });
   await new Promise((resolve) => server.listen(0, "localhost", () => resolve(undefined)));
   const { port } = /** @type {import("node:net").AddressInfo} */ (server.address());
@@ -34,6 +36,8 @@ export async function runSpecsInBrowser({ bundle, mode, browserPath, limitMs }) 
       page.waitForFunction("globalThis.isOver === true", undefined, { timeout: limitMs, polling: 500 }),
       crashed,
     ]);
+    const failure = await page.evaluate("globalThis.failure");
+    if (failure !== undefined) throw new Error(`specs with mode ${mode} did not run: ${failure}`);
     return JSON.parse(await page.evaluate("globalThis.specRun"));
   } finally {
     await browser.close();
