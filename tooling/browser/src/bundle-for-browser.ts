@@ -28,16 +28,17 @@ const filesOfExamples: Plugin = {
 };
 
 /**
- * Bundles a module for a browser, from the sources of this workspace.
+ * Bundles a module for a browser by esbuild, from the sources of this workspace.
  *
  * @throws the bundler's error where something that is imported is not there, as Node's own modules are not in a browser
  */
-export async function bundleForBrowser(source: string): Promise<Bundle> {
+export async function bundleForBrowser(source: string, minify = false): Promise<Bundle> {
   const { outputFiles, metafile } = await build({
     stdin: { contents: source, resolveDir: fileURLToPath(new URL(".", import.meta.url)), loader: "ts" },
     bundle: true,
     write: false,
     metafile: true,
+    minify,
     format: "esm",
     target: "es2022",
     platform: "browser",

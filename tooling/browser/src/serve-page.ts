@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
 import { type Browser, chromium, type Page } from "playwright-core";
-import { bundleForBrowser } from "./bundle-for-browser.js";
+import { type Bundle, bundleForBrowser } from "./bundle-for-browser.js";
 
 /** A page in a browser, on which what a module exports is global. */
 export interface ServedPage {
@@ -31,11 +31,14 @@ export interface ServedBundle {
   close(): void;
 }
 
+/** Makes one module of another and all that it imports. */
+export type Bundler = (source: string) => Promise<Bundle>;
+
 const require = createRequire(import.meta.url);
 
 /** Bundles a module, and serves a page with it. */
-export async function serveBundle(source: string): Promise<ServedBundle> {
-  const { text } = await bundleForBrowser(source);
+export async function serveBundle(source: string, bundle: Bundler = bundleForBrowser): Promise<ServedBundle> {
+  const { text } = await bundle(source);
   // WebGPU is there only in a secure context, which localhost is.
   const server = createServer((request, response) => {
     const { url = "" } = request;
@@ -54,8 +57,8 @@ export async function serveBundle(source: string): Promise<ServedBundle> {
 }
 
 /** Bundles a module and opens a page with it. */
-export async function servePage(browserPath: string, source: string): Promise<ServedPage> {
-  const served = await serveBundle(source);
+export async function servePage(browserPath: string, source: string, bundle?: Bundler): Promise<ServedPage> {
+  const served = await serveBundle(source, bundle);
   const browser = await launchBrowser(browserPath);
   const faults: string[] = [];
   const page = await browser.newPage();

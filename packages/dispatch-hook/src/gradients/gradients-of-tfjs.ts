@@ -40,7 +40,7 @@ const digests: Readonly<Record<string, readonly string[]>> = {
 export const kernelsWithKnownGradients: readonly string[] = Object.keys(digests);
 
 /**
- * Whether a gradient function is one of tfjs's for the kernel, by its text. In an old build of tfjs or a minified one none is.
+ * Whether a gradient function is one of tfjs's for the kernel, by its text. In an old build of tfjs or a minified one none is: `actsAsTfjs`.
  *
  * @internal
  */

@@ -1,6 +1,8 @@
 import type { KernelAttributes } from "@remat/kernels";
 import { getGradient } from "@tensorflow/tfjs-core";
 import { type EngineTapeNode, engineInternals } from "../engine-internals.js";
+import { isGradientOfTfjs } from "../release/is-gradient-of-tfjs.js";
+import { actsAsTfjs } from "./acts-as-tfjs.js";
 import { fusedBatchNormGradient } from "./fused-batch-norm.js";
 import { isKnownGradient } from "./gradients-of-tfjs.js";
 import { meanGradient, sumGradient } from "./mean-and-sum.js";
@@ -36,12 +38,18 @@ export function replaceGradient(
   const { gradient: stock, saved } = node;
   const replaced = byKernel.get(node.kernelName);
   if (replaced === undefined || stock === undefined || saved === undefined || !replaced.isWanted(wanted)) return;
-  const registered = getGradient(node.kernelName)?.gradFunc;
-  if (registered === undefined || !isKnownGradient(node.kernelName, registered)) return;
+  if (!isReplaceable(node.kernelName)) return;
   node.gradient = (dys) => {
     const [dy] = dys;
     // The list of what is saved may have got other tensors since.
     const isOurs = dy != null && (replaced.isDifferentiable || engineInternals().state.gradientDepth === 0);
     return (isOurs ? replaced.gradient(dy, saved, attributes, wanted) : undefined) ?? stock(dys);
   };
+}
+
+/** Whether the gradient that is registered is tfjs's: by its text, or where the build has other texts, a minified one, by what it does. */
+function isReplaceable(kernel: string): boolean {
+  const registered = getGradient(kernel)?.gradFunc;
+  if (registered === undefined || !isGradientOfTfjs(kernel)) return false;
+  return isKnownGradient(kernel, registered) || actsAsTfjs(kernel, registered);
 }

@@ -10,7 +10,8 @@ export interface WantedGradients {
 
 /**
  * A gradient function that gives what tfjs's own gives, to the bit, in less time. A file each, which says what tfjs does, what is done here, and on which
- * backends and for which shapes the bits are equal and why; its test compares the two on special values, too. Tfjs's own is known by its text: `gradients-of-tfjs.ts`.
+ * backends and for which shapes the bits are equal and why; its test compares the two on special values, too. Tfjs's own is known by its text, `gradients-of-tfjs.ts`, or by what it does,
+ * `acts-as-tfjs.ts`, where its trials have each branch that is replaced.
  *
  * @internal
  */
