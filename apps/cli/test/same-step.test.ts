@@ -71,10 +71,14 @@ async function peaksSaid(model: string, options: Readonly<Record<string, string>
       report: judged.earlyReleasePeakBytes,
     },
     sentence: memory.verdict.sentence as string,
-    ops: { memory: memory.moment.at.op, report: reported.peak.at.op },
+    ops: { memory: placeOf(memory.moment.at), report: placeOf(reported.peak.at) },
     steps: reported.steps,
   };
 }
+
+/** By name: report and terminal may show the step with fewer ops before this one. */
+const placeOf = ({ opName, phase, module }: { opName: string; phase: string; module: string }): string =>
+  `${opName} (${phase} of ${module})`;
 
 /** What `remat run --early-release` predicts. */
 async function predictedEarly(model: string, options: Readonly<Record<string, string>>): Promise<number> {

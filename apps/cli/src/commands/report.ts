@@ -7,12 +7,13 @@ import { type Plan, RuntimeSource, type Trace } from "@remat/trace";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
 import { unitsOption } from "../format-option.js";
-import { optionsForRecorded } from "../load-trace.js";
-import { parseModelOptions, predictOption, recordOptions, stepOptions } from "../model-options.js";
+import { loadTrace, optionsForRecorded } from "../load-trace.js";
+import { type ModelOptions, parseModelOptions, predictOption, recordOptions, stepOptions } from "../model-options.js";
 import { isOf } from "../model-source.js";
 import { writeFor } from "../output.js";
 import { withGradientsOf } from "../plan/gradients-of-plan.js";
 import { parseTimeMs } from "../plan/plan-options.js";
+import { stepToShow } from "../plan/step-to-show.js";
 import { priceModel } from "../price-model.js";
 import { parsePricing, pricingOptions } from "../pricing-options.js";
 import { Progress } from "../progress.js";
@@ -201,13 +202,12 @@ async function loadRun(
   const parsed = parseModelOptions(options);
   // What was recorded cannot be built otherwise; options that say how to build a model are for the other side then.
   const isForOther = options["compare"] !== undefined && model.gives === "run";
-  const { trace } = await priceModel(
-    model,
-    isForOther ? optionsForRecorded(parsed) : withGradientsOf(isOf(model, "model") ? plan : undefined, parsed),
-    parsePricing(options),
-    progress,
-  );
-  return trace;
+  const price = async (each: ModelOptions): Promise<Trace> =>
+    (await priceModel(model, each, parsePricing(options), progress)).trace;
+  if (isForOther) return price(optionsForRecorded(parsed));
+  if (plan !== undefined) return price(withGradientsOf(isOf(model, "model") ? plan : undefined, parsed));
+  if (options["compare"] !== undefined) return price(parsed);
+  return stepToShow(model, parsed, { trace: (each) => loadTrace(model, each, progress), price });
 }
 
 /** The sharding plan, by what was typed. */

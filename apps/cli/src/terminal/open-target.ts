@@ -4,6 +4,7 @@ import { RematError, Trace, type TraceParts } from "@remat/trace";
 import { loadTrace, optionsForRecorded } from "../load-trace.js";
 import type { ModelOptions } from "../model-options.js";
 import { importerOf, isOf, type ModelSource, modelSource } from "../model-source.js";
+import { stepToShow } from "../plan/step-to-show.js";
 import { commandOfSubject } from "../verdict/follow-plan.js";
 import type { TracingReport, TracingRequest } from "./trace-worker.js";
 
@@ -32,7 +33,7 @@ export function openTarget(options: ModelOptions, { canStop, isComparing }: Open
       kind: "trace",
       title,
       path,
-      trace: await traceOf(source, optionsOf(source), canStop, opening),
+      trace: await traceOf(source, optionsOf(source), { canStop, isComparing }, opening),
       isModel: isOf(source, "model"),
     };
   };
@@ -41,11 +42,13 @@ export function openTarget(options: ModelOptions, { canStop, isComparing }: Open
 async function traceOf(
   source: ModelSource,
   options: ModelOptions,
-  canStop: boolean,
+  { canStop, isComparing }: OpenTargetOptions,
   { signal, onProgress }: OpenOptions,
 ): Promise<Trace> {
-  if (canStop && isOf(source, "model")) return traceInThread({ source, options }, { signal, onProgress });
-  return loadTrace(source, options, { show: onProgress }, { damaged: "keep", signal });
+  if (canStop && isOf(source, "model")) return traceInThread({ source, options, isComparing }, { signal, onProgress });
+  const trace = (each: ModelOptions): Promise<Trace> =>
+    loadTrace(source, each, { show: onProgress }, { damaged: "keep", signal });
+  return isComparing ? trace(options) : stepToShow(source, options, { trace });
 }
 
 /** Tracing a model runs its code, which nobody can interrupt; a thread can be ended. */

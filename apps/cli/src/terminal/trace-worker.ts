@@ -3,11 +3,14 @@ import { RematError } from "@remat/trace";
 import { loadTrace } from "../load-trace.js";
 import type { ModelOptions } from "../model-options.js";
 import type { ModelSource } from "../model-source.js";
+import { stepToShow } from "../plan/step-to-show.js";
 
 /** What the thread is asked to trace. */
 export interface TracingRequest {
   readonly source: ModelSource;
   readonly options: ModelOptions;
+  /** Whether it is looked at beside another run, and so as it is. */
+  readonly isComparing: boolean;
 }
 
 /** What it tells. */
@@ -20,7 +23,7 @@ export type TracingReport =
 if (parentPort !== null) {
   const port = parentPort;
   const tell = (report: TracingReport): void => port.postMessage(report);
-  const { source, options } = workerData as TracingRequest;
+  const { source, options, isComparing } = workerData as TracingRequest;
   const began = performance.now();
   let modules = 0;
   let lastMs = 0;
@@ -34,7 +37,8 @@ if (parentPort !== null) {
     },
   };
   try {
-    const trace = await loadTrace(source, options, progress);
+    const load = (each: ModelOptions) => loadTrace(source, each, progress);
+    const trace = await (isComparing ? load(options) : stepToShow(source, options, { trace: load }));
     tell({ kind: "done", trace: { ...trace } });
   } catch (error) {
     const code = error instanceof RematError ? error.code : "MODEL_FAILED";

@@ -7,14 +7,16 @@ import {
   judgeMemory,
   type Outcome,
   type Verdict,
-  type WayToFit,
+  type VerdictOptions,
 } from "@remat/reporting";
 import { largestFittingBatch, leastHeld, waysToFit } from "@remat/reporting/ways-to-fit";
+import { priceTrace } from "@remat/runtime-estimator";
 import type { DeviceSpec, Trace } from "@remat/trace";
 import { parseUnits } from "../format-option.js";
 import { loadTrace } from "../load-trace.js";
 import { parseModelOptions } from "../model-options.js";
 import { isOf } from "../model-source.js";
+import { withGradientsOfPlans } from "../plan/gradients-of-plan.js";
 import type { Pricing } from "../pricing-options.js";
 import type { Progress } from "../progress.js";
 import { type Given, nextCommand } from "./next-command.js";
@@ -48,14 +50,14 @@ export async function giveVerdict(
       : (await predictEarlyRelease(trace, given, progress))?.peakBytes;
   const known = { ...given, earlyReleasePeakBytes };
   const isOpen = outcome === undefined && failure === undefined && trace.truncated === undefined;
-  const ways = isOpen ? await waysOf(trace, device, known, progress) : undefined;
+  const found = isOpen ? await waysOf(trace, device, known, progress) : undefined;
   return judgeMemory(trace, {
     device,
     units: parseUnits(given.options),
     ...(earlyReleasePeakBytes !== undefined && { earlyReleasePeakBytes }),
     ...(outcome && { outcome }),
     given: given.handCheckpointed,
-    ...(ways && { ways, least: ways.length === 0 ? leastHeld(trace) : undefined }),
+    ...found,
     commandFor: (step) =>
       "command" in given
         ? given.command
@@ -69,15 +71,22 @@ const plansRanks = (trace: Trace): boolean => trace.header.framework !== "pytorc
 async function waysOf(
   trace: Trace,
   { memoryBytes }: Pick<DeviceSpec, "memoryBytes">,
-  { source, options, earlyReleasePeakBytes }: GivenVerdict,
+  { source, options, earlyReleasePeakBytes, pricing }: GivenVerdict,
   progress: Pick<Progress, "show">,
-): Promise<readonly WayToFit[] | undefined> {
+): Promise<Pick<VerdictOptions, "ways" | "least"> | undefined> {
   if (memoryBytes === undefined || heldPeak(trace).peakBytes <= memoryBytes) return undefined;
   const given = parseModelOptions(options);
   const samples = trace.header.step?.batch ?? given.request.batch;
   const isModel = isOf(source, "model");
-  return waysToFit(trace, {
+  let planned: Promise<Trace> | undefined;
+  const stepToPlan = (): Promise<Trace> =>
+    (planned ??=
+      isModel && trace.header.fasterGradients === undefined
+        ? loadTrace(source, withGradientsOfPlans(given), progress).then((step) => priceTrace(step, pricing.device))
+        : Promise.resolve(trace));
+  const ways = await waysToFit(trace, {
     memoryBytes,
+    stepToPlan,
     ...(earlyReleasePeakBytes !== undefined && { earlyReleasePeakBytes }),
     onProgress: (what) => progress.show(`${source.name}: ${what}`, true),
     ...(isModel &&
@@ -89,6 +98,7 @@ async function waysOf(
         },
       }),
   });
+  return { ways, least: ways.length === 0 ? leastHeld(await stepToPlan()) : undefined };
 }
 
 /** Of a model that is used as it is: how much fits. Early release, beside it, is for backward passes, and frees nothing of such a call any earlier. */

@@ -13,6 +13,8 @@ export interface WaysToFitOptions {
   readonly earlyReleasePeakBytes?: number;
   /** Returns the peak of the same step with so many samples; left out where the step cannot be taken again. */
   readonly batch?: { readonly samples: number; readonly peakOf: PeakOfBatch };
+  /** Returns the step as plans are made of it; left out: as it was recorded. */
+  readonly stepToPlan?: () => Promise<Trace>;
   /** Told what is being looked for. */
   readonly onProgress?: (what: string) => void;
 }
@@ -29,20 +31,20 @@ const iterations = 200;
  * const ways = await waysToFit(trace, { memoryBytes: deviceSpec("t4").memoryBytes });
  */
 export async function waysToFit(trace: Trace, options: WaysToFitOptions): Promise<readonly WayToFit[]> {
-  const { memoryBytes, earlyReleasePeakBytes, batch, onProgress } = options;
+  const { memoryBytes, earlyReleasePeakBytes, batch, stepToPlan = async () => trace, onProgress } = options;
   if (heldPeak(trace).peakBytes <= memoryBytes) return [];
   // Early release and plans are of the step without what it recomputes by itself, and what they come to cannot be told of it.
   const canPlan = countReplayedOps(trace) === 0;
   if (canPlan && earlyReleasePeakBytes !== undefined && earlyReleasePeakBytes <= memoryBytes)
     return [{ kind: "early-release", peakBytes: earlyReleasePeakBytes }];
   if (canPlan && trace.header.framework === "tfjs") {
-    const peakBytes = unrecomputedPeakBytes(trace);
+    const peakBytes = unrecomputedPeakBytes(await stepToPlan());
     if (peakBytes <= memoryBytes) return [{ kind: "unrecomputed", peakBytes }];
   }
   const ways: (WayToFit | undefined)[] = [];
   if (canPlan) {
     onProgress?.("looking for a plan that fits");
-    ways.push(await plan(trace, memoryBytes));
+    ways.push(await plan(await stepToPlan(), memoryBytes));
   }
   if (batch !== undefined) {
     onProgress?.("looking for a batch that fits");

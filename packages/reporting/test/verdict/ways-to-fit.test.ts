@@ -6,7 +6,7 @@ import { planCheckpointing } from "@remat/planner";
 import { readPyTorchTrace } from "@remat/pytorch";
 import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
 import { goldenFiles, readGolden } from "@remat/testkit";
-import { TraceBuilder } from "@remat/trace";
+import { type Trace, TraceBuilder } from "@remat/trace";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { describeWay } from "../../src/verdict/way-to-fit.js";
@@ -61,6 +61,26 @@ describe("ways to fit", () => {
         if (way.worldSize > 2) expect(rank(way.worldSize / 2)).toBeGreaterThan(memoryBytes);
       }
     }
+  });
+
+  it("take plans of another step where plans are made of that", async () => {
+    const memoryBytes = Math.floor(0.92 * peakBytes);
+    const quick = priceTrace(trace, deviceSpec("h100"));
+    const planned = async (stepToPlan?: () => Promise<Trace>) =>
+      (await waysToFit(trace, { memoryBytes, ...(stepToPlan && { stepToPlan }) })).find(({ kind }) => kind === "plan");
+    const { point } = await planCheckpointing(quick, { budgetBytes: memoryBytes, iterations: 200, boundTimeMs: 0 });
+    expect(await planned(async () => quick)).toMatchObject({ overhead: point!.overhead });
+    expect(await planned()).not.toEqual(await planned(async () => quick));
+    let isAsked = false;
+    await waysToFit(trace, {
+      memoryBytes,
+      earlyReleasePeakBytes: memoryBytes,
+      stepToPlan: async () => {
+        isAsked = true;
+        return quick;
+      },
+    });
+    expect(isAsked).toBe(false);
   });
 
   it("are but a larger device where no plan, batch or rank has room for one op", async () => {

@@ -1,0 +1,43 @@
+import { heldPeak, tellsLifetimes } from "@remat/memory";
+import { formatBytes } from "@remat/text-table";
+import type { Trace } from "@remat/trace";
+import type { ModelOptions } from "../model-options.js";
+import { isOf, type ModelSource } from "../model-source.js";
+import { withGradientsOfPlans } from "./gradients-of-plan.js";
+
+/** What a step of a model is taken for. */
+export interface StepsToShow {
+  /** Takes the step for its memory alone. */
+  trace(options: ModelOptions): Promise<Trace>;
+  /** Takes it as it will be shown; left out: as for its memory. */
+  price?(options: ModelOptions): Promise<Trace>;
+}
+
+/**
+ * Returns what report and terminal show of SOURCE by itself. They plan what they show, and so show a model's step with the gradients that plans are followed with,
+ * as `remat plan` plans it; where that holds something else at its peak than the user's own step does, the latter. A note says which where they differ.
+ */
+export async function stepToShow(source: ModelSource, options: ModelOptions, steps: StepsToShow): Promise<Trace> {
+  const { trace, price = trace } = steps;
+  const { request } = options;
+  const isPlannedOtherwise = isOf(source, "model") && request.predict !== true && request.fasterGradients === undefined;
+  if (!isPlannedOtherwise) return price(options);
+  const stock = await trace(options);
+  if (!tellsLifetimes(stock) || stock.header.step?.predict === true) return price(options);
+  const planned = await price(withGradientsOfPlans(options));
+  const stockBytes = heldPeak(stock).peakBytes;
+  const plannedBytes = heldPeak(planned).peakBytes;
+  if (plannedBytes !== stockBytes)
+    return withNote(
+      steps.price === undefined ? stock : await price(options),
+      `shown, and planned, with tfjs's own gradients; those that remat plan and early release take hold ${formatBytes(plannedBytes)} at the peak before anything is freed earlier`,
+    );
+  if (planned.ops.count === stock.ops.count) return planned;
+  return withNote(
+    planned,
+    `shown with the gradients that plans and early release take: ${planned.ops.count} ops, where tfjs's own take ${stock.ops.count} and the same peak`,
+  );
+}
+
+const withNote = (trace: Trace, note: string): Trace =>
+  trace.withHeader({ ...trace.header, notes: [...(trace.header.notes ?? []), note] });

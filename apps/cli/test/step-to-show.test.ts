@@ -1,0 +1,79 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { heldPeak } from "@remat/memory";
+import { extractReport } from "@remat/report";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { buildShell } from "../../report/build-shell.js";
+import { openTarget } from "../src/terminal/open-target.js";
+import { remat } from "./run.js";
+
+const folder = mkdtempSync(join(tmpdir(), "remat-step-to-show-"));
+const model = join(folder, "normalized.mjs");
+/** What tiles vectors, whose gradient tfjs takes row by row. */
+writeFileSync(
+  model,
+  `export default ({ tf }) => {
+  const x = tf.input({ shape: [16, 8] });
+  let y = x;
+  for (let i = 0; i < 3; i++) {
+    const wide = tf.layers.dense({ units: 32, activation: "tanh" }).apply(y);
+    y = tf.layers.layerNormalization().apply(tf.layers.add().apply([y, tf.layers.dense({ units: 8 }).apply(wide)]));
+  }
+  return tf.model({ inputs: x, outputs: tf.layers.globalAveragePooling1d({}).apply(y) });
+};
+`,
+);
+const uNet = fileURLToPath(new URL("../../../examples/u-net/model.js", import.meta.url));
+const step = ["--batch", "16", "--backend", "tensorflow"];
+const json = async (...args: string[]) => {
+  const { code, stdout, stderr } = await remat(...args, "--format", "json");
+  expect(code, stderr).toBe(0);
+  return JSON.parse(stdout);
+};
+const reportOf = async (...args: string[]) => {
+  const path = join(folder, "report.html");
+  const { code, stderr } = await remat("report", ...args, "-o", path);
+  expect(code, stderr).toBe(0);
+  return extractReport(readFileSync(path, "utf8"));
+};
+
+beforeAll(() => buildShell());
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+describe("report and terminal show of a model what remat plan plans", () => {
+  it("where the peak is that of tfjs's own gradients", async () => {
+    const { meta, trace } = await reportOf(model, ...step, "--iterations", "200");
+    const stock = await json("memory", model, ...step);
+    const planned = await json("plan", model, ...step, "--iterations", "200", "--pareto", "4");
+    expect(heldPeak(trace).peakBytes).toBe(stock.peakBytes);
+    expect(trace.ops.count).toBe(planned.opCount);
+    const [{ allowedOverhead, peakBytes }] = meta.plans!.recommended;
+    expect(allowedOverhead).toBe(0);
+    expect(peakBytes).toBe(planned.recommended.noCost.peakBytes);
+    expect(meta.environment.find(({ title }) => title === "Notes")?.facts).toContainEqual(
+      expect.objectContaining({ value: expect.stringMatching(/gradients that plans and early release take: \d+ ops/) }),
+    );
+    const opened = await openTarget(
+      { request: { batch: 16, backend: "tensorflow" }, data: undefined },
+      { canStop: false, isComparing: false },
+    )(model, { signal: new AbortController().signal, onProgress: () => {} });
+    expect(opened.kind === "trace" && opened.trace.ops.count).toBe(trace.ops.count);
+  });
+
+  it("else the user's own step, and says so", async () => {
+    const { trace } = await reportOf(uNet, ...step, "--size", "tiny", "--time", "0");
+    const stock = await json("memory", uNet, ...step, "--size", "tiny");
+    expect(heldPeak(trace).peakBytes).toBe(stock.peakBytes);
+    expect(trace.header.fasterGradients).toBeUndefined();
+    expect(trace.header.notes?.at(-1)).toMatch(/^shown, and planned, with tfjs's own gradients; .* hold [\d.]+ MiB/);
+  });
+
+  it("as it is beside another run", async () => {
+    const run = join(folder, "run.remat.jsonl");
+    expect((await remat("estimate", model, ...step, "--trace", run)).code).toBe(0);
+    const { trace } = await reportOf(model, ...step, "--compare", run, "--time", "0");
+    expect(trace.header.fasterGradients).toBeUndefined();
+  });
+});
