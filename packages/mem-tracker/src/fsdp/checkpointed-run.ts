@@ -5,6 +5,15 @@ import { checkpointedUnits } from "./checkpointed-units.js";
 import { recordedForPlan } from "./recorded-dtype.js";
 import { type CheckpointedModules, planError, type ShardingPlan } from "./sharding-plan.js";
 
+/** What a plan is simulated on. */
+export interface RunForPlan {
+  readonly run: CheckpointedRun;
+  /** As it is told of that run. */
+  readonly plan: ShardingPlan;
+  /** Why it is this run, where that may surprise. */
+  readonly notes: readonly string[];
+}
+
 /**
  * A run without checkpointing as it would be with: what plans that checkpoint are simulated on. Made once for plans by the dozen, as it reads the run but once.
  */
@@ -20,13 +29,13 @@ export class CheckpointedRun {
     this.trace = trace;
   }
 
-  /** The run that a plan is simulated on, and the plan as it is told of it: the step as it was recorded in the plan's dtype, where it was, else this run. */
-  forPlan(given: ShardingPlan): { readonly run: CheckpointedRun; readonly plan: ShardingPlan } {
+  /** The run that a plan is simulated on: the step as it was recorded in the plan's dtype, where it was and the plan can be told of that, else this run. */
+  forPlan(given: ShardingPlan): RunForPlan {
     const recorded = recordedForPlan(this.trace, given);
-    if (recorded === undefined) return { run: this, plan: given };
-    const { trace, plan } = recorded;
-    const dtype = plan.mixedPrecision!.param!;
-    return { run: getOrInsert(this.recorded, dtype, () => new CheckpointedRun(trace)), plan };
+    if (recorded === undefined) return { run: this, plan: given, notes: [] };
+    if ("passedOver" in recorded) return { run: this, plan: given, notes: [recorded.passedOver] };
+    const { dtype, trace, plan } = recorded;
+    return { run: getOrInsert(this.recorded, dtype, () => new CheckpointedRun(trace)), plan, notes: [] };
   }
 
   /**

@@ -32,20 +32,22 @@ export function describeOwnCasts(
   if (assumed.length === 0 && possible.length === 0) return undefined;
   if (assumed.length === 0) {
     const names = possible.map((kind) => (kind === "loss" ? "the loss" : "the softmax of attention")).join(" and ");
-    return `What computes ${names} is taken to be given ${lowDtype}. Code that casts that to float32 before, as Hugging Face's does for the loss of language models, holds more: own-casts=${possible.join("+")} says so. ${recordedIn(lowDtype)}`;
+    return `What computes ${names} is taken to be given ${lowDtype}. Code that casts that to float32 before, as Hugging Face's does for the loss of language models, holds more: own-casts=${possible.join("+")} says so.${recordedIn(trace, lowDtype)}`;
   }
   const op = trace.ops.name.findIndex((_, each) => /^aten\.rsqrt\./.test(trace.opName(each)));
   const inside = trace.opModule(op)?.fqn ?? "the model";
   const also = assumed.includes("softmax") ? ", and the softmax of attention," : "";
-  return `${inside}${also} is taken to compute in float32 and to hand on ${lowDtype}, as the code of T5 and Llama does, and the loss to take ${lowDtype}: own-casts= says that nothing does, own-casts=norm+softmax+loss that all three do, and the peaks under both are bounds. ${recordedIn(lowDtype)}`;
+  return `${inside}${also} is taken to compute in float32 and to hand on ${lowDtype}, as the code of T5 and Llama does, and the loss to take ${lowDtype}: own-casts= says that nothing does, own-casts=norm+softmax+loss that all three do, and the peaks under both are bounds.${recordedIn(trace, lowDtype)}`;
 }
 
 /** Tells of attention without a kernel: which one there is in another dtype the run does not show. */
 export function describeUnfusedAttention(trace: Trace, softmax: number, lowDtype: string): string {
   const inside = trace.opModule(softmax)?.fqn ?? "the model";
-  return `${inside} attends by products of matrices, as PyTorch does in float32 where keys have fewer heads than queries. In ${lowDtype} CUDA has flash attention for that, with which the rank holds less; where a mask is given, PyTorch computes the products in float32 all the same. ${recordedIn(lowDtype)}`;
+  return `${inside} attends by products of matrices, as PyTorch does in float32 where keys have fewer heads than queries. In ${lowDtype} CUDA has flash attention for that, with which the rank holds less; where a mask is given, PyTorch computes the products in float32 all the same.${recordedIn(trace, lowDtype)}`;
 }
 
-function recordedIn(lowDtype: string): string {
-  return `A run recorded in ${lowDtype}, too, shows it: remat.export(…, also_in=torch.${lowDtype}).`;
+/** What would show it; of a run that was, and was passed over, that is told by itself. */
+function recordedIn(trace: Trace, lowDtype: string): string {
+  if (trace.recordedIn.has(lowDtype)) return "";
+  return ` A run recorded in ${lowDtype}, too, shows it: remat.export(…, also_in=torch.${lowDtype}).`;
 }

@@ -1,4 +1,4 @@
-import type { Trace } from "@remat/trace";
+import { bytesPerElement, type Trace } from "@remat/trace";
 import type { MixedUnits } from "./cast-scope.js";
 import { matchModules } from "./match-modules.js";
 import type { ParameterGroup } from "./parameter-groups.js";
@@ -42,13 +42,32 @@ export function mixedUnits(units: readonly ShardedUnit[], groups: readonly Param
   };
 }
 
-/** Returns the dtype that sharded modules compute in, other than their parameters' own. */
-export function lowDtypeOf(units: readonly ShardedUnit[], groups: readonly ParameterGroup[]): string | undefined {
-  const dtypes = new Set(units.flatMap(({ policy }) => policy.mixedPrecision?.param ?? []));
-  dtypes.delete(ownDtypeOf(groups) ?? "");
-  if (dtypes.size > 1)
-    throw planError(`groups compute in ${[...dtypes].join(" and ")}: expected one dtype besides the parameters' own.`);
-  return [...dtypes][0];
+/**
+ * Returns the dtype that sharded modules compute in, other than their parameters' own.
+ *
+ * @throws RematError `SHARDING_PLAN` where these are several
+ */
+export function lowDtypeOf(
+  trace: Trace,
+  units: readonly ShardedUnit[],
+  groups: readonly ParameterGroup[],
+): string | undefined {
+  const own = ownDtypeOf(groups);
+  const first = new Map<string, number>();
+  for (const { policy, modules } of units) {
+    const dtype = policy.mixedPrecision?.param;
+    if (dtype !== undefined && dtype !== own && !first.has(dtype)) first.set(dtype, modules[0]);
+  }
+  const dtypes = [...first.keys()];
+  if (dtypes.length > 1) {
+    const named = [...first].map(([dtype, module]) => `${trace.modules[module].fqn} in ${dtype}`);
+    const [bytes, ...others] = dtypes.map((dtype) => bytesPerElement(dtype));
+    const alike = others.every((other) => other === bytes) ? `, which holds as much: either takes ${bytes} bytes` : "";
+    throw planError(
+      `${named.join(" and ")}: expected one dtype besides the parameters' own. Say the same param= of both${alike}.`,
+    );
+  }
+  return dtypes[0];
 }
 
 /** The parameters' own dtype, where they have one. */

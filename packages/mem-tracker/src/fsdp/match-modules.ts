@@ -12,9 +12,15 @@ export function rootModule(trace: Trace): number {
 /**
  * Returns modules whose names match any of `patterns`, with or without the root's name in front.
  *
+ * @param alsoTaken what could have been meant besides modules, where a pattern matches none
  * @throws RematError `SHARDING_PLAN` for a pattern that matches none
  */
-export function matchModules(trace: Trace, root: number, patterns: readonly string[]): number[] {
+export function matchModules(
+  trace: Trace,
+  root: number,
+  patterns: readonly string[],
+  alsoTaken: readonly string[] = [],
+): number[] {
   const prefix = `${trace.modules[root].fqn}.`;
   const matched = new Set<number>();
   for (const pattern of patterns) {
@@ -25,7 +31,8 @@ export function matchModules(trace: Trace, root: number, patterns: readonly stri
       found = true;
       matched.add(module);
     });
-    if (!found) throw planError(`no module is called ${JSON.stringify(pattern)}: ${suggest(trace, prefix, pattern)}.`);
+    if (!found)
+      throw planError(`no module is called ${JSON.stringify(pattern)}: ${suggest(trace, prefix, pattern, alsoTaken)}.`);
   }
   return [...matched];
 }
@@ -41,10 +48,10 @@ function patternToRegExp(pattern: string): RegExp {
   return new RegExp(`^${source}$`);
 }
 
-function suggest({ modules }: Trace, prefix: string, pattern: string): string {
+function suggest({ modules }: Trace, prefix: string, pattern: string, alsoTaken: readonly string[]): string {
   const names = modules.map(({ fqn }) => fqn);
   const known = names.flatMap((fqn) => (fqn.startsWith(prefix) ? [fqn, fqn.slice(prefix.length)] : [fqn]));
-  const nearest = nearestNames(pattern, known);
+  const nearest = nearestNames(pattern, [...known, ...alsoTaken]);
   if (nearest.length > 0) return `nearest are ${nearest.join(", ")}`;
   const excerpt =
     names.length <= 12 ? names.join(", ") : `${names.slice(0, 12).join(", ")} and ${names.length - 12} more`;

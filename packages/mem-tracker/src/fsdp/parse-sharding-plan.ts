@@ -290,7 +290,7 @@ const otherParallelism: Readonly<Record<string, string>> = {
 
 function unknownItem(item: string): Error {
   const [, short, long] =
-    /^(?:(tp|sp|cp|ep|pp)\b|(tensor|sequence|context|expert|pipeline)[-_]?parallel)/i.exec(item) ?? [];
+    /^(?:(tp|sp|cp|ep|pp)\b|(tensor|sequence|context|expert|pipeline)(?:[-_]?parallel|\b))/i.exec(item) ?? [];
   const other = short ?? (long === undefined ? undefined : `${long[0].toLowerCase()}p`);
   if (other !== undefined)
     return planError(

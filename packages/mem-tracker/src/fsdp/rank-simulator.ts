@@ -59,7 +59,8 @@ export class RankSimulator {
   private inBackward = false;
   private nextOp = 0;
 
-  constructor(trace: Trace, plan: WrappedPlan) {
+  /** @param told what is to be told of the run besides */
+  constructor(trace: Trace, plan: WrappedPlan, told: readonly string[] = []) {
     this.trace = trace;
     this.plan = plan;
     this.root = rootModule(trace);
@@ -78,12 +79,12 @@ export class RankSimulator {
     };
     this.ending = callsWithInputGradients(trace);
     this.late = new LateAdditions(trace, new Set([...first].filter((module) => module !== this.root)));
-    const told = withoutEndedCalls(trace);
-    this.roles = storageRoles(told, this.groups, this.root);
-    const lowDtype = isLow ? undefined : lowDtypeOf(units, this.groups);
+    const ended = withoutEndedCalls(trace);
+    this.roles = storageRoles(ended, this.groups, this.root);
+    const lowDtype = isLow ? undefined : lowDtypeOf(trace, units, this.groups);
     const islands = lowDtype === undefined ? undefined : floatIslands(trace, plan.ownCasts);
-    const casts = castStorages(told, lowDtype, this.roles, { ...scope, islands });
-    const notes = [describeRank(plan, this.groups)];
+    const casts = castStorages(ended, lowDtype, this.roles, { ...scope, islands });
+    const notes = [describeRank(plan, this.groups), ...told];
     if (casts !== undefined && casts.twoDtypes >= 0) notes.push(describeTwoDtypes(trace, casts));
     const ownCasts = islands && lowDtype && describeOwnCasts(trace, islands, lowDtype);
     if (ownCasts !== undefined) notes.push(ownCasts);
@@ -95,7 +96,7 @@ export class RankSimulator {
       notes.push(describeUnfusedAttention(trace, islands.unfusedAttention, lowDtype));
     this.out = new RankTrace(trace, notes, casts !== undefined);
     this.storages = new SourceStorages(trace, plan, this.groups, this.roles, casts, this.out);
-    this.copies = casts && new CastCopies(told, casts, this.roles, this.storages, this.out, this.root);
+    this.copies = casts && new CastCopies(ended, casts, this.roles, this.storages, this.out, this.root);
     const states = this.groups.map((group) => new GroupState(group));
     this.rank = new FsdpRank(this.out, plan, states, this.root, prefetchesOf(trace, plan, this.root, units, states));
     this.unfreed = this.groups.map(() => new Set());

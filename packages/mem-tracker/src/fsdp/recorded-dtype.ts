@@ -1,24 +1,55 @@
 import { row, type Trace } from "@remat/trace";
+import { rootModule } from "./match-modules.js";
+import { shardedUnits } from "./sharded-units.js";
 import { isFloatDtype, type ShardingPlan } from "./sharding-plan.js";
+import { usualWrap } from "./usual-wrap.js";
+
+/** The step as it was recorded in the dtype that a plan computes in, with the plan as it is told of that run. */
+interface RecordedForPlan {
+  readonly dtype: string;
+  readonly trace: Trace;
+  readonly plan: ShardingPlan;
+}
 
 /**
- * Returns the step as it was recorded in the dtype that all groups of the plan compute in, and the plan as it is told of that run; undefined where there is no such recording, or the plan says what only a run in
- * the parameters' own dtype can be told: groups of several dtypes, parameters that are left as they are, what is cast.
+ * Returns the step as it was recorded in the dtype that all groups of the plan compute in; why that is passed over where the plan says what only a run in the parameters' own dtype can be told: groups of several
+ * dtypes, parameters that are left as they are, what is cast; undefined where there is no such recording.
+ *
+ * @throws RematError `SHARDING_PLAN` for groups that cannot be
  */
-export function recordedForPlan(trace: Trace, plan: ShardingPlan): { trace: Trace; plan: ShardingPlan } | undefined {
-  const { mixedPrecision: { param, output = param, explicitCasts = [] } = {}, groups = [], ignored = [] } = plan;
-  const run = param === undefined ? undefined : trace.recordedIn.get(param);
+export function recordedForPlan(
+  trace: Trace,
+  plan: ShardingPlan,
+): RecordedForPlan | { readonly passedOver: string } | undefined {
+  if (trace.recordedIn.size === 0 || plan.strategy !== undefined) return undefined;
+  const groups = [plan, ...(plan.groups ?? [])];
+  const dtype = groups.map(({ mixedPrecision }) => mixedPrecision?.param).find((param) => trace.recordedIn.has(param!));
   const storedDtype = plan.storedDtype ?? weightsDtype(trace);
-  const isOfOwnDtype =
-    plan.strategy !== undefined ||
-    plan.ownCasts !== undefined ||
-    output !== param ||
-    explicitCasts.length > 0 ||
-    ignored.length > 0 ||
-    groups.some(({ mixedPrecision }) => mixedPrecision !== undefined);
-  if (run === undefined || storedDtype === undefined || isOfOwnDtype) return undefined;
+  if (dtype === undefined || storedDtype === undefined) return undefined;
+  const wrapped = { ...plan, wrap: plan.wrap ?? usualWrap(trace) };
+  const units = shardedUnits(trace, wrapped, rootModule(trace));
+  const reasons = [
+    ...(units.some(({ policy }) => policy.mixedPrecision?.param !== dtype)
+      ? [`not all groups compute in ${dtype}`]
+      : []),
+    ...(units.some(({ policy: { mixedPrecision: { output = dtype } = {} } }) => output !== dtype) ? ["output="] : []),
+    ...(groups.some(({ mixedPrecision }) => (mixedPrecision?.explicitCasts ?? []).length > 0) ? ["cast="] : []),
+    ...((plan.ignored ?? []).length > 0 ? ["ignore="] : []),
+    ...(plan.ownCasts === undefined ? [] : ["own-casts="]),
+  ];
+  if (reasons.length > 0) return { passedOver: passedOver(dtype, storedDtype, reasons) };
   // The recording is of the same device, in the units that were asked for.
-  return { trace: run.withHeader(trace.header), plan: { ...plan, storedDtype } };
+  const run = trace.recordedIn.get(dtype)!.withHeader(trace.header);
+  const mixedPrecision = { ...plan.mixedPrecision, param: dtype };
+  return { dtype, trace: run, plan: { ...plan, mixedPrecision, storedDtype } };
+}
+
+function passedOver(dtype: string, own: string, reasons: readonly string[]): string {
+  const why = `${reasons.join(" and ")}${reasons[0].endsWith("=") ? " can be told only of the other" : ""}`;
+  const shown = reasons.every((reason) => reason === "cast=" || reason === "own-casts=")
+    ? `; without ${reasons.join(" and ")} the plan is simulated on the one that shows what the code casts`
+    : `, so that what the model's own code casts is as it is taken to be`;
+  return `Of the step as recorded in ${own} and in ${dtype} this is of the one in ${own}, since ${why}${shown}.`;
 }
 
 /** That of the first weights in floating-point numbers. */

@@ -1,7 +1,7 @@
 import { EventKind, RematError, type Trace } from "@remat/trace";
 import { requireMemoryTrace } from "../track-memory.js";
 import { accumulatedRun } from "./accumulated-run.js";
-import { CheckpointedRun, refuseParts } from "./checkpointed-run.js";
+import { CheckpointedRun, type RunForPlan, refuseParts } from "./checkpointed-run.js";
 import { simulateDataParallel } from "./data-parallel.js";
 import { FSDPMemTracker } from "./fsdp-mem-tracker.js";
 import type { Communication } from "./fsdp-rank.js";
@@ -50,12 +50,10 @@ export function simulateFsdp(
 ): FsdpSimulation {
   checkShardingPlan(given);
   refuseParts(given.checkpoint);
-  const { run, plan } = runs.forPlan(given);
-  return simulateOn(run, plan, given);
+  return simulateOn(runs.forPlan(given), given);
 }
 
-/** @param plan as it is told of `runs`, which may be of the dtype in which the plan that was `given` computes */
-function simulateOn(runs: CheckpointedRun, told: ShardingPlan, given: ShardingPlan): FsdpSimulation {
+function simulateOn({ run: runs, plan: told, notes }: RunForPlan, given: ShardingPlan): FsdpSimulation {
   const { trace } = runs;
   requireMemoryTrace(trace);
   if (trace.events.kind.includes(EventKind.fsdpHook))
@@ -67,7 +65,7 @@ function simulateOn(runs: CheckpointedRun, told: ShardingPlan, given: ShardingPl
   const run = accumulatedRun(runs.under(told.checkpoint), told.microBatches ?? 1);
   if (told.strategy !== undefined) return simulateWhole(run, { ...told, wrap: [] });
   const plan = { ...told, wrap: told.wrap ?? usualWrap(trace) };
-  const simulator = new RankSimulator(run, plan);
+  const simulator = new RankSimulator(run, plan, notes);
   const { groups } = simulator;
   const sharded = simulator.run();
   const { communication } = simulator;

@@ -208,6 +208,7 @@ describe("what cannot be checkpointed is refused by name", () => {
   it.each([
     ["checkpoint=layers.9", "nearest are layers.0, layers.1, layers.2"],
     ["checkpoint=layers", "nearest are layers.0"],
+    ["checkpoint=dots_savable", 'no module is called "dots_savable": nearest are dots_saveable'],
     ["checkpoint=layers.0(keep=mm)", 'unknown item "keep=mm" of checkpoint=layers.0: expected save=mm+addmm'],
     ["checkpoint=layers.0(save=conv2d)", "nothing of Transformer.layers.0 is saved by conv2d: its ops are aten."],
     ["checkpoint=layers.0(save=mm%0)", 'cannot save "mm%0": expected ops by name'],

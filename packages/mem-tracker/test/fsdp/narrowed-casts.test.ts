@@ -142,6 +142,9 @@ describe("a run that was recorded in bfloat16, too", () => {
       "world=4,bf16,stored=float32,checkpoint=model.layers.*(save=_scaled_dot_product_flash_attention)",
     ],
     ["world=1,param=bfloat16", "world=1,param=bfloat16,stored=float32"],
+    // Said group by group, or otherwise of one group, where all compute in it.
+    ["world=4,wrap=model.layers.*(bf16),root(bf16)", "world=4,bf16,stored=float32"],
+    ["world=4,bf16,wrap=model.layers.*(bf16,output=bfloat16)", "world=4,bf16,stored=float32"],
   ])("is taken for %s", (text, told) => {
     const { plan, trace: rank } = simulated(trace, text);
     expect(heldPeak(rank).peakBytes).toBe(peakOf(low, told));
@@ -150,16 +153,28 @@ describe("a run that was recorded in bfloat16, too", () => {
     expect(rank.header.notes!.join("\n")).not.toMatch(/taken to|attends by/);
   });
 
+  const guessed = "so that what the model's own code casts is as it is taken to be";
   it.each([
-    "world=4,fp16",
-    "world=4,bf16,own-casts=norm",
-    "world=4,bf16,output=float32",
-    "world=4,bf16,ignore=lm_head",
-    "world=4,bf16,wrap=model.layers.0(param=float32)",
-    "world=4,bf16,cast=lm_head:float32",
-    "world=4,ddp",
-  ])("is not for %s", (text) => {
-    expect(peakOf(trace, text)).toBe(peakOf(wide, text));
+    ["world=4,bf16,own-casts=norm", "own-casts= can be told only of the other; without own-casts= the plan"],
+    ["world=4,bf16,output=float32", `output= can be told only of the other, ${guessed}`],
+    ["world=4,bf16,ignore=lm_head", `ignore= can be told only of the other, ${guessed}`],
+    ["world=4,bf16,wrap=model.layers.0(param=float32)", `not all groups compute in bfloat16, ${guessed}`],
+    ["world=4,wrap=model.layers.*(bf16,output=float32)", `not all groups compute in bfloat16 and output=`],
+    ["world=4,bf16,cast=lm_head:float32", "cast= can be told only of the other; without cast= the plan"],
+  ])("is passed over for %s, which is said", (text, why) => {
+    const { trace: rank } = simulated(trace, text);
+    expect(heldPeak(rank).peakBytes).toBe(peakOf(wide, text));
+    const notes = rank.header.notes!.join("\n");
+    expect(notes).toContain(
+      `Of the step as recorded in float32 and in bfloat16 this is of the one in float32, since ${why}`,
+    );
+    expect(notes).not.toContain("also_in");
+  });
+
+  it.each(["world=4,fp16", "world=4,ddp", "world=4"])("has nothing to do with %s", (text) => {
+    const { trace: rank } = simulated(trace, text);
+    expect(heldPeak(rank).peakBytes).toBe(peakOf(wide, text));
+    expect(rank.header.notes!.join("\n")).not.toContain("this is of the one in");
   });
 
   it("is in the allocation units that are asked for", () => {

@@ -30,6 +30,11 @@ describe("simulateFsdp refuses", () => {
     ["wrap=layers.0(no-reshard,reshard=2)", /no-reshard and reshard=2 are said of the same modules/],
     ["reshard,no-reshard", /reshard and no-reshard are said/],
     ["bf16,param=float16", /param=bfloat16 and param=float16 are said/],
+    [
+      "wrap=layers.0(bf16),wrap=layers.1(fp16)",
+      /layers\.0 in bfloat16 and Transformer\.layers\.1 in float16: expected one dtype besides the parameters' own\. Say the same param= of both, which holds as much: either takes 2 bytes\./,
+    ],
+    ["wrap=layers.0(bf16),wrap=layers.1(param=float64)", /layers\.1 in float64: .*Say the same param= of both\./],
     ["bf16,fp16", /param=bfloat16 and fp16 are said/],
     ["wrap=layers.*(reshard", /"\(" is not closed in "world=4,wrap=layers\.\*\(reshard"/],
     ["wrap='layers.*", /a quote ' is not closed/],

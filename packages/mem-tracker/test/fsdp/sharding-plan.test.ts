@@ -87,6 +87,10 @@ describe("parseShardingPlan", () => {
       "world=8,tensor-parallel=2",
       'tensor parallelism ("tensor-parallel=2") is not simulated, since what a rank computes under it is not in a run on one device. Record a run under it: remat memory reads what its rank held.',
     ],
+    [
+      "world=8,pipeline=4",
+      'pipeline parallelism ("pipeline=4") is not simulated, since what a rank computes under it is not in a run on one device. Record a run under it: remat memory reads what its rank held.',
+    ],
     ["world=4,world=8", 'world= is given twice in "world=4,world=8": leave one of them out.'],
     ["world=8,wrap=a,no-wrap", 'wrap= and no-wrap are both given in "world=8,wrap=a,no-wrap": leave one of them out.'],
     ["world=8,wraps=a", unknownItem("wraps=a", "nearest to wrap=, rank=; ")],
