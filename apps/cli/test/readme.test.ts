@@ -13,8 +13,17 @@ const pages = [
     .filter((name) => name.endsWith(".md"))
     .map((name) => `${docs}${name}`),
 ];
-/** `<!-- example: ARGS -->` and the block below it, which holds what `remat ARGS` prints. */
-const example = /<!-- example: (.+) -->\n\n```text\n\$ remat .+\n\n([\s\S]*?)```/g;
+/** `<!-- example: ARGS -->` and the block below it, which holds what to type, and what `remat ARGS` prints. */
+const example = /<!-- example: (.+) -->\n\n```text\n\$ remat (.+)\n\n([\s\S]*?)```/g;
+
+/** What a shell makes of what is typed: it has no other quotes here, and would expand what is in none. */
+function typedArgs(typed: string): readonly string[] {
+  return Array.from(typed.matchAll(/(?:'[^']*'|"[^"]*"|[^\s'"])+/g), ([word]) => {
+    const bare = word.replace(/'[^']*'|"[^"]*"/g, "");
+    if (/[*?()[\]<>&;|$]/.test(bare)) throw new Error(`${word} is not quoted in ${typed}`);
+    return word.replace(/'([^']*)'|"([^"]*)"/g, "$1$2");
+  });
+}
 
 /** How good a plan is proven to be depends on how far a machine gets in the time for it. */
 const withoutBound = (text: string) => text.replace(/; (no plan takes less than .*|proven optimal.*)$/m, "");
@@ -27,7 +36,7 @@ afterAll(() => process.chdir(before));
 describe("the README and the pages behind it", () => {
   const texts = pages.map((page) => readFileSync(page, "utf8"));
   const examples = pages.flatMap((page, i) =>
-    Array.from(texts[i].matchAll(example), ([, args, output]) => ({ page, args, output })),
+    Array.from(texts[i].matchAll(example), ([, args, typed, output]) => ({ page, args, typed, output })),
   );
 
   it("have examples", () => {
@@ -42,6 +51,10 @@ describe("the README and the pages behind it", () => {
       ),
     );
     expect(broken).toEqual([]);
+  });
+
+  it.each(examples)("are typed as `$typed`", ({ args, typed }) => {
+    expect(typedArgs(typed)).toEqual(args.split(" "));
   });
 
   it.each(examples)("show what `remat $args` prints", async ({ page, args, output }) => {
