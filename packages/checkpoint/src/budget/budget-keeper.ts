@@ -155,7 +155,6 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
     this.budgetPolicy.opForeseen(unwatched);
     if (!this.budgetPolicy.watchesOnly) this.wakeUp(kernel, inputs);
     unwatched.outputs = noTensors;
-    this.alone.length = 0;
   }
 
   /** The pass is another than was foreseen: from here on it is kept within the budget op by op. */
@@ -217,6 +216,8 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
     // A budget may be opened before the backend's library is there, which is not the budget's.
     this.resident.beginOnce(this.meter.liveBytes);
     const result = this.keepWithin(call, next);
+    // Not after each op: its memory would be garbage as often.
+    this.alone.length = 0;
     this.learnOutcome(result);
     if (this.share?.passOver() === true) this.keepShare(this.share);
     this.checkPass(result);

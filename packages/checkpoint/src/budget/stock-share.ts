@@ -1,5 +1,5 @@
 import { Phase, type Trace } from "@remat/trace";
-import { isOpAt, type OpSequence, type RunOp, sequenceOfTrace } from "../plan/op-sequence.js";
+import { forwardSequenceOfTrace, isOpAt, type OpSequence, type RunOp } from "../plan/op-sequence.js";
 
 /** Kinds of passes that are measured without being known to need more than others. */
 const mostKinds = 16;
@@ -21,7 +21,8 @@ export interface StockPass {
 interface MeasuredPass {
   /** The gradients that it was asked for. */
   readonly asked: string;
-  readonly ops: OpSequence;
+  /** Of the forward pass: in the backward pass there are other kernels than stock's. */
+  readonly forwardOps: OpSequence;
   readonly addedBytes: number;
   readonly releasedBytes: number;
 }
@@ -70,7 +71,7 @@ export class StockShare {
   add(asked: string, { trace, peakBytes, addedBytes, releasedBytes }: StockPass): boolean {
     const isLarger = this.raise(peakBytes);
     const isKnown = this.alike.some(isOver);
-    if (!isKnown) this.measured.push({ asked, ops: sequenceOfTrace(trace), addedBytes, releasedBytes });
+    if (!isKnown) this.measured.push({ asked, forwardOps: forwardSequenceOfTrace(trace), addedBytes, releasedBytes });
     this.asked.add(asked);
     const { sought } = this;
     if (isLarger) this.inVain = 0;
@@ -104,18 +105,13 @@ export class StockShare {
     return alike.length > 0 && alike.every(({ releasedBytes }) => heldBytes + releasedBytes <= budgetBytes);
   }
 
-  /** Of the forward pass: in the backward pass there are other kernels than stock's. */
   opOver(op: RunOp): void {
-    if (op.phase !== Phase.forward || this.alike.length === 0) return;
     const { alike } = this;
+    if (alike.length === 0 || op.phase !== Phase.forward) return;
     let kept = 0;
-    for (const pass of alike) {
-      const at = nextForward(pass.ops, pass.at);
-      if (!isOpAt(pass.ops, at, op)) continue;
-      pass.at = at + 1;
-      alike[kept++] = pass;
-    }
-    alike.length = kept;
+    for (const pass of alike) if (isOpAt(pass.forwardOps, pass.at++, op)) alike[kept++] = pass;
+    // To set a length takes as long as all of the above.
+    if (kept < alike.length) alike.length = kept;
   }
 
   /**
@@ -148,11 +144,5 @@ export class StockShare {
   }
 }
 
-const isOver = ({ ops, at }: { readonly ops: OpSequence; readonly at: number }): boolean =>
-  nextForward(ops, at) === ops.count;
-
-function nextForward({ count, phase }: OpSequence, from: number): number {
-  let at = from;
-  while (at < count && phase[at] !== Phase.forward) at++;
-  return at;
-}
+const isOver = ({ forwardOps, at }: { readonly forwardOps: OpSequence; readonly at: number }): boolean =>
+  at === forwardOps.count;

@@ -40,6 +40,29 @@ export function sequenceOfTrace({ ops, tensors, strings }: Trace): OpSequence {
   };
 }
 
+/** Copies the ops of a trace's forward passes, which stock and early release have in common, and no types but theirs. @internal */
+export function forwardSequenceOfTrace(trace: Trace): OpSequence {
+  const { ops, tensors, strings } = trace;
+  const places: number[] = [];
+  for (let op = 0; op < ops.count; op++) if (ops.phase[op] === Phase.forward) places.push(op);
+  const outputs = rowsOf(places.map((op) => rowAt(ops.outputs, op)));
+  const typeCount = outputs.values.reduce((most, type) => Math.max(most, type + 1), 0);
+  return {
+    count: places.length,
+    names: strings,
+    kernel: Int32Array.from(places, (op) => ops.name[op]),
+    phase: new Uint8Array(places.length).fill(Phase.forward),
+    outputs: { start: outputs.start, values: Int32Array.from(outputs.values) },
+    dtype: tensors.dtype.slice(0, typeCount),
+    shape: {
+      start: tensors.shape.start.slice(0, typeCount + 1),
+      values: tensors.shape.values.slice(0, tensors.shape.start[typeCount]),
+    },
+  };
+}
+
+const rowAt = ({ start, values }: Rows, row: number): number[] => [...values.subarray(start[row], start[row + 1])];
+
 /** @internal */
 export function sequenceOfOccurrences(ops: readonly Occurrence[]): OpSequence {
   const names = new Map<string, number>();
