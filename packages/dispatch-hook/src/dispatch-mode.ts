@@ -36,6 +36,13 @@ export interface GradientScope {
   readonly inputs: readonly Tensor[];
 }
 
+/** One run of a block whose inside is recomputed by replaying kernels, told by whoever does that. The object is the identity. */
+export interface CheckpointedBlock {
+  readonly name: string;
+  /** What it is given. */
+  readonly inputs: readonly Tensor[];
+}
+
 /** A registered kernel of the user's computation that no other registered kernel is running (T1). */
 export interface OpCall {
   /** Counts the ops that were watched over the life of the process, those of other asynchronous work included; never reused. */
@@ -238,9 +245,13 @@ export interface DispatchMode {
   opOver?(op: OpDone): void;
   /** Of a mode that dozes: an op has run. Here it may wake up (`reconsiderPass`). */
   kernelOver?(kernel: string, inputs: KernelInputs, phase: number, outputs: Tensor | readonly Tensor[]): void;
-  /** A part of the forward pass is about to be recomputed: of its ops, told by `sequence`, some are replayed until `recomputationOver`. */
-  recomputationStarting?(ops: readonly number[]): void;
-  recomputationOver?(): void;
+  /** A block begins that is checkpointed by hand, inside those that have begun and are not over. */
+  blockEntered?(block: CheckpointedBlock): void;
+  /** It is over, and what it need not keep is evicted; `results` is what it hands out, empty if it failed. */
+  blockExited?(block: CheckpointedBlock, results: readonly Tensor[]): void;
+  /** A part of the forward pass is about to be recomputed, that block if it is one: of its ops, told by `sequence`, some are replayed until `recomputationOver`. */
+  recomputationStarting?(ops: readonly number[], block: CheckpointedBlock | undefined): void;
+  recomputationOver?(block: CheckpointedBlock | undefined): void;
   /** The kernel threw; the error goes on to the caller. */
   opFailed?(op: OpCall, error: unknown): void;
   storageAllocated?(storage: Storage, origin: StorageOrigin): void;
@@ -251,7 +262,8 @@ export interface DispatchMode {
   /** The last tensor on a pinned `DataId` is gone: only pins hold it now. */
   dataUnused?(dataId: DataId): void;
   scopeEntered?(scope: GradientScope): void;
-  scopeExited?(scope: GradientScope): void;
+  /** It is over, with what it returned; undefined if it failed. */
+  scopeExited?(scope: GradientScope, outputs: readonly Tensor[] | undefined): void;
   /** The tensors saved for one op, or for one `customGrad` (then just before its `scopeExited`). */
   tensorsSaved?(saved: readonly SavedTensor[]): void;
   tapeNodeAdded?(node: TapeNode): void;

@@ -2,6 +2,7 @@ export type { KernelAttributes, KernelInputs, KernelOutput } from "@remat/kernel
 export { currentBackend } from "./current-backend.js";
 export type {
   ApplyGradients,
+  CheckpointedBlock,
   CloseMode,
   DispatchMode,
   GradientScope,

@@ -55,6 +55,8 @@ const needsEveryOp: Readonly<Record<MethodName, boolean>> = {
   opDone: true,
   opOver: true,
   kernelOver: false,
+  blockEntered: false,
+  blockExited: false,
   recomputationStarting: false,
   recomputationOver: false,
   opFailed: true,

@@ -28,8 +28,10 @@ export function runScope(
   };
   session.scope = scope;
   for (const open of modes.listeners("scopeEntered")) if (modes.isInside(open)) open.mode.scopeEntered(scope);
+  let outputs: readonly Tensor[] | undefined;
   try {
     const output = run.call(session.engine, parameters);
+    outputs = Array.isArray(output) ? output : [output];
     const saved = savedByScope.get(scope);
     if (saved !== undefined)
       reportSaved(
@@ -38,7 +40,7 @@ export function runScope(
       );
     return output;
   } finally {
-    for (const open of modes.listeners("scopeExited")) if (modes.isInside(open)) open.mode.scopeExited(scope);
+    for (const open of modes.listeners("scopeExited")) if (modes.isInside(open)) open.mode.scopeExited(scope, outputs);
     session.scope = around;
   }
 }

@@ -48,6 +48,7 @@ export {
   type KeptByRegion,
   type KeptCause,
   type RegionFlaw,
+  type RegionForm,
 } from "./regions/checkpointed-regions.js";
 export type { Saver } from "./regions/savers.js";
 export { accountSequence, type SequenceAccount } from "./sequence/account-sequence.js";

@@ -20,7 +20,7 @@ export interface RegionExcess {
   /** What made it, and the line of the program that this comes from. */
   readonly maker: string | undefined;
   readonly makerLine: string | undefined;
-  /** Of `savedOutside`: who saved it. */
+  /** Of `savedOutside`: who saved it; of `readOutside`: the op that read it, undefined where the program read its values. */
   readonly saver: string | undefined;
 }
 
@@ -49,8 +49,11 @@ export function summarizeRegions(trace: Trace): RegionsSummary {
   const groups = new Map<string, { -readonly [K in keyof RegionExcess]: RegionExcess[K] }>();
   const add = (cause: RegionCause, region: CheckpointedRegion, bytes: number, kept?: KeptByRegion): void => {
     const maker = kept?.maker === undefined ? undefined : trace.opName(kept.maker);
-    const makerLine = kept?.maker === undefined ? undefined : trace.opLine(kept.maker);
-    const saver = cause === "savedOutside" ? describeSaver(trace, kept?.saver) : undefined;
+    // Of what no op made, the line of the region is as near as can be told.
+    const { line } = trace.scopes[region.scope];
+    const makerLine = kept === undefined ? undefined : kept.maker === undefined ? line : trace.opLine(kept.maker);
+    const isOfSaver = cause === "savedOutside" || (cause === "readOutside" && kept?.saver !== undefined);
+    const saver = isOfSaver ? describeSaver(trace, kept?.saver) : undefined;
     const key = JSON.stringify([cause, maker, makerLine, saver, kept === undefined && trace.scopes[region.scope].line]);
     const group = groups.get(key);
     if (group === undefined) groups.set(key, { cause, bytes, regions: [region], maker, makerLine, saver });

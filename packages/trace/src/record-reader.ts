@@ -184,8 +184,8 @@ export class RecordReader {
 
 function checkpointForm(r: TraceRecord): CheckpointForm {
   const form = r["checkpoint"];
-  if (form === "nonReentrant" || form === "reentrant") return form;
-  throw new TraceFieldError("checkpoint", `expected "nonReentrant" or "reentrant", found ${excerpt(form)}`);
+  if (form === "nonReentrant" || form === "reentrant" || form === "replayed") return form;
+  throw new TraceFieldError("checkpoint", `expected "nonReentrant", "reentrant" or "replayed", found ${excerpt(form)}`);
 }
 
 function flags(r: TraceRecord): number {

@@ -63,9 +63,9 @@ export interface Scope {
 
 /**
  * The two forms of `torch.utils.checkpoint`: `nonReentrant` recomputes up to the last tensor that its backward pass asks for; `reentrant` all of it, in a backward
- * pass of its own.
+ * pass of its own. `replayed`: the kernels whose results the backward pass asks for are replayed, and what they make may go under living tensors (`checkpoint` of `@remat/checkpoint`).
  */
-export type CheckpointForm = "nonReentrant" | "reentrant";
+export type CheckpointForm = "nonReentrant" | "reentrant" | "replayed";
 
 /** Compressed rows: row i is `values[start[i]] … values[start[i + 1] - 1]`. */
 export interface Rows<T extends Int32Array | Float64Array = Int32Array> {

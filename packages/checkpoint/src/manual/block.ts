@@ -1,4 +1,4 @@
-import type { KernelAttributes } from "@remat/dispatch-hook";
+import type { CheckpointedBlock, KernelAttributes } from "@remat/dispatch-hook";
 import type { Recipe, StoredBuffer } from "../executor/stored-data.js";
 import type { CheckpointedOp, SavePolicy } from "./save-policies.js";
 
@@ -13,7 +13,7 @@ export interface BlockRecipe {
 }
 
 /** One run of a checkpointed block. @internal */
-export interface Block {
+export interface Block extends CheckpointedBlock {
   readonly policy: SavePolicy;
   /** What ran in it, in order; of a block inside it only what made its results. */
   readonly recipes: BlockRecipe[];

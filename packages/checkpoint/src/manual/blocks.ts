@@ -1,5 +1,5 @@
 import { type OpDone, storagesOf } from "@remat/dispatch-hook";
-import { recomputeOps } from "@remat/dispatch-hook/residency";
+import { recomputeOps, tellBlockEntered, tellBlockExited } from "@remat/dispatch-hook/residency";
 import { Phase } from "@remat/trace";
 import { type Tensor, util } from "@tensorflow/tfjs-core";
 import type { Policy } from "../executor/executor.js";
@@ -27,9 +27,10 @@ export class Blocks implements Policy {
     return this.ledger !== undefined && this.phase === Phase.forward;
   }
 
-  enter(policy: SavePolicy): Block {
-    const block: Block = { policy, recipes: [], ops: [], isOver: false };
+  enter(name: string, policy: SavePolicy, inputs: readonly Tensor[]): Block {
+    const block: Block = { name, inputs, policy, recipes: [], ops: [], isOver: false };
     this.running.push(block);
+    tellBlockEntered(block);
     return block;
   }
 
@@ -37,10 +38,17 @@ export class Blocks implements Policy {
   exit(block: Block, results: readonly Tensor[] | undefined): void {
     const at = this.running.indexOf(block);
     if (at < 0) return;
-    this.running.length = at;
-    block.isOver = true;
+    for (const left of this.running.splice(at).reverse()) {
+      left.isOver = true;
+      if (left === block && results !== undefined) this.evict(block, results);
+      tellBlockExited(left, left === block ? (results ?? []) : []);
+    }
+  }
+
+  /** Evicts what the block made besides its results and what it saves. */
+  private evict(block: Block, results: readonly Tensor[]): void {
     const { ledger } = this;
-    if (ledger === undefined || results === undefined) return;
+    if (ledger === undefined) return;
     const handedOut = new Set(results.map(({ dataId }) => ledger.get(dataId)?.buffer));
     const own = new Set<Recipe | undefined>(block.recipes.map(({ recipe }) => recipe));
     for (const made of block.recipes)
@@ -109,7 +117,7 @@ export class Blocks implements Policy {
     if (ledger === undefined || block?.isOver !== true || phase === Phase.forward || this.isRecomputing) return false;
     this.isRecomputing = true;
     try {
-      recomputeOps(block.ops, () => this.recompute(block, buffer, ledger));
+      recomputeOps(block.ops, () => this.recompute(block, buffer, ledger), block);
     } finally {
       this.isRecomputing = false;
     }

@@ -53,9 +53,9 @@ export function checkpointLayers(
   }
   let running: { readonly fqn: string; readonly block: Block } | undefined;
   tracker.registerUserHooks({
-    preForward: ({ fqn }) => {
+    preForward: ({ fqn }, inputs) => {
       if (running !== undefined || !matches(fqn)) return;
-      const block = enterBlock(policy);
+      const block = enterBlock(fqn, policy, inputs);
       if (block !== undefined) running = { fqn, block };
     },
     postForward: ({ fqn }, _inputs, outputs) => {

@@ -92,8 +92,8 @@ export function checkPolicy(name: string, policy: unknown): void {
 }
 
 /** Begins a block, or returns undefined where none can be: outside of a forward pass of which gradients are wanted. @internal */
-export const enterBlock = (policy: SavePolicy): Block | undefined =>
-  blocks.isActive ? blocks.enter(policy) : undefined;
+export const enterBlock = (name: string, policy: SavePolicy, inputs: readonly Tensor[]): Block | undefined =>
+  blocks.isActive ? blocks.enter(name, policy, inputs) : undefined;
 
 /** @internal */
 export const exitBlock = (block: Block, results: readonly Tensor[] | undefined): void => blocks.exit(block, results);
@@ -122,7 +122,7 @@ export function checkpoint<A extends readonly unknown[], R>(
   checkPolicy("checkpoint's policy", policy);
   watchBlocks(blocks);
   return (...args) => {
-    const block = enterBlock(policy);
+    const block = enterBlock(fn.name === "" ? "checkpoint" : fn.name, policy, tensorsIn(args));
     if (block === undefined) return fn(...args);
     let results: Tensor[] | undefined;
     try {

@@ -11,5 +11,7 @@ export {
   recomputeOps,
   replayKernel,
   restoreConstant,
+  tellBlockEntered,
+  tellBlockExited,
   unpinData,
 } from "./resident-data.js";

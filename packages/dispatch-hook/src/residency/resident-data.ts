@@ -1,4 +1,5 @@
-import type { DataId } from "@tensorflow/tfjs-core";
+import type { DataId, Tensor } from "@tensorflow/tfjs-core";
+import type { CheckpointedBlock } from "../dispatch-mode.js";
 import { openSession } from "../open-session.js";
 import { type ConstantData, constantIn, valuesOf } from "./constants.js";
 import { locateData } from "./data-contents.js";
@@ -30,16 +31,33 @@ export function replayKernel(recipe: KernelRecipe, into: readonly (DataId | unde
   if (session !== undefined) replay(session, recipe, into);
 }
 
-/** Runs `replayAll`, which replays some of `ops` of the forward pass, told by `sequence`: modes are told that these are recomputed. */
-export function recomputeOps(ops: readonly number[], replayAll: () => void): void {
+/** Tells modes that a block begins whose inside is recomputed in the backward pass. */
+export function tellBlockEntered(block: CheckpointedBlock): void {
+  const modes = openSession()?.modes;
+  for (const open of modes?.listeners("blockEntered") ?? []) if (modes?.isInside(open)) open.mode.blockEntered(block);
+}
+
+/** Tells modes that it is over, once what it need not keep is evicted; `results` is what it hands out, empty if it failed. */
+export function tellBlockExited(block: CheckpointedBlock, results: readonly Tensor[]): void {
+  const modes = openSession()?.modes;
+  for (const open of modes?.listeners("blockExited") ?? [])
+    if (modes?.isInside(open)) open.mode.blockExited(block, results);
+}
+
+/**
+ * Runs `replayAll`, which replays some of `ops` of the forward pass, told by `sequence`: modes are told that these are recomputed.
+ *
+ * @param block the block whose ops they are, if they are one's
+ */
+export function recomputeOps(ops: readonly number[], replayAll: () => void, block?: CheckpointedBlock): void {
   const modes = openSession()?.modes;
   for (const open of modes?.listeners("recomputationStarting") ?? [])
-    if (modes?.isInside(open)) open.mode.recomputationStarting(ops);
+    if (modes?.isInside(open)) open.mode.recomputationStarting(ops, block);
   try {
     replayAll();
   } finally {
     for (const open of modes?.listeners("recomputationOver") ?? [])
-      if (modes?.isInside(open)) open.mode.recomputationOver();
+      if (modes?.isInside(open)) open.mode.recomputationOver(block);
   }
 }
 

@@ -1,14 +1,36 @@
-import { bytesPerElement, EventKind, elementsOf, Phase, type Scope, type Trace } from "@remat/trace";
+import {
+  bytesPerElement,
+  Category,
+  type CheckpointForm,
+  EventKind,
+  elementsOf,
+  OpFlag,
+  Phase,
+  type Trace,
+} from "@remat/trace";
 import { allocatedSizes } from "../allocators/device-units.js";
 import { HeldMemory } from "../held/held-memory.js";
+import { type RecomputingScope, recomputingScopes } from "./recomputing-scopes.js";
 import { readSaves, type Saver, saverOf, type TracedSave } from "./savers.js";
 
 /**
  * Why memory that a checkpointed region made is held when the region is over. `result`: it returned it. `policy`: its policy of selective checkpointing saves it.
  * `viewReturned`: it returned a view of a part, and the rest is held with that. `savedOutside`: an op, or a region, outside saved it for its own backward pass.
- * `program`: nobody saved it, and yet it lives: the program holds it, in a list, an attribute, a closure, a cache.
+ * `program`: nobody saved it, and yet it lives: the program holds it, in a list, an attribute, a closure, a cache. `savedForNothing`: its own gradient function is given it, and computes it all the same.
+ * `unrepeatable`: what made it would make something else if it ran again. `readOutside`: it was let go, and an op outside had it computed again before the backward pass.
  */
-export type KeptCause = "result" | "policy" | "viewReturned" | "savedOutside" | "program";
+export type KeptCause =
+  | "result"
+  | "policy"
+  | "viewReturned"
+  | "savedOutside"
+  | "program"
+  | "savedForNothing"
+  | "unrepeatable"
+  | "readOutside";
+
+/** How a region is recomputed: as {@link CheckpointForm} says, or by a gradient function of the program's own (tfjs's `customGrad`). */
+export type RegionForm = CheckpointForm | "customGrad";
 
 /** Memory that a region made and that is held when it is over. */
 export interface KeptByRegion {
@@ -18,7 +40,7 @@ export interface KeptByRegion {
   readonly bytes: number;
   /** The op in the region that made it; undefined where no op's result is on it. */
   readonly maker: number | undefined;
-  /** Of `savedOutside`: who saved it first; undefined where that cannot be told. */
+  /** Of `savedOutside`: who saved it first, and of `readOutside` who read it; undefined where that cannot be told. */
   readonly saver: Saver | undefined;
   /** The op at which it was freed; undefined where it is held to the end. */
   readonly freedAt: number | undefined;
@@ -34,29 +56,30 @@ export type RegionFlaw = "neverRecomputed" | "viewGiven" | "reentrant";
 export interface CheckpointedRegion {
   /** Index into `trace.scopes`. */
   readonly scope: number;
-  readonly form: NonNullable<Scope["checkpoint"]>;
+  readonly form: RegionForm;
   /** The module call that it is, or runs in; undefined outside every module. */
   readonly module: string | undefined;
   /** How often it was recomputed. */
   readonly recomputed: number;
   /** All that ops in it allocated on the device. */
   readonly madeBytes: number;
-  /** What of that is alive when it is over: the sum of `kept`. */
+  /** What of that is held when it is over, or again before the backward pass: the sum of `kept`. */
   readonly heldBytes: number;
   readonly kept: readonly KeptByRegion[];
   readonly flaws: readonly { readonly flaw: RegionFlaw; readonly bytes: number }[];
 }
 
 /**
- * Returns, for each region that ran under `torch.utils.checkpoint`, in order, what it made that is held when it is over, and why. Regions inside recomputed ones are
- * told of their first run. Empty for a trace that tells of no regions.
+ * Returns, for each region that ran under `torch.utils.checkpoint`, or that a program of TensorFlow.js checkpoints by hand, in order, what it made that is held when it is over, and why. Regions inside
+ * recomputed ones are told of their first run. Empty for a trace that tells of no regions.
  *
  * @throws RematError `TRACE_EVENT_ORDER`
  * @example
  * for (const { module, kept } of checkpointedRegions(trace)) console.log(module, kept.filter(({ cause }) => cause === "program"));
  */
 export function checkpointedRegions(trace: Trace): readonly CheckpointedRegion[] {
-  const runs = readRuns(trace);
+  const byHand = recomputingScopes(trace);
+  const runs = readRuns(trace, byHand);
   if (runs.length === 0) return [];
   const saves = readSaves(trace);
   const savesOn = new Map<number, TracedSave[]>();
@@ -75,6 +98,9 @@ interface Reads {
 /** What was seen of a region. */
 interface Run {
   readonly scope: number;
+  readonly form: RegionForm;
+  /** Of `customGrad`: storages whose contents its gradient function computes. */
+  readonly again: ReadonlySet<number>;
   readonly module: string | undefined;
   /** Positions of events. */
   readonly begin: number;
@@ -86,6 +112,8 @@ interface Run {
   readonly alive: Map<number, number>;
   /** The op at which each of these was freed. */
   readonly freedAt: Map<number, number>;
+  /** Those that were let go, and held again before the backward pass: the op that had them computed. */
+  readonly readAt: Map<number, number>;
   /** Ops of the first run, and of the one that is being recomputed. */
   readonly ops: number[];
   readonly opsAgain: number[];
@@ -93,7 +121,7 @@ interface Run {
   state: "first" | "again" | "over";
 }
 
-function readRuns(trace: Trace): Run[] {
+function readRuns(trace: Trace, byHand: ReadonlyMap<number, RecomputingScope>): Run[] {
   const runs = new Map<number, Run>();
   const active: Run[] = [];
   const modules: number[] = [];
@@ -115,7 +143,9 @@ function readRuns(trace: Trace): Run[] {
     },
   });
   const enter = (scope: number, event: number): void => {
-    if (trace.scopes[scope].checkpoint === undefined) return;
+    const own = byHand.get(scope);
+    const form = trace.scopes[scope].checkpoint ?? (own && "customGrad");
+    if (form === undefined) return;
     const known = runs.get(scope);
     if (known !== undefined) {
       known.recomputed++;
@@ -128,14 +158,17 @@ function readRuns(trace: Trace): Run[] {
     if (active.some(({ state }) => state === "again")) return;
     const run: Run = {
       scope,
+      form,
+      again: own?.again ?? new Set(),
       module: moduleOfRegion(trace, modules, event),
       begin: event,
       end: event,
-      recomputed: 0,
+      recomputed: own?.times ?? 0,
       madeBytes: 0,
       made: [],
       alive: new Map(),
       freedAt: new Map(),
+      readAt: new Map(),
       ops: [],
       opsAgain: [],
       state: "first",
@@ -151,15 +184,30 @@ function readRuns(trace: Trace): Run[] {
       run.end = event;
       for (const storage of run.made)
         if (held.storages.isAlive(storage)) {
-          run.alive.set(storage, held.storages.bytes[storage]);
           holders.set(storage, [...(holders.get(storage) ?? []), run]);
+          if (held.storages.bytes[storage] > 0) run.alive.set(storage, held.storages.bytes[storage]);
         }
     }
     run.state = "over";
   };
+  /** What is computed again while no region is, and no backward pass runs yet, is for an op outside. */
+  const resize = (storage: number): void => {
+    const bytes = held.storages.bytes[storage];
+    const op = readerAt(trace, held.nextOp);
+    if (op === undefined || active.some(({ state }) => state === "again")) return;
+    for (const run of holders.get(storage) ?? [])
+      if (bytes === 0) {
+        // What was computed only on the way to something else is let go at once.
+        if (run.readAt.delete(storage)) run.alive.delete(storage);
+      } else if (!run.alive.has(storage)) {
+        run.alive.set(storage, bytes);
+        run.readAt.set(storage, op);
+      }
+  };
   const { kind, subject, count } = trace.events;
   for (let event = 0; event < count; event++) {
     held.take(trace, event + 1);
+    if (kind[event] === EventKind.resize) resize(subject[event]);
     if (kind[event] !== EventKind.allocate || !isOnDevice(subject[event])) continue;
     for (const run of active)
       if (run.state === "first") {
@@ -168,6 +216,13 @@ function readRuns(trace: Trace): Run[] {
       }
   }
   return [...runs.values()];
+}
+
+/** The op of the forward pass for which those from `op` on are replayed; undefined where it is of another pass. */
+function readerAt({ ops }: Trace, op: number): number | undefined {
+  let reader = op;
+  while (reader < ops.count && ops.phase[reader] === Phase.recompute) reader++;
+  return reader < ops.count && ops.phase[reader] === Phase.forward ? reader : undefined;
 }
 
 /** The module whose call is all of the region; else the one in which it runs, whose forward pass it may be. */
@@ -191,11 +246,17 @@ function moduleOfRegion(trace: Trace, modules: readonly number[], begin: number)
 
 function describeRun(run: Run, reads: Reads): CheckpointedRegion {
   const { trace, savesOn } = reads;
-  const { scope, module, recomputed, madeBytes } = run;
-  const { checkpoint: form = "nonReentrant", returned = [], given = [] } = trace.scopes[scope];
+  const { scope, form, module, recomputed, madeBytes } = run;
+  const { given = [] } = trace.scopes[scope];
+  const returned = trace.scopes[scope].returned ?? (form === "customGrad" ? trace.opOutputs(run.ops.at(-1)!) : []);
   const returnedBytes = bytesByStorage(trace, returned);
   const makers = makersOf(trace, run.ops);
   const kept: KeptByRegion[] = [];
+  /** Whether an op reads some of what was computed again before it ran; else the program read values. */
+  const readsAgain = (op: number): boolean =>
+    Array.from(trace.opInputs(op)).some((tensor) =>
+      trace.tensorStorages(tensor).some((storage) => run.readAt.get(storage) === op),
+    );
   for (const [storage, bytes] of run.alive) {
     const saves = savesOn.get(storage) ?? [];
     const keep = (cause: KeptCause, size: number, saver?: Saver): void =>
@@ -207,6 +268,11 @@ function describeRun(run: Run, reads: Reads): CheckpointedRegion {
         saver,
         freedAt: run.freedAt.get(storage),
       });
+    const reader = run.readAt.get(storage);
+    if (reader !== undefined) {
+      keep("readOutside", bytes, readsAgain(reader) ? { op: reader, scope: undefined } : undefined);
+      continue;
+    }
     const inside = saves.some(({ event }) => event > run.begin && event < run.end);
     const outside = saves.find(({ event }) => event > run.end);
     const part = returnedBytes.get(storage);
@@ -215,7 +281,8 @@ function describeRun(run: Run, reads: Reads): CheckpointedRegion {
     else if (part !== undefined) {
       keep("result", Math.min(bytes, part));
       keep(inside ? "policy" : "viewReturned", bytes - Math.min(bytes, part));
-    } else if (inside) keep("policy", bytes);
+    } else if (form === "replayed") keep(isRepeatable(trace, makers.get(storage)) ? "policy" : "unrepeatable", bytes);
+    else if (inside) keep(run.again.has(storage) ? "savedForNothing" : "policy", bytes);
     else if (outside !== undefined) keep("savedOutside", bytes, saverOf(trace, outside));
     else keep("program", bytes);
   }
@@ -231,35 +298,52 @@ function describeRun(run: Run, reads: Reads): CheckpointedRegion {
   };
 }
 
+/** What JavaScript made, or a random kernel, cannot be recomputed. */
+function isRepeatable({ ops }: Trace, maker: number | undefined): boolean {
+  return maker !== undefined && (ops.flags[maker] & OpFlag.random) === 0;
+}
+
 function flawsOf(
   run: Run,
   given: readonly number[],
-  returned: readonly number[],
+  returned: ArrayLike<number>,
   { trace, savesOn, sizes }: Reads,
 ): CheckpointedRegion["flaws"] {
   const flaws: { flaw: RegionFlaw; bytes: number }[] = [];
+  // Such a block holds nothing that it was given.
+  if (run.form === "replayed") return flaws;
+  const isOwnSave = (save: TracedSave): boolean =>
+    run.form === "customGrad"
+      ? save.event > run.begin && save.event < run.end
+      : saverOf(trace, save)?.scope === run.scope;
+  const isWeight = (storage: number): boolean => trace.storages.category[storage] === Category.parameter;
   const heldFor = [...bytesByStorage(trace, given)].filter(([storage]) => {
     const saves = savesOn.get(storage) ?? [];
-    return saves.length > 0 && saves.every((save) => saverOf(trace, save)?.scope === run.scope);
+    return !isWeight(storage) && saves.length > 0 && saves.every(isOwnSave);
   });
-  if (run.recomputed === 0 && trace.hasPhase(Phase.backward))
-    flaws.push({ flaw: "neverRecomputed", bytes: heldFor.reduce((sum, [storage]) => sum + sizes[storage], 0) });
-  else {
+  if (run.recomputed === 0 && trace.hasPhase(Phase.backward)) {
+    const bytes = heldFor.reduce((sum, [storage]) => sum + sizes[storage], 0);
+    if (bytes > 0 || run.form !== "customGrad") flaws.push({ flaw: "neverRecomputed", bytes });
+  } else {
     const beside = heldFor.reduce(
       (sum, [storage, bytes]) => sum + Math.max(0, trace.storages.bytes[storage] - bytes),
       0,
     );
     if (beside > 0) flaws.push({ flaw: "viewGiven", bytes: beside });
   }
-  if (trace.scopes[run.scope].checkpoint === "reentrant" && run.recomputed > 0)
+  if (run.form === "reentrant" && run.recomputed > 0)
     flaws.push({ flaw: "reentrant", bytes: recomputedResultBytes(trace, run, returned, sizes) });
   return flaws;
 }
 
 /** What the ops that made the results allocate when they run again. */
-function recomputedResultBytes(trace: Trace, run: Run, returned: readonly number[], sizes: Float64Array): number {
+function recomputedResultBytes(trace: Trace, run: Run, returned: ArrayLike<number>, sizes: Float64Array): number {
   const made = new Set(run.made);
-  const results = new Set(returned.flatMap((tensor) => trace.tensorStorages(tensor)).filter((s) => made.has(s)));
+  const results = new Set(
+    Array.from(returned)
+      .flatMap((tensor) => trace.tensorStorages(tensor))
+      .filter((s) => made.has(s)),
+  );
   const again = new Set<number>();
   for (const [i, op] of run.ops.entries()) {
     const other = run.opsAgain[i];
@@ -272,9 +356,9 @@ function recomputedResultBytes(trace: Trace, run: Run, returned: readonly number
 }
 
 /** By storage: how many bytes of it tensors see, each view counted once, at most all. */
-function bytesByStorage(trace: Trace, tensors: readonly number[]): ReadonlyMap<number, number> {
+function bytesByStorage(trace: Trace, tensors: ArrayLike<number>): ReadonlyMap<number, number> {
   const bytes = new Map<number, number>();
-  for (const tensor of new Set(tensors)) {
+  for (const tensor of new Set(Array.from(tensors))) {
     const storages = trace.tensorStorages(tensor);
     const elements = elementsOf(trace.tensorShape(tensor));
     const size = elements * (bytesPerElement(trace.tensorDtype(tensor)) ?? Number.POSITIVE_INFINITY);

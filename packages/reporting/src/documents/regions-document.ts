@@ -1,4 +1,5 @@
 import type { CheckpointedRegion, KeptCause } from "@remat/memory";
+import { countReplayedOps } from "@remat/trace";
 import type { DocumentPart, OutputDocument } from "../formats/output-document.js";
 import { type SizeFormat, type SizeUnit, sizeFormat } from "../size-unit.js";
 import type { RegionCause, RegionExcess, RegionsSummary } from "../summarize-regions.js";
@@ -24,27 +25,28 @@ export function regionsDocument(
 }
 
 function describeRegions(
-  { model, framework, regions, heldBytes, excesses, notes }: RegionsSummary,
+  { model, framework, regions, heldBytes, excesses, notes, trace }: RegionsSummary,
   size: SizeFormat,
 ): string[] {
+  const replayed = countReplayedOps(trace);
   const told = notes.map((note) => `note: ${note}`);
   if (regions.length === 0)
     return [
       `${model}: no checkpointed region in this run`,
       framework === "tfjs"
-        ? "TensorFlow.js has none: remat recomputes ops one by one, by a plan. remat compare MODEL --checkpoint 'layers.*' tells what a step holds where modules are recomputed."
+        ? `A run of TensorFlow.js tells of blocks under checkpoint and checkpointLayers of @remat/checkpoint, and of functions under tf.customGrad whose gradient computes again what they had computed.${replayed === 0 ? "" : ` A plan or a budget had ${count(replayed, "op")} run again here, one by one: remat memory tells what it kept.`} remat compare MODEL --checkpoint 'layers.*' tells what a step holds where modules are recomputed.`
         : "A run of PyTorch tells of those under torch.utils.checkpoint, where it was recorded by remat.record or remat.export of this version.",
       ...told,
     ];
   const excess = excesses.filter(({ cause }) => isHeldAfter(cause)).reduce((sum, { bytes }) => sum + bytes, 0);
   return [
-    `${model}: ${count(regions.length, "checkpointed region")}; ${size(heldBytes)} of what they made is held when they are over, ${excess === 0 ? "all of it results, or saved by a policy" : `of which ${size(excess)} need not be`}`,
+    `${model}: ${count(regions.length, "checkpointed region")}; ${size(heldBytes)} of what they made is held when they are over, ${excess === 0 ? `all of it results${excesses.some(({ cause }) => cause === "unrepeatable") ? ", saved by a policy, or what cannot be recomputed" : ", or saved by a policy"}` : `of which ${size(excess)} need not be`}`,
     ...told,
   ];
 }
 
 function isHeldAfter(cause: RegionCause): boolean {
-  return cause === "viewReturned" || cause === "savedOutside" || cause === "program";
+  return cause !== "neverRecomputed" && cause !== "viewGiven" && cause !== "reentrant" && cause !== "unrepeatable";
 }
 
 function regionsTable({ regions, trace }: RegionsSummary, size: SizeFormat, limit: number): DocumentPart {
@@ -70,10 +72,10 @@ function regionsTable({ regions, trace }: RegionsSummary, size: SizeFormat, limi
   };
 }
 
-function excessesTable({ excesses, trace }: RegionsSummary, size: SizeFormat, limit: number): DocumentPart {
+function excessesTable({ excesses, framework, trace }: RegionsSummary, size: SizeFormat, limit: number): DocumentPart {
   return {
     kind: "table",
-    title: "What need not be",
+    title: "Besides, and why",
     headers: ["Size", "Regions", "Made by", "Line", "Why"],
     worth: [9, 6, 5, 7, 8],
     names: ["Line"],
@@ -87,21 +89,32 @@ function excessesTable({ excesses, trace }: RegionsSummary, size: SizeFormat, li
           : String(excess.regions.length),
         excess.maker ?? "",
         excess.makerLine ?? "",
-        describeCause(excess),
+        describeCause(excess, framework === "tfjs"),
       ]),
   };
 }
 
 /** Returns why a region holds more than it has to, in a sentence with what to do. */
-function describeCause({ cause, saver }: Pick<RegionExcess, "cause" | "saver">): string {
+function describeCause({ cause, saver }: Pick<RegionExcess, "cause" | "saver">, isTfjs: boolean): string {
   switch (cause) {
+    case "savedForNothing":
+      return "its gradient function is given it by save([…]), and computes it all the same: leave it out of save";
+    case "unrepeatable":
+      return "made by random kernels or by JavaScript, which would make something else if they ran again: it has to be held; have them make less, or on something smaller";
+    case "readOutside":
+      return saver === undefined
+        ? "computed again before the backward pass, since the program read its values: have the block return what is read of it, such as its mean"
+        : `computed again before the backward pass, for ${saver}: have what uses it in the block, or return it`;
     case "savedOutside":
       return `saved outside by ${saver ?? "an op"}: have what uses it in the region, or return less`;
     case "viewReturned":
       return "the rest of a storage of which the region returns a view: return a copy (.clone()) of that part";
     case "program":
+      if (isTfjs) return "nobody saved it, the program keeps it (tf.keep): dispose of it once it is read";
       return "nobody saved it, the program holds it: a list, an attribute, a hook, a closure or a cache; hold .detach()ed results of the region, or nothing";
     case "neverRecomputed":
+      if (isTfjs)
+        return "never recomputed, since no backward pass asked for anything in it: call it without checkpointing";
       return "never recomputed, since no backward pass asked for anything in it: run it without checkpointing, or under torch.no_grad()";
     case "viewGiven":
       return "given a view, with which all of its storage is held: give a copy (.clone()) of that part";

@@ -1,5 +1,6 @@
 import { isRepeatable } from "@remat/backends";
 import {
+  type CheckpointedBlock,
   type DispatchMode,
   fasterGradientsNow,
   type GradientScope,
@@ -45,6 +46,9 @@ export interface TraceRecorderOptions {
   /** Tells the user's source line that runs now, as `file:line:column`. Asked before each op that differentiates none; left out: no op has a line. */
   readonly sourceLine?: () => string | undefined;
 }
+
+/** The name of the program's own scopes, of which is told what they are given and return: tfjs's are named after its ops. */
+const ownGradient = "customGrad";
 
 /** Mark in the trace after each update of the weights. */
 export const optimizerStepMark = "optimizerStep";
@@ -92,6 +96,9 @@ export class TraceRecorder implements DispatchMode {
   /** By op and by scope, where lines are told. */
   private readonly lineOfOps: (string | undefined)[] = [];
   private readonly lineOfScopes: (string | undefined)[] = [];
+  /** Of blocks that are checkpointed by hand, and of those that run, innermost last. */
+  private readonly blockRows = new WeakMap<CheckpointedBlock, number>();
+  private readonly runningBlocks: number[] = [];
 
   constructor(options: TraceRecorderOptions = {}) {
     this.builder = new TraceBuilder({ ...tracedHeader(), ...options.header });
@@ -179,12 +186,32 @@ export class TraceRecorder implements DispatchMode {
     this.builder.mark(name);
   }
 
-  recomputationStarting(ops: readonly number[]): void {
+  blockEntered(block: CheckpointedBlock): void {
+    const line = this.sourceLine?.();
+    const around = this.runningBlocks.at(-1) ?? -1;
+    const row = this.builder.scope(block.name, around, { checkpoint: "replayed", ...(line !== undefined && { line }) });
+    this.blockRows.set(block, row);
+    this.runningBlocks.push(row);
+    this.builder.enterScope(row, this.rowsOf(block.inputs));
+  }
+
+  blockExited(block: CheckpointedBlock, results: readonly Tensor[]): void {
+    const row = this.blockRows.get(block);
+    if (row === undefined) return;
+    this.runningBlocks.splice(this.runningBlocks.lastIndexOf(row), 1);
+    this.builder.exitScope(row, this.rowsOf(results));
+  }
+
+  recomputationStarting(ops: readonly number[], block: CheckpointedBlock | undefined): void {
+    const row = block && this.blockRows.get(block);
+    if (row !== undefined) this.builder.enterScope(row);
     this.recomputed.start(ops.map((sequence) => this.callOfRow(this.opRows.get(sequence))));
   }
 
-  recomputationOver(): void {
+  recomputationOver(block: CheckpointedBlock | undefined): void {
     this.recomputed.end();
+    const row = block && this.blockRows.get(block);
+    if (row !== undefined) this.builder.exitScope(row);
   }
 
   opStarting(op: OpCall): void {
@@ -239,16 +266,18 @@ export class TraceRecorder implements DispatchMode {
 
   scopeEntered(scope: GradientScope): void {
     const parent = scope.parent === undefined ? -1 : this.scopeRows.get(scope.parent.sequence);
-    const row = this.builder.scope(scope.name, parent);
+    const line = this.sourceLine?.();
+    const row = this.builder.scope(scope.name, parent, { ...(line !== undefined && { line }) });
     this.scopeRows.set(scope.sequence, row);
     this.callOfScopes.set(scope.sequence, this.call);
-    if (this.sourceLine !== undefined) this.lineOfScopes[row] = this.sourceLine();
-    this.builder.enterScope(row);
+    if (this.sourceLine !== undefined) this.lineOfScopes[row] = line;
+    this.builder.enterScope(row, scope.name === ownGradient ? this.rowsOf(scope.inputs) : undefined);
   }
 
-  scopeExited(scope: GradientScope): void {
+  scopeExited(scope: GradientScope, outputs: readonly Tensor[] | undefined): void {
     const row = this.scopeRows.get(scope.sequence);
-    if (row >= 0) this.builder.exitScope(row);
+    if (row < 0) return;
+    this.builder.exitScope(row, scope.name === ownGradient && outputs !== undefined ? this.rowsOf(outputs) : undefined);
   }
 
   tensorsSaved(saved: readonly SavedTensor[]): void {

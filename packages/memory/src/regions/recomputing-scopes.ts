@@ -1,0 +1,131 @@
+import { bytesPerElement, EventKind, OpFlag, Phase, type Trace } from "@remat/trace";
+
+/** What the gradient function of a scope computes again of what ran in it. */
+export interface RecomputingScope {
+  /** How often it has done so. */
+  readonly times: number;
+  /** Storages of the forward pass whose contents it has computed again. */
+  readonly again: ReadonlySet<number>;
+}
+
+/**
+ * Returns the scopes that are checkpointed by hand: composites with a gradient of their own (tfjs's `customGrad`) whose gradient function runs kernels of theirs again, on the same values; by index into
+ * `trace.scopes`. With those that run the same kernels as one of these, and of which no backward pass has asked.
+ */
+export function recomputingScopes(trace: Trace): ReadonlyMap<number, RecomputingScope> {
+  const scopes = new Map<number, RecomputingScope>();
+  if (!trace.scopes.some(({ checkpoint }) => checkpoint === undefined)) return scopes;
+  const search = new Search(trace);
+  for (const [scope, made] of search.madeIn)
+    if (made.again.size > 0) scopes.set(scope, { times: Math.max(...made.times.values()), again: made.again });
+  const known = new Set([...scopes.keys()].map((scope) => search.kernelsOf(scope)));
+  for (const scope of search.madeIn.keys())
+    if (!scopes.has(scope) && !search.isDifferentiated(scope) && known.has(search.kernelsOf(scope)))
+      scopes.set(scope, { times: 0, again: new Set() });
+  return scopes;
+}
+
+/** What was seen of a scope. */
+interface Made {
+  /** By what an op is and what it reads: the values that it made, in order. */
+  readonly values: Map<string, readonly number[]>;
+  readonly ops: number[];
+  /** By such an op: how often it ran again. */
+  readonly times: Map<string, number>;
+  readonly again: Set<number>;
+}
+
+class Search {
+  /** By scope, what ran in it in the forward pass. */
+  readonly madeIn = new Map<number, Made>();
+  private readonly trace: Trace;
+  private readonly differentiated = new Set<number>();
+  /** By storage: the one in which its values were first, of a copy that was saved or computed again. */
+  private readonly firstWith = new Map<number, number>();
+  /** Storages that ops have made. */
+  private readonly isMade = new Set<number>();
+
+  constructor(trace: Trace) {
+    this.trace = trace;
+    const { kind, subject, count } = trace.events;
+    const { saves } = trace;
+    for (let event = 0; event < count; event++)
+      if (kind[event] === EventKind.op) this.op(subject[event]);
+      else if (kind[event] === EventKind.save && saves.tensor[subject[event]] >= 0) {
+        const [storage] = trace.tensorStorages(saves.tensor[subject[event]]);
+        if (storage !== saves.storage[subject[event]])
+          this.firstWith.set(saves.storage[subject[event]], this.valueOf(storage));
+      }
+  }
+
+  /** Whether ops of its gradient function ran. */
+  isDifferentiated(scope: number): boolean {
+    return this.differentiated.has(scope);
+  }
+
+  /** The kernels that ran in it, in order. */
+  kernelsOf(scope: number): string {
+    return this.madeIn
+      .get(scope)!
+      .ops.map((op) => this.trace.opName(op))
+      .join();
+  }
+
+  private op(op: number): void {
+    const { ops } = this.trace;
+    const scope = ops.forwardScope[op];
+    if (scope >= 0) {
+      this.differentiated.add(scope);
+      this.repeat(op, scope);
+    } else if (ops.phase[op] === Phase.forward)
+      for (let around = ops.scope[op]; around >= 0; around = this.trace.scopes[around].parent) this.make(op, around);
+    for (const tensor of this.trace.opOutputs(op))
+      for (const storage of this.trace.tensorStorages(tensor)) this.isMade.add(storage);
+  }
+
+  private make(op: number, scope: number): void {
+    let made = this.madeIn.get(scope);
+    if (made === undefined)
+      this.madeIn.set(scope, (made = { values: new Map(), ops: [], times: new Map(), again: new Set() }));
+    made.ops.push(op);
+    made.values.set(this.keyOf(op), this.outputsOf(op));
+  }
+
+  /** An op of the gradient function of `scope`, or of a scope in that. */
+  private repeat(op: number, scope: number): void {
+    const made = this.madeIn.get(scope);
+    if (made === undefined) return;
+    const key = this.keyOf(op);
+    const values = made.values.get(key);
+    if (values === undefined) return;
+    const outputs = this.outputsOf(op);
+    for (const [i, output] of outputs.entries()) this.firstWith.set(output, values[i]);
+    // A view is no work, and one of what is there takes no memory.
+    if ((this.trace.ops.flags[op] & (OpFlag.view | OpFlag.random)) !== 0) return;
+    made.times.set(key, (made.times.get(key) ?? 0) + 1);
+    for (const value of values) made.again.add(value);
+  }
+
+  /** What an op is, and what it reads. */
+  private keyOf(op: number): string {
+    const { trace } = this;
+    const attributes = trace.ops.attributes[op];
+    const inputs = Array.from(trace.opInputs(op), (tensor) => {
+      const [storage] = trace.tensorStorages(tensor);
+      const type = `${trace.tensorDtype(tensor)}[${trace.tensorShape(tensor).join()}]`;
+      // JavaScript makes a number anew each time that the program writes it.
+      const isNumber =
+        !this.isMade.has(storage) && trace.storages.bytes[storage] <= (bytesPerElement(trace.tensorDtype(tensor)) ?? 0);
+      return isNumber ? type : `${this.valueOf(storage)}:${type}`;
+    });
+    return `${trace.opName(op)} ${attributes} ${inputs.join(" ")}`;
+  }
+
+  private outputsOf(op: number): readonly number[] {
+    return [...this.trace.opOutputs(op)].map((tensor) => this.trace.tensorStorages(tensor)[0]);
+  }
+
+  private valueOf(storage: number): number {
+    return this.firstWith.get(storage) ?? storage;
+  }
+}
