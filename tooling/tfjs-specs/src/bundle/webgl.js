@@ -7,7 +7,8 @@ import { setTestEnvs } from "@tensorflow/tfjs-core/dist/jasmine_util";
 // As tfjs-backend-webgl has it (`backend_webgl_test_registry.ts`), so that what is small is computed on the device, too.
 setTestEnvs([
   {
-    name: "webgl2",
+    // By which the specs of drawing choose their backend, too.
+    name: "webgl",
     backendName: "webgl",
     flags: { WEBGL_VERSION: 2, WEBGL_CPU_FORWARD: false, WEBGL_SIZE_UPLOAD_UNIFORM: 0 },
     isDataSync: true,
