@@ -1,7 +1,7 @@
 import { defaultBackend } from "@remat/backends";
 import { currentBackend, withDispatchMode } from "@remat/dispatch-hook";
 import { checkArgument, isRecord, isText, isTrace, type OptionChecks, RematError, type Trace } from "@remat/trace";
-import { type ModelDefinition, resolveStep, type StepRequest, traceFakeStep } from "@remat/tracer";
+import { decideCheckpointing, type ModelDefinition, resolveStep, type StepRequest, traceFakeStep } from "@remat/tracer";
 import { LayersModel, version_layers } from "@tensorflow/tfjs-layers";
 import { record } from "./record.js";
 
@@ -47,12 +47,12 @@ export async function traceOf(
       ...how,
       backend: defaultBackend(currentBackend()).name,
     });
-  const recorded = () => record(() => checkStep(what()));
-  const { checkpointing, fasterGradients } = how;
-  return withDispatchMode(
-    { ...(checkpointing === "free" && { decidesCheckpointing: true }), fasterGradients },
-    recorded,
-  );
+  const stopDeciding = decideCheckpointing(how);
+  try {
+    return await withDispatchMode({ fasterGradients: how.fasterGradients }, () => record(() => checkStep(what())));
+  } finally {
+    stopDeciding();
+  }
 }
 
 /** What is expected of the options by which a step is described. @internal */

@@ -1,8 +1,10 @@
-import { type CloseMode, openDispatchMode } from "@remat/dispatch-hook";
+import { type CloseMode, currentBackend, openDispatchMode } from "@remat/dispatch-hook";
+import { backend } from "@tensorflow/tfjs-core";
 import type { StepRequest } from "./step-spec.js";
 
 /**
- * Has blocks that are checkpointed by hand run as they are from here on, where a request wants them `free`; does nothing otherwise. Returns what ends it.
+ * Has a step run as an executor takes it from here on, where a request wants blocks that are checkpointed by hand to be `free`: they run as they are, and what waits for queued kernels is
+ * given back before and after each op. Does nothing otherwise. Returns what ends it.
  *
  * @example
  * const stop = decideCheckpointing({ checkpointing: "free" });
@@ -10,5 +12,11 @@ import type { StepRequest } from "./step-spec.js";
  * stop();
  */
 export function decideCheckpointing({ checkpointing }: Pick<StepRequest, "checkpointing">): CloseMode {
-  return checkpointing === "free" ? openDispatchMode({ decidesCheckpointing: true }) : () => {};
+  if (checkpointing !== "free") return () => {};
+  const { freedMemory } = currentBackend();
+  const settle = () => freedMemory?.settle(backend());
+  return openDispatchMode({
+    decidesCheckpointing: true,
+    ...(freedMemory !== undefined && { opComing: settle, opOver: settle }),
+  });
 }

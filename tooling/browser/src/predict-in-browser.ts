@@ -13,7 +13,7 @@ import { memoryOf, record } from "remat";
 
 /** What a step took on a GPU. */
 export interface StepOnGpu {
-  /** After each kernel the bytes in use that `tf.memory()` tells, beyond those before: `MatMul 1024`. */
+  /** After each kernel the bytes in use, allocated and kept for what comes next that `tf.memory()` tells, beyond those before: `MatMul 1024 2048 1024`. */
   readonly afterKernels: readonly string[];
   /** The most of them. */
   readonly mostBytes: number;
@@ -101,8 +101,17 @@ export async function tellMemory(
   return { device: trace.header.device, told: peakBytes, taken };
 }
 
-const bytesInGpu = (): number =>
-  (tf.memory() as tf.MemoryInfo & { readonly numBytesInGPU?: number }).numBytesInGPU ?? 0;
+/** Bytes in use, allocated, and of what was freed and is kept, by the names that each backend has for them; webgpu does not tell the last. */
+function bytesInGpu(): readonly number[] {
+  const {
+    numBytesInGPU: used = 0,
+    numBytesInGPUAllocated,
+    numBytesAllocatedInGPU,
+    numBytesInGPUFree,
+  } = tf.memory() as tf.MemoryInfo & Readonly<Record<string, number | undefined>>;
+  const allocated = numBytesInGPUAllocated ?? numBytesAllocatedInGPU ?? used;
+  return [used, allocated, numBytesInGPUFree ?? allocated - used];
+}
 
 function watchKernels(): { found(isFake: boolean): Pick<StepOnGpu, "afterKernels" | "mostBytes">; stop(): void } {
   const engine = tf.engine();
@@ -110,7 +119,7 @@ function watchKernels(): { found(isFake: boolean): Pick<StepOnGpu, "afterKernels
   const before = bytesInGpu();
   let instance: object | undefined;
   const kernels: string[] = [];
-  const bytes: number[] = [];
+  const bytes: (readonly number[])[] = [];
   engine.runKernel = function (this: typeof engine, ...args: Parameters<typeof runKernel>) {
     const result = runKernel.apply(this, args);
     // Not those of an update that is rehearsed, which runs on an instance of its own.
@@ -122,10 +131,10 @@ function watchKernels(): { found(isFake: boolean): Pick<StepOnGpu, "afterKernels
   } as typeof runKernel;
   return {
     found(isFake) {
-      const from = isFake ? 0 : before;
+      const beyond = bytes.map((each) => each.map((count, i) => count - (isFake ? 0 : before[i])));
       return {
-        afterKernels: kernels.map((kernel, i) => `${kernel} ${bytes[i] - from}`),
-        mostBytes: Math.max(...bytes) - from,
+        afterKernels: kernels.map((kernel, i) => `${kernel} ${beyond[i].join(" ")}`),
+        mostBytes: Math.max(...beyond.map(([used]) => used)),
       };
     },
     stop: () => {

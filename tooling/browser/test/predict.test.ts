@@ -4,7 +4,9 @@ import type * as program from "../src/predict-in-browser.js";
 import { type ServedPage, servePage } from "../src/serve-page.js";
 
 const browserPath = inject("browser");
-const examples = ["foo", "transformer", "gpt-2", "lstm", "u-net", "shared-layers"];
+/** Software that stands for a GPU compiles hundreds of programs for a step. */
+const timeoutMs = 600_000;
+const examples = ["foo", "transformer", "gpt-2", "gpt-3", "lstm", "u-net", "shared-layers", "mobilenet-v1"];
 const ways = ["stock", "early release", "plan"] as const;
 const cases = (["webgl", "webgpu"] as const).flatMap((backend) => examples.map((model) => ({ backend, model })));
 
@@ -51,9 +53,7 @@ describe.runIf(browserPath !== "")("in a browser, without its GPU", () => {
           expect(told).toEqual({ ...measured, afterKernels: undefined });
           expect(afterKernels.length).toBe(measured.afterKernels.length);
           expect(measured.mismatch).toBeUndefined();
-          // Stock's step on webgpu, which the plan was made of, frees what kernels make for themselves when the queue is submitted, and a planned one after each op.
-          if (backend === "webgl") expect(measured.peakBytes).toBe(measured.plannedPeakBytes);
-          else expect(measured.peakBytes).toBeLessThanOrEqual(measured.plannedPeakBytes ?? 0);
+          expect(measured.peakBytes).toBe(measured.plannedPeakBytes);
         }
         mostBytes.push(measured.mostBytes);
       }
@@ -61,6 +61,7 @@ describe.runIf(browserPath !== "")("in a browser, without its GPU", () => {
       expect(mostBytes[2]).toBeLessThan(mostBytes[0]);
       expect(served.faults).toEqual([]);
     },
+    timeoutMs,
   );
 
   test.each(["webgl", "webgpu"] as const)("memoryOf tells of %s what a step takes there", async (backend) => {

@@ -212,7 +212,20 @@ export class Executor implements DispatchMode {
 
   opComing(kernel: string, inputs: KernelInputs, attributes: KernelAttributes | undefined): void {
     const { ledger, policy } = this;
-    if (ledger === undefined || policy.watchesOnly || ledger.isReplaying) return;
+    if (ledger !== undefined && !policy.watchesOnly && !ledger.isReplaying)
+      this.prepare(ledger, kernel, inputs, attributes);
+    // What was disposed of since the last op, and just now.
+    this.kept?.settle();
+    this.startedMs = performance.now();
+  }
+
+  private prepare(
+    ledger: Ledger,
+    kernel: string,
+    inputs: KernelInputs,
+    attributes: KernelAttributes | undefined,
+  ): void {
+    const { policy } = this;
     const written = this.writesTo?.get(kernel);
     if (written !== undefined) ledger.writing((inputs as Readonly<Record<string, TensorInfo>>)[written]);
     const locked = ledger.lock(inputs, policy.passesNext !== true);
@@ -222,7 +235,6 @@ export class Executor implements DispatchMode {
     } finally {
       ledger.unlock(locked);
     }
-    this.startedMs = performance.now();
   }
 
   opStarting(call: OpCall): void {
