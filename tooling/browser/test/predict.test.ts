@@ -6,7 +6,17 @@ import { type ServedPage, servePage } from "../src/serve-page.js";
 const browserPath = inject("browser");
 /** Software that stands for a GPU compiles hundreds of programs for a step. */
 const timeoutMs = 600_000;
-const examples = ["foo", "transformer", "gpt-2", "gpt-3", "lstm", "u-net", "shared-layers", "mobilenet-v1"];
+const examples = [
+  "foo",
+  "transformer",
+  "gpt-2",
+  "gpt-3",
+  "lstm",
+  "u-net",
+  "shared-layers",
+  "mobilenet-v1",
+  "mobilenet-v2",
+];
 const ways = ["stock", "early release", "plan"] as const;
 const cases = (["webgl", "webgpu"] as const).flatMap((backend) => examples.map((model) => ({ backend, model })));
 
