@@ -51,7 +51,7 @@ export async function bundleAgent(folder, conditions = []) {
   await build({
     ...commonJs,
     entryPoints: [{ in: path("src/agent/agent.ts"), out: "agent" }],
-    plugins: [fromPurePackages(Object.keys(packages.pure))],
+    plugins: [fromPurePackages(packages.pure)],
   });
   await build({
     ...options,
@@ -110,24 +110,25 @@ function manifestOf(inputs, specifier) {
 }
 
 /**
- * Has the agent take the packages from the file in which the program finds them.
+ * Has the agent take the packages from the file in which the program finds them: each export once, when it is loaded. By the getters of what CommonJS exports, two for each use, a hot path would
+ * spend more than on the work itself.
  *
- * @param {readonly string[]} specifiers
+ * @param {Readonly<Record<string, { readonly exports: readonly string[] }>>} packages by specifier
  * @returns {import("esbuild").Plugin}
  */
-function fromPurePackages(specifiers) {
+function fromPurePackages(packages) {
   return {
     name: "pure packages",
     setup(bundling) {
       bundling.onResolve({ filter: /^@remat\// }, ({ path: specifier }) =>
-        specifiers.includes(specifier) ? { path: specifier, namespace: "pure-packages" } : undefined,
+        specifier in packages ? { path: specifier, namespace: "pure-packages" } : undefined,
       );
       bundling.onResolve({ filter: /^\.\/pure-packages\.cjs$/, namespace: "pure-packages" }, ({ path: file }) => ({
         path: file,
         external: true,
       }));
       bundling.onLoad({ filter: /./, namespace: "pure-packages" }, ({ path: specifier }) => ({
-        contents: `module.exports = require("./pure-packages.cjs").purePackages[${JSON.stringify(specifier)}];`,
+        contents: `export const { ${packages[specifier].exports.join(", ")} } = require("./pure-packages.cjs").purePackages[${JSON.stringify(specifier)}];`,
       }));
     },
   };
