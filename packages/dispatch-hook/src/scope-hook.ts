@@ -31,12 +31,12 @@ export function runScope(
   let outputs: readonly Tensor[] | undefined;
   try {
     const output = run.call(session.engine, parameters);
-    outputs = Array.isArray(output) ? output : [output];
+    outputs = [output].flat();
     const saved = savedByScope.get(scope);
     if (saved !== undefined)
       reportSaved(
         session,
-        saved.map((pair) => describe(session, scope, output, pair)),
+        saved.map((pair) => describe(session, scope, outputs!, pair)),
       );
     return output;
   } finally {
@@ -77,10 +77,9 @@ function scopeName(name = ""): string {
 function describe(
   { storages }: Session,
   scope: GradientScope,
-  output: Tensor | Tensor[],
+  outputs: readonly Tensor[],
   { tensor, clone }: { tensor: Tensor; clone: Tensor },
 ): SavedTensor {
-  const outputs = Array.isArray(output) ? output : [output];
   const [storage] = storages.storagesOf(tensor);
   const isOneOf = (others: readonly Tensor[]) =>
     others.includes(tensor) || others.some((other) => storages.storagesOf(other)[0] === storage);

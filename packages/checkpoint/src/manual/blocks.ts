@@ -1,5 +1,5 @@
 import { type OpDone, storagesOf } from "@remat/dispatch-hook";
-import { recomputeOps, tellBlockEntered, tellBlockExited } from "@remat/dispatch-hook/residency";
+import { recomputeOps, tellModes } from "@remat/dispatch-hook/residency";
 import { Phase } from "@remat/trace";
 import { type Tensor, util } from "@tensorflow/tfjs-core";
 import type { Policy } from "../executor/executor.js";
@@ -30,7 +30,7 @@ export class Blocks implements Policy {
   enter(name: string, policy: SavePolicy, inputs: readonly Tensor[]): Block {
     const block: Block = { name, inputs, policy, recipes: [], ops: [], isOver: false };
     this.running.push(block);
-    tellBlockEntered(block);
+    tellModes("blockEntered", block);
     return block;
   }
 
@@ -41,7 +41,7 @@ export class Blocks implements Policy {
     for (const left of this.running.splice(at).reverse()) {
       left.isOver = true;
       if (left === block && results !== undefined) this.evict(block, results);
-      tellBlockExited(left, left === block ? (results ?? []) : []);
+      tellModes("blockExited", left, left === block ? (results ?? []) : []);
     }
   }
 

@@ -11,7 +11,6 @@ export {
   recomputeOps,
   replayKernel,
   restoreConstant,
-  tellBlockEntered,
-  tellBlockExited,
+  tellModes,
   unpinData,
 } from "./resident-data.js";

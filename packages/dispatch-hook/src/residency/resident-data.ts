@@ -1,5 +1,5 @@
-import type { DataId, Tensor } from "@tensorflow/tfjs-core";
-import type { CheckpointedBlock } from "../dispatch-mode.js";
+import type { DataId } from "@tensorflow/tfjs-core";
+import type { CheckpointedBlock, DispatchMode } from "../dispatch-mode.js";
 import { openSession } from "../open-session.js";
 import { type ConstantData, constantIn, valuesOf } from "./constants.js";
 import { locateData } from "./data-contents.js";
@@ -31,17 +31,16 @@ export function replayKernel(recipe: KernelRecipe, into: readonly (DataId | unde
   if (session !== undefined) replay(session, recipe, into);
 }
 
-/** Tells modes that a block begins whose inside is recomputed in the backward pass. */
-export function tellBlockEntered(block: CheckpointedBlock): void {
-  const modes = openSession()?.modes;
-  for (const open of modes?.listeners("blockEntered") ?? []) if (modes?.isInside(open)) open.mode.blockEntered(block);
-}
+/** What modes are told of blocks and of what is recomputed. */
+type Told = Required<
+  Pick<DispatchMode, "blockEntered" | "blockExited" | "recomputationStarting" | "recomputationOver">
+>;
 
-/** Tells modes that it is over, once what it need not keep is evicted; `results` is what it hands out, empty if it failed. */
-export function tellBlockExited(block: CheckpointedBlock, results: readonly Tensor[]): void {
+/** Tells modes of a block, or of what is recomputed, by that method of theirs. */
+export function tellModes<K extends keyof Told>(name: K, ...told: Parameters<Told[K]>): void {
   const modes = openSession()?.modes;
-  for (const open of modes?.listeners("blockExited") ?? [])
-    if (modes?.isInside(open)) open.mode.blockExited(block, results);
+  for (const open of modes?.listeners(name) ?? [])
+    if (modes?.isInside(open)) (open.mode[name] as (...told: Parameters<Told[K]>) => void).apply(open.mode, told);
 }
 
 /**
@@ -50,14 +49,11 @@ export function tellBlockExited(block: CheckpointedBlock, results: readonly Tens
  * @param block the block whose ops they are, if they are one's
  */
 export function recomputeOps(ops: readonly number[], replayAll: () => void, block?: CheckpointedBlock): void {
-  const modes = openSession()?.modes;
-  for (const open of modes?.listeners("recomputationStarting") ?? [])
-    if (modes?.isInside(open)) open.mode.recomputationStarting(ops, block);
+  tellModes("recomputationStarting", ops, block);
   try {
     replayAll();
   } finally {
-    for (const open of modes?.listeners("recomputationOver") ?? [])
-      if (modes?.isInside(open)) open.mode.recomputationOver(block);
+    tellModes("recomputationOver", block);
   }
 }
 

@@ -2,7 +2,7 @@ import type { CheckpointedUnit } from "@remat/memory/checkpointing";
 import type { Trace } from "@remat/trace";
 import { matchModules, rootModule } from "./match-modules.js";
 import { modulesInScope } from "./remat-scope.js";
-import { policyNames, savedPlaces } from "./save-rules.js";
+import { policiesByName, savedPlaces } from "./save-rules.js";
 import { type CheckpointedModules, planError } from "./sharding-plan.js";
 import { usualWrap } from "./usual-wrap.js";
 
@@ -31,7 +31,7 @@ export function checkpointedUnits(
   for (const { modules, save = [], scope, parts } of checkpoint) {
     const named =
       scope === undefined
-        ? matchModules(trace, root, modules.length === 0 ? usualWrap(trace) : modules, policyNames)
+        ? matchModules(trace, root, modules.length === 0 ? usualWrap(trace) : modules, policiesByName)
         : modulesInScope(trace, scope, (fqn) => running.opsOf(fqn));
     for (const module of named) {
       const { fqn } = trace.modules[module];

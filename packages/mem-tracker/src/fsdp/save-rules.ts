@@ -42,7 +42,7 @@ const namedPolicies: Readonly<Record<string, (op: string, rank: number) => boole
   all_but_activations: (op) => !activations.includes(op) && !activations.includes(op.replace(/_$/, "")),
 };
 
-export const policyNames: readonly string[] = Object.keys(namedPolicies);
+export const policiesByName: readonly string[] = Object.keys(namedPolicies);
 
 /** Returns the name of one of these policies as it stands here, however JAX's module is spelled in front (`jax.checkpoint_policies.dots_saveable`); undefined of any other text. */
 export function policyName(text: string): string | undefined {

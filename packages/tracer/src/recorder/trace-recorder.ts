@@ -17,6 +17,7 @@ import {
 } from "@remat/dispatch-hook";
 import {
   Category,
+  type CheckpointForm,
   type FasterGradients,
   gradientsEndMark,
   gradientsStartMark,
@@ -187,9 +188,7 @@ export class TraceRecorder implements DispatchMode {
   }
 
   blockEntered(block: CheckpointedBlock): void {
-    const line = this.sourceLine?.();
-    const around = this.runningBlocks.at(-1) ?? -1;
-    const row = this.builder.scope(block.name, around, { checkpoint: "replayed", ...(line !== undefined && { line }) });
+    const row = this.scope(block.name, this.runningBlocks.at(-1) ?? -1, "replayed");
     this.blockRows.set(block, row);
     this.runningBlocks.push(row);
     this.builder.enterScope(row, this.rowsOf(block.inputs));
@@ -198,7 +197,7 @@ export class TraceRecorder implements DispatchMode {
   blockExited(block: CheckpointedBlock, results: readonly Tensor[]): void {
     const row = this.blockRows.get(block);
     if (row === undefined) return;
-    this.runningBlocks.splice(this.runningBlocks.lastIndexOf(row), 1);
+    this.runningBlocks.pop();
     this.builder.exitScope(row, this.rowsOf(results));
   }
 
@@ -266,11 +265,9 @@ export class TraceRecorder implements DispatchMode {
 
   scopeEntered(scope: GradientScope): void {
     const parent = scope.parent === undefined ? -1 : this.scopeRows.get(scope.parent.sequence);
-    const line = this.sourceLine?.();
-    const row = this.builder.scope(scope.name, parent, { ...(line !== undefined && { line }) });
+    const row = this.scope(scope.name, parent);
     this.scopeRows.set(scope.sequence, row);
     this.callOfScopes.set(scope.sequence, this.call);
-    if (this.sourceLine !== undefined) this.lineOfScopes[row] = line;
     this.builder.enterScope(row, scope.name === ownGradient ? this.rowsOf(scope.inputs) : undefined);
   }
 
@@ -342,6 +339,14 @@ export class TraceRecorder implements DispatchMode {
 
   optimizerStepDone(): void {
     this.builder.mark(optimizerStepMark);
+  }
+
+  /** Makes a scope known, with its line where lines are told. */
+  private scope(name: string, parent: number, checkpoint?: CheckpointForm): number {
+    const line = this.sourceLine?.();
+    const row = this.builder.scope(name, parent, { ...(checkpoint && { checkpoint }), ...(line && { line }) });
+    this.lineOfScopes[row] = line;
+    return row;
   }
 
   /** The sum of a weight's gradient so far and a part of it is its gradient; the part is just something that was added. */
