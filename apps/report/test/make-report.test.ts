@@ -1,13 +1,20 @@
 import { parseShardingPlan } from "@remat/mem-tracker/fsdp";
-import { accountSequence, holdPlan, memoryTimeline, sequenceGraphOfTrace } from "@remat/memory";
-import { planCheckpointing, planningGraphOfTrace, planOfTrace, rematerialize } from "@remat/planner";
-import { formatBytes } from "@remat/reporting";
+import { accountSequence, heldPeak, holdPlan, memoryTimeline, sequenceGraphOfTrace } from "@remat/memory";
+import { CheckpointedSteps } from "@remat/memory/checkpointing";
+import {
+  planCheckpointing,
+  planningGraphOfTrace,
+  planOfTrace,
+  planTorchCheckpoints,
+  rematerialize,
+} from "@remat/planner";
+import { chooseWithin, formatBytes } from "@remat/reporting";
 import { deviceSpec } from "@remat/runtime-estimator";
 import { findPlanMismatch, Phase, readPlan, writePlan } from "@remat/trace";
 import { describe, expect, it } from "vitest";
 import { makeReport, planAsTrace } from "../src/index.js";
 import { alignHighest, matchOps } from "../src/make/align-runs.js";
-import { goldenTrace, stepTrace } from "./traces.js";
+import { goldenTrace, savesTrace, stepTrace } from "./traces.js";
 
 const runs = {
   step: stepTrace({ layers: 6 }),
@@ -125,6 +132,29 @@ it("has a front of plans that each hold what they promise, the given plan last",
     expect(front[i].overhead).toBeGreaterThan(front[i - 1].overhead);
   }
   expect(recommended.every(({ peakBytes }) => peakBytes < recordedPeakBytes)).toBe(true);
+});
+
+it("has a front of what PyTorch can follow of a run that tells what autograd saves, each as it says", async () => {
+  const trace = savesTrace();
+  const { meta, followed } = await makeReport(trace, { title: "saves", planIterations: 300 });
+  const { isForTorch, front, recommended } = meta.plans!;
+  expect(isForTorch).toBe(true);
+  expect(front.length).toBeGreaterThan(3);
+  const { byHand } = planTorchCheckpoints(trace, { rounds: 3, now: () => 0, findsLeast: false });
+  for (const hand of byHand) {
+    const within = chooseWithin(front, hand.peakBytes).point;
+    if (hand.peakBytes < meta.plans!.recordedPeakBytes && within !== undefined)
+      expect(within.overhead).toBeLessThanOrEqual(hand.overhead + 0.01);
+  }
+  const steps = new CheckpointedSteps(trace);
+  for (const [i, { policy, peakBytes, recomputations }] of meta.followed.entries()) {
+    const under = steps.under(policy!, "");
+    expect(heldPeak(under).peakBytes).toBe(peakBytes);
+    expect(recomputations).toBe(under.ops.phase.filter((phase) => phase === Phase.recompute).length);
+    expect(followed[i].sequence).toHaveLength(0);
+    expect(followed[i].fates).toHaveLength(trace.ops.count);
+  }
+  for (const { allowedOverhead, overhead } of recommended) expect(overhead).toBeLessThanOrEqual(allowedOverhead);
 });
 
 it("marks a plan as stale that was made for a run with other shapes", async () => {

@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { gunzipSync } from "node:zlib";
 import { readPyTorchTrace } from "@remat/pytorch";
 import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
 import { goldenFiles, readGolden } from "@remat/testkit";
@@ -9,6 +11,12 @@ export function goldenTrace(name: string): Trace {
   const file = goldenFiles().find((golden) => golden.name === name);
   if (file === undefined) throw new Error(`no golden file ${name}`);
   return priceTrace(readPyTorchTrace(readGolden(file)), deviceSpec("a100"));
+}
+
+/** A recorded step of PyTorch that tells what autograd saves, priced. */
+export function savesTrace(): Trace {
+  const file = new URL("../../../packages/mem-tracker/test/fixtures/plain-tf.json.gz", import.meta.url);
+  return priceTrace(readPyTorchTrace(JSON.parse(gunzipSync(readFileSync(file)).toString())), deviceSpec("a100"));
 }
 
 /** A training step of one of the examples, in fake mode, priced. */

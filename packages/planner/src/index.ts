@@ -15,6 +15,7 @@ export {
   type ScheduleOptions,
 } from "./checkpointing/plan-schedules.js";
 export {
+  executorOf,
   type PlanExecutor,
   planExecutors,
   tfjsExecutor,
@@ -29,6 +30,7 @@ export {
   type TorchCheckpointsAnswer,
   type TorchCheckpointsOptions,
 } from "./executors/torch-checkpoint/plan-torch-checkpoints.js";
+export { type TorchFrontOptions, type TorchFrontPoint, torchFront } from "./executors/torch-checkpoint/torch-front.js";
 export {
   type PlanningGraph,
   type PlanningNode,

@@ -1,3 +1,4 @@
+import type { CheckpointPolicy } from "@remat/memory/checkpointing";
 import { formatMs, formatOverhead, formatPercent } from "./format-quantity.js";
 import { type SizeUnit, sizeFormat } from "./size-unit.js";
 
@@ -7,8 +8,10 @@ export interface PlanChoice {
   readonly stepMs: number;
   /** Time beyond that of running every op once, as a fraction of it. */
   readonly overhead: number;
-  /** How much cheaper a plan within as many bytes could be at most, as a fraction of its time. */
-  readonly gap: number;
+  /** How much cheaper a plan within as many bytes could be at most, as a fraction of its time; undefined where nobody can say. */
+  readonly gap: number | undefined;
+  /** Of PyTorch: what it checkpoints. */
+  readonly policy?: CheckpointPolicy;
 }
 
 /** What a budget comes to: the plan that is quickest within it, of equally quick ones the smallest, or none. */
@@ -60,6 +63,17 @@ export interface DescribePlanWithinOptions {
   readonly units?: SizeUnit | undefined;
 }
 
+/** More modules than these are counted. */
+const modulesNamed = 4;
+
+/** Returns which modules a policy checkpoints, in words. @example "layers.0, layers.1.mlp and 3 more modules" */
+export function describeCheckpointed(policy: CheckpointPolicy): string {
+  const names = [...new Set(policy.map(({ fqn }) => fqn || "the model"))];
+  if (names.length === 0) return "nothing";
+  const more = names.length - modulesNamed;
+  return more <= 0 ? names.join(", ") : `${names.slice(0, modulesNamed).join(", ")} and ${more} more modules`;
+}
+
 /** Returns what to say of a budget: what the plan within it holds and costs, or that there is none; and whether longer search may find more. */
 export function describePlanWithin(
   { budgetBytes, point, smallest }: PlanWithin<PlanChoice>,
@@ -74,13 +88,14 @@ export function describePlanWithin(
       "A longer search may find less: remat plan --time 60.",
     ];
   }
-  const { peakBytes, overhead, stepMs, gap } = point;
+  const { peakBytes, overhead, stepMs, gap, policy } = point;
   const change = recordedPeakBytes > 0 ? peakBytes / recordedPeakBytes - 1 : 0;
   const held = `${size(peakBytes)} at the peak${change === 0 ? "" : `, ${formatPercent(Math.abs(change))} ${change < 0 ? "less" : "more"} than as recorded`}`;
   const cost = overhead === 0 ? "no more time" : `${formatOverhead(overhead)} more time`;
   return [
     `${held}; ${cost}, ${formatMs(stepMs)} a step.`,
-    ...(gap > worthSearching
+    ...(policy === undefined ? [] : [`Under torch.utils.checkpoint: ${describeCheckpointed(policy)}.`]),
+    ...(gap !== undefined && gap > worthSearching
       ? [`Not proven: a plan within as much could take up to ${formatPercent(gap)} less time.`]
       : []),
   ];

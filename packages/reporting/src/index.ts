@@ -34,6 +34,7 @@ export {
 export {
   chooseWithin,
   type DescribePlanWithinOptions,
+  describeCheckpointed,
   describePlanWithin,
   type PlanChoice,
   type PlanWithin,
@@ -155,7 +156,7 @@ export {
   opTableRows,
   opTableView,
 } from "./op-table-view.js";
-export { type PlanFateName, planFateLabels, planFateNames, planFates } from "./plan-fates.js";
+export { checkpointFates, type PlanFateName, planFateLabels, planFateNames, planFates } from "./plan-fates.js";
 export { opStartMs, type SampledBands, type SampleOptions, sampleBands } from "./sample-bands.js";
 export { type SizeFormat, type SizeUnit, sizeFormat, sizeUnits } from "./size-unit.js";
 export { type CategoryRow, type LargestRow, type StepView, viewStep } from "./step-view.js";

@@ -47,6 +47,13 @@ export function planFates(trace: Trace, plan: Plan): Uint8Array {
   return fates;
 }
 
+/** Returns the same of modules that are checkpointed: what runs again, as often as `recomputations` tells by op, is recomputed; what else has results of its own is kept. */
+export function checkpointFates(trace: Trace, recomputations: Uint16Array): Uint8Array {
+  const fates = Uint8Array.from(recomputations, (times) => fateOf(times > 0 ? "recomputed" : "none"));
+  for (const op of makers(trace)) if (op >= 0 && fates[op] === 0) fates[op] = fateOf("kept");
+  return fates;
+}
+
 /** By storage: the first op that has it among its results, and not among what it is given; -1 for none. */
 function makers(trace: Trace): Int32Array {
   const maker = new Int32Array(trace.storages.count).fill(-1);

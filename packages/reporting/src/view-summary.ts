@@ -13,7 +13,7 @@ export interface RecommendedPlan {
   /** More time than running every op once, as a fraction of it. */
   readonly overhead: number;
   /** How much cheaper a plan within as many bytes could be at most, as a fraction of its cost. */
-  readonly gap: number;
+  readonly gap: number | undefined;
 }
 
 /** A group of ops whose results free most memory for the time that it takes to recompute them. */

@@ -1,6 +1,7 @@
 import { budgetNotFound, heldPeak } from "@remat/memory";
-import { CheckpointedSteps, type CheckpointPolicy, tellsSaves } from "@remat/memory/checkpointing";
+import { CheckpointedSteps, type CheckpointPolicy } from "@remat/memory/checkpointing";
 import {
+  executorOf,
   planTorchCheckpoints,
   type TorchCheckpoints,
   type TorchCheckpointsAnswer,
@@ -28,7 +29,7 @@ export function isForTorch(trace: Trace, { executor }: PlanOptions, name: string
     throw new UsageError(
       `--executor ${executor.name} is for runs of PyTorch; ${name} is of ${trace.header.framework}. Leave it out.`,
     );
-  return executor === torchCheckpointExecutor || (executor === undefined && isPyTorch && tellsSaves(trace));
+  return (executor ?? executorOf(trace)) === torchCheckpointExecutor;
 }
 
 /** What planning for PyTorch needs besides the step. */

@@ -9,6 +9,7 @@ import {
   type TraceSequenceGraph,
   tellsLifetimes,
 } from "@remat/memory";
+import { accountCheckpoints, CheckpointableSteps } from "@remat/memory/checkpointing";
 import {
   categoryBands,
   type HeldTree,
@@ -49,8 +50,11 @@ export class Engine implements EngineMethods {
   private timeline: MemoryTimeline | undefined;
   private stats: Map<string, SACStats> | undefined;
   private graph: TraceSequenceGraph | undefined;
+  private steps: CheckpointableSteps | undefined;
   /** That which was asked for last. */
-  private account: { readonly index: number; readonly of: SequenceAccount | undefined } | undefined;
+  private account:
+    | { readonly index: number; readonly of: SequenceAccount | undefined; readonly trace: Trace }
+    | undefined;
   private readonly sacModules = new Map<string, SacModule>();
 
   async open(text: string): Promise<Overview> {
@@ -95,7 +99,7 @@ export class Engine implements EngineMethods {
   async held(op: number, plan: number): Promise<HeldTree> {
     const { trace } = this;
     const account = plan < 0 ? undefined : this.accountOf(plan);
-    if (account !== undefined && this.graph !== undefined) return heldTree(this.graph.trace, account.heldAt(op));
+    if (account !== undefined) return heldTree(this.account?.trace ?? trace, account.heldAt(op));
     return heldTree(trace, op < 0 ? storagesAtPeak(trace, this.timeline?.peak) : storagesAfterOp(trace, op));
   }
 
@@ -149,11 +153,20 @@ export class Engine implements EngineMethods {
   }
 
   private accountOf(index: number): SequenceAccount | undefined {
-    const sequence = this.data?.followed[index]?.sequence;
-    if (sequence === undefined || sequence.length === 0) return undefined;
-    this.graph ??= sequenceGraphOfTrace(this.trace);
-    if (this.account?.index !== index) this.account = { index, of: accountSequence(this.graph, sequence) };
+    if (this.account?.index !== index) this.account = { index, ...this.follow(index) };
     return this.account.of;
+  }
+
+  /** What a plan holds, by storages of which trace; nothing where that does not follow from the order in which it runs ops. */
+  private follow(index: number): Pick<NonNullable<Engine["account"]>, "of" | "trace"> {
+    const { trace } = this;
+    const policy = this.data?.meta.followed[index]?.policy;
+    if (policy !== undefined)
+      return { of: accountCheckpoints((this.steps ??= new CheckpointableSteps(trace)), policy), trace };
+    const sequence = this.data?.followed[index]?.sequence;
+    if (sequence === undefined || sequence.length === 0) return { of: undefined, trace };
+    this.graph ??= sequenceGraphOfTrace(trace);
+    return { of: accountSequence(this.graph, sequence), trace: this.graph.trace };
   }
 
   private statistics(): Map<string, SACStats> {

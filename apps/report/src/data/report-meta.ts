@@ -33,6 +33,8 @@ export interface FollowedPlan extends PlanChoice {
 
 /** What planning the whole step answered. */
 export interface PlanFindings {
+  /** Whether they are policies for `torch.utils.checkpoint`. */
+  readonly isForTorch: boolean;
   /** Of the trace as it was recorded, and of running every op once, everything freed after its last use. */
   readonly recordedPeakBytes: number;
   readonly plainPeakBytes: number;

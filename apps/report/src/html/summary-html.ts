@@ -61,20 +61,20 @@ function plansTable({ plans, noPlans }: ReportMeta): Html {
     return html`<div><h3>Recommended plans</h3><p>None: ${noPlans ?? "no plan was found"}.</p></div>`;
   if (plans.recommended.length === 0)
     return html`<div><h3>Recommended plans</h3><p>None: no plan was found that holds less than the step as it was recorded.</p></div>`;
-  const isOpen = plans.recommended.some(({ gap }) => gap > worthSearching);
+  const isOpen = plans.recommended.some(({ gap = 0 }) => gap > worthSearching);
   const row = (name: string, peakBytes: number, stepMs: number | undefined, overhead: number | undefined) =>
     html`<tr><th scope="row">${name}</th>${amount(peakBytes, formatBytes)}${amount(plans.recordedPeakBytes > 0 && peakBytes !== plans.recordedPeakBytes ? peakBytes / plans.recordedPeakBytes - 1 : undefined, signed)}${amount(stepMs, formatMs)}${amount(overhead, (share) => (share > 0 ? signed(share) : "none"))}</tr>`;
   return html`<div><h3>Recommended plans</h3>
 <table><thead><tr><th scope="col">Plan</th><th scope="col" class="number">Peak</th><th scope="col" class="number">Change</th><th scope="col" class="number">Step</th><th scope="col" class="number">Extra time</th></tr></thead><tbody>${row("As recorded", plans.recordedPeakBytes, undefined, undefined)}${plans.recommended.map(
     (plan) =>
       row(
-        `${plan.allowedOverhead === 0 ? "No cost" : `At most ${formatChosenPercent(plan.allowedOverhead)} time`}${plan.gap > worthSearching ? " *" : ""}`,
+        `${plan.allowedOverhead === 0 ? "No cost" : `At most ${formatChosenPercent(plan.allowedOverhead)} time`}${(plan.gap ?? 0) > worthSearching ? " *" : ""}`,
         plan.peakBytes,
         plan.stepMs,
         plan.overhead,
       ),
   )}</tbody></table>
-<p class="note">Predicted. A plan frees everything after its last use, and recomputes forward ops where that is needed; <code>remat plan</code> writes one to a file.${isOpen && " * The search was not finished: with more time (remat plan --time 60) there may be a better one."}</p></div>
+<p class="note">Predicted. ${plans.isForTorch ? html`Of modules, or parts of them, under <code>torch.utils.checkpoint</code>; <code>remat plan --pytorch-policy</code> writes them to a file.` : html`A plan frees everything after its last use, and recomputes forward ops where that is needed; <code>remat plan</code> writes one to a file.`}${isOpen && " * The search was not finished: with more time (remat plan --time 60) there may be a better one."}</p></div>
 `;
 }
 

@@ -1,7 +1,17 @@
 import { heldPeak, sequenceOfPlan, tellsLifetimes } from "@remat/memory";
-import { type CheckpointingPoint, type MethodRequest, planMethods, planningGraphOfTrace } from "@remat/planner";
-import { planFates, planFrontier } from "@remat/reporting";
-import { countReplayedOps, Phase, type Plan, type Trace } from "@remat/trace";
+import { accountCheckpoints, CheckpointableSteps } from "@remat/memory/checkpointing";
+import {
+  type CheckpointingPoint,
+  executorOf,
+  type MethodRequest,
+  planMethods,
+  planningGraphOfTrace,
+  type TorchFrontPoint,
+  torchCheckpointExecutor,
+  torchFront,
+} from "@remat/planner";
+import { checkpointFates, type PlanChoice, planFates, planFrontier } from "@remat/reporting";
+import { countReplayedOps, Phase, type Plan, RematError, type Trace } from "@remat/trace";
 import type { FollowedColumns } from "../data/report-file.js";
 import type { FollowedPlan, PlanFindings } from "../data/report-meta.js";
 
@@ -26,11 +36,14 @@ export interface FindPlansOptions {
 const mostOps = 100_000;
 /** Budgets that are planned for. */
 const frontPoints = 24;
+/** Policies are simulated each, here and in the page. */
+const torchPoints = 24;
 
 /** Plans the whole step for several budgets, and finds the three plans that a reader should know of. */
 export async function findPlans(trace: Trace, options: FindPlansOptions): Promise<FoundPlans> {
   const reason = whyNot(trace, options);
   if (reason !== undefined) return { findings: undefined, reason, followed: [] };
+  if (executorOf(trace) === torchCheckpointExecutor) return findTorchPlans(trace, options);
   const { timeMs, iterations, onProgress, planCheckpointing } = options;
   const found = await planMethods[0].plan(trace, {
     budget: { fraction: 1 },
@@ -44,37 +57,82 @@ export async function findPlans(trace: Trace, options: FindPlansOptions): Promis
   if (front === undefined || recommended === undefined)
     return { findings: undefined, reason: "no plan was found", followed: [] };
   const recordedPeakBytes = heldPeak(trace).peakBytes;
-  const chosen = [
-    [0, recommended.noCost],
-    [0.05, recommended.within5Percent],
-    [0.2, recommended.within20Percent],
-  ] as const;
+  const chosen = [recommended.noCost, recommended.within5Percent, recommended.within20Percent];
   const all = [...front, ...Object.values(recommended)].map(withGap);
   const kept = planFrontier(all);
   const graph = planningGraphOfTrace(trace);
   return {
     findings: {
+      isForTorch: false,
       recordedPeakBytes,
       plainPeakBytes: recommended.noCost.plan.predicted.plain.peakBytes,
       front: kept.map((point) => ({ ...followedPlan("", point.plan), gap: point.gap })),
-      // What holds no less than the step as it is recommends itself to nobody.
-      recommended: chosen
-        .filter(([, { peakBytes }]) => peakBytes < recordedPeakBytes)
-        // Nor what is the same plan for more time.
-        .filter(([, { peakBytes }], i, all) => i === 0 || peakBytes < all[i - 1][1].peakBytes)
-        .map(([allowedOverhead, { plan, peakBytes, stepMs, overhead }]) => ({
-          allowedOverhead,
-          peakBytes,
-          stepMs,
-          overhead,
-          gap: plan.predicted.gap,
-        })),
+      recommended: recommendedOf(
+        chosen.map((point) => withGap(point)),
+        recordedPeakBytes,
+      ),
     },
     reason: undefined,
     followed: kept.map(({ plan }) => ({
       sequence: sequenceOfPlan(plan, graph).nodes,
       fates: planFates(trace, plan),
     })),
+  };
+}
+
+/** What somebody should know of who is ready to give no time, a little or more. */
+const allowedOverheads = [0, 0.05, 0.2] as const;
+
+/** By allowed overhead: those worth a word. */
+function recommendedOf(
+  points: readonly (PlanChoice | undefined)[],
+  recordedPeakBytes: number,
+): PlanFindings["recommended"] {
+  const told: PlanFindings["recommended"][number][] = [];
+  for (const [i, point] of points.entries()) {
+    // What holds no less than the step as it is recommends itself to nobody; nor does the same plan for more time.
+    if (point === undefined || point.peakBytes >= (told.at(-1)?.peakBytes ?? recordedPeakBytes)) continue;
+    const { peakBytes, stepMs, overhead, gap } = point;
+    told.push({ allowedOverhead: allowedOverheads[i], peakBytes, stepMs, overhead, gap });
+  }
+  return told;
+}
+
+/** Policies for what follows plans of PyTorch, as `remat plan` looks for them. */
+function findTorchPlans(trace: Trace, { timeMs, iterations }: FindPlansOptions): FoundPlans {
+  let steps: CheckpointableSteps;
+  let front: readonly TorchFrontPoint[];
+  try {
+    steps = new CheckpointableSteps(trace);
+    const effort = iterations === undefined ? { timeMs } : { rounds: Math.ceil(iterations / 100), now: () => 0 };
+    front = torchFront(trace, { points: torchPoints, ...effort });
+  } catch (error) {
+    if (!(error instanceof RematError)) throw error;
+    return { findings: undefined, reason: error.message, followed: [] };
+  }
+  const recordedPeakBytes = heldPeak(trace).peakBytes;
+  const all = front.map(({ policy, overhead, stepMs }) => {
+    const { peakBytes, recomputations } = accountCheckpoints(steps, policy);
+    const point: FollowedPlan = {
+      ...{ name: "", policy, peakBytes, stepMs, overhead, gap: undefined },
+      recomputations: recomputations.reduce((sum, times) => sum + times, 0),
+    };
+    return { ...point, fates: checkpointFates(trace, recomputations) };
+  });
+  const kept = planFrontier(all).filter(({ peakBytes }) => peakBytes < recordedPeakBytes);
+  return {
+    findings: {
+      isForTorch: true,
+      recordedPeakBytes,
+      plainPeakBytes: recordedPeakBytes,
+      front: kept.map(({ fates: _, ...point }) => point),
+      recommended: recommendedOf(
+        allowedOverheads.map((share) => kept.findLast(({ overhead }) => overhead <= share)),
+        recordedPeakBytes,
+      ),
+    },
+    reason: undefined,
+    followed: kept.map(({ fates }) => ({ sequence: new Int32Array(0), fates })),
   };
 }
 

@@ -169,7 +169,7 @@ export async function makeReport(trace: Trace, options: MakeReportOptions): Prom
         pricedFor: options.pricedFor,
         madeBy: options.madeBy,
         source: options.source,
-        planning: found.findings && describeSearch(options),
+        planning: found.findings && describeSearch(options, found.findings.isForTorch),
       }),
       plans: found.findings,
       noPlans: found.reason,
@@ -215,8 +215,10 @@ function findLeaks(trace: Trace): LeakFindings {
   return { facts: leaksFacts(summary).facts, rows: leaksRows(summary) };
 }
 
-function describeSearch({ planTimeMs = 8000, planIterations }: MakeReportOptions): string {
+function describeSearch({ planTimeMs = 8000, planIterations }: MakeReportOptions, isForTorch: boolean): string {
   const effort = planIterations === undefined ? `${planTimeMs / 1000} s` : `${planIterations} iterations`;
+  if (isForTorch)
+    return `modules, and parts of them, under torch.utils.checkpoint, for ${effort}, seed 0; every policy was simulated by the rules of PyTorch`;
   return `simulated annealing over the whole step for ${effort}, seed 0; every plan was simulated to the byte`;
 }
 

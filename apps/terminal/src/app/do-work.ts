@@ -1,5 +1,6 @@
-import { accountSequence, type SequenceAccount, sequenceGraphOfTrace, sequenceOfPlan } from "@remat/memory";
-import { planFates, planFrontier } from "@remat/reporting";
+import { accountSequence, heldPeak, type SequenceAccount, sequenceGraphOfTrace, sequenceOfPlan } from "@remat/memory";
+import { accountCheckpoints, CheckpointableSteps } from "@remat/memory/checkpointing";
+import { checkpointFates, planFates, planFrontier } from "@remat/reporting";
 import { Phase, type Trace } from "@remat/trace";
 import { rememberLast } from "../document/memoize.js";
 import type { FoundPlan, PlanColumns } from "../document/step-plans.js";
@@ -62,6 +63,25 @@ const frontPoints = 24;
 
 const graphOf = rememberLast((trace: Trace) => sequenceGraphOfTrace(trace));
 
+const stepsOf = rememberLast((trace: Trace) => new CheckpointableSteps(trace));
+
+/** Policies for PyTorch to choose from. */
+async function torchPlans(
+  trace: Trace,
+  effort: Pick<DoWorkOptions, "timeMs" | "signal">,
+): Promise<{ readonly plans: readonly FoundPlan[]; readonly recordedPeakBytes: number }> {
+  const { torchFront } = await import("@remat/planner");
+  const recordedPeakBytes = heldPeak(trace).peakBytes;
+  const plans = torchFront(trace, { ...effort, points: frontPoints }).map(({ policy, stepMs, overhead }): FoundPlan => {
+    const { peakBytes, recomputations } = accountCheckpoints(stepsOf(trace), policy);
+    return {
+      ...{ peakBytes, stepMs, overhead, gap: undefined, policy },
+      fates: checkpointFates(trace, recomputations),
+    };
+  });
+  return { plans: planFrontier(plans).filter(({ peakBytes }) => peakBytes < recordedPeakBytes), recordedPeakBytes };
+}
+
 /** Plans the whole step for many budgets. */
 async function planFront(
   { trace }: Extract<ViewWork, { kind: "planFront" }>,
@@ -70,7 +90,11 @@ async function planFront(
   const none = (reason: string): ViewAnswer => ({ kind: "frontFound", trace, plans: [], recordedPeakBytes: 0, reason });
   if (!trace.hasPhase(Phase.backward)) return none("The trace has no backward pass, so there is no step to plan.");
   try {
-    const { planCheckpointing } = await import("@remat/planner");
+    const { executorOf, planCheckpointing, torchCheckpointExecutor } = await import("@remat/planner");
+    if (executorOf(trace) === torchCheckpointExecutor) {
+      answer({ kind: "frontProgress", trace, text: "looking for modules to checkpoint" });
+      return { kind: "frontFound", trace, ...(await torchPlans(trace, { timeMs, signal })), reason: undefined };
+    }
     const { front, recommended, recordedPeakBytes } = await planCheckpointing(trace, {
       budgetFraction: 1,
       paretoPoints: frontPoints,
@@ -104,7 +128,11 @@ async function planFront(
 
 /** Tells what the step holds that follows a plan that was found. */
 function holdFoundPlan({ trace, plan }: Extract<ViewWork, { kind: "holdPlan" }>): ViewAnswer {
-  const account = accountSequence(graphOf(trace), plan.sequence);
+  const { policy, sequence } = plan;
+  const account =
+    policy === undefined
+      ? sequence && accountSequence(graphOf(trace), sequence)
+      : accountCheckpoints(stepsOf(trace), policy);
   return { kind: "planHeld", trace, peakBytes: plan.peakBytes, memory: account && columnsOf(account) };
 }
 

@@ -1,5 +1,5 @@
-import { formatBytes, formatMs, formatPercent } from "@remat/reporting";
-import { formatOccurrence } from "@remat/trace";
+import { describeCheckpointed, formatBytes, formatMs, formatOverhead, formatPercent } from "@remat/reporting";
+import { formatOccurrence, type Trace } from "@remat/trace";
 import type { ViewAnswer, ViewWork } from "../state/work.js";
 
 export interface PlanStepOptions {
@@ -16,7 +16,8 @@ export async function planWholeStep(
   { timeMs, signal, answer }: PlanStepOptions,
 ): Promise<ViewAnswer> {
   try {
-    const { planMethods } = await import("@remat/planner");
+    const { executorOf, planMethods, torchCheckpointExecutor } = await import("@remat/planner");
+    if (executorOf(trace) === torchCheckpointExecutor) return planForTorch(trace, budgetShare, { timeMs, signal });
     const found = await planMethods[0].plan(trace, {
       budget: { fraction: budgetShare },
       timeMs,
@@ -37,4 +38,22 @@ export async function planWholeStep(
   } catch (error) {
     return { kind: "stepPlanned", trace, plan: undefined, reason: (error as Error).message };
   }
+}
+
+/** Of PyTorch: what `remat plan` would write, in words, since a plan of ops is nothing that PyTorch follows. */
+async function planForTorch(
+  trace: Trace,
+  budgetShare: number,
+  effort: Pick<PlanStepOptions, "timeMs" | "signal">,
+): Promise<ViewAnswer> {
+  const { planTorchCheckpoints } = await import("@remat/planner");
+  const { found, least } = planTorchCheckpoints(trace, { ...effort, budget: { fraction: budgetShare } });
+  const share = formatPercent(budgetShare);
+  const told = ({ peakBytes, overhead }: typeof least): string =>
+    `${formatBytes(peakBytes)} for ${formatOverhead(overhead)} more time`;
+  const reason =
+    found === undefined
+      ? `Nothing was found within ${share} of the peak that torch.utils.checkpoint can follow. The smallest found is ${told(least)}.`
+      : `Under torch.utils.checkpoint, with ${describeCheckpointed(found.policy)}: ${told(found)}. remat plan --budget ${budgetShare} --pytorch-policy policy.json writes that.`;
+  return { kind: "stepPlanned", trace, plan: undefined, reason };
 }

@@ -5,8 +5,8 @@ import { rememberLast } from "./memoize.js";
 
 /** A plan of the whole step, as it is followed here. */
 export interface FoundPlan extends PlanChoice {
-  /** Nodes of `sequenceGraphOfTrace` in the order in which they run. */
-  readonly sequence: Int32Array;
+  /** Nodes of `sequenceGraphOfTrace` in the order in which they run; of PyTorch, where modules are checkpointed, undefined. */
+  readonly sequence?: Int32Array;
   /** By op: see `planFates`. */
   readonly fates: Uint8Array;
 }

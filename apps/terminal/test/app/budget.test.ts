@@ -1,10 +1,16 @@
+import { readFileSync } from "node:fs";
+import { gunzipSync } from "node:zlib";
 import { accountSequence, heldPeak, sequenceGraphOfTrace } from "@remat/memory";
+import { CheckpointedSteps } from "@remat/memory/checkpointing";
+import { readPyTorchTrace } from "@remat/pytorch";
 import { chooseWithin, formatBytes } from "@remat/reporting";
 import { describe, expect, it } from "vitest";
 import { transformer } from "../traces.js";
 import { appOf, own, screenText, tooWide } from "./make-app.js";
 
 const trace = await transformer();
+const saves = new URL("../../../../packages/mem-tracker/test/fixtures/plain-tf.json.gz", import.meta.url);
+const recorded = readPyTorchTrace(JSON.parse(gunzipSync(readFileSync(saves)).toString()));
 
 describe("a budget of the step", () => {
   it("goes from plan to plan by keys, and shows what the step then holds", async () => {
@@ -27,7 +33,7 @@ describe("a budget of the step", () => {
       if (point === undefined) expect(text).toContain("Nothing was found within");
       else {
         expect(state.held?.plan).toBe(point);
-        const account = accountSequence(graph, point.sequence)!;
+        const account = accountSequence(graph, point.sequence!)!;
         expect(state.held?.memory.highestBytes).toEqual(account.highestBytes);
         expect(text).toContain(`peak ${formatBytes(account.peakBytes)} at op ${account.peakOp}`);
         expect(text).toContain("under the plan");
@@ -40,6 +46,27 @@ describe("a budget of the step", () => {
     press("x");
     expect(own(app).memory.budgetBytes).toBeUndefined();
     expect(screenText(app).join("\n")).toContain(`peak ${formatBytes(recorded)}`);
+  });
+
+  it("of PyTorch is one of what torch.utils.checkpoint can follow", async () => {
+    const { app, press } = appOf(recorded, { view: "memory", size: { columns: 100, rows: 40 } });
+    press("down");
+    await app.runner.works.finish();
+    const { front } = own(app).memory.plans;
+    expect(front?.reason).toBeUndefined();
+    const steps = new CheckpointedSteps(app.document.trace);
+    expect(front!.plans.length).toBeGreaterThan(2);
+    for (const { policy, peakBytes } of front!.plans)
+      expect(heldPeak(steps.under(policy!, "")).peakBytes).toBe(peakBytes);
+    press("down");
+    await app.runner.works.finish();
+    const text = screenText(app).join("\n");
+    expect(text).toContain("under the plan");
+    expect(text).toContain("Under torch.utils.checkpoint: ");
+    press("7");
+    press("p");
+    await app.runner.works.finish();
+    expect(screenText(app).join(" ").replaceAll(/\s+/g, " ")).toMatch(/torch\.utils\.checkpoint/);
   });
 
   it("is typed, and refused in words where it is none", async () => {

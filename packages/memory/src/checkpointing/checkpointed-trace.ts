@@ -1,43 +1,17 @@
 import { EventKind, Phase, row, type Trace, TraceCopy } from "@remat/trace";
-import { callModes } from "./call-modes.js";
 import type { CheckpointObserver } from "./checkpoint-observer.js";
 import type { CheckpointPolicy } from "./checkpoint-policy.js";
-import { type CheckpointableUnits, checkpointableUnits } from "./checkpointable-units.js";
-import { requirePlainStep } from "./require-plain-step.js";
-import { CheckpointSimulator } from "./simulate-checkpoints.js";
-import { type StepScript, wholeScript } from "./step-script.js";
+import { CheckpointableSteps } from "./checkpointable-steps.js";
 
 /**
  * A step as it would run under `torch.utils.checkpoint`, as a trace like any other: what is not saved is freed, and recomputed in the backward pass by ops of phase `recompute`,
  * in calls that are entered again. Ops keep their runtimes. What a checkpointed call keeps of its arguments is held, but is no `save`.
  */
-export class CheckpointedSteps {
-  readonly units: CheckpointableUnits;
-  private readonly trace: Trace;
-  private readonly script: StepScript;
-
-  /**
-   * @param trace of a training step without checkpointing
-   * @throws RematError `TRACE_SAVES`, `TRACE_PHASE`, `TRACE_RECOMPUTES`
-   */
-  constructor(trace: Trace) {
-    requirePlainStep(trace);
-    this.trace = trace;
-    this.script = wholeScript(trace);
-    this.units = checkpointableUnits(this.script);
-  }
-
-  /** What checkpointing takes by itself under `policy`, beside its ops, which runtimes are of; 0 where those are a device's. */
-  bookkeepingMs(policy: CheckpointPolicy): number {
-    const modes = callModes(this.units, policy, this.trace.ops.count);
-    return new CheckpointSimulator(this.script, this.units).run(modes).bookkeepingMs;
-  }
-
+export class CheckpointedSteps extends CheckpointableSteps {
   /** The step under `policy`, with `note` among the notes of the trace. */
   under(policy: CheckpointPolicy, note: string): Trace {
     const writer = new CheckpointedWriter(this.trace, note);
-    const modes = callModes(this.units, policy, this.trace.ops.count);
-    new CheckpointSimulator(this.script, this.units, writer).run(modes);
+    this.simulate(policy, writer);
     return writer.build();
   }
 }

@@ -1,6 +1,8 @@
+export { accountCheckpoints } from "./account-checkpoints.js";
 export { type CallModes, callModes } from "./call-modes.js";
 export type { CallPart } from "./call-parts.js";
 export type { CheckpointedUnit, CheckpointPolicy } from "./checkpoint-policy.js";
+export { CheckpointableSteps } from "./checkpointable-steps.js";
 export { type CheckpointableUnits, checkpointableUnits, standsInside } from "./checkpointable-units.js";
 export { CheckpointedSteps } from "./checkpointed-trace.js";
 export { requirePlainStep } from "./require-plain-step.js";

@@ -1,3 +1,6 @@
+import { tellsSaves } from "@remat/memory/checkpointing";
+import type { Trace } from "@remat/trace";
+
 /** What follows a plan, and so what a plan can say. */
 export interface PlanExecutor {
   readonly name: string;
@@ -22,3 +25,9 @@ export const torchCheckpointExecutor: PlanExecutor = {
 
 /** All executors that plans are made for. To add one: its folder here, and a line. */
 export const planExecutors: readonly PlanExecutor[] = [tfjsExecutor, torchCheckpointExecutor];
+
+/** Returns what the plans of a run are made for where nobody says: PyTorch of one of PyTorch that tells what autograd saves. */
+export function executorOf(trace: Trace): PlanExecutor {
+  const isTorch = trace.header.framework === torchCheckpointExecutor.framework && tellsSaves(trace);
+  return isTorch ? torchCheckpointExecutor : tfjsExecutor;
+}

@@ -1,5 +1,6 @@
-import { heldPeak, readMemoryEvents } from "@remat/memory";
+import { heldPeak, memoryTimeline, readMemoryEvents } from "@remat/memory";
 import {
+  accountCheckpoints,
   type CheckpointableUnits,
   CheckpointedSteps,
   type CheckpointPolicy,
@@ -9,7 +10,7 @@ import {
   stepScript,
 } from "@remat/memory/checkpointing";
 import { readPyTorchTrace } from "@remat/pytorch";
-import type { Trace } from "@remat/trace";
+import { Phase, type Trace } from "@remat/trace";
 import { describe, expect, test } from "vitest";
 import { type RecordedPolicy, recordedCases } from "./recorded-steps.js";
 
@@ -43,7 +44,47 @@ describe.each(recordedCases.map((one) => [one.step.case, one] as const))("model 
       expect(readsOfFreed(checkpointed), JSON.stringify(recorded)).toEqual([]);
     }
   });
+
+  test("accounts for each policy by the ops and storages of the step without", () => {
+    const steps = new CheckpointedSteps(trace);
+    const plainly = accountCheckpoints(steps, []);
+    const timeline = memoryTimeline(trace);
+    expect(plainly.highestBytes).toEqual(timeline.highestBytes);
+    expect(plainly.totalBytes).toEqual(timeline.totalBytes);
+    expect(plainly.peakOp).toBe(timeline.peak.op);
+    for (const recorded of policies) {
+      if (recorded.refused) continue;
+      const policy = policyOf(trace, units, recorded);
+      const account = accountCheckpoints(steps, policy);
+      const under = steps.under(policy, "");
+      const { totalBytes, highestBytes, bytesByCategory } = memoryTimeline(under);
+      const runs = Array.from({ length: under.ops.count }, (_, op) => op);
+      const first = runs.filter((op) => under.ops.phase[op] !== Phase.recompute);
+      expect(Array.from(account.totalBytes)).toEqual(first.map((op) => totalBytes[op]));
+      expect(Array.from(account.highestBytes)).toEqual(
+        first.map((op, i) => {
+          const last = i === first.length - 1 ? under.ops.count - 1 : op;
+          return Math.max(...highestBytes.subarray((first[i - 1] ?? -1) + 1, last + 1));
+        }),
+      );
+      expect([...account.bytesByCategory.keys()].sort()).toEqual([...bytesByCategory.keys()].sort());
+      for (const [category, bytes] of bytesByCategory)
+        expect(Array.from(account.bytesByCategory.get(category)!)).toEqual(first.map((op) => bytes[op]));
+      expect(account.peakBytes).toBe(peakOf(policy));
+      expect(Math.max(...account.highestBytes)).toBe(account.peakBytes);
+      expect(account.recomputations.some((times) => times > 0)).toBe(replays(under) > 0);
+      for (const op of [-1, 0, trace.ops.count >> 1, trace.ops.count - 1]) {
+        const held = account.heldAt(op);
+        const bytes = held.bytes.reduce((sum, each) => sum + each, 0);
+        expect(bytes).toBe(op < 0 ? account.peakBytes : account.totalBytes[op]);
+        held.storage.forEach((storage, i) => expect(held.bytes[i]).toBe(trace.storages.bytes[storage]));
+        for (const maker of held.maker) expect(maker).toBeLessThan(trace.ops.count);
+      }
+    }
+  });
 });
+
+const replays = ({ ops }: Trace): number => ops.phase.filter((phase) => phase === Phase.recompute).length;
 
 interface RecordedOps {
   readonly funcs: readonly { readonly name: string }[];

@@ -1,5 +1,5 @@
 import { heldPeak, unrecomputedPeakBytes } from "@remat/memory";
-import { planCheckpointing } from "@remat/planner";
+import { executorOf, planCheckpointing, planTorchCheckpoints, torchCheckpointExecutor } from "@remat/planner";
 import { deviceSpecs } from "@remat/runtime-estimator";
 import { countReplayedOps, type DeviceSpec, Phase, type Trace } from "@remat/trace";
 import type { WayToFit } from "../verdict/way-to-fit.js";
@@ -21,6 +21,7 @@ export interface WaysToFitOptions {
 
 /** Few, so that the answer comes at once: whether there is a plan, not the best one, which `remat plan` looks for. */
 const iterations = 200;
+const rounds = 10;
 
 /**
  * Returns what makes a step fit that does not fit as it was recorded, each way computed for this step, the one that changes least first: early release,
@@ -57,6 +58,15 @@ export async function waysToFit(trace: Trace, options: WaysToFitOptions): Promis
 
 async function plan(trace: Trace, budgetBytes: number): Promise<WayToFit | undefined> {
   if (!trace.hasPhase(Phase.backward) || !trace.ops.runtimeMs.some((ms) => ms > 0)) return undefined;
+  if (executorOf(trace) === torchCheckpointExecutor) {
+    const { found } = planTorchCheckpoints(trace, {
+      budget: { bytes: budgetBytes },
+      rounds,
+      findsLeast: false,
+      now: () => 0,
+    });
+    return found && { kind: "plan", peakBytes: found.peakBytes, overhead: found.overhead };
+  }
   const { point } = await planCheckpointing(trace, { budgetBytes, iterations, boundTimeMs: 0 });
   return point && { kind: "plan", peakBytes: point.peakBytes, overhead: point.overhead };
 }
