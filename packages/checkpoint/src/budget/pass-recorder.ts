@@ -1,13 +1,13 @@
 import { type OpCall, type OpDone, registeredVariables, type Storage, type StorageOrigin } from "@remat/dispatch-hook";
 import { Category, gradientsEndMark, gradientsStartMark, type Trace } from "@remat/trace";
-import { TraceRecorder } from "@remat/tracer";
+import { OpRecorder } from "@remat/tracer";
 
 /**
  * Records one forward and backward pass as stock would run it: of what an executor evicts and recomputes nothing is seen.
  *
  * @internal
  */
-export class PassRecorder extends TraceRecorder {
+export class PassRecorder extends OpRecorder {
   /** Whether nobody wants the record any more. */
   isDozing = false;
 

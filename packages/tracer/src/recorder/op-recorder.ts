@@ -1,0 +1,382 @@
+import { isRepeatable } from "@remat/backends";
+import {
+  type CheckpointedBlock,
+  type DispatchMode,
+  fasterGradientsNow,
+  type GradientScope,
+  type InputGradient,
+  isVariable,
+  type OpCall,
+  type OpDone,
+  type SavedTensor,
+  type Storage,
+  type StorageOrigin,
+  storagesOf,
+  type TapeNode,
+  type UpdateCall,
+} from "@remat/dispatch-hook";
+import {
+  Category,
+  type CheckpointForm,
+  type FasterGradients,
+  gradientsEndMark,
+  gradientsStartMark,
+  type Module,
+  minimizeUpdateStartMark,
+  OpFlag,
+  Phase,
+  SavedAs,
+  type Trace,
+  TraceBuilder,
+  type TraceHeader,
+  updateEndMark,
+  updateStartMark,
+} from "@remat/trace";
+import type { Tensor, Variable } from "@tensorflow/tfjs-core";
+import { RecomputedCalls } from "./recomputed-calls.js";
+import { recordedAttributes } from "./recorded-attributes.js";
+import { RecordedTensors } from "./recorded-tensors.js";
+import { SequenceIndex } from "./sequence-index.js";
+import { tracedHeader } from "./traced-header.js";
+
+export interface TraceRecorderOptions {
+  /** What the header shall say besides, or instead of, what the engine tells: framework, versions, backend, device, mode. */
+  readonly header?: Partial<TraceHeader>;
+  /** Whether work outside an asynchronous mode is recorded, as `Phase.outside`; default true. */
+  readonly outside?: boolean;
+  /** Tells the user's source line that runs now, as `file:line:column`. Asked before each op that differentiates none; left out: no op has a line. */
+  readonly sourceLine?: () => string | undefined;
+}
+
+/** The name of the program's own scopes, of which is told what they are given and return: tfjs's are named after its ops. */
+const ownGradient = "customGrad";
+
+/** Mark in the trace after each update of the weights. */
+export const optimizerStepMark = "optimizerStep";
+
+/**
+ * Records all that {@link TraceRecorder} does, but for the blocks that a program checkpoints by hand, of which plans know nothing.
+ *
+ * @internal
+ */
+export class OpRecorder implements DispatchMode {
+  readonly seesOutside: boolean;
+  protected readonly builder: TraceBuilder;
+  private gradientsTaken: FasterGradients | undefined;
+  private readonly tensors: RecordedTensors;
+  /** Trace indices by op sequence, tape node sequence (the module call), scope sequence (scope, module call). */
+  private readonly opRows = new SequenceIndex();
+  private readonly callOfNodes = new SequenceIndex();
+  private readonly scopeRows = new SequenceIndex();
+  private readonly callOfScopes = new SequenceIndex();
+  private readonly callOfOps: number[] = [];
+  /** By call: the one that was active before it. */
+  private readonly callsBefore: number[] = [];
+  private call = -1;
+  private phase: number = Phase.forward;
+  private gradientsDepth = 0;
+  /** Module calls that run inside a gradient function. */
+  private recomputations = 0;
+  /** Module calls whose ops are replayed. */
+  private readonly recomputed: RecomputedCalls;
+  /** What has been added to a gradient. */
+  private readonly addends = new WeakSet<Tensor>();
+  private inputRows: number[] = [];
+  private readonly sourceLine: (() => string | undefined) | undefined;
+  /** Where lines are told: that of the op which started last. */
+  protected line: string | undefined;
+  /** By op and by scope, where lines are told. */
+  private readonly lineOfOps: (string | undefined)[] = [];
+  private readonly lineOfScopes: (string | undefined)[] = [];
+
+  constructor(options: TraceRecorderOptions = {}) {
+    this.builder = new TraceBuilder({ ...tracedHeader(), ...options.header });
+    this.tensors = new RecordedTensors(this.builder);
+    this.recomputed = new RecomputedCalls({
+      enter: (call) => this.builder.enterModule(call, Phase.recompute),
+      exit: (call) => this.builder.exitModule(call, Phase.recompute),
+    });
+    this.seesOutside = options.outside ?? true;
+    this.sourceLine = options.sourceLine;
+  }
+
+  /** The trace so far; what is recorded later does not appear in it. */
+  trace(): Trace {
+    const trace = this.builder.build();
+    this.gradientsTaken ??= fasterGradientsNow();
+    const { gradientsTaken: fasterGradients } = this;
+    return fasterGradients === undefined ? trace : trace.withHeader({ ...trace.header, fasterGradients });
+  }
+
+  /** The innermost module call that runs, or -1. */
+  get activeCall(): number {
+    return this.call;
+  }
+
+  /** Makes a module known and returns its index in the trace. */
+  module(module: Module): number {
+    return this.builder.module(module);
+  }
+
+  /** Which parameters and buffers `module` owns, those of the modules in it included; their storages get that category. */
+  moduleWeights(module: number, parameters: readonly Tensor[], buffers: readonly Tensor[] = []): void {
+    for (const tensor of parameters) this.tensors.know(tensor, Category.parameter);
+    for (const tensor of buffers) this.tensors.know(tensor, Category.buffer);
+    this.builder.moduleWeights(module, this.rowsOf(parameters), this.rowsOf(buffers));
+  }
+
+  /** The storage of `tensor` is of this category; for a variable also every storage that it is assigned later. */
+  categorizeTensor(tensor: Tensor, category: number): void {
+    this.tensors.know(tensor, category);
+  }
+
+  /** Data that is there already and counts whether or not an op reads it, told by its buffer: what the first that does takes it for, else input. */
+  holdStorage(storage: Storage): void {
+    this.tensors.hold(storage);
+  }
+
+  /**
+   * A call of `module` begins, inside `parent` (left out: the active call). Returns its index in the trace. While a gradient function runs,
+   * a forward call is a recomputation.
+   */
+  enterCall(module: number, inputs: readonly Tensor[], parent: number = this.call): number {
+    const call = this.builder.call(module, parent, inputs.length > 0);
+    this.recomputed.callMade(call, parent);
+    this.callsBefore[call] = this.call;
+    this.call = call;
+    const phase = this.forwardPhase();
+    if (phase === Phase.recompute) this.recomputations++;
+    this.builder.enterModule(call, phase, this.rowsOf(inputs));
+    return call;
+  }
+
+  exitCall(call: number, outputs: readonly Tensor[]): void {
+    this.call = this.callsBefore[call];
+    const phase = this.forwardPhase();
+    if (phase === Phase.recompute) this.recomputations--;
+    this.builder.exitModule(call, phase, this.rowsOf(outputs));
+  }
+
+  /** The backward pass reaches a forward call: `gradients` of its outputs. */
+  enterBackward(call: number, gradients: readonly Tensor[]): void {
+    this.builder.enterModule(call, Phase.backward, this.rowsOf(gradients));
+  }
+
+  exitBackward(call: number, gradients: readonly Tensor[]): void {
+    this.builder.exitModule(call, Phase.backward, this.rowsOf(gradients));
+  }
+
+  /** The module call around a tape node's forward op, or -1. */
+  callOfNode(node: TapeNode): number {
+    return this.callOfNodes.get(node.sequence);
+  }
+
+  mark(name: string): void {
+    this.builder.mark(name);
+  }
+
+  recomputationStarting(ops: readonly number[], _block?: CheckpointedBlock): void {
+    this.recomputed.start(ops.map((sequence) => this.callOfRow(this.opRows.get(sequence))));
+  }
+
+  recomputationOver(_block?: CheckpointedBlock): void {
+    this.recomputed.end();
+  }
+
+  opStarting(op: OpCall): void {
+    if (op.repeats !== undefined) this.recomputed.reach(this.callOfRow(this.opRows.get(op.repeats)));
+    // Inputs never seen before exist before the op, so their allocation is told before its own.
+    const { inputTensors } = op;
+    const rows = new Array<number>(inputTensors.length);
+    for (let i = 0; i < rows.length; i++) rows[i] = this.tensors.row(inputTensors[i], this.phase);
+    this.inputRows = rows;
+    if (this.sourceLine !== undefined) this.line = this.lineOf(op);
+  }
+
+  opDone(op: OpDone): void {
+    const { outputs, phase } = op;
+    const inputRows = this.inputRows;
+    const outputRows = new Array<number>(outputs.length);
+    for (let i = 0; i < outputs.length; i++) outputRows[i] = this.tensors.row(outputs[i], this.phase);
+    // One that is replayed in a gradient function repeats what it repeats anywhere.
+    const node = op.repeats === undefined ? op.differentiates : undefined;
+    const call = this.callOf(op);
+    const row = this.builder.op({
+      name: op.kernel,
+      phase,
+      flags: this.flagsOf(op, inputRows, outputRows),
+      stack: this.builder.stackOfCall(call),
+      scope: op.scope === undefined ? -1 : this.scopeRows.get(op.scope.sequence),
+      forwardOp: node?.op === undefined ? -1 : this.opRows.get(node.op.sequence),
+      forwardScope: node?.scope === undefined ? -1 : this.scopeRows.get(node.scope.sequence),
+      inputs: inputRows,
+      outputs: outputRows,
+      attributes: recordedAttributes(op.attributes),
+      line: this.line,
+    });
+    if (this.sourceLine !== undefined) this.lineOfOps[row] = this.line;
+    this.opRows.set(op.sequence, row);
+    this.callOfOps[row] = call;
+    if (op.phase === Phase.forward) this.recomputed.countOp(call);
+    if (op.accumulatesFrom !== undefined) this.accumulated(op);
+  }
+
+  storageAllocated(storage: Storage, origin: StorageOrigin): void {
+    this.tensors.storageRow(storage, this.freshCategory(origin));
+  }
+
+  storageReleased(storage: Storage): void {
+    this.tensors.free(storage);
+  }
+
+  storageResized(storage: Storage, bytes: number): void {
+    this.tensors.resize(storage, bytes);
+  }
+
+  scopeEntered(scope: GradientScope): void {
+    const parent = scope.parent === undefined ? -1 : this.scopeRows.get(scope.parent.sequence);
+    const row = this.scope(scope.name, parent);
+    this.scopeRows.set(scope.sequence, row);
+    this.callOfScopes.set(scope.sequence, this.call);
+    this.builder.enterScope(row, scope.name === ownGradient ? this.rowsOf(scope.inputs) : undefined);
+  }
+
+  scopeExited(scope: GradientScope, outputs: readonly Tensor[] | undefined): void {
+    const row = this.scopeRows.get(scope.sequence);
+    if (row < 0) return;
+    this.builder.exitScope(row, scope.name === ownGradient && outputs !== undefined ? this.rowsOf(outputs) : undefined);
+  }
+
+  tensorsSaved(saved: readonly SavedTensor[]): void {
+    for (const { op, as, tensor, clone } of saved) {
+      const row = op === undefined ? -1 : this.opRows.get(op.sequence);
+      for (const storage of storagesOf(clone))
+        this.builder.save(
+          this.tensors.storageRow(storage, Category.activation),
+          row,
+          SavedAs[as],
+          this.tensors.row(tensor, this.phase),
+        );
+    }
+  }
+
+  tapeNodeAdded(node: TapeNode): void {
+    const { op, scope } = node;
+    const row = op === undefined ? -1 : this.opRows.get(op.sequence);
+    const call =
+      row >= 0 ? this.callOfOps[row] : scope === undefined ? this.call : this.callOfScopes.get(scope.sequence);
+    this.callOfNodes.set(node.sequence, call);
+  }
+
+  phaseChanged(phase: number): void {
+    this.phase = phase;
+  }
+
+  gradients(_call: unknown, next: () => { value: Tensor; grads: Tensor[] }): { value: Tensor; grads: Tensor[] } {
+    if (this.gradientsDepth === 0) this.builder.mark(gradientsStartMark);
+    this.gradientsDepth++;
+    try {
+      return next();
+    } finally {
+      this.gradientsTaken ??= fasterGradientsNow();
+      this.gradientsDepth--;
+      if (this.gradientsDepth === 0) this.builder.mark(gradientsEndMark);
+    }
+  }
+
+  backwardNodeExited(_node: TapeNode, gradients: readonly InputGradient[]): void {
+    for (const { input, gradient } of gradients)
+      if (input !== undefined && isVariable(input) && !this.addends.has(gradient)) this.becomeGradient(gradient);
+  }
+
+  gradientsDone(_xs: readonly Tensor[], grads: readonly (Tensor | undefined)[]): void {
+    for (const grad of grads) if (grad != null) this.becomeGradient(grad);
+  }
+
+  variableAssigned(variable: Variable): void {
+    this.tensors.know(variable, this.tensors.categoryOf(variable, this.phase));
+  }
+
+  applyGradients({ isTfjs, ownsGradients }: UpdateCall, next: () => void): void {
+    if (!isTfjs) return next();
+    this.builder.mark(ownsGradients ? minimizeUpdateStartMark : updateStartMark);
+    try {
+      next();
+    } finally {
+      this.builder.mark(updateEndMark);
+    }
+  }
+
+  optimizerStepDone(): void {
+    this.builder.mark(optimizerStepMark);
+  }
+
+  /** Makes a scope known, with its line where lines are told. */
+  protected scope(name: string, parent: number, checkpoint?: CheckpointForm): number {
+    const line = this.sourceLine?.();
+    const row = this.builder.scope(name, parent, { ...(checkpoint && { checkpoint }), ...(line && { line }) });
+    this.lineOfScopes[row] = line;
+    return row;
+  }
+
+  /** The sum of a weight's gradient so far and a part of it is its gradient; the part is just something that was added. */
+  private accumulated({ inputTensors, outputs }: OpDone): void {
+    const [sum, addend] = inputTensors;
+    if (addend !== undefined) this.addends.add(addend);
+    if (sum !== undefined && this.tensors.isOf(sum, Category.gradient)) this.becomeGradient(outputs[0]);
+  }
+
+  /** A gradient function may return what it was given; a weight or an input stays what it is. */
+  private becomeGradient(tensor: Tensor): void {
+    this.tensors.become(tensor, Category.gradient, [Category.activation, Category.temporary, Category.other]);
+  }
+
+  /** An op that differentiates or repeats another comes from the line of that. */
+  private lineOf({ repeats, differentiates, accumulatesFrom }: OpCall): string | undefined {
+    if (repeats !== undefined) return this.lineOfOps[this.opRows.get(repeats)];
+    const node = differentiates ?? accumulatesFrom;
+    if (node?.op !== undefined) return this.lineOfOps[this.opRows.get(node.op.sequence)];
+    if (node?.scope !== undefined) return this.lineOfScopes[this.scopeRows.get(node.scope.sequence)];
+    return this.sourceLine?.();
+  }
+
+  private forwardPhase(): number {
+    return this.phase === Phase.backward || this.phase === Phase.recompute ? Phase.recompute : Phase.forward;
+  }
+
+  private callOf(op: OpDone): number {
+    if (op.phase === Phase.outside) return -1;
+    if (op.repeats !== undefined) return this.callOfRow(this.opRows.get(op.repeats));
+    // What a gradient function runs in a module call of its own is that call's.
+    if (this.recomputations > 0) return this.call;
+    const node = op.differentiates ?? op.accumulatesFrom;
+    return node === undefined ? this.call : this.callOfNode(node);
+  }
+
+  private callOfRow(row: number): number {
+    return row < 0 ? -1 : this.callOfOps[row];
+  }
+
+  private flagsOf(op: OpDone, inputRows: readonly number[], outputRows: readonly number[]): number {
+    let flags = !op.isOnHost && !op.isInAnyOrder && isRepeatable(op.kernel, op.backend) ? 0 : OpFlag.random;
+    if (op.kernel === "Identity") flags |= OpFlag.sacSkip;
+    for (const output of outputRows)
+      for (const input of inputRows)
+        if (this.tensors.storageOf(output) === this.tensors.storageOf(input)) return flags | OpFlag.view;
+    return flags;
+  }
+
+  protected rowsOf(tensors: readonly Tensor[]): number[] {
+    return tensors.map((tensor) => this.tensors.row(tensor, this.phase));
+  }
+
+  private freshCategory(origin: StorageOrigin): number {
+    if (origin === "save") return Category.activation;
+    if (origin === "op") {
+      if (this.phase === Phase.forward) return Category.activation;
+      return this.phase === Phase.outside ? Category.other : Category.temporary;
+    }
+    if (this.phase !== Phase.forward) return Category.temporary;
+    return this.call < 0 && this.gradientsDepth === 0 ? Category.input : Category.other;
+  }
+}
