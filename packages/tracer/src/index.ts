@@ -13,8 +13,8 @@ export {
 } from "./model-definition.js";
 export { OpStopwatch, type StepTimes, type StepWay } from "./op-stopwatch.js";
 export { noOptimizer, type OptimizerName, optimizerByName, optimizerNames } from "./optimizers.js";
-export { OpRecorder, type TraceRecorderOptions } from "./recorder/op-recorder.js";
-export { TraceRecorder } from "./recorder/trace-recorder.js";
+export { OpRecorder } from "./recorder/op-recorder.js";
+export { TraceRecorder, type TraceRecorderOptions } from "./recorder/trace-recorder.js";
 export { SeededRandom } from "./seeded-random.js";
 export {
   type Checkpointing,

@@ -17,7 +17,8 @@ export async function planWholeStep(
 ): Promise<ViewAnswer> {
   try {
     const { executorOf, planMethods, torchCheckpointExecutor } = await import("@remat/planner");
-    if (executorOf(trace) === torchCheckpointExecutor) return await planForTorch(trace, budgetShare, { timeMs, signal });
+    if (executorOf(trace) === torchCheckpointExecutor)
+      return await planForTorch(trace, budgetShare, { timeMs, signal });
     const found = await planMethods[0].plan(trace, {
       budget: { fraction: budgetShare },
       timeMs,

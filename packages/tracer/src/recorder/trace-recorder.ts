@@ -2,6 +2,8 @@ import type { CheckpointedBlock } from "@remat/dispatch-hook";
 import type { Tensor } from "@tensorflow/tfjs-core";
 import { OpRecorder } from "./op-recorder.js";
 
+export type { TraceRecorderOptions } from "./op-recorder.js";
+
 /**
  * A dispatch mode that writes a trace. It knows ops, storages, scopes, phases and what autograd saves by itself; which module runs is told
  * to it by `enterCall` and `exitCall` (`@remat/mod-tracker` does that), and then each backward op gets the calls of its forward op.
