@@ -11,7 +11,7 @@ import { describeFollowing, describeReleasing, describeStep, tellFailure } from 
 import { describeExecution } from "../src/program/describe-execution.js";
 import { describeFailure } from "../src/program/describe-failure.js";
 import { judgeRecorded } from "../src/program/judge-recorded.js";
-import { describeEarlyEnd } from "../src/program/program-command.js";
+import { describeEarlyEnd, describeNothing } from "../src/program/program-command.js";
 import { tellFacts } from "../src/program/tell-facts.js";
 import { thisMachine } from "../src/verdict/this-machine.js";
 import { remat } from "./run.js";
@@ -228,7 +228,10 @@ describe("what remat record tells of a step", () => {
       "node a.js: ended with exit code 1 before a training step was over: nothing is recorded",
     );
     expect(describeEarlyEnd(["node", "a.js"], 2, 5, [])).toMatch(
-      /before it loaded TensorFlow.js: nothing is recorded$/,
+      /before anything was heard of it: nothing is recorded$/,
     );
+    // It may have loaded TensorFlow.js, and be in its first step.
+    expect(describeNothing(["node", "a.js"], 137, [])).toMatch(/^node a.js: ended with exit code 137 before anything/);
+    expect(describeNothing(["node", "a.js"], 0, [])).toContain("has not loaded TensorFlow.js");
   });
 });

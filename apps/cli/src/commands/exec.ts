@@ -50,7 +50,7 @@ export async function execute(targets: readonly string[], options: CommandOption
       const next = isNext ? ["remat", "record", "--", ...command].map(quoted).join(" ") : undefined;
       tellFacts(describeExecution(report, { device, plans, command: next }), io);
     }
-    if (told.length === 0) tellFacts({ facts: [describeNothing(command, reports)] }, io);
+    if (told.length === 0) tellFacts({ facts: [describeNothing(command, exitCode, reports)] }, io);
     return exitCode;
   });
 }

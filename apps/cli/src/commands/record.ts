@@ -43,7 +43,8 @@ export async function record(targets: readonly string[], options: CommandOptions
   return runProgram({ command, order, env: trainingEnvironment() }, async ({ exitCode, reports }) => {
     const steps = reports.flatMap(({ recorded = [] }) => recorded);
     // Where the program has failed, that is what counts.
-    if (steps.length === 0 && exitCode === 0) throw new RematError("PROGRAM_STEPS", describeNothing(command, reports));
+    if (steps.length === 0 && exitCode === 0)
+      throw new RematError("PROGRAM_STEPS", describeNothing(command, exitCode, reports));
     const failures = reports.flatMap(({ failure }) => failure ?? []);
     if (steps.length === 0 && failures.length === 0)
       tellFacts({ facts: [describeEarlyEnd(command, exitCode, order.steps, reports)] }, io);

@@ -89,7 +89,7 @@ export async function watch(targets: readonly string[], options: CommandOptions,
         look(reports);
         live?.close(exitCode === 0 ? "has ended" : `ended with exit code ${exitCode}`);
         if (most === undefined && exitCode === 0)
-          throw new RematError("PROGRAM_STEPS", describeNothing(command, reports));
+          throw new RematError("PROGRAM_STEPS", describeNothing(command, exitCode, reports));
         if (most !== undefined) tellFacts(describeMost(most, memoryBytes, command), io);
         return exitCode;
       },

@@ -22,7 +22,7 @@ export function describeEarlyEnd(
   reports: readonly ThreadReport[],
 ): string {
   const ended = `${program.join(" ")}: ended with exit code ${exitCode}`;
-  if (reports.length === 0) return `${ended}, before it loaded TensorFlow.js: nothing is recorded`;
+  if (reports.length === 0) return `${ended} before anything was heard of it: nothing is recorded`;
   const fewer = steps > 1 ? "; --steps 1 asks for the first alone" : "";
   return `${ended} before ${steps === 1 ? "a training step was" : `${steps} training steps of one kind were`} over: nothing is recorded${fewer}`;
 }
@@ -33,10 +33,16 @@ export function describeNoTensorFlow(program: readonly string[]): string {
 }
 
 /** Tells why nothing came of a program: one sentence, with the next step. */
-export function describeNothing(program: readonly string[], reports: readonly ThreadReport[]): string {
+export function describeNothing(
+  program: readonly string[],
+  exitCode: number,
+  reports: readonly ThreadReport[],
+): string {
   const shown = program.join(" ");
   const problem = reports.find(({ problem }) => problem !== undefined)?.problem;
   if (problem !== undefined) return problem;
+  if (reports.length === 0 && exitCode !== 0)
+    return `${shown}: ended with exit code ${exitCode} before anything was heard of it. Where it trains, let it go on until its first step is over`;
   if (reports.length === 0) return describeNoTensorFlow(program);
   return `${shown}: has loaded TensorFlow.js ${reports[0].version}, but taken no training step. Expected optimizer.minimize, applyGradients, model.fit, trainOnBatch or variableGrads to run`;
 }
