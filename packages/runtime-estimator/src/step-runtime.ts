@@ -25,20 +25,20 @@ export interface StepMsOptions {
 }
 
 /**
- * Counts the training steps of a trace: a forward pass begins another one once weights have been updated, or where a trace has no update,
- * after a backward pass. (Passes whose gradients add up before an update are one step.)
+ * Counts the training steps of a trace: a forward pass and, once it is over, the update of weights, or where a trace has no update, the
+ * backward pass. (Passes whose gradients add up before an update are one step; a forward pass alone, where there is nothing else, is one.)
  */
 export function countSteps({ ops: { count, phase } }: Trace): number {
   let hasUpdate = false;
   for (let op = 0; op < count; op++) if (phase[op] === Phase.optimizer) hasUpdate = true;
   const ending = hasUpdate ? Phase.optimizer : Phase.backward;
   let steps = 0;
-  let isOver = true;
+  let isBegun = false;
   for (let op = 0; op < count; op++) {
-    if (phase[op] === ending) isOver = true;
-    else if (isOver && phase[op] === Phase.forward) {
+    if (phase[op] === Phase.forward) isBegun = true;
+    else if (isBegun && phase[op] === ending) {
       steps++;
-      isOver = false;
+      isBegun = false;
     }
   }
   return Math.max(steps, count > 0 ? 1 : 0);

@@ -1,4 +1,4 @@
-import { formatOccurrence, isSameOccurrence, type OpSignature } from "./occurrence.js";
+import { formatOccurrence, isSameOccurrence, type Occurrence, type OpSignature } from "./occurrence.js";
 import { opOccurrences } from "./op-occurrences.js";
 import type { Plan } from "./plan.js";
 import { formatPlanOp, isPlanNode, type PlanOp } from "./plan-op.js";
@@ -17,7 +17,8 @@ export interface PlanMismatch {
 }
 
 /**
- * Finds where a plan first does not fit a trace; undefined where it fits.
+ * Finds where a plan first does not fit a trace; undefined where it fits. Modules may be numbered otherwise, each always alike, as those are that a library names in the order in which a process
+ * makes them.
  *
  * @example
  * const mismatch = findPlanMismatch(plan, trace);
@@ -26,14 +27,37 @@ export interface PlanMismatch {
 export function findPlanMismatch(plan: Plan, trace: Trace): PlanMismatch | undefined {
   const found = opOccurrences(trace);
   const count = Math.max(found.length, plan.ops.length);
+  const names = new Renaming();
   for (let op = 0; op < count; op++) {
     const planned = plan.ops[op];
     const isAsPlanned =
-      op < found.length && op < plan.ops.length && !isPlanNode(planned) && isSameOccurrence(planned, found[op]);
+      op < found.length &&
+      op < plan.ops.length &&
+      !isPlanNode(planned) &&
+      isSameOccurrence(names.of(planned, found[op]), found[op]);
     if (!isAsPlanned) return { op, planned, found: found[op], ...otherGradients(plan, trace) };
   }
   return undefined;
 }
+
+/** What modules of a plan are called in a trace. */
+class Renaming {
+  private readonly found = new Map<string, string>();
+  private readonly planned = new Map<string, string>();
+
+  /** Returns a planned op as it is called where it is found to be `other`. */
+  of(planned: Occurrence, other: Occurrence): Occurrence {
+    const [from, to] = [planned.module, other.module];
+    if (from === undefined || to === undefined) return planned;
+    if (!this.found.has(from) && !this.planned.has(to) && unnumbered(from) === unnumbered(to)) {
+      this.found.set(from, to);
+      this.planned.set(to, from);
+    }
+    return from === to || this.found.get(from) !== to ? planned : { ...planned, module: to };
+  }
+}
+
+const unnumbered = (name: string): string => name.replaceAll(/\d+/g, "");
 
 function otherGradients(
   { subject: { fasterGradients: planned } }: Plan,

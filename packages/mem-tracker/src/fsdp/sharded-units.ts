@@ -82,7 +82,7 @@ function refuseNested(trace: Trace, modules: readonly number[]): void {
 function policyWith({ reshardAfterForward, mixedPrecision }: GroupPolicy, policy: GroupPolicy): GroupPolicy {
   const merged = {
     reshardAfterForward: policy.reshardAfterForward ?? reshardAfterForward,
-    mixedPrecision: policy.mixedPrecision ?? mixedPrecision,
+    mixedPrecision: policy.mixedPrecision ? { ...mixedPrecision, ...policy.mixedPrecision } : mixedPrecision,
   };
   return Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== undefined));
 }
