@@ -63,11 +63,15 @@ describe("report and terminal show of a model what remat plan plans", () => {
   });
 
   it("else the user's own step, and says so", async () => {
-    const { trace } = await reportOf(uNet, ...step, "--size", "tiny", "--time", "0");
+    const { meta, trace } = await reportOf(uNet, ...step, "--size", "tiny", "--iterations", "200");
     const stock = await json("memory", uNet, ...step, "--size", "tiny");
     expect(heldPeak(trace).peakBytes).toBe(stock.peakBytes);
     expect(trace.header.fasterGradients).toBeUndefined();
-    expect(trace.header.notes?.at(-1)).toMatch(/^shown, and planned, with tfjs's own gradients; .* hold [\d.]+ MiB/);
+    expect(trace.header.notes?.at(-1)).toMatch(/^shown with tfjs's own gradients; .* hold [\d.]+ MiB/);
+    const planned = await json("plan", uNet, ...step, "--size", "tiny", "--iterations", "200", "--pareto", "4");
+    expect(meta.plans!.recommended[0].peakBytes).toBe(planned.recommended.noCost.peakBytes);
+    expect(meta.plans!.recordedPeakBytes).toBe(stock.peakBytes);
+    expect(meta.plans!.whyNotDrawn).toContain("remat plan -o plan.json");
   });
 
   it("as it is beside another run", async () => {

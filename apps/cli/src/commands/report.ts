@@ -13,7 +13,7 @@ import { isOf } from "../model-source.js";
 import { writeFor } from "../output.js";
 import { withGradientsOf } from "../plan/gradients-of-plan.js";
 import { parseTimeMs } from "../plan/plan-options.js";
-import { stepToShow } from "../plan/step-to-show.js";
+import { type ShownStep, stepToShow } from "../plan/step-to-show.js";
 import { priceModel } from "../price-model.js";
 import { parsePricing, pricingOptions } from "../pricing-options.js";
 import { Progress } from "../progress.js";
@@ -101,14 +101,15 @@ export async function report(model: string | undefined, options: CommandOptions,
     // By the name of its file, as it was typed.
     const planPath = planned === source ? model : (other ?? "");
     const plan = planned && { plan: planned.plan, name: basename(planPath) };
-    const load = async (each: ReportSource & { kind: "run" }): Promise<Trace> => {
+    const load = async (each: ReportSource & { kind: "run" }): Promise<ShownStep> => {
       const loaded = await loadRun(each, plan?.plan, options, progress);
       progress.clear();
-      tellTruncation(each.name, loaded, io);
+      tellTruncation(each.name, loaded.trace, io);
       return loaded;
     };
-    const trace = run === undefined ? planAsTrace(planOf(source).plan) : await load(run);
-    const comparedTrace = source.kind === "run" && compared?.kind === "run" ? await load(compared) : undefined;
+    const { trace, planned: stepPlanned } =
+      run === undefined ? { trace: planAsTrace(planOf(source).plan) } : await load(run);
+    const comparedTrace = source.kind === "run" && compared?.kind === "run" ? (await load(compared)).trace : undefined;
     const present = run && {
       source: run.model,
       options: parseModelOptions(options),
@@ -141,6 +142,7 @@ export async function report(model: string | undefined, options: CommandOptions,
       madeBy: `remat ${versionText()}`,
       source: isAbsolute(model) ? basename(model) : model,
       planCheckpointing,
+      planned: stepPlanned,
       fsdp: fsdpOf(options),
       ...planningEffort(options),
       ...(plan !== undefined &&
@@ -198,15 +200,16 @@ async function loadRun(
   plan: Plan | undefined,
   options: CommandOptions,
   progress: Progress,
-): Promise<Trace> {
+): Promise<ShownStep> {
   const parsed = parseModelOptions(options);
   // What was recorded cannot be built otherwise; options that say how to build a model are for the other side then.
   const isForOther = options["compare"] !== undefined && model.gives === "run";
   const price = async (each: ModelOptions): Promise<Trace> =>
     (await priceModel(model, each, parsePricing(options), progress)).trace;
-  if (isForOther) return price(optionsForRecorded(parsed));
-  if (plan !== undefined) return price(withGradientsOf(isOf(model, "model") ? plan : undefined, parsed));
-  if (options["compare"] !== undefined) return price(parsed);
+  if (isForOther) return { trace: await price(optionsForRecorded(parsed)) };
+  if (plan !== undefined)
+    return { trace: await price(withGradientsOf(isOf(model, "model") ? plan : undefined, parsed)) };
+  if (options["compare"] !== undefined) return { trace: await price(parsed) };
   return stepToShow(model, parsed, { trace: (each) => loadTrace(model, each, progress), price });
 }
 

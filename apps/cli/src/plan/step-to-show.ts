@@ -13,30 +13,41 @@ export interface StepsToShow {
   price?(options: ModelOptions): Promise<Trace>;
 }
 
+/** What is shown of a step, and the step as plans are made of it, where its ops are others. */
+export interface ShownStep {
+  readonly trace: Trace;
+  readonly planned?: Trace;
+}
+
 /**
- * Returns what report and terminal show of SOURCE by itself. They plan what they show, and so show a model's step with the gradients that plans are followed with,
- * as `remat plan` plans it; where that holds something else at its peak than the user's own step does, the latter. A note says which where they differ.
+ * Returns what report and terminal show of SOURCE by itself. They show a model's step with the gradients that plans are followed with,
+ * as `remat plan` plans it, and draw plans over it; where that holds something else at its peak than the user's own step does, the latter. A note says which where they differ.
  */
-export async function stepToShow(source: ModelSource, options: ModelOptions, steps: StepsToShow): Promise<Trace> {
+export async function stepToShow(source: ModelSource, options: ModelOptions, steps: StepsToShow): Promise<ShownStep> {
   const { trace, price = trace } = steps;
   const { request } = options;
   const isPlannedOtherwise = isOf(source, "model") && request.predict !== true && request.fasterGradients === undefined;
-  if (!isPlannedOtherwise) return price(options);
+  if (!isPlannedOtherwise) return { trace: await price(options) };
   const stock = await trace(options);
-  if (!tellsLifetimes(stock) || stock.header.step?.predict === true) return price(options);
+  if (!tellsLifetimes(stock) || stock.header.step?.predict === true) return { trace: await price(options) };
   const planned = await price(withGradientsOfPlans(options));
   const stockBytes = heldPeak(stock).peakBytes;
   const plannedBytes = heldPeak(planned).peakBytes;
   if (plannedBytes !== stockBytes)
-    return withNote(
-      steps.price === undefined ? stock : await price(options),
-      `shown, and planned, with tfjs's own gradients; those that remat plan and early release take hold ${formatBytes(plannedBytes)} at the peak before anything is freed earlier`,
-    );
-  if (planned.ops.count === stock.ops.count) return planned;
-  return withNote(
-    planned,
-    `shown with the gradients that plans and early release take: ${planned.ops.count} ops, where tfjs's own take ${stock.ops.count} and the same peak`,
-  );
+    return {
+      trace: withNote(
+        steps.price === undefined ? stock : await price(options),
+        `shown with tfjs's own gradients; those that plans and early release take hold ${formatBytes(plannedBytes)} at the peak before anything is freed earlier`,
+      ),
+      planned,
+    };
+  if (planned.ops.count === stock.ops.count) return { trace: planned };
+  return {
+    trace: withNote(
+      planned,
+      `shown with the gradients that plans and early release take: ${planned.ops.count} ops, where tfjs's own take ${stock.ops.count} and the same peak`,
+    ),
+  };
 }
 
 const withNote = (trace: Trace, note: string): Trace =>

@@ -48,7 +48,7 @@ async function traceOf(
   if (canStop && isOf(source, "model")) return traceInThread({ source, options, isComparing }, { signal, onProgress });
   const trace = (each: ModelOptions): Promise<Trace> =>
     loadTrace(source, each, { show: onProgress }, { damaged: "keep", signal });
-  return isComparing ? trace(options) : stepToShow(source, options, { trace });
+  return isComparing ? trace(options) : (await stepToShow(source, options, { trace })).trace;
 }
 
 /** Tracing a model runs its code, which nobody can interrupt; a thread can be ended. */

@@ -38,7 +38,7 @@ if (parentPort !== null) {
   };
   try {
     const load = (each: ModelOptions) => loadTrace(source, each, progress);
-    const trace = await (isComparing ? load(options) : stepToShow(source, options, { trace: load }));
+    const trace = isComparing ? await load(options) : (await stepToShow(source, options, { trace: load })).trace;
     tell({ kind: "done", trace: { ...trace } });
   } catch (error) {
     const code = error instanceof RematError ? error.code : "MODEL_FAILED";

@@ -31,6 +31,7 @@ export function budgetLine({ store, overview }: PageContext): {
   const { meta } = overview;
   const { plans, followed } = meta;
   const given = followed.find(({ name }) => name !== "");
+  const whyNotDrawn = plans?.whyNotDrawn;
   if (plans === undefined && given === undefined) return { controls: false, line: false, place: () => {} };
   const recordedPeakBytes = plans?.recordedPeakBytes ?? meta.summary.peak?.totalBytes ?? 0;
   const smallestBytes = Math.min(recordedPeakBytes, ...(plans?.front ?? []).map(({ peakBytes }) => peakBytes));
@@ -143,7 +144,10 @@ export function budgetLine({ store, overview }: PageContext): {
     const isGiven = given !== undefined && budget < 0 && plan !== "recorded";
     const sentences =
       within !== undefined && budget < recordedPeakBytes
-        ? describePlanWithin(within, { recordedPeakBytes })
+        ? [
+            ...describePlanWithin(within, { recordedPeakBytes }),
+            ...(within.point === undefined || whyNotDrawn === undefined ? [] : [`Not drawn: ${whyNotDrawn}.`]),
+          ]
         : isGiven
           ? [
               `Under ${given.name}.`,
@@ -154,7 +158,8 @@ export function budgetLine({ store, overview }: PageContext): {
             : [];
     outcome.textContent = sentences.join(" ");
     const shownPlan = isGiven ? given : (within?.point ?? undefined);
-    listed.hidden = shownPlan === undefined || shownPlan.recomputations === 0;
+    const isListed = shownPlan !== undefined && shownPlan.recomputations > 0;
+    listed.hidden = !isListed || (whyNotDrawn !== undefined && !isGiven);
     listed.textContent = `Show ${(shownPlan?.recomputations ?? 0).toLocaleString("en")} recomputations`;
     outcome.classList.toggle("bad", within !== undefined && within.point === undefined);
     line.setAttribute("aria-valuetext", [label.textContent, ...sentences].join(". "));

@@ -35,6 +35,8 @@ export interface FollowedPlan extends PlanChoice {
 export interface PlanFindings {
   /** Whether they are policies for `torch.utils.checkpoint`. */
   readonly isForTorch: boolean;
+  /** Why what the step holds under them is not drawn; undefined where it is. */
+  readonly whyNotDrawn: string | undefined;
   /** Of the trace as it was recorded, and of running every op once, everything freed after its last use. */
   readonly recordedPeakBytes: number;
   readonly plainPeakBytes: number;

@@ -27,6 +27,8 @@ export interface FindPlansOptions {
   readonly timeMs: number;
   /** Look at so many schedules instead of for a time: the same answer on every machine. */
   readonly iterations?: number;
+  /** The step as plans are made of it, where its ops are others: then the plans are told of, but not drawn. */
+  readonly planned?: Trace;
   /** Searches in another way than one after the other. */
   readonly planCheckpointing?: MethodRequest["planCheckpointing"];
   readonly onProgress?: () => void;
@@ -44,8 +46,8 @@ export async function findPlans(trace: Trace, options: FindPlansOptions): Promis
   const reason = whyNot(trace, options);
   if (reason !== undefined) return { findings: undefined, reason, followed: [] };
   if (executorOf(trace) === torchCheckpointExecutor) return findTorchPlans(trace, options);
-  const { timeMs, iterations, onProgress, planCheckpointing } = options;
-  const found = await planMethods[0].plan(trace, {
+  const { timeMs, iterations, onProgress, planCheckpointing, planned } = options;
+  const found = await planMethods[0].plan(planned ?? trace, {
     budget: { fraction: 1 },
     paretoPoints: frontPoints,
     boundTimeMs: 0,
@@ -64,6 +66,9 @@ export async function findPlans(trace: Trace, options: FindPlansOptions): Promis
   return {
     findings: {
       isForTorch: false,
+      whyNotDrawn:
+        planned &&
+        "it runs other ops than the step shown here: remat plan -o plan.json writes it, and remat report plan.json draws it",
       recordedPeakBytes,
       plainPeakBytes: recommended.noCost.plan.predicted.plain.peakBytes,
       front: kept.map((point) => ({ ...followedPlan("", point.plan), gap: point.gap })),
@@ -73,10 +78,11 @@ export async function findPlans(trace: Trace, options: FindPlansOptions): Promis
       ),
     },
     reason: undefined,
-    followed: kept.map(({ plan }) => ({
-      sequence: sequenceOfPlan(plan, graph).nodes,
-      fates: planFates(trace, plan),
-    })),
+    followed: kept.map(({ plan }) =>
+      planned === undefined
+        ? { sequence: sequenceOfPlan(plan, graph).nodes, fates: planFates(trace, plan) }
+        : { sequence: new Int32Array(0), fates: new Uint8Array(trace.ops.count) },
+    ),
   };
 }
 
@@ -123,6 +129,7 @@ function findTorchPlans(trace: Trace, { timeMs, iterations }: FindPlansOptions):
   return {
     findings: {
       isForTorch: true,
+      whyNotDrawn: undefined,
       recordedPeakBytes,
       plainPeakBytes: recordedPeakBytes,
       front: kept.map(({ fates: _, ...point }) => point),

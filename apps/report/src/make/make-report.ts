@@ -69,6 +69,8 @@ export interface MakeReportOptions {
   readonly planIterations?: number;
   /** Searches in another way than one after the other: `planCheckpointing` of `@remat/planner/node`. */
   readonly planCheckpointing?: FindPlansOptions["planCheckpointing"];
+  /** The step as plans are made of it, where its ops are others than the run's. */
+  readonly planned?: Trace | undefined;
   /** A plan for the run, to be shown over its timeline. */
   readonly plan?: { readonly name: string; readonly plan: Plan } | undefined;
   /** Another run beside it. */
@@ -107,6 +109,7 @@ export async function makeReport(trace: Trace, options: MakeReportOptions): Prom
     timeMs,
     ...(options.planIterations !== undefined && { iterations: options.planIterations }),
     ...(options.planCheckpointing && { planCheckpointing: options.planCheckpointing }),
+    ...(options.planned && { planned: options.planned }),
     onProgress: () => onProgress?.("looking for plans"),
   });
   const overlays: (readonly [Overlay, Float64Array])[] = [];
