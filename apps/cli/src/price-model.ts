@@ -1,6 +1,6 @@
 import type { EstimateMode } from "@remat/runtime-estimator";
 import type { PricedStepOptions } from "@remat/sac-estimator";
-import { RuntimeSource, type Trace } from "@remat/trace";
+import { RuntimeSource, type Trace, withNotes } from "@remat/trace";
 import { loadModel } from "./load-model.js";
 import { loadTrace } from "./load-trace.js";
 import type { ModelOptions } from "./model-options.js";
@@ -58,8 +58,5 @@ export async function priceModel(
     return { trace, pricedFor: "what was measured" };
   const priced = await priceStep(trace, mode, { device, onProgress: onTimed });
   if (used === undefined) return { trace: priced, pricedFor };
-  return {
-    trace: priced.withHeader({ ...priced.header, notes: [...(priced.header.notes ?? []), used.note] }),
-    pricedFor,
-  };
+  return { trace: withNotes(priced, [used.note]), pricedFor };
 }

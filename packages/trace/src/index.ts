@@ -77,7 +77,7 @@ export { type OpRecord, type TensorRecord, TraceBuilder } from "./trace-builder.
 export { type CopiedOp, TraceCopy } from "./trace-copy.js";
 export { encodeProgress, TraceEncoder } from "./trace-encoder.js";
 export { isFasterGradients } from "./trace-header.js";
-export { traceNotes, truncationNote } from "./trace-notes.js";
+export { traceNotes, truncationNote, withNotes } from "./trace-notes.js";
 export { transposeRows } from "./transpose-rows.js";
 export {
   bytesPerElement,

@@ -16,3 +16,8 @@ export function traceNotes(trace: Pick<Trace, "header" | "truncated">): readonly
   const note = truncationNote(trace);
   return [...(trace.header.notes ?? []), ...(note === undefined ? [] : [note])];
 }
+
+/** Returns a trace that says this besides what it says already. @example `withNotes(trace, ["timed on another machine"])` */
+export function withNotes(trace: Trace, notes: readonly string[]): Trace {
+  return trace.withHeader({ ...trace.header, notes: [...(trace.header.notes ?? []), ...notes] });
+}

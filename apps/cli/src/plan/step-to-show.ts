@@ -1,6 +1,6 @@
 import { heldPeak, tellsLifetimes } from "@remat/memory";
 import { formatBytes } from "@remat/text-table";
-import type { Trace } from "@remat/trace";
+import { type Trace, withNotes } from "@remat/trace";
 import type { ModelOptions } from "../model-options.js";
 import { isOf, type ModelSource } from "../model-source.js";
 import { withGradientsOfPlans } from "./gradients-of-plan.js";
@@ -35,20 +35,15 @@ export async function stepToShow(source: ModelSource, options: ModelOptions, ste
   const plannedBytes = heldPeak(planned).peakBytes;
   if (plannedBytes !== stockBytes)
     return {
-      trace: withNote(
-        steps.price === undefined ? stock : await price(options),
+      trace: withNotes(steps.price === undefined ? stock : await price(options), [
         `shown with tfjs's own gradients; those that plans and early release take hold ${formatBytes(plannedBytes)} at the peak before anything is freed earlier`,
-      ),
+      ]),
       planned,
     };
   if (planned.ops.count === stock.ops.count) return { trace: planned };
   return {
-    trace: withNote(
-      planned,
+    trace: withNotes(planned, [
       `shown with the gradients that plans and early release take: ${planned.ops.count} ops, where tfjs's own take ${stock.ops.count} and the same peak`,
-    ),
+    ]),
   };
 }
-
-const withNote = (trace: Trace, note: string): Trace =>
-  trace.withHeader({ ...trace.header, notes: [...(trace.header.notes ?? []), note] });

@@ -1,5 +1,5 @@
 import { formatBytes } from "@remat/text-table";
-import { type DeviceSpec, RematError, RuntimeSource, type Trace } from "@remat/trace";
+import { type DeviceSpec, RematError, RuntimeSource, type Trace, withNotes } from "@remat/trace";
 import * as tf from "@tensorflow/tfjs-core";
 import { deviceSpec } from "../device-specs/device-specs.js";
 import { type OpCall, sumBytes } from "../op-call.js";
@@ -160,7 +160,7 @@ function withNote(trace: Trace, notMeasured: readonly NotMeasured[], device: Dev
   const ops = notMeasured.reduce((sum, entry) => sum + entry.ops, 0);
   const kernels = [...new Set(notMeasured.map(({ kernel }) => kernel))].join(", ");
   const note = `${ops} of ${trace.ops.count} ops were not measured but priced by the roofline model of '${device.name}': ${kernels}`;
-  return trace.withHeader({ ...trace.header, notes: [...(trace.header.notes ?? []), note] });
+  return withNotes(trace, [note]);
 }
 
 /** Lets timers and input be served now and then. */

@@ -1,5 +1,5 @@
 import { closeSync, openSync, writeSync } from "node:fs";
-import { type Trace, writeTrace } from "@remat/trace";
+import { type Trace, withNotes, writeTrace } from "@remat/trace";
 import { modelNames } from "../../model-names.js";
 import type { RecordOrder } from "../../program-order.js";
 import type { RecordedStep } from "../../thread-report.js";
@@ -26,7 +26,7 @@ export function writeStep(
     ...(trace.header.device === "cpu" && memoryBytes !== undefined && { deviceMemoryBytes: memoryBytes }),
     ...(model !== undefined && { model }),
   };
-  writeNow(file, trace.withHeader({ ...header, notes: [...(header.notes ?? []), ...notes] }));
+  writeNow(file, withNotes(trace.withHeader(header), notes));
   return {
     file,
     model,
