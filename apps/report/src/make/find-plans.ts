@@ -1,5 +1,4 @@
 import { heldPeak, sequenceOfPlan, tellsLifetimes } from "@remat/memory";
-import { accountCheckpoints, CheckpointableSteps } from "@remat/memory/checkpointing";
 import {
   type CheckpointingPoint,
   executorOf,
@@ -38,8 +37,6 @@ export interface FindPlansOptions {
 const mostOps = 100_000;
 /** Budgets that are planned for. */
 const frontPoints = 24;
-/** Policies are simulated each, here and in the page. */
-const torchPoints = 24;
 
 /** Plans the whole step for several budgets, and finds the three plans that a reader should know of. */
 export async function findPlans(trace: Trace, options: FindPlansOptions): Promise<FoundPlans> {
@@ -62,7 +59,6 @@ export async function findPlans(trace: Trace, options: FindPlansOptions): Promis
   const chosen = [recommended.noCost, recommended.within5Percent, recommended.within20Percent];
   const all = [...front, ...Object.values(recommended)].map(withGap);
   const kept = planFrontier(all);
-  const graph = planningGraphOfTrace(trace);
   return {
     findings: {
       isForTorch: false,
@@ -72,19 +68,25 @@ export async function findPlans(trace: Trace, options: FindPlansOptions): Promis
       recordedPeakBytes,
       plainPeakBytes: recommended.noCost.plan.predicted.plain.peakBytes,
       front: kept.map((point) => ({ ...followedPlan("", point.plan), gap: point.gap })),
-      recommended: recommendedOf(
-        chosen.map((point) => withGap(point)),
-        recordedPeakBytes,
-      ),
+      recommended: recommendedOf(chosen.map(withGap), recordedPeakBytes),
     },
     reason: undefined,
-    followed: kept.map(({ plan }) =>
-      planned === undefined
-        ? { sequence: sequenceOfPlan(plan, graph).nodes, fates: planFates(trace, plan) }
-        : { sequence: new Int32Array(0), fates: new Uint8Array(trace.ops.count) },
-    ),
+    followed: planned === undefined ? drawn(trace, kept) : kept.map(() => notDrawn(trace)),
   };
 }
+
+function drawn(trace: Trace, points: readonly CheckpointingPoint[]): readonly FollowedColumns[] {
+  const graph = planningGraphOfTrace(trace);
+  return points.map(({ plan }) => ({
+    sequence: sequenceOfPlan(plan, graph).nodes,
+    fates: planFates(trace, plan),
+  }));
+}
+
+const notDrawn = ({ ops }: Trace): FollowedColumns => ({
+  sequence: new Int32Array(0),
+  fates: new Uint8Array(ops.count),
+});
 
 /** What somebody should know of who is ready to give no time, a little or more. */
 const allowedOverheads = [0, 0.05, 0.2] as const;
@@ -106,40 +108,36 @@ function recommendedOf(
 
 /** Policies for what follows plans of PyTorch, as `remat plan` looks for them. */
 function findTorchPlans(trace: Trace, { timeMs, iterations }: FindPlansOptions): FoundPlans {
-  let steps: CheckpointableSteps;
   let front: readonly TorchFrontPoint[];
   try {
-    steps = new CheckpointableSteps(trace);
     const effort = iterations === undefined ? { timeMs } : { rounds: Math.ceil(iterations / 100), now: () => 0 };
-    front = torchFront(trace, { points: torchPoints, ...effort });
+    front = torchFront(trace, { points: frontPoints, ...effort });
   } catch (error) {
     if (!(error instanceof RematError)) throw error;
     return { findings: undefined, reason: error.message, followed: [] };
   }
   const recordedPeakBytes = heldPeak(trace).peakBytes;
-  const all = front.map(({ policy, overhead, stepMs }) => {
-    const { peakBytes, recomputations } = accountCheckpoints(steps, policy);
-    const point: FollowedPlan = {
-      ...{ name: "", policy, peakBytes, stepMs, overhead, gap: undefined },
-      recomputations: recomputations.reduce((sum, times) => sum + times, 0),
-    };
-    return { ...point, fates: checkpointFates(trace, recomputations) };
-  });
-  const kept = planFrontier(all).filter(({ peakBytes }) => peakBytes < recordedPeakBytes);
+  const kept = planFrontier(front.map((point) => ({ ...point, gap: undefined })));
   return {
     findings: {
       isForTorch: true,
       whyNotDrawn: undefined,
       recordedPeakBytes,
       plainPeakBytes: recordedPeakBytes,
-      front: kept.map(({ fates: _, ...point }) => point),
+      front: kept.map(({ policy, peakBytes, stepMs, overhead, gap, recomputations }) => ({
+        ...{ name: "", policy, peakBytes, stepMs, overhead, gap },
+        recomputations: recomputations.reduce((sum, times) => sum + times, 0),
+      })),
       recommended: recommendedOf(
         allowedOverheads.map((share) => kept.findLast(({ overhead }) => overhead <= share)),
         recordedPeakBytes,
       ),
     },
     reason: undefined,
-    followed: kept.map(({ fates }) => ({ sequence: new Int32Array(0), fates })),
+    followed: kept.map(({ recomputations }) => ({
+      sequence: new Int32Array(0),
+      fates: checkpointFates(trace, recomputations),
+    })),
   };
 }
 

@@ -69,17 +69,15 @@ const stepsOf = rememberLast((trace: Trace) => new CheckpointableSteps(trace));
 async function torchPlans(
   trace: Trace,
   effort: Pick<DoWorkOptions, "timeMs" | "signal">,
-): Promise<{ readonly plans: readonly FoundPlan[]; readonly recordedPeakBytes: number }> {
+): Promise<readonly FoundPlan[]> {
   const { torchFront } = await import("@remat/planner");
-  const recordedPeakBytes = heldPeak(trace).peakBytes;
-  const plans = torchFront(trace, { ...effort, points: frontPoints }).map(({ policy, stepMs, overhead }): FoundPlan => {
-    const { peakBytes, recomputations } = accountCheckpoints(stepsOf(trace), policy);
-    return {
+  const plans = torchFront(trace, { ...effort, points: frontPoints }).map(
+    ({ policy, peakBytes, stepMs, overhead, recomputations }): FoundPlan => ({
       ...{ peakBytes, stepMs, overhead, gap: undefined, policy },
       fates: checkpointFates(trace, recomputations),
-    };
-  });
-  return { plans: planFrontier(plans).filter(({ peakBytes }) => peakBytes < recordedPeakBytes), recordedPeakBytes };
+    }),
+  );
+  return planFrontier(plans);
 }
 
 /** Plans the whole step for many budgets. */
@@ -93,7 +91,8 @@ async function planFront(
     const { executorOf, planCheckpointing, torchCheckpointExecutor } = await import("@remat/planner");
     if (executorOf(trace) === torchCheckpointExecutor) {
       answer({ kind: "frontProgress", trace, text: "looking for modules to checkpoint" });
-      return { kind: "frontFound", trace, ...(await torchPlans(trace, { timeMs, signal })), reason: undefined };
+      const plans = await torchPlans(trace, { timeMs, signal });
+      return { kind: "frontFound", trace, plans, recordedPeakBytes: heldPeak(trace).peakBytes, reason: undefined };
     }
     const { front, recommended, recordedPeakBytes } = await planCheckpointing(trace, {
       budgetFraction: 1,
