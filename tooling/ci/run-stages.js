@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Runs every check, one after the other, and prints what failed, once more, and the sum. Called by .ci/run, which sees to pnpm.
+// Runs every check, and prints what failed, once more, and the sum. Called by .ci/run, which sees to pnpm.
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,12 +8,11 @@ import { countGoldens, countLines, countOne, countTasks, countTests } from "./sr
 import { nativeTests } from "./src/native-tests.js";
 import { runStage } from "./src/run-stage.js";
 import { seedOfSources } from "./src/seed-of-sources.js";
+import { workAtOnce } from "./src/work-at-once.js";
 
 const cwd = fileURLToPath(new URL("../../", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "remat-ci-"));
-const report = join(folder, "vitest.json");
 const nativeFolders = join(folder, "native.json");
-const vitestReport = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
 /** Of the text of a failure, where the failures are told once more. */
 const shownLines = 40;
 const shownCharacters = 400;
@@ -31,71 +30,95 @@ function nativeApp(name) {
   return app === undefined ? env : { ...env, NATIVE_APP: app };
 }
 
+/**
+ * A stage that runs tests by this command and arguments of vitest, which has it write a report that can be counted.
+ *
+ * @param {string} name
+ * @param {readonly string[]} command
+ * @param {Partial<import("./src/run-stage.js").Stage>} more
+ * @returns {import("./src/run-stage.js").Stage}
+ */
+function testStage(name, command, more) {
+  const report = join(folder, `${name}.json`);
+  return {
+    name,
+    command: [...command, "--reporter=default", "--reporter=json", `--outputFile.json=${report}`],
+    count: () => countTests(readFileSync(report, "utf8")),
+    ...more,
+  };
+}
+
 /** A machine that has never had this project: an empty home, in which all caches are, and nothing else but PATH. */
 const freshMachine = () => ({ HOME: mkdtempSync(join(folder, "home-")), CI: "true", NO_COLOR: "1" });
 
-/** @type {readonly import("./src/run-stage.js").Stage[]} */
-const stages = [
-  { name: "install", command: ["pnpm", "install", "--frozen-lockfile"], count: countOne },
-  { name: "lint", command: ["pnpm", "exec", "oxlint"], count: countOne },
-  { name: "format", command: ["pnpm", "exec", "biome", "check"], count: countOne },
-  { name: "build", command: ["pnpm", "build", "--continue", "--output-logs=errors-only"], count: countTasks },
-  { name: "native", command: ["node", "tooling/ci/build-native.js", nativeFolders], count: okLines },
-  { name: "typecheck", command: ["pnpm", "typecheck", "--continue", "--output-logs=errors-only"], count: countTasks },
-  {
-    name: "test",
-    // The second command of the README, with a report that can be counted, where there is no native backend.
-    command: ["npx", "-y", "pnpm@12.21.0", "test", ...vitestReport],
-    isAlone: true,
-    env: freshMachine,
-    timeoutMs: 3_000_000,
-    count: () => countTests(readFileSync(report, "utf8")),
-  },
-  {
-    name: "native tests on tfjs-node-gpu",
-    command: ["pnpm", "test", ...vitestReport, "--testNamePattern=tensorflow", ...nativeTests(cwd)],
-    env: () => nativeApp("tfjs-node-gpu"),
-    count: () => countTests(readFileSync(report, "utf8")),
-  },
-  {
-    name: "native tests on tfjs-node",
+/** How many stages of a part run at once: most use one core, nearly always. */
+const atOnce = 2;
+
+/**
+ * Parts run one after the other, each when what it needs is there; stages of a part take no notice of each other, those that take longest first.
+ *
+ * @type {readonly (readonly import("./src/run-stage.js").Stage[])[]}
+ */
+const parts = [
+  [{ name: "install", command: ["pnpm", "install", "--frozen-lockfile"], count: countOne }],
+  [
+    { name: "build", command: ["pnpm", "build", "--continue", "--output-logs=errors-only"], count: countTasks },
+    { name: "lint", command: ["pnpm", "exec", "oxlint"], count: countOne },
+    { name: "format", command: ["pnpm", "exec", "biome", "check"], count: countOne },
+  ],
+  [
+    // Of what is built, the types are taken, too.
+    { name: "typecheck", command: ["pnpm", "typecheck", "--continue", "--output-logs=errors-only"], count: countTasks },
+    { name: "native", command: ["node", "tooling/ci/build-native.js", nativeFolders], count: okLines },
+  ],
+  [
+    // The second command of the README, where there is no native backend.
+    testStage("test", ["npx", "-y", "pnpm@12.21.0", "test"], {
+      isAlone: true,
+      env: freshMachine,
+      timeoutMs: 3_000_000,
+    }),
+  ],
+  [
+    {
+      name: "fuzz",
+      command: ["pnpm", "fuzz", "--minutes", "2", "--seed", String(seedOfSources(cwd))],
+      env: () => nativeApp("tfjs-node-gpu"),
+      timeoutMs: 1_500_000,
+      count: okLines,
+    },
+    testStage("native tests on tfjs-node-gpu", ["pnpm", "test", "--testNamePattern=tensorflow", ...nativeTests(cwd)], {
+      env: () => nativeApp("tfjs-node-gpu"),
+    }),
+    {
+      name: "specs",
+      command: ["pnpm", "specs", "--backend", "cpu", "--backend", "native"],
+      env: () => nativeApp("tfjs-node-gpu"),
+      count: okLines,
+    },
+    { name: "packages", command: ["pnpm", "packages"], count: okLines },
+    { name: "goldens", command: ["pnpm", "goldens"], count: countGoldens },
+    { name: "api", command: ["pnpm", "api"], count: okLines },
+    { name: "size", command: ["pnpm", "size"], count: okLines },
     // Where there is no GPU the two compute alike: what asks the addon itself, and what users do, is enough.
-    command: [
-      "pnpm",
-      "test",
-      ...vitestReport,
-      "--testNamePattern=tensorflow",
-      ...nativeTests(cwd, ["packages/backends", "packages/checkpoint/test/users", "packages/native-backend"]),
-    ],
-    env: () => nativeApp("tfjs-node"),
-    count: () => countTests(readFileSync(report, "utf8")),
-  },
-  {
-    name: "specs",
-    command: ["pnpm", "specs", "--backend", "cpu", "--backend", "native"],
-    env: () => nativeApp("tfjs-node-gpu"),
-    count: okLines,
-  },
-  {
-    name: "fuzz",
-    command: ["pnpm", "fuzz", "--minutes", "2", "--seed", String(seedOfSources(cwd))],
-    env: () => nativeApp("tfjs-node-gpu"),
-    timeoutMs: 1_500_000,
-    count: okLines,
-  },
-  { name: "goldens", command: ["pnpm", "goldens"], count: countGoldens },
-  { name: "packages", command: ["pnpm", "packages"], count: okLines },
-  { name: "api", command: ["pnpm", "api"], count: okLines },
-  { name: "size", command: ["pnpm", "size"], count: okLines },
-  {
-    name: "demo where nothing is cached",
-    // The first command of the README.
-    command: ["npx", "-y", "pnpm@12.21.0", "demo"],
-    isAlone: true,
-    env: freshMachine,
-    count: countOne,
-  },
-  { name: "demo on the native backend", command: ["pnpm", "demo"], count: countOne },
+    testStage(
+      "native tests on tfjs-node",
+      [
+        ...["pnpm", "test", "--testNamePattern=tensorflow"],
+        ...nativeTests(cwd, ["packages/backends", "packages/checkpoint/test/users", "packages/native-backend"]),
+      ],
+      { env: () => nativeApp("tfjs-node") },
+    ),
+    {
+      name: "demo where nothing is cached",
+      // The first command of the README.
+      command: ["npx", "-y", "pnpm@12.21.0", "demo"],
+      isAlone: true,
+      env: freshMachine,
+      count: countOne,
+    },
+    { name: "demo on the native backend", command: ["pnpm", "demo"], count: countOne },
+  ],
 ];
 
 const start = performance.now();
@@ -105,13 +128,18 @@ const failures = [];
 /** @type {string[]} */
 const times = [];
 try {
-  for (const stage of stages) {
-    const begin = performance.now();
-    const count = await runStage(stage, { cwd, timeoutMs: 900_000, print: (line) => console.log(line) });
-    passed += count.passed;
-    failures.push(...count.failures.map((failure) => `${stage.name}: ${failure}`));
-    times.push(`${stage.name} ${secondsSince(begin)}`);
-    if (stage.name === "install" && failures.length > 0) break;
+  for (const stages of parts) {
+    const counts = await workAtOnce(stages, atOnce, async (stage) => {
+      const begin = performance.now();
+      const count = await runStage(stage, { cwd, timeoutMs: 900_000, print: (line) => console.log(line) });
+      times.push(`${stage.name} ${secondsSince(begin)}`);
+      return count;
+    });
+    for (const [i, count] of counts.entries()) {
+      passed += count.passed;
+      failures.push(...count.failures.map((failure) => `${stages[i].name}: ${failure}`));
+    }
+    if (stages[0].name === "install" && failures.length > 0) break;
   }
 } finally {
   rmSync(folder, { recursive: true, force: true });

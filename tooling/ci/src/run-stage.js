@@ -16,7 +16,7 @@ import { reconcile } from "./count-checks.js";
 const ansi = new RegExp(`${String.fromCharCode(27)}\\[[0-9;]*m`, "g");
 
 /**
- * Runs a stage, printing what it prints with a margin, so that no line of it can be taken for the sum.
+ * Runs a stage, printing what it prints with its name before it, so that stages may run at once and no line can be taken for the sum.
  *
  * @param {Stage} stage
  * @param {{ cwd: string, timeoutMs: number, print: (line: string) => void }} options
@@ -25,6 +25,7 @@ const ansi = new RegExp(`${String.fromCharCode(27)}\\[[0-9;]*m`, "g");
 export async function runStage(stage, { cwd, timeoutMs, print }) {
   const start = performance.now();
   print(`── ${stage.name}: ${stage.command.join(" ")}`);
+  const margin = `   ${stage.name} │ `;
   const [command, ...args] = stage.command;
   const child = spawn(command, args, {
     cwd,
@@ -41,18 +42,18 @@ export async function runStage(stage, { cwd, timeoutMs, print }) {
       rest = /** @type {string} */ (lines.pop());
       for (const line of lines) {
         output += `${line}\n`;
-        print(`   │ ${line}`);
+        print(`${margin}${line}`);
       }
     });
     stream.on("end", () => {
       if (rest === "") return;
       output += `${rest}\n`;
-      print(`   │ ${rest}`);
+      print(`${margin}${rest}`);
     });
   }
   const exitCode = await new Promise((resolve) => {
     child.on("error", (error) => {
-      print(`   │ ${error.message}`);
+      print(`${margin}${error.message}`);
       resolve(127);
     });
     child.on("close", (code, signal) => {
@@ -65,7 +66,7 @@ export async function runStage(stage, { cwd, timeoutMs, print }) {
   try {
     count = stage.count({ exitCode, output });
   } catch (error) {
-    print(`   │ ${stage.name} could not be counted: ${error}`);
+    print(`${margin}${stage.name} could not be counted: ${error}`);
   }
   const { passed, failures } = reconcile(count, { exitCode, output });
   const seconds = ((performance.now() - start) / 1000).toFixed(1);

@@ -72,12 +72,12 @@ describe("a stage", () => {
     return { result, lines };
   };
 
-  it("prints with a margin, without colours, to the last line, and without a sum of its own", async () => {
+  it("prints with its name before each line, without colours, to the last line, and without a sum of its own", async () => {
     const { result, lines } = await run(
       'console.log("\\u001b[32m5 passed, 0 failed\\u001b[0m"); process.stdout.write("end")',
     );
     expect(result).toEqual({ passed: 1, failures: [] });
-    expect(lines.slice(1, -1)).toEqual(["   │ 5 passed, 0 failed", "   │ end"]);
+    expect(lines.slice(1, -1)).toEqual(["   stage │ 5 passed, 0 failed", "   stage │ end"]);
     expect(lines.filter((line) => /^\d+ passed, \d+ failed$/.test(line))).toEqual([]);
   });
 
