@@ -20,7 +20,15 @@ afterAll(() => {
 });
 vi.setConfig({ testTimeout: 120_000 });
 
-const small = (name: string) => [join(examples, name, "model.js"), "--size", "tiny", "--batch", "1", "--backend", "wasm"];
+const small = (name: string) => [
+  join(examples, name, "model.js"),
+  "--size",
+  "tiny",
+  "--batch",
+  "1",
+  "--backend",
+  "wasm",
+];
 const transformer = small("transformer");
 const rules: readonly (readonly [string, string])[] = [
   ["transformer", "layers.*"],
