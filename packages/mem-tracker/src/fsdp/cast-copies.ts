@@ -208,10 +208,11 @@ export class CastCopies {
   }
 
   /** Outputs of a module that are cast up once it has run. What autograd does not need of the narrow ones goes at once. */
-  castOutputs(eventRow: number, event: number): void {
+  castOutputs(eventRow: number, event: number, nextOp: number): void {
     const { trace, out } = this;
     const call = trace.moduleEvents.call[eventRow];
     const made: CastOutput[] = [];
+    const narrow: number[] = [];
     for (const { storage, dtype } of this.casts.explicit.get(event) ?? []) {
       const tensor = Array.from(row(trace.moduleEvents.tensors, eventRow)).find(
         (t) => trace.tensors.storage[t] === storage,
@@ -220,10 +221,20 @@ export class CastCopies {
       const [copy] = out.fsdpOp("aten._to_copy", Phase.forward, call, [this.copyOf(tensor, dtype)]);
       this.wide.set(storage, copy);
       out.stand(copy, storage);
-      if (!this.isReadBackward(storage, call)) out.free(this.storages.ownOf(storage));
-      made.push({ elements: elementsOf(trace.tensorShape(tensor)), shape: trace.tensorShape(tensor) });
+      // The module's caller has them when all are cast.
+      if (!this.isReadBackward(storage, call)) narrow.push(storage);
+      if (!this.isReadInsideAlone(storage, call, nextOp))
+        made.push({ elements: elementsOf(trace.tensorShape(tensor)), shape: trace.tensorShape(tensor) });
     }
+    for (const storage of narrow) out.free(this.storages.ownOf(storage));
     if (made.length > 0) this.outputs.set(trace.calls.module[call], made);
+  }
+
+  /** Whether a call reads what it returns and nobody else does, so that it has no gradient from outside: logits of a model that computes its loss itself. */
+  private isReadInsideAlone(storage: number, call: number, nextOp: number): boolean {
+    const readers = this.readersOf(storage);
+    const isInside = (op: number): boolean => this.trace.opCalls(op).includes(call);
+    return readers.some((op) => op < nextOp && isInside(op)) && readers.every((op) => op < nextOp || isInside(op));
   }
 
   /** Whether the backward pass of a call reads a storage. */

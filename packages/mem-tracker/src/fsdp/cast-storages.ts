@@ -1,4 +1,4 @@
-import { Category, EventKind, Phase, type Trace } from "@remat/trace";
+import { Category, EventKind, Phase, row, type Trace } from "@remat/trace";
 import { getOrInsert } from "../get-or-insert.js";
 import type { CastScope } from "./cast-scope.js";
 import type { FloatIslands } from "./own-casts.js";
@@ -86,6 +86,8 @@ function flowThrough(trace: Trace, flow: DtypeFlow): DtypeFlow {
     else if (kind[event] === EventKind.exitModule) flow.units.exit(subject[event], event);
     else if (kind[event] === EventKind.categorize && value[event] === Category.buffer)
       flow.becomeBuffer(subject[event]);
+    else if (kind[event] === EventKind.categorize && value[event] === Category.parameter)
+      flow.parameters.add(subject[event]);
   }
   return flow;
 }
@@ -96,6 +98,8 @@ class DtypeFlow {
   readonly units: UnitCasts;
   twoDtypes = -1;
   readonly byOp = new Map<number, Map<number, boolean>>();
+  /** Storages of parameters so far. */
+  readonly parameters = new Set<number>();
   /** By innermost call: what its forward ops have cast, and whether to the lower dtype. */
   private readonly readIn = new Map<number, Map<number, boolean>>();
   /** 1: made in the wider dtype by what is handed on in the lower one. */
@@ -344,14 +348,28 @@ class DtypeFlow {
     getOrInsert(this.byOp, op, () => new Map<number, boolean>()).set(storage, toLow);
   }
 
+  /** Whether the model's code may have cast a tensor: not a parameter that a plan leaves as it is, nor what modules of two precisions hand on, which is as the plan says. */
+  private mayBeCast(storage: number): boolean {
+    const { trace, scope, dtypes } = this;
+    if (this.parameters.has(storage) || trace.storages.category[storage] === Category.parameter) return false;
+    if (scope.mixed === undefined) return true;
+    const made = dtypes.madeIn[storage];
+    const unit =
+      made < 0
+        ? undefined
+        : row(trace.stacks, made).findLast((call) => scope.mixed!.isLow.has(trace.calls.module[call]));
+    return (
+      unit !== undefined && scope.mixed.isLow.get(trace.calls.module[unit]) === true && dtypes.widened[storage] === 0
+    );
+  }
+
   /** Notes by which tensor what an op makes is wide; returns whether it is one that takes one dtype, and so cannot be given these. */
   private meet(op: number, wider: number, lowTensor: boolean): boolean {
     const began = this.widenedBy[wider];
     if (lowTensor || began >= 0) this.meeting = began >= 0 ? began : wider;
     if (!lowTensor || this.trace.ops.phase[op] !== Phase.forward) return false;
     if (!takesOneDtype.test(packetOf(this.trace.opName(op)))) return false;
-    // What modules of two precisions hand on is what the plan says, not what their code may have cast.
-    if (this.scope.mixed === undefined) {
+    if (this.mayBeCast(this.meeting)) {
       this.refused.add(this.meeting);
       return true;
     }

@@ -33,7 +33,7 @@ export class CheckpointedRun {
   forPlan(given: ShardingPlan): RunForPlan {
     const recorded = recordedForPlan(this.trace, given);
     if (recorded === undefined) return { run: this, plan: given, notes: [] };
-    if ("passedOver" in recorded) return { run: this, plan: given, notes: [recorded.passedOver] };
+    if ("passedOver" in recorded) return { run: this, plan: recorded.plan, notes: [recorded.passedOver] };
     const { dtype, trace, plan } = recorded;
     return { run: getOrInsert(this.recorded, dtype, () => new CheckpointedRun(trace)), plan, notes: [] };
   }
@@ -114,7 +114,7 @@ export function refuseParts(checkpoint: readonly CheckpointedModules[] | undefin
   const found = checkpoint?.find(({ parts }) => parts !== undefined);
   if (found !== undefined)
     throw planError(
-      `of ${found.modules.join(", ")} only parts are checkpointed, whose weights would be freed before they run again: expected modules as a whole. Plan with --whole-modules.`,
+      `of ${found.modules.map((name) => name || "the root").join(", ")} only parts are checkpointed, whose weights would be freed before they run again: expected modules as a whole. Plan with --whole-modules.`,
     );
 }
 

@@ -1,13 +1,14 @@
 import { Category, Phase, type Trace } from "@remat/trace";
 import { EventCopy } from "./event-copy.js";
 import type { Communication } from "./fsdp-rank.js";
+import { optimizersParameters } from "./optimizers-parameters.js";
 import type { GroupParameter, ParameterGroup } from "./parameter-groups.js";
 import { ShardSizes } from "./shard-sizes.js";
 import { elementBytes, type ShardingPlan } from "./sharding-plan.js";
 import { StepPasses } from "./step-passes.js";
 import { type StorageRoles, storageRoles } from "./storage-roles.js";
 import type { StreamWork } from "./stream-work.js";
-import { optimizersParameters, zeroPartition } from "./zero-partition.js";
+import { zeroPartition } from "./zero-partition.js";
 
 /** What a rank holds and does whose parameters are whole. */
 export interface DataParallelRun {
@@ -78,7 +79,8 @@ class DataParallelCopy extends EventCopy {
     this.roles = storageRoles(trace, [group], root);
     const others = new Set(group.parameters.filter((_, place) => rankOf !== undefined && rankOf[place] !== rank));
     const owners = others.size === 0 ? [] : optimizersParameters(trace, group.parameters, this.roles);
-    this.elsewhere = new Set(Array.from(owners).flatMap(([storage, of]) => (others.has(of) ? [storage] : [])));
+    const theirs = new Set(Array.from(others, ({ storage }) => storage));
+    this.elsewhere = new Set(Array.from(owners).flatMap(([storage, of]) => (theirs.has(of) ? [storage] : [])));
     this.updatedElsewhereBytes = [...others].reduce((sum, parameter) => sum + bytesOf(parameter), 0);
     this.sizes = new ShardSizes(trace, plan, [group], this.roles);
     this.steps = new StepPasses(trace, root);

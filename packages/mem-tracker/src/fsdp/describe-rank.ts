@@ -1,14 +1,43 @@
-import type { Trace } from "@remat/trace";
+import { Phase, type Trace } from "@remat/trace";
 import type { CastStorages } from "./cast-storages.js";
+import type { GroupState } from "./group-state.js";
 import type { FloatIslands } from "./own-casts.js";
 import type { ParameterGroup } from "./parameter-groups.js";
 import type { WrappedPlan } from "./sharding-plan.js";
 
 /** Tells of an op that a device refuses, where fake tensors do not. */
-export function describeTwoDtypes(trace: Trace, { twoDtypes, lowDtype }: CastStorages): string {
+export function describeTwoDtypes(
+  trace: Trace,
+  { twoDtypes, lowDtype }: CastStorages,
+  { ignored = [] }: Pick<WrappedPlan, "ignored">,
+): string {
+  const isIgnoring = ignored.length > 0;
   const call = trace.opCalls(twoDtypes).at(-1);
   const inModule = call === undefined ? "" : ` in ${trace.modules[trace.calls.module[call]].fqn}`;
-  return `PyTorch will refuse to run ${trace.opName(twoDtypes)}${inModule}, which would be given ${lowDtype} and another dtype at once: a group casts what it is given only to its own param=, so have the group before it cast what it returns, (…,output=float32).`;
+  return `PyTorch will refuse to run ${trace.opName(twoDtypes)}${inModule}, which would be given ${lowDtype} and another dtype at once: a group casts what it is given only to its own param=, so have the group before it cast what it returns, (…,output=float32)${isIgnoring ? ", or take out of ignore= what makes the other" : ""}.`;
+}
+
+/** Tells of an op of the backward pass that reads parameters which a plan leaves sharded; undefined where none does. */
+export function describeReadSharded(trace: Trace, keptSharded: ReadonlySet<GroupState>): string | undefined {
+  const groupOf = new Map(
+    [...keptSharded].flatMap(({ group }) => group.parameters.map(({ storage }) => [storage, group] as const)),
+  );
+  if (groupOf.size === 0) return undefined;
+  for (let op = 0; op < trace.ops.count; op++) {
+    if (trace.ops.phase[op] !== Phase.backward || !makesSomething(trace, op)) continue;
+    for (const tensor of trace.opInputs(op)) {
+      const group = groupOf.get(trace.tensors.storage[tensor]);
+      if (group !== undefined)
+        return `PyTorch will fail in the backward pass: ${trace.opName(op)} reads parameters of ${group.fqn}, which no-unshard-in-backward= leaves sharded. That is of groups whose parameters no gradient needs, such as an embedding's.`;
+    }
+  }
+  return undefined;
+}
+
+/** What makes views alone reads nothing. */
+function makesSomething(trace: Trace, op: number): boolean {
+  const given = new Set(Array.from(trace.opInputs(op), (tensor) => trace.tensors.storage[tensor]));
+  return trace.opOutputs(op).some((tensor) => !given.has(trace.tensors.storage[tensor]));
 }
 
 /** Tells whose memory it is. */

@@ -1,7 +1,7 @@
 import { Category, FsdpHook, Phase } from "@remat/trace";
 import { reduceDtypeOf } from "./dtypes-of-units.js";
 import type { GroupState } from "./group-state.js";
-import type { GroupParameter } from "./parameter-groups.js";
+import { type GroupParameter, reshardsAfterForward } from "./parameter-groups.js";
 import type { Prefetches } from "./prefetches.js";
 import type { NewStorage, RankTrace } from "./rank-trace.js";
 import { elementBytes, type ShardingPlan, shardRanks } from "./sharding-plan.js";
@@ -72,7 +72,7 @@ export class FsdpRank {
   gatherFromBefore(): void {
     if (this.plan.reshardAfterBackward !== false || this.plan.cpuOffload) return;
     for (const state of this.groups) {
-      if (this.prefetches.keptSharded.has(state) && this.reshardsAfterForward(state)) continue;
+      if (this.prefetches.keptSharded.has(state)) continue;
       for (const p of state.group.parameters)
         state.gathered.push(this.out.allocate(p.gatheredBytes, undefined, Category.unshardedParameter));
       state.isGathered = true;
@@ -326,7 +326,7 @@ export class FsdpRank {
   }
 
   private reshardAfterForward(state: GroupState, call: number): void {
-    const reshardAfterForward = this.reshardsAfterForward(state);
+    const reshardAfterForward = reshardsAfterForward(state.group, this.root);
     if (reshardAfterForward === false) return;
     if (typeof reshardAfterForward === "number" && reshardAfterForward < this.ranks && state.isGathered) {
       state.group.parameters.forEach((p, i) => {
@@ -342,11 +342,6 @@ export class FsdpRank {
   }
 
   /** Left to itself `fully_shard` does not reshard the root, which the backward pass begins with. */
-  private reshardsAfterForward({ group }: GroupState): boolean | number {
-    const { reshardAfterForward = !group.modules.includes(this.root) } = group.policy;
-    return reshardAfterForward === 1 ? false : reshardAfterForward;
-  }
-
   private postForwardRanks({ group }: GroupState): number {
     return Number(group.policy.reshardAfterForward);
   }

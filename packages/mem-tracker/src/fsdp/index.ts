@@ -7,7 +7,7 @@ export { fullyShardCode, requireFullyShardable } from "./fully-shard-code.js";
 export { parseNetwork } from "./network.js";
 export type { OwnCast } from "./own-casts.js";
 export type { GroupParameter, ParameterGroup } from "./parameter-groups.js";
-export { parseCheckpoint, parseShardingPlan } from "./parse-sharding-plan.js";
+export { type ParseShardingPlanOptions, parseCheckpoint, parseShardingPlan } from "./parse-sharding-plan.js";
 export {
   checkpointSchema,
   readCheckpoint,

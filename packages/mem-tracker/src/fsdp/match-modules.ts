@@ -10,7 +10,7 @@ export function rootModule(trace: Trace): number {
 }
 
 /**
- * Returns modules whose names match any of `patterns`, with or without the root's name in front.
+ * Returns modules whose names match any of `patterns`, with or without the root's name in front; "" is the root, as in `named_modules`.
  *
  * @param alsoTaken what could have been meant besides modules, where a pattern matches none
  * @throws RematError `SHARDING_PLAN` for a pattern that matches none
@@ -24,6 +24,10 @@ export function matchModules(
   const prefix = `${trace.modules[root].fqn}.`;
   const matched = new Set<number>();
   for (const pattern of patterns) {
+    if (pattern === "") {
+      matched.add(root);
+      continue;
+    }
     const expression = patternToRegExp(pattern);
     let found = false;
     trace.modules.forEach(({ fqn }, module) => {
@@ -51,6 +55,12 @@ function patternToRegExp(pattern: string): RegExp {
 function suggest({ modules }: Trace, prefix: string, pattern: string, alsoTaken: readonly string[]): string {
   const names = modules.map(({ fqn }) => fqn);
   const known = names.flatMap((fqn) => (fqn.startsWith(prefix) ? [fqn, fqn.slice(prefix.length)] : [fqn]));
+  const inside = patternToRegExp(`**.${pattern}`);
+  const within = known.find((fqn) => inside.test(fqn) && !fqn.startsWith(prefix));
+  if (within !== undefined) {
+    const before = within.split(".").slice(0, -pattern.split(".").length);
+    return `did you mean ${JSON.stringify([...before, pattern].join("."))}`;
+  }
   const nearest = nearestNames(pattern, [...known, ...alsoTaken]);
   if (nearest.length > 0) return `nearest are ${nearest.join(", ")}`;
   const excerpt =

@@ -50,6 +50,24 @@ export function floatIslands(trace: Trace, told: readonly OwnCast[] | undefined)
   return { isWide, assumed, possible, hasUnfusedNorm: byHand.length < norms.length, unfusedAttention };
 }
 
+/**
+ * Returns what the code of a model casts to float32 by a run in the lower dtype: each kind of which some op is given that.
+ *
+ * @param low a run whose weights are in the lower dtype
+ */
+export function ownCastsIn(low: Trace): readonly OwnCast[] {
+  const isGivenWide = (op: number): boolean => low.tensorDtype(low.opInputs(op)[0]) === "float32";
+  const shown = new Set<OwnCast>();
+  if (normsOf(low).some(({ ops: [square], isOfPyTorch }) => !isOfPyTorch && isGivenWide(square))) shown.add("norm");
+  for (let op = 0; op < low.ops.count; op++) {
+    if (!runsForward(low, op)) continue;
+    const name = packetOf(low.opName(op));
+    if (name === "_softmax" && isGivenWide(op)) shown.add("softmax");
+    if (name === "_log_softmax" && isGivenWide(op)) shown.add("loss");
+  }
+  return ownCastKinds.filter((kind) => shown.has(kind));
+}
+
 interface Norm {
   readonly ops: readonly number[];
   readonly isOfPyTorch: boolean;

@@ -92,6 +92,33 @@ export function parameterGroups(
   });
 }
 
+/** Returns what a plan leaves as it is: parameters of modules that it ignores, by storage. */
+export function ignoredParameters(
+  trace: Trace,
+  { ignored = [] }: ShardingPlan,
+  root: number,
+): readonly Pick<GroupParameter, "module" | "tensor" | "storage" | "shape">[] {
+  if (ignored.length === 0) return [];
+  const rows = initialParameters(trace, storagesBeforeUpdate(trace));
+  return matchModules(trace, root, ignored).flatMap((module) =>
+    Array.from(declaredParameters(rows, module), (tensor) => ({
+      module,
+      tensor,
+      storage: trace.tensors.storage[tensor],
+      shape: trace.tensorShape(tensor),
+    })),
+  );
+}
+
+/** Returns whether a group is resharded after its forward pass, or to how many ranks; the root's is not unless it is said. */
+export function reshardsAfterForward(
+  { policy, modules }: Pick<ParameterGroup, "policy" | "modules">,
+  root: number,
+): boolean | number {
+  const { reshardAfterForward = !modules.includes(root) } = policy;
+  return reshardAfterForward === 1 ? false : reshardAfterForward;
+}
+
 /**
  * Refuses a run in which there is nothing to shard.
  *

@@ -49,6 +49,12 @@ const allFlags = [...Object.keys(policyFlags), ...Object.keys(planFlags)];
 /** What a plan has one of. */
 const onceKeys = ["world", "replicas", "rank", "zero", "bucket", "micro-batches", "stored", "own-casts"];
 
+/** What {@link parseShardingPlan} is told besides. */
+export interface ParseShardingPlanOptions {
+  /** Returns what is checkpointed by a file, where `checkpoint=` names one: what ends in `.json`. Left out: that is a module like any other. */
+  readonly checkpointFile?: (path: string) => readonly CheckpointedModules[];
+}
+
 /**
  * Returns a plan from text: `world=8,wrap='layers.*',reshard,bf16,offload`.
  *
@@ -56,13 +62,13 @@ const onceKeys = ["world", "replicas", "rank", "zero", "bucket", "micro-batches"
  * modules as one, and `wrap=PATTERN(…)` says for these what is said for all otherwise: `reshard`, `no-reshard` or `reshard=N` ranks; `bf16` or `fp16` parameters
  * with `float32` reductions, or `param=DTYPE`, `reduce=DTYPE`, `output=DTYPE`. `root(…)` does so for the root. `cast=MODULE:DTYPE` is a cast in
  * the model's own code. `ignore=PATTERN`; `forward-prefetch=N`, `backward-prefetch=N`, or `MODULE>MODULE+MODULE`; `no-reshard-after-backward`;
- * `no-unshard-in-backward=PATTERN`; `checkpoint=PATTERN`, or `checkpoint=PATTERN(save=OP+OP)` for selective checkpointing, or `checkpoint=RematScope(…)` as Keras spells it, may be repeated; `micro-batches=N`; `ddp`, `zero=1` or `zero=2` in the place of FSDP, with `bucket=N` MiB and `bucket-view`; `stored=DTYPE` of shards, where the run computes in the lower dtype itself; `own-casts=norm+softmax+loss`, what the model's code computes in `float32` by itself, nothing: `own-casts=`; `sync-last`; `offload`; `as-tracked`.
+ * `no-unshard-in-backward=PATTERN`; `checkpoint=PATTERN`, or `checkpoint=PATTERN(save=OP+OP)` for selective checkpointing, or `checkpoint=RematScope(…)` as Keras spells it, or `checkpoint=FILE.json` where whoever calls reads files, may be repeated; `micro-batches=N`; `ddp`, `zero=1` or `zero=2` in the place of FSDP, with `bucket=N` MiB and `bucket-view`; `stored=DTYPE` of shards, where the run computes in the lower dtype itself; `own-casts=norm+softmax+loss`, what the model's code computes in `float32` by itself, nothing: `own-casts=`; `sync-last`; `offload`; `as-tracked`.
  *
  * @throws RematError `SHARDING_PLAN`
  * @example
  * parseShardingPlan("world=8,wrap='layers.*',bf16"); // { worldSize: 8, wrap: ["layers.*"], mixedPrecision: { … } }
  */
-export function parseShardingPlan(text: string): ShardingPlan {
+export function parseShardingPlan(text: string, options: ParseShardingPlanOptions = {}): ShardingPlan {
   let plan: ShardingPlan = { worldSize: Number.NaN };
   const given = new Set<string>();
   for (const item of splitList(text, ",")) {
@@ -72,14 +78,14 @@ export function parseShardingPlan(text: string): ShardingPlan {
     given.add(key ?? item);
     if (given.has("wrap") && given.has("no-wrap"))
       throw planError(`wrap= and no-wrap are both given in ${JSON.stringify(text)}: leave one of them out.`);
-    plan = withItem(plan, item);
+    plan = withItem(plan, item, options);
   }
   if (Number.isNaN(plan.worldSize)) throw planError(`expected world=N in ${JSON.stringify(text)}, found none.`);
   checkShardingPlan(plan);
   return plan;
 }
 
-function withItem(plan: ShardingPlan, item: string): ShardingPlan {
+function withItem(plan: ShardingPlan, item: string, { checkpointFile }: ParseShardingPlanOptions): ShardingPlan {
   if (Object.hasOwn(planFlags, item)) return { ...plan, ...planFlags[item] };
   const root = /^root\s*\((.*)\)$/s.exec(item);
   if (root !== null) return withGroup(plan, [""], false, root[1]);
@@ -121,7 +127,15 @@ function withItem(plan: ShardingPlan, item: string): ShardingPlan {
     case "micro-batches":
       return { ...plan, microBatches: wholeNumber(key, value) };
     case "checkpoint":
-      return { ...plan, checkpoint: [...(plan.checkpoint ?? []), checkpointedModules(value)] };
+      return {
+        ...plan,
+        checkpoint: [
+          ...(plan.checkpoint ?? []),
+          ...(checkpointFile !== undefined && unquoted(value).endsWith(".json")
+            ? checkpointFile(unquoted(value))
+            : [checkpointedModules(value)]),
+        ],
+      };
     default:
       throw unknownItem(item);
   }

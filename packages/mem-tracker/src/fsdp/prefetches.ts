@@ -1,6 +1,7 @@
 import type { Trace } from "@remat/trace";
 import type { GroupState } from "./group-state.js";
 import { matchModules } from "./match-modules.js";
+import { reshardsAfterForward } from "./parameter-groups.js";
 import type { ShardedUnit } from "./sharded-units.js";
 import { type Prefetch, planError, type ShardingPlan } from "./sharding-plan.js";
 
@@ -9,7 +10,7 @@ export interface Prefetches {
   readonly forward: ReadonlyMap<GroupState, readonly GroupState[]>;
   /** Of a group that is not in it: the one whose forward pass came before its own. */
   readonly backward: ReadonlyMap<GroupState, readonly GroupState[]>;
-  /** Groups that are not gathered in the backward pass. */
+  /** Groups that are resharded after the forward pass, and not gathered in the backward pass. */
   readonly keptSharded: ReadonlySet<GroupState>;
 }
 
@@ -39,7 +40,11 @@ export function prefetchesOf(
   return {
     forward: byState(prefetchedUnits(trace, plan, root, units, "forward")),
     backward: byState(prefetchedUnits(trace, plan, root, units, "backward")),
-    keptSharded: new Set(states.filter(({ group }) => group.modules.some((module) => kept.has(module)))),
+    keptSharded: new Set(
+      states.filter(
+        ({ group }) => group.modules.some((module) => kept.has(module)) && reshardsAfterForward(group, root) !== false,
+      ),
+    ),
   };
 }
 

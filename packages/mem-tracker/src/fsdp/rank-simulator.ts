@@ -3,13 +3,20 @@ import { EventKind, Phase, row, type Trace } from "@remat/trace";
 import { CastCopies } from "./cast-copies.js";
 import type { MixedUnits } from "./cast-scope.js";
 import { castStorages } from "./cast-storages.js";
-import { describeOwnCasts, describeRank, describeTwoDtypes, describeUnfusedAttention } from "./describe-rank.js";
+import {
+  describeOwnCasts,
+  describeRank,
+  describeReadSharded,
+  describeTwoDtypes,
+  describeUnfusedAttention,
+} from "./describe-rank.js";
 import { castModulesOf, lowDtypeOf, mixedUnits, reduceDtypeOf } from "./dtypes-of-units.js";
 import { callsWithInputGradients, isOver, withoutEndedCalls } from "./ended-calls.js";
 import { type Communication, FsdpRank } from "./fsdp-rank.js";
 import { GroupState } from "./group-state.js";
 import { LateAdditions } from "./late-additions.js";
 import { rootModule } from "./match-modules.js";
+import { outputCasts } from "./output-casts.js";
 import { floatIslands } from "./own-casts.js";
 import { type ParameterGroup, parameterGroups, requireParameters } from "./parameter-groups.js";
 import { prefetchesOf } from "./prefetches.js";
@@ -28,6 +35,8 @@ import type { StreamWork } from "./stream-work.js";
  */
 export class RankSimulator {
   readonly groups: readonly ParameterGroup[];
+  /** What was taken to be so, as the run does not show it. */
+  readonly assumptions: readonly string[];
   private readonly trace: Trace;
   private readonly plan: WrappedPlan;
   private readonly root: number;
@@ -59,7 +68,7 @@ export class RankSimulator {
   private inBackward = false;
   private nextOp = 0;
 
-  /** @param told what is to be told of the run besides */
+  /** @param told what is taken to be so of the run by whoever chose it */
   constructor(trace: Trace, plan: WrappedPlan, told: readonly string[] = []) {
     this.trace = trace;
     this.plan = plan;
@@ -83,22 +92,30 @@ export class RankSimulator {
     this.roles = storageRoles(ended, this.groups, this.root);
     const lowDtype = isLow ? undefined : lowDtypeOf(trace, units, this.groups);
     const islands = lowDtype === undefined ? undefined : floatIslands(trace, plan.ownCasts);
-    const casts = castStorages(ended, lowDtype, this.roles, { ...scope, islands });
-    const notes = [describeRank(plan, this.groups), ...told];
-    if (casts !== undefined && casts.twoDtypes >= 0) notes.push(describeTwoDtypes(trace, casts));
+    const rootOutput = units.find(({ modules }) => modules.includes(this.root))?.policy.mixedPrecision?.output;
+    const casts =
+      isLow && rootOutput !== undefined
+        ? outputCasts(trace, this.root, plan.mixedPrecision!.param!, rootOutput)
+        : castStorages(ended, lowDtype, this.roles, { ...scope, islands });
+    const assumptions = [...told];
+    if (casts !== undefined && casts.twoDtypes >= 0) assumptions.push(describeTwoDtypes(trace, casts, plan));
     const ownCasts = islands && lowDtype && describeOwnCasts(trace, islands, lowDtype);
-    if (ownCasts !== undefined) notes.push(ownCasts);
+    if (ownCasts !== undefined) assumptions.push(ownCasts);
     if (islands?.hasUnfusedNorm === true)
-      notes.push(
+      assumptions.push(
         "nn.RMSNorm was recorded as single ops, which compute in float32 and save that: so does PyTorch without the fused kernel of CUDA, with which the rank holds less.",
       );
     if (islands !== undefined && lowDtype !== undefined && islands.unfusedAttention >= 0)
-      notes.push(describeUnfusedAttention(trace, islands.unfusedAttention, lowDtype));
-    this.out = new RankTrace(trace, notes, casts !== undefined);
+      assumptions.push(describeUnfusedAttention(trace, islands.unfusedAttention, lowDtype));
+    const states = this.groups.map((group) => new GroupState(group));
+    const prefetches = prefetchesOf(trace, plan, this.root, units, states);
+    const readSharded = describeReadSharded(trace, prefetches.keptSharded);
+    if (readSharded !== undefined) assumptions.push(readSharded);
+    this.assumptions = assumptions;
+    this.out = new RankTrace(trace, [describeRank(plan, this.groups), ...assumptions], casts !== undefined);
     this.storages = new SourceStorages(trace, plan, this.groups, this.roles, casts, this.out);
     this.copies = casts && new CastCopies(ended, casts, this.roles, this.storages, this.out, this.root);
-    const states = this.groups.map((group) => new GroupState(group));
-    this.rank = new FsdpRank(this.out, plan, states, this.root, prefetchesOf(trace, plan, this.root, units, states));
+    this.rank = new FsdpRank(this.out, plan, states, this.root, prefetches);
     this.unfreed = this.groups.map(() => new Set());
     this.steps = new StepPasses(trace, this.root);
     const announced = modulesWithBackward(trace);
@@ -262,7 +279,7 @@ export class RankSimulator {
     else if (module === this.root && phase === Phase.forward) rank.endForward(call);
     exit();
     if (phase !== Phase.forward) return;
-    copies?.castOutputs(eventRow, event);
+    copies?.castOutputs(eventRow, event, this.nextOp);
     copies?.endCall(module, eventRow, this.nextOp);
   }
 

@@ -1,6 +1,8 @@
 import { row, type Trace } from "@remat/trace";
 import { rootModule } from "./match-modules.js";
-import { shardedUnits } from "./sharded-units.js";
+import { isOutputRead } from "./output-casts.js";
+import { type OwnCast, ownCastsIn } from "./own-casts.js";
+import { type ShardedUnit, shardedUnits } from "./sharded-units.js";
 import { isFloatDtype, type ShardingPlan } from "./sharding-plan.js";
 import { usualWrap } from "./usual-wrap.js";
 
@@ -11,45 +13,58 @@ interface RecordedForPlan {
   readonly plan: ShardingPlan;
 }
 
+/** Why the plan is simulated on the run in the parameters' own dtype, with what the other shows of the model's own casts. */
+interface PassedOver {
+  readonly passedOver: string;
+  readonly plan: ShardingPlan;
+}
+
 /**
  * Returns the step as it was recorded in the dtype that all groups of the plan compute in; why that is passed over where the plan says what only a run in the parameters' own dtype can be told: groups of several
  * dtypes, parameters that are left as they are, what is cast; undefined where there is no such recording.
  *
  * @throws RematError `SHARDING_PLAN` for groups that cannot be
  */
-export function recordedForPlan(
-  trace: Trace,
-  plan: ShardingPlan,
-): RecordedForPlan | { readonly passedOver: string } | undefined {
+export function recordedForPlan(trace: Trace, plan: ShardingPlan): RecordedForPlan | PassedOver | undefined {
   if (trace.recordedIn.size === 0 || plan.strategy !== undefined) return undefined;
   const groups = [plan, ...(plan.groups ?? [])];
   const dtype = groups.map(({ mixedPrecision }) => mixedPrecision?.param).find((param) => trace.recordedIn.has(param!));
   const storedDtype = plan.storedDtype ?? weightsDtype(trace);
   if (dtype === undefined || storedDtype === undefined) return undefined;
   const wrapped = { ...plan, wrap: plan.wrap ?? usualWrap(trace) };
-  const units = shardedUnits(trace, wrapped, rootModule(trace));
+  const root = rootModule(trace);
+  const units = shardedUnits(trace, wrapped, root);
+  // What the root returns and nobody reads is copied, and nothing else is changed by that.
+  const isSame = ({ modules, policy }: ShardedUnit): boolean =>
+    policy.mixedPrecision?.output === dtype || (modules.includes(root) && !isOutputRead(trace, root));
   const reasons = [
     ...(units.some(({ policy }) => policy.mixedPrecision?.param !== dtype)
       ? [`not all groups compute in ${dtype}`]
       : []),
-    ...(units.some(({ policy: { mixedPrecision: { output = dtype } = {} } }) => output !== dtype) ? ["output="] : []),
+    ...(units.some((unit) => unit.policy.mixedPrecision?.output !== undefined && !isSame(unit)) ? ["output="] : []),
     ...(groups.some(({ mixedPrecision }) => (mixedPrecision?.explicitCasts ?? []).length > 0) ? ["cast="] : []),
     ...((plan.ignored ?? []).length > 0 ? ["ignore="] : []),
     ...(plan.ownCasts === undefined ? [] : ["own-casts="]),
   ];
-  if (reasons.length > 0) return { passedOver: passedOver(dtype, storedDtype, reasons) };
+  if (reasons.length > 0) {
+    const ownCasts = plan.ownCasts ?? ownCastsIn(trace.recordedIn.get(dtype)!);
+    return { passedOver: passedOver(dtype, storedDtype, reasons, ownCasts), plan: { ...plan, ownCasts } };
+  }
   // The recording is of the same device, in the units that were asked for.
   const run = trace.recordedIn.get(dtype)!.withHeader(trace.header);
   const mixedPrecision = { ...plan.mixedPrecision, param: dtype };
   return { dtype, trace: run, plan: { ...plan, mixedPrecision, storedDtype } };
 }
 
-function passedOver(dtype: string, own: string, reasons: readonly string[]): string {
+function passedOver(dtype: string, own: string, reasons: readonly string[], ownCasts: readonly OwnCast[]): string {
   const why = `${reasons.join(" and ")}${reasons[0].endsWith("=") ? " can be told only of the other" : ""}`;
-  const shown = reasons.every((reason) => reason === "cast=" || reason === "own-casts=")
+  const without = reasons.every((reason) => reason === "cast=" || reason === "own-casts=")
     ? `; without ${reasons.join(" and ")} the plan is simulated on the one that shows what the code casts`
-    : `, so that what the model's own code casts is as it is taken to be`;
-  return `Of the step as recorded in ${own} and in ${dtype} this is of the one in ${own}, since ${why}${shown}.`;
+    : "";
+  const shown = reasons.includes("own-casts=")
+    ? ""
+    : `; what the model's own code casts to float32 is as the other shows it: ${ownCasts.join(", ") || "nothing"}`;
+  return `Of the step as recorded in ${own} and in ${dtype} this is of the one in ${own}, since ${why}${shown}${without}.`;
 }
 
 /** That of the first weights in floating-point numbers. */

@@ -1,5 +1,7 @@
 import type { Trace } from "@remat/trace";
-import type { GroupParameter, ParameterGroup } from "./parameter-groups.js";
+import { rootModule } from "./match-modules.js";
+import { optimizersParameters } from "./optimizers-parameters.js";
+import { type GroupParameter, ignoredParameters, type ParameterGroup } from "./parameter-groups.js";
 import { shardSize } from "./shard-size.js";
 import { elementBytes, isFloatDtype, type ShardingPlan, shardRank, shardRanks } from "./sharding-plan.js";
 import type { StorageRoles } from "./storage-roles.js";
@@ -12,6 +14,8 @@ export class ShardSizes {
   private readonly parameters = new Map<number, GroupParameter>();
   /** Shapes of the parameters, joined. */
   private readonly parameterShapes = new Set<string>();
+  /** Storages of the optimizer that are of parameters which the plan ignores. */
+  private readonly whole: ReadonlySet<number>;
 
   constructor(trace: Trace, plan: ShardingPlan, groups: readonly ParameterGroup[], roles: StorageRoles) {
     this.trace = trace;
@@ -22,6 +26,7 @@ export class ShardSizes {
         this.parameters.set(parameter.storage, parameter);
         this.parameterShapes.add(parameter.shape.join());
       }
+    this.whole = this.ofIgnored(groups);
   }
 
   /** Returns the bytes of the rank's shard: of a parameter, its gradient, or what the optimizer keeps of it; undefined for what stays whole. */
@@ -38,7 +43,21 @@ export class ShardSizes {
     const tensor = this.roles.firstTensor[storage];
     if (this.roles.isOptimizers[storage] === 0 || tensor < 0) return false;
     const shape = this.trace.tensorShape(tensor);
-    return shape.length > 0 && this.parameterShapes.has(shape.join());
+    return shape.length > 0 && this.parameterShapes.has(shape.join()) && !this.whole.has(storage);
+  }
+
+  private ofIgnored(groups: readonly ParameterGroup[]): ReadonlySet<number> {
+    const { trace, plan, roles } = this;
+    if ((plan.ignored ?? []).length === 0) return new Set();
+    const ignored = ignoredParameters(trace, plan, rootModule(trace));
+    const all = [...groups.flatMap(({ parameters }) => parameters), ...ignored];
+    const inOrder = all.toSorted((a, b) => a.module - b.module || a.tensor - b.tensor);
+    const theirs = new Set(ignored.map(({ storage }) => storage));
+    return new Set(
+      Array.from(optimizersParameters(trace, inOrder, roles)).flatMap(([storage, of]) =>
+        theirs.has(of) ? [storage] : [],
+      ),
+    );
   }
 
   /** Returns the bytes of what the optimizer keeps of a shard. */

@@ -18,6 +18,8 @@ export interface FsdpSimulation {
   /** As it was given, with what is wrapped. */
   readonly plan: ShardingPlan & Required<Pick<ShardingPlan, "wrap">>;
   readonly groups: readonly ParameterGroup[];
+  /** What was taken to be so, as the run does not show it: notes of the trace, too. */
+  readonly assumptions: readonly string[];
   /** The run on that rank, with FSDP's own ops, buffers and hooks: for timelines, moments and displays like any other. */
   readonly trace: Trace;
   /** What the rank's streams do besides the ops of the model, in order; see {@link scheduleStreams}. */
@@ -66,13 +68,14 @@ function simulateOn({ run: runs, plan: told, notes }: RunForPlan, given: Shardin
   if (told.strategy !== undefined) return simulateWhole(run, { ...told, wrap: [] });
   const plan = { ...told, wrap: told.wrap ?? usualWrap(trace) };
   const simulator = new RankSimulator(run, plan, notes);
-  const { groups } = simulator;
+  const { groups, assumptions } = simulator;
   const sharded = simulator.run();
   const { communication } = simulator;
   let tracker: FSDPMemTracker | undefined;
   return {
     plan: { ...given, wrap: plan.wrap },
     groups,
+    assumptions,
     trace: sharded,
     work: simulator.work,
     steps: simulator.stepCount,
@@ -103,5 +106,11 @@ function simulateWhole(trace: Trace, plan: WrappedPlan): FsdpSimulation {
   const groups = parameterGroups(trace, plan, root, shardedUnits(trace, plan, root));
   requireParameters(groups);
   const run = simulateDataParallel(trace, plan, groups[0], root);
-  return { plan, groups, ...run, tracker: new FSDPMemTracker({ secondIteration: "reset" }).update(run.trace) };
+  return {
+    plan,
+    groups,
+    assumptions: [],
+    ...run,
+    tracker: new FSDPMemTracker({ secondIteration: "reset" }).update(run.trace),
+  };
 }

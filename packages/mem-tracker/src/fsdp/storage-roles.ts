@@ -18,7 +18,7 @@ export interface StorageRoles {
   readonly additions: ReadonlyMap<number, number>;
   /** 1: a parameter as the run begins, which FSDP shards. */
   readonly isParameter: Uint8Array;
-  /** 1: a parameter at some time. Where an update makes a new storage (tfjs's `assign`), it becomes the parameter's. */
+  /** 1: a parameter of a group at some time. Where an update makes a new storage (tfjs's `assign`), it becomes the parameter's. */
   readonly becomesParameter: Uint8Array;
   /** 1: made by the optimizer or holding its state, so of the shape of a shard where it has a parameter's shape. */
   readonly isOptimizers: Uint8Array;
@@ -43,6 +43,7 @@ export function storageRoles(trace: Trace, groups: readonly ParameterGroup[], ro
   const added = addedGradients(trace);
   const matcher = new GradientMatcher(trace, groups, firstTensor, added);
   const { ops } = trace;
+  const fromStart = new Set<number>();
   let nextOp = 0;
   readMemoryEvents(trace, {
     op(op) {
@@ -55,11 +56,13 @@ export function storageRoles(trace: Trace, groups: readonly ParameterGroup[], ro
         isOptimizers[storage] = 1;
       if (category === Category.gradient) matcher.add(storage, nextOp);
       else matcher.allocated(storage, nextOp);
+      if (nextOp === 0) fromStart.add(storage);
     },
     categorize(storage, category) {
       if (category === Category.gradient) matcher.add(storage);
       else if (category === Category.optimizerState) isOptimizers[storage] = 1;
-      else if (category === Category.parameter) becomesParameter[storage] = 1;
+      // One from the start that is in no group is left as it is: ignored.
+      else if (category === Category.parameter && !fromStart.has(storage)) becomesParameter[storage] = 1;
     },
     other(kind, item) {
       const { call, phase, tensors } = trace.moduleEvents;

@@ -142,6 +142,8 @@ describe("a run that was recorded in bfloat16, too", () => {
       "world=4,bf16,stored=float32,checkpoint=model.layers.*(save=_scaled_dot_product_flash_attention)",
     ],
     ["world=1,param=bfloat16", "world=1,param=bfloat16,stored=float32"],
+    // The model computes its loss itself: nobody reads the logits that are cast.
+    ["world=4,bf16,output=float32", "world=4,bf16,output=float32,stored=float32"],
     // Said group by group, or otherwise of one group, where all compute in it.
     ["world=4,wrap=model.layers.*(bf16),root(bf16)", "world=4,bf16,stored=float32"],
     ["world=4,bf16,wrap=model.layers.*(bf16,output=bfloat16)", "world=4,bf16,stored=float32"],
@@ -153,17 +155,18 @@ describe("a run that was recorded in bfloat16, too", () => {
     expect(rank.header.notes!.join("\n")).not.toMatch(/taken to|attends by/);
   });
 
-  const guessed = "so that what the model's own code casts is as it is taken to be";
+  const shown = "; what the model's own code casts to float32 is as the other shows it: norm, loss";
   it.each([
     ["world=4,bf16,own-casts=norm", "own-casts= can be told only of the other; without own-casts= the plan"],
-    ["world=4,bf16,output=float32", `output= can be told only of the other, ${guessed}`],
-    ["world=4,bf16,ignore=lm_head", `ignore= can be told only of the other, ${guessed}`],
-    ["world=4,bf16,wrap=model.layers.0(param=float32)", `not all groups compute in bfloat16, ${guessed}`],
+    ["world=4,bf16,ignore=lm_head", `ignore= can be told only of the other${shown}`],
+    ["world=4,bf16,wrap=model.layers.0(param=float32)", `not all groups compute in bfloat16${shown}`],
+    ["world=4,bf16,wrap=model.layers.0(output=float32)", `output= can be told only of the other${shown}`],
     ["world=4,wrap=model.layers.*(bf16,output=float32)", `not all groups compute in bfloat16 and output=`],
-    ["world=4,bf16,cast=lm_head:float32", "cast= can be told only of the other; without cast= the plan"],
+    ["world=4,bf16,cast=lm_head:float32", `cast= can be told only of the other${shown}; without cast= the plan`],
   ])("is passed over for %s, which is said", (text, why) => {
     const { trace: rank } = simulated(trace, text);
-    expect(heldPeak(rank).peakBytes).toBe(peakOf(wide, text));
+    const told = text.includes("own-casts=") ? text : `${text},own-casts=norm+loss`;
+    expect(heldPeak(rank).peakBytes).toBe(peakOf(wide, told));
     const notes = rank.header.notes!.join("\n");
     expect(notes).toContain(
       `Of the step as recorded in float32 and in bfloat16 this is of the one in float32, since ${why}`,
@@ -180,6 +183,51 @@ describe("a run that was recorded in bfloat16, too", () => {
   it("is in the allocation units that are asked for", () => {
     const inBytes = trace.withHeader({ ...trace.header, allocationUnitBytes: 1 });
     expect(peakOf(inBytes, "world=4,bf16")).toBeLessThan(peakOf(trace, "world=4,bf16"));
+  });
+});
+
+describe("plans that say what a run in bfloat16 alone does not show", () => {
+  const file = readFileSync(new URL("../fixtures/in-two-dtypes-gpt2.json.gz", import.meta.url));
+  const trace = readPyTorchTrace(JSON.parse(gunzipSync(file).toString()));
+  const layerNorms = [0, 1, 2].flatMap((i) => [`ignore=transformer.h.${i}.ln_1`, `ignore=transformer.h.${i}.ln_2`]);
+
+  // By `MemTracker` of PyTorch 2.13, around FSDP2 on a GPT-2 of Hugging Face, which computes its loss in float32: counters of Adam apart.
+  it.each([
+    ["world=4,wrap=transformer.h.*,bf16", 10_049_536],
+    ["world=4,wrap=transformer.h.*,root(output=float32),bf16", 10_049_536],
+    ["world=4,wrap=transformer.h.0(param=float32,output=bfloat16),wrap=transformer.h.*,bf16", 11_884_544],
+    [["world=4,wrap=transformer.h.*", ...layerNorms, "ignore=transformer.ln_f", "bf16"].join(), 10_047_488],
+  ])("holds under %s what PyTorch does", (text, measured) => {
+    const { peakBytes } = heldPeak(simulateFsdp(trace, parseShardingPlan(text)).trace);
+    expect(Math.abs(peakBytes - measured)).toBeLessThanOrEqual(25_000);
+  });
+
+  it("keeps whole what the optimizer has of a parameter that is ignored, whatever else has its shape", () => {
+    // The embedding is as large as each second matrix of the multi-layer perceptrons.
+    const { trace: rank } = simulateFsdp(
+      trace,
+      parseShardingPlan("world=4,wrap=transformer.h.*,ignore=transformer.wte,bf16"),
+    );
+    const { optimizerState = 0 } = heldPeak(rank).bytesByCategory;
+    expect(Math.abs(optimizerState - 1_746_944)).toBeLessThanOrEqual(25_000);
+  });
+
+  it("says where PyTorch will refuse what a parameter that is ignored makes wide", () => {
+    const { assumptions } = simulateFsdp(
+      trace,
+      parseShardingPlan("world=4,wrap=transformer.h.*,ignore=transformer.wte,bf16"),
+    );
+    expect(assumptions.join("\n")).toContain("PyTorch will refuse to run aten.mm.default in GPT2LMHeadModel.lm_head");
+  });
+
+  it("says where PyTorch will fail for parameters that are left sharded in the backward pass", () => {
+    const told = (text: string): string => simulateFsdp(trace, parseShardingPlan(text)).assumptions.join("\n");
+    const plan = "world=4,wrap=transformer.h.*,wrap=transformer.wpe";
+    expect(told(`${plan},no-unshard-in-backward=transformer.h.2`)).toContain(
+      "PyTorch will fail in the backward pass: aten.mm.default reads parameters of GPT2LMHeadModel.transformer.h.2",
+    );
+    expect(told(`${plan},no-unshard-in-backward=transformer.wpe`)).not.toContain("PyTorch will fail");
+    expect(told(`${plan},no-reshard,no-unshard-in-backward=transformer.h.2`)).not.toContain("PyTorch will fail");
   });
 });
 
