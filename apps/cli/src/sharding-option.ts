@@ -18,9 +18,11 @@ import { parseText, quote, UsageError } from "./usage-error.js";
  */
 export function parseSharding(value: unknown): ShardingPlan {
   const given = parseText("fsdp", value);
-  return given.endsWith(".json")
+  // A plan as text may end with the name of a file, too, checkpoint=policy.json.
+  const isFile = given.endsWith(".json") && !/(^|,)\s*(world|checkpoint)=/.test(given);
+  return isFile
     ? asUsage(() => readShardingPlan(readText("fsdp", given)), `${given}: `)
-    : asUsage(() => parseShardingPlan(given));
+    : asUsage(() => parseShardingPlan(given, { checkpointFile: (path) => checkpointOf(path, "fsdp") }));
 }
 
 /**
@@ -30,9 +32,11 @@ export function parseSharding(value: unknown): ShardingPlan {
  */
 export function parseCheckpointed(value: unknown): readonly CheckpointedModules[] {
   const given = parseText("checkpoint", value);
-  return given.endsWith(".json")
-    ? asUsage(() => readCheckpoint(readText("checkpoint", given)), `${given}: `)
-    : asUsage(() => parseCheckpoint(given));
+  return given.endsWith(".json") ? checkpointOf(given, "checkpoint") : asUsage(() => parseCheckpoint(given));
+}
+
+function checkpointOf(path: string, option: string): readonly CheckpointedModules[] {
+  return asUsage(() => readCheckpoint(readText(option, path)), `${path}: `);
 }
 
 /**

@@ -33,6 +33,32 @@ describe("remat compare", () => {
     expect(stdout).toContain("plan.json");
   }, 60_000);
 
+  it("takes what is checkpointed from a file that a plan names, and notes what was taken to be so, of which plans", async () => {
+    const fixture = new URL("../../../packages/mem-tracker/test/fixtures/in-two-dtypes-gpt2.json.gz", import.meta.url);
+    const policy = join(folder, "policy.json");
+    const saved = { save: [{ op: "aten.addmm.default", ordinal: 0 }] };
+    writeFileSync(
+      policy,
+      JSON.stringify({
+        format: "remat-pytorch-policy/3",
+        modules: { "transformer.h.0": saved, "transformer.h.1": saved },
+      }),
+    );
+    const said = "world=4,checkpoint=transformer.h.0+transformer.h.1(save=aten.addmm.default#0),bf16";
+    const plans = [`world=4,checkpoint=${policy},bf16`, `world=4,bf16,checkpoint=${policy}`, said];
+    const ignoring = "world=4,ignore=transformer.wpe,bf16";
+    const run = [fileURLToPath(fixture), ...[...plans, ignoring].flatMap((plan) => ["--fsdp", plan])];
+    const { code, stdout, stderr } = await remat("compare", ...run, "--format", "json");
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    const rows = JSON.parse(stdout).plans as { name: string; peakBytes: number; assumptions: string[] }[];
+    const [inFile, last, inText, other] = rows.slice(1);
+    expect([inFile.peakBytes, last.peakBytes]).toEqual([inText.peakBytes, inText.peakBytes]);
+    expect(inText.assumptions).toEqual([]);
+    expect(other.assumptions.join()).toContain("since ignore= can be told only of the other");
+    const text = await remat("compare", ...run);
+    expect(text.stdout).toContain(`note, of ${ignoring}: Of the step as recorded in float32 and in bfloat16`);
+  }, 60_000);
+
   it.each([
     [[], "expected at least one plan: --fsdp world=8"],
     [["--fsdp", "world=8,wrp=a"], 'unknown item "wrp=a"'],

@@ -44,6 +44,8 @@ export interface ShardingOutcome {
   readonly communication: Communication;
   /** Undefined where ops have no times. */
   readonly time: StepTime | undefined;
+  /** What was taken to be so, as the run does not show it. */
+  readonly assumptions: readonly string[];
   /** How parameters are sharded; left out on one device, and where each rank has all of them. */
   readonly sharded?: ShardedParameters;
 }
@@ -173,6 +175,7 @@ function outcomeAlone(name: string, trace: Trace, steps: number, bookkeepingMs =
     elsewhere: new Map(),
     communication: nothingSent,
     time: ms > 0 ? { stepMs: ms, computeMs: ms, exposedMs: 0, schedule: undefined, groups: [] } : undefined,
+    assumptions: [],
   };
 }
 
@@ -190,18 +193,19 @@ function outcomeFollowing(name: string, trace: Trace, plan: Plan): ShardingOutco
     elsewhere: new Map(),
     communication: nothingSent,
     time: ms > 0 ? { ...time, schedule: undefined, groups: [] } : undefined,
+    assumptions: [],
   };
 }
 
 const nothingSent: Communication = { allGatherBytes: 0, reduceScatterBytes: 0, allReduceBytes: 0 };
 
 function outcomeOf(name: string, simulation: FsdpSimulation, options: CompareShardingsOptions): ShardingOutcome {
-  const { trace, plan, communication } = simulation;
+  const { trace, plan, communication, assumptions } = simulation;
   const { peakBytes, bytesByCategory } = heldPeak(trace);
   const elsewhere = heldElsewhere(trace);
   const sharded = plan.strategy === undefined && { sharded: shardedParameters(simulation) };
   const time = timeOf(simulation, options);
-  return { name, plan, peakBytes, bytesByCategory, elsewhere, communication, time, ...sharded };
+  return { name, plan, peakBytes, bytesByCategory, elsewhere, communication, time, assumptions, ...sharded };
 }
 
 function shardedParameters({ plan, groups }: FsdpSimulation): ShardedParameters {

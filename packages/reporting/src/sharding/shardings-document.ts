@@ -75,6 +75,7 @@ export function shardingsDocument(
         ]),
       },
       ...lanesOf(best),
+      ...notesOf(outcomes),
     ],
     records: () => ({
       columns: [
@@ -110,6 +111,18 @@ export function shardingsDocument(
       })),
     }),
   };
+}
+
+/** What was taken to be so of plans, each once, with the plans where it is not all of them. */
+function notesOf(outcomes: readonly ShardingOutcome[]): readonly DocumentPart[] {
+  const plans = outcomes.filter(({ plan }) => plan !== undefined);
+  const notes = new Set(plans.flatMap(({ assumptions }) => assumptions));
+  if (notes.size === 0) return [];
+  const lines = [...notes].map((note) => {
+    const of = plans.filter(({ assumptions }) => assumptions.includes(note));
+    return of.length === plans.length ? `note: ${note}` : `note, of ${of.map(({ name }) => name).join("; ")}: ${note}`;
+  });
+  return [{ kind: "text", lines }];
 }
 
 /** Of the best plan what it waits for most, and its streams. */
