@@ -31,7 +31,7 @@ export function outputCasts(trace: Trace, root: number, low: string, output: str
   };
 }
 
-/** Whether ops outside of the root read what it returns, other than the loss, which is one number. */
+/** Tells whether ops outside of the root read what it returns, other than the loss, which is one number. */
 export function isOutputRead(trace: Trace, root: number): boolean {
   const returned = new Set<number>();
   eachReturn(trace, root, (_, tensors) => {
