@@ -1,4 +1,4 @@
-"""A small Llama in PyTorch, recorded on fake tensors: at three lengths, and with its layers under torch.utils.checkpoint: `python examples/llama-pytorch/record.py`."""
+"""A small Llama in PyTorch, recorded on fake tensors: at three lengths, at one with a batch of 8, and with its layers under torch.utils.checkpoint: `python examples/llama-pytorch/record.py`."""
 
 from pathlib import Path
 
@@ -68,11 +68,11 @@ class Llama(nn.Module):
         return self.output(self.norm(x))
 
 
-def trained(length, **options):
+def trained(length, batch=BATCH, **options):
     def build():
         model = Llama(**options)
         optimizer = torch.optim.AdamW(model.parameters())
-        tokens = torch.randint(0, VOCABULARY, (BATCH, length))
+        tokens = torch.randint(0, VOCABULARY, (batch, length))
 
         def step():
             F.cross_entropy(model(tokens).flatten(0, 1), tokens.flatten()).backward()
@@ -88,4 +88,5 @@ if __name__ == "__main__":
     here = Path(__file__).parent
     for length in (512, 1024, 2048):
         remat.export(trained(length), here / f"run-{length}.json.gz", name="Llama")
+    remat.export(trained(512, batch=8), here / "run-512-batch-8.json.gz", name="Llama")
     remat.export(trained(1024, layer=CountingLayer, checkpoints=True), here / "run-checkpointed.json.gz", name="Llama, checkpointed")

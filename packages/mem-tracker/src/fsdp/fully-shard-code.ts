@@ -70,7 +70,12 @@ export function fullyShardCode(trace: Trace, given: ShardingPlan): string {
   const body = [
     ...checkpoints,
     `mesh = ${mesh}`,
-    ...(ignored.length > 0 ? [`ignored = {p for m in (${ignored.map(at).join(", ")},) for p in m.parameters()}`] : []),
+    ...(ignored.length > 0
+      ? [
+          "# An optimizer with foreach=True takes no plain parameters beside sharded ones: give it these as a group of their own.",
+          `ignored = {p for m in (${ignored.map(at).join(", ")},) for p in m.parameters()}`,
+        ]
+      : []),
     ...calls,
     ...lists("forward"),
     ...lists("backward"),
