@@ -61,7 +61,7 @@ function regionsTable({ regions, trace }: RegionsSummary, size: SizeFormat, limi
     rows: shown.map((region) => [
       nameOf(region, trace.scopes[region.scope].name),
       trace.scopes[region.scope].line ?? "",
-      region.recomputed === 0 ? "never" : region.recomputed === 1 ? "once" : `${region.recomputed} times`,
+      timesRecomputed(region),
       size(region.madeBytes),
       size(region.heldBytes),
       size(heldFor(region, "result")),
@@ -111,7 +111,7 @@ function describeCause({ cause, saver }: Pick<RegionExcess, "cause" | "saver">, 
       return "the rest of a storage of which the region returns a view: return a copy (.clone()) of that part";
     case "program":
       if (isTfjs) return "nobody saved it, the program keeps it (tf.keep): dispose of it once it is read";
-      return "nobody saved it, the program holds it: a list, an attribute, a hook, a closure or a cache; hold .detach()ed results of the region, or nothing";
+      return "nobody saved it, the program holds it: a list, an attribute, a hook, a closure or a cache; hold what is computed of it instead (its mean, .item()), or nothing: a .detach()ed tensor holds as much";
     case "neverRecomputed":
       if (isTfjs)
         return "never recomputed, since no backward pass asked for anything in it: call it without checkpointing";
@@ -121,6 +121,11 @@ function describeCause({ cause, saver }: Pick<RegionExcess, "cause" | "saver">, 
     case "reentrant":
       return "re-entrant: its results are recomputed, too, which nobody reads; use_reentrant=False stops before";
   }
+}
+
+function timesRecomputed({ recomputed, kept }: RegionsSummary["regions"][number]): string {
+  if (recomputed === 0) return kept.some(({ cause }) => cause === "readOutside") ? "outside alone" : "never";
+  return recomputed === 1 ? "once" : `${recomputed} times`;
 }
 
 function recordsOf({ regions, trace }: RegionsSummary): ReturnType<OutputDocument["records"]> {

@@ -65,3 +65,20 @@ test("every format writes it, and the records add up to what is held", () => {
   for (const format of outputFormats) expect(format.write(document, {})).toContain("Model.blocks.0");
   expect(JSON.parse(JSON.stringify(document.value()))).toMatchObject({ heldBytes: 2048 });
 });
+
+test("a region that an op outside had computed again is not said never to have been", () => {
+  const summary = summarizeRegions(traceOf("saved_outside"));
+  const times = (cause: "readOutside" | "program"): readonly unknown[] => {
+    const regions = summary.regions.map((region) => ({
+      ...region,
+      recomputed: 0,
+      kept: region.kept.map((kept) => ({ ...kept, cause })),
+    }));
+    const table = regionsDocument({ ...summary, regions })
+      .parts()
+      .find((part) => part.kind === "table" && part.headers.includes("Recomputed"))!;
+    return table.kind === "table" ? table.rows.map((row) => row[table.headers.indexOf("Recomputed")]) : [];
+  };
+  expect(times("readOutside")).toEqual(["outside alone", "outside alone"]);
+  expect(times("program")).toEqual(["never", "never"]);
+});
