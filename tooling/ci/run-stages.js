@@ -51,7 +51,7 @@ function testStage(name, command, more) {
 /** A machine that has never had this project: an empty home, in which all caches are, and nothing else but PATH. */
 const freshMachine = () => ({ HOME: mkdtempSync(join(folder, "home-")), CI: "true", NO_COLOR: "1" });
 
-/** How many stages of a part run at once: most use one core, nearly always. */
+/** How many stages of a part run at once. Tests take all cores by themselves; most others use one, nearly always. */
 const atOnce = 2;
 
 /**
@@ -80,6 +80,22 @@ const parts = [
     }),
   ],
   [
+    testStage("native tests on tfjs-node-gpu", ["pnpm", "test", "--testNamePattern=tensorflow", ...nativeTests(cwd)], {
+      env: () => nativeApp("tfjs-node-gpu"),
+    }),
+  ],
+  [
+    // Where there is no GPU the two compute alike: what asks the addon itself, and what users do, is enough.
+    testStage(
+      "native tests on tfjs-node",
+      [
+        ...["pnpm", "test", "--testNamePattern=tensorflow"],
+        ...nativeTests(cwd, ["packages/backends", "packages/checkpoint/test/users", "packages/native-backend"]),
+      ],
+      { env: () => nativeApp("tfjs-node") },
+    ),
+  ],
+  [
     {
       name: "fuzz",
       command: ["pnpm", "fuzz", "--minutes", "2", "--seed", String(seedOfSources(cwd))],
@@ -87,9 +103,6 @@ const parts = [
       timeoutMs: 1_500_000,
       count: okLines,
     },
-    testStage("native tests on tfjs-node-gpu", ["pnpm", "test", "--testNamePattern=tensorflow", ...nativeTests(cwd)], {
-      env: () => nativeApp("tfjs-node-gpu"),
-    }),
     {
       name: "specs",
       command: ["pnpm", "specs", "--backend", "cpu", "--backend", "native"],
@@ -100,15 +113,6 @@ const parts = [
     { name: "goldens", command: ["pnpm", "goldens"], count: countGoldens },
     { name: "api", command: ["pnpm", "api"], count: okLines },
     { name: "size", command: ["pnpm", "size"], count: okLines },
-    // Where there is no GPU the two compute alike: what asks the addon itself, and what users do, is enough.
-    testStage(
-      "native tests on tfjs-node",
-      [
-        ...["pnpm", "test", "--testNamePattern=tensorflow"],
-        ...nativeTests(cwd, ["packages/backends", "packages/checkpoint/test/users", "packages/native-backend"]),
-      ],
-      { env: () => nativeApp("tfjs-node") },
-    ),
     {
       name: "demo where nothing is cached",
       // The first command of the README.
