@@ -124,7 +124,8 @@ describe.each(backends)("on %s", (backend) => {
         if (tilesFaster.includes(backend) && dy.size > 0) expect(faster.kernels).toContain("UnsortedSegmentSum");
         else expect(faster.kernels).toEqual(stock.kernels);
       }),
-      { numRuns: 200 },
+      // Tfjs's own adds up to thousands of slices in each.
+      { numRuns: 50 },
     );
   });
 
