@@ -6,20 +6,20 @@ import { type ServedPage, servePage } from "../src/serve-page.js";
 const browserPath = inject("browser");
 /** Software that stands for a GPU compiles hundreds of programs for a step. */
 const timeoutMs = 600_000;
-const examples = [
-  "foo",
-  "transformer",
-  "gpt-2",
-  "gpt-3",
-  "lstm",
-  "u-net",
-  "shared-layers",
-  "mobilenet-v1",
+const example = (name: string) => [name, `../../../examples/${name}/model.js`] as const;
+/** Modules, from the sources of what runs in the browser, by name. */
+const models = new Map([
+  ...["foo", "transformer", "gpt-2", "gpt-3", "lstm", "u-net", "shared-layers"].map(example),
+  ["small-mobilenet", "./small-mobilenet.js"],
   // Minutes each: asked for by whoever changes what these backends hold.
-  ...(process.env["REMAT_LARGE_MODELS"] === undefined ? [] : ["mobilenet-v2", "resnet50", "efficientnet-b0"]),
-];
+  ...(process.env["REMAT_LARGE_MODELS"] === undefined
+    ? []
+    : ["mobilenet-v1", "mobilenet-v2", "resnet50", "efficientnet-b0"].map(example)),
+] as const);
 const ways = ["stock", "early release", "plan"] as const;
-const cases = (["webgl", "webgpu"] as const).flatMap((backend) => examples.map((model) => ({ backend, model })));
+const cases = (["webgl", "webgpu"] as const).flatMap((backend) =>
+  [...models.keys()].map((model) => ({ backend, model })),
+);
 
 type Page = typeof program & { readonly models: Readonly<Record<string, unknown>> };
 
@@ -28,11 +28,11 @@ describe.runIf(browserPath !== "")("in a browser, without its GPU", () => {
   let page: BrowserPage;
 
   beforeAll(async () => {
-    const imports = examples.map((name, i) => `import model${i} from "../../../examples/${name}/model.js";`);
-    const models = examples.map((name, i) => `${JSON.stringify(name)}: model${i}`);
+    const imports = [...models.values()].map((path, i) => `import model${i} from ${JSON.stringify(path)};`);
+    const named = [...models.keys()].map((name, i) => `${JSON.stringify(name)}: model${i}`);
     served = await servePage(
       browserPath,
-      `export * from "./predict-in-browser.js"; ${imports.join("\n")} export const models = { ${models.join(", ")} };`,
+      `export * from "./predict-in-browser.js"; ${imports.join("\n")} export const models = { ${named.join(", ")} };`,
     );
     ({ page } = served);
   });
