@@ -1,6 +1,7 @@
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
 import { goldenFiles } from "@remat/testkit";
 import { describe, expect, it } from "vitest";
@@ -75,6 +76,20 @@ describe("remat memory TRACE", () => {
     expect(none.verdict.ways).toEqual([]);
     expect(none.verdict.sentence).toContain("nothing tried makes it fit");
   });
+
+  it("says that a rank fits with its blocks checkpointed, before that it takes more of them", async () => {
+    const llama = fileURLToPath(new URL("../../../examples/llama-pytorch/run-1b.json.gz", import.meta.url));
+    const ask = async (plan: string) =>
+      JSON.parse((await remat("memory", llama, "--fsdp", plan, "--device", "v100-16gb", "--format", "json")).stdout);
+    const checkpointed = await ask("world=2,checkpoint=layers.*");
+    const { verdict } = await ask("world=2");
+    expect(verdict.ways).toMatchObject([
+      { kind: "sharding", worldSize: 2, checkpoint: ["layers.*"], peakBytes: checkpointed.peakBytes },
+      { kind: "sharding", worldSize: 8 },
+    ]);
+    expect(verdict.command).toBe(`remat plan ${llama} --device v100-16gb --fsdp world=2 --budget 16GiB`);
+    expect(checkpointed.verdict.fits).toBe(true);
+  }, 60_000);
 
   it.each([
     [["--units", "MB"], 2, "KiB, MiB, GiB"],

@@ -1,7 +1,8 @@
 import type { ShardingPlan } from "@remat/mem-tracker/fsdp";
 import { heldPeak } from "@remat/memory";
 import { judgeStep, type Verdict } from "@remat/reporting";
-import { fewestRanksOf } from "@remat/reporting/ways-to-fit";
+import { checkpointedRanks, fewestRanksOf } from "@remat/reporting/ways-to-fit";
+import { formatExactBytes } from "@remat/text-table";
 import type { DeviceSpec, Trace } from "@remat/trace";
 import { parseUnits } from "../format-option.js";
 import { type Given, typed } from "./next-command.js";
@@ -12,8 +13,8 @@ export interface GivenRank extends Given {
 }
 
 /**
- * Judges what one rank of many holds: whether it fits, and where it does not, over how many the same sharding would. Nobody takes such a step here, so there
- * is nothing else to be done about it.
+ * Judges what one rank of many holds: whether it fits, and where it does not, whether it would with its blocks checkpointed, and over how many ranks the same sharding would. Nobody takes such a step here, so
+ * there is nothing else to be done about it.
  *
  * @param trace of the step on one device
  * @param rank its trace on one rank
@@ -23,15 +24,28 @@ export function judgeRank(trace: Trace, rank: Trace, given: GivenRank): Verdict 
   const { memoryBytes } = device;
   const held = heldPeak(rank);
   const isOver = memoryBytes !== undefined && held.peakBytes > memoryBytes;
-  const way = isOver ? fewestRanksOf(trace, sharding, memoryBytes) : undefined;
+  const ways = isOver
+    ? [checkpointedRanks(trace, sharding, memoryBytes), fewestRanksOf(trace, sharding, memoryBytes)].filter(
+        (way) => way !== undefined,
+      )
+    : undefined;
+  const ranks = String(options["fsdp"]);
+  const commandFor = (): string | undefined => {
+    const way = ways?.[0];
+    if (way === undefined) return undefined;
+    // What is found checkpoints no more than it has to.
+    return way.checkpoint === undefined
+      ? typed("memory", given, "--fsdp", overRanks(ranks, way.worldSize))
+      : typed("plan", given, "--fsdp", ranks, "--budget", formatExactBytes(memoryBytes!));
+  };
   const { truncated } = trace;
   return judgeStep(
     { ...held, truncated },
     {
       device,
       units: parseUnits(options),
-      ...(isOver && { ways: way === undefined ? [] : [way] }),
-      commandFor: () => way && typed("memory", given, "--fsdp", overRanks(String(options["fsdp"]), way.worldSize)),
+      ...(ways && { ways }),
+      commandFor,
     },
   );
 }

@@ -101,6 +101,7 @@ it("writes a plan as the calls that PyTorch is to make", () => {
 
     def shard(model):
         mesh = init_device_mesh("cuda", (2, 4), mesh_dim_names=("replicate", "shard"))
+        # An optimizer with foreach=True takes no plain parameters beside sharded ones: give it these as a group of their own.
         ignored = {p for m in (model.get_submodule("dropout"),) for p in m.parameters()}
         fully_shard([model.get_submodule("layers.0"), model.get_submodule("layers.1")], mesh=mesh, offload_policy=CPUOffloadPolicy(), ignored_params=ignored, reshard_after_forward=False)
         fully_shard(model.get_submodule("layers.2"), mesh=mesh, offload_policy=CPUOffloadPolicy(), ignored_params=ignored, mp_policy=MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.float32))

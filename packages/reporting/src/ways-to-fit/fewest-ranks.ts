@@ -31,6 +31,21 @@ export function fewestRanks(trace: Trace, memoryBytes: number): WayToFit | undef
 }
 
 /**
+ * Returns the same sharding over as many ranks, with all blocks that repeat checkpointed; undefined where that does not fit, where the sharding says itself what is checkpointed, and of runs that do not tell
+ * what checkpointing would free.
+ *
+ * @throws RematError what `simulateFsdp` throws
+ */
+export function checkpointedRanks(trace: Trace, sharding: ShardingPlan, memoryBytes: number): ShardingWay | undefined {
+  const wrap = usualWrap(trace);
+  if (sharding.checkpoint !== undefined || wrap.length === 0 || !tellsSaves(trace)) return undefined;
+  const plan = { ...sharding, checkpoint: [{ modules: wrap }] };
+  const { peakBytes } = heldPeak(simulateFsdp(trace, plan).trace);
+  if (peakBytes > memoryBytes) return undefined;
+  return { kind: "sharding", peakBytes, worldSize: sharding.worldSize, wrap: sharding.wrap ?? wrap, checkpoint: wrap };
+}
+
+/**
  * Returns the same where somebody has said how the weights are sharded.
  *
  * @throws RematError what `simulateFsdp` throws
