@@ -96,12 +96,12 @@ describe("what remat record tells of a program that has no memory left", () => {
     expect(lines).toEqual([
       "out of memory in Tile at dying/arrays.cjs:10:14, which takes 4 TiB: JavaScript had no array of that size (RangeError: Invalid typed array length: 1099511627776)",
       `${path}: the step up to there`,
-      "74 KiB held: inputs 92 %, parameters 5 %, activations 3 %",
+      "74.00 KiB held: inputs 92 %, parameters 5 %, activations 3 %",
       "68 KiB there before, or made in JavaScript (inputs, 2 storages)",
       "4 KiB there before, or made in JavaScript (parameters)",
       "1 KiB by BatchMatMul at dying/arrays.cjs:9:17 (activations)",
       "2 steps before it, too few to tell whether what is held between them grows",
-      "no order of these ops holds less than 4 TiB, and up to here there was room for 74 KiB",
+      "no order of these ops holds less than 4.000 TiB, and up to here there was room for 74.00 KiB",
       "",
     ]);
     for (const name of ["memory", "estimate", "ui"]) {

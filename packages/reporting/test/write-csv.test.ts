@@ -22,7 +22,7 @@ it("writes quantities for people", () => {
     "1 KiB",
     "1.5 KiB",
     "5 GiB",
-    "1024 MiB",
+    "1024.0 MiB",
     "1048576 TiB",
   ]);
   expect([0, 0.00001, 0.0123, 0.9999, 1, 12.345678, 999.99, 61_234].map(formatMs)).toEqual([

@@ -15,7 +15,10 @@ const bytesByUnit: Readonly<Record<MemoryUnit | "TiB", number>> = {
 /** Names of {@link MemoryUnit}, the smallest first. */
 export const memoryUnits: readonly MemoryUnit[] = ["B", "KiB", "MiB", "GiB"];
 
-/** Returns bytes for people: four significant digits, in the binary unit that suits them. `formatBytes(1536) === "1.5 KiB"`. */
+/**
+ * Returns bytes for people, in the binary unit that suits them: four significant digits, one of them at least after the point, or fewer where that is exact.
+ * `formatBytes(1536) === "1.5 KiB"`, `formatBytes(1572865) === "1.500 MiB"`.
+ */
 export function formatBytes(bytes: number): string {
   const units = Object.entries(bytesByUnit).reverse();
   const [unit, divisor] = units.find(([, size]) => Math.abs(bytes) >= size) ?? ["B", 1];
@@ -27,6 +30,11 @@ export function formatExactBytes(bytes: number): string {
   const units = Object.entries(bytesByUnit).reverse();
   const [unit, divisor] = units.find(([, size]) => bytes !== 0 && bytes % size === 0) ?? ["B", 1];
   return `${bytes / divisor}${unit}`;
+}
+
+/** Returns bytes as a budget is typed that is enough for so much, as {@link formatBytes} shows it: `formatBudget(1572865) === "1.500MiB"`, which `parseBudget` of `@remat/memory` reads as all that is shown so. */
+export function formatBudget(bytes: number): string {
+  return formatBytes(bytes).replace(" ", "");
 }
 
 /** Returns bytes as they are typed after an option, to the last one, and then as they are read. `formatTypedBytes(1536) === "1536B (1.5 KiB)"`. */
@@ -54,6 +62,7 @@ export function formatInUnit(bytes: number, unit: MemoryUnit): string {
 }
 
 function fourDigits(value: number): string {
-  const text = value.toPrecision(4);
-  return text.includes("e") ? String(Math.round(value)) : text.includes(".") ? text.replace(/\.?0+$/, "") : text;
+  const text = Math.abs(value) < 999.95 ? value.toPrecision(4) : value.toFixed(1);
+  // What was rounded keeps its zeros, by which it is told from what is exactly so much.
+  return Number(text) === value ? String(value) : text;
 }

@@ -3,6 +3,7 @@ export { displaySafe, writeOut } from "./display-safe.js";
 export { type FittableColumn, fitColumns } from "./fit-columns.js";
 export { type FitTableOptions, type FittedTable, fitTable } from "./fit-table.js";
 export {
+  formatBudget,
   formatBytes,
   formatExactBytes,
   formatInUnit,

@@ -1,5 +1,5 @@
 import type { CheckpointedModules } from "@remat/mem-tracker/fsdp";
-import { type Budget, parseBudget } from "@remat/memory";
+import { type Budget, bytesOfBudget, parseBudget } from "@remat/memory";
 import {
   type CheckpointUnits,
   type MethodOption,
@@ -10,7 +10,7 @@ import {
   tfjsExecutor,
 } from "@remat/planner";
 import { formatTypedPercent } from "@remat/reporting";
-import { formatExactBytes } from "@remat/text-table";
+import { formatBudget, formatExactBytes } from "@remat/text-table";
 import { type DeviceSpec, RematError } from "@remat/trace";
 import type { CommandOption, CommandOptions } from "../command.js";
 import { parsePricing } from "../pricing-options.js";
@@ -127,7 +127,10 @@ function budgetFor({ name, budgetOf }: PlanMethod, { budget, moduleBudget }: Com
 
 /** Writes a budget as {@link parseBudget} reads it. */
 export function describeBudget(budget: Budget): string {
-  return "bytes" in budget ? formatExactBytes(Math.floor(budget.bytes)) : formatTypedPercent(budget.fraction);
+  if ("fraction" in budget) return formatTypedPercent(budget.fraction);
+  const bytes = Math.floor(budget.bytes);
+  const typed = formatBudget(bytes);
+  return bytesOfBudget(parseBudget(typed), 0) === bytes ? typed : formatExactBytes(bytes);
 }
 
 /** Parses `20%` or `0.2`. */

@@ -2,7 +2,7 @@ import { describeValue, RematError } from "@remat/trace";
 
 /**
  * What may be held, as people write it: a size (`"2GB"`, `"500 MiB"`), a share of what is held without a plan (`"60%"`, `"0.6"`, 0.6; 1 is all
- * of it), or, above 1, a number of bytes.
+ * of it), or, above 1, a number of bytes. A size in four digits of a binary unit, as sizes are shown (`"702.7MiB"`), is all that is shown so: 702.75 MiB less a byte.
  */
 export type MemoryBudget = number | string;
 
@@ -11,6 +11,8 @@ export type Budget = { readonly bytes: number } | { readonly fraction: number };
 
 const forms =
   'a share of what is held without a plan, up to 1 or 100% (0.9, "60%"), or bytes with a unit ("2GB", "512MiB")';
+/** As `formatBytes` of `@remat/text-table` rounds. */
+const shown = /^(?=.{5}$|10..\..$)\d+\.\d+$/;
 const written = /^(\d+(?:\.\d*)?|\.\d+)(?:e(\d+))?\s*(%|[kmgt]?i?b)?$/i;
 
 /**
@@ -30,7 +32,11 @@ export function parseBudget(budget: MemoryBudget): Budget {
   if (unit === "%") return share(amount / 100, budget);
   if (unit === undefined && amount > 1) throw refuse(budget, `, which could be ${budget.trim()}B or ${budget.trim()}%`);
   if (unit === undefined) return share(amount, budget);
-  return wholeBytes(amount * (unit.includes("i") ? 1024 : 1000) ** ("kmgt".indexOf(unit[0]) + 1), budget);
+  const isBinary = unit.includes("i");
+  const scale = (isBinary ? 1024 : 1000) ** ("kmgt".indexOf(unit[0]) + 1);
+  if (!isBinary || !shown.test(digits)) return wholeBytes(amount * scale, budget);
+  const half = 0.5 * 10 ** -digits.split(".")[1].length;
+  return wholeBytes(Math.ceil((amount + half) * scale) - 1, budget);
 }
 
 /** Returns a budget in whole bytes, given how much is held without a plan. */

@@ -24,6 +24,22 @@ test("budgets are read from shares, percentages, sizes and numbers of bytes", ()
 });
 
 test.each([
+  ["702.7MiB", 702.75 * 2 ** 20 - 1],
+  ["3.570 KiB", Math.ceil(3.5705 * 2 ** 10) - 1],
+  ["12.50GiB", 12.505 * 2 ** 30],
+  ["1003.4MiB", 1003.45 * 2 ** 20],
+  // These nobody has rounded, or not to how sizes are shown.
+  ["702MiB", 702 * 2 ** 20],
+  ["1.5GiB", 1.5 * 2 ** 30],
+  ["1003MiB", 1003 * 2 ** 20],
+  ["1024MiB", 2 ** 30],
+  ["2048MiB", 2 ** 31],
+  ["702.7MB", 702.7e6],
+])("%s is all that is shown so", (typed, bytes) => {
+  expect(parseBudget(typed)).toEqual({ bytes: Math.floor(bytes) });
+});
+
+test.each([
   [0, "not more than 0"],
   [-1, "not more than 0"],
   [Number.NaN, "found NaN"],

@@ -89,11 +89,11 @@ it("answers of one that does not fit: what is missing, and every way that was fo
   // Nothing frees parameters: whoever reads it looks for another device.
   const large = step("tfjs", 4, 30_000);
   expect(text(answersTo(large, { device: device(20_000), ways: [] }))[3]).toContain(
-    "Nothing that was tried makes it fit: parameters alone take 29.3 KiB.",
+    "Nothing that was tried makes it fit: parameters alone take 29.30 KiB.",
   );
   const commandFor = () => "remat plan net.js --max-overhead 5%";
   expect(text(answersTo(large, { device: device(20_000), ways: [], least: { bytes: 40_000 }, commandFor }))[3]).toBe(
-    "What to type next |  | Nothing that was tried makes it fit: parameters alone take 29.3 KiB. | No plan holds less than 39.06 KiB.",
+    "What to type next |  | Nothing that was tried makes it fit: parameters alone take 29.30 KiB. | No plan holds less than 39.06 KiB.",
   );
 });
 

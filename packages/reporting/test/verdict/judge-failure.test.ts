@@ -50,7 +50,7 @@ describe("the verdict on a run that had no memory left", () => {
       { cause: "array", askedBytes: 2 ** 40, stepsBefore: 2 },
       [
         "2 steps before it, too few to tell whether what is held between them grows",
-        "no order of these ops holds less than 1 TiB, and up to here there was room for 5 KiB",
+        "no order of these ops holds less than 1.000 TiB, and up to here there was room for 5 KiB",
       ],
     ],
     [
