@@ -117,7 +117,7 @@ describe("remat estimate MODEL", () => {
     });
     expect(judged(read)).toEqual(judged(made));
     expect([made.verdict.command, read.verdict.command]).toEqual([
-      `remat run ${example("lstm/model.js")} --size tiny --early-release`,
+      `remat run ${example("lstm/model.js")} --size tiny --budget 95.69KiB`,
       `remat plan ${file} --max-overhead 0% -o plan.json`,
     ]);
   });

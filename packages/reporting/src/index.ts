@@ -194,7 +194,8 @@ export {
   type SummarizeSacOptions,
   summarizeSac,
 } from "./summarize-sac.js";
-export { type DeviceToFit, deviceToFit } from "./verdict/device-to-fit.js";
+export { describeCategories } from "./verdict/describe-verdict.js";
+export { type DeviceToFit, deviceToFit, whereRecorded } from "./verdict/device-to-fit.js";
 export { type Facts, factLines, verdictSeparator } from "./verdict/fact-lines.js";
 export { type FailureVerdictOptions, judgeFailure } from "./verdict/judge-failure.js";
 export { type GraphMemory, judgeGraph } from "./verdict/judge-graph.js";

@@ -12,7 +12,7 @@ import { fitParquet, storeFit } from "@remat/fit/node";
 import { requireFullyShardable, torchOptimizerCode } from "@remat/mem-tracker/fsdp";
 import { budgetNotFound } from "@remat/memory";
 import { writeDocument } from "@remat/reporting";
-import { formatExactBytes } from "@remat/text-table";
+import { formatBudget, formatExactBytes } from "@remat/text-table";
 import { RematError } from "@remat/trace";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
@@ -228,7 +228,7 @@ function nothingFits(
 
 /** What runs, or plans, a step as the best row says. */
 function commandFor(
-  { configuration: { way, optimizer }, batch, memoryBytes, sharding }: RankedRow,
+  { configuration: { way, optimizer }, batch, memoryBytes, sharding, peakBytes, overhead }: RankedRow,
   targets: readonly string[],
   { options, job }: { readonly options: CommandOptions; readonly job: FitJob },
 ): string | undefined {
@@ -247,7 +247,14 @@ function commandFor(
     case "update-in-backward":
       return typed("run", given, "--early-release", "--update-in-backward", ...limits);
     case "recompute":
-      return typed("run", given, "--budget", formatExactBytes(memoryBytes), ...limits);
+      // Where it costs no time it is held to what it takes, as everywhere that names it.
+      return typed(
+        "run",
+        given,
+        "--budget",
+        overhead === 0 ? formatBudget(peakBytes) : formatExactBytes(memoryBytes),
+        ...limits,
+      );
     case "offload":
       return typed("plan", given, "--budget", formatExactBytes(memoryBytes), "--link", "device");
   }

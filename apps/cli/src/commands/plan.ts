@@ -3,13 +3,15 @@ import { bytesOfBudget, heldPeak } from "@remat/memory";
 import { isStandardOutput } from "@remat/output-file";
 import { nothingWithin } from "@remat/planner";
 import { type GivenStep, type InfeasibleBudget, infeasibleDocument, type Outcome } from "@remat/reporting";
-import { countReplayedOps, type Trace, writePlan } from "@remat/trace";
+import { formatBudget } from "@remat/text-table";
+import { countReplayedOps, type Plan, type Trace, writePlan } from "@remat/trace";
 import { type StepRequest, stepToPlan } from "@remat/tracer/step";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
 import { parseFormat, parseUnits, rowsToList } from "../format-option.js";
 import { parseModelOptions, predictOption, printOptions, recordOptions, stepOptions } from "../model-options.js";
 import { isOf, modelSource } from "../model-source.js";
+import { planFileOf } from "../numbered-path.js";
 import { shownBeside, writeFor } from "../output.js";
 import { findPlan } from "../plan/find-plan.js";
 import { parseRanksAsked, planForRanks } from "../plan/plan-for-ranks.js";
@@ -32,6 +34,7 @@ import { Progress } from "../progress.js";
 import { typedTarget } from "../standard-input.js";
 import { predictedUpdateOption } from "../update-in-backward-option.js";
 import { parseCount, parseText, UsageError } from "../usage-error.js";
+import { commandOfSubject } from "../verdict/follow-plan.js";
 import { giveVerdict } from "../verdict/give-verdict.js";
 import { type Given, typed } from "../verdict/next-command.js";
 import { predictEarlyRelease } from "../verdict/predict-early-release.js";
@@ -201,7 +204,7 @@ async function planModel(
     const earlyReleasePeakBytes = (await predictReleased())?.peakBytes;
     const verdict = await giveVerdict(
       stock,
-      { ...given, pricing, outcome, handCheckpointed, earlyReleasePeakBytes },
+      { ...given, pricing, outcome, handCheckpointed, earlyReleasePeakBytes, planned: trace },
       progress,
     );
     progress.clear();
@@ -212,11 +215,14 @@ async function planModel(
   const { peakBytes, overhead } = predicted;
   const isOfStock = stock === trace;
   const planned = { name: "planned", peakBytes, overhead };
-  const command = afterPlan(given, trace, asked);
+  const command = afterPlan(given, found.plan, asked);
   // Nobody takes the step of one rank of many.
   const earlyRelease = asked.worldSize > 1 ? undefined : await predictReleased();
   const earlyReleasePeakBytes = earlyRelease?.peakBytes;
-  const judged = { ...given, pricing, outcome: planned, command, handCheckpointed, earlyReleasePeakBytes };
+  const judged = {
+    ...{ ...given, pricing, outcome: planned, command, handCheckpointed, earlyReleasePeakBytes },
+    planned: isOfStock ? found.trace : trace,
+  };
   const verdict = await giveVerdict(isOfStock ? found.trace : stock, judged, progress);
   progress.clear();
   const text = await showPlan(found, shown, {
@@ -279,14 +285,15 @@ function smallestFound({ smallestFoundBytes }: InfeasibleBudget): Outcome {
   return { name: "smallest found", peakBytes: smallestFoundBytes };
 }
 
-/** A plan is there to be followed: of a model by training, of a run of PyTorch by its policy. */
-function afterPlan(given: Given, trace: Trace, { output, pyTorchPolicy, budget }: PlanOptions): string | undefined {
+/** A plan is there to be followed: of a model by training, of a program by its plan, of a run of PyTorch by its policy. */
+function afterPlan(given: Given, plan: Plan, { output, pyTorchPolicy, budget }: PlanOptions): string | undefined {
+  const path = output === undefined || isStandardOutput(output) ? undefined : output;
+  const within = ["--budget", budget === undefined ? formatBudget(plan.predicted.peakBytes) : describeBudget(budget)];
   if (isOf(given.source, "model"))
-    return output === undefined || isStandardOutput(output)
-      ? budget && typed("run", given, "--budget", describeBudget(budget))
-      : typed("run", given, "--plan", output);
-  const isPyTorch = trace.header.framework === "pytorch" && pyTorchPolicy === undefined && budget !== undefined;
-  return isPyTorch
-    ? typed("plan", given, "--budget", describeBudget(budget), "--pytorch-policy", "policy.json")
-    : undefined;
+    return path === undefined ? typed("run", given, ...within) : typed("run", given, "--plan", path);
+  if (plan.subject.framework === "pytorch")
+    return pyTorchPolicy === undefined ? typed("plan", given, ...within, "--pytorch-policy", "policy.json") : undefined;
+  return path === undefined
+    ? typed("plan", given, ...within, "-o", planFileOf(given.target))
+    : commandOfSubject(plan.subject, path)?.command;
 }

@@ -129,6 +129,7 @@ export async function report(model: string | undefined, options: CommandOptions,
         {
           ...given,
           pricing: parsePricing(options),
+          planned: stepPlanned,
           ...(plan && { command: commandToFollow(given, trace, { plan: plan.plan, path: planPath }) }),
         },
         progress,

@@ -1,7 +1,6 @@
 import type { Verdict } from "@remat/reporting";
-import { priceTrace } from "@remat/runtime-estimator";
 import { type Opened, printView, startTerminal, type ViewName, viewNames } from "@remat/terminal";
-import type { Plan, Trace } from "@remat/trace";
+import type { Plan } from "@remat/trace";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
 import { parseModelOptions, predictOption, recordOptions, stepOptions } from "../model-options.js";
@@ -10,10 +9,10 @@ import { withGradientsOf } from "../plan/gradients-of-plan.js";
 import { deviceOption, type Pricing, parsePricing } from "../pricing-options.js";
 import { Progress } from "../progress.js";
 import { tellTruncation } from "../tell-truncation.js";
+import { judgeOpened } from "../terminal/judge-opened.js";
 import { openTarget } from "../terminal/open-target.js";
 import { startEntries } from "../terminal/start-entries.js";
 import { parseChoice, parseCount, parseText, quote, UsageError } from "../usage-error.js";
-import { giveVerdict } from "../verdict/give-verdict.js";
 import { answerWhatIfsOf } from "../what-if/answer-what-ifs.js";
 
 /** What views are called on the command line. */
@@ -64,6 +63,7 @@ export async function ui(targets: readonly string[], options: CommandOptions, io
   const open = openTarget(withGradientsOf(planAmong(targets), parseModelOptions(options)), {
     canStop: options["once"] !== true,
     isComparing: targets.length > 1,
+    typed: { options, pricing },
   });
   if (options["once"] === true)
     return printOnce(targets, { view, pricing, isAscii: isAscii ?? false, open }, options, io);
@@ -132,14 +132,13 @@ async function printOnce(
       runs.push(opened);
     }
     const [target] = targets;
-    const [{ trace }] = runs;
-    // Only what has times can be planned, which is one of the ways to fit.
-    const priced = hasRuntimes(trace) ? trace : priceTrace(trace, pricing.device);
-    verdict = await giveVerdict(priced, { target, source: modelSource(target), options, pricing }, progress);
+    const [{ trace, atHand }] = runs;
+    const typed = { target, source: modelSource(target), options, pricing };
+    verdict = await judgeOpened({ trace, planned: atHand?.planned }, typed, progress);
   } finally {
     progress.clear();
   }
-  const [{ title, path, trace, isModel }, other] = runs;
+  const [{ title, path, trace, isModel, atHand }, other] = runs;
   for (const { title: name, trace: each } of runs) tellTruncation(name, each, io);
   io.stdout.write(
     await printView(trace, {
@@ -150,15 +149,13 @@ async function printOnce(
       device: pricing.device,
       module,
       verdict,
+      // It is judged already.
+      atHand: { planned: atHand?.planned },
       other,
       model: isModel === true ? { path, answerWhatIfs: answerWhatIfsOf(parseModelOptions(options)) } : undefined,
       isAscii,
     }),
   );
-}
-
-function hasRuntimes({ ops }: Trace): boolean {
-  return ops.runtimeMs.some((ms) => ms > 0);
 }
 
 function parseView(value: unknown): ViewName {

@@ -9,7 +9,7 @@ import {
 } from "@remat/planner";
 import { type CheckpointPolicyFile, toCheckpointPolicyFile, writeCheckpointPolicyFile } from "@remat/pytorch";
 import { type CheckpointsPoint, checkpointsDocument, formatTypedPercent } from "@remat/reporting";
-import { formatBytes, formatTypedBytes } from "@remat/text-table";
+import { formatBudget, formatBytes, formatTypedBytes } from "@remat/text-table";
 import { RematError, type Trace } from "@remat/trace";
 import type { ConsoleIo } from "../console-io.js";
 import { writeFor } from "../output.js";
@@ -60,10 +60,12 @@ export async function planForTorch(trace: Trace, name: string, request: TorchReq
   const file = toCheckpointPolicyFile(trace, found?.policy ?? []);
   const outcome = found ?? least;
   const isWritten = pyTorchPolicy !== undefined;
+  const within = (peakBytes: number): string =>
+    budget === undefined ? formatBudget(peakBytes) : describeBudget(budget);
   const command =
-    isWritten || budget === undefined || found === undefined
+    isWritten || found === undefined
       ? undefined
-      : typed("plan", given, "--budget", describeBudget(budget), "--pytorch-policy", "policy.json");
+      : typed("plan", given, "--budget", within(found.peakBytes), "--pytorch-policy", "policy.json");
   const judged = {
     name: found === undefined ? "smallest found" : "planned",
     peakBytes: outcome.peakBytes,

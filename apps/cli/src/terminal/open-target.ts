@@ -1,4 +1,5 @@
 import { Worker } from "node:worker_threads";
+import { type DeviceToFit, whereRecorded } from "@remat/reporting";
 import type { Opened, OpenOptions, OpenTarget } from "@remat/terminal";
 import { RematError, Trace, type TraceParts } from "@remat/trace";
 import { loadTrace, optionsForRecorded } from "../load-trace.js";
@@ -6,6 +7,9 @@ import type { ModelOptions } from "../model-options.js";
 import { importerOf, isOf, type ModelSource, modelSource } from "../model-source.js";
 import { stepToShow } from "../plan/step-to-show.js";
 import { commandOfSubject } from "../verdict/follow-plan.js";
+import { plansRanks } from "../verdict/give-verdict.js";
+import { nextCommand } from "../verdict/next-command.js";
+import { judgeInThread, type OpenedStep, type TypedTarget } from "./judge-opened.js";
 import type { TracingReport, TracingRequest } from "./trace-worker.js";
 
 export interface OpenTargetOptions {
@@ -13,13 +17,15 @@ export interface OpenTargetOptions {
   readonly canStop: boolean;
   /** Whether there are several targets: what says how to take a step is then for those that are models. */
   readonly isComparing: boolean;
+  /** What was typed besides the target, which what is to be typed next goes on with; left out: nothing is named to type. */
+  readonly typed?: Pick<TypedTarget, "options" | "pricing"> | undefined;
 }
 
 /**
  * Opens what the terminal app is given: traces are read as far as they can be, models are traced; with `canStop` in a thread of their own, so
  * that the app goes on meanwhile.
  */
-export function openTarget(options: ModelOptions, { canStop, isComparing }: OpenTargetOptions): OpenTarget {
+export function openTarget(options: ModelOptions, { canStop, isComparing, typed }: OpenTargetOptions): OpenTarget {
   const optionsOf = (source: ModelSource) =>
     isComparing && isOf(source, "run") ? optionsForRecorded(options) : options;
   return async (target, opening): Promise<Opened> => {
@@ -29,30 +35,50 @@ export function openTarget(options: ModelOptions, { canStop, isComparing }: Open
       const plan = importerOf(source).read(path);
       return { kind: "plan", title, path, plan, following: commandOfSubject(plan.subject, target)?.command };
     }
+    const step = await stepOf(source, optionsOf(source), { canStop, isComparing }, opening);
     return {
       kind: "trace",
-      title,
-      path,
-      trace: await traceOf(source, optionsOf(source), { canStop, isComparing }, opening),
-      isModel: isOf(source, "model"),
+      ...{ title, path, trace: step.trace, isModel: isOf(source, "model") },
+      ...(isComparing ? {} : { atHand: stepAtHand(step, typed && { ...typed, target, source }) }),
     };
   };
 }
 
-async function traceOf(
+type AtHand = NonNullable<Extract<Opened, { readonly kind: "trace" }>["atHand"]>;
+
+function stepAtHand(step: OpenedStep, typed: TypedTarget | undefined): AtHand {
+  const { planned, earlyReleasePeakBytes, trace } = step;
+  if (typed === undefined) return { planned, earlyReleasePeakBytes };
+  /** The device as it was typed, unless another was chosen. */
+  const on = ({ name, memoryBytes }: DeviceToFit): TypedTarget => {
+    const { device } = typed.pricing;
+    if (name === whereRecorded || name === device.name) return typed;
+    const pricing = { device: { ...device, name, ...(memoryBytes !== undefined && { memoryBytes }) }, isAsked: true };
+    return { ...typed, pricing, options: { ...typed.options, device: name } };
+  };
+  return {
+    planned,
+    earlyReleasePeakBytes,
+    commandFor: (next, device) =>
+      nextCommand({ ...on(device), plansRanks: plansRanks(trace) }, next, device.memoryBytes),
+    judge: (device, signal) => judgeInThread(step, on(device), signal),
+  };
+}
+
+async function stepOf(
   source: ModelSource,
   options: ModelOptions,
   { canStop, isComparing }: OpenTargetOptions,
   { signal, onProgress }: OpenOptions,
-): Promise<Trace> {
+): Promise<OpenedStep> {
   if (canStop && isOf(source, "model")) return traceInThread({ source, options, isComparing }, { signal, onProgress });
   const trace = (each: ModelOptions): Promise<Trace> =>
     loadTrace(source, each, { show: onProgress }, { damaged: "keep", signal });
-  return isComparing ? trace(options) : (await stepToShow(source, options, { trace })).trace;
+  return isComparing ? { trace: await trace(options) } : stepToShow(source, options, { trace });
 }
 
 /** Tracing a model runs its code, which nobody can interrupt; a thread can be ended. */
-async function traceInThread(request: TracingRequest, { signal, onProgress }: OpenOptions): Promise<Trace> {
+async function traceInThread(request: TracingRequest, { signal, onProgress }: OpenOptions): Promise<OpenedStep> {
   signal.throwIfAborted();
   // What the model's code or tfjs prints would go across the screen.
   const worker = new Worker(new URL("./trace-worker.js", import.meta.url), {
@@ -63,10 +89,15 @@ async function traceInThread(request: TracingRequest, { signal, onProgress }: Op
   const stop = (): void => void worker.terminate();
   signal.addEventListener("abort", stop);
   try {
-    return await new Promise<Trace>((resolvePromise, reject) => {
+    return await new Promise<OpenedStep>((resolvePromise, reject) => {
       worker.on("message", (report: TracingReport) => {
         if (report.kind === "progress") onProgress(report.text);
-        else if (report.kind === "done") resolvePromise(new Trace(report.trace as TraceParts));
+        else if (report.kind === "done")
+          resolvePromise({
+            trace: new Trace(report.trace as TraceParts),
+            planned: report.planned === undefined ? undefined : new Trace(report.planned as TraceParts),
+            earlyReleasePeakBytes: report.earlyReleasePeakBytes,
+          });
         else reject(new RematError(report.code, report.message));
       });
       worker.on("error", reject);

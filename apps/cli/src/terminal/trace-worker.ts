@@ -3,7 +3,8 @@ import { RematError } from "@remat/trace";
 import { loadTrace } from "../load-trace.js";
 import type { ModelOptions } from "../model-options.js";
 import type { ModelSource } from "../model-source.js";
-import { stepToShow } from "../plan/step-to-show.js";
+import { type ShownStep, stepToShow } from "../plan/step-to-show.js";
+import { predictReleased } from "../verdict/predict-early-release.js";
 
 /** What the thread is asked to trace. */
 export interface TracingRequest {
@@ -16,7 +17,12 @@ export interface TracingRequest {
 /** What it tells. */
 export type TracingReport =
   | { readonly kind: "progress"; readonly text: string }
-  | { readonly kind: "done"; readonly trace: unknown }
+  | {
+      readonly kind: "done";
+      readonly trace: unknown;
+      readonly planned: unknown;
+      readonly earlyReleasePeakBytes: number | undefined;
+    }
   | { readonly kind: "failed"; readonly code: string; readonly message: string };
 
 // The file of a thread: it is run by nothing but `new Worker`.
@@ -38,8 +44,17 @@ if (parentPort !== null) {
   };
   try {
     const load = (each: ModelOptions) => loadTrace(source, each, progress);
-    const trace = isComparing ? await load(options) : (await stepToShow(source, options, { trace: load })).trace;
-    tell({ kind: "done", trace: { ...trace } });
+    const { trace, planned }: ShownStep = isComparing
+      ? { trace: await load(options) }
+      : await stepToShow(source, options, { trace: load });
+    const isTraining = !isComparing && trace.header.step?.predict !== true;
+    const released = isTraining ? await predictReleased(trace, { source, options }, progress) : undefined;
+    tell({
+      kind: "done",
+      trace: { ...trace },
+      planned: planned && { ...planned },
+      earlyReleasePeakBytes: released?.peakBytes,
+    });
   } catch (error) {
     const code = error instanceof RematError ? error.code : "MODEL_FAILED";
     tell({ kind: "failed", code, message: (error as Error).message });

@@ -27,6 +27,8 @@ export interface GivenVerdict extends Given {
   readonly outcome?: Outcome;
   /** What the step holds with the blocks that its model checkpoints by hand, where it is judged without. */
   readonly handCheckpointed?: GivenStep | undefined;
+  /** The step as plans are made of it, where that was taken already. */
+  readonly planned?: Trace | undefined;
   /** What the step holds with early release, where that was asked already. */
   readonly earlyReleasePeakBytes?: number | undefined;
   /** What to type next, where the command knows better. */
@@ -48,13 +50,15 @@ export async function giveVerdict(
     "earlyReleasePeakBytes" in given
       ? given.earlyReleasePeakBytes
       : (await predictEarlyRelease(trace, given, progress))?.peakBytes;
-  const known = { ...given, earlyReleasePeakBytes };
+  const planned = given.planned ?? (await stepToPlan(trace, given, progress));
+  const known = { ...given, earlyReleasePeakBytes, planned };
   const isOpen = outcome === undefined && failure === undefined && trace.truncated === undefined;
   const found = isOpen ? await waysOf(trace, device, known, progress) : undefined;
   return judgeMemory(trace, {
     device,
     units: parseUnits(given.options),
-    ...(earlyReleasePeakBytes !== undefined && { earlyReleasePeakBytes }),
+    earlyReleasePeakBytes,
+    planned,
     ...(outcome && { outcome }),
     given: given.handCheckpointed,
     ...found,
@@ -66,30 +70,34 @@ export async function giveVerdict(
 }
 
 /** Planning for ranks checkpoints, and of PyTorch's older traces nobody can tell what that would hold. */
-const plansRanks = (trace: Trace): boolean => trace.header.framework !== "pytorch" || tellsSaves(trace);
+export const plansRanks = (trace: Trace): boolean => trace.header.framework !== "pytorch" || tellsSaves(trace);
+
+/** Of a model the step with the gradients that plans are followed with; a run is planned as it was recorded. */
+async function stepToPlan(
+  trace: Trace,
+  { source, options, pricing }: GivenVerdict,
+  progress: Pick<Progress, "show">,
+): Promise<Trace> {
+  if (!isOf(source, "model") || trace.header.fasterGradients !== undefined) return trace;
+  const step = await loadTrace(source, withGradientsOfPlans(parseModelOptions(options)), progress);
+  return priceTrace(step, pricing.device);
+}
 
 async function waysOf(
   trace: Trace,
   { memoryBytes }: Pick<DeviceSpec, "memoryBytes">,
-  { source, options, earlyReleasePeakBytes, pricing }: GivenVerdict,
+  { source, options, earlyReleasePeakBytes, planned }: GivenVerdict & { readonly planned: Trace },
   progress: Pick<Progress, "show">,
 ): Promise<Pick<VerdictOptions, "ways" | "least"> | undefined> {
   if (memoryBytes === undefined || heldPeak(trace).peakBytes <= memoryBytes) return undefined;
   const given = parseModelOptions(options);
   const samples = trace.header.step?.batch ?? given.request.batch;
-  const isModel = isOf(source, "model");
-  let planned: Promise<Trace> | undefined;
-  const stepToPlan = (): Promise<Trace> =>
-    (planned ??=
-      isModel && trace.header.fasterGradients === undefined
-        ? loadTrace(source, withGradientsOfPlans(given), progress).then((step) => priceTrace(step, pricing.device))
-        : Promise.resolve(trace));
   const ways = await waysToFit(trace, {
     memoryBytes,
-    stepToPlan,
-    ...(earlyReleasePeakBytes !== undefined && { earlyReleasePeakBytes }),
+    planned,
+    earlyReleasePeakBytes,
     onProgress: (what) => progress.show(`${source.name}: ${what}`, true),
-    ...(isModel &&
+    ...(isOf(source, "model") &&
       samples !== undefined && {
         batch: {
           samples,
@@ -98,7 +106,7 @@ async function waysOf(
         },
       }),
   });
-  return { ways, least: ways.length === 0 ? leastHeld(await stepToPlan()) : undefined };
+  return { ways, least: ways.length === 0 ? leastHeld(planned) : undefined };
 }
 
 /** Of a model that is used as it is: how much fits. Early release, beside it, is for backward passes, and frees nothing of such a call any earlier. */

@@ -1,9 +1,9 @@
 import type { FailureRemedy } from "@remat/memory/failure";
 import type { NextStep, WayToFit } from "@remat/reporting";
-import { formatExactBytes } from "@remat/text-table";
+import { formatBudget, formatExactBytes } from "@remat/text-table";
 import { type CommandOptions, optionKey, optionName } from "../command.js";
 import { recordOptions, stepOptions, weightsOption } from "../model-options.js";
-import type { ModelSource } from "../model-source.js";
+import { isOf, type ModelSource } from "../model-source.js";
 import { planFileOf } from "../numbered-path.js";
 import { deviceOption } from "../pricing-options.js";
 import { typedTarget } from "../standard-input.js";
@@ -36,7 +36,9 @@ export function nextCommand(
     case "early-release":
       return typed("run", given, "--early-release");
     case "unrecomputed":
-      return typed("plan", given, "--max-overhead", "0%", "-o", planFile);
+      return isOf(given.source, "model")
+        ? typed("run", given, "--budget", formatBudget(step.peakBytes))
+        : typed("plan", given, "--max-overhead", "0%", "-o", planFile);
     case "plan":
       return typed("plan", given, "--budget", formatExactBytes(deviceMemoryBytes!), "-o", planFile);
     case "batch":

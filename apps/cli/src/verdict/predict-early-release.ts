@@ -1,21 +1,38 @@
 import type { HeldPeak } from "@remat/memory";
 import type { Trace } from "@remat/trace";
 import { loadModel } from "../load-model.js";
-import { parseModelOptions } from "../model-options.js";
-import { isOf } from "../model-source.js";
+import { type ModelOptions, parseModelOptions } from "../model-options.js";
+import { isOf, type ModelSource } from "../model-source.js";
 import type { Progress } from "../progress.js";
 import type { Given } from "./next-command.js";
 
 /** Returns what the step of which this is a trace holds with `--early-release`; undefined of a recorded one, which cannot be taken again. */
 export async function predictEarlyRelease(
-  { header: { backend } }: Trace,
+  trace: Trace,
   { source, options }: Pick<Given, "source" | "options">,
+  progress: Pick<Progress, "show">,
+): Promise<HeldPeak | undefined> {
+  const updateInBackward = options["updateInBackward"] === true;
+  return predictReleased(trace, { source, options: parseModelOptions(options), updateInBackward }, progress);
+}
+
+/** A model, and how its step is taken. */
+export interface StepToRelease {
+  readonly source: ModelSource;
+  readonly options: ModelOptions;
+  readonly updateInBackward?: boolean;
+}
+
+/** Returns the same, of options that were read. */
+export async function predictReleased(
+  { header: { backend } }: Trace,
+  { source, options, updateInBackward = false }: StepToRelease,
   progress: Pick<Progress, "show">,
 ): Promise<HeldPeak | undefined> {
   if (!isOf(source, "model")) return undefined;
   const { predictReleasedPeak } = await import("@remat/checkpoint/predict");
   const { name } = source;
-  const { request, data, layers } = parseModelOptions(options);
+  const { request, data, layers } = options;
   const model = await loadModel({ ...source, data, layers });
   const what = `tracing ${name} with early release`;
   progress.show(what, true);
@@ -28,6 +45,6 @@ export async function predictEarlyRelease(
       ...(backend !== undefined && { backend: backend as NonNullable<typeof request.backend> }),
       onProgress: (module) => progress.show(`${what}: ${module}`),
     },
-    { updateInBackward: options["updateInBackward"] === true },
+    { updateInBackward },
   );
 }

@@ -1,4 +1,5 @@
 import { RematError, type Trace } from "@remat/trace";
+import type { StepAtHand } from "../document/step-at-hand.js";
 import type { TraceDocument } from "../document/trace-document.js";
 import { reduce } from "../reduce/reduce.js";
 import type { Action } from "../state/action.js";
@@ -88,8 +89,8 @@ export class App {
   }
 
   /** Shows a trace that is there already, as it was left. */
-  show(title: string, path: string | undefined, trace: Trace, isModel = false): void {
+  show(title: string, path: string | undefined, trace: Trace, isModel = false, atHand: StepAtHand = {}): void {
     const saved = path === undefined ? {} : this.host.loadView(path);
-    this.dispatch({ kind: "show", title, path, trace, isModel, saved });
+    this.dispatch({ kind: "show", title, path, trace, isModel, atHand, saved });
   }
 }

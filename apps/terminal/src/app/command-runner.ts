@@ -1,3 +1,4 @@
+import type { TraceDocument } from "../document/trace-document.js";
 import type { Action } from "../state/action.js";
 import type { Command } from "../state/command.js";
 import type { Host } from "./host.js";
@@ -10,6 +11,9 @@ export class CommandRunner {
   /** Until what was asked to be opened last is, or has failed. */
   opening: Promise<void> = Promise.resolve();
   private stopOpening = new AbortController();
+  private stopJudging = new AbortController();
+  /** Until what is shown has been judged whole. */
+  judging: Promise<void> = Promise.resolve();
   private readonly host: Host;
   private readonly dispatch: (action: Action) => void;
 
@@ -38,6 +42,11 @@ export class CommandRunner {
         return this.works.begin(command.view, command.work);
       case "stopWork":
         return this.works.stop(command.view, command.work);
+      case "judge":
+        this.stopJudging.abort();
+        this.stopJudging = new AbortController();
+        this.judging = this.judge(command.document, this.stopJudging.signal);
+        return;
       case "stopAllWork":
         return this.works.stopAll();
       case "writeFile":
@@ -53,8 +62,15 @@ export class CommandRunner {
       case "suspend":
         return host.suspend();
       case "quit":
+        this.stopJudging.abort();
         return host.quit();
     }
+  }
+
+  /** What cannot be said more of stands as it was told at once. */
+  private async judge(document: TraceDocument, signal: AbortSignal): Promise<void> {
+    const verdict = await document.atHand.judge?.(document.device, signal).catch(() => undefined);
+    if (verdict !== undefined && !signal.aborted) this.dispatch({ kind: "judged", document, verdict });
   }
 
   private writeFile(name: string, text: string): void {

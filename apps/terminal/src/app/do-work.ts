@@ -1,4 +1,4 @@
-import { accountSequence, heldPeak, type SequenceAccount, sequenceGraphOfTrace, sequenceOfPlan } from "@remat/memory";
+import { accountSequence, type SequenceAccount, sequenceGraphOfTrace, sequenceOfPlan } from "@remat/memory";
 import { accountCheckpoints, CheckpointableSteps } from "@remat/memory/checkpointing";
 import { checkpointFates, planFates, planFrontier } from "@remat/reporting";
 import { Phase, type Trace } from "@remat/trace";
@@ -82,19 +82,19 @@ async function torchPlans(
 
 /** Plans the whole step for many budgets. */
 async function planFront(
-  { trace }: Extract<ViewWork, { kind: "planFront" }>,
+  { trace, planned = trace }: Extract<ViewWork, { kind: "planFront" }>,
   { timeMs, signal, answer }: DoWorkOptions,
 ): Promise<ViewAnswer> {
-  const none = (reason: string): ViewAnswer => ({ kind: "frontFound", trace, plans: [], recordedPeakBytes: 0, reason });
+  const none = (reason: string): ViewAnswer => ({ kind: "frontFound", trace, plans: [], reason });
   if (!trace.hasPhase(Phase.backward)) return none("The trace has no backward pass, so there is no step to plan.");
   try {
     const { executorOf, planCheckpointing, torchCheckpointExecutor } = await import("@remat/planner");
     if (executorOf(trace) === torchCheckpointExecutor) {
       answer({ kind: "frontProgress", trace, text: "looking for modules to checkpoint" });
       const plans = await torchPlans(trace, { timeMs, signal });
-      return { kind: "frontFound", trace, plans, recordedPeakBytes: heldPeak(trace).peakBytes, reason: undefined };
+      return { kind: "frontFound", trace, plans, reason: undefined };
     }
-    const { front, recommended, recordedPeakBytes } = await planCheckpointing(trace, {
+    const { front, recommended } = await planCheckpointing(planned, {
       budgetFraction: 1,
       paretoPoints: frontPoints,
       boundTimeMs: 0,
@@ -108,18 +108,14 @@ async function planFront(
       gap: plan.predicted.gap,
       plan,
     }));
-    const graph = graphOf(trace);
+    const graph = planned === trace ? graphOf(trace) : undefined;
     const plans = planFrontier(all).map(
       ({ peakBytes, stepMs, overhead, gap, plan }): FoundPlan => ({
-        peakBytes,
-        stepMs,
-        overhead,
-        gap,
-        sequence: sequenceOfPlan(plan, graph).nodes,
-        fates: planFates(trace, plan),
+        ...{ peakBytes, stepMs, overhead, gap },
+        ...(graph && { sequence: sequenceOfPlan(plan, graph).nodes, fates: planFates(trace, plan) }),
       }),
     );
-    return { kind: "frontFound", trace, plans, recordedPeakBytes, reason: undefined };
+    return { kind: "frontFound", trace, plans, reason: undefined };
   } catch (error) {
     return none((error as Error).message);
   }

@@ -1,3 +1,4 @@
+import { bytesOfBudget, heldPeak } from "@remat/memory";
 import { describeCheckpointed, formatBytes, formatMs, formatOverhead, formatPercent } from "@remat/reporting";
 import { formatOccurrence, type Trace } from "@remat/trace";
 import type { ViewAnswer, ViewWork } from "../state/work.js";
@@ -12,15 +13,16 @@ export interface PlanStepOptions {
 
 /** Plans a whole step for a share of its recorded peak, by the first of the planning methods. */
 export async function planWholeStep(
-  { trace, budgetShare }: Extract<ViewWork, { kind: "planWholeStep" }>,
+  { trace, planned = trace, budgetShare }: Extract<ViewWork, { kind: "planWholeStep" }>,
   { timeMs, signal, answer }: PlanStepOptions,
 ): Promise<ViewAnswer> {
   try {
     const { executorOf, planMethods, torchCheckpointExecutor } = await import("@remat/planner");
     if (executorOf(trace) === torchCheckpointExecutor)
       return await planForTorch(trace, budgetShare, { timeMs, signal });
-    const found = await planMethods[0].plan(trace, {
-      budget: { fraction: budgetShare },
+    const found = await planMethods[0].plan(planned, {
+      // A share of what the step holds as it is shown.
+      budget: { bytes: bytesOfBudget({ fraction: budgetShare }, heldPeak(trace).peakBytes) },
       timeMs,
       signal,
       onProgress: ({ elapsedMs, iterations, cost, smallestPeakBytes }) => {

@@ -2,6 +2,7 @@ import { factLines, factsOf, type Verdict } from "@remat/reporting";
 import { type DeviceSpec, RematError, type Trace } from "@remat/trace";
 import { findModule } from "../document/find-module.js";
 import { specOf } from "../document/settings.js";
+import type { StepAtHand } from "../document/step-at-hand.js";
 import type { TraceDocument } from "../document/trace-document.js";
 import { drawBody } from "../screen/draw-screen.js";
 import { asciiGlyphs, type Glyphs, unicodeGlyphs } from "../text/glyphs.js";
@@ -24,8 +25,9 @@ export interface PrintOptions {
   readonly device: DeviceSpec | string;
   /** A module to look at, by its fully qualified name. */
   readonly module?: string | undefined;
-  /** On the step; left out: that of the app, which names nothing to type. */
+  /** On the step; left out: what can be told at once. */
   readonly verdict?: Verdict | undefined;
+  readonly atHand?: StepAtHand | undefined;
   /** A second trace, for the view that compares. */
   readonly other?: { readonly title: string; readonly trace: Trace } | undefined;
   /** Of a trace of a model: where that is, and what takes its step anew with something else. */
@@ -54,7 +56,8 @@ export async function printView(trace: Trace, options: PrintOptions): Promise<st
     size: { columns, rows },
     view,
   });
-  app.show(title, model?.path, trace, model !== undefined);
+  app.show(title, model?.path, trace, model !== undefined, options.atHand);
+  if (options.verdict !== undefined) app.dispatch({ kind: "judged", document: app.document, verdict: options.verdict });
   if (other !== undefined)
     app.dispatch({ kind: "compareWith", title: other.title, path: undefined, trace: other.trace });
   if (module !== undefined) app.dispatch({ kind: "select", module: requireModule(app.document, module) });

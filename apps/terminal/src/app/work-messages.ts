@@ -9,9 +9,11 @@ export type WorkOrder =
       readonly kind: "do";
       readonly id: number;
       readonly timeMs: number;
-      readonly work: Without<ViewWork, "trace">;
+      readonly work: Without<ViewWork, "trace" | "planned">;
       /** Number of the trace that the work is on, if it is on one. */
       readonly trace?: number;
+      /** Of the one that plans are made of, if that is another. */
+      readonly planned?: number;
       /** Of the one beside it. */
       readonly other?: number;
     }

@@ -86,8 +86,11 @@ export class WorkThread {
   /** A trace goes over once, and is named from then on. */
   private orderOf(id: number, work: ViewWork, timeMs: number, worker: Worker): WorkOrder {
     if (work.kind === "planModule") return { kind: "do", id, timeMs, work };
-    const { trace, ...rest } = work;
-    const order = { kind: "do", id, timeMs, trace: this.numberOf(trace, worker) } as const;
+    const { trace, planned, ...rest } = { planned: undefined, ...work };
+    const order = {
+      ...({ kind: "do", id, timeMs, trace: this.numberOf(trace, worker) } as const),
+      ...(planned !== undefined && { planned: this.numberOf(planned, worker) }),
+    };
     if (!("of" in rest) || rest.of.other === undefined) return { ...order, work: rest };
     const { other, ...of } = rest.of;
     const named = { ...of, other: { ...other, trace: undefined } };

@@ -5,8 +5,10 @@ import type { ViewWork } from "../state/work.js";
 import { doWork } from "./do-work.js";
 import type { WorkOrder, WorkReport } from "./work-messages.js";
 
-/** The last of them; an app seldom shows more than two. */
-const mostTraces = 3;
+/** The last of them; an app seldom shows more than two, each as it is and as it is planned. */
+const mostTraces = 5;
+
+type DoOrder = Extract<WorkOrder, { kind: "do" }>;
 
 if (parentPort !== null) {
   const port = parentPort;
@@ -26,18 +28,23 @@ if (parentPort !== null) {
     }
   });
 
-  const wholeWork = (work: object, trace: number | undefined, other: number | undefined): ViewWork => {
-    const whole = { ...work, ...(trace !== undefined && { trace: traces.get(trace) }) } as ViewWork;
+  const wholeWork = ({ work, trace, planned, other }: DoOrder): ViewWork => {
+    const whole = {
+      ...work,
+      ...(trace !== undefined && { trace: traces.get(trace) }),
+      ...(planned !== undefined && { planned: traces.get(planned) }),
+    } as ViewWork;
     if (other === undefined || !("of" in whole)) return whole;
     return { ...whole, of: { ...whole.of, other: { ...whole.of.other!, trace: traces.get(other)! } } };
   };
-  const begin = async ({ id, timeMs, work, trace, other }: Extract<WorkOrder, { kind: "do" }>): Promise<void> => {
+  const begin = async (order: DoOrder): Promise<void> => {
+    const { id, timeMs, work } = order;
     const controller = new AbortController();
     running.set(id, controller);
     // What was told meanwhile comes first: of many wishes only the last is left.
     await new Promise((resolve) => setImmediate(resolve));
     if (work.kind !== "planModule" || !controller.signal.aborted)
-      await doWork(wholeWork(work, trace, other), {
+      await doWork(wholeWork(order), {
         timeMs,
         signal: controller.signal,
         answer: (answer) => {

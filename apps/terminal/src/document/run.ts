@@ -1,3 +1,4 @@
+import type { Verdict } from "@remat/reporting";
 import type { DeviceSpec } from "@remat/trace";
 import { rememberLast } from "./memoize.js";
 import { hasOwnRuntimes, type Settings } from "./settings.js";
@@ -11,8 +12,15 @@ export interface Run {
   readonly opened: TraceDocument;
   /** Under the same settings as {@link document}, as far as they were changed. */
   readonly other: TraceDocument | undefined;
+  /** The verdict that was asked for, and of what. */
+  readonly judged?: { readonly document: TraceDocument; readonly verdict: Verdict } | undefined;
   /** Name of the device that the trace was left with, and is shown for again though nobody asked for it now. */
   readonly rememberedDevice?: string | undefined;
+}
+
+/** Returns the verdict on what is shown: the whole of it once that is known. */
+export function verdictOf({ document, judged }: Run): Verdict | undefined {
+  return judged?.document === document ? judged.verdict : document.verdict();
 }
 
 /** Two documents beside each other. */

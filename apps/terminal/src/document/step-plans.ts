@@ -7,8 +7,8 @@ import { rememberLast } from "./memoize.js";
 export interface FoundPlan extends PlanChoice {
   /** Nodes of `sequenceGraphOfTrace` in the order in which they run; of PyTorch, where modules are checkpointed, undefined. */
   readonly sequence?: Int32Array;
-  /** By op: see `planFates`. */
-  readonly fates: Uint8Array;
+  /** By op: see `planFates`. Left out where the plan runs other ops than the step that is shown, over which it cannot be drawn. */
+  readonly fates?: Uint8Array;
 }
 
 /** What a step holds under a plan, by op. */
@@ -66,8 +66,11 @@ export function heldPlan(trace: Trace, own: BudgetedPlans, recordedPeakBytes: nu
   const { held } = own.plans;
   if (held === undefined || (own.budgetBytes ?? recordedPeakBytes) >= recordedPeakBytes) return undefined;
   if (planOfBudget(own, trace)?.point !== held.plan) return undefined;
-  const { memory, plan } = held;
-  return { memory, fates: plan.fates, highestBytes: memory.highestBytes };
+  const {
+    memory,
+    plan: { fates },
+  } = held;
+  return fates && { memory, fates, highestBytes: memory.highestBytes };
 }
 
 const bandsOf = rememberLast((memory: PlanColumns): MemoryBands => categoryBands(memory));

@@ -16,6 +16,7 @@ import {
   allOpsView,
   type ComparedRun,
   categoryBands,
+  type DeviceToFit,
   type HeldTree,
   heldTree,
   judgeMemory,
@@ -39,6 +40,7 @@ import {
 import { formatOccurrence, opOccurrences, RematError, type Trace } from "@remat/trace";
 import { lazy, memoize } from "./memoize.js";
 import { applySettings, type GivenDevice, initialSettings, type Settings } from "./settings.js";
+import type { StepAtHand } from "./step-at-hand.js";
 
 /** A module's statistics with all that the trade-off view draws. */
 export interface ModuleTradeOff {
@@ -70,9 +72,12 @@ export class TraceDocument {
   /** As it was read. */
   readonly recorded: Trace;
   readonly settings: Settings;
+  readonly atHand: StepAtHand;
   /** Priced, with the settings' allocation unit. */
   readonly trace: Trace;
 
+  /** The step as plans are made of it, under the same settings; undefined: as it is. */
+  readonly planned: () => Trace | undefined;
   readonly stats: () => ReadonlyMap<string, SACStats>;
   readonly tree: () => ModuleTreeView;
   /** Of one rank where the settings shard. */
@@ -87,7 +92,7 @@ export class TraceDocument {
   readonly held: (op: number) => HeldTree | undefined;
   /** What of the peak no op uses any more; undefined where the trace does not tell. */
   readonly idle: () => IdleMemory | undefined;
-  /** Whether the step fits; undefined where the trace does not tell, or cannot be sharded so. */
+  /** Whether the step fits, as far as that is told at once; undefined where the trace does not tell, or cannot be sharded so. */
   readonly verdict: () => Verdict | undefined;
   /** Ops of a module, or of the whole step for an empty name. */
   readonly ops: (fqn: string) => OpTableView;
@@ -100,12 +105,14 @@ export class TraceDocument {
   /** Of one rank; undefined where the settings do not shard. */
   readonly simulation: () => FsdpSimulation | undefined;
 
-  constructor(name: DocumentName, recorded: Trace, settings: Settings) {
+  constructor(name: DocumentName, recorded: Trace, settings: Settings, atHand: StepAtHand = {}) {
     this.name = name;
     this.recorded = recorded;
     this.settings = settings;
+    this.atHand = atHand;
     this.trace = applySettings(recorded, settings);
     const { trace } = this;
+    this.planned = lazy(() => atHand.planned && applySettings(atHand.planned, settings));
     this.stats = lazy(() => sacStats(trace));
     this.tree = lazy(() => moduleTreeView(trace, this.stats()));
     this.simulation = lazy(() =>
@@ -140,12 +147,12 @@ export class TraceDocument {
     });
   }
 
-  static open(name: DocumentName, recorded: Trace, given: GivenDevice): TraceDocument {
-    return new TraceDocument(name, recorded, initialSettings(recorded, given));
+  static open(name: DocumentName, recorded: Trace, given: GivenDevice, atHand: StepAtHand = {}): TraceDocument {
+    return new TraceDocument(name, recorded, initialSettings(recorded, given), atHand);
   }
 
   with(settings: Partial<Settings>): TraceDocument {
-    return new TraceDocument(this.name, this.recorded, { ...this.settings, ...settings });
+    return new TraceDocument(this.name, this.recorded, { ...this.settings, ...settings }, this.atHand);
   }
 
   /** What is alive after an op. */
@@ -171,17 +178,39 @@ export class TraceDocument {
     return { name, trace: this.trace, modules: this.tree(), peak: this.peak() };
   }
 
+  /** What the step is to fit. */
+  get device(): DeviceToFit {
+    return this.settings.device ?? this.settings.meantFor;
+  }
+
+  /** Whether there is more to say than is told at once: what would make it fit, or what of a large step is free to gain. */
+  get isJudgedLater(): boolean {
+    const { header, ops } = this.recorded;
+    const isWhole = this.recorded.truncated === undefined && header.failure === undefined;
+    if (this.atHand.judge === undefined || !isWhole || !this.isAsTaken || !this.isHeldKnown()) return false;
+    return this.isPrediction || ops.count > mostOpsJudged || this.verdict()?.fits === false;
+  }
+
+  /** Whether it is the very step that was taken, on one device. */
+  private get isAsTaken(): boolean {
+    const { worldSize, allocationUnitBytes } = this.settings;
+    return worldSize === 1 && allocationUnitBytes === undefined;
+  }
+
   /** The first line of every screen: what is wrong with a trace is for the view to say that needs it. */
   private judge(): Verdict | undefined {
-    const { device, meantFor } = this.settings;
+    const { device } = this;
     if (!this.isHeldKnown()) return undefined;
     const isJudgedWhole = this.settings.worldSize === 1 && this.trace.ops.count <= mostOpsJudged;
+    const { earlyReleasePeakBytes, commandFor } = this.atHand;
     try {
-      if (isJudgedWhole) return judgeMemory(this.trace, { device: device ?? meantFor });
-      return judgeStep(
-        { ...heldPeak(this.memoryTrace()), truncated: this.recorded.truncated },
-        { device: device ?? meantFor },
-      );
+      if (!isJudgedWhole)
+        return judgeStep({ ...heldPeak(this.memoryTrace()), truncated: this.recorded.truncated }, { device });
+      if (!this.isAsTaken) return judgeMemory(this.trace, { device, planned: this.planned() });
+      return judgeMemory(this.trace, {
+        ...{ device, planned: this.planned(), earlyReleasePeakBytes },
+        commandFor: (step) => commandFor?.(step, device),
+      });
     } catch (error) {
       if (error instanceof RematError) return undefined;
       throw error;

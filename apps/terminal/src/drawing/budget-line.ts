@@ -31,7 +31,11 @@ export function budgetFactsOf(
   if (plans.front?.trace !== trace) return told(plans.progress ?? "looking for plans", "faint");
   if (plans.front.reason !== undefined) return told(plans.front.reason, "bad");
   const within = planOfBudget(own, trace)!;
-  const text = describePlanWithin(within, { recordedPeakBytes }).join(" ");
+  const isDrawn = within.point === undefined || within.point.fates !== undefined;
+  const text = [
+    ...describePlanWithin(within, { recordedPeakBytes }),
+    ...(isDrawn ? [] : ["It runs other ops than the step shown here, over which it is not drawn."]),
+  ].join(" ");
   return told(text, within.point === undefined ? "bad" : undefined);
 }
 

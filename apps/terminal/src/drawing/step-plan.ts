@@ -52,10 +52,13 @@ export function stepPlanLines(
     ...(mismatch === undefined ? [] : wrapped(mismatch, "warning")),
     // Of another trace it has its file.
     ...(mismatch === undefined
-      ? [[], ...wrapped("w writes it to a file.", "faint"), ...recomputedModules(document, plan, glyphs)]
+      ? [[], ...wrapped("w writes it to a file.", "faint"), ...recomputedModules(stepOf(document), plan, glyphs)]
       : []),
   ].map((line) => fitLine(line, width, glyphs));
 }
+
+/** The step that plans are made of. */
+const stepOf = (document: TraceDocument): Trace => document.planned() ?? document.trace;
 
 const summaryOf = rememberLast((plan: Plan, trace: Trace) =>
   // Of freeing alone nothing is shown here.
@@ -63,8 +66,8 @@ const summaryOf = rememberLast((plan: Plan, trace: Trace) =>
 );
 
 /** Returns which modules recompute ops, those first that take longest for it. */
-function recomputedModules(document: TraceDocument, plan: Plan, glyphs: Glyphs): readonly Line[] {
-  const { byModule, recomputed } = summaryOf(plan, document.trace);
+function recomputedModules(step: Trace, plan: Plan, glyphs: Glyphs): readonly Line[] {
+  const { byModule, recomputed } = summaryOf(plan, step);
   if (byModule.length === 0) return [];
   return [
     [],
@@ -84,6 +87,6 @@ function recomputedModules(document: TraceDocument, plan: Plan, glyphs: Glyphs):
 const mismatchOf = rememberLast((plan: Plan, trace: Trace) => findPlanMismatch(plan, trace));
 
 function findMismatch(document: TraceDocument, plan: Plan): string | undefined {
-  const found = mismatchOf(plan, document.recorded);
+  const found = mismatchOf(plan, stepOf(document));
   return found === undefined ? undefined : `It does not fit this trace: ${describePlanMismatch(found)}.`;
 }

@@ -1,4 +1,5 @@
 import { type Trace, truncationNote } from "@remat/trace";
+import type { StepAtHand } from "../document/step-at-hand.js";
 import { TraceDocument } from "../document/trace-document.js";
 import { bodyArea } from "../screen/draw-screen.js";
 import type { Action, Step } from "../state/action.js";
@@ -107,15 +108,16 @@ interface NamedTrace {
   readonly path: string | undefined;
   readonly trace: Trace;
   readonly isModel?: boolean | undefined;
+  readonly atHand?: StepAtHand;
 }
 
 /** Shows a trace as it was left, with every view's own state at its beginning; a plan that was opened before goes with it. */
 export function showTrace(
   views: readonly View[],
   state: AppState,
-  { title, path, trace, isModel, saved }: NamedTrace & { readonly saved: SavedView },
+  { title, path, trace, isModel, atHand, saved }: NamedTrace & { readonly saved: SavedView },
 ): Step {
-  const document = TraceDocument.open({ title, path, isModel }, trace, state);
+  const document = TraceDocument.open({ title, path, isModel }, trace, state, atHand);
   const { wantedView, plan } = state;
   const shown: AppState = {
     ...initialState({ ...state, view: wantedView ?? views[0].name }),

@@ -1,6 +1,7 @@
 import { RematError } from "@remat/trace";
 import type { Action, Step } from "../state/action.js";
 import type { AppState } from "../state/app-state.js";
+import type { Command } from "../state/command.js";
 import type { View } from "../state/view.js";
 import { keepCommands } from "./kept-view.js";
 import { reduceClick, reduceKey, reduceWheel } from "./reduce-input.js";
@@ -16,7 +17,14 @@ import { stay, tell } from "./step.js";
 export function reduce(views: readonly View[], state: AppState, action: Action): Step {
   const { state: next, commands } = attempt(views, state, action);
   const settled = settle(views, next);
-  return { state: settled.state, commands: [...commands, ...settled.commands] };
+  return { state: settled.state, commands: [...commands, ...settled.commands, ...judging(state, settled.state)] };
+}
+
+/** What is shown is judged whole beside what else goes on. */
+function judging(before: AppState, { run, screen }: AppState): readonly Command[] {
+  const document = run?.document;
+  const isNew = document !== undefined && (document !== before.run?.document || before.screen === "start");
+  return isNew && screen !== "start" && document.isJudgedLater ? [{ kind: "judge", document }] : [];
 }
 
 function attempt(views: readonly View[], state: AppState, action: Action): Step {
@@ -50,6 +58,9 @@ function reduceAction(views: readonly View[], state: AppState, action: Action): 
       return notOpened(state, action);
     case "show":
       return showTrace(views, state, action);
+    case "judged":
+      if (state.run?.document !== action.document) return stay(state);
+      return stay({ ...state, run: { ...state.run, judged: { document: action.document, verdict: action.verdict } } });
     case "compareWith":
       return stay(addOther(state, action));
     case "select":

@@ -27,7 +27,7 @@ export interface DrawnScreen {
 /** Returns the screen of a state in a terminal of some size: the same for the same. */
 export function drawScreen(views: readonly View[], state: AppState, { columns, rows }: ScreenSize): DrawnScreen {
   if (isTooSmall({ columns, rows })) return drawTooSmall(columns, rows, state.look.glyphs);
-  const title = drawTitle(views, state, columns);
+  const title = drawTitle(views, state, { columns, rows });
   const bottom = drawBottom(views, state, { columns, rows });
   const room = rows - title.lines.length - bottom.length;
   const body = drawBody(views, state, { width: columns, height: room });
@@ -50,7 +50,8 @@ export function isTooSmall({ columns, rows }: ScreenSize): boolean {
 export function bodyArea(views: readonly View[], state: AppState): Area {
   const columns = Math.max(smallestScreen.columns, state.size.columns);
   const rows = Math.max(smallestScreen.rows, state.size.rows);
-  const taken = drawTitle(views, state, columns).lines.length + drawBottom(views, state, { columns, rows }).length;
+  const taken =
+    drawTitle(views, state, { columns, rows }).lines.length + drawBottom(views, state, { columns, rows }).length;
   return { width: columns, height: rows - taken };
 }
 

@@ -1,5 +1,5 @@
 import type { Run } from "../document/run.js";
-import type { AppState } from "../state/app-state.js";
+import type { AppState, ScreenSize } from "../state/app-state.js";
 import { viewOf } from "../state/scene-of.js";
 import type { View } from "../state/view.js";
 import { type Drawn, type Region, textOnly } from "../text/drawn.js";
@@ -31,7 +31,7 @@ const fewestColumns = 16;
  * Draws the lines above a view: its tab among the others, the verdict, and what is shown for which device. That stands behind the tabs; where these
  * would have to be shortened for it, at the end of the verdict, and where neither has room, in a line of its own.
  */
-export function drawTitle(views: readonly View[], state: AppState, width: number): Drawn {
+export function drawTitle(views: readonly View[], state: AppState, { columns: width, rows }: ScreenSize): Drawn {
   const { glyphs } = state.look;
   const { run } = state;
   if (state.screen === "plan" && state.planFrom !== undefined)
@@ -39,22 +39,22 @@ export function drawTitle(views: readonly View[], state: AppState, width: number
   if (state.screen !== "views" || run === undefined) return textOnly(fitLine([appName], width, glyphs));
   const on = viewOf(views, state);
   const [name, shortName] = namesOf(run, glyphs);
-  const verdict = (beside?: string) => drawVerdict(run.document, width, glyphs, beside);
+  const verdict = (beside?: string) => drawVerdict(run, { columns: width, rows }, glyphs, beside);
   const roomBeside = (tabs: Drawn): number => width - lineWidth(tabs.lines[0]) - 2;
   const withName = (tabs: Drawn, text: string): Drawn => {
     const fitted = fitText(text, roomBeside(tabs), glyphs, { align: "right", cut: "start" });
     const line = [...tabs.lines[0], { text: ` ${fitted} `, style: "faint" as const }];
-    return { lines: [fitLine(line, width, glyphs), verdict()], regions: tabs.regions };
+    return { lines: [fitLine(line, width, glyphs), ...verdict()], regions: tabs.regions };
   };
 
   const whole = wholeTabs.map((style) => drawTabs(views, on, style));
   const beside = whole.find((tabs) => roomBeside(tabs) >= textWidth(name));
   if (beside !== undefined) return withName(beside, name);
   const alone = whole.find(({ lines: [line] }) => lineWidth(line) <= width);
-  const room = roomBesideVerdict(run.document, width, glyphs);
+  const room = roomBesideVerdict(run, width, glyphs);
   const named = [name, shortName].find((text) => textWidth(text) <= room);
   if (alone !== undefined && named !== undefined)
-    return { lines: [fitLine(alone.lines[0], width, glyphs), verdict(named)], regions: alone.regions };
+    return { lines: [fitLine(alone.lines[0], width, glyphs), ...verdict(named)], regions: alone.regions };
   const short = drawTabs(views, on, shortTabs);
   if (roomBeside(short) >= Math.min(fewestColumns, textWidth(name))) return withName(short, name);
   const tabs = alone ?? short;
@@ -63,7 +63,7 @@ export function drawTitle(views: readonly View[], state: AppState, width: number
     width,
     glyphs,
   );
-  return { lines: [fitLine(tabs.lines[0], width, glyphs), ownLine, verdict()], regions: tabs.regions };
+  return { lines: [fitLine(tabs.lines[0], width, glyphs), ownLine, ...verdict()], regions: tabs.regions };
 }
 
 function drawTabs(views: readonly View[], on: View, { hasAppName, isRoomy, isShort }: TabStyle): Drawn {

@@ -1,36 +1,82 @@
-import { factsOf } from "@remat/reporting";
-import type { TraceDocument } from "../document/trace-document.js";
+import { describeCategories, factLines, factsOf, type Verdict } from "@remat/reporting";
+import { wrapText } from "@remat/text-table";
+import { type Run, verdictOf } from "../document/run.js";
+import type { ScreenSize } from "../state/app-state.js";
 import type { Glyphs } from "../text/glyphs.js";
 import { fitLine, type Line, lineWidth, type Span } from "../text/line.js";
 
+/** Lower terminals have no lines for what does not fit into the rule. */
+const fewestRows = 16;
+
 /**
- * Draws the verdict on the step in a rule across the screen: as many of its facts as there is room for, the first in any case.
- * `beside` stands at its end.
+ * Draws the verdict on the step: a rule across the screen with as many of its facts as there is room for, the first in any case, and below it, where these had none, what
+ * to do next and what to type. `beside` stands at the rule's end.
  */
-export function drawVerdict(document: TraceDocument, width: number, glyphs: Glyphs, beside?: string): Line {
-  const verdict = document.verdict();
-  const [, ...others] = factsOf(verdict).facts;
-  const spans = [...firstFact(document, glyphs)];
+export function drawVerdict(
+  run: Run,
+  { columns, rows }: ScreenSize,
+  glyphs: Glyphs,
+  beside?: string,
+): readonly [rule: Line, ...below: readonly Line[]] {
+  const verdict = verdictOf(run);
+  const { facts, command } = factsOf(verdict);
+  const spans = [...firstFact(verdict, glyphs)];
   const end: Line = beside === undefined ? [] : [{ text: ` ${beside} ` }, { text: glyphs.horizontal, style: "faint" }];
-  const room = width - lineWidth(end);
-  for (const fact of others) {
-    const more: Span = { text: ` ${glyphs.separator} ${fact}`, style: "faint" };
-    if (lineWidth([...spans, more]) + 2 <= room) spans.push(more);
+  const room = columns - lineWidth(end);
+  const told = new Set<string>();
+  for (const fact of facts.slice(1)) {
+    const more: Span = { text: ` ${glyphs.separator} ${fact}`, style: fact === command ? "strong" : "faint" };
+    if (lineWidth([...spans, more]) + 2 > room) continue;
+    spans.push(more);
+    told.add(fact);
   }
   spans.push({ text: " " });
   const rest = room - lineWidth(spans);
-  const rule: Line = rest > 0 ? [{ text: glyphs.horizontal.repeat(rest), style: "faint" }] : [];
-  return fitLine([...spans, ...rule, ...end], width, glyphs);
+  const line: Line = rest > 0 ? [{ text: glyphs.horizontal.repeat(rest), style: "faint" }] : [];
+  const rule = fitLine([...spans, ...line, ...end], columns, glyphs);
+  const isOpen = command !== undefined || verdict?.fits === false;
+  if (rows < fewestRows || verdict === undefined || !isOpen) return [rule];
+  // What holds the peak is what every view shows.
+  const shown = new Set([...told, ...describeCategories(verdict)]);
+  const left = facts.slice(1).filter((fact) => !shown.has(fact));
+  return [rule, ...nextLines(left, command, columns, glyphs)];
+}
+
+/** What was left out of the rule: what to do in a line, and what to type in as few as it takes. */
+function nextLines(
+  facts: readonly string[],
+  command: string | undefined,
+  columns: number,
+  glyphs: Glyphs,
+): readonly Line[] {
+  const [next = "", ...more] = factLines({ facts: facts.filter((fact) => fact !== command) }, columns - 2);
+  const isTyped = command !== undefined && facts.includes(command);
+  const together = `${next} ${glyphs.separator} ${command}`;
+  if (isTyped && next !== "" && more.length === 0 && together.length <= columns - 2)
+    return [
+      fitLine(
+        [
+          { text: `  ${next} ${glyphs.separator} `, style: "accent" },
+          { text: command, style: "strong" },
+        ],
+        columns,
+        glyphs,
+      ),
+    ];
+  const told: Line = [{ text: `  ${more.length === 0 ? next : `${next}${glyphs.ellipsis}`}`, style: "accent" }];
+  const typed = isTyped ? wrapText(command, columns - 2, "  ") : [];
+  return [...(next === "" ? [] : [told]), ...typed.map((text): Line => [{ text: `  ${text}`, style: "strong" }])].map(
+    (line) => fitLine(line, columns, glyphs),
+  );
 }
 
 /** Returns the columns that may stand beside a verdict's first fact. */
-export function roomBesideVerdict(document: TraceDocument, width: number, glyphs: Glyphs): number {
+export function roomBesideVerdict(run: Run, width: number, glyphs: Glyphs): number {
   // A space before and after each, and the rule's ends.
-  return width - lineWidth(firstFact(document, glyphs)) - 5;
+  return width - lineWidth(firstFact(verdictOf(run), glyphs)) - 5;
 }
 
-function firstFact(document: TraceDocument, glyphs: Glyphs): Line {
-  const verdict = document.verdict();
+function firstFact(verdict: Verdict | undefined, glyphs: Glyphs): Line {
   const isBad = verdict?.fits === false || verdict?.truncated !== undefined;
   const style = isBad ? "bad" : verdict?.fits === undefined ? "faint" : "good";
   return [

@@ -1,4 +1,7 @@
+import type { Verdict } from "@remat/reporting";
 import type { Trace } from "@remat/trace";
+import type { StepAtHand } from "../document/step-at-hand.js";
+import type { TraceDocument } from "../document/trace-document.js";
 import type { ClickTarget } from "../text/drawn.js";
 import type { AppState, ScreenSize } from "./app-state.js";
 import type { Command } from "./command.js";
@@ -23,8 +26,11 @@ export type Action =
       readonly path: string | undefined;
       readonly trace: Trace;
       readonly isModel?: boolean;
+      readonly atHand?: StepAtHand;
       readonly saved: SavedView;
     }
+  /** What is shown was judged with all that there is to say. */
+  | { readonly kind: "judged"; readonly document: TraceDocument; readonly verdict: Verdict }
   | { readonly kind: "compareWith"; readonly title: string; readonly path: string | undefined; readonly trace: Trace }
   | { readonly kind: "select"; readonly module: string }
   | { readonly kind: "entries"; readonly entries: readonly StartEntry[] }

@@ -1,24 +1,25 @@
-import type { Trace } from "@remat/trace";
 import { type BudgetedPlans, noPlans, type PlansState, planOfBudget } from "../document/step-plans.js";
+import type { TraceDocument } from "../document/trace-document.js";
 import type { Outcome } from "./view.js";
 import type { ViewAnswer } from "./work.js";
 
 /** Asks for the plans of a step where there is a budget, and then for what the one within it holds. */
-export function askForPlan<Own extends BudgetedPlans>(trace: Trace, own: Own): Outcome<Own> {
+export function askForPlan<Own extends BudgetedPlans>(document: TraceDocument, own: Own): Outcome<Own> {
+  const { trace } = document;
   const { budgetBytes, plans } = own;
   if (budgetBytes === undefined) return { own };
   if (plans.front?.trace !== trace) {
     if (plans.asked === trace) return { own };
     return {
       own: { ...own, plans: { ...noPlans, asked: trace } },
-      requests: [{ kind: "work", work: { kind: "planFront", trace } }],
+      requests: [{ kind: "work", work: { kind: "planFront", trace, planned: document.planned() } }],
     };
   }
   const point = planOfBudget(own, trace)?.point;
-  if (point === undefined || point === plans.wanted || point === plans.held?.plan) return { own };
+  if (point?.fates === undefined || point === plans.wanted || point === plans.held?.plan) return { own };
   return {
     own: { ...own, plans: { ...plans, wanted: point } },
-    requests: [{ kind: "work", work: { kind: "holdPlan", trace, plan: point } }],
+    requests: [{ kind: "work", work: { kind: "holdPlan", trace, planned: document.planned(), plan: point } }],
   };
 }
 

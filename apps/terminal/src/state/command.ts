@@ -1,3 +1,4 @@
+import type { TraceDocument } from "../document/trace-document.js";
 import type { ThemeName } from "../text/theme.js";
 import type { SavedView } from "./opened.js";
 import type { ViewWork } from "./work.js";
@@ -14,6 +15,8 @@ export type Command =
   /** Stops what a view has under way of a kind; where there is a best result so far, it is told. */
   | { readonly kind: "stopWork"; readonly view: string; readonly work: ViewWork["kind"] }
   | { readonly kind: "stopAllWork" }
+  /** Judges the step that is shown with all that there is to say; tells `judged`. What was being judged before is stopped. */
+  | { readonly kind: "judge"; readonly document: TraceDocument }
   /** Writes a file that was not there before; tells `written` or `notWritten`. */
   | { readonly kind: "writeFile"; readonly name: string; readonly text: string }
   | { readonly kind: "copy"; readonly text: string }

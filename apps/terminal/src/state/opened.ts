@@ -1,4 +1,5 @@
 import type { Plan, Trace } from "@remat/trace";
+import type { StepAtHand } from "../document/step-at-hand.js";
 
 /** What a name on the command line, or on the start screen, turned out to be. */
 export type Opened =
@@ -8,6 +9,7 @@ export type Opened =
       readonly path: string;
       readonly trace: Trace;
       readonly isModel?: boolean;
+      readonly atHand?: StepAtHand;
     }
   | {
       readonly kind: "plan";

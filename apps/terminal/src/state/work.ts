@@ -17,16 +17,24 @@ export interface WhatIfSubject {
   readonly pricedFor: DeviceSpec;
 }
 
+/** A step that is planned. */
+export interface PlannedStep {
+  /** As it is shown. */
+  readonly trace: Trace;
+  /** As plans are made of it, where its ops are others. */
+  readonly planned?: Trace | undefined;
+}
+
 /** What takes a view long, and is done while the app goes on. */
 export type ViewWork =
   /** Finds the optimal policy of a module, once the wish for it has rested for `restMs`. */
   | { readonly kind: "planModule"; readonly stats: SACStats; readonly budgetBytes: number; readonly restMs: number }
   /** Plans the whole step for a share of its recorded peak. */
-  | { readonly kind: "planWholeStep"; readonly trace: Trace; readonly budgetShare: number }
+  | ({ readonly kind: "planWholeStep"; readonly budgetShare: number } & PlannedStep)
   /** Plans the whole step for many budgets. */
-  | { readonly kind: "planFront"; readonly trace: Trace }
+  | ({ readonly kind: "planFront" } & PlannedStep)
   /** Tells what the step holds that follows one of those plans. */
-  | { readonly kind: "holdPlan"; readonly trace: Trace; readonly plan: FoundPlan }
+  | ({ readonly kind: "holdPlan"; readonly plan: FoundPlan } & PlannedStep)
   | WhatIfWork;
 
 /** Answers what is usual of a step, or one question. */
@@ -58,7 +66,6 @@ export type ViewAnswer =
       readonly kind: "frontFound";
       readonly trace: Trace;
       readonly plans: readonly FoundPlan[];
-      readonly recordedPeakBytes: number;
       readonly reason: string | undefined;
     }
   /** Of the plan with that peak. */

@@ -140,7 +140,8 @@ function writeRequests(scene: Scene, own: DevicesState, name: string): readonly 
   return plan === undefined || name === "" ? [] : [{ kind: "writeFile", name, text: writePlan(plan) }];
 }
 
-function planWholeStep({ document: { trace } }: Scene, own: DevicesState): Outcome<DevicesState> {
+function planWholeStep({ document }: Scene, own: DevicesState): Outcome<DevicesState> {
+  const { trace } = document;
   if (own.planning !== undefined) return { own };
   const fresh: DevicesState = { ...own, outcome: undefined, stepPlan: undefined };
   if (!trace.hasPhase(Phase.backward))
@@ -148,7 +149,7 @@ function planWholeStep({ document: { trace } }: Scene, own: DevicesState): Outco
   const { budgetShare } = own;
   return {
     own: { ...fresh, planning: { trace, text: "reading the step" } },
-    requests: [{ kind: "work", work: { kind: "planWholeStep", trace, budgetShare } }],
+    requests: [{ kind: "work", work: { kind: "planWholeStep", trace, planned: document.planned(), budgetShare } }],
   };
 }
 

@@ -11,10 +11,12 @@ import {
   labelCategory,
   openAll,
   openLargest,
+  type Verdict,
   type ViewTable,
 } from "@remat/reporting";
 import { wrapText } from "@remat/text-table";
 import { rememberLast } from "../document/memoize.js";
+import { verdictOf } from "../document/run.js";
 import type { TraceDocument } from "../document/trace-document.js";
 import { heldColumns, inGlyphs } from "../drawing/held-columns.js";
 import { isMatch, type Outcome, type Scene, type View, type ViewAction } from "../state/view.js";
@@ -184,9 +186,9 @@ function rowAt(tree: HeldTree, { ids, depths, parents }: HeldRows, index: number
   return heldRow(tree, ids[index], depths[index], parents[index]);
 }
 
-const answersOf = rememberLast((document: TraceDocument) =>
+const answersOf = rememberLast((document: TraceDocument, verdict: Verdict | undefined) =>
   answerFirst(document.memoryTrace(), {
-    verdict: document.verdict(),
+    verdict,
     tree: document.held(-1),
     idle: document.idle(),
   }),
@@ -210,7 +212,7 @@ function headOf(scene: Scene, own: HeldState): readonly Line[] {
     ...(own.op < 0 ? [] : [{ text: "   p: at the peak", style: "faint" as const }]),
   ];
   if (own.op >= 0) return [fitLine(title, area.width, look.glyphs)];
-  const free = answersOf(document).find(({ about }) => about === "free");
+  const free = answersOf(document, verdictOf(scene.run)).find(({ about }) => about === "free");
   const told =
     free === undefined
       ? ""

@@ -1,5 +1,6 @@
 import { bytesOfBudget, parseBudget, peakOp } from "@remat/memory";
 import { type Cell, formatBytes, type MemoryBands, sampleBands, type ViewTable } from "@remat/reporting";
+import { formatBudget } from "@remat/text-table";
 import { phaseNames } from "@remat/trace";
 import { findModule } from "../document/find-module.js";
 import { heldPlan, nextBudget, noPlans, type PlansState, planBands } from "../document/step-plans.js";
@@ -72,7 +73,7 @@ export const memoryView: View<MemoryState, MemoryKey> = {
   ],
   initial: () => ({ from: 0, to: 0, op: -1, by: "category", budgetBytes: undefined, plans: noPlans }),
   reduce: (scene, own, action) => reduce(scene, settled(scene, own), action),
-  settle: (scene, own) => askForPlan(scene.document.trace, settled(scene, own)),
+  settle: (scene, own) => askForPlan(scene.document, settled(scene, own)),
   draw: (scene, own) => drawMemory(scene, settled(scene, own)),
   search(scene, own) {
     const trace = scene.document.memoryTrace();
@@ -108,7 +109,7 @@ function reduce(scene: Scene, own: MemoryState, action: ViewAction<MemoryKey>): 
             {
               kind: "ask",
               label: "budget: ",
-              text: own.budgetBytes === undefined ? "" : formatBytes(own.budgetBytes).replace(" ", ""),
+              text: own.budgetBytes === undefined ? "" : formatBudget(own.budgetBytes),
               hint: "a size or a share of the peak, e.g. 2GiB or 60%",
             },
           ],

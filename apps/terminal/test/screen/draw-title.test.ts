@@ -12,7 +12,7 @@ const trace = await transformer();
 function titleOf(columns: number, view: string, name: string, ascii = false) {
   const { app } = makeApp({ view, ascii, size: { columns, rows: 24 } });
   app.show(name, undefined, trace);
-  const { lines, regions } = drawTitle(app.views, app.state, columns);
+  const { lines, regions } = drawTitle(app.views, app.state, { columns, rows: 30 });
   return { lines, regions, texts: lines.map((line) => line.map(({ text }) => text).join("")) };
 }
 

@@ -5,8 +5,9 @@ import { formatOverhead, formatWholePercent } from "../format-quantity.js";
 import type { HeldGroup, HeldTree } from "../held-tree/held-tree.js";
 import { countModules } from "../held-tree/name-pattern.js";
 import { type SizeFormat, type SizeUnit, sizeFormat } from "../size-unit.js";
-import { describeLeast, savingOf } from "../verdict/describe-verdict.js";
+import { describeLeast } from "../verdict/describe-verdict.js";
 import { whereRecorded } from "../verdict/device-to-fit.js";
+import { worthSaying } from "../verdict/free-way.js";
 import type { Verdict } from "../verdict/verdict.js";
 import { describeWay } from "../verdict/way-to-fit.js";
 import type { RecommendedPlan } from "../view-summary.js";
@@ -38,9 +39,6 @@ export interface AnswerFirstOptions {
 
 /** Groups that are named of what holds a peak. */
 const groupsTold = 3;
-
-/** Less than this share of the peak is not worth a word. */
-const worthSaying = 0.01;
 
 /**
  * Returns the answers to what everybody asks first: does it fit, what holds the peak, what is free to gain, what to type.
@@ -156,9 +154,7 @@ function answerFree(trace: Trace, { verdict, tree, idle, plans = [], units }: An
     };
   const size = sizeFormat(units);
   const peakBytes = verdict?.peakBytes ?? tree?.held.totalBytes ?? 0;
-  const saving = verdict && savingOf(verdict);
-  const free = plans.find(({ overhead }) => overhead === 0);
-  const least = saving ?? (free !== undefined && free.peakBytes < (1 - worthSaying) * peakBytes ? free : undefined);
+  const least = verdict?.free;
   const reasons = [describeIdle(trace, peakBytes, idle)];
   const costly = plans.filter(
     ({ allowedOverhead, overhead, peakBytes: planned }) =>
@@ -177,7 +173,7 @@ function answerFree(trace: Trace, { verdict, tree, idle, plans = [], units }: An
   if (least === undefined && !isKnown) return { ...asked("free"), answer: "", reasons };
   if (least === undefined) return { ...asked("free"), answer: "Nothing that costs no time", reasons };
   const gained = `${formatWholePercent(1 - least.peakBytes / Math.max(1, peakBytes))} less`;
-  const how = saving?.kind === "early-release" ? "by early release" : "by a plan that recomputes nothing";
+  const how = least.kind === "early-release" ? "by early release" : "by a plan that recomputes nothing";
   return {
     ...asked("free"),
     answer: `${gained}: ${size(least.peakBytes)} ${how}`,

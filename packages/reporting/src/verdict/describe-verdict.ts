@@ -2,35 +2,36 @@ import { labelCategory } from "../category-colours.js";
 import { formatOverhead, formatPercent, formatWholePercent } from "../format-quantity.js";
 import type { SizeFormat } from "../size-unit.js";
 import type { FittingBatch, GivenStep, LeastHeld, Verdict } from "./verdict.js";
-import { describeWay, type WayToFit } from "./way-to-fit.js";
+import { describeWay } from "./way-to-fit.js";
 
 /** More categories than these are for the table below. */
 const categoriesTold = 2;
-
-/** Less than this share of the peak is not worth a word. */
-const worthSaying = 0.01;
 
 /** What a verdict is before it is put into words. */
 export type VerdictFigures = Omit<Verdict, "facts" | "sentence">;
 
 /** Returns a verdict in words, a fact each: what is held, whether it fits, what it is, what would be better, what to type. */
 export function describeVerdict(verdict: VerdictFigures, size: SizeFormat): readonly string[] {
-  const { categories, recomputedOps, given, outcome, largestBatch, command } = verdict;
-  const told = categories.filter(({ share }) => share >= 0.005).slice(0, categoriesTold);
+  const { recomputedOps, given, outcome, largestBatch, command } = verdict;
   return [
     describePeak(verdict, size),
-    ...(told.length === 0
-      ? []
-      : [
-          told
-            .map(({ category, share }) => `${labelCategory(category).toLowerCase()} ${formatWholePercent(share)}`)
-            .join(", "),
-        ]),
+    ...describeCategories(verdict),
     ...(recomputedOps === 0 ? [] : [`${recomputedOps} ops recompute what is checkpointed by hand`]),
     ...(given === undefined ? [] : [describeGiven(given, verdict.peakBytes, size)]),
     ...(outcome === undefined ? describeRemedies(verdict, size) : [describeOutcome(verdict, size)]),
     ...(largestBatch === undefined ? [] : [describeLargest(largestBatch, size), ...describeReleased(verdict)]),
     ...(command === undefined ? [] : [command]),
+  ];
+}
+
+/** Returns what most of the peak is, in words, as one fact or none: whoever shows the categories themselves leaves it out. */
+export function describeCategories({ categories }: Pick<Verdict, "categories">): readonly string[] {
+  const told = categories.filter(({ share }) => share >= 0.005).slice(0, categoriesTold);
+  if (told.length === 0) return [];
+  return [
+    told
+      .map(({ category, share }) => `${labelCategory(category).toLowerCase()} ${formatWholePercent(share)}`)
+      .join(", "),
   ];
 }
 
@@ -43,19 +44,6 @@ function describeLargest(largest: FittingBatch | null, size: SizeFormat): string
   return largest === null
     ? "not even one sample fits"
     : `largest batch that fits ${largest.batch.toLocaleString("en")}: ${size(largest.peakBytes)}`;
-}
-
-/** Returns what holds less and recomputes nothing: early release, or where no model is at hand a plan; undefined where that is next to nothing. */
-export function savingOf({
-  peakBytes,
-  earlyReleasePeakBytes,
-  unrecomputedPeakBytes,
-}: Pick<Verdict, "peakBytes" | "earlyReleasePeakBytes" | "unrecomputedPeakBytes">): WayToFit | undefined {
-  const ways: readonly (WayToFit | undefined)[] = [
-    earlyReleasePeakBytes === undefined ? undefined : { kind: "early-release", peakBytes: earlyReleasePeakBytes },
-    unrecomputedPeakBytes === undefined ? undefined : { kind: "unrecomputed", peakBytes: unrecomputedPeakBytes },
-  ];
-  return ways.find((way) => way !== undefined && peakBytes - way.peakBytes >= worthSaying * Math.max(1, peakBytes));
 }
 
 /** Of a trace that breaks off nobody knows what comes after. */
@@ -92,12 +80,9 @@ function describeOutcome({ outcome, peakBytes, deviceMemoryBytes, fits }: Verdic
 }
 
 function describeRemedies(verdict: VerdictFigures, size: SizeFormat): readonly string[] {
-  const { fits, ways, least, truncated } = verdict;
+  const { fits, free, ways, least, truncated } = verdict;
   if (truncated !== undefined) return [];
-  if (fits !== false) {
-    const saving = savingOf(verdict);
-    return saving === undefined ? [] : [describeWay(saving, size)];
-  }
+  if (fits !== false) return free === undefined ? [] : [describeWay(free, size)];
   if (ways === undefined) return [];
   return ways.length === 0
     ? [`nothing tried makes it fit${least === undefined ? "" : `: ${describeLeast(least, size)}`}`]

@@ -67,6 +67,7 @@ export function judgeFailure(
     spareBytes: undefined,
     earlyReleasePeakBytes: undefined,
     unrecomputedPeakBytes: undefined,
+    free: undefined,
     recomputedOps: 0,
     given: undefined,
     outcome: undefined,

@@ -2,8 +2,9 @@ import { heldPeak, tellsLifetimes, unrecomputedPeakBytes } from "@remat/memory";
 import { accountOfFailure, type FailureRemedy } from "@remat/memory/failure";
 import { type CategoryName, countReplayedOps, type DeviceSpec, type Trace } from "@remat/trace";
 import { type SizeUnit, sizeFormat } from "../size-unit.js";
-import { describeVerdict, savingOf } from "./describe-verdict.js";
+import { describeVerdict } from "./describe-verdict.js";
 import { verdictSeparator } from "./fact-lines.js";
+import { freeWay } from "./free-way.js";
 import { judgeFailure } from "./judge-failure.js";
 import type { FittingBatch, GivenStep, LeastHeld, Outcome, Verdict } from "./verdict.js";
 import type { WayToFit } from "./way-to-fit.js";
@@ -11,11 +12,15 @@ import type { WayToFit } from "./way-to-fit.js";
 /** What may come next where nothing is to be won for nothing: a look at what less memory costs. */
 export type NextStep = { readonly kind: "explore" };
 
+const explore: NextStep = { kind: "explore" };
+
 export interface VerdictOptions {
   /** The device that the step is meant for. */
   readonly device: Pick<DeviceSpec, "name" | "memoryBytes">;
   /** What the step holds with early release (`predictReleasedPeak` of `@remat/checkpoint`); left out: nobody can say without its model. */
-  readonly earlyReleasePeakBytes?: number;
+  readonly earlyReleasePeakBytes?: number | undefined;
+  /** The step as plans are made of it; left out: as it is. */
+  readonly planned?: Trace | undefined;
   readonly outcome?: Outcome;
   /** Of a step that is judged without the blocks that are checkpointed by hand: what it holds with them. */
   readonly given?: GivenStep | undefined;
@@ -71,7 +76,8 @@ export function judgeMemory(trace: Trace, options: VerdictOptions): Verdict | un
   // PyTorch frees by reference counts already; what a step of it could free earlier is for its program to say.
   const isReleasable = trace.header.framework === "tfjs" && recomputedOps === 0;
   const step = { ...heldPeak(trace), truncated: trace.truncated, recomputedOps };
-  if (isReleasable) return judgeStep({ ...step, unrecomputedPeakBytes: unrecomputedPeakBytes(trace) }, options);
+  if (isReleasable)
+    return judgeStep({ ...step, unrecomputedPeakBytes: unrecomputedPeakBytes(options.planned ?? trace) }, options);
   if (recomputedOps === 0) return judgeStep(step, options);
   // What is run by a plan or released early is the step without what it recomputes.
   const { earlyReleasePeakBytes: _, commandFor: __, ...others } = options;
@@ -89,9 +95,9 @@ export function judgeStep(
   const isKnown = memoryBytes !== undefined && (isWhole || peakBytes > memoryBytes);
   const spareBytes = isKnown ? memoryBytes - peakBytes : undefined;
   const fits = spareBytes === undefined ? undefined : spareBytes >= 0;
-  const saving = fits === false ? undefined : savingOf({ peakBytes, earlyReleasePeakBytes, unrecomputedPeakBytes });
+  const free = isWhole ? freeWay({ peakBytes, earlyReleasePeakBytes, unrecomputedPeakBytes }) : undefined;
   // Where nothing makes it fit there is nothing to type that would.
-  const next = ways?.[0] ?? (fits === false && ways !== undefined ? undefined : (saving ?? { kind: "explore" }));
+  const next = fits === false ? (ways === undefined ? explore : ways[0]) : (free ?? explore);
   const figures = {
     peakBytes,
     categories: Object.entries(bytesByCategory)
@@ -107,6 +113,7 @@ export function judgeStep(
     spareBytes,
     earlyReleasePeakBytes,
     unrecomputedPeakBytes,
+    free,
     recomputedOps,
     given,
     outcome,

@@ -48,6 +48,8 @@ export interface Verdict {
   readonly earlyReleasePeakBytes: number | undefined;
   /** The peak of a plan without recomputation; undefined where that cannot be said of the run. */
   readonly unrecomputedPeakBytes: number | undefined;
+  /** What holds less and costs no time; undefined where nothing does, or nobody can say. */
+  readonly free: WayToFit | undefined;
   /** How many ops recompute what is checkpointed by hand. */
   readonly recomputedOps: number;
   /** What the step holds with the blocks that are checkpointed by hand, of which this is the step without; undefined where there are none. */

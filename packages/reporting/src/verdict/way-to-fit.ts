@@ -29,7 +29,7 @@ export function describeWay(way: WayToFit, size: SizeFormat = formatBytes): stri
     case "early-release":
       return `early release ${peak} at no cost`;
     case "unrecomputed":
-      return `a plan without recomputation ${peak}`;
+      return `a plan without recomputation ${peak} at no cost`;
     case "plan":
       return `a plan ${peak} for ${formatOverhead(way.overhead)} more time`;
     case "batch":

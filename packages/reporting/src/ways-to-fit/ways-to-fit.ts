@@ -2,6 +2,7 @@ import { heldPeak, unrecomputedPeakBytes } from "@remat/memory";
 import { executorOf, planCheckpointing, planTorchCheckpoints, torchCheckpointExecutor } from "@remat/planner";
 import { deviceSpecs } from "@remat/runtime-estimator";
 import { countReplayedOps, type DeviceSpec, Phase, type Trace } from "@remat/trace";
+import { freeWay } from "../verdict/free-way.js";
 import type { WayToFit } from "../verdict/way-to-fit.js";
 import { fewestRanks } from "./fewest-ranks.js";
 import { largestBatch, type PeakOfBatch } from "./largest-batch.js";
@@ -10,11 +11,11 @@ export interface WaysToFitOptions {
   /** What the device has. */
   readonly memoryBytes: number;
   /** What the step holds with early release; left out: nobody can say without its model. */
-  readonly earlyReleasePeakBytes?: number;
+  readonly earlyReleasePeakBytes?: number | undefined;
   /** Returns the peak of the same step with so many samples; left out where the step cannot be taken again. */
   readonly batch?: { readonly samples: number; readonly peakOf: PeakOfBatch };
-  /** Returns the step as plans are made of it; left out: as it was recorded. */
-  readonly stepToPlan?: () => Promise<Trace>;
+  /** The step as plans are made of it; left out: as it was recorded. */
+  readonly planned?: Trace;
   /** Told what is being looked for. */
   readonly onProgress?: (what: string) => void;
 }
@@ -32,20 +33,20 @@ const rounds = 10;
  * const ways = await waysToFit(trace, { memoryBytes: deviceSpec("t4").memoryBytes });
  */
 export async function waysToFit(trace: Trace, options: WaysToFitOptions): Promise<readonly WayToFit[]> {
-  const { memoryBytes, earlyReleasePeakBytes, batch, stepToPlan = async () => trace, onProgress } = options;
+  const { memoryBytes, earlyReleasePeakBytes, batch, planned = trace, onProgress } = options;
   if (heldPeak(trace).peakBytes <= memoryBytes) return [];
   // Early release and plans are of the step without what it recomputes by itself, and what they come to cannot be told of it.
   const canPlan = countReplayedOps(trace) === 0;
-  if (canPlan && earlyReleasePeakBytes !== undefined && earlyReleasePeakBytes <= memoryBytes)
-    return [{ kind: "early-release", peakBytes: earlyReleasePeakBytes }];
   if (canPlan && trace.header.framework === "tfjs") {
-    const peakBytes = unrecomputedPeakBytes(await stepToPlan());
-    if (peakBytes <= memoryBytes) return [{ kind: "unrecomputed", peakBytes }];
+    const { peakBytes } = heldPeak(trace);
+    const unrecomputed = unrecomputedPeakBytes(planned);
+    const free = freeWay({ peakBytes, earlyReleasePeakBytes, unrecomputedPeakBytes: unrecomputed });
+    if (free !== undefined && free.peakBytes <= memoryBytes) return [free];
   }
   const ways: (WayToFit | undefined)[] = [];
   if (canPlan) {
     onProgress?.("looking for a plan that fits");
-    ways.push(await plan(await stepToPlan(), memoryBytes));
+    ways.push(await plan(planned, memoryBytes));
   }
   if (batch !== undefined) {
     onProgress?.("looking for a batch that fits");
