@@ -33,7 +33,7 @@ describe.each(backends)("on %s", (backend) => {
           stop();
         }
       }),
-      { numRuns: 60 },
+      { numRuns: 30 },
     );
   });
 

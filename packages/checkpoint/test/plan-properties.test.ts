@@ -45,7 +45,7 @@ describe.each(backends)("on %s", (backend) => {
         const updatedBytes = point.peakBytes + heldBytes[1] - heldBytes[0] + 8;
         expect(peaks).toEqual([point.peakBytes, updatedBytes, updatedBytes]);
       }),
-      { numRuns: 40 },
+      { numRuns: 20 },
     );
     expect(plans).toBeGreaterThan(10);
   });
@@ -72,7 +72,7 @@ describe.each(backends)("on %s", (backend) => {
       }),
       // In these two plans a view that was refreshed too early held more than was predicted.
       {
-        numRuns: 30,
+        numRuns: 15,
         examples: [
           [35157, 0.2],
           [20, 0.05],

@@ -259,7 +259,7 @@ test("a budget of a random program is kept, or an error says why not", async () 
         expect(error).toBeInstanceOf(BudgetError);
       }
     }),
-    { numRuns: 40 },
+    { numRuns: 20 },
   );
   expect(Math.min(kept, refused)).toBeGreaterThan(0);
 });
