@@ -9,8 +9,7 @@ export type MemoryBudget = number | string;
 /** A budget, read: whole bytes, or a fraction (at most 1) of what is held without a plan. */
 export type Budget = { readonly bytes: number } | { readonly fraction: number };
 
-const forms =
-  'a share of what is held without a plan, up to 1 or 100% (0.9, "60%"), or bytes with a unit ("2GB", "512MiB")';
+const forms = 'a share of what is held without a plan (0.9, "60%"), or bytes with a unit ("2GB", "512MiB")';
 /** As `formatBytes` of `@remat/text-table` rounds. */
 const shown = /^(?=.{5}$|10..\..$)\d+\.\d+$/;
 const written = /^(\d+(?:\.\d*)?|\.\d+)(?:e(\d+))?\s*(%|[kmgt]?i?b)?$/i;
@@ -27,16 +26,16 @@ export function parseBudget(budget: MemoryBudget): Budget {
   if (typeof budget === "number") return budget <= 1 ? share(budget, budget) : wholeBytes(budget, budget);
   const [, digits, exponent, unitText] = (typeof budget === "string" && written.exec(budget.trim())) || [];
   if (digits === undefined) throw refuse(budget);
-  const amount = Number(exponent === undefined ? digits : `${digits}e${exponent}`);
+  const amount = Number(`${digits}e${exponent ?? 0}`);
   const unit = unitText?.toLowerCase();
   if (unit === "%") return share(amount / 100, budget);
   if (unit === undefined && amount > 1) throw refuse(budget, `, which could be ${budget.trim()}B or ${budget.trim()}%`);
   if (unit === undefined) return share(amount, budget);
   const isBinary = unit.includes("i");
   const scale = (isBinary ? 1024 : 1000) ** ("kmgt".indexOf(unit[0]) + 1);
-  if (!isBinary || !shown.test(digits)) return wholeBytes(amount * scale, budget);
-  const half = 0.5 * 10 ** -digits.split(".")[1].length;
-  return wholeBytes(Math.ceil((amount + half) * scale) - 1, budget);
+  // All that rounds to it is less than half of its last digit above it.
+  const isRounded = isBinary && shown.test(digits);
+  return wholeBytes(isRounded ? Math.ceil(Number(`${digits}5`) * scale - 1) : amount * scale, budget);
 }
 
 /** Returns a budget in whole bytes, given how much is held without a plan. */
