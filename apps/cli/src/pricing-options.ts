@@ -11,14 +11,18 @@ import {
 import { type DeviceSpec, RematError } from "@remat/trace";
 import { type CommandOption, type CommandOptions, grouped } from "./command.js";
 import { parseChoice, parseText, quote, UsageError } from "./usage-error.js";
+import { thisMachine } from "./verdict/this-machine.js";
+
+/** The device that is this machine. */
+export const here = "here";
 
 /** The option of every command that prices ops, if only for the trace that it writes. */
 export const deviceOption: CommandOption = {
   flags: "--device <name>",
   group: "The device",
   reads: true,
-  choices: Object.keys(deviceSpecs),
-  purpose: `Device to price for: a name (a100, h100, rtx-4090, cpu, …) or a JSON file with your own (default: ${defaultDevice}; a trace keeps what was measured)`,
+  choices: [...Object.keys(deviceSpecs), here],
+  purpose: `Device to price for: a name (a100, h100, rtx-4090, cpu, …), here for this machine, or a JSON file with your own (default: ${defaultDevice}; a trace keeps what was measured)`,
 };
 
 /** Those of a command that tells what ops take. */
@@ -61,11 +65,12 @@ export function parsePricing(options: CommandOptions): Pricing {
 }
 
 /**
- * Returns a device by name, or from a JSON file.
+ * Returns a device by name, this machine, or one from a JSON file.
  *
  * @throws UsageError for a name that is none; RematError `DEVICE_FILE`
  */
 export function readDevice(nameOrPath: string): DeviceSpec {
+  if (nameOrPath === here) return { ...deviceByName(defaultDeviceHere), ...thisMachine(), name: here };
   if (!nameOrPath.endsWith(".json")) return deviceByName(nameOrPath);
   let text: string;
   try {
@@ -92,6 +97,8 @@ function deviceByName(name: string): DeviceSpec {
     return deviceSpec(name);
   } catch {
     const known = Object.keys(deviceSpecs).join(", ");
-    throw new UsageError(`there is no device ${quote(name)}. Expected one of ${known}, or a JSON file with your own.`);
+    throw new UsageError(
+      `there is no device ${quote(name)}. Expected one of ${known}, ${here} for this machine, or a JSON file with your own.`,
+    );
   }
 }

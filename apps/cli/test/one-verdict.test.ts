@@ -150,5 +150,6 @@ describe("every front gives one verdict on a run of PyTorch", () => {
     expect(report.answers.find(({ about }: { about: string }) => about === "free").answer).not.toContain("less");
     const plan = await json("plan", run, ...typed(options), "--max-overhead", "0%", "--time", "1s");
     expect(plan.verdict).toMatchObject({ peakBytes, fits });
+    expect(plan.verdict.command).toMatch(/ --budget [\d.]+\w+ --pytorch-policy policy\.json$/);
   });
 });

@@ -168,8 +168,8 @@ describe("SACEstimator.estimateStep", () => {
       ...(batch === undefined ? [] : ["--batch", String(batch)]),
       ...(allocationUnitBytes === undefined ? [] : ["--unit", String(allocationUnitBytes)]),
     );
-    const { modules, opCount, forwardMs } = summarizeSac(estimates.trace!, { depth: 99, estimates });
-    expect({ opCount, forwardMs }).toEqual({ opCount: said.opCount, forwardMs: said.forwardMs });
+    const { modules, opCount, times } = summarizeSac(estimates.trace!, { depth: 99, estimates });
+    expect({ opCount, forwardMs: times.forwardMs }).toEqual({ opCount: said.opCount, forwardMs: said.forwardMs });
     const figures = ({ fqn, memoryBytes, runtimeMs, savedBytes }: (typeof modules)[number]) => ({
       fqn,
       memoryBytes,

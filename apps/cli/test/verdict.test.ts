@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { machineMemoryBytes } from "@remat/backends";
 import { goldenFiles } from "@remat/testkit";
 import { afterAll, describe, expect, it } from "vitest";
 import { remat, rematIn } from "./run.js";
@@ -87,6 +88,12 @@ describe("the verdict", () => {
     const { verdict } = await judged("memory", model, "--batch", "8", "--device", device);
     expect(verdict.fits).toBe(false);
     for (const way of verdict.ways ?? []) if (way.kind !== "device") expect(way.peakBytes).toBeLessThanOrEqual(150e6);
+  });
+
+  it("is for this machine where that is asked for", async () => {
+    const { verdict } = await judged("memory", golden, "--device", "here");
+    expect(verdict).toMatchObject({ device: "here", deviceMemoryBytes: machineMemoryBytes() });
+    expect(verdict.command).toContain("--device here");
   });
 
   it("is in colours where somebody sees them, and nowhere else", async () => {

@@ -1,5 +1,5 @@
 import type { MemoryMoment } from "@remat/memory";
-import { countSteps } from "@remat/runtime-estimator";
+import { countSteps, msOfTimes } from "@remat/runtime-estimator";
 import { categoryNames, type Trace, truncationNote } from "@remat/trace";
 import type { ModuleTreeView } from "./module-tree-view.js";
 import type { ViewTable } from "./view-table.js";
@@ -78,9 +78,10 @@ export function compareView(before: ComparedRun, after: ComparedRun): CompareVie
     before: before.name,
     after: after.name,
     totals: [
-      total("step", "ms", ({ modules: { totals } }) => totals.forwardMs + totals.backwardMs),
+      total("step", "ms", ({ modules: { totals } }) => msOfTimes(totals)),
       total("forward", "ms", ({ modules: { totals } }) => totals.forwardMs),
       total("backward", "ms", ({ modules: { totals } }) => totals.backwardMs),
+      total("optimizer", "ms", ({ modules: { totals } }) => totals.optimizerMs),
       total("peak memory", "bytes", ({ peak }) => peak?.totalBytes),
       total("activations of modules", "bytes", ({ modules: { totals } }) => totals.memoryBytes),
       total("ops", "count", ({ trace }) => trace.ops.count),

@@ -1,4 +1,4 @@
-import { globalModule, moduleRuntimes } from "@remat/runtime-estimator";
+import { moduleRuntimes, type StepTimes, stepTimes } from "@remat/runtime-estimator";
 import type { SACStats } from "@remat/sac-core";
 import { row, type Trace } from "@remat/trace";
 import { savedOnce } from "./saved-once.js";
@@ -37,7 +37,7 @@ export interface ModuleTreeView {
   readonly nodes: readonly ModuleNode[];
   readonly roots: readonly number[];
   /** Over the whole trace: what shares are of. */
-  readonly totals: { readonly memoryBytes: number; readonly forwardMs: number; readonly backwardMs: number };
+  readonly totals: { readonly memoryBytes: number } & StepTimes;
 }
 
 type Growing = { -readonly [K in keyof ModuleNode]: ModuleNode[K] } & { children: number[] };
@@ -70,14 +70,12 @@ export function moduleTreeView(trace: Trace, stats: ReadonlyMap<string, SACStats
   fillLeaves(trace, { nodes, byFqn, nodeOfModule }, stats, savedOf);
   sumUnfinished(nodes, stats);
   const roots = nodes.filter((node) => node.parent < 0);
-  const total = modRuntimes.get(globalModule);
   return {
     nodes,
     roots: roots.map((node) => node.index),
     totals: {
       memoryBytes: roots.reduce((sum, node) => sum + node.memoryBytes, 0),
-      forwardMs: total?.forwardMs ?? 0,
-      backwardMs: total?.backwardMs ?? 0,
+      ...stepTimes(trace),
     },
   };
 }

@@ -1,5 +1,5 @@
 import { type HeldPeak, heldByModule, heldPeak, tellsLifetimes } from "@remat/memory";
-import { globalModule, moduleRuntimes } from "@remat/runtime-estimator";
+import { moduleRuntimes, type StepTimes, stepTimes } from "@remat/runtime-estimator";
 import {
   type GainOptions,
   greedyOrder,
@@ -54,8 +54,7 @@ export interface SacSummary {
   /** Whether groups and errors are PyTorch's; see `asPytorch` of `@remat/sac-core`. */
   readonly asPytorch: boolean;
   readonly opCount: number;
-  readonly forwardMs: number;
-  readonly backwardMs: number;
+  readonly times: StepTimes;
   /** Of modules with children, outermost first. */
   readonly modules: readonly ModuleSacSummary[];
 }
@@ -90,7 +89,6 @@ export function summarizeSac(trace: Trace, options: SummarizeSacOptions = {}): S
   const { modRuntimes } = moduleRuntimes(trace);
   const stats = options.estimates?.sacModStats ?? sacStats(trace, options);
   if (options.module !== undefined && !stats.has(options.module)) throw unknownModule(options.module, trace, stats);
-  const total = modRuntimes.get(globalModule);
   const calls = callsByModule(trace);
   const peak = tellsLifetimes(trace) ? heldPeak(trace) : undefined;
   const held = peak && heldByModule(trace, peak);
@@ -128,8 +126,7 @@ export function summarizeSac(trace: Trace, options: SummarizeSacOptions = {}): S
     maxDepth,
     asPytorch,
     opCount: trace.ops.count,
-    forwardMs: total?.forwardMs ?? 0,
-    backwardMs: total?.backwardMs ?? 0,
+    times: stepTimes(trace),
     modules,
   };
 }

@@ -195,7 +195,11 @@ describe("a tree by hand", () => {
   it("has nothing to show of a trace without modules", () => {
     const empty = new TraceBuilder({ framework: "tfjs", device: "cpu", mode: "fake", allocationUnitBytes: 1 }).build();
     const none = moduleTreeView(empty, new Map<string, SACStats>());
-    expect(none).toEqual({ nodes: [], roots: [], totals: { memoryBytes: 0, forwardMs: 0, backwardMs: 0 } });
+    expect(none).toEqual({
+      nodes: [],
+      roots: [],
+      totals: { memoryBytes: 0, forwardMs: 0, backwardMs: 0, optimizerMs: 0 },
+    });
     expect(moduleTreeRows(none, { expanded: new Set() })).toHaveLength(0);
   });
 });

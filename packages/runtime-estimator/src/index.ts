@@ -13,4 +13,12 @@ export { bytesOf, flopsOf, multiplyAddsOf, opCost } from "./op-cost.js";
 export { priceTrace } from "./price-trace.js";
 export { rooflineMs } from "./roofline.js";
 export { RuntimeEstimator } from "./runtime-estimator.js";
-export { countSteps, type StepMsOptions, type StepOps, stepMs } from "./step-runtime.js";
+export {
+  countSteps,
+  msOfTimes,
+  type StepMsOptions,
+  type StepOps,
+  type StepTimes,
+  stepMs,
+  stepTimes,
+} from "./step-runtime.js";

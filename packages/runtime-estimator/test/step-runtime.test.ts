@@ -3,7 +3,7 @@ import { goldenFiles, readGolden } from "@remat/testkit";
 import { Phase, type Trace, TraceBuilder } from "@remat/trace";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { countSteps, stepMs } from "../src/index.js";
+import { countSteps, msOfTimes, stepMs, stepTimes } from "../src/index.js";
 
 function traceOf(phases: readonly number[], runtimeMs?: number): Trace {
   const b = new TraceBuilder({ framework: "tfjs", device: "cpu", mode: "fake", allocationUnitBytes: 1 });
@@ -50,6 +50,13 @@ describe("countSteps", () => {
       expect([file.name, countSteps(readPyTorchTrace(golden))]).toEqual([file.name, golden.iterations]);
     }
   });
+});
+
+it("times are of passes and of the update apart, and of the step in all", () => {
+  const trace = traceOf([forward, forward, backward, recompute, backward, optimizer, Phase.outside], 2);
+  expect(stepTimes(trace)).toEqual({ forwardMs: 4, backwardMs: 6, optimizerMs: 2 });
+  expect(msOfTimes(stepTimes(trace))).toBe(12);
+  expect(stepTimes(traceOf([forward]))).toEqual({ forwardMs: 0, backwardMs: 0, optimizerMs: 0 });
 });
 
 describe("stepMs", () => {

@@ -19,14 +19,7 @@ import type { ConsoleIo } from "../console-io.js";
 import { appliedText } from "../fit/applied-text.js";
 import { backendOfSteps } from "../fit/backend-of-steps.js";
 import { findAnswers } from "../fit/find-answers.js";
-import {
-  type FitOptions,
-  fitGridOptions,
-  fitStepOptions,
-  here,
-  parseFitOptions,
-  parseWorkers,
-} from "../fit/fit-options.js";
+import { type FitOptions, fitGridOptions, fitStepOptions, parseFitOptions, parseWorkers } from "../fit/fit-options.js";
 import { LiveTable } from "../fit/live-table.js";
 import { pruneInTerminal } from "../fit/prune-in-terminal.js";
 import { type FitJob, stepsOfJob } from "../fit/steps-of-job.js";
@@ -35,6 +28,7 @@ import { parseModelOptions } from "../model-options.js";
 import { isOf, type ModelSource, modelSource } from "../model-source.js";
 import { checkFor, shownBeside, writeFor } from "../output.js";
 import { interruptedCode, interruptible } from "../plan/interruptible.js";
+import { here } from "../pricing-options.js";
 import { Progress } from "../progress.js";
 import { parseText, UsageError } from "../usage-error.js";
 import { typed } from "../verdict/next-command.js";

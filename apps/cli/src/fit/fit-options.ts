@@ -9,7 +9,7 @@ import {
   fitWays,
   usualIterations,
 } from "@remat/fit";
-import { defaultDevice, defaultDeviceHere } from "@remat/runtime-estimator";
+import { defaultDevice } from "@remat/runtime-estimator";
 import type { DeviceSpec } from "@remat/trace";
 import { type CommandOption, type CommandOptions, optionName } from "../command.js";
 import { stepOptions } from "../model-options.js";
@@ -17,13 +17,9 @@ import { parseShare, parseSize } from "../plan/plan-options.js";
 import { readDevice } from "../pricing-options.js";
 import { parseNetworkOption } from "../sharding-option.js";
 import { parseChoice, parseCount, parseText, quote, UsageError } from "../usage-error.js";
-import { thisMachine } from "../verdict/this-machine.js";
 
 /** What is looked through, or is up to a way, is not said of the step. */
 const chosen: ReadonlySet<string> = new Set(["batch", "optimizer", "data", "checkpointing"]);
-
-/** The device that is this machine. */
-export const here = "here";
 
 /** What may be said of the steps of a search. */
 export const fitStepOptions: readonly CommandOption[] = stepOptions.filter((option) => !chosen.has(optionName(option)));
@@ -203,9 +199,7 @@ function parseChoices<T extends string>(option: string, value: unknown, allowed:
 }
 
 function parseDevices(value: unknown, option = "devices"): readonly DeviceSpec[] {
-  const devices = parseList(option, [value].flat().join()).map((name) =>
-    name === here ? { ...readDevice(defaultDeviceHere), ...thisMachine(), name: here } : readDevice(name),
-  );
+  const devices = parseList(option, [value].flat().join()).map(readDevice);
   const twice = devices.find(({ name }, i) => devices.findIndex((other) => other.name === name) < i);
   if (twice !== undefined)
     throw new UsageError(`--${option} names ${quote(twice.name)} twice: give each device a name of its own, once.`);

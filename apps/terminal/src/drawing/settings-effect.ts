@@ -1,4 +1,5 @@
 import { formatBytes, formatMs } from "@remat/reporting";
+import { msOfTimes, type StepTimes } from "@remat/runtime-estimator";
 import { wrapText } from "@remat/text-table";
 import type { TraceDocument } from "../document/trace-document.js";
 import { fitText } from "../text/fit-text.js";
@@ -23,16 +24,17 @@ export function effectLines(
       glyphs,
     );
   const error = memoryError(document);
-  const step = (of: TraceDocument): number => of.tree().totals.forwardMs + of.tree().totals.backwardMs;
+  const times = (of: TraceDocument): StepTimes => of.tree().totals;
   return [
     [
       { text: fitText("", 18, glyphs) },
       { text: fitText("as opened", 13, glyphs, { align: "right" }), style: "header" },
       { text: fitText("now", 13, glyphs, { align: "right" }), style: "header" },
     ],
-    row("Step", formatMs(step(opened)), formatMs(step(document))),
-    row("  forward", formatMs(opened.tree().totals.forwardMs), formatMs(document.tree().totals.forwardMs)),
-    row("  backward", formatMs(opened.tree().totals.backwardMs), formatMs(document.tree().totals.backwardMs)),
+    row("Step", formatMs(msOfTimes(times(opened))), formatMs(msOfTimes(times(document)))),
+    row("  forward", formatMs(times(opened).forwardMs), formatMs(times(document).forwardMs)),
+    row("  backward", formatMs(times(opened).backwardMs), formatMs(times(document).backwardMs)),
+    row("  optimizer", formatMs(times(opened).optimizerMs), formatMs(times(document).optimizerMs)),
     row("Peak", peakText(opened), peakText(document)),
     ...(error === undefined ? [] : wrapText(error, width).map((text): Line => [{ text, style: "bad" }])),
   ];

@@ -1,4 +1,5 @@
 import { formatBytes, formatPercent, type ViewTable } from "@remat/reporting";
+import { msOfTimes } from "@remat/runtime-estimator";
 import { wrapText } from "@remat/text-table";
 import { Phase, type Plan, type Trace, writePlan } from "@remat/trace";
 import { readShare } from "../document/read-share.js";
@@ -305,9 +306,10 @@ function exportTable({ run: { document, opened }, plan: known }: Scene, { stepPl
     of.trace.header.allocationUnitBytes,
     of.settings.worldSize,
     of.settings.sharding,
-    of.tree().totals.forwardMs + of.tree().totals.backwardMs,
+    msOfTimes(of.tree().totals),
     of.tree().totals.forwardMs,
     of.tree().totals.backwardMs,
+    of.tree().totals.optimizerMs,
     memoryError(of) === undefined ? of.peak()?.totalBytes : undefined,
   ];
   const columns = [
@@ -318,6 +320,7 @@ function exportTable({ run: { document, opened }, plan: known }: Scene, { stepPl
     "stepMs",
     "forwardMs",
     "backwardMs",
+    "optimizerMs",
     "peakBytes",
   ];
   return {
@@ -336,6 +339,7 @@ function exportTable({ run: { document, opened }, plan: known }: Scene, { stepPl
               1,
               "",
               plan.predicted.cost,
+              undefined,
               undefined,
               undefined,
               plan.predicted.peakBytes,

@@ -132,11 +132,12 @@ function costLines(trace: SacSummary["trace"]): readonly string[] {
   return costs.total.parameters + costs.total.buffers === 0 ? [] : [describeCosts(costs)];
 }
 
-function runLines({ trace, pricedFor, opCount, forwardMs, backwardMs }: SacSummary): readonly string[] {
+function runLines({ trace, pricedFor, opCount, times }: SacSummary): readonly string[] {
   const { header } = trace;
+  const update = times.optimizerMs > 0 ? `, optimizer ${formatMs(times.optimizerMs)}` : "";
   return [
     `${header.model ?? "model"}: ${header.framework}${header.frameworkVersion === undefined ? "" : ` ${header.frameworkVersion}`}, ${header.mode}${header.backend === undefined ? "" : ` ${header.backend} backend`}, priced for ${pricedFor ?? header.device}`,
-    `${opCount} ops, forward ${formatMs(forwardMs)}, backward ${formatMs(backwardMs)}; allocations in units of ${header.allocationUnitBytes} B`,
+    `${opCount} ops, forward ${formatMs(times.forwardMs)}, backward ${formatMs(times.backwardMs)}${update}; allocations in units of ${header.allocationUnitBytes} B`,
     ...costLines(trace),
     ...traceNotes(trace).map((note) => `note: ${note}`),
   ];

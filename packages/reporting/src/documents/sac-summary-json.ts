@@ -10,8 +10,7 @@ export function sacSummaryJson(summary: SacSummary): unknown {
     ...(summary.pricedFor !== undefined && { pricedFor: summary.pricedFor }),
     ...(trace.truncated && { truncated: trace.truncated }),
     opCount: summary.opCount,
-    forwardMs: summary.forwardMs,
-    backwardMs: summary.backwardMs,
+    ...summary.times,
     forwardCost: layerCosts(trace).total,
     freedShares,
     modules: summary.modules.map(({ stats, greedyOrder, tradeOff, ...module }) => ({
