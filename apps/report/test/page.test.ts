@@ -376,8 +376,10 @@ describe.runIf(browserPath !== "")("the page", () => {
       (text) => document.querySelector("#held h3")?.textContent?.startsWith(text),
       `After op ${op} `,
     );
-    await page.locator("#ops .ops-grid").focus();
+    // From the heading that has the focus then, back to the list that had it.
+    expect(await page.evaluate(() => document.activeElement?.closest("section")?.id)).toBe("ops");
     await page.keyboard.press("Escape");
+    expect(await page.evaluate(() => document.activeElement?.closest("section")?.id)).toBe("held");
     await page.waitForFunction(() => document.querySelector("#held h3")?.textContent?.startsWith("At the peak"));
     expect((await hashOf(page)).has("op")).toBe(false);
     expect(await rows()).toBe(left);
@@ -755,6 +757,18 @@ describe.runIf(browserPath !== "")("the page", () => {
       "0s",
     );
     await page.emulateMedia({ media: "print" });
+    // What is drawn is light at once: nothing waits for another frame.
+    const lightness = (kind: string): Promise<number> =>
+      page.evaluate((event) => {
+        dispatchEvent(new Event(event));
+        const { width, height } = document.querySelector("canvas.chart") as HTMLCanvasElement;
+        const context = (document.querySelector("canvas.chart") as HTMLCanvasElement).getContext("2d")!;
+        const { data } = context.getImageData(0, 0, width, height);
+        return data.reduce((sum, value, i) => sum + (i % 4 === 3 ? 0 : value), 0) / data.length;
+      }, kind);
+    const dark = await lightness("afterprint");
+    expect(await lightness("beforeprint")).not.toBe(dark);
+    expect(await lightness("afterprint")).toBe(dark);
     await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
     expect(await page.evaluate(() => getComputedStyle(document.body).backgroundColor)).toBe("rgb(255, 255, 255)");
     expect(await page.locator("#bar").isVisible()).toBe(false);

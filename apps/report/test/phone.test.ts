@@ -36,6 +36,13 @@ describe.runIf(browserPath !== "")("on a phone", () => {
     );
     expect(words.map(({ text }) => text).join(" ")).toBe(command);
     expect(new Set(words.map(({ height }) => height)).size).toBe(1);
+    // What to type is in sight, right below whether it fits.
+    const tops = await page.$$eval(".answers > div", (boxes) =>
+      boxes.map((box) => ({ text: box.querySelector("dt")?.textContent, bottom: box.getBoundingClientRect().bottom })),
+    );
+    const order = tops.toSorted((a, b) => a.bottom - b.bottom);
+    expect(order.slice(0, 2).map(({ text }) => text)).toEqual(["Does it fit?", "What to type next"]);
+    expect(order[1].bottom).toBeLessThan(780);
     expect(faults).toEqual([]);
     await page.context().close();
   });

@@ -1,4 +1,5 @@
 import { initialState, readHash, type Store, writeHash } from "../state.js";
+import { comeBack } from "./go-to.js";
 
 /** Keeps the address and the state the same, so that a copied address leads to the same view, and each selection is a step that the browser goes back by. */
 export function followHash(store: Store): void {
@@ -28,13 +29,17 @@ export function followHash(store: Store): void {
     if (location.hash !== "" && document.getElementById(location.hash.slice(1)) !== null) return;
     store.update({ ...initialState, ...readHash(location.hash) });
   });
+  addEventListener("keydown", (event) => {
+    const isTaken = event.defaultPrevented || (event.target as Element).matches("input, select");
+    if (event.key === "Escape" && !isTaken) goBack();
+  });
 }
 
-/** Goes back to what was selected before, as the browser does, but not out of the report; whether there was anything. */
-export function goBack(): boolean {
-  if (stepsTaken() === 0) return false;
+/** Goes back to what was selected before, as the browser does, but not out of the report. */
+function goBack(): void {
+  if (stepsTaken() === 0) return;
   history.back();
-  return true;
+  comeBack();
 }
 
 /** How many selections the browser can go back by. */

@@ -15,7 +15,6 @@ import {
 } from "@remat/reporting";
 import { fill, h, s } from "../dom.js";
 import { download } from "../interaction/download.js";
-import { goBack } from "../interaction/follow-hash.js";
 import { goTo } from "../interaction/go-to.js";
 import { latest } from "../latest.js";
 import { describeOp, type PageContext } from "../page-context.js";
@@ -77,7 +76,6 @@ export function mountHeld({ engine, overview, store, plan }: PageContext): HTMLE
       } else if (tree !== undefined) life.textContent = `${row.label}: ${describeLife(tree, row.id)}.`;
     },
     onKey: (key, position) => {
-      if (key === "Escape") return goBack();
       const row = rowAt(position);
       if (row === undefined) return false;
       if (key === "ArrowRight" && row.hasParts) {

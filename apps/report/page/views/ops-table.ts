@@ -1,7 +1,6 @@
 import { formatBytes, formatMs } from "@remat/reporting";
 import { fill, h } from "../dom.js";
 import type { OpAnswer, PlanAnswer } from "../engine/answers.js";
-import { goBack } from "../interaction/follow-hash.js";
 import { latest } from "../latest.js";
 import type { PageContext } from "../page-context.js";
 import { exportButtons, section } from "./figure.js";
@@ -59,7 +58,6 @@ export function mountOpsTable(context: PageContext): HTMLElement {
       row.setAttribute("aria-selected", String(op === store.state.op));
     },
     onChoose: (position) => store.update({ op: answer.rows[position] }),
-    onKey: (key) => key === "Escape" && goBack(),
   });
 
   function sortBy({ key }: OpColumn): void {

@@ -44,14 +44,15 @@ export function mountTimeline(context: PageContext, byCategory: MemoryBands): HT
   });
   let place: () => PointerPlace = () => ({ hover: undefined, drag: undefined });
   let frame = 0;
+  const paint = (): void => {
+    const scene = model.scene();
+    draw(canvas, model, scene, place());
+    budget.place(scaleOf(model, scene));
+    lives.draw();
+  };
   const redraw = (): void => {
     cancelAnimationFrame(frame);
-    frame = requestAnimationFrame(() => {
-      const scene = model.scene();
-      draw(canvas, model, scene, place());
-      budget.place(scaleOf(model, scene));
-      lives.draw();
-    });
+    frame = requestAnimationFrame(paint);
   };
   place = followPointer(canvas, model, redraw);
   followKeys(canvas, model);
@@ -69,8 +70,9 @@ export function mountTimeline(context: PageContext, byCategory: MemoryBands): HT
     redraw();
     minimap.resize(model.width);
   }).observe(canvas);
+  // Paper does not wait for the next frame.
   onThemeChange(() => {
-    redraw();
+    paint();
     fill(legend, ...legendParts(model));
   });
   store.follow((state) => {
