@@ -3,6 +3,7 @@ import type { ReadRunOptions } from "./importers/importer.js";
 import { loadModel } from "./load-model.js";
 import { type ModelOptions, optionOfField } from "./model-options.js";
 import { importerOf, isOf, type ModelSource } from "./model-source.js";
+import { withModulesNumbered } from "./number-modules.js";
 import type { Progress } from "./progress.js";
 import { UsageError } from "./usage-error.js";
 
@@ -64,9 +65,10 @@ async function traceModel(
   const { traceFakeStep } = await import("@remat/tracer");
   const model = await loadModel(source);
   progress.show(`tracing ${name}`, true);
-  return traceFakeStep(model, {
+  const step = await traceFakeStep(model, {
     ...request,
     name,
     onProgress: (module) => progress.show(`tracing ${name}: ${module}`),
   });
+  return withModulesNumbered(step);
 }
